@@ -211,7 +211,7 @@ static void remove_stale(int dirfd)
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			struct arena stale = { .fd = fd, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
 
-			if (open_board(&stale, dirfd, e->d_name, 0) || !peek_anybody_maps(&stale))
+			if (open_board(&stale, dirfd, e->d_name, 0) || !arena_is_mapped(&stale))
 				unlink_all(dirfd, e->d_name);
 			if (stale.board_fd >= 0)
 				close(stale.board_fd);
@@ -582,7 +582,7 @@ void arena_drop_unused(struct arena *a)
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
 		struct arena its = { .fd = -1, .board_fd = a->mail[i] && arena_is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
 
-		if (its.board_fd >= 0 && !peek_anybody_maps(&its))
+		if (its.board_fd >= 0 && !arena_is_mapped(&its))
 			arena_drop_family(a, i);
 		if (its.board_fd >= 0)
 			close(its.board_fd);
@@ -652,7 +652,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	}
 	ret = arena_map(a, &l);
 	if (ret) {
-		if (!limits_explain(0, ret, a->bytes, why, sizeof(why)))
+		if (!rlimits_explain(0, ret, a->bytes, why, sizeof(why)))
 			snprintf(why, sizeof(why), "%s", strerror(-ret));
 		uft_fail(err, ret, "cannot map the session's file: %s", why);
 		goto undo;

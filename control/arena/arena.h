@@ -69,12 +69,12 @@ int blob_get(const struct blob **out);
 
 /* ---- arena_users.c --------------------------------------------------------------------------------- */
 
-int peek_maps(const struct arena *a, pid_t pid);	/* has the process mapped it? */
-int peek_anybody_maps(const struct arena *a);		/* has any process but this one? */
+int arena_is_mapped_by(const struct arena *a, pid_t pid);	/* has the process mapped it? */
+int arena_is_mapped(const struct arena *a);		/* has any process but this one? */
 /* Sets mapped[i] for each of the @n files that some process but this one has mapped. One walk through /proc. */
-void peek_mapped_files(const struct stat *st, size_t n, uint8_t *mapped);
+void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped);
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
-pid_t peek_any_silent(const struct arena *a);
+pid_t arena_find_agentless(const struct arena *a);
 
 #endif

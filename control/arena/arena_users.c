@@ -38,7 +38,7 @@ static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *m
 	return found;
 }
 
-int peek_maps(const struct arena *a, pid_t pid)
+int arena_is_mapped_by(const struct arena *a, pid_t pid)
 {
 	uint8_t mapped = 0;
 	struct stat st;
@@ -46,7 +46,7 @@ int peek_maps(const struct arena *a, pid_t pid)
 	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
 }
 
-void peek_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
+void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
@@ -59,23 +59,23 @@ void peek_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
 		closedir(d);
 }
 
-int peek_anybody_maps(const struct arena *a)
+int arena_is_mapped(const struct arena *a)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 	int found = 0;
 
 	while (d && !found && (e = readdir(d)))
-		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && peek_maps(a, (pid_t)atoi(e->d_name));
+		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && arena_is_mapped_by(a, (pid_t)atoi(e->d_name));
 	if (d)
 		closedir(d);
 	return found;
 }
 
-pid_t peek_any_silent(const struct arena *a)
+pid_t arena_find_agentless(const struct arena *a)
 {
 	char comm[64] = "";
-	uint64_t since = peek_start_name(getpid(), comm, sizeof(comm));
+	uint64_t since = proc_start_name(getpid(), comm, sizeof(comm));
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 	pid_t found = 0;
@@ -83,9 +83,9 @@ pid_t peek_any_silent(const struct arena *a)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid || peek_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
+		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid || proc_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
-		found = peek_maps(a, pid) ? pid : 0;
+		found = arena_is_mapped_by(a, pid) ? pid : 0;
 	}
 	if (d)
 		closedir(d);

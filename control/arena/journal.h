@@ -10,7 +10,7 @@
  * A target from whose memory ours is being taken, for who goes on if we are killed in the middle: its agent then sleeps
  * where we left it, the address of the last range that it unmapped in rdi.
  */
-struct leaving_notes {
+struct detach_notes {
 	pid_t pid, agent;		/* pid 0: none */
 	uint32_t slice, nown;
 	uint64_t park;			/* remote_park(); 0 none */
@@ -28,7 +28,7 @@ struct guard_notes {
 	uint64_t way_back, way_back_bytes;	/* escape_code.c's code in it; 0 none */
 	uint32_t nhurried;		/* tasks that have a better priority for a moment */
 	struct { pid_t tid; int nice; } hurried[256];
-	struct leaving_notes leaving;
+	struct detach_notes leaving;
 };
 struct guard_notes *guard_notes(void);	/* the process's own; never NULL */
 void guard_note_hurried(pid_t tid, int nice);

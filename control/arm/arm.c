@@ -16,7 +16,7 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 	if (!ret)
 		ret = command_params(s, t);
 	if (!ret && !was_open)
-		ret = hold_open(s, t);
+		ret = arm_stopped_begin(s, t);
 	for (uint32_t i = 0; !ret && i < t->nobj; i++) {
 		struct uft_error err = { "" };
 
@@ -38,17 +38,17 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 			ret = command_patch(s, t, i, force);
 	}
 	if (!ret && !was_open)
-		ret = hold_close(t);
+		ret = arm_stopped_commit(t);
 	if (!was_open)
-		hold_drop(t);
+		arm_stopped_drop(t);
 	if (!ret)
 		t->spec_sent = s->spec->generation;
 	return ret ? ret : first;
 }
 
-void stuck_poll(struct uft_session *s)
+void unresponsive_poll(struct uft_session *s)
 {
 	for (struct target *t = s->targets; t; t = t->next)
-		if (stuck_ends(s, t) && s->spec)
+		if (unresponsive_ends(s, t) && s->spec)
 			target_arm(s, t, 1);
 }

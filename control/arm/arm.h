@@ -70,7 +70,7 @@ uint32_t command_patch_flags(const struct uft_session *s, const struct target *t
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 /* Parameters, hooks, unwind rows and sites of all objects */
 int target_arm(struct uft_session *s, struct target *t, int force);
-void stuck_poll(struct uft_session *s);		/* arms targets whose agents answer again */
+void unresponsive_poll(struct uft_session *s);		/* arms targets whose agents answer again */
 
 /* ---- arm_rows.c ------------------------------------------------------------------------------------- */
 
@@ -84,8 +84,8 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object);
 
 /* ---- arm_params.c: libc's rseq area ------------------------------------------------------------------ */
 
-/* Calls inject_note_rseq(), and if that found the area sends a command, at which the agent looks. */
-int inject_rseq(struct uft_session *s, struct target *t);
+/* Calls rseq_area_note(), and if that found the area sends a command, at which the agent looks. */
+int rseq_area_send(struct uft_session *s, struct target *t);
 
 /* ---- thread_makers.c --------------------------------------------------------------------------------- */
 

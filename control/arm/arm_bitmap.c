@@ -19,7 +19,7 @@
 /* Of a site: what it has to become, if a bit can say so. */
 static uint8_t next_state(const struct space_obj *so, const struct target_obj *o, size_t i)
 {
-	return o->state[i] == WANT_NOT ? WANT_NOT : command_next_state(so->want[i], o->state[i], 0);
+	return o->state[i] == WANT_NOT ? WANT_NOT : site_next_state(so->want[i], o->state[i], 0);
 }
 
 /* What most of them have to become; WANT_NOT: too few. */
@@ -40,7 +40,7 @@ static void take_answer(struct target *t, uint32_t object, uint8_t state, const 
 {
 	for (size_t i = 0; i < nsite; i++)
 		if (sent[i / 64] & ~answer[i / 64] & 1ull << i % 64)
-			command_note_state(t, object, (uint32_t)i, state);
+			site_note_state(t, object, (uint32_t)i, state);
 }
 
 int command_sweep(struct uft_session *s, struct target *t, uint32_t object)
@@ -63,7 +63,7 @@ int command_sweep(struct uft_session *s, struct target *t, uint32_t object)
 	for (size_t i = 0; i < obj->nsite; i++)
 		sent[i / 64] |= (uint64_t)(next_state(so, &t->obj[object], i) == state) << i % 64;
 	*c = (struct uft_cmd){ .op = UFT_CMD_SWEEP, .n = (uint32_t)nwords, .object = object };
-	*order = (struct uft_sweep){ .state = state & 0xf, .flags = command_stub_flags(state) };
+	*order = (struct uft_sweep){ .state = state & 0xf, .flags = site_stub_flags(state) };
 	memcpy(order + 1, sent, nwords * sizeof(*sent));
 	ret = command_post(s, t);
 	if (!ret)

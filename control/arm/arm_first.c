@@ -84,9 +84,9 @@ static void take_answer(struct target *t, uint32_t object, uint8_t state, const 
 		uint64_t done = sent[k] & ~__atomic_load_n(&answer[k], __ATOMIC_RELAXED);
 
 		if (done == ~0ull)
-			command_note_states(t, object, (uint32_t)(k * 64), 64, state);
+			site_note_states(t, object, (uint32_t)(k * 64), 64, state);
 		for (; done && done != ~0ull; done &= done - 1)
-			command_note_state(t, object, (uint32_t)(k * 64 + (size_t)__builtin_ctzll(done)), state);
+			site_note_state(t, object, (uint32_t)(k * 64 + (size_t)__builtin_ctzll(done)), state);
 	}
 }
 
@@ -119,7 +119,7 @@ int command_arm(struct uft_session *s, struct target *t, uint32_t object)
 		goto out;
 	*c = (struct uft_cmd){ .op = UFT_CMD_ARM, .n = (uint32_t)nsite, .object = object, .flags = command_patch_flags(s, t, object) };
 	*order = (struct uft_arm){ .text_start = m->text_start, .kind_len = chosen.kind_len, .state = chosen.state & 0xf,
-				   .flags = command_stub_flags(chosen.state) };
+				   .flags = site_stub_flags(chosen.state) };
 	memcpy(word, sent, nwords * sizeof(*word));
 	ret = command_post(s, t);
 	if (!ret)

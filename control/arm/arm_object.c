@@ -86,7 +86,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 			report_hook(s, t, object, &told);
 	}
 	o->is_reported = 1;
-	ret = hold_hooks(s, t, object, sent, n);
+	ret = arm_stopped_hooks(s, t, object, sent, n);
 	ret = ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;
 out:
 	free(sent);

@@ -21,7 +21,7 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 
 	if (uft_tracer_kind(s->spec->events) == UFT_KIND_WAKEUP)
 		wanted = UFT_EVENTS_POLICY;
-	if (!wanted || !sandbox_is_possible(t, &why))
+	if (!wanted || !seccomp_risk_is_possible(t, &why))
 		return wanted;
 	if (why && !t->is_unasked)
 		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their %s", t->pid,
@@ -39,7 +39,7 @@ static void warn_stacks(struct uft_session *s, struct target *t)
 {
 	const char *why = NULL;
 
-	if (!s->spec->params.stacks || t->is_unsafe_said || !sandbox_is_possible(t, &why) || !why)
+	if (!s->spec->params.stacks || t->is_unsafe_said || !seccomp_risk_is_possible(t, &why) || !why)
 		return;
 	session_warn(s, "process %d: has or could make a seccomp filter (%s): stacks are read by process_vm_readv, so a filter "
 		     "that kills for this call ends the process (record without stacks if it may)", t->pid, why);
@@ -54,7 +54,7 @@ int command_params(struct uft_session *s, struct target *t)
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
-	params.kin_lists = kin_lists(s, t->pid);
+	params.kin_lists = pid_inherit_lists(s, t->pid);
 	stacks_put_ids(s, t, &params);
 	warn_stacks(s, t);
 	memcpy(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
@@ -62,9 +62,9 @@ int command_params(struct uft_session *s, struct target *t)
 	return ret ? ret : command_wait(s, t);
 }
 
-int inject_rseq(struct uft_session *s, struct target *t)
+int rseq_area_send(struct uft_session *s, struct target *t)
 {
-	int ret = inject_note_rseq(t);
+	int ret = rseq_area_note(t);
 
 	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;	/* the agent looks at the boot block with every command */
 }

@@ -68,8 +68,8 @@ static int take_answer(struct uft_session *s, struct target *t, uint32_t object,
 	memcpy(copy, told, n * sizeof(*copy));
 	for (uint32_t i = 0; i < n; i++)	/* only statuses are taken from the answer, each once */
 		copy[i].status = __atomic_load_n(&answer[i].status, __ATOMIC_RELAXED);
-	command_note_patched(t, object, told, index, n, copy);
-	ret = hold_patches(s, t, object, told, index, copy, n);
+	site_note_patched(t, object, told, index, n, copy);
+	ret = arm_stopped_patches(s, t, object, told, index, copy, n);
 	free(copy);
 	return ret;
 }
@@ -131,7 +131,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
 		struct part *part = &s->sender->part[s->sender->filling];
 		const struct uft_site *site = &m->obj->site[i];
-		uint8_t state = command_next_state(so->want[i], t->obj[object].state[i], force);
+		uint8_t state = site_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
 		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
@@ -144,7 +144,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		part->patch[part->n] = (struct uft_patch){		/* clears status */
 			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
 			.state = state & 0xf,
-			.flags = (uint8_t)(command_stub_flags(state) |
+			.flags = (uint8_t)(site_stub_flags(state) |
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		part->index[part->n++] = (uint32_t)i;
@@ -181,5 +181,5 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		ret = send_sites(s, t, object, force);
 	end = part_wait(s, t, object);
 	ret = ret ? ret : end;
-	return ret ? ret : plain_patch(s, t, object, force);
+	return ret ? ret : unprepared_patch(s, t, object, force);
 }

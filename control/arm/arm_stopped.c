@@ -9,17 +9,17 @@
  * (UFT_CMD_HELD), and writes. What was left is tried again a moment later: a handler that sleeps for long
  * costs its place, no other.
  *
- * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are
- * gathered (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the
- * rest waits for the next. Hooks come
-first, and sites only in a stop that finds them all in place and no vfork child at work.
+ * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are gathered
+ * (arm_stopped_begin() to arm_stopped_commit()), and one stop does them all, unless that takes too long: then the
+ * rest waits for the next. Hooks come first, and sites only in a stop that finds them all in place and no vfork
+ * child at work.
  *
  * Instead of the int3 on each first byte that would leave running threads alone (int3.c): that needs every
  * trap served, a mask and a disposition put back for programs that block or ignore SIGTRAP, and every fork
  * child followed meanwhile. Here no trap is ever taken, and nothing but time is asked of the program.
  *
- * Interrupted system calls go on (look_go()). A program whose tasks cannot be stopped keeps those places as they are,
- * counted as before (UFT_CNT_SITE_LIVE).
+ * Interrupted system calls go on (task_resume()). A program whose tasks cannot be stopped keeps those places as
+ * they are, counted as before (UFT_CNT_SITE_LIVE).
  */
 #include "control/arm/arm_stopped.h"
 
@@ -42,7 +42,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #define TRIES		10
 #define NAP_NS		1000000		/* between them, and twice that each time, up to */
 #define NAP_MAX_NS	32000000
-#define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to LOOK_STOP_MS */
+#define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to TASK_STOP_MS */
 
 /* The work in one object: patches or hooks. */
 struct part {
@@ -53,7 +53,7 @@ struct part {
 	uint32_t *index;		/* patches: of the sites */
 };
 
-struct hold {
+struct stopped_batch {
 	struct uft_session *s;
 	struct target *t;
 	struct part *part;
@@ -73,7 +73,7 @@ struct hold {
 /* ---- One stop ------------------------------------------------------------------------------------ */
 
 /* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
-static uint32_t fill(const struct hold *h, const struct part *p, uint32_t from, uint32_t n, uint8_t *payload)
+static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, uint8_t *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
 	uint32_t k = 0;
@@ -89,7 +89,7 @@ static uint32_t fill(const struct hold *h, const struct part *p, uint32_t from, 
 }
 
 /* Only what became of each is taken from the answer. */
-static void take(struct hold *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t *payload)
+static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from;
 	uint8_t *done = h->done + p->base + from, *to = p->elem + from * p->size + p->status;
@@ -109,7 +109,7 @@ static void take(struct hold *h, const struct part *p, uint32_t from, uint32_t n
 }
 
 /* How many fit into a command and, as far as that is known, into the time. */
-static uint32_t how_many(const struct hold *h, const struct part *p, uint64_t until_ns)
+static uint32_t how_many(const struct stopped_batch *h, const struct part *p, uint64_t until_ns)
 {
 	uint64_t room = (h->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / p->size, now = session_now_ns();
 	uint64_t n = until_ns > now ? (until_ns - now) / h->place_ns : 0;
@@ -120,7 +120,7 @@ static uint32_t how_many(const struct hold *h, const struct part *p, uint64_t un
 }
 
 /* The next ones from *@at on, whatever of them is neither done nor hit. */
-static int send(struct hold *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
+static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
 {
 	struct uft_cmd *c = arena_cmd(&h->s->arena, h->t->slice);
 	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD;
@@ -147,7 +147,7 @@ static int send(struct hold *h, struct part *p, uint32_t *at, uint64_t until_ns,
 }
 
 /* No site is armed while a vfork child runs that no hook saw, or one may still come. */
-static int must_wait(const struct hold *h)
+static int must_wait(const struct stopped_batch *h)
 {
 	if (session_now_ns() > h->patient_until_ns)
 		return 0;
@@ -158,7 +158,7 @@ static int must_wait(const struct hold *h)
 }
 
 /* As much as there is time for, and something in any case. 1: there is more. */
-static int send_all(struct hold *h, uint64_t until_ns, uint32_t flags)
+static int send_all(struct stopped_batch *h, uint64_t until_ns, uint32_t flags)
 {
 	uint32_t before = h->ndone;
 	int ret = 0;
@@ -185,7 +185,7 @@ static void note_stop(struct uft_session *s, uint64_t ns)
 /* Moved instructions have a copy by now, which leads back behind them; nops have no effect. Else it is tried again. */
 static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 {
-	const struct hold *h = arg;
+	const struct stopped_batch *h = arg;
 	uint32_t place = h->sorted[range - 1].place, i = 0;
 	const struct uft_patch *site;
 
@@ -195,7 +195,7 @@ static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 		return 0;
 	site = (const struct uft_patch *)h->part[i].elem + (place - h->part[i].base);
 	if ((site->kind_len & 0xf) == UFT_SITE_CODE)
-		return plain_copy_of(h->t, h->part[i].object, site->stub, pc);
+		return unprepared_copy_of(h->t, h->part[i].object, site->stub, pc);
 	return (site->kind_len & 0xf) == UFT_SITE_NOPS ? site->addr + (site->kind_len >> 4) : 0;
 }
 
@@ -208,26 +208,26 @@ static uint64_t end_of_stop(uint64_t since_ns)
 }
 
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
-static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
+static int one_stop(struct stopped_batch *h, pid_t agent, unsigned wait_ms)
 {
-	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
+	struct task_search look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
 			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h,
 			     .keeper = h->s->keeper, .keeper_arg = h->s };
-	struct held *held;
+	struct stopped_tasks *held;
 	int ret;
 
 	memset(h->hit, 0, h->n);
 	memset(h->inside_hit, 0, h->ninside);
-	ret = look_hold(&look, wait_ms, &held);
+	ret = stop_all_tasks(&look, wait_ms, &held);
 	if (!ret)
-		look_held(&look, held);
-	h->has_vforks = held && look_has_vforks(held);
+		stopped_find_inside(&look, held);
+	h->has_vforks = held && stopped_have_vforks(held);
 	if (memchr(h->inside_hit, 1, h->ninside))	/* seldom, and all wait */
 		for (uint32_t i = 0; i < h->ninside; i++)
 			h->hit[h->sorted[i].place] |= h->inside_hit[i];
 	if (!ret)
-		ret = send_all(h, end_of_stop(look_held_since(held)), UFT_CMD_HELD);
-	note_stop(h->s, look_release(held));
+		ret = send_all(h, end_of_stop(stop_all_since(held)), UFT_CMD_HELD);
+	note_stop(h->s, resume_all(held));
 	return ret;
 }
 
@@ -235,7 +235,7 @@ static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
  * What somebody is inside of all the while is left: sent once more beside the running program, so that it is
  * counted.
  */
-static int run_held(struct hold *h)
+static int run_held(struct stopped_batch *h)
 {
 	pid_t agent = target_agent_pid(h->t);
 	unsigned ms = WAIT_MS;
@@ -253,7 +253,7 @@ static int run_held(struct hold *h)
 			nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
 		i += ret != 1;
 		nap = nap < NAP_MAX_NS ? 2 * nap : nap;
-		ms = 2 * ms < LOOK_STOP_MS ? 2 * ms : LOOK_STOP_MS;
+		ms = 2 * ms < TASK_STOP_MS ? 2 * ms : TASK_STOP_MS;
 	}
 	memset(h->hit, 0, h->n);
 	h->patient_until_ns = 0;
@@ -285,7 +285,7 @@ static struct uft_owned place_of(const struct part *p, uint32_t i)
 	return inside_of(hook->addr, hook->kind == UFT_HOOK_SYSCALL ? 5 : hook->len);
 }
 
-static int prepare(struct hold *h)
+static int prepare(struct stopped_batch *h)
 {
 	h->hit = calloc(h->n, 1);
 	h->done = calloc(h->n, 1);
@@ -303,7 +303,7 @@ static int prepare(struct hold *h)
 	return 0;
 }
 
-int hold_open(struct uft_session *s, struct target *t)
+int arm_stopped_begin(struct uft_session *s, struct target *t)
 {
 	if (t->hold)
 		return -EBUSY;
@@ -316,9 +316,9 @@ int hold_open(struct uft_session *s, struct target *t)
 	return 0;
 }
 
-void hold_drop(struct target *t)
+void arm_stopped_drop(struct target *t)
 {
-	struct hold *h = t->hold;
+	struct stopped_batch *h = t->hold;
 
 	if (!h)
 		return;
@@ -337,7 +337,7 @@ void hold_drop(struct target *t)
 }
 
 /* Then every place is left as it was, and each would be mentioned without the reason. */
-static void say_taken(const struct hold *h)
+static void say_taken(const struct stopped_batch *h)
 {
 	char by[80];
 	pid_t tid = h->is_taken ? procinfo_taken(h->t->pid, getpid(), by, sizeof(by)) : 0;
@@ -347,9 +347,9 @@ static void say_taken(const struct hold *h)
 			     "it is", h->t->pid, tid, by);
 }
 
-int hold_close(struct target *t)
+int arm_stopped_commit(struct target *t)
 {
-	struct hold *h = t->hold;
+	struct stopped_batch *h = t->hold;
 	int ret = 0;
 
 	if (h && h->n)
@@ -362,16 +362,16 @@ int hold_close(struct target *t)
 		const struct part *p = &h->part[i];
 
 		if (p->op == UFT_CMD_PATCH)
-			command_note_patched(t, p->object, (const void *)p->elem, p->index, p->n, (const void *)p->elem);
+			site_note_patched(t, p->object, (const void *)p->elem, p->index, p->n, (const void *)p->elem);
 		else
 			command_note_hooked(h->s, t, p->object, (const void *)p->elem, p->n);
 	}
-	hold_drop(t);
+	arm_stopped_drop(t);
 	return ret;
 }
 
 /* Room for p.n elements more; the caller fills them in. */
-static struct part *add_part(struct hold *h, struct part p)
+static struct part *add_part(struct stopped_batch *h, struct part p)
 {
 	struct part *more = realloc(h->part, (h->nparts + 1) * sizeof(*more));
 
@@ -391,7 +391,7 @@ static struct part *add_part(struct hold *h, struct part p)
 	return &h->part[h->nparts++];
 }
 
-static int add_patches(struct hold *h, uint32_t object, const struct uft_patch *told, const uint32_t *index,
+static int add_patches(struct stopped_batch *h, uint32_t object, const struct uft_patch *told, const uint32_t *index,
 		       const struct uft_patch *answer, uint32_t n, uint32_t nlive)
 {
 	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_PATCH, .object = object, .n = nlive, .size = sizeof(*told),
@@ -408,7 +408,7 @@ static int add_patches(struct hold *h, uint32_t object, const struct uft_patch *
 	return 0;
 }
 
-static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *answer, uint32_t n, uint32_t nbusy)
+static int add_hooks(struct stopped_batch *h, uint32_t object, const struct uft_hook *answer, uint32_t n, uint32_t nbusy)
 {
 	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy, .size = sizeof(*answer),
 						    .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) });
@@ -425,18 +425,18 @@ static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *ans
 	return 0;
 }
 
-/* Work that was added waits for hold_close(); without a hold_open() it is done at once. */
+/* Work that was added waits for arm_stopped_commit(); without a arm_stopped_begin() it is done at once. */
 static int finish(struct target *t, int was_open, int ret)
 {
 	if (was_open)
 		return ret;
 	if (!ret)
-		return hold_close(t);
-	hold_drop(t);
+		return arm_stopped_commit(t);
+	arm_stopped_drop(t);
 	return ret;
 }
 
-int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
 		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
 {
 	int was_open = t->hold != NULL, ret = 0;
@@ -447,13 +447,13 @@ int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const
 	if (!nlive || t->is_preloaded)
 		return 0;
 	if (!was_open)
-		ret = hold_open(s, t);
+		ret = arm_stopped_begin(s, t);
 	if (!ret)
 		ret = add_patches(t->hold, object, told, index, answer, n, nlive);
 	return finish(t, was_open, ret);
 }
 
-int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
 {
 	int was_open = t->hold != NULL, ret = 0;
 	uint32_t nbusy = 0;
@@ -463,7 +463,7 @@ int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const s
 	if (!nbusy || t->is_preloaded)
 		return 0;
 	if (!was_open)
-		ret = hold_open(s, t);
+		ret = arm_stopped_begin(s, t);
 	if (!ret)
 		ret = add_hooks(t->hold, object, answer, n, nbusy);
 	return finish(t, was_open, ret);

@@ -14,7 +14,7 @@
 static int make_code(const struct target *t, uint32_t object, uint32_t stub, struct uft_code *out)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	int ret = entry_code(m->obj, plain_entry(&t->space->obj[object], stub - m->obj->nsite), m->bias,
+	int ret = entry_code(m->obj, unprepared_entry(&t->space->obj[object], stub - m->obj->nsite), m->bias,
 			     t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE, out);
 
 	out->stub = stub;
@@ -29,7 +29,7 @@ static int note_trap(struct uft_session *s, const struct target *t, uint32_t obj
 	return c->is_trap ? s->int3->note(s, c->addr, at, c->orig[0]) : 0;
 }
 
-uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
+uint64_t unprepared_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
 {
 	struct uft_code code;
 	uint64_t i;
@@ -40,7 +40,7 @@ uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, u
 	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE + code.map[i] : 0;
 }
 
-uint64_t plain_pun_place(const struct target *t, uint32_t object, uint32_t stub)
+uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t stub)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	const struct entry *e;
@@ -48,11 +48,11 @@ uint64_t plain_pun_place(const struct target *t, uint32_t object, uint32_t stub)
 	uint64_t at;
 	unsigned i = 0;
 
-	if (stub < m->obj->nsite || stub - m->obj->nsite >= plain_count(&t->space->obj[object]))
+	if (stub < m->obj->nsite || stub - m->obj->nsite >= unprepared_count(&t->space->obj[object]))
 		return 0;
-	e = plain_entry(&t->space->obj[object], stub - m->obj->nsite);
+	e = unprepared_entry(&t->space->obj[object], stub - m->obj->nsite);
 	at = e->addr + m->bias;
-	if (!e->pun || peek_mem(t->pid, at, now, e->known))
+	if (!e->pun || proc_read_memory(t->pid, at, now, e->known))
 		return 0;
 	while (i + 1 < e->pun && now[i] == UFT_PFX_CS)
 		i++;
@@ -98,11 +98,11 @@ static int send_code(struct uft_session *s, struct target *t, uint32_t object, u
 static struct uft_patch make_patch(const struct target *t, uint32_t object, uint32_t stub, uint8_t state)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	const struct entry *e = plain_entry(&t->space->obj[object], stub - m->obj->nsite);
+	const struct entry *e = unprepared_entry(&t->space->obj[object], stub - m->obj->nsite);
 
 	return (struct uft_patch){
 		.addr = e->addr + m->bias, .stub = stub, .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, entry_len(m->obj, e)),
-		.state = state & 0xf, .flags = command_stub_flags(state),
+		.state = state & 0xf, .flags = site_stub_flags(state),
 	};
 }
 
@@ -119,13 +119,13 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 	if (!p)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		p[i] = make_patch(t, object, index[i], command_next_state(o->want[index[i]], state[index[i]], 1));
+		p[i] = make_patch(t, object, index[i], site_next_state(o->want[index[i]], state[index[i]], 1));
 	ret = command_patch_list(s, t, object, p, index, n);
 	free(p);
 	return ret;
 }
 
-int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
+int unprepared_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
 {
 	const struct space_obj *o = &t->space->obj[object];
 	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_code)), n = 0, *index;
@@ -134,15 +134,15 @@ int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int fo
 
 	if (!o->plain || !o->want)
 		return 0;
-	index = malloc(plain_count(o) * sizeof(*index));
+	index = malloc(unprepared_count(o) * sizeof(*index));
 	if (!index)
 		return -ENOMEM;
-	for (uint32_t i = first; !ret && i < first + plain_count(o); i++) {
-		if (command_next_state(o->want[i], t->obj[object].state[i], force) == WANT_NOT)
+	for (uint32_t i = first; !ret && i < first + unprepared_count(o); i++) {
+		if (site_next_state(o->want[i], t->obj[object].state[i], force) == WANT_NOT)
 			continue;
 		if (!t->obj[object].is_sent)
 			ret = command_object(s, t, object);
-		if (plain_entry(o, i - first)->is_trap && !ret && !(s->int3 && s->int3->may_arm(s, t)))
+		if (unprepared_entry(o, i - first)->is_trap && !ret && !(s->int3 && s->int3->may_arm(s, t)))
 			continue;
 		index[n++] = i;
 		if (n == max && !ret) {

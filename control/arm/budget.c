@@ -119,7 +119,7 @@ static void restart_all(struct uft_session *s, const struct space *sp)
 {
 	for (struct target *t = s->targets; t; t = t->next)
 		if (t->space == sp)
-			meter_restart(s, t);
+			cost_restart(s, t);
 }
 
 static void drop(struct uft_session *s, struct target *t, const struct budget_fn *fn, size_t n,
@@ -145,7 +145,7 @@ static void look(struct uft_session *s, struct target *t)
 {
 	struct budget_fn *fn = malloc(MAX_FUNCTIONS * sizeof(*fn));
 	struct budget_load load;
-	size_t n = fn ? meter_look(s, t, &load, fn, MAX_FUNCTIONS) : 0;
+	size_t n = fn ? cost_measure(s, t, &load, fn, MAX_FUNCTIONS) : 0;
 	int fits = 1;
 
 	if (n && budget_choose(fn, n, &load, &s->spec->limit, &fits))

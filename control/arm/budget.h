@@ -30,12 +30,12 @@ size_t budget_choose(struct budget_fn *fn, size_t n, const struct budget_load *l
 
 struct uft_session;
 struct target;
-struct meter;
+struct cost_meter;
 /* cost.c: what the target did since the last look; fills fn[] (at most @max), returns how many, 0 at the first look. */
-size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max);
+size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max);
 /* Something changed: the next look is about what comes from now on. */
-void meter_restart(struct uft_session *s, struct target *t);
-void meter_free(struct meter *m);
+void cost_restart(struct uft_session *s, struct target *t);
+void cost_free(struct cost_meter *m);
 
 /* A look at every target when it is time; drops what costs too much. */
 void budget_poll(struct uft_session *s);

@@ -28,7 +28,7 @@
 #define SLOW_MAX	100.0		/* and at most of a slow one */
 #define FLOOR_CALLS	20000
 
-struct meter {
+struct cost_meter {
 	uint64_t at_ns, cpu_ns;
 	uint64_t *pos;			/* by ring: as far as it was looked at */
 };
@@ -45,7 +45,7 @@ struct meter_scratch {
 	double event_ns;		/* 0: not measured yet */
 };
 
-void meter_free(struct meter *m)
+void cost_free(struct cost_meter *m)
 {
 	if (m)
 		free(m->pos);
@@ -170,7 +170,7 @@ static double clock_per_ns(struct uft_session *s)
 	return (double)session_clock_units(s, 1000000) / 1e6;
 }
 
-static void look_at_ring(struct uft_session *s, const struct uft_slice *sl, uint32_t index, struct meter *m,
+static void measure_ring(struct uft_session *s, const struct uft_slice *sl, uint32_t index, struct cost_meter *m,
 			 struct budget_load *load)
 {
 	const struct uft_arena *a = s->arena.map;
@@ -278,34 +278,34 @@ static uint64_t cpu_time(pid_t pid)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-static struct meter *meter_make(uint32_t nrings)
+static struct cost_meter *cost_make(uint32_t nrings)
 {
-	struct meter *m = calloc(1, sizeof(*m));
+	struct cost_meter *m = calloc(1, sizeof(*m));
 
 	if (m)
 		m->pos = calloc(nrings, sizeof(*m->pos));
 	if (m && m->pos)
 		return m;
-	meter_free(m);
+	cost_free(m);
 	return NULL;
 }
 
-void meter_restart(struct uft_session *s, struct target *t)
+void cost_restart(struct uft_session *s, struct target *t)
 {
 	struct budget_load unused;
 
 	if (!t->meter)
 		return;
 	t->meter->at_ns = 0;
-	meter_look(s, t, &unused, NULL, 0);
+	cost_measure(s, t, &unused, NULL, 0);
 }
 
-size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max)
+size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 	uint32_t nrings = s->arena.map->ncpus + s->arena.map->nexch;
 	uint64_t now = session_now_ns(), cpu = cpu_time(t->pid);
-	struct meter *m = t->meter ? t->meter : meter_make(nrings);
+	struct cost_meter *m = t->meter ? t->meter : cost_make(nrings);
 	struct id_count *table;
 	size_t n = 0;
 
@@ -318,7 +318,7 @@ size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *l
 	memset(table, 0, sizeof(s->meter_scratch->table));
 	*load = (struct budget_load){ .wall_ns = (double)(now - m->at_ns), .cpu_ns = (double)(cpu - m->cpu_ns) };
 	for (uint32_t i = 0; i < nrings; i++)
-		look_at_ring(s, sl, i, m, load);
+		measure_ring(s, sl, i, m, load);
 	for (uint32_t i = 0; m->at_ns && i < TABLE && n < max; i++) {
 		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events, .cost_ns = table[i].cost_ns };
 

@@ -29,7 +29,7 @@
 /* Names cost nine times their text, and a process writes as many as it likes. */
 #define MAP_MAX_BYTES	(32ull << 20)
 
-/* @start: of a process, as peek_start() gives it. */
+/* @start: of a process, as proc_start_ticks() gives it. */
 static int is_of_earlier(const struct stat *st, uint64_t start)
 {
 	struct timespec now, up;
@@ -61,7 +61,7 @@ void jitmap_look(struct uft_session *s, struct target *t)
 
 	if (t->jit_fd > 0 || !s->spec || !spec_has_func(s->spec))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, peek_own_pid(t->pid));
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, proc_namespace_pid(t->pid));
 	t->jit_fd = open_map(path, t);
 }
 

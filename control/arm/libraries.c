@@ -20,7 +20,7 @@
 struct walk {
 	struct uft_session *s;
 	struct target *t;
-	struct files files;
+	struct map_files files;
 	uint8_t *seen;		/* by object index */
 	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
 	int changed;
@@ -81,10 +81,10 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 			w->todo[i] = TODO_FORCE;
 			return 0;
 		}
-	ret = files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
+	ret = map_files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
 	if (ret == -ENXIO)
 		return 0;		/* vdso */
-	if (ret || !files_are_mapped(w->t->pid, obj, l->l_addr)) {
+	if (ret || !map_files_are_mapped(w->t->pid, obj, l->l_addr)) {
 		if (ret)
 			session_warn(w->s, "a library is not traced: %s", err.text);
 		else
@@ -101,7 +101,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		sp->img->obj[index].to_clock = 0;
 	uft_object_put(obj);
 	if (index < 0) {
-		session_warn(w->s, "library %s is not traced: %s", files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
+		session_warn(w->s, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -123,10 +123,10 @@ static int walk_list(struct walk *w, uint64_t rdebug)
 		uint64_t at;
 
 		r.next = 0;
-		if (peek_mem(w->t->pid, rdebug, &r.base, sizeof(r.base)))
+		if (proc_read_memory(w->t->pid, rdebug, &r.base, sizeof(r.base)))
 			return -EFAULT;
 		if (r.base.r_version >= 2)
-			peek_mem(w->t->pid, rdebug, &r, sizeof(r));
+			proc_read_memory(w->t->pid, rdebug, &r, sizeof(r));
 		if (r.base.r_state != RT_CONSISTENT)
 			return -EAGAIN;
 		at = (uint64_t)(uintptr_t)r.base.r_map;
@@ -134,7 +134,7 @@ static int walk_list(struct walk *w, uint64_t rdebug)
 			struct link_map l;
 			int ret;
 
-			if (peek_mem(w->t->pid, at, &l, sizeof(l)))
+			if (proc_read_memory(w->t->pid, at, &l, sizeof(l)))
 				return -EFAULT;
 			ret = walk_entry(w, &l);
 			if (ret)
@@ -169,7 +169,7 @@ static uint64_t find_rdebug(struct target *t)
 	Elf64_Dyn d;
 
 	for (int i = 0; sp->dynamic && i < 256; i++) {
-		if (peek_mem(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+		if (proc_read_memory(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
 			break;
 		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
 			return d.d_un.d_ptr;
@@ -204,7 +204,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			if (t->obj[i].is_mapped && !w.todo[i])
 				w.todo[i] = TODO_ARM;
 	}
-	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
+	if (!ret && t->waiting && rseq_area_note(t) > 0)	/* the first command that follows tells */
 		is_news = 1;
 	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU || s->spec->params.stacks) && !t->is_held_back)
 		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
@@ -227,7 +227,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	}
 	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
 		command_run(s, t, UFT_CMD_NOP);
-	files_close(&w.files);
+	map_files_close(&w.files);
 	free(w.seen);
 	return ret ? ret : w.changed;
 }

@@ -5,25 +5,25 @@
  */
 #include "control/arm/arm_stopped.h"
 
-int hold_open(struct uft_session *s, struct target *t)
+int arm_stopped_begin(struct uft_session *s, struct target *t)
 {
 	(void)s;
 	(void)t;
 	return 0;
 }
 
-int hold_close(struct target *t)
+int arm_stopped_commit(struct target *t)
 {
 	(void)t;
 	return 0;
 }
 
-void hold_drop(struct target *t)
+void arm_stopped_drop(struct target *t)
 {
 	(void)t;
 }
 
-int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
 		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
 {
 	(void)s;
@@ -36,7 +36,7 @@ int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const
 	return 0;
 }
 
-int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
 {
 	(void)s;
 	(void)t;

@@ -127,7 +127,7 @@ static void put_object(FILE *f, struct target *t, uint32_t object)
 			continue;
 		if (!(o->named[i] & NAMED))
 			put_stub(f, so, m, i);
-		if (!(o->named[i] & NAMED_PLACE) && (place = plain_pun_place(t, object, i))) {
+		if (!(o->named[i] & NAMED_PLACE) && (place = unprepared_pun_place(t, object, i))) {
 			fprintf(f, "%llx %x ", (unsigned long long)place, UFT_PUN_BYTES);
 			put_name(f, m, i);
 			o->named[i] |= NAMED_PLACE;

@@ -46,7 +46,7 @@
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
 #define EFLAGS_DF	0x400ull
 
-struct silent {
+struct agentless {
 	pid_t pid;
 	const struct blob *blob;
 	uint64_t base;			/* of the blob in it */
@@ -60,19 +60,19 @@ static void nap(long ns)
 
 /* ---- Finding the runtime ---------------------------------------------------------------------- */
 
-static uint64_t find_in(const struct silent *s, uint64_t lo, uint64_t hi)
+static uint64_t find_in(const struct agentless *s, uint64_t lo, uint64_t hi)
 {
 	const uint8_t *want = s->blob->image + s->blob->rejoin;
 	uint64_t in_page = s->blob->rejoin & (UFT_PAGE - 1);
 	uint8_t have[SAME_CODE];
 
 	for (; lo < hi; lo += UFT_PAGE)
-		if (!peek_mem(s->pid, lo + in_page, have, sizeof(have)) && !memcmp(have, want, sizeof(have)))
+		if (!proc_read_memory(s->pid, lo + in_page, have, sizeof(have)) && !memcmp(have, want, sizeof(have)))
 			return lo + in_page - s->blob->rejoin;
 	return 0;
 }
 
-static int find_blob(struct silent *s)
+static int find_blob(struct agentless *s)
 {
 	char path[64], *line = NULL;
 	size_t size = 0;
@@ -96,9 +96,9 @@ static int find_blob(struct silent *s)
 
 /* ---- Sending a thread in ---------------------------------------------------------------------- */
 
-static int read_boot(const struct silent *s, struct uft_boot *boot)
+static int read_boot(const struct agentless *s, struct uft_boot *boot)
 {
-	return peek_mem(s->pid, s->base + s->blob->boot, boot, sizeof(*boot));
+	return proc_read_memory(s->pid, s->base + s->blob->boot, boot, sizeof(*boot));
 }
 
 static int may_be_in_rseq(pid_t pid, pid_t tid)
@@ -107,16 +107,16 @@ static int may_be_in_rseq(pid_t pid, pid_t tid)
 	uint64_t section = 0;
 
 	return ptrace(PTRACE_GET_RSEQ_CONFIGURATION_, tid, sizeof(c), &c) > 0 && c.pointer &&
-	       !peek_mem(pid, c.pointer + 8, &section, sizeof(section)) && section;
+	       !proc_read_memory(pid, c.pointer + 8, &section, sizeof(section)) && section;
 }
 
-static int is_movable(const struct silent *s, pid_t tid, const struct user_regs_struct *regs)
+static int is_movable(const struct agentless *s, pid_t tid, const struct user_regs_struct *regs)
 {
 	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
 }
 
 /* The last system call of uft_blob_rejoin: the thread is through. */
-static int is_last(const struct silent *s, pid_t tid)
+static int is_last(const struct agentless *s, pid_t tid)
 {
 	struct user_regs_struct regs;
 	struct uft_boot boot;
@@ -126,7 +126,7 @@ static int is_last(const struct silent *s, pid_t tid)
 }
 
 /* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
-static int run_through(const struct silent *s, pid_t tid, int *sig)
+static int run_through(const struct agentless *s, pid_t tid, int *sig)
 {
 	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
 
@@ -136,7 +136,7 @@ static int run_through(const struct silent *s, pid_t tid, int *sig)
 
 		if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
 			return -ESRCH;
-		while ((ret = look_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
+		while ((ret = task_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
 			;
 		if (ret)
 			return ret;
@@ -151,7 +151,7 @@ static int run_through(const struct silent *s, pid_t tid, int *sig)
 	}
 }
 
-static int write_boot(const struct silent *s, size_t at, void *value, size_t size)
+static int write_boot(const struct agentless *s, size_t at, void *value, size_t size)
 {
 	struct iovec mine = { value, size }, its = { (void *)(uintptr_t)(s->base + s->blob->boot + at), size };
 
@@ -159,7 +159,7 @@ static int write_boot(const struct silent *s, size_t at, void *value, size_t siz
 }
 
 /* What the thread needs to go on by itself if we are killed. */
-static int prepare(const struct silent *s, const struct remote *r)
+static int prepare(const struct agentless *s, const struct remote *r)
 {
 	struct uft_way_back back = remote_way_back(r);
 	uint32_t none = UFT_BOOT_NONE, yes = 1;
@@ -178,7 +178,7 @@ static int prepare(const struct silent *s, const struct remote *r)
  * The thread stands: there and back. At each moment either its registers and mask are the program's, or it
  * has its way back.
  */
-static int send_in(const struct silent *s, pid_t tid, int *sig)
+static int send_in(const struct agentless *s, pid_t tid, int *sig)
 {
 	struct remote r = { .tid = tid };
 	struct user_regs_struct regs;
@@ -190,7 +190,7 @@ static int send_in(const struct silent *s, pid_t tid, int *sig)
 		return -ESRCH;
 	if (*sig || !is_movable(s, tid, &r.regs))
 		return -EAGAIN;
-	look_as_repeated(&r.regs);
+	regs_restart_call(&r.regs);
 	ret = prepare(s, &r);
 	if (ret)
 		return ret;
@@ -205,7 +205,7 @@ static int send_in(const struct silent *s, pid_t tid, int *sig)
 	ret = run_through(s, tid, sig);
 	if (ret == -EAGAIN) {		/* it finds its way */
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-		look_late(tid);
+		late_task_add(tid);
 		return -ETIMEDOUT;
 	}
 	if (ret == -ESRCH)
@@ -220,15 +220,15 @@ static int send_in(const struct silent *s, pid_t tid, int *sig)
 	return ret ? ret : read_boot(s, &boot) ? -ESRCH : boot.result;
 }
 
-static int try_task(const struct silent *s, pid_t tid)
+static int try_task(const struct agentless *s, pid_t tid)
 {
-	int sig = 0, ret = look_stop(tid, &sig);
+	int sig = 0, ret = task_stop(tid, &sig);
 
 	if (ret)
 		return ret;
 	ret = send_in(s, tid, &sig);
 	if (ret != -ETIMEDOUT)
-		look_go(tid, sig);
+		task_resume(tid, sig);
 	return ret;
 }
 
@@ -251,7 +251,7 @@ static void refuse_requests(const struct arena *a, pid_t pid)
 }
 
 /* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
-static int rejoin(const struct arena *a, const struct silent *s)
+static int rejoin(const struct arena *a, const struct agentless *s)
 {
 	uint64_t deadline = session_now_ns() + INSIDE_MS * 1000000ull;
 	char path[64];
@@ -300,18 +300,18 @@ static void release_of(const struct arena *a, pid_t pid, int is_saved)
 }
 
 /* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
-static void await_earlier(const struct silent *s)
+static void await_earlier(const struct agentless *s)
 {
 	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
 	struct uft_owned own = { s->base + s->blob->rejoin, REJOIN_BYTES };
-	struct look look = { .pid = s->pid, .own = &own, .nown = 1 };
+	struct task_search look = { .pid = s->pid, .own = &own, .nown = 1 };
 	struct uft_boot boot;
 
-	while (!read_boot(s, &boot) && (boot.is_rejoining || look_at_tasks(&look) > 0) && session_now_ns() < deadline)
+	while (!read_boot(s, &boot) && (boot.is_rejoining || tasks_find_inside(&look) > 0) && session_now_ns() < deadline)
 		nap(NAP_NS);
 }
 
-static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
+static int give_agent(const struct arena *a, struct agentless *s, struct uft_boot *boot)
 {
 	uint64_t word;
 	int ret;
@@ -325,9 +325,9 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 	 * One that came up after the others were listed, or is in another pid namespace, has that stack. It
 	 * has its name before it serves: until then rejoin() waits for it.
 	 */
-	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
+	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && arena_slice(a, boot->slice)->agent_tid && agent_find(s->pid))
 		return 0;
-	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
+	if (proc_read_memory(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
 	ret = rejoin(a, s);
 	if (!ret)
@@ -337,9 +337,9 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 	return ret;
 }
 
-int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
+int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 {
-	struct silent s = { .pid = pid };
+	struct agentless s = { .pid = pid };
 	struct uft_boot boot;
 	int ret = blob_get(&s.blob);
 
@@ -350,18 +350,18 @@ int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 	return ret ? ret : boot.slice == slice ? 0 : -ESTALE;
 }
 
-static int try_leave(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
+static int try_leave(const struct arena *a, struct agentless *s, int is_saved, char *why, size_t size)
 {
 	struct uft_boot boot;
-	struct leaving l;
+	struct detaching l;
 	int ret = give_agent(a, s, &boot);
 
 	if (ret) {
 		snprintf(why, size, "cannot start an agent in it, so our memory remains in it: %s", strerror(-ret));
 		return ret;
 	}
-	l = (struct leaving){ .arena = a, .slice = boot.slice, .pid = s->pid };
-	leave_targets(&l, 1);
+	l = (struct detaching){ .arena = a, .slice = boot.slice, .pid = s->pid };
+	detach_targets(&l, 1);
 	if (l.why[0]) {
 		snprintf(why, size, "%s", l.why);
 		return l.is_over ? 0 : -EAGAIN;
@@ -370,11 +370,11 @@ static int try_leave(const struct arena *a, struct silent *s, int is_saved, char
 	return 0;
 }
 
-static int leave_process(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
+static int agentless_restore(const struct arena *a, struct agentless *s, int is_saved, char *why, size_t size)
 {
 	int ret = try_leave(a, s, is_saved, why, size);
 
-	if (!peek_is_ending(s->pid) && peek_maps(a, s->pid))
+	if (!proc_is_ending(s->pid) && arena_is_mapped_by(a, s->pid))
 		return ret;
 	release_of(a, s->pid, is_saved);	/* or it has executed another program since */
 	return 0;
@@ -394,7 +394,7 @@ static int is_agent(pid_t pid)
 {
 	char comm[32];
 
-	return peek_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
+	return proc_read_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
 }
 
 static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
@@ -406,14 +406,14 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 
 	while (d && (e = readdir(d)) && *nseen < room) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		struct silent s = { .pid = pid };
+		struct agentless s = { .pid = pid };
 
-		if (pid <= 0 || pid == getpid() || (only && pid != only) || !peek_maps(a, pid) || is_agent(pid) ||
+		if (pid <= 0 || pid == getpid() || (only && pid != only) || !arena_is_mapped_by(a, pid) || is_agent(pid) ||
 		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
 			continue;
 		found++;
 		seen[(*nseen)++] = pid;
-		if (leave_process(a, &s, is_saved, why, size)) {
+		if (agentless_restore(a, &s, is_saved, why, size)) {
 			char text[200];
 
 			snprintf(text, sizeof(text), "process %d: %s", pid, why);
@@ -426,7 +426,7 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 	return found;
 }
 
-unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
 {
 	pid_t *seen = calloc(nknown + MAX_SILENT, sizeof(*seen));
 	uint32_t nseen = nknown;

@@ -11,7 +11,7 @@
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
  *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held
  *	   meanwhile: a child forked in that moment would have a part of us, which nobody could take out of it.
- *	   If we are killed there the guard goes on where we were: leave_finish().
+ *	   If we are killed there the guard goes on where we were: detach_finish().
  *
  * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
@@ -55,8 +55,8 @@
 #define LOOK_MAX_NS	20000000
 #define OWN_MAX		(1u << 20)
 
-static int say(struct leaving *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int say(struct leaving *l, const char *fmt, ...)
+static int say(struct detaching *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int say(struct detaching *l, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -68,7 +68,7 @@ static int say(struct leaving *l, const char *fmt, ...)
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static int agent_is_over(const struct leaving *l, int ms)
+static int agent_is_over(const struct detaching *l, int ms)
 {
 	struct pollfd p = { .fd = l->agent_fd, .events = POLLIN };
 
@@ -81,25 +81,25 @@ static int gives_up(const void *l, uint64_t waited_ns)
 	return agent_is_over(l, 0) ? -ESRCH : 0;
 }
 
-static struct uft_cmd *area(const struct leaving *l)
+static struct uft_cmd *area(const struct detaching *l)
 {
 	return arena_cmd(l->arena, l->slice);
 }
 
-static void post(struct leaving *l, uint32_t op, uint32_t flags)
+static void post(struct detaching *l, uint32_t op, uint32_t flags)
 {
 	channel_begin(l->arena, l->slice, op, 0, 0)->flags = flags;
 	channel_post(l->arena, l->slice);
 }
 
-static int await(struct leaving *l)
+static int await(struct detaching *l)
 {
 	int ret = channel_await(l->arena, l->slice, COMMAND_MS, gives_up, l);
 
 	return ret > 0 ? arena_slice(l->arena, l->slice)->cmd_result : ret ? ret : -ETIMEDOUT;
 }
 
-static int run(struct leaving *l, uint32_t op, uint32_t flags)
+static int run(struct detaching *l, uint32_t op, uint32_t flags)
 {
 	post(l, op, flags);
 	return await(l);
@@ -107,26 +107,26 @@ static int run(struct leaving *l, uint32_t op, uint32_t flags)
 
 /* ---- Step 1 ---------------------------------------------------------------------------------- */
 
-static struct look look_of(const struct leaving *l)
+static struct task_search detach_search(const struct detaching *l)
 {
-	return (struct look){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
+	return (struct task_search){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
 }
 
 /* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
-static int restore_code(struct leaving *l)
+static int restore_code(struct detaching *l)
 {
 	uint64_t deadline = session_now_ns() + RESTORE_MS * 1000000ull;
-	struct look look = look_of(l);
-	struct held *held = NULL;
+	struct task_search look = detach_search(l);
+	struct stopped_tasks *held = NULL;
 	char by[80];
 	pid_t tid;
 
 	while (l->left > 0) {
-		if (look_hold(&look, LOOK_STOP_MS, &held) == 0) {
+		if (stop_all_tasks(&look, TASK_STOP_MS, &held) == 0) {
 			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
 			l->stuck = l->left < 0 ? 0 : (int)area(l)->n;
 		}
-		look_release(held);
+		resume_all(held);
 		if (l->left > 0 && session_now_ns() > deadline)
 			break;
 		if (l->left > 0)
@@ -145,7 +145,7 @@ static int restore_code(struct leaving *l)
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
 
 /* It is nobody's business where somebody is in there. */
-static void set_needed_aside(struct leaving *l)
+static void set_needed_aside(struct detaching *l)
 {
 	uint32_t n = 0;
 
@@ -159,7 +159,7 @@ static void set_needed_aside(struct leaving *l)
 }
 
 /* What the target says is data: it is copied, and only ever used on the target itself. */
-static int read_mappings(struct leaving *l)
+static int read_mappings(struct detaching *l)
 {
 	int ret = run(l, UFT_CMD_MAPPINGS, 0);
 	uint32_t n = __atomic_load_n(&area(l)->n, __ATOMIC_RELAXED);
@@ -183,23 +183,23 @@ static int read_mappings(struct leaving *l)
  * Each look stops a task that runs, and the stop takes the turn in which it would have come out: one of low priority
  * among many others stood still for as long as it was looked at. So first it runs. Returns for how long that took.
  */
-static uint64_t let_run(const struct look *look, uint64_t deadline)
+static uint64_t let_run(const struct task_search *look, uint64_t deadline)
 {
 	uint64_t since = session_now_ns();
 	int nice, is_hurried;
 
-	if (!look_waits_for_cpu(look))
+	if (!task_waits_for_cpu(look))
 		return 0;
-	is_hurried = look_hurry(look->inside, &nice);
-	while (look_waits_for_cpu(look) && session_now_ns() < deadline)
+	is_hurried = task_raise_priority(look->inside, &nice);
+	while (task_waits_for_cpu(look) && session_now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MIN_NS }, NULL);
 	if (is_hurried)
-		look_unhurry(look->inside, nice);
+		task_restore_priority(look->inside, nice);
 	return session_now_ns() - since;
 }
 
 /* A task that the session may not stop may run anywhere. */
-static int say_inside(struct leaving *l, pid_t inside)
+static int say_inside(struct detaching *l, pid_t inside)
 {
 	char by[80];
 	pid_t tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
@@ -209,10 +209,10 @@ static int say_inside(struct leaving *l, pid_t inside)
 	return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, inside);
 }
 
-static int wait_until_nobody_inside(struct leaving *l)
+static int wait_until_nobody_inside(struct detaching *l)
 {
 	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull, waited = 0;
-	struct look look = look_of(l);
+	struct task_search look = detach_search(l);
 	long nap = LOOK_MIN_NS;
 
 	look.until_ns = deadline + LATE_MS * 1000000ull;
@@ -220,7 +220,7 @@ static int wait_until_nobody_inside(struct leaving *l)
 		int ret = run(l, UFT_CMD_UNHOOK, 0);
 
 		if (ret >= 0)
-			ret = look_at_tasks(&look);
+			ret = tasks_find_inside(&look);
 		if (ret < 0)
 			return ret;
 		clean = ret ? 0 : clean + 1;
@@ -246,10 +246,10 @@ static uint64_t find_syscall(pid_t pid)
 
 	if (auxv_read(pid, raw, &bytes, &av) || !av.vdso)
 		return 0;
-	if (offset && !peek_mem(pid, av.vdso + offset, code, 2) && code[0] == 0x0f && code[1] == 0x05)
+	if (offset && !proc_read_memory(pid, av.vdso + offset, code, 2) && code[0] == 0x0f && code[1] == 0x05)
 		return av.vdso + offset;
 	for (size_t len = sizeof(code); len >= UFT_PAGE; len -= UFT_PAGE) {
-		if (peek_mem(pid, av.vdso, code, len))
+		if (proc_read_memory(pid, av.vdso, code, len))
 			continue;
 		for (size_t i = 0; i + 1 < len; i++)
 			if (code[i] == 0x0f && code[i + 1] == 0x05) {
@@ -273,21 +273,21 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
 		return -ESRCH;
 	for (int i = 0; i < 2; i++)
-		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || look_await(agent, &status) != agent ||
+		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || task_wait_status(agent, &status) != agent ||
 		    !WIFSTOPPED(status))
 			return -ESRCH;
 	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
 }
 
 /* Memory where a thread pointer may point goes only if none does. */
-static int is_needed(const struct leaving *l, const struct uft_owned *own)
+static int is_needed(const struct detaching *l, const struct uft_owned *own)
 {
-	struct look look = look_of(l);
+	struct task_search look = detach_search(l);
 
-	return own->bytes & UFT_OWNED_TP && look_for_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
+	return own->bytes & UFT_OWNED_TP && tasks_have_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
 }
 
-static uint32_t drop_needed(struct leaving *l)
+static uint32_t drop_needed(struct detaching *l)
 {
 	uint32_t n = 0;
 
@@ -303,9 +303,9 @@ static uint32_t drop_needed(struct leaving *l)
  * Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there
  * is room for that.
  */
-static uint64_t note(const struct leaving *l, struct remote *r)
+static uint64_t note(const struct detaching *l, struct remote *r)
 {
-	struct leaving_notes *n = &guard_notes()->leaving;
+	struct detach_notes *n = &guard_notes()->leaving;
 	uint8_t raw[UFT_AUXV_MAX];
 	struct auxv av;
 	size_t bytes;
@@ -324,13 +324,13 @@ static uint64_t note(const struct leaving *l, struct remote *r)
 	return find_syscall(l->pid);
 }
 
-static int stop_agent(const struct leaving *l, struct user_regs_struct *regs)
+static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
 	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
 	int sig = 0, ret;
 
 	do
-		ret = look_stop(l->agent, &sig);
+		ret = task_stop(l->agent, &sig);
 	while (ret == -EAGAIN && session_now_ns() < deadline);
 	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
 		ret = -errno;
@@ -340,7 +340,7 @@ static int stop_agent(const struct leaving *l, struct user_regs_struct *regs)
 }
 
 /* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
-static int unmap_rest(struct leaving *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
+static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
 	uint32_t failed = 0;
 
@@ -356,7 +356,7 @@ static int unmap_rest(struct leaving *l, uint32_t n, struct user_regs_struct *re
 	regs->orig_rax = -1ull;
 	regs->rdi = 0;
 	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
-	look_detach(l->agent, 0);
+	task_detach(l->agent, 0);
 	agent_is_over(l, COMMAND_MS);
 	return (int)failed;
 }
@@ -367,7 +367,7 @@ static void forget(struct remote *r)
 	guard_notes()->leaving.pid = 0;
 }
 
-static int unmap_held(struct leaving *l, struct remote *r)
+static int unmap_held(struct detaching *l, struct remote *r)
 {
 	struct user_regs_struct regs;
 	uint64_t insn;
@@ -377,7 +377,7 @@ static int unmap_held(struct leaving *l, struct remote *r)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
 	insn = note(l, r);
 	if (!insn) {
-		look_go(l->agent, 0);
+		task_resume(l->agent, 0);
 		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
 	}
 	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
@@ -398,24 +398,24 @@ static int open_mem(pid_t pid)
  * Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at
  * fault. What holds them points to @look.
  */
-static struct held *hold_all(struct look *look)
+static struct stopped_tasks *stop_for_detach(struct task_search *look)
 {
-	struct held *held;
+	struct stopped_tasks *held;
 
-	for (int i = 0; look_hold(look, LOOK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
-		look_release(held);
+	for (int i = 0; stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
+		resume_all(held);
 	return held;
 }
 
-static int unmap_all(struct leaving *l)
+static int unmap_all(struct detaching *l)
 {
 	struct remote r = { .mem = open_mem(l->pid) };
 	uint32_t needed = drop_needed(l);
-	struct look look = look_of(l);
-	struct held *held = hold_all(&look);
+	struct task_search look = detach_search(l);
+	struct stopped_tasks *held = stop_for_detach(&look);
 	int ret = unmap_held(l, &r);
 
-	look_release(held);
+	resume_all(held);
 	if (r.mem >= 0)
 		close(r.mem);
 	if (ret < 0)
@@ -424,7 +424,7 @@ static int unmap_all(struct leaving *l)
 }
 
 /* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
-static uint32_t ranges_left(const struct leaving_notes *n, const struct user_regs_struct *regs)
+static uint32_t ranges_left(const struct detach_notes *n, const struct user_regs_struct *regs)
 {
 	if (regs->rip == n->park && regs->rax == SYS_exit)	/* all is gone, it has only not ended yet */
 		return 0;
@@ -434,26 +434,26 @@ static uint32_t ranges_left(const struct leaving_notes *n, const struct user_reg
 	return n->nown;
 }
 
-void leave_finish(const struct arena *a, struct leaving_notes *n)
+void detach_finish(const struct arena *a, struct detach_notes *n)
 {
-	struct leaving l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
+	struct detaching l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
 	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
 	struct user_regs_struct regs;
-	struct look look = look_of(&l);
-	struct held *held = NULL;
+	struct task_search look = detach_search(&l);
+	struct stopped_tasks *held = NULL;
 
 	l.agent_fd = task_open_agent(l.pid, l.agent);
 	if (l.agent_fd >= 0)
-		held = hold_all(&look);
+		held = stop_for_detach(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
-			arena_slice(a, l.slice)->agent_tid = (uint32_t)peek_own_pid(l.agent);	/* it serves still */
-			look_go(l.agent, 0);
+			arena_slice(a, l.slice)->agent_tid = (uint32_t)proc_namespace_pid(l.agent);	/* it serves still */
+			task_resume(l.agent, 0);
 		}
 	}
-	look_release(held);
+	resume_all(held);
 	if (r.mem >= 0) {
 		remote_unguard(&r);
 		close(r.mem);
@@ -464,7 +464,7 @@ void leave_finish(const struct arena *a, struct leaving_notes *n)
 
 /* ---- All -------------------------------------------------------------------------------------- */
 
-static void ask(struct leaving *l)
+static void ask(struct detaching *l)
 {
 	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
 
@@ -474,14 +474,14 @@ static void ask(struct leaving *l)
 		l->pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 	l->agent = named;
 	if (l->agent && !task_is_agent_of(l->pid, l->agent))
-		l->agent = leave_find_agent(l->pid);
-	if (l->agent && peek_own_pid(l->agent) != named)
+		l->agent = agent_find(l->pid);
+	if (l->agent && proc_namespace_pid(l->agent) != named)
 		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
 	l->agent_fd = task_open_agent(l->pid, l->agent);
 	if (l->agent_fd < 0 || l->pid <= 0) {
 		say(l, "nothing of ours could be taken out: it has no agent");
-		l->is_over = l->pid > 0 && peek_is_ending(l->pid);
-		l->is_alone = l->pid > 0 && !l->is_over && peek_maps(l->arena, l->pid);
+		l->is_over = l->pid > 0 && proc_is_ending(l->pid);
+		l->is_alone = l->pid > 0 && !l->is_over && arena_is_mapped_by(l->arena, l->pid);
 		if (l->is_over)
 			l->why[0] = '\0';
 		return;
@@ -491,7 +491,7 @@ static void ask(struct leaving *l)
 	post(l, UFT_CMD_LEAVE, 0);
 }
 
-static void leave_one(struct leaving *l)
+static void detach_target(struct detaching *l)
 {
 	int ret = l->left = await(l);
 
@@ -509,9 +509,9 @@ static void leave_one(struct leaving *l)
 	if (!ret && l->stuck)
 		ret = say(l, "%d places of its code could not be put back, as another program has changed them (a debugger's breakpoint?): "
 			  "the %llu kB of code that they lead to remain mapped, and record nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
-	if (ret && peek_is_ending(l->pid))
+	if (ret && proc_is_ending(l->pid))
 		ret = -ESRCH;
-	else if (ret == -ESRCH && (l->is_alone = peek_maps(l->arena, l->pid)))
+	else if (ret == -ESRCH && (l->is_alone = arena_is_mapped_by(l->arena, l->pid)))
 		ret = say(l, "its agent was ended, by a seccomp filter perhaps: memory of ours remains");
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
 		l->is_over = ret == -ESRCH;
@@ -530,7 +530,7 @@ static void leave_one(struct leaving *l)
  * Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue
  * for it. Without CAP_SYS_NICE they do.
  */
-void leave_targets(struct leaving *l, uint32_t n)
+void detach_targets(struct detaching *l, uint32_t n)
 {
 	int own = getpriority(PRIO_PROCESS, 0);
 
@@ -539,7 +539,7 @@ void leave_targets(struct leaving *l, uint32_t n)
 		ask(&l[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		if (l[i].is_asked)
-			leave_one(&l[i]);
+			detach_target(&l[i]);
 		else
 			l[i].may_stay = 0;
 		if (l[i].agent_fd >= 0)

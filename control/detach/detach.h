@@ -5,11 +5,11 @@
 
 #include "control/arena/journal.h"
 
-struct leaving {			/* a target on its way out; zero but for the first two, or three */
+struct detaching {			/* a target on its way out; zero but for the first two, or three */
 	const struct arena *arena;
 	uint32_t slice;
 	pid_t pid, agent;		/* as we see them; pid 0: as the slice says */
-	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
+	int agent_fd;			/* pidfd of the agent; closed by detach_targets() */
 	int left;			/* places of code that could not be changed beside running threads */
 	int may_stay;			/* the agent, if code could not be put back; out: it did */
 	int is_asked, is_over;
@@ -21,12 +21,12 @@ struct leaving {			/* a target on its way out; zero but for the first two, or th
 	char why[200];			/* out: what remains and why; "" nothing does */
 };
 
-void leave_finish(const struct arena *a, struct leaving_notes *n);
+void detach_finish(const struct arena *a, struct detach_notes *n);
 
 /*
  * All of them at once. Afterwards no agent lives; what could not be taken out of a target is said in ->why. The
  * slices stay as they are: their rings may still be drained.
  */
-void leave_targets(struct leaving *l, uint32_t n);
+void detach_targets(struct detaching *l, uint32_t n);
 
 #endif

@@ -41,7 +41,7 @@ static int is_meant(const char *who, pid_t pid)
 
 	if (strtol(who, &end, 10) == pid && !*end)
 		return 1;
-	if (peek_file(pid, "comm", comm, sizeof(comm)) <= 0)
+	if (proc_read_file(pid, "comm", comm, sizeof(comm)) <= 0)
 		return 0;
 	comm[strcspn(comm, "\n")] = '\0';
 	return strncmp(comm, who, 15) == 0 && strlen(comm) == (strlen(who) < 15 ? strlen(who) : 15);
@@ -83,7 +83,7 @@ static int ask_session(const struct arena *a, pid_t pid)
 	__atomic_add_fetch(&a->board->bell, 1, __ATOMIC_ACQ_REL);
 	futex(&a->board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
-	       !peek_is_ending((pid_t)a->board->session_pid))
+	       !proc_is_ending((pid_t)a->board->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
 	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
 	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
@@ -95,7 +95,7 @@ static int await_guard(const struct arena *a, const struct uft_slice *sl, pid_t 
 {
 	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
 
-	while (sl ? __atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE) != 0 : peek_maps(a, pid)) {
+	while (sl ? __atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE) != 0 : arena_is_mapped_by(a, pid)) {
 		if (session_now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
@@ -123,13 +123,13 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 
 	if (cgroup_is_frozen(pid, by, sizeof(by)))
 		return -EBUSY;		/* nobody can take anything out of it */
-	if (is_held && !is_left && !peek_is_ending((pid_t)a->board->session_pid))
+	if (is_held && !is_left && !proc_is_ending((pid_t)a->board->session_pid))
 		return ask_session(a, pid);
-	if (is_held && !is_left && !peek_is_ending((pid_t)a->board->guard_pid))
+	if (is_held && !is_left && !proc_is_ending((pid_t)a->board->guard_pid))
 		return await_guard(a, sl, pid);
 	if (is_held && await_lock(a))
 		return -ETIMEDOUT;
-	if (is_held && !peek_maps(a, pid))
+	if (is_held && !arena_is_mapped_by(a, pid))
 		return 0;
 	if (!guard_can_take_over(a))
 		return -EXDEV;
@@ -144,7 +144,7 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 	char by[80], group[200];
 	pid_t tid;
 
-	if (!ret || (ret != -EAGAIN && peek_is_ending(pid)))	/* it ended before its session could leave it */
+	if (!ret || (ret != -EAGAIN && proc_is_ending(pid)))	/* it ended before its session could leave it */
 		return;
 	s->failed++;
 	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;
@@ -189,7 +189,7 @@ static void search_arena(struct arena *a, void *arg)
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);
-	if (!s->found && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
+	if (!s->found && pid > 0 && is_meant(s->who, pid) && arena_is_mapped_by(a, pid)) {
 		s->found++;
 		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, NULL, pid, is_held));
 	}

@@ -67,7 +67,7 @@ static void finish_noted(const struct arena *a)
 	if (n.attach.pid && attach_finish(&n))
 		arena_release((struct arena *)a, n.slice);
 	if (n.leaving.pid)
-		leave_finish(a, &n.leaving);
+		detach_finish(a, &n.leaving);
 }
 
 /* ---- Detach ----------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void finish_noted(const struct arena *a)
  * Collects the live processes of the arena. A process number that is another's by now does no harm: no agent
  * answers.
  */
-static uint32_t collect(const struct arena *a, struct leaving *l)
+static uint32_t collect(const struct arena *a, struct detaching *l)
 {
 	uint32_t n = 0;
 
@@ -85,7 +85,7 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 
 		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
 		    kill((pid_t)sl->pid, 0) == 0)
-			l[n++] = (struct leaving){ .arena = a, .slice = i };
+			l[n++] = (struct detaching){ .arena = a, .slice = i };
 	}
 	return n;
 }
@@ -95,9 +95,9 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
  * pid namespace, and nobody's here: who was not asked is found by what he has mapped, and his slice is needed
  * for that.
  */
-static void close_slice(const struct leaving *l)
+static void close_slice(const struct detaching *l)
 {
-	if (!l->why[0] || (l->is_asked && !peek_maps(l->arena, l->pid)))
+	if (!l->why[0] || (l->is_asked && !arena_is_mapped_by(l->arena, l->pid)))
 		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 }
 
@@ -107,7 +107,7 @@ static void close_slice(const struct leaving *l)
  */
 static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 {
-	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
+	struct detaching *l = calloc(a->map->nslices, sizeof(*l));
 	pid_t *known = calloc(a->map->nslices, sizeof(*known));
 	unsigned failed = 0;
 	char why[240];
@@ -123,7 +123,7 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 	__atomic_store_n(&a->board->children, 0, __ATOMIC_RELAXED);
 	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
 	n = collect(a, l);
-	leave_targets(l, n);
+	detach_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		close_slice(&l[i]);
 		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
@@ -132,8 +132,8 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 		*its |= l[i].why[0] && l[i].pid == of;
 		known[nknown++] = l[i].pid;
 	}
-	failed += silent_leave(a, 0, 1, known, nknown, why, sizeof(why));
-	*its |= of && peek_maps(a, of);
+	failed += agentless_detach(a, 0, 1, known, nknown, why, sizeof(why));
+	*its |= of && arena_is_mapped_by(a, of);
 	free(known);
 	free(l);
 	__atomic_store_n(&a->board->closed, 1, __ATOMIC_RELEASE);
@@ -150,7 +150,7 @@ int guard_can_take_over(const struct arena *a)
 /* Removes the files. What a process still maps of them only says where its memory is. */
 static void put_away(struct arena *a, unsigned failed)
 {
-	if (!failed || !peek_anybody_maps(a)) {
+	if (!failed || !arena_is_mapped(a)) {
 		arena_unlink(a);
 		return;
 	}

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-void leave_targets(struct leaving *l, uint32_t n)
+void detach_targets(struct detaching *l, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		l[i].may_stay = 0;
@@ -16,13 +16,13 @@ void leave_targets(struct leaving *l, uint32_t n)
 	}
 }
 
-void leave_finish(const struct arena *a, struct leaving_notes *n)
+void detach_finish(const struct arena *a, struct detach_notes *n)
 {
 	(void)a;
 	(void)n;
 }
 
-unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
 {
 	(void)a;
 	(void)only;
@@ -34,7 +34,7 @@ unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid
 	return 0;
 }
 
-int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
+int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 {
 	(void)a;
 	(void)slice;

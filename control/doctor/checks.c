@@ -206,8 +206,8 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 		snprintf(traps, sizeof(traps), "; %zu more by int3, with --int3", f->nplain_trap);
 	if (f->nplain_ok)
 		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK, "none is prepared; of %zu functions %zu can be "
-			   "rewritten%s%s%s", f->nplain, f->nplain_ok, f->plain_why ? ", most others not: " : "",
-			   f->plain_why ? f->plain_why : "", traps);
+			   "rewritten%s%s%s", f->nplain, f->nplain_ok, f->unprepared_why ? ", most others not: " : "",
+			   f->unprepared_why ? f->unprepared_why : "", traps);
 	say(out, DOCTOR_WARN, "none of its functions is prepared or can be rewritten: only what it loads or starts can be traced");
 	return remedy(out, "build it with the flags that uft cflags prints, or name a library: -l '*:mod:LIBRARY'");
 }

@@ -46,7 +46,7 @@ struct doctor_facts {
 	size_t nplain_graph;		/* those of nplain_ok that the graph tracer leaves alone */
 	const char *walker;		/* why most of them, NULL: each for what its own code does */
 	size_t nbefore;			/* prepared by a pad before the entry */
-	const char *plain_why;		/* what most of the others lack */
+	const char *unprepared_why;		/* what most of the others lack */
 	int runs_guests;		/* other programs, in its own address space */
 	int is_static, is_shstk, has_rseq_symbol, has_interp;
 	char interp[512], symbols_from[512];

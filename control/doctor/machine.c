@@ -64,7 +64,7 @@ static char *cpuinfo(const char *key)
 	return found;
 }
 
-static void look_at_cpu(struct doctor_facts *f)
+static void read_cpu_facts(struct doctor_facts *f)
 {
 	char *flags = cpuinfo("flags"), *vendor = cpuinfo("vendor_id");
 
@@ -104,7 +104,7 @@ static int try_call(long ret, int known)
 	return ret >= 0 || errno == known ? 0 : errno;
 }
 
-static void look_at_kernel(struct doctor_facts *f)
+static void read_kernel_facts(struct doctor_facts *f)
 {
 	struct utsname u = { .machine = "" };
 	struct iovec mine = { &u, 1 }, its = { &u, 1 };
@@ -126,7 +126,7 @@ static void look_at_kernel(struct doctor_facts *f)
 		close(fd);
 }
 
-static void look_at_rights(struct doctor_facts *f)
+static void read_rights_facts(struct doctor_facts *f)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { 0 };
@@ -163,7 +163,7 @@ static int in_path(const char *name)
 	return 0;
 }
 
-static void look_at_files(struct doctor_facts *f)
+static void read_file_facts(struct doctor_facts *f)
 {
 	struct uft_session_opts opts = { 0 };
 	struct uft_error err = { "" };
@@ -191,9 +191,9 @@ void doctor_look_at_machine(struct doctor_facts *f)
 {
 	const char *tunables = getenv("GLIBC_TUNABLES");
 
-	look_at_cpu(f);
-	look_at_kernel(f);
-	look_at_rights(f);
-	look_at_files(f);
+	read_cpu_facts(f);
+	read_kernel_facts(f);
+	read_rights_facts(f);
+	read_file_facts(f);
 	f->rseq_tunable = tunables && strstr(tunables, "glibc.pthread.rseq=0") ? tunables : NULL;
 }

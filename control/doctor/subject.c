@@ -28,7 +28,7 @@
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
-static void look_at_interp(struct doctor_facts *f, const char *root)
+static void read_interp_facts(struct doctor_facts *f, const char *root)
 {
 	struct uft_object *obj;
 	char path[600];
@@ -42,7 +42,7 @@ static void look_at_interp(struct doctor_facts *f, const char *root)
 }
 
 /* As `uft record` would: all of them, if none is prepared. */
-static void look_at_plain(struct doctor_facts *f, struct uft_object *obj)
+static void read_unprepared_facts(struct doctor_facts *f, struct uft_object *obj)
 {
 	struct entries list;
 	size_t most = 0;
@@ -60,13 +60,13 @@ static void look_at_plain(struct doctor_facts *f, struct uft_object *obj)
 		for (int i = ENTRY_OK + 1; i < ENTRY_NSKIPS; i++)
 			if (list.nskip[i] > most) {
 				most = list.nskip[i];
-				f->plain_why = entry_skip_text((enum entry_skip)i);
+				f->unprepared_why = entry_skip_text((enum entry_skip)i);
 			}
 	}
 	entries_free(&list);
 }
 
-static void look_at_object(struct doctor_facts *f, const char *path, const char *root)
+static void read_object_facts(struct doctor_facts *f, const char *path, const char *root)
 {
 	struct uft_error err = { "" };
 	const char *interp;
@@ -88,14 +88,14 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 		f->nunwind = obj->nunwind;
 		f->nbefore = obj->nbefore;
 		if (!f->nsites)
-			look_at_plain(f, obj);
+			read_unprepared_facts(f, obj);
 		f->is_static = obj->is_static;
 		f->is_shstk = uft_object_is_shstk(obj);
 		f->has_symbols = uft_object_names_from(obj, f->symbols_from, sizeof(f->symbols_from));
 		f->has_rseq_symbol = uft_object_symbol(obj, "__rseq_offset", NULL) != 0;
 		interp = uft_object_interp(obj);
 		if (interp && (size_t)snprintf(f->interp, sizeof(f->interp), "%s", interp) < sizeof(f->interp))
-			look_at_interp(f, root);
+			read_interp_facts(f, root);
 		uft_object_put(obj);
 	}
 	snprintf(f->program_text, sizeof(f->program_text), "%s", err.text);
@@ -122,7 +122,7 @@ void doctor_look_at_program(struct doctor_facts *f, const char *name)
 		return;
 	}
 	f->secure = secure_exec_reason(f->program, geteuid(), getegid());
-	look_at_object(f, f->program, "");
+	read_object_facts(f, f->program, "");
 }
 
 /* ---- The process ---------------------------------------------------------------------------- */
@@ -151,13 +151,13 @@ static long status_number(const char *status, const char *field)
 }
 
 /* Any thread may be held by a tracer, or have a filter of its own. */
-static void look_at_task(struct doctor_facts *f, pid_t tid)
+static void read_task_facts(struct doctor_facts *f, pid_t tid)
 {
 	char name[64], status[4096], text[256];
 	long tracer;
 
 	snprintf(name, sizeof(name), "task/%d/status", tid);
-	if (peek_file(f->pid, name, status, sizeof(status)) <= 0)
+	if (proc_read_file(f->pid, name, status, sizeof(status)) <= 0)
 		return;
 	f->threads++;
 	tracer = status_number(status, "TracerPid");
@@ -172,7 +172,7 @@ static void look_at_task(struct doctor_facts *f, pid_t tid)
 		f->has_shstk_on = 1;
 }
 
-static void look_at_tasks(struct doctor_facts *f)
+static void read_tasks_facts(struct doctor_facts *f)
 {
 	char path[64];
 	struct dirent *e;
@@ -182,10 +182,10 @@ static void look_at_tasks(struct doctor_facts *f)
 	d = opendir(path);
 	while (d && (e = readdir(d)))
 		if (isdigit((unsigned char)e->d_name[0]))
-			look_at_task(f, (pid_t)atoi(e->d_name));
+			read_task_facts(f, (pid_t)atoi(e->d_name));
 	if (d)
 		closedir(d);
-	if (f->tracer && peek_file(f->tracer, "comm", f->tracer_comm, sizeof(f->tracer_comm)) > 0)
+	if (f->tracer && proc_read_file(f->tracer, "comm", f->tracer_comm, sizeof(f->tracer_comm)) > 0)
 		f->tracer_comm[strcspn(f->tracer_comm, "\n")] = '\0';
 }
 
@@ -200,7 +200,7 @@ static int is_other_ns(pid_t pid, const char *ns)
 	return readlink(path, own, sizeof(own) - 1) > 0 && strcmp(its, own) != 0;
 }
 
-static void look_at_namespaces(struct doctor_facts *f)
+static void read_namespace_facts(struct doctor_facts *f)
 {
 	struct stat its, own;
 	char path[64];
@@ -245,10 +245,10 @@ static int its_rseq(const struct doctor_facts *f, const char *path, const struct
 	uft_object_put(obj);
 	if (!at)
 		return 0;
-	return peek_mem(f->pid, at + bias, &size, sizeof(size)) ? DOCTOR_UNKNOWN : size > 0;
+	return proc_read_memory(f->pid, at + bias, &size, sizeof(size)) ? DOCTOR_UNKNOWN : size > 0;
 }
 
-static void look_at_image(struct doctor_facts *f)
+static void read_image_facts(struct doctor_facts *f)
 {
 	char root[64], path[PATH_MAX + 64], exe[PATH_MAX] = "";
 	uint8_t raw[UFT_AUXV_MAX];
@@ -264,7 +264,7 @@ static void look_at_image(struct doctor_facts *f)
 		return;
 	}
 	snprintf(f->program, sizeof(f->program), "%s", exe);
-	look_at_object(f, path, root);
+	read_object_facts(f, path, root);
 	f->is_secure = auxv_read(f->pid, raw, &bytes, &av) == 0 && av.secure;
 	if (av.base && f->interp[0])
 		snprintf(path, sizeof(path), "%s%s", root, f->interp);
@@ -280,7 +280,7 @@ void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
 
 	f->pid = pid;
 	f->its_rseq = DOCTOR_UNKNOWN;
-	if (peek_file(pid, "status", status, sizeof(status)) <= 0 || status_number(status, "Tgid") != pid) {
+	if (proc_read_file(pid, "status", status, sizeof(status)) <= 0 || status_number(status, "Tgid") != pid) {
 		f->is_gone = 1;
 		return;
 	}
@@ -290,14 +290,14 @@ void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
 	f->uid = (int)status_number(status, "Uid");
 	f->locked = (uint64_t)status_number(status, "VmLck") << 10;
 	f->is_other_user = f->uid != (int)getuid();
-	f->is_undumpable = peek_is_undumpable(pid);
+	f->is_undumpable = proc_is_undumpable(pid);
 	f->access_error = process_vm_readv(pid, &mine, 1, &its, 1, 0) < 0 && errno != EFAULT ? errno : 0;
 	prlimit(pid, RLIMIT_MEMLOCK, NULL, &lim);
 	f->its_memlock = lim.rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim.rlim_cur;
-	look_at_tasks(f);
+	read_tasks_facts(f);
 	if (f->state == 'Z' || f->state == 'X')
 		return;
-	look_at_namespaces(f);
-	look_at_image(f);
+	read_namespace_facts(f);
+	read_image_facts(f);
 	f->is_ours = is_traced_by_us(pid);
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img)
+struct event_ring *event_ring_open(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
-	struct own *o = calloc(1, sizeof(*o));
+	struct event_ring *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
@@ -35,11 +35,11 @@ struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct
 	return o;
 }
 
-void own_end(struct own *o)
+void event_ring_close(struct event_ring *o)
 {
 	struct uft_session *s = o->s;
 
-	for (struct own **p = &s->own; *p; p = &(*p)->next)
+	for (struct event_ring **p = &s->own; *p; p = &(*p)->next)
 		if (*p == o) {
 			*p = o->next;
 			break;
@@ -52,9 +52,9 @@ void own_end(struct own *o)
 	free(o);
 }
 
-void own_set_flags(struct uft_session *s)
+void sources_set_flags(struct uft_session *s)
 {
-	for (const struct own *o = s->own; o; o = o->next)
+	for (const struct event_ring *o = s->own; o; o = o->next)
 		session_set_slice(s, o->slice);
 }
 
@@ -87,21 +87,21 @@ static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t fla
 	return 0;
 }
 
-static struct uft_ring *ring_of(const struct own *o, uint32_t cpu)
+static struct uft_ring *ring_of(const struct event_ring *o, uint32_t cpu)
 {
 	const struct uft_arena *a = o->s->arena.map;
 
 	return (struct uft_ring *)((uint8_t *)arena_slice(&o->s->arena, o->slice) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
 }
 
-uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock)
+uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clock)
 {
 	const struct uft_ring *r = ring_of(o, cpu);
 
 	return clock > r->last ? clock : r->last;
 }
 
-int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
+int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	const struct uft_arena *a = o->s->arena.map;
 	struct uft_slice *slice = arena_slice(&o->s->arena, o->slice);
@@ -112,7 +112,7 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 
 	if (!(flags & UFT_RING_ON))
 		return -EAGAIN;
-	clock = own_clock(o, cpu, clock);
+	clock = event_ring_clock(o, cpu, clock);
 	if (!r->sub_end || at + bytes > r->sub_end)
 		ret = begin_sub(a, r, flags, clock, task, &at);
 	if (ret)
@@ -128,7 +128,7 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 	return 0;
 }
 
-void own_lost(const struct own *o, uint32_t cpu, uint64_t n)
+void event_ring_lost(const struct event_ring *o, uint32_t cpu, uint64_t n)
 {
 	struct uft_ring *r = ring_of(o, cpu);
 

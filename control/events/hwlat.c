@@ -48,7 +48,7 @@ static void spin(const struct spin *h, struct found *f)
 	} while (b - start < h->width && !spin_is_ending(h));
 }
 
-static void look_for_latency(struct spinner *p)
+static void spin_for_latency(struct spinner *p)
 {
 	struct spin *h = p->spin;
 	struct found f;
@@ -68,5 +68,5 @@ static void look_for_latency(struct spinner *p)
 }
 
 const struct spin_kind hwlat_kind = {
-	.tracer = "hwlat", .comm = "hwlatd", .round = look_for_latency, .window_us = 1000000, .width_us = 500000, .thresh_ns = 10000,
+	.tracer = "hwlat", .comm = "hwlatd", .round = spin_for_latency, .window_us = 1000000, .width_us = 500000, .thresh_ns = 10000,
 };

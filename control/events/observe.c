@@ -131,7 +131,7 @@ int observe_stat(pid_t pid, pid_t tid, int field, int *value)
 	int n;
 
 	snprintf(path, sizeof(path), "task/%d/stat", tid);
-	n = peek_file(pid, path, text, sizeof(text) - 1);
+	n = proc_read_file(pid, path, text, sizeof(text) - 1);
 	if (n <= 0)
 		return -ESRCH;
 	text[n] = '\0';
@@ -161,7 +161,7 @@ static struct thread thread_read(pid_t pid, pid_t tid)
 	t.prio = observe_prio(pid, tid);
 	t.prio_ns = session_now_ns();
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
-	if (peek_file(pid, path, text, sizeof(text)) > 0) {
+	if (proc_read_file(pid, path, text, sizeof(text)) > 0) {
 		text[strcspn(text, "\n")] = '\0';
 		snprintf(t.comm, sizeof(t.comm), "%.15s", text);
 	}
@@ -192,7 +192,7 @@ static struct into *into_of(struct observe *o, const struct proc *p, struct spac
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return NULL;
-	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = own_begin(o->s, p->pid, p->ppid, space->img) };
+	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = event_ring_open(o->s, p->pid, p->ppid, space->img) };
 	if (!i->own) {
 		free(i);
 		return NULL;
@@ -210,7 +210,7 @@ static void into_put(struct observe *o, struct into *i)
 	while (*at != i)
 		at = &(*at)->next;
 	*at = i->next;
-	own_end(i->own);
+	event_ring_close(i->own);
 	free(i);
 }
 
@@ -274,7 +274,7 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 {
 	const struct uft_tracer_params *p = &o->s->spec->params;
 
-	uint32_t kin = p->has_pids & UFT_PIDS_FORK ? kin_lists(o->s, r->pid) : 0;
+	uint32_t kin = p->has_pids & UFT_PIDS_FORK ? pid_inherit_lists(o->s, r->pid) : 0;
 
 	return (!(p->has_pids & UFT_PIDS_ONLY) || kin & UFT_PIDS_ONLY || is_listed(p->pids, p->npids, r)) && !(kin & UFT_PIDS_NOT) &&
 	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
@@ -283,18 +283,18 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
-	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
+	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
 
 	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
-		own_write(p->into->own, r->cpu, clock, task, event, w, n);
+		event_ring_write(p->into->own, r->cpu, clock, task, event, w, n);
 }
 
 void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
 		   size_t bytes, uint32_t child)
 {
 	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
-	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
+	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
 
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
@@ -352,7 +352,7 @@ static int is_made_by_us(const struct observe *o, const struct perf_record *r)
 {
 	char comm[32];
 
-	return peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) : perf_is_named(o->perf, r->tid, "uft-agent");
+	return proc_read_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) : perf_is_named(o->perf, r->tid, "uft-agent");
 }
 
 static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
@@ -366,7 +366,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	tasks_fork(o, parent, r);
 	like = *observe_thread(parent, r->ptid);
 	if (!p) {
-		kin_note(o->s, r->pid, parent->pid);	/* it may never say anything itself */
+		pid_inherit_fork(o->s, r->pid, parent->pid);	/* it may never say anything itself */
 		p = proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
 			begin_space(o, p, parent->into->space);
@@ -453,7 +453,7 @@ static void take_lost(struct observe *o, const struct perf_record *r)
 {
 	o->has_lost = 1;
 	if (o->intos && r->ns >= o->on_ns)
-		own_lost(o->intos->own, r->cpu, r->lost);
+		event_ring_lost(o->intos->own, r->cpu, r->lost);
 }
 
 /* The process of another thread: who made this one. */
@@ -614,7 +614,7 @@ static void add_threads(struct observe *o, pid_t pid)
 	for (int i = 0; i < SCANS && u.n && !ret; i++) {
 		u.n = 0;
 		u.p = p = observe_proc(o, pid);
-		ret = p ? look_each_task(pid, list_unknown, &u) : 0;
+		ret = p ? each_task(pid, list_unknown, &u) : 0;
 		if (!u.n || ret < 0)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);

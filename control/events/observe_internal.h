@@ -24,7 +24,7 @@ struct thread {
 
 struct into {
 	struct into *next;
-	struct own *own;
+	struct event_ring *own;
 	struct space *space;
 	uint32_t refs;
 };

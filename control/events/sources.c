@@ -8,8 +8,8 @@
  * resolves their addresses.
  *
  * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first
- * or the next round of the session (own_start: by then there is somebody who takes the news), another spec or
- * the end of the session ends it. It rests while recording is off (own_record).
+ * or the next round of the session (sources_start: by then there is somebody who takes the news), another spec or
+ * the end of the session ends it. It rests while recording is off (sources_record).
  */
 #include "control/plan/watch_list.h"
 #include "control/events/observe.h"
@@ -45,14 +45,14 @@ static int observes_the_same(const struct spec *a, const struct spec *b)
 	       a->sample_ns == b->sample_ns && a->has_stacks == b->has_stacks;
 }
 
-int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
+int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
 {
 	int is_new = !s->spec || !observes_the_same(s->spec, sp);
 
 	return is_new && is_observing(sp) ? observe_check(sp, err) : 0;
 }
 
-void own_start(struct uft_session *s)
+void sources_start(struct uft_session *s)
 {
 	const struct spec *sp = s->spec;
 
@@ -67,7 +67,7 @@ void own_start(struct uft_session *s)
 	}
 }
 
-void own_record(struct uft_session *s)
+void sources_record(struct uft_session *s)
 {
 	if (s->spin)
 		spin_run(s, s->spin, !s->is_paused);
@@ -75,20 +75,20 @@ void own_record(struct uft_session *s)
 		observe_run(s->observe, !s->is_paused);
 }
 
-void own_target(struct uft_session *s, struct target *t)
+void sources_add_target(struct uft_session *s, struct target *t)
 {
-	own_start(s);
+	sources_start(s);
 	if (s->observe)
 		observe_target(s->observe, t);
 }
 
-void own_exec(struct uft_session *s, const struct target *t)
+void sources_exec(struct uft_session *s, const struct target *t)
 {
 	if (s->observe)
 		observe_exec(s->observe, t);
 }
 
-void own_left(struct uft_session *s, pid_t pid)
+void sources_left(struct uft_session *s, pid_t pid)
 {
 	if (s->observe)
 		observe_left(s->observe, pid);
@@ -111,7 +111,7 @@ static void stop_spin(struct uft_session *s, const struct spec *sp)
 	}
 }
 
-void own_stop(struct uft_session *s, const struct spec *sp)
+void sources_stop(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
 

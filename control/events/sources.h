@@ -10,8 +10,8 @@
 
 #include "control/target/target.h"
 
-struct own {				/* one slice that is ours */
-	struct own *next;
+struct event_ring {				/* one slice that is ours */
+	struct event_ring *next;
 	struct uft_session *s;
 	const struct uft_image *img;
 	uint32_t slice;
@@ -22,14 +22,14 @@ struct own {				/* one slice that is ours */
  * A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none
  * is free, no memory.
  */
-struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img);
+struct event_ring *event_ring_open(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img);
 /* Ends the writing. */
-void own_end(struct own *o);
+void event_ring_close(struct event_ring *o);
 /* To what the session's rings are set. */
-void own_set_flags(struct uft_session *s);
+void sources_set_flags(struct uft_session *s);
 
 /**
- * own_write - one record of an event
+ * event_ring_write - one record of an event
  * @o:     the slice
  * @cpu:   on which it happened; each CPU has one writer at a time
  * @clock: when; not before the CPU's last
@@ -39,27 +39,27 @@ void own_set_flags(struct uft_session *s);
  *
  * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
  */
-int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
+int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
 /* The clock that a record of @clock is going to have: not below that of the one before it. */
-uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock);
+uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clock);
 
 /* So many that should have been written there are not: counted as those that a ring has no room for. */
-void own_lost(const struct own *o, uint32_t cpu, uint64_t n);
+void event_ring_lost(const struct event_ring *o, uint32_t cpu, uint64_t n);
 
 /*
  * What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of
  * the session.
  */
-void own_start(struct uft_session *s);
+void sources_start(struct uft_session *s);
 /* May what the spec asks for be had here? 0, or -errno and the sentence. */
-int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
+int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
 /* A process became a target, is about to end or to run another image, goes on without us. */
-void own_target(struct uft_session *s, struct target *t);
-void own_exec(struct uft_session *s, const struct target *t);	/* behind own_target(): it has just executed its program */
-void own_left(struct uft_session *s, pid_t pid);
+void sources_add_target(struct uft_session *s, struct target *t);
+void sources_exec(struct uft_session *s, const struct target *t);	/* behind sources_add_target(): it has just executed its program */
+void sources_left(struct uft_session *s, pid_t pid);
 /* Recording was switched: what has begun rests meanwhile. */
-void own_record(struct uft_session *s);
+void sources_record(struct uft_session *s);
 /* What another spec than @sp asked for ends, or takes over what @sp says of it. NULL: all of it ends. */
-void own_stop(struct uft_session *s, const struct spec *sp);
+void sources_stop(struct uft_session *s, const struct spec *sp);
 
 #endif

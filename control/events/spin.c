@@ -31,7 +31,7 @@ int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n)
 	uint64_t task = (uint64_t)(uint32_t)getpid() | (uint64_t)(uint32_t)p->tid << 32;
 	int cpu = p->cpu >= 0 ? p->cpu : sched_getcpu();
 
-	return own_write(p->spin->own, cpu < 0 ? 0 : (uint32_t)cpu, host_clock(), task, event, w, n);
+	return event_ring_write(p->spin->own, cpu < 0 ? 0 : (uint32_t)cpu, host_clock(), task, event, w, n);
 }
 
 static void keep_to(int cpu)
@@ -173,7 +173,7 @@ struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, con
 	pthread_cond_init(&h->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	take_settings(s, h, opts, thresh_ns);
-	h->own = own_begin(s, getpid(), 0, NULL);
+	h->own = event_ring_open(s, getpid(), 0, NULL);
 	spin_run(s, h, 1);
 	return h;
 }
@@ -218,7 +218,7 @@ void spin_end(struct spin *h)
 {
 	stop_all(h);
 	if (h->own)
-		own_end(h->own);
+		event_ring_close(h->own);
 	pthread_cond_destroy(&h->changed);
 	pthread_mutex_destroy(&h->lock);
 	free(h);

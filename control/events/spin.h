@@ -25,7 +25,7 @@ extern const struct spin_kind hwlat_kind, osnoise_kind;
 
 struct spin {
 	const struct spin_kind *kind;
-	struct own *own;
+	struct event_ring *own;
 	struct spinner *spinner;
 	uint32_t n, mode;
 	uint64_t width, thresh;		/* clock units */
@@ -42,7 +42,7 @@ static inline int spin_is_ending(const struct spin *h)
 {
 	return __atomic_load_n(&h->is_ending, __ATOMIC_RELAXED);
 }
-int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n);	/* own_write() of the thread, now */
+int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n);	/* event_ring_write() of the thread, now */
 
 /* ---- The session ---- */
 struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: no memory */

@@ -68,7 +68,7 @@ static int is_unnamed(const struct perf_record *r)
 	char comm[32];
 
 	return r->pid == r->tid && !syscall(SYS_kcmp, r->pid, r->ptid, KCMP_VM, 0, 0) &&
-	       peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 && strncmp(comm, "uft-agent", 9) != 0;
+	       proc_read_file(r->pid, "comm", comm, sizeof(comm)) > 0 && strncmp(comm, "uft-agent", 9) != 0;
 }
 
 /* What came cannot be left for later: as long as it takes to be given a CPU, mostly. */
@@ -137,13 +137,13 @@ void tasks_exec(const struct observe *o, struct proc *p, const struct perf_recor
 static void read_filename(pid_t pid, char *name, size_t size)
 {
 	Elf64_auxv_t av[64];
-	int bytes = peek_file(pid, "auxv", (char *)av, sizeof(av));
+	int bytes = proc_read_file(pid, "auxv", (char *)av, sizeof(av));
 	uint64_t at = 0;
 	long n;
 
 	for (int i = 0; bytes > 0 && i < bytes / (int)sizeof(av[0]) && av[i].a_type != AT_NULL; i++)
 		at = av[i].a_type == AT_EXECFN ? av[i].a_un.a_val : at;
-	n = at ? peek_string(pid, at, name, size) : -ESRCH;
+	n = at ? proc_read_string(pid, at, name, size) : -ESRCH;
 	n = n == -ENAMETOOLONG ? (long)size - 1 : n < 0 ? 0 : n;
 	memset(name + n, 0, size - (size_t)n);
 }

@@ -129,7 +129,7 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 
 	if (o->planned == s->spec->generation)
 		return 0;
-	n = plain_find(s, sp, index);
+	n = unprepared_find(s, sp, index);
 	if (n < 0 || !m->nstubs)
 		return (int)n;
 	if (!o->want)
@@ -144,7 +144,7 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 	}
 	n = spec_select(s->spec, m->obj, o->want, err);
 	if (n >= 0)
-		n = plain_plan(s->spec, sp, index, err);
+		n = unprepared_plan(s->spec, sp, index, err);
 	if (n < 0) {
 		memset(o->want, WANT_NOT, m->nstubs);
 		return (int)n;
@@ -167,12 +167,12 @@ static int read_program(pid_t pid, const struct auxv *av, uint64_t bias, struct 
 
 	p->interp[0] = '\0';
 	p->dynamic = 0;
-	if (!n || peek_mem(pid, av->phdr, ph, n * sizeof(ph[0])))
+	if (!n || proc_read_memory(pid, av->phdr, ph, n * sizeof(ph[0])))
 		return -EFAULT;
 	for (size_t i = 0; i < n; i++) {
 		if (ph[i].p_type == PT_DYNAMIC)
 			p->dynamic = ph[i].p_vaddr + bias;
-		else if (ph[i].p_type == PT_INTERP && peek_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
+		else if (ph[i].p_type == PT_INTERP && proc_read_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
 			p->interp[0] = '\0';
 	}
 	return 0;
@@ -203,16 +203,16 @@ static int add_loader_hook(struct space *sp, uint32_t index)
  */
 static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out, struct uft_error *err)
 {
-	struct files f = { .pid = pid };
+	struct map_files f = { .pid = pid };
 	int ret;
 
-	if (!is_emulated && !files_open(pid, path, out, err)) {
-		if (files_are_mapped(pid, *out, base))
+	if (!is_emulated && !map_files_open(pid, path, out, err)) {
+		if (map_files_are_mapped(pid, *out, base))
 			return 0;
 		uft_object_put(*out);
 	}
-	ret = files_open_at(&f, base, out, err);
-	files_close(&f);
+	ret = map_files_open_at(&f, base, out, err);
+	map_files_close(&f);
 	return ret == -ENOENT && !is_emulated ? uft_fail(err, -ESTALE, "its loader %s was replaced since it started: as root uft "
 							 "reads the old one", path) : ret;
 }
@@ -248,9 +248,9 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	if (hello) {
 		auxv_parse(hello->auxv, hello->nauxv * sizeof(Elf64_auxv_t), &av);
 		snprintf(path, sizeof(path), "%s", hello->exe);
-		ret = files_open(pid, path, &exe, err);
+		ret = map_files_open(pid, path, &exe, err);
 	} else {
-		ret = files_open_exe(pid, path, sizeof(path), &exe, err);
+		ret = map_files_open_exe(pid, path, sizeof(path), &exe, err);
 	}
 	if (!ret && !hello && exec_runs_guests(pid, &av))
 		ret = exec_guests_fail(path, err);
@@ -279,7 +279,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	if (ret < 0)
 		goto fail_text;
 	if (interp) {
-		ret = files_are_mapped(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
+		ret = map_files_are_mapped(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
 		if (ret < 0)
 			goto fail_text;
 	} else {

@@ -10,7 +10,7 @@
 
 struct uft_session;
 struct target;
-struct plain;
+struct unprepared;
 struct space;
 struct space_obj;
 
@@ -105,7 +105,7 @@ struct space_obj {
 	/* the space's when its sites were first sent: a site's kind does not change */
 	unsigned own_calls;
 	int has_own_calls;
-	struct plain *plain;		/* functions without compiler support; NULL: no spec has asked for them */
+	struct unprepared *plain;		/* functions without compiler support; NULL: no spec has asked for them */
 	uint32_t nplain;		/* of those, selected ones that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* and selected ones that cannot, by reason */
 	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */

@@ -423,8 +423,8 @@ long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const 
 
 	if (ret || sp->tracer == UFT_TRACER_NOP)
 		return ret;
-	for (size_t i = 0; i < plain_count(o); i++) {
-		uint64_t func = plain_func(o, i, &can_be);
+	for (size_t i = 0; i < unprepared_count(o); i++) {
+		uint64_t func = unprepared_func(o, i, &can_be);
 
 		want[i] = all ? site_state(sp) : select_func(sp, obj, func, !is_program);
 		n += want[i] != WANT_NOT;
@@ -462,8 +462,8 @@ static int has_usable(const struct space *sp, uint32_t index, int is_asked)
 	const struct space_obj *o = &sp->obj[index];
 	int can_be = 0;
 
-	for (size_t i = 0; is_asked && !can_be && i < plain_count(o); i++)
-		plain_func(o, i, &can_be);
+	for (size_t i = 0; is_asked && !can_be && i < unprepared_count(o); i++)
+		unprepared_func(o, i, &can_be);
 	return can_be || o->nusable;
 }
 
@@ -475,10 +475,10 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 	enum match found = MATCH_NONE;
 	char text[256];
 
-	for (size_t i = 0; i < plain_count(o); i++) {
+	for (size_t i = 0; i < unprepared_count(o); i++) {
 		struct names f;
 		int can_be, hit;
-		uint64_t func = plain_func(o, i, &can_be);
+		uint64_t func = unprepared_func(o, i, &can_be);
 
 		func_names(obj, func, &f, text, sizeof(text));
 		f.needs_object = index != 0 && !obj->nbefore;
@@ -487,7 +487,7 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 		if (hit && can_be)
 			return MATCH_USABLE;
 		if (hit) {
-			*why = plain_why(o, i);
+			*why = unprepared_why(o, i);
 			found = MATCH_SKIPPED;
 		}
 	}
@@ -498,7 +498,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 			     const char **why)
 {
 	struct uft_object *obj = sp->img->obj[index].obj;
-	int is_asked = plain_is_asked(spec, sp, index) && (!index || p->object || obj->nbefore);
+	int is_asked = unprepared_is_asked(spec, sp, index) && (!index || p->object || obj->nbefore);
 	enum match found = MATCH_NONE;
 	char text[256];
 
@@ -508,7 +508,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 		return MATCH_USABLE;
 	if (uft_object_names(obj, NULL))
 		return MATCH_NONE;
-	if (plain_count(&sp->obj[index]) && is_asked)
+	if (unprepared_count(&sp->obj[index]) && is_asked)
 		found = find_plain(p, sp, index, why);
 	for (size_t i = 0; i < obj->nsite && found != MATCH_USABLE; i++) {
 		struct names f;
@@ -528,7 +528,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 		struct names f = { .raw = obj->func[i].name, .object = uft_base_name(obj->path) };
 
 		if (f.raw && match_one(p, &f))
-			found = is_asked && !plain_count(&sp->obj[index]) ? MATCH_USABLE : MATCH_OTHER;
+			found = is_asked && !unprepared_count(&sp->obj[index]) ? MATCH_USABLE : MATCH_OTHER;
 		free(f.demangled);
 	}
 	return found;

@@ -59,7 +59,7 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err)
 {
-	size_t nplain = plain_count(o);
+	size_t nplain = unprepared_count(o);
 	long n = spec_select_own_plain(sp, obj, o, is_program, want, err);
 	uint8_t *other = sp->beside && n >= 0 ? malloc(nplain + 1) : NULL;
 

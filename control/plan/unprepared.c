@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct plain {
-	struct plain *next;
+struct unprepared {
+	struct unprepared *next;
 	struct uft_object *obj;
 	struct entries list;
 };
@@ -37,7 +37,7 @@ const char *uft_plain_skip_text(unsigned reason)
 	return reason < ENTRY_NSKIPS ? entry_skip_text((enum entry_skip)reason) : "";
 }
 
-static int keep_off_hooks(struct plain *p, const struct space_obj *o, uint64_t bias)
+static int keep_off_hooks(struct unprepared *p, const struct space_obj *o, uint64_t bias)
 {
 	struct uft_range *r = calloc(o->nhook + 1, sizeof(*r));
 	int ret;
@@ -51,9 +51,9 @@ static int keep_off_hooks(struct plain *p, const struct space_obj *o, uint64_t b
 	return ret;
 }
 
-static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct plain **out)
+static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct unprepared **out)
 {
-	struct plain *p;
+	struct unprepared *p;
 	int ret;
 
 	for (p = s->plain; p; p = p->next)
@@ -82,10 +82,10 @@ static int look_up(struct uft_session *s, struct uft_object *obj, const struct s
 	return 0;
 }
 
-void plain_free(struct uft_session *s)
+void unprepared_free(struct uft_session *s)
 {
 	while (s->plain) {
-		struct plain *p = s->plain;
+		struct unprepared *p = s->plain;
 
 		s->plain = p->next;
 		entries_free(&p->list);
@@ -94,9 +94,9 @@ void plain_free(struct uft_session *s)
 	}
 }
 
-int plain_list(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
+int unprepared_list(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
 {
-	struct plain *p;
+	struct unprepared *p;
 	int ret = o->has_hooks ? 0 : hooks_find(o, m);
 
 	if (!ret)
@@ -107,7 +107,7 @@ int plain_list(struct uft_session *s, struct space_obj *o, const struct uft_mapp
 
 /* ---- Which objects ------------------------------------------------------------------------- */
 
-int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
+int unprepared_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
 {
 	if (!spec || spec->tracer == UFT_TRACER_NOP || !entries_are_known(sp->img->obj[index].obj))
 		return 0;
@@ -118,7 +118,7 @@ int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t ind
 	return index == 0 || spec_names_object(spec, sp->img->obj[index].obj);
 }
 
-size_t plain_count(const struct space_obj *o)
+size_t unprepared_count(const struct space_obj *o)
 {
 	return o->plain ? o->plain->list.n : 0;
 }
@@ -175,14 +175,14 @@ static int widen(struct space *sp, uint32_t index, const struct entries *list)
 	return 0;
 }
 
-int plain_find(struct uft_session *s, struct space *sp, uint32_t index)
+int unprepared_find(struct uft_session *s, struct space *sp, uint32_t index)
 {
 	struct space_obj *o = &sp->obj[index];
 	struct uft_mapped *m = &sp->img->obj[index];
-	struct plain *p;
+	struct unprepared *p;
 	int ret;
 
-	if (o->plain || !m->ntext_ids || !plain_is_asked(s->spec, sp, index))
+	if (o->plain || !m->ntext_ids || !unprepared_is_asked(s->spec, sp, index))
 		return 0;
 	ret = look_up(s, m->obj, o, m->bias, &p);
 	if (ret || !p->list.n)
@@ -200,7 +200,7 @@ int plain_find(struct uft_session *s, struct space *sp, uint32_t index)
 
 /* ---- Which functions ----------------------------------------------------------------------- */
 
-uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be)
+uint64_t unprepared_func(const struct space_obj *o, size_t i, int *can_be)
 {
 	const struct entry *e = &o->plain->list.entry[i];
 
@@ -208,12 +208,12 @@ uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be)
 	return e->func;
 }
 
-const char *plain_why(const struct space_obj *o, size_t i)
+const char *unprepared_why(const struct space_obj *o, size_t i)
 {
 	return entry_skip_text((enum entry_skip)o->plain->list.entry[i].skip);
 }
 
-const struct entry *plain_entry(const struct space_obj *o, size_t i)
+const struct entry *unprepared_entry(const struct space_obj *o, size_t i)
 {
 	return &o->plain->list.entry[i];
 }
@@ -231,7 +231,7 @@ static int is_variant(const struct uft_func *fn, const char *key)
 	return fn->name && fn->flags & UFT_FUNC_LOCAL && !(fn->flags & UFT_FUNC_CHOOSER) && strstr(fn->name, key);
 }
 
-static int wants_variant(const struct uft_object *obj, const struct plain *p, const uint8_t *want, const char *key)
+static int wants_variant(const struct uft_object *obj, const struct unprepared *p, const uint8_t *want, const char *key)
 {
 	for (size_t i = 0; i < obj->nfunc; i++) {
 		const struct entry *e = is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
@@ -243,7 +243,7 @@ static int wants_variant(const struct uft_object *obj, const struct plain *p, co
 }
 
 /* One that is wanted without what it chooses from. Names are read by then. */
-static const struct uft_func *find_chooser(const struct uft_object *obj, const struct plain *p, const uint8_t *want)
+static const struct uft_func *find_chooser(const struct uft_object *obj, const struct unprepared *p, const uint8_t *want)
 {
 	char key[100];
 
@@ -260,7 +260,7 @@ static const struct uft_func *find_chooser(const struct uft_object *obj, const s
 	return NULL;
 }
 
-void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out)
+void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out)
 {
 	char key[100];
 
@@ -275,7 +275,7 @@ void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn,
 }
 
 /* Decodes what is wanted; what turns out to be impossible is not wanted any more, and counted. */
-int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
+int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
 {
 	struct space_obj *o = &sp->obj[index];
 	struct uft_object *obj = sp->img->obj[index].obj;

@@ -48,7 +48,7 @@ static int dir_of(pid_t pid, const char *controller, char *dir, size_t size)
 {
 	char groups[4096], behind[64], *path;
 
-	if (peek_file(pid, "cgroup", groups, sizeof(groups)) <= 0)
+	if (proc_read_file(pid, "cgroup", groups, sizeof(groups)) <= 0)
 		return 0;
 	if (controller)
 		snprintf(behind, sizeof(behind), ":%s:/", controller);

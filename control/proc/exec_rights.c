@@ -70,7 +70,7 @@ int exec_runs_guests(pid_t pid, const struct auxv *av)
 	Elf64_Phdr ph[MAX_PHDRS];
 	size_t n = av->phnum < MAX_PHDRS ? av->phnum : MAX_PHDRS;
 
-	return !av->base && n && !peek_mem(pid, av->phdr, ph, n * sizeof(ph[0])) && headers_run_guests(ph, n);
+	return !av->base && n && !proc_read_memory(pid, av->phdr, ph, n * sizeof(ph[0])) && headers_run_guests(ph, n);
 }
 
 int exec_guests_fail(const char *path, struct uft_error *err)

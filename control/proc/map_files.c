@@ -38,7 +38,7 @@ static int same_file(const char *a, const char *b)
 	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev;
 }
 
-int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
+int map_files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
 {
 	char theirs[4200];
 
@@ -47,7 +47,7 @@ int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_
 	return uft_object_open(path[0] != '/' || same_file(theirs, path) ? path : theirs, out, err);
 }
 
-int files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
+int map_files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
 {
 	char link[64];
 	ssize_t n;
@@ -63,17 +63,17 @@ int files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, 
 	return uft_object_open_as(link, path, out, err);
 }
 
-int files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
+int map_files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
 {
 	uint8_t file[1024], mem[1024];
 	uint64_t at = (obj->type == ET_DYN || bias ? obj->start : obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
 	size_t n = uft_object_read(obj, at, file, sizeof(file));
 
-	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
+	return n >= 64 && !proc_read_memory(pid, at + bias, mem, n) && !memcmp(file, mem, n);
 }
 
 /* File mappings by address. */
-static void read_maps(struct files *files)
+static void read_maps(struct map_files *files)
 {
 	struct files_map *map = NULL;
 	char path[64], *line = NULL;
@@ -110,7 +110,7 @@ static void read_maps(struct files *files)
 	files->n = n;
 }
 
-static const struct files_map *find(struct files *files, uint64_t addr)
+static const struct files_map *find(struct map_files *files, uint64_t addr)
 {
 	if (!files->map)
 		read_maps(files);
@@ -120,7 +120,7 @@ static const struct files_map *find(struct files *files, uint64_t addr)
 	return NULL;
 }
 
-const char *files_name_at(struct files *files, uint64_t addr)
+const char *map_files_name_at(struct map_files *files, uint64_t addr)
 {
 	const struct files_map *m = find(files, addr);
 
@@ -134,7 +134,7 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 
 	snprintf(name, sizeof(name), "%s", path);
 	if (!strip(name))
-		return files_open(pid, name, out, err);
+		return map_files_open(pid, name, out, err);
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
 	ret = uft_object_open_as(link, name, out, err);
 	return ret == -EPERM || ret == -EACCES || ret == -ENOENT ?
@@ -142,7 +142,7 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 	       ret;
 }
 
-int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
+int map_files_open_at(struct map_files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
 {
 	const struct files_map *m = find(files, addr);
 
@@ -150,7 +150,7 @@ int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, s
 		   uft_fail(err, -ENXIO, "no file is mapped at %#llx", (unsigned long long)addr);
 }
 
-void files_close(struct files *files)
+void map_files_close(struct map_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		free(files->map[i].path);

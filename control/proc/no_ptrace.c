@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-int filter_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size)
+int seccomp_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size)
 {
 	(void)code;
 	(void)n;
@@ -17,7 +17,7 @@ int filter_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, c
 	return -EPERM;
 }
 
-int filter_permits_children(const struct sock_filter *code, unsigned n)
+int seccomp_permits_children(const struct sock_filter *code, unsigned n)
 {
 	(void)code;
 	(void)n;

@@ -46,40 +46,40 @@ int script_interpreter(const char *path, char *interp, size_t size);
  * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit
  * of its is the reason: -ENOMEM of @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
  */
-int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
+int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
 /*
  * The part for no other task, of which the kernel does not tell whose limit it was. @limit: of the process's
  * user, UINT64_MAX none. Returns what prlimit(1) calls that; NULL: it is none of the process's own.
  */
-const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
+const char *rlimits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
 
 /* ---- procfs.c: memory and files of a process ------------------------------------------------------- */
 
-int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
-long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
-int peek_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
-long peek_status(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
+int proc_read_memory(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
+long proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
+int proc_read_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
+long proc_status_number(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
 /* The number of a task as it knows it, in its own pid namespace; @tid if nothing else is known. */
-pid_t peek_own_pid(pid_t tid);
+pid_t proc_namespace_pid(pid_t tid);
 /* The task of process @pid that calls itself @own; 0 none. */
-pid_t peek_task(pid_t pid, pid_t own);
+pid_t proc_find_task(pid_t pid, pid_t own);
 /* The process that calls itself @own in the pid namespace of @pid; 0 none. */
-pid_t peek_neighbour(pid_t pid, pid_t own);
-int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
+pid_t proc_find_neighbour(pid_t pid, pid_t own);
+int proc_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
-int peek_is_ending(pid_t pid);
-int peek_is_ours(pid_t tid);			/* is it a tracee of this thread's? */
-uint64_t peek_start(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
-uint64_t peek_start_name(pid_t pid, char *comm, size_t size);	/* the same, and the name of its program */
+int proc_is_ending(pid_t pid);
+int proc_is_our_tracee(pid_t tid);			/* is it a tracee of this thread's? */
+uint64_t proc_start_ticks(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
+uint64_t proc_start_name(pid_t pid, char *comm, size_t size);	/* the same, and the name of its program */
 
 /* ---- task_list.c ----------------------------------------------------------------------------------- */
 
-typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
+typedef int each_task_fn(void *arg, pid_t pid, pid_t tid);
 /*
  * Calls @fn for each task of a process until it returns something else than 0, and returns that; -ESRCH:
  * there is no process.
  */
-int look_each_task(pid_t pid, look_task_fn *fn, void *arg);
+int each_task(pid_t pid, each_task_fn *fn, void *arg);
 struct asleep {
 	char where[160];		/* the line of .../syscall */
 	unsigned long long switches;
@@ -87,11 +87,11 @@ struct asleep {
 	uint64_t sp, pc;
 };
 /* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
-int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
+int task_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
 /* Does a task that sleeps so wait for the child that it made by vfork? */
-int look_is_vfork_wait(pid_t pid, const struct asleep *a);
+int task_is_vfork_wait(pid_t pid, const struct asleep *a);
 /* The same by number, flags and, of clone3, the structure's place. */
-int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
+int is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 /* Is @agent the agent's task of process @pid? Its number may be a stranger's in another pid namespace. */
 int task_is_agent_of(pid_t pid, pid_t agent);
 /*
@@ -100,6 +100,6 @@ int task_is_agent_of(pid_t pid, pid_t agent);
  * another -errno: there is none. Each task that a target names is opened here.
  */
 int task_open_agent(pid_t pid, pid_t agent);
-pid_t leave_find_agent(pid_t pid);		/* the living agent of @pid, by the memory that they share; 0 none */
+pid_t agent_find(pid_t pid);		/* the living agent of @pid, by the memory that they share; 0 none */
 
 #endif

@@ -14,14 +14,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len)
+int proc_read_memory(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec mine = { buf, len }, its = { (void *)(uintptr_t)addr, len };
 
 	return process_vm_readv(pid, &mine, 1, &its, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
 }
 
-long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size)
+long proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size)
 {
 	size_t have = 0;
 
@@ -32,7 +32,7 @@ long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size)
 
 		if (part > size - 1 - have)
 			part = size - 1 - have;
-		if (peek_mem(pid, addr + have, buf + have, part))
+		if (proc_read_memory(pid, addr + have, buf + have, part))
 			return -EFAULT;
 		end = memchr(buf + have, '\0', part);
 		if (end)
@@ -42,7 +42,7 @@ long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size)
 	return -ENAMETOOLONG;
 }
 
-int peek_file(pid_t pid, const char *name, char *buf, size_t size)
+int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)
 {
 	char path[64];
 	size_t have = 0;
@@ -60,12 +60,12 @@ int peek_file(pid_t pid, const char *name, char *buf, size_t size)
 	return (int)have;
 }
 
-long peek_status(pid_t pid, const char *field, int base)
+long proc_status_number(pid_t pid, const char *field, int base)
 {
 	char buf[4096], *p = buf;
 	size_t len = strlen(field);
 
-	if (peek_file(pid, "status", buf, sizeof(buf)) <= 0)
+	if (proc_read_file(pid, "status", buf, sizeof(buf)) <= 0)
 		return -ESRCH;
 	while (p) {
 		if (!strncmp(p, field, len) && p[len] == ':')
@@ -78,7 +78,7 @@ long peek_status(pid_t pid, const char *field, int base)
 }
 
 /* Its files in /proc are root's then, but for the directory. */
-int peek_is_undumpable(pid_t pid)
+int proc_is_undumpable(pid_t pid)
 {
 	char path[64];
 	struct stat dir, file;
@@ -90,30 +90,30 @@ int peek_is_undumpable(pid_t pid)
 	return !stat(path, &dir) && dir.st_uid != file.st_uid;
 }
 
-int peek_is_ending(pid_t pid)
+int proc_is_ending(pid_t pid)
 {
 	char stat[512], *state;
-	int n = peek_file(pid, "stat", stat, sizeof(stat) - 1);
+	int n = proc_read_file(pid, "stat", stat, sizeof(stat) - 1);
 
 	if (n <= 0)
 		return 1;
 	stat[n] = '\0';
 	state = strrchr(stat, ')');
-	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
+	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || proc_status_number(pid, "VmSize", 10) <= 0;
 }
 
-int peek_is_ours(pid_t tid)
+int proc_is_our_tracee(pid_t tid)
 {
-	return peek_status(tid, "TracerPid", 10) == gettid();
+	return proc_status_number(tid, "TracerPid", 10) == gettid();
 }
 
-pid_t peek_own_pid(pid_t tid)
+pid_t proc_namespace_pid(pid_t tid)
 {
 	char text[4096];
 	const char *at;
 	pid_t own = tid;
 
-	if (peek_file(tid, "status", text, sizeof(text)) <= 0)
+	if (proc_read_file(tid, "status", text, sizeof(text)) <= 0)
 		return tid;
 	at = strstr(text, "\nNSpid:");
 	for (at = at ? at + 7 : ""; *at && *at != '\n';) {
@@ -128,7 +128,7 @@ pid_t peek_own_pid(pid_t tid)
 	return own;
 }
 
-pid_t peek_task(pid_t pid, pid_t own)
+pid_t proc_find_task(pid_t pid, pid_t own)
 {
 	char path[64];
 	struct dirent *e;
@@ -140,7 +140,7 @@ pid_t peek_task(pid_t pid, pid_t own)
 	while (d && !found && (e = readdir(d))) {
 		pid_t tid = (pid_t)atoi(e->d_name);
 
-		found = tid > 0 && peek_own_pid(tid) == own ? tid : 0;
+		found = tid > 0 && proc_namespace_pid(tid) == own ? tid : 0;
 	}
 	if (d)
 		closedir(d);
@@ -148,12 +148,12 @@ pid_t peek_task(pid_t pid, pid_t own)
 }
 
 /* The comm may contain anything but its end. */
-uint64_t peek_start_name(pid_t pid, char *comm, size_t size)
+uint64_t proc_start_name(pid_t pid, char *comm, size_t size)
 {
 	unsigned long long start = 0;
 	char buf[1024], *open, *close;
 
-	if (peek_file(pid, "stat", buf, sizeof(buf)) <= 0)
+	if (proc_read_file(pid, "stat", buf, sizeof(buf)) <= 0)
 		return 0;
 	open = strchr(buf, '(');
 	close = strrchr(buf, ')');
@@ -165,14 +165,14 @@ uint64_t peek_start_name(pid_t pid, char *comm, size_t size)
 	return start;
 }
 
-uint64_t peek_start(pid_t pid)
+uint64_t proc_start_ticks(pid_t pid)
 {
 	char comm[64];
 
-	return peek_start_name(pid, comm, sizeof(comm));
+	return proc_start_name(pid, comm, sizeof(comm));
 }
 
-pid_t peek_neighbour(pid_t pid, pid_t own)
+pid_t proc_find_neighbour(pid_t pid, pid_t own)
 {
 	pid_t found = 0;
 	struct dirent *e;
@@ -188,7 +188,7 @@ pid_t peek_neighbour(pid_t pid, pid_t own)
 		pid_t other = (pid_t)atoi(e->d_name);
 
 		snprintf(path, sizeof(path), "/proc/%d/ns/pid", other);
-		if (other > 0 && peek_own_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
+		if (other > 0 && proc_namespace_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
 			found = other;
 	}
 	if (d)
@@ -217,7 +217,7 @@ void auxv_parse(const void *raw, size_t n, struct auxv *out)
 
 int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
 {
-	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+	int n = proc_read_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
 
 	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
 	if (n < (int)sizeof(Elf64_auxv_t))

@@ -64,7 +64,7 @@ long procinfo_last_number(const char *p)
 
 void procinfo_read_name(pid_t pid, char *buf, size_t size)
 {
-	if (peek_file(pid, "comm", buf, size) <= 0)
+	if (proc_read_file(pid, "comm", buf, size) <= 0)
 		snprintf(buf, size, "?");
 	buf[strcspn(buf, "\n")] = '\0';
 }
@@ -74,7 +74,7 @@ int procinfo_read_stat(pid_t pid, const char *name, char *state, unsigned *flags
 {
 	char buf[1024], *p;
 
-	if (peek_file(pid, name, buf, sizeof(buf)) <= 0)
+	if (proc_read_file(pid, name, buf, sizeof(buf)) <= 0)
 		return -ESRCH;
 	p = strrchr(buf, ')');
 	return p && sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", state, flags) == 2 ? 0 : -ESRCH;
@@ -95,7 +95,7 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 {
 	char status[4096], scope[8] = "0", name[32];
 	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	long tracer = peek_file(p->pid, "status", status, sizeof(status)) > 0 ? procinfo_number(status, "TracerPid") : 0;
+	long tracer = proc_read_file(p->pid, "status", status, sizeof(status)) > 0 ? procinfo_number(status, "TracerPid") : 0;
 
 	if (fd >= 0) {
 		if (read(fd, scope, sizeof(scope) - 1) < 0)
@@ -114,7 +114,7 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 	} else if (geteuid() && scope[0] != '0') {
 		snprintf(buf, size, "kernel.yama.ptrace_scope is %c: attaching needs CAP_SYS_PTRACE (root), or sysctl "
 				    "kernel.yama.ptrace_scope=0", scope[0]);
-	} else if (geteuid() && peek_is_undumpable(p->pid)) {
+	} else if (geteuid() && proc_is_undumpable(p->pid)) {
 		snprintf(buf, size, "it gained rights when it was started, or has made itself undumpable: this needs "
 				    "CAP_SYS_PTRACE (root)");
 	} else {
@@ -130,10 +130,10 @@ struct taken {
 static int taken_fn(void *arg, pid_t pid, pid_t tid)
 {
 	struct taken *t = arg;
-	long tracer = peek_status(tid, "TracerPid", 10);
+	long tracer = proc_status_number(tid, "TracerPid", 10);
 
 	(void)pid;
-	if (tracer <= 0 || tracer == t->us || peek_status((pid_t)tracer, "Tgid", 10) == t->us)	/* one of its threads */
+	if (tracer <= 0 || tracer == t->us || proc_status_number((pid_t)tracer, "Tgid", 10) == t->us)	/* one of its threads */
 		return 0;
 	t->tid = tid;
 	t->tracer = (pid_t)tracer;
@@ -145,7 +145,7 @@ pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size)
 	struct taken t = { .us = us };
 	char name[32];
 
-	if (look_each_task(pid, taken_fn, &t) <= 0)
+	if (each_task(pid, taken_fn, &t) <= 0)
 		return 0;
 	procinfo_read_name(t.tracer, name, sizeof(name));
 	snprintf(by, size, "%s (process %d)", name, t.tracer);
@@ -170,7 +170,7 @@ pid_t procinfo_global(const struct procinfo *p, pid_t local)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid <= 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
+		if (pid <= 0 || proc_read_file(pid, "status", status, sizeof(status)) <= 0 ||
 		    procinfo_last_number(procinfo_field(status, "NSpid")) != local)
 			continue;
 		memset(its, 0, sizeof(its));
@@ -196,7 +196,7 @@ int taskinfo_read(pid_t pid, pid_t tid, struct taskinfo *out)
 	if (procinfo_read_stat(pid, name, &out->state, &flags))
 		return -ESRCH;
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (peek_file(pid, name, buf, sizeof(buf)) <= 0)
+	if (proc_read_file(pid, name, buf, sizeof(buf)) <= 0)
 		return -ESRCH;
 	if (sscanf(buf, "%ld %llx %*x %*x %*x %*x %*x %llx %llx", &out->nr, &arg, &sp, &pc) == 4)
 		out->arg0 = arg;
@@ -215,10 +215,10 @@ static int waits_for_vfork(void *arg, pid_t pid, pid_t tid)
 	struct taskinfo t;
 
 	(void)arg;
-	return !taskinfo_read(pid, tid, &t) && !t.is_running && look_is_vfork_call(pid, t.nr, t.arg0);
+	return !taskinfo_read(pid, tid, &t) && !t.is_running && is_vfork_call(pid, t.nr, t.arg0);
 }
 
 int procinfo_has_vfork(pid_t pid)
 {
-	return look_each_task(pid, waits_for_vfork, NULL) > 0;
+	return each_task(pid, waits_for_vfork, NULL) > 0;
 }

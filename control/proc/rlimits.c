@@ -33,7 +33,7 @@ static uint64_t limit_of(pid_t pid, int resource)
 /* Would it be exceeded by so much more? */
 static int is_short(pid_t pid, int resource, const char *field, uint64_t bytes, uint64_t *limit)
 {
-	long kb = peek_status(pid ? pid : getpid(), field, 10);
+	long kb = proc_status_number(pid ? pid : getpid(), field, 10);
 
 	*limit = limit_of(pid, resource);
 	return *limit != UINT64_MAX && (kb < 0 ? 0 : (uint64_t)kb << 10) + bytes > *limit;
@@ -55,14 +55,14 @@ static int is_in_first_user_ns(pid_t pid)
  */
 static uint64_t task_limit(pid_t pid)
 {
-	if (is_in_first_user_ns(getpid()) && peek_status(pid, "Uid", 10) == 0)
+	if (is_in_first_user_ns(getpid()) && proc_status_number(pid, "Uid", 10) == 0)
 		return UINT64_MAX;
-	if (is_in_first_user_ns(pid) && peek_status(pid, "CapEff", 16) & LIMITLESS_CAPS)
+	if (is_in_first_user_ns(pid) && proc_status_number(pid, "CapEff", 16) & LIMITLESS_CAPS)
 		return UINT64_MAX;
 	return limit_of(pid, RLIMIT_NPROC);
 }
 
-const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size)
+const char *rlimits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size)
 {
 	char file[216], dir[200] = "";
 
@@ -76,7 +76,7 @@ const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t si
 	return limit == UINT64_MAX ? NULL : "nproc";
 }
 
-int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
+int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 {
 	const char *option = NULL, *to = "unlimited";
 	char whose[24] = "";
@@ -95,7 +95,7 @@ int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 		snprintf(why, size, "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
 			 (unsigned long long)limit_of(pid, RLIMIT_NOFILE));
 	} else if (ret == -EUSERS) {
-		option = limits_explain_tasks(pid, task_limit(pid ? pid : getpid()), why, size);
+		option = rlimits_explain_tasks(pid, task_limit(pid ? pid : getpid()), why, size);
 		if (!option)
 			return 1;
 	}

@@ -69,7 +69,7 @@ static const struct call {
 	{ "chdir", SYS_chdir, { 0 }, UFT_DENIED_CHILDREN }, { "rt_sigaction", SYS_rt_sigaction, { 11 }, UFT_DENIED_CHILDREN },
 	{ "exit", SYS_exit, { 0 }, UFT_DENIED_CHILDREN },
 };
-_Static_assert(sizeof(calls) / sizeof(calls[0]) <= 64, "filter_look()'s bits");
+_Static_assert(sizeof(calls) / sizeof(calls[0]) <= 64, "seccomp_check_task()'s bits");
 
 static uint32_t calculate(uint32_t a, uint32_t op, uint32_t b)
 {
@@ -92,7 +92,7 @@ static int is_true(uint32_t a, uint32_t op, uint32_t b)
 	return op == BPF_JEQ ? a == b : op == BPF_JGT ? a > b : op == BPF_JGE ? a >= b : (a & b) != 0;
 }
 
-uint32_t filter_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data)
+uint32_t seccomp_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, mem[BPF_MEMWORDS] = { 0 };
 
@@ -132,7 +132,7 @@ static uint32_t action_for(const struct sock_filter *code, unsigned n, int nr, c
 {
 	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64, .args = { arg[0], arg[1], arg[2] } };
 
-	return filter_run(code, n, &data) & SECCOMP_RET_ACTION_FULL;
+	return seccomp_run(code, n, &data) & SECCOMP_RET_ACTION_FULL;
 }
 
 static int ends_it(const struct sock_filter *code, unsigned n, const struct call *c)
@@ -176,7 +176,7 @@ static void put_names(uint64_t ended, char *names, size_t size)
 	}
 }
 
-int filter_look(pid_t tid, char *names, size_t size)
+int seccomp_check_task(pid_t tid, char *names, size_t size)
 {
 	struct sock_filter code[BPF_MAXINSNS];		/* 32 KB */
 	uint64_t ended = 0;
@@ -190,7 +190,7 @@ int filter_look(pid_t tid, char *names, size_t size)
 	return ended != 0;
 }
 
-int filter_permits_children(const struct sock_filter *code, unsigned n)
+int seccomp_permits_children(const struct sock_filter *code, unsigned n)
 {
 	static const uint64_t fork_flags[3] = { 0x1200011 /* glibc's fork() */ }, none[3] = { 0 };
 	static const int makers[] = { SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_execveat };
@@ -201,7 +201,7 @@ int filter_permits_children(const struct sock_filter *code, unsigned n)
 	return 0;
 }
 
-int filter_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size)
+int seccomp_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size)
 {
 	uint64_t ended = ended_by(code, n), vital = 0, later = 0;
 

@@ -11,16 +11,16 @@ struct seccomp_data;
 struct sock_filter;
 
 /* @tid is stopped by us. 0; 1: it would be ended for the calls in @names; -EACCES: we may not read its filters. */
-int filter_look(pid_t tid, char *names, size_t size);
+int seccomp_check_task(pid_t tid, char *names, size_t size);
 /*
  * Of a filter that a program is about to set: 0, and what the runtime must not call any more (enum
  * uft_denied); @names: for what of that processes that it makes cannot be followed. -EPERM: @names are calls
  * that tracing cannot do without.
  */
-int filter_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size);
+int seccomp_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size);
 /* Could a program under it fork, or execute another one? */
-int filter_permits_children(const struct sock_filter *code, unsigned n);
+int seccomp_permits_children(const struct sock_filter *code, unsigned n);
 /* What the filter says. For tests. */
-uint32_t filter_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data);
+uint32_t seccomp_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data);
 
 #endif

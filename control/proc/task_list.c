@@ -24,7 +24,7 @@
 #define SYS_vfork_	(-1)		/* newer architectures have clone only */
 #endif
 
-int look_each_task(pid_t pid, look_task_fn *fn, void *arg)
+int each_task(pid_t pid, each_task_fn *fn, void *arg)
 {
 	char path[64];
 	struct dirent *e;
@@ -43,11 +43,11 @@ int look_each_task(pid_t pid, look_task_fn *fn, void *arg)
 }
 
 /* Other clones sleep as well: for memory, for a lock. */
-int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0)
+int is_vfork_call(pid_t pid, long nr, uint64_t arg0)
 {
 	uint64_t flags = arg0;
 
-	if (nr == SYS_clone3_ && peek_mem(pid, arg0, &flags, sizeof(flags)))
+	if (nr == SYS_clone3_ && proc_read_memory(pid, arg0, &flags, sizeof(flags)))
 		return 1;		/* as far as can be seen */
 	return nr == SYS_vfork_ || ((nr == SYS_clone || nr == SYS_clone3_) && flags & CLONE_VFORK);
 }
@@ -57,7 +57,7 @@ static int read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t s
 	char path[64];
 
 	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
-	return peek_file(pid, path, buf, size);
+	return proc_read_file(pid, path, buf, size);
 }
 
 static unsigned long long number_after(const char *text, const char *field)
@@ -67,7 +67,7 @@ static unsigned long long number_after(const char *text, const char *field)
 	return at ? strtoull(at + strlen(field), NULL, 10) : 0;
 }
 
-int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
+int task_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 {
 	char status[4096], *at;
 	int n = read_task(pid, tid, "status", status, sizeof(status));
@@ -94,11 +94,11 @@ int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
 }
 
-int look_is_vfork_wait(pid_t pid, const struct asleep *a)
+int task_is_vfork_wait(pid_t pid, const struct asleep *a)
 {
 	const char *arg0 = strchr(a->where, ' ');
 
-	return look_is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
+	return is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
 }
 
 /* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
@@ -106,7 +106,7 @@ int task_is_agent_of(pid_t pid, pid_t agent)
 {
 	char comm[32];
 
-	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
+	return agent > 0 && proc_read_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
 	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
 }
 
@@ -128,7 +128,7 @@ int task_open_agent(pid_t pid, pid_t agent)
 	return -EPERM;
 }
 
-pid_t leave_find_agent(pid_t pid)
+pid_t agent_find(pid_t pid)
 {
 	DIR *d = opendir("/proc");
 	pid_t found = 0;

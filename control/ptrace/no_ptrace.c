@@ -19,37 +19,37 @@
 
 #include <errno.h>
 
-int look_detach(pid_t tid, int sig)
+int task_detach(pid_t tid, int sig)
 {
 	(void)tid;
 	(void)sig;
 	return -ESRCH;
 }
 
-void look_keep_status(pid_t pid)
+void child_status_keep(pid_t pid)
 {
 	(void)pid;		/* its end comes out of no wait but the session's own */
 }
 
-int look_kept_status(pid_t pid, int *status)
+int child_status_take(pid_t pid, int *status)
 {
 	(void)pid;
 	(void)status;
 	return 0;
 }
 
-void look_forget_status(pid_t pid)
+void child_status_forget(pid_t pid)
 {
 	(void)pid;
 }
 
-int look_is_late(pid_t tid)
+int task_is_late(pid_t tid)
 {
 	(void)tid;
 	return 0;
 }
 
-unsigned look_reap(void)
+unsigned tasks_reap_late(void)
 {
 	return 0;
 }

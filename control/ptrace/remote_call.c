@@ -26,7 +26,7 @@ int remote_run_to(struct remote *r, int request, int wanted)
 
 		if (ptrace(request, r->tid, 0, 0) < 0)
 			return -errno;
-		if (look_await(r->tid, &status) < 0)
+		if (task_wait_status(r->tid, &status) < 0)
 			return -errno;
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
@@ -170,7 +170,7 @@ void remote_to_restart_stop(struct remote *r)
 
 	ptrace(PTRACE_INTERRUPT, r->tid, 0, 0);
 	for (;;) {
-		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || look_await(r->tid, &status) != r->tid ||
+		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || task_wait_status(r->tid, &status) != r->tid ||
 		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)

@@ -15,7 +15,7 @@
  *
  * Unstoppable tasks. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
  * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
- * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (look_reap()).
+ * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (tasks_reap_late()).
  *
  * Tracers of the tasks. There is no other, or the session's already, by its watchdog (watchdog.c): those are not seized
  * and not detached, and what they stopped for, a signal perhaps, is the watchdog's to judge when they go on.
@@ -53,30 +53,30 @@
 enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */,
 		  HELD_CAUGHT /* asked, and sleeps in the kernel: see is_caught() */ };
 
-struct held_task {
+struct stopped_task {
 	pid_t pid, tid;
 	int sig, nice;
 	uint64_t asked_ns;
-	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at, is_kept /* struct look: it is not let go, but goes on */;
+	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at, is_kept /* struct task_search: it is not let go, but goes on */;
 	int status;			/* of its stop */
 	struct user_regs_struct regs;
 };
 
-struct held {
-	struct look *l;
-	struct held_task *task;
+struct stopped_tasks {
+	struct task_search *l;
+	struct stopped_task *task;
 	pid_t *other;			/* processes that do not share the memory; ascending as far as /proc lists them so */
 	unsigned n, room, nnew, nother, oroom, hint;
 	uint64_t since_ns, deadline_ns;
 	uint64_t nforks;		/* when the list was begun; 0: not known */
 	int slack, nice, agent_nice, is_hurrying;	/* what is to be given back */
-	struct look_range *writable;
+	struct writable_range *writable;
 	uint32_t nwritable;
 };
 
 /* ---- Who there is ------------------------------------------------------------------------------ */
 
-static struct held_task *find(struct held *h, pid_t tid)
+static struct stopped_task *find(struct stopped_tasks *h, pid_t tid)
 {
 	for (unsigned i = 0; i < h->n; i++, h->hint++) {	/* they come in the same order each time */
 		if (h->hint >= h->n)
@@ -88,33 +88,33 @@ static struct held_task *find(struct held *h, pid_t tid)
 }
 
 /* 0; -ESRCH: it is over; -EPERM: somebody else's. */
-static int seize(struct held *h, struct held_task *t)
+static int seize(struct stopped_tasks *h, struct stopped_task *t)
 {
 	struct asleep a;
-	int denied = ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !look_late_take(t->tid) ? errno : 0;
+	int denied = ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !late_task_take(t->tid) ? errno : 0;
 
 	t->is_kept = denied == EPERM && h->l->keeper && h->l->keeper->is_kept(h->l->keeper_arg, t->tid);
 	if (denied && !t->is_kept)
-		return denied == EPERM && look_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
+		return denied == EPERM && task_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
 	t->state = HELD_SEIZED;
 	h->nnew++;
 	return 0;
 }
 
-static int hold_fn(void *arg, pid_t pid, pid_t tid)
+static int stop_each_fn(void *arg, pid_t pid, pid_t tid)
 {
-	struct held *h = arg;
-	struct held_task *t = find(h, tid);
+	struct stopped_tasks *h = arg;
+	struct stopped_task *t = find(h, tid);
 	struct asleep a;
 	int ret;
 
 	if (t && t->state != HELD_VFORK)
 		return 0;
-	ret = look_read_asleep(pid, tid, &a);
-	if (ret == -ESRCH || (t && ret > 0 && look_is_vfork_wait(pid, &a)))
+	ret = task_read_asleep(pid, tid, &a);
+	if (ret == -ESRCH || (t && ret > 0 && task_is_vfork_wait(pid, &a)))
 		return 0;
 	if (!t && h->n == h->room) {
-		struct held_task *more = realloc(h->task, (2 * h->room + 64) * sizeof(*more));
+		struct stopped_task *more = realloc(h->task, (2 * h->room + 64) * sizeof(*more));
 
 		if (!more)
 			return -EAGAIN;
@@ -123,8 +123,8 @@ static int hold_fn(void *arg, pid_t pid, pid_t tid)
 	}
 	if (!t)
 		t = &h->task[h->n];
-	*t = (struct held_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
-	if (ret > 0 && look_is_vfork_wait(pid, &a))
+	*t = (struct stopped_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
+	if (ret > 0 && task_is_vfork_wait(pid, &a))
 		h->nnew++;
 	else
 		ret = seize(h, t);
@@ -140,9 +140,9 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Does the process share the memory? Asked once about each that does not. */
-static int is_sharer(struct held *h, pid_t pid, unsigned nold)
+static int is_sharer(struct stopped_tasks *h, pid_t pid, unsigned nold)
 {
-	const struct look *l = h->l;
+	const struct task_search *l = h->l;
 
 	if (pid == l->pid || pid == l->agent || pid == getpid() ||
 	    (nold && bsearch(&pid, h->other, nold, sizeof(pid), by_pid)))
@@ -183,21 +183,21 @@ static uint64_t forks_so_far(void)
 }
 
 /* All stand that were listed. No task was made since, nor did the list miss one while others ended. */
-static int is_complete(const struct held *h)
+static int is_complete(const struct stopped_tasks *h)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		const struct held_task *t = &h->task[i];
+		const struct stopped_task *t = &h->task[i];
 
 		if (t->pid != h->l->pid || t->state == HELD_VFORK)
 			return 0;
 		n += t->state == HELD_STANDS || t->state == HELD_CAUGHT;
 	}
-	return h->nforks && forks_so_far() == h->nforks && peek_status(h->l->pid, "Threads", 10) == n;
+	return h->nforks && forks_so_far() == h->nforks && proc_status_number(h->l->pid, "Threads", 10) == n;
 }
 
-static int list(struct held *h)
+static int list(struct stopped_tasks *h)
 {
 	unsigned nold = h->nother;
 	int ret;
@@ -206,13 +206,13 @@ static int list(struct held *h)
 
 	h->nforks = forks_so_far();
 	h->hint = 0;
-	ret = look_each_task(h->l->pid, hold_fn, h);
+	ret = each_task(h->l->pid, stop_each_fn, h);
 	d = ret ? NULL : opendir("/proc");
 	while (d && !ret && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
 		if (pid > 0 && is_sharer(h, pid, nold))
-			ret = look_each_task(pid, hold_fn, h);
+			ret = each_task(pid, stop_each_fn, h);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
@@ -227,7 +227,7 @@ static int list(struct held *h)
  * Private memory that is written to, neighbours together. Without it (no memory, no right to look) stacks are
  * searched further.
  */
-static void find_writable(struct held *h)
+static void find_writable(struct stopped_tasks *h)
 {
 	char path[64], *line = NULL, prot[5];
 	unsigned long long start, end;
@@ -238,7 +238,7 @@ static void find_writable(struct held *h)
 	snprintf(path, sizeof(path), "/proc/%d/maps", h->l->pid);
 	f = fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
-		struct look_range *more = h->writable;
+		struct writable_range *more = h->writable;
 
 		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' || prot[3] != 'p')
 			continue;
@@ -251,7 +251,7 @@ static void find_writable(struct held *h)
 		if (!more)
 			break;
 		h->writable = more;
-		h->writable[h->nwritable++] = (struct look_range){ start, end };
+		h->writable[h->nwritable++] = (struct writable_range){ start, end };
 	}
 	if (f)
 		fclose(f);
@@ -260,19 +260,19 @@ static void find_writable(struct held *h)
 
 /* ---- Stopping ---------------------------------------------------------------------------------- */
 
-static unsigned ask(struct held *h, int asleep)
+static unsigned ask(struct stopped_tasks *h, int asleep)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
+		struct stopped_task *t = &h->task[i];
 
 		if (t->state != HELD_SEIZED || t->is_asleep != asleep)
 			continue;
 		t->asked_ns = session_now_ns();
 		t->state = HELD_ASKED;
 		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0) {
-			look_late(t->tid);
+			late_task_add(t->tid);
 			t->state = HELD_OVER;
 		}
 		n++;
@@ -281,18 +281,18 @@ static unsigned ask(struct held *h, int asleep)
 }
 
 /* While others are still on their way: most stand nowhere near. */
-static void look_at_stopped(struct held *h, struct held_task *t)
+static void check_stopped(struct stopped_tasks *h, struct stopped_task *t)
 {
 	if (t->state != HELD_STANDS || ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0)
 		return;
 	t->has_regs = 1;
-	if (!h->l->hit || look_range_of(h->l, t->regs.rip))
+	if (!h->l->hit || owned_range_of(h->l, t->regs.rip))
 		return;
-	look_leads_inside(h->l, t->regs.rip, t->regs.rsp);
+	stack_leads_inside(h->l, t->regs.rip, t->regs.rsp);
 	t->is_looked_at = 1;
 }
 
-static void take_stop(struct held *h, struct held_task *t, int got, int status)
+static void take_stop(struct stopped_tasks *h, struct stopped_task *t, int got, int status)
 {
 	t->status = status;
 	if (got < 0 || !WIFSTOPPED(status)) {
@@ -302,8 +302,8 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 		return;
 	}
 	t->state = HELD_STANDS;
-	t->sig = look_signal_of(status);	/* a signal that came first is given back */
-	look_at_stopped(h, t);
+	t->sig = stop_signal_of(status);	/* a signal that came first is given back */
+	check_stopped(h, t);
 }
 
 static int makes_child(long nr)
@@ -316,29 +316,29 @@ static int makes_child(long nr)
  * the kernel stands as well as any: it may wait for a file server that answers only when we are done, be that
  * our own (tree/). But not one that makes a child, which would have what we are about to take away.
  */
-static int is_caught(struct held *h, struct held_task *t)
+static int is_caught(struct stopped_tasks *h, struct stopped_task *t)
 {
 	struct asleep a;
 
-	if (session_now_ns() - h->since_ns < ASLEEP_NS || look_read_asleep(t->pid, t->tid, &a) <= 0 || makes_child(a.nr))
+	if (session_now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 || makes_child(a.nr))
 		return 0;
 	t->state = HELD_CAUGHT;
-	look_leads_inside(h->l, a.pc, a.sp);
+	stack_leads_inside(h->l, a.pc, a.sp);
 	return 1;
 }
 
 /* Takes the stops that there are; how many are missing. */
-static unsigned collect(struct held *h)
+static unsigned collect(struct stopped_tasks *h)
 {
 	unsigned missing = 0;
 
 	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
+		struct stopped_task *t = &h->task[i];
 		int status, got;
 
 		if (t->state != HELD_ASKED)
 			continue;
-		got = look_wait(t->tid, &status);
+		got = task_poll_status(t->tid, &status);
 		if (got == t->tid || (got < 0 && errno != EINTR))
 			take_stop(h, t, got, status);
 		else if (!is_caught(h, t))
@@ -362,7 +362,7 @@ static void set_share(pid_t agent, const char *nice)
 }
 
 /* While others stand for us, neither we nor the agent wait for a CPU, if we may have that. */
-static void begin_hurry(struct held *h)
+static void begin_hurry(struct stopped_tasks *h)
 {
 	h->nice = getpriority(PRIO_PROCESS, 0);
 	h->agent_nice = getpriority(PRIO_PROCESS, (id_t)h->l->agent);
@@ -375,7 +375,7 @@ static void begin_hurry(struct held *h)
 	set_share(h->l->agent, "-20");
 }
 
-static void end_hurry(struct held *h)
+static void end_hurry(struct stopped_tasks *h)
 {
 	if (h->slack >= 0)
 		prctl(PR_SET_TIMERSLACK, h->slack);
@@ -392,17 +392,17 @@ static void end_hurry(struct held *h)
  * Hurries tasks that have not stopped: they wait for a CPU, or for something else. -EAGAIN: for a vfork child
  * that was not there before.
  */
-static int hurry(struct held *h)
+static int hurry(struct stopped_tasks *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
+		struct stopped_task *t = &h->task[i];
 		struct asleep a;
 
 		if (t->state != HELD_ASKED || t->is_hurried)
 			continue;
-		if (look_read_asleep(t->pid, t->tid, &a) > 0 && look_is_vfork_wait(t->pid, &a))
+		if (task_read_asleep(t->pid, t->tid, &a) > 0 && task_is_vfork_wait(t->pid, &a))
 			return -EAGAIN;
-		t->is_hurried = look_hurry(t->tid, &t->nice);
+		t->is_hurried = task_raise_priority(t->tid, &t->nice);
 	}
 	return 0;
 }
@@ -415,7 +415,7 @@ static void idle(unsigned missing)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);		/* they need our CPU, too */
 }
 
-static int collect_all(struct held *h)
+static int collect_all(struct stopped_tasks *h)
 {
 	uint64_t last = session_now_ns();
 	unsigned before = ~0u, missing;
@@ -433,16 +433,16 @@ static int collect_all(struct held *h)
 	return 0;
 }
 
-static int stop_all(struct held *h)
+static int stop_all(struct stopped_tasks *h)
 {
 	int ret = ask(h, 1) ? collect_all(h) : 0;
 
 	return !ret && ask(h, 0) ? collect_all(h) : ret;
 }
 
-int look_hold(struct look *l, unsigned ms, struct held **out)
+int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **out)
 {
-	struct held *h = calloc(1, sizeof(*h));
+	struct stopped_tasks *h = calloc(1, sizeof(*h));
 	int ret;
 
 	*out = h;
@@ -469,12 +469,12 @@ int look_hold(struct look *l, unsigned ms, struct held **out)
 	return ret ? ret : -EAGAIN;
 }
 
-uint64_t look_held_since(const struct held *h)
+uint64_t stop_all_since(const struct stopped_tasks *h)
 {
 	return h->since_ns;
 }
 
-int look_has_vforks(const struct held *h)
+int stopped_have_vforks(const struct stopped_tasks *h)
 {
 	for (unsigned i = 0; i < h->n; i++)
 		if (h->task[i].state == HELD_VFORK)
@@ -488,9 +488,9 @@ int look_has_vforks(const struct held *h)
  * A task that runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
  * kernel takes its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
  */
-static void lead_out(const struct look *l, struct held_task *t)
+static void lead_out(const struct task_search *l, struct stopped_task *t)
 {
-	uint32_t range = look_range_of(l, t->regs.rip);
+	uint32_t range = owned_range_of(l, t->regs.rip);
 	uint64_t to = range && l->copy_of && (int64_t)t->regs.orig_rax < 0 ? l->copy_of(l->arg, range, t->regs.rip) : 0;
 	uint64_t from = t->regs.rip;
 
@@ -501,49 +501,49 @@ static void lead_out(const struct look *l, struct held_task *t)
 		t->regs.rip = from;
 }
 
-void look_held(struct look *l, struct held *h)
+void stopped_find_inside(struct task_search *l, struct stopped_tasks *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
+		struct stopped_task *t = &h->task[i];
 
 		if (t->state != HELD_STANDS || t->is_looked_at || !t->has_regs)
 			continue;		/* or over, or it waits for its vfork child */
 		lead_out(l, t);
-		look_leads_inside(l, t->regs.rip, t->regs.rsp);
+		stack_leads_inside(l, t->regs.rip, t->regs.rsp);
 	}
 }
 
 /* ---- Letting go ---------------------------------------------------------------------------------- */
 
 /* Its next stop, if it was asked in vain, is not ours to take. */
-static void go_on(const struct look *l, struct held_task *t)
+static void go_on(const struct task_search *l, struct stopped_task *t)
 {
 	if (t->state != HELD_STANDS)
 		return;
-	if (t->has_regs && !t->sig && look_as_repeated(&t->regs))
+	if (t->has_regs && !t->sig && regs_restart_call(&t->regs))
 		ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs);
 	l->keeper->go_on(l->keeper_arg, t->tid, t->status);
 }
 
-static void let_go(const struct look *l, struct held_task *t)
+static void let_go(const struct task_search *l, struct stopped_task *t)
 {
 	if (t->is_hurried)
-		look_unhurry(t->tid, t->nice);
+		task_restore_priority(t->tid, t->nice);
 	if (t->is_kept)
 		go_on(l, t);
 	else if (t->state == HELD_STANDS && t->has_regs)
-		look_go_with(t->tid, t->sig, &t->regs);
+		task_resume_with(t->tid, t->sig, &t->regs);
 	else if (t->state == HELD_STANDS)
-		look_go(t->tid, t->sig);
+		task_resume(t->tid, t->sig);
 	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT) {
 		if (t->state == HELD_SEIZED)
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
-		look_late(t->tid);
+		late_task_add(t->tid);
 	}
 }
 
 /* Resumes all tasks. Tasks that ran go first: the others wait for something. */
-uint64_t look_release(struct held *h)
+uint64_t resume_all(struct stopped_tasks *h)
 {
 	uint64_t longest = 0;
 
@@ -551,7 +551,7 @@ uint64_t look_release(struct held *h)
 		return 0;
 	for (int asleep = 0; asleep <= 1; asleep++)
 		for (unsigned i = 0; i < h->n; i++) {
-			struct held_task *t = &h->task[i];
+			struct stopped_task *t = &h->task[i];
 			uint64_t ns;
 
 			if (t->is_asleep != asleep)
@@ -567,6 +567,6 @@ uint64_t look_release(struct held *h)
 	h->l->nwritable = 0;
 	free(h->writable);
 	free(h);
-	look_reap();
+	tasks_reap_late();
 	return longest;
 }

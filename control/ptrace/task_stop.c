@@ -67,7 +67,7 @@ static struct child **child_of(pid_t pid)
 	return p;
 }
 
-void look_keep_status(pid_t pid)
+void child_status_keep(pid_t pid)
 {
 	struct child *c = *child_of(pid) ? *child_of(pid) : calloc(1, sizeof(*c));
 
@@ -81,7 +81,7 @@ void look_keep_status(pid_t pid)
 	c->is_over = 0;
 }
 
-int look_kept_status(pid_t pid, int *status)
+int child_status_take(pid_t pid, int *status)
 {
 	const struct child *c = *child_of(pid);
 
@@ -91,7 +91,7 @@ int look_kept_status(pid_t pid, int *status)
 	return 1;
 }
 
-void look_forget_status(pid_t pid)
+void child_status_forget(pid_t pid)
 {
 	struct child **p = child_of(pid), *c = *p;
 
@@ -112,14 +112,14 @@ static pid_t keep_end(pid_t got, int status)
 	return got;
 }
 
-pid_t look_wait(pid_t tid, int *status)
+pid_t task_poll_status(pid_t tid, int *status)
 {
 	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
 	return keep_end(got, *status);
 }
 
-pid_t look_await(pid_t tid, int *status)
+pid_t task_wait_status(pid_t tid, int *status)
 {
 	pid_t got;
 
@@ -128,7 +128,7 @@ pid_t look_await(pid_t tid, int *status)
 	return keep_end(got, *status);
 }
 
-int look_hurry(pid_t tid, int *nice)
+int task_raise_priority(pid_t tid, int *nice)
 {
 	*nice = getpriority(PRIO_PROCESS, (id_t)tid);
 	guard_note_hurried(tid, *nice);
@@ -138,7 +138,7 @@ int look_hurry(pid_t tid, int *nice)
 	return 0;
 }
 
-void look_unhurry(pid_t tid, int nice)
+void task_restore_priority(pid_t tid, int nice)
 {
 	setpriority(PRIO_PROCESS, (id_t)tid, nice);
 	guard_forget_hurried(tid);
@@ -151,7 +151,7 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 	uint64_t before;
 
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
-		pid_t got = look_wait(tid, status);
+		pid_t got = task_poll_status(tid, status);
 
 		/*
 		 * A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield
@@ -162,7 +162,7 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 			sched_yield();
 			if (session_now_ns() - before > YIELD_NS)
 				spins = SPINS;
-			got = look_wait(tid, status);
+			got = task_poll_status(tid, status);
 		}
 
 		if (got == tid)
@@ -175,17 +175,17 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 	}
 }
 
-int look_wait_stop(pid_t tid, int *status)
+int task_wait_stop(pid_t tid, int *status)
 {
 	uint64_t start = session_now_ns();
 	int ret = wait_stop(tid, status, start + HURRY_NS), nice, is_hurried;
 
 	if (ret != -EAGAIN)
 		return ret;
-	is_hurried = look_hurry(tid, &nice);
-	ret = wait_stop(tid, status, start + LOOK_STOP_MS * 1000000ull);
+	is_hurried = task_raise_priority(tid, &nice);
+	ret = wait_stop(tid, status, start + TASK_STOP_MS * 1000000ull);
 	if (is_hurried)
-		look_unhurry(tid, nice);
+		task_restore_priority(tid, nice);
 	return ret;
 }
 
@@ -195,7 +195,7 @@ static _Thread_local struct {
 	unsigned n, room;
 } late;
 
-void look_late(pid_t tid)
+void late_task_add(pid_t tid)
 {
 	if (late.n == late.room) {
 		struct late *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
@@ -205,10 +205,10 @@ void look_late(pid_t tid)
 		late.task = more;
 		late.room = 2 * late.room + 8;
 	}
-	late.task[late.n++] = (struct late){ tid, (pid_t)peek_status(tid, "Tgid", 10) };
+	late.task[late.n++] = (struct late){ tid, (pid_t)proc_status_number(tid, "Tgid", 10) };
 }
 
-int look_late_take(pid_t tid)
+int late_task_take(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
 		if (late.task[i].tid == tid) {
@@ -218,7 +218,7 @@ int look_late_take(pid_t tid)
 	return 0;
 }
 
-int look_is_late(pid_t tid)
+int task_is_late(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
 		if (late.task[i].tid == tid)
@@ -227,64 +227,64 @@ int look_is_late(pid_t tid)
 }
 
 /* What a stop that is not for us alone has to give back: nothing, if it is an event or that of a system call. */
-int look_signal_of(int status)
+int stop_signal_of(int status)
 {
 	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
 }
 
-unsigned look_reap(void)
+unsigned tasks_reap_late(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
 		struct late t = late.task[i];
-		int status, got = look_wait(t.tid, &status);
+		int status, got = task_poll_status(t.tid, &status);
 
 		/* Whoever executes a program has the number of the process from then on. */
-		if (got < 0 && errno == ECHILD && t.tgid != t.tid && peek_is_ours(t.tgid))
-			got = look_wait(t.tgid, &status);
+		if (got < 0 && errno == ECHILD && t.tgid != t.tid && proc_is_our_tracee(t.tgid))
+			got = task_poll_status(t.tgid, &status);
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
 		if (got > 0 && WIFSTOPPED(status))
-			look_go(got, look_signal_of(status));
+			task_resume(got, stop_signal_of(status));
 		late.task[i] = late.task[--late.n];
 	}
 	return late.n;
 }
 
-int look_detach(pid_t tid, int sig)
+int task_detach(pid_t tid, int sig)
 {
 	int ret;
 
 	if (ptrace(PTRACE_DETACH, tid, 0, sig) == 0)
 		return 0;
 	ret = -errno;
-	look_late(tid);		/* it dies: its parent hears of that when its tracer has waited for it */
-	look_reap();
+	late_task_add(tid);		/* it dies: its parent hears of that when its tracer has waited for it */
+	tasks_reap_late();
 	return ret;
 }
 
 static int stop_begin(pid_t tid)
 {
-	if (look_late_take(tid))
+	if (late_task_take(tid))
 		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
-		look_late(tid);
+		late_task_add(tid);
 		return -ESRCH;
 	}
 	return 0;
 }
 
-int look_stop(pid_t tid, int *sig)
+int task_stop(pid_t tid, int *sig)
 {
 	int status, ret = stop_begin(tid);
 
 	if (!ret)
-		ret = look_wait_stop(tid, &status);
+		ret = task_wait_stop(tid, &status);
 	if (!ret)
-		*sig = look_signal_of(status);	/* a signal that came first is given back */
+		*sig = stop_signal_of(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
-		look_late(tid);
+		late_task_add(tid);
 	return ret;
 }
 
@@ -304,7 +304,7 @@ static int is_repeatable(unsigned long long nr)
 	return 0;
 }
 
-int look_as_repeated(struct user_regs_struct *regs)
+int regs_restart_call(struct user_regs_struct *regs)
 {
 	if (regs->rax != (unsigned long long)-EINTR || (long long)regs->orig_rax < 0 || !is_repeatable(regs->orig_rax))
 		return 0;
@@ -312,27 +312,27 @@ int look_as_repeated(struct user_regs_struct *regs)
 	return 1;
 }
 
-void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs)
+void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs)
 {
-	if (!sig && look_as_repeated(regs))
+	if (!sig && regs_restart_call(regs))
 		ptrace(PTRACE_SETREGS, tid, 0, regs);
-	look_detach(tid, sig);
+	task_detach(tid, sig);
 }
 
-void look_go(pid_t tid, int sig)
+void task_resume(pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
-		look_go_with(tid, sig, &regs);
+		task_resume_with(tid, sig, &regs);
 	else
-		look_detach(tid, sig);
+		task_detach(tid, sig);
 }
 
 /* ---- What leads inside ---------------------------------------------------------------------- */
 
 /* The last range that begins at or below @addr is the only one that can hold it. */
-static uint32_t in_sorted(const struct look *l, uint64_t addr)
+static uint32_t in_sorted(const struct task_search *l, uint64_t addr)
 {
 	uint32_t lo = 0, hi = l->nown;
 
@@ -348,7 +348,7 @@ static uint32_t in_sorted(const struct look *l, uint64_t addr)
 }
 
 /* The number of the range that holds @addr, from 1. */
-uint32_t look_range_of(const struct look *l, uint64_t addr)
+uint32_t owned_range_of(const struct task_search *l, uint64_t addr)
 {
 	if (l->is_sorted)
 		return in_sorted(l, addr);
@@ -359,9 +359,9 @@ uint32_t look_range_of(const struct look *l, uint64_t addr)
 }
 
 /* 1: that is enough to know; 0: outside, or marked and more is to be found. */
-static int is_ours(const struct look *l, uint64_t addr)
+static int is_ours(const struct task_search *l, uint64_t addr)
 {
-	uint32_t i = look_range_of(l, addr);
+	uint32_t i = owned_range_of(l, addr);
 
 	if (i && l->hit)
 		l->hit[i - 1] = 1;
@@ -397,7 +397,7 @@ static void add_stack(struct stacks *s, uint64_t sp)
 }
 
 /* Where the memory that a stack lies in ends, if that is known. */
-static uint64_t end_of_stack(const struct look *l, uint64_t from)
+static uint64_t end_of_stack(const struct task_search *l, uint64_t from)
 {
 	uint32_t lo = 0, hi = l->nwritable;
 
@@ -414,7 +414,7 @@ static uint64_t end_of_stack(const struct look *l, uint64_t from)
 }
 
 /* 1: a signal frame in it leads inside. Stops at unmapped memory. */
-static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uint8_t *buf)
+static int scan_stack(const struct task_search *l, struct stacks *s, uint64_t from, uint8_t *buf)
 {
 	const size_t overlap = sizeof(struct signal_frame);
 	uint64_t end = end_of_stack(l, from);
@@ -439,7 +439,7 @@ static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uin
 	return 0;
 }
 
-int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
+int stack_leads_inside(const struct task_search *l, uint64_t pc, uint64_t sp)
 {
 	uint8_t buf[PART];
 	struct stacks s = { { sp }, 1 };
@@ -455,16 +455,16 @@ int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
 /* ---- Tasks that sleep ----------------------------------------------------------------------- */
 
 /* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
-static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
+static int check_asleep(const struct task_search *l, pid_t pid, pid_t tid)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct asleep before, after;
-		int ret = look_read_asleep(pid, tid, &before), inside;
+		int ret = task_read_asleep(pid, tid, &before), inside;
 
 		if (ret <= 0)
 			return ret ? ret : -EAGAIN;
-		inside = look_leads_inside(l, before.pc, before.sp);
-		ret = look_read_asleep(pid, tid, &after);
+		inside = stack_leads_inside(l, before.pc, before.sp);
+		ret = task_read_asleep(pid, tid, &after);
 		if (ret > 0 && before.switches == after.switches && before.pc == after.pc && before.sp == after.sp &&
 		    !strcmp(before.where, after.where))
 			return inside;
@@ -480,56 +480,56 @@ static uint64_t read_turns(pid_t tid)
 	unsigned long long turns;
 	char buf[96];
 
-	if (peek_file(tid, "schedstat", buf, sizeof(buf)) <= 0 || sscanf(buf, "%*u %*u %llu", &turns) != 1)
+	if (proc_read_file(tid, "schedstat", buf, sizeof(buf)) <= 0 || sscanf(buf, "%*u %*u %llu", &turns) != 1)
 		return 0;
 	return turns;
 }
 
-int look_waits_for_cpu(const struct look *l)
+int task_waits_for_cpu(const struct task_search *l)
 {
 	struct asleep a;
 
-	return l->turns && read_turns(l->inside) == l->turns && look_read_asleep(l->inside, l->inside, &a) == 0;
+	return l->turns && read_turns(l->inside) == l->turns && task_read_asleep(l->inside, l->inside, &a) == 0;
 }
 
 /* ---- All tasks ------------------------------------------------------------------------------ */
 
-static int look_running(struct look *l, pid_t tid)
+static int check_running(struct task_search *l, pid_t tid)
 {
 	struct user_regs_struct regs;
 	int sig = 0, inside = 1, ret;
 
 	do
-		ret = look_stop(tid, &sig);
+		ret = task_stop(tid, &sig);
 	while (ret == -EAGAIN && session_now_ns() < l->until_ns);
 	l->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
-		inside = look_leads_inside(l, regs.rip, regs.rsp);
+		inside = stack_leads_inside(l, regs.rip, regs.rsp);
 	l->turns = read_turns(tid);
-	look_go(tid, sig);
+	task_resume(tid, sig);
 	return inside;
 }
 
-static int look_task(struct look *l, pid_t pid, pid_t tid)
+static int check_task(struct task_search *l, pid_t pid, pid_t tid)
 {
-	int ret = look_asleep(l, pid, tid);
+	int ret = check_asleep(l, pid, tid);
 
 	l->is_late = 0;
 	l->turns = 0;
 	if (ret == -ESRCH)
 		return 0;
 	if (ret < 0)
-		ret = look_running(l, tid);
+		ret = check_running(l, tid);
 	if (ret)
 		l->inside = tid;
 	return ret;
 }
 
-int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg)
+int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg)
 {
-	int ret = look_each_task(l->pid, fn, arg);
+	int ret = each_task(l->pid, fn, arg);
 	DIR *d = ret ? NULL : opendir("/proc");
 	struct dirent *e;
 
@@ -538,7 +538,7 @@ int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg)
 
 		if (pid > 0 && pid != l->pid && pid != l->agent && pid != getpid() &&
 		    syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
-			ret = look_each_task(pid, fn, arg);
+			ret = each_task(pid, fn, arg);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
@@ -547,19 +547,19 @@ int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg)
 	return ret;
 }
 
-static int look_fn(void *arg, pid_t pid, pid_t tid)
+static int check_task_fn(void *arg, pid_t pid, pid_t tid)
 {
-	return look_task(arg, pid, tid);
+	return check_task(arg, pid, tid);
 }
 
 /*
  * A task that came late to a stop stands until it is resumed, and would be taken for one that sleeps: resumes
  * such tasks first.
  */
-int look_at_tasks(struct look *l)
+int tasks_find_inside(struct task_search *l)
 {
-	look_reap();
-	return look_each_sharer(l, look_fn, l);
+	tasks_reap_late();
+	return each_sharing_task(l, check_task_fn, l);
 }
 
 struct pointer_look {
@@ -570,20 +570,20 @@ static int pointer_fn(void *arg, pid_t pid, pid_t tid)
 {
 	const struct pointer_look *p = arg;
 	struct user_regs_struct regs;
-	int sig = 0, ret = look_stop(tid, &sig), found = 1;
+	int sig = 0, ret = task_stop(tid, &sig), found = 1;
 
 	(void)pid;
 	if (ret)
 		return ret != -ESRCH;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
 		found = regs.fs_base - p->at < p->bytes;
-	look_go(tid, sig);
+	task_resume(tid, sig);
 	return found;
 }
 
-int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes)
+int tasks_have_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes)
 {
 	struct pointer_look p = { at, bytes };
 
-	return look_each_sharer(l, pointer_fn, &p) != 0;
+	return each_sharing_task(l, pointer_fn, &p) != 0;
 }

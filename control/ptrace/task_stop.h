@@ -18,12 +18,12 @@ struct tracee_keeper {
 	void (*go_on)(void *arg, pid_t tid, int status);
 };
 
-struct look {				/* whose memory is meant: not to be changed between calls */
+struct task_search {				/* whose memory is meant: not to be changed between calls */
 	pid_t pid, agent;		/* of the program; ours, which is left out */
 	const struct uft_owned *own;
 	uint32_t nown;
 	int is_sorted;			/* own[] is, by address */
-	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
+	uint8_t *hit;			/* by range of own[], if not NULL: stopped_find_inside() sets it for those somebody is in */
 	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
 	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
 	void *arg;
@@ -34,7 +34,7 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	const struct tracee_keeper *keeper;	/* NULL: there are no such tasks */
 	void *keeper_arg;
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. stop_all.c */
-	const struct look_range { uint64_t start, end; } *writable;
+	const struct writable_range { uint64_t start, end; } *writable;
 	uint32_t nwritable;
 };
 
@@ -42,75 +42,75 @@ struct look {				/* whose memory is meant: not to be changed between calls */
  * Looks once at every task that shares the program's memory. 0: each was outside of ours at some moment, and nothing
  * on its stack leads back inside; 1: look->inside was inside, or could not be looked at; -ESRCH: the program is over.
  */
-int look_at_tasks(struct look *l);
+int tasks_find_inside(struct task_search *l);
 
 /*
  * Has ->inside not run since it was let go on? Then another look would only take away the turn in which it
  * comes out.
  */
-int look_waits_for_cpu(const struct look *l);
+int task_waits_for_cpu(const struct task_search *l);
 
-/* A better priority for a task, noted for the guard. 1: it has that, and look_unhurry() gives *nice back. */
-int look_hurry(pid_t tid, int *nice);
-void look_unhurry(pid_t tid, int nice);
+/* A better priority for a task, noted for the guard. 1: it has that, and task_restore_priority() gives *nice back. */
+int task_raise_priority(pid_t tid, int *nice);
+void task_restore_priority(pid_t tid, int nice);
 
 /* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
-int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
+int tasks_have_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes);
 
 /*
  * One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to
- * be tried again, else look_reap() lets it go when it does.
+ * be tried again, else tasks_reap_late() lets it go when it does.
  */
-int look_stop(pid_t tid, int *sig);
-void look_go(pid_t tid, int sig);
+int task_stop(pid_t tid, int *sig);
+void task_resume(pid_t tid, int sig);
 
 /*
- * Detaches a stopped task, with signal @sig. -ESRCH: the task dies; look_reap() waits for its end, since its
+ * Detaches a stopped task, with signal @sig. -ESRCH: the task dies; tasks_reap_late() waits for its end, since its
  * parent does not hear of that before.
  */
-int look_detach(pid_t tid, int sig);
-unsigned look_reap(void);		/* returns how many there are still */
-int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
+int task_detach(pid_t tid, int sig);
+unsigned tasks_reap_late(void);		/* returns how many there are still */
+int task_is_late(pid_t tid);		/* only tasks_reap_late() may wait for it */
 
 /* The end of this child of ours, if a wait for its stop takes it, is kept for who asks. */
-void look_keep_status(pid_t pid);
-int look_kept_status(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
-void look_forget_status(pid_t pid);
+void child_status_keep(pid_t pid);
+int child_status_take(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
+void child_status_forget(pid_t pid);
 
 /* ---- stop_all.c ----------------------------------------------------------------------------------- */
 
-struct held;
+struct stopped_tasks;
 /*
  * Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM:
- * another tracer has some. look_release() in any case, before @l is gone.
+ * another tracer has some. resume_all() in any case, before @l is gone.
  */
-int look_hold(struct look *l, unsigned ms, struct held **out);
-uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
-int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
+int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **out);
+uint64_t stop_all_since(const struct stopped_tasks *h);		/* when the first was asked to stop */
+int stopped_have_vforks(const struct stopped_tasks *h);		/* does a task wait for its vfork child? */
 /* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out. */
-void look_held(struct look *l, struct held *h);
-uint64_t look_release(struct held *h);		/* for how long the one stood that stood longest, in ns */
+void stopped_find_inside(struct task_search *l, struct stopped_tasks *h);
+uint64_t resume_all(struct stopped_tasks *h);		/* for how long the one stood that stood longest, in ns */
 
 /* ---- What stop_all.c has of task_stop.c ------------------------------------------------------------------ */
 
-#define LOOK_STOP_MS	500
+#define TASK_STOP_MS	500
 
-int look_wait_stop(pid_t tid, int *status);
-pid_t look_wait(pid_t tid, int *status);	/* what there is */
-pid_t look_await(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
-int look_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
-void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
-int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
-void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
+int task_wait_stop(pid_t tid, int *status);
+pid_t task_poll_status(pid_t tid, int *status);	/* what there is */
+pid_t task_wait_status(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
+int stop_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
+void late_task_add(pid_t tid);			/* asked to stop, and not waited for any longer: for tasks_reap_late() */
+int late_task_take(pid_t tid);			/* 1: it was one, and is the caller's now */
+void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as task_resume(); what PTRACE_GETREGS said */
 /*
  * For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be
  * interrupted after all. 1: *regs is changed.
  */
-int look_as_repeated(struct user_regs_struct *regs);
-uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
+int regs_restart_call(struct user_regs_struct *regs);
+uint32_t owned_range_of(const struct task_search *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
-int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
+int stack_leads_inside(const struct task_search *l, uint64_t pc, uint64_t sp);
 /* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
-int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg);
+int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg);
 
 #endif

@@ -54,7 +54,7 @@ static int each_site(const struct each *e)
 static int each_plain(struct uft_session *s, const struct each *e, const struct uft_mapped *m, struct space_obj *o)
 {
 	const struct entries *list;
-	int ret = plain_list(s, o, m, &list);
+	int ret = unprepared_list(s, o, m, &list);
 
 	if (!ret)
 		ret = uft_object_names(e->obj, NULL);

@@ -145,7 +145,7 @@ static int let_run(struct uft_session *s, pid_t pid)
 	exec_guests_fail(s->coming.path, &why);
 	session_warn(s, "%s", why.text);
 	s->not_followed++;
-	look_detach(pid, 0);
+	task_detach(pid, 0);
 	tell_released(s);
 	return 0;
 }

@@ -104,8 +104,8 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 	if (t && t->own_pid == pid)
 		pid = t->pid;
 	else	/* a fork child that has made no traced call yet: it has its parent's slice */
-		pid = peek_process(s, r->slice, pid);
-	return pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? peek_task(pid, (pid_t)r->tid) : 0;
+		pid = target_find_process(s, r->slice, pid);
+	return pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? proc_find_task(pid, (pid_t)r->tid) : 0;
 }
 
 /* ---- Exec ---------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static const char *secure_reason(pid_t tid, const struct uft_request *r, char *n
 	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
 	if (!r->arg[0])
 		snprintf(path, sizeof(path), "%s/fd/%d", proc, (int)r->arg[2]);
-	else if (peek_string(tid, r->arg[0], name, size) < 0)
+	else if (proc_read_string(tid, r->arg[0], name, size) < 0)
 		return NULL;		/* exec will fail as well */
 	else if (name[0] == '/')
 		snprintf(path, sizeof(path), "%s/root%s", proc, name);
@@ -136,26 +136,26 @@ static const char *secure_reason(pid_t tid, const struct uft_request *r, char *n
 
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
-	pid_t tid = requester(s, r), tgid = (pid_t)peek_status(tid, "Tgid", 10);
+	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
 	char name[3000];
 	const char *why;
 	int ret;
 
 	if (s->opts.preload || s->opts.emulator)
 		return -EOPNOTSUPP;
-	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
+	if (tgid <= 0 || (!target_by_pid(s, tgid) && !process_maps_arena(s, tgid)))
 		return -ESRCH;
 	why = secure_reason(tid, r, name, sizeof(name));
 	if (why) {
 		s->not_followed++;
 		session_warn(s, "not followed: %s gains rights when it is started (%s)", name, why);
-		ptask_release(s, tid);
-		watch_let_execute(s, tid, tgid);
+		exec_task_release(s, tid);
+		watchdog_let_execute(s, tid, tgid);
 		return -EPERM;
 	}
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
-	ret = ptask_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
+	ret = exec_task_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
 	if (ret) {
 		s->not_followed++;
 		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));
@@ -215,7 +215,7 @@ static pid_t slice_process(struct uft_session *s, uint32_t slice)
 	const struct uft_slice *sl = arena_slice(&s->arena, slice);
 	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 
-	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? peek_process(s, slice, pid) : pid;
+	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? target_find_process(s, slice, pid) : pid;
 }
 
 /* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
@@ -245,7 +245,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (!__atomic_load_n(&sl->pid, __ATOMIC_ACQUIRE))
 		return -EEXIST;		/* a child that fills it in: it says so itself */
 	pid = slice_process(s, slice);
-	if (pid <= 0 || !peek_has_arena(s, pid))
+	if (pid <= 0 || !process_maps_arena(s, pid))
 		return -ESRCH;
 	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
 	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
@@ -327,7 +327,7 @@ void request_adopt_strays(struct uft_session *s)
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
-		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || peek_is_ending(slice_process(s, i))))
+		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || proc_is_ending(slice_process(s, i))))
 			adopt_any(s, i);
 	}
 }
@@ -372,13 +372,13 @@ static int serve_filter(struct uft_session *s, const struct uft_request *r, stru
 	uint32_t denied;
 	int ret;
 
-	if (peek_mem(tid, r->arg[1], &p, sizeof(p)) || p.len > BPF_MAXINSNS ||
-	    peek_mem(tid, (uint64_t)(uintptr_t)p.filter, code, p.len * sizeof(code[0])))
+	if (proc_read_memory(tid, r->arg[1], &p, sizeof(p)) || p.len > BPF_MAXINSNS ||
+	    proc_read_memory(tid, (uint64_t)(uintptr_t)p.filter, code, p.len * sizeof(code[0])))
 		return -EFAULT;		/* the call fails as well */
-	ret = filter_judge(code, p.len, &denied, names, sizeof(names));
+	ret = seccomp_judge(code, p.len, &denied, names, sizeof(names));
 	if (ret)
 		session_warn(s, "process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid, names);
-	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) && filter_permits_children(code, p.len))
+	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) && seccomp_permits_children(code, p.len))
 		session_warn(s, "process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s", t->pid,
 			     names[0] ? names : "gettid");
 	return ret ? ret : (int)denied;
@@ -410,7 +410,7 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 	default:
 		return -EINVAL;
 	}
-	return command_put_back(s, t);
+	return target_restore_code(s, t);
 }
 
 /* ---- The mailbox --------------------------------------------------------------------------- */
@@ -427,8 +427,8 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = serve_exec(s, &r);
 		break;
 	case UFT_REQ_EXEC_FAILED:
-		ptask_release(s, requester(s, &r));
-		watch_has_not_executed(s, requester(s, &r));
+		exec_task_release(s, requester(s, &r));
+		watchdog_exec_failed(s, requester(s, &r));
 		ret = 0;
 		break;
 	case UFT_REQ_FORKED:
@@ -559,7 +559,7 @@ static size_t drop_families(struct uft_session *s)
 	size_t n = family && st && mapped ? unclaimed_families(s, family, st) : 0, dropped = 0;
 
 	for (int look = 0; n && look < 2 && session_follows_children(s); look++)
-		peek_mapped_files(st, n, mapped);
+		arena_find_mapped_files(st, n, mapped);
 	for (size_t i = 0; i < n; i++)
 		if (!mapped[i]) {
 			drop_family(s, family[i]);

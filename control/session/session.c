@@ -28,7 +28,7 @@
  *  1. What a target wrote is copied, bounded and checked before use (procfs.c, image_plan.c, requests.c).
  *  2. A slice is handed on only when its process and its agent have ended (target_end).
  *  3. A program runs not one instruction of its own before it is armed (tests/func/session: exact counts).
- *  4. No target stays stopped or seized when the session ends (ptask_release_all), however it ends: the kernel
+ *  4. No target stays stopped or seized when the session ends (exec_task_release_all), however it ends: the kernel
  *     lets seized tasks go, agents see the session's pidfd.
  *
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
@@ -136,7 +136,7 @@ static void set_ring_flags(struct uft_session *s, int on)
 	 */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
-	own_set_flags(s);
+	sources_set_flags(s);
 }
 
 static void gather(struct uft_session *s, struct target *t)
@@ -147,12 +147,12 @@ static void gather(struct uft_session *s, struct target *t)
 
 static void free_meter(struct target *t)
 {
-	meter_free(t->meter);
+	cost_free(t->meter);
 }
 
 /* In the order in which they are told. */
 static const struct target_listener listeners[] = {
-	{ .announced = own_target, .ends = gather },
+	{ .announced = sources_add_target, .ends = gather },
 	{ .ends = jitmap_read },
 	{ .ends = perfmap_write },
 	{ .freed = free_meter },
@@ -166,9 +166,9 @@ static int records(const struct spec *sp)
 static void session_free(struct uft_session *s)
 {
 	launch_forget(s);
-	watch_end(s);
-	trap_free(s);
-	own_stop(s, NULL);
+	watchdog_end(s);
+	int3_free(s);
+	sources_stop(s, NULL);
 	stop_bell(s);
 	guard_stop(s);
 	while (s->spaces) {
@@ -177,11 +177,11 @@ static void session_free(struct uft_session *s)
 		s->spaces = sp->next;
 		space_free(sp);
 	}
-	plain_free(s);
+	unprepared_free(s);
 	free(s->sender);
 	free(s->meter_scratch);
 	if (s->launched)
-		look_forget_status(s->launched);
+		child_status_forget(s->launched);
 	uft_image_free(s->own_img);
 	spec_free(s->spec);
 	free(s->kin);
@@ -233,7 +233,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		ret = s->last && s->done_ns ? start_bell(s) : -ENOMEM;
 		if (!ret && s->opts.watchdog) {
 			guard_await(s);		/* its waits see any child */
-			ret = watch_begin(s);
+			ret = watchdog_begin(s);
 		}
 		if (ret)
 			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
@@ -260,7 +260,7 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s)
 /* Its agent was ended, or did not come up in time. 1: it has one now. */
 static int give_agent(struct uft_session *s, const struct target *t)
 {
-	int ret = peek_has_arena(s, t->pid) ? silent_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
+	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
 		session_warn(s, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
@@ -270,7 +270,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 /* Every target, or just @only, is left as it was found. Said is what remains. */
 static int leave(struct uft_session *s, const struct target *only)
 {
-	struct leaving *l;
+	struct detaching *l;
 	uint32_t n = 0;
 	int first = 0;
 
@@ -279,29 +279,29 @@ static int leave(struct uft_session *s, const struct target *only)
 	l = calloc(n + 1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	watch_release(s, only ? only->pid : 0);
+	watchdog_release(s, only ? only->pid : 0);
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		if (t->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
 		else if (t->is_over || (only && t != only))
 			continue;
-		else if (command_is_stuck(s, t))
+		else if (command_is_unanswered(s, t))
 			first = -EBUSY;		/* its code leads to us: it is ours still */
 		else if (t->has_agent || give_agent(s, t))
-			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
-	leave_targets(l, n);
+			l[n++] = (struct detaching){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
+	detach_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
 
 		if (l[i].is_alone && give_agent(s, t)) {
-			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
-			leave_targets(&l[i], 1);
+			l[i] = (struct detaching){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
+			detach_targets(&l[i], 1);
 		}
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
 			session_warn(s, "process %d: %s%s", t->pid, l[i].why,
-				     only || l[i].is_over || !peek_has_arena(s, t->pid) ? "" : "; later uft detach may do it");
+				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; later uft detach may do it");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
@@ -310,7 +310,7 @@ static int leave(struct uft_session *s, const struct target *only)
 }
 
 /* Children that said nothing, or were not followed; of all or just @only. 0: none remains. */
-static unsigned leave_silent(struct uft_session *s, pid_t only)
+static unsigned detach_agentless(struct uft_session *s, pid_t only)
 {
 	uint32_t n = 0;
 	unsigned failed;
@@ -327,7 +327,7 @@ static unsigned leave_silent(struct uft_session *s, pid_t only)
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		known[n++] = t->pid;
-	failed = silent_leave(&s->arena, only, 0, known, n, why, sizeof(why));
+	failed = agentless_detach(&s->arena, only, 0, known, n, why, sizeof(why));
 	if (failed)
 		session_warn(s, "%s", why);
 	free(known);
@@ -340,21 +340,21 @@ int session_detach(struct uft_session *s, pid_t pid)
 	char group[200];
 	int ret;
 
-	if (!t && peek_has_arena(s, pid)) {
-		watch_release(s, pid);
-		ret = leave_silent(s, pid) ? -EAGAIN : 0;
-		own_left(s, pid);
+	if (!t && process_maps_arena(s, pid)) {
+		watchdog_release(s, pid);
+		ret = detach_agentless(s, pid) ? -EAGAIN : 0;
+		sources_left(s, pid);
 		return ret;
 	}
 	if (!t)
 		return -ESRCH;
 	if (s->held == t->slice || t->remote || cgroup_is_frozen(pid, group, sizeof(group)))
 		return -EBUSY;		/* what is frozen takes nothing out */
-	ptask_release_process(s, pid);
+	exec_task_release_process(s, pid);
 	ret = leave(s, t);
 	if (ret == -EBUSY)
 		return ret;		/* it is ours still, and may be left later */
-	own_left(s, pid);
+	sources_left(s, pid);
 	s->is_launched_left |= pid == s->launched;
 	target_end(s, t);
 	return ret;
@@ -367,7 +367,7 @@ static void end_those_left(struct uft_session *s)
 
 	for (; t; t = next) {
 		next = t->next;
-		if (!target_is_running(t) || !peek_has_arena(s, t->pid))
+		if (!target_is_running(t) || !process_maps_arena(s, t->pid))
 			target_end(s, t);
 	}
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
@@ -381,13 +381,13 @@ void uft_session_destroy(struct uft_session *s)
 		return;
 	__atomic_store_n(&s->arena.board->children, 0, __ATOMIC_RELAXED);
 	set_ring_flags(s, 0);
-	ptask_release_all(s);
-	watch_end(s);
+	exec_task_release_all(s);
+	watchdog_end(s);
 	request_adopt_strays(s);
 	leave(s, NULL);
 	end_those_left(s);
-	s->arena.is_kept = (s->launched || s->attached) && leave_silent(s, 0);
-	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)
+	s->arena.is_kept = (s->launched || s->attached) && detach_agentless(s, 0);
+	for (int ms = 0; ms < LATE_MS && tasks_reap_late(); ms++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
@@ -398,7 +398,7 @@ void uft_session_destroy(struct uft_session *s)
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
-		if (s->targets->is_preloaded || !peek_has_arena(s, s->targets->pid))
+		if (s->targets->is_preloaded || !process_maps_arena(s, s->targets->pid))
 			target_end(s, s->targets);
 		else
 			target_keep(s, s->targets);
@@ -430,7 +430,7 @@ static int check_live(struct uft_session *s, const struct spec *sp, struct uft_e
 		uint64_t usable = 0;
 
 		for (uint32_t o = 0; o < p->nobj; o++)
-			usable += p->obj[o].nusable + plain_is_asked(sp, p, o);
+			usable += p->obj[o].nusable + unprepared_is_asked(sp, p, o);
 		if (usable && is_live(s, p))
 			live[n++] = p;
 	}
@@ -449,7 +449,7 @@ int uft_session_check(struct uft_session *s, struct uft_error *err)
 		return 0;
 	for (; t; t = t->next)
 		for (uint32_t o = 0; o < t->space->nobj; o++)
-			usable += t->space->obj[o].nusable + plain_is_asked(s->spec, t->space, o);
+			usable += t->space->obj[o].nusable + unprepared_is_asked(s->spec, t->space, o);
 	if (usable)
 		return check_live(s, s->spec, err);
 	spec_explain_none(s->targets->space, text, sizeof(text));
@@ -463,8 +463,8 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 
 	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
 		jitmap_read(s, t);
-	own_stop(s, sp);
-	kin_begin(s->spec, sp);
+	sources_stop(s, sp);
+	pid_inherit_begin(s->spec, sp);
 	s->spec = sp;
 	sp->generation = ++s->generation;
 	for (struct space *p = s->spaces; p; p = p->next)
@@ -472,7 +472,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	if (records(sp))
 		set_ring_flags(s, 1);
 	for (struct target *t = s->targets; t; t = t->next) {
-		int ret = t->is_over ? 0 : target_arm(s, t, stuck_ends(s, t));
+		int ret = t->is_over ? 0 : target_arm(s, t, unresponsive_ends(s, t));
 
 		if (ret && ret != -ESRCH && !first)
 			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
@@ -480,7 +480,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	if (!records(sp))
 		set_ring_flags(s, 0);
 	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
-		own_start(s);
+		sources_start(s);
 	return first;
 }
 
@@ -494,7 +494,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	session_set_times(s, sp);
 	ret = in->is_unchecked ? 0 : check_live(s, sp, err);
 	if (!ret)
-		ret = own_check(s, sp, err);
+		ret = sources_check(s, sp, err);
 	if (ret) {
 		spec_free(sp);
 		return ret;
@@ -514,9 +514,9 @@ void uft_session_record(struct uft_session *s, int on)
 	uft_session_gather(s);		/* what came until now was asked for */
 	s->is_paused = !on;
 	set_ring_flags(s, records(s->spec));
-	own_record(s);
+	sources_record(s);
 	if (s->targets)
-		own_start(s);
+		sources_start(s);
 }
 
 void uft_session_wake(struct uft_session *s)
@@ -529,10 +529,10 @@ void uft_session_wake(struct uft_session *s)
 
 /* ---- Poll ----------------------------------------------------------------------------------- */
 
-/* Stops of a task that we trace come out of any wait for it, asked for or not: only ptask_poll() may take them. */
+/* Stops of a task that we trace come out of any wait for it, asked for or not: only exec_task_poll() may take them. */
 static int is_launched_traced(const struct uft_session *s)
 {
-	for (const struct ptask *p = s->ptasks; p; p = p->next)
+	for (const struct exec_task *p = s->exec_tasks; p; p = p->next)
 		if (p->tid == s->launched || p->tgid == s->launched)
 			return 1;
 	return 0;
@@ -546,9 +546,9 @@ static void forget_untraced(struct uft_session *s)
 {
 	siginfo_t si = { .si_pid = 0 };
 
-	if (watch_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid &&
-	    !peek_is_ours(s->launched))
-		watch_forget(s, s->launched);
+	if (watchdog_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid &&
+	    !proc_is_our_tracee(s->launched))
+		watchdog_forget(s, s->launched);
 }
 
 /* The launched program's names are read while it is a zombie, before it is reaped. */
@@ -558,9 +558,9 @@ static void reap_launched(struct uft_session *s)
 
 	if (s->launched_status < 0)
 		forget_untraced(s);
-	if (s->launched_status < 0 && look_kept_status(s->launched, &status))
+	if (s->launched_status < 0 && child_status_take(s->launched, &status))
 		s->launched_status = status;
-	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || look_is_late(s->launched) || watch_has(s, s->launched))))
+	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || task_is_late(s->launched) || watchdog_has(s, s->launched))))
 		return;
 	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
 	    (WIFEXITED(status) || WIFSIGNALED(status)))
@@ -590,7 +590,7 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 {
 	if (is_replaced(t)) {
 		target_end(s, t);
-	} else if (!peek_is_ending(t->pid) && session_now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
+	} else if (!proc_is_ending(t->pid) && session_now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
 		/*
 		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
 		 * that kills threads.
@@ -600,7 +600,7 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 	}
 }
 
-static void look_at_targets(struct uft_session *s)
+static void poll_targets(struct uft_session *s)
 {
 	struct target *t = s->targets, *next;
 	int ms;
@@ -613,7 +613,7 @@ static void look_at_targets(struct uft_session *s)
 			t->has_agent = 0;
 			epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, t->agent_fd, NULL);	/* it stays readable */
 			t->agentless_ns = session_now_ns();
-			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || peek_is_ending(t->pid)); ms++)
+			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || proc_is_ending(t->pid)); ms++)
 				nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 			judge_agentless(s, t);
 		}
@@ -627,7 +627,7 @@ static void scan(struct uft_session *s)
 	if (begin < s->next_scan_ns)
 		return;
 	request_adopt_strays(s);
-	stuck_poll(s);
+	unresponsive_poll(s);
 	for (struct target *t = s->targets, *next; t; t = next) {
 		next = t->next;
 		if (t->agentless_ns)
@@ -655,22 +655,22 @@ void session_step(struct uft_session *s, int timeout_ms)
 		if (to_scan < wait_ms || wait_ms < 0)
 			wait_ms = to_scan;
 	}
-	if ((look_reap() || s->ptasks) && (wait_ms > SEIZED_MS || wait_ms < 0))
+	if ((tasks_reap_late() || s->exec_tasks) && (wait_ms > SEIZED_MS || wait_ms < 0))
 		wait_ms = SEIZED_MS;
 	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
 		wait_ms = BUDGET_MS;
-	watch_targets(s);
-	trap_arm_waiting(s);
+	watchdog_targets(s);
+	int3_arm_waiting(s);
 	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
 			continue;
 	request_serve(s);
-	watch_serve(s);
-	while (ptask_poll(s) > 0 && session_now_ns() - now < 2000000 && s->ptasks)
+	watchdog_serve(s);
+	while (exec_task_poll(s) > 0 && session_now_ns() - now < 2000000 && s->exec_tasks)
 		request_serve(s);
 	if (n > 0)
-		look_at_targets(s);
+		poll_targets(s);
 	reap_launched(s);
 	uft_session_gather(s);
 	scan(s);
@@ -679,7 +679,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 
 static int is_busy(const struct uft_session *s)
 {
-	return s->targets || s->ptasks || (s->launched && s->launched_status < 0 && !s->is_launched_left);
+	return s->targets || s->exec_tasks || (s->launched && s->launched_status < 0 && !s->is_launched_left);
 }
 
 /* When all that we know of has ended: a child may live on that has said nothing so far. */
@@ -690,7 +690,7 @@ static int has_silent(struct uft_session *s)
 	if (!session_follows_children(s) || (!s->launched && !s->attached))
 		return 0;
 	if (now >= s->next_silent_ns) {
-		s->has_silent = peek_any_silent(&s->arena);
+		s->has_silent = arena_find_agentless(&s->arena);
 		s->next_silent_ns = now + SILENT_MS * 1000000ull;
 	}
 	return s->has_silent;
@@ -716,7 +716,7 @@ static int is_over(struct uft_session *s)
 
 int uft_session_poll(struct uft_session *s, int timeout_ms)
 {
-	own_start(s);
+	sources_start(s);
 	if (is_over(s))
 		return 0;
 	if (!is_busy(s) && (timeout_ms > SILENT_MS || timeout_ms < 0))
@@ -732,7 +732,7 @@ pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size
 	for (const struct target *t = s->targets; t; t = t->next)
 		if (!t->is_over && t->pid != s->launched)
 			pid = t->pid;
-	return pid && peek_start_name(pid, name, size) ? pid : 0;
+	return pid && proc_start_name(pid, name, size) ? pid : 0;
 }
 
 int uft_session_status(const struct uft_session *s)
@@ -744,7 +744,7 @@ int uft_session_late_status(pid_t program)
 {
 	int status;
 
-	return look_kept_status(program, &status) ? status : -1;
+	return child_status_take(program, &status) ? status : -1;
 }
 
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
@@ -779,7 +779,7 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 				out->plain_skip[i] += sp->obj[o].plain_skip[i];
 			}
 			if (sp->obj[o].chooser && !out->chooser)
-				plain_tell_chooser(obj, sp->obj[o].chooser, out);
+				unprepared_describe_ifunc(obj, sp->obj[o].chooser, out);
 			for (size_t i = 0; i < obj->nsite; i++)
 				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_BEFORE) {
 					out->skipped++;

@@ -181,12 +181,12 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
 		if (status >> 16 == PTRACE_EVENT_EXEC) {
-			look_detach(r->tid, 0);
+			task_detach(r->tid, 0);
 			return -EAGAIN;
 		}
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 0;
-		ptrace(PTRACE_CONT, r->tid, 0, look_signal_of(status));
+		ptrace(PTRACE_CONT, r->tid, 0, stop_signal_of(status));
 	}
 }
 
@@ -198,7 +198,7 @@ static int await_stop_hurried(struct remote *r, pid_t pid)
 
 	if (ret != -ETIMEDOUT)
 		return ret;
-	is_hurried = look_hurry(tid, &nice);
+	is_hurried = task_raise_priority(tid, &nice);
 	ret = await_stop(r, pid, STOP_MS);
 	if (is_hurried) {
 		setpriority(PRIO_PROCESS, (id_t)r->tid, nice);
@@ -217,12 +217,12 @@ static int stop_task(struct attach *a, pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 && ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
-		look_late(tid);
+		late_task_add(tid);
 		return -ESRCH;
 	}
 	ret = await_stop_hurried(&a->r, a->pid);
 	if (ret == -ETIMEDOUT)
-		look_late(tid);
+		late_task_add(tid);
 	return ret;
 }
 
@@ -258,9 +258,9 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 /* Before anything is done to it. */
 static int check_filter(struct attach *a)
 {
-	int ret = filter_look(a->r.tid, a->denied, sizeof(a->denied));
+	int ret = seccomp_check_task(a->r.tid, a->denied, sizeof(a->denied));
 
-	if (ret < 0 && peek_status(a->r.tid, "Seccomp_filters", 10) > peek_status(getpid(), "Seccomp_filters", 10))
+	if (ret < 0 && proc_status_number(a->r.tid, "Seccomp_filters", 10) > proc_status_number(getpid(), "Seccomp_filters", 10))
 		snprintf(a->denied, sizeof(a->denied), "?");
 	return a->denied[0] ? -EACCES : 0;
 }
@@ -281,7 +281,7 @@ static int begin(struct attach *a)
 		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
-	look_as_repeated(&r->regs);
+	regs_restart_call(&r->regs);
 	r->insn = remote_find_syscall(r, &av);
 	if (!r->insn)
 		return -ENOTSUP;
@@ -298,11 +298,11 @@ static void go(struct attach *a, int was_used)
 		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
 	if (was_used)
 		remote_to_restart_stop(r);
-	look_as_repeated(&r->regs);
+	regs_restart_call(&r->regs);
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	remote_unguard(r);
-	look_detach(r->tid, 0);
+	task_detach(r->tid, 0);
 	if (r->pending_signal)
 		kill(a->pid, r->pending_signal);
 	r->pending_signal = 0;
@@ -432,7 +432,7 @@ static int plant(struct attach *a, const struct blob *b, uint32_t slice)
 
 static int read_boot(const struct attach *a, const struct blob *b, struct uft_boot *boot)
 {
-	return peek_mem(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
+	return proc_read_memory(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
 }
 
 /* The agent could not come up: away with it. */
@@ -574,7 +574,7 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid, a->info.comm,
 				a->info.seccomp ? " by the program's seccomp filter" : "");
 	}
-	if (limits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
+	if (rlimits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
 	return uft_fail(err, ret, "the runtime cannot be put into process %d (%s): %s", a->pid, a->info.comm, strerror(-ret));
 }
@@ -628,15 +628,15 @@ static int has_prepared(const struct target *t)
  */
 static int arm(struct attach *a, struct target *t)
 {
-	int ret = hold_open(a->s, t), end;
+	int ret = arm_stopped_begin(a->s, t), end;
 
 	for (uint32_t i = 0; !ret && i < t->nobj; i++)
 		if (t->obj[i].is_mapped)
 			ret = command_hooks(a->s, t, i);
 	if (!ret && has_prepared(t)) {
-		ret = hold_close(t);
+		ret = arm_stopped_commit(t);
 		if (!ret)
-			ret = hold_open(a->s, t);
+			ret = arm_stopped_begin(a->s, t);
 	}
 	if (!ret)
 		await_vforks(a);
@@ -645,10 +645,10 @@ static int arm(struct attach *a, struct target *t)
 		t->space->spec_sent = a->s->spec->generation;
 	}
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
-		hold_drop(t);
+		arm_stopped_drop(t);
 		return ret;
 	}
-	end = hold_close(t);
+	end = arm_stopped_commit(t);
 	return ret ? ret : end;
 }
 
@@ -805,16 +805,16 @@ static pid_t find_between(const struct attach *a)
 	d = opendir(name);
 	while (d && !found && (e = readdir(d))) {
 		snprintf(name, sizeof(name), "task/%d/children", atoi(e->d_name));
-		if (atoi(e->d_name) <= 0 || peek_file(a->pid, name, text, sizeof(text)) <= 0)
+		if (atoi(e->d_name) <= 0 || proc_read_file(a->pid, name, text, sizeof(text)) <= 0)
 			continue;
 		for (at = text; !found && strtol(at, &end, 10) > 0 && end > at; at = end) {
 			pid_t child = (pid_t)strtol(at, NULL, 10);
-			char stat[1024], *rest = peek_file(child, "stat", stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+			char stat[1024], *rest = proc_read_file(child, "stat", stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
 
 			if (rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 					   "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d",
 					   &state, &exit_signal) == 2 && state == 'Z' && !exit_signal)
-				found = peek_own_pid(child);
+				found = proc_namespace_pid(child);
 		}
 	}
 	if (d)
@@ -829,7 +829,7 @@ static pid_t find_between(const struct attach *a)
 static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
 {
 	struct uft_owned own[2];
-	struct look look = { .pid = a->pid, .own = own };
+	struct task_search look = { .pid = a->pid, .own = own };
 	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
 	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
 	int ret;
@@ -840,7 +840,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 		own[look.nown++] = (struct uft_owned){ n->at + b->attach, ENTRY_BYTES };
 	if (!look.nown)
 		return 0;
-	while ((ret = look_at_tasks(&look)) > 0 && session_now_ns() < deadline)
+	while ((ret = tasks_find_inside(&look)) > 0 && session_now_ns() < deadline)
 		nap(1000);
 	if (!ret)
 		remote_unguard(&r);
@@ -848,7 +848,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 		return 0;
 	look.own = &own[look.nown - 1];		/* its way back needs no blob */
 	look.nown = 1;
-	return look_at_tasks(&look) > 0;
+	return tasks_find_inside(&look) > 0;
 }
 
 int attach_finish(const struct guard_notes *n)
@@ -906,7 +906,7 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 		ret = arm(&a, t);
 	if (s->stop_ns > s->stop_ns_sum)
 		s->stop_ns_sum = s->stop_ns;
-	if (ret == -ESRCH || (ret && (!target_is_running(t) || peek_is_ending(pid))))
+	if (ret == -ESRCH || (ret && (!target_is_running(t) || proc_is_ending(pid))))
 		return 0;		/* it ended, or is about to: the session sees that by itself */
 	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
 }

@@ -95,7 +95,7 @@ static int check_sessions(const struct uft_session *s, const struct procinfo *p,
 	size_t size = 0;
 	FILE *f;
 
-	if (peek_has_arena(s, p->pid))
+	if (process_maps_arena(s, p->pid))
 		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
 	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
 	f = fopen(path, "re");
@@ -154,9 +154,9 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	out->pid = pid;
 	if (pid > 0)
 		await_guard(pid);
-	if (pid <= 0 || out->pidfd < 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
+	if (pid <= 0 || out->pidfd < 0 || proc_read_file(pid, "status", status, sizeof(status)) <= 0 ||
 	    procinfo_read_stat(pid, "stat", &state, &flags)) {
-		tgid = pid > 0 ? peek_status(pid, "Tgid", 10) : 0;
+		tgid = pid > 0 ? proc_status_number(pid, "Tgid", 10) : 0;
 		if (tgid > 0 && tgid != pid)
 			return uft_fail(err, -EINVAL, "%d is a thread of process %ld", pid, tgid);
 		return uft_fail(err, -ESRCH, "there is no process %d", pid);

@@ -49,7 +49,7 @@
 static int remote_begin(struct remote *r, const struct auxv *av)
 {
 	uint64_t all = ~0ull;
-	long ignored = peek_status(r->tid, "SigIgn", 16);
+	long ignored = proc_status_number(r->tid, "SigIgn", 16);
 	char path[64];
 	int ret;
 
@@ -178,7 +178,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	char why[300];
 	int ret;
 
-	*slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
+	*slice = arena_claim(&s->arena, proc_namespace_pid(tid), ppid);
 	if (*slice == UFT_NO_SLICE)
 		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->per_file);
 	session_set_slice(s, *slice);
@@ -188,7 +188,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	arena_release(&s->arena, *slice);
 	if (ret == -ENODEV)
 		return uft_fail(err, ret, "the runtime cannot be put into process %d: it must not read the clock (PR_SET_TSC)", tid);
-	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
+	if (!rlimits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
 		snprintf(why, sizeof(why), "%s", strerror(-ret));
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
 }
@@ -196,7 +196,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 /* Its agent runs already, but the process must not go on half-known. Who launched it waits for it. */
 static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct remote *r)
 {
-	pid_t agent = leave_find_agent(tid);
+	pid_t agent = agent_find(tid);
 	struct pollfd p = { .fd = agent ? (int)syscall(SYS_pidfd_open, agent, 0) : -1, .events = POLLIN };
 
 	kill(tid, SIGKILL);
@@ -258,7 +258,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
 	target_announce(s, t);
-	own_exec(s, t);
+	sources_exec(s, t);
 	if (s->spec) {
 		ret = target_arm(s, t, 0);
 		sp->spec_sent = s->spec->generation;
@@ -289,11 +289,11 @@ int inject_release(struct uft_session *s, struct target *t)
 		ret = -errno;
 	if (!ret && watch && ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
 	    ptrace(PTRACE_SYSCALL, r->tid, 0, r->pending_signal) == 0)
-		ptask_watch_rseq(s, r->tid, t->slice);
+		exec_task_watch_rseq(s, r->tid, t->slice);
 	else if (!ret)
-		ret = look_detach(r->tid, r->pending_signal);
+		ret = task_detach(r->tid, r->pending_signal);
 	else
-		look_detach(r->tid, 0);		/* it dies meanwhile */
+		task_detach(r->tid, 0);		/* it dies meanwhile */
 	remote_close(r);
 	return ret;
 }

@@ -32,9 +32,9 @@
 #define NEXT_CALL_TRIES	1000		/* for the next system call; a later one is for the session's next round */
 #define RSEQ_STOPS	64		/* at the begin and the end of each system call; libc registers rseq by its sixth */
 
-static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_t tid, pid_t tgid)
+static struct exec_task *exec_task_add(struct uft_session *s, enum exec_task_kind kind, pid_t tid, pid_t tgid)
 {
-	struct ptask *p = calloc(1, sizeof(*p));
+	struct exec_task *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -42,14 +42,14 @@ static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_
 	p->tid = tid;
 	p->tgid = tgid;
 	p->slice = UFT_NO_SLICE;
-	p->next = s->ptasks;
-	s->ptasks = p;
+	p->next = s->exec_tasks;
+	s->exec_tasks = p;
 	return p;
 }
 
-static void ptask_drop(struct uft_session *s, struct ptask *p)
+static void exec_task_drop(struct uft_session *s, struct exec_task *p)
 {
-	for (struct ptask **at = &s->ptasks; *at; at = &(*at)->next)
+	for (struct exec_task **at = &s->exec_tasks; *at; at = &(*at)->next)
 		if (*at == p) {
 			*at = p->next;
 			break;
@@ -57,33 +57,33 @@ static void ptask_drop(struct uft_session *s, struct ptask *p)
 	free(p);
 }
 
-int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
+int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 {
-	struct ptask *p;
+	struct exec_task *p;
 
-	for (p = s->ptasks; p; p = p->next)
+	for (p = s->exec_tasks; p; p = p->next)
 		if (p->tid == tid)
 			return 0;	/* its last exec failed without a word */
-	p = ptask_add(s, PTASK_EXEC, tid, tgid);
+	p = exec_task_add(s, PTASK_EXEC, tid, tgid);
 	if (!p)
 		return -ENOMEM;
 	p->from = from;
-	if (watch_has(s, tid)) {
-		watch_forget(s, tid);		/* it is seized, and the options will do */
+	if (watchdog_has(s, tid)) {
+		watchdog_forget(s, tid);		/* it is seized, and the options will do */
 		return 0;
 	}
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0) {
 		int ret = -errno;
 
-		ptask_drop(s, p);
+		exec_task_drop(s, p);
 		return ret;
 	}
 	return 0;
 }
 
-void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
+void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
 {
-	struct ptask *p = ptask_add(s, PTASK_RSEQ, tid, tid);
+	struct exec_task *p = exec_task_add(s, PTASK_RSEQ, tid, tid);
 
 	if (p)
 		p->slice = slice;
@@ -99,68 +99,68 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 }
 
 /* It stands: off it goes. Signals that stopped it first are given back. */
-static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+static void let_go(struct uft_session *s, struct exec_task *p, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
-	look_detach(tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
-	ptask_drop(s, p);
+	task_detach(tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	exec_task_drop(s, p);
 }
 
 /*
  * The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when
  * it does.
  */
-static void stop_and_detach(struct uft_session *s, struct ptask *p)
+static void stop_and_detach(struct uft_session *s, struct exec_task *p)
 {
 	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
 	int status, got = 0;
 
 	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
-		look_late(p->tid);
-		ptask_drop(s, p);
+		late_task_add(p->tid);
+		exec_task_drop(s, p);
 		return;
 	}
 	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
 	if (!got) {
-		look_late(p->tid);
-		ptask_drop(s, p);
+		late_task_add(p->tid);
+		exec_task_drop(s, p);
 	} else if (got == p->tid && WIFSTOPPED(status)) {
 		let_go(s, p, got, status);
 	} else {
 		if (got == p->tid)
 			on_end(s, p->tid, status);
-		ptask_drop(s, p);
+		exec_task_drop(s, p);
 	}
 }
 
 /* With int3s in its memory a task is never let go, not for a moment: it was the watchdog's, and is so again. */
-static int give_back(struct uft_session *s, struct ptask *p)
+static int give_back(struct uft_session *s, struct exec_task *p)
 {
-	if (!s->traps || p->kind != PTASK_EXEC || watch_take_back(s, p->tid))
+	if (!s->traps || p->kind != PTASK_EXEC || watchdog_take_back(s, p->tid))
 		return 0;
-	ptask_drop(s, p);
+	exec_task_drop(s, p);
 	return 1;
 }
 
-void ptask_release(struct uft_session *s, pid_t tid)
+void exec_task_release(struct uft_session *s, pid_t tid)
 {
-	for (struct ptask *p = s->ptasks; p; p = p->next)
+	for (struct exec_task *p = s->exec_tasks; p; p = p->next)
 		if (p->tid == tid) {
 			pid_t tgid = p->tgid;
 
 			if (give_back(s, p))
 				return;
 			stop_and_detach(s, p);
-			watch_again(s, tgid);
+			watchdog_again(s, tgid);
 			return;
 		}
 }
 
-void ptask_release_process(struct uft_session *s, pid_t tgid)
+void exec_task_release_process(struct uft_session *s, pid_t tgid)
 {
-	struct ptask *p = s->ptasks, *next;
+	struct exec_task *p = s->exec_tasks, *next;
 
 	for (; p; p = next) {
 		next = p->next;
@@ -169,57 +169,57 @@ void ptask_release_process(struct uft_session *s, pid_t tgid)
 	}
 }
 
-void ptask_release_all(struct uft_session *s)
+void exec_task_release_all(struct uft_session *s)
 {
-	struct ptask *p = s->ptasks, *next;
+	struct exec_task *p = s->exec_tasks, *next;
 
 	for (; p; p = next) {
 		next = p->next;
 		if (!give_back(s, p))
 			stop_and_detach(s, p);
 	}
-	while (s->ptasks) {
-		look_late(s->ptasks->tid);
-		ptask_drop(s, s->ptasks);
+	while (s->exec_tasks) {
+		late_task_add(s->exec_tasks->tid);
+		exec_task_drop(s, s->exec_tasks);
 	}
 }
 
 /* The new image stands before its first instruction. What it replaced is over. */
-static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
+static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
 	struct target *old = target_by_pid(s, tid), *t;
-	pid_t ppid = old ? old->ppid : (pid_t)peek_status(tid, "PPid", 10);
+	pid_t ppid = old ? old->ppid : (pid_t)proc_status_number(tid, "PPid", 10);
 	struct uft_error err = { "" };
 
-	kin_note(s, tid, p->from ? p->from : ppid);
-	ptask_drop(s, p);
+	pid_inherit_fork(s, tid, p->from ? p->from : ppid);
+	exec_task_drop(s, p);
 	if (old)
 		target_end(s, old);
 	if (inject_exec(s, tid, ppid, &t, &err)) {
-		if (look_detach(tid, 0) == -ESRCH)
+		if (task_detach(tid, 0) == -ESRCH)
 			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;
 		session_warn(s, "not followed: %s", err.text);
 		return;
 	}
 	inject_release(s, t);
-	watch_targets(s);
+	watchdog_targets(s);
 }
 
-static void on_status(struct uft_session *s, struct ptask *p, pid_t tid, int status);
+static void on_status(struct uft_session *s, struct exec_task *p, pid_t tid, int status);
 
 /*
  * A system call begins or ends. Has libc written __rseq_offset? A watchpoint on it would need one stop only,
  * but some machines give a guest debug registers that never trip. A program that begins makes its system
  * calls at once: they are waited for here.
  */
-static void on_call(struct uft_session *s, struct ptask *p)
+static void on_call(struct uft_session *s, struct exec_task *p)
 {
 	struct target *t = target_by_slice(s, p->slice);
 	pid_t tid = p->tid;
 	int status;
 
-	while (t && t->pid == tid && inject_rseq(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS && ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
+	while (t && t->pid == tid && rseq_area_send(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS && ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
 		pid_t got = 0;
 
 		for (int tries = 0; tries < NEXT_CALL_TRIES && (got = waitpid(tid, &status, __WALL | WNOHANG)) == 0; tries++)
@@ -231,16 +231,16 @@ static void on_call(struct uft_session *s, struct ptask *p)
 			return;
 		}
 	}
-	look_detach(tid, 0);
-	ptask_drop(s, p);
+	task_detach(tid, 0);
+	exec_task_drop(s, p);
 }
 
-static void go_on(const struct ptask *p, pid_t tid, int sig)
+static void go_on(const struct exec_task *p, pid_t tid, int sig)
 {
 	ptrace(p->kind == PTASK_RSEQ ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, sig);
 }
 
-static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+static void on_stop(struct uft_session *s, struct exec_task *p, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
@@ -255,27 +255,27 @@ static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int statu
 			ptrace(PTRACE_LISTEN, tid, 0, 0);
 		else
 			go_on(p, tid, 0);
-	} else if (!event && sig == SIGTRAP && trap_serve(s, tid)) {
+	} else if (!event && sig == SIGTRAP && int3_serve(s, tid)) {
 		go_on(p, tid, 0);
 	} else {
-		watch_note_made(s, tid, event);
+		watchdog_note_child(s, tid, event);
 		go_on(p, tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 	}
 }
 
-static void on_status(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+static void on_status(struct uft_session *s, struct exec_task *p, pid_t tid, int status)
 {
 	if (WIFSTOPPED(status)) {
 		on_stop(s, p, tid, status);
 	} else {
 		on_end(s, tid, status);
-		ptask_drop(s, p);
+		exec_task_drop(s, p);
 	}
 }
 
-int ptask_poll(struct uft_session *s)
+int exec_task_poll(struct uft_session *s)
 {
-	struct ptask *p = s->ptasks, *next;
+	struct exec_task *p = s->exec_tasks, *next;
 	int n = 0;
 
 	for (; p; p = next) {
@@ -303,7 +303,7 @@ int ptask_poll(struct uft_session *s)
 		if (got < 0 && errno == EINTR) {
 			n++;
 		} else if (got < 0) {
-			ptask_drop(s, p);		/* gone */
+			exec_task_drop(s, p);		/* gone */
 		} else {
 			n += WIFSTOPPED(status);
 			on_status(s, p, tid, status);

@@ -145,7 +145,7 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 	if (!s->spec || s->spec->tracer == UFT_TRACER_NOP)
 		return 0;
 	for (uint32_t i = 0; i < t->space->nobj; i++)
-		usable += t->space->obj[i].nusable + plain_count(&t->space->obj[i]);
+		usable += t->space->obj[i].nusable + unprepared_count(&t->space->obj[i]);
 	if (usable)
 		return spec_check(s->spec, &t->space, 1, err);
 	/* It runs all the same: a script around uft expects that, and what it starts may well be traceable. */
@@ -160,7 +160,7 @@ void launch_adopt(struct uft_session *s, pid_t pid)
 
 	s->launched = pid;
 	s->launched_status = -1;
-	look_keep_status(pid);
+	child_status_keep(pid);
 	s->launched_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	ev.data.fd = s->launched_fd;
 	if (s->launched_fd >= 0)

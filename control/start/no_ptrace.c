@@ -47,7 +47,7 @@ int inject_release(struct uft_session *s, struct target *t)
 	return -ESRCH;
 }
 
-int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
+int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 {
 	(void)from;
 	(void)s;
@@ -56,24 +56,24 @@ int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 	return -EOPNOTSUPP;
 }
 
-void ptask_release(struct uft_session *s, pid_t tid)
+void exec_task_release(struct uft_session *s, pid_t tid)
 {
 	(void)s;
 	(void)tid;
 }
 
-int ptask_poll(struct uft_session *s)
+int exec_task_poll(struct uft_session *s)
 {
 	(void)s;
 	return 0;
 }
 
-void ptask_release_all(struct uft_session *s)
+void exec_task_release_all(struct uft_session *s)
 {
 	(void)s;
 }
 
-void ptask_release_process(struct uft_session *s, pid_t tgid)
+void exec_task_release_process(struct uft_session *s, pid_t tgid)
 {
 	(void)s;
 	(void)tgid;

@@ -229,7 +229,7 @@ static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
 {
 	struct uft_boot boot;
 
-	return !peek_mem(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.target_bytes;
+	return !proc_read_memory(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.target_bytes;
 }
 
 /* Under an emulator the program's clock is not ours: ticks since the hello, by its own rate. */
@@ -331,7 +331,7 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 		t->space->spec_sent = s->spec->generation;
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_fresh = 0;
-	inject_rseq(s, t);
+	rseq_area_send(s, t);
 	return ret ? ret : check_graph(s, t, err);
 }
 
@@ -341,7 +341,7 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 	struct target *t;
 	int ret;
 
-	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !peek_has_arena(s, (pid_t)r->pid))
+	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !process_maps_arena(s, (pid_t)r->pid))
 		return -ESRCH;
 	if (!is_same_memory(s, (pid_t)r->pid, r->arg[3])) {
 		session_warn(s, "process %d: its emulator moves memory about: it is not traced", (int)r->pid);

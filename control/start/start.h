@@ -77,14 +77,14 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 
 /* ---- exec_trace.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
-int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);	/* before its exec; 0 or -errno */
+int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);	/* before its exec; 0 or -errno */
 /* A traced task, until libc has set up rseq */
-void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
+void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 /* Detaches from a task whose exec failed */
-void ptask_release(struct uft_session *s, pid_t tid);
+void exec_task_release(struct uft_session *s, pid_t tid);
 /* Handles stops; returns how many tasks are left */
-int ptask_poll(struct uft_session *s);
-void ptask_release_all(struct uft_session *s);
-void ptask_release_process(struct uft_session *s, pid_t tgid);
+int exec_task_poll(struct uft_session *s);
+void exec_task_release_all(struct uft_session *s);
+void exec_task_release_process(struct uft_session *s, pid_t tgid);
 
 #endif

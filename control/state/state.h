@@ -17,8 +17,8 @@
 struct spec;
 struct space;
 struct target;
-struct ptask;
-struct plain;
+struct exec_task;
+struct unprepared;
 struct sender;
 struct meter_scratch;
 struct target_listener;
@@ -40,15 +40,15 @@ struct uft_session {
 	uint32_t nlistener;
 	const struct tracee_keeper *keeper;	/* of tasks that are our tracees all the time; NULL: there are none */
 	const struct int3_ops *int3;		/* NULL: no int3 is written */
-	struct ptask *ptasks;
-	struct watch *watch;			/* NULL: no watchdog */
+	struct exec_task *exec_tasks;
+	struct watchdog *watch;			/* NULL: no watchdog */
 	struct { pid_t tid; uint64_t pc; } last_fault;	/* fault.c */
-	struct plain *plain;			/* unprepared.c: what was listed so far, by object */
+	struct unprepared *plain;			/* unprepared.c: what was listed so far, by object */
 	struct sender *sender;			/* arm_sites.c: scratch; NULL: not needed so far */
 	struct meter_scratch *meter_scratch;	/* cost.c: the same */
-	struct traps *traps;			/* int3.c; NULL: there were none */
+	struct int3_traps *traps;			/* int3.c; NULL: there were none */
 	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
-	struct own *own;			/* sources.c: slices of ours */
+	struct event_ring *own;			/* sources.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
 	struct spin *spin;
 	struct observe *observe;
@@ -58,7 +58,7 @@ struct uft_session {
 		struct space *space;
 		pid_t pid;
 	} *last;
-	struct kin { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* pid_inherit.c: of processes that are on lists because their parents are */
+	struct pid_inherit { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* pid_inherit.c: of processes that are on lists because their parents are */
 	size_t nkin, cap_kin;
 	uint32_t kin_number;
 	sigset_t launch_mask;

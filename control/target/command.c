@@ -6,7 +6,7 @@
  * if its control group is frozen, makes its target stuck: it gets no more commands, since the area may still
  * be read, and what became of the last one is not known; the user is told once. When it answers after all it
  * is brought up to date (unresponsive.c); when it is to be left it is asked for that last answer again
- * (command_is_stuck). What the agent writes back is data from a target: indices into our own tables are never
+ * (command_is_unanswered). What the agent writes back is data from a target: indices into our own tables are never
  * taken from it.
  */
 #include "control/proc/cgroup.h"
@@ -57,14 +57,14 @@ int command_wait(struct uft_session *s, struct target *t)
 			t->has_agent = 0;
 		return ret;
 	}
-	stuck_begin(s, t);
+	unresponsive_begin(s, t);
 	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
 	session_warn(s, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
 		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
 	return -ETIMEDOUT;
 }
 
-int command_is_stuck(const struct uft_session *s, const struct target *t)
+int command_is_unanswered(const struct uft_session *s, const struct target *t)
 {
 	return t->is_stuck && await_answer(s, t, AGAIN_MS) == 0;
 }
@@ -90,7 +90,7 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op)
 	return command_run_on(s, t, op, 0);
 }
 
-int command_put_back(struct uft_session *s, struct target *t)
+int target_restore_code(struct uft_session *s, struct target *t)
 {
 	int left = 0;
 

@@ -24,7 +24,7 @@
 #define GENERATIONS	64	/* of silent ones, at most */
 #define TICK_NS		10000000l
 
-static struct kin *find(const struct uft_session *s, pid_t pid)
+static struct pid_inherit *find(const struct uft_session *s, pid_t pid)
 {
 	for (size_t i = s->nkin; i; i--)
 		if (s->kin[i - 1].pid == pid)
@@ -32,10 +32,10 @@ static struct kin *find(const struct uft_session *s, pid_t pid)
 	return NULL;
 }
 
-uint32_t kin_lists(const struct uft_session *s, pid_t pid)
+uint32_t pid_inherit_lists(const struct uft_session *s, pid_t pid)
 {
 	const struct spec *sp = s->spec;
-	const struct kin *k;
+	const struct pid_inherit *k;
 
 	if (!sp || !(sp->params.has_pids & UFT_PIDS_FORK) || sp->params.kin != s->kin_number)
 		return 0;
@@ -59,7 +59,7 @@ static uint64_t since_in(const struct spec *sp, uint32_t pid, uint32_t list, uin
 	return now;
 }
 
-void kin_begin(const struct spec *old, struct spec *sp)
+void pid_inherit_begin(const struct spec *old, struct spec *sp)
 {
 	const struct uft_tracer_params *p = &sp->params;
 	int goes_on = old && old->params.has_pids & UFT_PIDS_FORK && old->params.kin == p->kin;
@@ -81,7 +81,7 @@ void kin_begin(const struct spec *old, struct spec *sp)
 static uint32_t lists_of(const struct uft_session *s, pid_t parent, uint64_t start)
 {
 	const struct uft_tracer_params *p = &s->spec->params;
-	uint32_t lists = kin_lists(s, parent);
+	uint32_t lists = pid_inherit_lists(s, parent);
 
 	for (uint32_t i = 0; i < p->npids + p->nnot_pids; i++)
 		if (p->pids[i] == (uint32_t)parent && (!start || start >= s->spec->since[i]))
@@ -95,12 +95,12 @@ static uint32_t lists_of(const struct uft_session *s, pid_t parent, uint64_t sta
  */
 static uint32_t lists_from(const struct uft_session *s, pid_t pid, pid_t from)
 {
-	uint64_t start = peek_start(pid);
+	uint64_t start = proc_start_ticks(pid);
 	uint32_t lists = 0;
 	pid_t parent = 0;
 
 	for (int i = 0; i < GENERATIONS && parent != from; i++) {
-		long above = peek_status(pid, "PPid", 10);
+		long above = proc_status_number(pid, "PPid", 10);
 
 		if (above <= 1)
 			break;
@@ -108,21 +108,21 @@ static uint32_t lists_from(const struct uft_session *s, pid_t pid, pid_t from)
 		lists |= lists_of(s, parent, start);
 		if (parent != from) {
 			pid = parent;
-			start = peek_start(pid);
+			start = proc_start_ticks(pid);
 		}
 	}
 	return parent == from ? lists : lists | lists_of(s, from, start);
 }
 
-static int is_gone(const struct kin *k)
+static int is_gone(const struct pid_inherit *k)
 {
-	return !k->start || peek_start(k->pid) != k->start;
+	return !k->start || proc_start_ticks(k->pid) != k->start;
 }
 
 /* At least half of the room is free then, so that looking costs little. */
 static int make_room(struct uft_session *s)
 {
-	struct kin *grown;
+	struct pid_inherit *grown;
 	size_t n = 0;
 
 	if (s->nkin < s->cap_kin)
@@ -141,9 +141,9 @@ static int make_room(struct uft_session *s)
 	return 0;
 }
 
-void kin_note(struct uft_session *s, pid_t pid, pid_t from)
+void pid_inherit_fork(struct uft_session *s, pid_t pid, pid_t from)
 {
-	struct kin *k, now = { .pid = pid };
+	struct pid_inherit *k, now = { .pid = pid };
 
 	if (!s->spec || !(s->spec->params.has_pids & UFT_PIDS_FORK))
 		return;
@@ -151,7 +151,7 @@ void kin_note(struct uft_session *s, pid_t pid, pid_t from)
 		s->kin_number = s->spec->params.kin;
 		s->nkin = 0;
 	}
-	now.start = peek_start(pid);
+	now.start = proc_start_ticks(pid);
 	now.lists = pid == from ? 0 : lists_from(s, pid, from);
 	k = find(s, pid);
 	if (k && k->start == now.start)		/* of what it executes, as of itself */
@@ -167,6 +167,6 @@ void kin_note(struct uft_session *s, pid_t pid, pid_t from)
 void uft_session_kin(struct uft_session *s, int is_not, void (*fn)(void *arg, pid_t pid), void *arg)
 {
 	for (size_t i = 0; i < s->nkin; i++)
-		if (kin_lists(s, s->kin[i].pid) & (is_not ? UFT_PIDS_NOT : UFT_PIDS_ONLY) && target_by_pid(s, s->kin[i].pid))
+		if (pid_inherit_lists(s, s->kin[i].pid) & (is_not ? UFT_PIDS_NOT : UFT_PIDS_ONLY) && target_by_pid(s, s->kin[i].pid))
 			fn(arg, s->kin[i].pid);
 }

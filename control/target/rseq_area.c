@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-int inject_note_rseq(struct target *t)
+int rseq_area_note(struct target *t)
 {
 	struct space *sp = t->space;
 	int64_t offset;
@@ -18,7 +18,7 @@ int inject_note_rseq(struct target *t)
 
 	if (sp->rseq_known || !sp->rseq_symbol || !sp->boot)
 		return 0;
-	if (peek_mem(t->pid, sp->rseq_symbol, &offset, sizeof(offset)))
+	if (proc_read_memory(t->pid, sp->rseq_symbol, &offset, sizeof(offset)))
 		return -EFAULT;
 	if (!offset || offset > REMOTE_RSEQ_REACH || offset < -REMOTE_RSEQ_REACH)
 		return -ERANGE;

@@ -18,10 +18,10 @@
 static int has_filter(void *arg, pid_t pid, pid_t tid)
 {
 	(void)arg, (void)pid;
-	return peek_status(tid, "Seccomp", 10) > 0;
+	return proc_status_number(tid, "Seccomp", 10) > 0;
 }
 
-int sandbox_is_possible(const struct target *t, const char **why)
+int seccomp_risk_is_possible(const struct target *t, const char **why)
 {
 	static const char *const makers[] = { "prctl", "__prctl", "syscall", "seccomp", "seccomp_load" };
 	const struct uft_image *img = t->space->img;
@@ -42,7 +42,7 @@ int sandbox_is_possible(const struct target *t, const char **why)
 	}
 	if (!has_libc)		/* static, or not loaded yet: what it imports says nothing */
 		return 1;
-	if (look_each_task(t->pid, has_filter, NULL)) {
+	if (each_task(t->pid, has_filter, NULL)) {
 		*why = "a seccomp filter";
 		return 1;
 	}

@@ -11,12 +11,12 @@ static int is_armed(uint8_t state)
 	return state != WANT_NOT && ((state & 0xf) == UFT_FUNCTION || (state & 0xf) == UFT_GRAPH);
 }
 
-uint8_t command_stub_flags(uint8_t state)
+uint8_t site_stub_flags(uint8_t state)
 {
 	return (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2);
 }
 
-void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state)
+void site_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state)
 {
 	uint8_t *now = &t->obj[object].state[index];
 
@@ -24,7 +24,7 @@ void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8
 	*now = t->space->obj[object].sent[index] = state;
 }
 
-void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state)
+void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state)
 {
 	memset(t->obj[object].state + index, state, n);
 	memset(t->space->obj[object].sent + index, state, n);
@@ -32,7 +32,7 @@ void command_note_states(struct target *t, uint32_t object, uint32_t index, uint
 }
 
 /* What became of patches, by the agent's copy: only statuses are taken from it. */
-void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -42,6 +42,6 @@ void command_note_patched(struct target *t, uint32_t object, const struct uft_pa
 
 		if (answer[i].status != UFT_ST_OK)
 			state = WANT_NOT;	/* as it was: tried again with the next change */
-		command_note_state(t, object, index[i], state);
+		site_note_state(t, object, index[i], state);
 	}
 }

@@ -94,9 +94,9 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	t->pid = pid;
 	t->own_pid = (pid_t)arena_slice(&s->arena, slice)->pid;
 	t->ppid = ppid;
-	t->start = peek_start(pid);
+	t->start = proc_start_ticks(pid);
 	if (!t->start)
-		t->start = peek_start(getpid());
+		t->start = proc_start_ticks(getpid());
 	t->space = space;
 	t->agent_fd = -1;
 	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */
@@ -104,7 +104,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		target_free(s, t);
 		return NULL;
 	}
-	kin_note(s, pid, ppid);
+	pid_inherit_fork(s, pid, ppid);
 	t->next = s->targets;
 	s->targets = t;
 	s->targets_total++;
@@ -121,9 +121,9 @@ void target_open_agent(struct uft_session *s, struct target *t)
 	int fd;
 
 	if (tid > 0 && t->own_pid != t->pid)
-		tid = peek_neighbour(t->pid, tid);
+		tid = proc_find_neighbour(t->pid, tid);
 	else if (tid > 0 && sl->flags & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
-		tid = peek_process(s, t->slice, tid);
+		tid = target_find_process(s, t->slice, tid);
 	fd = task_open_agent(t->pid, tid);
 	if (fd >= 0)
 		target_take_agent(s, t, fd);
@@ -169,7 +169,7 @@ static int agent_ends(int fd)
 	uint64_t deadline = session_now_ns() + AGENT_GRACE_MS * 1000000ull;
 
 	while (!target_fd_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
-		look_reap();
+		tasks_reap_late();
 	return target_fd_ready(fd, 0);
 }
 
@@ -266,12 +266,12 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 		if (tid <= 0)
 			continue;
 		snprintf(path, sizeof(path), "task/%d/comm", tid);
-		if (peek_file(t->pid, path, comm, sizeof(comm)) <= 0)
+		if (proc_read_file(t->pid, path, comm, sizeof(comm)) <= 0)
 			continue;
 		comm[strcspn(comm, "\n")] = '\0';
 		snprintf(name, sizeof(name), "%.15s", comm);
 		if (remember(t, tid, name))
-			s->ev.task(s->ev.arg, t->own_pid, t->own_pid == t->pid ? tid : peek_own_pid(tid), t->ppid,
+			s->ev.task(s->ev.arg, t->own_pid, t->own_pid == t->pid ? tid : proc_namespace_pid(tid), t->ppid,
 				   t->space->img, name);
 	}
 	if (d)

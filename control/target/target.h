@@ -9,8 +9,8 @@
 
 struct uft_hello;
 struct remote;
-struct meter;
-struct hold;
+struct cost_meter;
+struct stopped_batch;
 
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */
 
@@ -38,7 +38,7 @@ struct target {
 	struct target *next;
 	uint32_t slice;
 	pid_t pid, ppid;
-	/* when it began, as peek_start() tells it; of what ended at once: when uft did */
+	/* when it began, as proc_start_ticks() tells it; of what ended at once: when uft did */
 	uint64_t start;
 	/* as the process itself knows it: another one in a pid namespace of its own */
 	pid_t own_pid;
@@ -59,7 +59,7 @@ struct target {
 	uint64_t next_watch_ns;		/* when it is tried again, if not */
 	int waits_for_traps;		/* int3.c: functions are to be armed when it has */
 	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
-	int is_put_back;		/* command_put_back(): armed no more */
+	int is_put_back;		/* target_restore_code(): armed no more */
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
@@ -70,8 +70,8 @@ struct target {
 	int jit_fd;			/* jit_names.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
 	int is_map_begun, is_map_left;	/* perf_map.c */
-	struct meter *meter;		/* cost.c; NULL: not looked at so far */
-	struct hold *hold;		/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
+	struct cost_meter *meter;		/* cost.c; NULL: not looked at so far */
+	struct stopped_batch *hold;		/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
 	int is_unasked;			/* warned that scheduling policies or CPU times are not read (arm_params.c) */
 	/* warned that a seccomp filter may end it for the call that reads stacks (arm_params.c) */
 	int is_unsafe_said;
@@ -117,10 +117,10 @@ struct int3_ops {
 /* ---- pid_inherit.c: the pid lists of processes that listed ones made --------------------------------- */
 
 /* A process has begun, or has executed a program; @from: its parent, or the nearest known ancestor. */
-void kin_note(struct uft_session *s, pid_t pid, pid_t from);
-void kin_begin(const struct spec *old, struct spec *sp);	/* @sp takes the place of @old, or of none (NULL) */
+void pid_inherit_fork(struct uft_session *s, pid_t pid, pid_t from);
+void pid_inherit_begin(const struct spec *old, struct spec *sp);	/* @sp takes the place of @old, or of none (NULL) */
 /* enum uft_pid_lists that it is on because its parents are */
-uint32_t kin_lists(const struct uft_session *s, pid_t pid);
+uint32_t pid_inherit_lists(const struct uft_session *s, pid_t pid);
 
 /* ---- command.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
 
@@ -133,11 +133,11 @@ int command_post(struct uft_session *s, struct target *t);
  */
 int command_wait(struct uft_session *s, struct target *t);
 /* asks a stuck agent once more: 1 no answer */
-int command_is_stuck(const struct uft_session *s, const struct target *t);
+int command_is_unanswered(const struct uft_session *s, const struct target *t);
 /* unresponsive.c */
-void stuck_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
+void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
 /* 1: it has answered by now; target_arm() with force comes next */
-int stuck_ends(struct uft_session *s, struct target *t);
+int unresponsive_ends(struct uft_session *s, struct target *t);
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
@@ -145,14 +145,14 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op);
  * All sites, hooks and return addresses as found, for good, while the process runs. Returns the number of places that
  * cannot change now, or -errno: there is no agent.
  */
-int command_put_back(struct uft_session *s, struct target *t);
+int target_restore_code(struct uft_session *s, struct target *t);
 /*
  * seccomp_risk.c: may the process have or make a seccomp filter? @why: what points to it, NULL if nothing is
  * known.
  */
-int sandbox_is_possible(const struct target *t, const char **why);
+int seccomp_risk_is_possible(const struct target *t, const char **why);
 /* The state that a site has to be brought to, by the wanted one and the one it has. WANT_NOT: none. */
-static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
+static inline uint8_t site_next_state(uint8_t want, uint8_t now, int force)
 {
 	if (want == WANT_NOT) {
 		if (now == WANT_NOT)
@@ -161,13 +161,13 @@ static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 	}
 	return want == now && !force ? WANT_NOT : want;
 }
-uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
+uint8_t site_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
 /* Notes the state that a site has now. */
-void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
+void site_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
 /* The same for @n sites in a row whose state was not known. */
-void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
+void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
 /* Notes the states of the sites index[] by the agent's answer, of which only the statuses are used. */
-void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);
 
 /* ---- rseq_area.c ----------------------------------------------------------------------------------- */
@@ -176,18 +176,18 @@ void command_note_patched(struct target *t, uint32_t object, const struct uft_pa
  * Reads from the process where libc's rseq area is, and writes that into the boot block, which the agent reads
  * with the next command. 1: it is new; 0: known, or there is none; -errno.
  */
-int inject_note_rseq(struct target *t);
+int rseq_area_note(struct target *t);
 
 /* ---- Tasks that are traced by ptrace for a moment: start/exec_trace.c ---------------------------------- */
 
-enum ptask_kind {
+enum exec_task_kind {
 	PTASK_EXEC,			/* seized before its exec */
 	PTASK_RSEQ,			/* stops at its system calls until libc has written __rseq_offset */
 };
 
-struct ptask {
-	struct ptask *next;
-	enum ptask_kind kind;
+struct exec_task {
+	struct exec_task *next;
+	enum exec_task_kind kind;
 	pid_t tid, tgid;
 	pid_t from;			/* EXEC: the process itself, or the last target that it was forked from */
 	uint32_t slice;			/* RSEQ: of the target */
@@ -200,7 +200,7 @@ struct ptask {
 void session_set_slice(struct uft_session *s, uint32_t index);
 
 /* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
-pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
-int peek_has_arena(const struct uft_session *s, pid_t pid);	/* has the process mapped the session's arena? */
+pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own);
+int process_maps_arena(const struct uft_session *s, pid_t pid);	/* has the process mapped the session's arena? */
 
 #endif

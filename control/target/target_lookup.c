@@ -44,9 +44,9 @@ struct target *target_by_pid(struct uft_session *s, pid_t pid)
 	return t;
 }
 
-int peek_has_arena(const struct uft_session *s, pid_t pid)
+int process_maps_arena(const struct uft_session *s, pid_t pid)
 {
-	return peek_maps(&s->arena, pid);
+	return arena_is_mapped_by(&s->arena, pid);
 }
 
 /* Several processes of different pid namespaces may go by one number: the runtime's own word decides. */
@@ -55,24 +55,24 @@ static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
 	uint32_t its;
 
 	for (const struct space *sp = s->spaces; sp; sp = sp->next)
-		if (!peek_mem(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
+		if (!proc_read_memory(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
 			return 1;
 	return 0;
 }
 
-pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own)
+pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own)
 {
 	pid_t found = 0;
 	struct dirent *e;
 	DIR *d;
 
-	if (peek_own_pid(own) == own && peek_has_arena(s, own) && !target_by_pid(s, own))
+	if (proc_namespace_pid(own) == own && process_maps_arena(s, own) && !target_by_pid(s, own))
 		return own;
 	d = opendir("/proc");
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid > 0 && pid != own && peek_own_pid(pid) == own && peek_has_arena(s, pid) && has_slice(s, pid, slice))
+		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own && process_maps_arena(s, pid) && has_slice(s, pid, slice))
 			found = pid;
 	}
 	if (d)

@@ -20,18 +20,18 @@ static void mark_unknown(struct target *t)
 
 		for (uint32_t k = 0; t->obj[i].is_sent && want && k < t->obj[i].nstate; k++)
 			if (want[k] != WANT_NOT && t->obj[i].state[k] == WANT_NOT)
-				command_note_state(t, i, k, UFT_IDLE);
+				site_note_state(t, i, k, UFT_IDLE);
 	}
 }
 
-void stuck_begin(struct uft_session *s, struct target *t)
+void unresponsive_begin(struct uft_session *s, struct target *t)
 {
 	t->is_stuck = 1;
 	t->stuck_seq = __atomic_load_n(&arena_slice(&s->arena, t->slice)->cmd_seq, __ATOMIC_RELAXED);
 	mark_unknown(t);
 }
 
-int stuck_ends(struct uft_session *s, struct target *t)
+int unresponsive_ends(struct uft_session *s, struct target *t)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 

@@ -79,8 +79,8 @@ static int place_of(const struct fault *f, struct place *p)
 		p->addr = p->site->addr;
 		p->func = p->site->func;
 		p->len = p->site->len;
-	} else if (f->stub != NO_STUB && f->stub - obj->nsite < plain_count(o)) {
-		p->entry = plain_entry(o, f->stub - obj->nsite);
+	} else if (f->stub != NO_STUB && f->stub - obj->nsite < unprepared_count(o)) {
+		p->entry = unprepared_entry(o, f->stub - obj->nsite);
 		p->addr = p->entry->addr;
 		p->func = p->entry->func;
 		p->len = entry_len(obj, p->entry);
@@ -94,18 +94,18 @@ static int place_of(const struct fault *f, struct place *p)
 static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct space_obj *o = &f->t->space->obj[object];
-	size_t lo = 0, hi = plain_count(o), nsite = f->t->space->img->obj[object].obj->nsite;
+	size_t lo = 0, hi = unprepared_count(o), nsite = f->t->space->img->obj[object].obj->nsite;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (plain_entry(o, mid)->addr <= addr)
+		if (unprepared_entry(o, mid)->addr <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
-	    addr - plain_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, plain_entry(o, lo - 1)))
+	    addr - unprepared_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, unprepared_entry(o, lo - 1)))
 		return 0;
 	f->where = AT_SITE;
 	f->object = object;
@@ -137,7 +137,7 @@ static int find_site(struct fault *f, uint32_t object, uint64_t addr)
 }
 
 /* 1: a site; 0: in the text of an object, not at a site; -1: in no object. */
-static int look_in_objects(struct fault *f)
+static int find_in_objects(struct fault *f)
 {
 	const struct uft_image *img = f->t->space->img;
 	uint64_t pc = f->regs.rip;
@@ -175,10 +175,10 @@ static int find_pun(struct fault *f)
 	const struct space *sp = f->t->space;
 
 	for (uint32_t i = 0; i < sp->nobj; i++)
-		for (size_t k = 0; k < plain_count(&sp->obj[i]); k++) {
+		for (size_t k = 0; k < unprepared_count(&sp->obj[i]); k++) {
 			uint32_t stub = (uint32_t)(sp->img->obj[i].obj->nsite + k);
 
-			if (!plain_entry(&sp->obj[i], k)->pun || f->regs.rip - plain_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
+			if (!unprepared_entry(&sp->obj[i], k)->pun || f->regs.rip - unprepared_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
 				continue;
 			f->where = AT_SITE;
 			f->object = i;
@@ -221,7 +221,7 @@ static void name_memory(struct fault *f)
 
 static int is_ours(struct fault *f)
 {
-	int at = look_in_objects(f);
+	int at = find_in_objects(f);
 
 	if (at >= 0)
 		return at;
@@ -258,7 +258,7 @@ static void say_memory(struct fault *f, const char *what, uint64_t at, size_t n)
 	uint8_t buf[64];
 
 	say(f, "  %-28s 0x%llx:", what, (unsigned long long)at);
-	if (n > sizeof(buf) || peek_mem(f->t->pid, at, buf, n))
+	if (n > sizeof(buf) || proc_read_memory(f->t->pid, at, buf, n))
 		say(f, " unreadable\n");
 	else
 		say_bytes(f, buf, n);
@@ -322,7 +322,7 @@ static void report(struct fault *f)
 	const struct blob *b = NULL;
 	char comm[64] = "";
 
-	if (peek_file(f->tid, "comm", comm, sizeof(comm)) > 0)
+	if (proc_read_file(f->tid, "comm", comm, sizeof(comm)) > 0)
 		comm[strcspn(comm, "\n")] = '\0';
 	say(f, "process %d, thread %d (%s): SIG%s %s\n", f->t->pid, f->tid, comm, sigabbrev_np(f->sig), where[f->where]);
 	say(f, "  pc                           0x%llx\n", (unsigned long long)f->regs.rip);
@@ -351,7 +351,7 @@ static void write_site(struct fault *f)
 	int fd;
 
 	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len ||
-	    peek_mem(f->t->pid, p.addr + m->bias, now, p.len) || !memcmp(now, built, p.len))
+	    proc_read_memory(f->t->pid, p.addr + m->bias, now, p.len) || !memcmp(now, built, p.len))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -365,7 +365,7 @@ static void write_site(struct fault *f)
 
 static void put_back(struct fault *f)
 {
-	int left = command_put_back(f->s, f->t);
+	int left = target_restore_code(f->s, f->t);
 
 	if (left < 0)
 		say(f, "  not put back: the agent does not answer (%s)\n", strerror(-left));
@@ -386,7 +386,7 @@ static int is_overflow(const struct fault *f)
 }
 
 /* New rip and rsp for a pc in a stub; 0: there is no place for it. */
-static int leave_stub(struct fault *f, const struct place *p, struct user_regs_struct *r)
+static int fault_leave_stub(struct fault *f, const struct place *p, struct user_regs_struct *r)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
 	const struct uft_site *site = p->site;
@@ -396,7 +396,7 @@ static int leave_stub(struct fault *f, const struct place *p, struct user_regs_s
 	if (site && (site->kind == UFT_SITE_OWN_CALL || site->call_name & f->t->space->obj[f->object].own_calls))
 		return 0;
 	if (site && site->is_framed && offset < 6) {	/* the site called it */
-		if (peek_mem(f->t->pid, r->rsp, &word, 8))
+		if (proc_read_memory(f->t->pid, r->rsp, &word, 8))
 			return 0;
 		r->rip = word;
 		r->rsp += 8;
@@ -404,7 +404,7 @@ static int leave_stub(struct fault *f, const struct place *p, struct user_regs_s
 		r->rip = site ? m->site_addr[f->stub] : p->addr + m->bias;
 		r->rsp -= offset < 5 ? 0 : 8;
 	} else {
-		if (peek_mem(f->t->pid, r->rsp - 8, &word, 8) || word - f->stub_at < UFT_STUB_BYTES)
+		if (proc_read_memory(f->t->pid, r->rsp - 8, &word, 8) || word - f->stub_at < UFT_STUB_BYTES)
 			return 0;
 		r->rip = word;
 	}
@@ -412,7 +412,7 @@ static int leave_stub(struct fault *f, const struct place *p, struct user_regs_s
 }
 
 /* The instruction that was moved to the pc, or nothing of the function has run yet. */
-static int leave_code(struct fault *f, const struct place *p, struct user_regs_struct *r)
+static int fault_leave_code(struct fault *f, const struct place *p, struct user_regs_struct *r)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
 	uint64_t offset = r->rip - f->stub_at;
@@ -443,9 +443,9 @@ static int move(struct fault *f)
 	if (can && f->where == AT_SITE)
 		r.rip = p.addr + f->t->space->img->obj[f->object].bias;
 	else if (can && f->where == IN_STUB)
-		can = leave_stub(f, &p, &r);
+		can = fault_leave_stub(f, &p, &r);
 	else
-		can = can && f->where == IN_CODE && leave_code(f, &p, &r);
+		can = can && f->where == IN_CODE && fault_leave_code(f, &p, &r);
 	if (!can)
 		return 0;
 	r.orig_rax = (uint64_t)-1;
@@ -466,12 +466,12 @@ static int is_its_own(const struct fault *f)
 		return 0;
 	if (entry_code(f->t->space->img->obj[f->object].obj, p.entry, f->t->space->img->obj[f->object].bias, f->stub_at, &made))
 		return 0;
-	return !peek_mem(f->t->pid, f->stub_at, now, made.ncode) && !memcmp(now, made.code, made.ncode);
+	return !proc_read_memory(f->t->pid, f->stub_at, now, made.ncode) && !memcmp(now, made.code, made.ncode);
 }
 
 int fault_look(struct uft_session *s, pid_t tid, int sig)
 {
-	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	pid_t pid = (pid_t)proc_status_number(tid, "Tgid", 10);
 	struct fault f = { .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
 	int is_again, is_own;
 

@@ -18,7 +18,7 @@
  *      Threads and children,
  *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK),
  *	followed or not.
- *   2. A memory's int3s are taken out before the first of its tasks is let go (trap_take_out(), watch_release()).
+ *   2. A memory's int3s are taken out before the first of its tasks is let go (int3_take_out(), watchdog_release()).
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is
  *      back. One that waits
  *	behind another stop is waited for (watchdog.c).
@@ -49,7 +49,7 @@
 
 #include "runtime/arch/x86_64/encode.h"
 
-struct traps {
+struct int3_traps {
 	struct trap { uint64_t site, code; uint8_t orig; } *trap;	/* by site */
 	size_t n, room;
 };
@@ -57,7 +57,7 @@ struct traps {
 /* ---- The table -------------------------------------------------------------------------------- */
 
 /* The first at @site or behind it. */
-static size_t place_of(const struct traps *tr, uint64_t site)
+static size_t place_of(const struct int3_traps *tr, uint64_t site)
 {
 	size_t lo = 0, hi = tr->n;
 
@@ -74,7 +74,7 @@ static size_t place_of(const struct traps *tr, uint64_t site)
 
 static int note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
 {
-	struct traps *tr = s->traps;
+	struct int3_traps *tr = s->traps;
 	size_t at;
 
 	if (!tr)
@@ -98,7 +98,7 @@ static int note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t ori
 	return 0;
 }
 
-void trap_free(struct uft_session *s)
+void int3_free(struct uft_session *s)
 {
 	if (s->traps)
 		free(s->traps->trap);
@@ -111,7 +111,7 @@ static int is_there(const struct trap *p, pid_t tid)
 {
 	uint64_t site;
 
-	return !peek_mem(tid, p->code + UFT_CODE_ADDR, &site, sizeof(site)) && site == p->site;
+	return !proc_read_memory(tid, p->code + UFT_CODE_ADDR, &site, sizeof(site)) && site == p->site;
 }
 
 /* ---- Arming ----------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static int is_there(const struct trap *p, pid_t tid)
 static int minds_sigtrap(struct uft_session *s, const struct target *t)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);
-	long caught = peek_status(t->pid, "SigCgt", 16), ignored = peek_status(t->pid, "SigIgn", 16);
+	long caught = proc_status_number(t->pid, "SigCgt", 16), ignored = proc_status_number(t->pid, "SigIgn", 16);
 
 	if (caught == -ESRCH || ignored == -ESRCH)
 		return 1;		/* it has just ended (no mask has SIGKILL, so it is none) */
@@ -141,14 +141,14 @@ static int may_arm(struct uft_session *s, struct target *t)
 	return t->looked_at_sigtrap > 0;
 }
 
-void trap_arm_waiting(struct uft_session *s)
+void int3_arm_waiting(struct uft_session *s)
 {
 	for (struct target *t = s->opts.int3 ? s->targets : NULL; t; t = t->next) {
 		if (!t->waits_for_traps || !t->is_watched || t->remote || t->is_over)
 			continue;
 		t->waits_for_traps = 0;
 		for (uint32_t i = 0; i < t->nobj; i++)
-			if (t->obj[i].is_sent && plain_patch(s, t, i, 0))
+			if (t->obj[i].is_sent && unprepared_patch(s, t, i, 0))
 				break;
 	}
 }
@@ -170,9 +170,9 @@ static void block_again(pid_t tid)
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
-int trap_serve(struct uft_session *s, pid_t tid)
+int int3_serve(struct uft_session *s, pid_t tid)
 {
-	const struct traps *tr = s->traps;
+	const struct int3_traps *tr = s->traps;
 	struct user_regs_struct regs;
 	siginfo_t info;
 	uint8_t now;
@@ -182,7 +182,7 @@ int trap_serve(struct uft_session *s, pid_t tid)
 		return 0;
 	regs.rip--;
 	for (size_t i = place_of(tr, regs.rip); i < tr->n && tr->trap[i].site == regs.rip; i++) {
-		if (!is_there(&tr->trap[i], tid) || peek_mem(tid, regs.rip, &now, 1))
+		if (!is_there(&tr->trap[i], tid) || proc_read_memory(tid, regs.rip, &now, 1))
 			continue;
 		if (now == UFT_OP_INT3)
 			regs.rip = tr->trap[i].code + UFT_CODE_SLOT;
@@ -194,9 +194,9 @@ int trap_serve(struct uft_session *s, pid_t tid)
 	return 0;
 }
 
-void trap_take_out(struct uft_session *s, pid_t tid)
+void int3_take_out(struct uft_session *s, pid_t tid)
 {
-	const struct traps *tr = s->traps;
+	const struct int3_traps *tr = s->traps;
 	char path[64];
 	uint8_t now;
 	int fd;
@@ -208,7 +208,7 @@ void trap_take_out(struct uft_session *s, pid_t tid)
 	for (size_t i = 0; fd >= 0 && i < tr->n; i++) {
 		const struct trap *p = &tr->trap[i];
 
-		if (!peek_mem(tid, p->site, &now, 1) && now == UFT_OP_INT3 && is_there(p, tid) &&
+		if (!proc_read_memory(tid, p->site, &now, 1) && now == UFT_OP_INT3 && is_there(p, tid) &&
 		    pwrite(fd, &p->orig, 1, (off_t)p->site) != 1)
 			session_warn(s, "process %d: the int3 at 0x%llx could not be taken out: %s", tid,
 				     (unsigned long long)p->site, strerror(errno));

@@ -8,54 +8,54 @@
 
 #include <errno.h>
 
-int watch_begin(struct uft_session *s)
+int watchdog_begin(struct uft_session *s)
 {
 	(void)s;
 	return -EOPNOTSUPP;
 }
 
-void watch_end(struct uft_session *s)
+void watchdog_end(struct uft_session *s)
 {
 	(void)s;
 }
 
-void watch_targets(struct uft_session *s)
+void watchdog_targets(struct uft_session *s)
 {
 	(void)s;
 }
 
-void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
+void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 {
 	(void)s;
 	(void)tid;
 	(void)tgid;
 }
 
-void watch_has_not_executed(struct uft_session *s, pid_t tid)
+void watchdog_exec_failed(struct uft_session *s, pid_t tid)
 {
 	(void)s;
 	(void)tid;
 }
 
-void watch_forget(struct uft_session *s, pid_t tid)
+void watchdog_forget(struct uft_session *s, pid_t tid)
 {
 	(void)s;
 	(void)tid;
 }
 
-void watch_serve(struct uft_session *s)
+void watchdog_serve(struct uft_session *s)
 {
 	(void)s;
 }
 
-int watch_has(const struct uft_session *s, pid_t tid)
+int watchdog_has(const struct uft_session *s, pid_t tid)
 {
 	(void)s;
 	(void)tid;
 	return 0;
 }
 
-void watch_release(struct uft_session *s, pid_t pid)
+void watchdog_release(struct uft_session *s, pid_t pid)
 {
 	(void)s;
 	(void)pid;
@@ -63,12 +63,12 @@ void watch_release(struct uft_session *s, pid_t pid)
 
 const struct int3_ops trap_ops;
 
-void trap_arm_waiting(struct uft_session *s)
+void int3_arm_waiting(struct uft_session *s)
 {
 	(void)s;
 }
 
-void trap_free(struct uft_session *s)
+void int3_free(struct uft_session *s)
 {
 	(void)s;
 }

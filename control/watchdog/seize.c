@@ -35,9 +35,9 @@ struct seizing {
 };
 
 /* Tasks that exec_trace.c has are its business, and so is the leader of one that executes a program. */
-int watch_is_ptask(const struct uft_session *s, pid_t tid)
+int watchdog_is_exec_task(const struct uft_session *s, pid_t tid)
 {
-	for (const struct ptask *p = s->ptasks; p; p = p->next)
+	for (const struct exec_task *p = s->exec_tasks; p; p = p->next)
 		if (p->tid == tid || p->tgid == tid)
 			return 1;
 	return 0;
@@ -46,19 +46,19 @@ int watch_is_ptask(const struct uft_session *s, pid_t tid)
 /* One that a tracee has made stops before anything else; the news of that may not have been taken yet. */
 static int is_born_ours(const struct uft_session *s, pid_t tid)
 {
-	return peek_is_ours(tid) && !watch_is_ptask(s, tid) && !look_is_late(tid);
+	return proc_is_our_tracee(tid) && !watchdog_is_exec_task(s, tid) && !task_is_late(tid);
 }
 
-int watch_may_keep(struct uft_session *s, pid_t tid)
+int watchdog_may_keep(struct uft_session *s, pid_t tid)
 {
-	return watch_has(s, tid) || (is_born_ours(s, tid) && !watch_take_back(s, tid));
+	return watchdog_has(s, tid) || (is_born_ours(s, tid) && !watchdog_take_back(s, tid));
 }
 
-int watch_seize(struct uft_session *s, pid_t tid)
+int watchdog_seize(struct uft_session *s, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, 0, s->opts.int3 ? OPTIONS_INT3 : OPTIONS) < 0)
 		return -errno;
-	return watch_take_back(s, tid);
+	return watchdog_take_back(s, tid);
 }
 
 static int seize_fn(void *arg, pid_t pid, pid_t tid)
@@ -67,12 +67,12 @@ static int seize_fn(void *arg, pid_t pid, pid_t tid)
 	struct asleep a;
 	int is_ours;
 
-	if (watch_has(z->s, tid))
+	if (watchdog_has(z->s, tid))
 		return 0;
-	is_ours = !watch_is_executing(z->s, tid) && (watch_seize(z->s, tid) == 0 || watch_may_keep(z->s, tid));
+	is_ours = !watchdog_is_executing(z->s, tid) && (watchdog_seize(z->s, tid) == 0 || watchdog_may_keep(z->s, tid));
 	if (is_ours) {
 		z->nnew++;
-	} else if (look_read_asleep(pid, tid, &a) != -ESRCH) {
+	} else if (task_read_asleep(pid, tid, &a) != -ESRCH) {
 		z->nleft++;
 		z->left_of = pid;
 	}
@@ -82,12 +82,12 @@ static int seize_fn(void *arg, pid_t pid, pid_t tid)
 /* Returns whether all could be had. */
 static int seize(struct uft_session *s, const struct target *t, struct seizing *z)
 {
-	const struct look all = { .pid = t->pid, .agent = target_agent_pid(t) };
+	const struct task_search all = { .pid = t->pid, .agent = target_agent_pid(t) };
 	int quiet = 0;
 
 	for (int i = 0; i < PASSES && quiet < 2; i++) {
 		*z = (struct seizing){ .s = s };
-		if ((s->opts.int3 ? look_each_sharer(&all, seize_fn, z) : look_each_task(t->pid, seize_fn, z)) < 0 || z->nleft)
+		if ((s->opts.int3 ? each_sharing_task(&all, seize_fn, z) : each_task(t->pid, seize_fn, z)) < 0 || z->nleft)
 			return 0;
 		quiet = z->nnew ? 0 : quiet + 1;
 	}
@@ -109,12 +109,12 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
  * executes a program: a seizure would wait for the end of that, and that for us to take the ends of its
  * threads.
  */
-void watch_targets(struct uft_session *s)
+void watchdog_targets(struct uft_session *s)
 {
 	for (struct target *t = s->watch ? s->targets : NULL; t; t = t->next) {
 		struct seizing z = { .s = s };
 
-		if (t->is_watched || t->is_over || t->remote || watch_is_ptask(s, t->pid) || session_now_ns() < t->next_watch_ns)
+		if (t->is_watched || t->is_over || t->remote || watchdog_is_exec_task(s, t->pid) || session_now_ns() < t->next_watch_ns)
 			continue;
 		t->is_watched = seize(s, t, &z);
 		t->next_watch_ns = session_now_ns() + (t->is_watched ? 0 : AGAIN_NS);
@@ -123,7 +123,7 @@ void watch_targets(struct uft_session *s)
 	}
 }
 
-void watch_again(struct uft_session *s, pid_t pid)
+void watchdog_again(struct uft_session *s, pid_t pid)
 {
 	struct target *t = target_by_pid(s, pid);
 

@@ -33,9 +33,9 @@
 /* Does no other process share the memory? After fork() only the maker could, which is asked. */
 static int is_alone(pid_t tid, pid_t tgid)
 {
-	long parent = peek_status(tgid, "PPid", 10);
+	long parent = proc_status_number(tgid, "PPid", 10);
 
-	return peek_status(tid, "Threads", 10) == 1 && parent > 0 && syscall(SYS_kcmp, parent, tgid, KCMP_VM, 0, 0) > 0;
+	return proc_status_number(tid, "Threads", 10) == 1 && parent > 0 && syscall(SYS_kcmp, parent, tgid, KCMP_VM, 0, 0) > 0;
 }
 
 static void note(struct uft_session *s, pid_t tid, uint64_t until_ns)
@@ -54,7 +54,7 @@ static void note(struct uft_session *s, pid_t tid, uint64_t until_ns)
 	*e = (struct executing){ tid, until_ns };
 }
 
-int watch_is_executing(const struct uft_session *s, pid_t tid)
+int watchdog_is_executing(const struct uft_session *s, pid_t tid)
 {
 	for (size_t i = 0; i < sizeof(s->executing) / sizeof(s->executing[0]); i++)
 		if (s->executing[i].tid == tid && session_now_ns() < s->executing[i].until_ns)
@@ -62,32 +62,32 @@ int watch_is_executing(const struct uft_session *s, pid_t tid)
 	return 0;
 }
 
-void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
+void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 {
 	int sig, ret;
 
 	if (!s->watch)
 		return;
 	note(s, tid, session_now_ns() + EXEC_NS);
-	if (!watch_has(s, tid))
+	if (!watchdog_has(s, tid))
 		return;
 	if (is_alone(tid, tgid))
-		trap_take_out(s, tid);
-	watch_forget(s, tid);
+		int3_take_out(s, tid);
+	watchdog_forget(s, tid);
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	look_late(tid);			/* it is seized: look_stop() goes on from there */
-	ret = look_stop(tid, &sig);
+	late_task_add(tid);			/* it is seized: task_stop() goes on from there */
+	ret = task_stop(tid, &sig);
 	if (!ret)
-		look_go(tid, sig);
+		task_resume(tid, sig);
 	else if (ret != -ESRCH)
 		session_warn(s, "process %d could not be let go before it executes a program that gains rights: it may gain none", tgid);
 }
 
-void watch_has_not_executed(struct uft_session *s, pid_t tid)
+void watchdog_exec_failed(struct uft_session *s, pid_t tid)
 {
-	if (!watch_is_executing(s, tid))
+	if (!watchdog_is_executing(s, tid))
 		return;
 	note(s, tid, 0);
-	watch_seize(s, tid);
-	watch_again(s, (pid_t)peek_status(tid, "Tgid", 10));
+	watchdog_seize(s, tid);
+	watchdog_again(s, (pid_t)proc_status_number(tid, "Tgid", 10));
 }

@@ -48,7 +48,7 @@
 #define NAP_NS		20000
 #define STOPS_AT_ONCE	256	/* then requests are served */
 
-struct watch {
+struct watchdog {
 	int fd;
 	pthread_t helper;
 	uint32_t taken;		/* futex: the helper may look again; also when the first task is seized */
@@ -58,7 +58,7 @@ struct watch {
 
 /* ---- The tasks ------------------------------------------------------------------------------ */
 
-static size_t place_of(const struct watch *w, pid_t tid)
+static size_t place_of(const struct watchdog *w, pid_t tid)
 {
 	size_t lo = 0, hi = w->n;
 
@@ -73,15 +73,15 @@ static size_t place_of(const struct watch *w, pid_t tid)
 	return lo;
 }
 
-int watch_has(const struct uft_session *s, pid_t tid)
+int watchdog_has(const struct uft_session *s, pid_t tid)
 {
-	const struct watch *w = s->watch;
+	const struct watchdog *w = s->watch;
 	size_t at = w ? place_of(w, tid) : 0;
 
 	return w && at < w->n && w->tid[at] == tid;
 }
 
-static int add(struct watch *w, pid_t tid)
+static int add(struct watchdog *w, pid_t tid)
 {
 	size_t at = place_of(w, tid);
 
@@ -102,18 +102,18 @@ static int add(struct watch *w, pid_t tid)
 	return 0;
 }
 
-void watch_forget(struct uft_session *s, pid_t tid)
+void watchdog_forget(struct uft_session *s, pid_t tid)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 	size_t at = w ? place_of(w, tid) : 0;
 
-	if (!watch_has(s, tid))
+	if (!watchdog_has(s, tid))
 		return;
 	w->n--;
 	memmove(w->tid + at, w->tid + at + 1, (w->n - at) * sizeof(*w->tid));
 }
 
-static void let_helper_look(struct watch *w)
+static void let_helper_look(struct watchdog *w)
 {
 	__atomic_add_fetch(&w->taken, 1, __ATOMIC_RELEASE);
 	futex(&w->taken, 1 /* FUTEX_WAKE */, 1, NULL);
@@ -126,9 +126,9 @@ static int is_ignored(pid_t tid, int sig)
 	const uint64_t bit = 1ull << (sig - 1);
 	const uint64_t by_default = 1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) | 1ull << (SIGCONT - 1);
 
-	if ((uint64_t)peek_status(tid, "SigCgt", 16) & bit)
+	if ((uint64_t)proc_status_number(tid, "SigCgt", 16) & bit)
 		return 0;
-	return by_default & bit || (uint64_t)peek_status(tid, "SigIgn", 16) & bit;
+	return by_default & bit || (uint64_t)proc_status_number(tid, "SigIgn", 16) & bit;
 }
 
 /* The signal would not have woken the task if it were not traced. */
@@ -150,13 +150,13 @@ static void repeat_call(pid_t tid)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && look_as_repeated(&regs))
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs_restart_call(&regs))
 		ptrace(PTRACE_SETREGS, tid, 0, &regs);
 }
 
 static void on_signal(struct uft_session *s, pid_t tid, int sig)
 {
-	if (sig == SIGTRAP && trap_serve(s, tid))
+	if (sig == SIGTRAP && int3_serve(s, tid))
 		sig = 0;
 	else if (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGTRAP)
 		sig = fault_look(s, tid, sig);
@@ -165,9 +165,9 @@ static void on_signal(struct uft_session *s, pid_t tid, int sig)
 	ptrace(PTRACE_CONT, tid, 0, sig);
 }
 
-int watch_take_back(struct uft_session *s, pid_t tid)
+int watchdog_take_back(struct uft_session *s, pid_t tid)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 	int ret = w ? add(w, tid) : -ENOENT;
 
 	if (!ret && w->n == 1)
@@ -175,7 +175,7 @@ int watch_take_back(struct uft_session *s, pid_t tid)
 	return ret;
 }
 
-void watch_note_made(struct uft_session *s, pid_t tid, int event)
+void watchdog_note_child(struct uft_session *s, pid_t tid, int event)
 {
 	unsigned long made;
 
@@ -189,15 +189,15 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 	int event = status >> 16, sig = WSTOPSIG(status);
 
 	if (event == PTRACE_EVENT_EXEC) {		/* one that nobody asked us about: no target any more */
-		look_detach(tid, 0);
-		watch_forget(s, tid);
+		task_detach(tid, 0);
+		watchdog_forget(s, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 		repeat_call(tid);
 		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
 	} else if (event || sig == (SIGTRAP | 0x80)) {
-		watch_note_made(s, tid, event);
+		watchdog_note_child(s, tid, event);
 		ptrace(PTRACE_CONT, tid, 0, 0);
 	} else {
 		on_signal(s, tid, sig);
@@ -208,10 +208,10 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 {
 	if (tid == s->launched)
 		s->launched_status = status;
-	watch_forget(s, tid);
+	watchdog_forget(s, tid);
 }
 
-void watch_go_on(struct uft_session *s, pid_t tid, int status)
+void watchdog_resume(struct uft_session *s, pid_t tid, int status)
 {
 	if (WIFSTOPPED(status))
 		on_stop(s, tid, status);
@@ -233,7 +233,7 @@ static int see(siginfo_t *si, int which)
  */
 static int is_no_business(const struct uft_session *s, pid_t pid)
 {
-	return pid != s->launched && !watch_has(s, pid) && !watch_is_ptask(s, pid) && !look_is_late(pid) && !peek_is_ours(pid);
+	return pid != s->launched && !watchdog_has(s, pid) && !watchdog_is_exec_task(s, pid) && !task_is_late(pid) && !proc_is_our_tracee(pid);
 }
 
 /* Takes one piece of news that is ours. 0: there is none. */
@@ -242,34 +242,34 @@ static int take(struct uft_session *s)
 	siginfo_t si;
 	int status;
 
-	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watch_is_ptask(s, si.si_pid))
+	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watchdog_is_exec_task(s, si.si_pid))
 		return 0;
-	if (!watch_has(s, si.si_pid)) {
+	if (!watchdog_has(s, si.si_pid)) {
 		/*
-		 * One that was to be let go (watch_release) and stops only now. Taken by us it would be a
+		 * One that was to be let go (watchdog_release) and stops only now. Taken by us it would be a
 		 * tracee for good.
 		 */
-		if (look_is_late(si.si_pid)) {
-			look_reap();
-			return !look_is_late(si.si_pid);
+		if (task_is_late(si.si_pid)) {
+			tasks_reap_late();
+			return !task_is_late(si.si_pid);
 		}
 		/*
 		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops:
 		 * an exec waits until somebody takes that end. Any other is a child's.
 		 */
-		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !peek_is_ours(si.si_pid)) ||
+		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !proc_is_our_tracee(si.si_pid)) ||
 		    add(s->watch, si.si_pid))
 			return 0;
 	}
 	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
 		return 0;
-	watch_go_on(s, si.si_pid, status);
+	watchdog_resume(s, si.si_pid, status);
 	return 1;
 }
 
-void watch_serve(struct uft_session *s)
+void watchdog_serve(struct uft_session *s)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 	uint64_t drained;
 	int n = 0;
 
@@ -286,7 +286,7 @@ void watch_serve(struct uft_session *s)
 
 static void *helper_main(void *arg)
 {
-	struct watch *w = arg;
+	struct watchdog *w = arg;
 	uint64_t one = 1;
 
 	for (;;) {
@@ -308,20 +308,20 @@ static void *helper_main(void *arg)
 
 static int is_kept(void *s, pid_t tid)
 {
-	return watch_may_keep(s, tid);
+	return watchdog_may_keep(s, tid);
 }
 
 static void go_on(void *s, pid_t tid, int status)
 {
-	watch_go_on(s, tid, status);
+	watchdog_resume(s, tid, status);
 }
 
 static const struct tracee_keeper keeper = { .is_kept = is_kept, .go_on = go_on };
 
-int watch_begin(struct uft_session *s)
+int watchdog_begin(struct uft_session *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
-	struct watch *w = calloc(1, sizeof(*w));
+	struct watchdog *w = calloc(1, sizeof(*w));
 	sigset_t all, old;
 	int ret;
 
@@ -352,7 +352,7 @@ undo:
 /* Of the process, or with its memory; or of any if that is 0. */
 static int is_of(pid_t tid, pid_t pid)
 {
-	return !pid || tid == pid || peek_status(tid, "Tgid", 10) == pid || syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
+	return !pid || tid == pid || proc_status_number(tid, "Tgid", 10) == pid || syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
 }
 
 /* A trap that was taken, and is not seen before the stop that we asked for. */
@@ -360,7 +360,7 @@ static int has_trap_ahead(const struct uft_session *s, pid_t tid)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);
 
-	return s->traps && (uint64_t)peek_status(tid, "SigPnd", 16) & ~(uint64_t)peek_status(tid, "SigBlk", 16) & bit;
+	return s->traps && (uint64_t)proc_status_number(tid, "SigPnd", 16) & ~(uint64_t)proc_status_number(tid, "SigBlk", 16) & bit;
 }
 
 /* A stopped task is let go with the signal that it stopped for. 0: it has to stop again before. */
@@ -368,22 +368,22 @@ static int let_go(struct uft_session *s, pid_t tid, int status)
 {
 	int event = status >> 16, sig = event || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
 
-	watch_note_made(s, tid, event);
-	trap_take_out(s, tid);
+	watchdog_note_child(s, tid, event);
+	int3_take_out(s, tid);
 	if (event == PTRACE_EVENT_STOP && has_trap_ahead(s, tid)) {
 		ptrace(PTRACE_CONT, tid, 0, 0);
 		return 0;
 	}
-	if (sig == SIGTRAP && trap_serve(s, tid))
+	if (sig == SIGTRAP && int3_serve(s, tid))
 		sig = 0;
-	look_detach(tid, sig);
+	task_detach(tid, sig);
 	return 1;
 }
 
 /* Resumes tasks that have stopped. Returns how many. */
 static size_t let_go_stopped(struct uft_session *s, pid_t pid)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 	size_t gone = 0;
 	int status;
 
@@ -394,16 +394,16 @@ static size_t let_go_stopped(struct uft_session *s, pid_t pid)
 		if (got == tid && tid && !WIFSTOPPED(status))
 			on_end(s, tid, status);
 		else if (got > 0 && let_go(s, tid, status))
-			watch_forget(s, tid);
+			watchdog_forget(s, tid);
 		else if (got < 0)
-			watch_forget(s, tid);
+			watchdog_forget(s, tid);
 		gone += got != 0;
 	}
 	return gone;
 }
 
 /* All those of the process, or of all, are asked to stop. Returns their number. */
-static size_t ask_to_stop(struct watch *w, pid_t pid)
+static size_t ask_to_stop(struct watchdog *w, pid_t pid)
 {
 	size_t n = 0;
 
@@ -415,7 +415,7 @@ static size_t ask_to_stop(struct watch *w, pid_t pid)
 	return n;
 }
 
-static size_t count(const struct watch *w, pid_t pid)
+static size_t count(const struct watchdog *w, pid_t pid)
 {
 	size_t n = 0;
 
@@ -431,19 +431,19 @@ static size_t count(const struct watch *w, pid_t pid)
  */
 static int may_go_late(const struct uft_session *s, pid_t tid)
 {
-	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	pid_t pid = (pid_t)proc_status_number(tid, "Tgid", 10);
 	struct asleep a;
 	int ret;
 
 	if (!s->traps || pid <= 0)
 		return 1;
-	ret = look_read_asleep(pid, tid, &a);
+	ret = task_read_asleep(pid, tid, &a);
 	if (ret <= 0)
 		return ret != 0;
 	if (has_trap_ahead(s, tid))
 		return 0;
 	if (a.nr == SYS_fork || a.nr == SYS_vfork || a.nr == SYS_clone || a.nr == SYS_clone3)
-		return look_is_vfork_wait(pid, &a);
+		return task_is_vfork_wait(pid, &a);
 	return 1;
 }
 
@@ -455,14 +455,14 @@ struct pressed {
 static void press_no_more(struct pressed *p)
 {
 	if (p->tid)
-		look_unhurry(p->tid, p->nice);
+		task_restore_priority(p->tid, p->nice);
 	p->tid = 0;
 }
 
 /* No task has stopped for @ns. The first one that must be waited for gets a better priority. 0: there is none. */
 static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t ns)
 {
-	const struct watch *w = s->watch;
+	const struct watchdog *w = s->watch;
 
 	for (size_t i = 0; i < w->n; i++) {
 		pid_t tid = w->tid[i];
@@ -471,7 +471,7 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 			continue;
 		if (p->tid != tid) {
 			press_no_more(p);
-			p->tid = look_hurry(tid, &p->nice) ? tid : 0;
+			p->tid = task_raise_priority(tid, &p->nice) ? tid : 0;
 		}
 		if (ns > PATIENCE_NS && !p->is_said++)
 			session_warn(s, "task %d gets no CPU, and might end by SIGTRAP if it were left so: waiting for it", tid);
@@ -509,9 +509,9 @@ static void let_go_all(struct uft_session *s, pid_t pid)
  * is found by its maker's stop or its own. So whoever makes one, or is in a trap, is waited for until it has
  * stopped, however long it gets no CPU.
  */
-void watch_release(struct uft_session *s, pid_t pid)
+void watchdog_release(struct uft_session *s, pid_t pid)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 	pid_t last = 0;
 
 	if (!w)
@@ -519,31 +519,31 @@ void watch_release(struct uft_session *s, pid_t pid)
 	if (!s->traps)
 		pid = 0;
 	for (size_t i = 0; s->traps && i < w->n; i++) {
-		pid_t tgid = is_of(w->tid[i], pid) ? (pid_t)peek_status(w->tid[i], "Tgid", 10) : 0;
+		pid_t tgid = is_of(w->tid[i], pid) ? (pid_t)proc_status_number(w->tid[i], "Tgid", 10) : 0;
 
 		if (tgid > 0 && tgid != last)
-			trap_take_out(s, w->tid[i]);
+			int3_take_out(s, w->tid[i]);
 		last = tgid > 0 ? tgid : last;
 	}
 	ask_to_stop(w, pid);
 	let_go_all(s, pid);
-	for (size_t i = w->n; i-- > 0;)		/* it goes when it stops: look_reap() */
+	for (size_t i = w->n; i-- > 0;)		/* it goes when it stops: tasks_reap_late() */
 		if (is_of(w->tid[i], pid)) {
-			look_late(w->tid[i]);
-			watch_forget(s, w->tid[i]);
+			late_task_add(w->tid[i]);
+			watchdog_forget(s, w->tid[i]);
 		}
 	for (struct target *t = s->targets; t; t = t->next)
 		if (!pid || t->pid == pid)
 			t->is_watched = 0;
 }
 
-void watch_end(struct uft_session *s)
+void watchdog_end(struct uft_session *s)
 {
-	struct watch *w = s->watch;
+	struct watchdog *w = s->watch;
 
 	if (!w)
 		return;
-	watch_release(s, 0);
+	watchdog_release(s, 0);
 	pthread_cancel(w->helper);
 	let_helper_look(w);
 	pthread_join(w->helper, NULL);

@@ -102,7 +102,7 @@ struct uft_stream {
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
 	/* live: of what kind events are shown, from a clock on */
-	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; struct lv_events *events; } *choice_copy;
+	struct dec_choice { uint64_t from; uint32_t flags; struct call_view *view; struct event_view *events; } *choice_copy;
 	size_t nchoice_copy;
 	const struct dec_choice *choice; size_t nchoice;
 	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
@@ -188,10 +188,10 @@ int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_err
 void sel_free(struct uft_stream *st);
 void sel_begin(struct uft_stream *st, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
-int lv_events_wait(const struct dec_choice *c, uint32_t id);	/* event_view.c: of this type only single ones are shown */
-int lv_events_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
-int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
-int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* call_view.c */
+int event_view_wait(const struct dec_choice *c, uint32_t id);	/* event_view.c: of this type only single ones are shown */
+int event_view_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
+int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid);
+int call_view_wants(struct uft_stream *st, const struct call_view *v, const struct uft_event *ev);	/* call_view.c */
 size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
 size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
 

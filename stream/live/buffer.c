@@ -168,7 +168,7 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 	struct lv_cpu *cpu = cpu_of(l, r);
 
 	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu) && (!l->is_watched || !l->opts.overwrite))
-		if (!lv_squeeze(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
+		if (!lv_reclaim(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
 			return l->opts.overwrite;
 	return 1;
 }
@@ -447,7 +447,7 @@ void lv_fit(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->ncpus; i++)
 		while (l->cpu[i].bytes > limit_of(l, &l->cpu[i]) &&
-		       (lv_squeeze(l, &l->cpu[i], limit_of(l, &l->cpu[i])) || drop_oldest(l, &l->cpu[i])))
+		       (lv_reclaim(l, &l->cpu[i], limit_of(l, &l->cpu[i])) || drop_oldest(l, &l->cpu[i])))
 			;
 }
 

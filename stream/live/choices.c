@@ -25,8 +25,8 @@
 
 static void put_choice(const struct dec_choice *c)
 {
-	lv_view_put(c->view);
-	lv_events_put(c->events);
+	call_view_put(c->view);
+	event_view_put(c->events);
 }
 
 void lv_choices_free(struct dec_choice *choice, size_t n)
@@ -115,24 +115,24 @@ static int make_choice_room(struct uft_live *l)
 	return 0;
 }
 
-static struct lv_view *view_of(const struct uft_live *l, const struct uft_live_view *view)
+static struct call_view *view_of(const struct uft_live *l, const struct uft_live_view *view)
 {
 	for (size_t i = l->nchoice; i; i--)
-		if (lv_view_is(l->choice[i - 1].view, view))
-			return lv_view_get(l->choice[i - 1].view);
-	return lv_view_make(view);
+		if (call_view_is(l->choice[i - 1].view, view))
+			return call_view_get(l->choice[i - 1].view);
+	return call_view_make(view);
 }
 
 static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
 {
-	struct lv_view *made = view ? view_of(l, view) : NULL;
+	struct call_view *made = view ? view_of(l, view) : NULL;
 
 	if ((view && !made) || make_choice_room(l)) {
-		lv_view_put(made);
+		call_view_put(made);
 		return -ENOMEM;
 	}
 	l->choice[l->nchoice] = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
-	lv_events_get(l->choice[l->nchoice].events);
+	event_view_get(l->choice[l->nchoice].events);
 	l->choice[l->nchoice].from = since;
 	l->choice[l->nchoice].flags = hidden;
 	l->choice[l->nchoice++].view = made;
@@ -157,7 +157,7 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 	pthread_mutex_lock(&l->lock);
 	forget_since(l, since);
 	now = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
-	if ((now ? now->flags : 0) != hidden || !lv_view_is(now ? now->view : NULL, view))
+	if ((now ? now->flags : 0) != hidden || !call_view_is(now ? now->view : NULL, view))
 		ret = add_choice(l, since, hidden, view);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
@@ -167,15 +167,15 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
 	struct dec_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
-	struct lv_events *made = lv_events_is(last.events, events) ? lv_events_get(last.events) : lv_events_make(events);
+	struct event_view *made = event_view_is(last.events, events) ? event_view_get(last.events) : event_view_make(events);
 
 	if (!made || make_choice_room(l)) {
-		lv_events_put(made);
+		event_view_put(made);
 		return -ENOMEM;
 	}
 	last.from = since > last.from ? since : last.from;
 	last.events = made;
-	lv_view_get(last.view);
+	call_view_get(last.view);
 	l->choice[l->nchoice++] = last;
 	l->version++;
 	return 0;
@@ -188,7 +188,7 @@ int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_
 
 	pthread_mutex_lock(&l->lock);
 	last = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
-	if (!last || !lv_events_is(last->events, events))
+	if (!last || !event_view_is(last->events, events))
 		ret = add_events(l, since, events);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
@@ -208,8 +208,8 @@ static size_t split(struct uft_live *l, uint64_t clock)
 	if (!has_room)
 		return i + 1;
 	memmove(&l->choice[i + 1], &l->choice[i], (l->nchoice++ - i) * sizeof(*l->choice));
-	lv_view_get(l->choice[i].view);
-	lv_events_get(l->choice[i].events);
+	call_view_get(l->choice[i].view);
+	event_view_get(l->choice[i].events);
 	l->choice[++i].from = clock + 1;
 	return i;
 }
@@ -219,10 +219,10 @@ void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, cons
 {
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = l->nchoice ? split(l, l->looked) : 0; i < l->nchoice; i++) {
-		struct lv_events *made = l->choice[i].events ? lv_events_settled(l->choice[i].events, types, shown) : NULL;
+		struct event_view *made = l->choice[i].events ? event_view_settled(l->choice[i].events, types, shown) : NULL;
 
 		if (made) {
-			lv_events_put(l->choice[i].events);
+			event_view_put(l->choice[i].events);
 			l->choice[i].events = made;
 		}
 	}
@@ -296,8 +296,8 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 		return -ENOMEM;
 	memcpy(st->choice_copy, from->choice, n);
 	for (size_t i = 0; i < from->nchoice; i++) {
-		lv_view_get(st->choice_copy[i].view);
-		lv_events_get(st->choice_copy[i].events);
+		call_view_get(st->choice_copy[i].view);
+		event_view_get(st->choice_copy[i].events);
 	}
 	st->nchoice_copy = from->nchoice;
 	if (nsingles)

@@ -81,7 +81,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->single_at = to->base->single_copy;
 	to->nsingle_at = to->cap_single_at = to->base->nsingle_at;
 	to->base->single_copy = NULL;
-	lv_stream_let_go(to->base);
+	lv_stream_release(to->base);
 	return copy_rings(to, from);
 }
 

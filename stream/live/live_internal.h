@@ -134,24 +134,24 @@ uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, 
 void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
 
 /* reclaim.c: takes out of the CPU's chunks what is never shown here. 1: there is more room now */
-int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
+int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
 
 /* condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
 int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
 /* call_view.c */
-struct lv_events *lv_events_make(const struct uft_live_events *from);	/* event_view.c, as lv_view_*() */
-struct lv_events *lv_events_get(struct lv_events *e);
-void lv_events_put(struct lv_events *e);
-int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);
+struct event_view *event_view_make(const struct uft_live_events *from);	/* event_view.c, as lv_view_*() */
+struct event_view *event_view_get(struct event_view *e);
+void event_view_put(struct event_view *e);
+int event_view_is(const struct event_view *e, const struct uft_live_events *other);
 /* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
-struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_event_set *types, const struct uft_event_set *shown);
-int lv_events_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
-struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
-struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
-void lv_view_put(struct lv_view *v);
-int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym);
-int lv_view_is(const struct lv_view *v, const struct uft_live_view *other);	/* they say the same */
+struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown);
+int event_view_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
+struct call_view *call_view_make(const struct uft_live_view *v);	/* NULL: no memory */
+struct call_view *call_view_get(struct call_view *v);			/* v may be NULL in all of them */
+void call_view_put(struct call_view *v);
+int call_view_wants_func(struct uft_stream *st, const struct call_view *v, const struct dec_image *image, const struct uft_sym *sym);
+int call_view_is(const struct call_view *v, const struct uft_live_view *other);	/* they say the same */
 
 /* choices.c */
 void lv_choices_free(struct dec_choice *choice, size_t n);
@@ -171,6 +171,6 @@ struct uft_stream *lv_stream_new(struct uft_live *l);
 struct uft_stream *lv_copy_base(struct uft_live *l);	/* locked */
 void lv_pull_slices(struct uft_live *l);		/* locked, as lv_clear() */
 void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until);
-void lv_stream_let_go(struct uft_stream *st);	/* of the chunks: it is filled anew before it is used */
+void lv_stream_release(struct uft_stream *st);	/* of the chunks: it is filled anew before it is used */
 
 #endif

@@ -35,7 +35,7 @@ static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const str
 	struct dec_image *image = &l->base->image[r->image];
 	const struct uft_sym *sym = dec_sym(l->base, image, id);
 
-	return !lv_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !lv_view_wants_func(l->base, c->view, image, sym));
+	return !call_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !call_view_wants_func(l->base, c->view, image, sym));
 }
 
 /* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
@@ -59,7 +59,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 
 	if (c->from > p->clock)
 		return;
-	has_graph = !(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && lv_view_wants_task(c->view, p->pid, p->tid);
+	has_graph = !(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && call_view_wants_task(c->view, p->pid, p->tid);
 	switch (UFT_REC_KIND(p->word)) {
 	case UFT_REC_FUNC:
 		p->is_gone = c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(l, r, c, p, value);
@@ -78,7 +78,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		if (event == UFT_EVENT_STACK)
 			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
 		else if (UFT_EVENT_IS_NAMED(event))
-			p->is_gone = !lv_events_show(c, event);
+			p->is_gone = !event_view_show(c, event);
 		else if (UFT_EVENT_IS_OWN(event))
 			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
 		else
@@ -265,7 +265,7 @@ static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s
 	}
 }
 
-int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit)
+int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit)
 {
 	uint64_t bytes = cpu->bytes;
 	struct pieces *s;

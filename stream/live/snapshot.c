@@ -146,7 +146,7 @@ struct uft_stream *lv_stream_new(struct uft_live *l)
 	return st;
 }
 
-void lv_stream_let_go(struct uft_stream *st)
+void lv_stream_release(struct uft_stream *st)
 {
 	while (st->hold && st->hold->n)
 		lv_chunk_put(st->hold->chunk[--st->hold->n]);
@@ -154,7 +154,7 @@ void lv_stream_let_go(struct uft_stream *st)
 
 static void stream_release(struct uft_stream *st)
 {
-	lv_stream_let_go(st);
+	lv_stream_release(st);
 	free(st->hold);
 	free(st->hidden_copy);
 	lv_choices_free(st->choice_copy, st->nchoice_copy);

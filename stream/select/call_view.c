@@ -15,7 +15,7 @@
 
 struct word_list { char *text; struct uft_pattern *p; size_t n; struct uft_words *words; };
 
-struct lv_view {
+struct call_view {
 	int refs;			/* atomic */
 	uint64_t number;		/* no other has or had it */
 	struct word_list filter, notrace, roots;
@@ -57,10 +57,10 @@ static int list_make(struct word_list *l, const char *text)
 	return l->text && l->p && (!l->n || l->words);
 }
 
-struct lv_view *lv_view_make(const struct uft_live_view *from)
+struct call_view *call_view_make(const struct uft_live_view *from)
 {
 	static uint64_t numbers;
-	struct lv_view *v = calloc(1, sizeof(*v));
+	struct call_view *v = calloc(1, sizeof(*v));
 
 	if (!v)
 		return NULL;
@@ -68,7 +68,7 @@ struct lv_view *lv_view_make(const struct uft_live_view *from)
 	v->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	v->pids = malloc((from->npids + from->nnot_pids + 1) * sizeof(*v->pids));
 	if (!list_make(&v->filter, from->filter) || !list_make(&v->notrace, from->notrace) || !list_make(&v->roots, from->roots) || !v->pids) {
-		lv_view_put(v);
+		call_view_put(v);
 		return NULL;
 	}
 	if (from->npids)
@@ -80,14 +80,14 @@ struct lv_view *lv_view_make(const struct uft_live_view *from)
 	return v;
 }
 
-struct lv_view *lv_view_get(struct lv_view *v)
+struct call_view *call_view_get(struct call_view *v)
 {
 	if (v)
 		__atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
 	return v;
 }
 
-void lv_view_put(struct lv_view *v)
+void call_view_put(struct call_view *v)
 {
 	if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -98,7 +98,7 @@ void lv_view_put(struct lv_view *v)
 	free(v);
 }
 
-int lv_view_is(const struct lv_view *v, const struct uft_live_view *other)
+int call_view_is(const struct call_view *v, const struct uft_live_view *other)
 {
 	if (!v || !other)
 		return !v && !other;
@@ -127,7 +127,7 @@ static uint32_t find_object(const struct uft_image *img, const struct uft_sym *s
 }
 
 /* Of plain code in libraries only what a word names with its object: control/plan/spec.c. */
-static int wants_func(const struct lv_view *v, const struct uft_image *img, const struct uft_sym *sym)
+static int wants_func(const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym)
 {
 	uint32_t at = find_object(img, sym);
 	const struct uft_object *obj = at == UINT32_MAX ? NULL : img->obj[at].obj;
@@ -144,7 +144,7 @@ static int wants_func(const struct lv_view *v, const struct uft_image *img, cons
 }
 
 /* The remembered match of image @index; NULL: no memory. */
-static uint8_t *match_of(struct uft_stream *st, const struct lv_view *v, uint32_t index)
+static uint8_t *match_of(struct uft_stream *st, const struct call_view *v, uint32_t index)
 {
 	if (st->view_number != v->number && st->cap_view_match)
 		memset(st->view_match, 0, st->cap_view_match);
@@ -173,12 +173,12 @@ static int has(const uint32_t *list, size_t n, uint32_t pid, uint32_t tid)
 	return 0;
 }
 
-int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid)
+int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid)
 {
 	return !v || ((!v->npids || has(v->pids, v->npids, pid, tid)) && !has(v->pids + v->npids, v->nnot_pids, pid, tid));
 }
 
-int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym)
+int call_view_wants_func(struct uft_stream *st, const struct call_view *v, const struct dec_image *image, const struct uft_sym *sym)
 {
 	uint8_t *match;
 
@@ -192,8 +192,8 @@ int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const str
 	return *match == 2;
 }
 
-int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev)
+int call_view_wants(struct uft_stream *st, const struct call_view *v, const struct uft_event *ev)
 {
-	return lv_view_wants_task(v, ev->task->pid, ev->task->tid) &&
-	       lv_view_wants_func(st, v, ((const struct dec_task *)ev->task)->image, ev->sym);
+	return call_view_wants_task(v, ev->task->pid, ev->task->tid) &&
+	       call_view_wants_func(st, v, ((const struct dec_task *)ev->task)->image, ev->sym);
 }

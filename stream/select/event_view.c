@@ -15,7 +15,7 @@
 
 struct lv_filter { const struct uft_event_type *type; char *text; struct uft_event_filter *filter; };
 
-struct lv_events {
+struct event_view {
 	int refs;			/* atomic */
 	struct uft_event_set shown, waiting;	/* waiting: of these single ones */
 	struct lv_filter *filter; size_t nfilters;	/* by place of their types, rising */
@@ -23,7 +23,7 @@ struct lv_events {
 };
 
 /* A filter that is refused now is left out: who wants one has asked before. */
-static int copy_filters(struct lv_events *e, const struct uft_live_events *from)
+static int copy_filters(struct event_view *e, const struct uft_live_events *from)
 {
 	e->filter = calloc(from->nfilters + 1, sizeof(*e->filter));
 	for (; e->filter && e->nfilters < from->nfilters; e->nfilters++) {
@@ -40,9 +40,9 @@ static int copy_filters(struct lv_events *e, const struct uft_live_events *from)
 	return e->filter ? 0 : -ENOMEM;
 }
 
-struct lv_events *lv_events_make(const struct uft_live_events *from)
+struct event_view *event_view_make(const struct uft_live_events *from)
 {
-	struct lv_events *e = calloc(1, sizeof(*e));
+	struct event_view *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return NULL;
@@ -50,7 +50,7 @@ struct lv_events *lv_events_make(const struct uft_live_events *from)
 	e->pids = malloc((from->npids + from->nnot_pids + 1) * sizeof(*e->pids));
 	if (!e->pids || copy_filters(e, from) || uft_event_set_copy(&e->shown, &from->shown) ||
 	    uft_event_set_copy(&e->waiting, &from->waiting)) {
-		lv_events_put(e);
+		event_view_put(e);
 		return NULL;
 	}
 	if (from->npids)
@@ -62,7 +62,7 @@ struct lv_events *lv_events_make(const struct uft_live_events *from)
 	return e;
 }
 
-struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_event_set *types, const struct uft_event_set *shown)
+struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown)
 {
 	struct uft_live_filter *filter = calloc(e->nfilters + 1, sizeof(*filter));
 	struct uft_live_events from = {
@@ -70,20 +70,20 @@ struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_
 		.pids = e->pids, .npids = e->npids, .not_pids = e->pids + e->npids, .nnot_pids = e->nnot_pids,
 	};
 	struct uft_event_set now = { NULL, 0 };
-	struct lv_events *made = NULL;
+	struct event_view *made = NULL;
 
 	for (size_t i = 0; filter && i < e->nfilters; i++)
 		filter[i] = (struct uft_live_filter){ e->filter[i].type, e->filter[i].text };
 	if (filter && !uft_event_set_copy(&now, types)) {
 		for (uint32_t i = 0; i < now.nwords; i++)
 			now.word[i] &= i < shown->nwords ? shown->word[i] : 0;
-		made = lv_events_make(&from);
+		made = event_view_make(&from);
 	}
 	if (made) {
 		uft_event_set_remove(&made->shown, types);
 		uft_event_set_remove(&made->waiting, types);
 		if (uft_event_set_add(&made->shown, &now)) {
-			lv_events_put(made);
+			event_view_put(made);
 			made = NULL;
 		}
 	}
@@ -92,14 +92,14 @@ struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_
 	return made;
 }
 
-struct lv_events *lv_events_get(struct lv_events *e)
+struct event_view *event_view_get(struct event_view *e)
 {
 	if (e)
 		__atomic_add_fetch(&e->refs, 1, __ATOMIC_RELAXED);
 	return e;
 }
 
-void lv_events_put(struct lv_events *e)
+void event_view_put(struct event_view *e)
 {
 	if (!e || __atomic_sub_fetch(&e->refs, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -114,7 +114,7 @@ void lv_events_put(struct lv_events *e)
 	free(e);
 }
 
-int lv_events_is(const struct lv_events *e, const struct uft_live_events *other)
+int event_view_is(const struct event_view *e, const struct uft_live_events *other)
 {
 	if (!e || e->npids != other->npids || e->nnot_pids != other->nnot_pids || e->nfilters != other->nfilters ||
 	    (e->npids && memcmp(e->pids, other->pids, e->npids * sizeof(*e->pids))) ||
@@ -135,23 +135,23 @@ static int has(const uint32_t *list, size_t n, const struct uft_task *t)
 	return 0;
 }
 
-int lv_events_show(const struct dec_choice *c, uint32_t id)
+int event_view_show(const struct dec_choice *c, uint32_t id)
 {
-	const struct lv_events *e = c->events;
+	const struct event_view *e = c->events;
 	uint32_t index = id - UFT_EVENT_FREE;
 
 	return !e || uft_event_set_has(&e->shown, index) || uft_event_set_has(&e->waiting, index);
 }
 
-int lv_events_wait(const struct dec_choice *c, uint32_t id)
+int event_view_wait(const struct dec_choice *c, uint32_t id)
 {
-	const struct lv_events *e = c->events;
+	const struct event_view *e = c->events;
 	uint32_t index = id - UFT_EVENT_FREE;
 
 	return e && uft_event_set_has(&e->waiting, index) && !uft_event_set_has(&e->shown, index);
 }
 
-static const struct uft_event_filter *find_filter(const struct lv_events *e, const struct uft_event_type *type)
+static const struct uft_event_filter *find_filter(const struct event_view *e, const struct uft_event_type *type)
 {
 	size_t lo = 0, hi = e->nfilters;
 
@@ -166,14 +166,14 @@ static const struct uft_event_filter *find_filter(const struct lv_events *e, con
 	return lo < e->nfilters && e->filter[lo].type == type ? e->filter[lo].filter : NULL;
 }
 
-int lv_events_want(const struct dec_choice *c, const struct uft_event *ev)
+int event_view_want(const struct dec_choice *c, const struct uft_event *ev)
 {
-	const struct lv_events *e = c->events;
+	const struct event_view *e = c->events;
 	const struct uft_event_filter *f;
 
 	if (!e)
 		return 1;
 	f = find_filter(e, ev->type);
-	return lv_events_show(c, ev->data) && (!e->npids || has(e->pids, e->npids, ev->task)) &&
+	return event_view_show(c, ev->data) && (!e->npids || has(e->pids, e->npids, ev->task)) &&
 	       !has(e->pids + e->npids, e->nnot_pids, ev->task) && (!f || uft_event_filter_match(f, ev));
 }

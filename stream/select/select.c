@@ -128,7 +128,7 @@ static int wants_own(const struct dec_choice *c, const struct uft_event *ev)
 
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && c->flags & UFT_LIVE_NO_STACKS)
 		return 0;
-	return !(c->flags & UFT_LIVE_NO_OWN) && (!is_of_task || lv_view_wants_task(c->view, ev->task->pid, ev->task->tid));
+	return !(c->flags & UFT_LIVE_NO_OWN) && (!is_of_task || call_view_wants_task(c->view, ev->task->pid, ev->task->tid));
 }
 
 /* The last choice before the event counts. */
@@ -140,13 +140,13 @@ static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t
 	if (c->from > clock || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
-		return (!lv_events_wait(c, ev->data) || is_single_shown(st, clock)) && lv_events_want(c, ev);
+		return (!event_view_wait(c, ev->data) || is_single_shown(st, clock)) && event_view_want(c, ev);
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return is_single_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && lv_view_wants(st, c->view, ev));
+		return is_single_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && call_view_wants(st, c->view, ev));
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
-	return !(c->flags & not) && lv_view_wants(st, c->view, ev);
+	return !(c->flags & not) && call_view_wants(st, c->view, ev);
 }
 
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)

@@ -116,7 +116,7 @@ void instance_free(struct instance *in)
 	for (int i = 0; i < NLISTS; i++)
 		free(in->set.list[i]);
 	event_free(in);
-	event_kin_free(in);
+	event_fork_free(in);
 	raw_free(in);
 	free(in->cpu_kb);
 	free(in->attr);

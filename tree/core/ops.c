@@ -270,7 +270,7 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 	uint32_t tasks = 0;
 
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
-		if (event_kin_is_asked(set_of(i, in, set)))
+		if (event_fork_is_asked(set_of(i, in, set)))
 			tasks |= UFT_TASKS_FORK | UFT_TASKS_EXIT | UFT_TASKS_ALL;
 		for (uint32_t k = 0; k < UFT_NBUILTINS; k++)
 			if (wants_event(i, set_of(i, in, set), k))
@@ -381,7 +381,7 @@ static struct uft_live_filter *list_filters(const struct instance *in, const str
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
 	int is_off = is_beside(in, set) && !is_recording(in, set);
-	int is_kin = event_kin_counts(set), ret;
+	int is_kin = event_fork_counts(set), ret;
 	struct uft_live_events events = {
 		.pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = is_kin ? 0 : set->pids[PIDS_EVENT_ONLY].n,
 		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = is_kin ? 0 : set->pids[PIDS_EVENT_NOT].n,

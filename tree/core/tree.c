@@ -207,7 +207,7 @@ static void on_warning(void *arg, const char *text)
 
 static void on_told(void *arg, const struct uft_told_event *e)
 {
-	event_kin_take(arg, e);
+	event_fork_take(arg, e);
 }
 
 static void on_fault(void *arg, pid_t pid, const char *text)

@@ -117,7 +117,7 @@ enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, N
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* set_ftrace_filter.c: words, each with a newline behind it; malloc'd */
 	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* set_ftrace_pid.c */
-	int has_event_kin;		/* event_fork.c: its lists of tasks count for events */
+	int has_event_fork;		/* event_fork.c: its lists of tasks count for events */
 	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
 	struct uft_event_set events;	/* events.c */
 	char **event_filter; uint32_t nevent_filters;	/* by place of their types; malloc'd, NULL: none */
@@ -166,7 +166,7 @@ struct instance {
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
 	char **event_error; uint32_t nevent_errors;	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
-	struct event_kin *event_kin;	/* event_fork.c; NULL: none */
+	struct event_fork *event_fork;	/* event_fork.c; NULL: none */
 	uint64_t *cpu_kb;		/* values.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
 };
 
@@ -213,15 +213,15 @@ void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot tha
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
 /* event_fork.c. The owner. */
-int event_kin_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
-int event_kin_counts(const struct settings *set);	/* events are judged here, not by the buffer */
-int event_kin_begin(struct instance *in);
-int event_kin_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
-int event_kin_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
-void event_kin_take(struct uft_tree *t, const struct uft_told_event *e);
-int event_kin_passes(const struct instance *in, uint64_t clock);	/* an event of a type that functions switch */
-void event_kin_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
-void event_kin_free(struct instance *in);
+int event_fork_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
+int event_fork_counts(const struct settings *set);	/* events are judged here, not by the buffer */
+int event_fork_begin(struct instance *in);
+int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
+int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
+void event_fork_take(struct uft_tree *t, const struct uft_told_event *e);
+int event_fork_passes(const struct instance *in, uint64_t clock);	/* an event of a type that functions switch */
+void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
+void event_fork_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
 /* error_log.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);

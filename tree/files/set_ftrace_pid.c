@@ -40,9 +40,9 @@ int show_pids(const struct place *at, struct tree_text *out)
 	enum pid_list which = list_of(at);
 	const struct pids *list = &at->in->set.pids[which];
 
-	if (at->in->set.has_event_kin && which >= NPIDS)	/* of those that were made, or have ended, until now */
+	if (at->in->set.has_event_fork && which >= NPIDS)	/* of those that were made, or have ended, until now */
 		tree_pull(at->t);
-	if (event_kin_show(at->in, which, out))
+	if (event_fork_show(at->in, which, out))
 		return 0;
 	for (size_t i = 0; i < list->n; i++)
 		text_printf(out, "%u\n", list->pid[i]);
@@ -162,14 +162,14 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		if (ret > 0 && has(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
-	if (which >= NPIDS && set.has_event_kin) {	/* what was done until now is judged by the list before */
+	if (which >= NPIDS && set.has_event_fork) {	/* what was done until now is judged by the list before */
 		tree_pull(in->t);
 		set.is_on = in->set.is_on;		/* as a traceoff in that left it */
 	}
 	if (ret >= 0)
 		ret = tree_apply(in, &set, NULL);
 	if (ret >= 0)
-		ret = event_kin_write(in, which, is_anew ? list : named, is_anew);
+		ret = event_fork_write(in, which, is_anew ? list : named, is_anew);
 	for (size_t i = 0; i < again.n && ret < 0; i++)
 		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
 	if (is_attaching)		/* refused: those that were new */

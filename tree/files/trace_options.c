@@ -151,9 +151,9 @@ static int set_option(struct instance *in, uint32_t index, int on)
 
 	set.options = on ? set.options | bit : set.options & ~bit;
 	if (on && options[index].bit == OPT_EVENT_FORK) {
-		if (event_kin_begin(in))
+		if (event_fork_begin(in))
 			return -ENOMEM;
-		set.has_event_kin = 1;
+		set.has_event_fork = 1;
 	}
 	return tree_apply(in, &set, NULL);
 }

@@ -25,7 +25,7 @@
 struct sorted { uint64_t *v; size_t n, cap; };
 
 /* @list: set_event_pid, set_event_notrace_pid. @passed: clocks of what was let through and waits. */
-struct event_kin { struct sorted list[2], passed; };
+struct event_fork { struct sorted list[2], passed; };
 
 /* Where @value is, or would be. */
 static size_t place_of(const struct sorted *s, uint64_t value)
@@ -76,32 +76,32 @@ static void take_out(struct sorted *s, uint64_t value)
 
 /* ---- The lists ------------------------------------------------------------------------------- */
 
-int event_kin_is_asked(const struct settings *set)
+int event_fork_is_asked(const struct settings *set)
 {
 	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
 }
 
-int event_kin_counts(const struct settings *set)
+int event_fork_counts(const struct settings *set)
 {
-	return set->has_event_kin && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
+	return set->has_event_fork && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
 }
 
-int event_kin_begin(struct instance *in)
+int event_fork_begin(struct instance *in)
 {
 	int ret = 0;
 
-	if (in->set.has_event_kin)
+	if (in->set.has_event_fork)
 		return 0;
-	event_kin_free(in);
-	in->event_kin = calloc(1, sizeof(*in->event_kin));
-	for (int i = 0; i < 2 && in->event_kin && !ret; i++)
-		ret = event_kin_write(in, PIDS_EVENT_ONLY + i, &in->set.pids[PIDS_EVENT_ONLY + i], 1);
-	return in->event_kin ? ret : -ENOMEM;
+	event_fork_free(in);
+	in->event_fork = calloc(1, sizeof(*in->event_fork));
+	for (int i = 0; i < 2 && in->event_fork && !ret; i++)
+		ret = event_fork_write(in, PIDS_EVENT_ONLY + i, &in->set.pids[PIDS_EVENT_ONLY + i], 1);
+	return in->event_fork ? ret : -ENOMEM;
 }
 
-int event_kin_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew)
+int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew)
 {
-	struct sorted *s = in->event_kin && which >= NPIDS ? &in->event_kin->list[which - PIDS_EVENT_ONLY] : NULL;
+	struct sorted *s = in->event_fork && which >= NPIDS ? &in->event_fork->list[which - PIDS_EVENT_ONLY] : NULL;
 	int ret = 0;
 
 	if (s && is_anew)
@@ -111,34 +111,34 @@ int event_kin_write(struct instance *in, enum pid_list which, const struct pids 
 	return ret;
 }
 
-int event_kin_show(const struct instance *in, enum pid_list which, struct tree_text *out)
+int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out)
 {
 	const struct sorted *s;
 
-	if (!in->set.has_event_kin || which < NPIDS || !in->set.pids[which].n)
+	if (!in->set.has_event_fork || which < NPIDS || !in->set.pids[which].n)
 		return 0;
-	s = &in->event_kin->list[which - PIDS_EVENT_ONLY];
+	s = &in->event_fork->list[which - PIDS_EVENT_ONLY];
 	for (size_t i = 0; i < s->n; i++)
 		text_printf(out, "%llu\n", (unsigned long long)s->v[i]);
 	return 1;
 }
 
-void event_kin_free(struct instance *in)
+void event_fork_free(struct instance *in)
 {
-	if (in->event_kin) {
-		free(in->event_kin->list[0].v);
-		free(in->event_kin->list[1].v);
-		free(in->event_kin->passed.v);
+	if (in->event_fork) {
+		free(in->event_fork->list[0].v);
+		free(in->event_fork->list[1].v);
+		free(in->event_fork->passed.v);
 	}
-	free(in->event_kin);
-	in->event_kin = NULL;
+	free(in->event_fork);
+	in->event_fork = NULL;
 }
 
 /* ---- What comes ------------------------------------------------------------------------------ */
 
 static int has(const struct instance *in, int i, const struct uft_told_event *e)
 {
-	return in->set.pids[PIDS_EVENT_ONLY + i].n && (is_in(&in->event_kin->list[i], e->pid) || is_in(&in->event_kin->list[i], e->tid));
+	return in->set.pids[PIDS_EVENT_ONLY + i].n && (is_in(&in->event_fork->list[i], e->pid) || is_in(&in->event_fork->list[i], e->tid));
 }
 
 static int is_let_through(const struct instance *in, const struct uft_told_event *e)
@@ -152,7 +152,7 @@ static int follow(struct instance *in, const struct uft_told_event *e)
 	int ret = 0;
 
 	for (int i = 0; i < 2; i++) {
-		struct sorted *s = &in->event_kin->list[i];
+		struct sorted *s = &in->event_fork->list[i];
 
 		if (e->id == UFT_EVENT_SCHED_EXIT)
 			take_out(s, e->tid);
@@ -167,18 +167,18 @@ static int take_event(struct instance *in, const struct uft_told_event *e)
 	uint32_t index = e->id - UFT_EVENT_FREE;
 	int ret = 0;
 
-	if (!event_kin_counts(&in->set))
+	if (!event_fork_counts(&in->set))
 		return 0;
 	if (is_let_through(in, e)) {
 		if (trigger_switches(in, index))
-			ret = put_in(&in->event_kin->passed, e->clock);
+			ret = put_in(&in->event_fork->passed, e->clock);
 		else if (uft_event_set_has(&in->set.events, index))
 			uft_live_show_one(in->live, e->clock);
 	}
-	return event_kin_is_asked(&in->set) && follow(in, e) ? -ENOMEM : ret;
+	return event_fork_is_asked(&in->set) && follow(in, e) ? -ENOMEM : ret;
 }
 
-void event_kin_take(struct uft_tree *t, const struct uft_told_event *e)
+void event_fork_take(struct uft_tree *t, const struct uft_told_event *e)
 {
 	int ret = 0;
 
@@ -188,14 +188,14 @@ void event_kin_take(struct uft_tree *t, const struct uft_told_event *e)
 		t->opts.warning(t->opts.arg, "No memory to follow the children of set_event_pid: events of some are missing");
 }
 
-int event_kin_passes(const struct instance *in, uint64_t clock)
+int event_fork_passes(const struct instance *in, uint64_t clock)
 {
-	return !event_kin_counts(&in->set) || is_in(&in->event_kin->passed, clock);
+	return !event_fork_counts(&in->set) || is_in(&in->event_fork->passed, clock);
 }
 
-void event_kin_forget(struct instance *in, uint64_t clock)
+void event_fork_forget(struct instance *in, uint64_t clock)
 {
-	struct sorted *s = in->event_kin ? &in->event_kin->passed : NULL;
+	struct sorted *s = in->event_fork ? &in->event_fork->passed : NULL;
 	size_t gone = s ? place_of(s, clock) : 0;
 
 	if (!gone)

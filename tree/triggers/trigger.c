@@ -631,7 +631,7 @@ void trigger_round(struct uft_tree *t)
 		if (!in->triggers)
 			continue;
 		uft_live_watch(in->triggers->tap, in->live, look, in);
-		event_kin_forget(in, uft_live_certain(in->triggers->tap));
+		event_fork_forget(in, uft_live_certain(in->triggers->tap));
 		set.is_on = in->triggers->is_on;
 		if (set.is_on != in->set.is_on && !tree_apply(in, &set, NULL))
 			handle_wake_all(t);

@@ -107,7 +107,7 @@ int trigger_act_event(struct triggers *g, unsigned kind)
 
 void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
-	if (uft_event_set_has(&in->triggers->events, e->type->index) && counts(in->triggers, e->type->index) && event_kin_passes(in, clock))
+	if (uft_event_set_has(&in->triggers->events, e->type->index) && counts(in->triggers, e->type->index) && event_fork_passes(in, clock))
 		uft_live_show_one(in->live, clock);
 }
 
@@ -116,6 +116,6 @@ void trigger_settle(struct instance *in, struct uft_event_set *before)
 	for (uint32_t i = 0; i < 64 * before->nwords; i++)
 		if (uft_event_set_has(before, i) && trigger_switches(in, i))
 			uft_event_set_change(before, i, 0);
-	if (!uft_event_set_is_empty(before) && !event_kin_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
+	if (!uft_event_set_is_empty(before) && !event_fork_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
 		uft_live_settle(in->live, before, &in->set.events);
 }

@@ -461,13 +461,13 @@ static void leave_stuck(struct run *r)
 
 	ret = uft_session_detach(r->session, pid);
 	CHECK(ret == -EBUSY, "what does not answer: %d", ret);
-	CHECK(r->session->targets == t && r->slices_ended == 0 && peek_has_arena(r->session, pid), "it was given up, still traced");
+	CHECK(r->session->targets == t && r->slices_ended == 0 && process_maps_arena(r->session, pid), "it was given up, still traced");
 	kill(agent, SIGCONT);
 	/* A loaded machine may let the agent wait for longer than one try takes. */
 	for (int i = 0; i < 30 && ret == -EBUSY; i++)
 		ret = uft_session_detach(r->session, pid);
 	CHECK(ret == 0, "it answers again: %d; %s", ret, r->warning);
-	CHECK(!peek_has_arena(r->session, pid), "ours is in it still");
+	CHECK(!process_maps_arena(r->session, pid), "ours is in it still");
 	CHECK(r->slices_ended == 1, "%u slices ended", r->slices_ended);
 	close(*in);
 	*in = -1;
@@ -517,7 +517,7 @@ static int patch_also(struct run *r, struct target *t, const char *name)
 	const struct uft_mapped *m = &t->space->img->obj[0];
 	const struct entries *list;
 
-	if (t->space->obj[0].plain && !plain_list(r->session, &t->space->obj[0], m, &list))
+	if (t->space->obj[0].plain && !unprepared_list(r->session, &t->space->obj[0], m, &list))
 		entries_plan(m->obj, (struct entries *)list, NULL);
 	for (uint32_t i = 0; i < m->nstubs; i++) {
 		const struct uft_func *f = uft_object_func(m->obj, m->stub_addr[i] - m->bias);

@@ -163,7 +163,7 @@ static void program(void **state)
 	expect("functions", DOCTOR_WARN, "uft cflags");
 	f.nplain = 10;
 	f.nplain_ok = 4;
-	f.plain_why = "too short";
+	f.unprepared_why = "too short";
 	expect("functions", DOCTOR_WARN, "of 10 functions 4 can be rewritten, most others not: too short");
 	f.nplain_ok = 9;
 	expect("functions", DOCTOR_OK, "none is prepared");

@@ -125,7 +125,7 @@ static uint32_t flags_at(const struct uft_live *l, uint64_t clock)
 static void choices(void **state)
 {
 	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "", .roots = "" }, { .filter = "b*\n", .notrace = "", .roots = "" } };
-	const struct lv_view *made[2] = { NULL, NULL };
+	const struct call_view *made[2] = { NULL, NULL };
 	struct uft_live *l = open_live(1);
 	uint64_t idle, last = 0;
 
@@ -135,7 +135,7 @@ static void choices(void **state)
 	made[0] = l->choice[0].view;
 	idle = put(l, 1);
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		const struct lv_view *v;
+		const struct call_view *v;
 
 		uft_live_pull(l);
 		assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
@@ -200,16 +200,16 @@ static void waiting(void **state)
 	later = put(l, 0);
 	assert_true(later > looked);
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(lv_events_show(choice_at(l, later), id[i]));
-		assert_int_equal(lv_events_wait(choice_at(l, later), id[i]), i > 0);
+		assert_true(event_view_show(choice_at(l, later), id[i]));
+		assert_int_equal(event_view_wait(choice_at(l, later), id[i]), i > 0);
 	}
 	uft_live_settle(l, &gone, &shown);
-	assert_true(lv_events_wait(choice_at(l, looked), id[1]));
-	assert_true(lv_events_show(choice_at(l, later), id[1]) && !lv_events_wait(choice_at(l, later), id[1]));
-	assert_false(lv_events_show(choice_at(l, later), id[2]));
+	assert_true(event_view_wait(choice_at(l, looked), id[1]));
+	assert_true(event_view_show(choice_at(l, later), id[1]) && !event_view_wait(choice_at(l, later), id[1]));
+	assert_false(event_view_show(choice_at(l, later), id[2]));
 	assert_int_equal(uft_live_choose_events(l, uft_live_clock(), &all), 0);
 	assert_int_equal(l->nchoice, 2);
-	assert_true(lv_events_is(l->choice[1].events, &all));
+	assert_true(event_view_is(l->choice[1].events, &all));
 	uft_live_destroy(l);
 }
 
@@ -235,7 +235,7 @@ static void same_name(void **state)
 	struct uft_stream st = { .resolver = uft_resolver_alloc() };
 	struct dec_image image = { .img = img };
 	struct dec_task task = { .image = &image };
-	struct lv_view *v = lv_view_make(&view);
+	struct call_view *v = call_view_make(&view);
 	struct uft_event alpha = { .kind = UFT_EV_FUNC, .task = &task.pub }, beta = alpha;
 
 	(void)state;
@@ -246,10 +246,10 @@ static void same_name(void **state)
 	beta.sym = uft_resolve_addr(st.resolver, img, 0x30100);
 	assert_string_equal(alpha.sym->name, "alpha");
 	assert_string_equal(beta.sym->name, "beta");
-	assert_true(lv_view_wants(&st, v, &beta));
-	assert_false(lv_view_wants(&st, v, &alpha));
+	assert_true(call_view_wants(&st, v, &beta));
+	assert_false(call_view_wants(&st, v, &alpha));
 	assert_int_equal(uft_image_sym_addr(img, beta.sym), 0x30100);
-	lv_view_put(v);
+	call_view_put(v);
 	free(st.view_match);
 	uft_resolver_free(st.resolver);
 	uft_image_free(img);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits_test.c - a task that cannot be made: the limit that may be the reason is named, and no remedy that does nothing */
+/* rlimits_test.c - a task that cannot be made: the limit that may be the reason is named, and no remedy that does nothing */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void test_unlimited(void **state)
 	int is;
 
 	(void)state;
-	assert_null(limits_explain_tasks(getpid(), UINT64_MAX, why, sizeof(why)));
+	assert_null(rlimits_explain_tasks(getpid(), UINT64_MAX, why, sizeof(why)));
 	assert_non_null(strstr(why, "pids.max"));
 	assert_non_null(strstr(why, "kernel.threads-max"));
 	assert_null(strstr(why, "RLIMIT_NPROC"));
@@ -64,7 +64,7 @@ static int ask_limited(void)
 
 	getrlimit(RLIMIT_NPROC, &none);
 	none.rlim_cur = 0;
-	if (setrlimit(RLIMIT_NPROC, &none) || limits_explain(getpid(), -EUSERS, 0, why, sizeof(why)) != 1)
+	if (setrlimit(RLIMIT_NPROC, &none) || rlimits_explain(getpid(), -EUSERS, 0, why, sizeof(why)) != 1)
 		return -1;
 	snprintf(remedy, sizeof(remedy), ": prlimit --pid=%d --nproc=unlimited lifts it", (int)getpid());
 	said |= strstr(why, "as many threads as it may, 0 (RLIMIT_NPROC)") ? IS_NAMED : 0;
@@ -114,7 +114,7 @@ static void test_other(void **state)
 	char why[400] = "";
 
 	(void)state;
-	assert_int_equal(limits_explain(getpid(), -EAGAIN, 0, why, sizeof(why)), 0);
+	assert_int_equal(rlimits_explain(getpid(), -EAGAIN, 0, why, sizeof(why)), 0);
 	assert_string_equal(why, "");
 }
 

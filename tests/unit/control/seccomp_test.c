@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter_test.c - seccomp filters, run as the kernel would: the forms that libseccomp, systemd and sandboxes write */
+/* seccomp_test.c - seccomp filters, run as the kernel would: the forms that libseccomp, systemd and sandboxes write */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static uint32_t run(const struct sock_filter *code, unsigned n, int nr, uint64_t
 {
 	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64, .args = { arg0 } };
 
-	return filter_run(code, n, &data);
+	return seccomp_run(code, n, &data);
 }
 
 /* A tree of numbers behind a look at the architecture, as libseccomp has it. */
@@ -102,24 +102,24 @@ static void test_judge(void **state)
 	char names[400];
 
 	(void)state;
-	assert_int_equal(filter_judge(some, N(some), &denied, names, sizeof(names)), 0);
+	assert_int_equal(seccomp_judge(some, N(some), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_GONE);
 	assert_string_equal(names, "");
-	assert_true(filter_permits_children(some, N(some)));
-	assert_int_equal(filter_judge(ask, N(ask), &denied, names, sizeof(names)), 0);
+	assert_true(seccomp_permits_children(some, N(some)));
+	assert_int_equal(seccomp_judge(ask, N(ask), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, UFT_DENIED_ASK | UFT_DENIED_PEEK);
-	assert_false(filter_permits_children(ask, N(ask)));
-	assert_int_equal(filter_judge(agent, N(agent), &denied, names, sizeof(names)), 0);
+	assert_false(seccomp_permits_children(ask, N(ask)));
+	assert_int_equal(seccomp_judge(agent, N(agent), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, UFT_DENIED_CHILDREN);
 	assert_string_equal(names, "clone, setsid");
-	assert_int_equal(filter_judge(vital, N(vital), &denied, names, sizeof(names)), -EPERM);
+	assert_int_equal(seccomp_judge(vital, N(vital), &denied, names, sizeof(names)), -EPERM);
 	assert_string_equal(names, "futex");
-	assert_int_equal(filter_judge(lost, N(lost), &denied, names, sizeof(names)), 0);
+	assert_int_equal(seccomp_judge(lost, N(lost), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, 0);
-	assert_int_equal(filter_judge(alone, N(alone), &denied, names, sizeof(names)), 0);
+	assert_int_equal(seccomp_judge(alone, N(alone), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_MEMORY | UFT_DENIED_ASK | UFT_DENIED_CPU |
 				 UFT_DENIED_CHILDREN);
-	assert_false(filter_permits_children(alone, N(alone)));
+	assert_false(seccomp_permits_children(alone, N(alone)));
 }
 
 int main(void)

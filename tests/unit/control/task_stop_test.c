@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* look_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is left standing that stops too late */
+/* task_stop_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is left standing that stops too late */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -72,26 +72,26 @@ static void test_reaped(void **state)
 	int sig = 0;
 
 	(void)state;
-	assert_int_equal(look_stop(pid, &sig), -EAGAIN);
-	assert_int_equal(look_reap(), 1);
-	for (int ms = 0; ms < STOP_MS && look_reap(); ms += 10)
+	assert_int_equal(task_stop(pid, &sig), -EAGAIN);
+	assert_int_equal(tasks_reap_late(), 1);
+	for (int ms = 0; ms < STOP_MS && tasks_reap_late(); ms += 10)
 		nap_ms(10);
-	assert_int_equal(look_reap(), 0);
+	assert_int_equal(tasks_reap_late(), 0);
 	assert_int_equal(exit_status(pid), 7);
 }
 
 static void test_tried_again(void **state)
 {
 	pid_t pid = start_uninterruptible();
-	int sig = 0, ret = look_stop(pid, &sig);
+	int sig = 0, ret = task_stop(pid, &sig);
 
 	(void)state;
 	assert_int_equal(ret, -EAGAIN);
 	for (int i = 0; i < 40 && ret == -EAGAIN; i++)
-		ret = look_stop(pid, &sig);
+		ret = task_stop(pid, &sig);
 	assert_int_equal(ret, 0);
-	assert_int_equal(look_reap(), 0);
-	look_go(pid, sig);
+	assert_int_equal(tasks_reap_late(), 0);
+	task_resume(pid, sig);
 	assert_int_equal(exit_status(pid), 7);
 }
 
@@ -102,14 +102,14 @@ static void test_status_is_kept(void **state)
 	int sig = 0, status = 0;
 
 	(void)state;
-	look_keep_status(pid);
-	assert_int_equal(look_stop(pid, &sig), -EAGAIN);
-	assert_int_equal(look_kept_status(pid, &status), 0);
+	child_status_keep(pid);
+	assert_int_equal(task_stop(pid, &sig), -EAGAIN);
+	assert_int_equal(child_status_take(pid, &status), 0);
 	kill(pid, SIGKILL);
-	for (int ms = 0; ms < STOP_MS && look_reap(); ms += 10)
+	for (int ms = 0; ms < STOP_MS && tasks_reap_late(); ms += 10)
 		nap_ms(10);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
-	assert_int_equal(look_kept_status(pid, &status), 1);
+	assert_int_equal(child_status_take(pid, &status), 1);
 	assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
 }
 
@@ -133,7 +133,7 @@ static pid_t start_forking(void)
 		fork();
 		_exit(1);
 	}
-	for (int ms = 0; ms < 60000 && (look_read_asleep(pid, pid, &a) != 1 || a.nr != SYS_clone); ms += 10)
+	for (int ms = 0; ms < 60000 && (task_read_asleep(pid, pid, &a) != 1 || a.nr != SYS_clone); ms += 10)
 		nap_ms(10);
 	if (a.nr == SYS_clone)
 		return pid;
@@ -146,16 +146,16 @@ static pid_t start_forking(void)
 static void test_fork_is_no_vfork(void **state)
 {
 	pid_t pid = start_forking();
-	struct look look = { .pid = pid };
-	struct held *h;
+	struct task_search look = { .pid = pid };
+	struct stopped_tasks *h;
 	int ret, has_vforks;
 
 	(void)state;
 	if (!pid)
 		skip();
-	ret = look_hold(&look, STOP_MS, &h);
-	has_vforks = look_has_vforks(h);
-	look_release(h);
+	ret = stop_all_tasks(&look, STOP_MS, &h);
+	has_vforks = stopped_have_vforks(h);
+	resume_all(h);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
 	assert_int_equal(ret, 0);
@@ -206,18 +206,18 @@ static void hold_newborn(int flags)
 	unsigned nheld = 0, nmoved = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		struct look look = { .pid = pid };
-		struct held *h;
+		struct task_search look = { .pid = pid };
+		struct stopped_tasks *h;
 
 		nap_ms(2);
-		if (!look_hold(&look, 2000, &h)) {
+		if (!stop_all_tasks(&look, 2000, &h)) {
 			unsigned before = __atomic_load_n(beats, __ATOMIC_RELAXED);
 
 			nap_ms(5);
 			nmoved += before != __atomic_load_n(beats, __ATOMIC_RELAXED);
 			nheld++;
 		}
-		look_release(h);
+		resume_all(h);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
@@ -253,16 +253,16 @@ static pid_t start_idle(void)
 static void test_time_is_told(void **state)
 {
 	pid_t pid = start_idle();
-	struct look look = { .pid = pid };
+	struct task_search look = { .pid = pid };
 	uint64_t begin = session_now_ns(), stood, took;
-	struct held *h;
+	struct stopped_tasks *h;
 	int ret;
 
 	(void)state;
-	ret = look_hold(&look, STOP_MS, &h);
+	ret = stop_all_tasks(&look, STOP_MS, &h);
 	if (!ret)
 		nap_ms(20);
-	stood = look_release(h);
+	stood = resume_all(h);
 	took = session_now_ns() - begin;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own_test.c - the rings that the session writes itself, read back: order, losses, and what an overwritten ring has left */
+/* event_ring_test.c - the rings that the session writes itself, read back: order, losses, and what an overwritten ring has left */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,27 +18,27 @@
 #define RING	(64u << 10)
 #define MANY	20000u		/* records of 64 bytes: many times the ring */
 
-static struct own *begin(int overwrite, struct uft_session **s)
+static struct event_ring *begin(int overwrite, struct uft_session **s)
 {
 	struct uft_session_opts opts = { .ring_bytes = RING, .sub_bytes = 4096, .no_children = 1, .overwrite = overwrite };
 	struct uft_ops op = { .tracer = UFT_TRACER_HWLAT };
 	struct uft_trace_spec spec = { .ops = &op, .nops = 1 };
 	struct uft_error err = { "" };
-	struct own *o;
+	struct event_ring *o;
 
 	assert_int_equal(uft_session_create(&opts, NULL, s, &err), 0);
-	o = own_begin(*s, 7, 0, NULL);
+	o = event_ring_open(*s, 7, 0, NULL);
 	assert_non_null(o);
-	assert_int_equal(own_write(o, 0, 1, 7, UFT_EVENT_HWLAT, (uint64_t[1]){ 1 }, 1), -EAGAIN);
+	assert_int_equal(event_ring_write(o, 0, 1, 7, UFT_EVENT_HWLAT, (uint64_t[1]){ 1 }, 1), -EAGAIN);
 	assert_int_equal(uft_session_trace(*s, &spec, &err), 0);	/* nobody polls: no thread of the tracer runs */
 	return o;
 }
 
-static int put(struct own *o, uint64_t i)
+static int put(struct event_ring *o, uint64_t i)
 {
 	uint64_t w[4] = { i, 0, 0, i }, task = 7 | (7 + i % 3) << 32;
 
-	return own_write(o, 0, 1000 * (i + 1), task, UFT_EVENT_HWLAT, w, 4);
+	return event_ring_write(o, 0, 1000 * (i + 1), task, UFT_EVENT_HWLAT, w, 4);
 }
 
 /* What the file has: @first to @last in order, but for what is lost. */
@@ -74,9 +74,9 @@ static void expect(const char *path, uint64_t last, uint64_t lost, int is_whole)
 	uft_stream_close(st);
 }
 
-static struct uft_writer *writer(struct uft_session *s, const struct own *o, const char *path)
+static struct uft_writer *writer(struct uft_session *s, const struct event_ring *o, const char *path)
 {
-	struct uft_writer_opts opts = { .tracer = UFT_TRACER_HWLAT, .cmdline = "own_test" };
+	struct uft_writer_opts opts = { .tracer = UFT_TRACER_HWLAT, .cmdline = "event_ring_test" };
 	struct uft_error err = { "" };
 	struct uft_writer *w;
 
@@ -89,7 +89,7 @@ static struct uft_writer *writer(struct uft_session *s, const struct own *o, con
 static void test_read(void **state)
 {
 	struct uft_session *s;
-	struct own *o = begin(0, &s);
+	struct event_ring *o = begin(0, &s);
 	struct uft_writer *w = writer(s, o, *state);
 
 	for (uint64_t i = 0; i < MANY; i++) {
@@ -106,7 +106,7 @@ static void test_read(void **state)
 static void test_full(void **state)
 {
 	struct uft_session *s;
-	struct own *o = begin(0, &s);
+	struct event_ring *o = begin(0, &s);
 	struct uft_writer *w = writer(s, o, *state);
 	uint64_t taken = 0, lost = 0;
 
@@ -127,7 +127,7 @@ static void test_full(void **state)
 static void test_overwrite(void **state)
 {
 	struct uft_session *s;
-	struct own *o = begin(1, &s);
+	struct event_ring *o = begin(1, &s);
 	struct uft_writer *w = writer(s, o, *state);
 
 	for (uint64_t i = 0; i < MANY; i++)
@@ -141,17 +141,17 @@ static void test_overwrite(void **state)
 static void test_slices(void **state)
 {
 	struct uft_session *s;
-	struct own *o = begin(0, &s), *more[64];
+	struct event_ring *o = begin(0, &s), *more[64];
 	const struct uft_arena *a = uft_session_arena(s);
 	uint32_t n = 0;
 
 	(void)state;
 	assert_true(o->slice >= a->nslices);
-	while (n < 64 && (more[n] = own_begin(s, 7, 0, NULL)))
+	while (n < 64 && (more[n] = event_ring_open(s, 7, 0, NULL)))
 		n++;
 	assert_int_equal(n, a->nown - 1);
-	own_end(o);
-	o = own_begin(s, 7, 0, NULL);
+	event_ring_close(o);
+	o = event_ring_open(s, 7, 0, NULL);
 	assert_non_null(o);
 	assert_int_equal(put(o, 0), 0);
 	for (uint32_t i = s->arena.nspares; i < s->arena.nfamilies; i++) {
@@ -163,9 +163,9 @@ static void test_slices(void **state)
 	for (uint32_t i = 0; i < a->nslices; i++)
 		if (arena_slice(&s->arena, i)->state)
 			arena_release(&s->arena, i);
-	own_end(o);
+	event_ring_close(o);
 	while (n--)
-		own_end(more[n]);
+		event_ring_close(more[n]);
 	uft_session_destroy(s);
 }
 
