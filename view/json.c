@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/digits.h"
 #include "output/report/table.h"
 #include "view/json.h"
 
@@ -47,12 +48,24 @@ void json_raw(struct json *j, const char *text)
 
 void json_u(struct json *j, uint64_t v)
 {
-	char digits[20], *p = digits + sizeof(digits);
+	json_numbers(j, &v, 1, 0);
+}
 
-	do
-		*--p = (char)('0' + v % 10);
-	while ((v /= 10) != 0);
-	put(j, p, (size_t)(digits + sizeof(digits) - p));
+void json_numbers(struct json *j, const uint64_t *v, size_t n, int is_below)
+{
+	char *p = room(j, n * (DIGITS_MAX + 1) + 1);
+
+	if (!p)
+		return;
+	if (is_below)
+		*p++ = '-';
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			*p++ = ',';
+		p = digits_plain(p, v[i]);
+	}
+	*p = '\0';
+	j->n = (size_t)(p - j->p);
 }
 
 void json_f(struct json *j, double v)

@@ -14,6 +14,8 @@ struct json {
 
 void json_raw(struct json *j, const char *text);
 void json_u(struct json *j, uint64_t v);
+/* Numbers with commas between them; @is_below: of the first one, with a minus sign. */
+void json_numbers(struct json *j, const uint64_t *v, size_t n, int is_below);
 void json_f(struct json *j, double v); /* six digits behind the point */
 /* A string in quotes: bytes that are no UTF-8 become U+FFFD; < and > are escaped, so that no reader takes a name for
  * markup. */

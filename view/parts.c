@@ -9,7 +9,7 @@
 #include "view/recording_internal.h"
 
 #define FINE_SPANS (1u << 19)
-#define FINE_AT_ONCE 150000u /* events: 10 ms */
+#define FINE_AT_ONCE 80000u /* events: 4 ms */
 
 static struct fine *keep_fine(struct recording *r, const struct lod *of, struct lod *lod, uint64_t from, uint64_t to)
 {
@@ -65,16 +65,21 @@ static struct lod *make_part(struct recording *r, struct uft_stream *st, const s
 	return NULL;
 }
 
-void part_make(struct recording *r, struct order *o)
+/* Opening one reads the heads of all blocks, so each of the two threads keeps its stream. */
+static int seek(struct recording *r, struct uft_stream **st, size_t point)
 {
 	struct uft_select all = {.no_parents = 1};
-	struct uft_stream *st = NULL;
+	int ret = *st ? 0 : recording_stream(r, &all, st);
+
+	return ret ? ret : uft_stream_seek(*st, r->index, point);
+}
+
+void part_make(struct recording *r, struct order *o)
+{
 	struct lod *l = NULL;
 
-	if (!recording_stream(r, &all, &st) &&
-	    !uft_stream_seek(st, r->index, uft_index_find_ns(r->index, r->origin_ns + o->from)))
-		l = make_part(r, st, o->v, o->to);
-	uft_stream_close(st);
+	if (!seek(r, &r->part_st, uft_index_find_ns(r->index, r->origin_ns + o->from)))
+		l = make_part(r, r->part_st, o->v, o->to);
 	pthread_mutex_lock(&r->lock);
 	if (l)
 		keep_fine(r, o->v->lod, l, o->from, o->to);
@@ -100,16 +105,13 @@ void part_forget_all(struct recording *r)
 		r->fine[i] = (struct fine){0};
 	}
 	uft_stream_close(r->st);
-	r->st = NULL;
+	uft_stream_close(r->part_st);
+	r->st = r->part_st = NULL;
 }
 
-/* The asking thread's stream at @point. */
 int part_seek(struct recording *r, size_t point)
 {
-	struct uft_select all = {.no_parents = 1};
-	int ret = r->st ? 0 : recording_stream(r, &all, &r->st);
-
-	return ret ? ret : uft_stream_seek(r->st, r->index, point);
+	return seek(r, &r->st, point);
 }
 
 static struct fine *find_fine(struct recording *r, const struct view *v, uint64_t from, uint64_t to)

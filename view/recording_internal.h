@@ -78,8 +78,8 @@ struct recording {
 	char *cmdline, *hostname, *uname;
 	struct view view[VIEWS];
 	struct report report[REPORTS];
-	uint64_t clock;	       /* of uses */
-	struct uft_stream *st; /* the asking thread's */
+	uint64_t clock;			 /* of uses */
+	struct uft_stream *st, *part_st; /* the asking thread's; the worker's, for parts */
 	struct fine fine[FINE];
 	struct order order;
 };

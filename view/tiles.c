@@ -10,37 +10,20 @@
 
 struct tile_out {
 	struct json *j;
-	uint32_t lane, last_name;
+	uint32_t lane;
 	int has_lane;
 	uint64_t from;
 	size_t n;
-	uint32_t *seen;
-	size_t nseen, cap_seen; /* names that occur, unsorted */
+	uint64_t *mark; /* names that occur, a bit each */
+	uint32_t nmark; /* names that there are */
 };
-
-static void note_name(struct tile_out *o, uint32_t name)
-{
-	if (o->last_name == name)
-		return;
-	o->last_name = name;
-	if (o->nseen == o->cap_seen) {
-		size_t cap = o->cap_seen ? 2 * o->cap_seen : 256;
-		uint32_t *grown = realloc(o->seen, cap * sizeof(*grown));
-
-		if (!grown) {
-			o->j->err = -ENOMEM;
-			return;
-		}
-		o->seen = grown;
-		o->cap_seen = cap;
-	}
-	o->seen[o->nseen++] = name;
-}
 
 /* start relative to the tile (negative: it began before), length, name, calls, fill */
 static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 {
 	struct tile_out *o = arg;
+	const uint64_t v[] = {s->start < o->from ? o->from - s->start : s->start - o->from, s->len, s->name, s->count,
+			      s->fill};
 
 	if (o->n++ >= TILE_SPANS)
 		return;
@@ -56,47 +39,30 @@ static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 	} else {
 		json_raw(o->j, ",");
 	}
-	if (s->start < o->from)
-		json_raw(o->j, "-");
-	json_u(o->j, s->start < o->from ? o->from - s->start : s->start - o->from);
-	json_raw(o->j, ",");
-	json_u(o->j, s->len);
-	json_raw(o->j, ",");
-	json_u(o->j, s->name);
-	json_raw(o->j, ",");
-	json_u(o->j, s->count);
-	json_raw(o->j, ",");
-	json_u(o->j, s->fill);
+	json_numbers(o->j, v, sizeof(v) / sizeof(v[0]), s->start < o->from);
 }
 
 static void put_task_span(void *arg, uint32_t lane, const struct lod_span *s)
 {
 	struct tile_out *o = arg;
 
-	note_name(o, s->name);
+	if (s->name < o->nmark)
+		o->mark[s->name / 64] |= 1ull << s->name % 64;
 	put_span(arg, lane, s);
-}
-
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static void put_names(struct recording *r, struct tile_out *o)
 {
-	qsort(o->seen, o->nseen, sizeof(*o->seen), compare_u32);
 	json_key(o->j, "names");
 	json_raw(o->j, "{");
-	for (size_t i = 0; i < o->nseen; i++) {
-		char key[16];
+	for (uint32_t i = 0; i < (o->nmark + 63) / 64; i++)
+		for (uint64_t word = o->mark[i]; word; word &= word - 1) {
+			uint32_t name = 64 * i + (uint32_t)__builtin_ctzll(word);
+			char key[16];
 
-		if (i && o->seen[i] == o->seen[i - 1])
-			continue;
-		snprintf(key, sizeof(key), "%u", o->seen[i]);
-		json_key_str(o->j, key, names_text(&r->names, o->seen[i]));
-	}
+			snprintf(key, sizeof(key), "%u", name);
+			json_key_str(o->j, key, names_text(&r->names, name));
+		}
 	json_raw(o->j, "}");
 }
 
@@ -104,7 +70,7 @@ int recording_tiles(struct recording *r, const char *filter, struct view_range r
 		    const uint32_t *rows, size_t nrows, struct json *j, const char **why)
 {
 	uint64_t pixel = (range.to - range.from) / (width ? width : 1);
-	struct tile_out o = {.j = j, .from = range.from, .last_name = UINT32_MAX};
+	struct tile_out o = {.j = j, .from = range.from};
 	struct fine *fine = NULL;
 	struct view *v;
 	int ret = 0, is_coarse = 0;
@@ -119,6 +85,12 @@ int recording_tiles(struct recording *r, const char *filter, struct view_range r
 		goto out;
 	if (lod_resolution(v->lod) > pixel + 1)
 		fine = part_get(r, v, range.from, range.to, &is_coarse);
+	o.nmark = names_count(&r->names);
+	o.mark = calloc(o.nmark / 64 + 1, sizeof(*o.mark));
+	if (!o.mark) {
+		ret = -ENOMEM;
+		goto out;
+	}
 	json_raw(j, "{\"state\":\"done\"");
 	json_key_u(j, "from", range.from);
 	json_key_u(j, "to", range.to);
@@ -145,6 +117,6 @@ int recording_tiles(struct recording *r, const char *filter, struct view_range r
 	ret = j->err;
 out:
 	pthread_mutex_unlock(&r->lock);
-	free(o.seen);
+	free(o.mark);
 	return ret;
 }
