@@ -7,7 +7,7 @@
  *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once
  *	   more while all tasks are held.
  *	2. UNHOOK: slots get their true return addresses; look at every task.
- *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
+ *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/way_out.c).
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
  *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held
  *	   meanwhile: a child forked in that moment would have a part of us, which nobody could take out of it.
@@ -17,7 +17,7 @@
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
  * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer
  * to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What
- * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/stuck.c): he may put our
+ * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/foreign_bytes.c): he may put our
  * jump back.
  */
 #include "control/detach/detach.h"

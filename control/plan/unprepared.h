@@ -35,7 +35,7 @@ void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_fu
  */
 int unprepared_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 /*
- * Where the jump of an entry leads that ends in bytes of the program (runtime/patch/pun.c), UFT_PUN_BYTES there.
+ * Where the jump of an entry leads that ends in bytes of the program (runtime/patch/punned_jump.c): UFT_PUN_BYTES.
  * 0: it is not armed, or no such.
  */
 uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t stub);

@@ -7,7 +7,7 @@
  * ours is put into the function's slot, as if a jump had led there, and the signal is dropped: no handler is
  * needed, nor a stack, and no other thread waits.
  *
- *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/code.c)
+ *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/unprepared.c)
  *
  * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its
  * parent's, and may be the only one left. Whether an int3 is ours in a certain memory is seen there: the code

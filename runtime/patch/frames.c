@@ -6,7 +6,7 @@
  * thread or ask for its callers, and the unwinder looks up the pc that was interrupted. libgcc's does so by
  * _Unwind_Find_FDE(), which is hooked (hook.c) and answered here. For our own functions from the blob's
  * tables, which are an ordinary object's; for made code by one of the constant frames of
- * arch/x86_64/frames.S, chosen by the layout that near.c, code.c and hook.c state. Most lead to the program's
+ * arch/x86_64/frames.S, chosen by the layout that stubs.c, unprepared.c and hook.c state. Most lead to the program's
  * own code where the pc would be without us, and there the program's tables are right, landing pads included.
  *
  * Not done instead: changing the pc in the signal frame (the handler may return there), or registering

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - objects of the patcher and who does what: site.c decides bytes, code.c those of plain
- * functions, near.c makes the code that sites jump to, batch.c writes, dense.c and sweep.c switch many,
+ * internal.h - objects of the patcher and who does what: site.c decides bytes, unprepared.c those of plain
+ * functions, stubs.c makes the code that sites jump to, batch.c writes, known_sites.c and known_bitmap.c switch many,
  * hook.c places hooks, patch.c is the contract of runtime.h
  */
 #ifndef UFT_PATCH_INTERNAL_H
@@ -83,7 +83,7 @@ enum site_class {
 	CLASS_ISLE_CALL,	/* call at heart: the same */
 	CLASS_PREPAD,		/* jump back to the bytes before it */
 	CLASS_SWITCH,		/* own call: leads to a jump through a cell from the first time on */
-	CLASS_CODE,		/* plain function: code.c */
+	CLASS_CODE,		/* plain function: unprepared.c */
 };
 
 enum site_bits {
@@ -99,9 +99,9 @@ enum site_bits {
 	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
 	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
-	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (pun.c) */
+	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (punned_jump.c) */
 	SITE_NO_PLACE	= 8192,	/* CLASS_CODE, not known yet: no jump could be had for it, which is counted */
-	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: dense.c may switch it */
+	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: known_sites.c may switch it */
 };
 
 /* One per stub index, 32 bytes; zero until the site is first touched. Control context only. */
@@ -118,7 +118,7 @@ struct patch_site {
 };
 _Static_assert(sizeof(struct patch_site) == 32, "one cache line holds two");
 
-/* ---- objects (near.c) ---------------------------------------------------------------------------- */
+/* ---- objects (stubs.c) ---------------------------------------------------------------------------- */
 
 /* Code that a displacement with fixed bytes leads to: the text, displaced. */
 enum isle { ISLE_SLED, ISLE_NOP5, ISLE_NOP7, ISLE_NOP8, NISLES };
@@ -132,7 +132,7 @@ enum { ISLE_F, ISLE_G, ISLE_WAYS };
 #define AUX_SWITCH_GRAPH 80u
 #define AUX_SWITCH_CELL	96u
 
-/* Parts of an aux slot of CLASS_CODE, behind the code (code.c). */
+/* Parts of an aux slot of CLASS_CODE, behind the code (unprepared.c). */
 #define CODE_ADDR	80u
 #define CODE_SLOT	88u
 #define CODE_FUNC	96u
@@ -144,7 +144,7 @@ struct code_map {
 };
 
 /*
- * 64 sites in a row, as an order by bits finds them; sweep.c. In one page: of its stores a fork child has
+ * 64 sites in a row, as an order by bits finds them; known_bitmap.c. In one page: of its stores a fork child has
  * those up to some one.
  */
 #define PATCH_BLOCK	64u
@@ -171,11 +171,11 @@ struct patch_object {
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
-	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (sweep.c) */
+	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (known_bitmap.c) */
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
 	uint32_t nwarm, nwarm_stubs;	/* of the first so many records, and stubs, the pages are there: asking again is no less work */
-	uint32_t nstuck;		/* sites that could not be put back (stuck.c) */
+	uint32_t nstuck;		/* sites that could not be put back (foreign_bytes.c) */
 	struct patch_object *next;	/* newest first; never freed */
 };
 
@@ -247,7 +247,7 @@ void site_codes(const struct patch_object *o, const struct patch_site *s, uint32
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		   struct code *c);
 
-/* ---- plain functions (code.c) --------------------------------------------------------------------- */
+/* ---- plain functions (unprepared.c) --------------------------------------------------------------------- */
 
 /**
  * code_step - what is to be done next for a site of CLASS_CODE on the way to @state
@@ -267,7 +267,7 @@ int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that l
 int code_is_done(const struct patch_site *s, unsigned form, unsigned state);	/* no further step will be needed */
 unsigned code_extent(const struct patch_site *s);	/* bytes at the site that are looked at */
 
-/* ---- jumps that end in bytes of the program (pun.c) ---------------------------------------------- */
+/* ---- jumps that end in bytes of the program (punned_jump.c) ---------------------------------------------- */
 
 /* What stands at such a site when it is linked. */
 struct pun_jump {
@@ -381,7 +381,7 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 int batch_write_near(const struct near_code *c, struct plat_window *w);
 void batch_after_fork(void);
 
-/* ---- runs (dense.c, sweep.c) ----------------------------------------------------------------------- */
+/* ---- runs (known_sites.c, known_bitmap.c) ----------------------------------------------------------------------- */
 
 /* Sites whose table is the journal while they are switched. */
 struct patch_run {
@@ -399,7 +399,7 @@ struct patch_run {
 int run_open(struct patch_run *r);
 void run_close(void);
 
-/* ---- lists (patch.c, cold.c, dense.c) ------------------------------------------------------------ */
+/* ---- lists (patch.c, first_arm.c, known_sites.c) ------------------------------------------------------------ */
 
 /* One batch, whoever runs. Returns the number of sites changed. */
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
@@ -443,7 +443,7 @@ static inline void left_add(struct patch_left *l, struct uft_patch *p)
 /* Returns the number of sites changed. */
 uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags);
 
-/* ---- what cannot be put back (stuck.c) ------------------------------------------------------------- */
+/* ---- what cannot be put back (foreign_bytes.c) ------------------------------------------------------------- */
 
 /* Of the sites of @p, which were to be as found; their statuses tell. */
 void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);

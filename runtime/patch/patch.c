@@ -5,7 +5,7 @@
  * What it is: the session sends lists of addresses with the state wanted of each; here they become code. Finding
  * sites, choosing functions and naming them is the session's business.
  *
- * Objects and owners. A struct patch_object per loaded ELF file (near.c): its region of thunks and stubs, and a
+ * Objects and owners. A struct patch_object per loaded ELF file (stubs.c): its region of thunks and stubs, and a
  * table of struct patch_site by stub index, zero until a site is first touched. A struct patch_item per change of
  * a batch (batch.c). All of it is the agent's (or init's, before there is an agent); nobody else reads it but a fork
  * child, which gets a copy. What other threads share is the code itself, and one data word per object: the
@@ -27,8 +27,8 @@
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
  * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
  *
- * The first arming of many sites while nobody runs takes a shorter way to the same end (cold.c), and so does every
- * later change of many (dense.c). Orders that give one state and a bit a site need no list at all (sweep.c).
+ * The first arming of many sites while nobody runs takes a shorter way to the same end (first_arm.c), and so does every
+ * later change of many (known_sites.c). Orders that give one state and a bit a site need no list (known_bitmap.c).
  *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.

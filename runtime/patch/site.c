@@ -285,7 +285,7 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 	return ret;
 }
 
-/* Does dense.c know what to do with it? */
+/* Does known_sites.c know what to do with it? */
 static int is_short(const struct patch_site *s)
 {
 	unsigned len = site_len(s);

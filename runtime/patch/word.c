@@ -15,7 +15,7 @@
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
  *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
- *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (word_code.c)
+ *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (word_unprepared.c)
  *
  * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as
  * well, and the stub's first word, which leads to the thunk of the state, is changed instead.
@@ -223,7 +223,7 @@ static int write_copies(const struct word_object *o, unsigned page)
 /*
  * The cells first: a copy that is switched off leads to its thunk. One that cannot be switched off goes on to
  * run its fast path, which is harmless only since every line is shut by then: its key is of the generation
- * before, so that the copy goes to its thunk (ring/own.c).
+ * before, so that the copy goes to its thunk (ring/thread_rings.c).
  */
 void patch_retarget(void)
 {

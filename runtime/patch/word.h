@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* word.h - what word.c, word_code.c and word_hook.c share; theory in word.c */
+/* word.h - what word.c, word_unprepared.c and word_hook.c share; theory in word.c */
 #ifndef UFT_PATCH_WORD_H
 #define UFT_PATCH_WORD_H
 
@@ -37,7 +37,7 @@ int word_open(uintptr_t lo, uintptr_t hi);	/* 0 or -errno; then */
 void word_put(uintptr_t at, uint32_t word);
 void word_close(void);
 
-/* word_code.c: where the site leads in a state; ORIGINAL is not asked. */
+/* word_unprepared.c: where the site leads in a state; ORIGINAL is not asked. */
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state);
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub);
 

@@ -11,7 +11,7 @@
  * early, recomputed to the same value); and the cached context, whose ctx_pos is stored first and then is not
  * below commit, which makes it invalid.
  *
- * Where fast paths write rings of their threads (own.c) those of CPUs have the general writer alone, and no keys.
+ * Where fast paths write rings of their threads (thread_rings.c) those of CPUs have the general writer alone, no keys.
  *
  * The fast paths do not look at the context at all: they compare one word, ring_cpu.key, with their own key.
  * Invariants (tests/unit/ring, tests/unit/ringabort):
@@ -30,7 +30,7 @@
  * from it when no other is free.
  *
  * In a fork child the table, the state and the lock words read 0. Nothing is written until somebody has
- * adopted the child (trace/adopt.c).
+ * adopted the child (trace/fork_child.c).
  *
  * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
  */

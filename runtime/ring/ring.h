@@ -47,7 +47,7 @@ struct ring_cpu {
 };
 
 /*
- * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c).
+ * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (thread_rings.c).
  * Where to write is noted here and not read from the ring, which other programs can change. A fork child has
  * a copy, for who was inside.
  */
@@ -182,7 +182,7 @@ void ring_forget(uint64_t thread_pointer);
 void ring_new_generation(void);
 
 /*
- * own.c: a table of its own for a process. 0, -ENOMEM, or -errno of madvise(): then the one before stays.
+ * thread_rings.c: a table of its own for a process. 0, -ENOMEM, or -errno of madvise(): then the one before stays.
  * Context: init.
  */
 int own_init(void);
@@ -214,7 +214,7 @@ void own_open(struct ring_own *l, const struct ring_op *op);
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */
-extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/sections.c) */
+extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/rseq_check.c) */
 int uft_asm_ring_write(struct ring_op *op);
 
 #endif

@@ -3,7 +3,8 @@
  * graph.c - the shadow stack: where return addresses wait while their calls are traced
  *
  * Objects. Each hooked call has one struct fg_entry, on the array of the thread that entered it or, once it was left,
- * in the set-aside table (aside.c). The key is the slot: the address of the return address on the program's stack.
+ * in the set-aside table (detached_frames.c). The key is the slot: the address of the return address on the
+ * program's stack.
  * Within an array slots decrease towards the top; a tail call repeats its caller's slot (its parent is then what the
  * caller's hook put there), and the first call on a signal stack that lies above the interrupted one is marked FG_ALT.
  *
@@ -575,7 +576,7 @@ out:
 }
 
 /*
- * Out (sandbox.c): without system calls or the clock, hence without the lock. Nobody enters a call any more;
+ * Out (seccomp.c): without system calls or the clock, hence without the lock. Nobody enters a call any more;
  * whoever returns finds the newest entry for his slot, and marks it, so that of tail calls in one place the
  * caller is found next.
  */

@@ -3,7 +3,7 @@
  * hook.c - what the runtime does about system calls that make or replace tasks, and about loaded objects
  *
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
- * saved (hook.S). They may wait for the session; they never change what the call does (mlockall: lock.c).
+ * saved (hook.S). They may wait for the session; they never change what the call does (mlockall: mlock.c).
  */
 #include <asm/unistd.h>
 #include <linux/fcntl.h>

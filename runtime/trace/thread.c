@@ -25,7 +25,7 @@
  *			through another's frame, once.
  *
  * Where no system call is hooked (ARCH_HAS_HOOKS) every event asks who it is, with signals blocked;
- * sections.c has the exception.
+ * rseq_check.c has the exception.
  *
  * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
  * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
@@ -44,7 +44,7 @@
 
 #define STACK_BYTES_MAX	(8u << 20)
 #define STACK_BYTES_MIN	(16u << 10)
-#define SCRATCH_PART	8	/* of that, for keep.c: 1 MiB */
+#define SCRATCH_PART	8	/* of that, for keep_slow.c: 1 MiB */
 #define LOCK_SPINS	100
 #define LOCK_NAP_NS	1000000		/* then, until woken; twice that each time, up to */
 #define LOCK_NAP_MAX_NS	500000000

@@ -20,7 +20,7 @@ enum fg_flags {				/* FG_SILENT and FG_CALL are in layout.h; fast paths know 0 a
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
 	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
 	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
-	FG_SCRATCH	= 128,		/* recorded in the scratch buffer, not in a ring (keep.c) */
+	FG_SCRATCH	= 128,		/* recorded in the scratch buffer, not in a ring (keep_slow.c) */
 	FG_KEEP		= 256,		/* the root that opened it; `child` is its limit */
 	FG_EVENT	= 512,		/* arguments were recorded, the result will be (event.c); */
 	FG_MASK		= 1024,		/* with the blocked signals */
@@ -78,7 +78,7 @@ static inline struct fg_age aside_age(const struct fg_entry *e)
 	return (struct fg_age){ e->clock, e->place };
 }
 
-/* An entry that who is inside a fast path may fill though it is another's by then (inside.c). */
+/* An entry that who is inside a fast path may fill though it is another's by then (fastpath_interrupt.c). */
 struct fg_inside {
 	const void *at;		/* where he writes his record; NULL: nobody is, or nobody asked yet */
 	struct fg_entry *entry;
@@ -105,11 +105,11 @@ struct uft_thread {
 	struct uft_thread *next;	/* of all threads; under the lock */
 	struct uft_thread *host;	/* of a task on a shared thread pointer: the state of its owner */
 	uint32_t shares;	/* TH_SHARED: tasks that may run on the pointer and have had no event yet */
-	uint32_t sections;	/* sections.c: does the kernel restart its? */
+	uint32_t sections;	/* rseq_check.c: does the kernel restart its? */
 	uint32_t own_wait, pad;	/* its events there */
 	uint64_t stack_top, stack_low;	/* of its stack, as far as it was walked; 0: not known (stack.c) */
 	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
-	uint64_t *kept;		/* scratch buffer (keep.c), kept_max words */
+	uint64_t *kept;		/* scratch buffer (keep_slow.c), kept_max words */
 	uint64_t nkept, kept_max, kept_lost;
 	uint32_t kept_hi;	/* high half of the clock of its last word */
 	uint32_t overruns;	/* calls for which there was no room */
@@ -174,14 +174,14 @@ void thread_share(struct trace_task *t);		/* a new task is about to run on the c
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
 
 /*
- * ---- sections.c: in a task_begin() that has found out nothing yet; 1: that was all. Behind one that has;
+ * ---- rseq_check.c: in a task_begin() that has found out nothing yet; 1: that was all. Behind one that has;
  * signals are blocked ----
  */
 int sections_begin(struct trace_task *t);
 void sections_ask(struct trace_task *t);
 int sections_want_own(struct uft_thread *th);	/* is it time to look for a ring of its own? */
 
-/* ---- inside.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
+/* ---- fastpath_interrupt.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
 void inside_begin(struct trace_task *t);
 int inside_has_moved(const struct trace_task *t);	/* may the top be the doing of who is inside? Else nothing of him came true */
 void inside_note(struct trace_task *t);
@@ -217,7 +217,7 @@ static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_en
 	return th && e >= th->base && e < th->limit;
 }
 
-/* ---- choose.c ---- */
+/* ---- graph_filter.c ---- */
 /*
  * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which
  * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
@@ -246,7 +246,7 @@ int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id);	/* of this 
 /* The same, but kept only if the stack is deeper than any before in this process (uft_slice.stack). */
 void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
 
-/* ---- keep.c ---- */
+/* ---- keep_slow.c ---- */
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);
 void keep_reset(struct uft_thread *th);
 /* 0: @e is not the top any more. */
@@ -269,26 +269,26 @@ void uft_asm_know_stack(struct uft_thread *th, uint64_t key);
 /* ring.S: pushes a copy of @e at @top; 0: th->top is not @top, or a signal came and the space may have been used. */
 int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e);
 
-/* ---- aside.c: the set-aside table, all under the lock ---- */
+/* ---- detached_frames.c: the set-aside table, all under the lock ---- */
 int aside_init(void);
 void aside_put(const struct fg_entry *e);	/* from an array, where all that lies below it was put before or stays */
 struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before);	/* as fg_find() */
 void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 
-/* ---- lock.c ---- */
+/* ---- mlock.c ---- */
 uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
-uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
+uint64_t aside_reserve(uint64_t *bytes);	/* detached_frames.c's */
 
-/* ---- sandbox.c ---- */
+/* ---- seccomp.c ---- */
 /* 1: nothing may be done any more, in any thread, but to pass calls and returns through. */
 int trace_is_out(void);
 /* Before prctl(), seccomp(): does what has to be done while it may be done. @sp: of the code that calls. */
 void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp);
 int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s);	/* plat_signal_stack(), or what was noted of it */
 
-/* ---- leave.c ---- */
+/* ---- way_out.c ---- */
 int trace_is_leaving(void);
 
 /* ---- unwind.c ---- */

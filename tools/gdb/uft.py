@@ -30,7 +30,7 @@ ARENA = struct.Struct("<Q6IQQ")
 # struct uft_slice: state, pid, ..., debug
 SLICE = struct.Struct("<II40xQ")
 DEBUG = struct.Struct("<8I5Q8I")
-# struct uft_code's slot (runtime/patch/code.c): code, address of the site, jump, call of the handler, its thunk, map
+# struct uft_code's slot (runtime/patch/unprepared.c): code, address of the site, jump, call of the handler, its thunk, map
 AUX, CODE_ADDR, CODE_THUNK, CODE_MAP = 128, 80, 106, 120
 STUB, CALL, THUNK = 16, 5, 16
 CHUNK = 1 << 16
@@ -102,7 +102,7 @@ class Shadow:
             self.rets.add(ret)
 
     def set_aside(self, slot):
-        """Entries of a frame that was left, a coroutine's: the table's hash is that of runtime/trace/aside.c."""
+        """Entries of a frame that was left, a coroutine's: the table's hash is that of runtime/trace/detached_frames.c."""
         _, size, e_slot, parent, ret = self.debug[:5]
         table, n = self.debug[9:11]
         bits = n.bit_length() - 1 - 6

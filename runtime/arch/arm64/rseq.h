@@ -2,7 +2,7 @@
 /*
  * rseq.h - restartable sections for ring.S, and what is atomic against signals of the same task
  *
- * Fast paths write the ring of their thread, with signals as they are (ring/own.c). Events of threads without
+ * Fast paths write the ring of their thread, with signals as they are (ring/thread_rings.c). Events of threads without
  * such a ring go by C to that of their CPU, by the sections of ring.S, where libc has registered the thread;
  * else to an exchange ring, with signals blocked. Handlers that come between load and store of the changes of
  * arch/words.h break the exclusives.
@@ -14,7 +14,7 @@
 
 #define ARCH_HAS_RSEQ		1	/* sections in ring.S */
 #define ARCH_HAS_OWN		1	/* fast paths write rings of their threads */
-#define ARCH_HAS_RING_TLS	0	/* fast paths find their line in the thread\'s TLS (ring/own.c) */
+#define ARCH_HAS_RING_TLS	0	/* fast paths find their line in the thread\'s TLS (ring/thread_rings.c) */
 #define ARCH_HAS_LIMITS		0	/* fast paths with a depth limit or a threshold */
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		(127ull << 20)	/* of bl, less a page or two */

@@ -3,7 +3,7 @@
  * rseq.h - what is atomic against signals of the same task
  *
  * There are no restartable sections on riscv64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their
- * thread, with signals as they are (ring/own.c); every other event takes an exchange ring, with signals
+ * thread, with signals as they are (ring/thread_rings.c); every other event takes an exchange ring, with signals
  * blocked. The changes of arch/words.h do for the few unblocked lines.
  */
 #ifndef UFT_RISCV64_RSEQ_H
@@ -13,7 +13,7 @@
 
 #define ARCH_HAS_RSEQ		0
 #define ARCH_HAS_OWN		1
-#define ARCH_HAS_RING_TLS	1	/* fast paths find their line in the thread\'s TLS (ring/own.c) */
+#define ARCH_HAS_RING_TLS	1	/* fast paths find their line in the thread\'s TLS (ring/thread_rings.c) */
 #define ARCH_HAS_LIMITS		0	/* fast paths with a depth limit or a threshold */
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		0x7ff00000ull	/* of auipc and jalr, less a page or two */

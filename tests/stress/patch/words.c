@@ -68,7 +68,7 @@ static uint64_t written(uint32_t tid)
 	return n;
 }
 
-/* Threads whose numbers are the same there would share a line of the table of owners (ring/own.c), and one would have no ring. */
+/* Threads whose numbers are the same there would share a line of the table of owners (ring/thread_rings.c), and one would have no ring. */
 static int is_alone(uint32_t tid)
 {
 	for (int i = 0; i <= NCALLERS; i++)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sweep.c - switching known sites that are named by a bit each
+ * known_bitmap.c - switching known sites that are named by a bit each
  *
- * What dense.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer
+ * What known_sites.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer
  * that is switched wants one state of all that its filter names, and most of those look alike. So here the
  * order is one state and a bit a site, and what is known of sites is kept by blocks of 64 (struct
  * patch_block): which are members, the one record that all of them share, and four bytes of address each. Of
  * a member nothing else is read or written but its code:
  *
- *	1. blocks that were asked for other sites last time are taken apart; the run is noted (dense.c), its
+ *	1. blocks that were asked for other sites last time are taken apart; the run is noted (known_sites.c), its
  *	   window is opened
  *	2. those blocks are learned anew, from records
  *	3. its members are compared and written: ST8 (batch.c), or the stand-in of JS
  *	4. the block's form is noted, the bits of those that are done are cleared
- *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as the blocks of dense.c do
+ *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as known_sites.c does
  *	6. a sync, the window is closed, the run is over
  *
  * Nothing else is done here. Sites that are no members keep their bits, and so do members with foreign bytes, which are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pun.c - jumps that end in bytes of the program
+ * punned_jump.c - jumps that end in bytes of the program
  *
  * For an entry where five bytes may not change, since something leads into them, or they are not all the
  * function's. Only the first bytes of its first instruction do (struct uft_code: pun of them), to e9 and what
@@ -15,7 +15,7 @@
  *
  *	jmp *1f(%rip); 1: .quad slot	14 bytes
  *
- * and the rest is as for any other site (code.c). No task rests inside of one instruction, and nothing behind
+ * and the rest is as for any other site (unprepared.c). No task rests inside of one instruction, and nothing behind
  * it changes.
  *
  * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and

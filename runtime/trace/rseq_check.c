@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sections.c - who may write rings of CPUs where fast paths write rings of their threads
+ * rseq_check.c - who may write rings of CPUs where fast paths write rings of their threads
  *
- * A thread that has no ring of its own (ring/own.c: there are few, and only fast paths want them) has its
+ * A thread that has no ring of its own (ring/thread_rings.c: there are few, and only fast paths want them) has its
  * events by C. If the kernel restarts its sections (ring.S) they go to the ring of its CPU, with signals as
  * they are; else to an exchange ring, with signals blocked.
  *

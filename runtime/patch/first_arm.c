@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cold.c - the first arming of many sites, while nobody can run in them
+ * first_arm.c - the first arming of many sites, while nobody can run in them
  *
  * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an
  * order that running threads survive. Before a program's first instruction there is neither, but many sites:

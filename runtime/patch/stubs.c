@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * near.c - the code that sites jump to: thunks, stubs, aux code and islands of each object
+ * stubs.c - the code that sites jump to: thunks, stubs, aux code and islands of each object
  *
  * An object gets one region within branch reach of all of its text, address space for the worst case:
  *
  *	cells	rw-	one page: where each thunk jumps. Switching the graph handler is one aligned store here.
  *	thunks	r-x	one page (runtime/arch/arch.h says what they do)
  *	stubs	r-x	UFT_STUB_BYTES each, by stub index; written when a site first needs its own
- *	aux	r-x	AUX_BYTES each, by stub index; for plain functions (code.c), and the few prepared sites
+ *	aux	r-x	AUX_BYTES each, by stub index; for plain functions (unprepared.c), and the few prepared sites
  *			that cannot call their thunk directly
  *	words	rw-	one each, by stub index; the cells of plain functions
  *
@@ -36,7 +36,7 @@
  *	p:	lea 8(%rsp),%rsp; jmp stub	the stub of an entry is jumped to, not called
  *
  * When all is left for good but a site that cannot be put back, the thunks' cells lead behind them, to code
- * that goes on as if nothing was armed (stuck.c).
+ * that goes on as if nothing was armed (foreign_bytes.c).
  *
  * Everything here stays mapped as long as the process lives: a thread may come back to a stub after any time. What
  * was written for a site never changes (but for the flags byte, which is data), so it may be written while others

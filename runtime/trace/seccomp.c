@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox.c - a program forbids itself system calls, or to read the clock
+ * seccomp.c - a program forbids itself system calls, or to read the clock
  *
  * The system calls that do this (prctl, seccomp) are hooked, so that what has to be done is done before,
  * while everything may be done still:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside.c - who was interrupted inside a fast path goes on when the top is another one
+ * fastpath_interrupt.c - who was interrupted inside a fast path goes on when the top is another one
  *
- * Without restartable sections (ring/own.c) who enters a call fills the free entry at the top, and then finds
+ * Without restartable sections (ring/thread_rings.c) who enters a call fills the free entry at the top, and then finds
  * by its store-exclusive that it was interrupted. A handler has taken its own entries off again by then. Not
  * one that switches contexts: where a call of the other context stays open, who goes on fills the entry of
  * that.
@@ -12,7 +12,7 @@
  * inside is in the middle of that, or be the one by which he begins anew. The line's place to write says that
  * it is still about him: who was not interrupted in vain has moved it.
  *
- * The same for his intent (ring/own.c): it is the top that he made of the one that he loaded, and such a
+ * The same for his intent (ring/thread_rings.c): it is the top that he made of the one that he loaded, and such a
  * handler leaves just that where it enters one call more than it ends. If he was interrupted between load and
  * intent, and then again between intent and store, the second handler finds an intent that looks as if it had
  * come true. But between the end of one event and the next only he can have changed the top: where it is what

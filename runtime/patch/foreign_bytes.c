@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stuck.c - places that cannot be put back: what they lead to stays, and does nothing
+ * foreign_bytes.c - places that cannot be put back: what they lead to stays, and does nothing
  *
  * At the end every place is as it was found, unless its bytes are not ours any more (a debugger's breakpoint,
  * a probe of the kernel, the program's own doing) or may not be written. Whoever changed them may put ours
  * back at any time: nothing that they lead to may be unmapped. It stays, as little as can be: the regions and
  * islands of such objects, areas of such hooks. Plain functions lead to the code that moved there; the thunks
- * of prepared sites pass through (near.c), hooks to a `ret` (hook.c). Nothing in there needs the runtime.
+ * of prepared sites pass through (stubs.c), hooks to a `ret` (hook.c). Nothing in there needs the runtime.
  *
  * What stands there as it was found, whoever put it back, and what is not mapped any more, leads nowhere.
  */

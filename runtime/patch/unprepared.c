@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.c - entries of plain functions, which nobody prepared: CLASS_CODE
+ * unprepared.c - entries of plain functions, which nobody prepared: CLASS_CODE
  *
  * The session decodes and plans (control/relocate/); here its bytes are checked, copied and linked. Per site, in the
- * aux slot of its stub index (near.c) and in a table of cells, which is data:
+ * aux slot of its stub index (stubs.c) and in a table of cells, which is data:
  *
  *	+0		code	the moved instructions, then a jump behind them: final bytes, not looked into
  *	+CODE_ADDR	addr	of the site: data, for unwinders (frames.c)
@@ -28,7 +28,7 @@
  * since a trap costs something even if it leads nowhere. Nor is it wrong if the byte is back already: the
  * session takes them out of a process before it lets go of it.
  *
- * A site of one to four bytes whose jump ends in the program's own is punned (pun.c): its place leads to the
+ * A site of one to four bytes whose jump ends in the program's own is punned (punned_jump.c): its place leads to the
  * slot. Only its first instruction moves, so one store links it at any time, too.
  *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adopt.c - a fork child becomes a target of its own
+ * fork_child.c - a fork child becomes a target of its own
  *
  * The child finds its state word wiped (ring/ring.c): the first thread with a slow event there swaps it to
  * RING_ADOPTING, gets a slice, points the rings at it and finishes what the parent's

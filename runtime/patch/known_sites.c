@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dense.c - switching many known sites at once
+ * known_sites.c - switching many known sites at once
  *
  * The way of patch.c reads and writes 100 bytes a site besides the code: an item each, in passes. Most sites
  * are one instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what

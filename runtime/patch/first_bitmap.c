@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arm.c - the first arming of many sites of one kind, named by a bit and four bytes each
+ * first_bitmap.c - the first arming of many sites of one kind, named by a bit and four bytes each
  *
  * A program waits for it at its start. A list takes sixteen bytes a site in memory that is made for it, and
  * parts of lists take turns with the session, which writes the next one while the agent sleeps. So what all
  * sites have in common is said once, and the agent has all of them in one go.
  *
  * Nothing is decided here: requests are made of the order, as many at a time as stay in the cache, and go to
- * cold.c. What that one does not do in one go (another kind, foreign bytes, somebody runs) keeps its bit: the
+ * first_arm.c. What that one does not do in one go (another kind, foreign bytes, somebody runs) keeps its bit: the
  * session sends it as a request, and who refuses it counts it.
  */
 #include "runtime/patch/internal.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c - the way out: no frame of the program returns through us any more
+ * way_out.c - the way out: no frame of the program returns through us any more
  *
  * The slot of every living entry, on all arrays and in the set-aside table, gets its true return address back, by
  * compare-and-swap with ours. Entries stay where they are: a thread that has taken our address from the slot just

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aside.c - the set-aside table: hooked frames that no thread's shadow stack holds in order any more
+ * detached_frames.c - the set-aside table: hooked frames that no thread's shadow stack holds in order any more
  *
  * A frame that was left (graph.c) either is dead (longjmp, exception) or will be returned to (coroutine), and
  * nothing tells which. So its entry waits here, found by its slot, until it returns, until a newer frame at the
