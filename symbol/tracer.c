@@ -48,9 +48,9 @@ const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
 	},
 	[UFT_TRACER_HWLAT] = { .name = "hwlat", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_GAP, .place = 15 },
 	[UFT_TRACER_OSNOISE] = { .name = "osnoise", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_GAP, .place = 16 },
-	[UFT_TRACER_SYSPROF] = { .name = "sysprof", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_PERIOD | UFT_TAKES_EVENT_STACK, .place = 12 },
+	[UFT_TRACER_SYSPROF] = { .name = "sysprof", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_PERIOD | UFT_TAKES_EVENT_STACK, .place = 12, .is_of_threads = 1 },
 	[UFT_TRACER_MMIOTRACE] = { .name = "mmiotrace", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_MEMORY, .place = 13, .is_top = 1 },
-	[UFT_TRACER_SCHED_SWITCH] = { .name = "sched_switch", .kind = UFT_KIND_OWN, .place = 11 },
+	[UFT_TRACER_SCHED_SWITCH] = { .name = "sched_switch", .kind = UFT_KIND_OWN, .place = 11, .is_of_threads = 1 },
 };
 
 /*

@@ -48,6 +48,7 @@ struct uft_tracer_row {
 	uint32_t place;		/* in available_tracers, as a kernel registers them; 0: it is not there */
 	int is_top;		/* has no instances */
 	int is_inits;		/* only functions that are called when their object is loaded, of every object */
+	int is_of_threads;	/* made of what the kernel says of threads: samples, switches */
 	int is_rt;		/* only tasks with a real-time priority */
 	int has_no_returns;	/* FUNC or sums: no recording of it has durations of calls, */
 	const char *no_tree;	/* and why there is no tree of it; NULL: there is */

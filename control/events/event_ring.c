@@ -19,17 +19,17 @@ struct event_ring *event_ring_open(struct uft_session *s, pid_t pid, pid_t ppid,
 		return NULL;
 	o->s = s;
 	o->pid = pid;
-	if (!img && !s->own_img)
-		s->own_img = uft_image_alloc(++s->next_image, "[uft]");
-	o->img = img ? img : s->own_img;
+	if (!img && !s->sources->img)
+		s->sources->img = uft_image_alloc(++s->next_image, "[uft]");
+	o->img = img ? img : s->sources->img;
 	o->slice = o->img ? arena_claim_own(&s->arena, pid, ppid) : UFT_NO_SLICE;
 	if (o->slice == UFT_NO_SLICE) {
 		free(o);
 		return NULL;
 	}
 	session_set_slice(s, o->slice);
-	o->next = s->own;
-	s->own = o;
+	o->next = s->sources->first;
+	s->sources->first = o;
 	if (s->ev.slice_begin)
 		s->ev.slice_begin(s->ev.arg, o->slice, pid, ppid, o->img);
 	return o;
@@ -39,7 +39,7 @@ void event_ring_close(struct event_ring *o)
 {
 	struct uft_session *s = o->s;
 
-	for (struct event_ring **p = &s->own; *p; p = &(*p)->next)
+	for (struct event_ring **p = &s->sources->first; *p; p = &(*p)->next)
 		if (*p == o) {
 			*p = o->next;
 			break;
@@ -54,7 +54,7 @@ void event_ring_close(struct event_ring *o)
 
 void sources_set_flags(struct uft_session *s)
 {
-	for (const struct event_ring *o = s->own; o; o = o->next)
+	for (const struct event_ring *o = s->sources->first; o; o = o->next)
 		session_set_slice(s, o->slice);
 }
 

@@ -740,12 +740,12 @@ void observe_left(struct observe *o, pid_t pid)
 
 static struct perf_want want_of(const struct uft_session *s, const struct spec *sp)
 {
-	int is_sysprof = sp->own == UFT_TRACER_SYSPROF;
+	int is_sysprof = spec_has_own(sp, UFT_TRACER_SYSPROF);
 
 	return (struct perf_want){
 		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = sp->has_switches,
 		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
-		.has_points = sp->own == UFT_TRACER_MMIOTRACE,
+		.has_points = spec_has_own(sp, UFT_TRACER_MMIOTRACE),
 		.is_process_only = s && !session_follows_children(s),
 	};
 }

@@ -16,25 +16,36 @@
 #include "control/events/sources.h"
 #include "control/events/spin.h"
 
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- What the spec asks ---------------------------------------------------------------------- */
 
-static const struct spin_kind *spin_kind_of(const struct spec *sp)
+/* Tracers that are threads of ours. */
+static const struct { uint32_t tracer; const struct spin_kind *kind; size_t want; } spins[] = {
+	{ UFT_TRACER_HWLAT, &hwlat_kind, offsetof(struct spec, hwlat) },
+	{ UFT_TRACER_OSNOISE, &osnoise_kind, offsetof(struct spec, osnoise) },
+};
+#define NSPINS	(sizeof(spins) / sizeof(spins[0]))
+_Static_assert(NSPINS == sizeof(((struct sources *)0)->spin) / sizeof(struct spin *), "a place for each");
+
+static const struct spec_spin *want_of(const struct spec *sp, size_t i)
 {
-	return sp->own == UFT_TRACER_HWLAT ? &hwlat_kind : sp->own == UFT_TRACER_OSNOISE ? &osnoise_kind : NULL;
+	return (const struct spec_spin *)((const char *)sp + spins[i].want);
 }
 
 static int is_observing(const struct spec *sp)
 {
-	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_MMIOTRACE || sp->has_switches || sp->tasks;
+	return spec_has_own(sp, UFT_TRACER_SYSPROF) || spec_has_own(sp, UFT_TRACER_MMIOTRACE) || sp->has_switches || sp->tasks;
 }
 
 /* Its events are of another kind, in the same place. */
 static int is_watching(const struct spec *sp)
 {
-	return sp->own == UFT_TRACER_MMIOTRACE;
+	return spec_has_own(sp, UFT_TRACER_MMIOTRACE);
 }
 
 static int observes_the_same(const struct spec *a, const struct spec *b)
@@ -42,7 +53,22 @@ static int observes_the_same(const struct spec *a, const struct spec *b)
 	if (is_watching(a) && is_watching(b))
 		return access_is_same(a->watch, a->nwatch, b->watch, b->nwatch);
 	return !is_watching(a) && !is_watching(b) && is_observing(a) == is_observing(b) && a->has_switches == b->has_switches &&
-	       a->sample_ns == b->sample_ns && a->has_stacks == b->has_stacks;
+	       spec_has_own(a, UFT_TRACER_SYSPROF) == spec_has_own(b, UFT_TRACER_SYSPROF) && a->sample_ns == b->sample_ns &&
+	       a->has_stacks == b->has_stacks;
+}
+
+int sources_create(struct uft_session *s)
+{
+	s->sources = calloc(1, sizeof(*s->sources));
+	return s->sources ? 0 : -ENOMEM;
+}
+
+void sources_free(struct uft_session *s)
+{
+	if (s->sources)
+		uft_image_free(s->sources->img);
+	free(s->sources);
+	s->sources = NULL;
 }
 
 int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
@@ -55,59 +81,62 @@ int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error
 void sources_start(struct uft_session *s)
 {
 	const struct spec *sp = s->spec;
+	struct sources *o = s->sources;
 
-	if (sp && spin_kind_of(sp) && !s->spin && !s->is_paused)
-		s->spin = spin_begin(s, spin_kind_of(sp), &sp->spin, sp->own_thresh_ns);
+	for (size_t i = 0; sp && i < NSPINS; i++)
+		if (spec_has_own(sp, spins[i].tracer) && !o->spin[i] && !s->is_paused)
+			o->spin[i] = spin_begin(s, spins[i].kind, &want_of(sp, i)->opts, want_of(sp, i)->thresh_ns);
 	/* Forks are observed also while nothing is recorded. */
-	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && (!s->is_paused || sp->tasks)) {
-		s->observe = observe_begin(s);
-		s->is_unobserved = !s->observe;
-		if (s->observe && s->is_paused)
-			observe_run(s->observe, 0);
+	if (sp && is_observing(sp) && !s->sources->observe && !s->sources->is_unobserved && (!s->is_paused || sp->tasks)) {
+		s->sources->observe = observe_begin(s);
+		s->sources->is_unobserved = !s->sources->observe;
+		if (s->sources->observe && s->is_paused)
+			observe_run(s->sources->observe, 0);
 	}
 }
 
 void sources_record(struct uft_session *s)
 {
-	if (s->spin)
-		spin_run(s, s->spin, !s->is_paused);
-	if (s->observe)
-		observe_run(s->observe, !s->is_paused);
+	for (size_t i = 0; i < NSPINS; i++)
+		if (s->sources->spin[i])
+			spin_run(s, s->sources->spin[i], !s->is_paused);
+	if (s->sources->observe)
+		observe_run(s->sources->observe, !s->is_paused);
 }
 
 void sources_add_target(struct uft_session *s, struct target *t)
 {
 	sources_start(s);
-	if (s->observe)
-		observe_target(s->observe, t);
+	if (s->sources->observe)
+		observe_target(s->sources->observe, t);
 }
 
 void sources_exec(struct uft_session *s, const struct target *t)
 {
-	if (s->observe)
-		observe_exec(s->observe, t);
+	if (s->sources->observe)
+		observe_exec(s->sources->observe, t);
 }
 
 void sources_left(struct uft_session *s, pid_t pid)
 {
-	if (s->observe)
-		observe_left(s->observe, pid);
+	if (s->sources->observe)
+		observe_left(s->sources->observe, pid);
 }
 
 uint64_t uft_session_gather(struct uft_session *s)
 {
-	return s->observe ? observe_take(s->observe) : UINT64_MAX;
+	return s->sources->observe ? observe_take(s->sources->observe) : UINT64_MAX;
 }
 
-static void stop_spin(struct uft_session *s, const struct spec *sp)
+static void stop_spin(struct uft_session *s, size_t i, const struct spec *sp)
 {
-	const struct spec *old = s->spec;
+	struct spin **spin = &s->sources->spin[i];
 
-	if (!sp || spin_kind_of(sp) != s->spin->kind) {
-		spin_end(s->spin);
-		s->spin = NULL;
-	} else if (!old || sp->own_thresh_ns != old->own_thresh_ns || memcmp(&sp->spin, &old->spin, sizeof(sp->spin))) {
-		spin_set(s, s->spin, &sp->spin, sp->own_thresh_ns);
+	if (!sp || !spec_has_own(sp, spins[i].tracer)) {
+		spin_end(*spin);
+		*spin = NULL;
+	} else if (!s->spec || memcmp(want_of(sp, i), want_of(s->spec, i), sizeof(struct spec_spin))) {
+		spin_set(s, *spin, &want_of(sp, i)->opts, want_of(sp, i)->thresh_ns);
 	}
 }
 
@@ -115,15 +144,18 @@ void sources_stop(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
 
-	if (s->spin)
-		stop_spin(s, sp);
+	if (!s->sources)
+		return;
+	for (size_t i = 0; i < NSPINS; i++)
+		if (s->sources->spin[i])
+			stop_spin(s, i, sp);
 	if (sp && old && observes_the_same(sp, old))
 		return;
-	s->is_unobserved = 0;
-	if (s->observe && sp && is_observing(sp) && !is_watching(sp) && old && !is_watching(old)) {
-		observe_set(s->observe, sp);
-	} else if (s->observe) {
-		observe_end(s->observe);
-		s->observe = NULL;
+	s->sources->is_unobserved = 0;
+	if (s->sources->observe && sp && is_observing(sp) && !is_watching(sp) && old && !is_watching(old)) {
+		observe_set(s->sources->observe, sp);
+	} else if (s->sources->observe) {
+		observe_end(s->sources->observe);
+		s->sources->observe = NULL;
 	}
 }

@@ -18,6 +18,16 @@ struct event_ring {				/* one slice that is ours */
 	pid_t pid;
 };
 
+struct sources {			/* of a session */
+	struct event_ring *first;		/* slices of ours */
+	struct uft_image *img;		/* of those that are no target's; NULL: there was none yet */
+	struct spin *spin[2];		/* by row of sources.c */
+	struct observe *observe;
+	int is_unobserved;		/* it could not begin, which was said */
+};
+int sources_create(struct uft_session *s);	/* 0, -ENOMEM */
+void sources_free(struct uft_session *s);	/* behind sources_stop(); a session without is left alone */
+
 /*
  * A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none
  * is free, no memory.

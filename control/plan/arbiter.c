@@ -59,9 +59,12 @@ static int measures_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return is_measuring(a) || is_measuring(b);
 }
 
-static int watch_beside(const struct uft_ops *a, const struct uft_ops *b)
+/* Both are what the kernel says of threads, of two kinds. */
+static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
-	return rank_of(a) == RANK_OWN && rank_of(b) == RANK_OWN;
+	int is_a = (uft_tracer(a->tracer)->takes & UFT_TAKES_MEMORY) != 0, is_b = (uft_tracer(b->tracer)->takes & UFT_TAKES_MEMORY) != 0;
+
+	return is_a != is_b && uft_tracer(is_a ? b->tracer : a->tracer)->is_of_threads;
 }
 
 static int forks_apart(const struct uft_ops *a, const struct uft_ops *b)
@@ -102,7 +105,7 @@ static int graphs_differ(const struct uft_ops *a, const struct uft_ops *b)
 
 /* Pairs that cannot run at once; the first that holds is what is said. */
 static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b); const char *text; } conflicts[] = {
-	{ watch_beside, "Of tracers that watch from outside there is one at a time" },
+	{ watches_beside, "mmiotrace and the tracers of threads (sysprof, sched_switch) exclude each other" },
 	{ measures_beside, "The stack tracer and another tracer exclude each other" },
 	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
 	{ events_beside, "The tracers that are on exclude each other" },
@@ -155,16 +158,22 @@ static int add_own(struct spec *first, const struct uft_ops *op, struct uft_erro
 
 	if (ret)
 		return ret;
-	first->own = sp->own;
-	first->own_thresh_ns = sp->own_thresh_ns;
-	first->spin = sp->spin;
-	first->sample_ns = sp->sample_ns;
-	first->has_stacks = sp->has_stacks;
+	first->own |= sp->own;
+	if (spec_has_own(sp, UFT_TRACER_HWLAT))
+		first->hwlat = sp->hwlat;
+	if (spec_has_own(sp, UFT_TRACER_OSNOISE))
+		first->osnoise = sp->osnoise;
+	if (spec_has_own(sp, UFT_TRACER_SYSPROF))
+		first->sample_ns = sp->sample_ns;
+	first->has_stacks |= sp->has_stacks;
 	first->has_switches |= sp->has_switches;
-	first->watch = sp->watch;
-	first->nwatch = sp->nwatch;
-	sp->watch = NULL;
-	sp->nwatch = 0;
+	if (sp->nwatch) {
+		access_free(first->watch, first->nwatch);
+		first->watch = sp->watch;
+		first->nwatch = sp->nwatch;
+		sp->watch = NULL;
+		sp->nwatch = 0;
+	}
 	spec_free(sp);
 	return 0;
 }

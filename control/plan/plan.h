@@ -27,9 +27,8 @@ struct spec {
 	int is_bare;			/* with events: no functions but those */
 	/* only functions that are called when their object is loaded, of every object */
 	int is_inits;
-	uint32_t own;			/* the tracer made of the session's own events; NOP none */
-	uint64_t own_thresh_ns;
-	struct uft_hwlat_opts spin;
+	uint32_t own;			/* tracers made of the session's own events: bits 1 << enum uft_tracer */
+	struct spec_spin { struct uft_hwlat_opts opts; uint64_t thresh_ns; } hwlat, osnoise;
 	struct access_range *watch;	/* of mmiotrace (watch_list.h) */
 	uint32_t nwatch;
 	uint64_t sample_ns;
@@ -66,6 +65,10 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
 int spec_copy_events(const char *const *words, struct spec *sp);	/* 0, -ENOMEM */
+static inline int spec_has_own(const struct spec *sp, uint32_t tracer)
+{
+	return sp->own >> tracer & 1;
+}
 static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
 {
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;

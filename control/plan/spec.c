@@ -170,13 +170,13 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	if (!sp)
 		return -ENOMEM;
 	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
-	sp->own = row->kind == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
+	sp->own = row->kind == UFT_KIND_OWN ? 1u << in->tracer : 0;
 	sp->is_bare = sp->events && in->is_bare;
 	sp->is_inits = row->is_inits;
 	sp->tracer = row->target;
 	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
-	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
-	sp->spin = in->tracer == UFT_TRACER_OSNOISE ? in->osnoise : in->hwlat;
+	sp->hwlat = (struct spec_spin){ in->hwlat, in->thresh_ns };
+	sp->osnoise = (struct spec_spin){ in->osnoise, in->thresh_ns };
 	sp->sample_ns = in->sample_ns;
 	ret = in->tracer == UFT_TRACER_MMIOTRACE ? access_parse(in->watch, &sp->watch, &sp->nwatch, err) : 0;
 	if (!ret)

@@ -160,7 +160,7 @@ static const struct target_listener listeners[] = {
 
 static int records(const struct spec *sp)
 {
-	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks || sp->nevents);
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own || sp->tasks || sp->nevents);
 }
 
 static void session_free(struct uft_session *s)
@@ -182,7 +182,7 @@ static void session_free(struct uft_session *s)
 	free(s->meter_scratch);
 	if (s->launched)
 		child_status_forget(s->launched);
-	uft_image_free(s->own_img);
+	sources_free(s);
 	spec_free(s->spec);
 	free(s->kin);
 	free(s->last);
@@ -225,7 +225,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
 	guard_clean_up(s);
 	s->types = uft_event_table_new();
-	ret = s->types ? arena_create(&s->arena, &s->opts, err) : -ENOMEM;
+	ret = s->types && !sources_create(s) ? arena_create(&s->arena, &s->opts, err) : -ENOMEM;
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));

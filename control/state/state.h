@@ -48,11 +48,7 @@ struct uft_session {
 	struct meter_scratch *meter_scratch;	/* cost.c: the same */
 	struct int3_traps *traps;			/* int3.c; NULL: there were none */
 	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
-	struct event_ring *own;			/* sources.c: slices of ours */
-	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
-	struct spin *spin;
-	struct observe *observe;
-	int is_unobserved;			/* it could not begin, which was said */
+	struct sources *sources;		/* sources.c: what the session itself records */
 	uint32_t next_image;
 	struct {			/* by slice: who had it last, for children that outlive their parents */
 		struct space *space;

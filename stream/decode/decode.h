@@ -188,6 +188,7 @@ int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_err
 void sel_free(struct uft_stream *st);
 void sel_begin(struct uft_stream *st, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+uint32_t dec_hidden_by(uint32_t event);	/* select.c: enum uft_live_hidden that leaves out the session's own event of this id */
 int event_view_wait(const struct dec_choice *c, uint32_t id);	/* event_view.c: of this type only single ones are shown */
 int event_view_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
 int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid);

@@ -54,7 +54,11 @@ uint64_t uft_live_clock(void);
  * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
  * the session's own.
  */
-enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8, UFT_LIVE_NO_OWN = 16 };
+enum uft_live_hidden {
+	UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8,
+	UFT_LIVE_NO_HWLAT = 16, UFT_LIVE_NO_OSNOISE = 32, UFT_LIVE_NO_SAMPLES = 64, UFT_LIVE_NO_SWITCHES = 128, UFT_LIVE_NO_ACCESSES = 256,
+	UFT_LIVE_NO_OWN = UFT_LIVE_NO_HWLAT | UFT_LIVE_NO_OSNOISE | UFT_LIVE_NO_SAMPLES | UFT_LIVE_NO_SWITCHES | UFT_LIVE_NO_ACCESSES,
+};
 /*
  * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
  * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are

@@ -80,7 +80,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		else if (UFT_EVENT_IS_NAMED(event))
 			p->is_gone = !event_view_show(c, event);
 		else if (UFT_EVENT_IS_OWN(event))
-			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
+			p->is_gone = (c->flags & dec_hidden_by(event)) != 0;
 		else
 			p->is_gone = event < UFT_EVENT_OWN && !has_graph;
 		break;

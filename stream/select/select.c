@@ -121,14 +121,28 @@ static int is_own(const struct uft_event *ev)
 	return ev->flags & UFT_EVF_SAMPLE || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
+uint32_t dec_hidden_by(uint32_t event)
+{
+	static const struct { uint32_t event, hidden; } by[] = {
+		{ UFT_EVENT_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_EVENT_OSNOISE, UFT_LIVE_NO_OSNOISE }, { UFT_EVENT_SAMPLE, UFT_LIVE_NO_SAMPLES },
+		{ UFT_EVENT_SWITCH, UFT_LIVE_NO_SWITCHES }, { UFT_EVENT_ACCESS, UFT_LIVE_NO_ACCESSES }, { UFT_EVENT_WATCH, UFT_LIVE_NO_ACCESSES },
+	};
+
+	for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
+		if (by[i].event == event)
+			return by[i].hidden;
+	return UFT_LIVE_NO_OWN;
+}
+
 /* Events of tasks are for choices that want the task; stolen time is no task's. */
 static int wants_own(const struct dec_choice *c, const struct uft_event *ev)
 {
+	uint32_t hidden = dec_hidden_by(ev->flags & UFT_EVF_SAMPLE ? UFT_EVENT_SAMPLE : ev->data);
 	int is_of_task = ev->kind != UFT_EV_DATA || (ev->data != UFT_EVENT_HWLAT && ev->data != UFT_EVENT_OSNOISE);
 
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && c->flags & UFT_LIVE_NO_STACKS)
 		return 0;
-	return !(c->flags & UFT_LIVE_NO_OWN) && (!is_of_task || call_view_wants_task(c->view, ev->task->pid, ev->task->tid));
+	return !(c->flags & hidden) && (!is_of_task || call_view_wants_task(c->view, ev->task->pid, ev->task->tid));
 }
 
 /* The last choice before the event counts. */

@@ -324,6 +324,21 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 	return n;
 }
 
+/* The session's own events of other tracers. */
+static uint32_t hidden_beside(uint32_t tracer)
+{
+	static const struct { uint32_t tracer, shown; } own[] = {
+		{ UFT_TRACER_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_TRACER_OSNOISE, UFT_LIVE_NO_OSNOISE }, { UFT_TRACER_SYSPROF, UFT_LIVE_NO_SAMPLES },
+		{ UFT_TRACER_SCHED_SWITCH, UFT_LIVE_NO_SWITCHES }, { UFT_TRACER_MMIOTRACE, UFT_LIVE_NO_ACCESSES },
+	};
+	uint32_t hidden = UFT_LIVE_NO_OWN;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i].tracer == tracer)
+			hidden &= ~own[i].shown;
+	return hidden;
+}
+
 /*
  * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all
  * is: what they record while he is turned on is taken when he is.
@@ -337,7 +352,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	if (trigger_has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
-		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
+		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH | hidden_beside(set->tracer);
 	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
 		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	else if (is_shared)
