@@ -10,10 +10,12 @@
 
 #include "symbol/elf_view.h"
 #include "symbol/guard_map.h"
+#include "symbol/open_regular.h"
 
 #define ELF_MAX_DYNAMIC		4096u	/* entries looked at; real files have some 30 */
 #define ELF_MAX_SEGMENTS	512u	/* real files have about a dozen */
 #define ELF_MAX_HASH_BUCKETS	(1u << 24)
+#define ELF_COPIES_MAX_BYTES	(2ull << 30)	/* of files that others can change, together */
 
 const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len)
 {
@@ -450,51 +452,112 @@ fail:
 	return ret;
 }
 
-int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uft_error *err)
+int elf_open_file(const char *path, const char *name, struct stat *st, struct uft_error *err)
 {
-	/* O_NONBLOCK: a FIFO must not hang us; it is refused below like everything that is no file. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	const void *p;
-	int ret;
+	int fd = open_regular(path, OPEN_FOLLOW, st), ret;
 
-	if (fd < 0) {
-		ret = -errno;
-		return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
+	if (fd == -EISDIR || fd == -ENODEV)
+		return uft_fail(err, -ENOEXEC, "%s: not an ELF file but a %s", name, fd == -EISDIR ? "directory" : "special file");
+	if (fd < 0)
+		return uft_fail(err, fd, "%s: %s", name, strerror(-fd));
+	ret = !st->st_size ? uft_fail(err, -ENOEXEC, "%s: not an ELF file: it is empty", name) :
+	      is_hollow(st) ? uft_fail(err, -EFBIG, "%s: not read: nearly all of its %lld MB were never written", name,
+				       (long long)st->st_size >> 20) : 0;
+	if (ret)
+		close(fd);
+	return ret ? ret : fd;
+}
+
+/* Bytes of all files that were copied, and not closed. */
+static size_t copied;
+
+static void drop_copy(const void *data, size_t size)
+{
+	free((void *)data);
+	__atomic_fetch_sub(&copied, size, __ATOMIC_RELAXED);
+}
+
+/* The bytes as they are now: whoever owns the file may change them later. */
+static int copy_file(int fd, size_t size, const char *name, const uint8_t **data, struct uft_error *err)
+{
+	size_t have = 0;
+	uint8_t *to;
+	ssize_t n;
+
+	if (__atomic_fetch_add(&copied, size, __ATOMIC_RELAXED) + size > ELF_COPIES_MAX_BYTES) {
+		__atomic_fetch_sub(&copied, size, __ATOMIC_RELAXED);
+		return uft_fail(err, -EFBIG, "%s: not read: another user can change it, and with it more than %llu MB of such files would be copied",
+				name, ELF_COPIES_MAX_BYTES >> 20);
 	}
-	if (fstat(fd, &st) < 0) {
-		ret = uft_fail(err, -errno, "%s: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
-		ret = uft_fail(err, -ENOEXEC, "%s: not an ELF file but a %s", path,
-			       S_ISDIR(st.st_mode) ? "directory" : "special file");
-	} else if (!st.st_size) {
-		ret = uft_fail(err, -ENOEXEC, "%s: not an ELF file: it is empty", path);
+	to = malloc(size);
+	while (to && have < size && ((n = pread(fd, to + have, size - have, (off_t)have)) > 0 || (n < 0 && errno == EINTR)))
+		have += n > 0 ? (size_t)n : 0;
+	*data = to;
+	if (to && have == size)
+		return 0;
+	drop_copy(to, size);
+	return uft_fail(err, to ? -EIO : -ENOMEM, "%s: %s", name, to ? "cannot be read as a whole" : "no memory");
+}
+
+static int take_file(int fd, const struct stat *st, const char *name, const uint8_t **data, enum elf_memory *memory, struct uft_error *err)
+{
+	const size_t size = (size_t)st->st_size;
+	int ret = 0;
+
+	*memory = can_others_write(fd, st) ? ELF_COPIED : ELF_MAPPED;
+	if (*memory == ELF_COPIED) {
+		ret = copy_file(fd, size, name, data, err);
 	} else {
-		p = guard_map(fd, (size_t)st.st_size);
-		ret = !p ? uft_fail(err, -errno, "%s: cannot map: %s", path, strerror(errno)) : 0;
-		*data = p;
-		*size = st.st_size;
+		*data = guard_map(fd, size);
+		if (!*data)
+			ret = uft_fail(err, -errno, "%s: cannot map: %s", name, strerror(errno));
 	}
 	close(fd);
 	return ret;
 }
 
+int elf_map_file(const char *path, const uint8_t **data, size_t *size, enum elf_memory *memory, struct uft_error *err)
+{
+	struct stat st;
+	int fd = elf_open_file(path, path, &st, err);
+
+	if (fd < 0)
+		return fd;
+	*size = (size_t)st.st_size;
+	return take_file(fd, &st, path, data, memory, err);
+}
+
+void elf_unmap(const void *data, size_t size, enum elf_memory memory)
+{
+	if (memory == ELF_MAPPED)
+		guard_unmap(data, size);
+	else if (memory == ELF_COPIED)
+		drop_copy(data, size);
+	else if (memory == ELF_MALLOCED)
+		free((void *)data);
+}
+
+int elf_open_fd(struct elf_view *v, int fd, const struct stat *st, const char *name, struct uft_error *err)
+{
+	enum elf_memory memory;
+	const uint8_t *data;
+	int ret = take_file(fd, st, name, &data, &memory, err);
+
+	return ret ? ret : elf_open_memory(v, data, (size_t)st->st_size, memory, name, err);
+}
+
 int elf_open(struct elf_view *v, const char *path, struct uft_error *err)
 {
-	const uint8_t *data;
-	size_t size;
-	int ret = elf_map_file(path, &data, &size, err);
+	struct stat st;
+	int fd = elf_open_file(path, path, &st, err);
 
-	return ret ? ret : elf_open_memory(v, data, size, ELF_MAPPED, path, err);
+	return fd < 0 ? fd : elf_open_fd(v, fd, &st, path, err);
 }
 
 void elf_close(struct elf_view *v)
 {
 	free(v->ph);
 	free(v->sh);
-	if (v->memory == ELF_MAPPED)
-		guard_unmap(v->data, v->size);
-	else if (v->memory == ELF_MALLOCED)
-		free((void *)v->data);
+	elf_unmap(v->data, v->size, v->memory);
 	memset(v, 0, sizeof(*v));
 }

@@ -17,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "symbol/error.h"
 
-enum elf_memory { ELF_BORROWED, ELF_MAPPED, ELF_MALLOCED };
+enum elf_memory { ELF_BORROWED, ELF_MAPPED, ELF_COPIED, ELF_MALLOCED };
 
 struct elf_strtab {
 	const char *s;
@@ -75,8 +76,19 @@ int elf_open(struct elf_view *v, const char *path, struct uft_error *err);
 int elf_open_memory(struct elf_view *v, const void *data, size_t size, enum elf_memory memory, const char *name,
 		    struct uft_error *err);
 void elf_close(struct elf_view *v);
-/* Maps a regular file read-only. 0 or a negative errno; empty files are -ENOEXEC. */
-int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uft_error *err);
+/*
+ * A descriptor of a regular file, whatever the name leads to (open_regular.h), or a negative errno; empty: -ENOEXEC.
+ * @name: in messages.
+ */
+int elf_open_file(const char *path, const char *name, struct stat *st, struct uft_error *err);
+/* As elf_open(), of what that returned, which is closed. */
+int elf_open_fd(struct elf_view *v, int fd, const struct stat *st, const char *name, struct uft_error *err);
+/*
+ * The bytes of a regular file, read-only: mapped, or copied if another user than root and ours can change it, since a
+ * string that was looked at must still have its end later. 0 or a negative errno. elf_unmap() gives them back.
+ */
+int elf_map_file(const char *path, const uint8_t **data, size_t *size, enum elf_memory *memory, struct uft_error *err);
+void elf_unmap(const void *data, size_t size, enum elf_memory memory);
 
 /* File bytes [off, off + len), or NULL. */
 const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len);

@@ -19,14 +19,15 @@
  * against the file's size (tests/fuzz/elf); allocation is bounded by a multiple of the file's size.
  *
  * Failure: a file that cannot be used is refused with a sentence; a damaged part of a usable file (a section
- * table, a symbol table) counts as absent. The file stays mapped: a file that is truncated in place while it
- * is open would fault us. Linkers, package managers and install(1) make a new file instead.
+ * table, a symbol table) counts as absent. The file stays mapped; what it loses meanwhile reads as zeros
+ * (guard_map.h). One that another user can change is copied, and read from the copy (elf_map_file()).
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "symbol/names.h"
 #include "runtime/arch/x86_64/encode.h"
@@ -204,13 +205,12 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 	struct object_priv *priv;
 	struct elf_view view;
 	struct stat st;
-	int ret;
+	int fd, ret;
 
 	*out = NULL;
-	if (stat(file, &st) < 0) {
-		ret = -errno;
-		return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
-	}
+	fd = elf_open_file(file, path, &st, err);
+	if (fd < 0)
+		return fd;
 	pthread_mutex_lock(&object_lock);
 	for (obj = object_list; obj && !object_is_file(obj, path, &st); obj = object_priv(obj)->next)
 		;
@@ -218,9 +218,10 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 		obj->refs++;
 		*out = obj;
 		pthread_mutex_unlock(&object_lock);
+		close(fd);
 		return 0;
 	}
-	ret = elf_open(&view, file, err);
+	ret = elf_open_fd(&view, fd, &st, path, err);
 	if (!ret)
 		ret = object_from_view(&view, path, out, err);
 	if (!ret) {

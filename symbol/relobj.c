@@ -14,7 +14,6 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
-#include "symbol/guard_map.h"
 #include "symbol/isa.h"
 #include "symbol/object_internal.h"
 
@@ -340,14 +339,15 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
 {
 	const char *table = NULL;
 	size_t size, at, len, table_len = 0;
+	enum elf_memory memory;
 	const uint8_t *data;
 	char name[256];
-	int ret = elf_map_file(path, &data, &size, err);
+	int ret = elf_map_file(path, &data, &size, &memory, err);
 
 	if (ret)
 		return ret;
 	if (size < 8 || memcmp(data, AR_MAGIC, 8)) {
-		guard_unmap(data, size);
+		elf_unmap(data, size, memory);
 		return uft_fail(err, -ENOEXEC, "%s: not an archive", path);
 	}
 	for (at = 8; !ret && at < size; at += AR_HEADER + len + (len & 1)) {
@@ -373,6 +373,6 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
 			ret = ar_member(path, name, (const uint8_t *)h + AR_HEADER, len, fn, arg, err);
 		}
 	}
-	guard_unmap(data, size);
+	elf_unmap(data, size, memory);
 	return ret;
 }

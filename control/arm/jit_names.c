@@ -14,7 +14,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "symbol/namefile.h"
+#include "symbol/open_regular.h"
 
 /* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
 #define MAP_SLACK_S	2
@@ -43,12 +43,12 @@ static int open_map(const char *path, const struct target *t)
 {
 	struct stat st, proc;
 	char dir[32];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = open_regular(path, OPEN_NOFOLLOW, &st);
 
 	if (fd < 0)
 		return -1;
 	snprintf(dir, sizeof(dir), "/proc/%d", t->pid);
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !is_of_earlier(&st, t->start) &&
+	if (!is_of_earlier(&st, t->start) &&
 	    (!st.st_uid || st.st_uid == geteuid() || (!stat(dir, &proc) && st.st_uid == proc.st_uid)))
 		return fd;
 	close(fd);

@@ -206,7 +206,8 @@ static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t ba
 	struct map_files f = { .pid = pid };
 	int ret;
 
-	if (!is_emulated && !map_files_open(pid, path, out, err)) {
+	/* The path stands in memory of the process: another user's may lead to what only we can read. */
+	if (!is_emulated && proc_is_of_our_user(pid) && !map_files_open(pid, path, out, err)) {
 		if (map_files_are_mapped(pid, *out, base))
 			return 0;
 		uft_object_put(*out);

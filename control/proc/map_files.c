@@ -42,9 +42,11 @@ int map_files_open(pid_t pid, const char *path, struct uft_object **out, struct 
 {
 	char theirs[4200];
 
+	if (path[0] != '/')
+		return uft_object_open(path, out, err);
 	/* In a mount namespace of its own the root may be ours and the file another. */
 	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, path);
-	return uft_object_open(path[0] != '/' || same_file(theirs, path) ? path : theirs, out, err);
+	return uft_object_open_as(theirs, same_file(theirs, path) ? path : theirs, out, err);
 }
 
 int map_files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
@@ -57,9 +59,8 @@ int map_files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **o
 	if (n < 0)
 		return uft_fail(err, -errno, "cannot find the program of process %d: %s", pid, strerror(errno));
 	path[n] = '\0';
-	if (same_file(link, path))
-		return uft_object_open(path, out, err);
-	strip(path);
+	if (!same_file(link, path))
+		strip(path);
 	return uft_object_open_as(link, path, out, err);
 }
 
@@ -129,17 +130,19 @@ const char *map_files_name_at(struct map_files *files, uint64_t addr)
 
 int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err)
 {
-	char link[100], name[4200];
-	int ret;
+	char link[100], name[4200], theirs[4300];
+	int is_gone, ret;
 
 	snprintf(name, sizeof(name), "%s", path);
-	if (!strip(name))
-		return map_files_open(pid, name, out, err);
+	is_gone = strip(name);
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, name);
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
-	ret = uft_object_open_as(link, name, out, err);
-	return ret == -EPERM || ret == -EACCES || ret == -ENOENT ?
-	       uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name) :
-	       ret;
+	/* The very file that is mapped: its name may by now lead to one that the process cannot read, and we can. */
+	ret = uft_object_open_as(link, is_gone || same_file(theirs, name) ? name : theirs, out, err);
+	if (ret != -EPERM && ret != -EACCES && ret != -ENOENT)
+		return ret;
+	return is_gone ? uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name) :
+			 map_files_open(pid, name, out, err);
 }
 
 int map_files_open_at(struct map_files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)

@@ -90,6 +90,15 @@ int proc_is_undumpable(pid_t pid)
 	return !stat(path, &dir) && dir.st_uid != file.st_uid;
 }
 
+int proc_is_of_our_user(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !stat(path, &st) && st.st_uid == geteuid();
+}
+
 int proc_is_ending(pid_t pid)
 {
 	char stat[512], *state;

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* open_regular.c - see open_regular.h */
+#include "symbol/open_regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define FUSE_MAGIC		0x65735546
+#define HOLLOW_MIN_BYTES	(64ll << 20)
+#define HOLLOW_RATIO		64		/* of the size to what is stored: no file system packs programs so well */
+#define BLOCK_BYTES		512ll		/* of st_blocks */
+
+/* Length of "/proc/PID/root", if the path goes on behind that; else 0. */
+static size_t root_prefix(const char *path)
+{
+	size_t at = strlen("/proc/"), n;
+
+	if (strncmp(path, "/proc/", at))
+		return 0;
+	n = strspn(path + at, "0123456789");
+	return n && !strncmp(path + at + n, "/root/", strlen("/root/")) ? at + n + strlen("/root") : 0;
+}
+
+/* A descriptor of the place, O_PATH: nothing is opened yet. */
+static int find(const char *path, enum open_links links)
+{
+	const int flags = O_PATH | O_CLOEXEC | (links == OPEN_NOFOLLOW ? O_NOFOLLOW : 0);
+	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	size_t prefix = root_prefix(path);
+	char root[64];
+	int dir, fd;
+
+	if (!prefix || prefix >= sizeof(root)) {
+		fd = open(path, flags);
+		return fd < 0 ? -errno : fd;
+	}
+	snprintf(root, sizeof(root), "%.*s", (int)prefix, path);
+	dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	fd = (int)syscall(SYS_openat2, dir, path + prefix + 1, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(dir);
+	return fd;
+}
+
+int open_regular(const char *path, enum open_links links, struct stat *st)
+{
+	int place = find(path, links), fd = -1, ret = 0;
+	char again[64];
+
+	if (place < 0)
+		return place;
+	if (fstat(place, st) < 0)
+		ret = -errno;
+	else if (!S_ISREG(st->st_mode))
+		ret = S_ISDIR(st->st_mode) ? -EISDIR : S_ISLNK(st->st_mode) ? -ELOOP : -ENODEV;
+	if (!ret) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ret = fd < 0 ? -errno : 0;
+	}
+	close(place);
+	return ret ? ret : fd;
+}
+
+int is_hollow(const struct stat *st)
+{
+	return st->st_size > HOLLOW_MIN_BYTES && st->st_blocks && st->st_size / HOLLOW_RATIO > st->st_blocks * BLOCK_BYTES;
+}
+
+/* An owner in a file system that a user's process serves is what that process says. */
+int can_others_write(int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	return (st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH) || fstatfs(fd, &fs) || fs.f_type == FUSE_MAGIC;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open_regular.h - regular files that a target or a recording names
+ *
+ * A name from elsewhere may lead to a device, which does something when it is opened, or to a pipe. So a file is
+ * looked at before it is opened, by one descriptor for both. A path below /proc/PID/root is resolved as the
+ * process would: its symbolic links, absolute ones too, end inside that root. Context: control, any thread.
+ */
+#ifndef UFT_SYMBOL_OPEN_REGULAR_H
+#define UFT_SYMBOL_OPEN_REGULAR_H
+
+#include <sys/stat.h>
+
+/* The last part of the path, too, may be a link or must not. */
+enum open_links { OPEN_FOLLOW, OPEN_NOFOLLOW };
+/* Opened read-only, and *st of it. -EISDIR: a directory; -ENODEV: no regular file either; else -errno. */
+int open_regular(const char *path, enum open_links links, struct stat *st);
+/* A large file of which nearly nothing was ever written: what it claims to hold costs its owner nothing. */
+int is_hollow(const struct stat *st);
+/* Can a user other than root and ours change the open file? */
+int can_others_write(int fd, const struct stat *st);
+
+#endif
