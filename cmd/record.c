@@ -371,7 +371,8 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
 		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n,
 		.max_depth = o->max_depth, .thresh_ns = o->thresh_ns, .events = o->events,
-		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0),
+		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0) |
+			  (o->stack && o->event.n ? UFT_STACKS_TRACEPOINT : 0),
 		.watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches,
 	};
 	struct uft_trace_spec spec = {

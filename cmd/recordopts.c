@@ -45,7 +45,7 @@ static const struct cmd_option record_options[] = {
 	{ "max-depth", 'D', "N", "function_graph: record no calls nested deeper than N", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "func-stack", 0, NULL, "function: record a stack trace with each event", cmd_flag, F(func_stack), NULL },
-	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: record a stack trace with each event; preemptoff, wakeup ...: one at the end", cmd_flag, F(stack), NULL },
+	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof, events of the program (-e): record a stack trace with each event; preemptoff, wakeup ...: one at the end", cmd_flag, F(stack), NULL },
 	{ "sched-switch", 0, NULL, "function, function_graph: record also when threads get and leave a CPU", cmd_flag, F(has_switches), NULL },
 	{ "thresh", 0, "US", "function_graph: record only calls that take longer than US (or with ns, ms, s); hwlat, osnoise: shortest gap that counts",
 	  cmd_time_us, F(thresh_ns), NULL },
@@ -245,8 +245,8 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
 	if (o->func_stack && !takes(o, UFT_TAKES_FUNC_STACK))
 		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", uft_tracer_name((uint32_t)o->tracer));
-	if (o->stack && !takes(o, UFT_TAKES_EVENT_STACK))
-		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for %s%s", uft_tracer_name((uint32_t)o->tracer),
+	if (o->stack && !takes(o, UFT_TAKES_EVENT_STACK) && !o->event.n)
+		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for %s%s", uft_tracer_name((uint32_t)o->tracer),
 				 takes(o, UFT_TAKES_FUNC_STACK) ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");

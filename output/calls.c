@@ -103,7 +103,7 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 	if (!t)
 		return NULL;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
-		if (t->n)
+		if (t->n && !(ev->flags & UFT_EVF_TRACEPOINT))
 			t->call[t->n - 1].stack = ev->stack;
 		return NULL;
 	}

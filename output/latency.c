@@ -296,7 +296,7 @@ void latency_feed(struct latency *l, const struct uft_event *ev)
 	const struct call *call = calls_feed(&l->calls, ev);
 	struct call_task *t = call ? calls_task(&l->calls, ev->task) : NULL;
 
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !(ev->flags & UFT_EVF_TRACEPOINT))
 		note_stack(l, ev);
 	if (l->worst.task == ev->task)
 		l->worst.wants_stack = 0;

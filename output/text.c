@@ -450,7 +450,8 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		print_lost(t, &t->cpu[ev->cpu], ev->cpu);
 	if (ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
 		return;
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t) && !row->call) {
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t) &&
+	    (!row->call || ev->flags & UFT_EVF_TRACEPOINT)) {
 		stack_text(t, ev);
 		return;
 	}

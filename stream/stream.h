@@ -28,6 +28,7 @@ enum uft_event_flags {
 	UFT_EVF_CALL	= 2,	/* EXIT made from a CALL record: there is no ENTRY */
 	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
 	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
+	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
 

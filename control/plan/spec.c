@@ -206,9 +206,9 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 		return ret;
 	}
 	sp->params.tracer = sp->tracer;
-	sp->params.stacks = sp->own ? 0 : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
+	sp->params.stacks = sp->own ? in->stacks & UFT_STACKS_TRACEPOINT : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
 	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
-	sp->has_stacks = sp->own && in->stacks;
+	sp->has_stacks = sp->own && in->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);

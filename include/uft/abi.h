@@ -93,7 +93,8 @@ enum uft_event_id {
 	UFT_EVENT_ACCESS	= 12,	/* of a thread, to memory that is watched: where, the value, the instruction, enum uft_access */
 	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
-				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
+				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS. Of a tracepoint's
+				 * event, which is the task's record before: where its call returns to | both bits below */
 	/* Only in recordings of earlier versions; readers turn them into types (stream/decode/old_events.c). */
 	UFT_EVENT_OLD_FORK	= 16,	/* its maker's name (UFT_COMM_WORDS), the number of the new task */
 	UFT_EVENT_OLD_EXEC	= 17,	/* the task's number before, then the program's path, up to a 0 byte or the end */
@@ -111,6 +112,7 @@ enum uft_tasks {		/* which of them are asked for */
 };
 #define UFT_STACK_MAX		32
 #define UFT_STACK_ADDRESS	(1ull << 63)
+#define UFT_STACK_TRACEPOINT	(1ull << 62)
 enum uft_access {
 	UFT_ACCESS_READ		= 1,	/* neither this nor WRITE: what it did is not known, the address is that of what is watched, */
 	UFT_ACCESS_WRITE	= 2,	/* the instruction the next one */
@@ -463,6 +465,7 @@ enum uft_stacks {
 	UFT_STACKS_EVENT	= 2,	/* each event with arguments */
 	UFT_STACKS_SOME		= 8,	/* each FUNC and ENTRY whose id is in stack_ids[] */
 	UFT_STACKS_ENTRY	= 16,	/* each ENTRY */
+	UFT_STACKS_TRACEPOINT	= 32,	/* each event of a tracepoint */
 	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack) */
 };
 

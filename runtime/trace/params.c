@@ -59,7 +59,7 @@ enum graph_path trace_graph_path(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	if (p->tracer != UFT_TRACER_GRAPH || p->has_roots || p->has_events || p->stacks)
+	if (p->tracer != UFT_TRACER_GRAPH || p->has_roots || p->has_events || p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT)
 		return GRAPH_SLOW;
 	if (!ARCH_HAS_LIMITS && (p->thresh || p->max_depth))
 		return GRAPH_SLOW;

@@ -306,19 +306,33 @@ int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id)
 	return 0;
 }
 
-void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
+static void write_callers(struct trace_task *t, uint64_t first, struct walk *w)
 {
 	uint64_t words[1 + UFT_STACK_MAX];
-	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
-	struct ring_op op = { .word1 = id, .more = words + 1 };
+	struct ring_op op = { .word1 = first, .more = words + 1 };
 	uint32_t n = 1;
 
-	words[0] = id;
-	while (n <= UFT_STACK_MAX && walk_next(&w))
-		words[n++] = w.pc;
+	words[0] = first;
+	while (n <= UFT_STACK_MAX && walk_next(w))
+		words[n++] = w->pc;
 	op.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_STACK, n), 0);
 	op.bytes = 8 + 8 * n;
 	task_write(t, &op);
+}
+
+void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
+{
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+
+	write_callers(t, id, &w);
+}
+
+void stack_write_tracepoint(struct trace_task *t, uint64_t slot, uint64_t fp)
+{
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+
+	if (walk_next(&w))
+		write_callers(t, w.pc | UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT, &w);
 }
 
 /* ---- The deepest stack -------------------------------------------------------------------- */

@@ -242,6 +242,7 @@ void signal_forget(void);
 /* ---- stack.c ---- */
 /* A stack of the function @id, whose return address is at @slot; @fp: its caller's frame pointer. */
 void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
+void stack_write_tracepoint(struct trace_task *t, uint64_t slot, uint64_t fp);	/* @slot: of where its call returns to */
 int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id);	/* of this function */
 /* The same, but kept only if the stack is deeper than any before in this process (uft_slice.stack). */
 void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);

@@ -26,6 +26,7 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 	const uint64_t *words = record;
 	uint64_t none = 0;
 	uint32_t n = (uint32_t)((bytes + 7) / 8), id = uft_load(&tp->id);
+	const uint64_t *frame = __builtin_frame_address(0);	/* the caller's frame pointer, its return address */
 	struct trace_task t;
 
 	if (trace_is_out())
@@ -45,7 +46,8 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 			.bytes = 8 + 8 * n,
 		};
 
-		task_write(&t, &op);
+		if (task_write(&t, &op) == RING_WRITTEN && trace_params()->stacks & UFT_STACKS_TRACEPOINT)
+			stack_write_tracepoint(&t, (uint64_t)(frame + 1), frame[0]);
 	}
 	task_end(&t);
 }

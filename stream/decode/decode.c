@@ -390,8 +390,10 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id == UFT_EVENT_STACK && n) {
 		e->kind = UFT_EV_DATA;
 		e->data = id;
-		e->flags = dec_word(p) & UFT_STACK_ADDRESS ? UFT_EVF_SAMPLE : 0;
-		e->sym = dec_stack_func(st, t->image, dec_word(p), r->key);
+		e->flags = !(dec_word(p) & UFT_STACK_ADDRESS) ? 0 : dec_word(p) & UFT_STACK_TRACEPOINT ? UFT_EVF_TRACEPOINT : UFT_EVF_SAMPLE;
+		if (e->flags & UFT_EVF_TRACEPOINT && !t->is_event_kept)
+			return 0;
+		e->sym = e->flags & UFT_EVF_TRACEPOINT ? NULL : dec_stack_func(st, t->image, dec_word(p), r->key);
 		e->stack = dec_stack(st, t->image, p, n, r->key);
 		return 1;
 	}
@@ -561,7 +563,11 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 				n++;
 			c->p += dec_length(r, word);
 		} else if (kind > UFT_REC_ENTRY && dec_slow(st, r, ev + n, word, clock)) {
-			n += dec_keep(st, ev + n, clock);
+			size_t is_kept = dec_keep(st, ev + n, clock);
+
+			if (ev[n].kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev[n].data))
+				r->task->is_event_kept = (uint32_t)is_kept;
+			n += is_kept;
 		}
 	}
 	r->given += n;

@@ -45,6 +45,7 @@ struct dec_task {
 	uint32_t depth, cap;
 	uint32_t over;			/* calls open beyond what we keep */
 	uint32_t has_events;
+	uint32_t is_event_kept;		/* the last one with a type, whose stack may follow */
 	struct dec_done *done;		/* CALL records only */
 	uint32_t ndone, cap_done;
 };

@@ -79,15 +79,22 @@ uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
 
 const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
-	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, word & ~UFT_STACK_ADDRESS, clock) :
+	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT);
+
+	if (word & UFT_STACK_TRACEPOINT)	/* of the call */
+		addr--;
+	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, addr, clock) :
 					  dec_sym(st, image, (uint32_t)word & UFT_REC_VALUE_MAX);
 }
 
-/* Of a sample it is somewhere in its function. */
+/* Of a sample it is somewhere in its function, of a tracepoint behind the call. */
 static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
-	uint64_t addr = word & ~UFT_STACK_ADDRESS, past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
+	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT), past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
 
+	if (word & UFT_STACK_TRACEPOINT)
+		return (struct uft_stack_frame){ .addr = addr, .sym = dec_stack_func(st, image, word, clock),
+						 .offset = offset_in(image->img, addr, clock) };
 	if (word & UFT_STACK_ADDRESS)
 		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr, clock), .offset = past ? past - 1 : 0 };
 	return (struct uft_stack_frame){

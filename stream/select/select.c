@@ -155,6 +155,8 @@ static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t
 		return 1;
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
 		return (!event_view_wait(c, ev->data) || is_single_shown(st, clock)) && event_view_want(c, ev);
+	if (ev->flags & UFT_EVF_TRACEPOINT)
+		return 1;	/* its event is: dec_data() */
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)

@@ -69,3 +69,14 @@ if command -v trace-cmd >/dev/null 2>&1; then
 	trace-cmd report rec.dat 2>/dev/null | sed -n 's/^.*: \(sample_[a-z]*\): *\(.*\)$/\1: \2/p' | sed 's/list=.*state/state/; s/ *$//' >got
 	expect_equal "trace-cmd's text" "$(sed 's/list=.*state/state/; s/ *$//' wanted | diff - got)" ""
 fi
+
+# ---- A stack behind each event: where the tracepoint is, and the callers
+run "$uft" record -q -T -e 'uft_sample:*' -o stacks.uft ./plain 4
+expect_status 0
+run "$uft" report --no-pager stacks.uft
+expect_equal "a stack for each event" "$(grep -c ' <stack trace>$' out)" "$(grep -c ': sample_' out)"
+expect_equal "behind its event, from the tracepoint outwards" \
+	"$(sed -n '/: sample_one: a=2$/,/: sample_two:/s/^ => //p' out | sed -n '/^run/s/[.].*//p; /^main/p' | tr '\n' ' ')" "run main "
+run "$uft" record -q -p function -T -e 'uft_sample:*' -o stacks.uft ./plain 4
+run "$uft" report --no-pager stacks.uft
+expect_equal "none for functions" "$(grep -c ' <stack trace>$' out)" "$(grep -c ': sample_' out)"
