@@ -162,7 +162,9 @@ static int take_all(int fd, const char *path, int (*sink)(void *arg, const char 
 int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
 		struct uft_error *err)
 {
-	return take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
+	int ret = take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
+
+	return ret == -EINVAL ? uft_fail(err, ret, "%s: %s: a file that is written only", path, strerror(EINVAL)) : ret;
 }
 
 const char *client_path(const char *instance, const char *file, char buf[CLIENT_PATH])
@@ -279,6 +281,11 @@ static void explain(const char *session, const char *path, int ret, const char *
 	free(log);
 }
 
+static int has_reason(int ret)
+{
+	return ret == -EINVAL || ret == -EBUSY || ret == -EPERM || ret == -EACCES || ret == -EOVERFLOW || ret == -E2BIG;
+}
+
 int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err)
 {
 	int fd = ask(session, SERVE_WRITE, append ? SERVE_APPEND : 0, path, err), ret;
@@ -301,7 +308,7 @@ int client_write(const char *session, const char *path, const char *text, size_t
 	if (!ret)
 		ret = put_frame(fd, "", 0);	/* the end: what the close says */
 	ret = finish(fd, ret, path, err);
-	if (err && (ret == -EINVAL || ret == -EBUSY))
+	if (err && has_reason(ret))
 		explain(session, path, ret, all, bytes, err);
 	return ret;
 }

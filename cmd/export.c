@@ -26,7 +26,7 @@ struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
 	const char *output, *input;
 	struct cmd_range range;
-	struct cmd_numbers tids, cpus;
+	struct cmd_numbers tids, pids, cpus;
 	int lines, inlines;
 };
 
@@ -40,8 +40,8 @@ static const struct cmd_option export_options[] = {
 	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
 	{ "range", 'r', "A~B", "write only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range,
 	  offsetof(struct export_opts, range), NULL },
-	{ "tid", 't', "LIST", "write only these threads or processes: 1200,1204-1209", cmd_numbers, offsetof(struct export_opts, tids), NULL },
-	{ "pid", 0, "LIST", "the same", cmd_numbers, offsetof(struct export_opts, tids), NULL },
+	{ "tid", 't', "LIST", "write only these threads: 1200,1204-1209", cmd_numbers, offsetof(struct export_opts, tids), NULL },
+	{ "pid", 0, "LIST", "write only these processes, with all their threads", cmd_numbers, offsetof(struct export_opts, pids), NULL },
 	{ "cpu", 'C', "LIST", "write only events of these CPUs", cmd_numbers, offsetof(struct export_opts, cpus), NULL },
 	{ "lines", 0, NULL, "write where functions are defined, from debug information", cmd_flag, offsetof(struct export_opts, lines), NULL },
 	{ "inlines", 0, NULL, "write inlined functions between callers and callees, from debug information", cmd_flag,
@@ -164,7 +164,7 @@ static struct uft_select selection(const struct export_opts *o)
 {
 	return (struct uft_select){
 		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain, .is_to_stamp = o->range.to.is_plain,
-		.tids = o->tids.item, .ntids = o->tids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
+		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
 	};
 }
 
@@ -243,6 +243,7 @@ int cmd_export(int argc, char **argv)
 	int status = run(&o, argc, argv);
 
 	free(o.tids.item);
+	free(o.pids.item);
 	free(o.cpus.item);
 	return status;
 }

@@ -31,6 +31,8 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 
 	if (ret == -ENOENT && !given)
 		return uft_fail(err, ret, "there is no %s here: make one with uft record PROGRAM, or name a file", path);
+	if (ret == -ENOENT && !strcmp(path, "-"))
+		return uft_fail(err, ret, "a recording is not read from standard input: name its file");
 	if (ret)
 		return uft_fail(err, ret, "cannot open %s: %s", path, strerror(-ret));
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {

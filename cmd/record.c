@@ -174,6 +174,28 @@ static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 	rec->is_warned |= img->nobj != 0;
 }
 
+/*
+ * AddressSanitizer and LeakSanitizer find the callers of malloc() by frame pointers, and so the stubs that stand
+ * for return addresses. Their other way, by unwind tables, is hooked (control/plan/hooks.c).
+ */
+static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img)
+{
+	static const char *const inits[] = { "__asan_init", "__lsan_init", "__hwasan_init" };
+	static const char slow[] = "fast_unwind_on_malloc=0";
+	const char *asan = getenv("ASAN_OPTIONS"), *lsan = getenv("LSAN_OPTIONS");
+	struct uft_object *obj = img->nobj ? img->obj[0].obj : NULL;
+	int is_one = 0;
+
+	if (rec->is_warned || !obj || !arms(rec) || rec->opts->tracer == UFT_TRACER_FUNCTION || (asan && strstr(asan, slow)) ||
+	    (lsan && strstr(lsan, slow)))
+		return;
+	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]) && !is_one; i++)
+		is_one = uft_object_imports(obj, inits[i]) > 0 || uft_object_symbol(obj, inits[i], NULL);
+	if (is_one)
+		say(rec, "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
+			 "(with %s in ASAN_OPTIONS and LSAN_OPTIONS, or -p function, they are the program's)", img->exe, slow);
+}
+
 static void on_event_type(void *arg, const struct uft_event_type *type)
 {
 	struct recording *rec = arg;
@@ -187,6 +209,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 	struct recording *rec = arg;
 
 	(void)pid, (void)ppid;
+	warn_of_sanitizer(rec, img);
 	warn_of_gprof(rec, img);
 	if (rec->recorder)
 		recorder_slice_begin(rec->recorder, slice, img);
@@ -264,7 +287,9 @@ static int check_program(const char *name, char path[PATH_MAX])
 {
 	int status = cmd_find_program(name, path, PATH_MAX);
 
-	if (status == 127)
+	if (status == 127 && !strchr(name, '/') && access(name, F_OK) == 0)
+		cmd_fail(command, "PATH has no program '%s'; the file here is ./%s", name, name);
+	else if (status == 127)
 		cmd_fail(command, "cannot find the program '%s'", name);
 	else if (status)
 		cmd_fail(command, "'%s' cannot be executed: not a file with the right to execute it", name);
@@ -516,7 +541,8 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 {
 	uint64_t n = s->counters[UFT_CNT_SITE_TAKEN], most = n;
 	const char *why = "no jump fits, and where a shorter one would lead there is something else";
-	char part[40] = "";
+	uint64_t no_graph = s->plain_skip[UFT_PLAIN_NO_GRAPH];
+	char part[40] = "", also[80] = "";
 
 	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
 		n += s->plain_skip[i];
@@ -529,8 +555,10 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 		return;
 	if (most < n)
 		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
-	say(rec, "%llu function%s left alone, %s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
-	    part, why);
+	if (no_graph && no_graph < most)
+		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
+	say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
+	    part, why, also);
 }
 
 /* memcpy, strlen: who named them has nearly no calls, and would wonder. */
@@ -586,6 +614,21 @@ static void say_attached(struct recording *rec, const struct uft_session_stats *
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
 	return arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
+}
+
+/* Of programs: those of the kernel are known before. */
+static void say_absent_events(struct recording *rec)
+{
+	const struct uft_event_table *types = uft_session_types(rec->session);
+
+	for (const char *const *word = rec->opts->trace_events; word && *word; word++) {
+		uint32_t n = uft_event_table_count(types), k = 0;
+
+		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
+			k++;
+		if (k == n)
+			say(rec, "warning: nothing that was traced declares an event '%s': its TRACE_EVENT() has the name", *word);
+	}
 }
 
 /* 0, or the exit status. */
@@ -683,6 +726,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	detach_signal = 0;		/* not what brought us here */
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
+	if (!failed)
+		say_absent_events(rec);
 	ret = recorder_finish(rec->recorder, &total, &err);
 	rec->recorder = NULL;
 	uft_session_destroy(rec->session);

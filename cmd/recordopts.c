@@ -259,6 +259,20 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	return -1;
 }
 
+/* Is @word's system one of those that have no events of programs? */
+static int is_of_kernel(const struct uft_event_table *types, const char *word)
+{
+	size_t n = strcspn(word, ":");
+
+	for (uint32_t k = 0; k < uft_event_table_count(types); k++) {
+		const char *system = uft_event_table_at(types, k)->system;
+
+		if (strlen(system) == n && !memcmp(system, word, n))
+			return 1;
+	}
+	return 0;
+}
+
 /* -1 to go on. */
 static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 {
@@ -280,7 +294,7 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 				o->tasks |= uft_event_table_at(types, k)->tasks;
 				is_known = 1;
 			}
-		if (!is_known && !strchr(word, ':')) {
+		if (!is_known && (!strchr(word, ':') || is_of_kernel(types, word))) {
 			uft_event_table_put(types);
 			return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", word);
 		}

@@ -31,7 +31,7 @@ struct report_opts {
 	uint32_t limit;
 	struct cmd_range range;
 	struct cmd_moment from, to;
-	struct cmd_numbers tids, cpus;
+	struct cmd_numbers tids, pids, cpus;
 	struct cmd_list funcs, symbols, options;
 	uint32_t text;			/* enum uft_text_flags */
 	int is_worst;			/* cpus are of the lines of a worst case */
@@ -80,8 +80,8 @@ static const struct cmd_option report_options[] = {
 	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
 	CMD_DEMANGLE_OPTION,
-	{ "tid", 't', "LIST", "print only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
-	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
+	{ "tid", 't', "LIST", "print only these threads: 1200,1204-1209", cmd_numbers, F(tids), NULL },
+	{ "pid", 0, "LIST", "print only these processes, with all their threads", cmd_numbers, F(pids), NULL },
 	{ "cpu", 'C', "LIST", "print only events of these CPUs", cmd_numbers, F(cpus), NULL },
 	{ "option", 'O', "NAME", "set an option of trace_options: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
 	  F(options), NULL },
@@ -110,7 +110,7 @@ static struct uft_select selection(const struct report_opts *o)
 
 	return (struct uft_select){
 		.from_ns = from->ns, .to_ns = to->ns, .is_from_stamp = from->is_plain, .is_to_stamp = to->is_plain,
-		.tids = o->tids.item, .ntids = o->tids.n,
+		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
 		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
@@ -241,6 +241,12 @@ static int print_text(struct uft_stream *st, FILE *out, int colour, const struct
 	return ret;
 }
 
+/* Is something chosen beside functions? Then those of the rest are not looked at. */
+static int is_part(const struct report_opts *o)
+{
+	return o->tids.n || o->pids.n || o->cpus.n || o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns;
+}
+
 static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile, struct uft_error *err)
 {
 	/* Decided before the pager stands between us and the terminal. */
@@ -264,6 +270,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 	if (!is_table)
 		ret = print_text(st, cmd_output_file(out), colour, &text);
 	free(made);
+	if (!ret && o->funcs.n && !is_part(o) && !uft_stream_found_func(st))
+		fprintf(stderr, "uft report: no function of the recording matches '%s' (uft report --flat lists them)\n", o->funcs.item[0]);
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = print_drops(path, cmd_output_file(out));
 	if (!ret && table.form == UFT_FORM_TEXT)
@@ -386,6 +394,7 @@ int cmd_report(int argc, char **argv)
 	int status = run(&o, argc, argv);
 
 	free(o.tids.item);
+	free(o.pids.item);
 	free(o.cpus.item);
 	free(o.funcs.item);
 	free(o.symbols.item);

@@ -108,6 +108,7 @@ struct uft_drop {
 };
 
 #define UFT_PLAIN_NREASONS	16
+#define UFT_PLAIN_NO_GRAPH	15	/* the reason of those that the function tracer can trace */
 /* For a sentence: why such a function was left alone; "": no such reason. */
 const char *uft_plain_skip_text(unsigned reason);
 

@@ -88,14 +88,20 @@ enum uft_stamp {
 	UFT_STAMP_TICKS,	/* of the rings' clock */
 };
 
+struct uft_stream;
+
 struct uft_select {		/* what the reader wants; zero = everything */
 	uint64_t from_ns, to_ns;		/* relative to the first event */
 	int is_from_stamp, is_to_stamp;		/* one that is not before the first event is a time stamp */
-	const uint32_t *tids; size_t ntids;	/* pids or tids */
+	const uint32_t *tids; size_t ntids;	/* these threads, */
+	const uint32_t *pids; size_t npids;	/* and all of these processes */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
 };
+
+/* 0: no function that was met so far is one of the patterns. */
+int uft_stream_found_func(const struct uft_stream *st);
 
 struct uft_info {		/* for `uft stat` and headers */
 	const char *format;	/* "uft", "trace.dat v6" ... */

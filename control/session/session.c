@@ -774,6 +774,7 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 			const struct uft_object *obj = sp->img->obj[o].obj;
 
 			out->sites += sp->obj[o].nusable + sp->obj[o].nplain;
+			_Static_assert(UFT_PLAIN_NO_GRAPH == PLAIN_NO_GRAPH, "control/plan/plan.h");
 			for (int i = 0; i <= PLAIN_NO_GRAPH; i++) {
 				out->skipped += sp->obj[o].plain_skip[i];
 				out->plain_skip[i] += sp->obj[o].plain_skip[i];

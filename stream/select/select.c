@@ -190,9 +190,17 @@ int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 		return 0;
 	if (ev->kind == UFT_EV_LOST)
 		return 1;
-	if (s->ntids && !sel_in(s->tids, s->ntids, ev->task->tid) && !sel_in(s->tids, s->ntids, ev->task->pid))
+	if ((s->ntids || s->npids) && !sel_in(s->tids, s->ntids, ev->task->tid) && !sel_in(s->pids, s->npids, ev->task->pid))
 		return 0;
 	return !s->nfuncs || (ev->sym && sel_func(st, ev->sym));	/* marks and the session's own events are of no function */
+}
+
+int uft_stream_found_func(const struct uft_stream *st)
+{
+	for (size_t i = 0; i < st->cap_match; i++)
+		if (st->sym_match[i] == 2)
+			return 1;
+	return 0;
 }
 
 static void *sel_copy(const void *p, size_t n, size_t size, int *err)
@@ -215,8 +223,9 @@ int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_err
 		return 0;
 	st->sel = *sel;
 	st->no_parents = sel->no_parents;
-	st->has_select = sel->from_ns || sel->to_ns || sel->ntids || sel->ncpus || sel->nfuncs;
+	st->has_select = sel->from_ns || sel->to_ns || sel->ntids || sel->npids || sel->ncpus || sel->nfuncs;
 	st->sel.tids = sel_copy(sel->tids, sel->ntids, sizeof(*sel->tids), &ret);
+	st->sel.pids = sel_copy(sel->pids, sel->npids, sizeof(*sel->pids), &ret);
 	st->sel.cpus = sel_copy(sel->cpus, sel->ncpus, sizeof(*sel->cpus), &ret);
 	st->sel.funcs = NULL;
 	st->sel.nfuncs = 0;
@@ -237,6 +246,7 @@ void sel_free(struct uft_stream *st)
 		uft_pattern_free(&st->pattern[i]);
 	free(st->pattern);
 	free((void *)st->sel.tids);
+	free((void *)st->sel.pids);
 	free((void *)st->sel.cpus);
 	free(st->sym_match);
 	free(st->view_match);

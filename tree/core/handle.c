@@ -67,9 +67,14 @@ static int store_job(void *arg)
 	j->h->wrong = NULL;
 	j->h->wrong_at = 0;
 	j->h->t->conflict = NULL;
-	j->result = j->h->at.row->store(j->h, j->p, j->n);
+	j->h->t->refused.text[0] = '\0';
+	if (!j->h->at.row->store)
+		j->h->wrong = "A file that is read only";
+	j->result = j->h->at.row->store ? j->h->at.row->store(j->h, j->p, j->n) : -EINVAL;
 	if (j->result == -EBUSY)
 		j->h->wrong = j->h->t->conflict;
+	else if (j->result < 0 && !j->h->wrong && j->h->t->refused.text[0])
+		j->h->wrong = j->h->t->refused.text;
 	if (j->result == -EINVAL || (j->result < 0 && j->h->wrong))
 		error_note(j->h, j->p, j->n);
 	return j->result < 0 ? (int)j->result : 0;
@@ -198,8 +203,6 @@ ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n)
 
 	if ((h->flags & O_ACCMODE) == O_RDONLY)
 		return -EBADF;
-	if (!h->at.row->store)
-		return -EINVAL;
 	ret = tree_call(h->t, store_job, &j);
 	return ret ? ret : j.result;
 }

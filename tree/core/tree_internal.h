@@ -59,6 +59,7 @@ struct row {
 	ssize_t (*read)(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
 	int (*poll)(struct uft_handle *h);
 	uint32_t attr, flags;
+	const char *takes;		/* what a write has to be, for error_log */
 };
 extern const struct row rows[];
 extern const size_t nrows;
@@ -195,7 +196,7 @@ struct uft_tree {
 	int has_events;			/* some event was on once; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
-	struct uft_error refused;	/* the session's sentence, where it was the one that refused; the owner's */
+	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */

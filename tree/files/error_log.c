@@ -42,14 +42,15 @@ static void forget(struct instance *in, size_t n)
 
 void error_note(struct uft_handle *h, const char *p, size_t n)
 {
-	const char *path = h->at.row->pub.path, *what = h->wrong ? h->wrong : "Invalid argument";
+	const char *path = h->at.row->pub.path, *takes = h->at.row->takes,
+		   *what = h->wrong ? h->wrong : takes ? takes : "Invalid argument";
 	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
 	struct instance *in = h->at.in;
 	char command[SHOWN + 1], *text;
 	size_t at = command_of(p, n, h->wrong_at, command);
 	struct timespec now;
 
-	if (h->at.row->pub.scope & UFT_SCOPE_EVENT && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
+	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
 		path = "event filter parse error";	/* the kernel's words */
 		option = "";
 	}

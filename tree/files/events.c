@@ -401,13 +401,14 @@ int show_system_filter(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
+static const struct uft_filter_error of_none = { "Couldn't find or set field in one of a subsystem's events", 0 };
+
 /* What an event has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
 static int fit_filter(struct filters *f, const struct uft_event_type *type, const char *text)
 {
-	static const struct uft_filter_error none = { "Couldn't find or set field in one of a subsystem's events", 0 };
 	struct uft_filter_error err;
 	int ret = strcmp(text, "0") ? try_filter(type, text, &err) : 0;
-	char *refused = ret ? refused_text(text, &none) : NULL, *its = !ret && strcmp(text, "0") ? strdup(text) : NULL;
+	char *refused = ret ? refused_text(text, &of_none) : NULL, *its = !ret && strcmp(text, "0") ? strdup(text) : NULL;
 
 	if (ret == -ENOMEM || (ret && !refused) || (!ret && !its && strcmp(text, "0"))) {
 		free(refused);
@@ -419,19 +420,26 @@ static int fit_filter(struct filters *f, const struct uft_event_type *type, cons
 
 /*
  * Events that have the filter's fields get it; the others have no filter then. The write is not refused, as
- * in the kernel.
+ * in the kernel, but error_log says it where no event took it.
  */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {
 	const struct uft_event_table *types = tree_types(h->t);
 	struct filters f = { NULL, 0, 0 };
-	int ret;
+	int ret, is_taken = 0;
 	char *text = take_filter(p, n, &ret);
 
 	for (uint32_t i = 0; text && !ret && i < uft_event_table_count(types); i++)
 		if (is_about(&h->at, uft_event_table_at(types, i)))
 			ret = fit_filter(&f, uft_event_table_at(types, i), text);
+	is_taken |= text && !strcmp(text, "0");
+	for (uint32_t i = 0; i < f.n; i++)
+		is_taken |= f.v[i].text != NULL;
 	free(text);
+	if (!ret && !is_taken) {
+		h->wrong = of_none.what;
+		error_note(h, p, n);
+	}
 	ret = ret ? ret : set_filters(h->at.in, &f);
 	free_filters(&f);
 	return ret ? ret : (ssize_t)n;

@@ -109,6 +109,8 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	ret = uft_session_attach(t->session, (pid_t)pid, &err);
 	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
 		t->opts.warning(t->opts.arg, err.text);
+	if (ret)
+		t->refused = err;
 	if (!ret && !is_attached(t, pid))	/* else it was detached by hand meanwhile */
 		t->attached[t->nattached++] = pid;
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
@@ -193,7 +195,7 @@ static int add(struct pids *list, uint32_t pid)
 ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 {
 	struct pid_edit *e = h->priv, next = *e;
-	int ret = 0;
+	int ret = 0, was_applied = 0;
 
 	next.named.n = 0;
 	for (size_t at = 0; at < n && !ret;) {
@@ -219,9 +221,14 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 			ret = add(&next.named, (uint32_t)pid);
 		at += len;
 	}
-	if (ret)
+	if (!ret) {
+		ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) && e->is_pending);
+		was_applied = ret != 0;
+	}
+	if (ret == -E2BIG)
+		h->wrong = "Takes 61 numbers at most, those of its notrace list included";
+	if (ret && !was_applied)
 		return ret;
-	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) && e->is_pending);
 	if (ret) {
 		e->is_pending = 0;	/* who is in it stays, also at the close of a file that was truncated */
 		return ret;

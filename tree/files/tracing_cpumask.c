@@ -61,6 +61,8 @@ ssize_t store_tracing_cpumask(struct uft_handle *h, const char *p, size_t n)
 		if (!ret)
 			set.cpus_off[w / 2] &= ~((uint64_t)word << (w % 2 * 32));
 	}
+	if (ret == -EOVERFLOW)
+		h->wrong = "Has a bit for a cpu that the machine does not have";
 	if (!ret)
 		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;

@@ -44,7 +44,7 @@ refused "--option: there is no option 'nofuncgraph-tial'; did you mean 'funcgrap
 refused "--max-depth is for the tracer function_graph" record -p function --max-depth 3 ./prog
 refused "--thresh is for the tracer function_graph" record -p profile --thresh 3 ./prog
 refused "--graph is for the tracer function_graph" record -p function -g main ./prog
-refused "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for initcall" record -p initcall --stacktrace ./prog
+refused "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for initcall" record -p initcall --stacktrace ./prog
 refused "not a level from 1 to 19" record -z 20 ./prog
 refused "--func-stack: stacks are walked on x86-64 only" record -p function --func-stack --emulator qemu-aarch64 ./prog
 
@@ -91,3 +91,19 @@ if [ -w /dev/full ]; then
 	expect_status 1
 	expect_err "cannot write to standard output"
 fi
+
+# ---- A name that is not found, and where the user may have meant another
+echo text >text.txt
+run "$uft" record text.txt
+expect_status 127
+expect_err "the file here is ./text.txt"
+run "$uft" report -
+expect_err "a recording is not read from standard input"
+run "$uft" record -e sched:nosuch true
+expect_status 2
+expect_err "there is no event 'sched:nosuch'"
+run "$uft" record -e shop:nosuch -o events.uft true
+expect_status 0
+expect_err "nothing that was traced declares an event 'shop:nosuch'"
+run "$uft" report -F 'nosuch*' events.uft
+expect_err "matches 'nosuch*'"

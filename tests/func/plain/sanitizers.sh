@@ -71,8 +71,41 @@ for compiler in gcc clang; do
 			run "$uft" record -p function_graph -o x.uft "./${what%:*}"
 			expect_status 0
 			expect_out "${what#*:} 20"
-			expect_equal "warnings" "$(grep -c warning: err)" 0
+			expect_equal "$compiler, $sanitizer: warnings" "$(grep -c warning: err)" "$([ $sanitizer = address ] && echo 1 || echo 0)"
 		done
+	done
+done
+
+# The reports of leaks: said that callers are stubs, unless the sanitizer takes the unwind tables
+cat >leak.c <<'E2'
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) char *inner(int n)
+{
+	char *p = malloc(n);
+
+	return memset(p, 1, n);
+}
+__attribute__((noinline)) int outer(void)
+{
+	return inner(77)[0] == 2;
+}
+int main(void)
+{
+	return outer();
+}
+E2
+for compiler in gcc clang; do
+	for sanitizer in address leak; do
+		"$compiler" -O0 -g -fsanitize=$sanitizer leak.c -o leak 2>/dev/null || continue
+		./leak 2>&1 | grep -q ' in outer ' || { echo "SKIPPED: $compiler -fsanitize=$sanitizer finds no leaks here"; continue; }
+		run "$uft" record -o x.uft ./leak
+		expect_err "fast_unwind_on_malloc=0"
+		run env ASAN_OPTIONS=fast_unwind_on_malloc=0 LSAN_OPTIONS=fast_unwind_on_malloc=0 "$uft" record -o x.uft ./leak
+		expect_equal "$compiler, $sanitizer: callers" "$(sed -n 's/^ *#[0-9]* [^ ]* in \(inner\|outer\|main\) .*/\1/p' err | tr '\n' ' ')" "inner outer main "
+		expect_equal "$compiler, $sanitizer: no warning" "$(grep -c 'warning: .*sanitizer' err)" 0
+		run "$uft" record -p function -o x.uft ./leak
+		expect_equal "$compiler, $sanitizer: function" "$(sed -n 's/^ *#[0-9]* [^ ]* in \(inner\|outer\|main\) .*/\1/p' err | tr '\n' ' ')" "inner outer main "
 	done
 done
 [ $tried -gt 0 ] || skip "no sanitizers here"

@@ -30,7 +30,7 @@ expect_equal "values" "$(tr '\n' ' ' <values)" "1 3 64 0 leaf helper "
 expect_equal "a second start, refusals, reset" "$(grep -v '^# \|^#$\|<-' out | tr '\n' ' ')" \
 	"#### all functions enabled #### #### no functions disabled #### work 0 function_graph 1 0 1 1 nop #### all functions enabled #### "
 expect_err "uft start: set_ftrace_filter: Invalid argument: Function not found: 'nosuchfunction' matches no function of "
-expect_err "uft start: current_tracer: Invalid argument"
+expect_err "uft start: current_tracer: Invalid argument: No such tracer: available_tracers lists them"
 
 # A refused word is named, with the programs in which it was looked for; error_log and the sentence say the same
 shell '$T 1; $U write set_ftrace_filter 99999999; $U write -a set_graph_function "!work"; $U mkdir foo; $U write instances/foo/set_ftrace_filter "no*thing"
@@ -99,10 +99,10 @@ expect_equal "calls" "$(sed -n '/^#/d;s/.*|  //p' out | tr '\n' '/')" "main() {/
 expect_equal "values" "$(tail -n 3 out | tr '\n' ' ')" "1024 0 . "
 boot "ftrace=timerlat" true
 expect_status 1
-expect_err "UFT_TRACE: ftrace=timerlat: Invalid argument"
+expect_err "UFT_TRACE: ftrace=timerlat: Invalid argument: No such tracer: available_tracers lists them"
 boot "ftrace=function quiet" true
 expect_status 1
-expect_err "UFT_TRACE: 'quiet' means nothing here"
+expect_err "UFT_TRACE: 'quiet' is not KEY=VALUE with one of the keys trace_buf_size, trace_clock, ftrace_filter"
 for size in x 1Q -1 99999999999999999999G; do
 	boot "trace_buf_size=$size" true
 	expect_status 1

@@ -24,8 +24,23 @@ inside 'for i in 1 2 3 4 5 6 7 8 9 10; do echo "main bogus$i" >set_ftrace_filter
 expect_equal "eight are kept" "$(grep -c 'Command: ' out)" 8
 grep -q 'bogus10$' out && ! grep -q 'bogus2$' out || fail "not the last eight: $(grep Command out | tr '\n' ' ')"
 sed -n '$p' out | grep -qx ' \{11\} \{0,5\}^' || fail "no caret"
+# Every file that refuses a write says what it takes: what anything may be written to is listed here
+inside 'find . -maxdepth 4 -type f -perm -200 ! -path "./options/*" | sort >$TMP/files; ls options | sed "s,^,./options/,; 3q" >>$TMP/files
+	while read -r f; do (echo "bad,value" >$f) 2>/dev/null && echo "$f"; done <$TMP/files | grep -v "^./per_cpu" | tr "\n" " "; echo
+	: >error_log; while read -r f; do (echo "bad,value" >$f) 2>/dev/null; grep "error: Invalid argument$" error_log; done <$TMP/files; wc -l <$TMP/files'
+expect_equal "what takes anything" "$(sed -n 1p out)" "./error_log ./events/sched/filter ./free_buffer ./trace ./trace_marker ./trace_marker_raw "
+expect_equal "refused without a reason" "$(sed '1d; $d' out)" ""
+inside ': >error_log; echo "nosuch == 1" >events/sched/filter; echo $?; cat error_log'
+same "a filter that no event of the system takes" 1 <<'KERNEL'
+0
+[   16.392236] event filter parse error: error: Couldn't find or set field in one of a subsystem's events
+  Command: nosuch == 1
+           ^
+KERNEL
+check
+[ "$(wc -l <files)" -gt 50 ] || { fail "few files"; show; }
 inside 'echo "[x y" >set_ftrace_pid; echo " 12 abc" >set_ftrace_pid; cat error_log; echo 2 >options/irq-info; tail -n 3 error_log'
-sed 's/set_ftrace_pid/event filter parse error/; s/Invalid process id/Field not found/; s/options.irq-info: error: Invalid argument/event filter parse error: error: Field not found/' out >masked
+sed 's/set_ftrace_pid/event filter parse error/; s/Invalid process id/Field not found/; s/options.irq-info: error: Takes 0 or 1/event filter parse error: error: Field not found/' out >masked
 mv masked out
 same "error_log" 4 <<'KERNEL'
 [    9.425740] event filter parse error: error: Field not found

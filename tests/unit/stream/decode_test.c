@@ -304,8 +304,10 @@ static void test_select(void **state)
 	check_events(&c, &(struct uft_select){ .from_ns = 40, .to_ns = 45, .is_from_stamp = 1, .is_to_stamp = 1 },
 		     "40 1 101 ENTRY func_2 0\n");
 	check_events(&c, &(struct uft_select){ .from_ns = T0 + 530 }, "");
-	tid = 100;			/* a pid: all its threads */
+	tid = 100;			/* as a thread it is the first alone, as a process all */
 	check_events(&c, &(struct uft_select){ .tids = &tid, .ntids = 1, .funcs = &pattern, .nfuncs = 1 },
+		     "10 0 100 ENTRY func_2 1\n20 0 100 EXIT func_2 1 10 10\n");
+	check_events(&c, &(struct uft_select){ .pids = &tid, .npids = 1, .funcs = &pattern, .nfuncs = 1 },
 		     "10 0 100 ENTRY func_2 1\n20 0 100 EXIT func_2 1 10 10\n"
 		     "40 1 101 ENTRY func_2 0\n50 1 101 EXIT func_2 0 10 10\n");
 	check_end(&c);
