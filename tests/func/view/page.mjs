@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// page.mjs PLAYWRIGHT CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
-const [library, executablePath, url] = process.argv.slice(2);
+// page.mjs PLAYWRIGHT AXE CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
+import { readFileSync } from "node:fs";
+const [library, axe, executablePath, url] = process.argv.slice(2);
 const { chromium } = await import(library);
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
@@ -144,6 +145,24 @@ await page.locator("#chooser input[type=checkbox]").first().uncheck();
 check("a row can be hidden", await page.evaluate(() => window.uftView.graph.rows[0].isHidden));
 await page.keyboard.press("Escape");
 
+// Threads of several processes stand below a row of their process, which shows and hides them.
+await page.route("**/api/info*", async route => {
+	const response = await route.fetch(), info = await response.json();
+	(info.tasks ?? []).forEach((t, i) => { t.pid = i < 2 ? 1000 : 2000; });
+	await route.fulfill({ response, json: info });
+});
+await open(url);
+const rows = () => page.evaluate(() => window.uftView.graph.place().map(p => [p.row.label, p.row.isProcess, p.y]));
+let shown = await rows();
+check("a row for each process", shown.filter(r => r[1]).map(r => r[0].replace(/.* /, "")).join() === "1000,2000", JSON.stringify(shown));
+await page.mouse.click(box.x + 40, box.y + shown.find(r => r[1])[2] + 8);
+check("a click hides its threads", (await rows()).length === shown.length - 2, JSON.stringify(await rows()));
+await page.waitForFunction(() => location.hash.includes("closed=1000"));
+const folded = await page.evaluate(() => location.href);
+await open(folded);
+check("the address keeps that", (await rows()).length === shown.length - 2, JSON.stringify(await rows()));
+await page.unroute("**/api/info*");
+
 // Names that are markup are text.
 await open(`${url}#file=1`);
 await canvas.focus();
@@ -155,6 +174,21 @@ await page.keyboard.press("l");
 await page.mouse.move(box.x + 600, box.y + 80);
 check("markup in names is text", await page.evaluate(() => document.title.includes("markup.uft") && !document.querySelector("#list img, #tree img, #tip img, #list script, #tree script, #list b")));
 check("and is shown", (await text("#list")).includes("<img src=x onerror"), (await text("#list")).slice(0, 200));
+
+// What axe finds wrong for users of screen readers and for colours, in each view, dark and light.
+await open(url);
+await page.evaluate(readFileSync(axe, "utf8"));
+for (const [name, keys] of [["dark", "lgch"], ["light", "l"]]) {
+	await canvas.focus();
+	if (await theme() !== name)
+		await page.keyboard.press("t");
+	for (const key of keys) {
+		await page.keyboard.press(key);
+		await settled();
+		const found = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations.map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(" | ")}`));
+		check(`axe finds nothing, ${name}, view ${key}`, !found.length, found.join("; "));
+	}
+}
 
 // Nothing is asked of anybody else; nothing went wrong.
 check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));

@@ -12,7 +12,7 @@ node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)
 "$SYNTH" markup.uft 3000 6 2 8 '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 serve a.uft markup.uft
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
-run node "$top/tests/func/view/page.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
+run node "$top/tests/func/view/page.mjs" "$modules/playwright-core/index.mjs" "$modules/axe-core/axe.min.js" "$chromium" "$url"
 expect_status 0
 cat out
 check

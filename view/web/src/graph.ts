@@ -5,13 +5,13 @@
  * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with half a view on each side, and
  * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
  */
-import { Api, Info, Tiles, TileRow } from "./api";
+import { Api, Info, Task, Tiles, TileRow } from "./api";
 import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneEvents = 0xfffe, laneLost = 0xffff;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean }
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number }
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
@@ -60,10 +60,23 @@ export class Graph {
 		this.wanted = "";
 		this.rows = [];
 		for (let i = 0; i < info.ncpus; i++)
-			this.rows.push({ key: rowCpu + i, label: `CPU ${i}`, title: `which task CPU ${i} had, as far as events tell`, lanes: 1, isOpen: false, isHidden: false, isCpu: true });
+			this.rows.push({ key: rowCpu + i, label: `CPU ${i}`, title: `which task CPU ${i} had, as far as events tell`, lanes: 1, isOpen: false, isHidden: false, isCpu: true, isProcess: false, pid: 0 });
 		const tasks = [...info.tasks].sort((x, y) => x.pid - y.pid || x.tid - y.tid);
+		const processes = new Map<number, Task[]>();
 		for (const t of tasks)
-			this.rows.push({ key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, isHidden: false, isCpu: false });
+			processes.set(t.pid, [...processes.get(t.pid) ?? [], t]);
+		for (const [pid, threads] of processes) {
+			if (processes.size > 1)
+				this.rows.push(this.processRow(pid, threads, processes.size <= 12));
+			for (const t of threads)
+				this.rows.push({ key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, isHidden: false, isCpu: false, isProcess: false, pid: t.pid });
+		}
+	}
+
+	/* The line above the threads of a process, which shows or hides them. */
+	private processRow(pid: number, threads: Task[], isOpen: boolean): Row {
+		const calls = threads.reduce((n, t) => n + t.calls, 0), leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
+		return { key: -pid, label: `${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, lanes: 1, isOpen, isHidden: false, isCpu: false, isProcess: true, pid };
 	}
 
 	get width(): number { return Math.max(50, this.canvas.clientWidth - gutter); }
@@ -118,9 +131,10 @@ export class Graph {
 
 	private place(): Placed[] {
 		const out: Placed[] = [];
+		const closed = new Set(this.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.pid));
 		let y = axis - this.scroll;
 		for (const row of this.rows) {
-			if (row.isHidden)
+			if (row.isHidden || (!row.isProcess && closed.has(row.pid)))
 				continue;
 			const height = this.height(row);
 			out.push({ row, y, height });
@@ -142,7 +156,7 @@ export class Graph {
 	private async want(): Promise<void> {
 		if (!this.info)
 			return;
-		const w = this.to - this.from, rows = this.visible().map(p => p.row.key >= rowCpu ? `c${p.row.key - rowCpu}` : String(p.row.key)).slice(0, 1000).join();
+		const w = this.to - this.from, rows = this.visible().filter(p => !p.row.isProcess).map(p => p.row.key >= rowCpu ? `c${p.row.key - rowCpu}` : String(p.row.key)).slice(0, 1000).join();
 		const from = Math.max(0, Math.floor(this.from - w / 2)), to = Math.ceil(this.to + w / 2);
 		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
@@ -271,7 +285,7 @@ export class Graph {
 
 	private label(row: Row, name: number, calls: number, fill: number): string {
 		if (row.isCpu)
-			return this.rows.find(r => r.key === name && !r.isCpu)?.label ?? "";
+			return this.rows.find(r => r.key === name)?.label ?? "";
 		void fill;
 		return (this.names[name] ?? "") + (calls > 1 ? ` … ×${calls}` : "");
 	}
@@ -294,6 +308,7 @@ export class Graph {
 		g.fillRect(0, 0, gutter, h);
 		g.fillRect(0, 0, w, axis);
 		g.strokeStyle = style.getPropertyValue("--line");
+		const isGrouped = this.rows.some(r => r.isProcess);
 		for (const p of visible) {
 			const y = Math.max(p.y, axis - 4);
 			g.fillStyle = text;
@@ -301,7 +316,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
 			g.clip();
-			g.fillText((p.row.isCpu ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, 6, Math.max(y, p.y) + 14);
+			g.fillText((p.row.isCpu ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.pid && !p.row.isProcess && isGrouped ? 18 : 6, Math.max(y, p.y) + 14);
 			g.restore();
 			g.beginPath();
 			g.moveTo(0, p.y + p.height - 0.5);

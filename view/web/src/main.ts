@@ -209,6 +209,9 @@ function saveSoon(): void {
 		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
 		if (hidden.length)
 			p.set("hide", hidden.join("\n"));
+		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.pid).slice(0, 200);
+		if (closed.length)
+			p.set("closed", closed.join());
 		history.replaceState(null, "", `#${p}`);
 	}, 200);
 }
@@ -220,6 +223,11 @@ function restore(): void {
 	graph.b = number("b");
 	for (const r of graph.rows)
 		r.isHidden = hidden.has(r.label);
+	if (p.has("closed")) {
+		const closed = new Set((p.get("closed") ?? "").split(",").map(Number));
+		for (const r of graph.rows)
+			r.isOpen = r.isProcess ? !closed.has(r.pid) : r.isOpen;
+	}
 	reports.func = p.get("func") ?? "";
 	if (from === null && to === null)
 		graph.whole();
@@ -319,7 +327,7 @@ function chooseRows(): void {
 	close.textContent = "Close";
 	close.addEventListener("click", () => dialog.close());
 	one.setAttribute("aria-label", "Reports of");
-	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
+	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); });
 	const all = (hide: boolean): HTMLButtonElement => {
