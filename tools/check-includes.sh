@@ -3,6 +3,7 @@
 #
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
+# In stream/:       wire < file < select < decode < live
 # In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
 # control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
 # instructions and pure. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
@@ -92,15 +93,22 @@ check_host()
 	done
 }
 
-# The folders of control/, from the lowest to the highest; tools/check-symbols.sh has the same order.
-control_order="base proc arena ptrace relocate state plan target arm events watchdog start detach session doctor"
-
-# File @1 of a folder of control/ includes @2 of control/: its own folder's, a lower folder's, or what callers of control/ get.
-check_control()
+# $order: the folders of @1, from the lowest to the highest; tools/check-symbols.sh has the same.
+order_of()
 {
-	from=${1#control/} to=${2#control/}
+	case $1 in
+	control) order="base proc arena ptrace relocate state plan target arm events watchdog start detach session doctor" ;;
+	stream) order="wire file select decode live" ;;
+	esac
+}
+
+# File @1 of a folder includes @2 of the same top folder: its own folder's, a lower folder's, or what callers get.
+check_order()
+{
+	from=${1#*/} to=${2#*/}
 	case $to in */*) ;; *) return ;; esac
-	for dir in $control_order; do
+	order_of "${1%%/*}"
+	for dir in $order; do
 		[ "$dir" = "${to%%/*}" ] && return 0
 		[ "$dir" = "${from%%/*}" ] && break
 	done
@@ -111,7 +119,7 @@ check_control()
 check_outside()
 {
 	case $1:$2 in
-	control/*/*:control/*) check_control "$1" "$2" ;;
+	control/*/*:control/* | stream/*/*:stream/*) check_order "$1" "$2" ;;
 	esac
 	case $2 in
 	runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;

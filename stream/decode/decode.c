@@ -240,7 +240,7 @@ static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint
 /* Accepts the event at ev[n] or not. */
 static inline size_t dec_keep(struct uft_stream *st, struct uft_event *e, uint64_t clock)
 {
-	return __builtin_expect(!st->has_select, 1) || sel_match(st, e, clock);
+	return __builtin_expect(!st->has_select, 1) || sel_match(&st->sel, e, clock);
 }
 
 /* The events that are due before the next record: losses, left calls. Returns how many; stops at @max. */

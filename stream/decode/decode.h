@@ -8,6 +8,7 @@
 #define UFT_STREAM_DECODE_H
 
 #include "stream/file/reader.h"
+#include "stream/select/select.h"
 
 /* ---- Symbols: id and address to symbol by direct mapped caches in front of the resolver ------ */
 
@@ -100,21 +101,7 @@ struct uft_stream {
 	uint32_t next_at, next_n;
 
 	int has_select, no_parents;
-	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
-	const struct dec_span *hidden; size_t nhidden;
-	/* live: of what kind events are shown, from a clock on */
-	struct dec_choice { uint64_t from; uint32_t flags; struct call_view *view; struct event_view *events; } *choice_copy;
-	size_t nchoice_copy;
-	const struct dec_choice *choice; size_t nchoice;
-	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
-	uint64_t view_number;
-	uint64_t *single_copy;				/* live: clocks of stacks and events by name that are shown although their kind is not */
-	const uint64_t *single_at; size_t nsingle_at;
-	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
-	void *watch_arg;
-	struct uft_select sel;
-	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
-	int is_past;					/* beyond to_ns: nothing more to come */
+	struct selection sel;				/* select.h: which events the reader gets */
 	enum uft_stamp stamp;
 	const char *clock_name;
 	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
@@ -124,8 +111,6 @@ struct uft_stream {
 	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
 	struct dec_chunk *chunk;			/* payloads.c: the newest first */
-	struct uft_pattern *pattern;
-	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
 
 	int has_info;
 	struct uft_info info;
@@ -136,6 +121,7 @@ struct uft_stream {
 /* task.c */
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
+const struct uft_image *dec_task_image(const struct uft_task *t);	/* NULL: not known */
 void dec_tasks_free(struct uft_stream *st);
 int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
 int dec_images_alloc(struct uft_stream *st);
@@ -183,19 +169,6 @@ void dec_stacks_free(struct uft_stream *st);
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);
 void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid);
-
-/* select.c */
-int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
-void sel_free(struct uft_stream *st);
-void sel_begin(struct uft_stream *st, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
-int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
-uint32_t dec_hidden_by(uint32_t event);	/* select.c: enum uft_live_hidden that leaves out the session's own event of this id */
-int event_view_wait(const struct dec_choice *c, uint32_t id);	/* event_view.c: of this type only single ones are shown */
-int event_view_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
-int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid);
-int call_view_wants(struct uft_stream *st, const struct call_view *v, const struct uft_event *ev);	/* call_view.c */
-size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
-size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);

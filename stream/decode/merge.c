@@ -60,7 +60,7 @@ static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 	uint64_t a_after_b = a > b, other = b->key;
 	size_t n = 0;
 
-	while (n < max && !st->is_past) {
+	while (n < max && !st->sel.is_past) {
 		struct dec_ring *t = a;
 
 		n += dec_run(st, a, other - (a_after_b & (other != 0)), ev + n, max - n);
@@ -85,7 +85,7 @@ static size_t mrg_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
 	size_t n = 0;
 
-	while (n < max && st->nheap && !st->is_past) {
+	while (n < max && st->nheap && !st->sel.is_past) {
 		struct dec_ring *r = &st->ring[st->heap[0]];
 		uint64_t limit;
 

@@ -660,7 +660,7 @@ static void order_rings(struct uft_stream *st)
 			st->heap[st->nheap++] = i;
 	mrg_heapify(st);
 	st->next_at = st->next_n = 0;
-	st->is_past = 0;
+	st->sel.is_past = 0;
 }
 
 static void go_to_start(struct uft_stream *st)
@@ -726,18 +726,18 @@ int uft_stream_seek_selection(struct uft_stream *st, const struct uft_index *ix)
 	scan_known(st, &ix->info);
 	if (!st->has_select || ix->first_ns == UINT64_MAX)
 		return 0;
-	if (st->sel.from_ns) {
-		uint64_t first_ns = st->first_ns;
-		struct uft_select sel = st->sel;
+	if (st->sel.asked.from_ns) {
+		uint64_t first_ns = st->sel.first_ns;
+		struct uft_select sel = st->sel.asked;
 
-		sel_begin(st, ix->first_ns);
+		sel_begin(&st->sel, ix->first_ns);
 		ret = uft_stream_seek(st, ix,
-				      uft_index_find_ns(ix, st->sel.from_ns > UINT64_MAX - ix->first_ns
+				      uft_index_find_ns(ix, st->sel.asked.from_ns > UINT64_MAX - ix->first_ns
 								    ? UINT64_MAX
-								    : ix->first_ns + st->sel.from_ns));
+								    : ix->first_ns + st->sel.asked.from_ns));
 		if (ret) { /* as if there were no index */
-			st->first_ns = first_ns;
-			st->sel = sel;
+			st->sel.first_ns = first_ns;
+			st->sel.asked = sel;
 			st->has_info = 0;
 		}
 	}

@@ -23,7 +23,10 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 	ret = rd_open(path, &st->file, err);
 	if (ret)
 		goto free_stream;
-	ret = sel_init(st, sel, err);
+	st->sel.image_of = dec_task_image;
+	st->has_select = sel && sel_is_any(sel);
+	st->no_parents = sel && sel->no_parents;
+	ret = sel_init(&st->sel, sel, err);
 	if (ret)
 		goto free_stream;
 	ret = uft_clock_build(&st->clock, st->file->pair, st->file->npair);
@@ -57,6 +60,11 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev)
 	}
 	*ev = st->next[st->next_at++];
 	return 1;
+}
+
+int uft_stream_found_func(const struct uft_stream *st)
+{
+	return sel_found_func(&st->sel);
 }
 
 const struct uft_info *uft_stream_info(struct uft_stream *st)
@@ -193,7 +201,7 @@ void uft_stream_close(struct uft_stream *st)
 	dec_tasks_free(st);
 	if (st->file)
 		dec_images_free(st);
-	sel_free(st);
+	sel_free(&st->sel);
 	uft_clock_free(&st->clock);
 	if (st->release)
 		st->release(st);

@@ -116,6 +116,13 @@ int dec_task_grow(struct uft_stream *st, struct dec_task *t)
 	return 0;
 }
 
+const struct uft_image *dec_task_image(const struct uft_task *t)
+{
+	const struct dec_task *task = (const struct dec_task *)t;
+
+	return task->image ? task->image->img : NULL;
+}
+
 void dec_tasks_free(struct uft_stream *st)
 {
 	for (uint32_t i = 0; i < st->nmark; i++)

@@ -107,6 +107,32 @@ void lv_chunk_put(struct lv_chunk *c)
 		free(c);
 }
 
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
+{
+	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
+	struct lv_chunk *c = *from, *next;
+
+	for (; c != end; c = next) {
+		next = c->next;
+		cpu->bytes -= c->cap;
+		lv_chunk_put(c);
+	}
+	*from = to ? to : end;
+	if (to) {
+		to->next = end;
+		cpu->bytes += to->cap;
+	}
+	l->version++;
+}
+
+uint64_t uft_live_clock(void)
+{
+	struct uft_clock_pair p;
+
+	uft_clock_sample(&p);
+	return p.clock;
+}
+
 static struct lv_cpu *cpu_of(struct uft_live *l, const struct lv_ring *r)
 {
 	return &l->cpu[lv_cpu_of(l, r->ring)];

@@ -23,13 +23,13 @@
 
 #define SINGLE_BYTES	16u	/* of a record that is one, at least, a stack: its word, and the function that was entered */
 
-static void put_choice(const struct dec_choice *c)
+static void put_choice(const struct sel_choice *c)
 {
 	call_view_put(c->view);
 	event_view_put(c->events);
 }
 
-void lv_choices_free(struct dec_choice *choice, size_t n)
+void lv_choices_free(struct sel_choice *choice, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		put_choice(&choice[i]);
@@ -43,13 +43,13 @@ typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, 
 
 static void keep_singles(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
 {
-	for (size_t i = dec_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to; i++)
+	for (size_t i = sel_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to; i++)
 		is_kept[i] = 1;
 }
 
 static void keep_choices(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
 {
-	for (size_t i = dec_choice_of(l->choice, l->nchoice, from); i < l->nchoice && l->choice[i].from <= to; i++)
+	for (size_t i = sel_choice_of(l->choice, l->nchoice, from); i < l->nchoice && l->choice[i].from <= to; i++)
 		is_kept[i] = 1;
 }
 
@@ -100,7 +100,7 @@ static void forget_choices(struct uft_live *l)
 static int make_choice_room(struct uft_live *l)
 {
 	size_t cap = 2 * l->cap_choice + 16;
-	struct dec_choice *grown;
+	struct sel_choice *grown;
 
 	if (l->nchoice < l->cap_choice)
 		return 0;
@@ -131,7 +131,7 @@ static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const
 		call_view_put(made);
 		return -ENOMEM;
 	}
-	l->choice[l->nchoice] = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	l->choice[l->nchoice] = l->nchoice ? l->choice[l->nchoice - 1] : (struct sel_choice){ 0 };
 	event_view_get(l->choice[l->nchoice].events);
 	l->choice[l->nchoice].from = since;
 	l->choice[l->nchoice].flags = hidden;
@@ -151,7 +151,7 @@ static void forget_since(struct uft_live *l, uint64_t since)
 /* Before the first choice all events are shown. */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
 {
-	const struct dec_choice *now;
+	const struct sel_choice *now;
 	int ret = 0;
 
 	pthread_mutex_lock(&l->lock);
@@ -166,7 +166,7 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 /* The kinds and the view stay as they are. */
 static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
-	struct dec_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	struct sel_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct sel_choice){ 0 };
 	struct event_view *made = event_view_is(last.events, events) ? event_view_get(last.events) : event_view_make(events);
 
 	if (!made || make_choice_room(l)) {
@@ -183,7 +183,7 @@ static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_
 
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
-	const struct dec_choice *last;
+	const struct sel_choice *last;
 	int ret = 0;
 
 	pthread_mutex_lock(&l->lock);
@@ -201,7 +201,7 @@ int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_
 static size_t split(struct uft_live *l, uint64_t clock)
 {
 	int has_room = !make_choice_room(l);
-	size_t i = dec_choice_of(l->choice, l->nchoice, clock);
+	size_t i = sel_choice_of(l->choice, l->nchoice, clock);
 
 	if (l->choice[i].from > clock)
 		return i;
@@ -235,7 +235,7 @@ void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, cons
 /* Events younger than the watermark may be named before they arrive. */
 static void forget_singles(struct uft_live *l)
 {
-	uint64_t most = l->nsingle_at - dec_single_from(l->single_at, l->nsingle_at, l->watermark);
+	uint64_t most = l->nsingle_at - sel_single_from(l->single_at, l->nsingle_at, l->watermark);
 	uint8_t *is_kept = calloc(l->nsingle_at + 1, 1);
 	size_t n = 0;
 
@@ -290,20 +290,20 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 
 	if (!from->nchoice)
 		return 0;
-	st->choice = st->choice_copy = malloc(n);
-	st->single_at = st->single_copy = malloc(nsingles + 1);
-	if (!st->choice || !st->single_copy)
+	st->sel.choice = st->sel.choice_copy = malloc(n);
+	st->sel.single_at = st->sel.single_copy = malloc(nsingles + 1);
+	if (!st->sel.choice || !st->sel.single_copy)
 		return -ENOMEM;
-	memcpy(st->choice_copy, from->choice, n);
+	memcpy(st->sel.choice_copy, from->choice, n);
 	for (size_t i = 0; i < from->nchoice; i++) {
-		call_view_get(st->choice_copy[i].view);
-		event_view_get(st->choice_copy[i].events);
+		call_view_get(st->sel.choice_copy[i].view);
+		event_view_get(st->sel.choice_copy[i].events);
 	}
-	st->nchoice_copy = from->nchoice;
+	st->sel.nchoice_copy = from->nchoice;
 	if (nsingles)
-		memcpy(st->single_copy, from->single_at, nsingles);
-	st->nchoice = from->nchoice;
-	st->nsingle_at = from->nsingle_at;
+		memcpy(st->sel.single_copy, from->single_at, nsingles);
+	st->sel.nchoice = from->nchoice;
+	st->sel.nsingle_at = from->nsingle_at;
 	st->has_select = 1;
 	return 0;
 }

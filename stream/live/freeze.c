@@ -71,16 +71,16 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->base = lv_copy_base(from);
 	if (!to->base)
 		return -ENOMEM;
-	to->span = to->base->hidden_copy;	/* the base shows the buffer's */
-	to->nspan = to->cap_span = to->base->nhidden;
-	to->base->hidden_copy = NULL;
-	to->choice = to->base->choice_copy;
-	to->nchoice = to->cap_choice = to->base->nchoice;
-	to->base->choice_copy = NULL;
-	to->base->nchoice_copy = 0;
-	to->single_at = to->base->single_copy;
-	to->nsingle_at = to->cap_single_at = to->base->nsingle_at;
-	to->base->single_copy = NULL;
+	to->span = to->base->sel.hidden_copy;	/* the base shows the buffer's */
+	to->nspan = to->cap_span = to->base->sel.nhidden;
+	to->base->sel.hidden_copy = NULL;
+	to->choice = to->base->sel.choice_copy;
+	to->nchoice = to->cap_choice = to->base->sel.nchoice;
+	to->base->sel.choice_copy = NULL;
+	to->base->sel.nchoice_copy = 0;
+	to->single_at = to->base->sel.single_copy;
+	to->nsingle_at = to->cap_single_at = to->base->sel.nsingle_at;
+	to->base->sel.single_copy = NULL;
 	lv_stream_release(to->base);
 	return copy_rings(to, from);
 }
@@ -88,7 +88,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 /* Hides all events younger than @until, whatever else was hidden behind it. */
 static int hide_behind(struct uft_live *to, uint64_t until)
 {
-	struct dec_span *grown;
+	struct sel_span *grown;
 
 	while (to->nspan && to->span[to->nspan - 1].from >= until)
 		to->nspan--;
@@ -100,7 +100,7 @@ static int hide_behind(struct uft_live *to, uint64_t until)
 	if (!grown)
 		return -ENOMEM;
 	to->span = grown;
-	to->span[to->nspan++] = (struct dec_span){ until, UINT64_MAX };
+	to->span[to->nspan++] = (struct sel_span){ until, UINT64_MAX };
 	to->cap_span = to->nspan;
 	return 0;
 }

@@ -30,24 +30,6 @@ static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
 	return 0;
 }
 
-void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
-{
-	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
-	struct lv_chunk *c = *from, *next;
-
-	for (; c != end; c = next) {
-		next = c->next;
-		cpu->bytes -= c->cap;
-		lv_chunk_put(c);
-	}
-	*from = to ? to : end;
-	if (to) {
-		to->next = end;
-		cpu->bytes += to->cap;
-	}
-	l->version++;
-}
-
 /* What the consumer has begun with stays. */
 static void trim_ring(struct uft_live *l, struct lv_ring *r, uint64_t seen)
 {
@@ -104,7 +86,7 @@ static int room(struct uft_live *l)
 {
 	uint64_t least = lv_oldest(l);
 	size_t gone = 0, cap = l->cap_span ? 2 * l->cap_span : 64;
-	struct dec_span *grown;
+	struct sel_span *grown;
 
 	if (l->nspan < l->cap_span)
 		return 0;
@@ -123,14 +105,6 @@ static int room(struct uft_live *l)
 	return 0;
 }
 
-uint64_t uft_live_clock(void)
-{
-	struct uft_clock_pair p;
-
-	uft_clock_sample(&p);
-	return p.clock;
-}
-
 int uft_live_hide(struct uft_live *l, uint64_t clock)
 {
 	int ret;
@@ -138,7 +112,7 @@ int uft_live_hide(struct uft_live *l, uint64_t clock)
 	pthread_mutex_lock(&l->lock);
 	ret = room(l);
 	if (!ret && (!l->nspan || l->span[l->nspan - 1].to != UINT64_MAX))
-		l->span[l->nspan++] = (struct dec_span){ clock, UINT64_MAX };
+		l->span[l->nspan++] = (struct sel_span){ clock, UINT64_MAX };
 	pthread_mutex_unlock(&l->lock);
 	return ret;
 }
@@ -149,20 +123,6 @@ void uft_live_show(struct uft_live *l, uint64_t clock)
 	if (l->nspan && l->span[l->nspan - 1].to == UINT64_MAX)
 		l->span[l->nspan - 1].to = clock;
 	pthread_mutex_unlock(&l->lock);
-}
-
-int lv_copy_spans(struct uft_stream *st, const struct uft_live *from)
-{
-	if (!from->nspan)
-		return 0;
-	st->hidden_copy = malloc(from->nspan * sizeof(*from->span));
-	if (!st->hidden_copy)
-		return -ENOMEM;
-	memcpy(st->hidden_copy, from->span, from->nspan * sizeof(*from->span));
-	st->hidden = st->hidden_copy;
-	st->nhidden = from->nspan;
-	st->has_select = 1;
-	return 0;
 }
 
 void uft_live_watched(struct uft_live *l, int on)
@@ -181,8 +141,8 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *a
 
 	if (!st)
 		return;
-	st->watch = fn;
-	st->watch_arg = arg;
+	st->sel.watch = fn;
+	st->sel.watch_arg = arg;
 	st->has_select = 1;
 	while (uft_stream_batch(st, ev, 1))
 		;

@@ -9,6 +9,7 @@
 #ifndef UFT_STREAM_LIVE_H
 #define UFT_STREAM_LIVE_H
 
+#include "stream/select/shown.h"
 #include "stream/stream.h"
 #include "symbol/event_set.h"
 #include "symbol/event_type.h"
@@ -51,39 +52,11 @@ int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);
 uint64_t uft_live_clock(void);
 /*
- * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
- * the session's own.
- */
-enum uft_live_hidden {
-	UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8,
-	UFT_LIVE_NO_HWLAT = 16, UFT_LIVE_NO_OSNOISE = 32, UFT_LIVE_NO_SAMPLES = 64, UFT_LIVE_NO_SWITCHES = 128, UFT_LIVE_NO_ACCESSES = 256,
-	UFT_LIVE_NO_OWN = UFT_LIVE_NO_HWLAT | UFT_LIVE_NO_OSNOISE | UFT_LIVE_NO_SAMPLES | UFT_LIVE_NO_SWITCHES | UFT_LIVE_NO_ACCESSES,
-};
-/*
- * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
- * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are
- * shown whatever @filter says, as sites are armed.
- */
-struct uft_live_view {
-	const char *filter, *notrace, *roots;
-	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
-};
-/*
  * @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL.
  * 0, -ENOMEM: as it was before that.
  */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
-/*
- * Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one)
- * lets them through, of these tasks. Of types in @waiting those that uft_live_show_one() names. Before the
- * first choice: all.
- */
-struct uft_live_filter { const struct uft_event_type *type; const char *text; };
-struct uft_live_events {
-	struct uft_event_set shown, waiting;	/* the caller's */
-	const struct uft_live_filter *filter; size_t nfilters;	/* by place of their types, rising */
-	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
-};
+/* Before the first choice all events by name are shown. */
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
 void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; mostly by rising clocks */
 /* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */

@@ -75,8 +75,8 @@ struct uft_live {
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 	struct uft_live *leader, *next;	/* tee.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;
-	struct dec_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
-	struct dec_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
+	struct sel_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
+	struct sel_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
 	uint64_t *single_at; size_t nsingle_at, cap_single_at;
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
 	int is_watched;
@@ -114,6 +114,8 @@ uint64_t lv_now_ns(void);
 void lv_sample_clock(struct uft_live *l);
 void lv_know_clock(struct uft_live *l);		/* snapshot.c */
 void lv_chunk_put(struct lv_chunk *c);
+/* @from (one chunk, or two, before @end) becomes @to, or goes. */
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
 struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);
 void lv_fit(struct uft_live *l);		/* into its limit */
@@ -127,11 +129,7 @@ void lv_lock_all(struct uft_live *l);		/* a leader and those that follow */
 void lv_unlock_all(struct uft_live *l);
 
 /* hidden_spans.c */
-int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
 uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
-
-/* @from (one chunk, or two, before @end) becomes @to, or goes. */
-void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
 
 /* reclaim.c: takes out of the CPU's chunks what is never shown here. 1: there is more room now */
 int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
@@ -139,22 +137,8 @@ int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
 /* condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
 int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
-/* call_view.c */
-struct event_view *event_view_make(const struct uft_live_events *from);	/* event_view.c, as lv_view_*() */
-struct event_view *event_view_get(struct event_view *e);
-void event_view_put(struct event_view *e);
-int event_view_is(const struct event_view *e, const struct uft_live_events *other);
-/* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
-struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown);
-int event_view_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
-struct call_view *call_view_make(const struct uft_live_view *v);	/* NULL: no memory */
-struct call_view *call_view_get(struct call_view *v);			/* v may be NULL in all of them */
-void call_view_put(struct call_view *v);
-int call_view_wants_func(struct uft_stream *st, const struct call_view *v, const struct dec_image *image, const struct uft_sym *sym);
-int call_view_is(const struct call_view *v, const struct uft_live_view *other);	/* they say the same */
-
 /* choices.c */
-void lv_choices_free(struct dec_choice *choice, size_t n);
+void lv_choices_free(struct sel_choice *choice, size_t n);
 int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);
 
 /* freeze.c */

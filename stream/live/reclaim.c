@@ -30,18 +30,18 @@ struct pieces { struct piece v[2 * RECORDS]; size_t n; };
 /* ---- What is never shown --------------------------------------------------------------------- */
 
 /* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
-static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p, uint32_t id)
+static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c, const struct piece *p, uint32_t id)
 {
 	struct dec_image *image = &l->base->image[r->image];
 	const struct uft_sym *sym = dec_sym(l->base, image, id);
 
-	return !call_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !call_view_wants_func(l->base, c->view, image, sym));
+	return !call_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !call_view_wants_func(&l->base->sel, c->view, image->img, sym));
 }
 
 /* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
-static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p)
+static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c, const struct piece *p)
 {
-	size_t i = dec_single_from(l->single_at, l->nsingle_at, p->clock);
+	size_t i = sel_single_from(l->single_at, l->nsingle_at, p->clock);
 	uint64_t func;
 
 	if (l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock))
@@ -53,7 +53,7 @@ static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const st
 /* is_gone, or is_call: it goes if its call lies within the chunk. */
 static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 {
-	const struct dec_choice *c = &l->choice[dec_choice_of(l->choice, l->nchoice, p->clock)];
+	const struct sel_choice *c = &l->choice[sel_choice_of(l->choice, l->nchoice, p->clock)];
 	uint32_t value = UFT_REC_VALUE(p->word), event = UFT_EVENT_ID(value);
 	int has_graph;
 
@@ -80,7 +80,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		else if (UFT_EVENT_IS_NAMED(event))
 			p->is_gone = !event_view_show(c, event);
 		else if (UFT_EVENT_IS_OWN(event))
-			p->is_gone = (c->flags & dec_hidden_by(event)) != 0;
+			p->is_gone = (c->flags & sel_hidden_by(event)) != 0;
 		else
 			p->is_gone = event < UFT_EVENT_OWN && !has_graph;
 		break;
@@ -237,9 +237,9 @@ static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, st
 /* By one choice, which leaves out nothing? */
 static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
 {
-	size_t i = dec_choice_of(l->choice, l->nchoice, c->clock);
+	size_t i = sel_choice_of(l->choice, l->nchoice, c->clock);
 
-	return i == dec_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view && !l->choice[i].events;
+	return i == sel_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view && !l->choice[i].events;
 }
 
 static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s, uint64_t seen)

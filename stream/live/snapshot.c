@@ -124,7 +124,8 @@ struct uft_stream *lv_stream_new(struct uft_live *l)
 
 	if (!st)
 		return NULL;
-	st->first_ns = UINT64_MAX;
+	st->sel.first_ns = UINT64_MAX;
+	st->sel.image_of = dec_task_image;
 	st->file = calloc(1, sizeof(*st->file));
 	st->resolver = uft_resolver_alloc();
 	st->last_task = calloc(1, sizeof(*st->last_task));
@@ -156,12 +157,26 @@ static void stream_release(struct uft_stream *st)
 {
 	lv_stream_release(st);
 	free(st->hold);
-	free(st->hidden_copy);
-	lv_choices_free(st->choice_copy, st->nchoice_copy);
-	free(st->single_copy);
+	free(st->sel.hidden_copy);
+	lv_choices_free(st->sel.choice_copy, st->sel.nchoice_copy);
+	free(st->sel.single_copy);
 }
 
 /* ---- The copy of base ------------------------------------------------------------------------ */
+
+static int copy_spans(struct uft_stream *st, const struct uft_live *from)
+{
+	if (!from->nspan)
+		return 0;
+	st->sel.hidden_copy = malloc(from->nspan * sizeof(*from->span));
+	if (!st->sel.hidden_copy)
+		return -ENOMEM;
+	memcpy(st->sel.hidden_copy, from->span, from->nspan * sizeof(*from->span));
+	st->sel.hidden = st->sel.hidden_copy;
+	st->sel.nhidden = from->nspan;
+	st->has_select = 1;
+	return 0;
+}
 
 static int copy_names(struct uft_stream *to, const struct uft_stream *from)
 {
@@ -263,7 +278,7 @@ struct uft_stream *lv_copy_base(struct uft_live *l)
 	if (!ret)
 		ret = refill(l, st, st->hold);
 	if (!ret)
-		ret = lv_copy_spans(st, l);
+		ret = copy_spans(st, l);
 	if (!ret)
 		ret = lv_copy_choices(st, l);
 	if (!ret)
@@ -425,12 +440,12 @@ static int begin(struct uft_live *l)
 	forget_marks(l->base);
 	if (l->base->nstack == UFT_STREAM_STACKS)	/* events that have one are not used behind the end */
 		dec_stacks_free(l->base);
-	l->base->hidden = l->span;
-	l->base->nhidden = l->nspan;
-	l->base->choice = l->choice;
-	l->base->nchoice = l->nchoice;
-	l->base->single_at = l->single_at;
-	l->base->nsingle_at = l->nsingle_at;
+	l->base->sel.hidden = l->span;
+	l->base->sel.nhidden = l->nspan;
+	l->base->sel.choice = l->choice;
+	l->base->sel.nchoice = l->nchoice;
+	l->base->sel.single_at = l->single_at;
+	l->base->sel.nsingle_at = l->nsingle_at;
 	l->base->has_select |= l->nspan != 0 || l->nchoice != 0;
 	if (l->base_version && l->base_version == l->version && l->base->nring == l->nring) {
 		refresh(l->base);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/live/live_internal.h"
+#include "stream/select/select.h"
 #include "symbol/words.h"
 
 struct word_list { char *text; struct uft_pattern *p; size_t n; struct uft_words *words; };
@@ -144,25 +144,25 @@ static int wants_func(const struct call_view *v, const struct uft_image *img, co
 }
 
 /* The remembered match of image @index; NULL: no memory. */
-static uint8_t *match_of(struct uft_stream *st, const struct call_view *v, uint32_t index)
+static uint8_t *match_of(struct selection *s, const struct call_view *v, uint32_t index)
 {
-	if (st->view_number != v->number && st->cap_view_match)
-		memset(st->view_match, 0, st->cap_view_match);
-	st->view_number = v->number;
-	if (index >= st->cap_view_match) {
-		size_t cap = st->cap_view_match ? st->cap_view_match : 1024;
+	if (s->view_number != v->number && s->cap_view_match)
+		memset(s->view_match, 0, s->cap_view_match);
+	s->view_number = v->number;
+	if (index >= s->cap_view_match) {
+		size_t cap = s->cap_view_match ? s->cap_view_match : 1024;
 		uint8_t *grown;
 
 		while (cap <= index)
 			cap *= 2;
-		grown = realloc(st->view_match, cap);
+		grown = realloc(s->view_match, cap);
 		if (!grown)
 			return NULL;
-		memset(grown + st->cap_view_match, 0, cap - st->cap_view_match);
-		st->view_match = grown;
-		st->cap_view_match = cap;
+		memset(grown + s->cap_view_match, 0, cap - s->cap_view_match);
+		s->view_match = grown;
+		s->cap_view_match = cap;
 	}
-	return &st->view_match[index];
+	return &s->view_match[index];
 }
 
 static int has(const uint32_t *list, size_t n, uint32_t pid, uint32_t tid)
@@ -178,22 +178,22 @@ int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid)
 	return !v || ((!v->npids || has(v->pids, v->npids, pid, tid)) && !has(v->pids + v->npids, v->nnot_pids, pid, tid));
 }
 
-int call_view_wants_func(struct uft_stream *st, const struct call_view *v, const struct dec_image *image, const struct uft_sym *sym)
+int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym)
 {
 	uint8_t *match;
 
-	if (!v || !sym || !image)
+	if (!v || !sym || !img)
 		return 1;
-	match = match_of(st, v, sym->index);
+	match = match_of(s, v, sym->index);
 	if (!match)
-		return wants_func(v, image->img, sym);
+		return wants_func(v, img, sym);
 	if (!*match)
-		*match = 1 + (uint8_t)wants_func(v, image->img, sym);
+		*match = 1 + (uint8_t)wants_func(v, img, sym);
 	return *match == 2;
 }
 
-int call_view_wants(struct uft_stream *st, const struct call_view *v, const struct uft_event *ev)
+int call_view_wants(struct selection *s, const struct call_view *v, const struct uft_event *ev)
 {
 	return call_view_wants_task(v, ev->task->pid, ev->task->tid) &&
-	       call_view_wants_func(st, v, ((const struct dec_task *)ev->task)->image, ev->sym);
+	       call_view_wants_func(s, v, s->image_of ? s->image_of(ev->task) : NULL, ev->sym);
 }

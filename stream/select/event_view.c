@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "stream/select/event_filter.h"
-#include "stream/live/live_internal.h"
+#include "stream/select/select.h"
 
 struct lv_filter { const struct uft_event_type *type; char *text; struct uft_event_filter *filter; };
 
@@ -135,7 +135,7 @@ static int has(const uint32_t *list, size_t n, const struct uft_task *t)
 	return 0;
 }
 
-int event_view_show(const struct dec_choice *c, uint32_t id)
+int event_view_show(const struct sel_choice *c, uint32_t id)
 {
 	const struct event_view *e = c->events;
 	uint32_t index = id - UFT_EVENT_FREE;
@@ -143,7 +143,7 @@ int event_view_show(const struct dec_choice *c, uint32_t id)
 	return !e || uft_event_set_has(&e->shown, index) || uft_event_set_has(&e->waiting, index);
 }
 
-int event_view_wait(const struct dec_choice *c, uint32_t id)
+int event_view_wait(const struct sel_choice *c, uint32_t id)
 {
 	const struct event_view *e = c->events;
 	uint32_t index = id - UFT_EVENT_FREE;
@@ -166,7 +166,7 @@ static const struct uft_event_filter *find_filter(const struct event_view *e, co
 	return lo < e->nfilters && e->filter[lo].type == type ? e->filter[lo].filter : NULL;
 }
 
-int event_view_want(const struct dec_choice *c, const struct uft_event *ev)
+int event_view_want(const struct sel_choice *c, const struct uft_event *ev)
 {
 	const struct event_view *e = c->events;
 	const struct uft_event_filter *f;

@@ -10,7 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 
 # object BUILD PATH CODE
 object() {
-	mkdir -p "$dir/$1/symbol" "$dir/$1/control"
+	mkdir -p "$dir/$1/symbol" "$dir/$1/control" "$dir/$1/stream"
 	echo "$3" | cc -x c -c -o "$dir/$1/$2" -
 }
 
@@ -27,6 +27,10 @@ object up symbol/low.c.o 'int high(void); int low(void) { return high(); }'
 object up control/arm_high.c.o 'int high(void) { return 1; }'
 ! sh "$tools/check-symbols.sh" "$dir/up" 2>"$dir/err" || { echo "a call that runs up passes"; exit 1; }
 grep -q 'symbol/low.c needs high of control/arm' "$dir/err" || { cat "$dir/err"; exit 1; }
+object streams stream/select_low.c.o 'int high(void); int low(void) { return high(); }'
+object streams stream/decode_high.c.o 'int high(void) { return 1; }'
+! sh "$tools/check-symbols.sh" "$dir/streams" 2>"$dir/err" || { echo "a call that runs up in stream/ passes"; exit 1; }
+grep -q 'stream/select/low.c needs high of stream/decode' "$dir/err" || { cat "$dir/err"; exit 1; }
 ring small 5
 sh "$tools/check-symbols.sh" "$dir/small"
 ring large 6

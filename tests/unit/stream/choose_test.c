@@ -40,7 +40,7 @@ static uint64_t put(struct uft_live *l, uint32_t cpu)
 
 static int is_remembered(const struct uft_live *l, uint64_t clock)
 {
-	size_t i = dec_single_from(l->single_at, l->nsingle_at, clock);
+	size_t i = sel_single_from(l->single_at, l->nsingle_at, clock);
 
 	return i < l->nsingle_at && l->single_at[i] == clock;
 }
@@ -115,7 +115,7 @@ static void ahead(void **state)
 
 static uint32_t flags_at(const struct uft_live *l, uint64_t clock)
 {
-	const struct dec_choice *c = &l->choice[dec_choice_of(l->choice, l->nchoice, clock)];
+	const struct sel_choice *c = &l->choice[sel_choice_of(l->choice, l->nchoice, clock)];
 
 	assert_true(c->from <= clock);
 	return c->flags;
@@ -172,9 +172,9 @@ static void again(void **state)
 	uft_live_destroy(l);
 }
 
-static const struct dec_choice *choice_at(const struct uft_live *l, uint64_t clock)
+static const struct sel_choice *choice_at(const struct uft_live *l, uint64_t clock)
 {
-	return &l->choice[dec_choice_of(l->choice, l->nchoice, clock)];
+	return &l->choice[sel_choice_of(l->choice, l->nchoice, clock)];
 }
 
 /* Of what functions switch only single ones are shown; once nobody does, the rest of what was not looked at is shown by what it was then. */
@@ -232,7 +232,7 @@ static void same_name(void **state)
 {
 	const struct uft_live_view view = { .filter = "beta:mod:lib\n", .notrace = "", .roots = "" };
 	struct uft_image *img = uft_image_alloc(1, "/bin/prog");
-	struct uft_stream st = { .resolver = uft_resolver_alloc() };
+	struct uft_stream st = { .resolver = uft_resolver_alloc(), .sel.image_of = dec_task_image };
 	struct dec_image image = { .img = img };
 	struct dec_task task = { .image = &image };
 	struct call_view *v = call_view_make(&view);
@@ -246,11 +246,11 @@ static void same_name(void **state)
 	beta.sym = uft_resolve_addr(st.resolver, img, 0x30100);
 	assert_string_equal(alpha.sym->name, "alpha");
 	assert_string_equal(beta.sym->name, "beta");
-	assert_true(call_view_wants(&st, v, &beta));
-	assert_false(call_view_wants(&st, v, &alpha));
+	assert_true(call_view_wants(&st.sel, v, &beta));
+	assert_false(call_view_wants(&st.sel, v, &alpha));
 	assert_int_equal(uft_image_sym_addr(img, beta.sym), 0x30100);
 	call_view_put(v);
-	free(st.view_match);
+	free(st.sel.view_match);
 	uft_resolver_free(st.resolver);
 	uft_image_free(img);
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.h - which events a reader gets: what it selected, and what a live buffer shows (choices)
+ *
+ * Knows events, tasks and images, no records and no rings. Context: control, one thread for each selection.
+ */
+#ifndef UFT_STREAM_SELECT_H
+#define UFT_STREAM_SELECT_H
+
+#include "stream/select/shown.h"
+#include "symbol/names.h"
+
+struct call_view;			/* call_view.c */
+struct event_view;			/* event_view.c */
+
+struct sel_span { uint64_t from, to; };	/* of clocks: events between them are hidden */
+/* Of what kind events are shown, from a clock on. */
+struct sel_choice { uint64_t from; uint32_t flags; struct call_view *view; struct event_view *events; };
+
+struct selection {
+	struct uft_select asked;		/* by the reader */
+	struct uft_pattern *pattern;		/* asked.nfuncs of them */
+	uint8_t *sym_match; size_t cap_match;	/* by sym->index: 0 unknown, 1 no, 2 yes */
+	uint64_t first_ns;			/* of the first event, UINT64_MAX before */
+	int is_past;				/* beyond to_ns: nothing more to come */
+	const struct uft_image *(*image_of)(const struct uft_task *t);
+
+	/* A live buffer's: what it shows, and the copies that are the stream's own, or NULL. */
+	const struct sel_span *hidden; size_t nhidden;
+	const struct sel_choice *choice; size_t nchoice;
+	const uint64_t *single_at; size_t nsingle_at;	/* clocks of stacks and events by name that are shown although their kind is not */
+	struct sel_span *hidden_copy;
+	struct sel_choice *choice_copy; size_t nchoice_copy;
+	uint64_t *single_copy;
+	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
+	uint64_t view_number;
+	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events; the reader gets none */
+	void *watch_arg;
+};
+
+/* select.c */
+int sel_init(struct selection *s, const struct uft_select *asked, struct uft_error *err);
+int sel_is_any(const struct uft_select *asked);		/* does it leave out some events? */
+void sel_free(struct selection *s);
+void sel_begin(struct selection *s, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
+int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock);
+uint32_t sel_hidden_by(uint32_t event);		/* enum uft_live_hidden that leaves out the session's own event of this id */
+int sel_found_func(const struct selection *s);	/* was an event of a function that was asked for? */
+size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
+size_t sel_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
+
+/* call_view.c: of which functions and tasks calls are shown. @v may be NULL in all of them: of all. */
+struct call_view *call_view_make(const struct uft_live_view *v);	/* NULL: no memory */
+struct call_view *call_view_get(struct call_view *v);
+void call_view_put(struct call_view *v);
+int call_view_is(const struct call_view *v, const struct uft_live_view *other);	/* they say the same */
+int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid);
+int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym);
+int call_view_wants(struct selection *s, const struct call_view *v, const struct uft_event *ev);
+
+/* event_view.c: which events by name are shown. */
+struct event_view *event_view_make(const struct uft_live_events *from);
+struct event_view *event_view_get(struct event_view *e);
+void event_view_put(struct event_view *e);
+int event_view_is(const struct event_view *e, const struct uft_live_events *other);
+/* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
+struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown);
+int event_view_show(const struct sel_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
+int event_view_wait(const struct sel_choice *c, uint32_t id);	/* of this type only single ones are shown */
+int event_view_want(const struct sel_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
+
+#endif

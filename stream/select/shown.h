@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* shown.h - what a live buffer is asked to show of what it takes: calls, functions, tasks, events by name */
+#ifndef UFT_STREAM_SHOWN_H
+#define UFT_STREAM_SHOWN_H
+
+#include "stream/stream.h"
+#include "symbol/event_set.h"
+#include "symbol/event_type.h"
+
+/*
+ * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
+ * the session's own.
+ */
+enum uft_live_hidden {
+	UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8,
+	UFT_LIVE_NO_HWLAT = 16, UFT_LIVE_NO_OSNOISE = 32, UFT_LIVE_NO_SAMPLES = 64, UFT_LIVE_NO_SWITCHES = 128, UFT_LIVE_NO_ACCESSES = 256,
+	UFT_LIVE_NO_OWN = UFT_LIVE_NO_HWLAT | UFT_LIVE_NO_OSNOISE | UFT_LIVE_NO_SAMPLES | UFT_LIVE_NO_SWITCHES | UFT_LIVE_NO_ACCESSES,
+};
+/*
+ * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
+ * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are
+ * shown whatever @filter says, as sites are armed.
+ */
+struct uft_live_view {
+	const char *filter, *notrace, *roots;
+	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
+};
+/*
+ * Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one)
+ * lets them through, of these tasks. Of types in @waiting those that uft_live_show_one() names. Before the
+ * first choice: all.
+ */
+struct uft_live_filter { const struct uft_event_type *type; const char *text; };
+struct uft_live_events {
+	struct uft_event_set shown, waiting;	/* the caller's */
+	const struct uft_live_filter *filter; size_t nfilters;	/* by place of their types, rising */
+	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
+};
+
+#endif
