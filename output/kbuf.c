@@ -2,11 +2,13 @@
 /* kbuf.c - see kbuf.h */
 #include "output/kbuf.h"
 
-void uft_kbuf_init(struct uft_kbuf *kb, int (*sink)(void *ctx, const void *page), void *ctx)
+void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(void *ctx, const void *page), void *ctx)
 {
 	memset(kb, 0, sizeof(*kb));
 	kb->sink = sink;
 	kb->ctx = ctx;
+	kb->page = page;
+	kb->data_bytes = bytes - KBUF_HEADER;
 }
 
 void uft_kbuf_begin(struct uft_kbuf *kb, uint64_t ts_ns)
@@ -15,7 +17,7 @@ void uft_kbuf_begin(struct uft_kbuf *kb, uint64_t ts_ns)
 		ts_ns = kb->last_ns;
 	memcpy(kb->page, &ts_ns, 8);
 	kb->last_ns = ts_ns;
-	kb->limit = KBUF_DATA - (kb->missed ? 8 : 0);	/* the count stands behind the data */
+	kb->limit = kb->data_bytes - (kb->missed ? 8 : 0);	/* the count stands behind the data */
 }
 
 int uft_kbuf_flush(struct uft_kbuf *kb)
@@ -31,7 +33,7 @@ int uft_kbuf_flush(struct uft_kbuf *kb)
 		memcpy(data + used, &kb->missed, 8);
 		used += 8;
 	}
-	memset(data + used, 0, KBUF_DATA - used);
+	memset(data + used, 0, kb->data_bytes - used);
 	memcpy(kb->page + 8, &commit, 8);
 	kb->missed = 0;
 	kb->used = 0;

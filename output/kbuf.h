@@ -2,7 +2,7 @@
 /*
  * kbuf.h - writes the kernel's ring-buffer pages, as trace_pipe_raw gives them
  *
- * One struct uft_kbuf is one CPU's stream: records go in by rising time, full pages of 4096 bytes come
+ * One struct uft_kbuf is one CPU's stream: records go in by rising time, full pages come
  * out through a callback. A page is
  *
  *	u64 time stamp of the page	(of its first record)
@@ -40,11 +40,15 @@ struct uft_kbuf {
 	uint32_t limit;			/* data bytes it may have */
 	int (*sink)(void *ctx, const void *page);
 	void *ctx;
-	uint8_t page[KBUF_PAGE] __attribute__((aligned(8)));
+	uint32_t data_bytes;		/* of a page, behind its header */
+	uint8_t *page;			/* the caller's */
 };
 
-/* @sink takes KBUF_PAGE bytes and returns 0 or a negative errno, which the writing call returns. */
-void uft_kbuf_init(struct uft_kbuf *kb, int (*sink)(void *ctx, const void *page), void *ctx);
+/*
+ * @page: @bytes of them, KBUF_PAGE << 0..7, aligned to 8, for as long as @kb is used. @sink takes as many and returns 0
+ * or a negative errno, which the writing call returns.
+ */
+void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(void *ctx, const void *page), void *ctx);
 /* Hands over the page being filled, if any. The next record starts a new one. */
 int uft_kbuf_flush(struct uft_kbuf *kb);
 /* @n records are missing at this place: the next page says so. At most one page goes to the sink. */

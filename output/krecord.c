@@ -29,11 +29,18 @@
 
 /* ---- Formats: the kernel's own text, 6.12 ---- */
 
-const char krecord_header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+#define HEADER_PAGE(bytes) \
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n" \
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n" \
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n" \
+	"\tfield: char data;\toffset:16;\tsize:" bytes ";\tsigned:0;\n"
+
+const char krecord_header_page[] = HEADER_PAGE("4080");
+
+int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes)
+{
+	return snprintf(out, KRECORD_HEADER_MAX, HEADER_PAGE("%u"), page_bytes - KBUF_HEADER);
+}
 
 const char krecord_header_event[] =
 	"# compressed entry header\n"

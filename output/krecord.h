@@ -14,6 +14,8 @@ enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, K
 
 /* The kernel's files events/header_page and events/header_event. */
 extern const char krecord_header_page[], krecord_header_event[];
+#define KRECORD_HEADER_MAX	256
+int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes);	/* of pages that have another size; its length */
 
 /* Its files events/ftrace/NAME/format. */
 #define KRECORD_NFORMATS	11

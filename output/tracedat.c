@@ -46,6 +46,7 @@ struct dat_cpu {
 	struct spool_lane lane;
 	uint32_t chunk_used, nchunks;
 	struct uft_kbuf kbuf;
+	uint64_t page[KBUF_PAGE / 8];
 	char chunk[CHUNK_BYTES];
 };
 
@@ -124,7 +125,7 @@ static int get_cpu(struct dat *dat, uint32_t cpu, struct dat_cpu **out)
 			return -ENOMEM;
 		memset(c, 0, offsetof(struct dat_cpu, kbuf));
 		c->dat = dat;
-		uft_kbuf_init(&c->kbuf, add_page, c);
+		uft_kbuf_init(&c->kbuf, c->page, sizeof(c->page), add_page, c);
 	}
 	*out = c;
 	return 0;

@@ -28,6 +28,7 @@ static void set_defaults(struct instance *in)
 	in->set.options = option_defaults();
 	in->set.buffer_kb = in->t->opts.buffer_kb;
 	in->buffer_percent = 50;
+	in->subbuf_kb = SUBBUF_MIN_KB;
 	for (int i = 0; i < NLISTS; i++)
 		in->set.list[i] = calloc(1, 1);
 }

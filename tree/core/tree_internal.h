@@ -157,6 +157,8 @@ struct instance {
 	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
+	uint32_t subbuf_kb;		/* pages of trace_pipe_raw; changed by the owner under t->pipe_lock */
+#define SUBBUF_MIN_KB	4u
 	int has_shared;			/* ops.c: others had something on while it had its tracer */
 	int paused;			/* readers of trace for whom recording pauses */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error_log.c, the oldest first */
@@ -210,6 +212,7 @@ struct uft_tree {
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
 void event_free(struct instance *in);		/* events.c */
 void raw_free(struct instance *in);
+void raw_set_page(struct instance *in, uint32_t kb);	/* pages that were begun go */
 void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */

@@ -3,8 +3,9 @@
  * trace_pipe_raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what
  * says how to read them
  *
- * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of
- * events/header_page, with records in those of events/ftrace/NAME/format, and addresses that kallsyms names.
+ * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes, or of buffer_subbuf_size_kb, in the
+ * layout of events/header_page, with records in those of events/ftrace/NAME/format, and addresses that kallsyms
+ * names.
  * So what the consumer hands out is written anew (output/krecord.c), with addresses of one space for all
  * processes; the file kallsyms, which the kernel has in /proc, names those that have been handed out.
  *
@@ -33,12 +34,14 @@
 struct raw_cpu {
 	struct uft_kbuf kbuf;
 	unsigned nready;
-	uint8_t ready[MAX_READY][KBUF_PAGE];
+	uint32_t bytes;		/* of a page */
+	uint8_t *ready;		/* MAX_READY pages; behind them the one that is filled */
+	uint64_t pages[];
 };
 
 struct raw_reader {
 	size_t at, n;		/* of the page */
-	uint8_t page[KBUF_PAGE];
+	uint8_t *page;		/* malloc'd; NULL: none was read in parts */
 };
 
 static int take_page(void *ctx, const void *page)
@@ -47,15 +50,36 @@ static int take_page(void *ctx, const void *page)
 
 	if (c->nready == MAX_READY)
 		return -ENOSPC;
-	memcpy(c->ready[c->nready++], page, KBUF_PAGE);
+	memcpy(c->ready + (size_t)c->nready++ * c->bytes, page, c->bytes);
 	return 0;
 }
 
-static struct raw_cpu *cpu_of(struct raw_cpu **raw, uint32_t cpu)
+static struct raw_cpu *cpu_of(const struct instance *in, struct raw_cpu **raw, uint32_t cpu)
 {
-	if (!raw[cpu] && (raw[cpu] = calloc(1, sizeof(*raw[cpu]))))
-		uft_kbuf_init(&raw[cpu]->kbuf, take_page, raw[cpu]);
-	return raw[cpu];
+	uint32_t bytes = in->subbuf_kb * 1024;
+	struct raw_cpu *c = raw[cpu];
+
+	if (c)
+		return c;
+	c = raw[cpu] = calloc(1, sizeof(*c) + (size_t)(MAX_READY + 1) * bytes);
+	if (!c)
+		return NULL;
+	c->bytes = bytes;
+	c->ready = (uint8_t *)c->pages;
+	uft_kbuf_init(&c->kbuf, c->ready + (size_t)MAX_READY * bytes, bytes, take_page, c);
+	return c;
+}
+
+void raw_set_page(struct instance *in, uint32_t kb)
+{
+	pthread_mutex_lock(&in->t->pipe_lock);
+	in->subbuf_kb = kb;
+	for (uint32_t i = 0; i < tree_ncpus(in->t); i++) {
+		free(in->raw.cpu[i]);
+		free(in->frozen_raw.cpu[i]);
+		in->raw.cpu[i] = in->frozen_raw.cpu[i] = NULL;
+	}
+	pthread_mutex_unlock(&in->t->pipe_lock);
 }
 
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot)
@@ -123,7 +147,8 @@ static int is_frozen(const struct uft_handle *h)
 	return (h->at.row->flags & ROW_FROZEN) != 0;
 }
 
-static int next_page(struct uft_handle *h, uint8_t *page)
+/* *@bytes: of a page now; -ENOSPC: more than @room. */
+static int next_page(struct uft_handle *h, uint8_t *page, size_t room, size_t *bytes)
 {
 	struct instance *in = h->at.in;
 	struct raw_pages *raw = is_frozen(h) ? &in->frozen_raw : &in->raw;
@@ -133,12 +158,13 @@ static int next_page(struct uft_handle *h, uint8_t *page)
 
 	pthread_mutex_lock(&in->t->pipe_lock);
 	live = is_frozen(h) ? in->frozen : in->live;
-	c = cpu_of(raw->cpu, h->at.index);
-	ret = !c ? -ENOMEM : c->nready ? 1 : live ? produce(live, &raw->syms, h->at.index, c) : 0;
+	c = cpu_of(in, raw->cpu, h->at.index);
+	*bytes = c ? c->bytes : 0;
+	ret = !c ? -ENOMEM : room < c->bytes ? -ENOSPC : c->nready ? 1 : live ? produce(live, &raw->syms, h->at.index, c) : 0;
 	if (ret > 0) {
-		memcpy(page, c->ready[0], KBUF_PAGE);
+		memcpy(page, c->ready, c->bytes);
 		c->nready--;
-		memmove(c->ready[0], c->ready[1], c->nready * sizeof(c->ready[0]));
+		memmove(c->ready, c->ready + c->bytes, (size_t)c->nready * c->bytes);
 	}
 	pthread_mutex_unlock(&in->t->pipe_lock);
 	return ret;
@@ -155,7 +181,10 @@ int open_raw(struct uft_handle *h)
 
 int release_raw(struct uft_handle *h)
 {
-	free(h->priv);
+	struct raw_reader *r = h->priv;
+
+	free(r->page);
+	free(r);
 	return 0;
 }
 
@@ -178,26 +207,44 @@ int poll_raw(struct uft_handle *h)
 	return percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
 }
 
+/* A reader that asks for less than a page gets its beginning, and the rest later. */
+static ssize_t take_part(struct uft_handle *h, char *buf, size_t n, size_t bytes)
+{
+	struct raw_reader *r = h->priv;
+	uint8_t *page = realloc(r->page, bytes);
+	int ret;
+
+	if (!page)
+		return -ENOMEM;
+	r->page = page;
+	r->at = r->n = 0;
+	ret = next_page(h, page, bytes, &bytes);
+	if (ret <= 0)
+		return ret;
+	n = n < bytes ? n : bytes;
+	memcpy(buf, page, n);
+	r->at = n;
+	r->n = bytes;
+	return (ssize_t)n;
+}
+
 /* The rest of a page, or as many whole ones as there are and have room: a reader of one page gets one. */
 static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
 {
 	struct raw_reader *r = h->priv;
-	size_t done = n < r->n - r->at ? n : r->n - r->at;
-	int ret = 1;
+	size_t done = n < r->n - r->at ? n : r->n - r->at, bytes;
+	ssize_t ret;
 
-	memcpy(buf, r->page + r->at, done);
+	if (done)
+		memcpy(buf, r->page + r->at, done);
 	r->at += done;
-	while (n - done >= KBUF_PAGE && (ret = next_page(h, (uint8_t *)buf + done)) > 0)
-		done += KBUF_PAGE;
-	if (done || ret < 0 || n >= KBUF_PAGE)
-		return done ? (ssize_t)done : ret;
-	ret = next_page(h, r->page);
-	if (ret <= 0)
-		return ret;
-	memcpy(buf, r->page, n);
-	r->at = n;
-	r->n = KBUF_PAGE;
-	return (ssize_t)n;
+	while ((ret = next_page(h, (uint8_t *)buf + done, n - done, &bytes)) > 0)
+		done += bytes;
+	if (done)
+		return (ssize_t)done;
+	while (ret == -ENOSPC)		/* again: their size was changed meanwhile */
+		ret = take_part(h, buf, n, bytes);
+	return ret;
 }
 
 ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
@@ -250,8 +297,9 @@ int show_kallsyms(const struct place *at, struct tree_text *out)
 
 int show_header_page(const struct place *at, struct tree_text *out)
 {
-	(void)at;
-	text_put(out, krecord_header_page, strlen(krecord_header_page));
+	char text[KRECORD_HEADER_MAX];
+
+	text_put(out, text, (size_t)krecord_put_header_page(text, at->in->subbuf_kb * 1024));
 	return 0;
 }
 

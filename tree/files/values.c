@@ -211,7 +211,6 @@ ssize_t store_sysprof_sample_period(struct uft_handle *h, const char *p, size_t 
 	return ret ? ret : (ssize_t)n;
 }
 
-#define SUBBUF_KB	4u
 
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu)
 {
@@ -244,7 +243,7 @@ ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && (!kb || kb > UINT64_MAX / 2048))
 		ret = -EINVAL;
-	kb = kb <= 2 * SUBBUF_KB ? 2 * SUBBUF_KB : (kb + SUBBUF_KB - 1) / SUBBUF_KB * SUBBUF_KB;
+	kb = kb <= 2 * in->subbuf_kb ? 2 * in->subbuf_kb : (kb + in->subbuf_kb - 1) / in->subbuf_kb * in->subbuf_kb;
 	set.buffer_kb = kb;
 	if (!ret && !is_cpu)
 		ret = tree_apply(in, &set, NULL);
@@ -268,22 +267,31 @@ int show_buffer_total_size_kb(const struct place *at, struct tree_text *out)
 
 int show_buffer_subbuf_size_kb(const struct place *at, struct tree_text *out)
 {
-	(void)at;
-	text_printf(out, "%u\n", SUBBUF_KB);
+	text_printf(out, "%u\n", at->in->subbuf_kb);
 	return 0;
 }
 
+#define SUBBUF_MAX_KB	512u
+
 /*
- * Pages of trace_pipe_raw and what the rings lose at a time are of one size. A power of two is looked for, as
- * in the kernel.
+ * Pages of trace_pipe_raw: the next power of two of 4 KiB. As in a kernel the buffer is empty then, its size as it was,
+ * and whole pages from the next write on. Rings of targets lose 4 KiB at a time whatever it is.
  */
 ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t n)
 {
+	uint32_t size = SUBBUF_MIN_KB;
 	uint64_t kb = 0;
 	int ret = text_number(p, n, 10, &kb);
 
-	(void)h;
-	return ret ? ret : !kb || kb > SUBBUF_KB ? -EINVAL : (ssize_t)n;
+	if (ret || !kb || kb > SUBBUF_MAX_KB)
+		return ret ? ret : -EINVAL;
+	while (size < kb)
+		size *= 2;
+	if (size == h->at.in->subbuf_kb)
+		return (ssize_t)n;
+	tree_clear(h->at.in, UFT_LIVE_ALL);
+	raw_set_page(h->at.in, size);
+	return (ssize_t)n;
 }
 
 int show_buffer_percent(const struct place *at, struct tree_text *out)
@@ -319,7 +327,7 @@ int release_free_buffer(struct uft_handle *h)
 	if (h->at.in->triggers)		/* this and the wake: as in store_tracing_on() */
 		tree_pull(h->t);
 	set = h->at.in->set;
-	set.buffer_kb = 2 * SUBBUF_KB;
+	set.buffer_kb = 2 * h->at.in->subbuf_kb;
 	set.is_on = set.is_on && !(set.options & OPT_BIT(OPT_DISABLE_ON_FREE));
 	ret = tree_apply(h->at.in, &set, NULL);
 	for (uint32_t i = 0; i < tree_ncpus(h->t) && !ret; i++) {

@@ -5,7 +5,7 @@
 
 export T="$1"
 M=$(basename "$T")
-export M
+export M TMP="$tmp"
 one="main work helper leaf helper leaf "
 
 # The texts of an empty snapshot are the kernel's, byte by byte.
@@ -51,11 +51,20 @@ inside 'cd $D; echo work:mod:$M >set_ftrace_filter; echo function >current_trace
 expect_equal "events in five snapshots and the rest" "$(cat out)" 3000
 
 inside 'cd $D; for v in 101 -1 x; do echo $v >buffer_percent; echo $?; done; echo 100 >buffer_percent; cat buffer_percent
-	for v in 0 8 x; do echo $v >buffer_subbuf_size_kb; echo $?; done; echo 4 >buffer_subbuf_size_kb; cat buffer_subbuf_size_kb
+	for v in 0 1024 x; do echo $v >buffer_subbuf_size_kb; echo $?; done; echo 4 >buffer_subbuf_size_kb; cat buffer_subbuf_size_kb
 	echo >free_buffer; sleep 0.1; cat buffer_size_kb tracing_on; cat free_buffer; echo $?
 	cat set_event events/enable; for v in foo foo:bar "!foo"; do echo $v >set_event; echo $?; done; echo >set_event; echo $?
 	echo 3 >events/enable; echo $?; echo 0 >events/enable; echo $?'
 expect_equal "values" "$(tr '\n' ' ' <out)" "1 1 1 100 1 1 1 4 8 1 1 0 1 1 1 0 1 0 "
+
+# Pages of other sizes: what trace_pipe_raw gives is what header_page says, of each instance its own; a new size clears the buffer.
+inside 'cd $D; mkdir instances/foo; for v in 8 16 5 3 32; do echo $v >buffer_subbuf_size_kb && cat buffer_subbuf_size_kb; sed -n "s/.*data;.*size:\([0-9]*\);.*/\1/p" events/header_page; done; cat instances/foo/buffer_subbuf_size_kb
+	echo gone >trace_marker; echo 16 >buffer_subbuf_size_kb; grep -c gone trace; echo 100 >buffer_size_kb; cat buffer_size_kb
+	i=0; while [ $i -lt 1500 ]; do i=$((i + 1)); printf "n%05d %050d\\n" $i 0; done | taskset -c 0 dd of=trace_marker bs=58 iflag=fullblock 2>/dev/null
+	for i in 1 2; do dd if=per_cpu/cpu0/trace_pipe_raw bs=20000 count=1 iflag=nonblock 2>/dev/null >$TMP/page$i.raw; wc -c <$TMP/page$i.raw; done
+	for i in 1 2; do od -An -tu4 -j8 -N4 $TMP/page$i.raw | tr -d " " | awk "{ print (\$1 > 12000 && \$1 <= 16368 ? \"full\" : \$1) }"; done'
+expect_equal "sizes of pages" "$(tr '\n' ' ' <out)" "8 8176 16 16368 8 8176 4 4080 32 32752 4 0 112 16384 16384 full full "
+[ "$(cat page1.raw page2.raw | grep -ao 'n[0-9]* 0' | sort | uniq -d | wc -l)" = 0 ] && [ "$(cat page1.raw page2.raw | grep -ao 'n[0-9]* 0' | wc -l)" -gt 400 ] || fail "markers in two pages"
 
 # Who polls for pages wakes when there is as much as buffer_percent says.
 cat >poll.py <<'END'

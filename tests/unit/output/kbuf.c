@@ -59,13 +59,15 @@ static int fail(size_t i, const char *what, uint64_t got, uint64_t want)
 	return 1;
 }
 
+static uint64_t filled[KBUF_PAGE / 8];
+
 static size_t write_all(size_t n, int is_wide)
 {
 	struct uft_kbuf *kb = malloc(sizeof(*kb));
 	uint64_t ts = 1000;
 	size_t done = 0;
 
-	uft_kbuf_init(kb, keep, NULL);
+	uft_kbuf_init(kb, filled, sizeof(filled), keep, NULL);
 	for (size_t i = 0; i < n; i++) {
 		void *p;
 
@@ -134,7 +136,7 @@ static int test_backwards(void)
 	int bad;
 
 	npages = 0;
-	uft_kbuf_init(kb, keep, NULL);
+	uft_kbuf_init(kb, filled, sizeof(filled), keep, NULL);
 	bad = uft_kbuf_record(kb, 1000, 8, &p) || uft_kbuf_record(kb, 500, 8, &p);
 	memset(p, 0, 8);
 	uft_kbuf_flush(kb);
