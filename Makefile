@@ -17,14 +17,15 @@ check-quick: all
 	@sh tests/run.sh $(B) unit arch check golden quick
 test: all
 	@sh tests/run.sh $(B)
-# Attach and detach CYCLES times under load, RACES attaches to processes that end, fork and execute, and FLIPS changes of code that
-# four threads run. Hours; one at a time.
+# RUNS of each program that a tracer easily changes, quiet and loaded; attach and detach CYCLES times under load, RACES attaches to
+# processes that end, fork and execute, and FLIPS changes of code that four threads run. Hours; one at a time.
 CYCLES ?= 1000
+RUNS ?= 100
 RACES ?= 5000
 FLIPS ?= 10000000
 soak: all
-	@UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
-		detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
+	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
+		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
 # Takes the guards out one by one: the tests that hold them must fail. Minutes.
 mutations: | setup
 	@sh tests/mutations/run.sh $(B)
