@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "control/proc/procinfo.h"
 #include "control/start/start.h"
 #include "control/relocate/entry.h"
 #include "symbol/host.h"
@@ -253,12 +254,18 @@ static void read_image_facts(struct doctor_facts *f)
 	char root[64], path[PATH_MAX + 64], exe[PATH_MAX] = "";
 	uint8_t raw[UFT_AUXV_MAX];
 	struct auxv av = { 0 };
+	unsigned flags;
 	size_t bytes;
+	char state;
 
 	snprintf(root, sizeof(root), "/proc/%d/root", f->pid);
 	snprintf(path, sizeof(path), "/proc/%d/exe", f->pid);
 	if (readlink(path, exe, sizeof(exe) - 1) < 0) {
-		f->is_kernel_thread = errno == ENOENT;
+		int error = errno;
+
+		/* Others' links cannot be read, and a kernel thread has none: its flags are there for everybody. */
+		f->is_kernel_thread = error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
+		errno = error;
 		f->program_error = errno;
 		snprintf(f->program_text, sizeof(f->program_text), "its executable cannot be read: %s", strerror(errno));
 		return;

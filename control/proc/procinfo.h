@@ -23,6 +23,7 @@ const char *procinfo_field(const char *status, const char *name);
 long procinfo_number(const char *status, const char *name);
 long procinfo_last_number(const char *line);
 void procinfo_read_name(pid_t pid, char *buf, size_t size);
+#define PF_KTHREAD	0x00200000	/* a flag of procinfo_read_stat(): a thread of the kernel */
 /* State and flags of /proc/PID/@name: stat, or that of a task. 0 or -ESRCH. */
 int procinfo_read_stat(pid_t pid, const char *name, char *state, unsigned *flags);
 int procinfo_is_gone(const struct procinfo *p);

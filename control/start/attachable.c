@@ -21,7 +21,6 @@
 
 #define GUARD		"uft-guard ("	/* as procinfo_taken() tells of it */
 #define GUARD_MS	10000
-#define PF_KTHREAD	0x00200000
 
 /* "x86_Thread_features:	shstk wrss" */
 static int has_shadow_stack(const char *status)

@@ -98,7 +98,7 @@ int kill(int pid, int sig)
 }
 END
 ${CC:-cc} -shared -fPIC -o nobody.so nobody.c
-run env LD_PRELOAD="$PWD/nobody.so" "$uft" record ./script
+run env LD_PRELOAD=./nobody.so "$uft" record ./script
 expect_status 1
 expect_err "does not exist"
 expect_err_lines 1

@@ -296,11 +296,11 @@ done
 rec=none
 cp cut.csv none.csv
 look_all
-# A part, by --range and --tid.
+# A part, by --range, --pid and --tid.
 check
 main=$(sqlite3 whole.sqlite 'select pid from task limit 1' 2>/dev/null)
 if [ -n "$main" ]; then
-	run "$uft" export -f sqlite -o part.sqlite --tid "$main" whole.uft
+	run "$uft" export -f sqlite -o part.sqlite --pid "$main" whole.uft
 	expect_status 0
 	expect_equal "all its threads are a process" "$(sqlite3 part.sqlite 'select count(*) from call')" "$(sqlite3 whole.sqlite 'select count(*) from call')"
 	run "$uft" export -f sqlite -o part.sqlite --range 0s~10us whole.uft
