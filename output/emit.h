@@ -81,6 +81,14 @@ static inline void emit_buf_end(struct emit_buf *b, const char *end)
 
 int emit_buf_puts(struct emit_buf *b, const char *text);
 
+/* Copies @n bytes to @at, where there is room; returns their end. */
+static inline char *emit_put(char *at, const char *text, size_t n)
+{
+	memcpy(at, text, n);
+	return at + n;
+}
+#define EMIT_PUT(at, literal)	emit_put(at, literal, sizeof(literal) - 1)
+
 /* ---- Names ---- */
 
 struct emit_text {

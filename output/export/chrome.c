@@ -13,21 +13,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/dense.h"
+#include "output/digits.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/sink.h"
 #include "output/report/table.h"
 
+struct text { char *text; size_t n; };
+
 struct chrome {
-	FILE *out;
-	uint8_t *known;			/* tasks that were described, by index */
-	uint32_t nknown;
+	FILE *out;			/* for what is rare: behind put_rare() */
+	struct emit_buf buf;
+	struct text *task, *name;	/* by index: `"pid":1,"tid":2,"ts":`, and a function's name in quotes */
+	uint32_t ntasks, nnames;
 	uint64_t nevents;
 };
 
+/* What is collected goes out first. */
+static FILE *put_rare(struct chrome *c)
+{
+	emit_buf_flush(&c->buf, c->buf.len);
+	return c->out;
+}
+
 static void put_start(struct chrome *c, char ph, uint32_t pid, uint32_t tid)
 {
-	fprintf(c->out, "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u", c->nevents++ ? ",\n" : "\n", ph, pid, tid);
+	fprintf(put_rare(c), "%s{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u", c->nevents++ ? ",\n" : "\n", ph, pid, tid);
 }
 
 static void put_time(FILE *out, uint64_t ns)
@@ -38,20 +50,18 @@ static void put_time(FILE *out, uint64_t ns)
 static int describe(struct chrome *c, const struct uft_task *t)
 {
 	const char *exe = t->image && t->image->exe ? strrchr(t->image->exe, '/') : NULL;
+	int n;
 
-	if (t->index >= c->nknown) {
-		uint32_t want = 2 * (t->index + 64);
-		uint8_t *grown = realloc(c->known, want);
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + c->nknown, 0, want - c->nknown);
-		c->known = grown;
-		c->nknown = want;
-	}
-	if (c->known[t->index])
+	if (dense_reserve(&c->task, &c->ntasks, t->index, sizeof(*c->task)) < 0)
+		return -ENOMEM;
+	if (c->task[t->index].text)
 		return 0;
-	c->known[t->index] = 1;
+	n = asprintf(&c->task[t->index].text, "\"pid\":%u,\"tid\":%u,\"ts\":", t->pid, t->tid);
+	if (n < 0) {
+		c->task[t->index].text = NULL;
+		return -ENOMEM;
+	}
+	c->task[t->index].n = (size_t)n;
 	put_start(c, 'M', t->pid, t->tid);
 	fputs(",\"name\":\"process_name\",\"args\":{\"name\":", c->out);
 	table_put_json(c->out, exe ? exe + 1 : t->image && t->image->exe ? t->image->exe : "?");
@@ -63,30 +73,72 @@ static int describe(struct chrome *c, const struct uft_task *t)
 	return 0;
 }
 
+static int add_name(struct chrome *c, const struct uft_sym *sym)
+{
+	struct text *name;
+	FILE *f;
+
+	if (dense_reserve(&c->name, &c->nnames, sym->index, sizeof(*c->name)) < 0)
+		return -ENOMEM;
+	name = &c->name[sym->index];
+	f = open_memstream(&name->text, &name->n);
+	if (!f)
+		return -ENOMEM;
+	table_put_json(f, sym->name);
+	return fclose(f) ? -ENOMEM : 0;
+}
+
+/* `{"ph":"B","pid":1,"tid":2,"ts":3.456`; @more: bytes that will follow. NULL: no memory. */
+static inline char *put_head(struct chrome *c, char ph, const struct text *task, uint64_t ns, size_t more)
+{
+	char *at;
+
+	if (c->buf.len > EMIT_FLUSH)
+		emit_buf_flush(&c->buf, c->buf.len);
+	at = emit_buf_room(&c->buf, 32 + task->n + 2 * DIGITS_MAX + more);
+	if (!at)
+		return NULL;
+	at = c->nevents++ ? EMIT_PUT(at, ",\n{\"ph\":\"") : EMIT_PUT(at, "\n{\"ph\":\"");
+	*at++ = ph;
+	at = emit_put(EMIT_PUT(at, "\","), task->text, task->n);
+	at = digits_plain(at, ns / 1000);
+	*at++ = '.';
+	return digits_fixed(at, ns % 1000, 3);
+}
+
 static int begin(void *ctx, const struct uft_task *task, const struct nest_call *call)
 {
 	struct chrome *c = ctx;
-	int ret = describe(c, task);
+	uint32_t sym = call->sym->index;
+	int ret = task->index < c->ntasks && c->task[task->index].text ? 0 : describe(c, task);
+	const struct text *name;
+	char *at;
 
+	if (!ret && !(sym < c->nnames && c->name[sym].text))
+		ret = add_name(c, call->sym);
 	if (ret)
 		return ret;
-	put_start(c, 'B', task->pid, task->tid);
-	put_time(c->out, call->begin_ns);
-	fputs(",\"name\":", c->out);
-	table_put_json(c->out, call->sym->name);
-	putc('}', c->out);
-	return ferror(c->out) ? -EIO : 0;
+	name = &c->name[sym];
+	at = put_head(c, 'B', &c->task[task->index], call->begin_ns, name->n + 16);
+	if (!at)
+		return c->buf.error;
+	at = emit_put(EMIT_PUT(at, ",\"name\":"), name->text, name->n);
+	*at++ = '}';
+	emit_buf_end(&c->buf, at);
+	return c->buf.error;
 }
 
 static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
 {
 	struct chrome *c = ctx;
+	char *at = put_head(c, 'E', &c->task[task->index], ns, 32);
 
 	(void)call;
-	put_start(c, 'E', task->pid, task->tid);
-	put_time(c->out, ns);
-	fputs(how == NEST_OPEN ? ",\"args\":{\"open\":true}}" : how == NEST_LEFT ? ",\"args\":{\"left\":true}}" : "}", c->out);
-	return 0;
+	if (!at)
+		return c->buf.error;
+	at = how == NEST_OPEN ? EMIT_PUT(at, ",\"args\":{\"open\":true}}") : how == NEST_LEFT ? EMIT_PUT(at, ",\"args\":{\"left\":true}}") : EMIT_PUT(at, "}");
+	emit_buf_end(&c->buf, at);
+	return c->buf.error;
 }
 
 static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
@@ -120,6 +172,17 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 	return ferror(c->out) ? -EIO : 0;
 }
 
+static void release(struct chrome *c)
+{
+	for (uint32_t i = 0; i < c->ntasks; i++)
+		free(c->task[i].text);
+	for (uint32_t i = 0; i < c->nnames; i++)
+		free(c->name[i].text);
+	free(c->task);
+	free(c->name);
+	emit_buf_free(&c->buf);
+}
+
 int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost, event };
@@ -133,9 +196,16 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 		return ret;
 	c.out = sink.out;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", sink.out);
-	ret = nest_run(st, &ops, &c, &r);
-	fprintf(sink.out, "\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n", r.calls, r.open,
-		r.without_entry, r.lost, r.events);
-	free(c.known);
+	ret = emit_buf_init(&c.buf, sink.out);
+	if (!ret)
+		ret = nest_run(st, &ops, &c, &r);
+	if (!ret) {
+		put_rare(&c);
+		ret = c.buf.error;
+	}
+	if (!ret)
+		fprintf(sink.out, "\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n", r.calls, r.open,
+			r.without_entry, r.lost, r.events);
+	release(&c);
 	return export_sink_close(&sink, ret, err);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "output/dense.h"
+#include "output/digits.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/places.h"
@@ -131,16 +132,46 @@ static int flush(struct firefox *f, struct column *c)
 	return ret;
 }
 
-static int put_number(struct firefox *f, struct thread *t, int column, const char *format, uint64_t a, unsigned b)
+/* Room for a number of @column behind its comma, NULL: *ret says why not. */
+static inline char *begin_number(struct firefox *f, struct thread *t, int column, int *ret)
 {
 	struct column *c = &t->column[column];
-	int ret = COLUMN_BUFFER - c->used < NUMBER_ROOM ? flush(f, c) : 0;
+	char *at;
 
-	if (ret)
-		return ret;
+	if (COLUMN_BUFFER - c->used < NUMBER_ROOM && (*ret = flush(f, c)) != 0)
+		return NULL;
+	at = c->text + c->used;
 	if (t->nsamples)
-		c->text[c->used++] = ',';
-	c->used += (uint32_t)snprintf(c->text + c->used, NUMBER_ROOM, format, a, b);
+		*at++ = ',';
+	return at;
+}
+
+static inline void end_number(struct thread *t, int column, const char *end)
+{
+	t->column[column].used = (uint32_t)(end - t->column[column].text);
+}
+
+static int put_index(struct firefox *f, struct thread *t, int column, uint64_t v)
+{
+	int ret = 0;
+	char *at = begin_number(f, t, column, &ret);
+
+	if (at)
+		end_number(t, column, digits_plain(at, v));
+	return ret;
+}
+
+/* @ns in ms, with all its digits. */
+static int put_ms(struct firefox *f, struct thread *t, int column, uint64_t ns)
+{
+	int ret = 0;
+	char *at = begin_number(f, t, column, &ret);
+
+	if (!at)
+		return ret;
+	at = digits_plain(at, ns / 1000000);
+	*at++ = '.';
+	end_number(t, column, digits_fixed(at, ns % 1000000, 6));
 	return 0;
 }
 
@@ -162,15 +193,14 @@ static struct thread *thread_of(struct firefox *f, const struct uft_task *task)
 /* The time up to @ns was that of the stack so far. */
 static int put_sample(struct firefox *f, struct thread *t, uint64_t ns)
 {
-	static const char ms[] = "%" PRIu64 ".%06u", index[] = "%" PRIu64;
 	uint64_t weight = ns - t->since_ns;
 	int ret;
 
 	if (t->now == NONE || !weight)
 		return 0;
-	ret = put_number(f, t, COLUMN_STACK, index, t->now, 0);
-	ret = ret ? ret : put_number(f, t, COLUMN_TIME, ms, t->since_ns / 1000000, (unsigned)(t->since_ns % 1000000));
-	ret = ret ? ret : put_number(f, t, COLUMN_WEIGHT, ms, weight / 1000000, (unsigned)(weight % 1000000));
+	ret = put_index(f, t, COLUMN_STACK, t->now);
+	ret = ret ? ret : put_ms(f, t, COLUMN_TIME, t->since_ns);
+	ret = ret ? ret : put_ms(f, t, COLUMN_WEIGHT, weight);
 	t->nsamples++;
 	return ret;
 }
@@ -316,6 +346,20 @@ static void put_count_up(FILE *out, const char *name, uint32_t first, uint32_t n
 	putc(']', out);
 }
 
+/* Columns that have the same value in each row. */
+struct constant { const char *name, *value; };
+static const struct constant func_constant[] = { { "isJS", "false" }, { "relevantForJS", "false" }, { "resource", "-1" }, { NULL, NULL } };
+static const struct constant frame_constant[] = {
+	{ "address", "-1" }, { "inlineDepth", "0" }, { "category", "0" }, { "subcategory", "0" }, { "nativeSymbol", "null" }, { "innerWindowID", "null" },
+	{ "implementation", "null" }, { "line", "null" }, { "column", "null" }, { NULL, NULL }
+};
+
+static void put_constants(FILE *out, const struct constant *c, uint64_t n)
+{
+	for (; c->name; c++)
+		put_same(out, c->name, c->value, n);
+}
+
 /* Files are the strings behind those of markers and functions: one for each function that has one. */
 static void put_places(const struct firefox *f, const struct thread *t, FILE *out)
 {
@@ -373,22 +417,12 @@ static void put_functions(const struct firefox *f, const struct thread *t, FILE 
 	putc(']', out);
 	fprintf(out, ",\n\"funcTable\":{\"length\":%" PRIu32, n);
 	put_count_up(out, "name", t->nnames, n);
-	put_same(out, "isJS", "false", n);
-	put_same(out, "relevantForJS", "false", n);
-	put_same(out, "resource", "-1", n);
+	put_constants(out, func_constant, n);
 	put_places(f, t, out);
 	put_same(out, "columnNumber", "null", n);
 	fprintf(out, "},\n\"frameTable\":{\"length\":%" PRIu32, n);
 	put_count_up(out, "func", 0, n);
-	put_same(out, "address", "-1", n);
-	put_same(out, "inlineDepth", "0", n);
-	put_same(out, "category", "0", n);
-	put_same(out, "subcategory", "0", n);
-	put_same(out, "nativeSymbol", "null", n);
-	put_same(out, "innerWindowID", "null", n);
-	put_same(out, "implementation", "null", n);
-	put_same(out, "line", "null", n);
-	put_same(out, "column", "null", n);
+	put_constants(out, frame_constant, n);
 	fprintf(out, "},\n\"stackTable\":{\"length\":%" PRIu32 ",\"prefix\":[", t->nstacks);
 	for (uint32_t i = 0; i < t->nstacks; i++)
 		if (t->stack[i].prefix == NONE)

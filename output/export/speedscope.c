@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output/digits.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/places.h"
@@ -92,11 +93,18 @@ static int know(struct speedscope *s, const struct uft_sym *sym)
 static int put_event(struct speedscope *s, const struct uft_task *task, char type, const struct uft_sym *sym, uint64_t ns)
 {
 	struct lane *l = lane_of(s, task);
-	int ret = !l || know(s, sym) < 0 ? -ENOMEM : LANE_BUFFER - l->used < EVENT_ROOM ? flush(s, l) : 0;
+	char *at;
+	int ret = !l || (!(sym->index < s->nsyms && s->sym[sym->index]) && know(s, sym) < 0) ? -ENOMEM : LANE_BUFFER - l->used < EVENT_ROOM ? flush(s, l) : 0;
 
 	if (ret)
 		return ret;
-	l->used += (uint32_t)sprintf(l->text + l->used, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", l->nevents++ ? ",\n" : "\n", type, sym->index, ns);
+	at = l->text + l->used;
+	at = l->nevents++ ? EMIT_PUT(at, ",\n{\"type\":\"") : EMIT_PUT(at, "\n{\"type\":\"");
+	*at++ = type;
+	at = digits_plain(EMIT_PUT(at, "\",\"frame\":"), sym->index);
+	at = digits_plain(EMIT_PUT(at, ",\"at\":"), ns);
+	*at++ = '}';
+	l->used = (uint32_t)(at - l->text);
 	return 0;
 }
 
