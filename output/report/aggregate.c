@@ -63,6 +63,7 @@ struct agg_build {
 	uint32_t *by_key, key_mask;	/* functions by key: index + 1 */
 	uint32_t (*pool)[HIST_SUB];
 	uint32_t npool, cap_pool;
+	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
 	/* Of the stream that is added */
 	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
 	uint32_t nfunc_of;
@@ -223,20 +224,43 @@ uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func)
 
 /* ---- Histograms: blocks of the octaves from the first to the last that is needed, side by side ---- */
 
+/* Room for @blocks that are zero; NOWHERE: no memory. */
+static uint32_t hist_take(struct agg_build *b, unsigned blocks)
+{
+	uint32_t at = b->unused[blocks];
+
+	if (at) {
+		at--;
+		b->unused[blocks] = b->pool[at][0];
+	} else {
+		at = b->npool;
+		if (dense_reserve(&b->pool, &b->cap_pool, at + blocks - 1, sizeof(*b->pool)) < 0)
+			return NOWHERE;
+		b->npool += blocks;
+	}
+	memset(b->pool[at], 0, blocks * sizeof(*b->pool));
+	return at;
+}
+
+static void hist_leave(struct agg_build *b, uint32_t at, unsigned blocks)
+{
+	b->pool[at][0] = b->unused[blocks];
+	b->unused[blocks] = at + 1;
+}
+
 static int hist_widen(struct agg *a, struct agg_node *n, unsigned octave)
 {
 	struct agg_build *b = a->build;
 	unsigned first = n->hist_n && n->hist_first < octave ? n->hist_first : octave;
 	unsigned last = n->hist_n && n->hist_first + n->hist_n - 1u > octave ? n->hist_first + n->hist_n - 1u : octave;
-	uint32_t at = b->npool;
+	uint32_t at = hist_take(b, last - first + 1);
 
-	if (dense_reserve(&b->pool, &b->cap_pool, at + last - first, sizeof(*b->pool)) < 0)
+	if (at == NOWHERE)
 		return -ENOMEM;
-	/* What it had is left unused; widths double at most a few times. */
-	memset(b->pool[at], 0, (last - first + 1) * sizeof(*b->pool));
-	if (n->hist_n)
+	if (n->hist_n) {
 		memcpy(b->pool[at + n->hist_first - first], b->pool[n->hist], n->hist_n * sizeof(*b->pool));
-	b->npool += last - first + 1;
+		hist_leave(b, n->hist, n->hist_n);
+	}
 	n->hist = at;
 	n->hist_first = (uint8_t)first;
 	n->hist_n = (uint8_t)(last - first + 1);

@@ -42,7 +42,7 @@ struct agg_node {
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 
-#define AGG_NODES	(1u << 19)	/* paths at most, and one for the rest below each */
+#define AGG_NODES	(1u << 18)	/* paths at most, and one for the rest below each */
 
 struct agg {
 	struct agg_node *node;
