@@ -63,7 +63,7 @@ static const struct cmd_option report_options[] = {
 	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
 	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string, F(histogram), NULL },
 	{ "timeline", 0, NULL, "print how many calls a second there were, over time", cmd_flag, F(timeline), NULL },
-	{ "follow", 0, NULL, "print the table again each second while the recording grows", cmd_flag, F(follow), NULL },
+	{ "follow", 0, NULL, "print events, or the table again, while the recording grows", cmd_flag, F(follow), NULL },
 	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
 	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
 	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
@@ -320,6 +320,93 @@ static void wait_growth(const char *path, off_t size)
 	while (stat(path, &now) == 0 && now.st_size == size);
 }
 
+/* ---- Events as they come ----------------------------------------------------------------------------------- */
+
+/*
+ * A recorder writes one ring after the other, so the end of a growing file has holes: events of another CPU,
+ * earlier ones, are still to come. Looks are a second apart, in which it writes all rings more than once.
+ * What the look before had seen as its last event is safe then, and all of it when the file has not grown.
+ */
+struct follow {
+	uint64_t next_ns;	/* stamp of the first event that was not printed */
+	uint64_t seen_ns;	/* of the last one that the look before saw */
+	off_t bytes;		/* of the file then */
+	int is_printed;		/* the header */
+};
+
+static int print_part(const struct report_opts *o, struct uft_select sel, uint64_t first_ns, uint64_t to_ns, struct follow *f, struct uft_error *err)
+{
+	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
+	struct uft_text_opts text = { .flags = o->text | (f->is_printed ? UFT_TEXT_NO_HEADER : 0) };
+	struct uft_stream *st;
+	int ret;
+
+	sel.from_ns = f->next_ns > first_ns ? f->next_ns - first_ns : 0;
+	sel.to_ns = to_ns - first_ns + !(to_ns - first_ns);		/* 0 would be all */
+	ret = cmd_input_open(o->input, &sel, &st, err);
+	if (ret < 0)
+		return ret;
+	ret = uft_output_text(st, stdout, colour, &text);
+	uft_stream_close(st);
+	f->next_ns = to_ns + 1;
+	f->is_printed = 1;
+	return ret;
+}
+
+/* @st is closed. 1: the recorder has completed the file, and all is printed; 0; -errno. */
+static int follow_once(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o, struct follow *f, struct uft_error *err)
+{
+	const struct uft_info info = *uft_stream_info(st);
+	uint64_t last_ns = info.first_ns + info.duration_ns, to_ns;
+	struct stat now = { 0 };
+	int ret = 0;
+
+	stat(o->input ? o->input : CMD_DEFAULT_FILE, &now);
+	to_ns = info.complete || now.st_size == f->bytes ? last_ns : f->seen_ns;
+	f->seen_ns = last_ns;
+	f->bytes = now.st_size;
+	if (info.complete && uft_stream_rescued(st))
+		ret = uft_output_rescued(st, stdout);
+	uft_stream_close(st);
+	if (!ret && info.first_ns && to_ns >= info.first_ns && to_ns >= f->next_ns)
+		ret = print_part(o, *sel, info.first_ns, to_ns, f, err);
+	return ret ? ret : info.complete;
+}
+
+static int follow_events(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o, struct uft_error *err)
+{
+	struct follow f = { .bytes = -1 };
+	struct uft_stream *last;
+	int ret;
+
+	while ((ret = follow_once(st, sel, o, &f, err)) == 0) {
+		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+		ret = cmd_input_open(o->input, sel, &st, err);
+		if (ret < 0)
+			return ret;
+	}
+	if (ret < 0)
+		return ret == -EPIPE ? 0 : ret;
+	ret = cmd_input_open(o->input, sel, &last, err);
+	if (ret < 0)
+		return ret;
+	ret = uft_output_losses(last, stdout);
+	uft_stream_close(last);
+	return ret ? ret : fflush(stdout) ? -errno : 0;
+}
+
+/* Why events cannot be followed; NULL: they can. */
+static const char *why_no_follow(const struct report_opts *o, struct uft_stream *st)
+{
+	enum uft_tracer_kind kind = uft_tracer_kind(uft_stream_info(st)->tracer);
+
+	if (o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns)
+		return "--follow prints events as they come, which is no range: leave out --range, --from and --to";
+	if (kind == UFT_KIND_SECTION || kind == UFT_KIND_WAKEUP)
+		return "--follow: the worst case is known at the end";
+	return NULL;
+}
+
 /* Once, or with --follow until the recorder has completed the file: @st is closed. 0 or -errno. */
 static int print_all(struct uft_stream *st, struct uft_select *sel, struct report_opts *o, struct uft_error *err)
 {
@@ -372,9 +459,15 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	if ((o->json || o->csv || o->follow) && !is_table(o, st)) {
+	if ((o->json || o->csv) && !is_table(o, st)) {
 		uft_stream_close(st);
-		return cmd_usage(&report_syntax, "%s for tables: add --flat or --tree", o->follow ? "--follow is" : "--json and --csv are");
+		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --flat or --tree");
+	}
+	if (o->follow && !is_table(o, st) && why_no_follow(o, st)) {
+		const char *why = why_no_follow(o, st);
+
+		uft_stream_close(st);
+		return cmd_usage(&report_syntax, "%s", why);
 	}
 	if (is_tree(o) && why_no_tree(st)) {
 		const char *why = why_no_tree(st);
@@ -383,7 +476,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_fail("report", "%s: %s", o->input ? o->input : CMD_DEFAULT_FILE, why);
 	}
 	o->no_pager |= o->follow;
-	ret = print_all(st, &sel, o, &err);
+	ret = o->follow && !is_table(o, st) ? follow_events(st, &sel, o, &err) : print_all(st, &sel, o, &err);
 	cmd_symbols_end("report");
 	return !ret ? 0 : err.text[0] ? cmd_fail("report", "%s", err.text) : fail_of_view(ret, o);
 }

@@ -493,7 +493,7 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 	t->nonly_cpus = opts->nonly_cpus;
 	if (emit_buf_init(&t->buf, out) < 0 || events_open(t, 0, 0, 0) < 0)
 		return -ENOMEM;
-	if (!events_wait(t))
+	if (!events_wait(t) && !(t->flags & UFT_TEXT_NO_HEADER))
 		text_header(t, info);
 	return 0;
 }

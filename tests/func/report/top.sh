@@ -75,9 +75,6 @@ wait $attach
 wait $follow
 expect_equal "it ends with the recording" $? 0
 expect_equal "the last table is that of the whole" "$(grep ',leaf$' follow.csv | tail -n 1)" "$("$uft" report --flat --csv grow.uft | grep ',leaf$')"
-run "$uft" report --follow grow.uft
-expect_status 2
-expect_err "--follow is for tables: add --flat or --tree"
 # It goes on.
 check
 kill -0 $pid || fail "the process has gone"
