@@ -3,35 +3,7 @@
 # export.sh - exports for other tools: read by readers that are not ours, with the totals of uft report; never half a file
 . "$(dirname "$0")/../../lib/common.sh"
 
-cat >prog.c <<'END'
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#define FN __attribute__((noinline, noclone))
-static jmp_buf env;
-FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
-FN void jumps(void) { leaf(); longjmp(env, 1); }
-FN int down(int n) { leaf(); return n ? down(n - 1) + 1 : 0; }
-FN void odd(void) { leaf(); }
-static void *thread(void *arg) { down(5); return arg; }
-int main(int argc, char **argv)
-{
-	pthread_t t;
-
-	(void)argv;
-	pthread_create(&t, 0, thread, 0);
-	for (int i = 0; i < 100; i++) {
-		odd();
-		if (!setjmp(env))
-			jumps();
-	}
-	leaf();
-	pthread_join(t, 0);
-	if (argc > 1)
-		raise(SIGKILL);
-	return 0;
-}
-END
+cp "$top/tests/func/report/exported.c" prog.c
 build_traced prog -pthread
 # A name that means something in each format.
 objcopy --redefine-sym 'odd=odd;<&"name\' prog || skip "no objcopy"

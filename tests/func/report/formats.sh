@@ -5,37 +5,7 @@
 need python3
 readers=$top/tests/func/report/readers
 
-cat >prog.c <<'END2'
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#define FN __attribute__((noinline, noclone))
-static jmp_buf env;
-FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
-FN void jumps(void) { leaf(); longjmp(env, 1); }
-FN int down(int n) { leaf(); return n ? down(n - 1) + 1 : 0; }
-FN void odd(void) { leaf(); }
-FN void worse(void) { leaf(); }
-static void *thread(void *arg) { down(5); return arg; }
-int main(int argc, char **argv)
-{
-	pthread_t t;
-
-	(void)argv;
-	pthread_create(&t, 0, thread, 0);
-	for (int i = 0; i < 100; i++) {
-		odd();
-		worse();
-		if (!setjmp(env))
-			jumps();
-	}
-	leaf();
-	pthread_join(t, 0);
-	if (argc > 1)
-		raise(SIGKILL);
-	return 0;
-}
-END2
+cp "$top/tests/func/report/exported.c" prog.c
 build_traced prog -pthread
 # Names that mean something in each format: markup, quotes, a comma; a newline, a control byte and no UTF-8.
 objcopy --redefine-sym 'odd=odd;<&"name\,' --redefine-sym "worse=$(printf 'w\nx\001y\377z')" prog || skip "no objcopy"
