@@ -34,6 +34,7 @@ plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 . "$top/bench/unprepared.sh"
 . "$top/bench/attach.sh"
 . "$top/bench/tree.sh"
+. "$top/bench/reports.sh"
 
 build_calls() {
 	src=$top/bench/calls.c
@@ -300,31 +301,6 @@ peak() {
 	open(sys.argv[1] + ".cpu", "w").write("%.3f" % (u.ru_utime + u.ru_stime))
 	open(sys.argv[1] + ".kb", "w").write("%d" % u.ru_maxrss)
 	END
-}
-
-report_table() {
-	measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 103
-	calls=$(stat_of big.uft calls)
-	peak profile100 "$uft" report --profile big.uft
-	peak tree100 "$uft" report --tree big.uft
-	peak text100 "$uft" report big.uft
-	c=$(awk -v t="$(cat profile100.cpu)" -v c="$calls" 'BEGIN { printf "%.1f", c / t / 1e6 }')
-	p=$(awk -v t="$(cat tree100.cpu)" -v c="$calls" 'BEGIN { printf "%.1f", c / t / 1e6 }')
-	l=$(awk -v t="$(cat text100.cpu)" -v c="$(stat_of big.uft events)" 'BEGIN { printf "%.1f", c / t / 1e6 }')
-	m=$(awk -v a="$(cat profile100.kb)" -v b="$(cat text100.kb)" 'BEGIN { printf "%d", (a > b ? a : b) / 1024 }')
-	say "## Reading $calls graph calls"
-	say
-	say "CPU time of the whole command, output to /dev/null; a file of $(stat_of big.uft bytes) bytes$(recorded big big.uft)."
-	say
-	say "- \`report --profile\`: $c M calls/s a core (budget 20: $(verdict "$c" ">=" 20))"
-	say "- \`report --tree\`: $p M calls/s a core (budget 25: $(verdict "$p" ">=" 25))"
-	say "- text report: $l M events/s, a line each but for leaves, which are one for two (budget 5 M lines/s: $(verdict "$(ratio "$l" 2)" ">=" 5))"
-	say "- largest resident set of both: $m MB, pages of the file included (budget 300: $(verdict "$m" "<=" 300))"
-	say
-	w=$(stat_of big.uft duration_ns)
-	say "While it was recorded: $(awk -v e="$(stat_of big.uft events)" -v n="$w" 'BEGIN { printf "%.1f", e / n * 1e3 }') M events/s of one thread, beside whatever else ran, lost $(stat_of big.uft lost)."
-	say
-	rm -f big.uft
 }
 
 # hot_path OBJDUMP FILE SYMBOL...: instructions of handlers to where they leave if nothing is unusual; their fast paths do not branch.

@@ -30,7 +30,7 @@ struct chrome {
 	uint64_t nevents;
 };
 
-/* What is collected goes out first. */
+/* Writes the collected bytes out first. */
 static FILE *put_rare(struct chrome *c)
 {
 	emit_buf_flush(&c->buf, c->buf.len);
