@@ -74,3 +74,27 @@ END2
 run python3 compare.py
 expect_status 0
 expect_no_err
+
+# A library that nobody prepared: each function of libsqlite3 that is called, as often as callgrind says.
+has "sqlite3" sqlite3 || exit
+cat >query.sql <<'END2'
+create table t(a integer primary key, b text);
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 300) insert into t select i, hex(i * 7) from n;
+create index x on t(b);
+select count(*), sum(length(b)) from t where b like '3%';
+select a.b from t a join t b on a.b = b.b order by a.b limit 3;
+END2
+run sh -c '"$1" record -q -o sqlite.uft -l "sqlite3*:mod:libsqlite3*" sqlite3 :memory: <query.sql' sh "$uft"
+expect_status 0
+"$uft" report --flat --csv sqlite.uft >flat.csv
+valgrind --tool=callgrind --callgrind-out-file=callgrind.out sqlite3 :memory: <query.sql >valgrind.log 2>&1
+sed '/^want = /,$d' compare.py >compare_all.py
+cat >>compare_all.py <<'END2'
+got = {r['function']: int(r['calls']) for r in csv.DictReader(open('flat.csv'))}
+assert len(got) > 50 and got['sqlite3_mutex_enter'] > 1000, got
+bad = {f: (got[f], counts[f]) for f in got if got[f] != counts[f]}
+assert not bad, ('uft, callgrind', bad)
+END2
+run python3 compare_all.py
+expect_status 0
+expect_no_err
