@@ -21,7 +21,7 @@ step() {
 }
 
 build_lua() {
-	[ -x "$demo/lua" ] && [ "$demo/lua" -nt "$uft" ] && return
+	[ -x "$demo/lua-O0" ] && [ -x "$demo/lua" ] && [ "$demo/lua" -nt "$uft" ] && return
 	step "Lua 5.4 from Debian's source package"
 	"$top/tests/lib/fetch-sources.sh" -d "$build/sources" lua5.4
 	flags=$("$uft" cflags --quiet)
@@ -29,7 +29,9 @@ build_lua() {
 	(
 		cd "$build/sources/lua5.4/src"
 		# shellcheck disable=SC2046,SC2086
+		${CC:-cc} $flags -O0 -w -DLUA_USE_POSIX -o "$demo/lua-O0" $(ls ./*.c | grep -v '/luac\.c$') -lm &
 		${CC:-cc} $flags -O2 -w -DLUA_USE_POSIX -o "$demo/lua" $(ls ./*.c | grep -v '/luac\.c$') -lm
+		wait $!
 	)
 }
 
