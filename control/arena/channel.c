@@ -55,3 +55,10 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*give
 		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = PART_NS });
 	}
 }
+
+int command_result(const struct arena *a, uint32_t slice)
+{
+	int32_t result = __atomic_load_n(&arena_slice(a, slice)->cmd_result, __ATOMIC_RELAXED);
+
+	return result < -4095 ? -EPROTO : result;
+}

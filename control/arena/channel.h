@@ -19,4 +19,7 @@ void channel_post(const struct arena *a, uint32_t slice);	/* what stands in the 
  */
 int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg);
 
+/* What the agent says of the last command, bounded: a value, or an error number. */
+int command_result(const struct arena *a, uint32_t slice);
+
 #endif

@@ -45,7 +45,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COMMAND_MS	10000
+#define ANSWER_MS	5000		/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
+#define ANSWER_MIN_MS	50		/* if others have used that up */
+#define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
 #define LATE_MS		20000		/* more, while it is not known where they are, or they do not get a CPU */
@@ -75,10 +77,32 @@ static int agent_is_over(const struct detaching *l, int ms)
 	return poll(&p, 1, ms) > 0;
 }
 
-static int gives_up(const void *l, uint64_t waited_ns)
+/* For how long the agent has waited for a CPU, by the kernel's account. */
+static uint64_t starved_ns(const struct detaching *l)
 {
-	(void)waited_ns;
-	return agent_is_over(l, 0) ? -ESRCH : 0;
+	unsigned long long waited = 0;
+	char text[100];
+
+	if (proc_read_file(l->agent, "schedstat", text, sizeof(text)) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
+		return 0;
+	return waited;
+}
+
+/*
+ * A hostile agent answers late, or never, and others wait meanwhile. One that gets no CPU is none: what it waits
+ * for one does not count, up to LATE_MS.
+ */
+static int gives_up(const void *arg, uint64_t waited_ns)
+{
+	const struct detaching *l = arg;
+	uint64_t starved;
+
+	if (agent_is_over(l, 0))
+		return -ESRCH;
+	if (l->answer_ns + waited_ns <= l->patience_ns)
+		return 0;
+	starved = starved_ns(l) - l->starved_ns;
+	return l->answer_ns + waited_ns > l->patience_ns + (starved < LATE_MS * 1000000ull ? starved : LATE_MS * 1000000ull);
 }
 
 static struct uft_cmd *area(const struct detaching *l)
@@ -94,9 +118,11 @@ static void post(struct detaching *l, uint32_t op, uint32_t flags)
 
 static int await(struct detaching *l)
 {
-	int ret = channel_await(l->arena, l->slice, COMMAND_MS, gives_up, l);
+	uint64_t since = session_now_ns();
+	int ret = channel_await(l->arena, l->slice, ANSWER_MS + LATE_MS, gives_up, l);
 
-	return ret > 0 ? arena_slice(l->arena, l->slice)->cmd_result : ret ? ret : -ETIMEDOUT;
+	l->answer_ns += session_now_ns() - since;
+	return ret > 0 ? command_result(l->arena, l->slice) : ret ? ret : -ETIMEDOUT;
 }
 
 static int run(struct detaching *l, uint32_t op, uint32_t flags)
@@ -289,10 +315,11 @@ static int is_needed(const struct detaching *l, const struct uft_owned *own)
 
 static uint32_t drop_needed(struct detaching *l)
 {
+	uint64_t deadline = session_now_ns() + UNMAP_MS * 1000000ull;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->nown; i++)
-		if (!is_needed(l, &l->own[i]))
+		if (session_now_ns() < deadline && !is_needed(l, &l->own[i]))
 			l->own[n++] = l->own[i];
 	n = l->nown - n;
 	l->nown -= n;
@@ -326,7 +353,7 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
-	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
 	int sig = 0, ret;
 
 	do
@@ -342,6 +369,7 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 /* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
+	uint64_t deadline = session_now_ns() + UNMAP_MS * 1000000ull;
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
@@ -350,6 +378,10 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 		if (got == -ESRCH)
 			return -ESRCH;
 		failed += got != 0;
+		if (session_now_ns() > deadline) {
+			failed += i;
+			break;
+		}
 	}
 	regs->rip = insn;
 	regs->rax = SYS_exit;
@@ -357,7 +389,7 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	regs->rdi = 0;
 	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
 	task_detach(l->agent, 0);
-	agent_is_over(l, COMMAND_MS);
+	agent_is_over(l, ANSWER_MS);
 	return (int)failed;
 }
 
@@ -486,7 +518,8 @@ static void ask(struct detaching *l)
 			l->why[0] = '\0';
 		return;
 	}
-	setpriority(PRIO_PROCESS, (id_t)l->agent, HURRY);	/* it ends with this */
+	l->is_hurried = task_raise_priority(l->agent, &l->nice);
+	l->starved_ns = starved_ns(l);
 	l->is_asked = 1;
 	post(l, UFT_CMD_LEAVE, 0);
 }
@@ -526,22 +559,51 @@ static void detach_target(struct detaching *l)
 		run(l, UFT_CMD_AGENT_EXIT, 0);
 }
 
+static int has_answered(const struct detaching *l)
+{
+	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
+
+	return __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+}
+
+/* What a target uses up that does not answer is not there for the next such one. */
+static void detach_in_time(struct detaching *l, uint64_t *patience_ns)
+{
+	const uint64_t least = ANSWER_MIN_MS * 1000000ull;
+	int is_late;
+
+	l->patience_ns = *patience_ns;
+	detach_target(l);
+	is_late = l->answer_ns > l->patience_ns;
+	if (is_late)
+		*patience_ns = *patience_ns > l->answer_ns + least ? *patience_ns - l->answer_ns : least;
+	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
+		task_restore_priority(l->agent, l->nice);
+}
+
 /*
  * Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue
  * for it. Without CAP_SYS_NICE they do.
  */
 void detach_targets(struct detaching *l, uint32_t n)
 {
+	uint64_t patience = ANSWER_MS * 1000000ull;
 	int own = getpriority(PRIO_PROCESS, 0);
 
 	setpriority(PRIO_PROCESS, 0, HURRY);
 	for (uint32_t i = 0; i < n; i++)
 		ask(&l[i]);
-	for (uint32_t i = 0; i < n; i++) {
-		if (l[i].is_asked)
-			detach_target(&l[i]);
-		else
+	for (uint32_t i = 0; i < n; i++)
+		if (!l[i].is_asked)
 			l[i].may_stay = 0;
+	/* First those that have answered: one that does not must not keep them. */
+	for (int late = 0; late < 2; late++)
+		for (uint32_t i = 0; i < n; i++)
+			if (l[i].is_asked && (late || has_answered(&l[i]))) {
+				detach_in_time(&l[i], &patience);
+				l[i].is_asked = 0;
+			}
+	for (uint32_t i = 0; i < n; i++) {
 		if (l[i].agent_fd >= 0)
 			close(l[i].agent_fd);
 		free(l[i].own);

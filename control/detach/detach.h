@@ -18,6 +18,10 @@ struct detaching {			/* a target on its way out; zero but for the first two, or 
 	struct uft_owned *own;
 	uint32_t nown;
 	uint64_t kept_bytes;		/* of what those lead to, which stays and is not in own[] */
+	uint64_t answer_ns;		/* for which the session has waited for answers of the agent, */
+	uint64_t starved_ns;		/* and what the agent had waited for a CPU before the first */
+	uint64_t patience_ns;		/* for all answers together */
+	int is_hurried, nice;		/* of the agent: what is to be given back */
 	char why[200];			/* out: what remains and why; "" nothing does */
 };
 

@@ -34,6 +34,7 @@
 #include "control/arena/journal.h"
 
 #include "control/proc/procinfo.h"
+#include "control/ptrace/task_stop.h"
 #include "control/detach/agentless.h"
 #include "symbol/guard_map.h"
 
@@ -63,7 +64,7 @@ static void finish_noted(const struct arena *a)
 	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
 	guard_notes()->leaving.pid = 0;
 	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
-		setpriority(PRIO_PROCESS, (id_t)n.hurried[i].tid, n.hurried[i].nice);
+		task_restore_priority(n.hurried[i].tid, n.hurried[i].nice);
 	if (n.attach.pid && attach_finish(&n))
 		arena_release((struct arena *)a, n.slice);
 	if (n.leaving.pid)

@@ -69,7 +69,7 @@ struct stopped_tasks {
 	unsigned n, room, nnew, nother, oroom, hint;
 	uint64_t since_ns, deadline_ns;
 	uint64_t nforks;		/* when the list was begun; 0: not known */
-	int slack, nice, agent_nice, is_hurrying;	/* what is to be given back */
+	int slack, nice, agent_nice, is_agent_hurried, is_hurrying;	/* what is to be given back */
 	struct writable_range *writable;
 	uint32_t nwritable;
 };
@@ -365,13 +365,12 @@ static void set_share(pid_t agent, const char *nice)
 static void begin_hurry(struct stopped_tasks *h)
 {
 	h->nice = getpriority(PRIO_PROCESS, 0);
-	h->agent_nice = getpriority(PRIO_PROCESS, (id_t)h->l->agent);
 	h->slack = prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1);
 	h->is_hurrying = setpriority(PRIO_PROCESS, 0, -20) == 0;
 	if (!h->is_hurrying || h->l->agent <= 0)
 		return;
-	setpriority(PRIO_PROCESS, (id_t)h->l->agent, -20);
+	h->is_agent_hurried = task_raise_priority(h->l->agent, &h->agent_nice);
 	set_share(h->l->agent, "-20");
 }
 
@@ -384,7 +383,8 @@ static void end_hurry(struct stopped_tasks *h)
 	setpriority(PRIO_PROCESS, 0, h->nice);
 	if (h->l->agent <= 0)
 		return;
-	setpriority(PRIO_PROCESS, (id_t)h->l->agent, h->agent_nice);
+	if (h->is_agent_hurried)
+		task_restore_priority(h->l->agent, h->agent_nice);
 	set_share(h->l->agent, "0");
 }
 

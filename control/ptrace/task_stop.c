@@ -128,22 +128,6 @@ pid_t task_wait_status(pid_t tid, int *status)
 	return keep_end(got, *status);
 }
 
-int task_raise_priority(pid_t tid, int *nice)
-{
-	*nice = getpriority(PRIO_PROCESS, (id_t)tid);
-	guard_note_hurried(tid, *nice);
-	if (setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
-		return 1;
-	guard_forget_hurried(tid);
-	return 0;
-}
-
-void task_restore_priority(pid_t tid, int nice)
-{
-	setpriority(PRIO_PROCESS, (id_t)tid, nice);
-	guard_forget_hurried(tid);
-}
-
 /* Seized and interrupted it stops as soon as it is given a CPU. */
 static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 {

@@ -201,7 +201,7 @@ static int await_stop_hurried(struct remote *r, pid_t pid)
 	is_hurried = task_raise_priority(tid, &nice);
 	ret = await_stop(r, pid, STOP_MS);
 	if (is_hurried) {
-		setpriority(PRIO_PROCESS, (id_t)r->tid, nice);
+		task_restore_priority(r->tid, nice);
 		guard_forget_hurried(tid);
 	}
 	return ret;
@@ -312,22 +312,14 @@ static void go(struct attach *a, int was_used)
 
 /*
  * A stopped thread that waits for a CPU among a hundred others is stopped for long. Needs CAP_SYS_NICE;
- * without, it waits. What it clones inherits that. Returns what is to be given back.
+ * without, it waits. What it clones inherits that, but for another user's. Returns what is to be given back.
  */
-static int hurry(pid_t tid)
+static int hurry_self(void)
 {
-	int nice = getpriority(PRIO_PROCESS, (id_t)tid);
+	int nice = getpriority(PRIO_PROCESS, 0);
 
-	if (tid)
-		guard_note_hurried(tid, nice);
-	setpriority(PRIO_PROCESS, (id_t)tid, -20);
+	setpriority(PRIO_PROCESS, 0, -20);
 	return nice;
-}
-
-static void unhurry(pid_t tid, int nice)
-{
-	setpriority(PRIO_PROCESS, (id_t)tid, nice);
-	guard_forget_hurried(tid);
 }
 
 /* Stops the thread that minds least, and begins. */
@@ -527,7 +519,7 @@ static int give_fds(struct attach *a, int its_fd)
 static int meet(struct attach *a, const struct blob *b)
 {
 	struct uft_boot boot;
-	int ret;
+	int ret, nice;
 
 	a->agent = procinfo_global(&a->info, a->agent);
 	a->agent_fd = task_open_agent(a->pid, a->agent);
@@ -535,6 +527,8 @@ static int meet(struct attach *a, const struct blob *b)
 		a->agent = 0;
 		return -ECHILD;
 	}
+	if (getpriority(PRIO_PROCESS, (id_t)a->agent) > -20)	/* another user's: it inherited nothing */
+		task_raise_priority(a->agent, &nice);
 	ret = await_stage(a, b, UFT_BOOT_SOCKET, &boot);
 	if (!ret)
 		ret = give_fds(a, boot.fd);
@@ -685,7 +679,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 {
 	const struct blob *b = NULL;
 	uint32_t slice;
-	int own, its = 0;
+	int own, its = 0, is_hurried = 0;
 	int ret = blob_get(&b);
 
 	if (!ret)
@@ -702,21 +696,22 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	}
 	a->slice = slice;
 	session_set_slice(a->s, slice);
-	own = hurry(0);
+	own = hurry_self();
 	note(a, slice);
 	ret = stop_some_task(a);
 	if (!ret) {
-		its = hurry(a->r.tid);
+		is_hurried = task_raise_priority(a->r.tid, &its);
 		ret = plant(a, b, slice);
-		unhurry(a->r.tid, its);
+		if (is_hurried)
+			task_restore_priority(a->r.tid, its);
 		go(a, 1);
 		a->stop_ns = session_now_ns() - a->stop_ns;
 	}
-	unhurry(0, own);
+	setpriority(PRIO_PROCESS, 0, own);
 	if (!ret) {
 		ret = meet(a, b);
-		if (a->agent)
-			unhurry(a->agent, its);
+		if (a->agent && is_hurried)
+			task_restore_priority(a->agent, its);
 		if (!ret)
 			ret = make_target(a, b, slice, out);
 		if (ret)

@@ -2,20 +2,24 @@
 /*
  * command.c - commands to the agent of a target (arena/channel.c), and a target whose agent does not answer
  *
- * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), or FROZEN_MS
- * if its control group is frozen, makes its target stuck: it gets no more commands, since the area may still
- * be read, and what became of the last one is not known; the user is told once. When it answers after all it
- * is brought up to date (unresponsive.c); when it is to be left it is asked for that last answer again
- * (command_is_unanswered). What the agent writes back is data from a target: indices into our own tables are never
- * taken from it.
+ * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), twice that
+ * if it gets no CPU, or FROZEN_MS if its control group is frozen, makes its target stuck: it gets no more
+ * commands, since the area may still be read, and what became of the last one is not known; the user is
+ * told once. When it answers after all it is brought up to date (unresponsive.c); when it is to be left it
+ * is asked for that last answer again (command_is_unanswered). What the agent writes back is data from a
+ * target: indices into our own tables are never taken from it.
  */
 #include "control/proc/cgroup.h"
 #include "control/target/target.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define FROZEN_MS	1000	/* all others wait meanwhile */
 #define AGAIN_MS	2000	/* for one that may have come to itself */
+#define STARVED_MS	500	/* a part of the time in which one may wait for a CPU instead */
+#define PATIENCE_HALVED	6u	/* times, at most, */
+#define PATIENCE_MIN_MS	50u	/* and down to this: a target makes as many children as it likes, whose agents do not answer */
 
 int command_post(struct uft_session *s, struct target *t)
 {
@@ -44,29 +48,69 @@ static int await_answer(const struct uft_session *s, const struct target *t, uin
 	return channel_await(&s->arena, t->slice, ms, gives_up, t);
 }
 
+/* For how long its agent has waited for a CPU, by the kernel's account. */
+static uint64_t starved_ns(const struct target *t)
+{
+	unsigned long long waited = 0;
+	pid_t agent = target_agent_pid(t);
+	char text[100];
+
+	if (agent <= 0 || proc_read_file(agent, "schedstat", text, sizeof(text)) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
+		return 0;
+	return waited;
+}
+
+/* As await_answer(), in the time that an agent has. One that gets no CPU is waited for as long again. */
+static int await_in_time(const struct uft_session *s, const struct target *t)
+{
+	const uint32_t ms = command_patience_ms(s, s->command_ms);
+	int ret = await_answer(s, t, ms);
+	char group[200];
+
+	for (uint32_t more = 0; !ret && more < ms && ms > STARVED_MS && !cgroup_is_frozen(t->pid, group, sizeof(group)); more += STARVED_MS) {
+		uint64_t before = starved_ns(t);
+
+		ret = await_answer(s, t, STARVED_MS);
+		if (starved_ns(t) - before < STARVED_MS * 1000000ull / 2)
+			break;
+	}
+	return ret;
+}
+
+uint32_t command_patience_ms(const struct uft_session *s, uint32_t ms)
+{
+	uint32_t less = ms >> (s->nlate < PATIENCE_HALVED ? s->nlate : PATIENCE_HALVED);
+
+	return less < PATIENCE_MIN_MS && ms > PATIENCE_MIN_MS ? PATIENCE_MIN_MS : less;
+}
+
 int command_wait(struct uft_session *s, struct target *t)
 {
-	int ret = await_answer(s, t, s->command_ms);
+	int ret = await_in_time(s, t);
 	char group[200];
 	int is_frozen;
 
 	if (ret > 0)
-		return arena_slice(&s->arena, t->slice)->cmd_result;
+		return command_result(&s->arena, t->slice);
 	if (ret < 0) {
 		if (target_agent_ended(t))
 			t->has_agent = 0;
 		return ret;
 	}
 	unresponsive_begin(s, t);
+	s->nlate++;
 	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
 	session_warn(s, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
 		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
 	return -ETIMEDOUT;
 }
 
-int command_is_unanswered(const struct uft_session *s, const struct target *t)
+int command_is_unanswered(struct uft_session *s, const struct target *t)
 {
-	return t->is_stuck && await_answer(s, t, AGAIN_MS) == 0;
+	int is_stuck = t->is_stuck && await_answer(s, t, command_patience_ms(s, AGAIN_MS)) == 0;
+
+	s->nlate += (uint32_t)is_stuck;
+	return is_stuck;
 }
 
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object)

@@ -164,9 +164,9 @@ void target_announce(struct uft_session *s, struct target *t)
 }
 
 /* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
-static int agent_ends(int fd)
+static int agent_ends(const struct uft_session *s, int fd)
 {
-	uint64_t deadline = session_now_ns() + AGENT_GRACE_MS * 1000000ull;
+	uint64_t deadline = session_now_ns() + command_patience_ms(s, AGENT_GRACE_MS) * 1000000ull;
 
 	while (!target_fd_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
 		tasks_reap_late();
@@ -191,8 +191,10 @@ static void part_with(struct uft_session *s, struct target *t)
 		command_post(s, t);
 	}
 	t->is_over = 1;
-	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd))
+	if (t->agent_fd >= 0 && !agent_ends(s, t->agent_fd)) {
+		s->nlate++;
 		session_warn(s, "the agent of process %d does not end", t->pid);
+	}
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
 	for (struct target **p = &s->targets; *p; p = &(*p)->next)

@@ -124,7 +124,7 @@ uint32_t pid_inherit_lists(const struct uft_session *s, pid_t pid);
 
 /* ---- command.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
 
-#define COMMAND_TIMEOUT_MS	10000
+#define COMMAND_TIMEOUT_MS	5000
 /* starts the command that stands in the area; 0 or -ESRCH */
 int command_post(struct uft_session *s, struct target *t);
 /*
@@ -133,11 +133,13 @@ int command_post(struct uft_session *s, struct target *t);
  */
 int command_wait(struct uft_session *s, struct target *t);
 /* asks a stuck agent once more: 1 no answer */
-int command_is_unanswered(const struct uft_session *s, const struct target *t);
+int command_is_unanswered(struct uft_session *s, const struct target *t);
 /* unresponsive.c */
 void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
 /* 1: it has answered by now; target_arm() with force comes next */
 int unresponsive_ends(struct uft_session *s, struct target *t);
+/* Of @ms that one target is waited for: less for each that did not answer in time before. */
+uint32_t command_patience_ms(const struct uft_session *s, uint32_t ms);
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);

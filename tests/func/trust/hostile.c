@@ -4,7 +4,8 @@
  *
  * Usage: hostile REGION HOW [PHASE]
  *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
- *		child that gave up its rights looks for its parent's file in its memory
+ *		child that gave up its rights looks for its parent's file in its memory; agent: it stops its agents, and those of children,
+ *		makes the file "deaf", and goes on until there is a file "left"
  *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
@@ -15,6 +16,7 @@
 #include "uft/abi.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static void add_regions(char *board, char *mail, const char *region)
 		add(mail, 0, 4);
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
-	if (is_all || !strcmp(region, "slice"))
+	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent"))
 		add(slice, 0, sizeof(struct uft_slice));
 	if (is_all || !strcmp(region, "command"))
 		add(slice, l.cmd_offset, 64 << 10);
@@ -178,6 +180,57 @@ static int bear_heir(void)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
+#define NDEAF	4	/* processes */
+
+/* Stops the agent of this process; returns its number, 0: it has none. */
+static pid_t deafen(void)
+{
+	pid_t agent = 0;
+
+	for (int i = 0; i < 500 && !agent; i++) {
+		work(i);
+		nareas = 0;
+		find_areas("agent");
+		agent = nareas ? (pid_t)((struct uft_slice *)(void *)areas[0].lo)->agent_tid : 0;
+		usleep(10000);
+	}
+	return agent > 0 && !kill(agent, SIGSTOP) ? agent : 0;
+}
+
+static int be_deaf(void)
+{
+	int told[2], over[2], n = 0, is_parent;
+	pid_t agent;
+	char c;
+
+	if (pipe(told) || pipe(over))
+		return 2;
+	while (n < NDEAF - 1 && fork())
+		n++;
+	is_parent = n == NDEAF - 1;
+	if (!is_parent)
+		close(over[1]);
+	agent = deafen();
+	c = (char)(agent != 0);
+	if (write(told[1], &c, 1) != 1)
+		return 2;
+	for (n = 0; is_parent && n < NDEAF && read(told[0], &c, 1) == 1 && c; n++)
+		;
+	if (is_parent && n == NDEAF) {
+		fclose(fopen("deaf", "w"));
+		for (int i = 0; i < 5500 && access("left", F_OK); i++)
+			usleep(10000);
+	}
+	close(over[1]);
+	while (!is_parent && read(over[0], &c, 1) > 0)
+		;
+	if (agent)
+		kill(agent, SIGKILL);
+	while (is_parent && wait(NULL) > 0)
+		;
+	return is_parent && n < NDEAF ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -185,7 +238,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	alarm(10);
+	alarm(strcmp(argv[1], "agent") ? 10 : 60);
 	how = argv[2];
 	is_once = !strcmp(how, "once");
 	find_areas(argv[1]);
@@ -197,6 +250,8 @@ int main(int argc, char **argv)
 		return 3;		/* not traced, or out of its reach: nothing to spoil */
 	if (!strcmp(argv[1], "heir"))
 		return bear_heir();
+	if (!strcmp(argv[1], "agent"))
+		return be_deaf();
 	if (is_once)
 		spoil();
 	else if (pthread_create(&thread, NULL, spoiler, NULL))

@@ -45,6 +45,31 @@ survive_attached() {
 	[ "$its" -ne 4 ] || { fail "attach $1 $2: the target can write to the board"; show; }
 }
 
+# Four processes whose agents are stopped: what the recorder waits for them when it ends is bounded for all together.
+leave_deaf() {
+	rm -f deaf left
+	"$hostile" agent once attach &
+	pid=$!
+	timeout -s KILL 90 "$uft" attach -o t.uft "$pid" 2>err &
+	recorder=$!
+	soon=600
+	while [ ! -e deaf ] && [ "$soon" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do
+		sleep 0.1
+		soon=$((soon - 1))
+	done
+	begin=$(date +%s)
+	kill -INT "$(cat /proc/"$recorder"/task/"$recorder"/children 2>/dev/null | awk '{ print $1 }')" 2>/dev/null
+	wait "$recorder"
+	took=$(($(date +%s) - begin))
+	[ -e deaf ] || skip "no agent of the target was found"
+	check
+	# Commands in vain, 5 s the first; then 5 s for all answers; twice that for each on a machine where agents get no CPU.
+	[ "$took" -le 25 ] || { fail "agent: $took s until the recorder had ended"; cat err; }
+	: >left
+	wait "$pid"
+}
+
+leave_deaf
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	for how in once always turns; do
