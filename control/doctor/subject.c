@@ -263,7 +263,7 @@ static void read_image_facts(struct doctor_facts *f)
 	if (readlink(path, exe, sizeof(exe) - 1) < 0) {
 		int error = errno;
 
-		/* Others' links cannot be read, and a kernel thread has none: its flags are there for everybody. */
+		/* The link of another user's process cannot be read, and a kernel thread has none; any user can read its flags. */
 		f->is_kernel_thread = error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
 		errno = error;
 		f->program_error = errno;
