@@ -263,7 +263,7 @@ static void read_image_facts(struct doctor_facts *f)
 	if (readlink(path, exe, sizeof(exe) - 1) < 0) {
 		int error = errno;
 
-		/* The link of another user's process cannot be read, and a kernel thread has none; any user can read its flags. */
+		/* A kernel thread has no link, another user's cannot be read; the flags can. */
 		f->is_kernel_thread = error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
 		errno = error;
 		f->program_error = errno;
