@@ -46,6 +46,8 @@ build_calls() {
 	clang -O2 -w -DXRAY -fxray-instrument "$src" -pthread -o calls-xray
 	gcc -O2 -w "$top/bench/timeit.c" -o timeit
 	gcc -O2 -w "$top/bench/startup.c" -o startup
+	# shellcheck disable=SC2086
+	gcc -O2 -w $prepared "$top/bench/forks.c" -o forks
 	gcc -O2 -w "$top/bench/pagecopy.c" -o pagecopy
 }
 
@@ -290,6 +292,29 @@ start_table() {
 	say
 }
 
+fork_table() {
+	measure forks-bare ./forks 500
+	measure forks-function "$uft" record -q -p function -o forks.uft ./forks 500
+	measure forks-nochildren "$uft" record -q --no-children -p function -o forks-none.uft ./forks 500
+	say "## Fork children"
+	say
+	say "Microseconds from before the fork until the child was waited for: median, best of 500, and children a second, one after the other."
+	say
+	say "| | bare | | | function, followed | | | not followed | | |"
+	say "|---|---|---|---|---|---|---|---|---|---|"
+	for how in fork event exec; do
+		case $how in fork) what='ends at once' ;; event) what='calls a traced function' ;; exec) what='executes /bin/true' ;; esac
+		line="| $what |"
+		for run in bare function nochildren; do
+			line="$line $(awk -v k=$how '$1 == k { print $2 " | " $3 " | " $4 }' forks-$run.out) |"
+		done
+		say "$line"
+	done
+	say
+	say "- children that were not followed: $(stat_of forks.uft counter_no_slice)"
+	say
+}
+
 # peak NAME CMD...: output discarded; $NAME.cpu is CPU seconds, $NAME.kb the largest resident set
 peak() {
 	name=$1
@@ -370,6 +395,7 @@ unprepared_table
 scaling_table
 real_programs
 start_table
+fork_table
 armed_library_table
 attach_table
 tree_table

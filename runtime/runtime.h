@@ -20,6 +20,13 @@ struct uft_rt {
 	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
 	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
+	uint32_t family;		/* enum rt_family: what a fork child finds there */
+};
+enum rt_family {
+	FAMILY_SHARED,			/* the same memory, where nobody hooks forks, or drops mappings */
+	FAMILY_PRIVATE,			/* nothing (agent/spare.c) */
+	FAMILY_HEIR,			/* nothing; and this process, a fork child, has not claimed the slice there yet */
+	FAMILY_NONE,			/* a copy of private memory that stands in place of the parent's family */
 };
 extern struct uft_rt uft_rt;
 
@@ -46,7 +53,8 @@ enum graph_path {				/* which handlers thunks lead to */
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
-void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
+int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);	/* 1: who calls makes the call, a fork, and calls fork_post behind it */
+void trace_hook_fork_post(int64_t result);
 void trace_hook_syscall_post(uint32_t nr, int64_t result);
 /*
  * True return addresses back onto this task's stack. @frame: its frame pointer and return address, where
@@ -57,6 +65,7 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
+void trace_note_heir(void);			/* in a fork child, which has just got memory of its own: whose child it is */
 int trace_claim_spare(void);			/* init, preloaded: a spare family becomes this process's. 0 or -errno */
 int trace_claim_own(void);			/* the agent of a fork child: memory of its own for it, before anything else */
 int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent for a process without one */
@@ -114,6 +123,23 @@ void agent_note_slice(void);			/* uft_rt.slice_index is known */
  * number; -EAGAIN: all are taken, -errno. Context: init, or the agent of a fork child.
  */
 int boot_take_spare(uint64_t at);
+/*
+ * Around a fork, by the forking thread (agent/spare.c). 1: spare_fork_end() must follow, with what the call
+ * returned, in both processes. Context: probe.
+ */
+int spare_fork_begin(void);
+void spare_fork_end(int64_t result);
+/* In a fork child, before anything of the family is read: its parent's is not there any more. Context: probe. */
+void spare_leave_family(void);
+uint64_t spare_place(void);			/* where a fork child shall map its own; 0 anywhere */
+int spare_is_void(void);			/* a fork child that is not followed: it was counted at the fork */
+void spare_begin(void);				/* a first spare, for a process that nobody forked. Context: the agent */
+void spare_stock(void);				/* the agent: spares for the forks to come */
+/* plat_ours_fn, of spares. */
+int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
+/* The same as boot_take_spare(0), for a child to come: its number and where it is, HELD. Context: the agent. */
+int boot_hold_spare(uint64_t *at);
+void boot_keep_private(uint64_t at);		/* the family that was just mapped there */
 int agent_poll(void);				/* control: does the command that waits, if there is one (1). Where no agent is
 						 * started: arena.session_pid, and so on, are what the holder says */
 int agent_start_thread(void);			/* the same as a thread of the process, here and in its fork children */

@@ -9,9 +9,8 @@
  *	session.PID	empty. The session holds a flock on it for as long as it lives, whatever happens to it:
  *			that, not a pid that may be used again, tells a later session that the files are stale
  *	session.PID.b	the board: the layout, and what is told to all targets, which can only read it
- *	session.PID.fN	family N: mail and slices of one program image, and of those of its fork children that
- *			could open none of their own. No other image maps it, and no later one: with the last of
- *			its processes the file goes
+ *	session.PID.fN	family N: mail and the slice of one process. No other one maps it, and no later one: with
+ *			its process the file goes. Where forks are not hooked fork children have slices there, too
  *
  * Stale files are removed by the next session, at once, but for those of which somebody still has the board
  * mapped: he could not be left, and by what is in the files he can be later (guard.c). What neither recorder
@@ -63,7 +62,6 @@
 #define SUB_BYTES	(64u << 10)
 #define CMD_SITES	(1u << 20)
 #define PROFILE_IDS	(1u << 20)
-#define SLICES_MAX	(1u << 16)
 #define BYTES_MAX	(1ull << 46)
 #define CPUS_MAX	(1u << 16)
 #define SUB_BYTES_MIN	1024u
@@ -294,11 +292,24 @@ static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncp
 	return !has_own || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
 }
 
-/* One for each process that is followed, as many that have ended and are not dropped yet, and spares. */
+/*
+ * Fork children have their parent's family mapped, and claim a slice of it, where no system call is hooked:
+ * there fast paths do not start over after a fork.
+ */
+static int shares_families(const struct uft_session_opts *opts)
+{
+	return HOST_MACHINE != EM_X86_64 || opts->emulator;
+}
+
+/*
+ * One for each process that is followed, as many that have ended and are not dropped yet, as many that wait in a
+ * process for its next child, and spares.
+ */
 static uint32_t families(const struct uft_arena *l, const struct uft_session_opts *opts)
 {
-	uint64_t n = 2 * l->per_file + (opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES);
-	uint64_t max = ROOM_MAX / (l->slice_bytes * l->per_file);
+	uint64_t n = 3 * l->nprocesses + (opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES);
+	uint64_t room = ROOM_MAX / (l->slice_bytes * l->per_file), most = UFT_SLICES_MAX / l->per_file;
+	uint64_t max = room < most ? room : most;
 
 	return (uint32_t)(n <= max ? n : max < FAMILIES_MIN ? FAMILIES_MIN : max);
 }
@@ -314,7 +325,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
-	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->per_file))
+	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->nprocesses))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
@@ -324,6 +335,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	    l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes / l->sub_bytes < 4)
 		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
 				l->ring_bytes, l->sub_bytes);
+	l->per_file = shares_families(opts) ? l->nprocesses : 1;
 	l->slice_offset = UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail));
 	at = page_up(sizeof(struct uft_slice));
 	l->cmd_offset = at;
@@ -336,7 +348,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->profile_ids = PROFILE_IDS;
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
 	l->slice_bytes = page_up(at);
-	l->nown = l->per_file + 1;	/* one for each target, and one of no target */
+	l->nown = l->nprocesses + 1;	/* one for each target, and one of no target */
 	l->nslices = l->per_file * families(l, opts);
 	if (getrandom(&l->cookie, sizeof(l->cookie), GRND_NONBLOCK) != (ssize_t)sizeof(l->cookie))
 		l->cookie = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
@@ -480,8 +492,38 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 	return 0;
 }
 
+/*
+ * Of all its slices. Only the first of a new one is written: the others are claimed by children that take their
+ * parent's, and each is a page.
+ */
+static void set_family(const struct arena *a, uint32_t family)
+{
+	arena_set_slice(a, family * a->map->per_file);
+	for (uint32_t i = 1; i < a->map->per_file; i++)
+		__atomic_store_n(uft_on_cpus(a->board, family * a->map->per_file + i), a->on_cpus, __ATOMIC_RELAXED);
+}
+
+void arena_set_slice(const struct arena *a, uint32_t index)
+{
+	struct uft_slice *sl = arena_slice(a, index);
+
+	__atomic_store_n(&sl->ring_flags, a->ring_flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&sl->on_cpus, a->on_cpus, __ATOMIC_RELAXED);
+	if (index < a->map->nslices)
+		__atomic_store_n(uft_on_cpus(a->board, index), a->on_cpus, __ATOMIC_RELAXED);
+}
+
+void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus)
+{
+	a->ring_flags = ring_flags;
+	a->on_cpus = on_cpus;
+	for (uint32_t f = 0; f < a->nfamilies; f++)
+		if (a->mail[f])
+			set_family(a, f);
+}
+
 /* A new file. Numbers are used again as late as can be: who drains a slice that has ended may be at it. */
-static int64_t make_family(struct arena *a)
+int64_t arena_make_family(struct arena *a)
 {
 	char path[sizeof(a->path) + 32];
 	uint32_t family = a->next_family;
@@ -502,6 +544,7 @@ static int64_t make_family(struct arena *a)
 		return ret;
 	}
 	a->mail[family]->cookie = a->map->cookie;
+	set_family(a, family);
 	a->next_family = (family + 1) % a->nfamilies;
 	return family;
 }
@@ -516,9 +559,12 @@ static uint32_t claimed(const struct arena *a, uint32_t family)
 
 int arena_is_unclaimed(const struct arena *a, uint32_t family)
 {
-	for (uint32_t i = 0; i < claimed(a, family); i++)
-		if (__atomic_load_n(&arena_slice(a, family * a->map->per_file + i)->state, __ATOMIC_ACQUIRE) != UFT_SLICE_FREE)
+	for (uint32_t i = 0; i < claimed(a, family); i++) {
+		uint32_t state = __atomic_load_n(&arena_slice(a, family * a->map->per_file + i)->state, __ATOMIC_ACQUIRE);
+
+		if (state != UFT_SLICE_FREE && state != UFT_SLICE_HELD)
 			return 0;
+	}
 	return 1;
 }
 
@@ -538,7 +584,7 @@ void arena_keep_spares(struct arena *a)
 		if (a->spare[i] && __atomic_load_n(&arena_slice(a, (a->spare[i] - 1) * a->map->per_file)->state, __ATOMIC_ACQUIRE) ==
 				   UFT_SLICE_FREE)
 			continue;
-		family = make_family(a);
+		family = arena_make_family(a);
 		a->spare[i] = family < 0 ? 0 : (uint32_t)family + 1;
 		__atomic_store_n(&a->board->spare[i], a->spare[i], __ATOMIC_RELEASE);
 	}
@@ -707,7 +753,7 @@ static int is_sound(const struct uft_arena *l)
 {
 	const uint64_t nrings = (uint64_t)l->ncpus + l->nexch;
 
-	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > SLICES_MAX || !l->per_file ||
+	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > UFT_SLICES_MAX || !l->per_file ||
 	    l->nslices % l->per_file ||
 	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
 	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_bytes < l->sub_bytes)
@@ -804,7 +850,7 @@ static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pi
 
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 {
-	int64_t family = make_family(a);
+	int64_t family = arena_make_family(a);
 
 	if (family < 0)
 		return UFT_NO_SLICE;
@@ -832,7 +878,7 @@ void arena_release(struct arena *a, uint32_t index)
 {
 	struct uft_slice *sl = arena_slice(a, index);
 
-	sl->pid = sl->ppid = sl->agent_tid = 0;
+	sl->pid = sl->ppid = sl->agent_tid = sl->spare_fd = 0;
 	sl->clock_start = 0;
 	memset(sl->counter, 0, sizeof(sl->counter));
 	if (clear_rings(a, index) < 0)

@@ -18,6 +18,7 @@ struct arena {
 	struct uft_mail **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
 	uint32_t nfamilies, next_family;
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
+	uint32_t ring_flags, on_cpus;	/* what a slice begins with */
 	size_t bytes;
 	size_t target_bytes;	/* what a target maps: board and a family */
 	int fd;			/* holds the flock that says "this session lives" */
@@ -40,7 +41,10 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
 int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
+void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);	/* of the slices that there are, and will be */
+void arena_set_slice(const struct arena *a, uint32_t index);	/* whether its rings are written, and how: as @a says by now */
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
+int64_t arena_make_family(struct arena *a);	/* its number; -EAGAIN: there are too many, or -errno */
 void arena_keep_spares(struct arena *a);	/* makes others in place of those that were taken */
 int arena_is_spare(const struct arena *a, uint32_t family);
 int arena_is_unclaimed(const struct arena *a, uint32_t family);	/* no process has a slice in it */

@@ -180,7 +180,7 @@ static void read_file_facts(struct doctor_facts *f)
 		char *slash = strrchr(f->arena_text, '/');
 
 		f->arena_ring_bytes = arena.map->ring_bytes;
-		f->arena_slices = arena.map->per_file;
+		f->arena_slices = arena.map->nprocesses;
 		if (slash)
 			*slash = '\0';
 	}

@@ -134,6 +134,21 @@ static const char *secure_reason(pid_t tid, const struct uft_request *r, char *n
 	return secure_exec_reason(path, st.st_uid, st.st_gid);
 }
 
+/* Of who asks: the process that had the slice, or that forked who has none yet. */
+static pid_t parent_of(const struct uft_session *s, uint32_t slice)
+{
+	const struct uft_slice *sl;
+	uint32_t parent;
+
+	if (slice >= s->arena.map->nslices)
+		return 0;
+	sl = arena_slice(&s->arena, slice);
+	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_HELD)
+		return s->last[slice].pid;
+	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	return parent < s->arena.map->nslices ? s->last[parent].pid : 0;
+}
+
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
 	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
@@ -155,7 +170,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	}
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
-	ret = exec_task_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
+	ret = exec_task_seize(s, tid, tgid, parent_of(s, r->slice));
 	if (ret) {
 		s->not_followed++;
 		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));
@@ -533,7 +548,7 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 	for (uint32_t f = 0; f < s->arena.nfamilies; f++) {
 		int fd;
 
-		if (!s->arena.mail[f] || arena_is_spare(&s->arena, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
+		if (!s->arena.mail[f] || arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
 			continue;
 		fd = arena_open_family(&s->arena, f);
 		if (fd < 0 || fstat(fd, &st[n]))
@@ -589,8 +604,9 @@ static void tend_families(struct uft_session *s)
 
 	for (const struct target *t = s->targets; t; t = t->next)
 		n++;
-	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->per_file, __ATOMIC_RELAXED);
 	arena_keep_spares(&s->arena);
+	spares_send(s);
+	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->nprocesses || !s->arena.spare[0], __ATOMIC_RELAXED);
 	if (now - s->last_drop_ns >= (is_short_of_families(s) ? least : s->drop_pause_ns) && !s->is_dropping) {
 		size_t dropped;
 		uint64_t cost;

@@ -128,12 +128,10 @@ static void stop_bell(struct uft_session *s)
 
 static void set_ring_flags(struct uft_session *s, int on)
 {
-	s->ring_flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
-	s->on_cpus = s->ring_flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
-	/*
-	 * A fork child that claims one takes its parent's; when it is adopted it gets what holds by then. The
-	 * free ones are not touched: each is a page.
-	 */
+	const int is_on = on && !s->is_paused;
+
+	arena_set_flags(&s->arena, (is_on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0), is_on ? s->arena.map->ncpus : 0);
+	/* Slices of fork children in their parents' families have not been. */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
 	sources_set_flags(s);

@@ -468,20 +468,6 @@ static int await_stage(const struct attach *a, const struct blob *b, uint32_t st
 	}
 }
 
-static int send_fds(int sock, const int *fd, size_t n)
-{
-	union { struct cmsghdr head; char room[CMSG_SPACE(UFT_BOOT_NFDS * sizeof(int))]; } control;
-	struct iovec iov = { (char[]){ 'u' }, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-
-	memset(&control, 0, sizeof(control));
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(&control.head), fd, n * sizeof(int));
-	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
-}
-
 /* Another open file, of which the target can do less with it. */
 static int open_again(int fd, int mode)
 {
@@ -501,7 +487,7 @@ static int give_fds(struct attach *a, int its_fd)
 	};
 	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
 	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_BOARD] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
-		  send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0));
+		  target_send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0), "u", 1);
 
 	if (sock >= 0)
 		close(sock);
@@ -691,7 +677,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
 	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);
 	if (slice == UFT_NO_SLICE) {
-		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->per_file);
+		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->nprocesses);
 		goto no_space;
 	}
 	a->slice = slice;

@@ -180,7 +180,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 
 	*slice = arena_claim(&s->arena, proc_namespace_pid(tid), ppid);
 	if (*slice == UFT_NO_SLICE)
-		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->per_file);
+		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nprocesses);
 	session_set_slice(s, *slice);
 	ret = inject_blob(s, *slice, tid, r, boot);
 	if (!ret)

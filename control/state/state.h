@@ -33,7 +33,6 @@ struct uft_session {
 	struct spec *spec;
 	uint32_t generation;
 	int is_paused;			/* uft_session_record() */
-	uint32_t ring_flags, on_cpus;	/* of every slice */
 	struct space *spaces;
 	struct target *targets;
 	const struct target_listener *listener;	/* nlistener of them, asked in their order */

@@ -79,6 +79,8 @@ static void target_free(const struct uft_session *s, struct target *t)
 		close(t->pidfd);
 	if (t->agent_fd >= 0)
 		close(t->agent_fd);
+	if (t->spare_sock > 0)
+		close(t->spare_sock);
 	if (t->jit_fd > 0)
 		close(t->jit_fd);
 	free(t);
@@ -282,8 +284,5 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 
 void session_set_slice(struct uft_session *s, uint32_t index)
 {
-	struct uft_slice *slice = arena_slice(&s->arena, index);
-
-	__atomic_store_n(&slice->ring_flags, s->ring_flags, __ATOMIC_RELAXED);
-	__atomic_store_n(&slice->on_cpus, s->on_cpus, __ATOMIC_RELAXED);
+	arena_set_slice(&s->arena, index);
 }

@@ -34,6 +34,7 @@ struct task_name {
 	char comm[16];
 };
 
+#define TARGET_SPARES	2	/* families sent that its agent has not taken */
 struct target {
 	struct target *next;
 	uint32_t slice;
@@ -43,6 +44,9 @@ struct target {
 	/* as the process itself knows it: another one in a pid namespace of its own */
 	pid_t own_pid;
 	int pidfd, agent_fd;
+	/* spares.c: 0 not looked at, -1 not to be had; numbers + 1 of families that were sent */
+	int spare_sock;
+	uint32_t sent[TARGET_SPARES];
 	/* when its agent was seen to have ended, and the process was not; 0 else, or warned of */
 	uint64_t agentless_ns;
 	struct space *space;
@@ -99,6 +103,10 @@ pid_t target_agent_pid(const struct target *t);	/* the agent's number in our pid
 void target_end(struct uft_session *s, struct target *t);
 /* for a target that could not be detached from: the slice stays valid */
 void target_keep(struct uft_session *s, struct target *t);
+/* spares.c: a message of @bytes with descriptors; 0 or -errno, it does not wait. */
+int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes);
+void spares_send(struct uft_session *s);	/* to who asks for families */
+int spares_has_sent(const struct uft_session *s, uint32_t family);	/* and nobody has taken it so far */
 int target_fd_ready(int fd, int timeout_ms);	/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
 int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);

@@ -10,11 +10,10 @@
  *   arena     what a session and its targets share: sparse files in its run directory.
  *   board     the first file: the layout, and what the session tells all. Targets map it read-only, of a descriptor
  *             that was opened so: they cannot write to it, nor make it writable.
- *   family    a file for each program image (launched, attached, executed, preloaded), which no other image
- *   maps: mail and
- *             `per_file` slices. A fork child takes a spare family at its first event, in place of its
- *             parent's. A child that may not open one (chroot, seccomp, another user) claims a free slice of
- *             its parent's family by one atomic operation, without a system call.
+ *   family    a file for each process, which no other one maps: mail and `per_file` slices, 1 of them. A
+ *             fork child inherits a spare family instead of its parent's, and claims the slice at its first
+ *             event by one atomic operation. Where forks are not hooked (arm64, riscv64) children have their
+ *             parent's family, and claim one of its slices.
  *   mail      the beginning of a family's file: what its processes ask for. Behind it are slices of equal size.
  *   slice     what one target process owns: counters, a command area, its rings, its profile. Slice i is in family
  *             i / per_file; the numbers are the session's. The session numbers `nown` more, behind them, in
@@ -37,7 +36,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	6u
+#define UFT_ABI_VERSION	7u
 #define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Records ------------------------------------------------------------------------------ */
@@ -265,6 +264,7 @@ enum uft_children {
 #define UFT_BOARD_BYTES		65536u	/* mapped apart, whatever the size of the kernel's pages */
 #define UFT_NASKS		4
 #define UFT_NSPARES		16
+#define UFT_SLICES_MAX		((UFT_BOARD_BYTES - UFT_PAGE) / 4)	/* of targets: the board's second page on is uint32_t on_cpus[] */
 struct uft_arena {		/* the board */
 	uint64_t magic;
 	uint32_t version;
@@ -292,13 +292,22 @@ struct uft_arena {		/* the board */
 	struct uft_request ask[UFT_NASKS];	/* a: by commands of the same user, which can open the file; each as one of the mail's */
 	uint32_t bell;		/* s: a futex. Targets cannot write here, but wake who waits; the session counts what it has heard */
 	uint32_t per_file;	/* slices of a family */
-	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice of its parent's family */
-	uint32_t pad;
+	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice */
+	uint32_t nprocesses;	/* that are followed at once */
 	uint64_t cookie;	/* of the session: each of its families has it, too */
 	uint32_t spare[UFT_NSPARES];	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
 	char path[256];		/* s: of the session's files, in its own mount namespace */
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
+
+/*
+ * s: for each slice the board's ncpus while recording is on (UFT_RING_ON), else 0: one comparison serves fast
+ * paths (x86_64) for both. They read it before anything else, in a fork child, too, which has no family yet.
+ */
+static inline uint32_t *uft_on_cpus(const struct uft_arena *board, uint32_t slice)
+{
+	return (uint32_t *)((uintptr_t)board + UFT_PAGE) + slice;
+}
 
 struct uft_mail {
 	uint32_t closed;	/* s: 1: nobody reads these requests any more, no slice here is to be claimed */
@@ -311,7 +320,12 @@ struct uft_mail {
 };
 _Static_assert(sizeof(struct uft_mail) == 64 + 64 * UFT_NREQUESTS, "abi");
 
-enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };
+enum uft_slice_state {
+	UFT_SLICE_FREE,
+	UFT_SLICE_LIVE,
+	UFT_SLICE_DEAD,		/* s: drained, may be freed */
+	UFT_SLICE_HELD,		/* w: a process has mapped it for the next child that it forks; that swaps it to LIVE */
+};
 
 /* One counter per way in which something can fail to be recorded or followed; nothing is silent. */
 enum uft_counter {
@@ -358,7 +372,7 @@ enum uft_slice_flags {
 /* Order of a command's life: the session fills it, bumps cmd_seq (futex); the agent does it, writes
  * results, sets cmd_done = cmd_seq (futex). One command at a time. */
 struct uft_slice {
-	uint32_t state;		/* a: enum uft_slice_state; claimed by CAS FREE -> LIVE */
+	uint32_t state;		/* a: enum uft_slice_state; claimed by CAS FREE -> LIVE, or HELD */
 	uint32_t pid;		/* w: as the process itself knows it, in its own pid namespace */
 	uint32_t ppid;		/* w: the process it was forked from, 0 launched */
 	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
@@ -371,11 +385,13 @@ struct uft_slice {
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
 	uint32_t generation;	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/thread_rings.c) */
-	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
+	uint32_t on_cpus;	/* s, w: what the board has for this slice, for the keys of fast paths without rseq */
 	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
 				 * relied upon. For the same, and written before thunks are made: riscv64's load
 				 * by it */
 	uint32_t no_sharers;	/* s: 1: nobody makes tasks that have their maker's thread pointer, and so its number */
+	uint32_t spare_fd;	/* w: 1 + number of the agent's descriptor of a socket, through which it wants spares; 0 none */
+	uint32_t pad;
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
 };
@@ -773,6 +789,10 @@ _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(
  * does everything else beside the program. It has descriptors of its own and makes a pair of sockets; the
  * session takes one (pidfd_getfd) and sends descriptors through it (enum uft_boot_fd). So nothing depends on
  * paths, /proc or the numbers of a namespace.
+ */
+/*
+ * Spares (UFT_BOOT_*'s way, for an agent that may not open files): messages of a family's number, 4 bytes, with
+ * its descriptor, as long as the session finds slices that it has sent and that are not FREE any more.
  */
 enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
 enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,

@@ -139,6 +139,7 @@ static void agent_loop(void)
 			done = seq;
 			continue;
 		}
+		spare_stock();
 		plat_wait(&slice->cmd_seq, seq, TICK_MS * 1000000ull);
 		if (uft_load(&slice->cmd_seq) != seq)
 			continue;
@@ -226,6 +227,8 @@ static int agent_setup(void)
 	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
 	creds_open(&agent.creds, agent.pid);
+	if (!agent.must_claim)
+		spare_begin();
 	return 0;
 }
 
@@ -292,6 +295,7 @@ void agent_serve(const int *fd, uint32_t nfds)
 	catch_faults();
 	plat_text_keep();
 	creds_open(&agent.creds, agent.pid);
+	spare_begin();
 	uft_store(&uft_rt.slice->agent_tid, (uint32_t)agent.coming);
 	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
 	agent_loop();
@@ -306,6 +310,8 @@ static void thread_main(void)
 	name_agent();
 	agent.target_fd = agent.session_fd = agent.guard_fd = -1;
 	ret = agent.must_claim ? trace_claim_own() : 0;
+	if (!agent.must_claim)
+		spare_begin();
 	report_start(ret);
 	if (!ret)
 		agent_loop();
@@ -348,6 +354,11 @@ static int make_anew(void)
 	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
 		       make_agent();
 	return agent.coming;
+}
+
+int agent_has_files(void)
+{
+	return !agent.is_thread;
 }
 
 void agent_note_slice(void)

@@ -15,6 +15,8 @@ int command_has_left(void);			/* since then: command_leave(), by command or by o
 int command_leave(int is_held);
 int command_serve(uint32_t seq);		/* does the command with this number and reports. 1: it was the last one */
 
+int agent_has_files(void);			/* its descriptors are not the program's */
+
 /* creds.c: the agent's credentials follow the target's. */
 struct agent_creds {
 	int status_fd;			/* /proc/PID/status of the target; -1 none */
@@ -29,7 +31,15 @@ void agent_spawn(void (*main)(void));	/* from the task in between */
 /* Everything is set up: says so and serves until the end. @fd as enum uft_boot_fd. */
 void agent_serve(const int *fd, uint32_t nfds);
 
+/*
+ * A message from the session, if there is one: the number of descriptors that came with it, at most
+ * UFT_BOOT_NFDS; -EAGAIN, -errno.
+ */
+int agent_receive(int sock, void *data, size_t bytes, int *fd);
+int agent_socket(int pair[2]);
+
 /* boot.c */
+int boot_hold_family(int fd, uint64_t *at);	/* as boot_hold_spare(), of a descriptor, which it closes; 0 or -errno */
 int boot_map_arena(int board, int fd);	/* the board and the family of uft_boot.slice; both are closed */
 int boot_map_board(const char *path);	/* of the session whose files have this name */
 int boot_finish(void);			/* the arena is mapped: the rest, but for the agent */

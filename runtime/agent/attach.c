@@ -41,29 +41,41 @@ struct rights {			/* struct cmsghdr and what follows it */
 	int fd[UFT_BOOT_NFDS];
 };
 
+int agent_receive(int sock, void *data, size_t bytes, int *fd)
+{
+	struct rights r = { 0 };
+	struct { void *base; size_t len; } iov = { data, bytes };
+	struct message m = { .iov = &iov, .iovlen = 1, .control = &r, .controllen = sizeof(r) };
+	int ret = (int)sys_call3(__NR_recvmsg, sock, &m, 0x40000040 /* MSG_CMSG_CLOEXEC, MSG_DONTWAIT */);
+
+	if (ret > 0 && m.flags & MSG_CTRUNC_)
+		return -EMFILE;			/* by the program's limit */
+	if (ret <= 0 || r.type != SCM_RIGHTS_ || r.len < offsetof(struct rights, fd[1]))
+		return ret < 0 ? ret : -EPROTO;
+	memcpy(fd, r.fd, sizeof(r.fd));
+	return (int)((r.len - offsetof(struct rights, fd)) / sizeof(int));
+}
+
+int agent_socket(int pair[2])
+{
+	return (int)sys_call4(__NR_socketpair, AF_UNIX_, SOCK_SEQPACKET_ | SOCK_CLOEXEC_, 0, pair);
+}
+
 /* The session's descriptors: their number, or -errno. It is gone when nobody takes the other end for so long. */
 static int receive(int *fd)
 {
-	struct rights r = { 0 };
 	char byte;
-	struct { void *base; size_t len; } iov = { &byte, 1 };
-	struct message m = { .iov = &iov, .iovlen = 1, .control = &r, .controllen = sizeof(r) };
-	int pair[2], ret = (int)sys_call4(__NR_socketpair, AF_UNIX_, SOCK_SEQPACKET_ | SOCK_CLOEXEC_, 0, pair);
+	int pair[2], ret = agent_socket(pair);
 
 	if (ret)
 		return ret;
 	uft_boot.fd = pair[1];
 	uft_store_release(&uft_boot.stage, UFT_BOOT_SOCKET);
 	ret = sys_poll(pair[0], POLLIN_, WAIT_MS);
-	ret = ret > 0 ? (int)sys_call3(__NR_recvmsg, pair[0], &m, 0x40000000 /* MSG_CMSG_CLOEXEC */) : -ETIMEDOUT;
+	ret = ret > 0 ? agent_receive(pair[0], &byte, 1, fd) : -ETIMEDOUT;
 	sys_close(pair[0]);
 	sys_close(pair[1]);
-	if (ret > 0 && m.flags & MSG_CTRUNC_)
-		return -EMFILE;			/* by the program's limit */
-	if (ret <= 0 || r.type != SCM_RIGHTS_ || r.len < offsetof(struct rights, fd[UFT_BOOT_GUARD]))
-		return ret < 0 ? ret : -EPROTO;
-	memcpy(fd, r.fd, sizeof(r.fd));
-	return (int)((r.len - offsetof(struct rights, fd)) / sizeof(int));
+	return ret >= 0 && ret < UFT_BOOT_GUARD ? -EPROTO : ret;
 }
 
 /* The number of descriptors, or -errno. */

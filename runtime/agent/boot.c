@@ -12,6 +12,7 @@
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
+#include "runtime/platform/platform.h"
 
 #define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u
@@ -86,6 +87,7 @@ static int map_family(int fd)
 	uft_rt.mail = (struct uft_mail *)at;
 	uft_rt.slice_index = uft_boot.slice;
 	uft_rt.slice = rt_slice(uft_boot.slice % uft_rt.arena->per_file);
+	boot_keep_private((uint64_t)at);
 	return 0;
 }
 
@@ -170,7 +172,7 @@ static int map_over(uint64_t at, int fd)
 }
 
 /* Another session may have files of that name where this process is: 1: it is ours, and was nobody's. */
-static int claim_first(int fd)
+static int claim_first(int fd, uint32_t state)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	uint64_t offset = a->slice_offset - UFT_BOARD_BYTES, bytes = offset + UFT_PAGE;
@@ -185,12 +187,13 @@ static int claim_first(int fd)
 		return (int)at;
 	m = (struct uft_mail *)at;
 	ret = m->cookie == a->cookie && !uft_load(&m->closed) &&
-	      uft_cas(&((struct uft_slice *)(at + (long)offset))->state, UFT_SLICE_FREE, UFT_SLICE_LIVE);
+	      uft_cas(&((struct uft_slice *)(at + (long)offset))->state, UFT_SLICE_FREE, state);
 	sys_munmap((uint64_t)at, bytes);
 	return ret;
 }
 
-int boot_take_spare(uint64_t at)
+/* The number of a spare family whose slice is in @state now, and a descriptor of it; or -errno. */
+static int claim_any(uint32_t state, int *out)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	uint32_t first = (uint32_t)arch_clock() >> 4;
@@ -204,17 +207,65 @@ int boot_take_spare(uint64_t at)
 			ret = ret == -ENOENT ? fd : ret;
 			continue;
 		}
-		got = claim_first(fd);
-		ret = got < 0 ? got : -EAGAIN;
+		got = claim_first(fd, state);
 		if (got > 0) {
-			uft_boot.slice = (number - 1) * a->per_file;
-			ret = at ? map_over(at, fd) : map_family(fd);
+			*out = fd;
+			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* for another one */
+			return (int)(number - 1);
 		}
 		sys_close(fd);
-		if (got)
-			return ret ? ret : (int)(number - 1);
+		if (got < 0)
+			return got;
+		ret = -EAGAIN;
 	}
 	return ret;
+}
+
+int boot_take_spare(uint64_t at)
+{
+	int fd, number = claim_any(UFT_SLICE_LIVE, &fd), ret;
+
+	if (number < 0)
+		return number;
+	uft_boot.slice = (uint32_t)number * uft_rt.arena->per_file;
+	ret = at ? map_over(at, fd) : map_family(fd);
+	sys_close(fd);
+	if (!ret && at)
+		boot_keep_private(at);
+	return ret ? ret : number;
+}
+
+/* @fd is closed. */
+static int map_spare(int fd, uint64_t *at)
+{
+	long m = map_shared(family_bytes(), PROT_READ | PROT_WRITE, fd);
+
+	sys_close(fd);
+	if (sys_is_error(m))
+		return (int)m;
+	if (sys_madvise((uint64_t)m, family_bytes(), MADV_DONTFORK)) {
+		mem_unmap((uint64_t)m, family_bytes());
+		return -ENOSYS;
+	}
+	*at = (uint64_t)m;
+	return 0;
+}
+
+int boot_hold_spare(uint64_t *at)
+{
+	int fd, number = claim_any(UFT_SLICE_HELD, &fd), ret = number < 0 ? number : map_spare(fd, at);
+
+	return ret ? ret : number;
+}
+
+int boot_hold_family(int fd, uint64_t *at)
+{
+	int got = claim_first(fd, UFT_SLICE_HELD);
+
+	if (got > 0)
+		return map_spare(fd, at);
+	sys_close(fd);
+	return got ? got : -EPROTO;
 }
 
 int boot_finish(void)

@@ -14,6 +14,7 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/platform/platform.h"
+#include "runtime/ring/ring.h"
 
 static uint32_t has_left;	/* 1: nobody answers requests any more; set by who serves, read by any thread */
 
@@ -84,6 +85,7 @@ int command_leave(int is_held)
 
 	uft_store(&has_left, 1u);
 	/* Off; who drains the rings must know the mode still. */
+	ring_close();
 	uft_store(&uft_rt.slice->on_cpus, 0u);
 	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
 	trace_leave();

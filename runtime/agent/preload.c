@@ -145,11 +145,10 @@ static int is_wanted(void)
 	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
 }
 
-static int come_up(int is_emulated)
+static int come_up(void)
 {
 	int ret;
 
-	uft_rt.is_emulated = (uint32_t)is_emulated;
 	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
 	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
 	ret = boot_finish();
@@ -163,12 +162,13 @@ static int start(const char *value, int *is_secret, char **envp)
 
 	if (ret || !is_wanted())
 		return ret ? ret : -EPERM;
+	uft_rt.is_emulated = (uint32_t)*is_secret;
 	ret = trace_claim_spare();
 	if (ret)
 		return ret;
 	ret = check_pages(envp);
 	if (!ret)
-		ret = come_up(*is_secret);
+		ret = come_up();
 	if (ret)
 		uft_store_release(&uft_rt.mail->start_error, ret);
 	return ret;

@@ -94,7 +94,8 @@ extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
  * are words: patch.h, word_hook.c):
  *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
  *                       mov $nr,%eax (not mlockall: pre chooses); [exec: syscall; post hook]; jmp back
- *   of any number:      mov 8(%rsp),%r9; clc; the same by uft_asm_hook_syscall_any; jc 1f; jmp back;
+ *   fork, clone, clone3, or of any number (mov 8(%rsp),%r9):
+ *                       the moved instruction; clc; the same by uft_asm_hook_syscall_any; jc 1f; jmp back;
  *                       1: jmp behind the syscall
  *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
  * eax holds the system call number at pre; the kernel's argument registers are live. */

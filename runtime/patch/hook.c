@@ -7,10 +7,11 @@
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
  *		mlockall: without the second mov, so that pre may choose another call.
- *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; clc; the same by *any;
- *		jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are dead there: libc's syscall() has none
- *		for the kernel. execve and execveat: the stub makes the call itself and, if it comes back, `call
- *		*post`, then jumps behind it. The red zone is skipped, flags are kept.
+ *		UFT_HOOK_ANY, whose number is known when it runs, fork, clone and clone3: the moved instruction;
+ *		clc; the same by *any; jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are dead there: a
+ *		system call has none for the kernel, and an asm statement leaves none. A fork that makes no
+ *		task with memory in common is made by *any. execve and execveat: the stub makes the call itself
+ *		and, if it comes back, `call *post`, then jumps behind it. The red zone is skipped, flags are kept.
  *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc
  *								is none of ours)
  *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
@@ -128,13 +129,22 @@ static struct hook_area *area_near(uintptr_t addr)
 
 /* ---- stubs --------------------------------------------------------------------------------------- */
 
+#define NR_CLONE	56u
+#define NR_FORK		57u
 #define NR_EXECVE	59u
 #define NR_EXECVEAT	322u
 #define NR_MLOCKALL	151u
+#define NR_CLONE3	435u
 
 static int is_exec(uint32_t nr)
 {
 	return nr == NR_EXECVE || nr == NR_EXECVEAT;
+}
+
+/* Does *any say who makes the call? */
+static int is_any(uint32_t nr)
+{
+	return nr == UFT_HOOK_ANY || nr == NR_FORK || nr == NR_CLONE || nr == NR_CLONE3;
 }
 
 /* Below the red zone, call *cell, back up. */
@@ -194,7 +204,7 @@ static int make_stub(struct hook *h)
 		return -ENOMEM;
 	h->stub = a->base + PLAT_PAGE + a->used * SLOT_BYTES;
 	if (h->kind == UFT_HOOK_SYSCALL) {
-		n = h->nr == UFT_HOOK_ANY ? put_any_stub(h, a, code) : put_syscall_stub(h, a, code);
+		n = is_any(h->nr) ? put_any_stub(h, a, code) : put_syscall_stub(h, a, code);
 	} else if (h->kind == UFT_HOOK_UNWIND) {
 		n = put_unwind_stub(h, a, code);
 	} else {
@@ -457,10 +467,10 @@ uint32_t hook_stuck(uint64_t at, uint64_t bytes)
 /* Between the two instructions that skip the red zone and come back? @at: offset in the stub. */
 static int is_low(const struct hook *h, unsigned at)
 {
-	const unsigned before = h->nr == UFT_HOOK_ANY ? h->len + 1 : UFT_LEN_MOV_EAX;
+	const unsigned before = is_any(h->nr) ? h->len + 1 : UFT_LEN_MOV_EAX;
 	const unsigned first = before + 5, second = first + 14 + UFT_LEN_MOV_EAX + UFT_LEN_SYSCALL + 5;
 
-	return (at >= first && at < first + 14) || (h->nr != UFT_HOOK_ANY && at >= second && at < second + 14);
+	return (at >= first && at < first + 14) || (!is_any(h->nr) && at >= second && at < second + 14);
 }
 
 int hook_frame(uintptr_t pc)

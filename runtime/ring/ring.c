@@ -189,7 +189,7 @@ void ring_notice_fork(void)
 	plat_signals_restore(&mask);
 }
 
-static const uint32_t no_cpus;	/* in place of the slice's on_cpus */
+static const uint32_t no_cpus;	/* in place of the slice's on_cpus on the board */
 
 void ring_close(void)
 {
@@ -209,7 +209,7 @@ void ring_attach(void)
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	if (uft_ring_fast.on_cpus != &no_cpus)
-		uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
+		uft_ring_fast.on_cpus = uft_on_cpus(a, uft_rt.slice_index);
 	if (ARCH_HAS_OWN)
 		own_attach();
 	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;

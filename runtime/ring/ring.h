@@ -104,7 +104,7 @@ struct ring_fast {
 	uint64_t generation;	/* bits 48-63, the rest is 0; of an own_key() the lowest ten */
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
-	const uint32_t *on_cpus;	/* of the slice */
+	const uint32_t *on_cpus;	/* of the slice, on the board, which a fork child has, too */
 	struct ring_own *own;	/* line[] of the table, aligned to all of them */
 };
 extern struct ring_fast uft_ring_fast;

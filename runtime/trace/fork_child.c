@@ -8,13 +8,12 @@
  * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
  * are declined. Its own children decide for themselves.
  *
- * Memory. The child has its parent's family mapped, and must not keep it: it may give up rights that the
- * parent has, and is taken over later. So its agent, which has descriptors of its own and whom a filter may
- * end without harm, opens a spare family and maps it in place of the parent's (boot_take_spare()): at the
- * same address, since the handler that forked may have interrupted somebody who has addresses of the parent's
- * rings at hand. If no file can be opened (chroot, another user, a mount namespace, a filter) the child
- * claims a free slice of its parent's family by compare-and-swap, and shares that with it.
- * doc/design/trust.md.
+ * Memory. The child does not have its parent's family: it may give up rights that the parent has, and is
+ * taken over later. It has inherited a spare one, whose slice it claims by compare-and-swap (agent/spare.c).
+ * After a fork that no hook saw it has none. Then its agent, which has descriptors of its own and whom a filter
+ * may end without harm, opens one and maps it (boot_take_spare()): at the same address, since the handler that
+ * forked may have interrupted somebody who has addresses of the parent's rings at hand. Where no forks are
+ * hooked (FAMILY_SHARED) it claims a free slice of its parent's family, and shares that with it. doc/design/trust.md.
  *
  * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and
  * those whose agent ended because both session and guard were killed. It sends a thread of theirs into
@@ -40,6 +39,7 @@ static struct {
 struct heritage {
 	uint32_t pid, index, ring_flags, on_cpus, no_sharers;
 	int32_t tid_offset;
+	uint32_t is_private;		/* nothing else is known */
 	uint64_t debug;
 };
 
@@ -101,10 +101,32 @@ static int64_t adopt_claim(void)
 	}
 }
 
+/* The number and slice of this process: what a child knows of its parent where it has nothing of that. */
+static struct {
+	uint32_t pid, index;
+	uint64_t debug;
+} self;
+
+void adopt_note_self(void)
+{
+	self.pid = uft_load(&uft_rt.slice->pid);
+	self.index = uft_rt.slice_index;
+	self.debug = uft_rt.slice->debug;
+}
+
+void trace_note_heir(void)
+{
+	uft_store(&uft_rt.slice->ppid, self.pid);
+	uft_store(&uft_rt.slice->parent_slice, self.index);
+}
+
+/* Of the session's it has what that writes into each slice. */
 static struct heritage adopt_heritage(void)
 {
 	const struct uft_slice *s = uft_rt.slice;
 
+	if (uft_rt.family != FAMILY_SHARED)
+		return (struct heritage){ .pid = self.pid, .index = self.index, .debug = self.debug, .is_private = 1 };
 	return (struct heritage){
 		.pid = uft_load(&s->pid), .index = uft_rt.slice_index, .ring_flags = uft_load(&s->ring_flags),
 		.on_cpus = uft_load(&s->on_cpus), .no_sharers = uft_load(&s->no_sharers), .tid_offset = uft_load(&s->tid_offset),
@@ -117,11 +139,14 @@ static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t p
 	s->ppid = h->pid;
 	s->parent_slice = h->index;
 	s->agent_tid = 0;
+	s->spare_fd = 0;
 	s->flags = trace_other_ns() ? UFT_SLICE_OTHER_NS : 0;
-	s->ring_flags = h->ring_flags;
-	s->on_cpus = h->on_cpus;
-	s->tid_offset = h->tid_offset;
-	s->no_sharers = h->no_sharers;
+	if (!h->is_private) {
+		s->ring_flags = h->ring_flags;
+		s->on_cpus = h->on_cpus;
+		s->tid_offset = h->tid_offset;
+		s->no_sharers = h->no_sharers;
+	}
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();
@@ -131,14 +156,11 @@ static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t p
 	uft_store_release(&s->pid, pid);
 }
 
-/* @at: the mapping of the parent's family. 0 or -errno; then nothing has changed. */
-static int adopt_spare(uint64_t at, uint32_t pid)
+/* @at: where to map it; 0 anywhere. 0 or -errno; then nothing has changed. */
+static int adopt_spare(uint64_t at, uint32_t pid, struct heritage h)
 {
-	struct heritage h = { .index = ~0u };
 	int ret;
 
-	if (at)
-		h = adopt_heritage();
 	if (uft_load(&uft_rt.arena->is_full) && !claim.is_forced)
 		return -ENOSPC;
 	for (int ms = 0; (ret = boot_take_spare(at)) == -EAGAIN && ms < SPARE_WAIT_MS && !uft_load(&uft_rt.arena->closed); ms++) {
@@ -155,7 +177,7 @@ static int adopt_spare(uint64_t at, uint32_t pid)
 
 int trace_claim_spare(void)
 {
-	return adopt_spare(0, (uint32_t)plat_pid());
+	return adopt_spare(0, (uint32_t)plat_pid(), (struct heritage){ .index = ~0u, .is_private = 1 });
 }
 
 static int adopt_relative(uint32_t pid)
@@ -187,11 +209,25 @@ static void claim_by(int (*how)(void))
 
 static int claim_spare(void)
 {
-	return adopt_spare((uint64_t)uft_rt.mail, claim.pid);
+	return adopt_spare(spare_place(), claim.pid, adopt_heritage());
+}
+
+/* The one that was inherited. */
+static int claim_heir(void)
+{
+	const struct heritage h = adopt_heritage();
+	struct uft_slice *s = uft_rt.slice;
+
+	if (!uft_cas(&s->state, UFT_SLICE_HELD, UFT_SLICE_LIVE) || adopt_is_void(&s->state))
+		return -ENOSPC;
+	adopt_fill(s, &h, claim.pid);
+	return 0;
 }
 
 static int claim_relative(void)
 {
+	if (uft_rt.family != FAMILY_SHARED)
+		return -ENOSPC;
 	return adopt_relative(claim.pid);
 }
 
@@ -229,7 +265,11 @@ static int adopt(struct trace_task *t, int is_forced)
 	claim.pid = t->pid;
 	claim.is_forced = (uint32_t)is_forced;
 	/* A fast path that the fork interrupted does not start over there: its place in the ring must stay. */
-	if (uft_rt.is_emulated || ARCH_HAS_OWN)
+	if (spare_is_void() && !is_forced)
+		return -ENOSPC;
+	if (uft_rt.family == FAMILY_HEIR)
+		claim_by(claim_heir);
+	else if (uft_rt.is_emulated || ARCH_HAS_OWN)
 		claim_by(claim_relative);
 	/*
 	 * Without an agent the child can be told something only while it waits for an answer (agent/request.c):
@@ -248,6 +288,9 @@ static int adopt(struct trace_task *t, int is_forced)
 	 */
 	if (ARCH_HAS_OWN && own_init())
 		uft_rt.slice->tid_offset = 0;
+	if (uft_rt.family == FAMILY_HEIR)
+		uft_store_release(&uft_rt.family, (uint32_t)FAMILY_PRIVATE);
+	adopt_note_self();
 	ring_attach();
 	return 0;
 }
@@ -260,6 +303,7 @@ int trace_adopt_child(void)
 	int ret = -EBUSY;
 
 	plat_signals_block(&mask);
+	spare_leave_family();
 	if (!uft_cas(state, RING_FRESH, RING_ADOPTING))
 		goto out;
 	ret = adopt(&t, 0);
@@ -285,6 +329,7 @@ int trace_rejoin(void)
 	int ret = 0;
 
 	plat_signals_block(&mask);
+	spare_leave_family();
 	if (uft_load_acquire(state) != RING_LIVE) {
 		ret = -EBUSY;
 		if (uft_cas(state, RING_FRESH, RING_ADOPTING) || uft_cas(state, RING_REFUSED, RING_ADOPTING)) {

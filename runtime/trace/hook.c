@@ -15,7 +15,8 @@
 /* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
 #define HOOK_FRAME_BYTES	(88 + 136)
 #define HOOK_NR			9	/* the saved register with the call's number */
-#define CLONE3_TLS		56	/* offsetof(struct clone_args, tls) */
+#define CLONE3_STACK		40	/* offsetof(struct clone_args, stack) */
+#define CLONE3_TLS		56	/* tls */
 #define NUNASKED		64
 
 /* The vfork child will run on this thread pointer, too. */
@@ -71,10 +72,11 @@ static void forget_rseq(uint64_t tp)
 	uft_store((uint32_t *)(tp + (uint64_t)offset + RSEQ_CPU_ID), (uint32_t)-1);
 }
 
-static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
+/* 1: it is a fork, made by who asks. A child on another stack (@stack) would not come back to him. */
+static int hook_clone(uint64_t flags, uint64_t tls, uint64_t stack, uint64_t sp)
 {
 	if (!(flags & CLONE_VM))
-		return;		/* a fork: the child finds out by itself */
+		return !stack && spare_fork_begin();
 	if (flags & CLONE_SETTLS && tls != arch_thread_pointer()) {
 		struct trace_task t;
 
@@ -82,24 +84,25 @@ static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
 		thread_reset(&t, tls);
 		task_end(&t);
 		forget_rseq(tls);
-		return;
+		return 0;
 	}
 	if (flags & CLONE_VFORK)
 		hook_vfork(sp);
 	else
 		hook_share();
+	return 0;
 }
 
-static void hook_clone3(const uint64_t *regs, uint64_t sp)
+static int hook_clone3(const uint64_t *regs, uint64_t sp)
 {
 	const char *args = (const char *)regs[0];
-	uint64_t flags, tls = 0;
+	uint64_t flags, stack, tls = 0;
 
-	if (read_argument(args, &flags))
-		return;
+	if (read_argument(args, &flags) || read_argument(args + CLONE3_STACK, &stack))
+		return 0;
 	if (regs[1] < CLONE3_TLS + 8 || read_argument(args + CLONE3_TLS, &tls))
 		flags &= ~(uint64_t)CLONE_SETTLS;
-	hook_clone(flags, tls, sp);
+	return hook_clone(flags, tls, stack, sp);
 }
 
 /*
@@ -155,18 +158,19 @@ static void hook_exec(uint32_t nr, const uint64_t *regs)
 		if (!plat_peek((const void *)args[0], &first, 1) && !first)
 			args[0] = 0;
 	}
-	/* A child without an event so far asks in its parent's family, which is no more if that has ended. */
+	/* A child without an event so far asks in the family that it has inherited, if there is one. */
 	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
 	agent_request(UFT_REQ_EXEC, args, 4, 1);
 }
 
-void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
+int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 {
 	uint64_t sp = (uint64_t)regs + HOOK_FRAME_BYTES;
 
 	if (trace_is_out())
-		return;
+		return 0;
+	spare_leave_family();
 	switch (nr) {
 	case __NR_execve:
 	case __NR_execveat:
@@ -177,12 +181,14 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 		hook_vfork(sp);
 		break;
 #endif
+#ifdef __NR_fork
+	case __NR_fork:
+		return spare_fork_begin();
+#endif
 	case __NR_clone:
-		hook_clone(regs[0], regs[4], sp);
-		break;
+		return hook_clone(regs[0], regs[4], regs[1], sp);
 	case __NR_clone3:
-		hook_clone3(regs, sp);
-		break;
+		return hook_clone3(regs, sp);
 	case __NR_prctl:
 	case __NR_seccomp:
 		trace_hook_sandbox(nr, regs, sp);
@@ -191,6 +197,12 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 		regs[HOOK_NR] = trace_hook_mlockall(regs);
 		break;
 	}
+	return 0;
+}
+
+void trace_hook_fork_post(int64_t result)
+{
+	spare_fork_end(result);
 }
 
 void trace_hook_syscall_post(uint32_t nr, int64_t result)
@@ -213,6 +225,7 @@ void trace_hook_rbrk(void)
 
 	if (trace_is_out() || plat_is_denied(UFT_DENIED_ASK))
 		return;
+	spare_leave_family();
 	if (uft_rt.is_emulated)
 		ring_notice_fork();
 	if (uft_load(ring_state()) == RING_FRESH)

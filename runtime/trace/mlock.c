@@ -42,6 +42,7 @@ static int lock_large(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	found |= lock_nearer(at, from, bytes, lo, hi);
 	from = aside_reserve(&bytes);
 	found |= lock_nearer(at, from, bytes, lo, hi);
+	found |= spare_next(at, lo, hi);
 	for (const struct uft_thread *th = thread_first(); th; th = th->next)
 		found |= lock_nearer(at, (uintptr_t)th, th->bytes, lo, hi);
 	return found;

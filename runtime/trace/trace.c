@@ -21,6 +21,7 @@ static void describe(void)
 	debug.naside = bytes / sizeof(struct fg_entry);
 	patch_describe(&debug);
 	uft_rt.slice->debug = (uint64_t)&debug;
+	adopt_note_self();
 }
 
 int trace_init(void)

@@ -277,6 +277,9 @@ struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before);	
 void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 
+/* ---- fork_child.c ---- */
+void adopt_note_self(void);		/* this process has its slice: what its children will know of it. Context: init */
+
 /* ---- mlock.c ---- */
 uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */

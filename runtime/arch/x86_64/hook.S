@@ -71,6 +71,7 @@ uft_asm_hook_syscall_pre:
 	mov	%eax, %edi
 	mov	%rsp, %rsi
 	HOOK_CALL trace_hook_syscall_pre
+	or	%rax, 80(%rbp)		/* into the carry flag, for who looks at it */
 	HOOK_LEAVE
 
 /* rax = result. Only the exec hooks have this one: they return only if they failed. */
@@ -80,6 +81,16 @@ uft_asm_hook_syscall_post:
 	mov	$59, %edi
 	mov	%rax, %rsi
 	HOOK_CALL trace_hook_syscall_post
+	HOOK_LEAVE
+
+/* rax = result, in the process that forked and in its child. */
+	.globl	uft_asm_hook_fork_post
+	.hidden	uft_asm_hook_fork_post
+	.type	uft_asm_hook_fork_post, @function
+uft_asm_hook_fork_post:
+	HOOK_ENTER
+	mov	%rax, %rdi
+	HOOK_CALL trace_hook_fork_post
 	HOOK_LEAVE
 
 /* Jumped-to stub calls us first: above our return address lies the unwinder's own. */

@@ -37,15 +37,18 @@ uft_asm_sigreturn:
 
 /*
  * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it
- * failed, and nowhere else; what trace/hook.c wants to know of the others' stack is as it is in
+ * failed, and nowhere else, and a fork, if trace/hook.c says so (carry set): both processes go on here, on
+ * stacks of their own. What trace/hook.c wants to know of the others' stack is as it is in
  * uft_asm_hook_syscall_pre.
  */
 	.type	uft_asm_hook_syscall_any, @function
 uft_asm_hook_syscall_any:
 	.cfi_startproc
 	lea	-56(%rax), %ecx			/* clone, fork, vfork, execve */
+	cmp	$2, %ecx
+	jb	3f
+	je	1f
 	cmp	$3, %ecx
-	jb	1f
 	je	2f
 	cmp	$322, %eax			/* execveat */
 	je	2f
@@ -56,7 +59,7 @@ uft_asm_hook_syscall_any:
 	cmp	$317, %eax			/* seccomp */
 	je	1f
 	cmp	$435, %eax			/* clone3 */
-	je	1f
+	je	3f
 	clc
 	ret
 1:	clc					/* kept by the other */
@@ -66,6 +69,13 @@ uft_asm_hook_syscall_any:
 	call	uft_asm_hook_syscall_post
 	stc
 	ret
+3:	clc
+	call	uft_asm_hook_syscall_pre
+	jnc	4f
+	syscall
+	call	uft_asm_hook_fork_post
+	stc
+4:	ret
 	.cfi_endproc
 
 	.section .note.GNU-stack, "", @progbits

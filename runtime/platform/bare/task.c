@@ -203,6 +203,37 @@ void agent_note_slice(void)
 {
 }
 
+/* There are no forks. */
+int spare_fork_begin(void)
+{
+	return 0;
+}
+
+void spare_fork_end(int64_t result)
+{
+	(void)result;
+}
+
+void spare_leave_family(void)
+{
+}
+
+int spare_is_void(void)
+{
+	return 0;
+}
+
+uint64_t spare_place(void)
+{
+	return 0;
+}
+
+int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	(void)at, (void)lo, (void)hi;
+	return 0;
+}
+
 int boot_take_spare(uint64_t at)
 {
 	(void)at;

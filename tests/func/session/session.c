@@ -623,10 +623,10 @@ static void late_request(struct run *r)
 
 	if (!r->slices_begun || late->in < 0 || !s->targets)
 		return;
-	late->index = (int)s->targets->slice + 1;
+	if (!late->step)
+		late->index = (int)((s->arena.spare[s->arena.nspares - 1] - 1) * a->per_file);
 	parents = arena_slice(&s->arena, s->targets->slice);
 	sl = arena_slice(&s->arena, (uint32_t)late->index);
-	s->arena.mail[(uint32_t)late->index / a->per_file]->claimed = 2;
 	req = &s->arena.mail[(uint32_t)late->index / a->per_file]->req[1];
 	if (late->step && __atomic_load_n(&req->state, __ATOMIC_ACQUIRE) != UFT_REQ_FREE)
 		return;		/* it is not served yet */
@@ -640,7 +640,7 @@ static void late_request(struct run *r)
 	}
 	sl->pid = late->step ? parents->pid : 0;	/* one that looks like a child */
 	__atomic_store_n(&sl->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
-	*req = (struct uft_request){ .kind = UFT_REQ_FORKED, .pid = 1, .tid = 1, .no_wait = 1, .slice = s->targets->slice,
+	*req = (struct uft_request){ .kind = UFT_REQ_FORKED, .pid = 1, .tid = 1, .no_wait = 1, .slice = (uint32_t)late->index,
 		.arg = { (uint64_t)late->index } };
 	__atomic_store_n(&req->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
 	late->step++;

@@ -4,9 +4,11 @@
  *
  * Usage: hostile REGION HOW [PHASE]
  *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
- *		child that gave up its rights looks for its parent's file in its memory; agent: it stops its agents, and those of children,
- *		makes the file "deaf", and goes on until there is a file "left"
- *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
+ *		child looks for its parent's file in its memory, and has a child itself; agent: it stops its agents, and those of
+ *		children, makes the file "deaf", and goes on until there is a file "left"
+ *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
+ *		before that, so that it can open no file of the recorder's); always (random words as fast as it can); turns
+ *		(each word wrong for a moment, then right again)
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
  * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
@@ -15,13 +17,19 @@
  */
 #include "uft/abi.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +79,14 @@ static void add_regions(char *board, char *mail, const char *region)
 		add(slice, l.ring_offset + i * l.ring_stride, sizeof(struct uft_ring));
 }
 
+/* Is it this process's, and no spare for its next child? Its slice follows the mail. */
+static int is_own(const char *mail)
+{
+	const struct uft_slice *sl = (const void *)(mail + (sizeof(struct uft_mail) + UFT_PAGE - 1) / UFT_PAGE * UFT_PAGE);
+
+	return sl->state == UFT_SLICE_LIVE && sl->pid == (uint32_t)getpid();
+}
+
 static void find_areas(const char *region)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -83,7 +99,7 @@ static void find_areas(const char *region)
 			continue;
 		if (strstr(line, UFT_BOARD_SUFFIX "\n"))
 			board = (char *)(uintptr_t)lo;
-		else if (!mail) {
+		else if (is_own((char *)(uintptr_t)lo)) {
 			mail = (char *)(uintptr_t)lo;
 			sscanf(strchr(line, '/'), "%1023[^\n]", family);
 		}
@@ -164,18 +180,44 @@ static int maps(const char *path)
 	return found;
 }
 
-/* Exit status of the child: 0, or 5 if it has what is its parent's. */
-static int bear_heir(void)
+/* What a child does to itself before its first event, as @how says; root alone may do most of it. */
+static void confine(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	if (!strcmp(how, "filter") && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)))
+		_exit(2);
+	if (getuid() == 0 && !strcmp(how, "chroot") && (chroot("/proc/self/fdinfo") || chdir("/")))
+		_exit(2);
+	if (getuid() == 0 && !strcmp(how, "user") && (setgid(65534) || setuid(65534)))
+		_exit(2);
+}
+
+/* Exit status of the child and its child: 0, or 5 if it has what is its parent's. */
+static int bear_heir(int generation)
 {
 	pid_t pid = fork();
 	int status;
 
 	if (pid == 0) {
+		/* Before its first event, and after. Files that a confined child cannot open are read before. */
+		if (maps(family))
+			_exit(5);
+		if (!generation)
+			confine();
 		work(0);
-		if (getuid() == 0 && (setgid(65534) || setuid(65534)))
+		if (!strcmp(how, "once") && getuid() == 0 && (setgid(65534) || setuid(65534)))
 			_exit(2);
 		work(1);
-		_exit(maps(family) ? 5 : 0);
+		if (maps(family))
+			_exit(5);
+		_exit(generation ? 0 : bear_heir(1));
 	}
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
@@ -249,7 +291,7 @@ int main(int argc, char **argv)
 	if (!nareas)
 		return 3;		/* not traced, or out of its reach: nothing to spoil */
 	if (!strcmp(argv[1], "heir"))
-		return bear_heir();
+		return bear_heir(0);
 	if (!strcmp(argv[1], "agent"))
 		return be_deaf();
 	if (is_once)

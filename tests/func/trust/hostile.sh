@@ -79,9 +79,13 @@ while [ "$round" -lt "$rounds" ]; do
 	done
 	survive file once run
 	survive file once run -p function_graph -z 1
-	for tracer in function function_graph; do
-		survive heir once fork -p "$tracer"
+	# Only work() has events, so that a child looks around before its first one. Its child gets memory as well.
+	for how in once chroot filter user; do
+		survive heir "$how" fork -p function_graph -l work
 		expect_status 0
+		"$uft" stat t.uft >stat
+		grep -qx 'tasks: 2' stat && grep -qx 'calls: 4' stat && grep -qx 'counter_no_slice: 0' stat ||
+			{ fail "heir $how: not all children were followed"; cat stat; }
 	done
 	survive slice turns fork
 	survive_attached board once

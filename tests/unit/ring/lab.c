@@ -34,6 +34,37 @@ __attribute__((weak)) int boot_take_spare(uint64_t at)
 	return -ENOSYS;
 }
 
+/* Forks are seen by nobody, and children have their parent's family. */
+__attribute__((weak)) int spare_fork_begin(void)
+{
+	return 0;
+}
+
+__attribute__((weak)) void spare_fork_end(int64_t result)
+{
+	(void)result;
+}
+
+__attribute__((weak)) void spare_leave_family(void)
+{
+}
+
+__attribute__((weak)) int spare_is_void(void)
+{
+	return 0;
+}
+
+__attribute__((weak)) uint64_t spare_place(void)
+{
+	return (uint64_t)uft_rt.mail;
+}
+
+__attribute__((weak)) int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	(void)at, (void)lo, (void)hi;
+	return 0;
+}
+
 __attribute__((weak)) int agent_start_child(void)
 {
 	return -ENOSYS;
@@ -144,6 +175,8 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	uft_rt.slice = lab_slice(0);
 	uft_rt.slice_index = 0;
 	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
+	for (uint32_t i = 0; i < a.nslices; i++)
+		*uft_on_cpus(lab.arena, i) = a.ncpus;
 	uft_rt.slice->on_cpus = a.ncpus;
 	uft_rt.slice->tid_offset = c->no_rseq || c->no_own ? 0 : tid_offset();
 	uft_rt.slice->no_sharers = !!uft_rt.slice->tid_offset;

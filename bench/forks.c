@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/*
+ * forks.c - what a fork child costs
+ *
+ *	forks N
+ *
+ * Three times N children, one after the other: one that ends at once, one that calls work() first (its first
+ * event, where that is traced), one that executes /bin/true. Prints `NAME us_median us_best children_a_second`
+ * for each: from before fork() until the child was waited for.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((noinline)) int work(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n + 1;
+}
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int is_less(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void live(int how)
+{
+	if (how == 1)
+		work(how);
+	if (how == 2)
+		execl("/bin/true", "true", (char *)NULL);
+	_exit(how == 2);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const name[] = { "fork", "event", "exec" };
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+	double *us = n > 0 ? calloc((size_t)n, sizeof(*us)) : NULL;
+
+	if (!us)
+		return 2;
+	for (int how = 0; how < 3; how++) {
+		double begin = now_us(), all;
+
+		for (int i = 0; i < n; i++) {
+			double t = now_us();
+			pid_t pid = fork();
+			int status;
+
+			if (!pid)
+				live(how);
+			if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+				return 1;
+			us[i] = now_us() - t;
+		}
+		all = now_us() - begin;
+		qsort(us, (size_t)n, sizeof(*us), is_less);
+		printf("%s %.0f %.0f %.0f\n", name[how], us[n / 2], us[0], n * 1e6 / all);
+	}
+	free(us);
+	return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spare.c - memory for the next fork child
+ *
+ * A fork child must have nothing of its parent's: it may give up rights that the parent has, and be taken over
+ * later. So the family's mapping is not inherited (MADV_DONTFORK). The agent keeps some spare families mapped,
+ * which are not inherited either. The hook of fork, clone and clone3 (trace/hook.c) makes the system call
+ * itself, with signals blocked and under a lock; meanwhile one spare is inherited (MADV_DOFORK). Then the
+ * parent unmaps it: the child alone has it, and needs no right, descriptor or path to get memory of its own.
+ *
+ *	parent: READY -lock- TAKEN, DOFORK - fork - unmapped - NONE		agent: NONE -> READY
+ *	child:	DONTFORK, no memory at the parent's family's address -> FAMILY_HEIR -> PRIVATE (trace/fork_child.c)
+ *
+ * The spare's slice is HELD until the child has its first event, or executes a program: it asks for that in the
+ * spare's mail, as the parent's is not there.
+ *
+ * Where the parent's family was the child gets private memory that reads as zeros (FAMILY_NONE): whom a signal handler
+ * interrupted in the runtime, and forked, goes on with addresses at hand. A slow path would fault else, and the
+ * program could map something of its own there. What fast paths read before they look at a key, which
+ * fork wipes, is on the board.
+ *
+ * A process that was launched or attached has a spare from the beginning, a fork child once it forks. Where forks
+ * come faster than spares they wait for one, for a while; a child that gets none is not followed, which is counted.
+ *
+ * A fork that is not hooked (a system call in the program's own code, a new stack) gives no spare, and the hole
+ * is filled at the child's first event or hooked call (spare_leave_family()). Then the child's agent opens a
+ * spare by its path; who may not is not followed.
+ *
+ * Another thread's fork that is not hooked inherits the spare that is being given to somebody else: it is
+ * unmapped there by the same spare_leave_family(), and was mapped until then.
+ *
+ * Who writes: the agent makes READY of NONE, the holder of the lock TAKEN of READY, and NONE of that. The lock
+ * word is wiped by fork.
+ */
+#include "runtime/agent/agent.h"
+
+#include "runtime/arch/arch.h"
+#include "runtime/base/sys.h"
+#include "runtime/platform/linux/own.h"
+#include "runtime/platform/platform.h"
+#include "runtime/ring/ring.h"
+
+#define STOCK		4u	/* at most; one as long as no fork wanted more */
+#define FORK_LOCK	1u	/* ring_lock_word(): 1 while somebody forks, or maps a spare */
+#define LEFT_WORD	2u	/* enum left_state */
+#define WAIT_NS		1000000u
+#define WAIT_MS		2000	/* for a spare; */
+#define FULL_MS		50	/* while the session has no more */
+
+enum left_state { LEFT_NOT, LEFT_BEGUN, LEFT_DONE };	/* a fork child its parent's family */
+enum spare_state { SPARE_NONE, SPARE_READY, SPARE_TAKEN };
+
+static struct {
+	uint64_t at;
+	uint32_t number;	/* of the family */
+	uint32_t state;
+} spares[STOCK];
+
+static struct {
+	uint32_t wanted;	/* spares to keep */
+	uint32_t waiters;	/* for the lock; a fork child's copy may say too many */
+	uint32_t looks;		/* of the agent, for spares; a futex for who waits for one */
+	uint32_t is_barred;	/* the agent gets none */
+	int sock;		/* one more than the agent's descriptor of its socket; 0: there is none */
+	uint32_t is_void;	/* this process has none because its parent had none to give, which was counted there */
+	/* Under the lock. */
+	int given;		/* index of a spare; -1 none */
+	uint64_t mask;
+} stock;
+
+/* In place of a family whose address cannot be filled. Nobody serves requests there. */
+static struct {
+	struct uft_mail mail;
+	struct uft_slice slice;
+} nowhere;
+
+static uint64_t family_bytes(void)
+{
+	return uft_boot.arena_bytes - UFT_BOARD_BYTES;
+}
+
+static void use_family(uint64_t at)
+{
+	uft_rt.mail = (struct uft_mail *)at;
+	uft_rt.slice = rt_slice(0);
+}
+
+void boot_keep_private(uint64_t at)
+{
+	const int can = ARCH_HAS_HOOKS && !uft_rt.is_emulated && uft_rt.arena->per_file == 1;
+
+	uft_rt.family = can && !sys_madvise(at, family_bytes(), MADV_DONTFORK) ? FAMILY_PRIVATE : FAMILY_SHARED;
+}
+
+static void lock(void)
+{
+	uint32_t *word = ring_lock_word(FORK_LOCK);
+
+	while (!uft_cas(word, 0, 1)) {
+		__atomic_add_fetch(&stock.waiters, 1, __ATOMIC_SEQ_CST);
+		plat_wait(word, 1, WAIT_NS);
+		__atomic_sub_fetch(&stock.waiters, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void unlock(void)
+{
+	uint32_t *word = ring_lock_word(FORK_LOCK);
+
+	__atomic_store_n(word, 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&stock.waiters, __ATOMIC_SEQ_CST))
+		plat_wake(word, 1);
+}
+
+/* ---- The agent ----------------------------------------------------------------------------- */
+
+/*
+ * Who may open none asks the session for descriptors. An agent that is a thread has no descriptors of its own.
+ * -EAGAIN: one may come.
+ */
+static int hold_sent(uint64_t *at)
+{
+	int fd[UFT_BOOT_NFDS], pair[2], ret;
+	uint32_t number;
+
+	if (!stock.sock) {
+		ret = agent_has_files() ? agent_socket(pair) : -EPERM;
+		if (ret)
+			return ret;
+		stock.sock = pair[0] + 1;
+		uft_store_release(&uft_rt.slice->spare_fd, (uint32_t)pair[1] + 1);
+		plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);
+	}
+	ret = agent_receive(stock.sock - 1, &number, sizeof(number), fd);
+	if (ret < 0)
+		return ret;
+	for (int i = 1; i < ret; i++)
+		sys_close(fd[i]);
+	ret = boot_hold_family(fd[0], at);
+	plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);		/* for another one */
+	return ret ? ret : (int)number;
+}
+
+static int hold(uint64_t *at)
+{
+	int number = stock.sock ? -EPERM : boot_hold_spare(at);
+
+	return number >= 0 || number == -EAGAIN ? number : hold_sent(at);
+}
+
+void spare_stock(void)
+{
+	int is_news = 0;
+
+	if (uft_rt.family != FAMILY_PRIVATE || !(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || agent_session_is_gone())
+		return;
+	for (uint32_t i = 0; i < uft_load(&stock.wanted); i++) {
+		int number;
+
+		if (uft_load_acquire(&spares[i].state) != SPARE_NONE)
+			continue;
+		lock();		/* a fork shall not find it before it is not inherited */
+		number = hold(&spares[i].at);
+		unlock();
+		if (number < 0) {
+			uft_store(&stock.is_barred, (uint32_t)(number != -EAGAIN));
+			break;
+		}
+		spares[i].number = (uint32_t)number;
+		uft_store_release(&spares[i].state, SPARE_READY);
+		is_news = 1;
+	}
+	if (is_news) {
+		uft_add(&stock.looks, 1u);
+		plat_wake(&stock.looks, 0x7fffffff);
+	}
+}
+
+void spare_begin(void)
+{
+	stock.wanted = 1;
+	spare_stock();
+}
+
+/* ---- The thread that forks ------------------------------------------------------------------- */
+
+static void wake_agent(void)
+{
+	plat_wake(&uft_rt.slice->cmd_seq, 1);
+}
+
+static int take_ready(void)
+{
+	for (uint32_t i = 0; i < STOCK; i++)
+		if (uft_load_acquire(&spares[i].state) == SPARE_READY && !sys_madvise(spares[i].at, family_bytes(), MADV_DOFORK)) {
+			spares[i].state = SPARE_TAKEN;
+			return (int)i;
+		}
+	return -1;
+}
+
+static int may_wait(int ms)
+{
+	return ms < (uft_load(&uft_rt.arena->is_full) ? FULL_MS : WAIT_MS) && uft_load(&uft_rt.slice->agent_tid) &&
+	       !uft_load(&stock.is_barred) && !agent_session_is_gone();
+}
+
+/* Under the lock, which the agent needs as well: it is left while there is none. */
+static int take(void)
+{
+	int i = take_ready();
+
+	if (i < 0 && uft_load(&stock.wanted) < STOCK)
+		uft_add(&stock.wanted, 1u);
+	for (int ms = 0; i < 0 && may_wait(ms); ms++) {
+		uint32_t looks = uft_load(&stock.looks);
+
+		unlock();
+		wake_agent();
+		plat_wait(&stock.looks, looks, WAIT_NS);
+		lock();
+		i = take_ready();
+	}
+	return i;
+}
+
+int spare_fork_begin(void)
+{
+	uint64_t mask;
+	int given = -1;
+
+	if (plat_is_denied(UFT_DENIED_MEMORY | UFT_DENIED_CHILDREN | UFT_DENIED_ASK))
+		return 0;
+	if (uft_load_acquire(ring_state()) == RING_FRESH && uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW)
+		trace_adopt_child();		/* its own children need memory as well */
+	if (uft_rt.family != FAMILY_PRIVATE || uft_load(ring_state()) != RING_LIVE)
+		return 0;
+	plat_signals_block(&mask);
+	lock();
+	if (uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW && !agent_session_is_gone()) {
+		given = take();
+		if (given < 0)
+			trace_count(UFT_CNT_NO_SLICE, 1);
+	}
+	stock.given = given;
+	stock.mask = mask;
+	return 1;
+}
+
+static void end_parent(int64_t result)
+{
+	const int given = stock.given;
+	const uint64_t mask = stock.mask;
+
+	if (given >= 0 && result < 0 && !sys_madvise(spares[given].at, family_bytes(), MADV_DONTFORK)) {
+		uft_store_release(&spares[given].state, SPARE_READY);
+	} else if (given >= 0) {
+		mem_unmap(spares[given].at, family_bytes());
+		uft_store_release(&spares[given].state, SPARE_NONE);
+	}
+	unlock();
+	wake_agent();
+	plat_signals_restore(&mask);
+}
+
+/* ---- The child ------------------------------------------------------------------------------- */
+
+/* Memory at the address of the family that it does not have. */
+static int fill_hole(uint64_t at)
+{
+	long got;
+
+	if (plat_is_denied(UFT_DENIED_MEMORY))
+		return -EPERM;
+	got = sys_mmap(at, family_bytes(), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (!sys_is_error(got) && (uint64_t)got != at)		/* before Linux 4.17 */
+		sys_munmap((uint64_t)got, family_bytes());
+	return (uint64_t)got == at ? 0 : -ENOMEM;
+}
+
+/* Signals are blocked. Of the parent's spares it has at most the one that was to be inherited, @but for its own. */
+static void leave(int but)
+{
+	const uint64_t at = (uint64_t)uft_rt.mail;
+
+	for (int i = 0; i < (int)STOCK; i++) {
+		if (spares[i].state != SPARE_NONE && i != but) {
+			if (spares[i].state == SPARE_TAKEN)
+				sys_munmap(spares[i].at, family_bytes());
+			mem_disown(spares[i].at);
+		}
+		spares[i].state = SPARE_NONE;
+	}
+	stock.wanted = stock.is_void = stock.is_barred = 0;
+	stock.sock = 0;
+	if (!fill_hole(at)) {
+		uft_rt.mail->closed = 1;
+	} else {
+		mem_disown(at);
+		nowhere.mail.closed = 1;
+		uft_rt.mail = &nowhere.mail;
+		uft_rt.slice = &nowhere.slice;
+		uft_ring_fast.ring_flags = &nowhere.slice.ring_flags;
+	}
+	uft_store_release(&uft_rt.family, FAMILY_NONE);
+}
+
+void spare_leave_family(void)
+{
+	uint64_t mask;
+
+	if (uft_load_acquire(ring_state()) != RING_FRESH || uft_load(ring_lock_word(LEFT_WORD)) == LEFT_DONE)
+		return;
+	plat_signals_block(&mask);
+	if (uft_cas(ring_lock_word(LEFT_WORD), LEFT_NOT, LEFT_BEGUN)) {
+		if (uft_rt.family == FAMILY_PRIVATE || uft_rt.family == FAMILY_HEIR)
+			leave(-1);
+		uft_store_release(ring_lock_word(LEFT_WORD), (uint32_t)LEFT_DONE);
+	}
+	while (uft_load_acquire(ring_lock_word(LEFT_WORD)) != LEFT_DONE)
+		plat_nap(WAIT_NS / 20);
+	plat_signals_restore(&mask);
+}
+
+int spare_is_void(void)
+{
+	return (int)stock.is_void;
+}
+
+uint64_t spare_place(void)
+{
+	return uft_rt.mail == &nowhere.mail ? 0 : (uint64_t)uft_rt.mail;
+}
+
+static void end_child(void)
+{
+	const int given = stock.given;
+	const uint64_t mask = stock.mask;
+
+	leave(given);
+	stock.is_void = given < 0;
+	if (given >= 0) {
+		sys_madvise(spares[given].at, family_bytes(), MADV_DONTFORK);
+		use_family(spares[given].at);
+		uft_rt.slice_index = spares[given].number;
+		agent_note_slice();
+		trace_note_heir();
+		uft_store_release(&uft_rt.family, FAMILY_HEIR);
+	}
+	uft_store_release(ring_lock_word(LEFT_WORD), (uint32_t)LEFT_DONE);
+	plat_signals_restore(&mask);
+}
+
+void spare_fork_end(int64_t result)
+{
+	if (result)
+		end_parent(result);
+	else
+		end_child();
+}
+
+int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < STOCK; i++) {
+		uintptr_t from = spares[i].at;
+
+		if (uft_load(&spares[i].state) == SPARE_NONE || from + family_bytes() <= at || from >= *lo)
+			continue;
+		*lo = from;
+		*hi = from + family_bytes();
+		found = 1;
+	}
+	return found;
+}
