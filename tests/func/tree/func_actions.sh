@@ -149,5 +149,5 @@ dumps=$(grep -c Dumping err) taken=$((100 - $(cat out)))	# in turn; each round m
 
 # ---- A dump that nobody reads
 for kind in tty socket; do
-	python3 "$(dirname "$0")/unread.py" "$uft" "$target" $kind >unread 2>&1 || fail "a $kind: $(cat unread)"
+	python3 "$(dirname "$0")/dump_unread.py" "$uft" "$target" $kind >unread 2>&1 || fail "a $kind: $(cat unread)"
 done
