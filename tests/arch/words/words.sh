@@ -27,11 +27,11 @@ check
 check
 "$machine-linux-gnu-readelf" -dW "$lib" | grep NEEDED && fail "$lib needs a library"
 
-# Outside of word_put() (and of what only x86_64 has: batch.c, code.c, patch.c, pun.c, sweep.c) nobody stores code, and it ends by the flush.
+# Outside of word_put() (and of what only x86_64 has: batch.c, known_bitmap.c, patch.c, punned_jump.c, unprepared.c) nobody stores code, and it ends by the flush.
 grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c | sed 's|.*/||' | tr '\n' ' ' >users
 sed -n '/^void word_put/,/^}/p' "$top/runtime/patch/word.c" >body
 check
-[ "$(cat users)" = "batch.c code.c patch.c pun.c sweep.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
+[ "$(cat users)" = "batch.c known_bitmap.c patch.c punned_jump.c unprepared.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
 check
 [ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/word.c")" ] ||
 	fail "code is stored beside word_put()"
@@ -39,7 +39,7 @@ check
 tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "word_put() does not end by a flush: $(cat body)"
 
 # Other threads of a fork child go through a table of lines as soon as it is published: what its head points to is there before.
-sed -n '/^int own_init/,/^}/p' "$top/runtime/ring/own.c" | grep -n 'head.word = \|store_release(&uft_ring_fast.own' | cut -d: -f2 >body
+sed -n '/^int own_init/,/^}/p' "$top/runtime/ring/thread_rings.c" | grep -n 'head.word = \|store_release(&uft_ring_fast.own' | cut -d: -f2 >body
 check
 [ "$(wc -l <body)" -eq 2 ] && head -n 1 body | grep -q 'head.word = &' || fail "own_init() publishes an unfinished table: $(cat body)"
 
