@@ -86,7 +86,7 @@ def run(scratch, run_dir):
             fail('busy: status %s' % p.p.returncode)
 
 
-# A run directory of its own, as in taken.py.
+# A run directory of its own, as in other_tracer.py.
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='/dev/shm') as run_dir:
     os.environ['XDG_RUNTIME_DIR'] = run_dir
     run(scratch, run_dir)
