@@ -10,7 +10,7 @@ build=$1 most=5
 order="symbol
 control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
-stream/wire stream/file stream/select stream/decode stream/live output tree view cmd"
+stream/wire stream/file stream/select stream/decode stream/live output tree tree/serve view cmd"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
