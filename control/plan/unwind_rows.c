@@ -76,7 +76,7 @@ static int put_stretch(void *arg, const struct uft_cfa *cfa)
 
 int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n)
 {
-	struct rows r = { NULL };
+	struct rows r = { .error = 0 };
 
 	for (size_t i = 0; i < nunwind && !r.error; i++) {
 		uint64_t end = u[i].addr + u[i].size;

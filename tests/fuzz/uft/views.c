@@ -170,7 +170,7 @@ static void see(const char *path, const struct uft_select *sel, uint64_t turn)
 	for (size_t v = 0; v < sizeof(views) / sizeof(views[0]); v++)
 		for (uint64_t arg = views[v].from; arg < views[v].to; arg++) {
 			struct uft_error err = { "" };
-			struct uft_stream *st;
+			struct uft_stream *st = NULL;
 			FILE *out;
 
 			if (turn++ % 4)
