@@ -40,6 +40,7 @@ static unsigned nareas;
 static char family[1024];	/* the path of the file of this process */
 static volatile int is_over;
 static const char *how;
+static uint64_t slice_at;	/* in a family */
 
 __attribute__((noinline)) int work(int n)
 {
@@ -62,7 +63,8 @@ static void add_regions(char *board, char *mail, const char *region)
 	memcpy(&l, board, sizeof(l));
 	if (l.magic != UFT_ABI_MAGIC)
 		return;
-	slice = mail + l.slice_offset - UFT_BOARD_BYTES;
+	slice_at = l.slice_offset - UFT_BOARD_BYTES;
+	slice = mail + slice_at;
 	if (!mprotect(board, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE))
 		exit(4);
 	if (!strcmp(region, "file") && !truncate(family, 4096))
@@ -224,16 +226,32 @@ static int bear_heir(int generation)
 
 #define NDEAF	4	/* processes */
 
+/* The agent that a family which this process has mapped names, one of several perhaps: spares are mapped, too. */
+static pid_t agent_of(const char *line)
+{
+	unsigned long long lo;
+	struct uft_slice *slice;
+
+	if (!strstr(line, "/session.") || strstr(line, UFT_BOARD_SUFFIX "\n") || sscanf(line, "%llx-", &lo) != 1)
+		return 0;
+	slice = (struct uft_slice *)(uintptr_t)(lo + slice_at);
+	return slice->pid == (uint32_t)getpid() ? (pid_t)slice->agent_tid : 0;
+}
+
 /* Stops the agent of this process; returns its number, 0: it has none. */
 static pid_t deafen(void)
 {
 	pid_t agent = 0;
 
-	for (int i = 0; i < 500 && !agent; i++) {
+	for (int i = 0; i < 1000 && !agent; i++) {
+		FILE *f = fopen("/proc/self/maps", "r");
+		char line[1024];
+
 		work(i);
-		nareas = 0;
-		find_areas("agent");
-		agent = nareas ? (pid_t)((struct uft_slice *)(void *)areas[0].lo)->agent_tid : 0;
+		while (f && !agent && fgets(line, sizeof(line), f))
+			agent = agent_of(line);
+		if (f)
+			fclose(f);
 		usleep(10000);
 	}
 	return agent > 0 && !kill(agent, SIGSTOP) ? agent : 0;

@@ -61,8 +61,12 @@ leave_deaf() {
 	kill -INT "$(cat /proc/"$recorder"/task/"$recorder"/children 2>/dev/null | awk '{ print $1 }')" 2>/dev/null
 	wait "$recorder"
 	took=$(($(date +%s) - begin))
-	[ -e deaf ] || skip "no agent of the target was found"
 	check
+	if [ ! -e deaf ]; then
+		echo "SKIPPED: stopped agents: none was found in the target"
+		wait "$pid"
+		return
+	fi
 	# Commands in vain, 5 s the first; then 5 s for all answers; twice that for each on a machine where agents get no CPU.
 	[ "$took" -le 25 ] || { fail "agent: $took s until the recorder had ended"; cat err; }
 	: >left
