@@ -622,13 +622,21 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	unlink(path);
 }
 
-/* A process that maps a family may claim a slice there, if it has none yet. */
+/* A spare that a process keeps for its next child, none of which has it yet: it says in the slice whose child it is. */
+static int is_stock(const struct arena *a, uint32_t family)
+{
+	const struct uft_slice *sl = arena_slice(a, family * a->map->per_file);
+
+	return __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_HELD && !__atomic_load_n(&sl->ppid, __ATOMIC_RELAXED);
+}
+
+/* A process that maps another family may claim a slice there, if it has none yet. */
 void arena_drop_unused(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
 		struct arena its = { .fd = -1, .board_fd = a->mail[i] && arena_is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
 
-		if (its.board_fd >= 0 && !arena_is_mapped(&its))
+		if (its.board_fd >= 0 && (is_stock(a, i) || !arena_is_mapped(&its)))
 			arena_drop_family(a, i);
 		if (its.board_fd >= 0)
 			close(its.board_fd);
