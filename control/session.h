@@ -60,7 +60,7 @@ struct uft_ops {
 	const char *const *roots;	/* -g */
 	const char *const *hidden;	/* not in the graph, nor what they call */
 	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
-	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
+	const uint64_t *keep_ns;	/* parallel; at most 127 different ones */
 	const char *const *stack_of;	/* a stack behind each call of these functions, of those that are traced */
 	const uint32_t *pids; size_t npids;	/* -P */
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */

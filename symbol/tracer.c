@@ -142,7 +142,7 @@ int uft_tracer_has_events(uint32_t tracer)
 	return uft_tracer(tracer)->groups != 0;
 }
 
-enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint8_t *site)
+enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint32_t *ops)
 {
 	uint32_t groups = uft_tracer(tracer)->groups;
 	size_t n;
@@ -156,8 +156,8 @@ enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint8_t *site)
 	n = strcspn(name, "@");
 	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
 		if (funcs[i].groups & groups && funcs[i].name[0] == *name && !strncmp(funcs[i].name, name, n) && !funcs[i].name[n]) {
-			if (site)
-				*site = funcs[i].role == UFT_ROLE_MASK ? UFT_SITE_MASK : UFT_SITE_ARGS;
+			if (ops)
+				*ops = funcs[i].role == UFT_ROLE_MASK ? UFT_ACT_MASK : UFT_ACT_ARGS;
 			return (enum uft_role)funcs[i].role;
 		}
 	return UFT_ROLE_NONE;

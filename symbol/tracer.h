@@ -80,7 +80,7 @@ int uft_tracer_is_latency(uint32_t tracer);
 /* Does it write events? */
 int uft_tracer_has_events(uint32_t tracer);
 /* What @name is to the tracer. @site: enum uft_site_flags of it, may be NULL. */
-enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint8_t *site);
+enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint32_t *ops);
 /* Is @file one whose functions count: a libc? */
 int uft_tracer_wants_object(const char *file);
 

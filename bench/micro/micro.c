@@ -87,10 +87,10 @@ LAB_SITE void micro_root(void)
 /* Calls below roots with a limit that none of them reaches, or that all do. */
 static double run_roots(uint64_t limit)
 {
-	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1, .keep = { 0, limit } };
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1, .action = { [LAB_KEPT] = { .limit = limit } } };
 	double t;
 
-	lab_arm(micro_root, 60, LAB_GRAPH, UFT_SITE_ROOT | 1 << 2);
+	lab_arm(micro_root, 60, LAB_GRAPH, LAB_KEPT);
 	lab_arm(micro_leaf, 0, LAB_GRAPH, 0);
 	lab_params_full(&p);
 	lab_clear();

@@ -26,6 +26,19 @@ void jitmap_read(struct uft_session *s, struct target *t);
 /* Appends the names of code that was made since the last call */
 void perfmap_write(struct uft_session *s, struct target *t);
 
+/* ---- What a site should be, but WANT_NOT, as an index: to count by ---------------------------------- */
+
+#define SITE_NWANTS	(4u * UFT_NACTIONS)
+static inline unsigned site_want_index(uint16_t want)
+{
+	return WANT_ACTION(want) * 4u + WANT_STATE(want);
+}
+
+static inline uint16_t site_want_at(unsigned index)
+{
+	return WANT_OF(index % 4u, index / 4u);
+}
+
 /* ---- arm_params.c, arm_object.c, arm_sites.c, arm.c ------------------------------------------------- */
 
 /*

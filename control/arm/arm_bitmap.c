@@ -17,26 +17,27 @@
 #define SWEEP_MIN	256u	/* sites for which a command of its own pays */
 
 /* Of a site: what it has to become, if a bit can say so. */
-static uint8_t next_state(const struct space_obj *so, const struct target_obj *o, size_t i)
+static uint16_t next_state(const struct space_obj *so, const struct target_obj *o, size_t i)
 {
 	return o->state[i] == WANT_NOT ? WANT_NOT : site_next_state(so->want[i], o->state[i], 0);
 }
 
 /* What most of them have to become; WANT_NOT: too few. */
-static uint8_t find_state(const struct space_obj *so, const struct target_obj *o, size_t nsite)
+static uint16_t find_state(const struct space_obj *so, const struct target_obj *o, size_t nsite)
 {
-	uint32_t n[256] = { 0 };
+	uint32_t n[SITE_NWANTS] = { 0 };
 	unsigned best = 0;
 
 	for (size_t i = 0; i < nsite; i++)
-		n[next_state(so, o, i)]++;
-	for (unsigned state = 0; state < WANT_NOT; state++)
-		best = n[state] > n[best] ? state : best;
-	return n[best] < SWEEP_MIN ? WANT_NOT : (uint8_t)best;
+		if (next_state(so, o, i) != WANT_NOT)
+			n[site_want_index(next_state(so, o, i))]++;
+	for (unsigned k = 1; k < SITE_NWANTS; k++)
+		best = n[k] > n[best] ? k : best;
+	return n[best] < SWEEP_MIN ? WANT_NOT : site_want_at(best);
 }
 
 /* Only bits that were sent are taken from the answer. */
-static void take_answer(struct target *t, uint32_t object, uint8_t state, const uint64_t *sent, const uint64_t *answer, size_t nsite)
+static void take_answer(struct target *t, uint32_t object, uint16_t state, const uint64_t *sent, const uint64_t *answer, size_t nsite)
 {
 	for (size_t i = 0; i < nsite; i++)
 		if (sent[i / 64] & ~answer[i / 64] & 1ull << i % 64)
@@ -51,7 +52,7 @@ int command_sweep(struct uft_session *s, struct target *t, uint32_t object)
 	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
 	struct uft_sweep *order = (struct uft_sweep *)((uint8_t *)c + UFT_CMD_PAYLOAD);
 	uint64_t *sent;
-	uint8_t state;
+	uint16_t state;
 	int ret;
 
 	if (obj->machine != EM_X86_64 || !t->obj[object].is_sent || !so->want || (nwords + 1) * 8 > s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD)
@@ -63,7 +64,7 @@ int command_sweep(struct uft_session *s, struct target *t, uint32_t object)
 	for (size_t i = 0; i < obj->nsite; i++)
 		sent[i / 64] |= (uint64_t)(next_state(so, &t->obj[object], i) == state) << i % 64;
 	*c = (struct uft_cmd){ .op = UFT_CMD_SWEEP, .n = (uint32_t)nwords, .object = object };
-	*order = (struct uft_sweep){ .state = state & 0xf, .flags = site_stub_flags(state) };
+	*order = (struct uft_sweep){ .state = WANT_STATE(state), .action = WANT_ACTION(state) };
 	memcpy(order + 1, sent, nwords * sizeof(*sent));
 	ret = command_post(s, t);
 	if (!ret)

@@ -16,25 +16,28 @@
 #define ARM_MIN	256u	/* as many as the runtime has a way of its own for */
 
 /* What a site that nobody was told of has to become; WANT_NOT: nothing, or it is of a kind that needs more words. */
-static uint8_t state_of(const struct space *sp, uint32_t object, const struct target_obj *o, size_t i)
+static uint16_t state_of(const struct space *sp, uint32_t object, const struct target_obj *o, size_t i)
 {
 	const struct space_obj *so = &sp->obj[object];
 	const struct uft_site *site = &sp->img->obj[object].obj->site[i];
 
 	if (so->want[i] == WANT_NOT || o->state[i] != WANT_NOT || site->skip != UFT_SKIP_NONE || site->call_name ||
-	    site->kind == UFT_SITE_OWN_CALL)
+	    UFT_SITE_IS_OWN(site->kind))
 		return WANT_NOT;
 	return so->want[i];
 }
 
-struct chosen { uint8_t state, kind_len; };
+struct chosen {
+	uint16_t state;
+	uint8_t kind_len;
+};
 #define SAMPLE	1024u
 
-static unsigned most_of(const uint32_t n[256])
+static unsigned most_of(const uint32_t *n, unsigned size)
 {
 	unsigned best = 0;
 
-	for (unsigned i = 1; i < 256; i++)
+	for (unsigned i = 1; i < size; i++)
 		best = n[i] > n[best] ? i : best;
 	return best;
 }
@@ -43,18 +46,20 @@ static unsigned most_of(const uint32_t n[256])
 static int choose(const struct space *sp, uint32_t object, const struct target_obj *o, struct chosen *c)
 {
 	const struct uft_object *obj = sp->img->obj[object].obj;
-	uint32_t states[256] = { 0 }, kinds[256] = { 0 };
+	uint32_t states[SITE_NWANTS] = { 0 }, kinds[256] = { 0 };
+	unsigned best;
 
 	for (size_t i = 0; i < obj->nsite; i += 1 + obj->nsite / SAMPLE) {
-		uint8_t state = state_of(sp, object, o, i);
+		uint16_t state = state_of(sp, object, o, i);
 
 		if (state == WANT_NOT)
 			continue;
-		states[state]++;
+		states[site_want_index(state)]++;
 		kinds[UFT_KIND_LEN(obj->site[i].kind, obj->site[i].len)]++;
 	}
-	*c = (struct chosen){ (uint8_t)most_of(states), (uint8_t)most_of(kinds) };
-	return states[c->state] && ((c->state & 0xf) == UFT_FUNCTION || (c->state & 0xf) == UFT_GRAPH);
+	best = most_of(states, SITE_NWANTS);
+	*c = (struct chosen){ site_want_at(best), (uint8_t)most_of(kinds, 256) };
+	return states[best] && (WANT_STATE(c->state) == UFT_FUNCTION || WANT_STATE(c->state) == UFT_GRAPH);
 }
 
 /* The order's bits, and where the sites lie. Returns how many. */
@@ -78,7 +83,7 @@ static size_t fill(const struct space *sp, uint32_t object, const struct target_
 }
 
 /* Only bits that were sent are taken from the answer. */
-static void take_answer(struct target *t, uint32_t object, uint8_t state, const uint64_t *sent, const uint64_t *answer, size_t nwords)
+static void take_answer(struct target *t, uint32_t object, uint16_t state, const uint64_t *sent, const uint64_t *answer, size_t nwords)
 {
 	for (size_t k = 0; k < nwords; k++) {
 		uint64_t done = sent[k] & ~__atomic_load_n(&answer[k], __ATOMIC_RELAXED);
@@ -118,8 +123,8 @@ int command_arm(struct uft_session *s, struct target *t, uint32_t object)
 	if (fill(t->space, object, &t->obj[object], &chosen, sent, (uint32_t *)(word + nwords)) < ARM_MIN)
 		goto out;
 	*c = (struct uft_cmd){ .op = UFT_CMD_ARM, .n = (uint32_t)nsite, .object = object, .flags = command_patch_flags(s, t, object) };
-	*order = (struct uft_arm){ .text_start = m->text_start, .kind_len = chosen.kind_len, .state = chosen.state & 0xf,
-				   .flags = site_stub_flags(chosen.state) };
+	*order = (struct uft_arm){ .text_start = m->text_start, .kind_len = chosen.kind_len, .state = WANT_STATE(chosen.state),
+				   .action = WANT_ACTION(chosen.state) };
 	memcpy(word, sent, nwords * sizeof(*word));
 	ret = command_post(s, t);
 	if (!ret)

@@ -34,7 +34,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The ids that records of the object's functions have, of those that are wanted. 0: there is no room for them. */
-static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint8_t *want, struct uft_tracer_params *p)
+static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint16_t *want, struct uft_tracer_params *p)
 {
 	uint32_t first_text_id = m->first_text_id - (uint32_t)((m->text_start & ~3ull) >> 2);
 
@@ -44,7 +44,7 @@ static int put_ids(const struct spec *spec, const struct uft_mapped *m, const ui
 		if (p->nstack_ids + 2 > UFT_NSTACK_IDS)
 			return 0;
 		p->stack_ids[p->nstack_ids++] = m->first_stub_id + i;
-		if ((want[i] & 0xf) == UFT_FUNCTION)	/* that of plain code is the stub's in both */
+		if (WANT_STATE(want[i]) == UFT_FUNCTION)	/* that of plain code is the stub's in both */
 			p->stack_ids[p->nstack_ids++] = first_text_id + (uint32_t)(m->site_addr[i] >> 2);
 	}
 	return 1;

@@ -19,19 +19,16 @@
  */
 static uint8_t site_kind(const struct space_obj *o, const struct uft_site *site)
 {
-	return site->call_name & o->own_calls ? UFT_SITE_OWN_CALL : site->kind;
+	uint8_t kind = site->call_name & o->own_calls ? UFT_SITE_OWN_CALL : site->kind;
+
+	/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
+	return kind == UFT_SITE_OWN_CALL && site->is_framed ? UFT_SITE_OWN_FRAMED : kind;
 }
 
 /* What an imported name stands for is known when all objects of the start are. Nobody calls it before. */
 static int must_wait(const struct space *sp, const struct uft_site *site)
 {
 	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
-}
-
-/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
-static int is_behind_prologue(uint8_t kind, const struct uft_site *site)
-{
-	return kind == UFT_SITE_OWN_CALL && site->is_framed;
 }
 
 /*
@@ -131,7 +128,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
 		struct part *part = &s->sender->part[s->sender->filling];
 		const struct uft_site *site = &m->obj->site[i];
-		uint8_t state = site_next_state(so->want[i], t->obj[object].state[i], force);
+		uint16_t state = site_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
 		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
@@ -143,9 +140,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		}
 		part->patch[part->n] = (struct uft_patch){		/* clears status */
 			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
-			.state = state & 0xf,
-			.flags = (uint8_t)(site_stub_flags(state) |
-					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
+			.state = WANT_STATE(state), .action = WANT_ACTION(state),
 		};
 		part->index[part->n++] = (uint32_t)i;
 		if (part->n == s->sender->most)

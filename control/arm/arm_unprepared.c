@@ -64,7 +64,7 @@ static int send_code(struct uft_session *s, struct target *t, uint32_t object, u
 {
 	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
 	struct uft_code *code = (struct uft_code *)((uint8_t *)c + UFT_CMD_PAYLOAD);
-	const uint8_t *state = t->obj[object].state;
+	const uint16_t *state = t->obj[object].state;
 	uint32_t ncode = 0, kept = 0, at = 0;
 	int ret;
 
@@ -95,21 +95,21 @@ static int send_code(struct uft_session *s, struct target *t, uint32_t object, u
 	return 0;
 }
 
-static struct uft_patch make_patch(const struct target *t, uint32_t object, uint32_t stub, uint8_t state)
+static struct uft_patch make_patch(const struct target *t, uint32_t object, uint32_t stub, uint16_t state)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	const struct entry *e = unprepared_entry(&t->space->obj[object], stub - m->obj->nsite);
 
 	return (struct uft_patch){
 		.addr = e->addr + m->bias, .stub = stub, .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, entry_len(m->obj, e)),
-		.state = state & 0xf, .flags = site_stub_flags(state),
+		.state = WANT_STATE(state), .action = WANT_ACTION(state),
 	};
 }
 
 static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t *index, uint32_t n, int force)
 {
 	const struct space_obj *o = &t->space->obj[object];
-	const uint8_t *state = t->obj[object].state;
+	const uint16_t *state = t->obj[object].state;
 	struct uft_patch *p;
 	int ret = send_code(s, t, object, index, &n, force);
 

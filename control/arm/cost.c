@@ -233,7 +233,7 @@ static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
 }
 
 /* 1: found, 0: it cannot be dropped, -1: it was dropped. */
-static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
+static int find_site(const struct spec *spec, const struct space *sp, uint32_t id, struct budget_fn *f)
 {
 	for (uint32_t o = 0; o < sp->nobj; o++) {
 		const struct uft_mapped *m = &sp->img->obj[o];
@@ -247,7 +247,7 @@ static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
 			continue;
 		if (sp->obj[o].want[site] == WANT_NOT)
 			return -1;
-		if (sp->obj[o].want[site] & WANT_ROOT)
+		if (spec_ops(spec, sp->obj[o].want[site]) & UFT_ACT_ROOT)
 			return 0;
 		f->object = o;
 		f->site = (uint32_t)site;
@@ -322,7 +322,7 @@ size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load 
 	for (uint32_t i = 0; m->at_ns && i < TABLE && n < max; i++) {
 		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events, .cost_ns = table[i].cost_ns };
 
-		int found = table[i].is_used ? find_site(t->space, table[i].id, &f) : 0;
+		int found = table[i].is_used ? find_site(s->spec, t->space, table[i].id, &f) : 0;
 
 		if (found < 0) {		/* the last of them: that cost is no more */
 			load->events -= f.events;

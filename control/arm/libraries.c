@@ -219,9 +219,9 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		t->obj[i].is_assumed = 0;
 		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
 		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
-			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+			t->armed -= t->obj[i].state[k] != WANT_NOT && WANT_STATE(t->obj[i].state[k]) >= UFT_FUNCTION;
 		if (t->obj[i].state)
-			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
+			memset(t->obj[i].state, 0xff, t->space->img->obj[i].nstubs * sizeof(*t->obj[i].state));
 		t->space->img->obj[i].to_clock = session_clock(s);
 		w.changed = 1;
 	}

@@ -101,7 +101,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	m->from_clock = session_clock(s);
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
-		sp->obj[index].sent = malloc(m->nstubs);
+		sp->obj[index].sent = malloc(m->nstubs * sizeof(*sp->obj[index].sent));
 	m->stub_addr = ret || !m->nstubs ? NULL : take_room(sp, 0, m->nstubs);
 	m->site_addr = ret || !m->nstubs ? NULL : take_room(sp, 1, m->nstubs);
 	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
@@ -110,7 +110,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 		return ret ? ret : -ENOMEM;
 	}
 	if (m->nstubs)
-		memset(sp->obj[index].sent, WANT_NOT, m->nstubs);
+		memset(sp->obj[index].sent, 0xff, m->nstubs * sizeof(*sp->obj[index].sent));
 	for (uint32_t i = 0; i < m->nstubs; i++) {
 		m->stub_addr[i] = obj->site[i].func + bias;
 		m->site_addr[i] = obj->site[i].addr + obj->site[i].len + bias;
@@ -133,11 +133,11 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 	if (n < 0 || !m->nstubs)
 		return (int)n;
 	if (!o->want)
-		o->want = malloc(m->nstubs);
+		o->want = malloc(m->nstubs * sizeof(*o->want));
 	if (!o->want)
 		return -ENOMEM;
 	if (sp->other_tracer) {
-		memset(o->want, WANT_NOT, m->nstubs);
+		memset(o->want, 0xff, m->nstubs * sizeof(*o->want));
 		o->nplain = 0;
 		o->planned = s->spec->generation;
 		return 0;
@@ -146,7 +146,7 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 	if (n >= 0)
 		n = unprepared_plan(s->spec, sp, index, err);
 	if (n < 0) {
-		memset(o->want, WANT_NOT, m->nstubs);
+		memset(o->want, 0xff, m->nstubs * sizeof(*o->want));
 		return (int)n;
 	}
 	o->planned = s->spec->generation;

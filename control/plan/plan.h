@@ -21,6 +21,12 @@ struct budget_limit {			/* what tracing may cost: arm/budget.c */
 	double rate;			/* events a second, 0: no limit */
 };
 
+/*
+ * A spec's actions. Those without a limit have their ops for a number, so that a number's meaning is the same in each
+ * spec, and a site is told a new number only where its ops change; behind them are those with limits.
+ */
+#define ACTION_KEPT		UFT_ACT_KEEP	/* the first with a limit */
+#define ACTION_LIMITS		(UFT_NACTIONS - ACTION_KEPT - 1u)	/* WANT_NOT's number is no action's */
 struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
@@ -42,8 +48,9 @@ struct spec {
 	size_t nfilter, nnotrace, nroots, nhidden, nkeep, nstack_of;
 	/* the same, to try a function against them */
 	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words, *stack_words;
-	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
-	uint64_t keep_ns[UFT_NKEEP];
+	uint8_t *keep_action;		/* by keep pattern */
+	uint64_t keep_ns[ACTION_LIMITS];	/* of the actions from ACTION_KEPT on */
+	uint32_t nlimits;
 	uint64_t thresh_ns;
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
@@ -52,13 +59,13 @@ struct spec {
 	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];
 	struct spec *beside;		/* arbiter.c: the next of the ops; only its functions count there */
 };
-/* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
-#define WANT_ROOT	0x10
-#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK, _HIDE */
-#define WANT_FUNC	(UFT_SITE_FUNC >> 2 << WANT_KEEP_SHIFT)
-#define WANT_PROFILE	(UFT_SITE_PROFILE >> 2 << WANT_KEEP_SHIFT)
-#define WANT_NOT_GRAPH	(WANT_ROOT | UFT_SITE_HIDE >> 2 << WANT_KEEP_SHIFT)	/* UFT_SITE_NOT_GRAPH */
-#define WANT_NOT	0xff
+/* What a site should be: enum uft_site_state, and above it the number of its action; or WANT_NOT (not selected). */
+#define WANT_ACTION_SHIFT	8
+#define WANT_STATE(want)	((want) & 0xffu)
+#define WANT_ACTION(want)	((want) >> WANT_ACTION_SHIFT)
+#define WANT_OF(state, action)	((uint16_t)((state) | (unsigned)(action) << WANT_ACTION_SHIFT))
+#define WANT_NOT		0xffffu		/* all bits, so that memset() makes it */
+uint32_t spec_ops(const struct spec *sp, uint16_t want);	/* enum uft_action_ops */
 /* arbiter.c: of all ops. 0, or -errno and the reason in @err. */
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
 /* spec.c: of one; all members that are of all ops are 0. */
@@ -74,14 +81,14 @@ static inline int spec_has_func(const struct spec *sp)	/* are there records with
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;
 }
 /* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
-long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
+long spec_select(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err);
 /* The same for functions without compiler support (unprepared.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
-		       uint8_t *want, struct uft_error *err);
+		       uint16_t *want, struct uft_error *err);
 /* spec.c: the same for @sp alone, without the specs beside it. */
-long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
+long spec_select_own(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err);
 long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
-			   uint8_t *want, struct uft_error *err);
+			   uint16_t *want, struct uft_error *err);
 /* Is a stack recorded behind each call of the function at @func? Its object's names are read. */
 int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func);
 /* Does a filter or root pattern name the object by `:mod:`? */
@@ -96,10 +103,10 @@ void spec_explain_none(const struct space *sp, char *text, size_t size);
 #define PLAIN_NO_GRAPH	15		/* reasons are enum entry_skip, and this one */
 
 struct space_obj {
-	uint8_t *want;			/* by stub index, from spec generation `planned` */
+	uint16_t *want;			/* by stub index, from spec generation `planned` */
 	uint32_t planned;
 	uint32_t nusable;
-	uint8_t *sent;			/* by stub index: what any target of the space was last told, or WANT_NOT */
+	uint16_t *sent;			/* by stub index: what any target of the space was last told, or WANT_NOT */
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
 	int has_hooks;			/* hooks_find() has run */

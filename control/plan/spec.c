@@ -76,7 +76,7 @@ void spec_free(struct spec *sp)
 	for (size_t i = 0; i < sp->nevents; i++)
 		free(sp->event_words[i]);
 	free(sp->event_words);
-	free(sp->keep_index);
+	free(sp->keep_action);
 	access_free(sp->watch, sp->nwatch);
 	free(sp);
 }
@@ -111,10 +111,27 @@ static int words_make(const struct uft_pattern *p, char *const *text, size_t n, 
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Limits are few: sites name them by their index, params hold them (session_trace: in clock units). */
+uint32_t spec_ops(const struct spec *sp, uint16_t want)
+{
+	uint32_t n = WANT_ACTION(want);
+
+	return want == WANT_NOT ? 0 : n < sp->params.nactions ? sp->params.action[n].ops : 0;
+}
+
+static void make_actions(struct spec *sp)
+{
+	struct uft_action *a = sp->params.action;
+
+	for (uint32_t ops = 0; ops < ACTION_KEPT; ops++)
+		a[ops].ops = ops;
+	for (uint32_t i = 0; i < sp->nlimits; i++)
+		a[ACTION_KEPT + i].ops = UFT_ACT_ROOT | UFT_ACT_KEEP;
+	sp->params.nactions = ACTION_KEPT + sp->nlimits;
+}
+
+/* Each limit is an action's; params hold it in clock units (session_set_times()). */
 static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_error *err)
 {
-	uint32_t used = 1;
 	int ret = patterns_parse(in->keep, &sp->keep, &sp->keep_text, &sp->nkeep, err);
 
 	if (ret || !sp->nkeep)
@@ -123,19 +140,19 @@ static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_erro
 		return uft_fail(err, -EINVAL, "slow calls are kept without arguments, results and the like");
 	if (in->tracer != UFT_TRACER_GRAPH || in->thresh_ns)
 		return uft_fail(err, -EINVAL, "only the graph of slow calls is kept: not another tracer's, not beside a threshold");
-	sp->keep_index = calloc(sp->nkeep, 1);
-	if (!sp->keep_index)
+	sp->keep_action = calloc(sp->nkeep, 1);
+	if (!sp->keep_action)
 		return -ENOMEM;
 	for (size_t i = 0; i < sp->nkeep; i++) {
-		uint32_t k = 1;
+		uint32_t k = 0;
 
-		while (k < used && sp->keep_ns[k] != in->keep_ns[i])
+		while (k < sp->nlimits && sp->keep_ns[k] != in->keep_ns[i])
 			k++;
-		if (k == UFT_NKEEP)
-			return uft_fail(err, -E2BIG, "more than %d different times for slow calls", UFT_NKEEP - 1);
+		if (k == ACTION_LIMITS)
+			return uft_fail(err, -E2BIG, "more than %u different times for slow calls", ACTION_LIMITS);
 		sp->keep_ns[k] = in->keep_ns[i];
-		sp->keep_index[i] = (uint8_t)k;
-		used = k == used ? used + 1 : used;
+		sp->keep_action[i] = (uint8_t)(ACTION_KEPT + k);
+		sp->nlimits = k == sp->nlimits ? k + 1 : sp->nlimits;
 	}
 	return 0;
 }
@@ -206,6 +223,7 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 		return ret;
 	}
 	sp->params.tracer = sp->tracer;
+	make_actions(sp);
 	sp->params.stacks = sp->own ? in->stacks & UFT_STACKS_TRACEPOINT : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
 	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
 	sp->has_stacks = sp->own && in->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT;
@@ -320,35 +338,35 @@ static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func
 	return fn && fn->size && fn->size < sp->min_size;
 }
 
-/* WANT_ROOT, with its limit's index if it has one; 0: no root. What is kept always wins over what may not be. */
-static uint8_t root_of(const struct spec *sp, struct names *f)
+/* The number of a root's action; 0: no root. What is kept always wins over what may not be. */
+static unsigned root_of(const struct spec *sp, struct names *f)
 {
 	if (match_list(sp->root_words, f))
-		return WANT_ROOT;
+		return UFT_ACT_ROOT;
 	for (size_t i = 0; i < sp->nkeep; i++)
 		if (match_one(&sp->keep[i], f))
-			return (uint8_t)(WANT_ROOT | sp->keep_index[i] << WANT_KEEP_SHIFT);
+			return sp->keep_action[i];
 	return 0;
 }
 
-/* One whose arguments and results the tracer is made of? enum uft_site_flags, in the place of a root's limit. */
-static uint8_t event_of(const struct spec *sp, const struct names *f)
+/* One whose arguments and results the tracer is made of? enum uft_action_ops, or 0. */
+static uint32_t event_of(const struct spec *sp, const struct names *f)
 {
-	uint8_t site;
+	uint32_t ops;
 
 	if (!sp->events || (f->needs_object && !uft_tracer_wants_object(f->object)) ||
-	    !uft_tracer_role(sp->events, f->raw, &site))
+	    !uft_tracer_role(sp->events, f->raw, &ops))
 		return 0;
-	return (uint8_t)(site >> 2 << WANT_KEEP_SHIFT);
+	return ops;
 }
 
-/* What the function at @func is to be: enum uft_site_state and WANT_ROOT, or WANT_NOT. */
-static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64_t func, int needs_object)
+/* What the function at @func is to be, or WANT_NOT. */
+static uint16_t select_func(const struct spec *sp, struct uft_object *obj, uint64_t func, int needs_object)
 {
 	struct names f;
 	char text[256];
 	int is_wanted;
-	uint8_t root, other;
+	unsigned action;
 
 	if (sp->is_inits && !uft_object_is_init(obj, func))
 		return WANT_NOT;
@@ -357,17 +375,16 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 		return WANT_NOT;
 	func_names(obj, func, &f, text, sizeof(text));
 	f.needs_object = needs_object;
-	root = root_of(sp, &f);
-	other = root ? 0 : event_of(sp, &f);
-	is_wanted = root || other || (!sp->is_bare && ((!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f)));
+	action = root_of(sp, &f);
+	if (!action)
+		action = event_of(sp, &f);
+	is_wanted = action || (!sp->is_bare && ((!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f)));
 	f.needs_object = 0;
 	is_wanted = is_wanted && !match_list(sp->notrace_words, &f);
-	if (is_wanted && match_list(sp->hidden_words, &f)) {	/* also if it is a root */
-		root = 0;
-		other = UFT_SITE_HIDE >> 2 << WANT_KEEP_SHIFT;
-	}
+	if (is_wanted && match_list(sp->hidden_words, &f))	/* also if it is a root */
+		action = UFT_ACT_HIDE;
 	free(f.demangled);
-	return is_wanted ? (uint8_t)(site_state(sp) | root | other) : WANT_NOT;
+	return is_wanted ? WANT_OF(site_state(sp), action) : WANT_NOT;
 }
 
 int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func)
@@ -382,13 +399,13 @@ int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t fun
 	return ret;
 }
 
-long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
+long spec_select_own(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err)
 {
-	uint8_t armed = site_state(sp);
+	uint16_t armed = WANT_OF(site_state(sp), 0);
 	long n = 0;
 	int ret;
 
-	memset(want, WANT_NOT, obj->nsite);
+	memset(want, 0xff, obj->nsite * sizeof(*want));
 	if (sp->tracer == UFT_TRACER_NOP)
 		return 0;
 	if (is_match_all(sp, obj, 0)) {
@@ -415,7 +432,7 @@ long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *wan
 }
 
 long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
-			   uint8_t *want, struct uft_error *err)
+			   uint16_t *want, struct uft_error *err)
 {
 	int all = is_match_all(sp, obj, !is_program), can_be;
 	int ret = all || sp->tracer == UFT_TRACER_NOP ? 0 : uft_object_names(obj, err);
@@ -426,7 +443,7 @@ long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const 
 	for (size_t i = 0; i < unprepared_count(o); i++) {
 		uint64_t func = unprepared_func(o, i, &can_be);
 
-		want[i] = all ? site_state(sp) : select_func(sp, obj, func, !is_program);
+		want[i] = all ? WANT_OF(site_state(sp), 0) : select_func(sp, obj, func, !is_program);
 		n += want[i] != WANT_NOT;
 	}
 	return n;
@@ -737,6 +754,6 @@ void session_set_times(struct uft_session *s, struct spec *sp)
 {
 	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
 	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
-	for (int i = 0; i < UFT_NKEEP; i++)
-		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
+	for (uint32_t i = 0; i < sp->nlimits; i++)
+		sp->params.action[ACTION_KEPT + i].limit = session_clock_units(s, sp->keep_ns[i]);
 }

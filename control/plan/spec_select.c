@@ -3,9 +3,9 @@
  * spec_select.c - what a site becomes that several ops want
  *
  * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile)
- * where that wants it, and then with UFT_SITE_FUNC if a function tracer wants the same; armed for the
+ * where that wants it, and then with UFT_ACT_FUNC if a function tracer wants the same; armed for the
  * function tracer where only that does, and where a plain function cannot have a graph. Beside the graph the
- * profile's have UFT_SITE_PROFILE, and if it alone wants them UFT_SITE_NOT_GRAPH. While several are wanted
+ * profile's have UFT_ACT_PROFILE, and if it alone wants them UFT_ACT_NOT_GRAPH. While several are wanted
  * the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know nothing of it. Whose
  * a record is then, those who read tell by its kind and its function.
  */
@@ -16,35 +16,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t both(uint8_t a, uint8_t b)
+/* Both have ops for the numbers of their actions: limits are nobody's who is beside another. */
+static uint16_t both(uint16_t a, uint16_t b)
 {
+	uint32_t ops = WANT_ACTION(a) | WANT_ACTION(b);
+
 	if (a == WANT_NOT || b == WANT_NOT)
 		return a == WANT_NOT ? b : a;
-	if (b & WANT_PROFILE)
-		return a | WANT_PROFILE;
-	if ((a & 0xf) == (b & 0xf))
-		return a | b;
-	return (uint8_t)(((a & 0xf) == UFT_GRAPH ? a : b) | WANT_FUNC);
+	if (WANT_STATE(a) != WANT_STATE(b))	/* the graph has stubs, which know of the other */
+		return WANT_OF(UFT_GRAPH, ops | UFT_ACT_FUNC);
+	if (~(WANT_ACTION(a) & WANT_ACTION(b)) & UFT_ACT_NOT_GRAPH)
+		ops &= ~(uint32_t)UFT_ACT_NOT_GRAPH;
+	return WANT_OF(WANT_STATE(a), ops);
 }
 
-/* Adds @other to @want. @is_profile: it is the profile's, @want the graph's. How many there are. */
-static long join(uint8_t *want, uint8_t *other, size_t n, int is_profile)
+/* Adds @other to @want. @is_profile: it is the profile's, beside a graph. How many there are. */
+static long join(uint16_t *want, uint16_t *other, size_t n, int is_profile)
 {
 	long all = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (is_profile && other[i] != WANT_NOT)
-			other[i] |= WANT_PROFILE | WANT_NOT_GRAPH;
+			other[i] = WANT_OF(WANT_STATE(other[i]), UFT_ACT_PROFILE | UFT_ACT_NOT_GRAPH);
 		want[i] = both(want[i], other[i]);
 		all += want[i] != WANT_NOT;
 	}
 	return all;
 }
 
-long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
+long spec_select(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err)
 {
 	long n = spec_select_own(sp, obj, want, err);
-	uint8_t *other = sp->beside && n >= 0 ? malloc(obj->nsite + 1) : NULL;
+	uint16_t *other = sp->beside && n >= 0 ? malloc((obj->nsite + 1) * sizeof(*other)) : NULL;
 
 	if (sp->beside && n >= 0 && !other)
 		return -ENOMEM;
@@ -57,16 +60,16 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 }
 
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
-		       uint8_t *want, struct uft_error *err)
+		       uint16_t *want, struct uft_error *err)
 {
 	size_t nplain = unprepared_count(o);
 	long n = spec_select_own_plain(sp, obj, o, is_program, want, err);
-	uint8_t *other = sp->beside && n >= 0 ? malloc(nplain + 1) : NULL;
+	uint16_t *other = sp->beside && n >= 0 ? malloc((nplain + 1) * sizeof(*other)) : NULL;
 
 	if (sp->beside && n >= 0 && !other)
 		return -ENOMEM;
 	for (sp = sp->beside; sp && n >= 0; sp = sp->beside) {
-		memset(other, WANT_NOT, nplain);
+		memset(other, 0xff, nplain * sizeof(*other));
 		n = spec_select_own_plain(sp, obj, o, is_program, other, err);
 		n = n < 0 ? n : join(want, other, nplain, sp->tracer == UFT_TRACER_PROFILE);
 	}

@@ -151,7 +151,7 @@ static int widen(struct space *sp, uint32_t index, const struct entries *list)
 	struct uft_mapped *m = &sp->img->obj[index];
 	size_t nsite = m->obj->nsite, n = nsite + list->n;
 	uint64_t *addr = grown(m->stub_addr, m->nstubs, n, sizeof(*addr), 0);
-	uint8_t *bytes;
+	uint16_t *state;
 
 	if (!addr)
 		return -ENOMEM;
@@ -160,14 +160,14 @@ static int widen(struct space *sp, uint32_t index, const struct entries *list)
 	if (!addr)
 		return -ENOMEM;
 	m->site_addr = addr;
-	bytes = grown(o->sent, m->nstubs, n, 1, WANT_NOT);
-	if (!bytes)
+	state = grown(o->sent, m->nstubs, n, sizeof(*state), 0xff);
+	if (!state)
 		return -ENOMEM;
-	o->sent = bytes;
-	bytes = grown(o->want, o->want ? m->nstubs : 0, n, 1, WANT_NOT);
-	if (!bytes)
+	o->sent = state;
+	state = grown(o->want, o->want ? m->nstubs : 0, n, sizeof(*state), 0xff);
+	if (!state)
 		return -ENOMEM;
-	o->want = bytes;
+	o->want = state;
 	for (size_t i = 0; i < list->n; i++) {
 		m->stub_addr[nsite + i] = list->entry[i].func + m->bias;
 		m->site_addr[nsite + i] = list->entry[i].addr + entry_len(m->obj, &list->entry[i]) + m->bias;
@@ -231,7 +231,7 @@ static int is_variant(const struct uft_func *fn, const char *key)
 	return fn->name && fn->flags & UFT_FUNC_LOCAL && !(fn->flags & UFT_FUNC_CHOOSER) && strstr(fn->name, key);
 }
 
-static int wants_variant(const struct uft_object *obj, const struct unprepared *p, const uint8_t *want, const char *key)
+static int wants_variant(const struct uft_object *obj, const struct unprepared *p, const uint16_t *want, const char *key)
 {
 	for (size_t i = 0; i < obj->nfunc; i++) {
 		const struct entry *e = is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
@@ -243,7 +243,7 @@ static int wants_variant(const struct uft_object *obj, const struct unprepared *
 }
 
 /* One that is wanted without what it chooses from. Names are read by then. */
-static const struct uft_func *find_chooser(const struct uft_object *obj, const struct unprepared *p, const uint8_t *want)
+static const struct uft_func *find_chooser(const struct uft_object *obj, const struct unprepared *p, const uint16_t *want)
 {
 	char key[100];
 
@@ -279,7 +279,8 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
 {
 	struct space_obj *o = &sp->obj[index];
 	struct uft_object *obj = sp->img->obj[index].obj;
-	uint8_t *want, *all;
+	uint16_t *want;
+	uint8_t *all;
 	long n;
 	int ret;
 
@@ -287,7 +288,7 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
 		return 0;
 	want = o->want + obj->nsite;
 	memset(o->plain_skip, 0, sizeof(o->plain_skip));
-	memset(want, WANT_NOT, o->plain->list.n);
+	memset(want, 0xff, o->plain->list.n * sizeof(*want));
 	o->nplain = 0;
 	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
 	if (n <= 0)
@@ -305,12 +306,12 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
 		uft_fail(err, ret, "the functions of %s cannot be looked at: %s", obj->path, strerror(-ret));
 	for (size_t i = 0; i < o->plain->list.n; i++) {
 		const struct entry *e = &o->plain->list.entry[i];
-		int no_graph = e->is_plain && (want[i] & 0xf) == UFT_GRAPH;
+		int no_graph = e->is_plain && WANT_STATE(want[i]) == UFT_GRAPH;
 
 		if (want[i] == WANT_NOT)
 			continue;
-		if (!ret && e->skip == ENTRY_OK && (!no_graph || want[i] & WANT_FUNC)) {
-			want[i] = no_graph ? UFT_FUNCTION : want[i];
+		if (!ret && e->skip == ENTRY_OK && (!no_graph || spec_ops(spec, want[i]) & UFT_ACT_FUNC)) {
+			want[i] = no_graph ? WANT_OF(UFT_FUNCTION, 0) : want[i];
 			o->nplain++;
 			continue;
 		}

@@ -16,7 +16,7 @@
 struct each {
 	int (*fn)(void *arg, const struct uft_function *f);
 	void *arg;
-	const uint8_t *sent[MAX_SENT];	/* by stub index, of each live space that has the object */
+	const uint16_t *sent[MAX_SENT];	/* by stub index, of each live space that has the object */
 	uint32_t nstubs[MAX_SENT];
 	size_t nsent;
 	struct uft_object *obj;
@@ -36,7 +36,7 @@ static int one(const struct each *e, uint64_t func, uint32_t stub)
 		if (stub >= e->nstubs[i] || e->sent[i][stub] == WANT_NOT)
 			continue;
 		f.is_touched = 1;
-		f.is_armed = (e->sent[i][stub] & 0xf) >= UFT_FUNCTION;
+		f.is_armed = WANT_STATE(e->sent[i][stub]) >= UFT_FUNCTION;
 	}
 	return e->fn(e->arg, &f);
 }

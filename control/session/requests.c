@@ -215,9 +215,9 @@ static void inherit(struct target *t)
 
 	for (uint32_t i = 0; i < t->nobj; i++) {
 		if (t->obj[i].state)
-			memcpy(t->obj[i].state, sp->obj[i].sent, sp->img->obj[i].nstubs);
+			memcpy(t->obj[i].state, sp->obj[i].sent, sp->img->obj[i].nstubs * sizeof(*sp->obj[i].sent));
 		for (uint32_t k = 0; t->obj[i].state && k < sp->img->obj[i].nstubs; k++)
-			t->armed += t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+			t->armed += t->obj[i].state[k] != WANT_NOT && WANT_STATE(t->obj[i].state[k]) >= UFT_FUNCTION;
 		t->obj[i].is_mapped = 1;
 		t->obj[i].is_hooked = i < fixed;
 		t->obj[i].is_assumed = i >= fixed;

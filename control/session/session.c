@@ -785,7 +785,7 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 					out->skip_reason[obj->site[i].skip]++;
 				}
 			for (uint32_t i = 0; sp->obj[o].sent && i < sp->img->obj[o].nstubs; i++)
-				out->armed += sp->obj[o].sent[i] != WANT_NOT && (sp->obj[o].sent[i] & 0xf) >= UFT_FUNCTION;
+				out->armed += sp->obj[o].sent[i] != WANT_NOT && WANT_STATE(sp->obj[o].sent[i]) >= UFT_FUNCTION;
 		}
 	}
 }

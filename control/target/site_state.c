@@ -6,28 +6,23 @@
 
 #include <string.h>
 
-static int is_armed(uint8_t state)
+static int is_armed(uint16_t state)
 {
-	return state != WANT_NOT && ((state & 0xf) == UFT_FUNCTION || (state & 0xf) == UFT_GRAPH);
+	return state != WANT_NOT && (WANT_STATE(state) == UFT_FUNCTION || WANT_STATE(state) == UFT_GRAPH);
 }
 
-uint8_t site_stub_flags(uint8_t state)
+void site_note_state(struct target *t, uint32_t object, uint32_t index, uint16_t state)
 {
-	return (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2);
-}
-
-void site_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state)
-{
-	uint8_t *now = &t->obj[object].state[index];
+	uint16_t *now = &t->obj[object].state[index];
 
 	t->armed += (uint64_t)is_armed(state) - (uint64_t)is_armed(*now);
 	*now = t->space->obj[object].sent[index] = state;
 }
 
-void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state)
+void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint16_t state)
 {
-	memset(t->obj[object].state + index, state, n);
-	memset(t->space->obj[object].sent + index, state, n);
+	for (uint32_t i = index; i < index + n; i++)
+		t->obj[object].state[i] = t->space->obj[object].sent[i] = state;
 	t->armed += is_armed(state) ? n : 0;
 }
 
@@ -36,9 +31,7 @@ void site_note_patched(struct target *t, uint32_t object, const struct uft_patch
 			  const struct uft_patch *answer)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint8_t flags = told[i].flags;
-		uint8_t state = (uint8_t)(told[i].state | (flags & UFT_SITE_ROOT ? WANT_ROOT : 0) |
-					  (flags & UFT_SITE_KEEP) >> 2 << WANT_KEEP_SHIFT);
+		uint16_t state = WANT_OF(told[i].state, told[i].action);
 
 		if (answer[i].status != UFT_ST_OK)
 			state = WANT_NOT;	/* as it was: tried again with the next change */

@@ -50,14 +50,14 @@ int target_grow(struct target *t, uint32_t nobj)
 	}
 	for (uint32_t i = 0; i < nobj; i++) {
 		uint32_t n = t->space->img->obj[i].nstubs;
-		uint8_t *state;
+		uint16_t *state;
 
 		if (t->obj[i].nstate >= n)
 			continue;
-		state = realloc(t->obj[i].state, n);
+		state = realloc(t->obj[i].state, n * sizeof(*state));
 		if (!state)
 			return -ENOMEM;
-		memset(state + t->obj[i].nstate, WANT_NOT, n - t->obj[i].nstate);
+		memset(state + t->obj[i].nstate, 0xff, (n - t->obj[i].nstate) * sizeof(*state));
 		t->obj[i].state = state;
 		t->obj[i].nstate = n;
 	}

@@ -15,7 +15,7 @@ struct stopped_batch;
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */
 
 struct target_obj {
-	uint8_t *state;			/* by stub index, what was last sent; WANT_NOT: never touched */
+	uint16_t *state;		/* by stub index, what was last sent; WANT_NOT: never touched */
 	uint32_t nstate;
 	uint64_t code_base;		/* as the runtime says: where code for plain functions goes */
 	uint8_t *named;			/* by stub index: perf_map.c wrote it */
@@ -162,7 +162,7 @@ int target_restore_code(struct uft_session *s, struct target *t);
  */
 int seccomp_risk_is_possible(const struct target *t, const char **why);
 /* The state that a site has to be brought to, by the wanted one and the one it has. WANT_NOT: none. */
-static inline uint8_t site_next_state(uint8_t want, uint8_t now, int force)
+static inline uint16_t site_next_state(uint16_t want, uint16_t now, int force)
 {
 	if (want == WANT_NOT) {
 		if (now == WANT_NOT)
@@ -171,11 +171,10 @@ static inline uint8_t site_next_state(uint8_t want, uint8_t now, int force)
 	}
 	return want == now && !force ? WANT_NOT : want;
 }
-uint8_t site_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
 /* Notes the state that a site has now. */
-void site_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
+void site_note_state(struct target *t, uint32_t object, uint32_t index, uint16_t state);
 /* The same for @n sites in a row whose state was not known. */
-void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
+void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint16_t state);
 /* Notes the states of the sites index[] by the agent's answer, of which only the statuses are used. */
 void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);

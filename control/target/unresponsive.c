@@ -16,7 +16,7 @@
 static void mark_unknown(struct target *t)
 {
 	for (uint32_t i = 0; i < t->nobj && i < t->space->nobj; i++) {
-		const uint8_t *want = t->space->obj[i].want;
+		const uint16_t *want = t->space->obj[i].want;
 
 		for (uint32_t k = 0; t->obj[i].is_sent && want && k < t->obj[i].nstate; k++)
 			if (want[k] != WANT_NOT && t->obj[i].state[k] == WANT_NOT)

@@ -117,7 +117,7 @@ static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 static int find_site(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct uft_object *obj = f->t->space->img->obj[object].obj;
-	const uint8_t *sent = f->t->space->obj[object].sent;
+	const uint16_t *sent = f->t->space->obj[object].sent;
 	size_t lo = 0, hi = obj->nsite;
 
 	while (lo < hi) {

@@ -74,7 +74,7 @@ enum uft_rec_kind {
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
-	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
+	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_ACT_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
 					 * between) policy | kernel priority << 32. Unknown fields are left out */
 	UFT_EVENT_PARENT	= 3,	/* the address that the call returns to */
 	UFT_EVENT_CPU		= 4,	/* nanoseconds that the thread had a CPU meanwhile; before the EXIT */
@@ -430,7 +430,7 @@ enum uft_tracer {
 	UFT_NTRACERS
 };
 
-#define UFT_NKEEP	8
+#define UFT_NACTIONS	256
 #define UFT_NSTACK_IDS	256
 enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
@@ -449,13 +449,32 @@ enum uft_events {
 	UFT_EVENTS_HANDLERS	= 0x40,	/* say which calls are a signal's */
 	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither those nor what they call */
 	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
-	UFT_EVENTS_FUNC		= 0x200,	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_SITE_FUNC */
-	UFT_EVENTS_PROFILE	= 0x400,	/* beside the graph: the profile counts, too, at sites with UFT_SITE_PROFILE */
+	UFT_EVENTS_FUNC		= 0x200,	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_ACT_FUNC */
+	UFT_EVENTS_PROFILE	= 0x400,	/* beside the graph: the profile counts, too, at sites with UFT_ACT_PROFILE */
 };
 
+/*
+ * How the tracer treats the calls of a site: the site's byte is a number in action[], which the session hands out.
+ * Number 0 has none of these; so has a number that is not in the table.
+ */
+enum uft_action_ops {
+	UFT_ACT_ROOT	= 1,	/* graph: starts recording with UFT_ROOTS_ONLY */
+	UFT_ACT_HIDE	= 2,	/* with UFT_ROOTS_NOT: neither the call nor what it calls is recorded */
+	UFT_ACT_ARGS	= 4,	/* with UFT_EVENTS_SOME: events of arguments and results; */
+	UFT_ACT_MASK	= 8,	/* the same, with the blocked signals */
+	UFT_ACT_FUNC	= 0x10,	/* with UFT_EVENTS_FUNC: a FUNC of each call, whatever the graph makes of it */
+	UFT_ACT_PROFILE	= 0x20,	/* with UFT_EVENTS_PROFILE: the profile counts it, whatever the graph makes of it; */
+	UFT_ACT_NOT_GRAPH = 0x40,	/* with PROFILE: the graph makes nothing of it, nor less of what it calls */
+	UFT_ACT_KEEP	= 0x80,	/* graph, with ROOT: kept only if it takes `limit` or longer */
+};
+struct uft_action {
+	uint32_t ops;		/* enum uft_action_ops */
+	uint32_t pad;
+	uint64_t limit;		/* KEEP: clock units */
+};
 enum uft_roots {
-	UFT_ROOTS_ONLY	= 1,	/* record only below sites flagged UFT_SITE_ROOT */
-	UFT_ROOTS_NOT	= 2,	/* nothing at sites flagged UFT_SITE_HIDE, nor below them */
+	UFT_ROOTS_ONLY	= 1,	/* record only below calls with UFT_ACT_ROOT */
+	UFT_ROOTS_NOT	= 2,	/* nothing of calls with UFT_ACT_HIDE, nor below them */
 };
 
 struct uft_tracer_params {
@@ -466,7 +485,7 @@ struct uft_tracer_params {
 	uint32_t has_pids;	/* enum uft_pid_lists */
 	uint32_t npids;
 	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
-	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
+	uint32_t nactions;	/* of action[] */
 	uint32_t nnot_pids;
 	uint32_t has_events;	/* graph, and CPU and SELF of the profile: enum uft_events */
 	uint64_t clocks_per_ns;	/* times 2^32; with UFT_EVENTS_CPU */
@@ -475,6 +494,7 @@ struct uft_tracer_params {
 	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
 	uint32_t kin;		/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
 	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
+	struct uft_action action[UFT_NACTIONS];
 };
 enum uft_stacks {
 	UFT_STACKS_FUNC		= 1,	/* each FUNC */
@@ -520,6 +540,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
 	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4 (punned); 4 of words */
+	UFT_SITE_OWN_FRAMED,	/* UFT_SITE_OWN_CALL that comes after the prologue (mcount), not at the entry */
 };
 
 enum uft_site_state {
@@ -529,18 +550,9 @@ enum uft_site_state {
 	UFT_GRAPH,		/* jump to the site's stub (mcount kinds: call, return address replaced) */
 };
 
-enum uft_site_flags {
-	UFT_SITE_ROOT	= 1,	/* graph: starts recording with UFT_ROOTS_ONLY */
-	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
-	UFT_SITE_ARGS	= 4,	/* of KEEP, without ROOT, with has_events: events of arguments and results; */
-	UFT_SITE_MASK	= 8,	/* the same, with the blocked signals */
-	UFT_SITE_HIDE	= 0x10,	/* of KEEP, without ROOT, with UFT_ROOTS_NOT: neither it nor what it calls is recorded */
-	UFT_SITE_FUNC	= 8,	/* of KEEP, with UFT_EVENTS_FUNC: a FUNC of each call, whatever the graph makes of it; there are no limits then */
-	UFT_SITE_PROFILE = 4,	/* of KEEP, with UFT_EVENTS_PROFILE: the profile counts it, whatever the graph makes of it; no limits either */
-	UFT_SITE_NOT_GRAPH = UFT_SITE_ROOT | UFT_SITE_HIDE,	/* with UFT_SITE_PROFILE: the graph makes nothing of it, nor less of what it calls */
-	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
-	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
-};
+/* Kinds of calls that the program makes itself. */
+#define UFT_SITE_IS_OWN(kind)	((kind) == UFT_SITE_OWN_CALL || (kind) == UFT_SITE_OWN_FRAMED)
+
 
 enum uft_site_status {		/* w: what became of it */
 	UFT_ST_OK, UFT_ST_BYTES /* unexpected bytes, left alone */, UFT_ST_REACH /* no stub memory in reach */,
@@ -553,7 +565,7 @@ struct uft_patch {		/* 16 bytes a site */
 	uint32_t stub;		/* stub index within the object; id = object's first_stub_id + stub */
 	uint8_t kind_len;	/* enum uft_site_kind | len << 4 */
 	uint8_t state;		/* enum uft_site_state wanted */
-	uint8_t flags;		/* enum uft_site_flags */
+	uint8_t action;		/* number in uft_tracer_params.action[]; the stub carries it */
 	uint8_t status;		/* w: enum uft_site_status */
 };
 _Static_assert(sizeof(struct uft_patch) == 16, "abi");
@@ -572,7 +584,7 @@ struct uft_call_switch {
 /* The same for many that were switched before and have one state now: UFT_CMD_SWEEP. */
 struct uft_sweep {
 	uint8_t state;		/* enum uft_site_state */
-	uint8_t flags;		/* enum uft_site_flags: those in UFT_SITE_STUB, as they were */
+	uint8_t action;		/* as it was */
 	uint8_t pad[6];
 	/*
 	 * follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as
@@ -584,7 +596,7 @@ _Static_assert(sizeof(struct uft_sweep) == 8, "abi");
 struct uft_arm {
 	uint64_t text_start;	/* that of the object */
 	uint8_t kind_len;	/* as in struct uft_patch */
-	uint8_t state, flags;	/* FUNCTION or GRAPH */
+	uint8_t state, action;	/* FUNCTION or GRAPH */
 	uint8_t pad[5];
 	/* follows: uint64_t word[(n + 63) / 64], as above, and uint32_t offset[n] of stub i's site from text_start */
 };

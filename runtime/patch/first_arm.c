@@ -30,7 +30,7 @@
 
 /* A SITE_SHORT site that was just armed, for those like it. */
 struct mould {
-	uint32_t request;		/* kind_len, state, flags; status 0 */
+	uint32_t request;		/* kind_len, state, action; status 0 */
 	uint8_t len;			/* 0: there is none */
 	uint8_t is_stub;		/* it has one, at the entry */
 	uint64_t bytes, mask;		/* as found, those by which its kind was told */
@@ -126,7 +126,7 @@ static int cold_near(struct cold *c, const struct patch_site *s, uint32_t index,
 	struct plat_window *w = &c->stubs;
 	struct near_code code;
 
-	if (near_build(c->o, s, index, bit, s->flags, &code))
+	if (near_build(c->o, s, index, bit, s->action, &code))
 		return -EAGAIN;
 	if (bit != SITE_HAS_STUB)
 		w = cold_isle(c, s, code.at);
@@ -227,7 +227,7 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 			if (!c->stubs.hi || c->stubs.is_direct <= 0 || stub_at(o, p->stub) < c->stubs.lo ||
 			    stub_at(o, p->stub + 1) > c->stubs.hi)
 				break;
-			near_entry_stub(o, p->stub, at + m.len, p->flags & UFT_SITE_STUB);
+			near_entry_stub(o, p->stub, at + m.len, p->action);
 		}
 		s->addr = at;
 		__builtin_memcpy(&s->kind_len, &m.record, 8);
@@ -257,7 +257,7 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)
 		return 0;
 	next = cold_form(s, p->state);
-	if ((p->kind_len & 0xf) == UFT_SITE_OWN_CALL || next == s->form || cold_missing(c, s, p->stub, next))
+	if (UFT_SITE_IS_OWN(p->kind_len & 0xf) || next == s->form || cold_missing(c, s, p->stub, next))
 		return 0;
 	/* Its bytes are what site_learn() has just compared with the site's kind. */
 	site_code(o, s, p->stub, next, &new);
@@ -277,7 +277,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	uint32_t switched = 0;
 
 	if (!s || s->addr != p->addr || s->kind_len != p->kind_len || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
-	    s->flags != (p->flags & UFT_SITE_STUB))
+	    s->action != p->action)
 		return 0;
 	for (int step = 0; step < 2; step++) {
 		int ret = code_step(c->o, s, p->stub, p->state, c->quiet, &it, &switched);

@@ -19,7 +19,7 @@
 static uint32_t make_requests(const struct patch_object *o, const struct uft_arm *order, const uint64_t *word, const uint32_t *offset,
 			      uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
 {
-	struct uft_patch like = { .kind_len = order->kind_len, .state = order->state, .flags = order->flags };
+	struct uft_patch like = { .kind_len = order->kind_len, .state = order->state, .action = order->action };
 	uint32_t n = 0;
 	uint64_t left;
 

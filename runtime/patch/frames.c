@@ -123,7 +123,7 @@ static int in_stub(const struct patch_object *o, uint64_t offset)
 		return at <= UFT_LEN_CALL ? UFT_FRAME_RETURN : -1;
 	if (at == UFT_LEN_CALL || at == 2 * UFT_LEN_CALL)
 		return UFT_FRAME_HELD;
-	if (at > UFT_LEN_CALL || (s->kind_len & 0xf) == UFT_SITE_OWN_CALL)
+	if (at > UFT_LEN_CALL || UFT_SITE_IS_OWN(s->kind_len & 0xf))
 		return -1;
 	return s->class == CLASS_CODE ? UFT_FRAME_STUB_CODE : UFT_FRAME_STUB;
 }

@@ -108,7 +108,7 @@ enum site_bits {
 struct patch_site {
 	uint64_t addr;
 	uint8_t kind_len;	/* of struct uft_patch */
-	uint8_t flags;		/* in the stub */
+	uint8_t action;		/* in the stub */
 	uint16_t bits;		/* enum site_bits */
 	uint8_t class;		/* enum site_class */
 	uint8_t form;		/* enum form: what is there now */

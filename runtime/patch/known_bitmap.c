@@ -265,7 +265,7 @@ static void find_kin(struct sweep *w, const struct patch_block *b)
 	__builtin_memcpy(s.orig, &b->orig, 8);
 	kin->old = shape_in(w, &s, kin->form);
 	kin->new = shape_in(w, &s, w->to);
-	kin->is_ours = s.flags == w->flags && (w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) &&
+	kin->is_ours = s.action == w->flags && (w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) &&
 		       (w->to != FORM_ORIGINAL || is_nop(s.kind_len)) &&
 		       (w->to == kin->form || kin->old.is_branch || kin->new.is_branch);
 }
@@ -483,7 +483,7 @@ long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word,
 		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
 	};
 	struct patch_object *o = near_find(object);
-	struct sweep w = { .o = o, .word = word, .flags = order->flags & UFT_SITE_STUB };
+	struct sweep w = { .o = o, .word = word, .flags = order->action };
 	uint32_t state = uft_load(&order->state);	/* others may write it */
 
 	if (!o)

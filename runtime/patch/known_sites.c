@@ -45,7 +45,7 @@ static struct patch_run run;
 /* Facts about a record and a request, for the many that look alike. */
 struct way {
 	uint64_t record;	/* the eight bytes from kind_len on; 0 matches none */
-	uint32_t request;	/* kind_len, state, flags; status 0 */
+	uint32_t request;	/* kind_len, state, action; status 0 */
 	uint8_t to, len;
 	uint8_t is_there;	/* nothing to do */
 	struct shape old, new;
@@ -69,7 +69,7 @@ static int find_way(struct way *w, const struct patch_object *o, const struct pa
 	unsigned to = forms[p->state & 3];
 
 	w->record = 0;
-	if (!(s->bits & SITE_SHORT) || s->kind_len != p->kind_len || s->flags != (p->flags & UFT_SITE_STUB) ||
+	if (!(s->bits & SITE_SHORT) || s->kind_len != p->kind_len || s->action != p->action ||
 	    p->state > UFT_GRAPH || (to == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)) ||
 	    (to == FORM_ORIGINAL && (s->kind_len & 0xf) == UFT_SITE_NOPS))
 		return 0;

@@ -91,7 +91,7 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 	}
 	s = &pl->o->site[p->stub];
 	if (s->addr == p->addr && s->kind_len == p->kind_len) {
-		pl->nflags += s->flags != (p->flags & UFT_SITE_STUB);
+		pl->nflags += s->action != p->action;
 		return s;
 	}
 	if (s->addr) {		/* two sites with one stub, or one that changed its kind */
@@ -137,7 +137,7 @@ static unsigned plan_rule(const struct patch_site *s, uintptr_t at)
 	if (s->class == CLASS_SWITCH)
 		return ITEM_ANY_CPU;		/* a word of data */
 	/* A displacement before the entry, of a jump whose first byte stays: nothing can stand in for it. */
-	if ((s->kind_len & 0xf) == UFT_SITE_OWN_CALL || (at < s->addr && is_last_of_line(at)))
+	if (UFT_SITE_IS_OWN(s->kind_len & 0xf) || (at < s->addr && is_last_of_line(at)))
 		return ITEM_AT_ONCE;
 	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
 }
@@ -204,7 +204,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 		refuse(p, UFT_ST_WRITE);
 		return;
 	}
-	pl->nflags += s->flags != (p->flags & UFT_SITE_STUB);
+	pl->nflags += s->action != p->action;
 	ret = code_step(pl->o, s, p->stub, p->state, &pl->quiet, it, &pl->nswitched);
 	if (ret < 0)
 		refuse(p, -ret);
@@ -322,7 +322,7 @@ static void each_missing(struct plan *pl, struct parts *ps,
 		for (bit = 1; bit <= SITE_HAS_ALL && !ret; bit <<= 1) {
 			if (!(missing & bit))
 				continue;
-			ret = near_build(pl->o, s, it->index, bit, s->flags, &c);
+			ret = near_build(pl->o, s, it->index, bit, s->action, &c);
 			if (!ret)
 				ret = fn(ps, part_of(s, bit), &c);
 		}
@@ -390,19 +390,19 @@ static void update_flags(struct plan *pl)
 		for (i = 0; i < pl->n; i++) {
 			struct uft_patch *p = &pl->p[i];
 			struct patch_site *s = p->stub < pl->o->nstubs ? &pl->o->site[p->stub] : NULL;
-			uint8_t flags = p->flags & UFT_SITE_STUB;
+			uint8_t flags = p->action;
 			uintptr_t at;
 
-			if (!s || s->flags == flags || s->addr != p->addr)
+			if (!s || s->action == flags || s->addr != p->addr)
 				continue;
 			at = stub_at(pl->o, p->stub) + UFT_STUB_BYTES - 1;
 			if (!(s->bits & SITE_HAS_STUB)) {
-				s->flags = flags;
+				s->action = flags;
 			} else if (!pass) {
 				lo = at < lo ? at : lo;
 				hi = at + 1 > hi ? at + 1 : hi;
 			} else if (is_open) {
-				s->flags = flags;
+				s->action = flags;
 				if (w.is_direct)
 					arch_text_store1((void *)at, flags);
 				else
@@ -584,7 +584,7 @@ static uint32_t disarm_object(struct patch_object *o)
 
 		if (s->addr && s->form != FORM_ORIGINAL)
 			p[n++] = (struct uft_patch){ .addr = s->addr, .stub = i, .kind_len = s->kind_len,
-						     .state = UFT_ORIGINAL, .flags = s->flags };
+						     .state = UFT_ORIGINAL, .action = s->action };
 	}
 	patch_change(o->object, p, n, PATCH_ALL_BACK, NULL);
 	for (i = 0; i < n; i++)

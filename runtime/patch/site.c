@@ -105,6 +105,7 @@ static unsigned expected_win(const struct patch_site *s)
 	case UFT_SITE_FENTRY_CALL:
 	case UFT_SITE_MCOUNT_CALL:
 	case UFT_SITE_OWN_CALL:
+	case UFT_SITE_OWN_FRAMED:
 		call = uft_insn_is_call(s->orig);
 		if (!call)
 			call = uft_insn_is_call_indirect(s->orig);
@@ -241,7 +242,7 @@ static int follows_prologue(const struct patch_object *o, const struct patch_sit
 	return 0;
 }
 
-static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, struct quiet *q)
+static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 {
 	unsigned kind = site_kind(s), len = site_len(s);
 	struct code c;
@@ -253,7 +254,7 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 	if (!s->win)
 		return UFT_ST_BYTES;
 	if (kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP ||
-	    (kind == UFT_SITE_OWN_CALL && flags & UFT_SITE_FRAME))
+	    kind == UFT_SITE_OWN_FRAMED)
 		s->bits |= SITE_FRAME;
 	/* Taking a call of mcount for one of __fentry__ would put the parent's address into a local variable. */
 	if (kind == UFT_SITE_OWN_CALL && !(s->bits & SITE_FRAME) && follows_prologue(o, s))
@@ -263,7 +264,7 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 		return UFT_ST_KIND;
 	if (kind == UFT_SITE_PREPAD)
 		return learn_pre(o, s);
-	if (kind == UFT_SITE_OWN_CALL)
+	if (UFT_SITE_IS_OWN(kind))
 		return learn_own(s, q);
 	if (kind == UFT_SITE_NOPS) {
 		if (is_last_of_line(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
@@ -290,14 +291,14 @@ static int is_short(const struct patch_site *s)
 {
 	unsigned len = site_len(s);
 
-	return s->class == CLASS_PLAIN && s->win == len && len <= 8 && site_kind(s) != UFT_SITE_OWN_CALL &&
+	return s->class == CLASS_PLAIN && s->win == len && len <= 8 && !UFT_SITE_IS_OWN(site_kind(s)) &&
 	       (s->addr & (PLAT_PAGE - 1)) <= PLAT_PAGE - 8 && !is_last_of_line(s->addr);
 }
 
 int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
 {
-	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
-	int status = learn(o, &fresh, p->flags, q);
+	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .action = p->action };
+	int status = learn(o, &fresh, q);
 
 	if (status)
 		return status;
@@ -307,7 +308,7 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 	 * field: together they would be loaded in larger pieces than they were stored, which waits.
 	 */
 	s->kind_len = fresh.kind_len;
-	s->flags = fresh.flags;
+	s->action = fresh.action;
 	s->bits = fresh.bits;
 	s->class = fresh.class;
 	s->form = fresh.form;
@@ -346,7 +347,7 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 	};
 	unsigned want = forms[state & 3];
 
-	if (want == FORM_NOP && site_kind(s) == UFT_SITE_OWN_CALL && (s->class != CLASS_SWITCH || s->form == FORM_ORIGINAL))
+	if (want == FORM_NOP && UFT_SITE_IS_OWN(site_kind(s)) && (s->class != CLASS_SWITCH || s->form == FORM_ORIGINAL))
 		want = FORM_ORIGINAL;
 	switch (s->class) {
 	case CLASS_PLAIN:
@@ -434,7 +435,7 @@ static inline void armed_code(const struct patch_object *o, const struct patch_s
 	unsigned skip = s->class == CLASS_PREFIX, kind = site_kind(s), len = site_len(s);
 	uintptr_t a = s->addr;
 
-	if (kind == UFT_SITE_OWN_CALL) {
+	if (UFT_SITE_IS_OWN(kind)) {
 		if (form == FORM_GRAPH && !(s->bits & SITE_FRAME))
 			overlay(c, short_branch(UFT_OP_JMP, a, stub_at(o, index)), 5);
 		else

@@ -358,7 +358,7 @@ int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way)
 
 static int is_own(const struct patch_site *s)
 {
-	return (s->kind_len & 0xf) == UFT_SITE_OWN_CALL;
+	return UFT_SITE_IS_OWN(s->kind_len & 0xf);
 }
 
 /* Does FORM_FUNCTION go by aux code? */
@@ -568,7 +568,7 @@ int near_build(const struct patch_object *o, const struct patch_site *s, uint32_
 {
 	switch (bit) {
 	case SITE_HAS_STUB:
-		return build_stub(o, s, index, flags & UFT_SITE_STUB, c);
+		return build_stub(o, s, index, flags, c);
 	case SITE_HAS_AUX:
 		c->at = aux_at(o, index);
 		return build_aux(o, s, c);

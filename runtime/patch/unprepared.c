@@ -513,7 +513,7 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 			__builtin_prefetch((const void *)p[LINK_AHEAD].addr, 1);
 		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len || s->class != CLASS_CODE ||
 		    (p->state != UFT_FUNCTION && (p->state != UFT_GRAPH || s->bits & SITE_FUNCTION_ONLY)) ||
-		    s->flags != (p->flags & UFT_SITE_STUB) || is_trap(s) || is_pun(s) || !is_word_in(w, s->addr))
+		    s->action != p->action || is_trap(s) || is_pun(s) || !is_word_in(w, s->addr))
 			break;
 		pad = site_pad(s);
 		slot = aux_at(o, p->stub) + CODE_SLOT;

@@ -438,7 +438,7 @@ static int check_words(const struct word_site *s, unsigned bytes)
 /* First touch. Returns enum uft_site_status. */
 static int learn(const struct word_object *o, struct word_site *s, const struct uft_patch *p)
 {
-	struct word_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
+	struct word_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .action = p->action };
 	unsigned bytes = p->kind_len >> 4;
 	int status;
 
@@ -450,7 +450,7 @@ static int learn(const struct word_object *o, struct word_site *s, const struct 
 	if (status != UFT_ST_OK)
 		return status;
 	s->kind_len = fresh.kind_len;
-	s->flags = fresh.flags;
+	s->action = fresh.action;
 	s->orig[0] = fresh.orig[0];
 	s->orig[1] = fresh.orig[1];
 	uft_store_release(&s->addr, p->addr);	/* last: a fork child finds all of the record or none */
@@ -498,10 +498,10 @@ static int write_stub(struct word_object *o, struct word_site *s, const struct u
 	uintptr_t at = word_stub(o, p->stub);
 	int is_function = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION, made;
 	unsigned enter = is_code(s) ? THUNK_CODE_ENTER : is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
-	uint8_t flags = p->flags & UFT_SITE_STUB;
+	uint8_t flags = p->action;
 	uint32_t w[UFT_STUB_BYTES / 4];
 
-	if (s->has_stub && s->flags == flags && s->stub_state == enter)
+	if (s->has_stub && s->action == flags && s->stub_state == enter)
 		return 0;
 	if (is_code(s))
 		made = arch_make_code_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_CODE_EXIT, at), word_code_at(o, p->stub), flags);
@@ -514,7 +514,7 @@ static int write_stub(struct word_object *o, struct word_site *s, const struct u
 	for (unsigned k = 0; k < UFT_STUB_BYTES / 4; k++)
 		if (!s->has_stub || arch_text_load4((const void *)(at + 4 * k)) != w[k])
 			word_put(at + 4 * k, w[k]);
-	s->flags = flags;
+	s->action = flags;
 	s->stub_state = (uint8_t)enter;
 	s->has_stub = 1;
 	return 1;
@@ -648,7 +648,7 @@ static uint32_t disarm_object(struct word_object *o)
 	for (uint32_t i = 0; i < o->nstubs; i++)
 		if (o->site[i].addr)
 			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i, .kind_len = o->site[i].kind_len,
-						     .state = UFT_ORIGINAL, .flags = o->site[i].flags };
+						     .state = UFT_ORIGINAL, .action = o->site[i].action };
 	patch_sites(o->object, p, n, NULL);
 	for (uint32_t i = 0; i < n; i++)
 		left += p[i].status == UFT_ST_LIVE;

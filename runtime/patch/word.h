@@ -8,7 +8,7 @@
 struct word_site {
 	uint64_t addr;		/* 0: never touched */
 	uint32_t orig[2];
-	uint8_t kind_len, flags, has_stub, stub_state;
+	uint8_t kind_len, action, has_stub, stub_state;
 	uint8_t is_plain, is_signed;	/* UFT_SITE_CODE: of its struct uft_code */
 	uint8_t pad[2];
 };

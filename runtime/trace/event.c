@@ -2,7 +2,7 @@
 /*
  * event.c - what a call brings and what it returns, beside its ENTRY and EXIT
  *
- * For few functions, which the session chooses (UFT_SITE_ARGS, UFT_SITE_MASK), or for all, and only while
+ * For few functions, which the session chooses (UFT_ACT_ARGS, UFT_ACT_MASK), or for all, and only while
  * has_events keeps every call off the fast paths: those know nothing of it. The words are those that trace.S
  * saved, so nothing of the program is read, and nothing can fault. An event belongs to the call that is
  * innermost when it is written: behind the ENTRY, before the EXIT, and only if the ENTRY is in a ring.
@@ -28,17 +28,16 @@ static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_
 	return task_write(t, &op);
 }
 
-/* What the session says of sites counts only where it does: the bits are a limit's index otherwise. */
-static int is_site_with_args(const struct uft_tracer_params *p, unsigned site)
+static int is_site_with_args(const struct uft_tracer_params *p, uint32_t ops)
 {
-	return p->has_events & UFT_EVENTS_SOME && !(site & UFT_SITE_ROOT) && site & (UFT_SITE_ARGS | UFT_SITE_MASK);
+	return p->has_events & UFT_EVENTS_SOME && ops & (UFT_ACT_ARGS | UFT_ACT_MASK);
 }
 
-uint32_t event_flags(const struct uft_tracer_params *p, unsigned site)
+uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops)
 {
-	int has_args = is_site_with_args(p, site);
+	int has_args = is_site_with_args(p, ops);
 
-	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) | (has_args && site & UFT_SITE_MASK ? FG_MASK : 0);
+	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) | (has_args && ops & UFT_ACT_MASK ? FG_MASK : 0);
 }
 
 /* Since it began, on this thread; a call that came from another one is not asked. */
@@ -59,10 +58,10 @@ uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e)
 	return on_cpu < whole ? on_cpu : whole;
 }
 
-void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
 		 const uint64_t *args, int is_handler)
 {
-	int is_site = args && is_site_with_args(p, site);
+	int is_site = args && is_site_with_args(p, ops);
 	uint64_t word;
 
 	if (args && (is_site || p->has_events & UFT_EVENTS_ARGS) && event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN &&

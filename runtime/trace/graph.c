@@ -223,9 +223,9 @@ static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t ke
 	return 1;
 }
 
-/* One attempt. @site: enum uft_site_flags; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
-static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, unsigned site,
-			const uint64_t *args)
+/* One attempt. @act: the site's; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
+static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e,
+			const struct uft_action *act, const uint64_t *args)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
@@ -242,14 +242,14 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		flags |= fg_check_bound(t, e->slot);
 	}
 	alt = flags;
-	if (!fg_choose(t, p, e, site, &flags, &is_handler)) {
-		if (!(p->has_events & UFT_EVENTS_PROFILE) || !profile_is_wanted(p, site))
+	if (!fg_choose(t, p, e, act->ops, &flags, &is_handler)) {
+		if (!(p->has_events & UFT_EVENTS_PROFILE) || !profile_is_wanted(p, act->ops))
 			return 0;
 		/* The graph's callees of it are what they would be without. */
 		flags = alt | FG_SILENT | FG_NOT_GRAPH | (top > th->base ? top[-1].flags & (FG_INSIDE | FG_HIDDEN) : 0);
 	}
 	if (p->has_events & UFT_EVENTS_PROFILE)
-		flags |= profile_is_wanted(p, site) ? FG_PROFILE : FG_PASS;
+		flags |= profile_is_wanted(p, act->ops) ? FG_PROFILE : FG_PASS;
 	if (top >= th->limit) {
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
 		th->overruns++;
@@ -258,7 +258,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		return 0;
 	}
 	if (args && fg_is_recorded(flags))
-		flags |= event_flags(p, site);
+		flags |= event_flags(p, act->ops);
 	if (p->has_events & UFT_EVENTS_CPU && (fg_is_recorded(flags) || flags & (FG_CALL | FG_PROFILE)) && !(flags & FG_SCRATCH)) {
 		th->cpu_ns[top - th->base] = plat_cpu_ns();
 		flags |= FG_CPU;
@@ -266,7 +266,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	e->flags = flags | (t->guest ? FG_GUEST : 0);
 	e->receipt.where = fg_is_recorded(flags) ? FG_NOT_WRITTEN : 0;
 	e->clock = arch_clock();
-	e->child = flags & FG_KEEP ? p->keep[(site & UFT_SITE_KEEP) >> 2] : 0;
+	e->child = flags & FG_KEEP ? act->limit : 0;
 	if (!fg_push(t, top, e))
 		return -1;
 	if (flags & FG_ALT) {
@@ -281,9 +281,9 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if (top->flags & (FG_SILENT | FG_SCRATCH))	/* readers would take it for the caller's */
 		arch_local_clear32(&top->flags, FG_EVENT);
 	else if (p->has_events)
-		event_enter(t, p, top, site, args, is_handler);
+		event_enter(t, p, top, act->ops, args, is_handler);
 	if (args && p->stacks && !(top->flags & (FG_SILENT | FG_SCRATCH)) &&
-	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && site & UFT_SITE_FUNC))
+	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && act->ops & UFT_ACT_FUNC))
 		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
@@ -304,6 +304,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 		.receipt.word = UFT_REC_WORD(UFT_REC_ENTRY, id, 0),
 	};
 	const struct uft_tracer_params *p;
+	const struct uft_action *act;
 	struct trace_task t;
 	int accepted = 0;
 
@@ -321,11 +322,12 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	}
 	if (t.th->flags & TH_RESTORED)
 		unwind_rehook(&t, e.slot, e.parent);
-	if (p->has_events & UFT_EVENTS_FUNC && stub[UFT_STUB_BYTES - 1] & UFT_SITE_FUNC)
+	act = trace_action(p, stub[UFT_STUB_BYTES - 1]);
+	if (p->has_events & UFT_EVENTS_FUNC && act->ops & UFT_ACT_FUNC)
 		func_beside(&t, p, &e, args);
 	accepted = -1;
 	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
-		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1], args);
+		accepted = fg_try_enter(&t, p, &e, act, args);
 	fg_know_stack(&t);
 out:
 	task_end(&t);

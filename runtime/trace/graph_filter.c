@@ -28,30 +28,30 @@ static int fg_is_too_deep(const struct uft_thread *th, const struct uft_tracer_p
 	return p->max_depth && n >= p->max_depth;
 }
 
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
 	      uint32_t *flags, int *is_handler)
 {
 	const struct uft_thread *th = t->th;
 	uint32_t caller = th->top > th->base ? th->top[-1].flags : 0, alt = *flags;
 
 	*flags |= fg_mode(p);
-	if (p->has_events & UFT_EVENTS_PROFILE && (site & UFT_SITE_NOT_GRAPH) == UFT_SITE_NOT_GRAPH)
+	if (p->has_events & UFT_EVENTS_PROFILE && ops & UFT_ACT_NOT_GRAPH)
 		return 0;
 	if (p->has_roots & UFT_ROOTS_NOT) {
 		if (caller & FG_HIDDEN)
 			return 0;
-		if ((site & (UFT_SITE_HIDE | UFT_SITE_ROOT)) == UFT_SITE_HIDE)
+		if ((ops & (UFT_ACT_HIDE | UFT_ACT_ROOT)) == UFT_ACT_HIDE)	/* a root of another graph is recorded */
 			*flags = alt | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
 	}
 	if (p->has_roots & UFT_ROOTS_ONLY && !(*flags & FG_HIDDEN)) {
 		int is_inside = caller & FG_INSIDE;
 
-		if (!(site & UFT_SITE_ROOT) && !is_inside)
+		if (!(ops & UFT_ACT_ROOT) && !is_inside)
 			return 0;
 		*flags |= FG_INSIDE;
 		if (fg_is_recorded(*flags) && is_inside)
 			*flags |= caller & FG_SCRATCH;
-		else if (fg_is_recorded(*flags) && site & UFT_SITE_KEEP && !(p->has_events & (UFT_EVENTS_FUNC | UFT_EVENTS_PROFILE)))
+		else if (fg_is_recorded(*flags) && ops & UFT_ACT_KEEP)
 			*flags |= FG_SCRATCH | FG_KEEP;
 		if (*flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
 			trace_count(UFT_CNT_SHARED_TP, 1);

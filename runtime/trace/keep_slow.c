@@ -2,7 +2,7 @@
 /*
  * keep_slow.c - only the slow ones: the graph below a root call waits until it is known how long the call took
  *
- * A root with a limit (UFT_SITE_KEEP) opens its thread's scratch buffer, the memory behind the shadow stack; what is
+ * A root with a limit (UFT_ACT_KEEP) opens its thread's scratch buffer, the memory behind the shadow stack; what is
  * called below goes there instead of into a ring (FG_SCRATCH). When the root ends, by return or because it was left,
  * a call that took the limit or longer is copied to a ring (ring/scratch_flush.c); else it is forgotten and counted
  * (UFT_CNT_NOT_KEPT). A root inside another root's call is an ordinary call of that one.

@@ -27,6 +27,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	struct uft_tracer_params *n = &params_copies[next];
 	/* Once: others may write there. */
 	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids), nstack_ids = uft_load(&p->nstack_ids);
+	uint32_t nactions = uft_load(&p->nactions);
 
 	n->tracer = p->tracer;
 	n->max_depth = p->max_depth;
@@ -45,8 +46,9 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
 		n->pids[i] = p->pids[i];
-	for (int i = 0; i < UFT_NKEEP; i++)
-		n->keep[i] = p->keep[i];
+	n->nactions = nactions < UFT_NACTIONS ? nactions : UFT_NACTIONS;
+	for (uint32_t i = 1; i < n->nactions; i++)	/* number 0 is never written: it has nothing */
+		n->action[i] = p->action[i];
 	uft_store(&uft_graph_limits.depth, (n->max_depth ? n->max_depth : UINT32_MAX) * sizeof(struct fg_entry));
 	uft_store(&uft_graph_limits.thresh, n->thresh);
 	if (n->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS))

@@ -222,13 +222,13 @@ static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_en
  * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which
  * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
  */
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
 	      uint32_t *flags, int *is_handler);
 
 /* ---- event.c ---- */
-uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */
+uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops);	/* FG_EVENT, FG_MASK or 0 */
 /* Behind the ENTRY. @args: four words, NULL not known; @is_handler: the kernel made the call. */
-void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
 		 const uint64_t *args, int is_handler);
 /* Before the EXIT; 0: @e is not the top any more. @result: one word, NULL not known. */
 int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result);
@@ -256,6 +256,12 @@ int keep_exit(struct trace_task *t, struct fg_entry *e);
 void keep_unwind(struct trace_task *t, uint32_t n);
 void keep_end(struct trace_task *t, const struct fg_entry *root);
 int keep_exit_root(struct trace_task *t, struct fg_entry *top, uint64_t *parent);	/* 0: try again */
+
+/* What calls of a site are, by its number. */
+static inline const struct uft_action *trace_action(const struct uft_tracer_params *p, uint8_t number)
+{
+	return &p->action[number < p->nactions ? number : 0];
+}
 
 /* What the fast paths of limits compare with: the parameters in force. Without limits: deeper than any stack, and 0. */
 struct graph_limits {
@@ -308,10 +314,10 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep);
 /* ---- profile.c ---- */
 void profile_hit(uint32_t id);		/* a call begins */
 void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller);	/* it returns; to @caller, if that is known */
-/* Is it counted? @site: enum uft_site_flags. */
-static inline int profile_is_wanted(const struct uft_tracer_params *p, unsigned site)
+/* Is it counted? @ops: enum uft_action_ops. */
+static inline int profile_is_wanted(const struct uft_tracer_params *p, uint32_t ops)
 {
-	return p->tracer == UFT_TRACER_PROFILE || (p->has_events & UFT_EVENTS_PROFILE && site & UFT_SITE_PROFILE);
+	return p->tracer == UFT_TRACER_PROFILE || (p->has_events & UFT_EVENTS_PROFILE && ops & UFT_ACT_PROFILE);
 }
 
 /*

@@ -41,18 +41,22 @@
 	.endm
 
 	/*
-	 * rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the
-	 * clock. Uses r8. One comparison says that the CPU has a ring and that recording is on. The number is
-	 * the arena's and trusted: whoever sets it above ncpus sends us behind uft_ring_fast.cpu. A bound of
-	 * our own would be one more comparison an event.
+	 * rcx = this CPU's struct ring_cpu. Uses r8. One comparison says that the CPU has a ring and that recording is
+	 * on. The number is the arena's and trusted: whoever sets it above ncpus sends us behind uft_ring_fast.cpu. A
+	 * bound of our own would be one more comparison an event.
 	 */
-	.macro FIND_CPU area, slow
+	.macro CPU_LINE area, slow
 	mov	%fs:RSEQ_CPU_ID(\area), %ecx
 	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
 	cmp	(%r8), %ecx
 	jae	\slow
 	shl	$RC_SHIFT, %rcx
 	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	.endm
+
+	/* rcx as above, if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8. */
+	.macro FIND_CPU area, slow
+	CPU_LINE \area, \slow
 	mov	uft_ring_fast+RF_GEN(%rip), %r8
 	or	%fs:0, %r8
 	rdtsc
@@ -65,12 +69,7 @@
 	 * r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as well.
 	 */
 	.macro FIND_STACK area, slow
-	mov	%fs:RSEQ_CPU_ID(\area), %ecx
-	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
-	cmp	(%r8), %ecx
-	jae	\slow
-	shl	$RC_SHIFT, %rcx
-	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	CPU_LINE \area, \slow
 	mov	uft_ring_fast+RF_GEN(%rip), %rax
 	or	%fs:0, %rax
 	cmp	RC_STACK_KEY(%rcx), %rax

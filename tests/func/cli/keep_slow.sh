@@ -156,6 +156,11 @@ run "$uft" record -q -g mid --keep-slow handle=10ms --keep-slow nap=1us ./prog n
 expect_equal "mid of outer and of kept calls" "$(calls_of mid)" $((20 + 2 * $(calls_of handle)))
 run "$uft" record -q --keep-slow outer=0 --keep-slow handle=1s ./prog nested
 expect_equal "handle below outer" "$(calls_of outer) $(calls_of handle)" "20 20"
+run "$uft" record -q --keep-slow mid=101s --keep-slow leaf=102s --keep-slow jumps=103s --keep-slow big=104s --keep-slow leaves=105s \
+	--keep-slow thread=106s --keep-slow big_thread=107s --keep-slow outer=109s --keep-slow nap=10ms \
+	./prog calls
+expect_status 0
+expect_equal "nine different times" "$(calls_of nap) $(calls_of mid)" "10 0"
 run "$uft" record -q --keep-slow 'outer=100s' ./prog nested
 expect_status 0
 expect_equal "nothing was slow" "$(stat_value trace.uft events) $(stat_value trace.uft counter_not_kept)" "0 20"

@@ -121,7 +121,7 @@ static void make_sites(void)
 		for (i = 0; i < NOFF; i++, nsites++) {
 			kind_of[nsites] = k;
 			sites[nsites] = (struct uft_patch){ .addr = kit_emit(&text, nsites, k, i), .stub = nsites,
-				.kind_len = UFT_KIND_LEN(k->kind, k->len), .flags = k->flags };
+				.kind_len = UFT_KIND_LEN(k->kind, k->len), .action = k->action };
 		}
 	kit_text_seal(&text);
 }

@@ -125,7 +125,7 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	kit_text_make(&t, N);
 	for (i = 0; i < N; i++)
 		p[i] = (struct uft_patch){ .addr = kit_emit(&t, i, k, i % 32), .stub = i, .kind_len = UFT_KIND_LEN(k->kind, k->len),
-					   .state = UFT_FUNCTION, .flags = k->flags };
+					   .state = UFT_FUNCTION, .action = k->action };
 	kit_text_seal(&t);
 	kit_object(&t, object, N, &c);
 	o = near_find(object);

@@ -47,7 +47,7 @@ struct kit_text {
 
 struct kit_site {
 	const char *name;
-	uint8_t kind, len, flags;
+	uint8_t kind, len, action;
 	uint8_t prologue;	/* the site stands behind push %rbp; mov %rsp,%rbp */
 	uint8_t nbytes, bytes[24];	/* at the site; a call's displacement is filled in */
 	uint8_t before;		/* PREPAD: one-byte nops before it */

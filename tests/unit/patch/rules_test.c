@@ -27,7 +27,7 @@ static const struct kit_site *kind_named(const char *name)
 static struct uft_patch patch_of(uint64_t addr, uint32_t stub, const struct kit_site *k, unsigned state)
 {
 	return (struct uft_patch){ .addr = addr, .stub = stub, .kind_len = UFT_KIND_LEN(k->kind, k->len),
-				   .state = (uint8_t)state, .flags = k->flags };
+				   .state = (uint8_t)state, .action = k->action };
 }
 
 static void poke(void *at, uint8_t byte)
@@ -204,7 +204,7 @@ static void test_many(unsigned state)
 		for (i = 0; i < N; i++) {
 			kind[i] = i < N / 2 ? &kit_sites[i % nkinds] : i < N / 4 * 3 ? &kit_sites[i / 8 % nkinds] : NOP5_KIND;
 			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], state);
-			p[k][i].flags |= i % 5 || i > N / 2 ? 0 : UFT_SITE_ROOT;
+			p[k][i].action |= i % 5 || i > N / 2 ? 0 : UFT_ACT_ROOT;
 		}
 		*(uint8_t *)(p[k][FOREIGN].addr + 2) = 0x77;
 		kit_text_seal(&t[k]);
@@ -244,7 +244,7 @@ static void test_order(unsigned state)
 	static struct uft_patch p[2][N];
 	static const struct kit_site *kind[N];
 	struct uft_arm order = { .kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
-				 .flags = UFT_SITE_ROOT };
+				 .action = UFT_ACT_ROOT };
 	struct uft_cmd_object o;
 	struct kit_text t[2];
 	uint32_t i, k, nkinds = 0;
@@ -256,7 +256,7 @@ static void test_order(unsigned state)
 		for (i = 0; i < N; i++) {
 			kind[i] = i < N / 4 ? &kit_sites[i % nkinds] : NOP5_KIND;
 			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], state);
-			p[k][i].flags |= UFT_SITE_ROOT;
+			p[k][i].action |= UFT_ACT_ROOT;
 			offset[i] = (uint32_t)(p[k][i].addr - (uint64_t)t[k].base);
 		}
 		t[k].base[offset[FOREIGN] + 2] = 0x77;
@@ -399,7 +399,7 @@ static void test_yield(void)
 			p[i].state = UFT_FUNCTION;
 		CHECK(kit_sweep(40 + round, p, N) == 0);
 		/* Other flags are for lists, and nothing changes. */
-		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE, .flags = UFT_SITE_ROOT }, all, N / 64) == 0);
+		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all, N / 64) == 0);
 		CHECK(all[0] == ~0ull && *(uint8_t *)p[0].addr == 0xe8);
 		/* Nor are there stubs yet. */
 		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_GRAPH }, all, N / 64) == 0 && all[0] == ~0ull);
@@ -446,14 +446,14 @@ static void test_details(void)
 	kit_object(&t, 6, 4, &o);
 	CHECK(patch_sites(6, &p, 1, NULL) == 1);
 	CHECK(((uint8_t *)o.stub_base)[15] == 0);
-	p.flags = UFT_SITE_ROOT;
+	p.action = UFT_ACT_ROOT;
 	CHECK(patch_sites(6, &p, 1, NULL) == 0 && p.status == UFT_ST_OK);
-	CHECK(((uint8_t *)o.stub_base)[15] == UFT_SITE_ROOT);
+	CHECK(((uint8_t *)o.stub_base)[15] == UFT_ACT_ROOT);
 
 	p.addr = second;
 	p.stub = 1;
 	CHECK(patch_sites(6, &p, 1, NULL) == 1);	/* flagged from the start */
-	CHECK(((uint8_t *)o.stub_base)[31] == UFT_SITE_ROOT);
+	CHECK(((uint8_t *)o.stub_base)[31] == UFT_ACT_ROOT);
 
 	slow = kit_slow_enters;
 	slow_exits = kit_slow_exits;
@@ -602,7 +602,7 @@ static void test_own_call(void)
 	/* One behind a prologue that nobody said was there. */
 	kit_text_make(&t, 1);
 	p = patch_of(kit_emit(&t, 0, kind_named("own mcount"), 16), 0, kind_named("own mcount"), UFT_GRAPH);
-	p.flags = 0;
+	p.kind_len = UFT_KIND_LEN(UFT_SITE_OWN_CALL, p.kind_len >> 4);
 	kit_text_seal(&t);
 	kit_object(&t, 9, 1, &o);
 	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);

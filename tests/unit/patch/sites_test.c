@@ -43,7 +43,7 @@ static int has_quiet_ends(const struct kit_site *k, uint64_t site)
 {
 	unsigned block = uft_rt.no_mprotect ? 8 : 16;
 
-	if (k->kind == UFT_SITE_OWN_CALL)
+	if (UFT_SITE_IS_OWN(k->kind))
 		return site / block != (site + k->len - 1) / block || (uft_rt.no_mprotect && !uft_rt.st8_ok);
 	return k->bytes[0] == 0xff && is_last(site);
 }
@@ -63,7 +63,7 @@ static int is_refused(const struct kit_site *k, uint64_t site, unsigned s, unsig
 		return 0;
 	if (is_armed_quiet)
 		return state == UFT_ORIGINAL;
-	return k->kind == UFT_SITE_OWN_CALL ? -1 : 1;
+	return UFT_SITE_IS_OWN(k->kind) ? -1 : 1;
 }
 
 /* Follows jumps from @at until they leave the site's own memory; returns the thunk, sets *ret to what was called from. */
@@ -116,7 +116,7 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 			      (unsigned long)(site & 63), state, (long)(i - at), t->base[i], t->copy[i]);
 	if (state == UFT_IDLE && k->kind == UFT_SITE_PREPAD && ((uint8_t *)site)[1] == UFT_OP_STC)
 		CHECK(((uint8_t *)site)[0] == k->bytes[0] && !memcmp((uint8_t *)site + 2, k->bytes + 2, k->len - 2u));
-	else if (state == UFT_IDLE && k->kind != UFT_SITE_OWN_CALL)
+	else if (state == UFT_IDLE && !UFT_SITE_IS_OWN(k->kind))
 		CHECK(uft_insn_nops_length((uint8_t *)site, k->len, NULL) == k->len, "%s at %lu", k->name,
 		      (unsigned long)(site & 63));
 	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && is_quiet_run &&
@@ -131,9 +131,9 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 	if (state == UFT_GRAPH) {
 		CHECK(end == o->stub_base + stub * UFT_STUB_BYTES, "%s at %lu leads to %lx", k->name,
 		      (unsigned long)(site & 63), (unsigned long)end);
-		CHECK(((uint8_t *)end)[15] == (k->flags & UFT_SITE_ROOT));
+		CHECK(((uint8_t *)end)[15] == (k->action & UFT_ACT_ROOT));
 		CHECK(!k->prologue || ret == site + k->len);
-	} else if (k->kind != UFT_SITE_OWN_CALL && end < o->stub_base) {
+	} else if (!UFT_SITE_IS_OWN(k->kind) && end < o->stub_base) {
 		CHECK(end == thunk(o, k->prologue ? 1 : 0) && ret == site + k->len, "%s at %lu: %lx, back to %lx", k->name,
 		      (unsigned long)(site & 63), (unsigned long)end, (unsigned long)ret);
 	}
@@ -143,7 +143,7 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 		       uint32_t stub, unsigned offset, uint64_t site, unsigned state)
 {
 	uint64_t funcs = kit_funcs, enters = kit_enters, exits = kit_exits, own = kit_own_calls;
-	int calls_own = k->kind == UFT_SITE_OWN_CALL ||
+	int calls_own = UFT_SITE_IS_OWN(k->kind) ||
 		(state == UFT_ORIGINAL && (k->kind == UFT_SITE_FENTRY_CALL || k->kind == UFT_SITE_MCOUNT_CALL));
 
 	kit_last_id = ~0ull;
@@ -207,7 +207,7 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 	kit_text_make(&t, NOFF);
 	for (i = 0; i < NOFF; i++)
 		p[i] = (struct uft_patch){ .addr = kit_emit(&t, i, k, i), .stub = i,
-					   .kind_len = UFT_KIND_LEN(k->kind, k->len), .flags = k->flags };
+					   .kind_len = UFT_KIND_LEN(k->kind, k->len), .action = k->action };
 	kit_text_seal(&t);
 	kit_object(&t, object, NOFF, &o);
 	for (s = 0; s < sizeof(states); s++) {

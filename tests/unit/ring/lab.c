@@ -196,7 +196,13 @@ uint64_t lab_counter(enum uft_counter c)
 
 void lab_params_full(const struct uft_tracer_params *p)
 {
-	trace_set_params(p);
+	struct uft_tracer_params all = *p;
+
+	for (uint32_t ops = 0; ops < LAB_KEPT; ops++)
+		all.action[ops].ops = ops;
+	all.action[LAB_KEPT].ops = UFT_ACT_ROOT | UFT_ACT_KEEP;
+	all.nactions = LAB_KEPT + 1;
+	trace_set_params(&all);
 	lab_retarget();
 }
 

@@ -60,7 +60,8 @@ void lab_make_arena(const struct lab_config *c, const char *path);	/* by that: i
 struct uft_arena *lab_arena(void);	/* what the runtime may only read */
 void lab_make_sites(void);	/* by that: what arming needs */
 /* Site number @n (also its stub id); a function may be re-armed. mcount kinds: the site is where a marker stands. */
-void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root);	/* or enum uft_site_flags of a stub */
+#define LAB_KEPT	128	/* number of the action with ROOT and a limit, which params may set */
+void lab_arm(void *function, uint32_t n, enum lab_state state, int action);	/* enum uft_action_ops, or LAB_KEPT */
 void lab_params(uint32_t tracer);
 void lab_retarget(void);
 void lab_params_full(const struct uft_tracer_params *p);

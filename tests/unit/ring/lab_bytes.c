@@ -93,7 +93,7 @@ static uint8_t *lab_find_nops(void *function)
 	return NULL;
 }
 
-void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
+void lab_arm(void *function, uint32_t n, enum lab_state state, int action)
 {
 	static uint8_t *site[LAB_SITES];
 	uint8_t *stub = made.near + n * UFT_STUB_BYTES, *p;
@@ -115,7 +115,7 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
 		put_rel32(stub + 5, 0xe8, p + 5);
 		put_rel32(stub + 10, 0xe9, made.exit_thunk);
 	}
-	stub[15] = (uint8_t)is_root;
+	stub[15] = (uint8_t)action;
 	switch (state) {
 	case LAB_IDLE:
 		memcpy(p, "\x0f\x1f\x44\0\0", 5);

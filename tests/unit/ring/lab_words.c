@@ -80,7 +80,7 @@ static uint64_t find_nops(const void *function)
 	return 0;
 }
 
-void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
+void lab_arm(void *function, uint32_t n, enum lab_state state, int action)
 {
 	static uint64_t site[LAB_SITES];
 	uint32_t w[UFT_STUB_BYTES / 4];
@@ -91,7 +91,7 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
 		CHECK(site[n] && !mprotect((void *)(site[n] & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
 	}
 	made.text_id[n] = (uint32_t)((site[n] + ARCH_ENTRY_BYTES) >> 2) - made.text_k;
-	CHECK(arch_make_stub(w, stub_at(n), thunk_at(THUNK_ENTER), thunk_at(THUNK_EXIT), site[n] + ARCH_ENTRY_BYTES, (uint8_t)is_root));
+	CHECK(arch_make_stub(w, stub_at(n), thunk_at(THUNK_ENTER), thunk_at(THUNK_EXIT), site[n] + ARCH_ENTRY_BYTES, (uint8_t)action));
 	put_words(stub_at(n), w, UFT_STUB_BYTES / 4);
 	w[0] = arch_entry_word(site[n], stub_at(n));
 	w[1] = ARCH_INSN_NOP;

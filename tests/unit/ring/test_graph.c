@@ -1080,10 +1080,10 @@ static void test_profile_beside(void)
 	struct lab_replay r;
 
 	start_full((struct lab_config){ 0 }, &beside_graph);
-	lab_arm(outer, OUTER, LAB_GRAPH, UFT_SITE_PROFILE);
-	lab_arm(mid, MID, LAB_GRAPH, UFT_SITE_PROFILE | UFT_SITE_NOT_GRAPH);
-	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE);
-	lab_arm(rec, REC, LAB_GRAPH, UFT_SITE_PROFILE);
+	lab_arm(outer, OUTER, LAB_GRAPH, UFT_ACT_PROFILE);
+	lab_arm(mid, MID, LAB_GRAPH, UFT_ACT_PROFILE | UFT_ACT_NOT_GRAPH);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_ACT_PROFILE);
+	lab_arm(rec, REC, LAB_GRAPH, UFT_ACT_PROFILE);
 	for (int i = 0; i < 10; i++)
 		outer(1);
 	rec(100);
@@ -1115,9 +1115,9 @@ static void test_profile_sites(void)
 	struct lab_replay r;
 
 	start_full((struct lab_config){ 0 }, &p);
-	lab_arm(outer, OUTER, LAB_GRAPH, UFT_SITE_PROFILE);
-	lab_arm(mid, MID, LAB_GRAPH, UFT_SITE_ROOT);
-	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE);
+	lab_arm(outer, OUTER, LAB_GRAPH, UFT_ACT_PROFILE);
+	lab_arm(mid, MID, LAB_GRAPH, UFT_ACT_ROOT);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_ACT_PROFILE);
 	in_outer = spin;
 	for (int i = 0; i < 10; i++)
 		outer(1);
@@ -1129,7 +1129,7 @@ static void test_profile_sites(void)
 	CHECK(o.total >= 10 * 200000 && o.total == o.self);	/* UFT_EVENTS_SELF */
 	p.has_events = UFT_EVENTS_PROFILE;
 	lab_params_full(&p);
-	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE | UFT_SITE_NOT_GRAPH);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_ACT_PROFILE | UFT_ACT_NOT_GRAPH);
 	for (int i = 0; i < 10; i++)
 		outer(1);
 	ev = finish();
