@@ -54,6 +54,8 @@ static struct call *enter(struct calls *c, struct call_task *t, const struct uft
 
 	if (ev->depth >= DEPTH_MAX || (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
 		return NULL;
+	for (uint32_t i = t->n; i < ev->depth; i++)	/* calls between that are not shown, as they are another tracer's */
+		t->call[i] = (struct call){ 0 };
 	call = &t->call[ev->depth];
 	*call = (struct call){ .sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym), .image = ev->task->image };
 	if (ev->depth && ev->depth <= t->n)

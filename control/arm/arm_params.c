@@ -19,13 +19,14 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	uint32_t wanted = s->spec->params.has_events & UFT_EVENTS_CPU;
 	const char *why;
 
-	if (uft_tracer_kind(s->spec->events) == UFT_KIND_WAKEUP)
-		wanted = UFT_EVENTS_POLICY;
+	for (const struct spec *sp = s->spec; sp; sp = sp->beside)
+		if (uft_tracer_kind(sp->events) == UFT_KIND_WAKEUP)
+			wanted |= UFT_EVENTS_POLICY;
 	if (!wanted || !seccomp_risk_is_possible(t, &why))
 		return wanted;
 	if (why && !t->is_unasked)
 		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their %s", t->pid,
-			     why, wanted == UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
+			     why, wanted & UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
 			     "scheduling policy: wakeup shows ?, wakeup_rt nothing");
 	t->is_unasked |= why != NULL;
 	return 0;

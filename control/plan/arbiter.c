@@ -54,11 +54,6 @@ static int is_measuring(const struct uft_ops *op)
 	return (op->stacks & UFT_STACKS_MAX) != 0;
 }
 
-static int measures_beside(const struct uft_ops *a, const struct uft_ops *b)
-{
-	return is_measuring(a) || is_measuring(b);
-}
-
 /* Both are what the kernel says of threads, of two kinds. */
 static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
@@ -67,9 +62,10 @@ static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return is_a != is_b && uft_tracer(is_a ? b->tracer : a->tracer)->is_of_threads;
 }
 
+/* Lists that grow are the target's to follow, and it has one. */
 static int forks_apart(const struct uft_ops *a, const struct uft_ops *b)
 {
-	return (a->is_forking || b->is_forking) && (a->is_forking != b->is_forking || !has_same_pids(a, b));
+	return (a->is_forking || b->is_forking) && !has_same_pids(a, b);
 }
 
 static int sums_apart(const struct uft_ops *a, const struct uft_ops *b)
@@ -77,9 +73,12 @@ static int sums_apart(const struct uft_ops *a, const struct uft_ops *b)
 	return (rank_of(a) == RANK_PROFILE || rank_of(b) == RANK_PROFILE) && !has_same_pids(a, b);
 }
 
-static int events_beside(const struct uft_ops *a, const struct uft_ops *b)
+/* Each call that is recorded would be one of a constructor. */
+static int inits_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
-	return (rank_of(a) == RANK_EVENTS && rank_of(b) != RANK_NOP) || (rank_of(b) == RANK_EVENTS && rank_of(a) != RANK_NOP);
+	const struct uft_tracer_row *of_a = uft_tracer(a->tracer), *of_b = uft_tracer(b->tracer);
+
+	return of_a->target == UFT_TRACER_GRAPH && of_b->target == UFT_TRACER_GRAPH && of_a->is_inits != of_b->is_inits;
 }
 
 static int sums_beside(const struct uft_ops *a, const struct uft_ops *b)
@@ -92,27 +91,13 @@ static int keeps_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return (a->keep && *a->keep && rank_of(b) != RANK_NOP) || (b->keep && *b->keep && rank_of(a) != RANK_NOP);
 }
 
-static int profile_differs(const struct uft_ops *a, const struct uft_ops *b)
-{
-	return ((rank_of(a) == RANK_PROFILE && rank_of(b) == RANK_GRAPH) || (rank_of(a) == RANK_GRAPH && rank_of(b) == RANK_PROFILE)) &&
-	       (a->events ^ b->events) & UFT_EVENTS_CPU;
-}
-
-static int graphs_differ(const struct uft_ops *a, const struct uft_ops *b)
-{
-	return rank_of(a) == RANK_GRAPH && rank_of(b) == RANK_GRAPH && (a->events ^ b->events) & (UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS);
-}
-
 /* Pairs that cannot run at once; the first that holds is what is said. */
 static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b); const char *text; } conflicts[] = {
 	{ watches_beside, "mmiotrace and the tracers of threads (sysprof, sched_switch) exclude each other" },
-	{ measures_beside, "The stack tracer and another tracer exclude each other" },
 	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
-	{ events_beside, "The tracers that are on exclude each other" },
-	{ sums_beside, "The tracers that are on exclude each other" },
+	{ inits_beside, "initcall and another tracer of calls and returns exclude each other" },
+	{ sums_beside, "There is one profile at a time" },
 	{ keeps_beside, "Slow calls are kept only where nothing else is traced" },
-	{ profile_differs, "The profile and a graph have the same sleep-time" },
-	{ graphs_differ, "Graphs at once have the same sleep-time and funcgraph-irqs" },
 	{ sums_apart, "The profile is of the tasks of all that is on: set_ftrace_pid differs" },
 };
 
@@ -141,10 +126,11 @@ static int add_functions(struct spec *first, struct spec **last, const struct uf
 	*last = sp;
 	sp->min_size = first->min_size;
 	p->stacks |= sp->params.stacks;
+	p->has_roots |= sp->params.has_roots;
 	if (sp->tracer == UFT_TRACER_GRAPH)
 		p->has_events |= sp->params.has_events;
 	else if (sp->tracer == UFT_TRACER_PROFILE)
-		p->has_events |= UFT_EVENTS_PROFILE | (sp->params.has_events & UFT_EVENTS_SELF);
+		p->has_events |= UFT_EVENTS_PROFILE | (sp->params.has_events & (UFT_EVENTS_SELF | UFT_EVENTS_CPU));
 	else if (first->tracer != UFT_TRACER_FUNCTION)
 		p->has_events |= UFT_EVENTS_FUNC;
 	return 0;
@@ -216,6 +202,10 @@ static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op
 	head.stack_of = stacks;
 	if (is_for_all_tasks(op, n))
 		head.npids = head.nnot_pids = 0;
+	for (size_t i = 0; i < n && !head.is_forking; i++) {
+		head.is_forking = op[i]->is_forking;
+		head.kin = op[i]->kin;
+	}
 	if (!ret)
 		ret = spec_make_one(&head, &first, err);
 	free(stacks);
@@ -232,6 +222,9 @@ static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op
 		next.stack_of = NULL;
 		ret = rank_of(op[i]) == RANK_OWN ? add_own(first, &next, err) : rank_of(op[i]) == RANK_NOP ? 0 : add_functions(first, &last, &next, err);
 	}
+	for (size_t i = 0; i < n; i++)
+		if (first->params.stacks & UFT_STACKS_MAX && rank_of(op[i]) == RANK_FUNCTION && !is_measuring(op[i]))
+			first->params.stacks |= UFT_STACKS_MAX_FUNC;
 	if (ret)
 		spec_free(first);
 	else

@@ -502,7 +502,8 @@ enum uft_stacks {
 	UFT_STACKS_SOME		= 8,	/* each FUNC and ENTRY whose id is in stack_ids[] */
 	UFT_STACKS_ENTRY	= 16,	/* each ENTRY */
 	UFT_STACKS_TRACEPOINT	= 32,	/* each event of a tracepoint */
-	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack) */
+	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack); */
+	UFT_STACKS_MAX_FUNC	= 64,	/* and FUNC is written as well */
 };
 
 /* ---- Stacks ------------------------------------------------------------------------------- */

@@ -9,11 +9,13 @@
 #include "runtime/trace/trace.h"
 
 /* What an accepted call does at its end; 0: only the return is handled. */
-static uint32_t fg_mode(const struct uft_tracer_params *p)
+static uint32_t fg_mode(const struct uft_tracer_params *p, uint32_t ops)
 {
+	int is_whole = p->has_events & UFT_EVENTS_SOME && ops & (UFT_ACT_ARGS | UFT_ACT_MASK);
+
 	if (p->tracer == UFT_TRACER_PROFILE)
 		return FG_PROFILE | FG_SILENT;
-	return p->thresh ? FG_CALL | FG_SILENT : 0;
+	return p->thresh && !is_whole ? FG_CALL | FG_SILENT : 0;
 }
 
 /* Has the graph as many open calls as it may? Those that only the profile counts are none of its. */
@@ -34,7 +36,7 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 	const struct uft_thread *th = t->th;
 	uint32_t caller = th->top > th->base ? th->top[-1].flags : 0, alt = *flags;
 
-	*flags |= fg_mode(p);
+	*flags |= fg_mode(p, ops);
 	if (p->has_events & UFT_EVENTS_PROFILE && ops & UFT_ACT_NOT_GRAPH)
 		return 0;
 	if (p->has_roots & UFT_ROOTS_NOT) {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "stream/select/select.h"
+#include "symbol/tracer.h"
 #include "symbol/words.h"
 
 struct word_list { char *text; struct uft_pattern *p; size_t n; struct uft_words *words; };
@@ -19,6 +20,8 @@ struct call_view {
 	int refs;			/* atomic */
 	uint64_t number;		/* no other has or had it */
 	struct word_list filter, notrace, roots;
+	uint32_t tracer;
+	int is_bare;
 	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
 };
 
@@ -75,6 +78,8 @@ struct call_view *call_view_make(const struct uft_live_view *from)
 		memcpy(v->pids, from->pids, from->npids * sizeof(*v->pids));
 	if (from->nnot_pids)
 		memcpy(v->pids + from->npids, from->not_pids, from->nnot_pids * sizeof(*v->pids));
+	v->tracer = from->tracer;
+	v->is_bare = from->is_bare;
 	v->npids = from->npids;
 	v->nnot_pids = from->nnot_pids;
 	return v;
@@ -103,7 +108,7 @@ int call_view_is(const struct call_view *v, const struct uft_live_view *other)
 	if (!v || !other)
 		return !v && !other;
 	return !strcmp(v->filter.text, other->filter) && !strcmp(v->notrace.text, other->notrace) &&
-	       !strcmp(v->roots.text, other->roots) && v->npids == other->npids && v->nnot_pids == other->nnot_pids &&
+	       !strcmp(v->roots.text, other->roots) && v->tracer == other->tracer && v->is_bare == other->is_bare && v->npids == other->npids && v->nnot_pids == other->nnot_pids &&
 	       (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
 	       (!v->nnot_pids || !memcmp(v->pids + v->npids, other->not_pids, v->nnot_pids * sizeof(*v->pids)));
 }
@@ -126,6 +131,12 @@ static uint32_t find_object(const struct uft_image *img, const struct uft_sym *s
 	return UINT32_MAX;
 }
 
+/* One of those that the tracer is made of, as control/plan/spec.c has them. */
+static int has_role(const struct call_view *v, const char *raw, const char *object, int needs_object)
+{
+	return (!needs_object || uft_tracer_wants_object(object)) && uft_tracer_role(v->tracer, raw, NULL) != UFT_ROLE_NONE;
+}
+
 /* Of plain code in libraries only what a word names with its object: control/plan/spec.c. */
 static int wants_func(const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym)
 {
@@ -137,7 +148,8 @@ static int wants_func(const struct call_view *v, const struct uft_image *img, co
 	int needs_object = obj && at && !obj->nsite && !obj->nbefore;
 	int is_wanted = v->filter.n ? is_in(&v->filter, raw, demangled, sym->object, needs_object) : !needs_object;
 
-	is_wanted = is_wanted || is_in(&v->roots, raw, demangled, sym->object, needs_object);
+	is_wanted = (is_wanted && !v->is_bare) || is_in(&v->roots, raw, demangled, sym->object, needs_object) ||
+		    has_role(v, raw, sym->object, needs_object) || uft_tracer(v->tracer)->is_inits;
 	is_wanted = is_wanted && !is_in(&v->notrace, raw, demangled, sym->object, 0);
 	free(demangled);
 	return is_wanted;

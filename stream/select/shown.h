@@ -23,6 +23,8 @@ enum uft_live_hidden {
  */
 struct uft_live_view {
 	const char *filter, *notrace, *roots;
+	uint32_t tracer;	/* enum uft_tracer: functions that it is made of are shown whatever @filter says; */
+	int is_bare;		/* and no others */
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 /*

@@ -51,10 +51,10 @@ int share_is_tracing(const struct instance *in, const struct settings *set)
 	return set->is_profiling || is_recording(in, set);
 }
 
-/* Does anything go on while its own tracer does not? Others, or the profile. */
+/* Does anything go on while its own tracer does not? Others, the profile, or the deepest stack. */
 static int is_beside(const struct instance *in, const struct settings *set)
 {
-	return in->t->instances->next || set->is_profiling;
+	return in->t->instances->next || set->is_profiling || set->is_measuring;
 }
 
 /* Do targets write, or count, for it? */
@@ -78,6 +78,7 @@ struct wish {
 	const struct settings *set;
 	struct uft_ops op;
 	int is_measuring;		/* for the deepest stack, not for its tracer */
+	int is_commands;		/* for its commands, which look at calls, beside a tracer that is none of calls */
 	const char **list[NLISTS], **stack_of, **watch;
 };
 
@@ -99,6 +100,12 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 	w->v[w->n++] = (struct wish){ .in = in, .set = set, .op.tracer = tracer };
 }
 
+/* Are there commands, and a tracer that records no calls for them to look at? */
+static int needs_calls(const struct instance *in, const struct settings *set)
+{
+	return in->triggers && (tracer_of(set) == UFT_TRACER_NOP || uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN);
+}
+
 /*
  * Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it
  * would be in their way.
@@ -115,8 +122,10 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 		return;
 	if (tracer_of(set) != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
-	else if (in->triggers)
+	if (needs_calls(in, set)) {
 		put(w, in, set, UFT_TRACER_FUNCTION);
+		w->v[w->n - 1].is_commands = 1;
+	}
 }
 
 /* Of those that have something on; if nobody has, what one of them would: @in's own first. */
@@ -216,7 +225,8 @@ static int wish_lists(struct wish *w, const struct settings *top)
 	const struct instance *in = w->in;
 	const struct settings *set = w->set;
 	const char *filter = set->list[w->is_measuring ? LIST_STACK : LIST_FILTER];
-	int has_commands = in->triggers && w->op.tracer != UFT_TRACER_PROFILE, is_only = has_commands && set->tracer == UFT_TRACER_NOP, ret = 0;
+	int is_only = w->is_commands, ret = 0;
+	int has_commands = in->triggers && w->op.tracer != UFT_TRACER_PROFILE && !w->is_measuring && (is_only || !needs_calls(in, set));
 	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
 
 	if (has_commands && (is_only || filter[0])) {
@@ -239,8 +249,19 @@ static int wish_lists(struct wish *w, const struct settings *top)
 	return ret;
 }
 
+/* Options that change the records of all calls: a kernel has one of each for all graphs, that of the last write. */
+#define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS | UFT_EVENTS_SELF)
+
+/* Once @in has @set. */
+static uint32_t shapes_of(const struct instance *in, const struct settings *set)
+{
+	uint32_t now = option_events(set->options), changed = (now ^ option_events(in->set.options)) & SHAPES;
+
+	return (in->t->shapes & ~changed) | (now & changed);
+}
+
 /* The graph's limits have no files in an instance: the top's hold for all. */
-static int wish_op(struct wish *w, const struct settings *top)
+static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes)
 {
 	const struct settings *set = w->set;
 	int has_limits = w->op.tracer != UFT_TRACER_FUNCTION && w->op.tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
@@ -252,7 +273,7 @@ static int wish_op(struct wish *w, const struct settings *top)
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000,
 		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
-		.events = option_events(set->options),
+		.events = (option_events(set->options) & ~(uint32_t)SHAPES) | shapes,
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = w->is_measuring ? NULL : w->list[LIST_NOTRACE],
@@ -289,17 +310,13 @@ static struct uft_ops *list_ops(const struct wishes *w)
 	return ops;
 }
 
-/* Can all of them run at once? Commands look at calls, so the tracer of their instance has to be one of calls. */
-static int check_wishes(struct uft_tree *t, const struct instance *in, const struct settings *set, const struct wishes *w, const struct uft_ops *ops)
+/* The instance whose lists of tasks the session goes by, if all have the same; kin are known if one asks for them. */
+static const struct instance *teller_of(const struct wishes *w)
 {
-	int is_wrong = in->triggers && uft_tracer_kind(tracer_of(set)) != UFT_KIND_PLAIN, ret;
-
 	for (size_t i = 0; i < w->n; i++)
-		is_wrong |= w->v[i].in->triggers && uft_tracer_kind(w->v[i].op.tracer) != UFT_KIND_PLAIN;
-	ret = is_wrong ? uft_fail(&t->refused, -EBUSY, "Functions with commands and this tracer exclude each other") : 0;
-	ret = ret ? ret : uft_ops_check(ops, w->n, &t->refused);
-	t->conflict = ret == -EBUSY ? t->refused.text : NULL;
-	return ret;
+		if (share_is_forking(w->v[i].set))
+			return w->v[i].in;
+	return w->v[0].in;
 }
 
 static void wishes_free(struct wishes *w)
@@ -315,12 +332,17 @@ static void wishes_free(struct wishes *w)
 
 /* ---- The buffers ----------------------------------------------------------------------------- */
 
+/* How many ops write records of calls, or of the session itself. */
 static size_t count_wishing(const struct instance *in, const struct settings *set)
 {
 	size_t n = 0;
 
-	for (const struct instance *i = in->t->instances; i; i = i->next)
-		n += is_wishing(i, set_of(i, in, set)) != 0;
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		const struct settings *now = set_of(i, in, set);
+		int has_two = tracer_of(now) != UFT_TRACER_NOP && (now->is_measuring || needs_calls(i, now));
+
+		n += (is_wishing(i, now) != 0) + has_two;
+	}
 	return n;
 }
 
@@ -356,7 +378,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
 		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	else if (is_shared)
-		hidden |= UFT_LIVE_NO_OWN | (set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
+		hidden |= UFT_LIVE_NO_OWN | (uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return hidden;
 }
 
@@ -377,6 +399,15 @@ static int has_different_pids(const struct instance *in, const struct settings *
 			return 1;
 		first = s;
 	}
+	return 0;
+}
+
+/* Is one of them told of kin as well? Those that did not ask for it show the tasks of their list. */
+static int has_kin(const struct instance *in, const struct settings *set)
+{
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		if (is_wishing(i, set_of(i, in, set)) && share_is_forking(set_of(i, in, set)))
+			return 1;
 	return 0;
 }
 
@@ -424,7 +455,8 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 	struct uft_live_view view = {
 		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
 		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
-		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
+		.roots = uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
+		.tracer = set->tracer, .is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 	};
 	int ret;
 
@@ -442,6 +474,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 	const struct settings *top = set_of(in->t->instances, in, set);
 	int was_shared = count_wishing(in, &in->set) > 1, is_shared = count_wishing(in, set) > 1, ret = 0;
 	int has_pids = has_different_pids(in, set) || (is_before && has_different_pids(in, &in->set));
+	int is_kin = has_kin(in, set) || (is_before && has_kin(in, &in->set));
 
 	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
 		const struct settings *now = set_of(i, in, set);
@@ -452,7 +485,8 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
 			i->has_shared = is_shared || goes_on;
-		ret = choose(i, uft_live_clock(), now, top, hidden, is_shared || goes_on || (is_before && was_shared), has_pids);
+		ret = choose(i, uft_live_clock(), now, top, hidden, is_shared || goes_on || (is_before && was_shared),
+			     has_pids || (is_kin && !share_is_forking(now)));
 	}
 	return ret;
 }
@@ -543,10 +577,11 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 
 	ret = wishes_make(in, set, &w);
 	for (size_t i = 0; i < w.n && !ret; i++)
-		ret = wish_op(&w.v[i], top);
+		ret = wish_op(&w.v[i], top, shapes_of(in, set));
 	ops = ret ? NULL : list_ops(&w);
 	if (!ret)
-		ret = ops ? check_wishes(in->t, in, set, &w, ops) : -ENOMEM;
+		ret = ops ? uft_ops_check(ops, w.n, &in->t->refused) : -ENOMEM;
+	in->t->conflict = ret == -EBUSY ? in->t->refused.text : in->t->conflict;
 	if (ret)
 		goto out;
 	spec.ops = ops;
@@ -572,7 +607,8 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		if (!is_any_running)
 			tree_record(in->t);
 	} else {
-		in->t->told = w.v[0].in;
+		in->t->told = teller_of(&w);
+		in->t->shapes = shapes_of(in, set);
 	}
 out:
 	free(ops);

@@ -198,6 +198,7 @@ struct uft_tree {
 	int has_events;			/* some event was on once; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
+	uint32_t shapes;		/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
 	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */

@@ -13,7 +13,7 @@ inside() {
 inside 'cat stack_tracer_enabled stack_max_size stack_trace_filter; cat stack_trace
 	echo x >stack_max_size; echo status $?; echo nosuchfunction >stack_trace_filter; echo status $?
 	echo :mod:$(basename $T) >stack_trace_filter; cat stack_trace_filter; echo 1 >stack_tracer_enabled
-	echo function >current_tracer; echo status $?; cat current_tracer
+	echo function >current_tracer; echo status $?; cat current_tracer; echo nop >current_tracer
 	$T plain; cat stack_trace >$TMP/plain; cat stack_max_size >$TMP/size
 	$T callback; cat stack_max_size >$TMP/same
 	$T recurse 20000 back; cat stack_max_size >$TMP/recursed; cat stack_trace >$TMP/deep
@@ -23,7 +23,7 @@ inside 'cat stack_tracer_enabled stack_max_size stack_trace_filter; cat stack_tr
 	echo function >current_tracer; echo 1 >stack_tracer_enabled; echo status $?; $U reset; $U stack --start; cat stack_tracer_enabled'
 expect_equal "files" "$(sed "s/^:mod:.*/FILTER/" out | tr '\n' ';')" "0;0;#### all functions enabled ####;        Depth    Size   Location    (0 entries)\
 ;        -----    ----   --------;#;#  Stack tracer disabled;#;# To enable the stack tracer;# 'echo 1 > stack_tracer_enabled';#;status 1;status 1;\
-FILTER;status 1;nop;0;status 1;1;"
+FILTER;status 0;function;0;status 0;1;"
 
 # The kernel's table: depth falls by the size of each line, and ends at 0
 table() {

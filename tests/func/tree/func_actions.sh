@@ -96,8 +96,8 @@ expect_equal "and no more" "$(tr '\n' ' ' <out)" "1 inner:snapshot:count=0 "
 
 # ---- One that is there is kept by who asks for another, and by who is refused; who is refused leaves none
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo 1 >snapshot; cat snapshot >$TMP/there; echo outer:snapshot >>set_ftrace_filter; cat snapshot >$TMP/kept
-	echo "!outer:snapshot" >>set_ftrace_filter; echo wakeup >current_tracer; echo inner:snapshot >>set_ftrace_filter; echo $?; echo nop >current_tracer; cat snapshot >$TMP/refused
-	echo 0 >snapshot; echo wakeup >current_tracer; echo inner:snapshot >>set_ftrace_filter; echo $?; echo nop >current_tracer; sed -n 4p snapshot' 2>err
+	echo "!outer:snapshot" >>set_ftrace_filter; echo nop >current_tracer; mkdir instances/foo; echo $$ >instances/foo/set_ftrace_pid; echo 1 >instances/foo/options/function-fork; echo function >instances/foo/current_tracer
+	echo inner:snapshot >>set_ftrace_filter; echo $?; cat snapshot >$TMP/refused; echo 0 >snapshot; echo inner:snapshot >>set_ftrace_filter; echo $?; sed -n 4p snapshot' 2>err
 expect_equal "there" "$(calls there)" "main lonely outer inner inner "
 expect_equal "kept" "$(calls kept)" "$(calls there)"
 expect_equal "kept by who is refused" "$(calls refused)" "$(calls there)"

@@ -76,12 +76,9 @@ expect_equal "a graph in an instance" "$(cat out)" "0 0 0 6
 inside "$counts; "'mkdir instances/foo; own; echo 1 >function_profile_enabled; echo function_graph >instances/foo/current_tracer; echo "$?"; echo 0 >instances/foo/options/sleep-time; echo "$? $(cat instances/foo/options/sleep-time)"
 	sed "s/^.*\] //" instances/foo/error_log; echo $$ >instances/foo/set_ftrace_pid; echo $?; echo nop >instances/foo/current_tracer; echo wakeup >current_tracer; echo "$? $(cat current_tracer)"; $T 2; sum' 2>err
 expect_equal "refused" "$(cat out)" "0
-1 1
-options/sleep-time: error: The profile and a graph have the same sleep-time
-  Command: 0
-           ^
+0 0
 1
-1 nop
+0 wakeup
 1 1 2 4"
 
 # ---- It goes on while tracing_on is 0, and while a reader of trace stops recording

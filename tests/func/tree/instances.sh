@@ -100,7 +100,7 @@ write: hello
 1
 0"
 
-# ---- A tracer in an instance: its buffer, its filter; the top has nothing. One that cannot be told apart is refused while the first is on.
+# ---- A tracer in an instance: its buffer, its filter; the top has nothing, and has others beside it.
 inside 'mkdir instances/foo instances/bar; $T 1; echo "inner outer" >instances/foo/set_ftrace_filter; echo lonely >set_ftrace_filter
 	echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo; grep -vc "^#" trace instances/bar/trace
 	echo preemptoff >current_tracer; echo $?; cat current_tracer; timeout 60 head -n 3 instances/foo/trace_pipe | grep -c "inner\|outer"
@@ -111,13 +111,13 @@ expect_equal "calls in the instance" "$(line calls)" "outer inner inner "
 expect_equal "header of the instance" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p' foo)" "3 3"
 expect_equal "the top and a second one" "$(cat out)" "trace:0
 instances/bar/trace:0
-1
-nop
+0
+preemptoff
 3
 0
 lonely();
 0
-1 0
+0 1
 0"
 
 # ---- One target, buffers in turn: each has exactly what came while it was its turn, also in the middle of a sub-buffer
@@ -160,7 +160,7 @@ instances/bar/trace 14 7 0 21
 instances/foo/trace 0 14 0 14"
 inside 'mkdir instances/foo; $T 1; echo inner >set_ftrace_filter; echo outer >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; echo 1 >function_profile_enabled; echo function >current_tracer; $T 3
 	cat trace_stat/* | grep -o "^ *inner *[0-9]*"; grep -c "inner <-outer" trace; grep -c "outer <-main" instances/foo/trace; grep -c inner instances/foo/trace; echo irqsoff >current_tracer; echo $?; cat current_tracer'
-expect_equal "function beside the profile" "$(line out | tr -s ' ')" " inner 6 6 3 0 1 function "
+expect_equal "function beside the profile" "$(line out | tr -s ' ')" " inner 6 6 3 0 0 irqsoff "
 
 # ---- Of a library nobody prepared, who did not name it sees nothing
 inside 'coproc $T 3 each; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} answer; }; mkdir instances/foo; step
@@ -206,7 +206,7 @@ fi
 
 # ---- A profile that is refused keeps what the last one has
 inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 9; echo 0 >function_profile_enabled; echo function >instances/foo/current_tracer
-	echo wakeup >instances/foo/current_tracer
+	echo $$ >instances/foo/set_ftrace_pid
 	cat trace_stat/* | grep -c inner; echo 1 >function_profile_enabled; echo $?; cat trace_stat/* | grep -c inner'
 expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some \1 some/')" "some 1 some"
 
