@@ -27,6 +27,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_SITE_TAKEN] = "site_taken",
 	[UFT_CNT_LOST_PART] = "lost_part",
 	[UFT_CNT_EVENT_SIZE] = "event_too_large",
+	[UFT_CNT_NO_MEMORY] = "no_memory",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

@@ -16,9 +16,9 @@
  * mapped: he could not be left, and by what is in the files he can be later (guard.c). What neither recorder
  * nor guard had written down is lost.
  *
- * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings are made
- * smaller, and the number of processes that are followed, until all of them together fit into half of the
- * free space; sizes the user asked for are refused instead.
+ * Pages of rings are asked for before they are written (runtime/ring/memory.c): on a full tmpfs records are lost, which
+ * is counted. Rings are made smaller until those of one process fit into half of the free space; of a size that the
+ * user asked for one has to fit.
  *
  * A family's processes can write to every word of its file. The session looks for nothing by what stands
  * there: its mapping begins with a private read-only copy of the layout (arena.map), with the slices of all
@@ -51,7 +51,7 @@
 #define TMPFS_MAGIC	0x01021994
 #define NAME_PREFIX	"session."
 
-#define PROCESSES	64		/* that are followed at once */
+#define PROCESSES	1024		/* that are followed at once */
 #define ROOM_MAX	(1ull << 44)	/* addresses for families, at most */
 #define FAMILIES_MIN	4u
 #define NEXCH		6
@@ -248,36 +248,25 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 	return uft_fail(err, -errno, "cannot make the session's file %s: %s", a->path, strerror(errno));
 }
 
-/* Rings and processes for @avail bytes: many processes are worth more than large rings down to 1 MiB. */
-static int fit(const struct uft_session_opts *opts, uint32_t nrings, uint64_t avail, uint32_t *ring, uint32_t *slices)
+/*
+ * The size of rings, with @avail bytes of memory. They get it as they are written (runtime/ring/memory.c), so this is
+ * what the busiest process may take: one ring for each CPU that it runs on. No more than half of what is there, unless
+ * the user asked for the size; then one ring has to fit.
+ */
+static int fit(const struct uft_session_opts *opts, uint32_t ncpus, uint64_t avail, uint32_t *ring)
 {
 	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
-	*slices = opts->no_children ? 2 : PROCESSES;
-	for (;;) {
-		if ((uint64_t)*ring * nrings * *slices <= avail / 2)
-			return 0;
-		if (*slices > 16)
-			*slices /= 2;
-		else if (!opts->ring_bytes && *ring > 1u << 20)
-			*ring /= 2;
-		else if (*slices > 2)
-			*slices /= 2;
-		else if (!opts->ring_bytes && *ring > RING_BYTES_MIN)
-			*ring /= 2;
-		else
+	if (opts->ring_bytes)
+		return *ring <= avail ? 0 : -ENOSPC;
+	while ((uint64_t)*ring * ncpus > avail / 2)
+		if ((*ring /= 2) < RING_BYTES_MIN)
 			return -ENOSPC;
-	}
+	return 0;
 }
 
 static int is_power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
-}
-
-/* Does libc register restartable sections that the runtime uses there? Else nobody writes to the rings of CPUs. */
-static int has_cpu_rings(const struct uft_session_opts *opts)
-{
-	return HOST_MACHINE != EM_RISCV && !opts->emulator;
 }
 
 /*
@@ -325,7 +314,8 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
-	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->nprocesses))
+	l->nprocesses = opts->no_children ? 2 : PROCESSES;
+	if (fit(opts, l->ncpus, avail, &l->ring_bytes))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
@@ -889,6 +879,7 @@ void arena_release(struct arena *a, uint32_t index)
 	sl->pid = sl->ppid = sl->agent_tid = sl->spare_fd = 0;
 	sl->clock_start = 0;
 	memset(sl->counter, 0, sizeof(sl->counter));
+	memset(sl->used, 0, sizeof(sl->used));
 	if (clear_rings(a, index) < 0)
 		return;		/* its rings could not be cleared: never used again */
 	__atomic_store_n(&sl->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);

@@ -177,7 +177,7 @@ static void measure_ring(struct uft_session *s, const struct uft_slice *sl, uint
 	const struct uft_ring *ring = (const void *)((const uint8_t *)sl + a->ring_offset + index * a->ring_stride);
 	const struct uft_tracer_params *p = &s->spec->params;
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
-	uint64_t commit = __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE), was = m->pos[index], from = was;
+	uint64_t commit = uft_ring_is_used(sl, index) ? __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE) : 0, was = m->pos[index], from = was;
 	const uint64_t sub = a->sub_bytes, all = commit - was;
 	struct sample r = { .x = s->meter_scratch, .arena = a, .gap = UINT32_MAX };
 	double cost = event_ns(s->meter_scratch), weight;

@@ -113,6 +113,8 @@ int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, u
 	if (!(flags & UFT_RING_ON))
 		return -EAGAIN;
 	clock = event_ring_clock(o, cpu, clock);
+	if (!r->sub_end)
+		uft_ring_set_used(slice, cpu % a->ncpus);
 	if (!r->sub_end || at + bytes > r->sub_end)
 		ret = begin_sub(a, r, flags, clock, task, &at);
 	if (ret)

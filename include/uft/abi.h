@@ -192,9 +192,18 @@ struct uft_ring {
 	uint64_t last;		/* w: exchange rings: full clock of the last record that C wrote; an owner's fast paths leave it */
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
-	uint64_t pad1[7];
+	uint64_t backed;	/* a: memory for positions below this is there; bit 0: UFT_RING_GIVES */
+	uint64_t pad1[6];
 };
 _Static_assert(sizeof(struct uft_ring) == 128, "abi");
+/*
+ * Memory of a ring. The writer's slow path asks the kernel for it before it writes there (runtime/ring/memory.c), a
+ * step at a time; once it has gone around `backed` is UFT_RING_ALL. A reader that takes memory back (discard mode only)
+ * sets UFT_RING_GIVES first, lowers `backed` to the `read` that it has told plus the ring's size, punches, and only
+ * then tells a higher `read`.
+ */
+#define UFT_RING_GIVES	1ull		/* never UFT_RING_ALL any more */
+#define UFT_RING_ALL	(~7ull)
 
 /* ---- Arena -------------------------------------------------------------------------------- */
 
@@ -347,6 +356,7 @@ enum uft_counter {
 	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
 	UFT_CNT_LOST_PART,	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
 	UFT_CNT_EVENT_SIZE,	/* records of tracepoints that were too large, dropped */
+	UFT_CNT_NO_MEMORY,	/* of what rings lost: records for which the file system of the rings had no memory */
 	UFT_NCOUNTERS
 };
 
@@ -368,6 +378,9 @@ struct uft_stack_max {
 enum uft_slice_flags {
 	UFT_SLICE_OTHER_NS	= 1,	/* pid and agent_tid are numbers of another pid namespace than the session's */
 };
+
+#define UFT_USED_WORDS	16
+#define UFT_USED_MAX	(64u * UFT_USED_WORDS)
 
 /* Order of a command's life: the session fills it, bumps cmd_seq (futex); the agent does it, writes
  * results, sets cmd_done = cmd_seq (futex). One command at a time. */
@@ -394,7 +407,17 @@ struct uft_slice {
 	uint32_t pad;
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
+	uint64_t used[UFT_USED_WORDS];	/* w: bit i % 64 of word i / 64: ring i was begun; the session looks at no other below UFT_USED_MAX */
 };
+static inline int uft_ring_is_used(const struct uft_slice *s, uint32_t ring)
+{
+	return ring >= UFT_USED_MAX || (__atomic_load_n(&s->used[ring / 64], __ATOMIC_ACQUIRE) >> ring % 64 & 1);
+}
+static inline void uft_ring_set_used(struct uft_slice *s, uint32_t ring)
+{
+	if (ring < UFT_USED_MAX)
+		__atomic_fetch_or(&s->used[ring / 64], 1ull << ring % 64, __ATOMIC_RELEASE);
+}
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
 _Static_assert(offsetof(struct uft_slice, generation) % 8 == 0, "read with on_cpus by one load");
 

@@ -63,6 +63,7 @@
 #define R_LOST_PENDING	52
 #define R_LAST		56
 #define R_READ		64
+#define R_BACKED	72
 #define R_DATA		4096
 
 #define RINGF_ON	1
@@ -89,6 +90,8 @@
 #define OP_THREAD	80
 #define OP_THREAD_FLAGS	88
 #define OP_MORE		96
+#define OP_RING		104
+#define OP_NEED		112
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 
@@ -109,6 +112,7 @@
 #define RING_NONE	2	/* no ring for this task here: wiped table or no CPU number */
 #define RING_LOST	3	/* discard mode, full: counted in the ring */
 #define RING_GUARD	4	/* *guard != expect any more */
+#define RING_UNBACKED	5	/* op.ring has no memory there yet: ring_back(op.ring, op.need) */
 
 /* struct rseq (linux/rseq.h), from the thread pointer + RF_RSEQ */
 #define RSEQ_CPU_ID	4

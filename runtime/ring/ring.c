@@ -94,6 +94,7 @@ RING_OFFSET(struct uft_ring, lost, R_LOST);
 RING_OFFSET(struct uft_ring, lost_pending, R_LOST_PENDING);
 RING_OFFSET(struct uft_ring, last, R_LAST);
 RING_OFFSET(struct uft_ring, read, R_READ);
+RING_OFFSET(struct uft_ring, backed, R_BACKED);
 RING_OFFSET(struct uft_sub_header, position, SH_POSITION);
 RING_OFFSET(struct uft_sub_header, lost, SH_LOST);
 RING_OFFSET(struct uft_sub_header, clock, SH_CLOCK);
@@ -114,6 +115,8 @@ RING_OFFSET(struct ring_op, key, OP_KEY);
 RING_OFFSET(struct ring_op, thread, OP_THREAD);
 RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
 RING_OFFSET(struct ring_op, more, OP_MORE);
+RING_OFFSET(struct ring_op, ring, OP_RING);
+RING_OFFSET(struct ring_op, need, OP_NEED);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
@@ -205,7 +208,7 @@ void ring_attach(void)
 
 		c->key = c->stack_key = 0;
 		c->mask = a->ring_bytes - 1;
-		c->ring = ring_at(i);
+		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	if (uft_ring_fast.on_cpus != &no_cpus)
@@ -267,15 +270,15 @@ static struct uft_ring *exch_take(uint32_t tid)
 	const struct uft_arena *a = uft_rt.arena;
 
 	for (uint32_t i = 0; i < a->nexch; i++) {
-		struct uft_ring *r = ring_at(a->ncpus + (tid + i) % a->nexch);
+		struct uft_ring *r = ring_open(a->ncpus + (tid + i) % a->nexch);
 
-		if (!uft_load(&r->owner) && uft_cas(&r->owner, 0, tid))
+		if (r && !uft_load(&r->owner) && uft_cas(&r->owner, 0, tid))
 			return r;
 	}
 	/* All taken. A task that was killed inside (a vfork child may be, alone) does not give its ring back. */
 	for (uint32_t i = 0; i < a->nexch; i++) {
-		struct uft_ring *r = ring_at(a->ncpus + i);
-		uint32_t owner = uft_load(&r->owner);
+		struct uft_ring *r = uft_ring_is_used(uft_rt.slice, a->ncpus + i) ? ring_at(a->ncpus + i) : NULL;
+		uint32_t owner = r ? uft_load(&r->owner) : 0;
 
 		if (owner && plat_is_gone(owner) && uft_cas(&r->owner, owner, tid)) {
 			if (ARCH_HAS_OWN)
@@ -297,6 +300,9 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	char *data = (char *)r + UFT_PAGE;
 	uint64_t *w;
 
+	if (commit + op->bytes + (context ? 24 : 0) <= end && commit + op->bytes + (context ? 24 : 0) > uft_load(&r->backed) &&
+	    ring_back(r, commit + op->bytes + (context ? 24 : 0)))
+		return RING_LOST;
 	if (commit + op->bytes + (context ? 24 : 0) > end) {
 		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* below this all is overwritten */
 		struct uft_sub_header *h;
@@ -308,7 +314,10 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 				uft_store(&r->lost, lost + 1);
 				return RING_LOST;
 			}
-		} else if (over > (int64_t)r->oldest) {
+		}
+		if (end + sizeof(*h) + 16 + op->bytes > uft_load(&r->backed) && ring_back(r, end + sizeof(*h) + 16 + op->bytes))
+			return RING_LOST;
+		if (uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE && over > (int64_t)r->oldest) {
 			uft_store(&r->oldest, (uint64_t)over);
 			/* Orders `oldest` before the data; partner: the reader's re-read of it. */
 			__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -382,6 +391,27 @@ static int exch_write(struct ring_op *op)
 	return ret;
 }
 
+/*
+ * This CPU's. With all signals blocked and not without looking again: a handler that came here may have forked, and the
+ * child's table is to stay empty until it is adopted. 1: try again.
+ */
+static int cpu_open(void)
+{
+	uint32_t cpu = arch_rseq_cpu(uft_ring_fast.rseq_offset);
+	struct uft_ring *r = NULL;
+	uint64_t mask;
+
+	if (cpu >= uft_ring_fast.ncpus || uft_load(&uft_ring_fast.cpu[cpu].ring) || uft_load(ring_state()) != RING_LIVE)
+		return 0;
+	plat_signals_block(&mask);
+	if (uft_load(ring_state()) == RING_LIVE) {
+		r = ring_open(cpu);
+		uft_store_release(&uft_ring_fast.cpu[cpu].ring, r);
+	}
+	plat_signals_restore(&mask);
+	return r != NULL;
+}
+
 int ring_write(struct ring_op *op, int rseq)
 {
 	int ret = RING_NONE;
@@ -398,7 +428,9 @@ int ring_write(struct ring_op *op, int rseq)
 		return exch_write(op);
 	for (int i = 0; i < RING_RETRIES; i++) {
 		ret = uft_asm_ring_write(op);
-		if (ret != RING_RETRY)
+		if (ret == RING_UNBACKED && ring_back(op->ring, op->need))
+			return RING_LOST;
+		if (ret != RING_RETRY && ret != RING_UNBACKED && (ret != RING_NONE || !cpu_open()))
 			return ret;
 	}
 	return RING_NONE;

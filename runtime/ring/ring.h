@@ -30,6 +30,8 @@ struct ring_op {
 	void *thread;		/* for them; */
 	const uint32_t *thread_flags;	/* and only while this is 0 */
 	const uint64_t *more;
+	struct uft_ring *ring;	/* of RING_UNBACKED: the ring, */
+	uint64_t need;		/* and the position below which it has to have memory */
 	/* where unset pointers point */
 	uint64_t own_clock;
 	struct ring_receipt own_receipt;
@@ -169,6 +171,14 @@ struct ring_past {
 	uint64_t begin;		/* no record is older */
 	uint32_t pid, tid;
 };
+/*
+ * memory.c: memory below position @need of @r, and some ahead; not over what is unread. Where there is none a loss is
+ * counted. 0, or -ENOMEM, -ENOBUFS (unread). Context: probe.
+ */
+int ring_back(struct uft_ring *r, uint64_t need);
+/* Ring @index of the slice, with its first memory; NULL: there is none. Context: probe. */
+struct uft_ring *ring_open(uint32_t index);
+
 /* RING_WRITTEN, RING_LOST (no room, counted in the ring), RING_NONE. Context: probe, signals blocked. */
 int ring_write_past(const struct ring_past *p);
 

@@ -26,13 +26,6 @@ struct past {			/* a ring under way */
 	uint64_t clock;
 };
 
-static struct uft_ring *past_ring(uint32_t index)
-{
-	const struct uft_arena *a = uft_rt.arena;
-
-	return (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + (a->ncpus + index) * a->ring_stride);
-}
-
 /* Owned by us, its last record not after @clock; NULL: there is none. */
 static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
 {
@@ -42,9 +35,9 @@ static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
 		struct uft_ring *best = NULL;
 
 		for (uint32_t i = 0; i < a->nexch; i++) {
-			struct uft_ring *r = past_ring(i);
+			struct uft_ring *r = ring_open(a->ncpus + i);
 
-			if (!uft_load(&r->owner) && uft_load(&r->last) <= clock && (!best || r->last > best->last))
+			if (r && !uft_load(&r->owner) && uft_load(&r->last) <= clock && (!best || r->last > best->last))
 				best = r;
 		}
 		if (!best)
@@ -173,7 +166,7 @@ int ring_write_past(const struct ring_past *p)
 	w.data = (char *)r + UFT_PAGE;
 	w.at = r->commit;
 	w.clock = p->begin;
-	if (past_has_room(&w, past_bytes(p->n, w.sub))) {
+	if (past_has_room(&w, past_bytes(p->n, w.sub)) && !ring_back(r, w.at + past_bytes(p->n, w.sub))) {
 		r->ctx_pos = ~0ull;	/* invalid from here to the commit: a task may be killed between */
 		past_write(&w, p->words, p->n, p->lost);
 		r->ctx_tid = p->tid;

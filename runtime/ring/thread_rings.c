@@ -176,11 +176,10 @@ static struct uft_ring *own_ring(uint32_t tid)
 	uint32_t first = a->nexch / 2, n = a->nexch - first, look = (uint32_t)arch_clock() % n;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct uft_ring *r = (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset +
-							 (a->ncpus + first + i) * a->ring_stride);
-		uint32_t owner = uft_load(&r->owner);
+		struct uft_ring *r = ring_open(a->ncpus + first + i);
+		uint32_t owner = r ? uft_load(&r->owner) : 0;
 
-		if ((owner && (i != look || !plat_is_gone(owner))) || !uft_cas(&r->owner, owner, tid))
+		if (!r || (owner && (i != look || !plat_is_gone(owner))) || !uft_cas(&r->owner, owner, tid))
 			continue;
 		if (owner)
 			own_shut(0, r);
@@ -230,11 +229,11 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	const struct uft_arena *a = uft_rt.arena;
 	struct ring_own_key *k = own_key_of(l);
 	struct uft_ring *r = l->ring;
-	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1);
+	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1), backed = uft_load(&r->backed) - commit;
 
 	/* Shut or not: whom this event interrupted may have compared the key, and goes in behind it. */
 	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
-	l->end = l->at + left - 8;
+	l->end = l->at + (left < backed ? left : backed & -8ull) - 8;
 	l->bias = (uint64_t)l->at - commit;
 	l->limit = ((uint64_t)r->ctx_hi + 1) << 32;
 	l->thread = op->thread;

@@ -22,6 +22,8 @@
 #define WR_LAZY_NS	50000000ull
 #define WR_RETRIES	64		/* of reading commit and oldest as a pair */
 
+struct uft_ring wr_unused;
+
 /* Bytes of the next run of [from, to): within the ring's end, and where possible whole sub-buffers. */
 static size_t wr_run(const struct uft_writer *w, uint64_t from, uint64_t to)
 {

@@ -463,6 +463,7 @@ static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
 	s->cmd_result = 0;
 	s->clock_start = 0;
 	memset(s->counter, 0, sizeof(s->counter));
+	memset(s->used, 0, sizeof(s->used));
 	/* A hole gives the memory back too. Where none can be made, clear what is needed. */
 	if (!(w->ring_offset & (UFT_PAGE - 1)) &&
 	    !madvise(p + w->ring_offset, w->slice_bytes - w->ring_offset, MADV_REMOVE))

@@ -83,8 +83,13 @@ static inline struct uft_slice *wr_arena_slice(const struct uft_writer *w, uint3
 	return (struct uft_slice *)(w->arena + w->slice_offset + i * w->slice_bytes);
 }
 
+extern struct uft_ring wr_unused;	/* always zero */
+
+/* One that the target never began would get memory by being looked at: another in place of it. */
 static inline struct uft_ring *wr_arena_ring(const struct uft_writer *w, uint32_t i, uint32_t ring)
 {
+	if (!uft_ring_is_used(wr_arena_slice(w, i), ring))
+		return &wr_unused;
 	return (struct uft_ring *)(w->arena + w->slice_offset + i * w->slice_bytes + w->ring_offset +
 				   ring * w->ring_stride);
 }

@@ -431,6 +431,7 @@ static void slice_reset(struct uft_live *l, uint32_t index)
 	s->cmd_result = 0;
 	s->clock_start = 0;
 	memset(s->counter, 0, sizeof(s->counter));
+	memset(s->used, 0, sizeof(s->used));
 	if (!(l->geo->ring_offset & (UFT_PAGE - 1)) &&
 	    !madvise((uint8_t *)s + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset, MADV_REMOVE))
 		return;

@@ -103,6 +103,8 @@ void synth_begin(struct synth *s, uint32_t slice, uint32_t pid, uint32_t ppid)
 	sl->pid = pid;
 	sl->ppid = ppid;
 	sl->parent_slice = ~0u;
+	for (uint32_t i = 0; i < n; i++)
+		uft_ring_set_used(sl, i);
 	__atomic_store_n(&sl->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
 }
 

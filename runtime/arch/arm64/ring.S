@@ -131,7 +131,12 @@ uft_asm_ring_write_start:
 	cmp	x12, x13
 	b.le	6f
 	str	x12, [x3, #R_OLDEST]
-6:	dmb	ishst			/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
+6:	add	x13, x8, x6
+	add	x13, x13, #SH_BYTES + 16
+	ldr	x12, [x3, #R_BACKED]
+	cmp	x13, x12
+	b.hi	.Lwrite_unbacked
+	dmb	ishst			/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
 	cmp	x8, x5
 	b.eq	7f
 	PLACE	x10, x5
@@ -161,6 +166,10 @@ uft_asm_ring_write_start:
 	b	.Lwrite_record
 
 .Lwrite_fits:
+	mov	x13, x9
+	ldr	x12, [x3, #R_BACKED]
+	cmp	x13, x12
+	b.hi	.Lwrite_unbacked
 	PLACE	x10, x5
 	cbz	x7, .Lwrite_record
 	SET_CONTEXT x5
@@ -213,6 +222,11 @@ uft_asm_ring_write_end:
 	stxr	w15, x13, [x12]
 	cbnz	w15, 1b
 	mov	w0, #RING_LOST
+	b	.Lwrite_out
+.Lwrite_unbacked:
+	str	x3, [x0, #OP_RING]
+	str	x13, [x0, #OP_NEED]
+	mov	w0, #RING_UNBACKED
 	b	.Lwrite_out
 .Lwrite_none:
 	mov	w0, #RING_NONE

@@ -98,7 +98,10 @@ uft_asm_ring_write_start:
 	sub	R_OLDEST(%r12), %rax
 	jle	6f
 	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
-6:	cmp	%r13, %r9
+6:	lea	SH_BYTES+16(%r13,%r10), %rax
+	cmp	R_BACKED(%r12), %rax
+	ja	.Lwrite_unbacked
+	cmp	%r13, %r9
 	je	7f
 	mov	%r9, %rsi
 	and	RC_MASK(%rbx), %rsi
@@ -143,6 +146,9 @@ uft_asm_ring_write_start:
 	jmp	.Lwrite_record
 
 .Lwrite_fits:
+	mov	%r14, %rax
+	cmp	R_BACKED(%r12), %rax
+	ja	.Lwrite_unbacked
 	mov	%r9, %rsi
 	and	RC_MASK(%rbx), %rsi
 	lea	R_DATA(%r12,%rsi), %rsi
@@ -220,6 +226,9 @@ uft_asm_ring_write_end:
 	add	%rcx, %r14
 	not	%rcx
 	and	%rcx, %r14
+	mov	R_BACKED(%r12), %rax	/* nor further than there is memory; its bit 0 is below a record's size */
+	cmp	%rax, %r14
+	cmova	%rax, %r14
 	mov	%r14, R_SUB_END(%r12)
 	mov	OP_THREAD(%rdi), %rax
 	mov	%rax, RC_THREAD(%rbx)
@@ -244,6 +253,11 @@ uft_asm_ring_write_end:
 	movl	$1, R_LOST_PENDING(%r12)
 	lock incq R_LOST(%r12)
 	mov	$RING_LOST, %eax
+	jmp	.Lwrite_out
+.Lwrite_unbacked:
+	mov	%r12, OP_RING(%rdi)
+	mov	%rax, OP_NEED(%rdi)
+	mov	$RING_UNBACKED, %eax
 	jmp	.Lwrite_out
 .Lwrite_none:
 	mov	$RING_NONE, %eax

@@ -171,6 +171,12 @@ void plat_populate(uintptr_t lo, uintptr_t hi)
 	(void)lo, (void)hi;
 }
 
+int plat_reserve(uintptr_t lo, size_t bytes)
+{
+	(void)lo, (void)bytes;
+	return 0;
+}
+
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
 {
 	uintptr_t to = lo < ~0ul - REACH ? lo + REACH : ~0ul;		/* a kernel's text may be at the end of all addresses */

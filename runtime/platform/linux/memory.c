@@ -71,6 +71,13 @@ void plat_populate(uintptr_t lo, uintptr_t hi)
 	sys_madvise(lo, PLAT_PAGE_UP(hi) - lo, MADV_POPULATE_WRITE_);
 }
 
+int plat_reserve(uintptr_t lo, size_t bytes)
+{
+	long ret = plat_is_denied(UFT_DENIED_MEMORY) ? 0 : sys_madvise(lo, bytes, MADV_POPULATE_WRITE_);
+
+	return ret == -EFAULT || ret == -ENOMEM || ret == -EHWPOISON ? -ENOMEM : 0;
+}
+
 int plat_map_at(uintptr_t at, size_t bytes, int prot)
 {
 	long m = mem_map(at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);

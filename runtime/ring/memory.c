@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - memory of rings, asked for before it is written
+ *
+ * A ring lies in a sparse file. On a full file system the first store into a page that is not there ends the program
+ * by SIGBUS, and other users can fill /dev/shm. So the writer's slow path has the kernel make the pages
+ * (MADV_POPULATE_WRITE) and gets an error instead, which is a loss that is counted. Fast paths see nothing of it:
+ * their sub-buffer ends where memory ends.
+ *
+ * Memory comes in steps: one page at first, as much as there is up to STEP_MAX later. So a process that writes little
+ * has little, and a large ring costs addresses only. Also the control page is there only once the ring is used
+ * (ring_open(), slice.used): with 64 CPUs a process has 70 rings and writes two.
+ *
+ * A page that is made twice, or made and not used, does no harm: its contents stay. `backed` changes by
+ * compare-and-swap, as the session may lower it to take memory back (abi.h).
+ */
+#include "runtime/platform/platform.h"
+#include "runtime/ring/ring.h"
+#include "runtime/runtime.h"
+
+#define STEP_MAX	(64u << 10)
+#define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: how long it is believed that there is no memory */
+
+static uint64_t scarce_until;		/* clock; 0: there was memory */
+
+static uint64_t page_down(uint64_t n)
+{
+	return n & -(uint64_t)UFT_PAGE;
+}
+
+/* 0 or -ENOMEM. */
+static int reserve(uintptr_t lo, uint64_t bytes)
+{
+	uint64_t until = uft_load(&scarce_until);
+	int ret;
+
+	if (until && (int64_t)(until - arch_clock()) > 0)
+		return -ENOMEM;
+	ret = plat_reserve(lo, bytes);
+	if (ret)
+		uft_store(&scarce_until, arch_clock() + AGAIN_CLOCKS);
+	else if (until)
+		uft_store(&scarce_until, 0);
+	return ret;
+}
+
+/* Positions [from, to), less than a ring's. */
+static int reserve_data(struct uft_ring *r, uint64_t from, uint64_t to)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes, at = from & (size - 1), n = to - from;
+	const uintptr_t data = (uintptr_t)r + UFT_PAGE;
+
+	if (at + n <= size)
+		return reserve(data + at, n);
+	return reserve(data + at, size - at) || reserve(data, at + n - size) ? -ENOMEM : 0;
+}
+
+static int no_memory(struct uft_ring *r)
+{
+	r->lost_pending = 1;
+	uft_add(&r->lost, 1);
+	trace_count(UFT_CNT_NO_MEMORY, 1);
+	return -ENOMEM;
+}
+
+int ring_back(struct uft_ring *r, uint64_t need)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes;
+
+	for (;;) {
+		uint64_t was = uft_load_acquire(&r->backed), from = page_down(was), step, to, most;
+
+		if (need <= was)
+			return 0;
+		step = from < UFT_PAGE ? UFT_PAGE : from < STEP_MAX ? from : STEP_MAX;
+		to = from + step > need ? from + step : page_down(need + UFT_PAGE - 1);
+		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
+			/* The session may be taking back at this moment what is behind. */
+			most = page_down(uft_load_acquire(&r->read) + size);
+			to = to < most ? to : most;
+		}
+		if (to < need || to - from > size) {
+			r->lost_pending = 1;
+			uft_add(&r->lost, 1);
+			return -ENOBUFS;
+		}
+		if (reserve_data(r, from, to))
+			return no_memory(r);
+		if (!(was & UFT_RING_GIVES) && to >= size)
+			to = UFT_RING_ALL;
+		uft_cas(&r->backed, was, to | (was & UFT_RING_GIVES));
+	}
+}
+
+struct uft_ring *ring_open(uint32_t index)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	struct uft_ring *r = (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + index * a->ring_stride);
+
+	if (uft_ring_is_used(uft_rt.slice, index))
+		return r;
+	if (reserve((uintptr_t)r, 2 * UFT_PAGE))
+		return NULL;
+	uft_cas(&r->backed, 0, UFT_PAGE);
+	uft_ring_set_used(uft_rt.slice, index);
+	return r;
+}

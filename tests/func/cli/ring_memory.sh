@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ring_memory.sh - rings get memory as they are written: a full run directory costs records, which is said, not the program
+. "$(dirname "$0")/../../lib/common.sh"
+
+if [ -z "${UFT_TEST_RING_MEMORY:-}" ]; then
+	need unshare
+	flags=-m
+	[ "$(id -u)" -eq 0 ] || flags=-rm
+	unshare $flags mount -t tmpfs tmpfs "$tmp" 2>/dev/null || skip "no file system can be mounted here"
+	UFT_TEST_RING_MEMORY=1 unshare $flags "$top/tests/func/cli/ring_memory.sh"
+	status=$?
+	check
+	exit $status
+fi
+
+cat >leaf.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int leaf(int i) { __asm__ volatile(""); return i; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 1000; i++)
+		leaf(i);
+	if (argc > 2)
+		fclose(fopen("begun", "w"));
+	for (int ms = 0; argc > 2 && access(argv[2], F_OK) && ms < 20000; ms++)
+		usleep(1000);
+	for (int i = 0; i < atoi(argv[1]); i++)
+		leaf(i);
+	return 3;
+}
+EOF
+cc -O1 -pg -mfentry -fno-pie -no-pie -o leaf leaf.c 2>>err || skip "no compiler for -mfentry"
+
+# Two rings of 16 MB, and six that stay empty, with 80 MB.
+mkdir -m 700 run
+mount -t tmpfs -o size=80m,mode=700 tmpfs run
+XDG_RUNTIME_DIR=$PWD/run
+export XDG_RUNTIME_DIR
+run "$uft" record -q -b 16M -l leaf -o small.uft ./leaf 200000
+expect_status 3
+expect_equal "recorded with large rings in a small file system" "$(stat_value small.uft calls)" 201000
+
+# Another user takes the memory while the program runs.
+mkdir -m 700 full
+mount -t tmpfs -o size=40m,mode=700 tmpfs full
+XDG_RUNTIME_DIR=$PWD/full
+"$uft" record -b 4M -l leaf -o full.uft ./leaf 3000000 go >out 2>err &
+recorder=$!
+eventually test -e begun || fail "the program did not begin"
+head -c 64m /dev/zero >full/all 2>>log
+: >go
+wait $recorder
+expect_equal "the program's status: no signal ended it" $? 3
+expect_err "no memory for rings"
+lost=$(stat_value full.uft lost) calls=$(stat_value full.uft calls) named=$(stat_value full.uft counter_no_memory) none=$(stat_value full.uft counter_no_ring)
+[ "$named" -gt 0 ] || fail "nothing was lost for want of memory"
+expect_equal "calls, recorded or lost" $((calls + lost + none)) 3001000
+umount run full
+check
