@@ -18,6 +18,9 @@
  * the program is on its way (recorder_hold()): copying and writing tables of 100,000 functions would take the
  * CPU from those who arm them.
  *
+ * Priority: where it may, the writer's thread goes before the programs that it records, which can have every CPU for
+ * longer than it takes to fill a ring. It sleeps whenever it has caught up.
+ *
  * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
  * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such
  * an error, too.
@@ -27,6 +30,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "cmd/imageview.h"
@@ -35,6 +39,7 @@
 
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
+#define WRITER_NICE	(-15)
 
 enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE, MSG_DROP, MSG_FORMAT };
 
@@ -275,6 +280,7 @@ static void *writer_thread(void *arg)
 	unsigned pace_us = PACE_MAX_US;
 	int ending;
 
+	setpriority(PRIO_PROCESS, 0, WRITER_NICE);	/* of this thread; not everybody may */
 	do {
 		ending = wait_news(r, pace_us, &messages);
 		handle_all(r, messages);
