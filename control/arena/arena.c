@@ -51,6 +51,7 @@
 #define TMPFS_MAGIC	0x01021994
 #define NAME_PREFIX	"session."
 
+#define PROCESSES_SHARED 64	/* where a family's mapping has room for all of them */
 #define PROCESSES	1024		/* that are followed at once */
 #define ROOM_MAX	(1ull << 44)	/* addresses for families, at most */
 #define FAMILIES_MIN	4u
@@ -314,7 +315,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
-	l->nprocesses = opts->no_children ? 2 : PROCESSES;
+	l->nprocesses = opts->no_children ? 2 : shares_families(opts) ? PROCESSES_SHARED : PROCESSES;
 	if (fit(opts, l->ncpus, avail, &l->ring_bytes))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);

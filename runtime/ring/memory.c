@@ -28,6 +28,14 @@ static uint64_t page_down(uint64_t n)
 	return n & -(uint64_t)UFT_PAGE;
 }
 
+/* An emulator makes no pages: no event goes the slow way for that. */
+static uint64_t step_first(void)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes;
+
+	return !uft_rt.is_emulated ? UFT_PAGE : STEP_MAX < size ? STEP_MAX : size;
+}
+
 /* 0 or -ENOMEM. */
 static int reserve(uintptr_t lo, uint64_t bytes)
 {
@@ -72,7 +80,7 @@ int ring_back(struct uft_ring *r, uint64_t need)
 
 		if (need <= was)
 			return 0;
-		step = from < UFT_PAGE ? UFT_PAGE : from < STEP_MAX ? from : STEP_MAX;
+		step = from < step_first() ? step_first() : from < STEP_MAX ? from : STEP_MAX;
 		to = from + step > need ? from + step : page_down(need + UFT_PAGE - 1);
 		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
 			/* The session may be taking back at this moment what is behind. */
@@ -99,9 +107,9 @@ struct uft_ring *ring_open(uint32_t index)
 
 	if (uft_ring_is_used(uft_rt.slice, index))
 		return r;
-	if (reserve((uintptr_t)r, 2 * UFT_PAGE))
+	if (reserve((uintptr_t)r, UFT_PAGE + step_first()))
 		return NULL;
-	uft_cas(&r->backed, 0, UFT_PAGE);
+	uft_cas(&r->backed, 0, step_first());
 	uft_ring_set_used(uft_rt.slice, index);
 	return r;
 }
