@@ -44,7 +44,7 @@ inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:traceoff >
 	echo nop >current_tracer; echo 1 >tracing_on; $T 1; cat tracing_on; grep -vc "^#" trace; echo m >trace_marker; echo $?; echo "!*:traceoff" >>set_ftrace_filter; echo lonely >set_ftrace_filter
 	exec 5>>set_ftrace_filter; printf outer:trace >&5; printf "off\ninner" >&5; exec 5>&-; cat set_ftrace_filter; printf "!outer:traceoff" >>set_ftrace_filter; cat set_ftrace_filter
 	echo outer:traceoff >>set_ftrace_filter; echo 1 >function_profile_enabled; echo "$? $(cat function_profile_enabled)"; echo wakeup >current_tracer; echo "$? $(cat current_tracer)"' 2>>err
-expect_equal "graph, nop, parts" "$(tr '\n' ' ' <out)" "0 lonely(); outer() { inner() { 0 0 1 inner lonely outer:traceoff:unlimited inner lonely 0 1 1 nop "
+expect_equal "graph, nop, parts" "$(tr '\n' ' ' <out)" "0 lonely(); outer() { inner() { 0 0 1 inner lonely outer:traceoff:unlimited inner lonely 0 1 0 wakeup "
 
 # ---- In an instance they act on the instance
 inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceoff:1 >>set_ftrace_filter; echo function >current_tracer; $T 2; cat tracing_on ../../tracing_on; cat trace >$TMP/foo
