@@ -123,6 +123,7 @@ void agent_note_slice(void);			/* uft_rt.slice_index is known */
  * number; -EAGAIN: all are taken, -errno. Context: init, or the agent of a fork child.
  */
 int boot_take_spare(uint64_t at);
+int boot_ask_family(uint64_t at);		/* the same of who detaches, by a socket (uft_boot.fd), where no file may be opened */
 /*
  * Around a fork, by the forking thread (agent/spare.c). 1: spare_fork_end() must follow, with what the call
  * returned, in both processes. Context: probe.

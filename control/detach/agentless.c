@@ -18,6 +18,7 @@
  */
 #include "control/detach/agentless.h"
 
+#include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 #include "control/ptrace/remote_call.h"
 
@@ -37,6 +38,7 @@
 #include <unistd.h>
 
 #define REJOIN_MS	5000		/* the agent's start may take 2 s */
+#define BRIEF_TIMES	500	/* looks whether the agent asks for memory */
 #define REJOIN_BYTES	256		/* of uft_blob_rejoin, at least */
 #define INSIDE_MS	2500		/* so may that of a child's */
 #define NAP_NS		1000000
@@ -47,6 +49,7 @@
 #define EFLAGS_DF	0x400ull
 
 struct agentless {
+	const struct arena *a;
 	pid_t pid;
 	const struct blob *blob;
 	uint64_t base;			/* of the blob in it */
@@ -115,6 +118,44 @@ static int is_movable(const struct agentless *s, pid_t tid, const struct user_re
 	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
 }
 
+static int write_boot(const struct agentless *s, size_t at, void *value, size_t size)
+{
+	struct iovec mine = { value, size }, its = { (void *)(uintptr_t)(s->base + s->blob->boot + at), size };
+
+	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == (ssize_t)size ? 0 : -EPERM;
+}
+
+/*
+ * Its agent may open no file, and waits for memory at its socket: a fork child of another user's process, that was
+ * forked while no hook saw it, or nothing more was sent.
+ */
+static int give_family(const struct agentless *s)
+{
+	struct uft_boot boot;
+	int64_t family;
+	uint32_t number, none = UFT_BOOT_NONE;
+	int agent, sock, fd;
+
+	if (read_boot(s, &boot) || boot.stage != UFT_BOOT_SOCKET || write_boot(s, offsetof(struct uft_boot, stage), &none, sizeof(none)))
+		return 0;
+	family = arena_make_family((struct arena *)s->a);
+	if (family < 0)
+		return (int)family;
+	number = (uint32_t)family;
+	agent = task_open_agent(s->pid, agent_find(s->pid));
+	sock = agent < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, agent, boot.fd, 0);
+	fd = arena_open_family(s->a, number);
+	if (sock < 0 || fd < 0 || target_send_fds(sock, &fd, 1, &number, sizeof(number)))
+		arena_drop_family((struct arena *)s->a, number);
+	if (agent >= 0)
+		close(agent);
+	if (sock >= 0)
+		close(sock);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
 /* The last system call of uft_blob_rejoin: the thread is through. */
 static int is_last(const struct agentless *s, pid_t tid)
 {
@@ -136,7 +177,9 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 
 		if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
 			return -ESRCH;
-		while ((ret = task_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
+		for (unsigned i = 0; (ret = task_wait_brief(tid, &status)) == -EAGAIN && i < BRIEF_TIMES; i++)
+			give_family(s);
+		while (ret == -EAGAIN && (ret = task_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
 			;
 		if (ret)
 			return ret;
@@ -149,13 +192,6 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 		else if (is_last(s, tid))
 			return 0;
 	}
-}
-
-static int write_boot(const struct agentless *s, size_t at, void *value, size_t size)
-{
-	struct iovec mine = { value, size }, its = { (void *)(uintptr_t)(s->base + s->blob->boot + at), size };
-
-	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == (ssize_t)size ? 0 : -EPERM;
 }
 
 /* What the thread needs to go on by itself if we are killed. */
@@ -339,7 +375,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 
 int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 {
-	struct agentless s = { .pid = pid };
+	struct agentless s = { .a = a, .pid = pid };
 	struct uft_boot boot;
 	int ret = blob_get(&s.blob);
 
@@ -406,7 +442,7 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 
 	while (d && (e = readdir(d)) && *nseen < room) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		struct agentless s = { .pid = pid };
+		struct agentless s = { .a = a, .pid = pid };
 
 		if (pid <= 0 || pid == getpid() || (only && pid != only) || !arena_is_mapped_by(a, pid) || is_agent(pid) ||
 		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))

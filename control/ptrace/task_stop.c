@@ -41,6 +41,7 @@
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
 #define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
+#define BRIEF_NS	2000000ull
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
@@ -157,6 +158,11 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 			return -EAGAIN;
 		nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 	}
+}
+
+int task_wait_brief(pid_t tid, int *status)
+{
+	return wait_stop(tid, status, session_now_ns() + BRIEF_NS);
 }
 
 int task_wait_stop(pid_t tid, int *status)

@@ -95,6 +95,7 @@ uint64_t resume_all(struct stopped_tasks *h);		/* for how long the one stood tha
 
 #define TASK_STOP_MS	500
 
+int task_wait_brief(pid_t tid, int *status);	/* the same, for two milliseconds */
 int task_wait_stop(pid_t tid, int *status);
 pid_t task_poll_status(pid_t tid, int *status);	/* what there is */
 pid_t task_wait_status(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */

@@ -573,7 +573,7 @@ static size_t drop_families(struct uft_session *s)
 	uint8_t *mapped = calloc(room, 1);
 	size_t n = family && st && mapped ? unclaimed_families(s, family, st) : 0, dropped = 0;
 
-	for (int look = 0; n && look < 2 && session_follows_children(s); look++)
+	for (int look = 0; n && look < 2; look++)
 		arena_find_mapped_files(st, n, mapped);
 	for (size_t i = 0; i < n; i++)
 		if (!mapped[i]) {

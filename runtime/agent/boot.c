@@ -16,6 +16,7 @@
 
 #define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u
+#define ASK_MS		1000	/* for an answer of who detaches */
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
 struct uft_rt uft_rt;
@@ -249,6 +250,33 @@ static int map_spare(int fd, uint64_t *at)
 	}
 	*at = (uint64_t)m;
 	return 0;
+}
+
+int boot_ask_family(uint64_t at)
+{
+	int pair[2], fd[UFT_BOOT_NFDS], ret = agent_socket(pair);
+	uint32_t number = 0;
+
+	if (ret)
+		return ret;
+	uft_boot.fd = pair[1];
+	uft_store_release(&uft_boot.stage, UFT_BOOT_SOCKET);
+	ret = sys_poll(pair[0], 1 /* POLLIN */, ASK_MS) > 0 ? agent_receive(pair[0], &number, sizeof(number), fd) : -ETIMEDOUT;
+	sys_close(pair[0]);
+	sys_close(pair[1]);
+	if (ret < 0)
+		return ret;
+	for (int i = 1; i < ret; i++)
+		sys_close(fd[i]);
+	ret = claim_first(fd[0], UFT_SLICE_LIVE) > 0 ? 0 : -EPROTO;
+	if (!ret) {
+		uft_boot.slice = number * uft_rt.arena->per_file;
+		ret = at ? map_over(at, fd[0]) : map_family(fd[0]);
+	}
+	sys_close(fd[0]);
+	if (!ret && at)
+		boot_keep_private(at);
+	return ret ? ret : (int)number;
 }
 
 int boot_hold_spare(uint64_t *at)

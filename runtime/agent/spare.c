@@ -241,6 +241,8 @@ int spare_fork_begin(void)
 		given = take();
 		if (given < 0)
 			trace_count(UFT_CNT_NO_SLICE, 1);
+	} else {
+		given = take_ready();	/* nobody follows the child, but the session may have to leave it */
 	}
 	stock.given = given;
 	stock.mask = mask;

@@ -33,6 +33,7 @@ static struct {
 	uint32_t state;
 	uint32_t pid;
 	uint32_t is_forced;		/* also where nobody is followed */
+	int error;			/* why the first way failed */
 } claim;
 
 /* What a child takes over from the slice that it leaves. */
@@ -167,6 +168,8 @@ static int adopt_spare(uint64_t at, uint32_t pid, struct heritage h)
 		plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);
 		plat_nap(1000000);
 	}
+	if (ret < 0 && claim.is_forced && !uft_rt.is_emulated)
+		ret = boot_ask_family(at);
 	if (ret < 0)
 		return ret;
 	uft_rt.slice_index = (uint32_t)ret * uft_rt.arena->per_file;
@@ -196,10 +199,13 @@ static int adopt_relative(uint32_t pid)
 static void claim_by(int (*how)(void))
 {
 	uint32_t was = uft_load(&claim.state);
+	int ret;
 
 	if (was == CLAIM_DONE || !uft_cas(&claim.state, was, CLAIM_BEGUN))
 		return;
-	if (how()) {
+	ret = how();
+	if (ret) {
+		claim.error = claim.error ? claim.error : ret;
 		uft_store_release(&claim.state, CLAIM_FAILED);
 		return;
 	}
@@ -262,6 +268,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
 	claim.state = CLAIM_NONE;
+	claim.error = 0;
 	claim.pid = t->pid;
 	claim.is_forced = (uint32_t)is_forced;
 	/* A fast path that the fork interrupted does not start over there: its place in the ring must stay. */
@@ -280,7 +287,7 @@ static int adopt(struct trace_task *t, int is_forced)
 		claim_by(claim_relative);
 	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
 		trace_count(UFT_CNT_NO_SLICE, 1);
-		return -ENOSPC;
+		return claim.error ? claim.error : -ENOSPC;
 	}
 	/*
 	 * A handler that was interrupted inside the parent's table, by the signal handler that forked, goes

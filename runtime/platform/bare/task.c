@@ -234,6 +234,12 @@ int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	return 0;
 }
 
+int boot_ask_family(uint64_t at)
+{
+	(void)at;
+	return -ENOSYS;
+}
+
 int boot_take_spare(uint64_t at)
 {
 	(void)at;

@@ -28,6 +28,11 @@ __attribute__((weak)) int agent_start(void)
 {
 	return 0;
 }
+__attribute__((weak)) int boot_ask_family(uint64_t at)
+{
+	(void)at;
+	return -ENOSYS;
+}
 __attribute__((weak)) int boot_take_spare(uint64_t at)
 {
 	(void)at;
