@@ -56,4 +56,4 @@ expect_status 2
 expect_err "--func-stack is for the tracer function, not for function_graph"
 run "$uft" record -q -p function -T -o rec.uft "$2" plain
 expect_status 2
-expect_err "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for function (--func-stack is)"
+expect_err "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for function (--func-stack is)"
