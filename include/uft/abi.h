@@ -192,17 +192,14 @@ struct uft_ring {
 	uint64_t last;		/* w: exchange rings: full clock of the last record that C wrote; an owner's fast paths leave it */
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
-	uint64_t backed;	/* a: memory for positions below this is there; bit 0: UFT_RING_GIVES */
+	uint64_t backed;	/* w: memory for positions below this is there */
 	uint64_t pad1[6];
 };
 _Static_assert(sizeof(struct uft_ring) == 128, "abi");
 /*
  * Memory of a ring. The writer's slow path asks the kernel for it before it writes there (runtime/ring/memory.c), a
- * step at a time; once it has gone around `backed` is UFT_RING_ALL. A reader that takes memory back (discard mode only)
- * sets UFT_RING_GIVES first, lowers `backed` to the `read` that it has told plus the ring's size, punches, and only
- * then tells a higher `read`.
+ * step at a time; once it has gone around `backed` is UFT_RING_ALL.
  */
-#define UFT_RING_GIVES	1ull		/* never UFT_RING_ALL any more */
 #define UFT_RING_ALL	(~7ull)
 
 /* ---- Arena -------------------------------------------------------------------------------- */

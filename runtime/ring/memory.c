@@ -12,7 +12,7 @@
  * (ring_open(), slice.used): with 64 CPUs a process has 70 rings and writes two.
  *
  * A page that is made twice, or made and not used, does no harm: its contents stay. `backed` changes by
- * compare-and-swap, as the session may lower it to take memory back (abi.h).
+ * compare-and-swap: a signal handler may be here in the middle of the step of the code that it interrupted.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -83,7 +83,6 @@ int ring_back(struct uft_ring *r, uint64_t need)
 		step = from < step_first() ? step_first() : from < STEP_MAX ? from : STEP_MAX;
 		to = from + step > need ? from + step : page_down(need + UFT_PAGE - 1);
 		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
-			/* The session may be taking back at this moment what is behind. */
 			most = page_down(uft_load_acquire(&r->read) + size);
 			to = to < most ? to : most;
 		}
@@ -94,9 +93,7 @@ int ring_back(struct uft_ring *r, uint64_t need)
 		}
 		if (reserve_data(r, from, to))
 			return no_memory(r);
-		if (!(was & UFT_RING_GIVES) && to >= size)
-			to = UFT_RING_ALL;
-		uft_cas(&r->backed, was, to | (was & UFT_RING_GIVES));
+		uft_cas(&r->backed, was, to >= size ? UFT_RING_ALL : to);
 	}
 }
 
