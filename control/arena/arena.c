@@ -53,7 +53,8 @@
 
 #define PROCESSES_SHARED 64	/* where a family's mapping has room for all of them */
 #define PROCESSES	1024		/* that are followed at once */
-#define ROOM_MAX	(1ull << 44)	/* addresses for families, at most */
+#define ROOM_MAX	(1ull << 44)	/* addresses for families, at most; */
+#define ROOM_SHARED	(1ull << 39)	/* where families are shared: an emulator that runs the recorder keeps books of them */
 #define FAMILIES_MIN	4u
 #define NEXCH		6
 #define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
@@ -249,22 +250,6 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 	return uft_fail(err, -errno, "cannot make the session's file %s: %s", a->path, strerror(errno));
 }
 
-/*
- * The size of rings, with @avail bytes of memory. They get it as they are written (runtime/ring/memory.c), so this is
- * what the busiest process may take: one ring for each CPU that it runs on. No more than half of what is there, unless
- * the user asked for the size; then one ring has to fit.
- */
-static int fit(const struct uft_session_opts *opts, uint32_t ncpus, uint64_t avail, uint32_t *ring)
-{
-	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
-	if (opts->ring_bytes)
-		return *ring <= avail ? 0 : -ENOSPC;
-	while ((uint64_t)*ring * ncpus > avail / 2)
-		if ((*ring /= 2) < RING_BYTES_MIN)
-			return -ENOSPC;
-	return 0;
-}
-
 static int is_power_of_two(uint32_t n)
 {
 	return n && !(n & (n - 1));
@@ -291,17 +276,45 @@ static int shares_families(const struct uft_session_opts *opts)
 	return HOST_MACHINE != EM_X86_64 || opts->emulator;
 }
 
+/* Also children that are not followed need one to ask before they execute a program, where the session is asked. */
+static uint32_t spares_of(const struct uft_session_opts *opts)
+{
+	return opts->no_children && !opts->preload && !opts->emulator && !opts->watchdog ? 0 : UFT_NSPARES;
+}
+
 /*
  * One for each process that is followed, as many that have ended and are not dropped yet, as many that wait in a
- * process for its next child, and spares.
+ * process for its next child (none of them where families are shared), and spares.
  */
 static uint32_t families(const struct uft_arena *l, const struct uft_session_opts *opts)
 {
-	uint64_t n = 3 * l->nprocesses + (opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES);
-	uint64_t room = ROOM_MAX / (l->slice_bytes * l->per_file), most = UFT_SLICES_MAX / l->per_file;
+	uint64_t n = (shares_families(opts) ? 2 : 3) * (uint64_t)l->nprocesses + spares_of(opts);
+	uint64_t room = (shares_families(opts) ? ROOM_SHARED : ROOM_MAX) / (l->slice_bytes * l->per_file);
+	uint64_t most = UFT_SLICES_MAX / l->per_file;
 	uint64_t max = room < most ? room : most;
 
 	return (uint32_t)(n <= max ? n : max < FAMILIES_MIN ? FAMILIES_MIN : max);
+}
+
+/*
+ * The size of rings, with @avail bytes of memory. They get it as they are written (runtime/ring/memory.c), so this is
+ * what the busiest process may take: one ring for each CPU that it runs on. No more than half of what is there, unless
+ * the user asked for the size; then one ring has to fit.
+ */
+static int fit(const struct uft_session_opts *opts, const struct uft_arena *l, uint64_t avail, uint32_t *ring)
+{
+	const uint64_t shared = (uint64_t)(l->ncpus + l->nexch) * l->nprocesses;
+
+	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
+	if (opts->ring_bytes)
+		return *ring <= avail ? 0 : -ENOSPC;
+	/* A shared family has room for all processes: addresses, which are not for nothing under an emulator. */
+	while (shares_families(opts) && *ring > RING_BYTES_MIN && *ring * shared > avail / 2)
+		*ring /= 2;
+	while ((uint64_t)*ring * l->ncpus > avail / 2)
+		if ((*ring /= 2) < RING_BYTES_MIN)
+			return -ENOSPC;
+	return 0;
 }
 
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
@@ -316,7 +329,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
 	l->nprocesses = opts->no_children ? 2 : shares_families(opts) ? PROCESSES_SHARED : PROCESSES;
-	if (fit(opts, l->ncpus, avail, &l->ring_bytes))
+	if (fit(opts, l, avail, &l->ring_bytes))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
@@ -681,7 +694,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		return ret;
 	a->target_bytes = UFT_BOARD_BYTES + family_bytes(&l);
 	a->bytes = l.slice_offset + l.slice_bytes * (l.nslices + l.nown);
-	a->nspares = opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES;
+	a->nspares = spares_of(opts);
 	if (a->nspares > l.nslices / l.per_file / 2)
 		a->nspares = l.nslices / l.per_file / 2;
 	snprintf(l.path, sizeof(l.path), "%s", a->path);

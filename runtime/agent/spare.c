@@ -152,7 +152,7 @@ void spare_stock(void)
 {
 	int is_news = 0;
 
-	if (uft_rt.family != FAMILY_PRIVATE || !(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || agent_session_is_gone())
+	if (uft_rt.family != FAMILY_PRIVATE || !uft_load(&uft_rt.arena->children) || agent_session_is_gone())
 		return;
 	for (uint32_t i = 0; i < uft_load(&stock.wanted); i++) {
 		int number;
@@ -226,20 +226,21 @@ static int take(void)
 
 int spare_fork_begin(void)
 {
+	const uint32_t children = uft_load(&uft_rt.arena->children);
 	uint64_t mask;
 	int given = -1;
 
 	if (plat_is_denied(UFT_DENIED_MEMORY | UFT_DENIED_CHILDREN | UFT_DENIED_ASK))
 		return 0;
-	if (uft_load_acquire(ring_state()) == RING_FRESH && uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW)
+	if (uft_load_acquire(ring_state()) == RING_FRESH && children & UFT_CHILDREN_FOLLOW)
 		trace_adopt_child();		/* its own children need memory as well */
 	if (uft_rt.family != FAMILY_PRIVATE || uft_load(ring_state()) != RING_LIVE)
 		return 0;
 	plat_signals_block(&mask);
 	lock();
-	if (uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW && !agent_session_is_gone()) {
-		given = take();
-		if (given < 0)
+	if (children && !agent_session_is_gone()) {
+		given = take();		/* who is not followed asks in its mail before it executes a program */
+		if (given < 0 && children & UFT_CHILDREN_FOLLOW)
 			trace_count(UFT_CNT_NO_SLICE, 1);
 	} else {
 		given = take_ready();	/* nobody follows the child, but the session may have to leave it */
