@@ -70,11 +70,19 @@ static unsigned write_one(enum uft_rec_kind kind, uint64_t value, unsigned words
 	op.expect = op.word0;
 	op.receipt = &op.own_receipt;
 	op.clock = &op.own_clock;
-	while ((ret = uft_asm_ring_write(&op)) == RING_RETRY)
-		retries++;
+	while ((ret = uft_asm_ring_write(&op)) == RING_RETRY || (ret == RING_UNBACKED && !ring_back(op.ring, op.need)))
+		retries += ret == RING_RETRY;
 	CHECK_EQ(ret, RING_WRITTEN);
 	CHECK(ring_is_committed(op.receipt));
 	return retries;
+}
+
+/* The ring of this CPU may have to be begun, which the writer does not do by itself. */
+static void begin_ring(void)
+{
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16, .pid = (uint32_t)getpid(), .tid = (uint32_t)gettid() };
+
+	CHECK_EQ(ring_write(&op, 1), RING_WRITTEN);
 }
 
 static void handler(int sig)
@@ -103,7 +111,8 @@ static void prepare(enum way way)
 		CPU_SET(i, &one);
 		if (sched_setaffinity(0, sizeof(one), &one))
 			continue;
-		for (int k = 0; k < (way == SUB_BUFFER ? FULL : 2); k++)
+		begin_ring();
+		for (int k = 1; k < (way == SUB_BUFFER ? FULL : 2); k++)
 			write_one(UFT_REC_FUNC, 1, 2);
 		if (way == SUB_BUFFER)
 			lab_ring(0, (uint32_t)i)->lost += 5;
