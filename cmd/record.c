@@ -24,7 +24,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +37,7 @@
 #include "cmd/export.h"
 #include "cmd/input.h"
 #include "cmd/program.h"
+#include "cmd/record_internal.h"
 #include "cmd/recorder.h"
 #include "cmd/recordopts.h"
 #include "cmd/status.h"
@@ -53,41 +53,13 @@
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
-#define DROPPED_SAID	5u	/* so many by name; all are in the report */
 #define MAX_FOUND	1024		/* processes by a name or a cgroup that keeps making others */
 #define KEEP_RINGS	32u	/* slow calls that may run at the same time */
-
-struct recording {
-	const struct record_opts *opts;
-	struct uft_session *session;
-	struct recorder *recorder;
-	struct status status;
-	char path[PATH_MAX];		/* of the .uft file that is written */
-	char image[PATH_MAX];		/* of the program that is traced, under the name that the kernel has for it */
-	struct uft_prefetch *ahead;	/* of its file; NULL none */
-	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
-	int had_empty;			/* it was empty, and stays when nothing is recorded */
-	pid_t program;
-	int is_started;
-	unsigned ndropped;		/* functions, by --budget and --max-rate */
-	int is_warned;			/* of gprof, or there was no need */
-	struct cmd_targets *targets;	/* running programs; NULL: we start one */
-	char *const *command;		/* with targets: not traced, recording lasts as long as it runs; NULL: none */
-	int command_status;		/* -1: it runs */
-	int is_detached;		/* ended by a signal to us while the program went on: its number */
-	uint64_t end_ns;		/* --duration ends then; 0: never */
-	uint64_t ended_ns;		/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
-	int is_limited;			/* the limit of size, room or time was reached: */
-	int is_released;		/* the program goes on without us */
-	int is_left;			/* its last process was taken from us by uft detach, and goes on */
-	int error;			/* of the writer */
-};
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
 static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
-static const char *command = "record";		/* or attach: who speaks */
 static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
 static int is_background;			/* a job of a script: SIGINT was ignored, so the terminal's is not for us */
 
@@ -146,18 +118,6 @@ static void catch_signals(void)
 
 /* ---- The session's news: nobody's any more once the file is complete ------------------------- */
 
-static void say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct recording *rec, const char *fmt, ...)
-{
-	char text[4096];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	status_say(&rec->status, "uft %s: %s", command, text);
-}
-
 /* Are functions of the program traced? */
 static int arms(const struct recording *rec)
 {
@@ -169,7 +129,7 @@ static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 {
 	if (!rec->is_warned && arms(rec) && img->nobj && img->obj[0].obj->has_gmon &&
 	    img->obj[0].obj->nsite)
-		say(rec, "warning: %s is linked for gprof: its gmon.out will lack the calls "
+		record_say(rec, "warning: %s is linked for gprof: its gmon.out will lack the calls "
 			   "that are traced", img->exe);
 	rec->is_warned |= img->nobj != 0;
 }
@@ -192,7 +152,7 @@ static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img
 	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]) && !is_one; i++)
 		is_one = uft_object_imports(obj, inits[i]) > 0 || uft_object_symbol(obj, inits[i], NULL);
 	if (is_one)
-		say(rec, "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
+		record_say(rec, "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
 			 "(with %s in ASAN_OPTIONS and LSAN_OPTIONS, or -p function, they are the program's)", img->exe, slow);
 }
 
@@ -249,7 +209,7 @@ static void on_dropped(void *arg, const struct uft_drop *d)
 			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid, .why = d->why,
 			.clock = d->clock, .calls_per_s = d->calls_per_s });
 	if (!rec->opts->is_quiet && rec->ndropped++ < DROPPED_SAID)
-		say(rec, "dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
+		record_say(rec, "dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
 			   (unsigned long long)d->calls_per_s, d->cost_ppm / 1e4);
 }
 
@@ -257,7 +217,7 @@ static void on_warning(void *arg, const char *text)
 {
 	struct recording *rec = arg;
 
-	say(rec, "warning: %s", text);
+	record_say(rec, "warning: %s", text);
 }
 
 /* What the watchdog says is no part of the recording: it lies beside it. */
@@ -275,24 +235,24 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 	if (f)
 		fprintf(f, "%s\n", text);
 	if (!f || fclose(f))
-		say(rec, "cannot write %s: %s\n%s", path, why ? why : strerror(fd < 0 ? -fd : errno), text);
+		record_say(rec, "cannot write %s: %s\n%s", path, why ? why : strerror(fd < 0 ? -fd : errno), text);
 	else
-		say(rec, "warning: process %d was put back as it was after a fault: %.*s; see %s",
+		record_say(rec, "warning: process %d was put back as it was after a fault: %.*s; see %s",
 			   pid, (int)strcspn(text, "\n"), text, path);
 }
 
 /* ---- Before the start ---------------------------------------------------------------------- */
 
-static int check_program(const char *name, char path[PATH_MAX])
+static int check_program(const struct cmd_syntax *syntax, const char *name, char path[PATH_MAX])
 {
 	int status = cmd_find_program(name, path, PATH_MAX);
 
 	if (status == 127 && !strchr(name, '/') && access(name, F_OK) == 0)
-		cmd_fail(command, "PATH has no program '%s'; the file here is ./%s", name, name);
+		cmd_fail(syntax->name, "PATH has no program '%s'; the file here is ./%s", name, name);
 	else if (status == 127)
-		cmd_fail(command, "cannot find the program '%s'", name);
+		cmd_fail(syntax->name, "cannot find the program '%s'", name);
 	else if (status)
-		cmd_fail(command, "'%s' cannot be executed: not a file with the right to execute it", name);
+		cmd_fail(syntax->name, "'%s' cannot be executed: not a file with the right to execute it", name);
 	return status;
 }
 
@@ -407,7 +367,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	int ret;
 
 	if (o->int3)
-		say(rec, "warning: %s", CMD_INT3_RISK);
+		record_say(rec, "warning: %s", CMD_INT3_RISK);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
 	if (!ret && arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
@@ -447,14 +407,14 @@ static void stop_tracing(struct recording *rec)
 	struct uft_error err = { "" };
 
 	if (uft_session_trace(rec->session, &nothing, &err) < 0)
-		say(rec, "cannot switch recording off: %s", err.text);
+		record_say(rec, "cannot switch recording off: %s", err.text);
 }
 
 /* The disk is full, say: no more recording, but the program is still our job. */
 static void on_writer_error(struct recording *rec, int error)
 {
 	rec->error = error;
-	say(rec, "writing %s failed: %s; recording stopped, what is in the file stays "
+	record_say(rec, "writing %s failed: %s; recording stopped, what is in the file stays "
 				 "readable, the program goes on", rec->path, strerror(-error));
 	stop_tracing(rec);
 }
@@ -493,7 +453,7 @@ static int is_left_running(struct recording *rec)
 		return 0;
 	pid = uft_session_waits_for(rec->session, name, sizeof(name));
 	if (pid && !rec->opts->is_quiet)
-		say(rec, "the program has ended; waiting for process %d (%s), which it started: --no-wait ends with the program", pid, name);
+		record_say(rec, "the program has ended; waiting for process %d (%s), which it started: --no-wait ends with the program", pid, name);
 	rec->ended_ns = pid ? 1 : rec->ended_ns;
 	return 0;
 }
@@ -536,99 +496,10 @@ static void follow(struct recording *rec)
 
 /* ---- After the end ------------------------------------------------------------------------- */
 
-/* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
-static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
-{
-	uint64_t n = s->counters[UFT_CNT_SITE_TAKEN], most = n;
-	const char *why = "no jump fits, and where a shorter one would lead there is something else";
-	uint64_t no_graph = s->plain_skip[UFT_PLAIN_NO_GRAPH];
-	char part[40] = "", also[80] = "";
-
-	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
-		n += s->plain_skip[i];
-		if (s->plain_skip[i] > most) {
-			most = s->plain_skip[i];
-			why = uft_plain_skip_text(i);
-		}
-	}
-	if (!n || rec->opts->is_quiet)
-		return;
-	if (most < n)
-		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
-	if (no_graph && no_graph < most)
-		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
-	say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
-	    part, why, also);
-}
-
-/* memcpy, strlen: who named them has nearly no calls, and would wonder. */
-static void say_chooser(struct recording *rec, const struct uft_session_stats *s)
-{
-	const char *object = s->chooser_object;
-	char names[300] = "";
-
-	if (!s->chooser || rec->opts->is_quiet)
-		return;
-	if (s->chosen[0])
-		snprintf(names, sizeof(names), ": -l '__%s*:mod:%s'", s->chosen, object);
-	say(rec, "%.*s of %s only chooses, at the start, what is called by this name (ifunc); that has a name of its own%s",
-	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
-}
-
-static void say_missing(void *arg, const char *sentence)
-{
-	say(arg, "warning: %s", sentence);
-}
-
-static void say_losses(struct recording *rec, const struct uft_session_stats *s, const struct uft_info *counted)
-{
-	struct uft_info info = *counted;
-
-	info.complete = 1;		/* if not, that was said */
-	info.damaged_bytes = 0;
-	if (rec->opts->is_quiet && info.stop == UFT_STOP_SIZE)
-		info.stop = UFT_STOP_NONE;	/* as it was asked for */
-	if (rec->opts->is_quiet)
-		info.lost = info.lost_parts = info.overwritten = 0;
-	memcpy(info.counters, s->counters, sizeof(info.counters));
-	losses_each(&info, 0, say_missing, rec);
-	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
-		say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
-			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
-	say_left_alone(rec, s);
-	say_chooser(rec, s);
-	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
-		say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
-	if (s->not_followed)
-		say(rec, "warning: %u process%s could not be followed", s->not_followed, s->not_followed == 1 ? "" : "es");
-}
-
-static void say_attached(struct recording *rec, const struct uft_session_stats *s)
-{
-	if (rec->targets && !rec->opts->is_quiet)
-		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms, in all %.2f ms", s->attached,
-			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6, (double)s->stop_ns_sum / 1e6);
-}
-
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
 	return arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
-}
-
-/* Of programs: those of the kernel are known before. */
-static void say_absent_events(struct recording *rec)
-{
-	const struct uft_event_table *types = uft_session_types(rec->session);
-
-	for (const char *const *word = rec->opts->trace_events; word && *word; word++) {
-		uint32_t n = uft_event_table_count(types), k = 0;
-
-		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
-			k++;
-		if (k == n)
-			say(rec, "warning: nothing that was traced declares an event '%s': its TRACE_EVENT() has the name", *word);
-	}
 }
 
 /* 0, or the exit status. */
@@ -640,7 +511,7 @@ static int export_recording(struct recording *rec, const struct uft_export *form
 	struct uft_stream *st;
 	int ret;
 
-	snprintf(who, sizeof(who), "uft %s", command);
+	snprintf(who, sizeof(who), "uft %s", rec->syntax->name);
 	snprintf(last, sizeof(last), "%s: %s was not written to its end; the recording is in %s\n", who, rec->opts->output, rec->path);
 	status_clear(&rec->status);
 	if (detach_signal) {
@@ -653,7 +524,7 @@ static int export_recording(struct recording *rec, const struct uft_export *form
 		uft_stream_close(st);
 	}
 	if (ret)
-		return cmd_fail(command, "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
+		return cmd_fail(rec->syntax->name, "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
 	unlink(rec->path);
 	return 0;
 }
@@ -682,35 +553,6 @@ static int program_status(const struct recording *rec)
  */
 #define COUNT_BYTES_MAX	(64ull << 20)
 
-static void count_file(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact, struct uft_info *out)
-{
-	struct uft_select all = { 0 };
-	const struct uft_info *info;
-	struct uft_stream *st;
-
-	if (uft_stream_open(path, &all, &st, NULL) < 0)
-		return;
-	info = uft_stream_info(st);
-	if (info)
-		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost,
-						    .overwritten = info->overwritten };
-	/* A profile is all sums: calls without events. */
-	if (info && info->tracer == UFT_TRACER_PROFILE) {
-		total->events = info->calls;
-		*unit = "calls summed up";
-	}
-	*is_exact = info != NULL;
-	if (info)
-		*out = *info;		/* its texts are not looked at */
-	uft_stream_close(st);
-}
-
-static void say_time_is_over(struct recording *rec, const struct uft_writer_stats *total)
-{
-	if (rec->is_limited && !total->stop && !rec->opts->is_quiet)
-		say(rec, "recording stopped after %g s (--duration)", (double)rec->opts->duration_ns / 1e9);
-}
-
 /* Saves everything and says what there is. The exit status is the program's unless recording went wrong. */
 static int finish(struct recording *rec, const struct uft_export *format)
 {
@@ -727,30 +569,30 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
 	if (!failed)
-		say_absent_events(rec);
+		record_say_absent_events(rec);
 	ret = recorder_finish(rec->recorder, &total, &err);
 	rec->recorder = NULL;
 	uft_session_destroy(rec->session);
 	rec->session = NULL;
-	say_attached(rec, &stats);
+	record_say_attached(rec, &stats);
 	info.lost_parts = stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
 	total.lost -= info.lost_parts;
 	info.lost = total.lost;
 	info.events = total.events;
 	info.stop = total.stop;
 	info.stop_bytes = total.stop_bytes;
-	say_time_is_over(rec, &total);
+	record_say_time(rec, &total);
 	if (!rec->opts->is_quiet && (total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
-		count_file(rec->path, &total, &unit, &is_exact, &info);
-	say_losses(rec, &stats, &info);
+		record_count(rec->path, &total, &unit, &is_exact, &info);
+	record_say_losses(rec, &stats, &info);
 	if (!failed && !ret && arms(rec))
-		cmd_warn_absent(command, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
+		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
-		say(rec, "warning: nothing was recorded: no function of the program could be traced");
+		record_say(rec, "warning: nothing was recorded: no function of the program could be traced");
 		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
 	}
 	if (ret && !rec->error)
-		failed = cmd_fail(command, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
+		failed = cmd_fail(rec->syntax->name, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
 	total.lost += losses_unrecorded(stats.counters);
@@ -766,7 +608,7 @@ static int wait_program(struct recording *rec, int saved)
 
 	interrupts = 0;
 	if (!rec->opts->is_quiet)
-		say(rec, "the %s goes on, and is waited for", rec->command ? "command" : "program");
+		record_say(rec, "the %s goes on, and is waited for", rec->command ? "command" : "program");
 	while ((got = waitpid(rec->program, &status, WNOHANG)) == 0 && !detach_signal)
 		poll(&fd, 1, POLL_MS);
 	if (fd.fd >= 0)
@@ -818,12 +660,12 @@ static int attach(struct recording *rec, struct uft_error *err)
 
 		n += !ret;
 		if (!ret && left_out && !rec->opts->is_quiet)
-			say(rec, "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them", t->pid, left_out,
+			record_say(rec, "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them", t->pid, left_out,
 			    left_out == 1 ? "" : "ren", name);
 		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
 			return ret;
 		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1))) {
-			say(rec, "warning: %s", err->text);
+			record_say(rec, "warning: %s", err->text);
 			nsaid++;
 		}
 	}
@@ -874,7 +716,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	}
 	if (rec->session)
 		uft_session_destroy(rec->session);
-	return cmd_fail(command, "%s", err.text[0] ? err.text : strerror(-ret));
+	return cmd_fail(rec->syntax->name, "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
 /*
@@ -938,12 +780,12 @@ static enum status_line line_of(const struct recording *rec)
 static void say_attaching(struct recording *rec)
 {
 	if (isatty(STDERR_FILENO) && !rec->opts->is_quiet && rec->targets && !rec->status.is_live)
-		say(rec, "recording %zu process%s, to %s; Ctrl-C ends it", rec->targets->n, rec->targets->n == 1 ? "" : "es", rec->path);
+		record_say(rec, "recording %zu process%s, to %s; Ctrl-C ends it", rec->targets->n, rec->targets->n == 1 ? "" : "es", rec->path);
 }
 
 static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv, struct cmd_targets *targets)
 {
-	struct recording rec = { .opts = o, .command_status = -1 };
+	struct recording rec = { .syntax = syntax, .opts = o, .command_status = -1 };
 	const struct uft_export *format;
 	char program[PATH_MAX] = "", output[PATH_MAX];
 	const char *why;
@@ -962,15 +804,15 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (!strcmp(o->output, "-"))
 		return cmd_usage(syntax, "--output: a recording cannot be written to standard output: name a file, "
 				 "then `uft export -o OUT FILE` or `uft report -i FILE` (./- names a file '-')");
-	done = rec.targets && !rec.command ? 0 : check_program(argv[1], program);
+	done = rec.targets && !rec.command ? 0 : check_program(syntax, argv[1], program);
 	if (done)
 		return done;
 	format = wanted_export(o->output);
 	if ((size_t)snprintf(output, sizeof(output), "%s%s", o->output, format ? ".uft" : "") >= sizeof(output))
-		return cmd_fail(command, "the name of the output is too long");
+		return cmd_fail(syntax->name, "the name of the output is too long");
 	done = uft_newfile_resolve(output, rec.path, sizeof(rec.path), &why);
 	if (done)
-		return cmd_fail(command, "%s: cannot be written: %s", output, why ? why : strerror(-done));
+		return cmd_fail(syntax->name, "%s: cannot be written: %s", output, why ? why : strerror(-done));
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
 	if (!realpath(program, rec.image))
@@ -983,7 +825,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	say_attaching(&rec);
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)
-		cmd_symbols_end(command);
+		cmd_symbols_end(syntax->name);
 	uft_prefetch_end(rec.ahead);
 	return done;
 }
@@ -994,7 +836,6 @@ static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **ar
 	struct cmd_targets targets = { 0 };
 	int status;
 
-	command = syntax->name;
 	cmd_heap_prepare();
 	record_opts_begin();
 	status = run(&o, syntax, argc, argv, &targets);

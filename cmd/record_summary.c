@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_summary.c - what uft record and attach say of a recording: news, and at its end what is missing and why
+ *
+ * Counts come from the session and the writer, which are gone by then, or from the file, which is read where that
+ * is quick. A sentence stands above the line of the status; with --quiet only losses are said that were not asked for.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/record_internal.h"
+#include "output/losses.h"
+#include "symbol/event_type.h"
+
+void record_say(struct recording *rec, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	status_say(&rec->status, "uft %s: %s", rec->syntax->name, text);
+}
+
+/* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
+static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
+{
+	uint64_t n = s->counters[UFT_CNT_SITE_TAKEN], most = n;
+	const char *why = "no jump fits, and where a shorter one would lead there is something else";
+	uint64_t no_graph = s->plain_skip[UFT_PLAIN_NO_GRAPH];
+	char part[40] = "", also[80] = "";
+
+	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
+		n += s->plain_skip[i];
+		if (s->plain_skip[i] > most) {
+			most = s->plain_skip[i];
+			why = uft_plain_skip_text(i);
+		}
+	}
+	if (!n || rec->opts->is_quiet)
+		return;
+	if (most < n)
+		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
+	if (no_graph && no_graph < most)
+		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
+	record_say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
+	    part, why, also);
+}
+
+/* memcpy, strlen: who named them has nearly no calls, and would wonder. */
+static void say_chooser(struct recording *rec, const struct uft_session_stats *s)
+{
+	const char *object = s->chooser_object;
+	char names[300] = "";
+
+	if (!s->chooser || rec->opts->is_quiet)
+		return;
+	if (s->chosen[0])
+		snprintf(names, sizeof(names), ": -l '__%s*:mod:%s'", s->chosen, object);
+	record_say(rec, "%.*s of %s only chooses, at the start, what is called by this name (ifunc); that has a name of its own%s",
+	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
+}
+
+static void say_missing(void *arg, const char *sentence)
+{
+	record_say(arg, "warning: %s", sentence);
+}
+
+void record_say_losses(struct recording *rec, const struct uft_session_stats *s, const struct uft_info *counted)
+{
+	struct uft_info info = *counted;
+
+	info.complete = 1;		/* if not, that was said */
+	info.damaged_bytes = 0;
+	if (rec->opts->is_quiet && info.stop == UFT_STOP_SIZE)
+		info.stop = UFT_STOP_NONE;	/* as it was asked for */
+	if (rec->opts->is_quiet)
+		info.lost = info.lost_parts = info.overwritten = 0;
+	memcpy(info.counters, s->counters, sizeof(info.counters));
+	losses_each(&info, 0, say_missing, rec);
+	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
+		record_say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
+			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
+	say_left_alone(rec, s);
+	say_chooser(rec, s);
+	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
+		record_say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
+	if (s->not_followed)
+		record_say(rec, "warning: %u process%s could not be followed", s->not_followed, s->not_followed == 1 ? "" : "es");
+}
+
+void record_say_attached(struct recording *rec, const struct uft_session_stats *s)
+{
+	if (rec->targets && !rec->opts->is_quiet)
+		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms, in all %.2f ms", s->attached,
+			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6, (double)s->stop_ns_sum / 1e6);
+}
+
+/* Of programs: those of the kernel are known before. */
+void record_say_absent_events(struct recording *rec)
+{
+	const struct uft_event_table *types = uft_session_types(rec->session);
+
+	for (const char *const *word = rec->opts->trace_events; word && *word; word++) {
+		uint32_t n = uft_event_table_count(types), k = 0;
+
+		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
+			k++;
+		if (k == n)
+			record_say(rec, "warning: nothing that was traced declares an event '%s': its TRACE_EVENT() has the name", *word);
+	}
+}
+
+void record_count(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact, struct uft_info *out)
+{
+	struct uft_select all = { 0 };
+	const struct uft_info *info;
+	struct uft_stream *st;
+
+	if (uft_stream_open(path, &all, &st, NULL) < 0)
+		return;
+	info = uft_stream_info(st);
+	if (info)
+		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost,
+						    .overwritten = info->overwritten };
+	/* A profile is all sums: calls without events. */
+	if (info && info->tracer == UFT_TRACER_PROFILE) {
+		total->events = info->calls;
+		*unit = "calls summed up";
+	}
+	*is_exact = info != NULL;
+	if (info)
+		*out = *info;		/* its texts are not looked at */
+	uft_stream_close(st);
+}
+
+void record_say_time(struct recording *rec, const struct uft_writer_stats *total)
+{
+	if (rec->is_limited && !total->stop && !rec->opts->is_quiet)
+		record_say(rec, "recording stopped after %g s (--duration)", (double)rec->opts->duration_ns / 1e9);
+}
