@@ -28,9 +28,12 @@ done
 "$uft" export -f speedscope -o real.speedscope real.uft
 expect_equal "speedscope counts them" "$(grep -c ' [1-9][0-9]* events not shown' real.speedscope)" 1
 
+PYTHONPATH=$top/tests/func/report/readers PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 cat >check.py <<'END'
 import json, re, sys
 from collections import Counter
+from protoc_text import one, proto
 form, rec = sys.argv[1:3]
 text = sys.stdin.buffer.read().decode('utf-8', 'strict')
 MARK = 'in <f> "q", \\ \x01\ufffd;'
@@ -43,28 +46,6 @@ else:
 def kind(name):
     return 'mark' if name == MARK else 'raw' if name == '2a buf: 01 ff' else name
 
-def proto(lines):
-    root = []
-    stack = [root]
-    for line in lines:
-        line = line.strip()
-        if line.endswith('{'):
-            inner = []
-            stack[-1].append((line[:-1].strip(), inner))
-            stack.append(inner)
-        elif line == '}':
-            stack.pop()
-        elif line:
-            key, value = line.split(': ', 1)
-            if value[0] == '"':
-                raw = value[1:-1].encode()
-                value = re.sub(rb'\\([0-7]{3}|.)', lambda m: bytes([int(m[1], 8)]) if m[1][0:1].isdigit() else {b'n': b'\n', b't': b'\t', b'r': b'\r'}.get(m[1], m[1]), raw).decode('utf-8', 'surrogateescape')
-            stack[-1].append((key, value))
-    return root
-
-def one(message, key, default=None):
-    return next((v for k, v in message if k == key), default)
-
 got, fields = Counter(), []
 if form == 'chrome':
     for e in json.loads(text)['traceEvents']:
@@ -74,7 +55,7 @@ if form == 'chrome':
             fields.append((e['name'], e['args']))
 elif form == 'perfetto':
     generic = Counter()
-    for _, p in proto(text.split('\n')):
+    for _, p in proto(text.split('\n'), 'utf-8'):
         for _, ev in [kv for kv in one(p, 'ftrace', []) if kv[0] == 'event']:
             g = one(ev, 'generic')
             generic[one(g, 'name')] += 1
@@ -88,7 +69,7 @@ elif form == 'perfetto':
     assert rec != 'real' or generic == want, generic
 elif form == 'otlp':
     alone, in_spans = 0, 0
-    for _, r in proto(text.split('\n')):
+    for _, r in proto(text.split('\n'), 'utf-8'):
         for k, scope in r:
             for _, s in [kv for kv in scope if k == 'scope_spans' and kv[0] == 'span']:
                 keys = {one(a, 'key'): one(a, 'value') for k2, a in s if k2 == 'attribute'}

@@ -24,10 +24,13 @@ done
 expect_equal "nothing else" "$(ls | grep -c part-)" 0
 
 # check.py FORMAT REC <what the reader printed: the sums and the nesting are those of the report.
+PYTHONPATH=$top/tests/func/report/readers PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 cat >check.py <<'END2'
 import csv, json, re, sys
 from collections import Counter, defaultdict
 from decimal import Decimal
+from protoc_text import one, proto
 form, rec = sys.argv[1:3]
 lines = sys.stdin.buffer.read().decode('utf-8', 'strict').split('\n')
 want_calls, want_self = Counter(), Counter()
@@ -82,29 +85,7 @@ def rows(rs):
         self_ns[r['function']] += r['duration_ns'] - child[r['id']]
     same(calls, self_ns, Counter(r['how'] for r in rs))
 
-def proto(lines):
-    """The text format of protoc as lists of (field, value)"""
-    root = []
-    stack = [root]
-    for line in lines:
-        line = line.strip()
-        if line.endswith('{'):
-            inner = []
-            stack[-1].append((line[:-1].strip(), inner))
-            stack.append(inner)
-        elif line == '}':
-            stack.pop()
-        elif line:
-            key, value = line.split(': ', 1)
-            if value[0] == '"':
-                raw = value[1:-1].encode()
-                raw = re.sub(rb'\\([0-7]{3}|.)', lambda m: bytes([int(m[1], 8)]) if m[1][0:1].isdigit() else {b'n': b'\n', b't': b'\t', b'r': b'\r'}.get(m[1], m[1]), raw)
-                value = raw
-            stack[-1].append((key, value))
-    return root
-
-def one(message, key, default=None):
-    return next((v for k, v in message if k == key), default)
+from protoc_text import one, proto
 
 def of_perfetto():
     names, track_of, tracks, events = {}, {}, {}, []
