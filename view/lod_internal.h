@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lod_internal.h - what making levels of detail (lod.c) and keeping them in a file (lod_file.c) share */
+/* lod_internal.h - what making levels of detail (lod.c) and keeping them in a file (levels_file.c) share */
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 

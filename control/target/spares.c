@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * spares.c - families for the fork children of who may not open any
+ * spares.c - families for the fork children of processes that may not open any
  *
  * An agent that may not open the session's files (another user's, in a chroot or another mount namespace) makes
  * a pair of sockets and says so in its slice (uft_slice.spare_fd). The session takes one end from it once, as

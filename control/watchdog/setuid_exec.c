@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * setuid_exec.c - who is the watchdog's, and executes a program that gains rights by that
+ * setuid_exec.c - a process of the watchdog's that executes a program which gains rights by that
  *
  * The kernel gives no rights to a program that a traced task executes, set-user-ID, set-group-ID or with file
  * capabilities, unless the tracer has CAP_SYS_PTRACE: it would run, and misbehave. The session is asked about

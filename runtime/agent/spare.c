@@ -14,23 +14,23 @@
  * The spare's slice is HELD until the child has its first event, or executes a program: it asks for that in the
  * spare's mail, as the parent's is not there.
  *
- * Where the parent's family was the child gets private memory that reads as zeros (FAMILY_NONE): whom a signal handler
- * interrupted in the runtime, and forked, goes on with addresses at hand. A slow path would fault else, and the
- * program could map something of its own there. What fast paths read before they look at a key, which
- * fork wipes, is on the board.
+ * Where the parent's family was the child gets private memory that reads as zeros (FAMILY_NONE). A signal handler
+ * may interrupt the runtime and fork; the interrupted code goes on in the child with addresses at hand. A slow path
+ * would fault else, and the program could map something of its own there. What fast paths read before they look at
+ * a key, which fork wipes, is on the board.
  *
  * A process that was launched or attached has a spare from the beginning, a fork child once it forks. Where forks
  * come faster than spares they wait for one, for a while; a child that gets none is not followed, which is counted.
  *
  * A fork that is not hooked (a system call in the program's own code, a new stack) gives no spare, and the hole
  * is filled at the child's first event or hooked call (spare_leave_family()). Then the child's agent opens a
- * spare by its path; who may not is not followed.
+ * spare by its path; a child whose agent may not is not followed.
  *
  * Another thread's fork that is not hooked inherits the spare that is being given to somebody else: it is
  * unmapped there by the same spare_leave_family(), and was mapped until then.
  *
- * Who writes: the agent makes READY of NONE, the holder of the lock TAKEN of READY, and NONE of that. The lock
- * word is wiped by fork.
+ * Two threads write states: the agent turns NONE into READY, and the thread that holds the lock turns READY into
+ * TAKEN and TAKEN into NONE. A fork wipes the lock word.
  */
 #include "runtime/agent/agent.h"
 
@@ -115,7 +115,8 @@ static void unlock(void)
 /* ---- The agent ----------------------------------------------------------------------------- */
 
 /*
- * Who may open none asks the session for descriptors. An agent that is a thread has no descriptors of its own.
+ * An agent that may not open spares by path asks the session for descriptors. An agent that is a thread of the
+ * program has no descriptors of its own.
  * -EAGAIN: one may come.
  */
 static int hold_sent(uint64_t *at)
@@ -239,7 +240,7 @@ int spare_fork_begin(void)
 	plat_signals_block(&mask);
 	lock();
 	if (children && !agent_session_is_gone()) {
-		given = take();		/* who is not followed asks in its mail before it executes a program */
+		given = take();		/* a child that is not followed asks in its mail before it executes a program */
 		if (given < 0 && children & UFT_CHILDREN_FOLLOW)
 			trace_count(UFT_CNT_NO_SLICE, 1);
 	} else {
