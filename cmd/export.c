@@ -165,6 +165,7 @@ static struct uft_select selection(const struct export_opts *o)
 	return (struct uft_select){
 		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain, .is_to_stamp = o->range.to.is_plain,
 		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
+		.ends = 1,
 	};
 }
 

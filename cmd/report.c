@@ -113,6 +113,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
+		.ends = is_tree(o),
 		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
 	};
 }

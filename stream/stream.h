@@ -29,6 +29,7 @@ enum uft_event_flags {
 	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
 	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
 	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
+	UFT_EVF_OPEN	= 32,	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
 
@@ -97,6 +98,7 @@ struct uft_select {		/* what the reader wants; zero = everything */
 	const uint32_t *pids; size_t npids;	/* and all of these processes */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
+	int ends;		/* LEFT events also for calls that were open when their process ended */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
 };
 

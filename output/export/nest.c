@@ -81,6 +81,10 @@ static int exit_call(struct nest *n, struct nest_task *t, const struct uft_event
 		n->result->without_entry++;
 		return 0;
 	}
+	if (ev->flags & UFT_EVF_OPEN) {
+		n->result->open++;
+		return end_call(n, t, NEST_OPEN);
+	}
 	return end_call(n, t, ev->kind == UFT_EV_LEFT ? NEST_LEFT : NEST_RETURNED);
 }
 

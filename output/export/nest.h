@@ -3,8 +3,8 @@
  * nest.h - a stream as calls that are strictly nested, and the events between: what formats of a timeline need
  *
  * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before
- * their children where times are equal. Times are ns since the first event. Calls that are open at the end of
- * the stream end with it, marked. Not told: returns whose entry is not in the stream, which are counted.
+ * their children where times are equal. Times are ns since the first event. Calls that are open when their process
+ * ends, or the stream, end with it, marked. Not told: returns whose entry is not in the stream, which are counted.
  */
 #ifndef UFT_OUTPUT_EXPORT_NEST_H
 #define UFT_OUTPUT_EXPORT_NEST_H
@@ -12,7 +12,7 @@
 #include "output/emit.h"
 #include "output/export/event.h"
 
-enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: at the end of the stream */
+enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: when its process or the stream ended */
 
 struct nest_call {
 	const struct uft_sym *sym;

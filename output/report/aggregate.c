@@ -10,7 +10,8 @@
  *     are lost or selected
  *   - a call that was left (longjmp, exception, stack switch) counts up to then; should it return after all,
  *     nothing is added
- *   - a call that is open at the end counts up to the last event, and in nopen
+ *   - a call that is open when its process ends counts up to the last record of that process, one that is open at
+ *     the end of the recording up to the last event; both in nopen
  *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time
  *     only, as what it called was counted without it; one whose duration is unknown counts as a call without
  *     time
@@ -517,7 +518,9 @@ static int exit_call(struct agg *a, struct task *t, const struct uft_event *ev)
 	top = t->n ? &t->frame[t->n - 1] : NULL;
 	if (!top || top->depth != ev->depth || top->func != func || ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN))
 		return leave_alone(a, t, ev, func);
-	if (ev->kind == UFT_EV_LEFT)
+	if (ev->flags & UFT_EVF_OPEN)
+		a->node[top->node].nopen++;
+	else if (ev->kind == UFT_EV_LEFT)
 		a->build->nleft[func]++;
 	return leave(a, t, ev->duration_ns, ev->self_ns);
 }

@@ -32,7 +32,7 @@ struct agg_node {
 	uint64_t sum;		/* ns, of all timed ones */
 	uint64_t min, max;	/* of timed ones; min UINT64_MAX: none */
 	uint64_t blocked, runnable;	/* ns, of self: without a CPU, waiting for something or for a CPU; where switches were recorded */
-	uint64_t nopen;		/* calls that had not returned when the recording ended: counted up to then */
+	uint64_t nopen;		/* calls that had not returned when their process or the recording ended: counted up to then */
 	uint32_t parent, func;	/* func: index of agg.func */
 	uint32_t hist;		/* index of the first block in agg.pool */
 	uint8_t hist_first, hist_n;	/* octaves that it has */

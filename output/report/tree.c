@@ -336,7 +336,7 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double m
 	if (nhidden)
 		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time or deeper than asked for are not shown (--min 0 shows all)\n", nhidden, 100 * min_share);
 	if (nopen)
-		fprintf(out, "# %" PRIu64 " calls had not returned at the end of the recording: they count up to it\n", nopen);
+		fprintf(out, "# %" PRIu64 " calls had not returned when their process or the recording ended: they count up to its last record\n", nopen);
 	if (a->unknown)
 		fprintf(out, "# %" PRIu64 " calls have no known duration, as their entry or return was not recorded\n", a->unknown);
 	if (a->lost)

@@ -198,6 +198,8 @@ static int dec_next(struct uft_stream *st, struct dec_ring *r)
 	switch (cur_next(&r->cur, &h)) {
 	case CUR_END:
 		r->is_done = 1;
+		if (st->has_ends)
+			end_ring(st, r);
 		if (r->final_lost > r->lost) {
 			r->lost_due += r->final_lost - r->lost;
 			r->lost = r->final_lost;
@@ -257,9 +259,15 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 		r->lost_due = 0;
 		n += dec_keep(st, &ev[n], r->key);
 	}
-	while (r->left && n < max) {
+	while ((r->left || r->ending) && n < max) {
+		if (!r->left) {
+			end_next_task(st, r);
+			r->is_ending = 1;
+			continue;
+		}
 		dec_event(&ev[n], r, r->left_ns, r->key);
 		dec_left(st, r, &ev[n]);
+		ev[n].flags = r->is_ending ? UFT_EVF_OPEN : 0;
 		n += dec_keep(st, &ev[n], r->key);
 	}
 	r->given -= n;		/* dec_run() adds all */
@@ -529,7 +537,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		uint64_t word, clock;
 		unsigned kind;
 
-		if (__builtin_expect(r->lost_due || r->left, 0)) {
+		if (__builtin_expect(r->lost_due || r->left || r->ending, 0)) {
 			if (r->key > limit || n == max)
 				break;
 			n += dec_due(st, r, ev + n, max - n);
@@ -539,7 +547,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		if (n == max || is_past)
 			break;
 		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, dec_word(c->p))) {
-			if (r->is_done || (!dec_next(st, r) && !r->lost_due))
+			if (r->is_done || (!dec_next(st, r) && !r->lost_due && !r->ending))
 				break;
 			continue;
 		}

@@ -46,6 +46,7 @@ struct dec_task {
 	uint32_t depth, cap;
 	uint32_t over;			/* calls open beyond what we keep */
 	uint32_t has_events;
+	struct dec_task *next;		/* of the same slice: ended.c */
 	uint32_t is_event_kept;		/* the last one with a type, whose stack may follow */
 	struct dec_done *done;		/* CALL records only */
 	uint32_t ndone, cap_done;
@@ -74,6 +75,10 @@ struct dec_ring {
 	uint64_t final_lost;
 	uint64_t given;			/* events handed out that were records */
 	int is_done;			/* nothing but lost_due is left */
+	struct dec_task *ending;	/* the last ring of a slice that ended: its tasks of which calls are still to end */
+	struct dec_task *tasks;		/* the first ring of a slice: all of its tasks, */
+	uint32_t running;		/* and how many of its rings are not at their end */
+	int is_ending;			/* `left` is of calls that their process ended within */
 	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
 };
 
@@ -100,7 +105,7 @@ struct uft_stream {
 	struct uft_event next[64];			/* uft_stream_next() hands out of here */
 	uint32_t next_at, next_n;
 
-	int has_select, no_parents;
+	int has_select, no_parents, has_ends;
 	struct selection sel;				/* select.h: which events the reader gets */
 	enum uft_stamp stamp;
 	const char *clock_name;
@@ -151,6 +156,12 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 	return __builtin_expect(e->key == addr + 1 && e->sym, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }
 
+/* ended.c: only where the reader wants these events */
+void end_init(struct uft_stream *st);		/* the rings are where decoding begins */
+void end_add_task(struct uft_stream *st, struct dec_task *t);
+void end_ring(struct uft_stream *st, struct dec_ring *r);	/* it is at its end now */
+void end_next_task(struct uft_stream *st, struct dec_ring *r);	/* of r->ending: makes r->left what it has open */
+
 /* payloads.c: a copy of @n bytes, aligned to 8, for the life of the stream; NULL: no memory. */
 uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n);
 void dec_payloads_free(struct uft_stream *st);
@@ -174,7 +185,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 void mrg_heapify(struct uft_stream *st);
 static inline int mrg_ended(const struct dec_ring *r)
 {
-	return r->is_done && !r->lost_due && !r->left;
+	return r->is_done && !r->lost_due && !r->left && !r->ending;
 }
 struct dec_image *mrg_image(struct uft_stream *st, const struct rd_slice *slice);	/* of a slice; NULL: unknown */
 int mrg_init(struct uft_stream *st);

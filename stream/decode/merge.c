@@ -192,6 +192,7 @@ int mrg_init(struct uft_stream *st)
 	st->pool.file = st->file;
 	st->pool.cursor = st->cursors;
 	mrg_cut(st);
+	end_init(st);
 	st->pool.ncursor = st->nring;
 	st->nheap = st->nring;
 	for (uint32_t i = 0; i < st->nheap; i++)

@@ -661,6 +661,7 @@ static void order_rings(struct uft_stream *st)
 	mrg_heapify(st);
 	st->next_at = st->next_n = 0;
 	st->sel.is_past = 0;
+	end_init(st);
 }
 
 static void go_to_start(struct uft_stream *st)

@@ -26,6 +26,7 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 	st->sel.image_of = dec_task_image;
 	st->has_select = sel && sel_is_any(sel);
 	st->no_parents = sel && sel->no_parents;
+	st->has_ends = sel && sel->ends;
 	ret = sel_init(&st->sel, sel, err);
 	if (ret)
 		goto free_stream;

@@ -90,6 +90,8 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 	t->pub.pid = pid;
 	t->slice = slice_number;
 	t->image = image;
+	if (st->has_ends)
+		end_add_task(st, t);
 	task_describe(st, t, slice);
 	t->pub.index = st->ntask;
 	st->task[st->ntask++] = t;

@@ -29,6 +29,7 @@ struct rd_block {			/* a RING block that has a valid head */
 struct rd_slice {
 	uint32_t number, pid, ppid, image_id, order;
 	uint64_t clock_start;
+	uint64_t clock_end;		/* 0: it had not ended when the recording did, or that is not known */
 	const struct uft_image *image;	/* never NULL after rd_open() */
 };
 

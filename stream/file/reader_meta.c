@@ -93,6 +93,8 @@ static int rm_slice(struct rd_file *f, struct wire_in *in)
 	s.ppid = wire_get_u32(in);
 	s.image_id = wire_get_u32(in);
 	s.clock_start = wire_get_u(in);
+	if (!in->bad && in->p != in->end)
+		s.clock_end = wire_get_u(in);
 	slot = in->bad ? NULL : RD_PUSH(f, slice);
 	if (!slot)
 		return -EBADMSG;

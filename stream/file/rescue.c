@@ -80,7 +80,7 @@ static int save_slice(struct rescue *r, uint32_t index, struct wr_slice *s, int 
 {
 	struct wr_image image = { .id = s->image_id, .max_stub = stubs_of(r->f, s->image_id) };
 	uint64_t before;
-	int err = is_known ? 0 : wr_meta_slice(r->w, s, index), meta;
+	int err = is_known ? 0 : wr_meta_slice(r->w, s, index, 0), meta;
 
 	s->image = &image;
 	before = r->w->end;

@@ -377,7 +377,7 @@ int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_imag
 	w->live[w->nlive++] = slice;
 	err = wr_meta_image(w, img, &s->image);
 	if (!err)
-		err = wr_meta_slice(w, s, slice);
+		err = wr_meta_slice(w, s, slice, 0);
 	return wr_latch(w, err);
 }
 
@@ -485,6 +485,7 @@ int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)
 		return -EINVAL;
 	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 	err = wr_slice_last(w, slice);
+	wr_latch(w, wr_meta_slice(w, &w->slice[slice], slice, 1));
 	w->live[i] = w->live[--w->nlive];
 	w->slice[slice].is_live = 0;
 	w->slice[slice].img = NULL;

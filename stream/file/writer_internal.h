@@ -112,7 +112,8 @@ void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index);
 /* Each returns 0 or a negative errno, and may be called again after an error. */
 int wr_meta_begin(struct uft_writer *w);			/* SETUP, INFO, CLOCK */
 int wr_meta_clock(struct uft_writer *w);
-int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
+/* @has_ended: again, with this moment as the slice's end. */
+int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index, int has_ended);
 int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_image **out);	/* once per image */
 int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_image *wi); /* what is new in it */
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final);

@@ -84,7 +84,21 @@ int wr_meta_begin(struct uft_writer *w)
 	return err;
 }
 
-int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index)
+/* This moment by the clock of the rings, never 0. */
+static uint64_t wr_clock_now(const struct uft_writer *w)
+{
+	uint64_t clock[2] = { 0 }, ns[2] = { 0 };
+	struct uft_clock_pair pair;
+
+	if (w->opts.clock) {
+		w->opts.clock(w->opts.clock_arg, clock, ns);
+		return clock[1] ? clock[1] : 1;
+	}
+	uft_clock_sample(&pair);
+	return pair.clock ? pair.clock : 1;
+}
+
+int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index, int has_ended)
 {
 	const struct uft_slice *as = wr_arena_slice(w, index);
 	struct wire p = { 0 };
@@ -95,6 +109,7 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 	wire_put_u(&p, as->ppid);
 	wire_put_u(&p, s->image_id);
 	wire_put_u(&p, as->clock_start);
+	wire_put_u(&p, has_ended ? wr_clock_now(w) : 0);
 	err = wr_meta_put(w, UFT_BLOCK_SLICE, &p);
 	wire_free(&p);
 	return err;

@@ -35,7 +35,9 @@
  *
  *   SETUP     struct uft_file_header again
  *   INFO      str command line, str host name, str uname
- *   SLICE     u slice, u pid, u ppid, u image, u clock_start
+ *   SLICE     u slice, u pid, u ppid, u image, u clock_start, u clock_end
+ *             clock_end: 0 or not there; when the recorder learned that the process had ended or exec'ed, or was
+ *             detached from, the block is written again with that moment
  *   IMAGE     u image, str exe
  *   OBJECT    u image, u index in image, u object, str path, str build-id, u machine, u type, u file size,
  *             u mtime (ns), s bias, u text_start, u text_end, u first_text_id, u ntext_ids, u first_stub_id,

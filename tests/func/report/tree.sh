@@ -65,7 +65,7 @@ run "$uft" report --histogram leaf --csv rec.uft
 expect_equal "histogram" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' out)" 310
 run "$uft" report --timeline --csv rec.uft
 expect_equal "timeline" "$(awk -F, 'NR > 1 { n += $2 } END { print n }' out)" "$(stat_value rec.uft calls)"
-expect_equal "its slots" "$(awk -F, 'NR > 1 { n++; if ($1 <= last && NR > 2) bad = 1; last = $1 } END { print bad + 0, n <= 51 }' out)" "0 1"
+expect_equal "its slots" "$(awk -F, 'NR > 1 { n++; if ($1 <= last && NR > 2) bad = 1; last = $1 } END { print bad + 0, (n <= 51) }' out)" "0 1"
 run "$uft" report --timeline rec.uft
 expect_equal "the busiest has the longest bar" "$(awk '!/^#/ && $2 + 0 > calls { calls = $2; bar = $NF } END { print bar }' out)" "************************************"
 run "$uft" report --flat --by process --csv rec.uft
@@ -75,7 +75,69 @@ expect_equal "by process" "$(awk -F, '$13 == "leaf" { print $4 }' out)" 310
 run "$uft" record -q -o killed.uft ./prog killed
 run "$uft" report --tree killed.uft
 expect_out "main (1 open)"
-expect_out "had not returned at the end of the recording"
+expect_out "had not returned when their process or the recording ended"
+
+# Processes that end, are killed or become another program in the middle of a call, long before the recording ends.
+cat >ends.c <<'END'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FN __attribute__((noinline, noclone))
+FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
+FN void exits(void) { leaf(); exit(0); }
+FN void killed(void) { leaf(); raise(SIGKILL); }
+FN void execs(char **argv) { leaf(); execl(argv[0], argv[0], "again", NULL); }
+FN void again(void) { leaf(); usleep(300000); leaf(); }
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "again"))
+		again();
+	else if (argc > 1)
+		killed();
+	else if (!fork())
+		exits();
+	else if (!fork())
+		killed();
+	else if (!fork())
+		execs(argv);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+END
+build_traced ends
+run "$uft" record -q -o ends.uft ./ends
+run "$uft" report --tree --csv ends.uft
+expect_equal "open calls" "$(awk -F, '$10 == 1 { print $13 }' out | sort | paste -sd ' ')" "execs exits killed"
+expect_equal "none lasts as long as the program that came after them" "$(awk -F, '$10 == 1 && $1 < 200000000 { n++ } $13 == "again" && $1 >= 300000000 { n++ } END { print n }' out)" 4
+whole=$(awk -F, '$11 == 0 { n += $1 } END { printf "%.0f", n }' out)
+run "$uft" export -f folded -o ends.folded ends.uft
+expect_equal "folded" "$(awk '{ n += $NF } END { printf "%.0f", n }' ends.folded)" "$whole"
+if command -v python3 >/dev/null; then
+	run "$uft" export -f chrome -o ends.json ends.uft
+	# In the order of time in each thread, nested, each open call marked, and in all as long as in the tree.
+	run python3 -c 'import json, sys
+from decimal import Decimal
+stack, last, spent, marked = {}, {}, 0, []
+for e in json.load(open("ends.json"), parse_float=Decimal)["traceEvents"]:
+    if e["ph"] not in "BE":
+        continue
+    at, calls = int(Decimal(e["ts"]) * 1000), stack.setdefault(e["tid"], [])
+    assert at >= last.get(e["tid"], 0), e
+    last[e["tid"]] = at
+    if e["ph"] == "B":
+        calls.append((e["name"], at))
+    else:
+        name, begin = calls.pop()
+        spent += 0 if calls else at - begin
+        marked += [name] if e.get("args", {}).get("open") else []
+assert sorted(marked) == ["execs", "exits", "killed"], marked
+assert spent == int(sys.argv[1]), (spent, sys.argv[1])' "$whole"
+	expect_status 0
+	expect_no_err
+fi
 
 # No path without returns; views and tables that do not go together.
 run "$uft" record -q -p function -o hits.uft ./prog

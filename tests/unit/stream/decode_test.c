@@ -274,6 +274,37 @@ static void test_exec_is_another_task(void **state)
 	uft_image_free(second);
 }
 
+/* Two processes with an open call each; the first has ended, on two CPUs, before the other goes on. */
+static void test_process_ends(void **state)
+{
+	struct uft_select ends = { .ends = 1 };
+	struct check c;
+
+	(void)state;
+	check_start(&c, NULL, UFT_TRACER_GRAPH);
+	synth_begin(c.s, 1, 200, 1);
+	assert_int_equal(uft_writer_slice(c.w, 1, c.img), 0);
+	enter(&c, 10, 1);
+	enter(&c, 10, 2);
+	c.at.tid = 101;
+	enter(&c, 10, 3);
+	c.at.ring = 1;			/* the same thread on another CPU */
+	enter(&c, 10, 4);
+	c.at = (struct synth_at){ 1, 0, 200, 200, c.at.clock };
+	enter(&c, 10, 5);
+	assert_int_equal(uft_writer_slice_end(c.w, 0), 0);
+	leave(&c, 50, 5);
+	enter(&c, 10, 6);
+	check_events(&c, NULL,
+		     "10 0 100 ENTRY func_1 0\n20 0 100 ENTRY func_2 1\n30 0 101 ENTRY func_3 0\n40 1 101 ENTRY func_4 1\n"
+		     "50 0 200 ENTRY func_5 0\n100 0 200 EXIT func_5 0 50 50\n110 0 200 ENTRY func_6 0\n");
+	check_events(&c, &ends,
+		     "10 0 100 ENTRY func_1 0\n20 0 100 ENTRY func_2 1\n30 0 101 ENTRY func_3 0\n40 1 101 ENTRY func_4 1\n"
+		     "40 1 101 LEFT func_4 1\n40 1 101 LEFT func_3 0\n40 1 100 LEFT func_2 1\n40 1 100 LEFT func_1 0\n"
+		     "50 0 200 ENTRY func_5 0\n100 0 200 EXIT func_5 0 50 50\n110 0 200 ENTRY func_6 0\n");
+	check_end(&c);
+}
+
 static void test_select(void **state)
 {
 	uint32_t tid = 101, cpu = 1;
@@ -437,7 +468,7 @@ int main(void)
 		cmocka_unit_test(test_nested), cmocka_unit_test(test_function), cmocka_unit_test(test_clock_wrap),
 		cmocka_unit_test(test_migration), cmocka_unit_test(test_equal_clocks), cmocka_unit_test(test_orphans),
 		cmocka_unit_test(test_missing_exits), cmocka_unit_test(test_unwind), cmocka_unit_test(test_coroutine),
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_exec_is_another_task),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_exec_is_another_task), cmocka_unit_test(test_process_ends),
 		cmocka_unit_test(test_select), cmocka_unit_test(test_losses), cmocka_unit_test(test_info_and_names),
 		cmocka_unit_test(test_profile),
 	};
