@@ -85,9 +85,10 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	if (ret == -ENXIO)
 		return 0;		/* vdso */
 	if (ret || !map_files_are_mapped(w->t->pid, obj, l->l_addr)) {
-		if (ret)
+		/* A process that was killed meanwhile has no mappings any more. */
+		if (ret && !proc_is_ending(w->t->pid))
 			session_warn(w->s, "a library is not traced: %s", err.text);
-		else
+		else if (!ret && !proc_is_ending(w->t->pid))
 			session_warn(w->s, "library %s is not traced: the file is not the one that is mapped", obj->path);
 		uft_object_put(obj);
 		return 0;

@@ -40,10 +40,10 @@ static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork 
 #define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
 static const char *const unwinders[] = {
 	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
-	"_Unwind_Backtrace", FIND_FDE,
-	/* The two libunwinds: where a walk begins. */
-	"unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext", "_Uriscv_getcontext", "unw_backtrace",
+	"_Unwind_Backtrace", FIND_FDE, "unw_backtrace",
 };
+/* The two libunwinds: where a walk begins, whichever entry makes it. */
+static const char *const beginnings[] = { "unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext", "_Uriscv_getcontext" };
 
 /* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
 struct found {
@@ -180,7 +180,8 @@ static int plan_unwinder(const struct uft_object *obj, const uint8_t *code, size
 	return n > *skip ? plan_prologue(code + *skip, n - *skip, 5) : -EINVAL;
 }
 
-static void add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t which)
+/* 0, or why it cannot be hooked: it is added all the same, unless @is_spare. */
+static int add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t which, int is_spare)
 {
 	struct uft_hook h = { .kind = UFT_HOOK_UNWIND, .nr = which };
 	uint8_t code[2048];
@@ -193,12 +194,15 @@ static void add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t
 	h.len = len > 0 ? (uint32_t)len : 0;
 	h.result = len > 0 ? 0 : len;
 	uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
-	add(f, &h);
+	if (!h.result || !is_spare)
+		add(f, &h);
+	return h.result;
 }
 
 static void find_unwinders(struct found *f)
 {
 	struct uft_range lander[MAX_LANDERS];
+	int sees_walks = 0;
 	size_t n;
 
 	/* They come together, in one object file of libgcc; looking for a symbol reads the whole table. */
@@ -206,18 +210,23 @@ static void find_unwinders(struct found *f)
 		/* A sanitizer's wrapper: what takes others of them from elsewhere has none itself. */
 		if (uft_object_imports(f->obj, "_Unwind_Resume") || uft_object_imports(f->obj, "_Unwind_GetIP"))
 			return;
+		for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+			uint64_t size, addr = uft_object_symbol(f->obj, beginnings[i], &size);
+
+			sees_walks |= addr && !add_unwinder(f, addr, size, UFT_UNWIND_BEGIN, 0);
+		}
 		for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
 			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
 			int is_fde = !strcmp(unwinders[i], FIND_FDE);
 
 			if (addr && (!is_fde || hooks_are_known(f->obj)))	/* frames.c is x86-64's */
-				add_unwinder(f, addr, size, is_fde ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN);
+				add_unwinder(f, addr, size, is_fde ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN, sees_walks);
 		}
 		return;
 	}
 	n = uft_object_landers(f->obj, lander, MAX_LANDERS);
 	for (size_t i = 0; i < n; i++)
-		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN);
+		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN, 0);
 }
 
 /* System calls are looked for in x86-64 code, and only that runtime hooks them. */

@@ -8,6 +8,7 @@
  * untraced.
  */
 #include "control/arm/arm.h"
+#include "control/proc/procinfo.h"
 #include "control/proc/seccomp.h"
 #include "control/start/start.h"
 #include "control/session/internal.h"
@@ -149,6 +150,20 @@ static pid_t parent_of(const struct uft_session *s, uint32_t slice)
 	return parent < s->arena.map->nslices ? s->last[parent].pid : 0;
 }
 
+/* Task @tid starts a program and cannot be seized for it: @ret. */
+static void warn_not_seized(struct uft_session *s, pid_t tid, const struct uft_request *r, int ret)
+{
+	struct procinfo p = { .pid = tid, .uid = (uid_t)proc_status_number(tid, "Uid", 10) };
+	char name[200], why[400];
+
+	if (!r->arg[0] || proc_read_string(tid, r->arg[0], name, sizeof(name)) < 0)
+		snprintf(name, sizeof(name), "a program that a traced process starts");
+	snprintf(why, sizeof(why), "ptrace: %s", strerror(-ret));
+	if (ret == -EPERM)
+		procinfo_explain_eperm(&p, why, sizeof(why));
+	session_warn(s, "not followed: %s: %s", name, why);
+}
+
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
 	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
@@ -171,9 +186,11 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
 	ret = exec_task_seize(s, tid, tgid, parent_of(s, r->slice));
+	if (ret && proc_is_ending(tid))
+		return -ESRCH;			/* killed since it asked: there is nothing to follow */
 	if (ret) {
 		s->not_followed++;
-		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));
+		warn_not_seized(s, tid, r, ret);
 	}
 	return ret;
 }

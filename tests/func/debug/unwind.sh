@@ -16,6 +16,8 @@ same() {
 		expect_status "$want_status"
 		expect_equal "output of $1 under $tracer" "$(cat out)" "$want"
 		check
+		! grep -q 'could not be hooked' err || { fail "a walk that is seen at its beginning is called a risk"; show; }
+		check
 		"$uft" report --profile x.uft | grep -q "$2" || fail "$2 of $1 was not traced"
 	done
 }

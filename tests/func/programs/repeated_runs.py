@@ -133,6 +133,7 @@ CASES = {
     'recursion': ([['gcc', '-O1', '-fno-optimize-sibling-calls', source, 'r.c', RECURSION, '-o', 'recursion']], ['./recursion'], (GRAPH, FUNCTION, PROFILE)),
 }
 
+SILENT = 'killed-child', 'killed-child-python'	# that a child was killed is nothing to warn of
 SHORT = 'killed-child', 'sandbox-jump', 'static-threads', 'recursion'
 
 
@@ -189,7 +190,7 @@ def one(name, command, tracer, expected, where):
     global failures, runs
     runs += 1
     got = attached(command) if tracer == 'attach' else outcome([uft, 'record', '-q', '-p', tracer, '-o', 'x.uft'] + command)
-    if got[:2] == expected:
+    if got[:2] == expected and not (name in SILENT and b'uft record: warning' in got[2]):
         return
     failures += 1
     print('FAIL: %s, %s, %s: status %s, expected %s; %s' %

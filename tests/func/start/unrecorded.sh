@@ -47,3 +47,12 @@ for tracer in function function_graph; do
 		expect_out x
 	}
 done
+
+# A program that another tracer starts belongs to that one: both go on, and its name and the tracer's are said.
+if has "a program of another tracer" strace; then
+	run "$uft" record -o x.uft -- strace -o calls sh -c 'echo x; exit 3'
+	expect_status 3
+	expect_out x
+	expect_err "sh: it is being traced by strace"
+	expect_err "1 process could not be followed"
+fi
