@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "program/program.h"
+
 /* What stands behind the last slash of a path. */
 static inline const char *uft_base_name(const char *path)
 {
@@ -34,7 +36,10 @@ char *uft_name_shown(const char *raw);
 void uft_name_shorten(char *text);
 
 /* The kernel's filter glob: `*`, `?`, `[...]`, `[!...]`, `\`; anchored at both ends. 1 match, 0 not. */
-int uft_glob_match(const char *glob, const char *text);
+static inline int uft_glob_match(const char *glob, const char *text)
+{
+	return uft_glob_bytes(glob, (const uint8_t *)text, SIZE_MAX);
+}
 
 /*
  * A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and without

@@ -1,13 +1,14 @@
 #!/bin/sh
 # check-includes.sh [ROOT] - includes point one way only (CONTRIBUTING.md)
 #
+# Below all:        program
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
 # In stream/:       wire < file < select < decode < live
 # In tree/:         core < files < triggers < serve (by includes; by calls serve alone is above)
 # In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
 # control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
-# instructions and pure. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
+# instructions and pure, and program/. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
 # patch, ring and trace need of a host goes through platform.h: they make no system call. What lies under a folder may include what the
 # folder may. Tests and bench may include everything.
 #
@@ -73,7 +74,7 @@ check_runtime()
 	f=$1 h=$2 part=${1#runtime/}
 	part=${part%%/*}
 	case $h in
-	uft/abi.h | uft/tracepoint.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
+	uft/abi.h | uft/tracepoint.h | program/program.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
 	runtime/runtime.h | runtime/arch/arch.h) ;;
 	runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
 		fail "$f" "$h: it asks the platform" ;; esac ;;
@@ -144,7 +145,7 @@ check_leaf()
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 folders=
-for dir in runtime include symbol control stream output tree view cmd tools; do
+for dir in program runtime include symbol control stream output tree view cmd tools; do
 	[ ! -d "$dir" ] || folders="$folders $dir"
 done
 [ -n "$folders" ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }
@@ -153,11 +154,12 @@ includes $folders >"$list"
 while read -r f h; do
 	case $f in
 	runtime/arch/*/encode.h | runtime/arch/*/frame.h | runtime/arch/*/patch.h | runtime/arch/*/syscall.h | runtime/arch/*/atomic.h | runtime/arch/order.h | \
-		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h | include/uft/tracepoint.h) check_leaf "$f" "$h" ;;
+		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h | include/uft/tracepoint.h | program/program.h) check_leaf "$f" "$h" ;;
 	esac
 	case $f in
 	runtime/*) check_runtime "$f" "$h" ;;
-	include/*) ;;
+	program/*.c) [ "$h" = program/program.h ] || fail "$f" "$h" ;;
+	program/* | include/*) ;;
 	*.S) ;;
 	*) check_outside "$f" "$h" ;;
 	esac

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "output/named.h"
+#include "stream/select/event_record.h"
 #include "symbol/event_type.h"
 #include "view/filter.h"
 
 struct view_filter {
-	struct uft_event_filter *f;
+	struct uft_program *f;
 };
 
 /* What view_filter_match() makes of an event: the payload of a type that only filters see. */
@@ -56,7 +57,7 @@ void view_filter_free(struct view_filter *f)
 {
 	if (!f)
 		return;
-	uft_event_filter_free(f->f);
+	free(f->f);
 	free(f);
 }
 
@@ -112,5 +113,5 @@ int view_filter_match(const struct view_filter *f, const struct uft_event *ev)
 	call.type = &call_type;
 	call.payload = (const uint8_t *)&p;
 	call.payload_bytes = (uint32_t)(offsetof(struct call_payload, name) + n + 1);
-	return uft_event_filter_match(f->f, &call);
+	return uft_event_accepts(f->f, &call);
 }

@@ -3,12 +3,13 @@
  * filter.h - which events a view shows: the kernel's event filters over calls
  *
  * Fields of any event: func (of marks and events with a name: their text), duration (ns, at most 4294967295; 0 of an
- * entry), depth, and what all events have: common_pid, CPU, COMM. Grammar: stream/select/event_filter.c.
+ * entry), depth, and what all events have: common_pid, CPU, COMM. Grammar: symbol/event_filter.c.
  */
 #ifndef UFT_VIEW_FILTER_H
 #define UFT_VIEW_FILTER_H
 
-#include "stream/select/event_filter.h"
+#include "stream/stream.h"
+#include "symbol/event_filter.h"
 
 struct view_filter;
 /* *out is NULL for an empty text: everything. Errors as uft_event_filter_make(). */

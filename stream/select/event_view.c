@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/select/event_filter.h"
+#include "stream/select/event_record.h"
 #include "stream/select/select.h"
+#include "symbol/event_filter.h"
 
-struct lv_filter { const struct uft_event_type *type; char *text; struct uft_event_filter *filter; };
+struct lv_filter { const struct uft_event_type *type; char *text; struct uft_program *filter; };
 
 struct event_view {
 	int refs;			/* atomic */
@@ -105,7 +106,7 @@ void event_view_put(struct event_view *e)
 		return;
 	for (size_t i = 0; i < e->nfilters; i++) {
 		free(e->filter[i].text);
-		uft_event_filter_free(e->filter[i].filter);
+		free(e->filter[i].filter);
 	}
 	uft_event_set_free(&e->shown);
 	uft_event_set_free(&e->waiting);
@@ -151,7 +152,7 @@ int event_view_wait(const struct sel_choice *c, uint32_t id)
 	return e && uft_event_set_has(&e->waiting, index) && !uft_event_set_has(&e->shown, index);
 }
 
-static const struct uft_event_filter *find_filter(const struct event_view *e, const struct uft_event_type *type)
+static const struct uft_program *find_filter(const struct event_view *e, const struct uft_event_type *type)
 {
 	size_t lo = 0, hi = e->nfilters;
 
@@ -169,11 +170,11 @@ static const struct uft_event_filter *find_filter(const struct event_view *e, co
 int event_view_want(const struct sel_choice *c, const struct uft_event *ev)
 {
 	const struct event_view *e = c->events;
-	const struct uft_event_filter *f;
+	const struct uft_program *f;
 
 	if (!e)
 		return 1;
 	f = find_filter(e, ev->type);
 	return event_view_show(c, ev->data) && (!e->npids || has(e->pids, e->npids, ev->task)) &&
-	       !has(e->pids + e->npids, e->nnot_pids, ev->task) && (!f || uft_event_filter_match(f, ev));
+	       !has(e->pids + e->npids, e->nnot_pids, ev->task) && (!f || uft_event_accepts(f, ev));
 }

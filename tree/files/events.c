@@ -9,7 +9,7 @@
  * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
  * and its file shows it with the mistake, until another is written.
  */
-#include "stream/select/event_filter.h"
+#include "symbol/event_filter.h"
 #include "tree/files/rows.h"
 
 #include <ctype.h>
@@ -334,11 +334,11 @@ static int set_filters(struct instance *in, struct filters *f)
 /* Is there such a filter? As uft_event_filter_make(). */
 static int try_filter(const struct uft_event_type *type, const char *text, struct uft_filter_error *err)
 {
-	struct uft_event_filter *f;
+	struct uft_program *f;
 	int ret = uft_event_filter_make(type, text, &f, err);
 
 	if (!ret)
-		uft_event_filter_free(f);
+		free(f);
 	return ret;
 }
 

@@ -7,7 +7,7 @@
  * Semantics: lib/glob.c of the kernel. Matching backs up to the last star only, so the work is at most
  * pattern length times text length.
  */
-#include "symbol/names.h"
+#include "program/program.h"
 
 /* Matches @c against the set behind '['. Returns what follows ']', NULL if there is no ']'. */
 static const char *glob_set(const char *p, unsigned char c, int *match)
@@ -53,11 +53,12 @@ static int glob_one(const char *p, unsigned char c, const char **next)
 	return (unsigned char)*p == c;
 }
 
-int uft_glob_match(const char *glob, const char *text)
+int uft_glob_bytes(const char *glob, const uint8_t *text, size_t n)
 {
-	const char *star = NULL, *star_text = NULL, *next;
+	const uint8_t *end = n == SIZE_MAX ? NULL : text + n, *star_text = NULL;
+	const char *star = NULL, *next;
 
-	while (*text) {
+	while (text != end && *text) {
 		if (*glob == '*') {
 			star = ++glob;
 			star_text = text;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* run.c - a verified program meets a record; see program.h */
+#include "program/program.h"
+
+static uint8_t byte_of(const uint8_t *p, uint32_t n, uint32_t i)
+{
+	return i < n ? p[i] : 0;
+}
+
+static int compare_masks(unsigned op, const uint8_t *a, uint32_t na, const uint8_t *b, uint32_t nb)
+{
+	uint32_t n = na > nb ? na : nb;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t x = byte_of(a, na, i), y = byte_of(b, nb, i);
+
+		if (op == UFT_STEP_MASK && x != y)
+			return 0;
+		if (op == UFT_STEP_MASK_MEETS && x & y)
+			return 1;
+	}
+	return op == UFT_STEP_MASK;
+}
+
+/* The text at @a ends at a 0 or behind @n bytes. */
+static int is_text(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (i == n || a[i] != b[i])
+			return 0;
+	return n == nb || (n > nb && !a[nb]);
+}
+
+/* The questions that need a constant. */
+static int ask(const struct uft_program *p, const struct uft_step *s, unsigned load, const struct uft_record *r)
+{
+	const uint8_t *constant = uft_program_constants(p) + UFT_STEP_OFFSET(s->value), *bytes;
+	uint32_t nconstant = UFT_STEP_BYTES(s->value), n;
+	uint64_t v;
+
+	switch (s->op) {
+	case UFT_STEP_IN_CPUS:
+		v = (uint64_t)uft_load_number(load, s->at, r);
+		return v < 8ull * nconstant && constant[v / 8] >> v % 8 & 1;
+	case UFT_STEP_IN_FUNCTION:
+		return r->is_in_function(r, (uint64_t)uft_load_number(load, s->at, r), (const char *)constant);
+	default:
+		break;
+	}
+	bytes = uft_load_bytes(load, s->at, UFT_STEP_FIELD(s->value), r, &n);
+	if (s->op == UFT_STEP_TEXT)
+		return is_text(bytes, n, constant, nconstant);
+	if (s->op == UFT_STEP_GLOB)
+		return uft_glob_bytes((const char *)constant, bytes, n);
+	return compare_masks(s->op, bytes, n, constant, nconstant);
+}
+
+static uint32_t facts_of(const struct uft_step *s, unsigned load)
+{
+	return uft_load_facts(load) | (s->op == UFT_STEP_IN_FUNCTION ? UFT_FACT_FUNCTION : 0);
+}
+
+int uft_program_run(const struct uft_program *p, const struct uft_record *r)
+{
+	uint32_t i = 0;
+	int answer;
+
+	do {
+		const struct uft_step *s = &p->step[i];
+		unsigned load = s->load & ~UFT_STEP_MAYBE_NO;
+		int64_t v;
+
+		if (s->op > UFT_STEP_BITS || load > UFT_LOAD_S64) {
+			if (facts_of(s, load) & ~r->known) {
+				i = s->load & UFT_STEP_MAYBE_NO ? s->no : s->yes;
+				continue;
+			}
+			if (s->op > UFT_STEP_BITS) {
+				i = ask(p, s, load, r) ? s->yes : s->no;
+				continue;
+			}
+		}
+		v = uft_load_number(load, s->at, r);
+		switch (s->op) {
+		case UFT_STEP_EQ: answer = v == (int64_t)s->value; break;
+		case UFT_STEP_LT: answer = v < (int64_t)s->value; break;
+		case UFT_STEP_LE: answer = v <= (int64_t)s->value; break;
+		case UFT_STEP_ULT: answer = (uint64_t)v < s->value; break;
+		case UFT_STEP_ULE: answer = (uint64_t)v <= s->value; break;
+		default: answer = ((uint64_t)v & s->value) != 0; break;
+		}
+		i = answer ? s->yes : s->no;
+	} while (i < UFT_STEP_ACCEPT);
+	return i == UFT_STEP_ACCEPT;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* event_filter.h - the kernel's event filters, `pid == 1 && comm ~ "a*"`, as programs. Theory: event_filter.c. */
+#ifndef UFT_SYMBOL_EVENT_FILTER_H
+#define UFT_SYMBOL_EVENT_FILTER_H
+
+#include "program/program.h"
+#include "symbol/event_type.h"
+
+struct uft_filter_error {
+	const char *what;	/* the kernel's text; static */
+	size_t at;		/* where its caret stands */
+};
+#define UFT_FILTER_BYTES	4096u	/* a text is shorter */
+
+/*
+ * Of records of @type; free() it. 0, or what the kernel returns: -EINVAL, -EPERM, -ENOENT, -ESRCH, with *err;
+ * -E2BIG (it has more to ask than a program has room for), -ENOMEM.
+ */
+int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out, struct uft_filter_error *err);
+
+#endif

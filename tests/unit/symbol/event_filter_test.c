@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_filter_test.c - filters of events: what a kernel 6.12 said to each text, with its errno and the place of its
+ * caret; and what programs that are made of filters accept
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbol/event_filter.h"
+
+#define COMMON								\
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+enum which { SWITCH, IPI, EXEC, ALL, NTYPES };
+static const char *const fields[NTYPES] = {
+	[SWITCH] = "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		   "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n",
+	[IPI] = "\tfield:__data_loc cpumask_t cpumask;\toffset:8;\tsize:4;\tsigned:0;\n\tfield:void * callsite;\toffset:16;\tsize:8;\tsigned:0;\n"
+		"\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n",
+	[EXEC] = "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n",
+	[ALL] = "\tfield:u8 a;\toffset:8;\tsize:1;\tsigned:0;\n\tfield:s8 b;\toffset:9;\tsize:1;\tsigned:1;\n"
+		"\tfield:u16 c;\toffset:10;\tsize:2;\tsigned:0;\n\tfield:s16 d;\toffset:12;\tsize:2;\tsigned:1;\n"
+		"\tfield:u32 e;\toffset:14;\tsize:4;\tsigned:0;\n\tfield:s32 f;\toffset:18;\tsize:4;\tsigned:1;\n"
+		"\tfield:u64 g;\toffset:22;\tsize:8;\tsigned:0;\n\tfield:s64 h;\toffset:30;\tsize:8;\tsigned:1;\n"
+		"\tfield:char name[8];\toffset:38;\tsize:8;\tsigned:0;\n\tfield:__data_loc char[] text;\toffset:46;\tsize:4;\tsigned:0;\n"
+		"\tfield:__rel_loc char[] near;\toffset:50;\tsize:4;\tsigned:0;\n\tfield:__data_loc cpumask_t mask;\toffset:54;\tsize:4;\tsigned:0;\n"
+		"\tfield:cpumask_t fixed;\toffset:58;\tsize:8;\tsigned:0;\n\tfield:int v[3];\toffset:66;\tsize:12;\tsigned:1;\n",
+};
+static const struct uft_event_type *types[NTYPES];
+
+/* What the kernel returned, said, and where its caret stood. Left out: functions that a kernel does not know, where any name is taken. */
+static const struct { enum which of; const char *text; int ret; const char *what; size_t at; } said[] = {
+	{ SWITCH, "prev_pid", -EINVAL, "Invalid operator", 8 },
+	{ SWITCH, "prev_pid in 3", -EINVAL, "Invalid operator", 10 },
+	{ SWITCH, "prev_pid = 1", -EINVAL, "Invalid operator", 10 },
+	{ SWITCH, "(prev_pid == 1", -ENOENT, "Too many '('", 0 },
+	{ SWITCH, "prev_pid == 1)", -EPERM, "Too few '('", 13 },
+	{ SWITCH, "prev_comm == \"abc", -ESRCH, "Missing matching quote", 13 },
+	{ SWITCH, "prev_pid & CPUS{1", -EINVAL, "Missing '}'", 17 },
+	{ SWITCH, "prev_pid & CPUS1}", -EINVAL, "Missing '{'", 17 },
+	{ SWITCH, "prev_pid & CPUS{}", -EINVAL, "Invalid cpulist", 17 },
+	{ SWITCH, "prev_pid & CPUS{x}", -EINVAL, "Invalid cpulist", 18 },
+	{ SWITCH, "prev_pid & CPUS{0-1}", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == CPUS{1}", 0, NULL, 0 },
+	{ SWITCH, "prev_pid < CPUS{1}", -EINVAL, "Illegal operation for field type", 12 },
+	{ SWITCH, "prev_comm & CPUS{1}", -EINVAL, "Illegal operation for field type", 13 },
+	{ SWITCH, "CPU & CPUS{0}", 0, NULL, 0 },
+	{ SWITCH, "CPU == CPUS{0-1}", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == 111111111111111111111111111", -EINVAL, "Operand too long", 39 },
+	{ SWITCH, "prev_comm == 3", -EINVAL, "Expecting string field", 14 },
+	{ SWITCH, "prev_pid == \"x\"", -EINVAL, "Expecting numeric field", 13 },
+	{ SWITCH, "prev_comm < \"x\"", -EINVAL, "Illegal operation for field type", 13 },
+	{ SWITCH, "prev_pid ~ 3", -EINVAL, "Illegal operation for field type", 12 },
+	{ SWITCH, "nosuch == 1", -EINVAL, "Field not found", 7 },
+	{ SWITCH, "prev_pid == 12x", -EINVAL, "Illegal integer value", 13 },
+	{ SWITCH, "prev_pid == -", -EINVAL, "Illegal integer value", 13 },
+	{ SWITCH, "prev_pid == 1 prev_pid == 2", -EPERM, "Too many terms in predicate expression", 14 },
+	{ SWITCH, "prev_pid == 1 &&", -EINVAL, "Meaningless filter expression", 16 },
+	{ SWITCH, "!", -EINVAL, "No filter found", 1 },
+	{ SWITCH, " ", -EINVAL, "Error", 0 },
+	{ SWITCH, "prev_pid == bash", -EINVAL, "Invalid value (did you forget quotes)?", 13 },
+	{ SWITCH, "prev_pid ==", -EINVAL, "Invalid value (did you forget quotes)?", 11 },
+	{ SWITCH, "prev_pid.function == vfs_open", -EINVAL, "Illegal operation for field type", 22 },
+	{ SWITCH, "prev_pid.function", -EINVAL, "Invalid operator", 17 },
+	{ SWITCH, "prev_state.function == vfs_open", 0, NULL, 0 },
+	{ SWITCH, "prev_state.function < vfs_open", -EINVAL, "Invalid operator", 23 },
+	{ SWITCH, "prev_state.function == 99999999999999999999999", -EINVAL, "Invalid value (did you forget quotes)?", 46 },
+	{ SWITCH, "prev_state.function ~ vfs_open", -EINVAL, "Invalid operator", 23 },
+	{ SWITCH, "prev_state.function == \"vfs_open\"", -EINVAL, "Function not found", 33 },
+	{ SWITCH, "prev_comm.function == vfs_open", -EINVAL, "Illegal operation for field type", 23 },
+	{ SWITCH, "prev_pid.ustring == \"a\"", -EINVAL, "Expecting numeric field", 21 },
+	{ SWITCH, "prev_comm.ustring == \"a\"", 0, NULL, 0 },
+	{ SWITCH, "prev_comm.foo == \"a\"", -EINVAL, "Invalid operator", 10 },
+	{ SWITCH, "stacktrace == 1", 0, NULL, 0 },
+	{ SWITCH, "common_stacktrace == 1", -EINVAL, "Field not found", 18 },
+	{ SWITCH, "common_stacktrace ~ \"a\"", -EINVAL, "Field not found", 18 },
+	{ SWITCH, "comm == \"a\"", 0, NULL, 0 },
+	{ SWITCH, "COMM ~ \"a*\"", 0, NULL, 0 },
+	{ SWITCH, "common_comm == \"a\"", -EINVAL, "Field not found", 12 },
+	{ SWITCH, "common_cpu == 1", 0, NULL, 0 },
+	{ SWITCH, "cpu == 1", 0, NULL, 0 },
+	{ SWITCH, "CPU == 1", 0, NULL, 0 },
+	{ SWITCH, "CPU == -1", 0, NULL, 0 },
+	{ SWITCH, "CPU == 5000", 0, NULL, 0 },
+	{ SWITCH, "CPU & 3", 0, NULL, 0 },
+	{ SWITCH, "common_pid == 1", 0, NULL, 0 },
+	{ SWITCH, "common_type == 7", 0, NULL, 0 },
+	{ SWITCH, "common_flags == 1", 0, NULL, 0 },
+	{ SWITCH, "common_preempt_count == -1", -EINVAL, "Illegal integer value", 25 },
+	{ SWITCH, "prev_pid == 0x7fffffffff", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == -0x1", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == 010", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == 08", -EINVAL, "Illegal integer value", 13 },
+	{ SWITCH, "prev_pid == 1 || !(prev_pid == 2)", 0, NULL, 0 },
+	{ SWITCH, "!prev_pid == 1", 0, NULL, 0 },
+	{ SWITCH, "!!prev_pid == 1", 0, NULL, 0 },
+	{ SWITCH, "prev_pid == 1 & prev_pid == 2", -EPERM, "Too many terms in predicate expression", 14 },
+	{ SWITCH, "prev_pid == 1 && || prev_pid == 2", -EPERM, "Error", 0 },
+	{ SWITCH, "()", -EINVAL, "Error", 0 },
+	{ SWITCH, "(())", -EINVAL, "Error", 0 },
+	{ SWITCH, "prev_pid == 1 ()", -EPERM, "Too many terms in predicate expression", 14 },
+	{ SWITCH, "prev_pid()", -EINVAL, "Invalid operator", 9 },
+	{ SWITCH, "(prev_pid == 1)(prev_pid == 2)", -EPERM, "Too many terms in predicate expression", 15 },
+	{ SWITCH, "prev_pid == 1 && (prev_pid == 2", -ENOENT, "Too many '('", 17 },
+	{ SWITCH, "))", -EPERM, "Too few '('", 0 },
+	{ SWITCH, "((", -ENOENT, "Too many '('", 1 },
+	{ SWITCH, "\"", -ESRCH, "Missing matching quote", 0 },
+	{ SWITCH, "'", -ESRCH, "Missing matching quote", 0 },
+	{ SWITCH, "prev_comm == \"a\" \"b\"", -EPERM, "Too many terms in predicate expression", 17 },
+	{ SWITCH, "prev_comm ~ \"[a\"", 0, NULL, 0 },
+	{ SWITCH, "prev_comm ~ \"\"", 0, NULL, 0 },
+	{ SWITCH, "prev_comm == \"\"", 0, NULL, 0 },
+	{ SWITCH, "prev_state & 3", 0, NULL, 0 },
+	{ SWITCH, "prev_state & CPUS{1}", 0, NULL, 0 },
+	{ SWITCH, "prev_pid==1&&prev_pid==2", 0, NULL, 0 },
+	{ SWITCH, "prev_pid==1|prev_pid==2", -EPERM, "Too many terms in predicate expression", 11 },
+	{ SWITCH, "prev_pid <= 3", 0, NULL, 0 },
+	{ SWITCH, "prev_pid =< 3", -EINVAL, "Invalid operator", 10 },
+	{ SWITCH, "prev_pid <> 3", -EINVAL, "Invalid value (did you forget quotes)?", 11 },
+	{ SWITCH, "prev_pid != 3", 0, NULL, 0 },
+	{ IPI, "cpumask & CPUS{1}", 0, NULL, 0 },
+	{ IPI, "cpumask == CPUS{0-1}", 0, NULL, 0 },
+	{ IPI, "cpumask != CPUS{0-1}", 0, NULL, 0 },
+	{ IPI, "cpumask == 3", 0, NULL, 0 },
+	{ IPI, "cpumask & 1", 0, NULL, 0 },
+	{ IPI, "cpumask ~ \"x\"", -EINVAL, "Expecting numeric field", 11 },
+	{ IPI, "cpumask == \"x\"", -EINVAL, "Expecting numeric field", 12 },
+	{ IPI, "cpumask < CPUS{1}", -EINVAL, "Illegal operation for field type", 11 },
+	{ IPI, "callsite.function == vfs_open", 0, NULL, 0 },
+	{ IPI, "callback.function != vfs_open", 0, NULL, 0 },
+	{ IPI, "callsite == 0xffffffff81000000", 0, NULL, 0 },
+	{ IPI, "callsite == -1", -EINVAL, "Illegal integer value", 13 },
+	{ EXEC, "filename == \"x\"", 0, NULL, 0 },
+	{ EXEC, "filename ~ \"*x\"", 0, NULL, 0 },
+	{ EXEC, "filename == 3", -EINVAL, "Expecting string field", 13 },
+	{ EXEC, "filename & CPUS{1}", -EINVAL, "Illegal operation for field type", 12 },
+	{ EXEC, "filename.ustring == \"x\"", 0, NULL, 0 },
+	{ SWITCH, "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((prev_pid == 1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))", 0, NULL, 0 },
+	{ SWITCH, "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!prev_pid == 1", 0, NULL, 0 },
+};
+
+static void words(void **state)
+{
+	int bad = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		struct uft_filter_error err;
+		struct uft_program *p;
+		int ret = uft_event_filter_make(types[said[i].of], said[i].text, &p, &err);
+
+		if (ret != said[i].ret || (ret && (strcmp(err.what, said[i].what) || err.at != said[i].at))) {
+			print_message("%s: %d %s at %zu, kernel: %d %s at %zu\n", said[i].text, ret, ret ? err.what : "", ret ? err.at : 0, said[i].ret,
+				      said[i].what ? said[i].what : "", said[i].at);
+			bad = 1;
+		}
+		if (!ret)
+			assert_true(uft_program_is_good(p, p->bytes));
+		assert_true(!ret == (p != NULL));
+		free(p);
+	}
+	assert_false(bad);
+}
+
+static int is_in_function(const struct uft_record *r, uint64_t address, const char *function)
+{
+	(void)r;
+	return !strcmp(function, "at_seven") && address == 7;
+}
+
+#define DYNAMIC	70u	/* where the texts lie, behind the common fields */
+struct room { uint8_t bytes[160]; };
+
+static struct uft_record a_record(struct room *m)
+{
+	uint32_t where;
+	uint8_t *p = m->bytes;
+
+	memset(m, 0, sizeof(*m));
+	p[0] = 200;
+	p[1] = (uint8_t)-3;
+	memcpy(p + 2, &(uint16_t){ 60000 }, 2);
+	memcpy(p + 4, &(int16_t){ -300 }, 2);
+	memcpy(p + 6, &(uint32_t){ 4000000000u }, 4);
+	memcpy(p + 10, &(int32_t){ -70000 }, 4);
+	memcpy(p + 14, &(uint64_t){ 0xffffffffffffff00ull }, 8);
+	memcpy(p + 22, &(int64_t){ -5 }, 8);
+	memcpy(p + 30, "8 bytes!", 8);
+	where = 6u << 16 | (DYNAMIC + 8);
+	memcpy(p + 38, &where, 4);
+	memcpy(p + DYNAMIC, "hello", 6);
+	where = 5u << 16 | (DYNAMIC + 8 - 46);
+	memcpy(p + 42, &where, 4);
+	memcpy(p + DYNAMIC + 8, "near", 5);
+	where = 16u << 16 | (DYNAMIC + 16 + 8);
+	memcpy(p + 46, &where, 4);
+	p[DYNAMIC + 16] = 5;			/* CPUs 0, 2 and 64 */
+	p[DYNAMIC + 24] = 1;
+	p[50] = 8;
+	return (struct uft_record){
+		.payload = p, .bytes = sizeof(m->bytes), .known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM | UFT_FACT_FUNCTION, .tid = 42, .cpu = 3,
+		.comm = "shell", .is_in_function = is_in_function,
+	};
+}
+
+static int accepts(const char *text, const struct uft_record *r)
+{
+	struct uft_filter_error err;
+	struct uft_program *p;
+	int ret;
+
+	if (uft_event_filter_make(types[ALL], text, &p, &err))
+		fail_msg("%s: %s at %zu", text, err.what, err.at);
+	assert_true(uft_program_is_good(p, p->bytes));
+	ret = uft_program_run(p, r);
+	free(p);
+	return ret;
+}
+
+static void answers(void **state)
+{
+	static const char *const yes[] = {
+		"a == 200", "a != 199", "a > 199", "a >= 200", "a <= 200", "a < 201", "a & 8", "b == -3", "b < 0", "b > -4", "c == 60000", "c > 59999", "d == -300",
+		"d < -299", "e == 4000000000", "e > 0", "f == -70000", "f < -1", "g == 0xffffffffffffff00", "g > 1", "h == -5", "h < 4", "h >= -5", "h & 8",
+		"name == \"8 bytes!\"", "name ~ \"8*!\"", "name != \"8 bytes\"", "text == \"hello\"", "text ~ \"h?l*\"", "text ~ \"[a-h]*\"", "text != \"hell\"",
+		"near == 'near'", "near ~ \"*ear\"", "mask & CPUS{2}", "mask & CPUS{64,70}", "mask == CPUS{0,2,64}", "mask != CPUS{0,2}", "fixed == CPUS{3}",
+		"fixed & CPUS{0-7}", "common_pid == 42", "cpu == 3", "CPU & CPUS{1-3}", "common_cpu == CPUS{3}", "cpu != CPUS{3,4}", "comm == \"shell\"", "COMM ~ \"sh*\"",
+		"common_flags == 0", "common_preempt_count < 1", "h.function == at_seven || a == 200", "!(h.function == at_seven)", "h.function != at_seven",
+		"a == 1 || b == 2 || c == 60000", "a == 200 && b == -3 && c == 60000", "!(a == 1) && !(b == 1 || c == 1)", "!(a == 200 && b == 1)", "!!(a == 200)",
+		"a == 1 && b == 1 || c == 60000", "(a == 200 || b == 1) && c == 60000", "a == 200 || (b == 1 && c == 1)", "!a == 1", "a==200&&b==-3", "a & CPUS{200}",
+		"a == 456", "stacktrace == 0", "text == \"hello\" && !(near == \"far\")",
+	};
+	struct room room;
+	struct uft_record r = a_record(&room);
+	char *not;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		if (!accepts(yes[i], &r))
+			fail_msg("%s: rejected", yes[i]);
+		assert_true(asprintf(&not, "!(%s)", yes[i]) > 0);
+		if (accepts(not, &r))
+			fail_msg("%s: accepted", not);
+		free(not);
+	}
+}
+
+/* A fact that is not known leads to "accept", however many `!` are around it, and decides nothing that others decide. */
+static void unknown(void **state)
+{
+	static const char *const yes[] = {
+		"comm == \"x\"", "comm != \"x\"", "!(comm == \"x\")", "!(comm != \"x\")", "comm ~ \"x\" && a == 200", "!(comm ~ \"x\" || a == 1)", "common_pid == 1",
+		"!(common_pid == 1)", "cpu & CPUS{900}", "cpu == CPUS{1,2} || cpu == 5", "h.function == nosuch", "h.function != nosuch", "!(h.function != nosuch)",
+		"!(comm == \"x\" && a == 200)",
+	};
+	static const char *const no[] = { "comm == \"x\" && a == 1", "!(comm == \"x\" || a == 200)", "common_pid == 1 && b == 0", "a == 1 && h.function == nosuch" };
+	struct room room;
+	struct uft_record r = a_record(&room);
+
+	(void)state;
+	r.known = 0;
+	r.comm = NULL;
+	r.is_in_function = NULL;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		if (!accepts(yes[i], &r))
+			fail_msg("%s: rejected", yes[i]);
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (accepts(no[i], &r))
+			fail_msg("%s: accepted", no[i]);
+}
+
+/* Fields that the record does not have are 0 or "", and words that lead out of it to nothing. */
+static void shorter(void **state)
+{
+	struct room room;
+	struct uft_record r = a_record(&room);
+
+	(void)state;
+	memset(room.bytes + 38, 0xff, 12);
+	assert_true(accepts("text == \"\" && near == \"\" && mask == CPUS{0} || text == \"\"", &r));
+	r.bytes = 9;
+	assert_true(accepts("a == 200 && e == 0 && h == 0 && name == \"\"", &r));
+	r.bytes = 0;
+	assert_true(accepts("a == 0 && text == \"\" && !(mask & CPUS{0-100})", &r));
+}
+
+/* A filter of many terms is still one program, with an answer; one of more than that is refused. */
+static void sizes(void **state)
+{
+	struct room room;
+	struct uft_record r = a_record(&room);
+	char text[UFT_FILTER_BYTES] = "a==1", *end = text + 4;
+	struct uft_filter_error err;
+	struct uft_program *p;
+
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		end += sprintf(end, "||a==1");
+	sprintf(end, "||b==-3");
+	assert_true(accepts(text, &r));
+	end += sprintf(end, "||a==2");
+	memset(end, ' ', sizeof(text) - 1 - (size_t)(end - text));
+	assert_int_equal(uft_event_filter_make(types[ALL], text, &p, &err), 0);
+	free(p);
+	strcpy(text, "comm == \"");
+	memset(text + 9, 'a', 256);
+	strcpy(text + 9 + 256, "\"");
+	assert_int_equal(uft_event_filter_make(types[ALL], text, &p, &err), -EINVAL);
+	assert_string_equal(err.what, "Operand too long");
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[NTYPES] = { "sched_switch", "ipi_send_cpumask", "sched_process_exec", "all" };
+	struct uft_event_table *t = uft_event_table_new();
+	struct uft_error err = { "" };
+
+	for (int i = 0; i < NTYPES; i++) {
+		char *text;
+
+		assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: \"\"\n", names[i], fields[i]) > 0);
+		if (uft_event_table_add(t, "test", text, &types[i], &err))
+			fail_msg("%s", err.text);
+		free(text);
+	}
+	*state = t;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	uft_event_table_put(*state);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words), cmocka_unit_test(answers), cmocka_unit_test(unknown), cmocka_unit_test(shorter), cmocka_unit_test(sizes),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
