@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/report/aggregate.h"
+#include "output/report/diff.h"
 #include "output/report/table.h"
 #include "symbol/names.h"
 
@@ -115,6 +115,14 @@ int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st)
 		d->nruns[side]++;
 	}
 	return ret;
+}
+
+const struct agg *uft_diff_side(struct uft_diff *d, int side)
+{
+	for (int i = 0; i < 2 && !d->is_finished; i++)
+		agg_finish(&d->side[i]);
+	d->is_finished = 1;
+	return &d->side[side];
 }
 
 /* ---- Rows ---- */
@@ -403,11 +411,8 @@ int uft_diff_check(struct uft_diff *d, const char *text, FILE *out)
 		return ret;
 	for (int i = 0; i < 2; i++)
 		ret = agg_init(&flat[i]) < 0 || ret < 0 ? -ENOMEM : 0;
-	for (int i = 0; i < 2 && !d->is_finished; i++)
-		agg_finish(&d->side[i]);
-	d->is_finished = 1;
 	for (int i = 0; i < 2 && !ret; i++)
-		ret = agg_flatten(&flat[i], &d->side[i], c.func);
+		ret = agg_flatten(&flat[i], uft_diff_side(d, i), c.func);
 	for (uint32_t i = 1; !ret && i < flat[0].nnodes; i++) {
 		const struct agg_func *f = &flat[0].func[flat[0].node[i].func];
 		uint32_t func = agg_func_get(&flat[1], f->key, f->name, f->object), other = func == UINT32_MAX ? func : agg_child(&flat[1], 0, func);
