@@ -92,13 +92,10 @@ static void open_browser(const char *url)
 static int wait_for_index(struct recording *r)
 {
 	for (;;) {
-		struct json j = {0};
-		int is_working = !recording_info(r, &j) && j.p && strstr(j.p, "\"state\":\"working\"") != NULL;
-		int is_done = j.p && strstr(j.p, "\"state\":\"done\"") != NULL;
+		int ret = recording_state(r);
 
-		json_free(&j);
-		if (!is_working)
-			return is_done ? 0 : -EIO;
+		if (ret != -EAGAIN)
+			return ret;
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
 }
@@ -222,6 +219,7 @@ int cmd_view(int argc, char **argv)
 	struct view_opts o = {0};
 	struct uft_error err = {""};
 	struct recording **file;
+	struct names names;
 	int done = cmd_parse(&view_syntax, &argc, argv, &o), status = 0;
 	char *const *name = argc > 1 ? argv + 1 : default_file;
 	size_t n = argc > 1 ? (size_t)argc - 1 : 1, opened = 0;
@@ -233,9 +231,13 @@ int cmd_view(int argc, char **argv)
 	if (o.png && !view_server_has_page())
 		return cmd_fail("view",
 				"--png: this uft was built without its page: npm was missing (make setup, then make)");
+	if (n > SOURCES_MAX)
+		return cmd_usage(&view_syntax, "at most %u recordings are shown together", SOURCES_MAX);
 	file = calloc(n, sizeof(*file));
-	if (!file)
+	if (!file || names_init(&names)) {
+		free(file);
 		return cmd_fail("view", "out of memory");
+	}
 	for (; opened < n && !status; opened++) {
 		struct uft_stream *st;
 		struct uft_select all = {0};
@@ -245,13 +247,16 @@ int cmd_view(int argc, char **argv)
 			status = cmd_fail("view", "%s", err.text);
 		else
 			uft_stream_close(st);
-		if (!status && recording_open(name[opened], &file[opened], &err))
+		if (!status && recording_open(name[opened], &names, &file[opened], &err))
 			status = cmd_fail("view", "%s", err.text);
 	}
 	if (!status)
 		status = serve(file, n, &o);
+	for (size_t i = 0; i < opened; i++)
+		recording_stop(file[i]);
 	while (opened--)
 		recording_close(file[opened]);
+	names_free(&names);
 	free(file);
 	return status;
 }

@@ -2,13 +2,12 @@
 /* filter.c - see filter.h */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/named.h"
 #include "stream/select/event_record.h"
 #include "symbol/event_type.h"
+#include "view/event_name.h"
 #include "view/filter.h"
 
 struct view_filter {
@@ -59,35 +58,6 @@ void view_filter_free(struct view_filter *f)
 		return;
 	free(f->f);
 	free(f);
-}
-
-const char *view_event_name(const struct uft_event *ev, char buf[VIEW_NAME_ROOM])
-{
-	static const char *const data[] = {
-		[UFT_EVENT_STACK] = "stack",
-	};
-	char line[NAMED_ROOM], *end;
-
-	switch (ev->kind) {
-	case UFT_EV_LOST:
-		return "lost";
-	case UFT_EV_MARK:
-		snprintf(buf, VIEW_NAME_ROOM, "mark: %.*s", (int)strcspn(ev->text ? ev->text : "", "\n"),
-			 ev->text ? ev->text : "");
-		return buf;
-	case UFT_EV_DATA:
-		end = named_text(line, ev, 0);
-		*end = '\0';
-		if (end != line)
-			snprintf(buf, VIEW_NAME_ROOM, "%.*s", (int)VIEW_NAME_ROOM - 1, line);
-		else if (ev->data < sizeof(data) / sizeof(data[0]) && data[ev->data])
-			return data[ev->data];
-		else
-			snprintf(buf, VIEW_NAME_ROOM, "data %u", ev->data);
-		return buf;
-	default:
-		return ev->sym && ev->sym->name ? ev->sym->name : "?";
-	}
 }
 
 int view_filter_match(const struct view_filter *f, const struct uft_event *ev)

@@ -17,8 +17,4 @@ int view_filter_make(const char *text, struct view_filter **out, struct uft_filt
 int view_filter_match(const struct view_filter *f, const struct uft_event *ev);
 void view_filter_free(struct view_filter *f);
 
-/* The name of what happened: of the function, or of the event. Valid until the next call with the same @buf. */
-#define VIEW_NAME_ROOM 256u
-const char *view_event_name(const struct uft_event *ev, char buf[VIEW_NAME_ROOM]);
-
 #endif

@@ -30,7 +30,7 @@ static char *room(struct json *j, size_t n)
 	return j->p + j->n;
 }
 
-static void put(struct json *j, const char *s, size_t n)
+void json_bytes(struct json *j, const char *s, size_t n)
 {
 	char *to = room(j, n);
 
@@ -43,7 +43,7 @@ static void put(struct json *j, const char *s, size_t n)
 
 void json_raw(struct json *j, const char *text)
 {
-	put(j, text, strlen(text));
+	json_bytes(j, text, strlen(text));
 }
 
 void json_u(struct json *j, uint64_t v)
@@ -78,7 +78,7 @@ void json_f(struct json *j, double v)
 
 void json_str(struct json *j, const char *s)
 {
-	put(j, "\"", 1);
+	json_bytes(j, "\"", 1);
 	while (*s) {
 		unsigned char c = (unsigned char)*s;
 		unsigned n = table_utf8(s);
@@ -92,24 +92,24 @@ void json_str(struct json *j, const char *s)
 			json_raw(j, "\\ufffd");
 			s++;
 		} else {
-			put(j, s, n);
+			json_bytes(j, s, n);
 			s += n;
 		}
 	}
-	put(j, "\"", 1);
+	json_bytes(j, "\"", 1);
 }
 
 void json_comma(struct json *j)
 {
 	if (j->n && !strchr("[{,:", j->p[j->n - 1]))
-		put(j, ",", 1);
+		json_bytes(j, ",", 1);
 }
 
 void json_key(struct json *j, const char *key)
 {
 	json_comma(j);
 	json_str(j, key);
-	put(j, ":", 1);
+	json_bytes(j, ":", 1);
 }
 
 void json_key_u(struct json *j, const char *key, uint64_t v)

@@ -13,6 +13,7 @@ struct json {
 };
 
 void json_raw(struct json *j, const char *text);
+void json_bytes(struct json *j, const char *text, size_t n);
 void json_u(struct json *j, uint64_t v);
 /* Numbers with commas between them; @is_below: of the first one, with a minus sign. */
 void json_numbers(struct json *j, const uint64_t *v, size_t n, int is_below);

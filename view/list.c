@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* list.c - events by their number among those that match, and the search for text in them */
+/*
+ * list.c - events by their number among those that match, and the search for text in them
+ *
+ * The order is that of time; of events of one time those of the first recording come first. A cursor stands in a
+ * recording before an event, and knows its number there: the sum of all cursors' numbers is that of the list.
+ */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "view/event_name.h"
 #include "view/recording_internal.h"
 
 #define SEARCH_NS 200000000u
@@ -17,22 +24,6 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The last point with at most @number matching events before it. */
-static size_t point_of_match(const struct recording *r, const struct view *v, uint64_t number)
-{
-	size_t lo = 0, hi = uft_index_points(r->index);
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (view_before(r, v, mid) <= number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : 0;
-}
-
 static const char *const kind_names[] = {
 	[UFT_EV_FUNC] = "function",	  [UFT_EV_ENTRY] = "funcgraph_entry",
 	[UFT_EV_EXIT] = "funcgraph_exit", [UFT_EV_LEFT] = "left",
@@ -40,21 +31,194 @@ static const char *const kind_names[] = {
 	[UFT_EV_DATA] = "event",
 };
 
-static void put_event(const struct recording *r, struct json *j, const struct uft_event *ev, uint64_t number)
+#define ROWS_SKIPPED 65536u /* events that do not match, before points without matches are passed over */
+
+struct cursor {
+	struct recording *r;
+	const struct view *v;
+	uint64_t offset, number, t; /* number: of matching events before ev in its recording; t: when ev is */
+	int has_event;
+	struct uft_event ev;
+};
+
+struct list {
+	struct cursor at[SOURCES_MAX];
+	size_t n;
+	uint64_t total, number; /* of matching events; of them before the cursors */
+};
+
+static uint64_t shown_time(const struct recording *r, const struct uft_event *ev)
 {
-	char buf[VIEW_NAME_ROOM];
+	return ev->ts_ns > r->origin_ns ? ev->ts_ns - r->origin_ns : 0;
+}
+
+/* Matching events before the point behind @point. */
+static uint64_t before_next(const struct cursor *c, size_t point)
+{
+	return point + 1 < uft_index_points(c->r->index) ? view_before(c->r, c->v, point + 1) : c->v->matches;
+}
+
+/* The last point with at most @number matching events before it. */
+static size_t point_of_match(const struct cursor *c, uint64_t number)
+{
+	size_t lo = 0, hi = uft_index_points(c->r->index);
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (view_before(c->r, c->v, mid) <= number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
+}
+
+/* The next matching event of a recording is in c->ev, or there is none. */
+static int cursor_step(struct cursor *c)
+{
+	uint32_t skipped = 0;
+
+	c->has_event = 0;
+	while (c->number < c->v->matches && uft_stream_next(c->r->st, &c->ev) == 1) {
+		if (view_filter_match(c->v->filter, &c->ev)) {
+			c->t = shown_time(c->r, &c->ev) + c->offset;
+			c->has_event = 1;
+			return 0;
+		}
+		if (++skipped == ROWS_SKIPPED) {
+			int ret = part_seek(c->r, point_of_match(c, c->number));
+
+			if (ret)
+				return ret;
+			c->number = view_before(c->r, c->v, point_of_match(c, c->number));
+		}
+	}
+	return 0;
+}
+
+static size_t point_at(const struct cursor *c, uint64_t t)
+{
+	return uft_index_find_ns(c->r->index, c->r->origin_ns + (t > c->offset ? t - c->offset : 0));
+}
+
+/* All cursors to the first event at @t or later. */
+static int list_go(struct list *l, uint64_t t)
+{
+	int ret = 0;
+
+	l->number = 0;
+	for (size_t i = 0; i < l->n && !ret; i++) {
+		struct cursor *c = &l->at[i];
+		size_t point = point_at(c, t);
+
+		c->number = view_before(c->r, c->v, point);
+		ret = part_seek(c->r, point);
+		if (!ret)
+			ret = cursor_step(c);
+		while (!ret && c->has_event && c->t < t) {
+			c->number++;
+			ret = cursor_step(c);
+		}
+		l->number += c->number;
+	}
+	return ret;
+}
+
+/* The cursor whose event is the next one of all; NULL: there is none. */
+static struct cursor *list_first(struct list *l)
+{
+	struct cursor *first = NULL;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].has_event && (!first || l->at[i].t < first->t))
+			first = &l->at[i];
+	return first;
+}
+
+static int list_step(struct list *l, struct cursor *c)
+{
+	c->number++;
+	l->number++;
+	return cursor_step(c);
+}
+
+/* All cursors to event @number. */
+static int list_go_number(struct list *l, uint64_t number)
+{
+	uint64_t lo = 0, hi = 1;
+	struct cursor *c;
+	int ret;
+
+	for (size_t i = 0; i < l->n; i++)
+		hi = l->at[i].offset + l->at[i].r->duration_ns + 1 > hi ? l->at[i].offset + l->at[i].r->duration_ns + 1
+									 : hi;
+	while (lo + 1 < hi) { /* the last time that has at most @number events before it, as points tell */
+		uint64_t mid = lo + (hi - lo) / 2, most = 0;
+
+		for (size_t i = 0; i < l->n; i++)
+			most += before_next(&l->at[i], point_at(&l->at[i], mid));
+		if (most <= number)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	ret = list_go(l, lo);
+	while (!ret && l->number < number && (c = list_first(l)))
+		ret = list_step(l, c);
+	return ret;
+}
+
+static void unlock(const struct sources *s, size_t n)
+{
+	while (n-- > 0)
+		pthread_mutex_unlock(&s->file[n]->lock);
+}
+
+/* Locks all recordings. 1: the list is there; 0: answered; -EINVAL. Only then nothing is locked. */
+static int list_open(const struct sources *s, const char *filter, struct list *l, struct json *j, const char **why)
+{
+	l->n = 0;
+	l->total = l->number = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		struct view *v;
+		int ret;
+
+		pthread_mutex_lock(&s->file[i]->lock);
+		ret = view_need(s->file[i], filter, &v, j, why);
+		if (ret <= 0) {
+			unlock(s, i + 1);
+			return ret;
+		}
+		l->at[l->n++] = (struct cursor){.r = s->file[i], .v = v, .offset = s->offset[i]};
+		l->total += v->matches;
+	}
+	return 1;
+}
+
+static void put_event(const struct list *l, const struct cursor *c, struct json *j)
+{
+	const struct uft_event *ev = &c->ev;
+	char buf[VIEW_NAME_ROOM], kind[VIEW_NAME_ROOM];
+	const char *name = view_event_name(ev, buf), *text = strstr(name, ": ");
 
 	json_comma(j);
 	json_raw(j, "{");
-	json_key_u(j, "n", number);
-	json_key_u(j, "t", ev->ts_ns > r->origin_ns ? ev->ts_ns - r->origin_ns : 0);
+	json_key_u(j, "n", l->number);
+	json_key_u(j, "t", c->t);
 	json_key_u(j, "ts", ev->ts_ns);
+	json_key_u(j, "file", (uint64_t)(c - l->at));
 	json_key_u(j, "cpu", ev->cpu);
 	json_key_str(j, "comm", ev->task->comm);
 	json_key_u(j, "pid", ev->task->pid);
 	json_key_u(j, "tid", ev->task->tid);
-	json_key_str(j, "event", kind_names[ev->kind]);
-	json_key_str(j, "name", view_event_name(ev, buf));
+	snprintf(kind, sizeof(kind), "%s", kind_names[ev->kind]);
+	if (ev->kind == UFT_EV_DATA && text) { /* `NAME: TEXT` */
+		snprintf(kind, sizeof(kind), "%.*s", (int)(text - name), name);
+		name = text + 2;
+	}
+	json_key_str(j, "event", kind);
+	json_key_str(j, "name", name);
 	json_key_u(j, "depth", ev->depth);
 	if (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) {
 		json_key_u(j, "duration", ev->duration_ns);
@@ -67,80 +231,49 @@ static void put_event(const struct recording *r, struct json *j, const struct uf
 	json_raw(j, "}");
 }
 
-int recording_list(struct recording *r, const char *filter, uint64_t first, uint32_t count, struct json *j,
-		   const char **why)
+static void put_total(const struct list *l, struct json *j)
 {
-	uint64_t number, last;
-	struct view *v;
-	size_t point;
-	int ret;
-
-	pthread_mutex_lock(&r->lock);
-	ret = view_need(r, filter, &v, j, why);
-	if (ret <= 0)
-		goto out;
-	count = count > LIST_MAX ? LIST_MAX : count;
-	last = first < v->matches ? first + count : 0;
-	point = point_of_match(r, v, first);
-	number = view_before(r, v, point);
-	ret = part_seek(r, point);
-	if (ret)
-		goto out;
 	json_raw(j, "{\"state\":\"done\"");
-	json_key_u(j, "total", v->matches);
-	json_key(j, "rows");
-	json_raw(j, "[");
-	while (number < last) {
-		struct uft_event ev;
-
-		if (uft_stream_next(r->st, &ev) != 1)
-			break;
-		if (!view_filter_match(v->filter, &ev))
-			continue;
-		if (number >= first)
-			put_event(r, j, &ev, number);
-		number++;
-	}
-	json_raw(j, "]}");
-	ret = j->err;
-out:
-	pthread_mutex_unlock(&r->lock);
-	return ret < 0 ? ret : 0;
+	json_key_u(j, "total", l->total);
 }
 
-int recording_row_at(struct recording *r, const char *filter, uint64_t t, struct json *j, const char **why)
+int view_list(const struct sources *s, const char *filter, uint64_t first, uint32_t count, struct json *j,
+	      const char **why)
 {
-	uint64_t number;
-	struct view *v;
-	size_t point;
-	int ret;
+	static struct list l;
+	struct cursor *c;
+	int ret = list_open(s, filter, &l, j, why);
+	uint64_t last;
 
-	pthread_mutex_lock(&r->lock);
-	ret = view_need(r, filter, &v, j, why);
 	if (ret <= 0)
-		goto out;
-	point = uft_index_find_ns(r->index, r->origin_ns + t);
-	number = view_before(r, v, point);
-	ret = part_seek(r, point);
-	if (ret)
-		goto out;
-	for (struct uft_event ev; uft_stream_next(r->st, &ev) == 1;) {
-		if (!view_filter_match(v->filter, &ev))
-			continue;
-		if (ev.ts_ns >= r->origin_ns + t)
-			break;
-		number++;
-		if (number >= v->matches)
-			break;
+		return ret;
+	last = first + (count > LIST_MAX ? LIST_MAX : count);
+	ret = first < l.total ? list_go_number(&l, first) : 0;
+	put_total(&l, j);
+	json_key(j, "rows");
+	json_raw(j, "[");
+	while (!ret && first < l.total && l.number < last && (c = list_first(&l))) {
+		put_event(&l, c, j);
+		ret = list_step(&l, c);
 	}
-	json_raw(j, "{\"state\":\"done\"");
-	json_key_u(j, "total", v->matches);
-	json_key_u(j, "row", number);
+	json_raw(j, "]}");
+	unlock(s, s->n);
+	return ret ? ret : j->err;
+}
+
+int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct json *j, const char **why)
+{
+	static struct list l;
+	int ret = list_open(s, filter, &l, j, why);
+
+	if (ret <= 0)
+		return ret;
+	ret = list_go(&l, t);
+	put_total(&l, j);
+	json_key_u(j, "row", l.number);
 	json_raw(j, "}");
-	ret = j->err;
-out:
-	pthread_mutex_unlock(&r->lock);
-	return ret < 0 ? ret : 0;
+	unlock(s, s->n);
+	return ret ? ret : j->err;
 }
 
 static int has_text(const struct uft_event *ev, const char *text)
@@ -155,67 +288,65 @@ struct found {
 	int is;
 };
 
-/* Matching events from @point to the next one: the first that has @text behind @after, or the last before it. */
-static int search_part(struct recording *r, const struct view *v, size_t point, const char *text, uint64_t edge,
-		       int is_back, struct found *out)
+/* Events from @from to @to, or until it took too long, *end: the first that has @text, or the last. */
+static int search_rows(struct list *l, const char *text, uint64_t from, uint64_t to, int is_back, uint64_t begun,
+		       struct found *out, uint64_t *end)
 {
-	uint64_t number = view_before(r, v, point),
-		 end = point + 1 < uft_index_points(r->index) ? view_before(r, v, point + 1) : v->matches;
-	int ret = number < end ? part_seek(r, point) : 0;
+	struct cursor *c = NULL;
+	int ret = list_go_number(l, from);
 
-	for (struct uft_event ev; !ret && number < end && uft_stream_next(r->st, &ev) == 1;) {
-		if (!view_filter_match(v->filter, &ev))
-			continue;
-		if ((is_back ? number < edge : number > edge) && has_text(&ev, text)) {
-			*out = (struct found){number, ev.ts_ns > r->origin_ns ? ev.ts_ns - r->origin_ns : 0, 1};
+	while (!ret && l->number < to && (c = list_first(l))) {
+		if (has_text(&c->ev, text)) {
+			*out = (struct found){l->number, c->t, 1};
 			if (!is_back)
 				break;
 		}
-		if (is_back && number >= edge)
+		if (!is_back && l->number % 4096 == 0 && now_ns() - begun > SEARCH_NS)
 			break;
-		number++;
+		ret = list_step(l, c);
 	}
+	*end = l->number;
 	return ret;
 }
 
-int recording_search(struct recording *r, const char *filter, const char *text, uint64_t first, int is_back,
-		     struct json *j, const char **why)
+/* Further and further parts before @edge. */
+static int search_back(struct list *l, const char *text, uint64_t edge, uint64_t begun, struct found *out,
+		       uint64_t *more)
 {
+	uint64_t from, to = edge < l->total ? edge : l->total, part = 4096, end;
+	int ret = 0;
+
+	for (; !ret && to && !out->is && now_ns() - begun < SEARCH_NS; to = from, part = part < 1u << 18 ? 2 * part : part) {
+		from = to > part ? to - part : 0;
+		ret = search_rows(l, text, from, to, 1, begun, out, &end);
+	}
+	*more = to;
+	return ret;
+}
+
+int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
+		struct json *j, const char **why)
+{
+	static struct list l;
 	uint64_t begun = now_ns(), more = 0;
 	struct found found = {0, 0, 0};
-	struct view *v;
-	size_t point;
-	int ret, has_more = 0;
+	int ret = list_open(s, filter, &l, j, why), has_more;
 
-	pthread_mutex_lock(&r->lock);
-	ret = view_need(r, filter, &v, j, why);
 	if (ret <= 0)
-		goto out;
-	for (point = point_of_match(r, v, first); point < uft_index_points(r->index); point += is_back ? -1 : 1) {
-		ret = search_part(r, v, point, text, first, is_back, &found);
-		if (ret)
-			goto out;
-		if (found.is || (is_back && !point))
-			break;
-		if (now_ns() - begun > SEARCH_NS) {
-			has_more = 1;
-			more = is_back					? view_before(r, v, point)
-			       : point + 1 < uft_index_points(r->index) ? view_before(r, v, point + 1)
-									: v->matches;
-			more = !is_back && more ? more - 1 : more;
-			break;
-		}
-	}
+		return ret;
+	if (is_back)
+		ret = search_back(&l, text, first, begun, &found, &more);
+	else if (first + 1 < l.total)
+		ret = search_rows(&l, text, first + 1, l.total, 0, begun, &found, &more);
+	has_more = is_back ? more > 0 : first + 1 < l.total && more < l.total;
 	json_raw(j, "{\"state\":\"done\"");
 	if (found.is) {
 		json_key_u(j, "row", found.number);
 		json_key_u(j, "t", found.t);
 	} else if (has_more) {
-		json_key_u(j, "more", more);
+		json_key_u(j, "more", is_back ? more : more - 1);
 	}
 	json_raw(j, "}");
-	ret = j->err;
-out:
-	pthread_mutex_unlock(&r->lock);
-	return ret < 0 ? ret : 0;
+	unlock(s, s->n);
+	return ret ? ret : j->err;
 }

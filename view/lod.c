@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/event_name.h"
 #include "view/lod_internal.h"
 
 #define LEVEL_FEW 512u	     /* spans of a track that need no further level */
@@ -370,12 +371,33 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 	return ret;
 }
 
+/* A thread's stretch without a CPU is drawn when it ends. */
+static int add_state(struct lod *l, uint32_t row, struct row_state *s, const struct uft_event *ev, uint64_t t)
+{
+	uint64_t from = s->off;
+	struct track *track;
+
+	s->off = ev->word[0] & UFT_SWITCH_IN ? 0 : t + 1;
+	if (!(ev->word[0] & UFT_SWITCH_IN)) {
+		s->is_preempted = (ev->word[0] & UFT_SWITCH_PREEMPTED) != 0;
+		return 0;
+	}
+	if (!from || (l->below && t - (from - 1) >= l->below))
+		return 0;
+	track = lod_track(l, row, LANE_STATES);
+	return track ? add_span(l, track, from - 1, t - (from - 1),
+				names_get(l->names, s->is_preempted ? "waits for a CPU" : "blocked"), 1)
+		     : -ENOMEM;
+}
+
 static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t)
 {
 	uint32_t name;
 
 	if (ev->kind == UFT_EV_ENTRY)
 		return note_entry(s, ev, t);
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_SWITCH)
+		return add_state(l, r->row, s, ev, t);
 	if (name_of_event(l, ev, &name) < 0)
 		return -ENOMEM;
 	switch (ev->kind) {
@@ -592,7 +614,7 @@ void lod_query(const struct lod *l, const struct lod *fine, uint32_t row, uint64
 		if (t || f)
 			query_lane(t, f, lane, below, from, to, pixel, put, arg);
 	}
-	for (uint32_t lane = LANE_EVENTS; lane <= LANE_LOST; lane++) {
+	for (uint32_t lane = LANE_STATES; lane <= LANE_LOST; lane++) {
 		const struct track *t = find_track(l, row, lane), *f = fine ? find_track(fine, row, lane) : NULL;
 
 		if (t || f)

@@ -63,7 +63,7 @@ static void *index_main(void *arg)
 		if (v)
 			view_make(r, v);
 		else
-			report_make(r, p);
+			report_work(r, p);
 		pthread_mutex_lock(&r->lock);
 		if (v && v->made == MADE_WORKING) /* cancelled */
 			v->made = MADE_NOT;
@@ -72,6 +72,16 @@ static void *index_main(void *arg)
 	}
 	pthread_mutex_unlock(&r->lock);
 	return NULL;
+}
+
+int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st)
+{
+	int ret;
+
+	pthread_mutex_lock(&r->lock);
+	ret = recording_stream(r, sel, st);
+	pthread_mutex_unlock(&r->lock);
+	return ret;
 }
 
 /* ---- Opening, closing -------------------------------------------------------------------------------------- */
@@ -93,7 +103,7 @@ static int open_file(struct recording *r, const char *path, struct uft_error *er
 	return 0;
 }
 
-int recording_open(const char *path, struct recording **out, struct uft_error *err)
+int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	struct uft_stream *st;
@@ -107,7 +117,8 @@ int recording_open(const char *path, struct recording **out, struct uft_error *e
 	pthread_cond_init(&r->ordered, NULL);
 	r->path = strdup(path);
 	r->view[0].text = strdup("");
-	ret = r->path && r->view[0].text ? names_init(&r->names) : -ENOMEM;
+	r->names = names;
+	ret = r->path && r->view[0].text ? 0 : -ENOMEM;
 	if (ret)
 		uft_fail(err, ret, "out of memory");
 	/* Once by its name: for the sentence that says what is wrong with it. */
@@ -135,34 +146,36 @@ static void stop_work(struct recording *r, int is_end)
 	r->order.has_next = 0;
 	r->order.is_cancelled = 1;
 	for (uint32_t i = 0; i < REPORTS; i++)
-		if (r->report[i].made == MADE_NOT)
-			r->report[i].is_used = 0;
+		if (r->report[i].is_used && r->report[i].made == MADE_NOT)
+			report_clear(&r->report[i]);
 	pthread_cond_broadcast(&r->ordered);
+}
+
+void recording_stop(struct recording *r)
+{
+	if (!r || !r->has_worker)
+		return;
+	pthread_mutex_lock(&r->lock);
+	stop_work(r, 1);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->worker, NULL);
+	r->has_worker = 0;
 }
 
 void recording_close(struct recording *r)
 {
 	if (!r)
 		return;
-	if (r->has_worker) {
-		pthread_mutex_lock(&r->lock);
-		stop_work(r, 1);
-		pthread_mutex_unlock(&r->lock);
-		pthread_join(r->worker, NULL);
-	}
+	recording_stop(r);
 	part_forget_all(r);
 	for (uint32_t i = 0; i < VIEWS; i++)
 		view_clear(&r->view[i]);
 	for (uint32_t i = 0; i < REPORTS; i++)
 		report_clear(&r->report[i]);
 	uft_index_close(r->index);
-	if (r->names.hash)
-		names_free(&r->names);
 	if (r->fd >= 0)
 		close(r->fd);
-	free(r->cmdline);
-	free(r->hostname);
-	free(r->uname);
+	info_forget(r);
 	free(r->path);
 	pthread_cond_destroy(&r->ordered);
 	pthread_mutex_destroy(&r->lock);
@@ -172,71 +185,6 @@ void recording_close(struct recording *r)
 const char *recording_path(const struct recording *r)
 {
 	return r->path;
-}
-static void put_rows(struct recording *r, struct json *j, const struct lod *l)
-{
-	const struct lod_row *row;
-	size_t n = lod_rows(l, &row);
-
-	json_key(j, "tasks");
-	json_raw(j, "[");
-	for (size_t i = 0; i < n; i++) {
-		struct name_row who;
-
-		if (!names_row_get(&r->names, row[i].row, &who))
-			continue;
-		json_comma(j);
-		json_raw(j, "{");
-		json_key_u(j, "row", row[i].row);
-		json_key_u(j, "pid", who.pid);
-		json_key_u(j, "tid", who.tid);
-		json_key_u(j, "ppid", who.ppid);
-		json_key_str(j, "comm", who.comm);
-		json_key_u(j, "lanes", row[i].lanes);
-		json_key_u(j, "calls", row[i].calls);
-		json_key_u(j, "events", row[i].events);
-		json_key_u(j, "first", row[i].first);
-		json_key_u(j, "last", row[i].last);
-		json_raw(j, "}");
-	}
-	json_raw(j, "]");
-}
-
-int recording_info(struct recording *r, struct json *j)
-{
-	struct view *v = &r->view[0];
-
-	pthread_mutex_lock(&r->lock);
-	json_raw(j, "{");
-	json_key_str(j, "state", v->made == MADE_DONE ? "done" : v->made == MADE_FAILED ? "failed" : "working");
-	json_key(j, "progress");
-	json_f(j, v->made == MADE_DONE ? 1 : v->progress);
-	json_key_str(j, "path", r->path);
-	json_key_u(j, "bytes", (uint64_t)r->stat.st_size);
-	json_key_u(j, "changed", (uint64_t)recording_is_changed(r));
-	json_key_u(j, "generation", r->generation);
-	if (v->made == MADE_FAILED)
-		json_key_str(j, "error", strerror(-v->error));
-	if (v->made == MADE_DONE) {
-		json_key_u(j, "first_ns", r->origin_ns);
-		json_key_u(j, "duration", r->duration_ns);
-		json_key_u(j, "events", v->matches);
-		json_key_u(j, "calls", r->info.calls);
-		json_key_u(j, "lost", r->info.lost);
-		json_key_u(j, "overwritten", r->info.overwritten);
-		json_key_u(j, "damaged_bytes", r->info.damaged_bytes);
-		json_key_u(j, "complete", (uint64_t)r->info.complete);
-		json_key_u(j, "ncpus", r->info.ncpus);
-		json_key_str(j, "cmdline", r->cmdline ? r->cmdline : "");
-		json_key_str(j, "hostname", r->hostname ? r->hostname : "");
-		json_key_str(j, "uname", r->uname ? r->uname : "");
-		json_key_u(j, "resolution", lod_resolution(v->lod));
-		json_key_u(j, "index_bytes", lod_bytes(v->lod));
-		put_rows(r, j, v->lod);
-	}
-	json_raw(j, "}");
-	pthread_mutex_unlock(&r->lock);
-	return j->err;
 }
 
 int recording_reload(struct recording *r, struct json *j)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - a recording that is looked at: its indices, made in the background, and answers about parts of it
+ * recording.h - recordings that are looked at: their indices, made in the background, and answers about parts of them
  *
- * One worker thread makes what takes long (the index of all, those of filters, reports); one other thread asks. Theory:
- * recording.c. Times are ns from the first event on.
+ * One worker thread of each recording makes what takes long (the index of all, those of filters, reports); one other
+ * thread asks. Theory: recording.c. Times are ns from the first event on.
  */
 #ifndef UFT_VIEW_RECORDING_H
 #define UFT_VIEW_RECORDING_H
@@ -13,34 +13,68 @@
 
 struct recording;
 
-/* 0, or negative errno and a sentence. The worker begins at once. */
-int recording_open(const char *path, struct recording **out, struct uft_error *err);
+/* @names: of all recordings that are shown together; they outlive this one. 0, or negative errno and a sentence. The
+ * worker begins at once. */
+int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err);
+void recording_stop(struct recording *r); /* ends the worker: of all, before the first is closed */
 void recording_close(struct recording *r);
 const char *recording_path(const struct recording *r);
+/* MADE_NOT and MADE_WORKING are one for others: -EAGAIN; 0: its first index is there; else why it cannot be made. */
+int recording_state(struct recording *r);
 
-/* ---- Answers, as JSON (doc/view-api.md): 0, or a negative errno: -EINVAL and *why says what is wrong with the
- * question, -ENOMEM ---- */
+/* ---- Questions -------------------------------------------------------------------------------------------------- */
+
+#define SOURCES_MAX 64u
+#define ROW_PLACE 20u /* a row of the picture of several recordings: place << 20 | row; of a CPU: place << 20 | CPU | ROW_CPU */
+
+/* The recordings that a question is about, on one clock. */
+struct sources {
+	size_t n;
+	struct recording *file[SOURCES_MAX];
+	uint64_t offset[SOURCES_MAX]; /* ns from the first event of all to the first of this one */
+	int is_aligned;		      /* they are of one boot of one machine; 0: their clocks are compared by the date */
+};
+
 struct view_range {
 	uint64_t from, to;
 };
 
-int recording_info(struct recording *r, struct json *j);
+/* sources.c. Of several: -EAGAIN while an index of one is being made, -ENOMEM, or why it cannot be made. */
+void sources_one(struct sources *s, struct recording *r);
+int sources_all(struct sources *s, struct recording *const *file, size_t n);
+
+/*
+ * Answers, as JSON (doc/view-api.md): 0, or a negative errno: -EINVAL and *why says what is wrong with the question,
+ * -ENOMEM.
+ */
+int view_info(const struct sources *s, struct json *j);
 /* What a picture of @nrows rows needs. While the index of the filter is being made: state "working". */
-int recording_tiles(struct recording *r, const char *filter, struct view_range range, uint32_t width,
-		    const uint32_t *rows, size_t nrows, struct json *j, const char **why);
+int view_tiles(const struct sources *s, const char *filter, struct view_range range, uint32_t width,
+	       const uint32_t *rows, size_t nrows, struct json *j, const char **why);
 /* Events @first and following of those that match. */
-int recording_list(struct recording *r, const char *filter, uint64_t first, uint32_t count, struct json *j,
-		   const char **why);
+int view_list(const struct sources *s, const char *filter, uint64_t first, uint32_t count, struct json *j,
+	      const char **why);
 /* The number of the first event at @t or later. */
-int recording_row_at(struct recording *r, const char *filter, uint64_t t, struct json *j, const char **why);
+int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct json *j, const char **why);
 /* The first event behind @first, or the last before it, whose text has @text in it; `more` says where to go on if it
  * took too long. */
-int recording_search(struct recording *r, const char *filter, const char *text, uint64_t first, int is_back,
-		     struct json *j, const char **why);
-/* The call tree of a part, or the latencies of a function in it. @tid 0: of all tasks. */
-int recording_tree(struct recording *r, struct view_range range, uint32_t tid, struct json *j, const char **why);
-int recording_histogram(struct recording *r, struct view_range range, uint32_t tid, const char *func, struct json *j,
-			const char **why);
+int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
+		struct json *j, const char **why);
+
+enum report_kind { REPORT_TREE, REPORT_HISTOGRAM, REPORT_PLOT, REPORT_DIFF, REPORT_EXPORT };
+struct report_question {
+	enum report_kind kind;
+	struct view_range range;
+	uint32_t tid, width;	 /* tid 0: all tasks. Of PLOT: width, how many parts of the range */
+	const char *text;	 /* HISTOGRAM: a function. PLOT: a function, EVENT.FIELD, or "": all calls. EXPORT: a format */
+	struct recording *other; /* DIFF: what is compared with */
+};
+/* An answer that takes a pass over the range. */
+int view_report(const struct sources *s, const struct report_question *q, struct json *j, const char **why);
+/* What REPORT_EXPORT made, by the `export` number of its answer: a descriptor of one's own, or -ENOENT. */
+int view_exported(struct recording *r, uint64_t number);
+
+void put_working(struct json *j, double progress);
 /* Reads the file again, which has changed. */
 int recording_reload(struct recording *r, struct json *j);
 

@@ -3,7 +3,8 @@
  * recording_internal.h - what the files of a recording that is looked at share
  *
  * views.c makes views (an index for each filter) and parts.c finer indices of parts of them; reports.c makes reports;
- * tiles.c and list.c answer from these; recording.c opens, closes and has the worker. Theory: recording.c.
+ * tiles.c, list.c and info.c answer from these, for the recordings of a question (sources.c); recording.c opens, closes
+ * and has the worker. Theory: recording.c.
  */
 #ifndef UFT_VIEW_RECORDING_INTERNAL_H
 #define UFT_VIEW_RECORDING_INTERNAL_H
@@ -33,15 +34,18 @@ struct view {
 };
 
 struct report {
-	int is_used, is_histogram;
-	struct view_range range;
-	uint32_t tid;
-	char *func;
+	int is_used;
+	struct report_question q; /* text is a copy, or NULL */
+	struct sources of;
+	uint64_t generation; /* of all its sources */
 	struct json answer;
+	int fd;		 /* EXPORT: the file, whose only name this is; else -1 */
+	uint64_t number; /* of a report: no two of a recording have the same */
 	uint64_t used;
 	double progress;
 	enum made made;
 	int error;
+	char *why; /* a sentence about the error, or NULL */
 };
 
 struct fine {
@@ -67,7 +71,7 @@ struct recording {
 	char *path, name[64]; /* name: of the descriptor, in /proc */
 	int fd;
 	struct stat stat;
-	struct names names;
+	struct names *names;
 	pthread_mutex_t lock;
 	pthread_cond_t ordered;
 	pthread_t worker;
@@ -75,7 +79,9 @@ struct recording {
 	struct uft_index *index; /* made, or read, with the first view; then it does not change */
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
+	uint64_t boot_ns; /* CLOCK_REALTIME when CLOCK_MONOTONIC was 0; 0: not known */
 	char *cmdline, *hostname, *uname;
+	struct json missing, drops, plots; /* arrays: sentences; functions that were dropped; what can be plotted */
 	struct view view[VIEWS];
 	struct report report[REPORTS];
 	uint64_t clock;			 /* of uses */
@@ -92,6 +98,14 @@ static inline int recording_stream(const struct recording *r, const struct uft_s
 	return uft_stream_open(r->name, sel, st, &err);
 }
 
+/* The same for the worker of another recording. */
+int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st);
+
+/* ---- info.c: with the lock held ---- */
+/* What the recording says of itself, once its first view is there. */
+int info_describe(struct recording *r, struct uft_stream *st);
+void info_forget(struct recording *r);
+
 /* ---- views.c: all but view_make() with the lock held ---- */
 int recording_is_changed(const struct recording *r); /* at its name there is another file now, a longer one, or none */
 /* By the worker, without the lock. */
@@ -104,8 +118,7 @@ uint64_t view_before(const struct recording *r, const struct view *v, size_t poi
 int view_is_made(const struct view *v, struct json *j);
 /* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. */
 int view_need(struct recording *r, const char *filter, struct view **out, struct json *j, const char **why);
-void put_working(struct json *j, double progress);
-void put_failed(struct json *j, int error);
+void put_failed(struct json *j, int error, const char *why); /* why: a sentence, or NULL */
 
 /* ---- parts.c ---- */
 void part_make(struct recording *r, struct order *o); /* by the worker, without the lock */
@@ -116,7 +129,23 @@ void part_forget_view(struct recording *r, const struct view *v); /* parts of it
 void part_forget_all(struct recording *r);
 
 /* ---- reports.c ---- */
-void report_make(struct recording *r, struct report *p); /* by the worker, without the lock */
+void report_work(struct recording *r, struct report *p); /* by the worker, without the lock */
 void report_clear(struct report *p);
+/* Streams of what a report is about, one recording after the other. 1: st is the next; 0: there is none; -errno. */
+struct report_sources {
+	struct report *p;
+	size_t next;
+	struct uft_stream *st;
+	uint64_t offset, origin_ns; /* of it */
+};
+int report_next(struct report_sources *s);
+void report_end(struct report_sources *s);
+/* Makers, by kind: 0, or -errno. */
+int report_tree(struct report *p);
+int report_histogram(struct report *p);
+int report_plot(struct report *p);
+int report_diff(struct report *p);
+int report_export(struct report *p);
+int plot_put_choices(struct json *j, const struct uft_event_table *events); /* what can be plotted besides calls */
 
 #endif

@@ -1,183 +1,86 @@
 /* SPDX-License-Identifier: MIT */
-/* reports.c - call trees and latencies of a part of a recording, each by a pass over it */
+/*
+ * reports.c - answers that take a pass over a part of recordings, made by the worker and kept
+ *
+ * A report belongs to the first recording of its question. It reads each by a stream of its own.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "output/report/aggregate.h"
 #include "view/recording_internal.h"
 
-#define TREE_NODES 20000u
+static int (*const makers[])(struct report *p) = {
+	[REPORT_TREE] = report_tree, [REPORT_HISTOGRAM] = report_histogram, [REPORT_PLOT] = report_plot,
+	[REPORT_DIFF] = report_diff, [REPORT_EXPORT] = report_export,
+};
 
-static int open_range(struct recording *r, struct view_range range, uint32_t tid, struct uft_stream **st)
+/* ---- What it reads ------------------------------------------------------------------------------------------ */
+
+void report_end(struct report_sources *s)
+{
+	uft_stream_close(s->st);
+	s->st = NULL;
+}
+
+/* The part of @r that a report is about; parents are not needed by any. */
+static int open_part(struct recording *r, const struct report *p, struct view_range range, struct uft_stream **st)
 {
 	struct uft_select sel = {
 		.from_ns = range.from,
 		.to_ns = range.to,
-		.tids = &tid,
-		.ntids = tid != 0,
+		.tids = &p->q.tid,
+		.ntids = p->q.tid != 0,
+		.ends = 1,
 		.no_parents = 1,
 	};
-	int ret = recording_stream(r, &sel, st);
+	int ret = recording_stream_of(r, &sel, st);
 
-	if (!ret && r->index)
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&r->lock);
+	if (r->index)
 		uft_stream_seek_selection(*st, r->index);
-	return ret;
+	pthread_mutex_unlock(&r->lock);
+	return 0;
 }
 
-static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t depth)
+int report_next(struct report_sources *s)
 {
-	const struct agg_node *n = &a->node[i];
+	const struct sources *of = &s->p->of;
 
-	json_comma(j);
-	json_raw(j, "[");
-	json_u(j, depth);
-	json_comma(j);
-	json_str(j, a->func[n->func].name);
-	json_raw(j, ",");
-	json_u(j, n->calls);
-	json_raw(j, ",");
-	json_u(j, n->total);
-	json_raw(j, ",");
-	json_u(j, n->self);
-	json_raw(j, ",");
-	json_u(j, n->timed ? n->max : 0);
-	json_raw(j, ",");
-	json_u(j, n->nopen);
-	json_raw(j, "]");
-}
+	report_end(s);
+	while (s->next < of->n) {
+		uint64_t offset = of->offset[s->next];
+		struct view_range range = s->p->q.range;
+		struct recording *r = of->file[s->next++];
+		int ret;
 
-/* In the order of the tree, largest first; what is smaller than a pixel of a large screen is left out, and counted. */
-static void put_tree(struct json *j, const struct agg *a)
-{
-	uint32_t *stack = malloc((a->nnodes + 1u) * sizeof(*stack)), *depth = malloc((a->nnodes + 1u) * sizeof(*depth)),
-		 n = 0, put = 0;
-	uint64_t total = 0, least, left = 0;
-
-	for (uint32_t i = a->nnodes ? a->node[0].child : 0; i; i = a->node[i].next)
-		total += a->node[i].total;
-	least = total / 8000;
-	json_raw(j, "{\"state\":\"done\",\"nodes\":[");
-	/* a node's siblings are below it on the stack, its children above */
-	if (stack && depth && a->nnodes && a->node[0].child) {
-		stack[n] = a->node[0].child;
-		depth[n++] = 0;
-	}
-	while (n) {
-		uint32_t i = stack[--n], d = depth[n];
-
-		if (a->node[i].next) {
-			stack[n] = a->node[i].next;
-			depth[n++] = d;
-		}
-		if (a->node[i].total < least || put >= TREE_NODES) {
-			left++;
+		if (range.to <= offset)
 			continue;
-		}
-		put_node(j, a, i, d);
-		put++;
-		if (a->node[i].child) {
-			stack[n] = a->node[i].child;
-			depth[n++] = d + 1;
-		}
+		range.from = range.from > offset ? range.from - offset : 0;
+		range.to -= offset;
+		s->offset = offset;
+		s->origin_ns = r->origin_ns;
+		ret = open_part(r, s->p, range, &s->st);
+		return ret ? ret : 1;
 	}
-	free(stack);
-	free(depth);
-	json_raw(j, "]");
-	json_key_u(j, "total", total);
-	json_key_u(j, "left_out", left);
-	json_key_u(j, "lost", a->lost);
-	json_key_u(j, "unknown", a->unknown);
-	json_raw(j, "}");
+	return 0;
 }
 
-static void put_bucket(void *arg, uint64_t from, uint64_t to, uint64_t calls)
+/* ---- Making and keeping ------------------------------------------------------------------------------------- */
+
+void report_work(struct recording *r, struct report *p)
 {
-	struct json *j = arg;
+	int ret = makers[p->q.kind](p);
 
-	json_comma(j);
-	json_raw(j, "[");
-	json_u(j, from);
-	json_raw(j, ",");
-	json_u(j, to);
-	json_raw(j, ",");
-	json_u(j, calls);
-	json_raw(j, "]");
-}
-
-/* Function by function: names are compared as they are shown, not as patterns. */
-static int put_histogram(struct json *j, const struct agg *a, const char *func)
-{
-	struct agg sum = {0};
-	uint32_t node = UINT32_MAX, f;
-	int ret = agg_init(&sum);
-
-	for (uint32_t i = 1; i < a->nnodes && !ret; i++) {
-		if (a->node[i].is_group || strcmp(a->func[a->node[i].func].name, func))
-			continue;
-		if (node == UINT32_MAX) {
-			f = agg_func_get(&sum, func, func, "");
-			node = f == UINT32_MAX ? f : agg_child(&sum, 0, f);
-			if (node == UINT32_MAX)
-				ret = -ENOMEM;
-		}
-		if (!ret)
-			ret = agg_merge(&sum, node, a, &a->node[i], 1);
-	}
-	if (!ret) {
-		json_raw(j, "{\"state\":\"done\"");
-		json_key_str(j, "func", func);
-		if (node != UINT32_MAX) {
-			const struct agg_node *n = &sum.node[node];
-
-			json_key_u(j, "calls", n->calls);
-			json_key_u(j, "min", n->timed ? n->min : 0);
-			json_key_u(j, "max", n->timed ? n->max : 0);
-			json_key_u(j, "p50", agg_rank(&sum, n, 50));
-			json_key_u(j, "p99", agg_rank(&sum, n, 99));
-			json_key(j, "buckets");
-			json_raw(j, "[");
-			agg_each_bucket(&sum, n, put_bucket, j);
-			json_raw(j, "]");
-		} else {
-			json_key_u(j, "calls", 0);
-			json_key(j, "buckets");
-			json_raw(j, "[]");
-		}
-		json_raw(j, "}");
-	}
-	agg_free(&sum);
-	return ret ? ret : j->err;
-}
-
-void report_make(struct recording *r, struct report *p)
-{
-	struct json answer = {0};
-	struct agg a = {0};
-	struct uft_stream *st = NULL;
-	int ret = agg_init(&a);
-
-	if (!ret)
-		ret = open_range(r, p->range, p->tid, &st);
-	if (!ret)
-		ret = agg_add(&a, st, UFT_BY_NONE);
-	if (!ret) {
-		agg_finish(&a);
-		if (p->is_histogram)
-			ret = put_histogram(&answer, &a, p->func);
-		else
-			put_tree(&answer, &a);
-		ret = ret ? ret : answer.err;
-	}
-	uft_stream_close(st);
-	agg_free(&a);
 	pthread_mutex_lock(&r->lock);
 	if (ret) {
-		json_free(&answer);
+		json_free(&p->answer);
 		p->error = ret;
 		p->made = MADE_FAILED;
-	} else if (p->made == MADE_WORKING) {
-		p->answer = answer;
+	} else {
 		p->made = MADE_DONE;
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -185,54 +88,78 @@ void report_make(struct recording *r, struct report *p)
 
 void report_clear(struct report *p)
 {
-	free(p->func);
+	if (p->is_used && p->fd >= 0)
+		close(p->fd);
+	free((char *)p->q.text);
+	free(p->why);
 	json_free(&p->answer);
-	*p = (struct report){0};
+	*p = (struct report){.fd = -1};
 }
 
-static struct report *get_report(struct recording *r, struct view_range range, uint32_t tid, const char *func)
+static int is_same(const struct report *p, const struct sources *s, const struct report_question *q, uint64_t generation)
 {
+	return p->is_used && p->generation == generation && p->of.n == s->n && p->of.file[0] == s->file[0] &&
+	       p->q.kind == q->kind && p->q.range.from == q->range.from && p->q.range.to == q->range.to &&
+	       p->q.tid == q->tid && p->q.width == q->width && p->q.other == q->other && !strcmp(p->q.text, q->text);
+}
+
+static uint64_t generation_of(const struct sources *s, const struct report_question *q)
+{
+	uint64_t sum = q->other ? q->other->generation : 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->file[i]->generation;
+	return sum;
+}
+
+static struct report *get_report(struct recording *r, const struct sources *s, const struct report_question *q)
+{
+	uint64_t generation = generation_of(s, q);
 	struct report *p = NULL;
-	char *copy;
+	char *text;
 
 	for (uint32_t i = 0; i < REPORTS; i++) {
-		struct report *q = &r->report[i];
+		struct report *old = &r->report[i];
 
-		if (q->is_used && q->range.from == range.from && q->range.to == range.to && q->tid == tid &&
-		    q->is_histogram == !!func && (!func || !strcmp(q->func, func))) {
-			q->used = ++r->clock;
-			return q;
+		if (is_same(old, s, q, generation)) {
+			old->used = ++r->clock;
+			return old;
 		}
-		if (q->made != MADE_WORKING && (!p || !q->is_used || (p->is_used && q->used < p->used)))
-			p = q;
+		if (old->made != MADE_WORKING && (!p || !old->is_used || (p->is_used && old->used < p->used)))
+			p = old;
 	}
-	copy = func ? strdup(func) : NULL;
-	if (!p || (func && !copy))
+	text = strdup(q->text);
+	if (!p || !text) {
+		free(text);
 		return NULL;
+	}
 	report_clear(p);
-	*p = (struct report){
-		.is_used = 1, .is_histogram = !!func, .range = range, .tid = tid, .func = copy, .used = ++r->clock};
+	*p = (struct report){.is_used = 1, .q = *q, .of = *s, .generation = generation, .fd = -1, .used = ++r->clock};
+	p->q.text = text;
+	p->number = r->clock;
 	pthread_cond_broadcast(&r->ordered);
 	return p;
 }
 
-static int answer_report(struct recording *r, struct view_range range, uint32_t tid, const char *func, struct json *j)
+int view_report(const struct sources *s, const struct report_question *q, struct json *j, const char **why)
 {
+	struct recording *r = s->file[0];
 	struct report *p;
 	int ret = 0;
 
+	*why = NULL;
 	pthread_mutex_lock(&r->lock);
 	if (!r->index) { /* it would read from the start */
 		view_is_made(&r->view[0], j);
 		goto out;
 	}
-	p = get_report(r, range, tid, func);
+	p = get_report(r, s, q);
 	if (!p)
 		ret = -ENOMEM;
 	else if (p->made == MADE_DONE)
 		json_raw(j, p->answer.p);
 	else if (p->made == MADE_FAILED)
-		put_failed(j, p->error);
+		put_failed(j, p->error, p->why);
 	else
 		put_working(j, p->progress);
 out:
@@ -240,15 +167,14 @@ out:
 	return ret ? ret : j->err;
 }
 
-int recording_tree(struct recording *r, struct view_range range, uint32_t tid, struct json *j, const char **why)
+int view_exported(struct recording *r, uint64_t number)
 {
-	*why = NULL;
-	return answer_report(r, range, tid, NULL, j);
-}
+	int fd = -ENOENT;
 
-int recording_histogram(struct recording *r, struct view_range range, uint32_t tid, const char *func, struct json *j,
-			const char **why)
-{
-	*why = NULL;
-	return answer_report(r, range, tid, func, j);
+	pthread_mutex_lock(&r->lock);
+	for (uint32_t i = 0; i < REPORTS; i++)
+		if (r->report[i].is_used && r->report[i].number == number && r->report[i].fd >= 0)
+			fd = dup(r->report[i].fd);
+	pthread_mutex_unlock(&r->lock);
+	return fd;
 }

@@ -12,14 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "output/output.h"
 #include "view/page.h"
 #include "view/server.h"
 
 #define TOKEN_BYTES 16u
 #define ROWS_ASKED 1024u /* rows of one picture */
 #define WIDTH_MAX 16384u
+#define PLOT_WIDTH_MAX 4096u
 
 #ifdef UFT_HAS_MICROHTTPD
 
@@ -34,6 +37,7 @@ static struct {
 	__typeof__(&MHD_add_response_header) add_header;
 	__typeof__(&MHD_queue_response) queue;
 	__typeof__(&MHD_destroy_response) destroy;
+	__typeof__(&MHD_create_response_from_fd) response_of_fd;
 } mhd;
 
 struct view_server {
@@ -60,8 +64,9 @@ static int load(struct uft_error *err)
 	mhd.add_header = (__typeof__(mhd.add_header))dlsym(so, "MHD_add_response_header");
 	mhd.queue = (__typeof__(mhd.queue))dlsym(so, "MHD_queue_response");
 	mhd.destroy = (__typeof__(mhd.destroy))dlsym(so, "MHD_destroy_response");
+	mhd.response_of_fd = (__typeof__(mhd.response_of_fd))dlsym(so, "MHD_create_response_from_fd");
 	if (!mhd.start_daemon || !mhd.stop_daemon || !mhd.get_daemon_info || !mhd.lookup || !mhd.response ||
-	    !mhd.add_header || !mhd.queue || !mhd.destroy)
+	    !mhd.add_header || !mhd.queue || !mhd.destroy || !mhd.response_of_fd)
 		return uft_fail(err, -ENOENT,
 				"this libmicrohttpd lacks what it should have: install the package libmicrohttpd12");
 	return 0;
@@ -69,9 +74,8 @@ static int load(struct uft_error *err)
 
 /* ---- Sending --------------------------------------------------------------------------------------------- */
 
-static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, const char *type, const void *p, size_t n)
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type, struct MHD_Response *r)
 {
-	struct MHD_Response *r = mhd.response(n, (void *)p, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result ret;
 
 	if (!r)
@@ -88,6 +92,11 @@ static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, con
 	ret = mhd.queue(c, status, r);
 	mhd.destroy(r);
 	return ret;
+}
+
+static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, const char *type, const void *p, size_t n)
+{
+	return send_response(c, status, type, mhd.response(n, (void *)p, MHD_RESPMEM_MUST_COPY));
 }
 
 static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *text)
@@ -155,7 +164,7 @@ static size_t arg_rows(struct MHD_Connection *c, uint32_t rows[ROWS_ASKED])
 struct question {
 	struct view_server *s;
 	struct MHD_Connection *c;
-	struct recording *r;
+	struct sources of;
 	struct view_range range;
 	struct json j;
 	const char *why;
@@ -163,7 +172,7 @@ struct question {
 
 static int ask_info(struct question *q)
 {
-	return recording_info(q->r, &q->j);
+	return view_info(&q->of, &q->j);
 }
 
 static int ask_files(struct question *q)
@@ -172,6 +181,13 @@ static int ask_files(struct question *q)
 	for (size_t i = 0; i < q->s->nfiles; i++) {
 		json_comma(&q->j);
 		json_str(&q->j, recording_path(q->s->file[i]));
+	}
+	json_raw(&q->j, "]");
+	json_key(&q->j, "formats");
+	json_raw(&q->j, "[");
+	for (const struct uft_export *e = uft_exports; e->name; e++) {
+		json_comma(&q->j);
+		json_str(&q->j, e->name);
 	}
 	json_raw(&q->j, "]}");
 	return q->j.err;
@@ -188,20 +204,20 @@ static int ask_tiles(struct question *q)
 			"rows is a list of numbers, those of CPUs with a c in front, 1024 at most; width is 1 to 16384";
 		return -EINVAL;
 	}
-	return recording_tiles(q->r, arg(q->c, "filter"), q->range, (uint32_t)width, rows, n, &q->j, &q->why);
+	return view_tiles(&q->of, arg(q->c, "filter"), q->range, (uint32_t)width, rows, n, &q->j, &q->why);
 }
 
 static int ask_list(struct question *q)
 {
 	uint64_t count = arg_u(q->c, "count", 100);
 
-	return recording_list(q->r, arg(q->c, "filter"), arg_u(q->c, "first", 0),
-			      count < 1u << 16 ? (uint32_t)count : 1u << 16, &q->j, &q->why);
+	return view_list(&q->of, arg(q->c, "filter"), arg_u(q->c, "first", 0),
+			 count < 1u << 16 ? (uint32_t)count : 1u << 16, &q->j, &q->why);
 }
 
 static int ask_row_at(struct question *q)
 {
-	return recording_row_at(q->r, arg(q->c, "filter"), arg_u(q->c, "t", 0), &q->j, &q->why);
+	return view_row_at(&q->of, arg(q->c, "filter"), arg_u(q->c, "t", 0), &q->j, &q->why);
 }
 
 static int ask_search(struct question *q)
@@ -210,13 +226,21 @@ static int ask_search(struct question *q)
 		q->why = "text is what to look for";
 		return -EINVAL;
 	}
-	return recording_search(q->r, arg(q->c, "filter"), arg(q->c, "text"), arg_u(q->c, "from", 0),
-				(int)arg_u(q->c, "back", 0), &q->j, &q->why);
+	return view_search(&q->of, arg(q->c, "filter"), arg(q->c, "text"), arg_u(q->c, "from", 0),
+			   (int)arg_u(q->c, "back", 0), &q->j, &q->why);
+}
+
+static int ask_report(struct question *q, struct report_question *r)
+{
+	r->range = q->range;
+	r->tid = (uint32_t)arg_u(q->c, "tid", 0);
+	r->text = r->text ? r->text : "";
+	return view_report(&q->of, r, &q->j, &q->why);
 }
 
 static int ask_tree(struct question *q)
 {
-	return recording_tree(q->r, q->range, (uint32_t)arg_u(q->c, "tid", 0), &q->j, &q->why);
+	return ask_report(q, &(struct report_question){.kind = REPORT_TREE});
 }
 
 static int ask_histogram(struct question *q)
@@ -225,12 +249,52 @@ static int ask_histogram(struct question *q)
 		q->why = "func is the name of a function, as it is shown";
 		return -EINVAL;
 	}
-	return recording_histogram(q->r, q->range, (uint32_t)arg_u(q->c, "tid", 0), arg(q->c, "func"), &q->j, &q->why);
+	return ask_report(q, &(struct report_question){.kind = REPORT_HISTOGRAM, .text = arg(q->c, "func")});
+}
+
+static int ask_plot(struct question *q)
+{
+	const char *field = arg(q->c, "field");
+	uint64_t width = arg_u(q->c, "width", 500);
+	char text[1024];
+
+	if (!width || width > PLOT_WIDTH_MAX || (*field && !strchr(field, '.'))) {
+		q->why = "field is EVENT.FIELD, func the name of a function; width is 1 to 4096";
+		return -EINVAL;
+	}
+	snprintf(text, sizeof(text), "%c%s", *field ? 'e' : 'f', *field ? field : arg(q->c, "func"));
+	return ask_report(q, &(struct report_question){.kind = REPORT_PLOT, .width = (uint32_t)width, .text = text});
+}
+
+static int ask_diff(struct question *q)
+{
+	uint64_t with = arg_u(q->c, "with", UINT64_MAX);
+
+	if (with >= q->s->nfiles || q->of.n != 1 || q->s->file[with] == q->of.file[0]) {
+		q->why = "file and with are the numbers of two recordings";
+		return -EINVAL;
+	}
+	return ask_report(q, &(struct report_question){.kind = REPORT_DIFF, .other = q->s->file[with]});
+}
+
+static int ask_export(struct question *q)
+{
+	if (q->of.n != 1) {
+		q->why = "an export is made of one recording: choose it first";
+		return -EINVAL;
+	}
+	return ask_report(q, &(struct report_question){.kind = REPORT_EXPORT, .text = arg(q->c, "format")});
 }
 
 static int ask_reload(struct question *q)
 {
-	return recording_reload(q->r, &q->j);
+	int ret = 0;
+
+	for (size_t i = 0; i < q->of.n && !ret; i++) {
+		json_free(&q->j);
+		ret = recording_reload(q->of.file[i], &q->j);
+	}
+	return ret;
 }
 
 static const struct ask {
@@ -238,21 +302,48 @@ static const struct ask {
 	int (*fn)(struct question *q);
 	int has_range;
 } asks[] = {
-	{"info", "GET", ask_info, 0}, {"files", "GET", ask_files, 0},	      {"tiles", "GET", ask_tiles, 1},
-	{"list", "GET", ask_list, 0}, {"row_at", "GET", ask_row_at, 0},	      {"search", "GET", ask_search, 0},
-	{"tree", "GET", ask_tree, 1}, {"histogram", "GET", ask_histogram, 1}, {"reload", "POST", ask_reload, 0},
+	{"info", "GET", ask_info, 0},	{"files", "GET", ask_files, 0},		{"tiles", "GET", ask_tiles, 1},
+	{"list", "GET", ask_list, 0},	{"row_at", "GET", ask_row_at, 0},	{"search", "GET", ask_search, 0},
+	{"tree", "GET", ask_tree, 1},	{"histogram", "GET", ask_histogram, 1}, {"plot", "GET", ask_plot, 1},
+	{"diff", "GET", ask_diff, 0},	{"export", "GET", ask_export, 1},	{"reload", "POST", ask_reload, 0},
 };
+
+/* `all` recordings, on one clock, or one by its number. 0: *of; else it is answered. */
+static int find_sources(struct view_server *s, struct MHD_Connection *c, const struct ask *a, struct sources *of,
+			enum MHD_Result *ret)
+{
+	uint64_t file = arg_u(c, "file", 0);
+	struct json j = {0};
+	int err;
+
+	if (strcmp(arg(c, "file"), "all")) {
+		if (file < s->nfiles)
+			sources_one(of, s->file[file]);
+		else
+			*ret = send_error(c, MHD_HTTP_NOT_FOUND, "file: there is no recording of that number");
+		return file >= s->nfiles;
+	}
+	err = sources_all(of, s->file, s->nfiles);
+	if (!err || a->fn == ask_info || a->fn == ask_reload || a->fn == ask_files)
+		return 0;
+	if (err != -EAGAIN) {
+		*ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(-err));
+	} else {
+		put_working(&j, 0);
+		*ret = j.err ? MHD_NO : send_bytes(c, MHD_HTTP_OK, "application/json", j.p, j.n);
+	}
+	json_free(&j);
+	return 1;
+}
 
 static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, const struct ask *a)
 {
 	struct question q = {.s = s, .c = c};
-	uint64_t file = arg_u(c, "file", 0);
-	enum MHD_Result ret;
+	enum MHD_Result ret = MHD_NO;
 	int err;
 
-	if (file >= s->nfiles)
-		return send_error(c, MHD_HTTP_NOT_FOUND, "file: there is no recording of that number");
-	q.r = s->file[file];
+	if (find_sources(s, c, a, &q.of, &ret))
+		return ret;
 	q.range = (struct view_range){arg_u(c, "from", 0), arg_u(c, "to", 0)};
 	if (a->has_range && q.range.to <= q.range.from)
 		return send_error(c, MHD_HTTP_BAD_REQUEST, "from and to are times in ns, to is later");
@@ -265,6 +356,26 @@ static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, c
 		ret = send_bytes(c, MHD_HTTP_OK, "application/json", q.j.p, q.j.n);
 	json_free(&q.j);
 	return ret;
+}
+
+/* The file that an answer to `export` has named. */
+static enum MHD_Result send_export(struct view_server *s, struct MHD_Connection *c)
+{
+	uint64_t file = arg_u(c, "file", 0);
+	int fd = file < s->nfiles ? view_exported(s->file[file], arg_u(c, "number", 0)) : -ENOENT;
+	struct MHD_Response *r;
+	struct stat st;
+
+	if (fd < 0)
+		return send_error(c, MHD_HTTP_NOT_FOUND, "this export is not kept any more: ask for it again");
+	if (fstat(fd, &st)) {
+		close(fd);
+		return MHD_NO;
+	}
+	r = mhd.response_of_fd((size_t)st.st_size, fd);
+	if (!r)
+		close(fd);
+	return send_response(c, MHD_HTTP_OK, "application/octet-stream", r);
 }
 
 static enum MHD_Result send_page(struct MHD_Connection *c, const char *name)
@@ -322,6 +433,9 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	if (url[0] != '/' || !is_token(s, url + 1) || !is_host(s, c))
 		return send_text(c, MHD_HTTP_FORBIDDEN, "forbidden\n");
 	path = url + 1 + strlen(s->token) + 1;
+	if (!strcmp(path, "exported"))
+		return strcmp(method, "GET") ? send_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "another method is needed\n")
+					     : send_export(s, c);
 	if (!strncmp(path, "api/", 4)) {
 		for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
 			if (!strcmp(asks[i].name, path + 4))

@@ -12,7 +12,7 @@ struct tile_out {
 	struct json *j;
 	uint32_t lane;
 	int has_lane;
-	uint64_t from;
+	int64_t shift;	/* from a recording's time to the answer's */
 	size_t n;
 	uint64_t *mark; /* names that occur, a bit each */
 	uint32_t nmark; /* names that there are */
@@ -22,8 +22,8 @@ struct tile_out {
 static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 {
 	struct tile_out *o = arg;
-	const uint64_t v[] = {s->start < o->from ? o->from - s->start : s->start - o->from, s->len, s->name, s->count,
-			      s->fill};
+	int64_t at = (int64_t)s->start + o->shift;
+	const uint64_t v[] = {(uint64_t)(at < 0 ? -at : at), s->len, s->name, s->count, s->fill};
 
 	if (o->n++ >= TILE_SPANS)
 		return;
@@ -39,7 +39,7 @@ static void put_span(void *arg, uint32_t lane, const struct lod_span *s)
 	} else {
 		json_raw(o->j, ",");
 	}
-	json_numbers(o->j, v, sizeof(v) / sizeof(v[0]), s->start < o->from);
+	json_numbers(o->j, v, sizeof(v) / sizeof(v[0]), at < 0);
 }
 
 static void put_task_span(void *arg, uint32_t lane, const struct lod_span *s)
@@ -51,7 +51,7 @@ static void put_task_span(void *arg, uint32_t lane, const struct lod_span *s)
 	put_span(arg, lane, s);
 }
 
-static void put_names(struct recording *r, struct tile_out *o)
+static void put_names(struct names *names, struct tile_out *o)
 {
 	json_key(o->j, "names");
 	json_raw(o->j, "{");
@@ -61,62 +61,93 @@ static void put_names(struct recording *r, struct tile_out *o)
 			char key[16];
 
 			snprintf(key, sizeof(key), "%u", name);
-			json_key_str(o->j, key, names_text(&r->names, name));
+			json_key_str(o->j, key, names_text(names, name));
 		}
 	json_raw(o->j, "}");
 }
 
-int recording_tiles(struct recording *r, const char *filter, struct view_range range, uint32_t width,
-		    const uint32_t *rows, size_t nrows, struct json *j, const char **why)
-{
-	uint64_t pixel = (range.to - range.from) / (width ? width : 1);
-	struct tile_out o = {.j = j, .from = range.from};
-	struct fine *fine = NULL;
+/* Of one recording, whose number in rows is @place; what is asked of it is at the same time the range. */
+struct tile_part {
 	struct view *v;
-	int ret = 0, is_coarse = 0;
+	struct fine *fine;
+	struct view_range range;
+};
 
-	pthread_mutex_lock(&r->lock);
-	v = view_get(r, filter, why);
-	if (!v) {
-		ret = -EINVAL;
-		goto out;
+static void put_rows(const struct tile_part *part, uint32_t place, uint64_t pixel, const uint32_t *rows, size_t nrows,
+		     struct tile_out *o)
+{
+	for (size_t i = 0; i < nrows; i++) {
+		uint32_t row = rows[i] & ((1u << ROW_PLACE) - 1), is_cpu = rows[i] & ROW_CPU;
+
+		if ((rows[i] & ~ROW_CPU) >> ROW_PLACE != place)
+			continue;
+		json_comma(o->j);
+		json_raw(o->j, "{");
+		json_key_u(o->j, "row", rows[i]);
+		json_key(o->j, "lanes");
+		json_raw(o->j, "[");
+		o->has_lane = 0;
+		lod_query(part->v->lod, part->fine ? part->fine->lod : NULL, row | is_cpu, part->range.from,
+			  part->range.to, pixel, is_cpu ? put_span : put_task_span, o);
+		json_raw(o->j, o->has_lane ? "]]]}" : "]}");
 	}
-	if (!view_is_made(v, j))
+}
+
+static uint64_t less(uint64_t t, uint64_t offset)
+{
+	return t > offset ? t - offset : 0;
+}
+
+int view_tiles(const struct sources *s, const char *filter, struct view_range range, uint32_t width,
+	       const uint32_t *rows, size_t nrows, struct json *j, const char **why)
+{
+	uint64_t pixel = (range.to - range.from) / (width ? width : 1), matches = 0, generation = 0;
+	struct tile_part part[SOURCES_MAX] = {{0}};
+	struct tile_out o = {.j = j};
+	int ret = 1, is_coarse = 0;
+	size_t n = 0;
+
+	while (n < s->n && ret > 0) {
+		struct recording *r = s->file[n];
+
+		pthread_mutex_lock(&r->lock);
+		ret = view_need(r, filter, &part[n].v, j, why);
+		if (ret > 0) {
+			part[n].range = (struct view_range){less(range.from, s->offset[n]), less(range.to, s->offset[n])};
+			if (lod_resolution(part[n].v->lod) > pixel + 1 && part[n].range.to > part[n].range.from)
+				part[n].fine = part_get(r, part[n].v, part[n].range.from, part[n].range.to, &is_coarse);
+			matches += part[n].v->matches;
+			generation += r->generation;
+		}
+		n++;
+	}
+	if (ret <= 0)
 		goto out;
-	if (lod_resolution(v->lod) > pixel + 1)
-		fine = part_get(r, v, range.from, range.to, &is_coarse);
-	o.nmark = names_count(&r->names);
+	o.nmark = names_count(s->file[0]->names);
 	o.mark = calloc(o.nmark / 64 + 1, sizeof(*o.mark));
-	if (!o.mark) {
-		ret = -ENOMEM;
+	ret = o.mark ? 0 : -ENOMEM;
+	if (ret)
 		goto out;
-	}
 	json_raw(j, "{\"state\":\"done\"");
 	json_key_u(j, "from", range.from);
 	json_key_u(j, "to", range.to);
 	json_key_u(j, "pixel", pixel);
 	json_key_u(j, "coarse", (uint64_t)is_coarse);
-	json_key_u(j, "matches", v->matches);
-	json_key_u(j, "generation", r->generation);
+	json_key_u(j, "matches", matches);
+	json_key_u(j, "generation", generation);
 	json_key(j, "rows");
 	json_raw(j, "[");
-	for (size_t i = 0; i < nrows; i++) {
-		json_comma(j);
-		json_raw(j, "{");
-		json_key_u(j, "row", rows[i]);
-		json_key(j, "lanes");
-		json_raw(j, "[");
-		o.has_lane = 0;
-		lod_query(v->lod, fine ? fine->lod : NULL, rows[i], range.from, range.to, pixel,
-			  rows[i] & ROW_CPU ? put_span : put_task_span, &o);
-		json_raw(j, o.has_lane ? "]]]}" : "]}");
+	for (uint32_t i = 0; i < s->n; i++) {
+		o.shift = (int64_t)s->offset[i] - (int64_t)range.from;
+		put_rows(&part[i], i, pixel, rows, nrows, &o);
 	}
 	json_raw(j, "]");
-	put_names(r, &o);
+	put_names(s->file[0]->names, &o);
 	json_raw(j, "}");
 	ret = j->err;
 out:
-	pthread_mutex_unlock(&r->lock);
+	while (n-- > 0)
+		pthread_mutex_unlock(&s->file[n]->lock);
 	free(o.mark);
 	return ret;
 }

@@ -88,7 +88,7 @@ static int add_events(struct recording *r, struct view *v, struct making *m, con
 			m->first_ns = ev[i].ts_ns;
 		m->last_ns = ev[i].ts_ns > m->last_ns ? ev[i].ts_ns : m->last_ns;
 		if (!m->lod)
-			m->lod = lod_new(&r->names, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
+			m->lod = lod_new(r->names, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
 					 0);
 		ret = m->lod ? lod_add(m->lod, &ev[i], v->filter) : -ENOMEM;
 		if (ret < 0)
@@ -134,36 +134,26 @@ static int make_events(struct recording *r, struct view *v, struct making *m, st
 	if (!ret)
 		ret = ended;
 	if (!ret && !m->lod)
-		m->lod = lod_new(&r->names, 0, 1, 0);
+		m->lod = lod_new(r->names, 0, 1, 0);
 	if (!ret && m->is_new_index)
 		ret = uft_index_finish(m->index, st);
 	return ret ? ret : m->lod ? lod_finish(m->lod) : -ENOMEM;
 }
 
-static void describe(struct recording *r, struct uft_stream *st, const struct making *m)
+static int describe(struct recording *r, struct uft_stream *st, const struct making *m)
 {
-	struct uft_info info;
-
 	if (!m->is_new_index)
 		uft_stream_seek_selection(st, m->index); /* the counts are in it */
-	info = *uft_stream_info(st);
-	free(r->cmdline);
-	free(r->hostname);
-	free(r->uname);
-	r->cmdline = strdup(info.cmdline);
-	r->hostname = strdup(info.hostname);
-	r->uname = strdup(info.uname);
-	info.cmdline = info.hostname = info.uname = NULL;
-	r->info = info;
 	r->origin_ns = m->first_ns == UINT64_MAX ? 0 : m->first_ns;
 	r->duration_ns = m->last_ns > r->origin_ns ? m->last_ns - r->origin_ns : 0;
+	return info_describe(r, st);
 }
 
 /* What an earlier opening made of the whole recording, beside its index. */
 static int read_levels(struct recording *r, struct uft_stream *st, struct making *m)
 {
 	struct levels kept;
-	int ret = levels_open(r->path, uft_stream_recording(st), &r->names, &kept);
+	int ret = levels_open(r->path, uft_stream_recording(st), r->names, &kept);
 
 	if (ret)
 		return ret;
@@ -182,7 +172,7 @@ static void save(struct recording *r, struct uft_stream *st, const struct making
 	if (m->is_new_index)
 		uft_index_save(m->index, r->path);
 	if (r->stat.st_size >= KEEP_FROM)
-		levels_save(r->path, uft_stream_recording(st), &levels, &r->names);
+		levels_save(r->path, uft_stream_recording(st), &levels, r->names);
 }
 
 void view_make(struct recording *r, struct view *v)
@@ -213,8 +203,8 @@ void view_make(struct recording *r, struct view *v)
 	if (!ret && r->is_stale)
 		ret = -ECANCELED;
 	if (!ret && !r->index) {
-		describe(r, st, &m);
-		r->index = m.index;
+		ret = describe(r, st, &m);
+		r->index = ret ? NULL : m.index;
 	}
 	if (!ret) {
 		v->lod = m.lod;
@@ -256,10 +246,10 @@ void put_working(struct json *j, double progress)
 	json_raw(j, "}");
 }
 
-void put_failed(struct json *j, int error)
+void put_failed(struct json *j, int error, const char *why)
 {
 	json_raw(j, "{\"state\":\"failed\"");
-	json_key_str(j, "error", strerror(-error));
+	json_key_str(j, "error", why ? why : strerror(-error));
 	json_raw(j, "}");
 }
 
@@ -307,7 +297,7 @@ int view_is_made(const struct view *v, struct json *j)
 	if (v->made == MADE_DONE)
 		return 1;
 	if (v->made == MADE_FAILED)
-		put_failed(j, v->error);
+		put_failed(j, v->error, NULL);
 	else
 		put_working(j, v->progress);
 	return 0;

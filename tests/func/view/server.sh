@@ -98,6 +98,37 @@ ask search text=no_such_name from=0
 check
 grep -q '"row"' answer && fail "a name that is not there is found"
 
+# ---- Plots: all calls are in them, and the longest is that of the histogram ----
+sum() { grep -o "\"$1\":\[[^]]*\]" answer | tr -dc '0-9.,\n' | tr ',' '\n' | awk '{ n += $1 } END { printf "%d", n }'; }
+largest() { grep -o "\"$1\":\[[^]]*\]" answer | tr -dc '0-9.,\n' | tr ',' '\n' | sort -n | tail -n 1; }
+ask histogram func=func_7 from=0 to=$((duration + 1))
+longest=$(field max)
+ask plot func=func_7 from=0 to=$((duration + 1)) width=50
+expect_equal "calls of a plot" "$(sum count)" "$calls"
+expect_equal "the longest of a plot" "$(largest high)" "$longest"
+expect_equal "its parts" "$(grep -o '"count":\[[^]]*' answer | tr ',' '\n' | wc -l)" 50
+ask plot from=0 to=$((duration + 1)) width=7
+expect_equal "all calls of a plot" "$(sum count)" 100000
+ask plot field=nodot from=0 to=10
+check
+grep -q '"state":"failed"' answer || fail "a field without an event: $(cat answer)"
+
+# ---- Exports of a part: what uft export writes of it ----
+from=$((duration / 4)) to=$((duration / 2))
+ask export format=folded from="$from" to="$to"
+curl -s "${url}exported?number=$(field export)" >part.folded
+"$uft" export -f folded -o whole.folded --range "${from}ns~${to}ns" a.uft 2>/dev/null
+check
+[ -s part.folded ] || fail "the export is empty: $(cat answer)"
+expect_equal "an exported part" "$(cmp part.folded whole.folded 2>&1)" ""
+expect_equal "its bytes" "$(field bytes)" "$(wc -c <part.folded | tr -d ' ')"
+expect_equal "no such export" "$(code "${url}exported?number=99999")" 404
+ask export format=nothing from=0 to=10
+check
+grep -q 'there is no such format' answer || fail "a format that is none: $(cat answer)"
+check
+find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'uft-view-*' -newer a.uft -user "$(id -un)" 2>/dev/null | grep . && fail "exports leave files"
+
 # ---- Two at once; one that goes away in the middle ----
 curl -s "${url}api/list?first=0&count=2000" >one &
 one=$!
@@ -108,3 +139,97 @@ curl -s --max-time 0.001 "${url}api/list?first=0&count=2000" >/dev/null 2>&1
 expect_equal "after one that went away" "$(code "${url}api/info")" 200
 end_server
 expect_equal "its end" "$status" 0
+
+# ---- Several recordings: on one clock, and their difference ----
+"$SYNTH" b.uft 30000 9
+serve a.uft b.uft
+file=1
+ask info
+events_b=$(field events)
+file=all
+ask info
+expect_equal "events of both" "$(field events)" "$((events + events_b))"
+expect_equal "tasks of both" "$(grep -o '"tid":' answer | wc -l)" 8
+duration=$(field duration)
+late=$(grep -o '"offset":[0-9]*' answer | tail -n 1 | cut -d: -f2)
+check
+grep -q '"offset":0,' answer || fail "no recording is at the start: $(head -c 700 answer)"
+ask tiles from=0 to="$duration" width=100 rows=0,1048576,c1048576
+expect_equal "rows of both" "$(grep -o '"row":[0-9]*' answer | tr '\n' ' ')" '"row":0 "row":1048576 "row":2148532224 '
+check
+[ "$(grep -o '"row":1048576,"lanes":\[\[' answer | wc -l)" = 1 ] || fail "a row of the second recording is empty: $(head -c 500 answer)"
+first=0
+: >times
+while [ "$first" -lt $((events + events_b)) ]; do
+	ask list first="$first" count=2000
+	grep -o '"n":[0-9]*,"t":[0-9]*,"ts":[0-9]*,"file":[0-9]*' answer | tr -c '0-9\n' ' ' >>times
+	first=$((first + 52000))
+done
+check
+awk '$2 < t { bad = $0 } { t = $2; n[$4]++ } END { exit bad || !n[0] || !n[1] }' times || fail "rows of both are not in order: $(head -n 3 times)"
+half=$((late + 3000))
+ask row_at t="$half"
+row=$(field row)
+file=0
+ask row_at t="$half"
+a=$(field row)
+file=1
+ask row_at t=3000
+expect_equal "rows before a time, of both" "$row" "$((a + $(field row)))"
+file=all
+ask list first="$row" count=1
+check
+[ "$(field t)" -ge "$half" ] || fail "the row at a time is before it"
+ask search text=func_77 from="$row"
+hit=$(field row)
+ask search text=func_77 from=$((hit + 1)) back=1
+expect_equal "back to what was found" "$(field row)" "$hit"
+ask tree from=0 to=$((duration + 1))
+both=$(field total)
+file=0
+ask tree from=0 to=$((duration + 1))
+a=$(field total)
+file=1
+ask tree from=0 to=$((duration + 1))
+expect_equal "the tree of both" "$both" "$((a + $(field total)))"
+ask diff with=0
+expect_equal "A of a difference" "$(field total_a)" "$a"
+expect_equal "B of a difference" "$(field total_a) and $(field total_b)" "$a and $((both - a))"
+ask diff with=1
+check
+grep -q '"state":"failed"' answer || fail "a difference from itself: $(head -c 200 answer)"
+file=all
+ask export format=folded from=0 to=10
+check
+grep -q 'one recording' answer || fail "an export of both: $(cat answer)"
+end_server
+file=0
+
+# ---- Functions that were dropped, threads without a CPU ----
+cat >prog.c <<'END'
+#include <time.h>
+__attribute__((noinline)) unsigned tiny(unsigned x) { __asm__ volatile(""); return x * 2654435761u + 1; }
+__attribute__((noinline)) unsigned rest(unsigned x) { nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, 0); return x; }
+int main(void)
+{
+	unsigned x = 1;
+
+	for (rest(1); clock() < 0.8 * CLOCKS_PER_SEC; )
+		x = tiny(x);
+	return x == 7;
+}
+END
+build_traced prog
+run "$uft" record -q -o drops.uft -p function_graph --sched-switch --max-rate 100000 ./prog
+serve drops.uft
+ask info
+duration=$(field duration)
+check
+grep -q '"drops":\[{"t":[0-9]*,"name":"tiny","pid":[0-9]*' answer || fail "dropped functions are not told of: $(head -c 600 answer)"
+ask tiles from=0 to=$((duration + 1)) width=400 rows=0
+check
+grep -q '\[65533,\[' answer && grep -q '"blocked"' answer || fail "a thread's wait is not drawn: $(head -c 600 answer)"
+ask list first=0 count=500
+check
+grep -q '"event":"switch"' answer || fail "switches are not called so in the list: $(grep -o '"event":"[^"]*"' answer | sort | uniq -c)"
+end_server

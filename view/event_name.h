@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* event_name.h - what an event is called in pictures, lists and filters */
+#ifndef UFT_VIEW_EVENT_NAME_H
+#define UFT_VIEW_EVENT_NAME_H
+
+#include "stream/stream.h"
+
+#define VIEW_NAME_ROOM 256u
+
+/*
+ * Of a call the function; of an event that stands for itself `NAME: TEXT`; of what belongs to a call its fields. Valid
+ * until the next call with the same @buf. Context: control, any thread.
+ */
+const char *view_event_name(const struct uft_event *ev, char buf[VIEW_NAME_ROOM]);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sources.c - the recordings that a question is about, on one clock
+ *
+ * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each has noted
+ * it with its first reading of the clock. Times of answers begin with the first event of all.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "view/recording_internal.h"
+
+#define SAME_BOOT_NS 10000000000u /* the date is set, a little, while a machine runs */
+
+int recording_state(struct recording *r)
+{
+	int ret;
+
+	pthread_mutex_lock(&r->lock);
+	ret = r->view[0].made == MADE_DONE ? 0 : r->view[0].made == MADE_FAILED ? r->view[0].error : -EAGAIN;
+	pthread_mutex_unlock(&r->lock);
+	return ret;
+}
+
+void sources_one(struct sources *s, struct recording *r)
+{
+	*s = (struct sources){.n = 1, .file = {r}, .is_aligned = 1};
+}
+
+static int is_same_boot(const struct recording *a, const struct recording *b)
+{
+	uint64_t x = a->boot_ns, y = b->boot_ns;
+
+	return x && y && (x > y ? x - y : y - x) < SAME_BOOT_NS && a->hostname && b->hostname &&
+	       !strcmp(a->hostname, b->hostname);
+}
+
+/* A recording's descriptions change only while its first view is made, which nobody asked for again meanwhile: the
+ * thread that asks is the one that reloads. */
+int sources_all(struct sources *s, struct recording *const *file, size_t n)
+{
+	uint64_t first = UINT64_MAX;
+	int ret = 0;
+
+	*s = (struct sources){.is_aligned = 1};
+	for (size_t i = 0; i < n && i < SOURCES_MAX; i++) {
+		s->file[s->n++] = file[i];
+		ret = ret ? ret : recording_state(file[i]);
+		s->is_aligned &= is_same_boot(file[0], file[i]);
+	}
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < s->n; i++) {
+		s->offset[i] = s->file[i]->origin_ns + (s->is_aligned ? 0 : s->file[i]->boot_ns);
+		if (s->file[i]->info.events && s->offset[i] < first)
+			first = s->offset[i];
+	}
+	for (size_t i = 0; i < s->n; i++)
+		s->offset[i] = s->offset[i] > first ? s->offset[i] - first : 0;
+	return 0;
+}
