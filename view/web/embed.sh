@@ -11,15 +11,17 @@ bytes() { # bytes NAME FILE
 }
 
 printf '/* made by view/web/embed.sh */\n#include "view/page.h"\n\n' >"$out.part"
-if [ -x "$web/node_modules/.bin/esbuild" ] && [ -x "$web/node_modules/.bin/tsc" ]; then
+if [ -x "$web/node_modules/.bin/esbuild" ] && [ -x "$web/node_modules/.bin/tsc" ] && [ -f "$web/node_modules/uplot/LICENSE" ]; then
 	mkdir -p "$tmp"
 	"$web/node_modules/.bin/tsc" --noEmit -p "$web/tsconfig.json"
 	"$web/node_modules/.bin/esbuild" "$web/src/main.ts" --bundle --minify --target=es2022 --log-level=warning --outfile="$tmp/app.js"
+	cat "$web/node_modules/uplot/dist/uPlot.min.css" "$web/style.css" >"$tmp/style.css"
+	{ cat "$licence"; printf '\nuPlot, which is in this page:\n\n'; cat "$web/node_modules/uplot/LICENSE"; } >"$tmp/licence.txt"
 	{
 		bytes index_html "$web/index.html"
 		bytes app_js "$tmp/app.js"
-		bytes style_css "$web/style.css"
-		bytes licence_txt "$licence"
+		bytes style_css "$tmp/style.css"
+		bytes licence_txt "$tmp/licence.txt"
 		cat <<-END
 			const struct view_page view_pages[] = {
 				{ "", "text/html; charset=utf-8", index_html, sizeof(index_html) },

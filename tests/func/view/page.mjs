@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // page.mjs PLAYWRIGHT AXE CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 const [library, axe, executablePath, url] = process.argv.slice(2);
 const { chromium } = await import(library);
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
@@ -75,7 +75,7 @@ await page.keyboard.press("f");
 check("f zooms to the markers", Math.abs(await width() - Math.abs(await graph("a") - await graph("b"))) < 2 || await width() < 100, await width());
 
 // Session: the address has it.
-await page.waitForFunction(() => location.hash.includes("b="));
+await page.waitForFunction(() => location.hash.includes("b=") && new URLSearchParams(location.hash.slice(1)).get("from") === String(Math.round(window.uftView.graph.from)));
 const kept = await page.evaluate(() => location.href), seen = [await graph("from"), await graph("to")];
 await open(kept);
 check("the address brings it back", Math.abs(await graph("from") - seen[0]) < 2 && Math.abs(await graph("to") - seen[1]) < 2, `${await graph("from")} ${seen}`);
@@ -112,9 +112,9 @@ await canvas.focus();
 // Reports of the view.
 await page.keyboard.press("g");
 await page.waitForSelector("#flame canvas");
-check("the flame graph", await page.evaluate(() => window.uftView.reports.placed.length) > 20);
+check("the flame graph", await page.evaluate(() => window.uftView.reports.graph.placed.length) > 20);
 await page.mouse.click((await page.locator("#flame canvas").boundingBox()).x + 100, (await page.locator("#flame canvas").boundingBox()).y + 8);
-check("a click zooms it", await page.evaluate(() => window.uftView.reports.root) >= 0);
+check("a click zooms it", await page.evaluate(() => window.uftView.reports.graph.root) >= 0);
 await canvas.focus();
 await page.keyboard.press("c");
 check("the call tree", (await page.locator("#tree .row").count()) > 20);
@@ -144,6 +144,70 @@ await page.click("#rows");
 await page.locator("#chooser input[type=checkbox]").first().uncheck();
 check("a row can be hidden", await page.evaluate(() => window.uftView.graph.rows[0].isHidden));
 await page.keyboard.press("Escape");
+
+// What can be done with a call.
+await page.keyboard.press("0");
+await settled();
+await page.mouse.click(box.x + 700, box.y + 100, { button: "right" });
+const items = await page.locator("#menu [role=menuitem]").allInnerTexts();
+check("the menu of a call", items.some(i => i.startsWith("Show only ")) && items.some(i => i.startsWith("Hide the row")), items.join());
+await page.keyboard.press("ArrowDown");
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#filter").value.startsWith("func != "));
+check("hides a function", await page.locator("#menu").isHidden(), await page.inputValue("#filter"));
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+await canvas.focus();
+
+// Values over time.
+await page.keyboard.press("p");
+await page.selectOption("#plot select", "all");
+await page.waitForSelector("#plot canvas");
+check("a plot", (await text("#plot")).includes("longest"), await text("#plot"));
+const seenBefore = await width(), over = await page.locator("#plot .u-over").boundingBox();
+await page.mouse.move(over.x + over.width / 4, over.y + 20);
+await page.mouse.down();
+await page.mouse.move(over.x + over.width / 2, over.y + 20, { steps: 3 });
+await page.mouse.up();
+check("dragging in a plot zooms", await width() < seenBefore * 0.5, await width());
+await canvas.focus();
+await page.keyboard.press("0");
+
+// A part as a file.
+await page.keyboard.press("e");
+await page.selectOption("#exporter select", "folded");
+const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#exporter button").first().click()]);
+check("an export", download.suggestedFilename() === "a.folded" && readFileSync(await download.path(), "utf8").includes("func_"), download.suggestedFilename());
+await page.keyboard.press("Escape");
+
+// Another recording: what changed, and both on one clock.
+await canvas.focus();
+await page.keyboard.press("D");
+await page.waitForSelector("#diff canvas");
+check("a difference", (await text("#diff")).includes("→") && await page.locator("#diff .row").count() > 20, (await text("#diff")).slice(0, 200));
+await canvas.focus();
+await page.keyboard.press("l");
+await page.selectOption("#file", "all");
+await page.waitForFunction(() => window.uftView.graph.rows.some(r => r.isCpu && r.label.startsWith("2: ")));
+await settled();
+check("two recordings on one clock", /[0-9]{3},[0-9]{3} events/.test(await text("#about")) && await colours() > 20, await text("#about"));
+await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row")].some(r => / [12]: /.test(r.textContent) || /[12]: \S+-\d/.test(r.textContent)));
+check("the list tells them apart", true);
+await page.selectOption("#file", "0");
+await page.waitForFunction(() => !window.uftView.graph.rows.some(r => r.label.startsWith("2: ")));
+await settled();
+
+// A recording that is being made: the end stays in view.
+await page.selectOption("#file", "2");
+await page.waitForFunction(() => document.title.includes("grows.uft"));
+const part = await graph("duration");
+check("follow is there for it", await page.locator("#follow").isVisible());
+appendFileSync("grows.uft", readFileSync("a.uft").subarray(200001));
+await page.waitForFunction(() => document.querySelector("#about").textContent.includes("120,000 events"));
+check("a recording that grows is followed", await graph("duration") > part && await graph("to") >= await graph("duration"), `${part} ${await graph("to")}`);
+await page.selectOption("#file", "0");
+await page.waitForFunction(() => document.title.includes("a.uft"));
+await settled();
 
 // Threads of several processes stand below a row of their process, which shows and hides them.
 await page.route("**/api/info*", async route => {
@@ -178,7 +242,7 @@ check("and is shown", (await text("#list")).includes("<img src=x onerror"), (awa
 // What axe finds wrong for users of screen readers and for colours, in each view, dark and light.
 await open(url);
 await page.evaluate(readFileSync(axe, "utf8"));
-for (const [name, keys] of [["dark", "lgch"], ["light", "l"]]) {
+for (const [name, keys] of [["dark", "lgchpD"], ["light", "lp"]]) {
 	await canvas.focus();
 	if (await theme() !== name)
 		await page.keyboard.press("t");

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* api.ts - questions to the server (doc/view-api.md); an answer that is being made is asked for again */
 
-export interface Task { row: number; pid: number; tid: number; ppid: number; comm: string; lanes: number; calls: number; events: number; first: number; last: number }
+export interface Task { row: number; file: number; pid: number; tid: number; ppid: number; comm: string; lanes: number; calls: number; events: number; first: number; last: number }
+export interface Drop { t: number; name: string; pid: number; calls_per_s: number; why: string }
+export interface Source { path: string; offset: number; duration: number; ncpus: number; drops: Drop[] }
 export interface Info {
 	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string;
 	first_ns: number; duration: number; events: number; calls: number; lost: number; overwritten: number; damaged_bytes: number; complete: number;
-	ncpus: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; tasks: Task[];
+	aligned: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; missing: string[]; plots: string[];
+	sources: Source[]; tasks: Task[];
 }
 /** lanes: [lane, [start, length, name, calls, fill, start ...]] with starts relative to `from`. */
 export interface TileRow { row: number; lanes: [number, number[]][] }
 export interface Tiles { state: string; from: number; to: number; pixel: number; coarse: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
 export interface ListRow {
-	n: number; t: number; ts: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
+	n: number; t: number; ts: number; file: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
 	duration?: number; self?: number; lost?: number; parent?: string;
 }
 export interface List { state: string; total: number; rows: ListRow[] }
@@ -22,12 +25,20 @@ export type Node = [number, string, number, number, number, number, number];
 export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
 export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; buckets: [number, number, number][] }
 
+/** Parts of equal `width` from `from` on; null: nothing happened. */
+export interface Plot { state: string; from: number; width: number; count: number[]; low: (number | null)[]; mean: (number | null)[]; high: (number | null)[] }
+/** [depth, name, calls in A, in B, total in A, in B, self in A, in B] */
+export type Pair = [number, string, number, number, number, number, number, number];
+export interface Diff { state: string; nodes: Pair[]; total_a: number; total_b: number; left_out: number; lost: number }
+export interface Exported { state: string; export: number; bytes: number; suffix: string }
+export interface Files { files: string[]; formats: string[] }
+
 export class Failed extends Error {}
 
 interface Working { state: string; progress?: number; error?: string }
 
 export class Api {
-	file = 0;
+	file: number | "all" = 0;
 
 	async once<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null): Promise<T> {
 		const query = new URLSearchParams({ file: String(this.file) });

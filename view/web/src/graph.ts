@@ -5,15 +5,15 @@
  * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with half a view on each side, and
  * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
  */
-import { Api, Info, Task, Tiles, TileRow } from "./api";
+import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
-const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneEvents = 0xfffe, laneLost = 0xffff;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number }
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number }
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number }
-export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
+export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
 interface Placed { row: Row; y: number; height: number }
 
@@ -33,6 +33,8 @@ export class Graph {
 	drawTime = 0;
 	pending = 0;
 	private info: Info | null = null;
+	private drops: { drop: Drop; t: number; group: number }[] = [];
+	private labels = new Map<number, string>();	/* of rows of tasks, by key */
 	private tile = new Map<number, { tiles: Tiles; row: TileRow }>();
 	private names: Record<string, string> = {};
 	private numbers = new Map<string, number>();	/* name number: the number of its text, for colours */
@@ -48,6 +50,11 @@ export class Graph {
 		canvas.addEventListener("pointermove", e => this.onMove(e));
 		canvas.addEventListener("pointerup", e => this.onUp(e));
 		canvas.addEventListener("pointerleave", () => hooks.onHover(null, 0, 0, 0));
+		canvas.addEventListener("contextmenu", e => {
+			e.preventDefault();
+			const p = this.rowAt(e.offsetY);
+			hooks.onMenu(this.hit(e.offsetX, e.offsetY), p?.row ?? null, clamp(this.t(e.offsetX), 0, this.duration), e.clientX, e.clientY);
+		});
 		canvas.addEventListener("dblclick", e => this.onDouble(e));
 		bar.addEventListener("scroll", () => { this.scroll = bar.scrollTop; this.due(); });
 		new ResizeObserver(() => this.due()).observe(canvas);
@@ -59,24 +66,31 @@ export class Graph {
 		this.tile.clear();
 		this.wanted = "";
 		this.rows = [];
-		for (let i = 0; i < info.ncpus; i++)
-			this.rows.push({ key: rowCpu + i, label: `CPU ${i}`, title: `which task CPU ${i} had, as far as events tell`, lanes: 1, isOpen: false, isHidden: false, isCpu: true, isProcess: false, pid: 0 });
-		const tasks = [...info.tasks].sort((x, y) => x.pid - y.pid || x.tid - y.tid);
+		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: 0, first: 0, last: info.duration };
+		const short = (file: number): string => info.sources.length > 1 ? `${file + 1}: ` : "";
+		info.sources.forEach((source, file) => {
+			for (let i = 0; i < source.ncpus; i++)
+				this.rows.push({ ...plain, key: rowCpu + file * placeSize + i, label: `${short(file)}CPU ${i}`, title: `which task CPU ${i} had, as far as events of ${source.path} tell`, isCpu: true, file });
+		});
+		const groupOf = (file: number, pid: number): number => pid + file * 2 ** 23;
+		const tasks = [...info.tasks].sort((x, y) => x.file - y.file || x.pid - y.pid || x.tid - y.tid);
 		const processes = new Map<number, Task[]>();
 		for (const t of tasks)
-			processes.set(t.pid, [...processes.get(t.pid) ?? [], t]);
-		for (const [pid, threads] of processes) {
+			processes.set(groupOf(t.file, t.pid), [...processes.get(groupOf(t.file, t.pid)) ?? [], t]);
+		for (const [group, threads] of processes) {
 			if (processes.size > 1)
-				this.rows.push(this.processRow(pid, threads, processes.size <= 12));
+				this.rows.push({ ...plain, ...this.processRow(group, threads, processes.size <= 12, short) });
 			for (const t of threads)
-				this.rows.push({ key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, isHidden: false, isCpu: false, isProcess: false, pid: t.pid });
+				this.rows.push({ ...plain, key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, pid: t.pid, file: t.file, group, first: t.first, last: t.last });
 		}
+		this.labels = new Map(this.rows.filter(r => !r.isCpu && !r.isProcess).map(r => [r.key, r.label]));
+		this.drops = info.sources.flatMap((source, file) => source.drops.map(drop => ({ drop, t: drop.t + source.offset, group: groupOf(file, drop.pid) })));
 	}
 
 	/* The line above the threads of a process, which shows or hides them. */
-	private processRow(pid: number, threads: Task[], isOpen: boolean): Row {
-		const calls = threads.reduce((n, t) => n + t.calls, 0), leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
-		return { key: -pid, label: `${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, lanes: 1, isOpen, isHidden: false, isCpu: false, isProcess: true, pid };
+	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number } {
+		const calls = threads.reduce((n, t) => n + t.calls, 0), pid = threads[0]?.pid ?? 0, leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
+		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group };
 	}
 
 	get width(): number { return Math.max(50, this.canvas.clientWidth - gutter); }
@@ -131,10 +145,10 @@ export class Graph {
 
 	private place(): Placed[] {
 		const out: Placed[] = [];
-		const closed = new Set(this.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.pid));
+		const closed = new Set(this.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group));
 		let y = axis - this.scroll;
 		for (const row of this.rows) {
-			if (row.isHidden || (!row.isProcess && closed.has(row.pid)))
+			if (row.isHidden || (!row.isProcess && closed.has(row.group)))
 				continue;
 			const height = this.height(row);
 			out.push({ row, y, height });
@@ -145,6 +159,8 @@ export class Graph {
 			inner.style.height = all;
 		return out;
 	}
+
+	private rowAt(y: number): Placed | undefined { return this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height); }
 
 	private visible(): Placed[] {
 		const h = this.canvas.clientHeight;
@@ -224,14 +240,25 @@ export class Graph {
 			odd = !odd;
 			if (odd)
 				pixels.fill(band >>> 0, Math.max(0, Math.round(p.y * ratio)) * w, Math.min(h, Math.round((p.y + p.height) * ratio)) * w);
+			this.drawLife(pixels, w, h, ratio, p);
 			this.drawRow(pixels, w, h, ratio, p, labels, (odd ? band : ground) >>> 0);
 		}
 		g.putImageData(this.image, 0, 0);
 		g.setTransform(ratio, 0, 0, ratio, 0, 0);
 		this.drawText(g, visible, labels);
+		this.drawDrops(g, visible);
 		this.drawMarks(g);
 		this.drawTime = performance.now() - begun;
 		this.drawn++;
+	}
+
+	/* A line from the first event of a task to the last: beyond, nothing of it was recorded. */
+	private drawLife(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed): void {
+		const y = Math.round((p.y + p.height - 1.5) * ratio);
+		if (p.row.isProcess || y < axis * ratio || y >= h)
+			return;
+		const x0 = clamp(Math.round(this.x(p.row.first) * ratio), Math.round(gutter * ratio), w), x1 = clamp(Math.round(this.x(p.row.last) * ratio), x0, w);
+		pixels.fill(this.isDark ? 0xff8a7f76 : 0xffa89f98, y * w + x0, y * w + x1);
 	}
 
 	private drawRow(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed, labels: { x: number; w: number; y: number; text: string }[], ground: number): void {
@@ -241,11 +268,11 @@ export class Graph {
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
 		const high = Math.max(1, Math.round((laneHeight - 1) * ratio));
 		for (const [lane, v] of tile.row.lanes) {
-			const isLost = lane === laneLost, isPoint = lane === laneEvents || isLost;
-			if (!p.row.isOpen && lane > 0 && !isPoint)
+			const isLost = lane === laneLost, isState = lane === laneStates, isPoint = lane === laneEvents || isLost;
+			if (!p.row.isOpen && lane > 0 && !isPoint && !isState)
 				continue;
-			const top = Math.round((p.y + rowGap / 2 + (isPoint ? 0 : Math.min(lane, 511) * laneHeight)) * ratio);
-			const tall = isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
+			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : Math.min(lane, 511) * laneHeight)) * ratio);
+			const tall = isState ? Math.max(1, Math.round(4 * ratio)) : isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
 			const y0 = Math.max(Math.round(axis * ratio), top), y1 = Math.min(h, top + tall);
 			if (y1 <= y0)
 				continue;
@@ -263,9 +290,11 @@ export class Graph {
 					x0 = edge + 1;
 				x1 = Math.min(w, Math.max(x1, x0 + 1));
 				let c = isLost ? 0xff2a2ae0 : isPoint ? (this.isDark ? 0xff5bd0ff : 0xff0b6be0) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
+				if (isState)
+					c = (this.names[name] === "waits for a CPU" ? 0xff2a8ef0 : this.isDark ? 0xffc07a9a : 0xffb0708e);
 				if (calls > 1 && !isPoint)
 					c = mix(ground, c, 0.35 + 0.65 * fill / 255);
-				if (find && !p.row.isCpu && !(this.names[name] ?? "").toLowerCase().includes(find))
+				if (find && !p.row.isCpu && !isState && !(this.names[name] ?? "").toLowerCase().includes(find))
 					c = mix(ground, c, 0.18);
 				pixels.fill(c >>> 0, line + x0, line + x1);
 				/* a line between neighbours */
@@ -274,8 +303,8 @@ export class Graph {
 				edge = x1 - 1;
 				min = x0 < min ? x0 : min;
 				max = x1 > max ? x1 : max;
-				if (x1 - x0 > 34 * ratio && !isPoint)
-					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls, fill) });
+				if (x1 - x0 > 34 * ratio && !isPoint && !isState)
+					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls) });
 			}
 			if (max > min)
 				for (let y = y0 + 1; y < y1; y++)
@@ -283,10 +312,9 @@ export class Graph {
 		}
 	}
 
-	private label(row: Row, name: number, calls: number, fill: number): string {
+	private label(row: Row, name: number, calls: number): string {
 		if (row.isCpu)
-			return this.rows.find(r => r.key === name)?.label ?? "";
-		void fill;
+			return this.labels.get(row.file * placeSize + name) ?? "";
 		return (this.names[name] ?? "") + (calls > 1 ? ` … ×${calls}` : "");
 	}
 
@@ -343,6 +371,35 @@ export class Graph {
 		g.fillText(`${time(this.to - this.from)} in view`, 6, 16);
 	}
 
+	/* Where a function was not traced any more: through the rows of its process. */
+	private drawDrops(g: CanvasRenderingContext2D, visible: Placed[]): void {
+		g.strokeStyle = g.fillStyle = this.isDark ? "#ffb454" : "#b35900";
+		g.setLineDash([3, 3]);
+		for (const d of this.drops) {
+			const x = Math.round(this.x(d.t)) + 0.5;
+			if (x < gutter)
+				continue;
+			for (const p of visible)
+				if (p.row.group === d.group && !p.row.isCpu) {
+					g.beginPath();
+					g.moveTo(x, Math.max(axis, p.y));
+					g.lineTo(x, Math.max(axis, p.y + p.height));
+					g.stroke();
+				}
+			g.beginPath();
+			g.moveTo(x - 4, axis - 7);
+			g.lineTo(x + 4, axis - 7);
+			g.lineTo(x, axis);
+			g.fill();
+		}
+		g.setLineDash([]);
+	}
+
+	private dropAt(x: number, row: Row): Hit | null {
+		const d = this.drops.find(e => e.group === row.group && Math.abs(this.x(e.t) - x) < 4);
+		return d ? { row, lane: 0, start: d.t, len: 0, calls: 2, name: `${d.drop.name} is not traced from here on: ${d.drop.why}, ${count(d.drop.calls_per_s)} calls/s` } : null;
+	}
+
 	private drawMarks(g: CanvasRenderingContext2D): void {
 		const h = this.canvas.clientHeight, mark = getComputedStyle(document.documentElement).getPropertyValue("--mark");
 		if (this.a !== null && this.b !== null) {
@@ -380,15 +437,17 @@ export class Graph {
 	/* ---- What is where ---- */
 
 	hit(x: number, y: number): Hit | null {
-		const p = this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height);
+		const p = this.rowAt(y), drop = p && this.dropAt(x, p.row);
 		if (!p || x < gutter)
 			return null;
+		if (drop)
+			return drop;
 		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.tile.get(p.row.key), t = this.t(x);
 		const slack = (this.to - this.from) / this.width * 2;
 		let best: Hit | null = null, distance = Infinity;
 		for (const [l, v] of tile?.row.lanes ?? []) {
-			const isPoint = l >= laneEvents;
-			if (!isPoint && l !== lane || (l === laneEvents && y - p.y > 9))
+			const isPoint = l >= laneEvents, isState = l === laneStates;
+			if (isState ? y < p.y + p.height - 6 : !isPoint && l !== lane || (l === laneEvents && y - p.y > 9))
 				continue;
 			for (let i = 0; i + 4 < v.length; i += 5) {
 				const start = (tile as { tiles: Tiles }).tiles.from + (v[i] as number), len = v[i + 1] as number;
@@ -396,7 +455,7 @@ export class Graph {
 				if (d <= slack && (d < distance || isPoint)) {
 					distance = d;
 					const n = v[i + 2] as number, calls = v[i + 3] as number;
-					best = { row: p.row, lane: isPoint ? 0 : l, start, len, calls, name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1, 255) : this.names[n] ?? "" };
+					best = { row: p.row, lane: isPoint || isState ? 0 : l, start, len, calls: isState ? 2 : calls, name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1) : this.names[n] ?? "" };
 				}
 			}
 		}
@@ -453,7 +512,7 @@ export class Graph {
 		if (!d || d.moved)
 			return;
 		if (e.offsetX < gutter) {
-			const p = this.visible().find(q => e.offsetY >= Math.max(axis, q.y) && e.offsetY < q.y + q.height);
+			const p = this.rowAt(e.offsetY);
 			if (p && !p.row.isCpu) {
 				p.row.isOpen = !p.row.isOpen;
 				this.hooks.onView();

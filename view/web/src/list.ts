@@ -19,6 +19,7 @@ export class EventList {
 	total = 0;
 	first = 0;
 	current = -1;
+	isMerged = false;
 	private cache = new Map<number, ListRow[]>();
 	private asked = new Set<number>();
 	private rows: HTMLElement;
@@ -189,7 +190,7 @@ export class EventList {
 					row.classList.add("hit");
 				if (r.event === "lost")
 					row.classList.add("lost");
-				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${r.comm}-${r.tid}`, r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
+				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
 				texts.forEach((text, k) => row.append(this.cell(text, columns[k]?.[1] ?? 0)));
 			}
 			out.push(row);

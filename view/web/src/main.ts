@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
-import { Api, Found, Info, ListRow } from "./api";
+import { Api, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
-import { Graph, Hit } from "./graph";
-import { Reports } from "./flame";
+import { Graph, Hit, Row } from "./graph";
+import { DiffView } from "./diff";
 import { count, moment, time } from "./format";
+import { Choice, Menu } from "./menu";
+import { PlotView } from "./plot";
+import { Reports } from "./reports";
 
 function element<T extends HTMLElement>(id: string): T {
 	const e = document.getElementById(id);
@@ -18,11 +21,12 @@ const keys: [string, string][] = [
 	["shift drag, drag on the time scale", "mark from A to B"], ["1 2", "put marker A or B where the pointer is"], ["x", "take the markers away"],
 	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row"],
 	["click a call", "select it: the list goes there, Latency shows its function"], ["double click a call", "zoom to it"],
-	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["l g c h", "list, flame graph, call tree, latency"], ["t", "dark or light"], ["?", "this table"],
+	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["right click, m", "what can be done with a call: show only it, hide it or its row"], ["l g c h p D", "list, flame graph, call tree, latency, plot, difference"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"],
 ];
 
-const api = new Api();
-let info: Info | null = null, tab = "list", tid = 0, isStarting = true;
+const api = new Api(), menu = new Menu();
+const tabs = ["list", "flame", "tree", "latency", "plot", "diff"];
+let info: Info | null = null, tab = "list", tid = 0, isStarting = true, files: Files = { files: [], formats: [] };
 const filterState = element("filter-state"), tip = element("tip"), notice = element("notice");
 const filterInput = element<HTMLInputElement>("filter"), searchInput = element<HTMLInputElement>("search");
 
@@ -61,6 +65,7 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 		const calls = hit.calls > 1 && !hit.row.isCpu;
 		showTip(`${calls ? `${count(hit.calls)} calls, most of the time ` : ""}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu ? "" : `, depth ${hit.lane}`}`, x, y);
 	},
+	onMenu: (hit, row, t, x, y) => { showTip("", 0, 0); menu.open(x, y, choices(hit, row, t)); },
 	onError: text => setFilterState(text, true),
 	onProgress: p => setFilterState(`${Math.round(p * 100)} % …`),
 	onMatches: n => setFilterState(graph.filter ? `${count(n)} of ${count(info?.events ?? 0)} events` : ""),
@@ -87,6 +92,13 @@ const reports: Reports = new Reports(element("flame"), element("tree"), element(
 	setFilter(`func == "${name}" && duration >= ${from} && duration <= ${Math.min(to, 4294967295)}`);
 });
 
+const plot: PlotView = new PlotView(element("plot"), api, {
+	onRange: (from, to) => graph.show(from, to),
+	onTime: t => { graph.a = t; showMarkers(); void list.showTime(t); },
+}, () => reportSoon());
+
+const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip });
+
 /* ---- What is selected ---- */
 
 function range(): [number, number] {
@@ -97,7 +109,7 @@ function range(): [number, number] {
 
 function showRange(): void {
 	const [from, to] = range(), marked = graph.a !== null && graph.b !== null;
-	element("range-text").textContent = tab === "list" ? `${count(list.total)} events` : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
+	element("range-text").textContent = tab === "diff" ? "of the whole recordings" : tab === "list" ? `${count(list.total)} events` : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
 	if (tab !== "list")
 		reportSoon();
 }
@@ -111,8 +123,8 @@ function showMarkers(): void {
 }
 
 function setFunction(name: string): void {
-	reports.func = name;
-	if (tab === "latency")
+	reports.func = plot.func = name;
+	if (tab === "latency" || tab === "plot")
 		reportSoon();
 }
 
@@ -127,11 +139,15 @@ function reportSoon(): void {
 			void reports.loadLatency(from, to, tid);
 		else if (tab === "flame" || tab === "tree")
 			void reports.load(from, to, tid);
+		else if (tab === "plot")
+			void plot.load(from, to, tid);
+		else if (tab === "diff")
+			void diff.load();
 	}, 150);
 }
 
 function setTab(name: string): void {
-	tab = ["list", "flame", "tree", "latency"].includes(name) ? name : "list";
+	tab = tabs.includes(name) ? name : "list";
 	for (const b of document.querySelectorAll<HTMLElement>("[data-tab]")) {
 		const is = b.dataset["tab"] === tab;
 		b.setAttribute("aria-selected", String(is));
@@ -155,10 +171,11 @@ function setFilter(text: string): void {
 }
 
 function setFind(text: string): void {
-	graph.find = list.find = reports.find = text;
+	graph.find = list.find = reports.graph.find = diff.graph.find = text;
 	graph.due();
 	list.draw();
-	reports.drawFlame();
+	reports.graph.draw();
+	diff.graph.draw();
 }
 
 async function findNext(back: boolean): Promise<void> {
@@ -209,7 +226,7 @@ function saveSoon(): void {
 		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
 		if (hidden.length)
 			p.set("hide", hidden.join("\n"));
-		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.pid).slice(0, 200);
+		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group).slice(0, 200);
 		if (closed.length)
 			p.set("closed", closed.join());
 		history.replaceState(null, "", `#${p}`);
@@ -226,9 +243,9 @@ function restore(): void {
 	if (p.has("closed")) {
 		const closed = new Set((p.get("closed") ?? "").split(",").map(Number));
 		for (const r of graph.rows)
-			r.isOpen = r.isProcess ? !closed.has(r.pid) : r.isOpen;
+			r.isOpen = r.isProcess ? !closed.has(r.group) : r.isOpen;
 	}
-	reports.func = p.get("func") ?? "";
+	reports.func = plot.func = p.get("func") ?? "";
 	if (from === null && to === null)
 		graph.whole();
 	else
@@ -245,65 +262,154 @@ function about(i: Info): string {
 }
 
 function tell(i: Info): void {
-	const missing: string[] = [];
-	if (i.lost)
-		missing.push(`${count(i.lost)} calls are lost (red where it happened): a larger buffer, or fewer functions, would help.`);
-	if (i.overwritten)
-		missing.push(`About ${count(i.overwritten)} older events were overwritten.`);
-	if (i.damaged_bytes)
-		missing.push(`${count(i.damaged_bytes)} bytes of the file are damaged.`);
-	if (!i.complete)
-		missing.push("The recorder has not finished this file.");
+	const said = i.missing.map(m => `Missing: ${m}.`);
 	if (!i.events)
-		missing.push("The recording has no events.");
-	showNotice(missing.join(" "));
+		said.push("The recording has no events.");
+	if (api.file === "all" && !i.aligned)
+		said.push("The recordings are not of one boot of one machine: their times are compared by the date.");
+	showNotice(said.join(" "));
 }
 
-async function load(): Promise<void> {
+/* Until the answer is there; @isQuiet: what is shown stays meanwhile. */
+async function load(isQuiet = false): Promise<void> {
 	isStarting = true;
+	showTip("", 0, 0);
 	for (;;) {
 		info = await api.once<Info>("info", {});
 		if (info.state !== "working")
 			break;
-		showNotice(`Reading ${info.path}: ${Math.round(info.progress * 100)} %`);
+		if (!isQuiet)
+			showNotice(`Reading ${info.path}: ${Math.round(info.progress * 100)} %`);
 		await new Promise(resolve => setTimeout(resolve, 100));
 	}
 	if (info.state === "failed")
 		return showNotice(`${info.path}: ${info.error ?? "cannot be read"}`);
-	document.title = `${info.path.replace(/.*\//, "")} - uft view`;
+	document.title = `${api.file === "all" ? "all recordings" : info.path.replace(/.*\//, "")} - uft view`;
 	element("about").textContent = about(info);
 	tell(info);
+	(element("follow").parentElement as HTMLElement).hidden = !!info.complete;
 	graph.load(info);
 	reports.forget();
+	plot.forget();
+	diff.forget();
+	plot.setChoices(info.plots);
 	restore();
+	list.isMerged = info.sources.length > 1;
 	list.reset(graph.filter ? 1 : info.events);
 	isStarting = false;
 	showMarkers();
 	document.body.dataset["ready"] = "1";
 }
 
+/* Reads a recording that has grown again. A view that reached its end goes on to the new end. */
+async function readAgain(): Promise<void> {
+	const was = graph.duration, { from, to } = graph, isAtEnd = to >= was, begun = performance.now();
+	await api.once("reload", {});
+	await load(true);
+	if (isAtEnd && from <= 0)
+		graph.whole();
+	else if (isAtEnd)
+		graph.show(from + graph.duration - was, to + graph.duration - was);
+	readTime = performance.now() - begun;
+}
+
+/* While a recording is being made it is read again and again, but for at most a quarter of the time. */
+let readTime = 0, readAt = 0;
 async function watchFile(): Promise<void> {
 	try {
 		const now = await api.once<Info>("info", {});
-		if (now.changed && info?.state === "done") {
-			const button = document.createElement("button");
-			button.textContent = "Read it again";
-			button.addEventListener("click", async () => { await api.once("reload", {}); await load(); });
-			showNotice("The file has changed, or is gone: what is shown is what it was. ");
-			notice.append(button);
+		if (!now.changed || info?.state !== "done")
+			return;
+		if (element<HTMLInputElement>("follow").checked && !now.complete) {
+			if (performance.now() - readAt < 4 * readTime)
+				return;
+			await readAgain();
+			readAt = performance.now();
+			return;
 		}
+		const button = document.createElement("button");
+		button.textContent = "Read it again";
+		button.addEventListener("click", () => void readAgain());
+		showNotice("The file has changed, or is gone: what is shown is what it was. ");
+		notice.append(button);
 	} catch {
 		showNotice("uft view has ended.");
 	}
+}
+
+/* ---- What can be done with a call ---- */
+
+function addToFilter(term: string): void {
+	setFilter(graph.filter ? `(${graph.filter}) && ${term}` : term);
+}
+
+function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
+	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
+	if (hit && !hit.row.isCpu && !hit.row.isProcess && hit.name) {
+		out.push({ text: `Show only ${hit.name}`, act: () => addToFilter(`func == ${quote(hit.name)}`) }, { text: `Hide ${hit.name}`, act: () => addToFilter(`func != ${quote(hit.name)}`) },
+			 { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
+		if (hit.len)
+			out.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
+	}
+	out.push({ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } });
+	if (row) {
+		out.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; graph.due(); saveSoon(); } });
+		if (row.isCpu)
+			out.push({ text: `Show only events of ${row.label}`, act: () => addToFilter(`CPU == ${row.label.replace(/.* /, "")}`) });
+		else
+			out.push({ text: `Show only process ${row.pid}`, act: () => { for (const r of graph.rows) r.isHidden = !r.isCpu && r.group !== row.group; graph.due(); saveSoon(); } });
+		if (graph.rows.some(r => r.isHidden))
+			out.push({ text: "Show all rows", act: () => { for (const r of graph.rows) r.isHidden = false; graph.due(); saveSoon(); } });
+	}
+	if (graph.filter)
+		out.push({ text: "Take the filter away", act: () => setFilter("") });
+	return out;
+}
+
+function openMenu(): void {
+	const p = graph.picked, box = element("canvas").getBoundingClientRect();
+	menu.open(box.left + (p ? graph.x(p.start) : 200), box.top + 60, choices(p, p?.row ?? null, p?.start ?? graph.from));
+}
+
+function showExport(): void {
+	const dialog = element<HTMLDialogElement>("exporter"), format = document.createElement("select"), go = document.createElement("button"), close = document.createElement("button"), said = document.createElement("p");
+	const [from, to] = range();
+	format.setAttribute("aria-label", "Format");
+	format.append(...files.formats.map(f => new Option(f, f)));
+	format.value = "perfetto";
+	said.setAttribute("role", "status");
+	said.textContent = `${graph.a !== null && graph.b !== null ? "From A to B" : "What is in view"}: ${time(to - from)}${tid ? `, thread ${tid}` : ", all tasks"}.`;
+	go.textContent = "Export";
+	close.textContent = "Close";
+	close.addEventListener("click", () => dialog.close());
+	go.addEventListener("click", async () => {
+		go.disabled = true;
+		said.textContent = "writing …";
+		try {
+			const made = await api.ask<Exported>("export", { format: format.value, from, to, tid });
+			const link = document.createElement("a"), name = (info?.path.replace(/.*\//, "").replace(/\.uft$/, "") ?? "trace") + made.suffix;
+			link.href = `exported?${new URLSearchParams({ file: String(api.file), number: String(made.export) })}`;
+			link.download = name;
+			link.click();
+			said.textContent = `${name}: ${(made.bytes / 1e6).toFixed(2)} MB`;
+		} catch (e) {
+			said.textContent = e instanceof Error ? e.message : String(e);
+		}
+		go.disabled = false;
+	});
+	dialog.replaceChildren(format, " ", go, " ", close, said);
+	dialog.showModal();
 }
 
 function setTheme(isDark: boolean): void {
 	document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
 	localStorage.setItem("uft-theme", isDark ? "dark" : "light");
 	graph.setTheme(isDark);
-	reports.isDark = isDark;
-	reports.drawFlame();
-	reports.drawLatency();
+	reports.setTheme(isDark);
+	diff.setTheme(isDark);
+	plot.redraw();
+	if (tab === "plot" && !isStarting)
+		reportSoon();
 }
 
 function showKeys(): void {
@@ -366,7 +472,7 @@ const actions: Record<string, () => void> = {
 	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
 	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
 	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
-	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"),
+	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": openMenu, "e": showExport,
 	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
 };
 
@@ -395,6 +501,7 @@ function listen(): void {
 	element("theme").addEventListener("click", () => actions["t"]?.());
 	element("help").addEventListener("click", showKeys);
 	element("rows").addEventListener("click", chooseRows);
+	element("export").addEventListener("click", showExport);
 	for (const b of document.querySelectorAll<HTMLElement>("[data-tab]"))
 		b.addEventListener("click", () => setTab(b.dataset["tab"] ?? "list"));
 	const split = element("split"), below = element("below");
@@ -410,15 +517,26 @@ async function start(): Promise<void> {
 	const saved = localStorage.getItem("uft-theme");
 	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 	listen();
-	const files = (await api.once<{ files: string[] }>("files", {})).files, select = element<HTMLSelectElement>("file");
-	files.forEach((f, i) => select.append(new Option(f, String(i))));
-	api.file = Math.min(files.length - 1, Number(new URLSearchParams(location.hash.slice(1)).get("file") ?? 0) || 0);
+	files = await api.once<Files>("files", {});
+	const select = element<HTMLSelectElement>("file"), asked = new URLSearchParams(location.hash.slice(1)).get("file") ?? "0";
+	if (files.files.length > 1)
+		select.append(new Option("all, on one clock", "all"));
+	files.files.forEach((f, i) => select.append(new Option(f, String(i))));
+	diff.setFiles(files.files);
+	api.file = asked === "all" && files.files.length > 1 ? "all" : Math.min(files.files.length - 1, Number(asked) || 0);
 	select.value = String(api.file);
-	select.addEventListener("change", () => { api.file = Number(select.value); location.hash = `file=${api.file}`; void load(); });
+	select.addEventListener("change", () => {
+		api.file = select.value === "all" ? "all" : Number(select.value);
+		location.hash = `file=${api.file}${tab === "list" ? "" : `&tab=${tab}`}`;
+		void load();
+	});
 	await load();
-	setInterval(() => void watchFile(), 5000);
+	for (;;) {
+		await new Promise(resolve => setTimeout(resolve, info?.complete ? 5000 : 1000));
+		await watchFile();
+	}
 }
 
 /* For measurements by scripts. */
-Object.assign(window, { uftView: { graph, list, reports } });
+Object.assign(window, { uftView: { graph, list, reports, plot, diff } });
 start().catch((e: unknown) => showNotice(e instanceof Error ? e.message : String(e)));

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* menu.ts - a menu where the pointer is; the arrow keys and Enter choose, Escape leaves it */
+
+export interface Choice { text: string; act(): void }
+
+export class Menu {
+	private root = document.createElement("div");
+	private back: HTMLElement | null = null;		/* has the focus again when the menu is gone */
+
+	constructor() {
+		this.root.id = "menu";
+		this.root.setAttribute("role", "menu");
+		this.root.hidden = true;
+		document.body.append(this.root);
+		document.addEventListener("pointerdown", e => { if (!this.root.contains(e.target as globalThis.Node)) this.close(); });
+		this.root.addEventListener("keydown", e => this.onKey(e));
+	}
+
+	get isOpen(): boolean { return !this.root.hidden; }
+
+	open(x: number, y: number, choices: Choice[]): void {
+		this.back = document.activeElement as HTMLElement | null;
+		this.root.replaceChildren(...choices.map(c => {
+			const b = document.createElement("button");
+			b.setAttribute("role", "menuitem");
+			b.textContent = c.text;
+			b.addEventListener("click", () => { this.close(); c.act(); });
+			return b;
+		}));
+		this.root.hidden = !choices.length;
+		this.root.style.left = `${Math.max(0, Math.min(x, innerWidth - this.root.offsetWidth - 4))}px`;
+		this.root.style.top = `${Math.max(0, Math.min(y, innerHeight - this.root.offsetHeight - 4))}px`;
+		(this.root.firstElementChild as HTMLElement | null)?.focus();
+	}
+
+	close(): void {
+		if (this.root.hidden)
+			return;
+		this.root.hidden = true;
+		this.back?.focus();
+	}
+
+	private onKey(e: KeyboardEvent): void {
+		const items = [...this.root.children] as HTMLElement[], at = items.indexOf(document.activeElement as HTMLElement);
+		e.stopPropagation();
+		if (e.key === "Escape")
+			this.close();
+		else if (e.key === "ArrowDown" || e.key === "ArrowUp")
+			items[(at + (e.key === "ArrowDown" ? 1 : items.length - 1)) % items.length]?.focus();
+		else
+			return;
+		e.preventDefault();
+	}
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* reports.ts - the flame graph, the call tree and the latencies of a part of the recording */
+import { Api, Histogram, Node, Tree } from "./api";
+import { Flame, FlameHooks, message, prepare } from "./flame";
+import { colour, count, css, textNumber, time } from "./format";
+import { Column, tableHead, tableRow } from "./table";
+
+const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "function", width: 0 }];
+
+export interface ReportHooks extends FlameHooks { onError(text: string): void }
+
+export class Reports {
+	func = "";
+	readonly graph: Flame;
+	private tree: Tree | null = null;
+	private treeOf = "";
+	private histogram: Histogram | null = null;
+	private brush: { x0: number; x1: number } | null = null;
+	private bars = document.createElement("canvas");
+
+	constructor(private flame: HTMLElement, private table: HTMLElement, private latency: HTMLElement, private api: Api, private hooks: ReportHooks,
+		    private onBrush: (from: number, to: number) => void) {
+		this.graph = new Flame(flame, "Flame graph", hooks);
+		this.bars.setAttribute("role", "img");
+		this.bars.setAttribute("aria-label", "Latency histogram");
+		this.bars.addEventListener("pointerdown", e => { this.brush = { x0: e.offsetX, x1: e.offsetX }; this.bars.setPointerCapture(e.pointerId); });
+		this.bars.addEventListener("pointermove", e => { if (this.brush && e.buttons) { this.brush.x1 = e.offsetX; this.drawLatency(); } });
+		this.bars.addEventListener("pointerup", () => this.endBrush());
+		new ResizeObserver(() => this.drawLatency()).observe(latency);
+	}
+
+	get isDark(): boolean { return this.graph.isDark; }
+
+	setTheme(isDark: boolean): void {
+		this.graph.isDark = isDark;
+		if (this.tree)
+			this.show();
+		this.drawLatency();
+	}
+
+	private describe(n: Node): string {
+		const [, name, calls, total, self, longest, open] = n, all = this.tree?.total || 1;
+		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (open ? `\n${count(open)} had not returned` : "");
+	}
+
+	async load(from: number, to: number, tid: number): Promise<void> {
+		const of = `${this.api.file}|${from}|${to}|${tid}`;
+		if (of === this.treeOf)
+			return this.show();
+		this.treeOf = of;
+		message(this.flame, "adding up …");
+		message(this.table, "adding up …");
+		try {
+			const tree = await this.api.ask<Tree>("tree", { from, to, tid });
+			if (of !== this.treeOf)
+				return;
+			this.tree = tree;
+			this.show();
+		} catch (e) {
+			this.treeOf = "";
+			this.hooks.onError(e instanceof Error ? e.message : String(e));
+		}
+	}
+
+	forget(): void { this.treeOf = ""; this.tree = null; this.histogram = null; }
+
+	private show(): void {
+		if (!this.tree?.nodes.length) {
+			const why = "No calls with durations here: zoom out, or record with -p function_graph.";
+			message(this.flame, why);
+			message(this.table, why);
+			return;
+		}
+		this.flame.replaceChildren(this.graph.canvas);
+		this.graph.show(this.tree.nodes.map(n => ({ depth: n[0], name: n[1], value: n[3], colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), this.tree.total);
+		this.fillTable();
+	}
+
+	private fillTable(): void {
+		const tree = this.tree as Tree, rows = [tableHead(columns)];
+		for (const n of tree.nodes) {
+			if (n[3] < tree.total * 0.002 || rows.length > 1500)
+				continue;
+			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
+			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
+			rows.push(row);
+		}
+		this.table.replaceChildren(...rows);
+	}
+
+	/* ---- Latencies ---- */
+
+	async loadLatency(from: number, to: number, tid: number): Promise<void> {
+		if (!this.func)
+			return message(this.latency, "Click a call, or a function of the flame graph or the call tree: here are the durations of its calls.");
+		try {
+			const func = this.func;
+			message(this.latency, `adding up the calls of ${func} …`);
+			const h = await this.api.ask<Histogram>("histogram", { from, to, tid, func });
+			if (func !== this.func)
+				return;
+			this.histogram = h;
+			this.brush = null;
+			this.latency.replaceChildren(this.bars);
+			this.drawLatency();
+		} catch (e) {
+			this.hooks.onError(e instanceof Error ? e.message : String(e));
+		}
+	}
+
+	private get span(): [number, number] {
+		const h = this.histogram as Histogram, lo = Math.log(Math.max(1, h.min)), hi = Math.log(Math.max(2, h.max));
+		return [lo - 0.05, Math.max(hi, lo + 0.1) + 0.05];
+	}
+
+	drawLatency(): void {
+		const h = this.histogram;
+		if (!h || !this.bars.isConnected)
+			return;
+		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 24;
+		if (!g)
+			return;
+		const style = getComputedStyle(document.documentElement), [lo, hi] = this.span, x = (ns: number): number => left + (Math.log(Math.max(1, ns)) - lo) / (hi - lo) * (w - 2 * left);
+		const most = Math.max(1, ...h.buckets.map(b => b[2])), tall = height - foot - top;
+		g.clearRect(0, 0, w, height);
+		g.font = '11px "DejaVu Sans", system-ui, sans-serif';
+		g.fillStyle = css(colour(textNumber(h.func), this.isDark));
+		for (const [from, to, calls] of h.buckets) {
+			const bar = Math.max(2, Math.log(calls + 1) / Math.log(most + 1) * tall);
+			g.fillRect(x(from), height - foot - bar, Math.max(1.5, x(to + 1) - x(from) - 0.5), bar);
+		}
+		g.fillStyle = style.getPropertyValue("--text");
+		g.fillText(h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}   (logarithmic; drag to filter)` : `${h.func}: no call here`, left, 15);
+		g.fillStyle = style.getPropertyValue("--dim");
+		for (let ns = 1; ns < 1e12; ns *= 10)
+			for (const m of [1, 3])
+				if (x(ns * m) > left && x(ns * m) < w - 40 && h.calls) {
+					g.fillRect(x(ns * m), height - foot, 1, 4);
+					g.fillText(time(ns * m), x(ns * m) + 3, height - 7);
+				}
+		if (this.brush) {
+			g.globalAlpha = 0.2;
+			g.fillStyle = style.getPropertyValue("--mark");
+			g.fillRect(Math.min(this.brush.x0, this.brush.x1), top, Math.abs(this.brush.x1 - this.brush.x0), height - foot - top);
+			g.globalAlpha = 1;
+		}
+	}
+
+	private endBrush(): void {
+		const b = this.brush, w = this.bars.clientWidth, left = 12;
+		if (!b || !this.histogram || Math.abs(b.x1 - b.x0) < 4) {
+			this.brush = null;
+			return;
+		}
+		const [lo, hi] = this.span, ns = (x: number): number => Math.exp(lo + (x - left) / (w - 2 * left) * (hi - lo));
+		this.onBrush(Math.floor(ns(Math.min(b.x0, b.x1))), Math.ceil(ns(Math.max(b.x0, b.x1))));
+	}
+}
