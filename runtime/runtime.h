@@ -84,13 +84,11 @@ long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *don
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);	/* with enum
 						 * uft_cmd_flags; patch_sites() has none */
 /*
- * Brings sites that are known to the state of an order: bit i % 64 of word[i / 64] for stub i. Bits that
- * remain are of those that have to be sent to patch_change(); nothing was counted for them. Returns sites
- * changed, or -ENOENT, -EINVAL.
+ * Brings those of @n sites that have a bit to the state of an order (UFT_SITES_KNOWN, UFT_SITES_FIRST: its places
+ * stand behind the words). Bits that remain are of those that have to be sent to patch_change(); nothing was counted
+ * for them. Returns sites changed, or -ENOENT, -EINVAL.
  */
-long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords);
-/* The same for those of @n sites that are not known: offset[i] is where that of stub i lies. */
-long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags);
+long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
 /* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);

@@ -171,7 +171,7 @@ static double patch_to(unsigned state)
 /* Known sites, by a bit each. */
 static double switch_to(unsigned state)
 {
-	const struct uft_sweep order = { .state = (uint8_t)state };
+	const struct uft_site_order order = { .form = UFT_SITES_KNOWN, .state = (uint8_t)state };
 	uint32_t i;
 	double t;
 
@@ -180,7 +180,7 @@ static double switch_to(unsigned state)
 		words[i / 64] |= 1ull << i % 64;
 	usleep(REST);
 	t = now();
-	CHECK(patch_sweep(OBJECT, &order, words, nwords) == nsites);
+	CHECK(patch_bits(OBJECT, &order, words, nsites, 0) == nsites);
 	t = now() - t;
 	for (i = 0; i < nwords; i++)
 		CHECK(!words[i]);

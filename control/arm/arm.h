@@ -58,26 +58,11 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object);	/*
  */
 void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp,
 		      const struct uft_object *obj, uint64_t bias);
-/*
- * Sends patches of the sites index[] and notes the state of each by the answer. @n: no more than the command area
- * holds.
- */
-int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
-		       const uint32_t *index, uint32_t n);
-/*
- * arm_bitmap.c: changes all sites that go from one state to one other, by a bit each. command_patch() lists the
- * others.
- */
-int command_sweep(struct uft_session *s, struct target *t, uint32_t object);
 void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h,
 			 uint32_t n);
-/*
- * arm_first.c: arms sites of one kind for the first time, by a bit each, while the process stands in its exec.
- * command_patch() lists the others.
- */
-int command_arm(struct uft_session *s, struct target *t, uint32_t object);
-size_t command_arm_bytes(size_t nsite);		/* what that command takes of the command area */
-/* The enum uft_cmd_flags that a list of sites is sent with now. */
+/* arm_bits.c: what an order for @nsite sites in this form takes of the command area. */
+size_t bits_bytes(enum uft_site_form form, size_t nsite);
+/* The enum uft_cmd_flags that sites are sent with now. */
 uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object);
 /* Brings every site of the object to the state that is wanted. @force: also sites that are noted to be in it. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);

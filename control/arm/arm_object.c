@@ -149,7 +149,7 @@ void command_foretell(struct uft_session *s, uint32_t slice, const struct space 
 		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
 	};
 	channel_post(&s->arena, slice);
-	table_populate(channel_payload(c), command_arm_bytes(n));	/* of the next command, most likely */
+	table_populate(channel_payload(c), bits_bytes(UFT_SITES_FIRST, n));	/* of the next command, most likely */
 }
 
 int command_object(struct uft_session *s, struct target *t, uint32_t object)

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_sites.c - the sites of an object are brought to what is wanted, by lists
+ * arm_sites.c - the sites of an object are brought to what is wanted
  *
- * What the agent writes back is data from a target: indices into our own tables are never taken from it.
+ *	1. diff_make(): what is wanted of each site is compared with what the target was told of it, once
+ *	2. bits_send(): many sites that get one state, a bit each (arm_bits.c)
+ *	3. send_list(): the others, by lists. Unprepared functions come last, behind their code (arm_unprepared.c)
+ *	4. what may not change while threads run is gathered for a stop of all tasks (arm_stopped.c)
+ *
+ * All of it is one command, UFT_CMD_PATCH, in the form that struct uft_site_order names. What the agent writes back is
+ * data from a target: indices into our own tables are never taken from it.
  */
-#include "control/arm/arm.h"
+#include "control/arm/arm_sites.h"
 #include "control/arm/arm_stopped.h"
 #include "control/plan/unprepared.h"
 #include "symbol/table.h"
@@ -53,106 +59,140 @@ struct sender {
 };
 
 /* What has to wait until all stand is as it was, for now. */
-static int take_answer(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
-		       const uint32_t *index, uint32_t n)
+static int take_answer(const struct site_diff *d, const struct part *sent)
 {
-	const struct uft_patch *answer = channel_payload(arena_cmd(&s->arena, t->slice));
-	struct uft_patch *copy = malloc(n * sizeof(*copy));
+	const struct uft_patch *answer = channel_payload(arena_cmd(&d->s->arena, d->t->slice));
+	struct uft_patch *copy = malloc(sent->n * sizeof(*copy));
 	int ret;
 
 	if (!copy)
 		return -ENOMEM;
-	memcpy(copy, told, n * sizeof(*copy));
-	for (uint32_t i = 0; i < n; i++)	/* only statuses are taken from the answer, each once */
+	memcpy(copy, sent->patch, sent->n * sizeof(*copy));
+	for (uint32_t i = 0; i < sent->n; i++)	/* only statuses are taken from the answer, each once */
 		copy[i].status = __atomic_load_n(&answer[i].status, __ATOMIC_RELAXED);
-	site_note_patched(t, object, told, index, n, copy);
-	ret = arm_stopped_patches(s, t, object, told, index, copy, n);
+	site_note_patched(d->t, d->object, sent->patch, sent->index, sent->n, copy);
+	ret = arm_stopped_patches(d->s, d->t, d->object, sent->patch, sent->index, copy, sent->n);
 	free(copy);
 	return ret;
 }
 
-int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
-		       const uint32_t *index, uint32_t n)
-{
-	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-	int ret;
-
-	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = n, .object = object, .flags = command_patch_flags(s, t, object) };
-	memcpy(channel_payload(c), p, n * sizeof(*p));
-	ret = command_post(s, t);
-	if (!ret)
-		ret = command_wait(s, t);
-	return ret ? ret : take_answer(s, t, object, p, index, n);
-}
-
 /* Waits for the part under way, if there is one, and records what the agent says became of it. */
-static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
+static int part_wait(const struct site_diff *d)
 {
-	const struct part *sent = &s->sender->part[!s->sender->filling];
+	struct sender *snd = d->s->sender;
 	int ret;
 
-	if (!s->sender->is_posted)
+	if (!snd->is_posted)
 		return 0;
-	s->sender->is_posted = 0;
-	ret = command_wait(s, t);
-	return ret ? ret : take_answer(s, t, object, sent->patch, sent->index, sent->n);
+	snd->is_posted = 0;
+	ret = command_wait(d->s, d->t);
+	return ret ? ret : take_answer(d, &snd->part[!snd->filling]);
 }
 
 /* Sends what was filled, behind what is under way. */
-static int part_post(struct uft_session *s, struct target *t, uint32_t object)
+static int part_post(const struct site_diff *d)
 {
-	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-	struct part *part = &s->sender->part[s->sender->filling];
-	int ret = part_wait(s, t, object);
+	struct sender *snd = d->s->sender;
+	struct part *part = &snd->part[snd->filling];
+	struct uft_cmd *c;
+	int ret = part_wait(d);
 
-	if (ret)
+	if (!ret && part->n && part->index[0] >= d->nsite)
+		ret = unprepared_send_code(d, part->patch, part->index, &part->n);
+	if (ret || !part->n)
 		return ret;
-	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = command_patch_flags(s, t, object) };
+	c = command_begin(d->s, d->t, UFT_CMD_PATCH, part->n, d->object);
+	c->flags = command_patch_flags(d->s, d->t, d->object);
 	table_populate(channel_payload(c), part->n * sizeof(*part->patch));
 	memcpy(channel_payload(c), part->patch, part->n * sizeof(*part->patch));
-	ret = command_post(s, t);
-	s->sender->is_posted = !ret;
-	s->sender->filling ^= 1;
-	s->sender->most = PART_SITES;
-	s->sender->part[s->sender->filling].n = 0;
+	ret = command_post(d->s, d->t);
+	snd->is_posted = !ret;
+	snd->filling ^= 1;
+	snd->most = part->index[0] >= d->nsite ? snd->most : PART_SITES;
+	snd->part[snd->filling].n = 0;
 	return ret;
 }
 
-/* Fills and sends. What is under way at the end, an error included, is not waited for. */
-static int send_sites(struct uft_session *s, struct target *t, uint32_t object, int force)
+static struct uft_patch prepared_site(const struct site_diff *d, uint32_t i)
 {
-	const struct uft_mapped *m = &t->space->img->obj[object];
-	struct space_obj *so = &t->space->obj[object];
+	const struct uft_mapped *m = diff_mapped(d);
+	const struct uft_site *site = &m->obj->site[i];
+
+	return (struct uft_patch){		/* clears status */
+		.addr = site->addr + m->bias, .stub = i, .kind_len = UFT_KIND_LEN(site_kind(&d->t->space->obj[d->object], site), site->len),
+		.state = WANT_STATE(d->next[i]), .action = WANT_ACTION(d->next[i]),
+	};
+}
+
+static int send_range(const struct site_diff *d, uint32_t from, uint32_t end)
+{
+	struct sender *snd = d->s->sender;
 	int ret = 0;
 
-	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
-		struct part *part = &s->sender->part[s->sender->filling];
-		const struct uft_site *site = &m->obj->site[i];
-		uint16_t state = site_next_state(so->want[i], t->obj[object].state[i], force);
-		uint8_t kind = site_kind(so, site);
+	for (uint32_t i = from; i < end && !ret; i++) {
+		struct part *part = &snd->part[snd->filling];
 
-		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
+		if (d->next[i] == WANT_NOT)
 			continue;
-		if (!t->obj[object].is_sent) {
-			ret = command_object(s, t, object);
-			if (ret)
-				break;
-		}
-		part->patch[part->n] = (struct uft_patch){		/* clears status */
-			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
-			.state = WANT_STATE(state), .action = WANT_ACTION(state),
-		};
-		part->index[part->n++] = (uint32_t)i;
-		if (part->n == s->sender->most)
-			ret = part_post(s, t, object);
+		if (!part->n)
+			ret = command_object(d->s, d->t, d->object);
+		if (ret)
+			break;
+		part->patch[part->n] = i < d->nsite ? prepared_site(d, i) : unprepared_site(d, i);
+		part->index[part->n++] = i;
+		if (part->n == snd->most)
+			ret = part_post(d);
 	}
-	return ret || !s->sender->part[s->sender->filling].n ? ret : part_post(s, t, object);
+	return ret || !snd->part[snd->filling].n ? ret : part_post(d);
+}
+
+/* Lists that are under way are waited for in any case. */
+static int send_list(const struct site_diff *d)
+{
+	struct sender *snd = d->s->sender;
+	int ret, end;
+
+	snd->is_posted = 0;
+	snd->part[snd->filling = 0].n = 0;
+	snd->most = PART_FIRST;
+	ret = send_range(d, 0, d->nsite);
+	snd->most = unprepared_list_max(d->s);
+	if (!ret)
+		ret = send_range(d, d->nsite, d->n);
+	end = part_wait(d);
+	return ret ? ret : end;
+}
+
+/* Is there anything to be done? -ENOMEM: that is not known. */
+static int diff_make(struct site_diff *d)
+{
+	const struct uft_mapped *m = diff_mapped(d);
+	const struct space_obj *so = &d->t->space->obj[d->object];
+	int is_any = 0;
+
+	if (!so->want || !d->n)
+		return 0;
+	d->next = malloc(d->n * sizeof(*d->next));
+	if (!d->next)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint16_t next = site_next_state(so->want[i], diff_state(d)[i], d->force);
+
+		if (next != WANT_NOT && (i < d->nsite ? m->obj->site[i].skip != UFT_SKIP_NONE || must_wait(d->t->space, &m->obj->site[i]) :
+					 !unprepared_may_arm(d, i)))
+			next = WANT_NOT;
+		d->next[i] = next;
+		is_any |= next != WANT_NOT;
+	}
+	return is_any;
 }
 
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
 {
 	struct space_obj *so = &t->space->obj[object];
-	int ret, end;
+	struct site_diff d = { .s = s, .t = t, .object = object, .n = t->space->img->obj[object].nstubs,
+			       .nsite = (uint32_t)t->space->img->obj[object].obj->nsite, .force = force };
+	int ret;
 
 	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
 		return -ESRCH;
@@ -166,15 +206,11 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		so->own_calls = t->space->own_calls;
 		so->has_own_calls = 1;
 	}
-	s->sender->is_posted = 0;
-	s->sender->part[s->sender->filling = 0].n = 0;
-	s->sender->most = PART_FIRST;
-	ret = force ? 0 : command_sweep(s, t, object);
-	if (!ret && !force)
-		ret = command_arm(s, t, object);
-	if (!ret)
-		ret = send_sites(s, t, object, force);
-	end = part_wait(s, t, object);
-	ret = ret ? ret : end;
-	return ret ? ret : unprepared_patch(s, t, object, force);
+	ret = diff_make(&d);
+	if (ret > 0)
+		ret = bits_send(&d);
+	if (d.next && !ret)
+		ret = send_list(&d);
+	free(d.next);
+	return ret;
 }

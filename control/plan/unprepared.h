@@ -30,11 +30,6 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
  */
 void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out);
 /*
- * Brings the unprepared functions of a target's object to the states that are wanted. 0; -ESRCH, -ETIMEDOUT,
- * -ENOMEM.
- */
-int unprepared_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
-/*
  * Where the jump of an entry leads that ends in bytes of the program (runtime/patch/punned_jump.c): UFT_PUN_BYTES.
  * 0: it is not armed, or no such.
  */

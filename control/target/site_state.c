@@ -21,9 +21,14 @@ void site_note_state(struct target *t, uint32_t object, uint32_t index, uint16_t
 
 void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint16_t state)
 {
-	for (uint32_t i = index; i < index + n; i++)
-		t->obj[object].state[i] = t->space->obj[object].sent[i] = state;
-	t->armed += is_armed(state) ? n : 0;
+	uint16_t *now = &t->obj[object].state[index], *sent = &t->space->obj[object].sent[index];
+	uint64_t were_armed = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		were_armed += (uint64_t)is_armed(now[i]);
+		now[i] = sent[i] = state;
+	}
+	t->armed += (is_armed(state) ? n : 0) - were_armed;
 }
 
 /* What became of patches, by the agent's copy: only statuses are taken from it. */

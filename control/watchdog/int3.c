@@ -34,6 +34,7 @@
  */
 #include "control/watchdog/int3.h"
 
+#include "control/arm/arm.h"
 #include "control/plan/unprepared.h"
 #include "control/watchdog/watchdog.h"
 
@@ -148,7 +149,7 @@ void int3_arm_waiting(struct uft_session *s)
 			continue;
 		t->waits_for_traps = 0;
 		for (uint32_t i = 0; i < t->nobj; i++)
-			if (t->obj[i].is_sent && unprepared_patch(s, t, i, 0))
+			if (t->obj[i].is_sent && command_patch(s, t, i, 0))
 				break;
 	}
 }

@@ -602,26 +602,25 @@ struct uft_call_switch {
 	uint32_t is_on;
 	int32_t status;		/* w: 0 or -errno */
 };
-/* The same for many that were switched before and have one state now: UFT_CMD_SWEEP. */
-struct uft_sweep {
-	uint8_t state;		/* enum uft_site_state */
-	uint8_t action;		/* as it was */
-	uint8_t pad[6];
+/* How UFT_CMD_PATCH names sites. Bits: uint64_t word[(n + 63) / 64], bit i % 64 of word i / 64 for stub i. */
+enum uft_site_form {
+	UFT_SITES_LIST,		/* struct uft_patch[n], sorted by address; w: each status */
+	UFT_SITES_KNOWN,	/* bits of sites that were listed before; w: those that have to be listed */
 	/*
-	 * follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as
-	 * struct uft_patch
+	 * Bits of sites that were not, in a process that stands in its exec; behind them uint32_t offset[n], where the
+	 * site of stub i lies from text_start on. w: as above
 	 */
+	UFT_SITES_FIRST,
 };
-_Static_assert(sizeof(struct uft_sweep) == 8, "abi");
-/* The same for many of one kind that nobody was told of, in a process that stands in its exec: UFT_CMD_ARM. */
-struct uft_arm {
-	uint64_t text_start;	/* that of the object */
-	uint8_t kind_len;	/* as in struct uft_patch */
-	uint8_t state, action;	/* FUNCTION or GRAPH */
-	uint8_t pad[5];
-	/* follows: uint64_t word[(n + 63) / 64], as above, and uint32_t offset[n] of stub i's site from text_start */
+/* What sites that are named by bits have in common. */
+struct uft_site_order {
+	uint64_t text_start;	/* FIRST: that of the object */
+	uint8_t form;		/* enum uft_site_form */
+	uint8_t kind_len;	/* FIRST: as in struct uft_patch */
+	uint8_t state, action;	/* FIRST: state is FUNCTION or GRAPH */
+	uint8_t pad[4];
 };
-_Static_assert(sizeof(struct uft_arm) == 16, "abi");
+_Static_assert(sizeof(struct uft_site_order) == 16, "abi");
 #define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
@@ -653,7 +652,7 @@ struct uft_hook {
 enum uft_cmd_op {
 	UFT_CMD_NOP,
 	UFT_CMD_OBJECT,		/* struct uft_cmd_object: make or look up trampolines and stubs */
-	UFT_CMD_PATCH,		/* object + array of struct uft_patch sorted by address */
+	UFT_CMD_PATCH,		/* object + sites, n of them: enum uft_site_form */
 	UFT_CMD_TRACER,		/* struct uft_tracer_params */
 	UFT_CMD_HOOK,		/* array of struct uft_hook */
 	UFT_CMD_DISARM,		/* every site and hook back to its original bytes; stubs stay mapped */
@@ -667,13 +666,11 @@ enum uft_cmd_op {
 	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
-	UFT_CMD_SWEEP,		/* object + struct uft_sweep + n words */
-	UFT_CMD_ARM,		/* object + struct uft_arm, for n stubs */
 	UFT_CMD_EVENTS,		/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
 	UFT_CMD_TRACEPOINTS,	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
 };
 
-enum uft_cmd_flags {		/* of UFT_CMD_PATCH and ARM; doc/design/unprepared.md */
+enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
 	UFT_CMD_HELD	= 2,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
 	UFT_PATCH_TRY	= 4,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
@@ -741,9 +738,10 @@ _Static_assert(sizeof(struct uft_code) == 152, "abi");
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, SWEEP, ARM, CODE, OBJECT_GONE, OBJECT_ANEW */
+	uint32_t object;	/* PATCH, CODE, OBJECT_GONE, OBJECT_ANEW */
 	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
+	struct uft_site_order sites;	/* PATCH */
 	/* payload follows at +UFT_CMD_PAYLOAD */
 };
 #define UFT_CMD_PAYLOAD	64

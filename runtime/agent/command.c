@@ -97,24 +97,26 @@ int command_leave(int is_held)
 	return (int)left;
 }
 
-static int do_sweep(struct uft_cmd *cmd, uint32_t n)
+/* The order is read once, as any task of the program may write there. */
+static int do_bits(struct uft_cmd *cmd, const struct uft_site_order *order, uint32_t n)
 {
-	struct uft_sweep *order = (struct uft_sweep *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	long ret = patch_sweep(uft_load(&cmd->object), order, (uint64_t *)(order + 1), n);
+	uint64_t *word = (uint64_t *)((uint8_t *)cmd + UFT_CMD_PAYLOAD), nwords = ((uint64_t)n + 63) / 64;
+	uint64_t bytes = nwords * sizeof(*word) + (order->form == UFT_SITES_FIRST ? n * sizeof(uint32_t) : 0);
+	long ret;
 
+	if (bytes > uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD)
+		return -E2BIG;
+	ret = patch_bits(uft_load(&cmd->object), order, word, n, uft_load(&cmd->flags));
 	return ret < 0 ? (int)ret : 0;
 }
 
-static int do_arm(struct uft_cmd *cmd, uint32_t n)
+static int do_sites(struct uft_cmd *cmd, uint32_t n)
 {
-	struct uft_arm *order = (struct uft_arm *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	uint64_t *word = (uint64_t *)(order + 1), nwords = ((uint64_t)n + 63) / 64;
-	long ret;
+	struct uft_site_order order = *(const volatile struct uft_site_order *)&cmd->sites;
 
-	if (sizeof(*order) + nwords * sizeof(*word) + n * sizeof(uint32_t) > uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD)
-		return -E2BIG;
-	ret = patch_arm(uft_load(&cmd->object), order, word, (uint32_t *)(word + nwords), n, uft_load(&cmd->flags));
-	return ret < 0 ? (int)ret : 0;
+	if (order.form != UFT_SITES_LIST)
+		return order.form <= UFT_SITES_FIRST ? do_bits(cmd, &order, n) : -EINVAL;
+	return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
 }
 
 static int do_command(struct uft_cmd *cmd)
@@ -129,11 +131,7 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_OBJECT:
 		return patch_object(payload);
 	case UFT_CMD_PATCH:
-		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
-	case UFT_CMD_SWEEP:
-		return n < UINT32_MAX && fits(n + 1, sizeof(uint64_t)) ? do_sweep(cmd, n) : -E2BIG;
-	case UFT_CMD_ARM:
-		return do_arm(cmd, n);
+		return do_sites(cmd, n);
 	case UFT_CMD_CODE:
 		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
 	case UFT_CMD_TRACER:

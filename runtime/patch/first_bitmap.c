@@ -16,7 +16,7 @@
 #define ARM_WORD	64u
 
 /* The requests of words [k, end). Others may write the order: each part of it is read once. */
-static uint32_t make_requests(const struct patch_object *o, const struct uft_arm *order, const uint64_t *word, const uint32_t *offset,
+static uint32_t make_requests(const struct patch_object *o, const struct uft_site_order *order, const uint64_t *word, const uint32_t *offset,
 			      uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
 {
 	struct uft_patch like = { .kind_len = order->kind_len, .state = order->state, .action = order->action };
@@ -47,17 +47,14 @@ static void take_bits(uint64_t *word, const struct uft_patch *p, uint32_t n)
 	}
 }
 
-long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags)
+long first_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
 {
 	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
-	struct patch_object *o = near_find(object);
-	struct uft_arm like = *order;
+	const uint32_t *offset = (const uint32_t *)(word + ((uint64_t)n + ARM_WORD - 1) / ARM_WORD);
 	uint32_t nwords, k, some, changed = 0;
 	struct uft_patch *p;
 
-	if (!o)
-		return -ENOENT;
-	if (like.text_start != o->text_start || (like.state != UFT_FUNCTION && like.state != UFT_GRAPH))
+	if (order->text_start != o->text_start || (order->state != UFT_FUNCTION && order->state != UFT_GRAPH))
 		return -EINVAL;
 	n = n < o->nstubs ? n : o->nstubs;
 	nwords = (n + ARM_WORD - 1) / ARM_WORD;
@@ -69,7 +66,7 @@ long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, con
 	for (k = 0; k < nwords; k += ARM_SITES / ARM_WORD) {
 		uint32_t end = k + ARM_SITES / ARM_WORD;
 
-		some = make_requests(o, &like, word, offset, k, end < nwords ? end : nwords, n, p);
+		some = make_requests(o, order, word, offset, k, end < nwords ? end : nwords, n, p);
 		changed += cold_new(o, p, some, &quiet);
 		take_bits(word, p, some);
 	}

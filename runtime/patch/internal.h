@@ -416,6 +416,9 @@ void cold_warm(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
 void dense_after_fork(void);
+/* patch_bits(), by form */
+long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);
+long first_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
 /*
  * Blocks of sites that are about to be looked at, or changed, by their records: those of a list, or all. Not
  * within a run.

@@ -477,20 +477,17 @@ static int make_table(struct patch_object *o)
 	return o->block ? 0 : -ENOMEM;
 }
 
-long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords)
+long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n)
 {
 	static const uint8_t forms[] = {
 		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
 	};
-	struct patch_object *o = near_find(object);
 	struct sweep w = { .o = o, .word = word, .flags = order->action };
-	uint32_t state = uft_load(&order->state);	/* others may write it */
+	uint32_t nwords = n / PATCH_BLOCK + (n % PATCH_BLOCK != 0);
 
-	if (!o)
-		return -ENOENT;
-	if (state > UFT_GRAPH)
+	if (order->state > UFT_GRAPH)
 		return -EINVAL;
-	w.to = forms[state];
+	w.to = forms[order->state];
 	w.nwords = nwords < PATCH_NBLOCKS(o) ? nwords : PATCH_NBLOCKS(o);
 	batch_begin();
 	if (find_run(&w) || make_table(o))

@@ -550,6 +550,15 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 	return changed;
 }
 
+long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
+{
+	struct patch_object *o = near_find(object);
+
+	if (!o)
+		return -ENOENT;
+	return order->form == UFT_SITES_FIRST ? first_bits(o, order, word, n, flags) : known_bits(o, order, word, n);
+}
+
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
 {
 	return patch_change(object, p, n, 0, done);

@@ -707,15 +707,9 @@ void patch_after_fork(void)
 
 /* ---- what other architectures have ----------------------------------------------------------------- */
 
-long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords)
+long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
 {
-	(void)object, (void)order, (void)word, (void)nwords;
-	return -EOPNOTSUPP;
-}
-
-long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags)
-{
-	(void)object, (void)order, (void)word, (void)offset, (void)n, (void)flags;
+	(void)object, (void)order, (void)word, (void)n, (void)flags;
 	return -EOPNOTSUPP;
 }
 

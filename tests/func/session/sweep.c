@@ -28,12 +28,12 @@ static int in = -1, switches, failures;
 		}										\
 	} while (0)
 
-/* The last command of the first target. */
-static uint32_t last_command(const struct uft_arena *a)
+/* How the last command of the first target names sites. */
+static uint32_t last_form(const struct uft_arena *a)
 {
 	const char *slice = (const char *)a + a->slice_offset;
 
-	return ((const struct uft_cmd *)(slice + a->cmd_offset))->op;
+	return ((const struct uft_cmd *)(slice + a->cmd_offset))->sites.form;
 }
 
 static void switch_over(struct run *r)
@@ -51,8 +51,8 @@ static void switch_over(struct run *r)
 		uft_session_stats(r->session, &stats);
 		CHECK(stats.armed == (op.tracer == UFT_TRACER_NOP ? 0 : NFUNCS), "switch %d: %llu armed", switches,
 		      (unsigned long long)stats.armed);
-		CHECK(last_command(uft_session_arena(r->session)) == (switches ? UFT_CMD_SWEEP : UFT_CMD_PATCH), "switch %d: command %u", switches,
-		      last_command(uft_session_arena(r->session)));
+		CHECK(last_form(uft_session_arena(r->session)) == (switches ? UFT_SITES_KNOWN : UFT_SITES_LIST), "switch %d: form %u", switches,
+		      last_form(uft_session_arena(r->session)));
 	}
 	if (switches == NSWITCHES && in >= 0) {
 		close(in);

@@ -109,7 +109,7 @@ static long sweep(uint32_t object, unsigned state, uint64_t a, uint64_t b, uint6
 {
 	uint64_t word[NB] = { a, b, c, d };
 
-	return patch_sweep(object, &(struct uft_sweep){ .state = (uint8_t)state }, word, NB);
+	return patch_bits(object, &(struct uft_site_order){ .form = UFT_SITES_KNOWN, .state = (uint8_t)state }, word, 64 * NB, 0);
 }
 
 static void test_forks(uint32_t object, unsigned st8_ok)

@@ -159,13 +159,13 @@ uint32_t kit_sweep(uint32_t object, struct uft_patch *p, uint32_t n)
 
 	CHECK(n <= 4096 && p[n - 1].stub < 4096);
 	for (state = 0; state <= UFT_GRAPH; state++) {
-		const struct uft_sweep order = { .state = (uint8_t)state };
+		const struct uft_site_order order = { .form = UFT_SITES_KNOWN, .state = (uint8_t)state };
 
 		memset(word, 0, sizeof(word));
 		for (i = 0; i < n; i++)
 			if (p[i].state == state)
 				word[p[i].stub / 64] |= 1ull << p[i].stub % 64;
-		CHECK(patch_sweep(object, &order, word, 4096 / 64) >= 0);
+		CHECK(patch_bits(object, &order, word, 4096, 0) >= 0);
 		for (i = 0; i < n; i++) {
 			if (p[i].state != state)
 				continue;

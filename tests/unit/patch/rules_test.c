@@ -235,7 +235,26 @@ static void test_many(unsigned state)
 	}
 }
 
-/* By an order (arm.c) those of its kind become what one at a time become. All others keep their bits and bytes, and are not counted. */
+static long first(uint32_t object, const struct uft_site_order *order, uint64_t *word, const uint32_t *offset, uint32_t n)
+{
+	static uint64_t area[1024];
+	uint32_t nwords = (n + 63) / 64;
+	long ret;
+
+	memcpy(area, word, nwords * sizeof(*word));
+	memcpy(area + nwords, offset, n * sizeof(*offset));
+	ret = patch_bits(object, order, area, n, 0);
+	memcpy(word, area, nwords * sizeof(*word));
+	return ret;
+}
+
+static long known(uint32_t object, struct uft_site_order order, uint64_t *word, uint32_t n)
+{
+	order.form = UFT_SITES_KNOWN;
+	return patch_bits(object, &order, word, n, 0);
+}
+
+/* By an order (UFT_SITES_FIRST) those of its kind become what one at a time become. All others keep their bits and bytes, and are not counted. */
 static void test_order(unsigned state)
 {
 	enum { N = 900, FOREIGN = 700, WILD = N - 1, NWORDS = (N + 63) / 64 };
@@ -243,7 +262,7 @@ static void test_order(unsigned state)
 	static uint32_t offset[N + 64];
 	static struct uft_patch p[2][N];
 	static const struct kit_site *kind[N];
-	struct uft_arm order = { .kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
+	struct uft_site_order order = { .form = UFT_SITES_FIRST, .kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
 				 .action = UFT_ACT_ROOT };
 	struct uft_cmd_object o;
 	struct kit_text t[2];
@@ -272,12 +291,12 @@ static void test_order(unsigned state)
 	for (i = 0; i < N; i++)		/* calls, which it takes for nops, are foreign bytes */
 		word[i / 64] |= (uint64_t)(i / 64 != 6 && (p[0][i].kind_len == order.kind_len || kind[i] == CALL_KIND)) << i % 64;
 	memcpy(asked, word, sizeof(asked));
-	CHECK(patch_arm(52, &order, word, offset, N, 0) == -2 && patch_arm(50, &order, word, offset, N, 0) == -22);	/* another's text */
+	CHECK(first(52, &order, word, offset, N) == -2 && first(50, &order, word, offset, N) == -22);	/* another's text */
 	order.text_start = (uint64_t)t[0].base;
 	order.state = UFT_IDLE;
-	CHECK(patch_arm(50, &order, word, offset, N, 0) == -22);
+	CHECK(first(50, &order, word, offset, N) == -22);
 	order.state = (uint8_t)state;
-	armed = (uint64_t)patch_arm(50, &order, word, offset, N + 64, 0);
+	armed = (uint64_t)first(50, &order, word, offset, N + 64);
 	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] == refused);
 	CHECK(word[NWORDS] == ~0ull && word[NWORDS - 1] == ~0ull << WILD % 64, "beyond the object's: %lx %lx", word[NWORDS - 1], word[NWORDS]);
 	for (i = 0; i < N; i++) {
@@ -399,13 +418,13 @@ static void test_yield(void)
 			p[i].state = UFT_FUNCTION;
 		CHECK(kit_sweep(40 + round, p, N) == 0);
 		/* Other flags are for lists, and nothing changes. */
-		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all, N / 64) == 0);
+		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all, N) == 0);
 		CHECK(all[0] == ~0ull && *(uint8_t *)p[0].addr == 0xe8);
 		/* Nor are there stubs yet. */
-		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_GRAPH }, all, N / 64) == 0 && all[0] == ~0ull);
+		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_GRAPH }, all, N) == 0 && all[0] == ~0ull);
 		/* One less than was asked for last. */
 		all[0] = ~0ull ^ 1ull << 5;
-		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE }, all, N / 64) == N - 1 && !all[0]);
+		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE }, all, N) == N - 1 && !all[0]);
 		CHECK(*(uint8_t *)p[5].addr == 0xe8 && *(uint8_t *)p[6].addr == 0x0f);
 		for (i = 0; i < N; i++)
 			p[i].state = UFT_FUNCTION;
@@ -426,7 +445,7 @@ static void test_yield(void)
 		patch_disarm();
 		CHECK(!memcmp(t.base, t.copy, t.bytes));
 		patch_object_anew(40 + round);
-		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE }, NULL, 0) == -2);
+		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE }, NULL, 0) == -2);
 	}
 	kit_text_free(&t);
 }
@@ -530,7 +549,7 @@ static void test_not_quiet_any_more(void)
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
-	struct uft_arm order = { .kind_len = UFT_KIND_LEN(NOPS_KIND->kind, NOPS_KIND->len), .state = UFT_FUNCTION };
+	struct uft_site_order order = { .form = UFT_SITES_FIRST, .kind_len = UFT_KIND_LEN(NOPS_KIND->kind, NOPS_KIND->len), .state = UFT_FUNCTION };
 	uint64_t word = 1;
 	uint32_t offset;
 	pthread_t th;
@@ -546,7 +565,7 @@ static void test_not_quiet_any_more(void)
 	CHECK(!pthread_create(&th, NULL, spin, NULL));
 	order.text_start = o.text_start;
 	offset = (uint32_t)(p.addr - o.text_start);
-	CHECK(patch_arm(8, &order, &word, &offset, 1, 0) == 0 && word == 1);
+	CHECK(first(8, &order, &word, &offset, 1) == 0 && word == 1);
 	p.state = UFT_FUNCTION;
 	CHECK(patch_sites(8, &p, 1, NULL) == 1 && kit_call(&t, 0, NOPS_KIND, 16, 1) == 2);
 	CHECK(!memcmp((uint8_t *)p.addr + 1, "\x90\x90\x90", 3));
