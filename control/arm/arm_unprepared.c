@@ -87,36 +87,48 @@ static int needs_code(const struct site_diff *d, uint32_t stub)
 	return diff_state(d)[stub] == WANT_NOT || d->force;
 }
 
-int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n)
+/*
+ * Makes the code of those sites of a list that the target has none for, in @code; takes out of the list what can have
+ * none. Returns how many it made.
+ */
+static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n, struct uft_code *code)
 {
-	struct uft_code *code = channel_payload(arena_cmd(&d->s->arena, d->t->slice));
-	uint32_t ncode = 0, kept = 0, at = 0;
-	int ret;
+	uint32_t ncode = 0, kept = 0;
 
 	for (uint32_t i = 0; i < *n; i++) {
-		if (needs_code(d, index[i])) {
-			ret = make_code(d->t, d->object, index[i], &code[ncode]);
-			if (!ret)
-				ret = note_trap(d->s, d->t, d->object, &code[ncode]);
-			if (ret) {
-				d->s->counters[ret == -ERANGE ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED]++;
-				continue;
-			}
-			ncode++;
+		int ret = needs_code(d, index[i]) ? make_code(d->t, d->object, index[i], &code[ncode]) : 1;
+
+		if (!ret)
+			ret = note_trap(d->s, d->t, d->object, &code[ncode]);
+		if (ret < 0) {
+			d->s->counters[ret == -ERANGE ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED]++;
+			continue;
 		}
+		ncode += !ret;
 		p[kept] = p[i];
 		index[kept++] = index[i];
 	}
 	*n = kept;
-	if (!ncode)
-		return 0;
-	command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object);
-	ret = command_post(d->s, d->t);
-	if (!ret)
+	return ncode;
+}
+
+int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n)
+{
+	struct uft_code *code = malloc(*n * sizeof(*code)), *answer;	/* nothing but statuses is read where a target can write */
+	uint32_t ncode, kept = 0, at = 0;
+	int ret = 0;
+
+	if (!code)
+		return -ENOMEM;
+	ncode = make_codes(d, p, index, n, code);
+	answer = channel_payload(command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object));
+	memcpy(answer, code, ncode * sizeof(*code));
+	free(code);
+	ret = ncode ? command_post(d->s, d->t) : 0;
+	if (!ret && ncode)
 		ret = command_wait(d->s, d->t);
-	kept = 0;
 	for (uint32_t i = 0; !ret && i < *n; i++) {
-		if (at < ncode && needs_code(d, index[i]) && code[at++].status != UFT_ST_OK)
+		if (needs_code(d, index[i]) && __atomic_load_n(&answer[at++].status, __ATOMIC_RELAXED) != UFT_ST_OK)
 			continue;
 		p[kept] = p[i];
 		index[kept++] = index[i];
