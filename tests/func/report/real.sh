@@ -30,8 +30,90 @@ record() {
 	check
 	[ "$("$uft" stat $rec.uft | awk -F': ' '$1 == "calls" { print $2 }')" -gt 1000 ] || fail "$rec: hardly a call"
 }
+all='folded svg speedscope firefox chrome perfetto pprof ctf sqlite parquet parquet-events otlp trace.dat'
+sums='folded firefox chrome sqlite'		# of the others: the formats that tell self time
 record git git -C repo --no-pager log -p
 record python $python -c 'import json; print(json.dumps({str(i): i * i for i in range(30)}))'
+
+
+# called FUNCTION RECORDING: how often
+called() { "$uft" report --flat --csv "$2" | awk -F, -v f="$1" '$NF == f { n += $1 } END { print n + 0 }'; }
+# at_least WHAT SEEN LEAST
+at_least() {
+	check
+	[ "$2" -ge "$3" ] || fail "$1: $2, expected $3 at least"
+}
+
+PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin | tr ' ' ':')
+if has "redis" redis-server redis-benchmark; then
+	port=$(free_port)
+	"$uft" record -q -D 10 -o redis.uft redis-server --port $port --bind 127.0.0.1 --save '' --dir "$tmp" >redis.log 2>&1 &
+	server=$!
+	eventually redis-cli -p $port ping >/dev/null
+	redis-benchmark -h 127.0.0.1 -p $port -n 300 -c 10 -q -t set >redis.bench 2>&1 || fail "redis-benchmark: $(tail -n 3 redis.bench)"
+	redis-cli -p $port shutdown nosave
+	wait $server
+	expect_equal "redis ends as ever" $? 0
+	at_least "commands of redis" "$(called processCommand redis.uft)" 300
+fi
+if has "nginx" nginx ab; then
+	port=$(free_port)
+	mkdir -p www logs
+	echo hello >www/index.html
+	chmod 755 "$tmp"
+	cat >nginx.conf <<-EOF
+		daemon off; pid $tmp/nginx.pid; error_log $tmp/logs/error.log; worker_processes 1;
+		events { worker_connections 256; }
+		http { access_log off; client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
+		uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
+		server { listen 127.0.0.1:$port; root $tmp/www; } }
+	EOF
+	"$uft" record -q -D 12 -o nginx.uft nginx -p "$tmp" -c "$tmp/nginx.conf" >nginx.log 2>&1 &
+	server=$!
+	eventually ab -q -n 1 "http://127.0.0.1:$port/" >/dev/null
+	ab -q -n 200 -c 10 "http://127.0.0.1:$port/index.html" >ab.out 2>&1
+	expect_equal "requests of ab" "$(sed -n 's/^Complete requests: *//p;s/^Failed requests: *//p' ab.out | tr '\n' ' ')" "200 0 "
+	kill -QUIT "$(cat nginx.pid)"
+	wait $server
+	expect_equal "nginx ends as ever" $? 0
+	at_least "requests of nginx" "$(called ngx_http_process_request nginx.uft)" 200
+fi
+if has "postgres" postgres initdb setpriv; then
+	as=
+	mkdir pg
+	if [ "$(id -u)" -eq 0 ]; then
+		as='setpriv --reuid=postgres --regid=postgres --clear-groups'
+		chmod 755 "$tmp"
+		chown postgres pg
+	fi
+	cat >query.sql <<-'EOF'
+		create table t(a int, b text);
+		insert into t select i, i::text from generate_series(1, 300) i;
+		select count(*), sum(length(b)) from t where a % 3 = 0;
+	EOF
+	if ! $as test -x "$uft"; then
+		echo "SKIPPED: postgres: its user cannot run $uft"
+	elif (cd pg && $as initdb -N -D data -A trust -U test --no-locale -E UTF8) >initdb.log 2>&1; then
+		(cd pg && $as "$uft" record -q -D 6 -o pg.uft postgres --single -D data postgres) <query.sql >pg.out 2>&1
+		expect_equal "postgres answers" "$(sed -n 's/.* 2: sum = \("[0-9]*"\).*/\1/p' pg.out)" '"264"'
+		mv pg/pg.uft postgres.uft
+		expect_equal "queries of postgres" "$(called PortalRun postgres.uft)" 3
+	else
+		echo "SKIPPED: postgres: initdb fails: $(tail -n 1 initdb.log)"
+	fi
+fi
+# All processes of a parallel build.
+if has "make" make cc; then
+	mkdir project
+	for i in 1 2 3; do echo "int f$i(int x) { return x * $i; }" >project/f$i.c; done
+	echo 'int f1(int), f2(int), f3(int); int main(void) { return f1(1) + f2(1) + f3(1) - 6; }' >project/main.c
+	printf 'prog: main.o f1.o f2.o f3.o\n\tcc -o $@ $^\n%%.o: %%.c\n\tcc -O1 -c -o $@ $<\n' >project/Makefile
+	run "$uft" record -q -D 5 -o make.uft make -C project -j2
+	expect_status 0
+	expect_equal "what was built" "$(project/prog; echo $?)" 0
+	run "$uft" report --tree --by program --depth 1 --csv make.uft
+	at_least "programs of the build" "$(grep -c '"*program ' out)" 4
+fi
 
 column() { awk -F, -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { n += $at[key] } END { printf "%.0f", n }'; }
 for file in *.uft; do
@@ -44,7 +126,8 @@ for file in *.uft; do
 		[ "$(wc -l <out)" -gt 2 ] || fail "$rec: report $view: nothing"
 	done
 	self=$("$uft" report --tree --csv $rec.uft | column self_ns)
-	for format in folded svg speedscope firefox chrome perfetto pprof ctf sqlite parquet parquet-events otlp trace.dat; do
+	case $rec in git|python) formats=$all ;; *) formats=$sums ;; esac
+	for format in $formats; do
 		[ $format != sqlite ] || has "SQLite" sqlite3 || continue
 		run "$uft" export -f $format -o $rec.$format $rec.uft
 		expect_status 0
