@@ -52,8 +52,8 @@ struct uft_event_table {
 	uint32_t count;			/* atomic, stored last */
 	struct uft_event_type **chunk[NCHUNKS];
 	uint32_t nsystems;		/* atomic, stored last */
-	char *system[MAX_SYSTEMS];
-	uint32_t *slot, nslots;		/* under the lock: by the hash of system and name, index + 1 */
+	struct system { char *name; uint32_t *member, nmembers; } system[MAX_SYSTEMS];	/* members: under the lock; room: the next power of two */
+	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
@@ -78,24 +78,12 @@ uint32_t uft_event_table_systems(const struct uft_event_table *t)
 
 const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system)
 {
-	return system < uft_event_table_systems(t) ? t->system[system] : NULL;
+	return system < uft_event_table_systems(t) ? t->system[system].name : NULL;
 }
 
 static int is_text(const char *text, const char *p, size_t n)
 {
 	return !strncmp(text, p, n) && !text[n];
-}
-
-const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
-						  const char *name, size_t nname)
-{
-	for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
-		const struct uft_event_type *type = uft_event_table_at(t, i);
-
-		if (type && is_text(type->name, name, nname) && is_text(type->system, system, nsystem))
-			return type;
-	}
-	return NULL;
 }
 
 const struct uft_event_field *uft_event_field(const struct uft_event_type *type, const char *name, size_t n)
@@ -108,49 +96,67 @@ const struct uft_event_field *uft_event_field(const struct uft_event_type *type,
 
 /* ---- Adding: under the lock ------------------------------------------------------------------ */
 
-static uint32_t hash_of(const char *system, const char *name)
+static uint32_t hash_of(const char *system, size_t nsystem, const char *name, size_t nname)
 {
 	uint32_t h = 2166136261u;
 
-	for (; *system; system++)
-		h = (h ^ (uint8_t)*system) * 16777619u;
-	for (h *= 16777619u; *name; name++)
-		h = (h ^ (uint8_t)*name) * 16777619u;
+	for (size_t i = 0; i < nsystem; i++)
+		h = (h ^ (uint8_t)system[i]) * 16777619u;
+	h *= 16777619u;
+	for (size_t i = 0; i < nname; i++)
+		h = (h ^ (uint8_t)name[i]) * 16777619u;
 	return h;
 }
 
-static uint32_t *slot_of(struct uft_event_table *t, const char *system, const char *name)
+/* The slot of the type, or the free one that it would have. There are slots. */
+static uint32_t *slot_of(const struct uft_event_table *t, const char *system, size_t nsystem, const char *name, size_t nname)
 {
-	uint32_t i = hash_of(system, name);
+	uint32_t i = hash_of(system, nsystem, name, nname);
 
 	for (;; i++) {
 		uint32_t *s = &t->slot[i % t->nslots];
 		const struct uft_event_type *type = *s ? uft_event_table_at(t, *s - 1) : NULL;
 
-		if (!*s || (type && !strcmp(type->name, name) && !strcmp(type->system, system)))
+		if (!*s || (type && is_text(type->name, name, nname) && is_text(type->system, system, nsystem)))
 			return s;
 	}
 }
 
-/* At most half of the slots are used. */
+static uint32_t *slot_of_type(const struct uft_event_table *t, const struct uft_event_type *type)
+{
+	return slot_of(t, type->system, strlen(type->system), type->name, strlen(type->name));
+}
+
+static void put_slot(struct uft_event_table *t, const struct uft_event_type *type)
+{
+	uint32_t *slot = slot_of_type(t, type);
+
+	t->nused += !*slot;
+	*slot = type->index + 1;
+}
+
+/* At most half of the slots are used, those of replaced types included until then. */
 static int grow_slots(struct uft_event_table *t)
 {
-	uint32_t n = t->nslots ? 2 * t->nslots : 64, *old = t->slot;
+	uint32_t n = 64, *old = t->slot;
 
-	if (2 * (uft_event_table_count(t) + 1) <= t->nslots)
+	if (2 * (t->nused + 1) <= t->nslots)
 		return 0;
+	while (n < 4 * (uft_event_table_count(t) + 1))
+		n *= 2;
 	t->slot = calloc(n, sizeof(*t->slot));
 	if (!t->slot) {
 		t->slot = old;
 		return -ENOMEM;
 	}
 	t->nslots = n;
+	t->nused = 0;
 	free(old);
 	for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
 		const struct uft_event_type *type = uft_event_table_at(t, i);
 
 		if (type)
-			*slot_of(t, type->system, type->name) = i + 1;
+			put_slot(t, type);
 	}
 	return 0;
 }
@@ -160,15 +166,36 @@ static int find_system(struct uft_event_table *t, struct uft_event_type *type)
 	uint32_t n = uft_event_table_systems(t);
 
 	for (type->system_index = 0; type->system_index < n; type->system_index++)
-		if (!strcmp(t->system[type->system_index], type->system))
+		if (!strcmp(t->system[type->system_index].name, type->system))
 			return 0;
 	if (n == MAX_SYSTEMS)
 		return -ENOSPC;
-	t->system[n] = strdup(type->system);
-	if (!t->system[n])
+	t->system[n].name = strdup(type->system);
+	if (!t->system[n].name)
 		return -ENOMEM;
 	__atomic_store_n(&t->nsystems, n + 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* Room for one more member. */
+static int grow_system(struct system *s)
+{
+	uint32_t *grown;
+
+	if (s->nmembers & (s->nmembers - 1))
+		return 0;
+	grown = realloc(s->member, (s->nmembers ? 2 * s->nmembers : 1) * sizeof(*grown));
+	s->member = grown ? grown : s->member;
+	return grown ? 0 : -ENOMEM;
+}
+
+static void leave_system(struct system *s, uint32_t index)
+{
+	for (uint32_t i = 0; i < s->nmembers; i++)
+		if (s->member[i] == index) {
+			memmove(&s->member[i], &s->member[i + 1], (--s->nmembers - i) * sizeof(s->member[0]));
+			return;
+		}
 }
 
 static int is_used(const struct uft_event_table *t, uint32_t id)
@@ -218,6 +245,12 @@ static int put_at(struct uft_event_table *t, uint32_t index, struct uft_event_ty
 
 static void free_type(struct uft_event_type *type)
 {
+	while (type && type->object) {
+		const struct uft_event_object *next = type->object->next;
+
+		free((void *)type->object);
+		type->object = next;
+	}
 	if (type)
 		free((char *)type->format);
 	if (type)
@@ -245,17 +278,20 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 	int ret = index < UFT_EVENT_TYPES_MAX ? grow_slots(t) : -ENOSPC;
 
 	ret = ret ? ret : find_system(t, type);
+	ret = ret ? ret : grow_system(&t->system[type->system_index]);
 	ret = ret ? ret : choose_kernel_id(t, type, is_builtin);
 	type->format = ret ? NULL : make_format(type, format);
 	type->text = uft_print_compile(type);
 	if (!ret && !type->format)
 		ret = -ENOMEM;
 	ret = ret ? ret : put_at(t, index, type);
-	if (ret)
+	if (ret) {
 		free_type(type);
-	else
-		*slot_of(t, type->system, type->name) = index + 1;
-	return ret;
+		return ret;
+	}
+	put_slot(t, type);
+	t->system[type->system_index].member[t->system[type->system_index].nmembers++] = index;
+	return 0;
 }
 
 int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
@@ -271,7 +307,7 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 		return ret;
 	pthread_mutex_lock(&t->lock);
 	ret = grow_slots(t);
-	index = ret ? 0 : *slot_of(t, type->system, type->name);
+	index = ret ? 0 : *slot_of_type(t, type);
 	there = index ? uft_event_table_at(t, index - 1) : NULL;
 	if (there) {
 		ret = is_same(there, type) ? 0 : uft_fail(err, -EEXIST, "event %s:%s exists with other fields", type->system, type->name);
@@ -290,6 +326,74 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 	return ret;
 }
 
+int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name)
+{
+	const struct uft_event_object *head;
+	size_t n = strlen(name) + 1;
+	struct uft_event_object *o;
+
+	pthread_mutex_lock(&t->lock);
+	for (const struct uft_event_object *there = head = type->object; there; there = there->next)
+		if (!strcmp(there->name, name)) {
+			pthread_mutex_unlock(&t->lock);
+			return 0;
+		}
+	o = malloc(sizeof(*o) + n);
+	if (o) {
+		o->next = head;
+		memcpy(o->name, name, n);
+		__atomic_store_n(&((struct uft_event_type *)type)->object, o, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return o ? 0 : -ENOMEM;
+}
+
+/* ---- Looking up under the lock --------------------------------------------------------------- */
+
+static void lock(const struct uft_event_table *t)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&t->lock);
+}
+
+static void unlock(const struct uft_event_table *t)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)&t->lock);
+}
+
+const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
+						  const char *name, size_t nname)
+{
+	uint32_t place;
+
+	lock(t);
+	place = t->nslots ? *slot_of(t, system, nsystem, name, nname) : 0;
+	unlock(t);
+	return place ? uft_event_table_at(t, place - 1) : NULL;
+}
+
+uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system)
+{
+	uint32_t n;
+
+	lock(t);
+	n = system < t->nsystems ? t->system[system].nmembers : 0;
+	unlock(t);
+	return n;
+}
+
+uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i)
+{
+	uint32_t place = UINT32_MAX;
+
+	lock(t);
+	if (system < t->nsystems && i < t->system[system].nmembers)
+		place = t->system[system].member[i];
+	unlock(t);
+	return place;
+}
+
+/* ---- Types of a recording -------------------------------------------------------------------- */
+
 /* The replaced type is kept, as readers may still look at it. */
 static int replace(struct uft_event_table *t, uint32_t index)
 {
@@ -302,6 +406,7 @@ static int replace(struct uft_event_table *t, uint32_t index)
 		return -ENOMEM;
 	t->old = old;
 	old[t->nreplaced++] = was;
+	leave_system(&t->system[was->system_index], index);
 	t->id_used[was->kernel_id / 8] &= (uint8_t)~(1u << was->kernel_id % 8);
 	t->chunk[index / CHUNK][index % CHUNK] = NULL;
 	return 0;
@@ -371,8 +476,10 @@ void uft_event_table_put(struct uft_event_table *t)
 	}
 	for (uint32_t i = 0; i < t->nreplaced; i++)
 		free_type(t->old[i]);
-	for (uint32_t i = 0; i < t->nsystems; i++)
-		free(t->system[i]);
+	for (uint32_t i = 0; i < t->nsystems; i++) {
+		free(t->system[i].name);
+		free(t->system[i].member);
+	}
 	free(t->old);
 	free(t->slot);
 	pthread_mutex_destroy(&t->lock);

@@ -13,8 +13,8 @@
  * UFT_EVENT_COMMON.
  *
  * A table only grows. Types are never changed or freed while the table lives, except that a recording's
- * description replaces a built-in one of the same id. uft_event_table_add() takes a lock; looking up takes
- * none, and any thread may do it.
+ * description replaces a built-in one of the same id, and that the objects that declare a type become more. Adding and
+ * looking up by name take a lock, looking up by place takes none; any thread may do it.
  */
 #ifndef UFT_SYMBOL_EVENT_TYPE_H
 #define UFT_SYMBOL_EVENT_TYPE_H
@@ -43,6 +43,9 @@ struct uft_event_field {
 
 struct uft_print;			/* print_format.h */
 
+/* An object that declares the type: by its file's name, without directories. */
+struct uft_event_object { const struct uft_event_object *next; char name[]; };
+
 struct uft_event_type {
 	uint32_t id;			/* in our records: UFT_EVENT_FREE + index */
 	uint32_t index;			/* in the table */
@@ -56,6 +59,7 @@ struct uft_event_type {
 	uint32_t tasks;			/* enum uft_tasks: built-in types that the session records itself; else 0 */
 	uint32_t nfields;
 	struct uft_event_field *field;
+	const struct uft_event_object *object;	/* atomic: a list that grows at its head; NULL: of none */
 };
 
 struct uft_event_table;
@@ -74,7 +78,8 @@ void uft_event_table_put(struct uft_event_table *t);
  * uft_event_table_add - add a type, or find the one that is the same
  * @system: its system; the text does not name it
  * @format: the text of a `format` file. Its `ID:` counts if it is not 0 and free; else the table chooses one,
- * and changes the text @out:    the type in the table
+ * and changes the text
+ * @out:    the type in the table
  *
  * A type of the same system and name and with the same fields and print format is the same. One that differs
  * is refused. Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
@@ -84,10 +89,15 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 /* The same with an id of ours, by which records name it (a recording's own description). */
 int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format, struct uft_error *err);
 
+/* The object whose file has this name declares @type, a type of the table. 0, -ENOMEM. */
+int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name);
+
 uint32_t uft_event_table_count(const struct uft_event_table *t);	/* places: some may be empty */
 const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);	/* NULL: empty */
 uint32_t uft_event_table_systems(const struct uft_event_table *t);
 const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system);
+uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system);	/* types of a system */
+uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i);	/* the place of the i-th of them */
 const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
 						  const char *name, size_t nname);
 
@@ -98,7 +108,8 @@ static inline const struct uft_event_type *uft_event_table_by_id(const struct uf
 
 /**
  * uft_event_matches - does a word of set_event, or of -e, mean this type?
- * @word: SYSTEM:EVENT, SYSTEM:, SYSTEM:*, :EVENT, EVENT, or SYSTEM; each part may be a glob
+ * @word: SYSTEM:EVENT, SYSTEM:, SYSTEM:*, :EVENT, EVENT, or SYSTEM; each part may be a glob; with :mod:OBJECT behind
+ *        it (also alone): only of that object, or of those of a glob
  * @n:    its length
  */
 int uft_event_matches(const char *word, size_t n, const struct uft_event_type *type);

@@ -17,14 +17,27 @@ static int take_part(const char *p, size_t n, char part[NAME_MAX_BYTES])
 	return 1;
 }
 
+static int is_of_object(const struct uft_event_type *type, const char *pattern)
+{
+	for (const struct uft_event_object *o = __atomic_load_n(&type->object, __ATOMIC_ACQUIRE); o; o = o->next)
+		if (uft_glob_match(pattern, o->name))
+			return 1;
+	return 0;
+}
+
 int uft_event_matches(const char *word, size_t n, const struct uft_event_type *type)
 {
-	const char *colon = memchr(word, ':', n);
-	size_t before = colon ? (size_t)(colon - word) : n;
-	char first[NAME_MAX_BYTES], second[NAME_MAX_BYTES];
+	const char *mod = n ? memmem(word, n, ":mod:", 5) : NULL, *colon;
+	char first[NAME_MAX_BYTES], second[NAME_MAX_BYTES], object[NAME_MAX_BYTES];
+	size_t before;
 	int is_system;
 
-	if (!n || memchr(word, '\0', n) || !take_part(word, before, first) || (colon && !take_part(colon + 1, n - before - 1, second)))
+	if (!n || memchr(word, '\0', n) || (mod && (!take_part(mod + 5, n - (size_t)(mod - word) - 5, object) || !is_of_object(type, object))))
+		return 0;
+	n = mod ? (size_t)(mod - word) : n;
+	colon = memchr(word, ':', n);
+	before = colon ? (size_t)(colon - word) : n;
+	if (!take_part(word, before, first) || (colon && !take_part(colon + 1, n - before - 1, second)))
 		return 0;
 	is_system = uft_glob_match(first, type->system);
 	return colon ? is_system && uft_glob_match(second, type->name) : is_system || uft_glob_match(first, type->name);

@@ -56,14 +56,29 @@ static int is_here(const struct row *row, const struct instance *in)
 	return !in->number || !(row->pub.scope & UFT_SCOPE_TOP);
 }
 
-/* What `%` stands for in a name: number of values, and their text. */
-static uint32_t variants(const struct uft_tree *t, const struct row *row)
+static int has_variants(const struct row *row)
 {
-	if (!strchr(uft_base_name(row->pub.path), '%'))
+	return strchr(uft_base_name(row->pub.path), '%') != NULL;
+}
+
+/* What `%` stands for in a name of a directory: number of values, their indices, and their text. */
+static uint32_t variants(const struct place *dir, const struct row *row)
+{
+	const struct uft_event_table *types = tree_types(dir->t);
+
+	if (!has_variants(row))
 		return 1;
-	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
-	       row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_count(tree_types(t)) :
-	       row->pub.scope & UFT_SCOPE_SYSTEM ? uft_event_table_systems(tree_types(t)) : 0;
+	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(dir->t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
+	       row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_members(types, dir->index) :
+	       row->pub.scope & UFT_SCOPE_SYSTEM ? uft_event_table_systems(types) : 0;
+}
+
+/* A file below `cpu%` is about the cpu of its directory; one that has a `%` itself about its own. */
+static uint32_t index_of(const struct place *dir, const struct row *row, uint32_t variant)
+{
+	if (!has_variants(row))
+		return dir->index;
+	return row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_member(tree_types(dir->t), dir->index, variant) : variant;
 }
 
 static void name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
@@ -82,23 +97,6 @@ static void name_of(const struct uft_tree *t, const struct row *row, uint32_t in
 		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
 }
 
-/* A file below `cpu%` is about the cpu of its directory; one that has a `%` itself about its own. */
-static uint32_t index_below(const struct place *dir, const struct row *row, uint32_t variant)
-{
-	return strchr(uft_base_name(row->pub.path), '%') ? variant : dir->index;
-}
-
-/* Is the event of this place one of the directory's system? Of other rows: yes. */
-static int is_of_system(const struct place *dir, const struct row *row, uint32_t index)
-{
-	const struct uft_event_type *type;
-
-	if (!(row->pub.scope & UFT_SCOPE_EVENT) || !strchr(uft_base_name(row->pub.path), '%'))
-		return 1;
-	type = uft_event_table_at(tree_types(dir->t), index);
-	return type && type->system_index == dir->index;
-}
-
 /* The directory of a system, of one of its events. */
 static uint32_t index_above(const struct place *at, const struct row *dir)
 {
@@ -107,31 +105,99 @@ static uint32_t index_above(const struct place *at, const struct row *dir)
 	return type && dir->pub.scope & UFT_SCOPE_SYSTEM ? type->system_index : at->index;
 }
 
-struct entries { size_t left; int found; char *name; uft_node node; };
+/* An instance has no files of some options. */
+static int is_left_out(const struct place *dir, const struct row *row, uint32_t index)
+{
+	return row->pub.scope & UFT_SCOPE_OPTION && dir->in->number && option_is_top(index);
+}
 
-/* Calls @fn for each entry until it returns not 0. t->lock held. */
-static int each_entry(const struct place *dir, int (*fn)(struct entries *e, const char *name, uft_node node), struct entries *e)
+static int is_one_of_types(const struct row *row)
+{
+	return has_variants(row) && row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM);
+}
+
+/*
+ * The types of events are many: their entries are found without a look at each other.
+ * Returns 0: no entry of this row.
+ */
+static int find_type(const struct place *dir, const struct row *row, const char *name, uint32_t *index)
+{
+	const struct uft_event_table *types = tree_types(dir->t);
+	const char *system = uft_event_table_system(types, dir->index);
+	const struct uft_event_type *type;
+
+	if (row->pub.scope & UFT_SCOPE_EVENT) {
+		type = system ? uft_event_table_find(types, system, strlen(system), name, strlen(name)) : NULL;
+		*index = type ? type->index : 0;
+		return type != NULL;
+	}
+	for (*index = 0; *index < uft_event_table_systems(types); ++*index)
+		if (!strcmp(uft_event_table_system(types, *index), name))
+			return 1;
+	return 0;
+}
+
+/* 1: *@out is the entry @name of @dir. t->lock held. */
+static int find_entry(const struct place *dir, const char *wanted, uft_node *out)
 {
 	char name[UFT_TREE_NAME];
-	int ret = 0;
+	uint32_t index;
 
-	for (size_t i = 0; i < nrows && !ret; i++) {
-		if (!is_child(dir->row, &rows[i]) || !is_here(&rows[i], dir->in))
+	for (size_t i = 0; i < nrows; i++) {
+		const struct row *row = &rows[i];
+
+		if (!is_child(dir->row, row) || !is_here(row, dir->in))
 			continue;
-		for (uint32_t k = 0; k < variants(dir->t, &rows[i]) && !ret; k++) {
-			if (rows[i].pub.scope & UFT_SCOPE_OPTION && dir->in->number && option_is_top(k))
+		if (is_one_of_types(row)) {
+			if (!find_type(dir, row, wanted, &index))
 				continue;
-			if (!is_of_system(dir, &rows[i], k))
+			*out = node_of(dir->in, row, index);
+			return 1;
+		}
+		for (uint32_t k = 0; k < variants(dir, row); k++) {
+			index = index_of(dir, row, k);
+			name_of(dir->t, row, index, name);
+			if (strcmp(name, wanted) || is_left_out(dir, row, index))
 				continue;
-			name_of(dir->t, &rows[i], k, name);
-			ret = fn(e, name, node_of(dir->in, &rows[i], index_below(dir, &rows[i], k)));
+			*out = node_of(dir->in, row, index);
+			return 1;
 		}
 	}
-	if (dir->row->flags & ROW_NAMES)
-		for (struct instance *in = dir->t->instances; in && !ret; in = in->next)
-			if (in->number && !in->is_going)
-				ret = fn(e, in->name, node_of(in, &rows[0], 0));
-	return ret;
+	for (struct instance *in = dir->t->instances; in && dir->row->flags & ROW_NAMES; in = in->next)
+		if (in->number && !in->is_going && !strcmp(in->name, wanted)) {
+			*out = node_of(in, &rows[0], 0);
+			return 1;
+		}
+	return 0;
+}
+
+/* 1: *@out, @name are the entry behind @left others of @dir. t->lock held. */
+static int take_entry(const struct place *dir, size_t left, char name[UFT_TREE_NAME], uft_node *out)
+{
+	for (size_t i = 0; i < nrows; i++) {
+		const struct row *row = &rows[i];
+		uint32_t n = is_child(dir->row, row) && is_here(row, dir->in) ? variants(dir, row) : 0, k = 0, index;
+
+		if (is_one_of_types(row)) {
+			k = left < n ? (uint32_t)left : n;
+			left -= k;
+		}
+		for (; k < n; k++) {
+			index = index_of(dir, row, k);
+			if (is_left_out(dir, row, index) || left--)
+				continue;
+			name_of(dir->t, row, index, name);
+			*out = node_of(dir->in, row, index);
+			return 1;
+		}
+	}
+	for (struct instance *in = dir->t->instances; in && dir->row->flags & ROW_NAMES; in = in->next)
+		if (in->number && !in->is_going && !left--) {
+			snprintf(name, UFT_TREE_NAME, "%s", in->name);
+			*out = node_of(in, &rows[0], 0);
+			return 1;
+		}
+	return 0;
 }
 
 static int place_of_dir(struct uft_tree *t, uft_node node, struct place *out)
@@ -141,24 +207,18 @@ static int place_of_dir(struct uft_tree *t, uft_node node, struct place *out)
 	return ret ? ret : S_ISDIR(out->row->pub.mode) ? 0 : -ENOTDIR;
 }
 
-static int match_name(struct entries *e, const char *name, uft_node node)
-{
-	e->node = node;
-	return !strcmp(name, e->name);
-}
-
 int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out)
 {
-	struct entries e = { .name = (char *)name };
 	struct place at;
 	int ret;
+
+	*out = 0;
 
 	pthread_mutex_lock(&t->lock);
 	ret = place_of_dir(t, dir, &at);
 	if (!ret)
-		ret = each_entry(&at, match_name, &e) ? 0 : -ENOENT;
+		ret = find_entry(&at, name, out) ? 0 : -ENOENT;
 	pthread_mutex_unlock(&t->lock);
-	*out = e.node;
 	return ret;
 }
 
@@ -186,27 +246,18 @@ int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out)
 	return ret;
 }
 
-static int take_nth(struct entries *e, const char *name, uft_node node)
-{
-	if (e->left--)
-		return 0;
-	snprintf(e->name, UFT_TREE_NAME, "%s", name);
-	e->node = node;
-	return 1;
-}
-
 int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out)
 {
-	struct entries e = { .left = i, .name = name };
 	struct place at;
 	int ret;
+
+	*out = 0;
 
 	pthread_mutex_lock(&t->lock);
 	ret = place_of_dir(t, dir, &at);
 	if (!ret)
-		ret = each_entry(&at, take_nth, &e);
+		ret = take_entry(&at, i, name, out);
 	pthread_mutex_unlock(&t->lock);
-	*out = e.node;
 	return ret;
 }
 

@@ -57,6 +57,56 @@ static void many(void **state)
 	assert_ptr_equal(add(t, "event_7", "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", "\"a=%d\", REC->a"), uft_event_table_at(t, UFT_NBUILTINS + 7));
 	assert_null(add(t, "event_7", "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n", "\"b=%d\", REC->b"));
 	assert_int_equal(uft_event_table_count(t), UFT_NBUILTINS + NTYPES);
+	assert_int_equal(uft_event_table_members(t, type->system_index), NTYPES);
+	for (uint32_t i = 0; i < NTYPES; i++) {
+		snprintf(name, sizeof(name), "event_%u", i);
+		type = uft_event_table_find(t, "test", 4, name, strlen(name));
+		assert_ptr_equal(type, uft_event_table_at(t, UFT_NBUILTINS + i));
+		assert_int_equal(uft_event_table_member(t, type->system_index, i), type->index);
+	}
+	assert_null(uft_event_table_find(t, "test", 4, "event_10000", 11));
+	assert_null(uft_event_table_find(t, "tes", 3, "event_1", 7));
+	uft_event_table_put(t);
+}
+
+static int matches(const char *word, const struct uft_event_type *type)
+{
+	return uft_event_matches(word, strlen(word), type);
+}
+
+static void objects(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *type = add(t, "one", "", "\"\"");
+
+	(void)state;
+	assert_false(matches(":mod:*", type));
+	assert_int_equal(uft_event_table_note_object(t, type, "libone.so"), 0);
+	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
+	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
+	assert_null(type->object->next->next);
+	assert_true(matches("one:mod:prog", type) && matches("test:*:mod:lib*", type) && matches(":mod:prog", type) && matches("*:one:mod:prog", type));
+	assert_false(matches("one:mod:pro", type) || matches("two:mod:prog", type) || matches("test:two:mod:prog", type));
+	uft_event_table_put(t);
+}
+
+/* A recording that describes one number in many ways: the last counts, and memory stays in proportion. */
+static void replaced(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	struct uft_error err;
+	char text[600], name[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < 3000; i++) {
+		snprintf(text, sizeof(text), "name: r_%u\nID: 2000\nformat:\n" COMMON "\nprint fmt: \"\"\n", i);
+		assert_int_equal(uft_event_table_set(t, UFT_EVENT_FREE + UFT_NBUILTINS, "test", text, &err), 0);
+	}
+	for (uint32_t i = 0; i < 3000; i++) {
+		snprintf(name, sizeof(name), "r_%u", i);
+		assert_int_equal(uft_event_table_find(t, "test", 4, name, strlen(name)) != NULL, i == 2999);
+	}
+	assert_int_equal(uft_event_table_members(t, uft_event_table_at(t, UFT_NBUILTINS)->system_index), 1);
 	uft_event_table_put(t);
 }
 
@@ -164,7 +214,7 @@ static void sets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many), cmocka_unit_test(formats), cmocka_unit_test(texts), cmocka_unit_test(sets),
+		cmocka_unit_test(many), cmocka_unit_test(objects), cmocka_unit_test(replaced), cmocka_unit_test(formats), cmocka_unit_test(texts), cmocka_unit_test(sets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
