@@ -81,12 +81,19 @@ struct uft_ops {
 };
 
 /*
+ * A type of uft_session_types() that is recorded, if the filter lets it through. The same index several times:
+ * what any of them lets through.
+ */
+struct uft_event_want { uint32_t index; const char *filter; };	/* filter: NULL none */
+
+/*
  * All that is wanted of the targets. Targets write one stream of records for all ops; readers show each of what it
  * asked for, by kind, function and task.
  */
 struct uft_trace_spec {
 	const struct uft_ops *ops; size_t nops;	/* in any order; none: nothing is traced */
 	const char *const *trace_events;	/* tracepoints that are on: words of set_event (uft_event_matches()); NULL none */
+	const struct uft_event_want *events; size_t nevents;	/* the same of types that are known; by rising index */
 	uint32_t tasks;			/* enum uft_tasks: beside anything, or alone: forks, execs, ends */
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
@@ -136,6 +143,11 @@ struct uft_session_events {
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
+	/*
+	 * Types of one object that a target has mapped are in the table from now on. Called before they are
+	 * switched on, from wherever the session arms.
+	 */
+	void (*events_found)(void *arg, const struct uft_event_type *const *type, uint32_t n);
 	/* From uft_session_gather(), too: before its record is in a ring. A task's own come in their order. */
 	void (*told)(void *arg, const struct uft_told_event *e);
 	void (*event_type)(void *arg, const struct uft_event_type *type);	/* its events may come: before the first does */

@@ -15,12 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int is_wanted(const struct spec *sp, const struct uft_event_type *type)
+static void warn(void *session, const char *text)
 {
-	for (size_t i = 0; type && i < sp->nevents; i++)
-		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
-			return 1;
-	return 0;
+	session_warn(session, "%s", text);
 }
 
 static int find_events(struct uft_session *s, struct space_obj *o, struct uft_object *obj)
@@ -35,16 +32,10 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
 	o->has_events = 1;
 	if (o->found.nrefused)
 		session_warn(s, "%s%s", o->found.refused.text, o->found.nrefused > 1 ? " (and others like it)" : "");
-	for (uint32_t i = 0; i < o->found.nevents; i++) {
-		struct uft_error err = { "" };
-
-		ret = uft_event_table_add(s->types, o->found.event[i].system, o->found.event[i].format, &o->type[i], &err);
-		if (ret == -ENOMEM)
-			return ret;
-		if (ret)
-			session_warn(s, "%s: %s: it is not recorded", obj->path, err.text);
-	}
-	return 0;
+	ret = uft_found_events_add(s->types, obj, &o->found, o->type, warn, s);
+	if (!ret && s->ev.events_found && o->found.nevents)
+		s->ev.events_found(s->ev.arg, o->type, o->found.nevents);
+	return ret;
 }
 
 /*
@@ -111,7 +102,7 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 	int ret = on ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !ret && i < o->found.nevents; i++) {
-		on[i] = (uint8_t)is_wanted(s->spec, o->type[i]);
+		on[i] = o->type[i] && spec_wants_event(s->spec, o->type[i]);
 		n += on[i];
 		if (on[i] && s->ev.event_type)
 			s->ev.event_type(s->ev.arg, o->type[i]);

@@ -214,7 +214,7 @@ static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op
 	first->min_size = in->min_size;
 	first->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	first->tasks = in->tasks;
-	ret = spec_copy_events(in->trace_events, first);
+	ret = spec_copy_events(in, first);
 	last = first;
 	for (size_t i = 1; i < n && !ret; i++) {
 		struct uft_ops next = *op[i];

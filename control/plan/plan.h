@@ -41,7 +41,8 @@ struct spec {
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */
 	uint32_t tasks;			/* enum uft_tasks */
-	char **event_words; size_t nevents;	/* words: which tracepoints are on */
+	char **event_words; size_t nevent_words;	/* which tracepoints are on: words, */
+	struct spec_event { uint32_t index; char *filter; } *event; size_t nevents;	/* and types, by rising index */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
@@ -71,7 +72,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 /* spec.c: of one; all members that are of all ops are 0. */
 int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
-int spec_copy_events(const char *const *words, struct spec *sp);	/* 0, -ENOMEM */
+int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp);	/* 0, -ENOMEM */
+int spec_wants_event(const struct spec *sp, const struct uft_event_type *type);
 static inline int spec_has_own(const struct spec *sp, uint32_t tracer)
 {
 	return sp->own >> tracer & 1;

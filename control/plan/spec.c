@@ -73,28 +73,68 @@ void spec_free(struct spec *sp)
 	uft_words_free(sp->root_words);
 	uft_words_free(sp->hidden_words);
 	uft_words_free(sp->stack_words);
-	for (size_t i = 0; i < sp->nevents; i++)
+	for (size_t i = 0; i < sp->nevent_words; i++)
 		free(sp->event_words[i]);
+	for (size_t i = 0; i < sp->nevents; i++)
+		free(sp->event[i].filter);
 	free(sp->event_words);
+	free(sp->event);
 	free(sp->keep_action);
 	access_free(sp->watch, sp->nwatch);
 	free(sp);
 }
 
-int spec_copy_events(const char *const *words, struct spec *sp)
+int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 {
 	size_t n = 0;
 
-	while (words && words[n])
+	while (from->trace_events && from->trace_events[n])
 		n++;
-	sp->event_words = n ? calloc(n, sizeof(*sp->event_words)) : NULL;
-	if (n && !sp->event_words)
+	sp->event_words = calloc(n + 1, sizeof(*sp->event_words));
+	sp->event = calloc(from->nevents + 1, sizeof(*sp->event));
+	if (!sp->event_words || !sp->event)
 		return -ENOMEM;
-	for (; sp->nevents < n; sp->nevents++) {
-		sp->event_words[sp->nevents] = strdup(words[sp->nevents]);
-		if (!sp->event_words[sp->nevents])
+	for (; sp->nevent_words < n; sp->nevent_words++) {
+		sp->event_words[sp->nevent_words] = strdup(from->trace_events[sp->nevent_words]);
+		if (!sp->event_words[sp->nevent_words])
 			return -ENOMEM;
 	}
+	for (; sp->nevents < from->nevents; sp->nevents++) {
+		const struct uft_event_want *want = &from->events[sp->nevents];
+		char *filter = want->filter ? strdup(want->filter) : NULL;
+
+		if (want->filter && !filter)
+			return -ENOMEM;
+		sp->event[sp->nevents] = (struct spec_event){ want->index, filter };
+	}
+	return 0;
+}
+
+/* The first whose index is not below that of @type. */
+static size_t first_event(const struct spec *sp, const struct uft_event_type *type)
+{
+	size_t lo = 0, hi = sp->nevents;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (sp->event[mid].index < type->index)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)
+{
+	size_t at = first_event(sp, type);
+
+	if (at < sp->nevents && sp->event[at].index == type->index)
+		return 1;
+	for (size_t i = 0; i < sp->nevent_words; i++)
+		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
+			return 1;
 	return 0;
 }
 

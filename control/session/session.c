@@ -158,7 +158,7 @@ static const struct target_listener listeners[] = {
 
 static int records(const struct spec *sp)
 {
-	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own || sp->tasks || sp->nevents);
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own || sp->tasks || sp->nevents || sp->nevent_words);
 }
 
 static void session_free(struct uft_session *s)

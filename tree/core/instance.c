@@ -185,6 +185,8 @@ static int rmdir_job(void *arg)
 		struct uft_event_set events = in->set.events;
 
 		trigger_free(in);
+		free(in->event_mods);
+		in->event_mods = NULL;
 		if (tree_apply(in, &none, NULL))
 			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
 		uft_event_set_free(&events);

@@ -35,15 +35,21 @@ static int wants_event(const struct instance *in, const struct settings *set, ui
 	return uft_event_set_has(&set->events, event) || trigger_switches(in, event);
 }
 
+/* Some are on, or will be when their object comes. */
+static int has_events(const struct instance *in, const struct settings *set)
+{
+	return !uft_event_set_is_empty(&set->events) || (in->event_mods && *in->event_mods);
+}
+
 static int wants_events(const struct instance *in, const struct settings *set)
 {
-	return !uft_event_set_is_empty(&set->events) || trigger_switches_any(in);
+	return has_events(in, set) || trigger_switches_any(in);
 }
 
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return ((tracer_of(set) != UFT_TRACER_NOP || !uft_event_set_is_empty(&set->events)) && set->is_on) || set->is_measuring || trigger_waits(in, set);
+	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring || trigger_waits(in, set);
 }
 
 int share_is_tracing(const struct instance *in, const struct settings *set)
@@ -300,6 +306,47 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 	return tasks;
 }
 
+/*
+ * The tracepoints that instances want, once @in has @set: also one that is off, as its events stay enabled. malloc'd;
+ * NULL: no memory.
+ */
+static struct uft_event_want *wanted_events(const struct instance *in, const struct settings *set, size_t *n)
+{
+	const struct uft_event_table *types = tree_types(in->t);
+	uint32_t count = uft_event_table_count(types);
+	struct uft_event_want *want = NULL;
+	size_t cap = 1;
+
+	*n = 0;
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		cap += wants_events(i, set_of(i, in, set)) ? count : 0;
+	want = malloc(cap * sizeof(*want));
+	for (uint32_t k = UFT_NBUILTINS; want && cap > 1 && k < count; k++)
+		for (const struct instance *i = in->t->instances; i; i = i->next) {
+			const struct settings *its = set_of(i, in, set);
+
+			if (wants_event(i, its, k))
+				want[(*n)++] = (struct uft_event_want){ k, k < its->nevent_filters ? its->event_filter[k] : NULL };
+		}
+	return want;
+}
+
+/* Words for types that are not known yet. NULL: none, or no memory (*ret). */
+static const char **wanted_words(const struct instance *in, int *ret)
+{
+	struct tree_text words = { 0 };
+	const char **list;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		if (i->event_mods)
+			text_put(&words, i->event_mods, strlen(i->event_mods));
+	text_put(&words, "", 1);
+	list = words.error ? NULL : word_list(words.p, ret);
+	*ret = words.error ? words.error : *ret;
+	free(words.p);
+	return list;
+}
+
 /* All of them as the session takes them; malloc'd, NULL: no memory. */
 static struct uft_ops *list_ops(const struct wishes *w)
 {
@@ -450,6 +497,12 @@ static int choose_events(struct instance *in, uint64_t since, const struct setti
 	return ret;
 }
 
+int share_choose_events(struct instance *in, uint64_t since)
+{
+	in->t->has_events = 1;
+	return choose_events(in, since, &in->set);
+}
+
 static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
 {
 	struct uft_live_view view = {
@@ -570,6 +623,8 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
 	struct uft_trace_spec spec = { .is_unchecked = 1, .is_whole = 1 };
+	struct uft_event_want *events = NULL;
+	const char **words = NULL;
 	struct uft_ops *ops = NULL;
 	struct wishes w;
 	uint64_t since;
@@ -582,12 +637,18 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	if (!ret)
 		ret = ops ? uft_ops_check(ops, w.n, &in->t->refused) : -ENOMEM;
 	in->t->conflict = ret == -EBUSY ? in->t->refused.text : in->t->conflict;
+	if (!ret)
+		words = wanted_words(in, &ret);
+	events = ret ? NULL : wanted_events(in, set, &spec.nevents);
+	ret = ret || events ? ret : -ENOMEM;
 	if (ret)
 		goto out;
+	spec.events = events;
+	spec.trace_events = words;
 	spec.ops = ops;
 	spec.nops = w.n;
 	spec.tasks = wanted_tasks(in, set);
-	in->t->has_events |= spec.tasks != 0;
+	in->t->has_events |= spec.tasks != 0 || spec.nevents || words;
 	hand_on(in, &in->set, set);
 	for (struct instance *i = in->t->instances; i; i = i->next)
 		is_any_running |= is_running(i, set_of(i, in, set));
@@ -595,8 +656,10 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		uft_session_record(in->t->session, 0);
 	since = uft_live_clock();
 	ret = choose_all(in, set, 1);
+	in->t->in_apply = 1;
 	if (!ret)
 		ret = uft_session_trace(in->t->session, &spec, err);
+	in->t->in_apply = 0;
 	if (ret == -ESRCH)
 		ret = 0;
 	if (!ret)
@@ -611,6 +674,8 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		in->t->shapes = shapes_of(in, set);
 	}
 out:
+	free(events);
+	free(words);
 	free(ops);
 	wishes_free(&w);
 	return ret;
@@ -631,7 +696,7 @@ void tree_record(struct uft_tree *t)
 	for (struct instance *i = t->instances; i; i = i->next) {
 		if (!share_is_tracing(i, &i->set))
 			continue;
-		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || !uft_event_set_is_empty(&i->set.events) || i->triggers;
+		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || has_events(i, &i->set) || i->triggers;
 		is_on |= is_running(i, &i->set);
 	}
 	share_mute(t);

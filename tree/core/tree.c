@@ -179,8 +179,10 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 		now.is_on = in->set.is_on;
 	set = &now;
 	ret = share_apply(in, set, err);
-	if (ret)
+	if (ret) {
+		event_types_settle(t);
 		return ret;
+	}
 	if (in->set.tracer != set->tracer || in->set.clock != set->clock)
 		tree_clear(in, UFT_LIVE_ALL);
 	if (in->set.clock != set->clock)
@@ -190,6 +192,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (in->set.is_on != set->is_on)
 		trigger_switched(in, set->is_on);
 	in->set = *set;
+	event_types_settle(t);
 	share_mute(t);
 	tree_record(t);
 	return 0;
@@ -214,6 +217,11 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 {
 	(void)pid;
 	on_warning(arg, text);
+}
+
+static void on_events_found(void *arg, const struct uft_event_type *const *type, uint32_t n)
+{
+	event_types_found(arg, type, n);
 }
 
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
@@ -303,7 +311,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
 	};
 	struct uft_session_events ev = {
-		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task, .told = on_told,
+		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task, .told = on_told, .events_found = on_events_found,
 		.fault = on_fault,
 	};
 	struct uft_tree *t = calloc(1, sizeof(*t));

@@ -167,6 +167,7 @@ struct instance {
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
+	char *event_mods;		/* events.c: words of set_event with :mod: whose object is yet to come, each with a newline; malloc'd, NULL: none */
 	char **event_error; uint32_t nevent_errors;	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	struct event_fork *event_fork;	/* event_fork.c; NULL: none */
@@ -196,6 +197,8 @@ struct uft_tree {
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
 	int has_events;			/* some event was on once; the owner's */
+	int in_apply;			/* the session is told what is wanted: types that it finds wait in */
+	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
 	uint32_t shapes;		/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
@@ -211,7 +214,11 @@ struct uft_tree {
 };
 
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
-void event_free(struct instance *in);		/* events.c */
+/* events.c. The owner. */
+void event_free(struct instance *in);
+void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);	/* an object that declares them was mapped */
+void event_types_settle(struct uft_tree *t);	/* those of the time of an apply */
+int share_choose_events(struct instance *in, uint64_t since);	/* ops.c: its buffer shows what its settings say by now. 0, -ENOMEM */
 void raw_free(struct instance *in);
 void raw_set_page(struct instance *in, uint32_t kb);	/* pages that were begun go */
 void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */

@@ -8,6 +8,9 @@
  * its own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of
  * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
  * and its file shows it with the mistake, until another is written.
+ *
+ * A word of set_event with `:mod:OBJECT` whose object no program has mapped yet is kept, and shown by set_event, until
+ * one has: then its events are on. One whose OBJECT is a glob is kept for good.
  */
 #include "symbol/event_filter.h"
 #include "tree/files/rows.h"
@@ -57,6 +60,8 @@ int show_set_event(const struct place *at, struct tree_text *out)
 	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
 		if (uft_event_table_at(types, i) && is_on(at->in, i))
 			show_name(uft_event_table_at(types, i), out);
+	if (at->in->event_mods)
+		text_put(out, at->in->event_mods, strlen(at->in->event_mods));
 	return 0;
 }
 
@@ -68,15 +73,15 @@ static int events_on(struct instance *in, struct uft_event_set *out)
 	return trigger_events_on(in, out);
 }
 
-/* Takes @events over. */
-static int set_events(struct uft_handle *h, struct instance *in, struct uft_event_set *events)
+/* Takes @events over. @is_changed: there is more to be told than that. */
+static int set_events(struct uft_handle *h, struct instance *in, struct uft_event_set *events, int is_changed)
 {
 	struct uft_event_set on = { NULL, 0 }, was = in->set.events;
 	struct settings set = in->set;
 	struct uft_error err = { "" };
 	int ret = trigger_events_on(in, &on);
 
-	if (!ret && uft_event_set_equal(events, &on)) {
+	if (!ret && !is_changed && uft_event_set_equal(events, &on)) {
 		uft_event_set_free(events);
 		uft_event_set_free(&on);
 		return 0;
@@ -95,19 +100,89 @@ static int set_events(struct uft_handle *h, struct instance *in, struct uft_even
 	return ret;
 }
 
-int truncate_set_event(const struct place *at)
-{
-	struct uft_event_set none = { NULL, 0 };
+/* ---- Words of set_event ---------------------------------------------------------------------- */
 
-	if (trigger_switches_any(at->in))
-		tree_pull(at->in->t);
-	return set_events(NULL, at->in, &none);
+/* The object of a word, behind its `:mod:`; NULL: the word names none. */
+static const char *object_of(const char *word, size_t n)
+{
+	const char *mod = n ? memmem(word, n, ":mod:", 5) : NULL;
+
+	return mod && mod + 5 < word + n ? mod + 5 : NULL;
 }
 
-/* One word without its `!`: 1: some types are meant, and *events has them or not; 0: none is; -ENOMEM. */
-static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not, struct uft_event_set *events)
+static int is_glob(const char *p, size_t n)
 {
-	int found = 0;
+	return memchr(p, '*', n) || memchr(p, '?', n) || memchr(p, '[', n);
+}
+
+/* Does a type of the table belong to @object, a name or a glob? */
+static int is_known_object(const struct uft_event_table *types, const char *object, size_t n)
+{
+	char word[UFT_TREE_NAME + 8];
+	int len = n < UFT_TREE_NAME ? snprintf(word, sizeof(word), ":mod:%.*s", (int)n, object) : 0;
+
+	for (uint32_t i = 0; len && i < uft_event_table_count(types); i++)
+		if (uft_event_table_at(types, i) && uft_event_matches(word, (size_t)len, uft_event_table_at(types, i)))
+			return 1;
+	return 0;
+}
+
+/* The line of @mods that is this word; NULL: none. */
+static char *find_mod(char *mods, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (char *line = mods; line && *line; line += strcspn(line, "\n") + 1)
+		if (strcspn(line, "\n") == n && !memcmp(line, word, n))
+			return line;
+	return NULL;
+}
+
+/* The word as set_event shows it: with the kernel's `*` where a part was left out. malloc'd, NULL: no memory. */
+static char *mod_text(const char *word, size_t n)
+{
+	const char *mod = object_of(word, n) - 5, *colon = memchr(word, ':', (size_t)(mod - word));
+	size_t system = (size_t)((colon ? colon : mod) - word), event = colon ? (size_t)(mod - colon - 1) : 0;
+	int has_event = colon || !system || (system == 1 && *word == '*');
+	char *text = NULL;
+
+	if (asprintf(&text, "%.*s%s%.*s%.*s", system ? (int)system : 1, system ? word : "*", has_event ? ":" : "",
+		     event ? (int)event : has_event, event ? colon + 1 : "*", (int)(word + n - mod), mod) < 0)
+		return NULL;
+	return text;
+}
+
+/* The word is kept, or not any more. 0, -EINVAL: it was not; -ENOMEM. */
+static int keep_mod(char **mods, const char *word, size_t n, int is_not)
+{
+	char *text = mod_text(word, n), *line = text ? find_mod(*mods, text) : NULL, *grown;
+	int ret = !text ? -ENOMEM : is_not && !line ? -EINVAL : 0;
+
+	if (!ret && is_not) {
+		size_t len = strlen(text) + 1;
+
+		memmove(line, line + len, strlen(line + len) + 1);
+	} else if (!ret && !line) {
+		if (asprintf(&grown, "%s%s\n", *mods ? *mods : "", text) < 0) {
+			ret = -ENOMEM;
+		} else {
+			free(*mods);
+			*mods = grown;
+		}
+	}
+	free(text);
+	return ret;
+}
+
+/*
+ * One word without its `!`: what it means goes into *events, or out of it, and into *mods if it is for later.
+ * 0; -EINVAL: it means nothing; -ENOMEM.
+ */
+static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not, struct uft_event_set *events, char **mods)
+{
+	const char *object = object_of(word, n);
+	size_t nobject = object ? (size_t)(word + n - object) : 0;
+	int found = 0, ret;
 
 	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
 		const struct uft_event_type *type = uft_event_table_at(types, i);
@@ -118,17 +193,20 @@ static int take_word(const struct uft_event_table *types, const char *word, size
 		if (uft_event_set_change(events, i, !is_not))
 			return -ENOMEM;
 	}
-	return found;
+	if (!object || (!is_glob(object, nobject) && (found || is_known_object(types, object, nobject))))
+		return found ? 0 : -EINVAL;
+	ret = keep_mod(mods, word, n, is_not);
+	return ret == -EINVAL && found ? 0 : ret;
 }
 
-/* Words, each with `!` in front if it is to be off. */
-ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
+/*
+ * As in the kernel words count one by one: those in front of a wrong one are taken, and the write ends there. *taken:
+ * bytes up to it.
+ */
+static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_event_set *events, char **mods, size_t *taken)
 {
-	struct uft_event_set events = { NULL, 0 };
-	int ret = events_on(h->at.in, &events);
-
-	for (size_t at = 0, len; at < n && !ret; at += len) {
-		int is_not;
+	for (size_t at = 0, len; at < n; at += len, *taken = at) {
+		int is_not, ret;
 
 		len = isspace((unsigned char)p[at]) != 0;
 		if (len)
@@ -136,21 +214,116 @@ ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 		while (at + len < n && !isspace((unsigned char)p[at + len]))
 			len++;
 		is_not = p[at] == '!';
-		ret = take_word(tree_types(h->t), p + at + is_not, len - (size_t)is_not, is_not, &events);
-		if (!ret) {
+		ret = take_word(tree_types(h->t), p + at + is_not, len - (size_t)is_not, is_not, events, mods);
+		if (ret == -EINVAL) {
 			h->wrong = "Event not found";
 			h->wrong_at = at;
-			ret = -EINVAL;
 		}
-		ret = ret > 0 ? 0 : ret;
+		if (ret)
+			return ret;
 	}
-	if (ret) {
+	return 0;
+}
+
+/* Takes @events and @mods over. */
+static int set_words(struct uft_handle *h, struct instance *in, struct uft_event_set *events, char *mods)
+{
+	char *was = in->event_mods;
+	int ret;
+
+	in->event_mods = mods;
+	ret = set_events(h, in, events, strcmp(mods ? mods : "", was ? was : "") != 0);
+	if (ret)
+		in->event_mods = was;
+	free(ret ? mods : was);
+	return ret;
+}
+
+int truncate_set_event(const struct place *at)
+{
+	struct uft_event_set none = { NULL, 0 };
+
+	if (trigger_switches_any(at->in))
+		tree_pull(at->in->t);
+	return set_words(NULL, at->in, &none, NULL);
+}
+
+/* Words, each with `!` in front if it is to be off. */
+ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
+{
+	struct uft_event_set events = { NULL, 0 };
+	char *mods = h->at.in->event_mods ? strdup(h->at.in->event_mods) : NULL;
+	int ret = h->at.in->event_mods && !mods ? -ENOMEM : events_on(h->at.in, &events);
+	size_t taken = 0;
+
+	ret = ret ? ret : take_words(h, p, n, &events, &mods, &taken);
+	if (ret == -ENOMEM || (ret && !h->wrong_at)) {
 		uft_event_set_free(&events);
+		free(mods);
 		return ret;
 	}
-	ret = set_events(h, h->at.in, &events);
-	return ret ? ret : (ssize_t)n;
+	ret = set_words(h, h->at.in, &events, mods);
+	return ret ? ret : (ssize_t)taken;
 }
+
+/* ---- Types that come ------------------------------------------------------------------------- */
+
+/* The kept words of @in switch on what they mean of the types of one object. 1: some are on now. */
+static int take_found(struct instance *in, const struct uft_event_type *const *type, uint32_t n)
+{
+	int found = 0;
+
+	for (char *line = in->event_mods, *next; line && *line; line = next) {
+		size_t len = strcspn(line, "\n");
+		const char *object = object_of(line, len);
+		int is_its = 0;
+
+		next = line + len + 1;
+		for (uint32_t i = 0; i < n; i++) {
+			if (!type[i])
+				continue;
+			is_its |= uft_event_matches(object - 5, (size_t)(line + len - object) + 5, type[i]);
+			if (uft_event_matches(line, len, type[i]))
+				found |= uft_event_set_change(&in->set.events, type[i]->index, 1) == 0;
+		}
+		if (is_its && !is_glob(object, (size_t)(line + len - object))) {
+			memmove(line, next, strlen(next) + 1);
+			next = line;
+		}
+	}
+	return found;
+}
+
+void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n)
+{
+	if (t->in_apply) {
+		const struct uft_event_type **grown = realloc(t->found, (t->nfound + n) * sizeof(*grown));
+
+		if (!grown)
+			return;
+		memcpy(grown + t->nfound, type, n * sizeof(*grown));
+		t->found = grown;
+		t->nfound += n;
+		return;
+	}
+	for (struct instance *in = t->instances; in; in = in->next)
+		if (take_found(in, type, n))
+			share_choose_events(in, uft_live_clock());
+}
+
+void event_types_settle(struct uft_tree *t)
+{
+	const struct uft_event_type **found = t->found;
+	uint32_t n = t->nfound;
+
+	t->found = NULL;
+	t->nfound = 0;
+	if (n)
+		event_types_found(t, found, n);
+	free(found);
+}
+
+/* ---- Files of events ------------------------------------------------------------------------- */
 
 /* Is a file about this type: its own, its system's, or all? */
 static int is_about(const struct place *at, const struct uft_event_type *type)
@@ -192,7 +365,7 @@ ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
 		uft_event_set_free(&events);
 		return ret;
 	}
-	ret = set_events(h, h->at.in, &events);
+	ret = set_events(h, h->at.in, &events, 0);
 	return ret ? ret : (ssize_t)n;
 }
 
@@ -453,5 +626,6 @@ void event_free(struct instance *in)
 		free(in->event_error[i]);
 	free(in->set.event_filter);
 	free(in->event_error);
+	free(in->event_mods);
 	uft_event_set_free(&in->set.events);
 }

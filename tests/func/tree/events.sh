@@ -14,7 +14,7 @@ in_shell 'cd /sys/kernel/tracing; E=events/sched
 	echo "sched:sched_process_exit nosuch" >set_event; echo $?; look'
 expect_equal "switched" "$(tr '\n' ' ' <out)" "0 0 0 sched:sched_process_exit X X 1 sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork 1 1 1 \
 sched:sched_process_exec sched:sched_process_fork X X 0 sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork 1 1 1 \
-sched:sched_process_exec sched:sched_process_exit X X 1 0 0 0 1 0 0 0 "
+sched:sched_process_exec sched:sched_process_exit X X 1 0 0 0 1 sched:sched_process_exit X X 1 "
 
 # exits FILE: the names of those that ended there
 cat >lib <<'end'

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# program_events.sh SOURCE CC... - events of programs in the tracing directory: by set_event with :mod:, by enable, in instances, of tasks, 300 of them
+. "$(dirname "$0")/../../lib/common.sh"
+. "$(dirname "$0")/../../lib/shell.sh"
+[ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
+source=$1
+shift
+export TMP="$tmp"
+include="-I$source/include -I$source/include/uft/kernel -I$source/tests/func/observe/tracepoints -I$tmp"
+"$@" -O2 $include -o prog "$source/tests/func/observe/tracepoints/program.c" 2>compiled || { cat compiled; fail "cannot build prog"; }
+
+cat >lib <<'end'
+cd /sys/kernel/tracing
+bodies() { sed -n 's/^.*: \([a-z_0-9]*: .*\)$/\1/p' ${1:-.}/trace | tr '\n' ' '; echo; }
+end
+
+# ---- Before the program was ever started: only with :mod: is an event remembered, and shown as a kernel (6.14) shows it
+in_shell '. $TMP/lib; echo uft_sample:sample_one >set_event; echo $?
+	for w in :mod:a "*:mod:a" "*:*:mod:a" one:mod:a sys:mod:b sys:ev:mod:a :ev:mod:a "sys::mod:a"; do echo "$w" >>set_event || echo refused; done; cat set_event
+	echo "!one:mod:a" >>set_event; echo "!nosuch:mod:a" >>set_event; echo $?; grep -c one set_event; >set_event; cat set_event' 2>/dev/null
+expect_equal "kept words" "$(tr '\n' ' ' <out)" "1 *:*:mod:a one:mod:a sys:mod:b sys:ev:mod:a *:ev:mod:a sys:*:mod:a 1 0 "
+
+in_shell '. $TMP/lib; echo uft_sample:sample_one:mod:prog >set_event; echo "*:sample_two:mod:pr?g" >>set_event; $TMP/prog 2 >/dev/null; cat set_event; bodies
+	echo sample_two:mod:other >>set_event; echo nosuch:mod:prog >>set_event; echo $?; echo "!uft_sample:*" >>set_event; cat set_event
+	>set_event; echo :mod:prog >set_event; cat events/uft_sample/enable' 2>/dev/null
+expect_equal "on when the object comes" "$(cat out)" "uft_sample:sample_two
+uft_sample:sample_one
+*:sample_two:mod:pr?g
+sample_one: a=0 sample_two: two=0x00 sample_one: a=1 sample_two: two=0x01 
+1
+*:sample_two:mod:pr?g
+sample_two:mod:other
+1"
+
+# ---- Known from its first start: each level, instances, filters, tasks; numbers and formats stay when it starts again
+in_shell '. $TMP/lib; S=events/uft_sample; $TMP/prog 1 >/dev/null; cat events/*/*/id | sort | uniq -d; cat $S/sample_one/id $S/*/format >$TMP/before
+	look() { cat events/enable $S/enable $S/sample_one/enable | tr "\n" " "; }
+	look; echo 1 >$S/sample_one/enable; look; echo 1 >$S/enable; look; echo 1 >events/enable; look; echo 0 >events/enable; look; echo
+	echo >trace; mkdir instances/a; echo 1 >$S/sample_one/enable; echo "a > 0" >$S/sample_one/filter; echo uft_sample:sample_two >instances/a/set_event
+	$TMP/prog 3 >/dev/null; bodies; bodies instances/a; cat instances/a/set_event
+	echo 0 >$S/sample_one/filter; echo >trace; sh -c "echo \$\$ >set_event_pid; exec $TMP/prog 1" >/dev/null; $TMP/prog 1 >/dev/null; bodies
+	cat $S/sample_one/id $S/*/format | cmp - $TMP/before; rmdir instances/a'
+expect_no_err
+expect_equal "levels, instances, tasks" "$(cat out)" "0 0 0 X X 1 X 1 1 1 1 1 0 0 0 
+sample_one: a=1 sample_one: a=2 
+sample_two: two=0x00 sample_two: two=0x01 sample_two: two=0x02 
+uft_sample:sample_two
+sample_one: a=0 "
+
+# ---- Many types
+awk 'BEGIN { print "#undef TRACE_SYSTEM\n#define TRACE_SYSTEM many\n#if !defined(MANY_H) || defined(TRACE_HEADER_MULTI_READ)\n#define MANY_H\n#include <linux/tracepoint.h>"
+	print "DECLARE_EVENT_CLASS(number, TP_PROTO(int a), TP_ARGS(a), TP_STRUCT__entry(__field(int, a)), TP_fast_assign(__entry->a = a;), TP_printk(\"a=%d\", __entry->a));"
+	for (i = 0; i < 300; i++) printf "DEFINE_EVENT(number, n%d, TP_PROTO(int a), TP_ARGS(a));\n", i
+	print "#endif\n#undef TRACE_INCLUDE_PATH\n#undef TRACE_INCLUDE_FILE\n#define TRACE_INCLUDE_PATH .\n#define TRACE_INCLUDE_FILE many\n#include <trace/define_trace.h>" }' >many.h
+awk 'BEGIN { print "#define CREATE_TRACE_POINTS\n#include \"many.h\"\nint main(void) {"; for (i = 0; i < 300; i++) printf "trace_n%d(%d);\n", i, i; print "return 0; }" }' >many.c
+"$@" -O1 $include -o many many.c 2>compiled || { cat compiled; fail "cannot build many"; }
+in_shell '. $TMP/lib; echo :mod:many >set_event; $TMP/many; grep -c ": n[0-9]*: a=" trace; ls events/many | wc -l; ls events/many | sort -u | wc -l; cat events/many/n299/enable
+	cat events/many/n*/format | grep -c "^name: n"; cat events/many/n*/id | sort -u | wc -l
+	echo "a >= 290" >events/many/filter; echo >trace; $TMP/many; grep -c ": n[0-9]*: a=" trace; echo "!many:n299" >>set_event; cat events/many/enable; grep -c . set_event'
+expect_no_err
+expect_equal "300 types" "$(tr '\n' ' ' <out)" "300 302 302 1 300 300 10 X 299 "
