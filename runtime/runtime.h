@@ -23,8 +23,7 @@ struct uft_rt {
 	uint32_t family;		/* enum rt_family: what a fork child finds there */
 };
 enum rt_family {
-	FAMILY_SHARED,			/* the same memory, where nobody hooks forks, or drops mappings */
-	FAMILY_PRIVATE,			/* nothing (agent/spare.c) */
+	FAMILY_PRIVATE = 1,		/* nothing, or not for long (agent/spare.c) */
 	FAMILY_HEIR,			/* nothing; and this process, a fork child, has not claimed the slice there yet */
 	FAMILY_NONE,			/* a copy of private memory that stands in place of the parent's family */
 };
@@ -54,6 +53,7 @@ enum graph_path trace_graph_path(void);		/* by the parameters in force */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
 int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);	/* 1: who calls makes the call, a fork, and calls fork_post behind it */
+int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs);	/* the same, of calls that may be forks only */
 void trace_hook_fork_post(int64_t result);
 void trace_hook_syscall_post(uint32_t nr, int64_t result);
 /*
@@ -65,6 +65,7 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
+void trace_note_libc(void);			/* in a fork child, which still has its parent's memory: what the session said of libc there */
 void trace_note_heir(void);			/* in a fork child, which has just got memory of its own: whose child it is */
 int trace_claim_spare(void);			/* init, preloaded: a spare family becomes this process's. 0 or -errno */
 int trace_claim_own(void);			/* the agent of a fork child: memory of its own for it, before anything else */
@@ -114,7 +115,6 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
 int agent_start_child(void);			/* the same in a fork child, whose agent calls trace_claim_own() first */
-int agent_is_lost(void);			/* the agent that was started last has ended */
 void agent_note_slice(void);			/* uft_rt.slice_index is known */
 /*
  * A spare family is mapped, at @at (0: anywhere), in place of what is there, its first slice LIVE. Its

@@ -51,15 +51,15 @@
 #define TMPFS_MAGIC	0x01021994
 #define NAME_PREFIX	"session."
 
-#define PROCESSES_SHARED 64	/* where a family's mapping has room for all of them */
 #define PROCESSES	1024		/* that are followed at once */
 #define ROOM_MAX	(1ull << 44)	/* addresses for families, at most; */
-#define ROOM_SHARED	(1ull << 39)	/* where families are shared: an emulator that runs the recorder keeps books of them */
+#define ROOM_OTHER	(1ull << 39)	/* of other machines: an emulator that runs the recorder keeps books of them */
 #define FAMILIES_MIN	4u
 #define NEXCH		6
 #define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
 #define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
 #define RING_BYTES	(16u << 20)
+#define SMALLER		16u		/* than others is what an emulator's programs map: it keeps books of each page */
 #define RING_BYTES_MIN	(64u << 10)
 #define SUB_BYTES	(64u << 10)
 #define CMD_SITES	(1u << 20)
@@ -267,15 +267,6 @@ static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncp
 	return !has_own || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
 }
 
-/*
- * Fork children have their parent's family mapped, and claim a slice of it, where no system call is hooked:
- * there fast paths do not start over after a fork.
- */
-static int shares_families(const struct uft_session_opts *opts)
-{
-	return HOST_MACHINE != EM_X86_64 || opts->emulator;
-}
-
 /* Also children that are not followed need one to ask before they execute a program, where the session is asked. */
 static uint32_t spares_of(const struct uft_session_opts *opts)
 {
@@ -284,14 +275,13 @@ static uint32_t spares_of(const struct uft_session_opts *opts)
 
 /*
  * One for each process that is followed, as many that have ended and are not dropped yet, as many that wait in a
- * process for its next child (none of them where families are shared), and spares.
+ * process for its next child, and spares.
  */
 static uint32_t families(const struct uft_arena *l, const struct uft_session_opts *opts)
 {
-	uint64_t n = (shares_families(opts) ? 2 : 3) * (uint64_t)l->nprocesses + spares_of(opts);
-	uint64_t room = (shares_families(opts) ? ROOM_SHARED : ROOM_MAX) / (l->slice_bytes * l->per_file);
-	uint64_t most = UFT_SLICES_MAX / l->per_file;
-	uint64_t max = room < most ? room : most;
+	uint64_t n = 3 * (uint64_t)l->nprocesses + spares_of(opts);
+	uint64_t room = (HOST_MACHINE == EM_X86_64 ? ROOM_MAX : ROOM_OTHER) / l->slice_bytes;
+	uint64_t max = room < UFT_SLICES_MAX ? room : UFT_SLICES_MAX;
 
 	return (uint32_t)(n <= max ? n : max < FAMILIES_MIN ? FAMILIES_MIN : max);
 }
@@ -303,14 +293,9 @@ static uint32_t families(const struct uft_arena *l, const struct uft_session_opt
  */
 static int fit(const struct uft_session_opts *opts, const struct uft_arena *l, uint64_t avail, uint32_t *ring)
 {
-	const uint64_t shared = (uint64_t)(l->ncpus + l->nexch) * l->nprocesses;
-
-	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
+	*ring = opts->ring_bytes ? opts->ring_bytes : opts->emulator ? RING_BYTES / SMALLER : RING_BYTES;
 	if (opts->ring_bytes)
 		return *ring <= avail ? 0 : -ENOSPC;
-	/* A shared family has room for all processes: addresses, which are not for nothing under an emulator. */
-	while (shares_families(opts) && *ring > RING_BYTES_MIN && *ring * shared > avail / 2)
-		*ring /= 2;
 	while ((uint64_t)*ring * l->ncpus > avail / 2)
 		if ((*ring /= 2) < RING_BYTES_MIN)
 			return -ENOSPC;
@@ -320,6 +305,7 @@ static int fit(const struct uft_session_opts *opts, const struct uft_arena *l, u
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
+	const uint32_t part = opts->emulator ? SMALLER : 1;
 	const struct blob *blob;
 	struct stat ns;
 	uint64_t at;
@@ -328,7 +314,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
-	l->nprocesses = opts->no_children ? 2 : shares_families(opts) ? PROCESSES_SHARED : PROCESSES;
+	l->nprocesses = opts->no_children ? 2 : PROCESSES;
 	if (fit(opts, l, avail, &l->ring_bytes))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
@@ -339,17 +325,17 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	    l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes / l->sub_bytes < 4)
 		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
 				l->ring_bytes, l->sub_bytes);
-	l->per_file = shares_families(opts) ? l->nprocesses : 1;
+	l->per_file = 1;
 	l->slice_offset = UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail));
 	at = page_up(sizeof(struct uft_slice));
 	l->cmd_offset = at;
-	l->cmd_bytes = page_up(UFT_CMD_PAYLOAD + (uint64_t)CMD_SITES * sizeof(struct uft_patch));
+	l->cmd_bytes = page_up(UFT_CMD_PAYLOAD + (uint64_t)CMD_SITES / part * sizeof(struct uft_patch));
 	at += l->cmd_bytes;
 	l->ring_offset = at;
 	l->ring_stride = UFT_PAGE + (uint64_t)l->ring_bytes;
 	at += l->ring_stride * (l->ncpus + l->nexch);
 	l->profile_offset = at;
-	l->profile_ids = PROFILE_IDS;
+	l->profile_ids = PROFILE_IDS / part;
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
 	l->slice_bytes = page_up(at);
 	l->nown = l->nprocesses + 1;	/* one for each target, and one of no target */

@@ -282,7 +282,7 @@ static struct uft_owned place_of(const struct part *p, uint32_t i)
 
 	if (p->op == UFT_CMD_PATCH)
 		return inside_of(site->addr, site->kind_len >> 4);
-	return inside_of(hook->addr, hook->kind == UFT_HOOK_SYSCALL ? 5 : hook->len);
+	return inside_of(hook->addr, hook->len);
 }
 
 static int prepare(struct stopped_batch *h)

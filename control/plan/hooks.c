@@ -10,12 +10,14 @@
  * at it. A jump to the syscall instruction itself does no harm: it stays in place. Unwinder entries: by
  * symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind tables say,
  * which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs). The loader's
- * breakpoint function, or on other architectures its calls, from which a session learns of libraries.
+ * breakpoint function, or on other architectures its calls, from which a session learns of libraries. There only forks
+ * are hooked of all system calls (fork_calls.c).
  *
  * The hooks found in an object are remembered for its life as an index of link-time addresses: programs start
  * by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another
  * one is looking for waits for it.
  */
+#include "control/plan/fork_calls.h"
 #include "control/plan/plan.h"
 #include "control/relocate/plan.h"
 #include "runtime/arch/arm64/encode.h"
@@ -229,7 +231,16 @@ static void find_unwinders(struct found *f)
 		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN, 0);
 }
 
-/* System calls are looked for in x86-64 code, and only that runtime hooks them. */
+static void find_forks(struct found *f)
+{
+	struct uft_hook h[FORK_CALLS_MAX];
+	unsigned n = fork_calls_find(f->obj, h);
+
+	for (unsigned i = 0; i < n; i++)
+		add(f, &h[i]);
+}
+
+/* System calls of all kinds are looked for in x86-64 code, and only that runtime hooks them. */
 int hooks_are_known(const struct uft_object *obj)
 {
 	return obj->machine == EM_X86_64;
@@ -266,6 +277,8 @@ static const struct found *look_up(struct uft_object *obj)
 		return f;
 	if (hooks_are_known(obj))
 		find_syscalls(f);
+	else
+		find_forks(f);
 	find_unwinders(f);
 	pthread_mutex_lock(&cache_lock);
 	f->is_ready = 1;

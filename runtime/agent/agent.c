@@ -401,11 +401,6 @@ int agent_start_child(void)
 	return ret;
 }
 
-int agent_is_lost(void)
-{
-	return agent.coming <= 0 || plat_is_gone((uint32_t)agent.coming);
-}
-
 int agent_start_thread(void)
 {
 	agent.is_thread = 1;

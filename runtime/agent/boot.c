@@ -244,7 +244,7 @@ static int map_spare(int fd, uint64_t *at)
 	sys_close(fd);
 	if (sys_is_error(m))
 		return (int)m;
-	if (sys_madvise((uint64_t)m, family_bytes(), MADV_DONTFORK)) {
+	if (sys_madvise((uint64_t)m, family_bytes(), MADV_DONTFORK) && !uft_rt.is_emulated) {
 		mem_unmap((uint64_t)m, family_bytes());
 		return -ENOSYS;
 	}

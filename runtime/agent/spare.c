@@ -26,6 +26,10 @@
  * is filled at the child's first event or hooked call (spare_leave_family()). Then the child's agent opens a
  * spare by its path; a child whose agent may not is not followed.
  *
+ * Under an emulator advice is not taken, so a child unmaps what it shall not have. On arm64 and riscv64 fast paths
+ * read in the family before they look at a key, so that is inherited, and the child replaces it by private memory:
+ * in the hook, or after a fork that is not hooked at its first event.
+ *
  * Another thread's fork that is not hooked inherits the spare that is being given to somebody else: it is
  * unmapped there by the same spare_leave_family(), and was mapped until then.
  *
@@ -63,8 +67,10 @@ static struct {
 	uint32_t is_barred;	/* the agent gets none */
 	int sock;		/* one more than the agent's descriptor of its socket; 0: there is none */
 	uint32_t is_void;	/* this process has none because its parent had none to give, which was counted there */
+	uint32_t is_copied;	/* a fork copies the family's mapping all the same */
 	/* Under the lock. */
 	int given;		/* index of a spare; -1 none */
+	int more;		/* of another one, for a child of the child */
 	uint64_t mask;
 } stock;
 
@@ -85,11 +91,11 @@ static void use_family(uint64_t at)
 	uft_rt.slice = rt_slice(0);
 }
 
+/* It is not inherited, but where fast paths read there before they look at a key (ring/thread_rings.c). */
 void boot_keep_private(uint64_t at)
 {
-	const int can = ARCH_HAS_HOOKS && !uft_rt.is_emulated && uft_rt.arena->per_file == 1;
-
-	uft_rt.family = can && !sys_madvise(at, family_bytes(), MADV_DONTFORK) ? FAMILY_PRIVATE : FAMILY_SHARED;
+	stock.is_copied = ARCH_HAS_OWN || uft_rt.is_emulated || sys_madvise(at, family_bytes(), MADV_DONTFORK);
+	uft_rt.family = FAMILY_PRIVATE;
 }
 
 static void lock(void)
@@ -149,6 +155,18 @@ static int hold(uint64_t *at)
 	return number >= 0 || number == -EAGAIN ? number : hold_sent(at);
 }
 
+/* Under the lock: a fork shall not find it before it is not inherited. 0, or as hold(). */
+static int fill(unsigned i)
+{
+	int number = hold(&spares[i].at);
+
+	if (number < 0)
+		return number;
+	spares[i].number = (uint32_t)number;
+	uft_store_release(&spares[i].state, SPARE_READY);
+	return 0;
+}
+
 void spare_stock(void)
 {
 	int is_news = 0;
@@ -156,19 +174,17 @@ void spare_stock(void)
 	if (uft_rt.family != FAMILY_PRIVATE || !uft_load(&uft_rt.arena->children) || agent_session_is_gone())
 		return;
 	for (uint32_t i = 0; i < uft_load(&stock.wanted); i++) {
-		int number;
+		int ret;
 
 		if (uft_load_acquire(&spares[i].state) != SPARE_NONE)
 			continue;
-		lock();		/* a fork shall not find it before it is not inherited */
-		number = hold(&spares[i].at);
+		lock();
+		ret = fill(i);
 		unlock();
-		if (number < 0) {
-			uft_store(&stock.is_barred, (uint32_t)(number != -EAGAIN));
+		if (ret) {
+			uft_store(&stock.is_barred, (uint32_t)(ret != -EAGAIN));
 			break;
 		}
-		spares[i].number = (uint32_t)number;
-		uft_store_release(&spares[i].state, SPARE_READY);
 		is_news = 1;
 	}
 	if (is_news) {
@@ -177,9 +193,13 @@ void spare_stock(void)
 	}
 }
 
+/*
+ * An agent that is a thread of the program has the program's rights, and a child of an emulated program has no agent. A
+ * child that gives up rights could get no spare for its own children, so it gets one more at its birth.
+ */
 void spare_begin(void)
 {
-	stock.wanted = 1;
+	stock.wanted = agent_has_files() ? 1 : 2;
 	spare_stock();
 }
 
@@ -206,11 +226,19 @@ static int may_wait(int ms)
 	       !uft_load(&stock.is_barred) && !agent_session_is_gone();
 }
 
+/* A fork child has none under an emulator (trace/fork_child.c). */
+static int has_no_agent(void)
+{
+	return uft_rt.is_emulated && !uft_load(&uft_rt.slice->agent_tid);
+}
+
 /* Under the lock, which the agent needs as well: it is left while there is none. */
 static int take(void)
 {
 	int i = take_ready();
 
+	if (i < 0 && has_no_agent() && !fill(0))
+		i = take_ready();
 	if (i < 0 && uft_load(&stock.wanted) < STOCK)
 		uft_add(&stock.wanted, 1u);
 	for (int ms = 0; i < 0 && may_wait(ms); ms++) {
@@ -247,21 +275,28 @@ int spare_fork_begin(void)
 		given = take_ready();	/* nobody follows the child, but the session may have to leave it */
 	}
 	stock.given = given;
+	stock.more = given >= 0 && children && !agent_has_files() ? take_ready() : -1;
 	stock.mask = mask;
 	return 1;
 }
 
+/* Back into stock where there is no child, which has it else. */
+static void give(int i, int is_born)
+{
+	if (i >= 0 && !is_born && !sys_madvise(spares[i].at, family_bytes(), MADV_DONTFORK)) {
+		uft_store_release(&spares[i].state, SPARE_READY);
+	} else if (i >= 0) {
+		mem_unmap(spares[i].at, family_bytes());
+		uft_store_release(&spares[i].state, SPARE_NONE);
+	}
+}
+
 static void end_parent(int64_t result)
 {
-	const int given = stock.given;
 	const uint64_t mask = stock.mask;
 
-	if (given >= 0 && result < 0 && !sys_madvise(spares[given].at, family_bytes(), MADV_DONTFORK)) {
-		uft_store_release(&spares[given].state, SPARE_READY);
-	} else if (given >= 0) {
-		mem_unmap(spares[given].at, family_bytes());
-		uft_store_release(&spares[given].state, SPARE_NONE);
-	}
+	give(stock.given, result > 0);
+	give(stock.more, result > 0);
 	unlock();
 	wake_agent();
 	plat_signals_restore(&mask);
@@ -269,28 +304,33 @@ static void end_parent(int64_t result)
 
 /* ---- The child ------------------------------------------------------------------------------- */
 
-/* Memory at the address of the family that it does not have. */
+/*
+ * Memory at the address of the family that it does not have; in place of the parent's, where it was copied: who was
+ * interrupted inside a fast path by the handler that forked ends that there.
+ */
 static int fill_hole(uint64_t at)
 {
+	const int fixed = stock.is_copied ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	long got;
 
 	if (plat_is_denied(UFT_DENIED_MEMORY))
 		return -EPERM;
-	got = sys_mmap(at, family_bytes(), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	got = sys_mmap(at, family_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
 	if (!sys_is_error(got) && (uint64_t)got != at)		/* before Linux 4.17 */
 		sys_munmap((uint64_t)got, family_bytes());
 	return (uint64_t)got == at ? 0 : -ENOMEM;
 }
 
-/* Signals are blocked. Of the parent's spares it has at most the one that was to be inherited, @but for its own. */
-static void leave(int but)
+/* Signals are blocked. The child keeps the spares @its and @more; it has at most those that were to be inherited. */
+static void leave(int its, int more)
 {
 	const uint64_t at = (uint64_t)uft_rt.mail;
 
+	if (stock.is_copied && uft_rt.family == FAMILY_PRIVATE)
+		trace_note_libc();
 	for (int i = 0; i < (int)STOCK; i++) {
-		if (spares[i].state != SPARE_NONE && i != but) {
-			if (spares[i].state == SPARE_TAKEN)
+		if (spares[i].state != SPARE_NONE && i != its && i != more) {
+			if (spares[i].state == SPARE_TAKEN || uft_rt.is_emulated)
 				sys_munmap(spares[i].at, family_bytes());
 			mem_disown(spares[i].at);
 		}
@@ -319,7 +359,7 @@ void spare_leave_family(void)
 	plat_signals_block(&mask);
 	if (uft_cas(ring_lock_word(LEFT_WORD), LEFT_NOT, LEFT_BEGUN)) {
 		if (uft_rt.family == FAMILY_PRIVATE || uft_rt.family == FAMILY_HEIR)
-			leave(-1);
+			leave(-1, -1);
 		uft_store_release(ring_lock_word(LEFT_WORD), (uint32_t)LEFT_DONE);
 	}
 	while (uft_load_acquire(ring_lock_word(LEFT_WORD)) != LEFT_DONE)
@@ -334,7 +374,7 @@ int spare_is_void(void)
 
 uint64_t spare_place(void)
 {
-	return uft_rt.mail == &nowhere.mail ? 0 : (uint64_t)uft_rt.mail;
+	return uft_rt.mail == &nowhere.mail || stock.is_copied ? 0 : (uint64_t)uft_rt.mail;
 }
 
 static void end_child(void)
@@ -342,10 +382,17 @@ static void end_child(void)
 	const int given = stock.given;
 	const uint64_t mask = stock.mask;
 
-	leave(given);
+	if (uft_rt.is_emulated)
+		ring_notice_fork();
+	leave(given, stock.more);
 	stock.is_void = given < 0;
 	if (given >= 0) {
-		sys_madvise(spares[given].at, family_bytes(), MADV_DONTFORK);
+		if (!stock.is_copied)
+			sys_madvise(spares[given].at, family_bytes(), MADV_DONTFORK);
+		if (stock.more >= 0) {
+			sys_madvise(spares[stock.more].at, family_bytes(), MADV_DONTFORK);
+			uft_store_release(&spares[stock.more].state, SPARE_READY);
+		}
 		use_family(spares[given].at);
 		uft_rt.slice_index = spares[given].number;
 		agent_note_slice();

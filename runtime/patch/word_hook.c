@@ -31,6 +31,17 @@
  * exceptions. Stubs are never freed; the one of an object that has gone is that of the next with the same
  * instructions there.
  *
+ * Forks. The system call by which libc forks becomes a jump to a stub, which calls the handler with every register as
+ * it was: that makes the call itself (agent/spare.c), or the stub does. On arm64 that is one word. On riscv64 it takes
+ * two, so the instructions before it move along (the session looks: they depend on registers alone), and the way there
+ * and the way back take a register that the next instruction of the program writes without having read it.
+ *
+ *	original	mov x8, #220 ; svc #0 ; ...		li a7, 220 ; ... ; add a4, tp, n ; ecall ; lui a5, n ; ...
+ *	armed		mov x8, #220 ; b stub ; ...		li a7, 220 ; ... ; auipc a4 ; jr a4, stub ; lui a5, n ; ...
+ *
+ * Any number may be in the register: the handler lets other calls pass. A child finds the same code. These, too, stay
+ * when the session leaves, and let everything pass then.
+ *
  * Context: control. A fork child has its own copy of the lists, and of the code.
  */
 #include <linux/errno.h>
@@ -91,8 +102,6 @@ static int arm_call(const struct uft_hook *h)
 	struct call c = { .at = h->addr };
 	uint32_t i, now;
 
-	if (h->kind != UFT_HOOK_RBRK)
-		return -EOPNOTSUPP;
 	memcpy(&c.orig, h->bytes, sizeof(c.orig));
 	c.ours = arch_retarget(c.orig, c.at, (uintptr_t)uft_asm_hook_rbrk);
 	if (c.at & (ARCH_INSN_ALIGN - 1) || !plat_is_readable((const void *)c.at) || !plat_is_readable((const void *)(c.at + 3)))
@@ -112,15 +121,16 @@ static int arm_call(const struct uft_hook *h)
 	return write_word(c.at, c.ours);
 }
 
-/* ---- unwinders ------------------------------------------------------------------------------------ */
+/* ---- unwinders, forks ------------------------------------------------------------------------------------ */
 
-#define STUB_BYTES	64u
+#define STUB_BYTES	128u
 #define MAX_STUBS	256u
 _Static_assert(ARCH_HOOK_STUB + sizeof(((struct uft_hook *)0)->bytes) + ARCH_HOOK_MAX <= STUB_BYTES, "a stub");
+_Static_assert(4 * ARCH_FORK_MAX <= STUB_BYTES && PLAT_PAGE % STUB_BYTES == 0, "a stub");
 
 struct stub {
-	uintptr_t addr, at;	/* the entry's; its own */
-	uint32_t len;
+	uintptr_t addr, at;	/* of what it is for; its own */
+	uint32_t len, kind;
 	uint8_t orig[16];
 };
 
@@ -129,10 +139,11 @@ static uint32_t nstubs;		/* counts what is complete */
 static uintptr_t page;		/* of the last ones; the next is at page_used */
 static uint32_t page_used = PLAT_PAGE;
 
-/* The jump there, from the entry. */
+/* The jump there, from the entry or the system call. */
 static unsigned jump_of(const struct stub *s, uint32_t *w)
 {
-	return arch_hook_jump(w, s->addr, s->at + ARCH_HOOK_ENTRY);
+	return s->kind == UFT_HOOK_SYSCALL ? arch_fork_jump(w, s->addr, s->orig, s->at) :
+					     arch_hook_jump(w, s->addr, s->at + ARCH_HOOK_ENTRY);
 }
 
 static int write_words(uintptr_t at, const uint32_t *w, unsigned n)
@@ -163,26 +174,37 @@ static int place_stub(struct stub *s)
 	return jump_of(s, w) ? 0 : -ERANGE;
 }
 
-static int make_stub(struct stub *s)
+/* What the stub of an entry is; its words, 0: it cannot be made. */
+static unsigned make_unwinder(const struct stub *s, uint32_t *w)
 {
 	uint8_t code[STUB_BYTES] = { 0 };
-	uint32_t w[STUB_BYTES / 4], jump[2];
+	uint32_t jump[2];
 	uintptr_t back;
 	unsigned n;
-	int ret = place_stub(s);
 
-	if (ret)
-		return ret;
 	arch_make_hook(w, s->at, (uint64_t)uft_asm_hook_unwind);
 	memcpy(code, w, ARCH_HOOK_STUB);
 	memcpy(code + ARCH_HOOK_STUB, s->orig, s->len);
 	back = s->at + ARCH_HOOK_STUB + s->len;
 	n = arch_hook_jump(jump, back, s->addr + s->len);
-	if (!n)
-		return -ERANGE;
 	memcpy(code + ARCH_HOOK_STUB + s->len, jump, 4 * n);
 	memcpy(w, code, sizeof(code));
-	ret = write_words(s->at, w, STUB_BYTES / 4);
+	return n ? STUB_BYTES / 4 : 0;
+}
+
+static int make_stub(struct stub *s)
+{
+	uint32_t w[STUB_BYTES / 4];
+	int ret = place_stub(s);
+	unsigned n;
+
+	if (ret)
+		return ret;
+	n = s->kind == UFT_HOOK_SYSCALL ? arch_make_fork(w, s->at, (uint64_t)uft_asm_hook_fork, s->addr, s->orig, s->len) :
+					  make_unwinder(s, w);
+	if (!n)
+		return -ERANGE;
+	ret = write_words(s->at, w, n);
 	if (!ret)
 		page_used += STUB_BYTES;
 	return ret;
@@ -208,14 +230,17 @@ static const struct stub *find_stub(const struct uft_hook *h, int *is_armed)
 	return NULL;
 }
 
-static int arm_unwinder(const struct uft_hook *h)
+/* Of an unwinder, or of a fork: one word changes at any time, more of them while nobody can be there. */
+static int arm_stub(const struct uft_hook *h)
 {
+	const int is_fork = h->kind == UFT_HOOK_SYSCALL;
 	const struct stub *s;
 	uint32_t w[2];
 	int ret, is_armed = 0;
 	unsigned n;
 
-	if (h->nr != UFT_UNWIND_BEGIN || h->len < ARCH_HOOK_MAX || h->len > sizeof(h->bytes) || h->len & (ARCH_INSN_ALIGN - 1))
+	if ((!is_fork && h->nr != UFT_UNWIND_BEGIN) || h->len < ARCH_HOOK_MAX || h->len > sizeof(h->bytes) - 4 * is_fork ||
+	    h->len & (ARCH_INSN_ALIGN - 1))
 		return -EOPNOTSUPP;
 	if (h->addr & (ARCH_INSN_ALIGN - 1) || !is_readable(h->addr, sizeof(h->bytes)))
 		return -EFAULT;
@@ -224,15 +249,15 @@ static int arm_unwinder(const struct uft_hook *h)
 		return 0;
 	if (memcmp((const void *)h->addr, h->bytes, h->len))
 		return -EILSEQ;
-	if (!word_is_quiet())
+	if (!word_is_quiet() && (!is_fork || h->len > 4))
 		return -EBUSY;
 	if (!s) {
 		struct stub *fresh = &stubs[nstubs];
 
 		if (nstubs == MAX_STUBS)
 			return -ENOSPC;
-		*fresh = (struct stub){ .addr = h->addr, .len = h->len };
-		memcpy(fresh->orig, h->bytes, h->len);
+		*fresh = (struct stub){ .addr = h->addr, .len = h->len, .kind = h->kind };
+		memcpy(fresh->orig, h->bytes, sizeof(fresh->orig));
 		ret = make_stub(fresh);
 		if (ret)
 			return ret;
@@ -251,7 +276,7 @@ int patch_hooks(struct uft_hook *h, uint32_t n)
 {
 	word_begin();
 	for (uint32_t i = 0; i < n; i++)
-		h[i].result = h[i].kind == UFT_HOOK_UNWIND ? arm_unwinder(&h[i]) : arm_call(&h[i]);
+		h[i].result = h[i].kind == UFT_HOOK_RBRK ? arm_call(&h[i]) : arm_stub(&h[i]);
 	return 0;
 }
 

@@ -12,8 +12,8 @@
  * taken over later. It has inherited a spare one, whose slice it claims by compare-and-swap (agent/spare.c).
  * After a fork that no hook saw it has none. Then its agent, which has descriptors of its own and whom a filter
  * may end without harm, opens one and maps it (boot_take_spare()): at the same address, since the handler that
- * forked may have interrupted somebody who has addresses of the parent's rings at hand. Where no forks are
- * hooked (FAMILY_SHARED) it claims a free slice of its parent's family, and shares that with it. doc/design/trust.md.
+ * forked may have interrupted somebody who has addresses of the parent's rings at hand; elsewhere, where that one
+ * ends in the memory that stands in its place. Under an emulator the child does so itself. doc/design/trust.md.
  *
  * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and
  * those whose agent ended because both session and guard were killed. It sends a thread of theirs into
@@ -22,8 +22,6 @@
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
 #include "runtime/trace/trace.h"
-
-#define CLAIM_WAIT_MS	200
 
 #define SPARE_WAIT_MS	50	/* for the session to prepare another */
 
@@ -36,24 +34,6 @@ static struct {
 	int error;			/* why the first way failed */
 } claim;
 
-/* What a child takes over from the slice that it leaves. */
-struct heritage {
-	uint32_t pid, index, ring_flags, on_cpus, no_sharers;
-	int32_t tid_offset;
-	uint32_t is_private;		/* nothing else is known */
-	uint64_t debug;
-};
-
-/* Will the session set this slice free soon? It drains it, or has not seen yet that its process is over. */
-static int adopt_is_ending(const struct uft_slice *s)
-{
-	uint32_t pid = uft_load(&s->pid);
-
-	if (uft_load(&s->state) == UFT_SLICE_DEAD)
-		return 1;
-	return pid && plat_is_process_gone(pid);
-}
-
 /* The session may have closed the family before the claim: 1: it did, and the claim is void. */
 static int adopt_is_void(uint32_t *state)
 {
@@ -63,56 +43,28 @@ static int adopt_is_void(uint32_t *state)
 	return 1;
 }
 
-/* The session looks at no slice behind those that are counted. */
-static void adopt_count(uint32_t index)
-{
-	uint32_t *n = &uft_rt.mail->claimed, was = uft_load(n);
-
-	while (was <= index && !uft_cas(n, was, index + 1))
-		was = uft_load(n);
-}
-
 /*
- * In the family: index there, or -ENOSPC. Where children come faster than the session can follow they wait
- * for it a little.
+ * The number and slice of this process, and what the session says of its libc: what a child knows of its parent where
+ * it has nothing of that.
  */
-static int64_t adopt_claim(void)
-{
-	const struct uft_arena *a = uft_rt.arena;
-
-	for (int ms = 0;; ms++) {
-		int ending = 0;
-
-		if (uft_load(&uft_rt.mail->closed) || (uft_load(&a->is_full) && !claim.is_forced))
-			return -ENOSPC;
-		for (uint32_t i = 0; i < a->per_file; i++) {
-			uint32_t *state = &rt_slice(i)->state;
-
-			if (uft_load(state) != UFT_SLICE_FREE) {
-				ending |= ms < CLAIM_WAIT_MS && !ending && adopt_is_ending(rt_slice(i));
-				continue;
-			}
-			adopt_count(i);
-			if (uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
-				return adopt_is_void(state) ? -ENOSPC : (int64_t)i;
-		}
-		if (!ending || uft_load(&a->closed))
-			return -ENOSPC;
-		plat_nap(1000000);
-	}
-}
-
-/* The number and slice of this process: what a child knows of its parent where it has nothing of that. */
-static struct {
-	uint32_t pid, index;
+struct heritage {
+	uint32_t pid, index, no_sharers;
+	int32_t tid_offset;
 	uint64_t debug;
-} self;
+};
+static struct heritage self;
 
 void adopt_note_self(void)
 {
 	self.pid = uft_load(&uft_rt.slice->pid);
 	self.index = uft_rt.slice_index;
 	self.debug = uft_rt.slice->debug;
+}
+
+void trace_note_libc(void)
+{
+	self.tid_offset = uft_load(&uft_rt.slice->tid_offset);
+	self.no_sharers = uft_load(&uft_rt.slice->no_sharers);
 }
 
 void trace_note_heir(void)
@@ -122,19 +74,6 @@ void trace_note_heir(void)
 }
 
 /* Of the session's it has what that writes into each slice. */
-static struct heritage adopt_heritage(void)
-{
-	const struct uft_slice *s = uft_rt.slice;
-
-	if (uft_rt.family != FAMILY_SHARED)
-		return (struct heritage){ .pid = self.pid, .index = self.index, .debug = self.debug, .is_private = 1 };
-	return (struct heritage){
-		.pid = uft_load(&s->pid), .index = uft_rt.slice_index, .ring_flags = uft_load(&s->ring_flags),
-		.on_cpus = uft_load(&s->on_cpus), .no_sharers = uft_load(&s->no_sharers), .tid_offset = uft_load(&s->tid_offset),
-		.debug = s->debug,
-	};
-}
-
 static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t pid)
 {
 	s->ppid = h->pid;
@@ -142,12 +81,8 @@ static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t p
 	s->agent_tid = 0;
 	s->spare_fd = 0;
 	s->flags = trace_other_ns() ? UFT_SLICE_OTHER_NS : 0;
-	if (!h->is_private) {
-		s->ring_flags = h->ring_flags;
-		s->on_cpus = h->on_cpus;
-		s->tid_offset = h->tid_offset;
-		s->no_sharers = h->no_sharers;
-	}
+	s->tid_offset = h->tid_offset;
+	s->no_sharers = h->no_sharers;
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();
@@ -158,7 +93,7 @@ static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t p
 }
 
 /* @at: where to map it; 0 anywhere. 0 or -errno; then nothing has changed. */
-static int adopt_spare(uint64_t at, uint32_t pid, struct heritage h)
+static int adopt_spare(uint64_t at, uint32_t pid, const struct heritage *h)
 {
 	int ret;
 
@@ -174,26 +109,15 @@ static int adopt_spare(uint64_t at, uint32_t pid, struct heritage h)
 		return ret;
 	uft_rt.slice_index = (uint32_t)ret * uft_rt.arena->per_file;
 	uft_rt.slice = rt_slice(0);
-	adopt_fill(uft_rt.slice, &h, pid);
+	adopt_fill(uft_rt.slice, h, pid);
 	return 0;
 }
 
 int trace_claim_spare(void)
 {
-	return adopt_spare(0, (uint32_t)plat_pid(), (struct heritage){ .index = ~0u, .is_private = 1 });
-}
+	const struct heritage none = { .index = ~0u };
 
-static int adopt_relative(uint32_t pid)
-{
-	struct heritage h = adopt_heritage();
-	int64_t index = adopt_claim();
-
-	if (index < 0)
-		return (int)index;
-	uft_rt.slice_index = h.index - h.index % uft_rt.arena->per_file + (uint32_t)index;
-	uft_rt.slice = rt_slice((uint64_t)index);
-	adopt_fill(uft_rt.slice, &h, pid);
-	return 0;
+	return adopt_spare(0, (uint32_t)plat_pid(), &none);
 }
 
 static void claim_by(int (*how)(void))
@@ -215,34 +139,24 @@ static void claim_by(int (*how)(void))
 
 static int claim_spare(void)
 {
-	return adopt_spare(spare_place(), claim.pid, adopt_heritage());
+	return adopt_spare(spare_place(), claim.pid, &self);
 }
 
 /* The one that was inherited. */
 static int claim_heir(void)
 {
-	const struct heritage h = adopt_heritage();
 	struct uft_slice *s = uft_rt.slice;
 
 	if (!uft_cas(&s->state, UFT_SLICE_HELD, UFT_SLICE_LIVE) || adopt_is_void(&s->state))
 		return -ENOSPC;
-	adopt_fill(s, &h, claim.pid);
+	adopt_fill(s, &self, claim.pid);
 	return 0;
-}
-
-static int claim_relative(void)
-{
-	if (uft_rt.family != FAMILY_SHARED)
-		return -ENOSPC;
-	return adopt_relative(claim.pid);
 }
 
 int trace_claim_own(void)
 {
 	if (uft_load_acquire(&claim.state) == CLAIM_NONE)	/* else it was waited for too long */
 		claim_by(claim_spare);
-	if (uft_load_acquire(&claim.state) == CLAIM_FAILED)
-		claim_by(claim_relative);
 	return uft_load_acquire(&claim.state) == CLAIM_DONE ? 0 : -ENOSPC;
 }
 
@@ -271,20 +185,19 @@ static int adopt(struct trace_task *t, int is_forced)
 	claim.error = 0;
 	claim.pid = t->pid;
 	claim.is_forced = (uint32_t)is_forced;
-	/* A fast path that the fork interrupted does not start over there: its place in the ring must stay. */
 	if (spare_is_void() && !is_forced)
 		return -ENOSPC;
 	if (uft_rt.family == FAMILY_HEIR)
 		claim_by(claim_heir);
-	else if (uft_rt.is_emulated || ARCH_HAS_OWN)
-		claim_by(claim_relative);
+	else if (uft_rt.is_emulated)
+		claim_by(claim_spare);
 	/*
 	 * Without an agent the child can be told something only while it waits for an answer (agent/request.c):
 	 * agent_tid stays 0. qemu 7.2 ends by an assertion when the child of a process that had threads makes
 	 * one.
 	 */
-	if (!uft_rt.is_emulated && agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
-		claim_by(claim_relative);
+	if (!uft_rt.is_emulated && agent_start_child() == -ENOSYS)	/* a platform without agents */
+		claim_by(claim_spare);
 	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
 		trace_count(UFT_CNT_NO_SLICE, 1);
 		return claim.error ? claim.error : -ENOSPC;

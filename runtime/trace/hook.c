@@ -200,6 +200,24 @@ int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	return 0;
 }
 
+/* 1: the caller makes the call @nr. Where only forks are hooked every event finds out whose it is (thread.c). */
+int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs)
+{
+	uint64_t flags = regs[0], stack = regs[1];
+
+	if (trace_is_out() || (nr != __NR_clone && nr != __NR_clone3))
+		return 0;
+	if (nr == __NR_clone3 && (read_argument((const char *)regs[0], &flags) ||
+				  read_argument((const char *)regs[0] + CLONE3_STACK, &stack)))
+		return 0;
+	if (flags & CLONE_VM || stack)
+		return 0;
+	if (uft_rt.is_emulated)
+		ring_notice_fork();
+	spare_leave_family();
+	return spare_fork_begin();
+}
+
 void trace_hook_fork_post(int64_t result)
 {
 	spare_fork_end(result);

@@ -21,6 +21,7 @@
 #define A64_PACIASP	0xd503233fu	/* hint #25 */
 #define A64_PACIBSP	0xd503237fu	/* hint #27 */
 #define A64_MOV_X9_LR	0xaa1e03e9u	/* mov x9, x30 */
+#define A64_SVC		0xd4000001u	/* svc #0 */
 
 #define A64_INSN_BYTES	4
 #define A64_REACH	(128ll << 20)	/* of b and bl, either way */
@@ -107,6 +108,17 @@ static inline uint32_t a64_ldr_literal(unsigned reg, uint64_t pc, uint64_t targe
 static inline uint32_t a64_br(unsigned reg)
 {
 	return 0xd61f0000u | reg << 5;
+}
+
+static inline uint32_t a64_blr(unsigned reg)
+{
+	return 0xd63f0000u | reg << 5;
+}
+
+/* mov xd or wd, #number: as compilers and assemblers write it */
+static inline int a64_is_mov(uint32_t insn, unsigned reg, uint16_t number)
+{
+	return (insn & 0x7fffffffu) == (0x52800000u | (uint32_t)number << 5 | reg);
 }
 
 /* ---- addresses in a register ---- */

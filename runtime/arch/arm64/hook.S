@@ -69,4 +69,25 @@
 	.cfi_endproc
 	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
 
+	/*
+	 * From the stub of a fork, x8 the call's number. It goes on behind x30, or, where the call was made here,
+	 * ARCH_FORK_MADE bytes further (patch.h). The stack is the child's as well: it is a copy.
+	 */
+	HOOK	uft_asm_hook_fork
+	mov	w0, w8
+	add	x1, sp, #16
+	bl	trace_hook_fork_pre
+	cbz	w0, 1f
+	add	x0, sp, #16
+	bl	uft_asm_saved_call
+	str	x0, [sp, #16]
+	bl	trace_hook_fork_post
+	ldr	x9, [sp, #8]
+	add	x9, x9, #12
+	str	x9, [sp, #8]
+1:	HOOK_END
+	ret
+	.cfi_endproc
+	.size	uft_asm_hook_fork, . - uft_asm_hook_fork
+
 	.section .note.GNU-stack, "", %progbits

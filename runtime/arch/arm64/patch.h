@@ -243,6 +243,44 @@ static inline void arch_make_hook(uint32_t *w, uint64_t at, uint64_t handler)
 	w[4] = a64_br(16);
 }
 
+/* ---- hooks of forks ---- */
+
+#define ARCH_FORK_MAX	12u		/* words of a stub */
+
+/* What the system call becomes: svc and b are instructions that CPUs may find one or the other of at any time. */
+static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *code, uint64_t stub)
+{
+	(void)code;
+	w[0] = a64_b(at, stub + ARCH_HOOK_ENTRY);
+	return w[0] != 0;
+}
+
+/*
+ * handler's address ; entered here: save x16, x30 ; call the handler ; it did nothing: restore, the system call,
+ * back | it made the call: restore, back. @code: the @len bytes at the site @at. Returns its words; 0: it cannot be made.
+ */
+#define ARCH_FORK_MADE	12		/* bytes from where the handler returns to, to the second way */
+static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code, unsigned len)
+{
+	const uint32_t restore = 0xa8c17bf0u;			/* ldp x16, x30, [sp], #16 */
+	unsigned n = 0;
+
+	(void)code;
+	w[n++] = (uint32_t)handler;
+	w[n++] = (uint32_t)(handler >> 32);
+	w[n++] = 0xa9bf7bf0u;					/* stp x16, x30, [sp, #-16]! */
+	w[n] = a64_ldr_literal(16, stub + 4 * n, stub);
+	n++;
+	w[n++] = a64_blr(16);
+	w[n++] = restore;
+	w[n++] = A64_SVC;
+	w[n] = a64_b(stub + 4 * n, at + len);
+	n++;
+	w[n++] = restore;
+	w[n] = a64_b(stub + 4 * n, at + len);
+	return w[n] && w[7] ? n + 1 : 0;
+}
+
 static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 {
 	return stub[3] & 0xffffff;

@@ -40,4 +40,19 @@ uft_asm_sigreturn:
 	brk	#0
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
+/* The system call whose registers from x0 on were saved at x0; all others stay. It may return twice (hook.S). */
+	.globl	uft_asm_saved_call
+	.hidden	uft_asm_saved_call
+	.type	uft_asm_saved_call, %function
+uft_asm_saved_call:
+	.cfi_startproc
+	ldr	x8, [x0, #64]
+	ldp	x4, x5, [x0, #32]
+	ldp	x2, x3, [x0, #16]
+	ldp	x0, x1, [x0]
+	svc	#0
+	ret
+	.cfi_endproc
+	.size	uft_asm_saved_call, . - uft_asm_saved_call
+
 	.section .note.GNU-stack, "", %progbits

@@ -187,6 +187,37 @@ static inline uint64_t rv_pair_target(uint32_t auipc, uint32_t second, uint64_t 
 	return pc + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000u) + (uint64_t)((int64_t)(int32_t)second >> 20);
 }
 
+#define RV_ECALL	0x00000073u
+
+/* Does the instruction depend on registers alone, and change no more than one? Known are operations and lui. */
+static inline int rv_is_of_registers(uint32_t insn)
+{
+	const unsigned op = insn & 0x7f, quarter = insn & 3, kind = insn >> 13 & 7;
+
+	if (quarter == 3)
+		return op == 0x37 || op == 0x13 || op == 0x1b || op == 0x33 || op == 0x3b;
+	if (quarter == 1)
+		return kind < 5;
+	return quarter == 2 && (kind == 0 || (kind == 4 && (insn >> 2 & 31)));
+}
+
+/* The register that such an instruction writes and does not read, so that it is free before; 0: none is known. */
+static inline unsigned rv_defines(uint32_t insn)
+{
+	const unsigned rd = insn >> 7 & 31, op = insn & 0x7f;
+	int reads = 1;
+
+	if (!rv_is_of_registers(insn) || rd <= RV_TP)
+		return 0;
+	if ((insn & 3) == 3)
+		reads = op != 0x37 && (rd == (insn >> 15 & 31) || (op & 0x20 && rd == (insn >> 20 & 31)));
+	else if ((insn & 0xe003) == 0x4001 || (insn & 0xe003) == 0x6001)	/* c.li, c.lui */
+		reads = 0;
+	else if ((insn & 0xf003) == 0x8002)					/* c.mv */
+		reads = rd == (insn >> 2 & 31);
+	return reads ? 0 : rd;
+}
+
 /* A nop of four bytes, or two compressed ones. */
 static inline int rv_is_nops(uint32_t word)
 {

@@ -72,4 +72,25 @@
 	.cfi_endproc
 	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
 
+	/*
+	 * From the stub of a fork, a7 the call's number. It goes on behind ra, or, where the call was made here,
+	 * ARCH_FORK_MADE bytes further (patch.h). The stack is the child's as well: it is a copy.
+	 */
+	HOOK	uft_asm_hook_fork
+	mv	a0, a7
+	mv	a1, sp
+	call	trace_hook_fork_pre
+	beqz	a0, 1f
+	mv	a0, sp
+	call	uft_asm_saved_call
+	sd	a0, 0(sp)
+	call	trace_hook_fork_post
+	ld	t0, 136(sp)
+	addi	t0, t0, 24
+	sd	t0, 136(sp)
+1:	HOOK_END
+	ret
+	.cfi_endproc
+	.size	uft_asm_hook_fork, . - uft_asm_hook_fork
+
 	.section .note.GNU-stack, "", %progbits

@@ -196,6 +196,75 @@ static inline void arch_make_hook(uint32_t *w, uint64_t at, uint64_t handler)
 	w[4] = rv_jalr(RV_T6, RV_T5, 0, 0);
 }
 
+/* ---- hooks of forks ---- */
+
+#define ARCH_FORK_MAX	24u		/* words of a stub */
+
+static inline uint32_t rv_fetch(const uint8_t *code)
+{
+	uint32_t low = code[0] | (uint32_t)code[1] << 8;
+
+	return rv_length(code[0]) == 2 ? low : low | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
+}
+
+/*
+ * What the system call and the instructions before it become, whose first one is at @code: by the register that this
+ * one writes and does not read.
+ */
+static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *code, uint64_t stub)
+{
+	unsigned reg = rv_defines(rv_fetch(code));
+
+	w[0] = reg ? rv_auipc(reg, at, stub + ARCH_HOOK_ENTRY) : 0;
+	w[1] = rv_jalr(RV_ZERO, reg, at, stub + ARCH_HOOK_ENTRY);
+	return w[0] ? 2 : 0;
+}
+
+static inline unsigned rv_fork_back(uint32_t *w, unsigned n, uint64_t stub, unsigned reg, uint64_t to)
+{
+	w[n] = rv_auipc(reg, stub + 4 * n, to);
+	w[n + 1] = rv_jalr(RV_ZERO, reg, stub + 4 * n, to);
+	return n + 2;
+}
+
+/*
+ * handler's address ; entered here: what stood before the system call ; save t6, ra ; call the handler ; it did
+ * nothing: restore, the system call, back | it made the call: restore, back. @code: the @len bytes at the site @at, and
+ * the instruction behind, whose register is free on the way back. Returns its words; 0: it cannot be made.
+ */
+#define ARCH_FORK_MADE	24		/* bytes from where the handler returns to, to the second way */
+static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code, unsigned len)
+{
+	const unsigned reg = rv_defines(rv_fetch(code + len)), moved = len - 4;
+	unsigned n = 2, call;
+
+	if (!reg || len < 8 || len > 12 || rv_fetch(code + moved) != RV_ECALL)
+		return 0;
+	w[0] = (uint32_t)handler;
+	w[1] = (uint32_t)(handler >> 32);
+	for (unsigned i = 0; i < moved; i += 4) {
+		uint32_t low = code[i] | (uint32_t)code[i + 1] << 8;
+
+		w[n++] = low | (i + 4 <= moved ? (uint32_t)code[i + 2] << 16 | (uint32_t)code[i + 3] << 24 : 0x00010000u);	/* c.nop */
+	}
+	w[n++] = 0xff010113u;					/* addi sp, sp, -16 */
+	w[n++] = rv_sd(RV_T6, RV_SP, 0);
+	w[n++] = rv_sd(RV_RA, RV_SP, 8);
+	call = n;
+	w[n++] = rv_auipc(RV_T6, stub + 4 * call, stub);
+	w[n++] = rv_ld(RV_T6, RV_T6, stub + 4 * call, stub);
+	w[n++] = rv_jalr(RV_RA, RV_T6, 0, 0);
+	for (int made = 0; made < 2; made++) {
+		w[n++] = rv_ld(RV_T6, RV_SP, 0, 0);
+		w[n++] = rv_ld(RV_RA, RV_SP, 0, 8);
+		w[n++] = 0x01010113u;				/* addi sp, sp, 16 */
+		if (!made)
+			w[n++] = RV_ECALL;
+		n = rv_fork_back(w, n, stub, reg, at + len);
+	}
+	return n;
+}
+
 /* ---- plain code ---- */
 
 #define ARCH_HAS_CODE	1

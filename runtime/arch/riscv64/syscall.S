@@ -38,4 +38,22 @@ uft_asm_sigreturn:
 	ebreak
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
+/* The system call whose registers from a0 on were saved at a0; all others stay. It may return twice (hook.S). */
+	.globl	uft_asm_saved_call
+	.hidden	uft_asm_saved_call
+	.type	uft_asm_saved_call, %function
+uft_asm_saved_call:
+	.cfi_startproc
+	ld	a7, 56(a0)
+	ld	a5, 40(a0)
+	ld	a4, 32(a0)
+	ld	a3, 24(a0)
+	ld	a2, 16(a0)
+	ld	a1, 8(a0)
+	ld	a0, 0(a0)
+	ecall
+	ret
+	.cfi_endproc
+	.size	uft_asm_saved_call, . - uft_asm_saved_call
+
 	.section .note.GNU-stack, "", %progbits

@@ -194,11 +194,6 @@ int agent_start_child(void)
 	return -ENOSYS;
 }
 
-int agent_is_lost(void)
-{
-	return 1;
-}
-
 void agent_note_slice(void)
 {
 }

@@ -65,5 +65,8 @@ static void check_rules(void)
 	check("addresses out of reach", !a64_adr(0, 0, 1 << 20) && !a64_adrp(0, 0, 1ull << 32) && a64_adrp(0, 0x1fff, 0x100001000 - 1));
 	check("addresses read", a64_adr_target(a64_adr(3, 0x12345, 0x12340), 0x12345) == 0x12340 &&
 	      a64_adr_target(a64_adrp(3, 0x98765432, 0x12345678), 0x98765432) == 0x12345000);
+	check("numbers of calls", a64_is_mov(0xd2801b88 /* mov x8, #220 */, 8, 220) && a64_is_mov(0x52801b88 /* mov w8, #220 */, 8, 220) &&
+	      !a64_is_mov(0xd2801b87 /* mov x7, #220 */, 8, 220) && !a64_is_mov(0xd2801b88, 8, 221) && !a64_is_mov(A64_NOP, 8, 220));
+	check("blr", a64_blr(16) == 0xd63f0200);
 	check("landing pads", a64_is_bti(A64_BTI_C) && a64_is_bti(A64_BTI_JC) && !a64_is_bti(A64_PACIASP));
 }

@@ -72,5 +72,14 @@ static void check_rules(void)
 	      rv_address_bits(rv_ld(RV_T4, RV_T4, 0, 0)) == 0xfff00000);
 	check("tp: what does not fit", !rv_from_tp(0x00823f03, 2040) && !rv_from_tp(0x01e23423, -2057));
 	check("tp: not a base, or no memory", rv_from_tp(0x01e53423 /* sd t5, 8(a0) */, 8) == 0x01e53423 && rv_from_tp(0x00420f33 /* add t5, tp, tp */, 8) == 0x00420f33);
+	check("registers alone", rv_is_of_registers(0x0545 /* addi a0, 17 */) && rv_is_of_registers(0x9712 /* add a4, tp */) &&
+	      rv_is_of_registers(0x7131 /* addi sp, -192 */) && !rv_is_of_registers(0x00a7e363 /* bltu */) && !rv_is_of_registers(0xe53e /* sd */) &&
+	      !rv_is_of_registers(0x8082 /* ret */) && !rv_is_of_registers(0x9002 /* ebreak */) && !rv_is_of_registers(0xc10d /* beqz */) &&
+	      !rv_is_of_registers(RV_ECALL) && !rv_is_of_registers(rv_auipc(RV_T0, 0, 4096)) && !rv_is_of_registers(rv_jalr(RV_RA, RV_T0, 0, 0)));
+	check("free before", rv_defines(0x97020713 /* addi a4, tp, n */) == 14 && rv_defines(0x832a /* mv t1, a0 */) == RV_T1 &&
+	      rv_defines(0x77fd /* lui a5 */) == 15 && rv_defines(0x4581 /* li a1, 0 */) == 11 && rv_defines(0x0dc00893 /* li a7, 220 */) == 17 &&
+	      rv_defines(0x0005079b /* sext.w a5, a0 */) == 15 && rv_defines(0x40a006bb /* negw a3, a0 */) == 13);
+	check("not free before", !rv_defines(0x0545) && !rv_defines(0x9712) && !rv_defines(0x7131) && !rv_defines(0x852a /* mv a0, a0 */) &&
+	      !rv_defines(0x40d006bb /* negw a3, a3 */) && !rv_defines(RV_NOP) && !rv_defines(RV_C_NOP));
 	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
 }

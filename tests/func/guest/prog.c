@@ -4,7 +4,7 @@
  *
  * With VFORK the child is made by that, and has its memory and thread pointer in common with its maker. With LATE it is so, too, but what makes it is a library
  * that is loaded then (this file with SPAWNER, /lib/spawner.so): nobody knows before, and main() has made 1,000 calls already. With an argument it waits
- * then until its standard input ends, and makes one call more.
+ * then until its standard input ends, as its child does, and makes one call more.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -92,8 +92,13 @@ __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 	pid = make_child();
 #else
 	pid = vfork();
-	if (!pid)
-		_exit(mid(1) != 5);
+	if (!pid) {
+		int bad = mid(1) != 5;
+
+		if (argc > 1)
+			getchar();
+		_exit(bad);
+	}
 #endif
 	if (waitpid(pid, &status, 0) != pid || status)
 		return 2;

@@ -152,6 +152,14 @@ children)	# what a script's interpreter and a program execute is followed
 	record --no-children -p function ./script
 	is calls 9003
 	;;
+heirs)	# a fork child has nothing of its parent's memory, and gets its own from that (tests/func/trust/hostile.c)
+	for how in once unseen chroot filter user; do
+		record -p function_graph -l work /hostile heir $how fork
+		is calls 4
+		is tasks 2
+		is counter_no_slice 0
+	done
+	;;
 refused)
 	refused 1 'running programs are traced on x86-64 only yet, not on arm64: start the program here with `uft record PROGRAM`' attach 1
 	refused 1 '--watchdog is there on x86-64 only yet, not on arm64' record --watchdog /patchable

@@ -84,7 +84,7 @@ while [ "$round" -lt "$rounds" ]; do
 	survive file once run
 	survive file once run -p function_graph -z 1
 	# Only work() has events, so that a child looks around before its first one. Its child gets memory as well.
-	for how in once chroot filter user; do
+	for how in once unseen chroot filter user; do
 		survive heir "$how" fork -p function_graph -l work
 		expect_status 0
 		"$uft" stat t.uft >stat

@@ -33,13 +33,7 @@ __attribute__((weak)) int boot_ask_family(uint64_t at)
 	(void)at;
 	return -ENOSYS;
 }
-__attribute__((weak)) int boot_take_spare(uint64_t at)
-{
-	(void)at;
-	return -ENOSYS;
-}
-
-/* Forks are seen by nobody, and children have their parent's family. */
+/* Forks are seen by nobody, and children find what is free in their parent's memory. */
 __attribute__((weak)) int spare_fork_begin(void)
 {
 	return 0;
@@ -106,9 +100,32 @@ static uint64_t round_page(uint64_t v)
 	return (v + UFT_PAGE - 1) & -(uint64_t)UFT_PAGE;
 }
 
+static uint64_t mail_bytes(void)
+{
+	return round_page(sizeof(struct uft_mail));
+}
+
+static struct uft_mail *lab_mail(uint32_t i)
+{
+	return (struct uft_mail *)((char *)lab.arena + UFT_BOARD_BYTES + i * (mail_bytes() + lab.arena->slice_bytes));
+}
+
 static struct uft_slice *lab_slice(uint32_t i)
 {
-	return (struct uft_slice *)((char *)lab.arena + lab.arena->slice_offset + i * lab.arena->slice_bytes);
+	return (struct uft_slice *)((char *)lab_mail(i) + mail_bytes());
+}
+
+/* For a fork child, instead of a family from a file: the next slice that is free. */
+__attribute__((weak)) int boot_take_spare(uint64_t at)
+{
+	(void)at;
+	trace_note_libc();
+	for (uint32_t i = 0; i < lab.arena->nslices; i++)
+		if (uft_cas(&lab_slice(i)->state, UFT_SLICE_FREE, UFT_SLICE_LIVE)) {
+			uft_rt.mail = lab_mail(i);
+			return (int)i;
+		}
+	return -ENOSPC;
 }
 
 /* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/start/preload.c). */
@@ -130,11 +147,50 @@ struct uft_arena *lab_arena(void)
 	return lab.arena;
 }
 
+/* @bytes of the file @path and @suffix, or of one in no folder, at @at. */
+static void map_file(const char *path, const char *suffix, uint64_t bytes, void *at)
+{
+	char name[256];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s%s", path ? path : "", suffix);
+	fd = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0);
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)bytes));
+	CHECK(mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == at);
+	close(fd);
+}
+
+static void map_families(const char *path)
+{
+	char suffix[32];
+
+	for (uint32_t i = 0; i < lab.config.nslices; i++) {
+		snprintf(suffix, sizeof(suffix), "%s%u", UFT_FAMILY_SUFFIX, i);
+		map_file(path, suffix, mail_bytes() + lab.arena->slice_bytes, lab_mail(i));
+	}
+}
+
+uint32_t lab_pid(uint32_t slice)
+{
+	return uft_load_acquire(&lab_slice(slice)->pid);
+}
+
+void lab_note_libc(void)
+{
+	uft_rt.slice->tid_offset = tid_offset();
+	uft_rt.slice->no_sharers = !!uft_rt.slice->tid_offset;
+}
+
+void lab_use(uint32_t slice)
+{
+	uft_rt.mail = lab_mail(slice);
+	uft_rt.slice = lab_slice(slice);
+	uft_rt.slice_index = slice;
+}
+
 void lab_make_arena(const struct lab_config *c, const char *path)
 {
 	struct uft_arena a = { .magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION };
-	char name[256] = "";
-	int fd, board;
 
 	lab.config = *c;
 	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
@@ -145,8 +201,9 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.nexch = lab.config.nexch;
 	a.ring_bytes = lab.config.ring_bytes;
 	a.sub_bytes = lab.config.sub_bytes;
-	a.nslices = a.per_file = lab.config.nslices;
-	a.slice_offset = UFT_BOARD_BYTES + round_page(sizeof(struct uft_mail));
+	a.nslices = lab.config.nslices;
+	a.per_file = 1;
+	a.slice_offset = UFT_BOARD_BYTES + mail_bytes();
 	a.cmd_offset = UFT_PAGE;
 	a.cmd_bytes = CMD_BYTES;
 	a.ring_offset = a.cmd_offset + CMD_BYTES;
@@ -156,35 +213,24 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.slice_bytes = round_page(a.profile_offset + a.ncpus * a.profile_ids * sizeof(struct uft_profile));
 	a.children = 1;
 	a.session_pid = (uint32_t)getpid();
-	lab.bytes = a.slice_offset + a.nslices * a.slice_bytes;
-	if (path) {
-		a.spare[0] = 1;
-		snprintf(a.path, sizeof(a.path), "%s", path);
-		snprintf(name, sizeof(name), "%s%s0", path, UFT_FAMILY_SUFFIX);
-	}
-	fd = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0);
+	lab.bytes = UFT_BOARD_BYTES + a.nslices * (mail_bytes() + a.slice_bytes);
+	for (uint32_t i = 0; path && i < a.nslices; i++)
+		a.spare[i] = i + 1;
 	if (path)
-		snprintf(name, sizeof(name), "%s%s", path, UFT_BOARD_SUFFIX);
-	board = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab-board", 0);
-	CHECK(fd >= 0 && !ftruncate(fd, (off_t)(lab.bytes - UFT_BOARD_BYTES)) && board >= 0 && !ftruncate(board, UFT_BOARD_BYTES));
+		snprintf(a.path, sizeof(a.path), "%s", path);
 	lab.arena = mmap(NULL, lab.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	CHECK(lab.arena != MAP_FAILED);
-	CHECK(mmap(lab.arena, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, board, 0) == lab.arena);
-	CHECK(mmap((char *)lab.arena + UFT_BOARD_BYTES, lab.bytes - UFT_BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
-	      MAP_FAILED);
-	close(fd);
-	close(board);
+	map_file(path, UFT_BOARD_SUFFIX, UFT_BOARD_BYTES, lab.arena);
 	*lab.arena = a;
+	map_families(path);
 	uft_rt.arena = lab.arena;
-	uft_rt.mail = (struct uft_mail *)((char *)lab.arena + UFT_BOARD_BYTES);
-	uft_rt.slice = lab_slice(0);
-	uft_rt.slice_index = 0;
-	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
-	for (uint32_t i = 0; i < a.nslices; i++)
-		*uft_on_cpus(lab.arena, i) = a.ncpus;
-	uft_rt.slice->on_cpus = a.ncpus;
-	uft_rt.slice->tid_offset = c->no_rseq || c->no_own ? 0 : tid_offset();
-	uft_rt.slice->no_sharers = !!uft_rt.slice->tid_offset;
+	lab_use(0);
+	for (uint32_t i = 0; i < a.nslices; i++) {
+		lab_slice(i)->ring_flags = UFT_RING_ON | c->flags;
+		lab_slice(i)->on_cpus = *uft_on_cpus(lab.arena, i) = a.ncpus;
+	}
+	if (!c->no_rseq && !c->no_own)
+		lab_note_libc();
 }
 
 struct uft_ring *lab_ring(uint32_t slice, uint32_t ring)

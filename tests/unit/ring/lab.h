@@ -56,7 +56,10 @@ struct lab_events {
 };
 
 void lab_init(const struct lab_config *c);
-void lab_make_arena(const struct lab_config *c, const char *path);	/* by that: in no file; its slice 0 is who claims one first */
+void lab_make_arena(const struct lab_config *c, const char *path);	/* by that: in no file; else each slice is a spare family's */
+void lab_use(uint32_t slice);	/* in what follows it is the process's own */
+uint32_t lab_pid(uint32_t slice);	/* whose it is */
+void lab_note_libc(void);	/* in that: where our libc has a thread's number */
 struct uft_arena *lab_arena(void);	/* what the runtime may only read */
 void lab_make_sites(void);	/* by that: what arming needs */
 /* Site number @n (also its stub id); a function may be re-armed. mcount kinds: the site is where a marker stands. */

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# heirs.sh MACHINE CC PAD EMULATOR - a fork child has no memory of its parent's, whatever rights it gives up (doc/design/trust.md)
+. "$(dirname "$0")/../../lib/common.sh"
+machine=$1 cc=$2 pad=$3 emulator=$4
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+$cc -O2 "-fpatchable-function-entry=$pad" "-I$top/include" -pthread "$top/tests/func/trust/hostile.c" -o hostile || skip "$cc has no C library"
+# shellcheck disable=SC2086
+$emulator ./hostile 2>/dev/null
+[ $? -eq 2 ] || skip "the emulator does not run a program"
+
+# heir HOW: a child and its child are followed, and neither has its parent's file mapped when it shall not
+heir() {
+	run timeout -s KILL 60 "$uft" record -q -o rec.uft "--emulator=$emulator" -p function_graph -l work ./hostile heir "$1" fork
+	expect_status 0
+	"$uft" stat rec.uft >stat
+	check
+	grep -qx 'tasks: 2' stat && grep -qx 'calls: 4' stat && grep -qx 'counter_no_slice: 0' stat ||
+		{ fail "heir $1 on $machine: not all children were followed"; cat stat; }
+}
+
+heir once
+heir unseen
+[ "$(id -u)" -ne 0 ] || heir chroot
+[ "$(id -u)" -ne 0 ] || heir user
