@@ -159,6 +159,18 @@ await page.fill("#filter", "");
 await page.keyboard.press("Enter");
 await canvas.focus();
 
+await page.mouse.click(box.x + 40, box.y + await page.evaluate(() => window.uftView.graph.place().filter(p => !p.row.isCpu)[0].y) + 8, { button: "right" });
+const moved = await page.evaluate(() => window.uftView.graph.rows.filter(r => !r.isCpu)[0].label);
+await page.locator("#menu [role=menuitem]", { hasText: "down" }).click();
+const order = () => page.evaluate(() => window.uftView.graph.rows.map(r => r.label).join());
+check("a row moves down", await page.evaluate(() => window.uftView.graph.rows.filter(r => !r.isCpu)[1].label) === moved, await order());
+const wanted = await order();
+await page.waitForFunction(() => location.hash.includes("order="));
+await open(await page.evaluate(() => location.href));
+check("the address keeps the order", await order() === wanted, await order());
+await page.evaluate(() => { location.hash = ""; });
+await canvas.focus();
+
 // Values over time.
 await page.keyboard.press("p");
 await page.selectOption("#plot select", "all");

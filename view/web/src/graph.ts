@@ -93,6 +93,43 @@ export class Graph {
 		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group };
 	}
 
+	/* What moves with a row: a process has its threads with it. */
+	private block(at: number): number {
+		const row = this.rows[at] as Row;
+		let n = 1;
+		while (row.isProcess && this.rows[at + n]?.group === row.group)
+			n++;
+		return n;
+	}
+
+	private isSibling(a: Row, b: Row): boolean {
+		const grouped = this.rows.some(r => r.isProcess);
+		return a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isProcess ? b.isProcess : !grouped || (!b.isProcess && a.group === b.group);
+	}
+
+	/** One place up or down, or (by Infinity) to the end, among rows of its kind: CPUs, processes, threads of one process. */
+	moveRow(row: Row, by: number): void {
+		for (let left = Math.abs(by); left > 0; left--) {
+			const at = this.rows.indexOf(row), size = this.block(at);
+			let to = by < 0 ? at - 1 : at + size;
+			while (by < 0 && to > 0 && !this.isSibling(row, this.rows[to] as Row) && row.isProcess && !(this.rows[to] as Row).isCpu)
+				to--;
+			const other = this.rows[to];
+			if (!other || !this.isSibling(row, other))
+				break;
+			const moved = this.rows.splice(at, size);
+			this.rows.splice(by < 0 ? to : at + this.block(at), 0, ...moved);
+		}
+		this.hooks.onView();
+		this.due();
+	}
+
+	/** The order of rows by key, as it was saved. */
+	setOrder(keys: number[]): void {
+		const place = new Map(keys.map((k, i) => [k, i]));
+		this.rows.sort((x, y) => (place.get(x.key) ?? Infinity) - (place.get(y.key) ?? Infinity) || 0);
+	}
+
 	get width(): number { return Math.max(50, this.canvas.clientWidth - gutter); }
 	get duration(): number { return Math.max(1, this.info?.duration ?? 1); }
 

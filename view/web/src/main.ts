@@ -229,6 +229,8 @@ function saveSoon(): void {
 		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group).slice(0, 200);
 		if (closed.length)
 			p.set("closed", closed.join());
+		if (isReordered && graph.rows.length <= 300)
+			p.set("order", graph.rows.map(r => r.key).join());
 		history.replaceState(null, "", `#${p}`);
 	}, 200);
 }
@@ -245,6 +247,9 @@ function restore(): void {
 		for (const r of graph.rows)
 			r.isOpen = r.isProcess ? !closed.has(r.group) : r.isOpen;
 	}
+	isReordered = p.has("order");
+	if (isReordered)
+		graph.setOrder((p.get("order") ?? "").split(",").map(Number));
 	reports.func = plot.func = p.get("func") ?? "";
 	if (from === null && to === null)
 		graph.whole();
@@ -343,6 +348,12 @@ function addToFilter(term: string): void {
 	setFilter(graph.filter ? `(${graph.filter}) && ${term}` : term);
 }
 
+let isReordered = false;
+function moveRow(row: Row, by: number): void {
+	isReordered = true;
+	graph.moveRow(row, by);
+}
+
 function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
 	if (hit && !hit.row.isCpu && !hit.row.isProcess && hit.name) {
@@ -354,6 +365,7 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	out.push({ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } });
 	if (row) {
 		out.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; graph.due(); saveSoon(); } });
+		out.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
 		if (row.isCpu)
 			out.push({ text: `Show only events of ${row.label}`, act: () => addToFilter(`CPU == ${row.label.replace(/.* /, "")}`) });
 		else
