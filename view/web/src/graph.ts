@@ -11,7 +11,7 @@ import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number }
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number }	/* shows: of which row it has the calls; of a process its first thread */
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
@@ -66,11 +66,11 @@ export class Graph {
 		this.tile.clear();
 		this.wanted = "";
 		this.rows = [];
-		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: 0, first: 0, last: info.duration };
+		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: 0, first: 0, last: info.duration, shows: 0 };
 		const short = (file: number): string => info.sources.length > 1 ? `${file + 1}: ` : "";
 		info.sources.forEach((source, file) => {
 			for (let i = 0; i < source.ncpus; i++)
-				this.rows.push({ ...plain, key: rowCpu + file * placeSize + i, label: `${short(file)}CPU ${i}`, title: `which task CPU ${i} had, as far as events of ${source.path} tell`, isCpu: true, file });
+				this.rows.push({ ...plain, key: rowCpu + file * placeSize + i, label: `${short(file)}CPU ${i}`, title: `which task CPU ${i} had, as far as events of ${source.path} tell`, isCpu: true, file, shows: rowCpu + file * placeSize + i });
 		});
 		const groupOf = (file: number, pid: number): number => pid + file * 2 ** 23;
 		const tasks = [...info.tasks].sort((x, y) => x.file - y.file || x.pid - y.pid || x.tid - y.tid);
@@ -81,16 +81,16 @@ export class Graph {
 			if (processes.size > 1)
 				this.rows.push({ ...plain, ...this.processRow(group, threads, processes.size <= 12, short) });
 			for (const t of threads)
-				this.rows.push({ ...plain, key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, pid: t.pid, file: t.file, group, first: t.first, last: t.last });
+				this.rows.push({ ...plain, key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, pid: t.pid, file: t.file, group, first: t.first, last: t.last, shows: t.row });
 		}
 		this.labels = new Map(this.rows.filter(r => !r.isCpu && !r.isProcess).map(r => [r.key, r.label]));
 		this.drops = info.sources.flatMap((source, file) => source.drops.map(drop => ({ drop, t: drop.t + source.offset, group: groupOf(file, drop.pid) })));
 	}
 
 	/* The line above the threads of a process, which shows or hides them. */
-	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number } {
+	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number; shows: number } {
 		const calls = threads.reduce((n, t) => n + t.calls, 0), pid = threads[0]?.pid ?? 0, leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
-		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group };
+		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group, shows: leader.row, first: Math.min(...threads.map(t => t.first)), last: Math.max(...threads.map(t => t.last)) };
 	}
 
 	/* What moves with a row: a process has its threads with it. */
@@ -197,6 +197,9 @@ export class Graph {
 		return out;
 	}
 
+	/* Above its threads a process has no calls of its own; closed it shows those of its first thread. */
+	private hasCalls(r: Row): boolean { return !r.isProcess || !r.isOpen; }
+
 	private rowAt(y: number): Placed | undefined { return this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height); }
 
 	private visible(): Placed[] {
@@ -209,7 +212,7 @@ export class Graph {
 	private async want(): Promise<void> {
 		if (!this.info)
 			return;
-		const w = this.to - this.from, rows = this.visible().filter(p => !p.row.isProcess).map(p => p.row.key >= rowCpu ? `c${p.row.key - rowCpu}` : String(p.row.key)).slice(0, 1000).join();
+		const w = this.to - this.from, rows = [...new Set(this.visible().filter(p => this.hasCalls(p.row)).map(p => p.row.shows >= rowCpu ? `c${p.row.shows - rowCpu}` : String(p.row.shows)))].slice(0, 1000).join();
 		const from = Math.max(0, Math.floor(this.from - w / 2)), to = Math.ceil(this.to + w / 2);
 		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
@@ -292,21 +295,21 @@ export class Graph {
 	/* A line from the first event of a task to the last: beyond, nothing of it was recorded. */
 	private drawLife(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed): void {
 		const y = Math.round((p.y + p.height - 1.5) * ratio);
-		if (p.row.isProcess || y < axis * ratio || y >= h)
+		if (y < axis * ratio || y >= h)
 			return;
 		const x0 = clamp(Math.round(this.x(p.row.first) * ratio), Math.round(gutter * ratio), w), x1 = clamp(Math.round(this.x(p.row.last) * ratio), x0, w);
 		pixels.fill(this.isDark ? 0xff8a7f76 : 0xffa89f98, y * w + x0, y * w + x1);
 	}
 
 	private drawRow(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed, labels: { x: number; w: number; y: number; text: string }[], ground: number): void {
-		const tile = this.tile.get(p.row.key);
-		if (!tile)
+		const tile = this.tile.get(p.row.shows);
+		if (!tile || !this.hasCalls(p.row))
 			return;
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
 		const high = Math.max(1, Math.round((laneHeight - 1) * ratio));
 		for (const [lane, v] of tile.row.lanes) {
 			const isLost = lane === laneLost, isState = lane === laneStates, isPoint = lane === laneEvents || isLost;
-			if (!p.row.isOpen && lane > 0 && !isPoint && !isState)
+			if ((!p.row.isOpen || p.row.isProcess) && lane > 0 && !isPoint && !isState)
 				continue;
 			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : Math.min(lane, 511) * laneHeight)) * ratio);
 			const tall = isState ? Math.max(1, Math.round(4 * ratio)) : isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
@@ -479,7 +482,7 @@ export class Graph {
 			return null;
 		if (drop)
 			return drop;
-		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.tile.get(p.row.key), t = this.t(x);
+		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
 		const slack = (this.to - this.from) / this.width * 2;
 		let best: Hit | null = null, distance = Infinity;
 		for (const [l, v] of tile?.row.lanes ?? []) {

@@ -356,7 +356,7 @@ function moveRow(row: Row, by: number): void {
 
 function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
-	if (hit && !hit.row.isCpu && !hit.row.isProcess && hit.name) {
+	if (hit && !hit.row.isCpu && hit.name) {
 		out.push({ text: `Show only ${hit.name}`, act: () => addToFilter(`func == ${quote(hit.name)}`) }, { text: `Hide ${hit.name}`, act: () => addToFilter(`func != ${quote(hit.name)}`) },
 			 { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
 		if (hit.len)
