@@ -31,9 +31,11 @@ mutations: | setup
 	@sh tests/mutations/run.sh $(B)
 demo: all
 	@sh tools/demo.sh $(B)
-# Draws doc/session.svg, the picture in README.md, from what the demo's recordings print.
+# Draws the pictures in README.md from the demo's recordings: what they print, and uft view (with Chromium).
 picture: demo
 	@python3 tools/picture.py $(B) doc/session.svg
+	@cp tools/demo.lua $(B)/demo/
+	@cd $(B)/demo && ../uft record -q -o view.uft ./lua demo.lua >/dev/null && ../uft view --png "$(CURDIR)/doc/view.png" --tab flame view.uft
 bench: all
 	@sh bench/run.sh $(B)
 install: all

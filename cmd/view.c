@@ -26,11 +26,13 @@
 extern char **environ;
 
 struct view_opts {
-	int no_browser;
+	int no_browser, tab; /* tab: index into tab_names[] */
 	uint32_t port;
 	const char *png, *filter;
 	struct cmd_range range;
 };
+
+static const char *const tab_names[] = {"list", "flame", "tree", "latency", "plot", "diff", NULL};
 
 #define F(field) offsetof(struct view_opts, field)
 static const struct cmd_option view_options[] = {
@@ -41,6 +43,7 @@ static const struct cmd_option view_options[] = {
 	 F(range), NULL},
 	{"filter", 'f', "FILTER", "begin with this filter: 'func ~ \"lua*\" && duration > 1000'", cmd_string, F(filter),
 	 NULL},
+	{"tab", 0, "TAB", "begin with this tab below the graph", cmd_choice, F(tab), tab_names},
 	{0}};
 #undef F
 
@@ -172,6 +175,8 @@ static void page_address(char *to, size_t size, const char *url, const struct vi
 	if (o->range.from.ns || o->range.to.ns)
 		snprintf(to + strlen(to), size - strlen(to), "from=%llu&to=%llu&", (unsigned long long)o->range.from.ns,
 			 (unsigned long long)o->range.to.ns);
+	if (o->tab)
+		snprintf(to + strlen(to), size - strlen(to), "tab=%s&", tab_names[o->tab]);
 	if (o->filter) {
 		snprintf(to + strlen(to), size - strlen(to), "filter=");
 		put_escaped(to, size, o->filter);

@@ -20,6 +20,6 @@ check
 [ "$(grep -c '^ok ' out)" -ge 20 ] || { fail "checks are missing"; show; }
 end_server
 
-HOME=$tmp run "$uft" view --png graph.png --range 1ms~2ms a.uft
+HOME=$tmp run "$uft" view --png graph.png --tab flame --range 1ms~2ms a.uft
 expect_status 0
 expect_equal "a picture" "$(head -c 8 graph.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
