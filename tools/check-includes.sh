@@ -5,7 +5,7 @@
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
 # In stream/:       wire < file < select < decode < live
-# In tree/:         core < files < triggers < serve (by includes; by calls serve alone is above)
+# In tree/:         core < triggers < files < serve
 # In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
 # control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
 # instructions and pure, and program/. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
@@ -101,7 +101,7 @@ order_of()
 	case $1 in
 	control) order="base proc arena ptrace relocate state plan target arm events watchdog start detach session doctor" ;;
 	stream) order="wire file select decode live" ;;
-	tree) order="core files triggers serve" ;;
+	tree) order="core triggers files serve" ;;
 	esac
 }
 

@@ -31,6 +31,11 @@ object streams stream/select_low.c.o 'int high(void); int low(void) { return hig
 object streams stream/decode_high.c.o 'int high(void) { return 1; }'
 ! sh "$tools/check-symbols.sh" "$dir/streams" 2>"$dir/err" || { echo "a call that runs up in stream/ passes"; exit 1; }
 grep -q 'stream/select/low.c needs high of stream/decode' "$dir/err" || { cat "$dir/err"; exit 1; }
+mkdir -p "$dir/trees/tree"
+object trees tree/core_low.c.o 'int high(void); int low(void) { return high(); }'
+object trees tree/triggers_high.c.o 'int high(void) { return 1; }'
+! sh "$tools/check-symbols.sh" "$dir/trees" 2>"$dir/err" || { echo "a call that runs up in tree/ passes"; exit 1; }
+grep -q 'tree/core/low.c needs high of tree/triggers' "$dir/err" || { cat "$dir/err"; exit 1; }
 ring small 5
 sh "$tools/check-symbols.sh" "$dir/small"
 ring large 6

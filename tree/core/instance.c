@@ -111,13 +111,12 @@ void instance_free(struct instance *in)
 		t->told = NULL;
 	if (in->live && t->instances)
 		uft_live_unfollow(in->live);
-	trigger_free(in);
+	t->table->commands->free(in);
+	each_part(t, instance_free, in);
 	uft_text_close(in->pipe_text);
 	free(in->pipe_out.p);
 	for (int i = 0; i < NLISTS; i++)
 		free(in->set.list[i]);
-	event_free(in);
-	event_fork_free(in);
 	raw_free(in);
 	free(in->cpu_kb);
 	free(in->attr);
@@ -184,14 +183,14 @@ static int rmdir_job(void *arg)
 	if (!ret) {
 		struct uft_event_set events = in->set.events;
 
-		trigger_free(in);
+		c->t->table->commands->free(in);
 		free(in->event_mods);
 		in->event_mods = NULL;
 		if (tree_apply(in, &none, NULL))
 			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
 		uft_event_set_free(&events);
 		in->set.events = none.events;
-		pid_leave(in);
+		each_part(c->t, leave, in);
 		instance_free(in);
 	}
 	if (!ret)

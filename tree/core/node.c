@@ -21,7 +21,7 @@
 
 static uft_node node_of(const struct instance *in, const struct row *row, uint32_t index)
 {
-	return (uint64_t)in->number << 32 | (uint64_t)index << 16 | (uint64_t)(row - rows + 1);
+	return (uint64_t)in->number << 32 | (uint64_t)index << 16 | (uint64_t)(row - in->t->table->row + 1);
 }
 
 int node_place(struct uft_tree *t, uft_node node, struct place *out)
@@ -29,9 +29,9 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out)
 	uint64_t row = node & 0xffff;
 
 	*out = (struct place){ .t = t, .index = (uint32_t)(node >> 16) & 0xffff };
-	if (!row || row > nrows)
+	if (!row || row > t->table->nrows)
 		return -ENOENT;
-	out->row = &rows[row - 1];
+	out->row = &t->table->row[row - 1];
 	for (out->in = t->instances; out->in; out->in = out->in->next)
 		if (out->in->number == node >> 32 && !out->in->is_going)
 			return 0;
@@ -140,10 +140,11 @@ static int find_type(const struct place *dir, const struct row *row, const char 
 /* 1: *@out is the entry @name of @dir. t->lock held. */
 static int find_entry(const struct place *dir, const char *wanted, uft_node *out)
 {
+	const struct row *rows = dir->t->table->row;
 	char name[UFT_TREE_NAME];
 	uint32_t index;
 
-	for (size_t i = 0; i < nrows; i++) {
+	for (size_t i = 0; i < dir->t->table->nrows; i++) {
 		const struct row *row = &rows[i];
 
 		if (!is_child(dir->row, row) || !is_here(row, dir->in))
@@ -174,7 +175,8 @@ static int find_entry(const struct place *dir, const char *wanted, uft_node *out
 /* 1: *@out, @name are the entry behind @left others of @dir. t->lock held. */
 static int take_entry(const struct place *dir, size_t left, char name[UFT_TREE_NAME], uft_node *out)
 {
-	for (size_t i = 0; i < nrows; i++) {
+	const struct row *rows = dir->t->table->row;
+	for (size_t i = 0; i < dir->t->table->nrows; i++) {
 		const struct row *row = &rows[i];
 		uint32_t n = is_child(dir->row, row) && is_here(row, dir->in) ? variants(dir, row) : 0, k = 0, index;
 
@@ -263,13 +265,14 @@ int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_T
 
 int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 {
+	const struct row *rows = t->table->row;
 	struct place at;
 	int ret;
 
 	pthread_mutex_lock(&t->lock);
 	ret = node_place(t, node, &at);
 	*out = UFT_TREE_ROOT;
-	for (size_t i = 0; !ret && i < nrows; i++) {
+	for (size_t i = 0; !ret && i < t->table->nrows; i++) {
 		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
 			*out = node_of(t->instances, &rows[i], 0);
 		else if (is_child(&rows[i], at.row))
@@ -283,7 +286,7 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 
 static uint32_t mode_of(const struct place *at)
 {
-	return at->row == &rows[0] && at->in->number ? S_IFDIR | 0750 : at->row->pub.mode;
+	return at->row == &at->t->table->row[0] && at->in->number ? S_IFDIR | 0750 : at->row->pub.mode;
 }
 
 /* What chmod and chown left. t->lock held. */
@@ -346,9 +349,4 @@ int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *ou
 	}
 	pthread_mutex_unlock(&t->lock);
 	return ret;
-}
-
-const struct uft_tree_row *uft_tree_table(size_t i)
-{
-	return i < nrows ? &rows[i].pub : NULL;
 }

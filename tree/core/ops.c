@@ -23,6 +23,11 @@
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
 
+static const struct command_ops *commands_of(const struct instance *in)
+{
+	return in->t->table->commands;
+}
+
 /* mmiotrace that has nothing to watch records nothing, as the kernel's before a device is mapped. */
 static uint32_t tracer_of(const struct settings *set)
 {
@@ -32,7 +37,7 @@ static uint32_t tracer_of(const struct settings *set)
 /* Which events are on, or may be switched on by a function. */
 static int wants_event(const struct instance *in, const struct settings *set, uint32_t event)
 {
-	return uft_event_set_has(&set->events, event) || trigger_switches(in, event);
+	return uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event);
 }
 
 /* Some are on, or will be when their object comes. */
@@ -43,13 +48,13 @@ static int has_events(const struct instance *in, const struct settings *set)
 
 static int wants_events(const struct instance *in, const struct settings *set)
 {
-	return has_events(in, set) || trigger_switches_any(in);
+	return has_events(in, set) || commands_of(in)->switches_any(in);
 }
 
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring || trigger_waits(in, set);
+	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring || commands_of(in)->waits(in, set);
 }
 
 int share_is_tracing(const struct instance *in, const struct settings *set)
@@ -75,7 +80,7 @@ static int is_running(const struct instance *in, const struct settings *set)
  */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
-	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
+	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || commands_of(in)->waits(in, set);
 }
 
 /* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
@@ -124,7 +129,7 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 		put(w, in, set, UFT_TRACER_FUNCTION);
 		w->v[w->n - 1].is_measuring = 1;
 	}
-	if (is_beside(in, set) && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
+	if (is_beside(in, set) && !set->is_on && !commands_of(in)->waits(in, set) && !set->is_measuring)
 		return;
 	if (tracer_of(set) != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
@@ -237,14 +242,14 @@ static int wish_lists(struct wish *w, const struct settings *top)
 
 	if (has_commands && (is_only || filter[0])) {
 		text_put(&words, filter, is_only ? 0 : strlen(filter));
-		ret = trigger_put_words(in, "", &words);
+		ret = commands_of(in)->put_words(in, "", &words);
 	}
 	if (has_commands && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
 		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
-		ret = ret ? ret : trigger_put_words(in, "!", &notrace);
+		ret = ret ? ret : commands_of(in)->put_words(in, "!", &notrace);
 	}
-	if (has_commands && trigger_has_stacks(in)) {
-		ret = ret ? ret : trigger_put_stack_words(in, &stacks);
+	if (has_commands && commands_of(in)->has_stacks(in)) {
+		ret = ret ? ret : commands_of(in)->put_stack_words(in, &stacks);
 		w->stack_of = ret ? NULL : word_list(stacks.p, &ret);
 	}
 	for (int i = 0; i < NLISTS && !ret; i++)
@@ -418,7 +423,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (is_beside(in, set) && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (trigger_has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
+	if (commands_of(in)->has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH | hidden_beside(set->tracer);
@@ -484,7 +489,7 @@ static int choose_events(struct instance *in, uint64_t since, const struct setti
 	events.filter = filter;
 	ret = filter ? 0 : -ENOMEM;
 	if (!is_off)
-		ret = ret ? ret : trigger_events(in, &events.waiting);
+		ret = ret ? ret : commands_of(in)->events(in, &events.waiting);
 	if (!is_off && is_kin)
 		ret = ret ? ret : uft_event_set_add(&events.waiting, &set->events);
 	if (!is_off)
@@ -580,10 +585,10 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
-	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || trigger_has_stacks(in);
+	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || commands_of(in)->has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
-	trigger_mute(in, !is_alone && !is_on);
+	commands_of(in)->mute(in, !is_alone && !is_on);
 }
 
 void share_mute(struct uft_tree *t)

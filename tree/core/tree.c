@@ -99,7 +99,7 @@ static void note_status(struct uft_tree *t)
 	int status = uft_session_status(t->session);
 
 	if (status != t->status && status >= 0)
-		dump_on_end(t, status);
+		each_part(t, exited, t, status);
 	pthread_mutex_lock(&t->lock);
 	if (status != t->status) {
 		t->status = status;
@@ -120,7 +120,7 @@ void tree_pull(struct uft_tree *t)
 	uft_live_until(t->instances->live, uft_session_gather(t->session));
 	n = uft_live_pull(t->instances->live) + t->nmarks;
 	t->nmarks = 0;
-	trigger_round(t);
+	each_part(t, round, t);
 	if (n)
 		t->fresh = uft_live_clock();
 	if (!t->fresh)
@@ -180,19 +180,19 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	set = &now;
 	ret = share_apply(in, set, err);
 	if (ret) {
-		event_types_settle(t);
+		each_part(t, applied, t);
 		return ret;
 	}
 	if (in->set.tracer != set->tracer || in->set.clock != set->clock)
 		tree_clear(in, UFT_LIVE_ALL);
 	if (in->set.clock != set->clock)
-		clock_apply(in, set->clock);
+		each_part(t, clock, in, set->clock);
 	uft_live_limit(in->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
 	uft_live_cpus(in->live, set->cpus_off);
 	if (in->set.is_on != set->is_on)
-		trigger_switched(in, set->is_on);
+		each_part(t, switched, in, set->is_on);
 	in->set = *set;
-	event_types_settle(t);
+	each_part(t, applied, t);
 	share_mute(t);
 	tree_record(t);
 	return 0;
@@ -210,7 +210,9 @@ static void on_warning(void *arg, const char *text)
 
 static void on_told(void *arg, const struct uft_told_event *e)
 {
-	event_fork_take(arg, e);
+	struct uft_tree *t = arg;
+
+	each_part(t, told, t, e);
 }
 
 static void on_fault(void *arg, pid_t pid, const char *text)
@@ -221,7 +223,9 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 
 static void on_events_found(void *arg, const struct uft_event_type *const *type, uint32_t n)
 {
-	event_types_found(arg, type, n);
+	struct uft_tree *t = arg;
+
+	each_part(t, types_found, t, type, n);
 }
 
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
@@ -231,8 +235,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 	int ret;
 
 	(void)ppid;
-	profile_begin(t, slice, img);
-	stack_begin(t, slice, img);
+	each_part(t, slice_begin, t, slice, img);
 	ret = uft_live_slice(t->instances->live, slice, img);
 	if (ret) {
 		snprintf(text, sizeof(text), "what process %d records is lost: %s", pid, strerror(-ret));
@@ -245,8 +248,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	struct uft_tree *t = arg;
 
 	(void)pid;
-	profile_end(t, slice);
-	stack_end(t, slice);
+	each_part(t, slice_end, t, slice);
 	uft_live_slice_end(t->instances->live, slice);
 	t->fresh = uft_live_clock();	/* it takes the rest */
 }
@@ -276,8 +278,7 @@ static int start_owner(struct uft_tree *t)
 
 static void tree_free(struct uft_tree *t)
 {
-	profile_free(t);
-	stack_free(t);
+	each_part(t, tree_free, t);
 	while (t->instances && t->instances->next)
 		instance_free(t->instances->next);
 	if (t->instances)
@@ -304,7 +305,7 @@ static void init_sync(struct uft_tree *t)
 	pthread_condattr_destroy(&attr);
 }
 
-int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
+int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out, struct uft_error *err)
 {
 	struct uft_session_opts so = {
 		.no_children = opts->no_children, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
@@ -325,6 +326,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 		return uft_fail(err, -EOPNOTSUPP, "%s is there on x86-64 only yet: start without it", so.int3 ? "--int3" : "--watchdog");
 	}
 	t->opts = *opts;
+	t->table = table;
 	t->last = &t->first;
 	t->status = -1;
 	t->cmdlines = 128;
@@ -417,9 +419,4 @@ int uft_tree_wait(struct uft_tree *t, int timeout_ms)
 	status = t->status;
 	pthread_mutex_unlock(&t->lock);
 	return status < 0 ? -EAGAIN : status;
-}
-
-uint32_t tree_ncpus(const struct uft_tree *t)
-{
-	return t->ncpus;
 }

@@ -61,14 +61,58 @@ struct row {
 	uint32_t attr, flags;
 	const char *takes;		/* what a write has to be, for error_log */
 };
-extern const struct row rows[];
-extern const size_t nrows;
+
+/*
+ * What core/ asks of the folders above. Members that are missing: nothing is done. files/table.c has them all, and
+ * uft_tree_create() there hands them to a new tree.
+ */
+struct uft_told_event;
+struct settings;
+struct tree_part {
+	void (*slice_begin)(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
+	void (*slice_end)(struct uft_tree *t, uint32_t slice);	/* before it is given away */
+	void (*round)(struct uft_tree *t);			/* records came, perhaps */
+	void (*told)(struct uft_tree *t, const struct uft_told_event *e);
+	void (*exited)(struct uft_tree *t, int status);		/* the launched program */
+	void (*types_found)(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);	/* an object that declares them was mapped */
+	void (*applied)(struct uft_tree *t);			/* tree_apply() ends, or was refused */
+	void (*switched)(struct instance *in, int is_on);	/* tracing_on is another from now on */
+	void (*clock)(struct instance *in, uint32_t clock);	/* records have the time of another clock from now on */
+	void (*leave)(struct instance *in);			/* rmdir: its settings hold for nobody any more */
+	void (*instance_free)(struct instance *in);
+	void (*tree_free)(struct uft_tree *t);
+};
+/* The commands of functions; ops.c makes one list of what they and the tracers want. */
+struct command_ops {
+	int (*waits)(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
+	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
+	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
+	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
+	int (*switches_any)(const struct instance *in);
+	int (*events)(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
+	void (*mute)(const struct instance *in, int on);
+	void (*free)(struct instance *in);
+};
+struct tree_table {
+	const struct row *row;
+	size_t nrows;
+	const struct tree_part *part;
+	size_t nparts;
+	const struct command_ops *commands;
+};
+/* Calls a member of each part that has it. */
+#define each_part(t, member, ...) do {								\
+	for (size_t i_ = 0; i_ < (t)->table->nparts; i_++)					\
+		if ((t)->table->part[i_].member)						\
+			(t)->table->part[i_].member(__VA_ARGS__);				\
+} while (0)
 
 /* ---- node.c ---------------------------------------------------------------------------------- */
 
 int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT: its instance is gone. t->lock held */
 
-/* ---- trace_options.c: trace_options ------------------------------------------------------------------ */
+/* ---- options.c ------------------------------------------------------------------ */
 
 enum option {
 	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
@@ -77,6 +121,17 @@ enum option {
 	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_EVENT_FORK, OPT_COUNT
 };
 #define OPT_BIT(o)	(1ull << (o))
+struct option_row {
+	const char *name;
+	enum option bit;
+	int is_on;			/* by default */
+	uint32_t tracer;		/* whose it is; NOP: of all */
+	uint32_t text;			/* enum uft_text_flags */
+	uint32_t events;		/* enum uft_events: what is recorded of each call while it is on, */
+	uint32_t events_off;		/* and while it is off */
+};
+const struct option_row *option_row(uint32_t index);	/* NULL: one of the kernel's that has no meaning here, */
+const char *option_absent(uint32_t index);		/* for this reason */
 uint64_t option_defaults(void);
 uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
 uint32_t option_events(uint64_t options);	/* enum uft_events */
@@ -107,7 +162,6 @@ void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
 /* Until data may have come. 0, -EINTR, -ESHUTDOWN: the tree ends. */
 int handle_wait_news(struct uft_handle *h);
 
-struct uft_event_table *tree_types(const struct uft_tree *t);	/* events.c: the session's */
 
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
@@ -153,7 +207,7 @@ struct instance {
 
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;
-	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated; another one also under t->pipe_lock */
+	struct uft_live *frozen;	/* take.c; NULL: none is allocated; another one also under t->pipe_lock */
 	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
@@ -161,7 +215,7 @@ struct instance {
 #define SUBBUF_MIN_KB	4u
 	int has_shared;			/* ops.c: others had something on while it had its tracer */
 	int paused;			/* readers of trace for whom recording pauses */
-	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error_log.c, the oldest first */
+	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* mistakes.c, the oldest first */
 	size_t nmistakes;
 
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
@@ -175,6 +229,7 @@ struct instance {
 };
 
 struct uft_tree {
+	const struct tree_table *table;
 	struct uft_tree_opts opts;
 	struct uft_session *session;
 	pthread_t owner;
@@ -213,6 +268,18 @@ struct uft_tree {
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
 };
 
+static inline struct uft_event_table *tree_types(const struct uft_tree *t)
+{
+	return uft_session_types(t->session);
+}
+static inline uint32_t tree_ncpus(const struct uft_tree *t)
+{
+	return t->ncpus;
+}
+/* As uft_tree_create(), with the table. */
+int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out, struct uft_error *err);
+
+/* raw_pages.c */
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
 /* events.c. The owner. */
 void event_free(struct instance *in);
@@ -224,9 +291,11 @@ void raw_set_page(struct instance *in, uint32_t kb);	/* pages that were begun go
 void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
-/* event_fork.c. The owner. */
+/* settings.c */
+int pids_have(const struct pids *list, uint32_t pid);
 int event_fork_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
 int event_fork_counts(const struct settings *set);	/* events are judged here, not by the buffer */
+/* event_fork.c. The owner. */
 int event_fork_begin(struct instance *in);
 int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
 int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
@@ -235,7 +304,7 @@ int event_fork_passes(const struct instance *in, uint64_t clock);	/* an event of
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
-/* error_log.c: a write of @h was refused. */
+/* mistakes.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_free(struct instance *in);
 /* trace_stat.c: a process begins, and ends before its slice is given away. */
@@ -246,8 +315,7 @@ void profile_free(struct uft_tree *t);
 void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
 void stack_end(struct uft_tree *t, uint32_t slice);
 void stack_free(struct uft_tree *t);
-int clock_apply(struct instance *in, uint32_t clock);	/* trace_clock.c: records have the time of another clock from now on */
-uint32_t tree_ncpus(const struct uft_tree *t);
+void clock_apply(struct instance *in, uint32_t clock);	/* trace_clock.c: records have the time of another clock from now on */
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /*
@@ -275,16 +343,17 @@ int share_is_tracing(const struct instance *in, const struct settings *set);	/* 
 int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
 /*
- * snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
+ * take.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
  * @until, as uft_live_clock() tells.
  */
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
+void snapshot_clear(struct instance *in, uint32_t cpu);
 int snapshot_take(struct instance *in, uint64_t until);
 int snapshot_is_used(const struct instance *in);	/* by its tracer, which keeps the worst case there in the kernel */
-/* dump_on_oops.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
+/* The same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
-void dump_on_end(struct uft_tree *t, int status);	/* of the launched program; ftrace_dump_on_oops */
+void dump_on_end(struct uft_tree *t, int status);	/* dump_on_oops.c: of the launched program; ftrace_dump_on_oops */
 /* trigger.c: commands of set_ftrace_filter. The owner. */
 int trigger_is(const char *word);		/* any thread */
 int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */

@@ -9,67 +9,6 @@
  */
 #include "tree/files/rows.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#define KEPT		(sizeof(((struct instance *)0)->mistake) / sizeof(struct mistake))
-#define SHOWN		200	/* bytes of a command */
-
-/* One line that a terminal can show: of a long one the part with the mistake. */
-static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1])
-{
-	size_t from = at >= SHOWN ? at : 0, k = 0;
-
-	while (k < SHOWN && from + k < n && p[from + k] != '\n') {
-		out[k] = isprint((unsigned char)p[from + k]) ? p[from + k] : '?';
-		k++;
-	}
-	out[k] = '\0';
-	return at - from < k ? at - from : k;
-}
-
-static void forget(struct instance *in, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(in->mistake[i].text);
-	memmove(in->mistake, in->mistake + n, (in->nmistakes - n) * sizeof(in->mistake[0]));
-	in->nmistakes -= n;
-}
-
-void error_note(struct uft_handle *h, const char *p, size_t n)
-{
-	const char *path = h->at.row->pub.path, *takes = h->at.row->takes,
-		   *what = h->wrong ? h->wrong : takes ? takes : "Invalid argument";
-	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
-	struct instance *in = h->at.in;
-	char command[SHOWN + 1], *text;
-	size_t at = command_of(p, n, h->wrong_at, command);
-	struct timespec now;
-
-	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
-		path = "event filter parse error";	/* the kernel's words */
-		option = "";
-	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
-		     (int)(11 + at), "") < 0)
-		return;
-	if (what == h->t->conflict && in->nmistakes && !strcmp(in->mistake[in->nmistakes - 1].text, text))
-		free(in->mistake[--in->nmistakes].text);
-	if (in->nmistakes == KEPT)
-		forget(in, 1);
-	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
-}
-
-void error_free(struct instance *in)
-{
-	forget(in, in->nmistakes);
-}
-
 int show_error_log(const struct place *at, struct tree_text *out)
 {
 	for (size_t i = 0; i < at->in->nmistakes; i++) {

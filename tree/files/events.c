@@ -26,11 +26,6 @@ int show_nothing(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-struct uft_event_table *tree_types(const struct uft_tree *t)
-{
-	return uft_session_types(t->session);
-}
-
 /* ---- On and off ------------------------------------------------------------------------------ */
 
 static void show_name(const struct uft_event_type *type, struct tree_text *out)

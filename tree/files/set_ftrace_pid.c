@@ -70,21 +70,6 @@ int open_pids(struct uft_handle *h)
 	return 0;
 }
 
-static int has(const struct pids *list, uint32_t pid)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (list->pid[i] == pid)
-			return 1;
-	return 0;
-}
-
-int pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
-{
-	const struct pids *only = &set->pids[PIDS_ONLY], *not = &set->pids[PIDS_NOT];
-
-	return (!only->n || has(only, pid) || has(only, tid)) && !has(not, pid) && !has(not, tid);
-}
-
 static int is_attached(const struct uft_tree *t, uint32_t pid)
 {
 	for (size_t i = 0; i < t->nattached; i++)
@@ -126,11 +111,11 @@ static void leave(struct instance *in, enum pid_list which, const struct pids *l
 	struct uft_tree *t = in->t;
 
 	for (size_t i = 0; i < t->nattached; i++) {
-		int is_wanted = has(list, t->attached[i]);
+		int is_wanted = pids_have(list, t->attached[i]);
 
 		for (struct instance *other = t->instances; other; other = other->next) {
-			is_wanted |= (other != in || which != PIDS_ONLY) && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
-			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && has(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_ONLY) && pids_have(&other->set.pids[PIDS_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && pids_have(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
 		}
 		if (is_wanted || uft_session_detach(t->session, (pid_t)t->attached[i]) == -EBUSY)
 			continue;
@@ -153,15 +138,15 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 
 	set.pids[which] = *list;
 	for (size_t i = 0; i < before->n; i++)
-		if (which < NPIDS && !has(list, before->pid[i]))
+		if (which < NPIDS && !pids_have(list, before->pid[i]))
 			set.kin = ++in->t->kins;
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
 	for (size_t i = 0; i < list->n && ret >= 0 && is_attaching; i++) {
-		if (has(before, list->pid[i]) && !has(named, list->pid[i]))
+		if (pids_have(before, list->pid[i]) && !pids_have(named, list->pid[i]))
 			continue;
 		ret = attach(in->t, list->pid[i]);
-		if (ret > 0 && has(before, list->pid[i]))
+		if (ret > 0 && pids_have(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
 	if (which >= NPIDS && set.has_event_fork) {	/* what was done until now is judged by the list before */
@@ -215,9 +200,9 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 			h->wrong = "Invalid process id";
 			h->wrong_at = at;
 		}
-		if (!ret && !has(&next.list, (uint32_t)pid))
+		if (!ret && !pids_have(&next.list, (uint32_t)pid))
 			ret = add(&next.list, (uint32_t)pid);
-		if (!ret && !has(&next.named, (uint32_t)pid))
+		if (!ret && !pids_have(&next.named, (uint32_t)pid))
 			ret = add(&next.named, (uint32_t)pid);
 		at += len;
 	}

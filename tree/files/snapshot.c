@@ -17,63 +17,6 @@ static uint32_t cpu_of(const struct place *at)
 	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
 }
 
-/* Readers of pages may be at the one before. */
-static void put(struct instance *in, struct uft_live *frozen)
-{
-	struct uft_live *before = in->frozen;
-
-	pthread_mutex_lock(&in->t->pipe_lock);
-	raw_forget(in, UFT_LIVE_ALL);
-	in->frozen = frozen;
-	pthread_mutex_unlock(&in->t->pipe_lock);
-	uft_live_destroy(before);
-}
-
-static void clear(struct instance *in, uint32_t cpu)
-{
-	pthread_mutex_lock(&in->t->pipe_lock);
-	raw_forget(in, cpu);
-	uft_live_clear(in->frozen, cpu);
-	pthread_mutex_unlock(&in->t->pipe_lock);
-}
-
-int snapshot_is_used(const struct instance *in)
-{
-	return uft_tracer_is_latency(in->set.tracer);
-}
-
-int snapshot_take(struct instance *in, uint64_t until)
-{
-	struct uft_live *frozen;
-	int ret = uft_live_take(in->live, UFT_LIVE_ALL, until, &frozen);
-
-	if (ret)
-		return ret;
-	put(in, frozen);
-	return 0;
-}
-
-/* Makes an empty snapshot. A snapshot that was taken stays, as in the kernel. */
-int snapshot_allocate(struct instance *in)
-{
-	struct uft_live *frozen;
-	int ret;
-
-	if (in->frozen)
-		return 0;
-	ret = uft_live_take(in->live, UFT_LIVE_ALL, 0, &frozen);
-	if (ret)
-		return ret;
-	uft_live_clear(frozen, UFT_LIVE_ALL);
-	put(in, frozen);
-	return 1;
-}
-
-void snapshot_free(struct instance *in)
-{
-	put(in, NULL);
-}
-
 ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 {
 	struct instance *in = h->at.in;
@@ -94,7 +37,7 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	if (!what)
 		snapshot_free(in);
 	else if (what > 1 && in->frozen)
-		clear(in, cpu);
+		snapshot_clear(in, cpu);
 	return (ssize_t)n;
 }
 

@@ -30,7 +30,7 @@
 #define SNAPSHOT .open = open_trace, .release = release_trace, .read = read_trace, .store = store_snapshot, .flags = ROW_FROZEN, .takes = "Takes a number: 0 frees it, 1 takes one, another one clears it"
 #define FUNCTIONS .open = open_functions, .release = release_functions, .show = show_functions, .store = store_functions
 
-const struct row rows[] = {
+static const struct row rows[] = {
 	DIR("", 0700, EACH, "the tracing directory"),
 	FILE("README", 0440, TOP, "a short help; scripts look for features in it", .show = show_readme),
 	FILE("available_tracers", 0440, EACH, "the tracers that current_tracer takes", .show = show_available_tracers),
@@ -158,4 +158,33 @@ const struct row rows[] = {
 	DIR("events/ftrace", 0755, EACH, "the records of the tracers"),
 	FORMAT("function"), ID("function"), ID("print"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"), FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
 };
-const size_t nrows = sizeof(rows) / sizeof(rows[0]);
+
+static const struct tree_part parts[] = {
+	{ .slice_begin = profile_begin, .slice_end = profile_end, .tree_free = profile_free },
+	{ .slice_begin = stack_begin, .slice_end = stack_end, .tree_free = stack_free },
+	{ .round = trigger_round, .switched = trigger_switched },
+	{ .told = event_fork_take, .instance_free = event_fork_free },
+	{ .exited = dump_on_end },
+	{ .clock = clock_apply },
+	{ .leave = pid_leave },
+	{ .types_found = event_types_found, .applied = event_types_settle, .instance_free = event_free },
+};
+
+static const struct command_ops commands = {
+	.waits = trigger_waits, .put_words = trigger_put_words, .has_stacks = trigger_has_stacks, .put_stack_words = trigger_put_stack_words,
+	.switches = trigger_switches, .switches_any = trigger_switches_any, .events = trigger_events, .mute = trigger_mute, .free = trigger_free,
+};
+
+int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
+{
+	static const struct tree_table table = {
+		.row = rows, .nrows = sizeof(rows) / sizeof(rows[0]), .part = parts, .nparts = sizeof(parts) / sizeof(parts[0]), .commands = &commands,
+	};
+
+	return tree_create(opts, &table, out, err);
+}
+
+const struct uft_tree_row *uft_tree_table(size_t i)
+{
+	return i < sizeof(rows) / sizeof(rows[0]) ? &rows[i].pub : NULL;
+}

@@ -35,7 +35,7 @@ static int64_t now_ns(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-int clock_apply(struct instance *in, uint32_t clock)
+void clock_apply(struct instance *in, uint32_t clock)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
 	struct uft_live_clock use = { clocks[clock].name, CLOCK_MONOTONIC, 0, clocks[clock].stamp };
@@ -48,7 +48,6 @@ int clock_apply(struct instance *in, uint32_t clock)
 	in->cleared_ns = uft_live_now(in->live);
 	if (in->latency_from_ns)		/* was of the clock before */
 		in->latency_from_ns = in->cleared_ns;
-	return 0;
 }
 
 int show_trace_clock(const struct place *at, struct tree_text *out)

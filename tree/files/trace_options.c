@@ -1,156 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_options.c - trace_options and options/
- *
- * One row an option, in the kernel's order. An option that changes nothing yet is not in the list. Options of a tracer
- * have a file always and a line in trace_options only while the tracer is in use.
+ * trace_options.c - trace_options and options/: the rows of core/options.c as files
  */
 #include "tree/files/rows.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	enum option bit;
-	int is_on;			/* by default */
-	uint32_t tracer;		/* whose it is; NOP: of all */
-	uint32_t text;			/* enum uft_text_flags */
-	uint32_t events;		/* enum uft_events: what is recorded of each call while it is on, */
-	uint32_t events_off;		/* and while it is off */
-} options[] = {
-	{ "print-parent", OPT_PRINT_PARENT, 1, 0, UFT_TEXT_PARENT, 0, 0 },
-	{ "sym-offset", OPT_SYM_OFFSET, 0, 0, UFT_TEXT_SYM_OFFSET, 0, 0 },
-	{ "sym-addr", OPT_SYM_ADDR, 0, 0, UFT_TEXT_SYM_ADDR, 0, 0 },
-	{ "verbose", OPT_VERBOSE, 0, 0, UFT_TEXT_VERBOSE, 0, 0 },
-	{ "raw", OPT_RAW, 0, 0, UFT_TEXT_RAW, 0, 0 },
-	{ "hex", OPT_HEX, 0, 0, UFT_TEXT_HEX, 0, 0 },
-	{ "bin", OPT_BIN, 0, 0, UFT_TEXT_BIN, 0, 0 },
-	{ "fields", OPT_FIELDS, 0, 0, UFT_TEXT_FIELDS, 0, 0 },
-	{ "annotate", OPT_ANNOTATE, 1, 0, UFT_TEXT_ANNOTATE, 0, 0 },
-	{ "userstacktrace", OPT_USER_STACK, 0, 0, UFT_TEXT_USER_STACK, 0, 0 },
-	{ "sym-userobj", OPT_USEROBJ, 0, 0, UFT_TEXT_USEROBJ, 0, 0 },
-	{ "printk-msg-only", OPT_MSG_ONLY, 0, 0, UFT_TEXT_MSG_ONLY, 0, 0 },
-	{ "context-info", OPT_CONTEXT_INFO, 1, 0, UFT_TEXT_CONTEXT, 0, 0 },
-	{ "latency-format", OPT_LATENCY, 0, 0, UFT_TEXT_LATENCY, 0, 0 },
-	{ "record-cmd", OPT_RECORD_CMD, 1, 0, 0, 0, 0 },
-	{ "record-tgid", OPT_RECORD_TGID, 0, 0, UFT_TEXT_TGID, 0, 0 },
-	{ "overwrite", OPT_OVERWRITE, 1, 0, 0, 0, 0 },
-	{ "disable_on_free", OPT_DISABLE_ON_FREE, 0, 0, 0, 0, 0 },
-	{ "irq-info", OPT_IRQ_INFO, 1, 0, UFT_TEXT_IRQ_INFO, 0, 0 },
-	{ "markers", OPT_MARKERS, 1, 0, 0, 0, 0 },
-	{ "event-fork", OPT_EVENT_FORK, 0, 0, 0, 0, 0 },
-	{ "pause-on-trace", OPT_PAUSE, 0, 0, 0, 0, 0 },
-	{ "function-trace", OPT_FUNC_TRACE, 1, 0, 0, 0, 0 },
-	{ "function-fork", OPT_FUNC_FORK, 0, 0, 0, 0, 0 },
-	{ "display-graph", OPT_DISPLAY_GRAPH, 0, 0, UFT_TEXT_DISPLAY_GRAPH, 0, 0 },
-	{ "stacktrace", OPT_STACK, 0, 0, UFT_TEXT_STACK, 0, 0 },
-	{ "func_stack_trace", OPT_FUNC_STACK, 0, UFT_TRACER_FUNCTION, UFT_TEXT_STACK, 0, 0 },
-	{ "func-no-repeats", OPT_NO_REPEATS, 0, UFT_TRACER_FUNCTION, UFT_TEXT_NO_REPEATS, 0, 0 },
-	{ "funcgraph-overrun", OPT_GRAPH_OVERRUN, 0, UFT_TRACER_GRAPH, UFT_TEXT_OVERRUN, 0, 0 },
-	{ "funcgraph-cpu", OPT_GRAPH_CPU, 1, UFT_TRACER_GRAPH, UFT_TEXT_CPU, 0, 0 },
-	{ "funcgraph-overhead", OPT_GRAPH_OVERHEAD, 1, UFT_TRACER_GRAPH, UFT_TEXT_OVERHEAD, 0, 0 },
-	{ "funcgraph-proc", OPT_GRAPH_PROC, 0, UFT_TRACER_GRAPH, UFT_TEXT_PROC, 0, 0 },
-	{ "funcgraph-duration", OPT_GRAPH_DURATION, 1, UFT_TRACER_GRAPH, UFT_TEXT_DURATION, 0, 0 },
-	{ "funcgraph-abstime", OPT_GRAPH_ABSTIME, 0, UFT_TRACER_GRAPH, UFT_TEXT_ABSTIME, 0, 0 },
-	{ "funcgraph-irqs", OPT_GRAPH_IRQS, 1, UFT_TRACER_GRAPH, 0, 0, UFT_EVENTS_NO_HANDLERS },
-	{ "funcgraph-tail", OPT_GRAPH_TAIL, 0, UFT_TRACER_GRAPH, UFT_TEXT_TAIL, 0, 0 },
-	{ "funcgraph-retval", OPT_GRAPH_RETVAL, 0, UFT_TRACER_GRAPH, UFT_TEXT_RETVAL, UFT_EVENTS_RESULT, 0 },
-	{ "funcgraph-retval-hex", OPT_GRAPH_RETVAL_HEX, 0, UFT_TRACER_GRAPH, UFT_TEXT_RETVAL_HEX, 0, 0 },
-	{ "funcgraph-retaddr", OPT_GRAPH_RETADDR, 0, UFT_TRACER_GRAPH, UFT_TEXT_RETADDR, UFT_EVENTS_PARENT, 0 },
-	{ "funcgraph-args", OPT_GRAPH_ARGS, 0, UFT_TRACER_GRAPH, UFT_TEXT_ARGS, UFT_EVENTS_ARGS, 0 },
-	{ "sleep-time", OPT_SLEEP_TIME, 1, UFT_TRACER_GRAPH, 0, 0, UFT_EVENTS_CPU },
-	{ "graph-time", OPT_GRAPH_TIME, 1, UFT_TRACER_GRAPH, 0, 0, UFT_EVENTS_SELF },
-};
-#define NOPTIONS	(sizeof(options) / sizeof(options[0]))
-
-/* Options of the kernel that have no meaning here: their files say so, and take nothing. */
-static const struct { const char *name, *why; } absent[] = {
-	{ "hash-ptr", "no address is printed that a process would have to hide from its own user" },
-	{ "block", "there is no block layer in a process" },
-	{ "blk_classic", "there is no block layer in a process" },
-	{ "branch", "likely() and unlikely() are resolved when a program is compiled" },
-};
-#define NABSENT		(sizeof(absent) / sizeof(absent[0]))
-
-uint64_t option_defaults(void)
-{
-	uint64_t set = 0;
-
-	for (size_t i = 0; i < NOPTIONS; i++)
-		set |= options[i].is_on ? OPT_BIT(options[i].bit) : 0;
-	return set;
-}
-
-uint32_t option_count(void)
-{
-	return NOPTIONS + NABSENT;
-}
-
-const char *option_name(uint32_t index)
-{
-	return index < NOPTIONS ? options[index].name : index < NOPTIONS + NABSENT ? absent[index - NOPTIONS].name : "";
-}
-
-int option_is_top(uint32_t index)
-{
-	return index < NOPTIONS ? options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY : !strcmp(option_name(index), "blk_classic");
-}
-
-uint32_t option_text_flags(uint64_t set)
-{
-	uint32_t flags = 0;
-
-	for (size_t i = 0; i < NOPTIONS; i++)
-		flags |= set & OPT_BIT(options[i].bit) ? options[i].text : 0;
-	return flags;
-}
-
-uint32_t option_events(uint64_t set)
-{
-	uint32_t events = 0;
-
-	for (size_t i = 0; i < NOPTIONS; i++)
-		events |= set & OPT_BIT(options[i].bit) ? options[i].events : options[i].events_off;
-	return events;
-}
-
-static void change(uint32_t *set, uint32_t on, uint32_t off, int is_on)
-{
-	*set = is_on ? (*set | on) & ~off : (*set & ~on) | off;
-}
-
-int uft_tree_option(const char *word, uint32_t *text, uint32_t *events)
-{
-	int is_on = strncmp(word, "no", 2) != 0, found = 0;
-
-	for (size_t i = 0; i < NOPTIONS; i++) {
-		if (strcmp(options[i].name, word + (is_on ? 0 : 2)))
-			continue;
-		change(text, options[i].text, 0, is_on);
-		change(events, options[i].events, options[i].events_off, is_on);
-		found = (options[i].text ? UFT_OPTION_TEXT : 0) | (options[i].events || options[i].events_off ? UFT_OPTION_EVENTS : 0);
-		found = found ? found : UFT_OPTION_OTHER;
-	}
-	return found;
-}
-
-size_t uft_tree_options(const char **names, size_t max)
-{
-	size_t n = 0;
-
-	for (; n < NOPTIONS && n < max; n++)
-		names[n] = options[n].name;
-	return n;
-}
-
 static int set_option(struct instance *in, uint32_t index, int on)
 {
 	struct settings set = in->set;
-	uint64_t bit = OPT_BIT(options[index].bit);
+	const struct option_row *o = option_row(index);
+	uint64_t bit = OPT_BIT(o->bit);
 
 	set.options = on ? set.options | bit : set.options & ~bit;
-	if (on && options[index].bit == OPT_EVENT_FORK) {
+	if (on && o->bit == OPT_EVENT_FORK) {
 		if (event_fork_begin(in))
 			return -ENOMEM;
 		set.has_event_fork = 1;
@@ -161,15 +25,17 @@ static int set_option(struct instance *in, uint32_t index, int on)
 int show_trace_options(const struct place *at, struct tree_text *out)
 {
 	const struct settings *set = &at->in->set;
+	uint32_t i = 0;
 
-	for (size_t i = 0; i < NOPTIONS; i++)
-		if (!options[i].tracer || options[i].tracer == set->tracer)
-			text_printf(out, "%s%s\n", set->options & OPT_BIT(options[i].bit) ? "" : "no", options[i].name);
+	for (const struct option_row *o; (o = option_row(i)); i++)
+		if (!o->tracer || o->tracer == set->tracer)
+			text_printf(out, "%s%s\n", set->options & OPT_BIT(o->bit) ? "" : "no", o->name);
 	return 0;
 }
 
 ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 {
+	const struct option_row *o;
 	size_t len = n;
 	int on = 1, ret;
 
@@ -179,9 +45,8 @@ ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 		p += 2;
 		len -= 2;
 	}
-	for (uint32_t i = 0; i < NOPTIONS; i++) {
-		if (strlen(options[i].name) != len || memcmp(options[i].name, p, len) ||
-		    (options[i].tracer && options[i].tracer != h->at.in->set.tracer))
+	for (uint32_t i = 0; (o = option_row(i)); i++) {
+		if (strlen(o->name) != len || memcmp(o->name, p, len) || (o->tracer && o->tracer != h->at.in->set.tracer))
 			continue;
 		ret = set_option(h->at.in, i, on);
 		return ret ? ret : (ssize_t)n;
@@ -191,11 +56,12 @@ ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 
 int show_option(const struct place *at, struct tree_text *out)
 {
-	if (at->index >= NOPTIONS) {
-		text_printf(out, "no meaning for processes: %s\n", absent[at->index - NOPTIONS].why);
-		return 0;
-	}
-	text_printf(out, "%d\n", (at->in->set.options & OPT_BIT(options[at->index].bit)) != 0);
+	const struct option_row *o = option_row(at->index);
+
+	if (o)
+		text_printf(out, "%d\n", (at->in->set.options & OPT_BIT(o->bit)) != 0);
+	else
+		text_printf(out, "no meaning for processes: %s\n", option_absent(at->index));
 	return 0;
 }
 
@@ -206,7 +72,7 @@ ssize_t store_option(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && on > 1)
 		ret = -EINVAL;
-	if (h->at.index >= NOPTIONS) {
+	if (!option_row(h->at.index)) {
 		h->wrong = "No meaning for processes";
 		ret = -EINVAL;
 	}

@@ -16,7 +16,7 @@
  * Of a type that functions switch, what is let through waits until that is known, too (trigger_event.c). All
  * is the owner's.
  */
-#include "tree/files/rows.h"
+#include "tree/core/tree_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,16 +75,6 @@ static void take_out(struct sorted *s, uint64_t value)
 }
 
 /* ---- The lists ------------------------------------------------------------------------------- */
-
-int event_fork_is_asked(const struct settings *set)
-{
-	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
-}
-
-int event_fork_counts(const struct settings *set)
-{
-	return set->has_event_fork && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
-}
 
 int event_fork_begin(struct instance *in)
 {

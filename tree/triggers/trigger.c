@@ -28,7 +28,6 @@
  * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
  * each. All is the owner's.
  */
-#include "tree/files/rows.h"
 #include "tree/triggers/trigger_internal.h"
 #include "tree/core/function_list.h"
 
