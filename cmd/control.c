@@ -14,8 +14,8 @@
 
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/list_events.h"
 #include "cmd/options.h"
-#include "symbol/event_type.h"
 #include "symbol/newfile.h"
 
 struct control_opts {
@@ -24,7 +24,7 @@ struct control_opts {
 	struct cmd_numbers pids;
 	uint64_t buffer;
 	uint32_t depth, cpu;
-	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options, events;
+	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options, events, formats, full;
 	int start, stop;
 };
 #define NO_NUMBER	UINT32_MAX
@@ -392,12 +392,14 @@ static const struct cmd_option list_options[] = {
 	{ "options", 'o', NULL, "list the options and their values", cmd_flag, FIELD(all_options), NULL },
 	{ "functions", 'f', NULL, "list the functions that can be traced", cmd_flag, FIELD(functions), NULL },
 	{ "clocks", 'C', NULL, "list the clocks", cmd_flag, FIELD(clocks), NULL },
-	{ "events", 'e', NULL, "list the events of uft record -e; needs no session", cmd_flag, FIELD(events), NULL },
+	{ "events", 'e', NULL, "list the events of uft record -e: of the programs or PIDs given, of the session, or those of all programs", cmd_flag, FIELD(events), NULL },
+	{ "formats", 'F', NULL, "with -e: list the fields of each event, too", cmd_flag, FIELD(formats), NULL },
+	{ "full", 0, NULL, "with -e -F: list their print formats, too", cmd_flag, FIELD(full), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax list_syntax = {
-	"list", "[OPTIONS]", "List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
+	"list", "[OPTIONS] [-e PROGRAM|PID...]", "List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
 };
 
 static void print_session(void *arg, int pid, const char *socket)
@@ -408,18 +410,6 @@ static void print_session(void *arg, int pid, const char *socket)
 	printf("%d ", pid);
 	if (client_read(socket, "current_tracer", 1, print, NULL, &err))
 		printf("-\n");
-}
-
-static int list_events(void)
-{
-	struct uft_event_table *types = uft_event_table_new();
-
-	for (uint32_t i = 0; types && i < uft_event_table_count(types); i++)
-		printf("%s:%s\n", uft_event_table_at(types, i)->system, uft_event_table_at(types, i)->name);
-	if (!types)
-		return -ENOMEM;
-	uft_event_table_put(types);
-	return 0;
 }
 
 int cmd_list(int argc, char **argv)
@@ -434,10 +424,12 @@ int cmd_list(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc > 1)
-		return cmd_usage(&list_syntax, "no operands, not '%s'", argv[1]);
-	if (o.events && list_events())
-		return cmd_fail("list", "out of memory");
+	if (argc > 1 && !o.events)
+		return cmd_usage(&list_syntax, "no operands but those of -e, not '%s'", argv[1]);
+	if ((o.formats || o.full) && !o.events)
+		return cmd_usage(&list_syntax, "%s is for the events: with -e", o.formats ? "-F" : "--full");
+	if (o.events && cmd_list_events(o.session, (o.formats || o.full ? LIST_EVENT_FORMAT : 0) | (o.full ? LIST_EVENT_FULL : 0), argv + 1, argc - 1, &err))
+		return cmd_fail("list", "%s", err.text);
 	if (!o.tracers && !o.all_options && !o.functions && !o.clocks && !o.events)
 		return client_sessions(print_session, NULL, &err) ? cmd_fail("list", "%s", err.text) : 0;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)

@@ -103,8 +103,8 @@ void record_say_absent_events(struct recording *rec)
 {
 	const struct uft_event_table *types = uft_session_types(rec->session);
 
-	for (const char *const *word = rec->opts->trace_events; word && *word; word++) {
-		uint32_t n = uft_event_table_count(types), k = 0;
+	for (char *const *word = rec->opts->trace_events; word && *word; word++) {
+		uint32_t n = uft_event_table_count(types), k = **word == '!' ? n + 1 : 0;
 
 		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
 			k++;

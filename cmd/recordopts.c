@@ -28,11 +28,36 @@ static int parse_tracer(const struct cmd_option *o, const char *text, void *fiel
 	return cmd_choice(o, text, field, err);
 }
 
+static int parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct event_asks *asks = field;
+	struct event_ask *grown;
+
+	if (!*text)
+		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
+	grown = realloc(asks->v, (asks->n + 1) * sizeof(*grown));
+	if (!grown)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	asks->v = grown;
+	grown[asks->n++] = (struct event_ask){ .word = strcmp(text, "all") ? text : "*", .is_not = asks->is_not };
+	return 0;
+}
+
+static int parse_event_not(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct event_asks *asks = field;
+
+	(void)o, (void)text, (void)err;
+	asks->is_not = 1;
+	return 0;
+}
+
 #define F(field) offsetof(struct record_opts, field)
 static const struct cmd_option record_options[] = {
 	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", parse_tracer, F(tracer), tracer_names },
-	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", cmd_strings,
+	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", parse_event,
 	  F(event), NULL },
+	{ "except", 'v', NULL, "leave out the events of each -e that follows", parse_event_not, F(event), NULL },
 	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
 	  F(filter), NULL },
 	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, F(notrace), NULL },
@@ -273,36 +298,42 @@ static int is_of_kernel(const struct uft_event_table *types, const char *word)
 	return 0;
 }
 
+/* One -e: which tasks' events it means; -1 to go on. */
+static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types, const struct event_ask *ask)
+{
+	int is_known = !strcmp(ask->word, "*");
+
+	for (uint32_t k = 0; k < uft_event_table_count(types); k++) {
+		const struct uft_event_type *type = uft_event_table_at(types, k);
+
+		if (!uft_event_matches(ask->word, strlen(ask->word), type))
+			continue;
+		o->tasks = ask->is_not ? o->tasks & ~type->tasks : o->tasks | type->tasks;
+		is_known = 1;
+	}
+	if (!is_known && (!strchr(ask->word, ':') || is_of_kernel(types, ask->word)))
+		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", ask->word);
+	return -1;
+}
+
 /* -1 to go on. */
 static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	struct uft_event_table *types = uft_event_table_new();
+	int done = -1;
 
 	o->trace_events = o->event.n ? calloc(o->event.n + 1, sizeof(*o->trace_events)) : NULL;
-	if (!types || (o->event.n && !o->trace_events)) {
-		uft_event_table_put(types);
-		return cmd_fail("record", "out of memory");
-	}
-	for (size_t i = 0; i < o->event.n; i++) {
-		const char *word = strcmp(o->event.item[i], "all") ? o->event.item[i] : "*";
-		int is_known = !strcmp(word, "*");
-
-		o->trace_events[i] = word;
-
-		for (uint32_t k = 0; k < uft_event_table_count(types); k++)
-			if (uft_event_matches(word, strlen(word), uft_event_table_at(types, k))) {
-				o->tasks |= uft_event_table_at(types, k)->tasks;
-				is_known = 1;
-			}
-		if (!is_known && (!strchr(word, ':') || is_of_kernel(types, word))) {
-			uft_event_table_put(types);
-			return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", word);
-		}
+	if (!types || (o->event.n && !o->trace_events))
+		done = cmd_fail(syntax->name, "out of memory");
+	for (size_t i = 0; i < o->event.n && done < 0; i++) {
+		done = take_event(o, syntax, types, &o->event.v[i]);
+		if (asprintf(&o->trace_events[i], "%s%s", o->event.v[i].is_not ? "!" : "", o->event.v[i].word) < 0)
+			done = cmd_fail(syntax->name, "out of memory");
 	}
 	uft_event_table_put(types);
-	if (o->emulator && o->tasks)
-		return cmd_usage(syntax, "--event: the kernel tells of them by this machine's clock: not with --emulator");
-	return -1;
+	if (done < 0 && o->emulator && o->tasks)
+		done = cmd_usage(syntax, "--event: the kernel tells of them by this machine's clock: not with --emulator");
+	return done;
 }
 
 /* As trace-cmd has it: who names events and nothing of functions wants no calls. */
@@ -335,6 +366,9 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 
 void record_opts_free(struct record_opts *o)
 {
+	for (size_t i = 0; o->trace_events && i < o->event.n; i++)
+		free(o->trace_events[i]);
+	free(o->event.v);
 	free(o->trace_events);
 	free(o->filter.item);
 	free(o->notrace.item);
@@ -342,7 +376,6 @@ void record_opts_free(struct record_opts *o)
 	free(o->symbols.item);
 	free(o->names.item);
 	free(o->options.item);
-	free(o->event.item);
 	free(o->cgroups.item);
 	free(o->watch.item);
 	free(o->keep.item);

@@ -5,9 +5,14 @@
 
 #include "cmd/options.h"
 
+/* -e; behind -v what is left out. */
+struct event_ask { const char *word; int is_not; };
+struct event_asks { struct event_ask *v; size_t n; int is_not; };
+
 struct record_opts {
 	int tracer;			/* -1: none was given; after record_opts_check() there is one */
-	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch, event;
+	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch;
+	struct event_asks event;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t sample_ns, thresh_ns, buffer_bytes;
@@ -17,7 +22,7 @@ struct record_opts {
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t tasks;			/* of event: enum uft_tasks */
-	const char **trace_events;	/* of event: words, NULL-terminated; NULL: none */
+	char **trace_events;		/* of event: words of set_event, `!` in front of what is left out, NULL-terminated; NULL: none */
 	uint32_t compress;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */

@@ -32,7 +32,7 @@ struct report_opts {
 	struct cmd_range range;
 	struct cmd_moment from, to;
 	struct cmd_numbers tids, pids, cpus;
-	struct cmd_list funcs, symbols, options;
+	struct cmd_list funcs, events, symbols, options;
 	uint32_t text;			/* enum uft_text_flags */
 	int is_worst;			/* cpus are of the lines of a worst case */
 	const char *input;
@@ -52,6 +52,14 @@ static const char *const by_names[] = {
 
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 static const char *const colour_names[] = { "auto", "always", "never", NULL };
+
+/* A pattern of functions, or EVENT:FILTER. */
+static int parse_func(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct report_opts *opts = (struct report_opts *)((char *)field - offsetof(struct report_opts, funcs));
+
+	return cmd_strings(o, text, uft_select_event_filter(text) ? &opts->events : &opts->funcs, err);
+}
 
 #define F(field) offsetof(struct report_opts, field)
 static const struct cmd_option report_options[] = {
@@ -76,7 +84,7 @@ static const struct cmd_option report_options[] = {
 	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
 	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
 	{ "to", 0, "TIME", "leave out later events", cmd_moment, F(to), NULL },
-	{ "func", 'F', "GLOB", "print only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, F(funcs), NULL },
+	{ "func", 'F', "GLOB", "print only these functions: a glob, or GLOB:mod:OBJECT; or these events: 'EVENT: FILTER'; may be repeated", parse_func, F(funcs), NULL },
 	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
 	CMD_DEMANGLE_OPTION,
@@ -113,6 +121,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
+		.events = o->events.item, .nevents = o->events.n,
 		.ends = is_tree(o),
 		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
 	};
@@ -491,6 +500,7 @@ int cmd_report(int argc, char **argv)
 	free(o.pids.item);
 	free(o.cpus.item);
 	free(o.funcs.item);
+	free(o.events.item);
 	free(o.symbols.item);
 	free(o.options.item);
 	return status;

@@ -98,9 +98,13 @@ struct uft_select {		/* what the reader wants; zero = everything */
 	const uint32_t *pids; size_t npids;	/* and all of these processes */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
+	const char *const *events; size_t nevents;	/* EVENT[,EVENT...]:FILTER of events by name; without funcs: nothing else */
 	int ends;		/* LEFT events also for calls that were open when their process ended */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
 };
+
+/* What follows the colon of EVENT:FILTER. NULL: @text is none, it may be a pattern of functions. */
+const char *uft_select_event_filter(const char *text);
 
 /* 0: no function that was met so far is one of the patterns. */
 int uft_stream_found_func(const struct uft_stream *st);

@@ -132,9 +132,13 @@ int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)
 
 	if (at < sp->nevents && sp->event[at].index == type->index)
 		return 1;
-	for (size_t i = 0; i < sp->nevent_words; i++)
-		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
-			return 1;
+	for (size_t i = sp->nevent_words; i--;) {
+		const char *word = sp->event_words[i];
+		int is_not = *word == '!';
+
+		if (uft_event_matches(word + is_not, strlen(word + is_not), type))
+			return !is_not;
+	}
 	return 0;
 }
 

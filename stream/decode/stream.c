@@ -28,6 +28,7 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 	st->no_parents = sel && sel->no_parents;
 	st->has_ends = sel && sel->ends;
 	ret = sel_init(&st->sel, sel, err);
+	ret = ret || !sel ? ret : sel_events(&st->sel, st->file->events, sel->events, sel->nevents, err);
 	if (ret)
 		goto free_stream;
 	ret = uft_clock_build(&st->clock, st->file->pair, st->file->npair);

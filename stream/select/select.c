@@ -190,7 +190,9 @@ int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)
 		return 1;
 	if ((asked->ntids || asked->npids) && !sel_in(asked->tids, asked->ntids, ev->task->tid) && !sel_in(asked->pids, asked->npids, ev->task->pid))
 		return 0;
-	return !asked->nfuncs || (ev->sym && sel_func(s, ev->sym));	/* marks and the session's own events are of no function */
+	if (s->events && ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
+		return sel_wants_event(s, ev);
+	return (!asked->nfuncs && !s->events) || (asked->nfuncs && ev->sym && sel_func(s, ev->sym));	/* marks and the session's own events are of no function */
 }
 
 int sel_found_func(const struct selection *s)
@@ -214,7 +216,7 @@ static void *sel_copy(const void *p, size_t n, size_t size, int *err)
 
 int sel_is_any(const struct uft_select *asked)
 {
-	return asked->from_ns || asked->to_ns || asked->ntids || asked->npids || asked->ncpus || asked->nfuncs;
+	return asked->from_ns || asked->to_ns || asked->ntids || asked->npids || asked->ncpus || asked->nfuncs || asked->nevents;
 }
 
 int sel_init(struct selection *s, const struct uft_select *asked, struct uft_error *err)
@@ -249,6 +251,7 @@ void sel_free(struct selection *s)
 	free((void *)s->asked.tids);
 	free((void *)s->asked.pids);
 	free((void *)s->asked.cpus);
+	sel_events_free(s);
 	free(s->sym_match);
 	free(s->view_match);
 }

@@ -8,6 +8,7 @@
 #define UFT_STREAM_SELECT_H
 
 #include "stream/select/shown.h"
+#include "symbol/event_type.h"
 #include "symbol/names.h"
 
 struct call_view;			/* call_view.c */
@@ -20,6 +21,7 @@ struct sel_choice { uint64_t from; uint32_t flags; struct call_view *view; struc
 struct selection {
 	struct uft_select asked;		/* by the reader */
 	struct uft_pattern *pattern;		/* asked.nfuncs of them */
+	struct sel_events *events;		/* event_select.c: of asked.events; NULL: none were asked for */
 	uint8_t *sym_match; size_t cap_match;	/* by sym->index: 0 unknown, 1 no, 2 yes */
 	uint64_t first_ns;			/* of the first event, UINT64_MAX before */
 	int is_past;				/* beyond to_ns: nothing more to come */
@@ -48,6 +50,11 @@ uint32_t sel_hidden_by(uint32_t event);		/* enum uft_live_hidden that leaves out
 int sel_found_func(const struct selection *s);	/* was an event of a function that was asked for? */
 size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
 size_t sel_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
+
+/* event_select.c: which events by name are wanted */
+int sel_events(struct selection *s, const struct uft_event_table *types, const char *const *text, size_t n, struct uft_error *err);
+int sel_wants_event(const struct selection *s, const struct uft_event *ev);	/* there are s->events; @ev has a type */
+void sel_events_free(struct selection *s);
 
 /* call_view.c: of which functions and tasks calls are shown. @v may be NULL in all of them: of all. */
 struct call_view *call_view_make(const struct uft_live_view *v);	/* NULL: no memory */

@@ -80,3 +80,32 @@ expect_equal "behind its event, from the tracepoint outwards" \
 run "$uft" record -q -p function -T -e 'uft_sample:*' -o stacks.uft ./plain 4
 run "$uft" report --no-pager stacks.uft
 expect_equal "none for functions" "$(grep -c ' <stack trace>$' out)" "$(grep -c ': sample_' out)"
+
+# ---- Lists: of a file without running it; of a session; as trace-cmd has them
+run "$uft" list -e ./plain
+expect_equal "events of a file" "$(sort out | tr '\n' ' ')" "sched:sched_process_exec sched:sched_process_exit sched:sched_process_fork uft_sample:sample_odd uft_sample:sample_one uft_sample:sample_request uft_sample:sample_text uft_sample:sample_two "
+run "$uft" list -e -F ./plain
+expect_equal "fields" "$(sed -n '/^name: sample_text/,/^system:/p' out | sed 's/^ID: .*/ID/; /^system/d')" "$(printf 'name: sample_text\nID\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\tfield:__data_loc char[] text;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int c;\toffset:12;\tsize:4;\tsigned:1;\n')"
+run "$uft" list -e --full ./plain
+expect_equal "print formats" "$(grep -c '^print fmt: ' out)" 8
+run "$uft" list -e "$tmp/wanted"
+expect_status 1
+run "$uft" list -F
+expect_status 2
+
+# ---- -v leaves out what follows; report shows the events that a filter names
+run "$uft" record -q -e 'uft_sample:*' -v -e 'uft_sample:sample_t*' -e '*:sample_odd' -o some.uft ./plain 4
+expect_status 0
+run "$uft" report --no-pager some.uft
+expect_equal "left out" "$(body out | sed 's/:.*//' | sort | uniq -c | tr -s ' \n' ' ')" " 4 sample_one 4 sample_request "
+shown() { run "$uft" report --no-pager "$@" rec.uft; body out | tr '\n' ' '; }
+expect_equal "report -F" "$(shown -F 'sample_one: a > 1')" "sample_one: a=2 sample_one: a=3 "
+expect_equal "two, by system" "$(shown -F 'uft_sample:sample_odd, sample_two:a == 3' -F 'uft_sample/sample_one:a==0')" "sample_one: a=0 sample_two: two=0x03 sample_odd: a=3 "
+expect_equal "strings" "$(shown -F 'sample_text:text ~ "so*"' | wc -w)" 6
+expect_equal "no filter" "$(shown -F sample_odd: | wc -w)" 4
+run "$uft" report --no-pager -F 'sample_one: b == 1' rec.uft
+expect_status 1
+expect_err "Field not found"
+run "$uft" report --no-pager -F 'sample_none: a == 1' rec.uft
+expect_err "no event that 'sample_none' names"

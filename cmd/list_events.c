@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list_events.c - uft list -e: the events that can be recorded, of no program, of programs' files, or of a session
+ *
+ * A file's events are read from its ELF sections, so the program need not run. The numbers (ID) of a file's
+ * events are those that a session gives which finds this file first.
+ */
+#include "cmd/list_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/objects.h"
+#include "symbol/tracepoint.h"
+
+struct listing {
+	int forms;			/* enum list_event_forms */
+	const char *session;
+	struct uft_error *err;
+	char *text; size_t n;		/* of a session's file */
+};
+
+/* The kernel's text of `format`, as trace-cmd list -F cuts it: the print format is for --full. */
+static void print_format(const struct listing *l, const char *system, const char *format)
+{
+	const char *print = strstr(format, "\nprint fmt:");
+
+	printf("system: %s\n%.*s\n", system, (int)(print && !(l->forms & LIST_EVENT_FULL) ? print - format : (long)strlen(format)), format);
+}
+
+static void print_types(const struct listing *l, const struct uft_event_table *types)
+{
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
+		const struct uft_event_type *type = uft_event_table_at(types, i);
+
+		if (type && l->forms)
+			print_format(l, type->system, type->format);
+		else if (type)
+			printf("%s:%s\n", type->system, type->name);
+	}
+}
+
+static void say_refused(void *arg, const char *text)
+{
+	(void)arg;
+	cmd_warn("list", text);
+}
+
+static int add_object(struct uft_event_table *types, struct uft_object *obj)
+{
+	struct uft_found_events found;
+	const struct uft_event_type **type;
+	int ret = uft_object_events(obj, &found);
+
+	if (ret)
+		return ret;
+	if (found.nrefused)
+		cmd_warn("list", found.refused.text);
+	type = calloc(found.nevents + 1, sizeof(*type));
+	ret = type ? uft_found_events_add(types, obj, &found, type, say_refused, NULL) : -ENOMEM;
+	free(type);
+	uft_found_events_free(&found);
+	return ret;
+}
+
+static int list_files(struct listing *l, char *const *file, int n)
+{
+	struct uft_event_table *types = uft_event_table_new();
+	int ret = types ? 0 : -ENOMEM;
+
+	for (int i = 0; i < n && !ret; i++) {
+		struct cmd_objects objects;
+
+		ret = cmd_objects_open(file[i], &objects, l->err);
+		if (ret)
+			break;
+		for (size_t k = 0; k < objects.n && !ret; k++)
+			ret = add_object(types, objects.item[k].obj);
+		cmd_objects_close(&objects);
+	}
+	if (ret == -ENOMEM)
+		uft_fail(l->err, ret, "out of memory");
+	if (!ret)
+		print_types(l, types);
+	uft_event_table_put(types);
+	return ret;
+}
+
+static int take_text(void *arg, const char *p, size_t n)
+{
+	struct listing *l = arg;
+	char *grown = realloc(l->text, l->n + n + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	l->text = grown;
+	memcpy(grown + l->n, p, n);
+	l->n += n;
+	grown[l->n] = '\0';
+	return 0;
+}
+
+/* A file of the session; malloc'd, NULL: with an error. */
+static char *read_text(struct listing *l, const char *path)
+{
+	int ret;
+
+	l->text = NULL;
+	l->n = 0;
+	ret = take_text(l, "", 0);
+	ret = ret ? ret : client_read(l->session, path, 0, take_text, l, l->err);
+	if (!ret)
+		return l->text;
+	free(l->text);
+	return NULL;
+}
+
+static int print_session_format(struct listing *l, const char *event)
+{
+	char path[CLIENT_PATH], *text;
+	int system = (int)strcspn(event, ":");
+
+	if (snprintf(path, sizeof(path), "events/%.*s/%s/format", system, event, event + system + 1) >= (int)sizeof(path))
+		return 0;
+	text = read_text(l, path);
+	if (!text)
+		return -EIO;
+	path[7 + system] = '\0';
+	print_format(l, path + 7, text);
+	free(text);
+	return 0;
+}
+
+static int list_session(struct listing *l)
+{
+	char *events = read_text(l, "available_events");
+	int ret = events ? 0 : -EIO;
+
+	if (events && !l->forms)
+		fputs(events, stdout);
+	for (char *line = events ? strtok(events, "\n") : NULL; line && l->forms && !ret; line = strtok(NULL, "\n"))
+		ret = strchr(line, ':') ? print_session_format(l, line) : 0;
+	free(events);
+	return ret;
+}
+
+int cmd_list_events(const char *session, int forms, char *const *file, int n, struct uft_error *err)
+{
+	struct listing l = { .forms = forms, .session = session, .err = err };
+
+	return !n && (session || getenv("UFT_SESSION")) ? list_session(&l) : list_files(&l, file, n);
+}

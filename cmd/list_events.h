@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* list_events.h - uft list -e */
+#ifndef UFT_CMD_LIST_EVENTS_H
+#define UFT_CMD_LIST_EVENTS_H
+
+#include "symbol/error.h"
+
+enum list_event_forms { LIST_EVENT_FORMAT = 1, LIST_EVENT_FULL = 2 };	/* 0: SYSTEM:EVENT, one a line */
+
+/* @file: programs, or PIDs; none: of the session, if there is one to ask. 0, or a negative errno with @err. */
+int cmd_list_events(const char *session, int forms, char *const *file, int n, struct uft_error *err);
+
+#endif
