@@ -122,7 +122,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
 		.events = o->events.item, .nevents = o->events.n,
-		.ends = is_tree(o),
+		.ends = o->profile || o->flat || is_tree(o),
 		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
 	};
 }

@@ -262,7 +262,7 @@ static int left(struct profile *prof, const struct uft_event *ev)
 {
 	int ret = add_call(prof, ev, 1);
 
-	if (!ret)
+	if (!ret && !(ev->flags & UFT_EVF_OPEN))
 		prof->func[ev->sym->index].nleft++;
 	return ret;
 }

@@ -113,6 +113,8 @@ run "$uft" report --tree --csv ends.uft
 expect_equal "open calls" "$(awk -F, '$10 == 1 { print $13 }' out | sort | paste -sd ' ')" "execs exits killed"
 expect_equal "none lasts as long as the program that came after them" "$(awk -F, '$10 == 1 && $1 < 200000000 { n++ } $13 == "again" && $1 >= 300000000 { n++ } END { print n }' out)" 4
 whole=$(awk -F, '$11 == 0 { n += $1 } END { printf "%.0f", n }' out)
+run "$uft" report --flat --csv ends.uft
+expect_equal "the profile has the same time" "$(awk -F, 'NR > 1 { n += $3 } END { printf "%.0f", n }' out)" "$whole"
 run "$uft" export -f folded -o ends.folded ends.uft
 expect_equal "folded" "$(awk '{ n += $NF } END { printf "%.0f", n }' ends.folded)" "$whole"
 if command -v python3 >/dev/null; then
