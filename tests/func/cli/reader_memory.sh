@@ -9,6 +9,7 @@ build_traced prog
 
 # peak COMMAND...: its greatest resident size in KB, in $peak.
 peak() {
+	rm -rf x.*
 	peak=$(python3 -c 'import resource, subprocess, sys
 status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if status == 0 else "failed")' "$@")
@@ -21,12 +22,19 @@ for tracer in function function_graph; do
 	done
 	check
 	[ "$(stat_value 2000000.uft bytes)" -gt 30000000 ] || fail "the long one is too short to show anything"
-	for how in "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat; do
+	set -- "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat
+	if [ $tracer = function_graph ]; then
+		set -- "$@" "report --tree" "report --timeline"
+		for format in folded perfetto ctf otlp parquet chrome speedscope firefox sqlite; do
+			set -- "$@" "export -f $format -o x.$format"
+		done
+	fi
+	for how; do
 		# shellcheck disable=SC2086
 		peak "$uft" $how 20000.uft
 		most=$((peak + 10240))
 		# A call that may still end as a leaf holds the text behind it back: GRAPH_HOLD, if its thread changed CPUs meanwhile.
-		case $tracer,$how in function_graph,report*pager*) most=$((most + 32768)) ;; esac
+		case $tracer,$how in function_graph,report*pager*) most=$((most + 32768)) ;; *sqlite*) most=$((most + 32768)) ;; esac	# and a database has a cache of 32 MB
 		# shellcheck disable=SC2086
 		peak "$uft" $how 2000000.uft
 		check
