@@ -92,7 +92,9 @@ struct uft_event_want { uint32_t index; const char *filter; };	/* filter: NULL n
  */
 struct uft_trace_spec {
 	const struct uft_ops *ops; size_t nops;	/* in any order; none: nothing is traced */
-	const char *const *trace_events;	/* tracepoints that are on: words of set_event (uft_event_matches()), the last that means a type decides, `!`: not; NULL none */
+	/* Tracepoints that are on: words of set_event; the last that means a type decides, `!`: not. NULL: none */
+	const char *const *trace_events;
+	const char *const *event_filters;	/* parallel, or NULL; of each word a filter, NULL: all */
 	const struct uft_event_want *events; size_t nevents;	/* the same of types that are known; by rising index */
 	uint32_t tasks;			/* enum uft_tasks: beside anything, or alone: forks, execs, ends */
 	uint64_t min_size;		/* skip functions of fewer bytes */

@@ -99,6 +99,7 @@ int patch_hooks(struct uft_hook *h, uint32_t n);
  */
 int patch_calls(struct uft_call_switch *c, uint32_t n);
 int trace_events(struct uft_event_switch *e, uint32_t n);	/* what tracepoints write; writes each status */
+int trace_rules(void *rules, uint32_t n, size_t bytes);		/* n struct uft_event_rules in @bytes; returns how many were refused */
 void trace_events_off(void);		/* of all: nobody writes any more */
 uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
 						 * how many could not be changed while threads run */

@@ -5,8 +5,8 @@
  *
  * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the
  * session's table; a damaged one, or one whose name has another type already, is said once and left alone.
- * The specification's words choose the tracepoints. One gets its id and its writer first, then
- * its calls lead there; a call that is under way when it goes off finds no writer.
+ * The specification's words choose the tracepoints. One gets its rules first (plan/event_rules.c), then its
+ * id and its writer, then its calls lead there; a call that is under way when it goes off finds no writer.
  */
 #include "control/arm/arm.h"
 
@@ -93,12 +93,75 @@ static int send_calls(struct uft_session *s, struct target *t, uint32_t object, 
 	return ret;
 }
 
+/* One command with @n lists; the answer is how many of them the agent did not take. */
+static int post_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *lists, size_t bytes, uint32_t n, uint32_t *failed)
+{
+	int ret;
+
+	if (!n)
+		return 0;
+	memcpy(channel_payload(command_begin(s, t, UFT_CMD_RULES, n, object)), lists, bytes);
+	ret = command_post(s, t);
+	ret = ret ? ret : command_wait(s, t);
+	*failed += ret > 0 ? (uint32_t)ret : 0;
+	return ret < 0 ? ret : 0;
+}
+
+/*
+ * The rules of the events that are on, as many at a time as a command has room for; of one that has none, that it has
+ * none. Rules that are longer than a command are left out: readers filter, too. *n: how many events have some.
+ */
+static int send_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *n, uint32_t *failed)
+{
+	const struct space_obj *o = &t->space->obj[object];
+	const size_t room = s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD;
+	uint8_t *lists = malloc(room);
+	size_t bytes = 0;
+	uint32_t count = 0;
+	int ret = lists ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < o->found.nevents; i++) {
+		struct uft_event_rules none = { .id = on[i] ? o->type[i]->id : 0, .bytes = sizeof(none) };
+		const struct uft_event_rules *rules = NULL;
+
+		if (!on[i])
+			continue;
+		ret = spec_event_rules(s->spec, o->type[i], &rules);
+		*n += rules != NULL;
+		if (!rules || rules->bytes > room)
+			rules = &none;
+		if (!ret && rules->bytes > room - bytes) {
+			ret = post_rules(s, t, object, lists, bytes, count, failed);
+			bytes = count = 0;
+		}
+		if (ret)
+			break;
+		memcpy(lists + bytes, rules, rules->bytes);
+		bytes += rules->bytes;
+		count++;
+	}
+	ret = ret ? ret : post_rules(s, t, object, lists, bytes, count, failed);
+	free(lists);
+	return ret;
+}
+
+/* Does any event that is on have rules? -ENOMEM. */
+static int has_rules(struct uft_session *s, const struct space_obj *o, const uint8_t *on)
+{
+	const struct uft_event_rules *rules = NULL;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && !rules && i < o->found.nevents; i++)
+		ret = on[i] ? spec_event_rules(s->spec, o->type[i], &rules) : 0;
+	return ret ? ret : rules != NULL;
+}
+
 static int switch_events(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct space_obj *o = &t->space->obj[object];
 	struct target_obj *to = &t->obj[object];
 	uint8_t *on = calloc(o->found.nevents + 1, 1);
-	uint32_t failed = 0, n = 0;
+	uint32_t failed = 0, refused = 0, n = 0, nrules = 0;
 	int ret = on ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !ret && i < o->found.nevents; i++) {
@@ -107,6 +170,9 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 		if (on[i] && s->ev.event_type)
 			s->ev.event_type(s->ev.arg, o->type[i]);
 	}
+	ret = ret ? ret : has_rules(s, o, on);
+	if (ret > 0 || (!ret && n && to->has_rules))	/* before anything is written by them */
+		ret = send_rules(s, t, object, on, &nrules, &refused);
 	if (n || to->has_events_on) {
 		ret = ret ? ret : send_events(s, t, object, on, &failed);
 		ret = ret ? ret : send_calls(s, t, object, on, &failed);
@@ -114,7 +180,11 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 			session_warn(s, "%s: %u calls of tracepoints could not be switched: their code is not as it was built, or cannot be written",
 				     t->space->img->obj[object].obj->path, failed);
 	}
+	if (!ret && refused)
+		session_warn(s, "%s: filters of %u events have no room in process %d: they record all, and what is shown is filtered",
+			     t->space->img->obj[object].obj->path, refused, t->pid);
 	if (!ret) {
+		to->has_rules = nrules != 0;
 		to->has_events_on = n != 0;
 		to->events_sent = s->spec->generation;
 	}

@@ -41,8 +41,9 @@ struct spec {
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */
 	uint32_t tasks;			/* enum uft_tasks */
-	char **event_words; size_t nevent_words;	/* which tracepoints are on: words, */
+	char **event_words, **event_filters; size_t nevent_words;	/* which tracepoints are on: words, with a filter or NULL, */
 	struct spec_event { uint32_t index; char *filter; } *event; size_t nevents;	/* and types, by rising index */
+	struct spec_rules *rules; uint32_t nrules;	/* event_rules.c: by index of the type */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
@@ -74,6 +75,11 @@ int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error 
 void spec_free(struct spec *sp);
 int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp);	/* 0, -ENOMEM */
 int spec_wants_event(const struct spec *sp, const struct uft_event_type *type);
+/* The first of event[] whose index is not below that of @type. */
+size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type);
+/* event_rules.c: what targets get for events of @type; *out is the spec's, NULL: no rules. 0, -ENOMEM. */
+int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out);
+void spec_rules_free(struct spec *sp);
 static inline int spec_has_own(const struct spec *sp, uint32_t tracer)
 {
 	return sp->own >> tracer & 1;

@@ -73,12 +73,16 @@ void spec_free(struct spec *sp)
 	uft_words_free(sp->root_words);
 	uft_words_free(sp->hidden_words);
 	uft_words_free(sp->stack_words);
-	for (size_t i = 0; i < sp->nevent_words; i++)
+	for (size_t i = 0; i < sp->nevent_words; i++) {
 		free(sp->event_words[i]);
+		free(sp->event_filters[i]);
+	}
 	for (size_t i = 0; i < sp->nevents; i++)
 		free(sp->event[i].filter);
 	free(sp->event_words);
+	free(sp->event_filters);
 	free(sp->event);
+	spec_rules_free(sp);
 	free(sp->keep_action);
 	access_free(sp->watch, sp->nwatch);
 	free(sp);
@@ -91,12 +95,17 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 	while (from->trace_events && from->trace_events[n])
 		n++;
 	sp->event_words = calloc(n + 1, sizeof(*sp->event_words));
+	sp->event_filters = calloc(n + 1, sizeof(*sp->event_filters));
 	sp->event = calloc(from->nevents + 1, sizeof(*sp->event));
-	if (!sp->event_words || !sp->event)
+	if (!sp->event_words || !sp->event_filters || !sp->event)
 		return -ENOMEM;
-	for (; sp->nevent_words < n; sp->nevent_words++) {
-		sp->event_words[sp->nevent_words] = strdup(from->trace_events[sp->nevent_words]);
-		if (!sp->event_words[sp->nevent_words])
+	while (sp->nevent_words < n) {
+		size_t i = sp->nevent_words++;
+		const char *filter = from->event_filters ? from->event_filters[i] : NULL;
+
+		sp->event_words[i] = strdup(from->trace_events[i]);
+		sp->event_filters[i] = filter ? strdup(filter) : NULL;
+		if (!sp->event_words[i] || (filter && !sp->event_filters[i]))
 			return -ENOMEM;
 	}
 	for (; sp->nevents < from->nevents; sp->nevents++) {
@@ -110,8 +119,7 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 	return 0;
 }
 
-/* The first whose index is not below that of @type. */
-static size_t first_event(const struct spec *sp, const struct uft_event_type *type)
+size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type)
 {
 	size_t lo = 0, hi = sp->nevents;
 
@@ -128,7 +136,7 @@ static size_t first_event(const struct spec *sp, const struct uft_event_type *ty
 
 int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)
 {
-	size_t at = first_event(sp, type);
+	size_t at = spec_first_event(sp, type);
 
 	if (at < sp->nevents && sp->event[at].index == type->index)
 		return 1;

@@ -238,6 +238,7 @@ static void inherit(struct target *t)
 		t->obj[i].is_mapped = 1;
 		t->obj[i].is_hooked = i < fixed;
 		t->obj[i].is_assumed = i >= fixed;
+		t->obj[i].has_events_on = t->obj[i].has_rules = sp->obj[i].found.nevents != 0;
 	}
 }
 

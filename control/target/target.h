@@ -21,7 +21,8 @@ struct target_obj {
 	uint8_t *named;			/* by stub index: perf_map.c wrote it */
 	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
-	uint8_t has_events_on;		/* some of its tracepoints */
+	uint8_t has_events_on;		/* some of its tracepoints are, or may be, */
+	uint8_t has_rules;		/* some with rules */
 	uint32_t events_sent;		/* tracepoints.c: generation of the spec that they were switched by */
 	uint8_t has_rows;		/* it knows how to walk stacks through it */
 	uint8_t is_fresh;		/* no task has run in it, nor can before the session answers */

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	7u
+#define UFT_ABI_VERSION	8u
 #define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Records ------------------------------------------------------------------------------ */
@@ -596,6 +596,27 @@ struct uft_event_switch {
 	uint32_t id;		/* 0: none any more */
 	int32_t status;		/* w: 0 or -errno */
 };
+/*
+ * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written. Without
+ * rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it.
+ */
+enum uft_rule_action { UFT_RULE_RECORD = 1 };
+struct uft_event_rule {
+	uint32_t action;	/* enum uft_rule_action */
+	uint32_t arg;
+	uint32_t program_bytes;	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
+	uint32_t pad;
+};
+struct uft_event_rules {
+	uint32_t id;		/* of the event */
+	uint32_t bytes;		/* of all of it, a multiple of 8 */
+	uint32_t nrules;
+	uint32_t pad;
+	/* follows: struct uft_event_rule and its program, nrules times */
+};
+#define UFT_EVENT_RULES_IDS	(1u << 16)	/* events that may have some: ids from UFT_EVENT_FREE on */
+#define UFT_EVENT_RULES_MAX	32u		/* of an event */
+_Static_assert(sizeof(struct uft_event_rule) == 16 && sizeof(struct uft_event_rules) == 16, "programs are aligned to 8");
 /* A call of a tracepoint: one nop, which becomes a jump. */
 struct uft_call_switch {
 	uint64_t addr, on;	/* the nop; where it leads */
@@ -667,6 +688,8 @@ enum uft_cmd_op {
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 	UFT_CMD_EVENTS,		/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
+	UFT_CMD_RULES,		/* n struct uft_event_rules, one behind the other; before the EVENTS that they are of.
+				 * result: how many of them are not in force: their events have none */
 	UFT_CMD_TRACEPOINTS,	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
 };
 

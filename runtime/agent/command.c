@@ -145,6 +145,8 @@ static int do_command(struct uft_cmd *cmd)
 		return ret;
 	case UFT_CMD_EVENTS:
 		return fits(n, sizeof(struct uft_event_switch)) ? trace_events(payload, n) : -E2BIG;
+	case UFT_CMD_RULES:
+		return trace_rules(payload, n, uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD);
 	case UFT_CMD_TRACEPOINTS:
 		return fits(n, sizeof(struct uft_call_switch)) ? patch_calls(payload, n) : -E2BIG;
 	case UFT_CMD_DISARM:

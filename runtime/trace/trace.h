@@ -5,6 +5,7 @@
 #ifndef UFT_TRACE_H
 #define UFT_TRACE_H
 
+#include "program/program.h"
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
@@ -234,6 +235,20 @@ void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const 
 int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result);
 /* Clock units that the call took; with FG_CPU those on a CPU. */
 uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
+
+/* ---- event_rules.c ---- */
+struct event_rules;
+extern const struct event_rules **event_rules_table;	/* by event; NULL: none has any */
+uint32_t event_rules_facts(const struct event_rules *r);	/* enum uft_facts that they ask for */
+int event_rules_accept(const struct event_rules *r, const struct uft_record *record);
+/* Of this event; NULL: there are none, every record is written. */
+static inline const struct event_rules *event_rules_of(uint32_t id)
+{
+	const struct event_rules **table = uft_load_acquire(&event_rules_table);
+	uint32_t i = id - UFT_EVENT_FREE;
+
+	return table && i < UFT_EVENT_RULES_IDS ? uft_load_acquire(&table[i]) : NULL;
+}
 
 /* ---- signal.c ---- */
 int signal_is_handler(const struct fg_entry *e);	/* Does it return to what the kernel calls handlers with? */

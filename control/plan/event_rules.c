@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/*
+ * event_rules.c - the rules of an event: of the filters that are wanted, the programs that targets get
+ *
+ * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that does not
+ * fit the event (a field that it does not have, with a word that means several events) filters nothing, as
+ * in the kernel. Rules are made once for each type and specification.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/plan/plan.h"
+#include "symbol/event_filter.h"
+
+struct spec_rules {
+	int is_made;
+	struct uft_event_rules *rules;	/* malloc'd; NULL: none, every record is wanted */
+};
+
+/* Appends a rule with @p. */
+static int append(struct uft_event_rules **out, const struct uft_program *p)
+{
+	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), more = (uint32_t)sizeof(struct uft_event_rule) + p->bytes;
+	struct uft_event_rules *grown = realloc(*out, bytes + more);
+	struct uft_event_rule *rule;
+
+	if (!grown)
+		return -ENOMEM;
+	if (!*out)
+		*grown = (struct uft_event_rules){ 0 };
+	rule = (struct uft_event_rule *)((char *)grown + bytes);
+	*rule = (struct uft_event_rule){ .action = UFT_RULE_RECORD, .program_bytes = p->bytes };
+	memcpy(rule + 1, p, p->bytes);
+	grown->bytes = bytes + more;
+	grown->nrules++;
+	*out = grown;
+	return 0;
+}
+
+/* 1: a rule was made of it; 0: it filters nothing; -ENOMEM. */
+static int add_filter(struct uft_event_rules **out, const struct uft_event_type *type, const char *text)
+{
+	struct uft_filter_error err;
+	struct uft_program *p = NULL;
+	int ret = text ? uft_event_filter_make(type, text, &p, &err) : -EINVAL;
+
+	if (!ret)
+		ret = append(out, p);
+	free(p);
+	return ret == -ENOMEM ? ret : !ret;
+}
+
+static int make(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+{
+	int ret = 1;
+
+	for (size_t i = spec_first_event(sp, type); ret > 0 && i < sp->nevents && sp->event[i].index == type->index; i++)
+		ret = add_filter(out, type, sp->event[i].filter);
+	for (size_t i = 0; ret > 0 && i < sp->nevent_words; i++)
+		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
+			ret = add_filter(out, type, sp->event_filters[i]);
+	if (ret <= 0 || (*out && (*out)->nrules > UFT_EVENT_RULES_MAX)) {
+		free(*out);
+		*out = NULL;
+	}
+	if (*out)
+		(*out)->id = type->id;
+	return ret < 0 ? ret : 0;
+}
+
+int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out)
+{
+	int ret;
+
+	if (type->index >= sp->nrules) {
+		uint32_t n = type->index + 1 < 2 * sp->nrules ? 2 * sp->nrules : type->index + 1;
+		struct spec_rules *grown = realloc(sp->rules, n * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + sp->nrules, 0, (n - sp->nrules) * sizeof(*grown));
+		sp->rules = grown;
+		sp->nrules = n;
+	}
+	if (!sp->rules[type->index].is_made) {
+		ret = make(sp, type, &sp->rules[type->index].rules);
+		if (ret)
+			return ret;
+		sp->rules[type->index].is_made = 1;
+	}
+	*out = sp->rules[type->index].rules;
+	return 0;
+}
+
+void spec_rules_free(struct spec *sp)
+{
+	for (uint32_t i = 0; i < sp->nrules; i++)
+		free(sp->rules[i].rules);
+	free(sp->rules);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_rules.c - which records of an event are written, and what else becomes of them: small programs that the session sends
+ *
+ * A list of rules is copied out of the command area, checked (program/verify.c), and then put into the table at
+ * its event, in one store. Any thread may be in the list that stood there before, at any time, so lists are never
+ * freed; the same list is kept once, however often filters go back and forth. Where too much is kept, the event
+ * has no rules from then on: each record is written, and the session, which filters as well, leaves it out.
+ *
+ * Facts. Thread and CPU are known here where they are the session's own numbers: not the thread's in another pid
+ * namespace, nor a CPU without rseq. A thread's name, and the names of functions, are the session's knowledge; a
+ * program says which way leads to "write it" then.
+ *
+ * Context: control; probe for event_rules_accept().
+ */
+#include "runtime/base/mem.h"
+#include "runtime/trace/trace.h"
+
+#define KEPT_BYTES	(1u << 20)
+
+struct event_rules {
+	struct event_rules *next;	/* of all lists */
+	uint32_t nrules, bytes;		/* bytes: of list[] */
+	uint32_t facts, pad;
+	uint64_t list[];		/* struct uft_event_rule, each with its program */
+};
+
+const struct event_rules **event_rules_table;
+static struct event_rules *all;
+static uint32_t kept;			/* bytes */
+static void *scratch;
+
+static const struct uft_program *program_of(const struct uft_event_rule *r)
+{
+	return (const struct uft_program *)(r + 1);
+}
+
+static const struct uft_event_rule *next_rule(const struct uft_event_rule *r)
+{
+	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes);
+}
+
+uint32_t event_rules_facts(const struct event_rules *r)
+{
+	return r->facts;
+}
+
+int event_rules_accept(const struct event_rules *r, const struct uft_record *record)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
+
+	for (uint32_t i = 0; i < r->nrules; i++, rule = next_rule(rule))
+		if (rule->action == UFT_RULE_RECORD && (!rule->program_bytes || uft_program_run(program_of(rule), record)))
+			return 1;
+	return 0;
+}
+
+/* A private copy of the list: 0 and what it asks for, or -EINVAL. */
+static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t *facts)
+{
+	const char *at = (const char *)list, *end = at + bytes;
+
+	*facts = 0;
+	for (uint32_t i = 0; i < nrules; i++) {
+		const struct uft_event_rule *rule = (const struct uft_event_rule *)at;
+
+		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) || rule->program_bytes % 8 ||
+		    rule->action != UFT_RULE_RECORD)
+			return -EINVAL;
+		if (rule->program_bytes) {
+			if (!uft_program_is_good(program_of(rule), rule->program_bytes) || program_of(rule)->bytes != rule->program_bytes)
+				return -EINVAL;
+			*facts |= program_of(rule)->facts;
+		}
+		at = (const char *)next_rule(rule);
+	}
+	return at == end ? 0 : -EINVAL;
+}
+
+/* NULL: too much is kept, or there is no memory. */
+static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t facts)
+{
+	struct event_rules *r;
+
+	for (r = all; r; r = r->next)
+		if (r->bytes == bytes && r->nrules == nrules && !memcmp(r->list, list, bytes))
+			return r;
+	if (bytes > KEPT_BYTES - kept)
+		return NULL;
+	r = plat_alloc(sizeof(*r) + bytes);
+	if (!r)
+		return NULL;
+	kept += bytes;
+	*r = (struct event_rules){ .next = all, .nrules = nrules, .bytes = bytes, .facts = facts };
+	memcpy(r->list, list, bytes);
+	all = r;
+	return r;
+}
+
+static int put(uint32_t id, const uint64_t *list, uint32_t bytes, uint32_t nrules)
+{
+	const struct event_rules *r = NULL;
+	uint32_t facts;
+	int ret = nrules <= UFT_EVENT_RULES_MAX ? check(list, bytes, nrules, &facts) : -EINVAL;
+
+	if (id - UFT_EVENT_FREE >= UFT_EVENT_RULES_IDS)
+		return -EINVAL;
+	if (!ret && nrules) {
+		r = keep(list, bytes, nrules, facts);
+		ret = r ? 0 : -ENOMEM;
+	}
+	if (!event_rules_table) {
+		const struct event_rules **table = r ? plat_map_sparse(UFT_EVENT_RULES_IDS * sizeof(*table)) : NULL;
+
+		if (!table)
+			return r ? -ENOMEM : ret;
+		uft_store_release(&event_rules_table, table);
+	}
+	uft_store_release(&event_rules_table[id - UFT_EVENT_FREE], r);
+	return ret;
+}
+
+int trace_rules(void *rules, uint32_t n, size_t room)
+{
+	char *at = rules;
+	int failed = 0;
+
+	if (!scratch)
+		scratch = plat_map(room);
+	if (!scratch)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		struct uft_event_rules head;
+
+		if (room < sizeof(head))
+			return -E2BIG;
+		memcpy(&head, at, sizeof(head));
+		if (head.bytes < sizeof(head) || head.bytes > room || head.bytes % 8)
+			return -E2BIG;
+		memcpy(scratch, at + sizeof(head), head.bytes - sizeof(head));
+		failed += put(head.id, scratch, head.bytes - (uint32_t)sizeof(head), head.nrules) != 0;
+		at += head.bytes;
+		room -= head.bytes;
+	}
+	return failed;
+}
