@@ -2,9 +2,9 @@
 /*
  * event_rules.c - the rules of an event: of the filters that are wanted, the programs that targets get
  *
- * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that does not
- * fit the event (a field that it does not have, with a word that means several events) filters nothing, as
- * in the kernel. Rules are made once for each type and specification.
+ * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that
+ * does not fit the event (a field that it does not have, with a word that means several events) filters nothing,
+ * as in the kernel. Rules are made once for each type and specification.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,9 +57,15 @@ static int make(const struct spec *sp, const struct uft_event_type *type, struct
 
 	for (size_t i = spec_first_event(sp, type); ret > 0 && i < sp->nevents && sp->event[i].index == type->index; i++)
 		ret = add_filter(out, type, sp->event[i].filter);
-	for (size_t i = 0; ret > 0 && i < sp->nevent_words; i++)
-		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
-			ret = add_filter(out, type, sp->event_filters[i]);
+	for (size_t i = sp->nevent_words; ret > 0 && i--;) {	/* the last word that means it decides */
+		const char *word = sp->event_words[i];
+		int is_not = *word == '!';
+
+		if (!uft_event_matches(word + is_not, strlen(word + is_not), type))
+			continue;
+		ret = is_not ? ret : add_filter(out, type, sp->event_filters[i]);
+		break;
+	}
 	if (ret <= 0 || (*out && (*out)->nrules > UFT_EVENT_RULES_MAX)) {
 		free(*out);
 		*out = NULL;

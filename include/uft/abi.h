@@ -597,8 +597,8 @@ struct uft_event_switch {
 	int32_t status;		/* w: 0 or -errno */
 };
 /*
- * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written. Without
- * rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it.
+ * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written.
+ * Without rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it.
  */
 enum uft_rule_action { UFT_RULE_RECORD = 1 };
 struct uft_event_rule {

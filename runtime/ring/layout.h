@@ -50,6 +50,7 @@
 #define RC_MASK		24
 #define RC_STACK_KEY	32
 #define RC_STACK_THREAD	40
+#define RC_EVENT_KEY	48
 #define RC_SHIFT	6
 
 /* struct uft_ring and the data behind it */
@@ -94,6 +95,7 @@
 #define OP_NEED		112
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
+#define RING_OP_EVENT	2	/* key is for the fast path of tracepoints alone */
 
 /* enum uft_rec_kind */
 #define UFT_ASM_REC_CONTEXT	1

@@ -13,7 +13,8 @@
  *
  * Where fast paths write rings of their threads (thread_rings.c) those of CPUs have the general writer alone, no keys.
  *
- * The fast paths do not look at the context at all: they compare one word, ring_cpu.key, with their own key.
+ * The fast paths do not look at the context at all: they compare one word, ring_cpu.key (that of tracepoints:
+ * event_key, which is the same in all that follows), with their own key.
  * Invariants (tests/unit/ring, tests/unit/ringabort):
  *  1. key != 0 implies that the ring's context is that thread's and ctx_hi is its clock half: whoever writes a
  *     context clears the key before, and it is set again by a section of its own (ring.S, section 2) only
@@ -83,6 +84,7 @@ RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
 RING_OFFSET(struct ring_cpu, mask, RC_MASK);
 RING_OFFSET(struct ring_cpu, stack_key, RC_STACK_KEY);
 RING_OFFSET(struct ring_cpu, stack_thread, RC_STACK_THREAD);
+RING_OFFSET(struct ring_cpu, event_key, RC_EVENT_KEY);
 _Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT, "layout.h");
 RING_OFFSET(struct uft_ring, commit, R_COMMIT);
 RING_OFFSET(struct uft_ring, ctx_tid, R_CTX_TID);
@@ -206,7 +208,7 @@ void ring_attach(void)
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < a->ncpus; i++) {
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
 
-		c->key = c->stack_key = 0;
+		c->key = c->stack_key = c->event_key = 0;
 		c->mask = a->ring_bytes - 1;
 		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
 	}
@@ -227,13 +229,15 @@ void ring_forget(uint64_t thread_pointer)
 		own_shut(thread_pointer, NULL);
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
-		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key);
+		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key), event_key = uft_load(&c->event_key);
 
 		/* A compare-and-swap: the CPU's present thread may be setting its own. */
 		if (key && (key & tp_mask) == thread_pointer)
 			uft_cas(&c->key, key, 0);
 		if (stack_key && (stack_key & tp_mask) == thread_pointer)
 			uft_cas(&c->stack_key, stack_key, 0);
+		if (event_key && (event_key & tp_mask) == thread_pointer)
+			uft_cas(&c->event_key, event_key, 0);
 	}
 }
 

@@ -26,7 +26,7 @@ struct ring_op {
 	uint64_t expect;
 	struct ring_receipt *receipt;
 	uint64_t *clock;	/* gets the record's full clock */
-	uint64_t key;		/* 0, or ring_key(): fast paths may follow for this thread on this CPU */
+	uint64_t key;		/* 0, or ring_key(): fast paths may follow for this thread on this CPU, with RING_OP_EVENT only that of tracepoints */
 	void *thread;		/* for them; */
 	const uint32_t *thread_flags;	/* and only while this is 0 */
 	const uint64_t *more;
@@ -45,7 +45,8 @@ struct ring_cpu {
 	uint64_t mask;		/* ring_bytes - 1 */
 	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
 	void *stack_thread;	/* valid with stack_key */
-	uint64_t pad[2];
+	uint64_t event_key;	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
+	uint64_t pad;
 };
 
 /*
@@ -226,5 +227,7 @@ void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 /* ring.S */
 extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/rseq_check.c) */
 int uft_asm_ring_write(struct ring_op *op);
+/* trace.S, without ARCH_HAS_OWN: an event's record, its first word's high half and @bytes of words; 0: not written. */
+int uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes);
 
 #endif

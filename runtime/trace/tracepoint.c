@@ -20,36 +20,64 @@ struct event_block {
 
 static struct event_block *blocks;	/* tracepoints that have a writer, so that a detach finds them */
 
+/* What the rules may know of who writes. */
+static int is_accepted(const struct event_rules *rules, const struct trace_task *t, const void *record, uint32_t bytes)
+{
+	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid };
+
+	if (t->rseq) {
+		r.cpu = arch_rseq_cpu(uft_ring_fast.rseq_offset);
+		r.known |= r.cpu < uft_ring_fast.ncpus ? UFT_FACT_CPU : 0;
+	}
+	if (!(uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS))
+		r.known |= UFT_FACT_TID;
+	return event_rules_accept(rules, &r);
+}
+
+/* @rules: what asks for who writes, or NULL. @slot: of the call's return address; @fp: its frame pointer. */
+static __attribute__((noinline)) void write_slowly(uint32_t id, const uint64_t *words, uint32_t n, uint32_t bytes, const struct event_rules *rules,
+						   uint64_t slot, uint64_t fp)
+{
+	const struct uft_tracer_params *p;
+	struct trace_task t;
+
+	task_begin(&t);
+	p = trace_params();
+	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) && (!rules || is_accepted(rules, &t, words, bytes))) {
+		struct ring_op op = {
+			.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, n), 0), .word1 = words[0], .more = words + 1,
+			.bytes = 8 + 8 * n, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN || p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,
+		};
+
+		if (task_write(&t, &op) == RING_WRITTEN && p->stacks & UFT_STACKS_TRACEPOINT)
+			stack_write_tracepoint(&t, slot, fp);
+	}
+	task_end(&t);
+}
+
 /* Context: probe, from code of the program. */
 static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsigned long bytes)
 {
-	const uint64_t *words = record;
-	uint64_t none = 0;
-	uint32_t n = (uint32_t)((bytes + 7) / 8), id = uft_load(&tp->id);
+	static const uint64_t nothing[1];
+	const uint64_t *words = bytes ? record : nothing;
 	const uint64_t *frame = __builtin_frame_address(0);	/* the caller's frame pointer, its return address */
-	struct trace_task t;
+	uint32_t n = bytes ? (uint32_t)((bytes + 7) / 8) : 1, id = uft_load(&tp->id);
+	const struct event_rules *rules = event_rules_of(id);
 
-	if (trace_is_out())
-		return;
 	if (!record || bytes > 8 * MAX_WORDS) {
-		trace_count(UFT_CNT_EVENT_SIZE, 1);
+		if (!trace_is_out())
+			trace_count(UFT_CNT_EVENT_SIZE, 1);
 		return;
 	}
-	if (!n) {
-		words = &none;
-		n = 1;
+	if (rules && !event_rules_facts(rules)) {		/* nothing of who writes matters: most are rejected here */
+		if (!event_rules_accept(rules, &(struct uft_record){ .payload = record, .bytes = (uint32_t)bytes }))
+			return;
+		rules = NULL;
 	}
-	task_begin(&t);
-	if (t.th && !t.mute && id && trace_is_recording() && trace_task_is_wanted(&t, trace_params())) {
-		struct ring_op op = {
-			.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, n), 0), .word1 = words[0], .more = words + 1,
-			.bytes = 8 + 8 * n,
-		};
-
-		if (task_write(&t, &op) == RING_WRITTEN && trace_params()->stacks & UFT_STACKS_TRACEPOINT)
-			stack_write_tracepoint(&t, (uint64_t)(frame + 1), frame[0]);
-	}
-	task_end(&t);
+	if (!id || (!ARCH_HAS_OWN && !rules && uft_asm_event_write((uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, n), words, 8 * n)))
+		return;
+	if (!trace_is_out())
+		write_slowly(id, words, n, (uint32_t)bytes, rules, (uint64_t)(frame + 1), frame[0]);
 }
 
 static int is_known(uint64_t addr)

@@ -107,6 +107,7 @@ uft_asm_ring_write_start:
 	and	RC_MASK(%rbx), %rsi
 	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
 7:	movq	$0, RC_KEY(%rbx)
+	movq	$0, RC_EVENT_KEY(%rbx)
 	mov	%r13, R_CTX_POS(%r12)
 	mov	OP_TASK+4(%rdi), %eax
 	mov	%eax, R_CTX_TID(%r12)
@@ -156,6 +157,7 @@ uft_asm_ring_write_start:
 	jz	.Lwrite_record
 	/* CONTEXT. The order matters: ctx_pos first makes the cached context invalid until the commit. */
 	movq	$0, RC_KEY(%rbx)
+	movq	$0, RC_EVENT_KEY(%rbx)
 	mov	%r9, R_CTX_POS(%r12)
 	mov	OP_TASK+4(%rdi), %eax
 	mov	%eax, R_CTX_TID(%r12)
@@ -230,9 +232,13 @@ uft_asm_ring_write_end:
 	cmp	%rax, %r14
 	cmova	%rax, %r14
 	mov	%r14, R_SUB_END(%r12)
+	lea	RC_EVENT_KEY(%rbx), %rcx
+	testb	$RING_OP_EVENT, OP_FLAGS(%rdi)
+	jnz	1f
 	mov	OP_THREAD(%rdi), %rax
 	mov	%rax, RC_THREAD(%rbx)
-	mov	%rdx, RC_KEY(%rbx)
+	lea	RC_KEY(%rbx), %rcx
+1:	mov	%rdx, (%rcx)
 .Lcache_commit:
 .Lwrite_done:
 	xor	%eax, %eax

@@ -186,6 +186,68 @@ uft_asm_func_slow:
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp)
 
 /*
+ * int uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
+ *
+ * The record's first word, of which @high is the upper half, and @bytes of words behind it. 1, or 0: the general
+ * writer has to do it.
+ *
+ *	rcx ring_cpu, then where the record goes	r8 ring		r9 rseq area	r10 bytes	r11 end of the record
+ */
+	.globl	uft_asm_event_write, uft_asm_event_write_start, uft_asm_event_write_end
+	.hidden	uft_asm_event_write, uft_asm_event_write_start, uft_asm_event_write_end
+	.type	uft_asm_event_write, @function
+	.balign	64
+uft_asm_event_write:
+	.cfi_startproc
+	mov	uft_ring_fast+RF_RSEQ(%rip), %r9
+	mov	%rdx, %r10
+	test	%r9, %r9
+	jz	.Levent_none
+	RSEQ_ARM .Levent_cs, %r9, %rax
+uft_asm_event_write_start:
+.Levent_start:
+	CPU_LINE %r9, .Levent_slow
+	mov	uft_ring_fast+RF_GEN(%rip), %r8
+	or	%fs:0, %r8
+	rdtsc
+	cmp	RC_EVENT_KEY(%rcx), %r8
+	jne	.Levent_slow
+	mov	RC_RING(%rcx), %r8
+	cmp	R_CTX_HI(%r8), %edx
+	jne	.Levent_slow
+	mov	R_COMMIT(%r8), %r11
+	mov	RC_MASK(%rcx), %rcx
+	and	%r11, %rcx
+	lea	8(%r11,%r10), %r11
+	cmp	R_SUB_END(%r8), %r11
+	ja	.Levent_slow
+	lea	R_DATA(%r8,%rcx), %rcx
+	prefetchw RING_AHEAD(%rcx)
+	mov	%eax, (%rcx)
+	mov	%edi, 4(%rcx)
+	xor	%eax, %eax
+1:	mov	(%rsi,%rax), %rdx
+	mov	%rdx, 8(%rcx,%rax)
+	add	$8, %rax
+	cmp	%r10, %rax
+	jb	1b
+	mov	%r11, R_COMMIT(%r8)
+.Levent_commit:
+uft_asm_event_write_end:
+	movq	$0, %fs:RSEQ_CS(%r9)
+	mov	$1, %eax
+	ret
+	RSEQ_ABORT .Levent_abort
+.Levent_slow:
+	movq	$0, %fs:RSEQ_CS(%r9)
+.Levent_none:
+	xor	%eax, %eax
+	ret
+	.cfi_endproc
+	.size	uft_asm_event_write, . - uft_asm_event_write
+	RSEQ_CS_DESC .Levent_cs, .Levent_start, .Levent_commit, .Levent_abort
+
+/*
  * uft_asm_graph_enter, uft_asm_mcount_graph - graph call begins: one ENTRY record and one shadow entry
  *
  *	stub:   (rsp) = rax	8(rsp) = stub + 5	16(rsp) = parent		eax = K
