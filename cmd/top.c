@@ -24,6 +24,7 @@
 #include "control/session.h"
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
+#include "symbol/shared.h"
 
 #define POLL_MS		50
 #define ROWS_DEFAULT	40u		/* where the output is no terminal */
@@ -168,7 +169,7 @@ static void add(struct sums *to, const struct uft_profile *p)
 static int collect(struct top *t, uint32_t slice, int is_done)
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
-	const struct uft_profile *sums = (const struct uft_profile *)((const char *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
+	const struct uft_profile uft_shared *sums = (const struct uft_profile uft_shared *)((const char uft_shared *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
 	struct slice *s = &t->slice[slice];
 
 	for (uint32_t i = 0; i < s->img->nobj; i++) {
@@ -177,9 +178,11 @@ static int collect(struct top *t, uint32_t slice, int is_done)
 		uft_object_names(o->obj, NULL);		/* once; a function without a name is shown by its place */
 		for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids; id++)
 			for (uint32_t cpu = 0; cpu < a->ncpus; cpu++) {
-				struct uft_profile p = sums[(uint64_t)cpu * a->profile_ids + id];
-				struct row *row = p.hits ? row_of(t, s, (uint32_t)id) : NULL;
+				struct uft_profile p;
+				struct row *row;
 
+				shared_read(&p, &sums[(uint64_t)cpu * a->profile_ids + id], sizeof(p));
+				row = p.hits ? row_of(t, s, (uint32_t)id) : NULL;
 				if (p.hits && !row)
 					return -ENOMEM;
 				if (row)

@@ -419,10 +419,10 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	return 0;
 }
 
-static void unmap_mail(const struct arena *a, void *mail)
+static void unmap_mail(const struct arena *a, struct uft_mail uft_shared *mail)
 {
-	guard_drop(mail);
-	munmap(mail, mail_bytes(a->map));
+	guard_drop(shared_address(mail));
+	munmap(shared_address(mail), mail_bytes(a->map));
 }
 
 static void unmap(struct arena *a)
@@ -472,13 +472,13 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 	if (!ret && map_part(family_slices(a, family), bytes, MAP_FIXED, fd, mail_bytes(l)) == MAP_FAILED)
 		ret = -errno;
 	if (ret) {
-		unmap_mail(a, mail);
+		unmap_mail(a, (struct uft_mail uft_shared *)mail);
 		return ret;
 	}
 	madvise(mail, mail_bytes(l), MADV_DONTFORK);
 	madvise(family_slices(a, family), bytes, MADV_DONTFORK);
 	madvise(family_slices(a, family), bytes, MADV_DONTDUMP);
-	a->mail[family] = mail;
+	a->mail[family] = (struct uft_mail uft_shared *)mail;
 	return 0;
 }
 
@@ -495,10 +495,10 @@ static void set_family(const struct arena *a, uint32_t family)
 
 void arena_set_slice(const struct arena *a, uint32_t index)
 {
-	struct uft_slice *sl = arena_slice(a, index);
+	struct uft_slice uft_shared *sl = arena_slice(a, index);
 
-	__atomic_store_n(&sl->ring_flags, a->ring_flags, __ATOMIC_RELAXED);
-	__atomic_store_n(&sl->on_cpus, a->on_cpus, __ATOMIC_RELAXED);
+	SHARED_STORE(&sl->ring_flags, a->ring_flags);
+	SHARED_STORE(&sl->on_cpus, a->on_cpus);
 	if (index < a->map->nslices)
 		__atomic_store_n(uft_on_cpus(a->board, index), a->on_cpus, __ATOMIC_RELAXED);
 }
@@ -533,7 +533,7 @@ int64_t arena_make_family(struct arena *a)
 		unlink(path);
 		return ret;
 	}
-	a->mail[family]->cookie = a->map->cookie;
+	SHARED_STORE(&a->mail[family]->cookie, a->map->cookie);
 	set_family(a, family);
 	a->next_family = (family + 1) % a->nfamilies;
 	return family;
@@ -542,7 +542,7 @@ int64_t arena_make_family(struct arena *a)
 /* To look at the others would make a page of each. */
 static uint32_t claimed(const struct arena *a, uint32_t family)
 {
-	uint32_t n = __atomic_load_n(&a->mail[family]->claimed, __ATOMIC_ACQUIRE);
+	uint32_t n = SHARED_LOAD_ACQUIRE(&a->mail[family]->claimed);
 
 	return n < 1 ? 1 : n < a->map->per_file ? n : a->map->per_file;
 }
@@ -550,7 +550,7 @@ static uint32_t claimed(const struct arena *a, uint32_t family)
 int arena_is_unclaimed(const struct arena *a, uint32_t family)
 {
 	for (uint32_t i = 0; i < claimed(a, family); i++) {
-		uint32_t state = __atomic_load_n(&arena_slice(a, family * a->map->per_file + i)->state, __ATOMIC_ACQUIRE);
+		uint32_t state = SHARED_LOAD_ACQUIRE(&arena_slice(a, family * a->map->per_file + i)->state);
 
 		if (state != UFT_SLICE_FREE && state != UFT_SLICE_HELD)
 			return 0;
@@ -571,7 +571,7 @@ void arena_keep_spares(struct arena *a)
 	for (uint32_t i = 0; i < a->nspares; i++) {
 		int64_t family;
 
-		if (a->spare[i] && __atomic_load_n(&arena_slice(a, (a->spare[i] - 1) * a->map->per_file)->state, __ATOMIC_ACQUIRE) ==
+		if (a->spare[i] && SHARED_LOAD_ACQUIRE(&arena_slice(a, (a->spare[i] - 1) * a->map->per_file)->state) ==
 				   UFT_SLICE_FREE)
 			continue;
 		family = arena_make_family(a);
@@ -588,10 +588,10 @@ int arena_close_family(struct arena *a, uint32_t family)
 {
 	if (!arena_is_unclaimed(a, family))
 		return 0;
-	__atomic_store_n(&a->mail[family]->closed, 1, __ATOMIC_SEQ_CST);
+	SHARED_STORE_ORDERED(&a->mail[family]->closed, 1);
 	if (arena_is_unclaimed(a, family))
 		return 1;
-	__atomic_store_n(&a->mail[family]->closed, 0, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&a->mail[family]->closed, 0);
 	return 0;
 }
 
@@ -615,9 +615,9 @@ void arena_drop_family(struct arena *a, uint32_t family)
 /* A spare that a process keeps for its next child, none of which has it yet: it says in the slice whose child it is. */
 static int is_stock(const struct arena *a, uint32_t family)
 {
-	const struct uft_slice *sl = arena_slice(a, family * a->map->per_file);
+	const struct uft_slice uft_shared *sl = arena_slice(a, family * a->map->per_file);
 
-	return __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_HELD && !__atomic_load_n(&sl->ppid, __ATOMIC_RELAXED);
+	return SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_HELD && !SHARED_LOAD(&sl->ppid);
 }
 
 /* A process that maps another family may claim a slice there, if it has none yet. */
@@ -811,36 +811,35 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 	return 0;
 }
 
-struct uft_slice *arena_slice(const struct arena *a, uint32_t index)
+struct uft_slice uft_shared *arena_slice(const struct arena *a, uint32_t index)
 {
 	const uint32_t n = a->map->nslices + a->map->nown;
 
 	/* No caller asks for another; one that did would get the session's own last slice, which is no target's. */
 	if (index >= n)
 		index = n - 1;
-	return (struct uft_slice *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);
+	return (struct uft_slice uft_shared *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);
 }
 
-struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index)
+struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index)
 {
-	return (struct uft_cmd *)((uint8_t *)arena_slice(a, index) + a->map->cmd_offset);
+	return (struct uft_cmd uft_shared *)((uint8_t uft_shared *)arena_slice(a, index) + a->map->cmd_offset);
 }
 
 /* One of [@from, @to). */
 static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pid_t ppid)
 {
 	for (uint32_t i = from; i < to; i++) {
-		struct uft_slice *sl = arena_slice(a, i);
+		struct uft_slice uft_shared *sl = arena_slice(a, i);
 		uint32_t is_free = UFT_SLICE_FREE;
 
-		if (!__atomic_compare_exchange_n(&sl->state, &is_free, UFT_SLICE_LIVE, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_RELAXED))
+		if (!SHARED_SWAP(&sl->state, &is_free, UFT_SLICE_LIVE))
 			continue;
-		sl->pid = (uint32_t)pid;
-		sl->ppid = (uint32_t)ppid;
-		sl->parent_slice = UFT_NO_SLICE;
-		sl->flags = 0;
-		sl->agent_tid = 0;
+		SHARED_STORE(&sl->pid, (uint32_t)pid);
+		SHARED_STORE(&sl->ppid, (uint32_t)ppid);
+		SHARED_STORE(&sl->parent_slice, UFT_NO_SLICE);
+		SHARED_STORE(&sl->flags, 0);
+		SHARED_STORE(&sl->agent_tid, 0);
 		return i;
 	}
 	return UFT_NO_SLICE;
@@ -864,7 +863,7 @@ static int clear_rings(const struct arena *a, uint32_t index)
 {
 	uint64_t from = a->map->ring_offset;
 
-	return madvise((uint8_t *)arena_slice(a, index) + from, a->map->slice_bytes - from, MADV_REMOVE);
+	return madvise((uint8_t *)shared_address(arena_slice(a, index)) + from, a->map->slice_bytes - from, MADV_REMOVE);
 }
 
 void arena_empty(const struct arena *a, uint32_t index)
@@ -874,13 +873,16 @@ void arena_empty(const struct arena *a, uint32_t index)
 
 void arena_release(struct arena *a, uint32_t index)
 {
-	struct uft_slice *sl = arena_slice(a, index);
+	struct uft_slice uft_shared *sl = arena_slice(a, index);
 
-	sl->pid = sl->ppid = sl->agent_tid = sl->spare_fd = 0;
-	sl->clock_start = 0;
-	memset(sl->counter, 0, sizeof(sl->counter));
-	memset(sl->used, 0, sizeof(sl->used));
+	SHARED_STORE(&sl->pid, 0);
+	SHARED_STORE(&sl->ppid, 0);
+	SHARED_STORE(&sl->agent_tid, 0);
+	SHARED_STORE(&sl->spare_fd, 0);
+	SHARED_STORE(&sl->clock_start, 0);
+	shared_clear(sl->counter, sizeof(sl->counter));
+	shared_clear(sl->used, sizeof(sl->used));
 	if (clear_rings(a, index) < 0)
 		return;		/* its rings could not be cleared: never used again */
-	__atomic_store_n(&sl->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&sl->state, UFT_SLICE_FREE);
 }

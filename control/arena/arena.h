@@ -7,6 +7,7 @@
 
 #include "control/base/base.h"
 #include "control/session.h"
+#include "symbol/shared.h"
 
 #define UFT_NO_SLICE	UINT32_MAX
 
@@ -15,7 +16,7 @@
 struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
 	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
-	struct uft_mail **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
+	struct uft_mail uft_shared **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
 	uint32_t nfamilies, next_family;
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
 	uint32_t ring_flags, on_cpus;	/* what a slice begins with */
@@ -39,8 +40,8 @@ void arena_map_families(struct arena *a);	/* those whose files are there */
 /* For each session of this user, living or dead: nobody locks its file here. 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
 int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
-struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
-struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
+struct uft_slice uft_shared *arena_slice(const struct arena *a, uint32_t index);
+struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index);
 void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);	/* of the slices that there are, and will be */
 void arena_set_slice(const struct arena *a, uint32_t index);	/* whether its rings are written, and how: as @a says by now */
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */

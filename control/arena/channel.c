@@ -14,30 +14,30 @@
 
 #define PART_NS	20000000	/* the caller is asked whether to go on */
 
-struct uft_cmd *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object)
+struct uft_cmd uft_shared *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object)
 {
-	struct uft_cmd *c = arena_cmd(a, slice);
+	struct uft_cmd uft_shared *c = arena_cmd(a, slice);
 
-	*c = (struct uft_cmd){ .op = op, .n = n, .object = object };
+	shared_write(c, &(struct uft_cmd){ .op = op, .n = n, .object = object }, sizeof(struct uft_cmd));
 	return c;
 }
 
 void channel_post(const struct arena *a, uint32_t slice)
 {
-	struct uft_slice *sl = arena_slice(a, slice);
+	struct uft_slice uft_shared *sl = arena_slice(a, slice);
 
-	__atomic_store_n(&sl->cmd_seq, __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
-	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	SHARED_STORE_RELEASE(&sl->cmd_seq, SHARED_LOAD(&sl->cmd_seq) + 1);
+	futex(shared_address(&sl->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
 int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg)
 {
-	struct uft_slice *sl = arena_slice(a, slice);
-	uint32_t seq = __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+	struct uft_slice uft_shared *sl = arena_slice(a, slice);
+	uint32_t seq = SHARED_LOAD(&sl->cmd_seq);
 	uint64_t begin = session_now_ns(), waited = 0;
 
 	for (;;) {
-		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
+		uint32_t done = SHARED_LOAD_ACQUIRE(&sl->cmd_done);
 		int ret;
 
 		if (done == seq)
@@ -48,17 +48,17 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*give
 		 */
 		ret = gives_up(arg, waited);
 		if (ret < 0)
-			return __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq ? 1 : ret;
+			return SHARED_LOAD_ACQUIRE(&sl->cmd_done) == seq ? 1 : ret;
 		waited = session_now_ns() - begin;
 		if (ret || waited > ms * 1000000ull)
 			return 0;
-		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = PART_NS });
+		futex(shared_address(&sl->cmd_done), 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = PART_NS });
 	}
 }
 
 int command_result(const struct arena *a, uint32_t slice)
 {
-	int32_t result = __atomic_load_n(&arena_slice(a, slice)->cmd_result, __ATOMIC_RELAXED);
+	int32_t result = SHARED_LOAD(&arena_slice(a, slice)->cmd_result);
 
 	return result < -4095 ? -EPROTO : result;
 }

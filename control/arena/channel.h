@@ -6,10 +6,10 @@
 #include "control/arena/arena.h"
 
 /* The header of the next command, in the slice's area; its payload comes behind it. Not while one is under way. */
-struct uft_cmd *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object);
-static inline void *channel_payload(struct uft_cmd *c)
+struct uft_cmd uft_shared *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object);
+static inline void uft_shared *channel_payload(struct uft_cmd uft_shared *c)
 {
-	return (uint8_t *)c + UFT_CMD_PAYLOAD;
+	return (uint8_t uft_shared *)c + UFT_CMD_PAYLOAD;
 }
 void channel_post(const struct arena *a, uint32_t slice);	/* what stands in the area is to be carried out */
 /*

@@ -67,7 +67,7 @@ static int choose(const struct site_diff *d, struct uft_site_order *o)
 }
 
 /* The order's bits and, for sites that the target does not know, their places. Returns how many sites it has. */
-static size_t fill(const struct site_diff *d, const struct uft_site_order *o, uint64_t *word, uint32_t *offset)
+static size_t fill(const struct site_diff *d, const struct uft_site_order *o, uint64_t *word, uint32_t uft_shared *offset)
 {
 	const struct uft_mapped *m = diff_mapped(d);
 	uint64_t base = m->text_start - m->bias;
@@ -80,7 +80,7 @@ static size_t fill(const struct site_diff *d, const struct uft_site_order *o, ui
 
 		if (is_first(o)) {
 			is_one &= UFT_KIND_LEN(site->kind, site->len) == o->kind_len && site->addr - base <= UINT32_MAX;
-			offset[i] = (uint32_t)(site->addr - base);
+			SHARED_STORE(&offset[i], (uint32_t)(site->addr - base));
 		}
 		word[i / 64] |= (uint64_t)is_one << i % 64;
 		n += (size_t)is_one;
@@ -89,10 +89,10 @@ static size_t fill(const struct site_diff *d, const struct uft_site_order *o, ui
 }
 
 /* Only bits that were sent are taken from the answer. */
-static void take_answer(struct site_diff *d, uint16_t state, const uint64_t *sent, const uint64_t *answer)
+static void take_answer(struct site_diff *d, uint16_t state, const uint64_t *sent, const uint64_t uft_shared *answer)
 {
 	for (uint32_t k = 0; k < (d->nsite + 63) / 64; k++) {
-		uint64_t done = sent[k] & ~__atomic_load_n(&answer[k], __ATOMIC_RELAXED);
+		uint64_t done = sent[k] & ~SHARED_LOAD(&answer[k]);
 
 		for (uint32_t at, n; done; done &= n < 64 ? ~(((1ull << n) - 1) << at) : 0) {
 			at = (uint32_t)__builtin_ctzll(done);
@@ -111,8 +111,9 @@ size_t bits_bytes(enum uft_site_form form, size_t nsite)
 static int send_form(struct site_diff *d, struct uft_site_order *o)
 {
 	size_t nwords = (d->nsite + 63) / 64;
-	struct uft_cmd *c = arena_cmd(&d->s->arena, d->t->slice);
-	uint64_t *word = channel_payload(c), *sent;
+	struct uft_cmd uft_shared *c = arena_cmd(&d->s->arena, d->t->slice);
+	uint64_t uft_shared *word = (uint64_t uft_shared *)channel_payload(c);
+	uint64_t *sent;
 	int ret = 0;
 
 	if (bits_bytes(o->form, d->nsite) > d->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD || !choose(d, o))
@@ -121,11 +122,11 @@ static int send_form(struct site_diff *d, struct uft_site_order *o)
 	sent = ret ? NULL : calloc(nwords, sizeof(*sent));
 	if (!sent)
 		return ret;		/* lists take less at a time */
-	if (fill(d, o, sent, (uint32_t *)(word + nwords)) >= BITS_MIN) {
+	if (fill(d, o, sent, (uint32_t uft_shared *)(word + nwords)) >= BITS_MIN) {
 		c = command_begin(d->s, d->t, UFT_CMD_PATCH, d->nsite, d->object);
-		c->flags = command_patch_flags(d->s, d->t, d->object);
-		c->sites = *o;
-		memcpy(word, sent, nwords * sizeof(*word));
+		SHARED_STORE(&c->flags, command_patch_flags(d->s, d->t, d->object));
+		shared_write(&c->sites, o, sizeof(*o));
+		shared_write(word, sent, nwords * sizeof(*sent));
 		ret = command_post(d->s, d->t);
 		if (!ret)
 			ret = command_wait(d->s, d->t);

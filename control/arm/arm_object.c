@@ -34,17 +34,18 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 /* A thread waits in r_brk or in its hello until it is answered. */
 static int is_waiting(const struct uft_session *s, const struct target *t)
 {
-	const struct uft_mail *m = t->waiting ? s->arena.mail[(t->waiting - 1) / UFT_NREQUESTS] : NULL;
-	const struct uft_request *r = m ? &m->req[(t->waiting - 1) % UFT_NREQUESTS] : NULL;
+	struct uft_mail uft_shared *m = t->waiting ? s->arena.mail[(t->waiting - 1) / UFT_NREQUESTS] : NULL;
+	const struct uft_request uft_shared *r = m ? &m->req[(t->waiting - 1) % UFT_NREQUESTS] : NULL;
 
-	return r && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
 }
 
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct space_obj *o = &t->space->obj[object];
-	struct uft_hook *h, *sent;
-	struct uft_cmd *c;
+	struct uft_cmd uft_shared *c;
+	struct uft_hook uft_shared *h;
+	struct uft_hook *sent;
 	uint32_t n = 0, k = 0;
 	int ret;
 
@@ -59,13 +60,13 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 		return -ENOMEM;
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
 	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
-		c->flags = UFT_CMD_HELD;	/* its only thread waits for us */
-	h = channel_payload(c);
+		SHARED_STORE(&c->flags, UFT_CMD_HELD);	/* its only thread waits for us */
+	h = (struct uft_hook uft_shared *)channel_payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
 		if (!o->hook[i].result)
 			sent[n++] = o->hook[i];
-	memcpy(h, sent, n * sizeof(*h));
-	c->n = n;
+	shared_write(h, sent, n * sizeof(*sent));
+	SHARED_STORE(&c->n, n);
 	ret = n ? command_post(s, t) : 0;
 	if (!ret && n)
 		ret = command_wait(s, t);
@@ -73,7 +74,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 		goto out;
 	/* Only results are taken from the answer, each once. */
 	for (uint32_t i = 0; i < n; i++)
-		sent[i].result = __atomic_load_n(&h[i].result, __ATOMIC_RELAXED);
+		sent[i].result = SHARED_LOAD(&h[i].result);
 	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
 	for (uint32_t i = 0; i < o->nhook && !o->is_reported; i++) {
 		struct uft_hook told = o->hook[i];
@@ -105,7 +106,6 @@ void command_note_hooked(struct uft_session *s, struct target *t, uint32_t objec
 
 int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 {
-	struct uft_cmd *c;
 	int ret;
 
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
@@ -113,8 +113,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 		return 0;
 	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
 		return -ESRCH;
-	c = command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
-	(void)c;
+	command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }
@@ -122,13 +121,14 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	int ret;
-
-	*(struct uft_cmd_object *)channel_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
+	const struct uft_cmd_object o = {
 		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
 		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
 		.has_code = t->space->obj[object].plain != NULL,
 	};
+	int ret;
+
+	shared_write(channel_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)), &o, sizeof(o));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }
@@ -136,20 +136,22 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias)
 {
 	size_t n = !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
-	struct uft_cmd *c;
+	struct uft_cmd uft_shared *c;
+	struct uft_cmd_object o;
 
 	/* With a filter nobody knows; then what is not needed must not be made. */
 	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
 	    s->spec->beside)
 		return;
 	c = channel_begin(&s->arena, slice, UFT_CMD_OBJECT, 1, 0);
-	*(struct uft_cmd_object *)channel_payload(c) = (struct uft_cmd_object){
+	o = (struct uft_cmd_object){
 		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,
 		.first_text_id = sp->next_text_id, .first_stub_id = sp->next_stub_id,
 		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
 	};
+	shared_write(channel_payload(c), &o, sizeof(o));
 	channel_post(&s->arena, slice);
-	table_populate(channel_payload(c), bits_bytes(UFT_SITES_FIRST, n));	/* of the next command, most likely */
+	table_populate(shared_address(channel_payload(c)), bits_bytes(UFT_SITES_FIRST, n));	/* of the next command, most likely */
 }
 
 int command_object(struct uft_session *s, struct target *t, uint32_t object)
@@ -165,7 +167,7 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if (!ret) {
 		struct uft_cmd_object o;
 
-		memcpy(&o, channel_payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
+		shared_read(&o, channel_payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
 		t->obj[object].code_base = o.code_base;
 		t->obj[object].is_sent = 1;
 		t->space->obj[object].stub_base = o.stub_base;

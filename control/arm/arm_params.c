@@ -58,7 +58,7 @@ int command_params(struct uft_session *s, struct target *t)
 	params.kin_lists = pid_inherit_lists(s, t->pid);
 	stacks_put_ids(s, t, &params);
 	warn_stacks(s, t);
-	memcpy(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
+	shared_write(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

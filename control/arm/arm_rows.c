@@ -14,14 +14,12 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	const struct space_obj *o = &t->space->obj[object];
-	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-	struct uft_cmd_rows *r = (struct uft_cmd_rows *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	const struct uft_cmd_rows r = { .bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first, .total = o->nrow };
+	uint8_t uft_shared *payload = (uint8_t uft_shared *)channel_payload(command_begin(s, t, UFT_CMD_ROWS, n, object));
 	int ret;
 
-	*c = (struct uft_cmd){ .op = UFT_CMD_ROWS, .n = n, .object = object };
-	*r = (struct uft_cmd_rows){ .bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first,
-				    .total = o->nrow };
-	memcpy(r + 1, o->row + first, n * sizeof(*o->row));
+	shared_write(payload, &r, sizeof(r));
+	shared_write(payload + sizeof(r), o->row + first, n * sizeof(*o->row));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

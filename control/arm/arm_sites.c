@@ -61,7 +61,7 @@ struct sender {
 /* What has to wait until all stand is as it was, for now. */
 static int take_answer(const struct site_diff *d, const struct part *sent)
 {
-	const struct uft_patch *answer = channel_payload(arena_cmd(&d->s->arena, d->t->slice));
+	const struct uft_patch uft_shared *answer = (const struct uft_patch uft_shared *)channel_payload(arena_cmd(&d->s->arena, d->t->slice));
 	struct uft_patch *copy = malloc(sent->n * sizeof(*copy));
 	int ret;
 
@@ -69,7 +69,7 @@ static int take_answer(const struct site_diff *d, const struct part *sent)
 		return -ENOMEM;
 	memcpy(copy, sent->patch, sent->n * sizeof(*copy));
 	for (uint32_t i = 0; i < sent->n; i++)	/* only statuses are taken from the answer, each once */
-		copy[i].status = __atomic_load_n(&answer[i].status, __ATOMIC_RELAXED);
+		copy[i].status = SHARED_LOAD(&answer[i].status);
 	site_note_patched(d->t, d->object, sent->patch, sent->index, sent->n, copy);
 	ret = arm_stopped_patches(d->s, d->t, d->object, sent->patch, sent->index, copy, sent->n);
 	free(copy);
@@ -94,7 +94,7 @@ static int part_post(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
 	struct part *part = &snd->part[snd->filling];
-	struct uft_cmd *c;
+	struct uft_cmd uft_shared *c;
 	int ret = part_wait(d);
 
 	if (!ret && part->n && part->index[0] >= d->nsite)
@@ -102,9 +102,9 @@ static int part_post(const struct site_diff *d)
 	if (ret || !part->n)
 		return ret;
 	c = command_begin(d->s, d->t, UFT_CMD_PATCH, part->n, d->object);
-	c->flags = command_patch_flags(d->s, d->t, d->object);
-	table_populate(channel_payload(c), part->n * sizeof(*part->patch));
-	memcpy(channel_payload(c), part->patch, part->n * sizeof(*part->patch));
+	SHARED_STORE(&c->flags, command_patch_flags(d->s, d->t, d->object));
+	table_populate(shared_address(channel_payload(c)), part->n * sizeof(*part->patch));
+	shared_write(channel_payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(d->s, d->t);
 	snd->is_posted = !ret;
 	snd->filling ^= 1;

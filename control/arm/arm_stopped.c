@@ -73,23 +73,23 @@ struct stopped_batch {
 /* ---- One stop ------------------------------------------------------------------------------------ */
 
 /* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
-static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, uint8_t *payload)
+static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, uint8_t uft_shared *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
 	uint32_t k = 0;
 
 	if (!memchr(hit, 1, n) && !memchr(done, 1, n)) {	/* usually; everybody waits */
-		memcpy(payload, p->elem + from * p->size, n * p->size);
+		shared_write(payload, p->elem + from * p->size, n * p->size);
 		return n;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (!done[i] && !hit[i])
-			memcpy(payload + k++ * p->size, p->elem + (from + i) * p->size, p->size);
+			shared_write(payload + k++ * p->size, p->elem + (from + i) * p->size, p->size);
 	return k;
 }
 
 /* Only what became of each is taken from the answer. */
-static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t *payload)
+static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t uft_shared *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from;
 	uint8_t *done = h->done + p->base + from, *to = p->elem + from * p->size + p->status;
@@ -99,9 +99,9 @@ static void take(struct stopped_batch *h, const struct part *p, uint32_t from, u
 		if (done[i] || hit[i])
 			continue;
 		if (p->nstatus == 1)
-			*to = *payload;
+			*to = SHARED_LOAD(payload);
 		else
-			memcpy(to, payload, p->nstatus);
+			shared_read(to, payload, p->nstatus);
 		payload += p->size;
 		done[i] = 1;
 		h->ndone++;
@@ -122,8 +122,8 @@ static uint32_t how_many(const struct stopped_batch *h, const struct part *p, ui
 /* The next ones from *@at on, whatever of them is neither done nor hit. */
 static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
 {
-	struct uft_cmd *c = arena_cmd(&h->s->arena, h->t->slice);
-	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD;
+	struct uft_cmd uft_shared *c = arena_cmd(&h->s->arena, h->t->slice);
+	uint8_t uft_shared *payload = (uint8_t uft_shared *)channel_payload(c);
 	uint32_t from = *at, n = how_many(h, p, until_ns), sent;
 	uint64_t begin = session_now_ns();
 	int ret;
@@ -132,7 +132,7 @@ static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t 
 		n = p->n - from;
 	*at += n;
 	sent = fill(h, p, from, n, payload);
-	*c = (struct uft_cmd){ .op = p->op, .n = sent, .object = p->object, .flags = flags };
+	shared_write(c, &(struct uft_cmd){ .op = p->op, .n = sent, .object = p->object, .flags = flags }, sizeof(*c));
 	ret = sent ? command_post(h->s, h->t) : 0;
 	if (!ret && sent)
 		ret = command_wait(h->s, h->t);

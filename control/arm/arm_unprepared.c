@@ -114,21 +114,22 @@ static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint3
 
 int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n)
 {
-	struct uft_code *code = malloc(*n * sizeof(*code)), *answer;	/* nothing but statuses is read where a target can write */
+	struct uft_code *code = malloc(*n * sizeof(*code));	/* nothing but statuses is read where a target can write */
+	struct uft_code uft_shared *answer;
 	uint32_t ncode, kept = 0, at = 0;
 	int ret = 0;
 
 	if (!code)
 		return -ENOMEM;
 	ncode = make_codes(d, p, index, n, code);
-	answer = channel_payload(command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object));
-	memcpy(answer, code, ncode * sizeof(*code));
+	answer = (struct uft_code uft_shared *)channel_payload(command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object));
+	shared_write(answer, code, ncode * sizeof(*code));
 	free(code);
 	ret = ncode ? command_post(d->s, d->t) : 0;
 	if (!ret && ncode)
 		ret = command_wait(d->s, d->t);
 	for (uint32_t i = 0; !ret && i < *n; i++) {
-		if (needs_code(d, index[i]) && __atomic_load_n(&answer[at++].status, __ATOMIC_RELAXED) != UFT_ST_OK)
+		if (needs_code(d, index[i]) && SHARED_LOAD(&answer[at++].status) != UFT_ST_OK)
 			continue;
 		p[kept] = p[i];
 		index[kept++] = index[i];

@@ -144,7 +144,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 }
 
 /* Goes through [from, commit) sub-buffer by sub-buffer, each copied first. */
-static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t from, uint64_t commit, double weight,
+static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, uint64_t from, uint64_t commit, double weight,
 		      double cost_ns)
 {
 	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
@@ -156,9 +156,9 @@ static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t fr
 
 		if (n > sizeof(r->x->copy))
 			return;
-		memcpy(r->x->copy, (const uint8_t *)ring + UFT_PAGE + (from & (size - 1)), n);
+		shared_read(r->x->copy, (const uint8_t uft_shared *)ring + UFT_PAGE + (from & (size - 1)), n);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&ring->commit, __ATOMIC_RELAXED) - from <= size - sub && skip < n)
+		if (SHARED_LOAD(&ring->commit) - from <= size - sub && skip < n)
 			count_records(r, r->x->copy + skip, n - skip, weight, cost_ns);
 		from += n;
 	}
@@ -170,14 +170,14 @@ static double clock_per_ns(struct uft_session *s)
 	return (double)session_clock_units(s, 1000000) / 1e6;
 }
 
-static void measure_ring(struct uft_session *s, const struct uft_slice *sl, uint32_t index, struct cost_meter *m,
+static void measure_ring(struct uft_session *s, const struct uft_slice uft_shared *sl, uint32_t index, struct cost_meter *m,
 			 struct budget_load *load)
 {
 	const struct uft_arena *a = s->arena.map;
-	const struct uft_ring *ring = (const void *)((const uint8_t *)sl + a->ring_offset + index * a->ring_stride);
+	const struct uft_ring uft_shared *ring = (const struct uft_ring uft_shared *)((const uint8_t uft_shared *)sl + a->ring_offset + index * a->ring_stride);
 	const struct uft_tracer_params *p = &s->spec->params;
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
-	uint64_t commit = uft_ring_is_used(sl, index) ? __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE) : 0, was = m->pos[index], from = was;
+	uint64_t commit = shared_ring_is_used(sl, index) ? SHARED_LOAD_ACQUIRE(&ring->commit) : 0, was = m->pos[index], from = was;
 	const uint64_t sub = a->sub_bytes, all = commit - was;
 	struct sample r = { .x = s->meter_scratch, .arena = a, .gap = UINT32_MAX };
 	double cost = event_ns(s->meter_scratch), weight;
@@ -302,7 +302,7 @@ void cost_restart(struct uft_session *s, struct target *t)
 
 size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max)
 {
-	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
 	uint32_t nrings = s->arena.map->ncpus + s->arena.map->nexch;
 	uint64_t now = session_now_ns(), cpu = cpu_time(t->pid);
 	struct cost_meter *m = t->meter ? t->meter : cost_make(nrings);

@@ -190,7 +190,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
 	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
 	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
-	uint32_t seq = arena_slice(&s->arena, t->slice)->cmd_seq;
+	uint32_t seq = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq);
 	int ret, armed, is_news = 0;
 
 	if (!w.seen)
@@ -226,7 +226,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		t->space->img->obj[i].to_clock = session_clock(s);
 		w.changed = 1;
 	}
-	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
+	if (is_news && SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq) == seq)
 		command_run(s, t, UFT_CMD_NOP);
 	map_files_close(&w.files);
 	free(w.seen);

@@ -69,14 +69,14 @@ static int32_t tid_offset(const struct uft_image *img)
  */
 void preload_note_makers(struct uft_session *s, struct target *t)
 {
-	struct uft_slice *slice = arena_slice(&s->arena, t->slice);
+	struct uft_slice uft_shared *slice = arena_slice(&s->arena, t->slice);
 	int32_t offset = tid_offset(t->space->img);
 
-	slice->no_sharers = !has_sharers(t->space->img);
+	SHARED_STORE(&slice->no_sharers, !has_sharers(t->space->img));
 	if (t->is_held_back) {
-		slice->tid_offset = offset;
-	} else if (slice->tid_offset && !offset) {
-		slice->tid_offset = 0;
+		SHARED_STORE(&slice->tid_offset, offset);
+	} else if (SHARED_LOAD(&slice->tid_offset) && !offset) {
+		SHARED_STORE(&slice->tid_offset, 0);
 		if (s->spec)
 			command_params(s, t);
 	}

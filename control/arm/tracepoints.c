@@ -49,15 +49,15 @@ static int send_list(struct uft_session *s, struct target *t, uint32_t object, u
 	int ret = 0;
 
 	for (uint32_t at = 0, part; at < n && !ret; at += part) {
-		uint8_t *to;
+		uint8_t uft_shared *to;
 
 		part = n - at < most ? n - at : most;
-		to = channel_payload(command_begin(s, t, op, part, object));
-		memcpy(to, (const uint8_t *)from + at * size, part * size);
+		to = (uint8_t uft_shared *)channel_payload(command_begin(s, t, op, part, object));
+		shared_write(to, (const uint8_t *)from + at * size, part * size);
 		ret = command_post(s, t);
 		ret = ret ? ret : command_wait(s, t);
 		for (uint32_t i = 0; !ret && i < part; i++)
-			*failed += __atomic_load_n((int32_t *)(to + i * size + status), __ATOMIC_RELAXED) != 0;
+			*failed += SHARED_LOAD((int32_t uft_shared *)(to + i * size + status)) != 0;
 	}
 	return ret;
 }

@@ -275,14 +275,14 @@ static int try_task(const struct agentless *s, pid_t tid)
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
 	for (uint32_t i = 0; i < a->nfamilies * UFT_NREQUESTS; i++) {
-		struct uft_request *r = a->mail[i / UFT_NREQUESTS] ? &a->mail[i / UFT_NREQUESTS]->req[i % UFT_NREQUESTS] : NULL;
+		struct uft_request uft_shared *r = a->mail[i / UFT_NREQUESTS] ? &a->mail[i / UFT_NREQUESTS]->req[i % UFT_NREQUESTS] : NULL;
 		uint32_t posted = UFT_REQ_POSTED;
 
-		if (!r || __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)
+		if (!r || SHARED_LOAD_ACQUIRE(&r->state) != UFT_REQ_POSTED || (pid_t)SHARED_LOAD(&r->pid) != pid || SHARED_LOAD(&r->no_wait))
 			continue;
-		r->result = -ETIMEDOUT;
-		if (__atomic_compare_exchange_n(&r->state, &posted, UFT_REQ_DONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		SHARED_STORE(&r->result, -ETIMEDOUT);
+		if (SHARED_SWAP(&r->state, &posted, UFT_REQ_DONE))
+			futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	}
 }
 
@@ -319,7 +319,7 @@ static int rejoin(const struct arena *a, const struct agentless *s)
 static void part_with(const struct arena *a, uint32_t slice, int is_saved)
 {
 	if (is_saved)
-		__atomic_store_n(&arena_slice(a, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+		SHARED_STORE_RELEASE(&arena_slice(a, slice)->state, UFT_SLICE_DEAD);
 	else
 		arena_release((struct arena *)a, slice);
 }
@@ -328,9 +328,9 @@ static void part_with(const struct arena *a, uint32_t slice, int is_saved)
 static void release_of(const struct arena *a, pid_t pid, int is_saved)
 {
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
+		const struct uft_slice uft_shared *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
+		if (sl && SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && (pid_t)SHARED_LOAD(&sl->pid) == pid)
 			part_with(a, i, is_saved);
 	}
 }
@@ -361,14 +361,14 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	 * One that came up after the others were listed, or is in another pid namespace, has that stack. It
 	 * has its name before it serves: until then rejoin() waits for it.
 	 */
-	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && arena_slice(a, boot->slice)->agent_tid && agent_find(s->pid))
+	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid) && agent_find(s->pid))
 		return 0;
 	if (proc_read_memory(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
 	ret = rejoin(a, s);
 	if (!ret)
 		ret = read_boot(s, boot);
-	if (!ret && (boot->slice >= a->map->nslices || !arena_has(a, boot->slice) || !arena_slice(a, boot->slice)->agent_tid))
+	if (!ret && (boot->slice >= a->map->nslices || !arena_has(a, boot->slice) || !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))
 		ret = -EPROTO;
 	return ret;
 }

@@ -105,14 +105,14 @@ static int gives_up(const void *arg, uint64_t waited_ns)
 	return l->answer_ns + waited_ns > l->patience_ns + (starved < LATE_MS * 1000000ull ? starved : LATE_MS * 1000000ull);
 }
 
-static struct uft_cmd *area(const struct detaching *l)
+static struct uft_cmd uft_shared *area(const struct detaching *l)
 {
 	return arena_cmd(l->arena, l->slice);
 }
 
 static void post(struct detaching *l, uint32_t op, uint32_t flags)
 {
-	channel_begin(l->arena, l->slice, op, 0, 0)->flags = flags;
+	SHARED_STORE(&channel_begin(l->arena, l->slice, op, 0, 0)->flags, flags);
 	channel_post(l->arena, l->slice);
 }
 
@@ -150,7 +150,7 @@ static int restore_code(struct detaching *l)
 	while (l->left > 0) {
 		if (stop_all_tasks(&look, TASK_STOP_MS, &held) == 0) {
 			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
-			l->stuck = l->left < 0 ? 0 : (int)area(l)->n;
+			l->stuck = l->left < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 		}
 		resume_all(held);
 		if (l->left > 0 && session_now_ns() > deadline)
@@ -188,7 +188,7 @@ static void set_needed_aside(struct detaching *l)
 static int read_mappings(struct detaching *l)
 {
 	int ret = run(l, UFT_CMD_MAPPINGS, 0);
-	uint32_t n = __atomic_load_n(&area(l)->n, __ATOMIC_RELAXED);
+	uint32_t n = SHARED_LOAD(&area(l)->n);
 
 	if (ret)
 		return ret;
@@ -199,7 +199,7 @@ static int read_mappings(struct detaching *l)
 	l->own = malloc((n + 1) * sizeof(*l->own));
 	if (!l->own)
 		return -ENOMEM;
-	memcpy(l->own, (const uint8_t *)area(l) + UFT_CMD_PAYLOAD, n * sizeof(*l->own));
+	shared_read(l->own, channel_payload(area(l)), n * sizeof(*l->own));
 	l->nown = n;
 	set_needed_aside(l);
 	return 0;
@@ -412,7 +412,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 		task_resume(l->agent, 0);
 		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
 	}
-	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
+	SHARED_STORE(&arena_slice(l->arena, l->slice)->agent_tid, 0);		/* nobody looks for it any more */
 	ret = unmap_rest(l, l->nown, &regs, insn);
 	forget(r);
 	return ret;
@@ -481,7 +481,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
-			arena_slice(a, l.slice)->agent_tid = (uint32_t)proc_namespace_pid(l.agent);	/* it serves still */
+			SHARED_STORE(&arena_slice(a, l.slice)->agent_tid, (uint32_t)proc_namespace_pid(l.agent));	/* it serves still */
 			task_resume(l.agent, 0);
 		}
 	}
@@ -498,12 +498,12 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 
 static void ask(struct detaching *l)
 {
-	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
+	const struct uft_slice uft_shared *sl = arena_slice(l->arena, l->slice);
 
-	const pid_t named = (pid_t)__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED);
+	const pid_t named = (pid_t)SHARED_LOAD(&sl->agent_tid);
 
 	if (!l->pid)
-		l->pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+		l->pid = (pid_t)SHARED_LOAD(&sl->pid);
 	l->agent = named;
 	if (l->agent && !task_is_agent_of(l->pid, l->agent))
 		l->agent = agent_find(l->pid);
@@ -528,7 +528,7 @@ static void detach_target(struct detaching *l)
 {
 	int ret = l->left = await(l);
 
-	l->stuck = ret < 0 ? 0 : (int)area(l)->n;
+	l->stuck = ret < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 	if (ret >= 0)
 		ret = read_mappings(l);
 	if (!ret)
@@ -561,9 +561,9 @@ static void detach_target(struct detaching *l)
 
 static int has_answered(const struct detaching *l)
 {
-	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
+	const struct uft_slice uft_shared *sl = arena_slice(l->arena, l->slice);
 
-	return __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+	return SHARED_LOAD_ACQUIRE(&sl->cmd_done) == SHARED_LOAD(&sl->cmd_seq);
 }
 
 /* What a target uses up that does not answer is not there for the next such one. */

@@ -79,23 +79,23 @@ static int ask_session(const struct arena *a, pid_t pid)
 	r->no_wait = 0;
 	r->result = 0;
 	r->arg[0] = (uint64_t)pid;
-	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&r->state, UFT_REQ_POSTED);
 	__atomic_add_fetch(&a->board->bell, 1, __ATOMIC_ACQ_REL);
 	futex(&a->board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
+	while ((state = SHARED_LOAD_ACQUIRE(&r->state)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
 	       !proc_is_ending((pid_t)a->board->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
 	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
-	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&r->state, UFT_REQ_FREE);
 	return result;
 }
 
 /* @sl: NULL for a child that has none. */
-static int await_guard(const struct arena *a, const struct uft_slice *sl, pid_t pid)
+static int await_guard(const struct arena *a, const struct uft_slice uft_shared *sl, pid_t pid)
 {
 	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
 
-	while (sl ? __atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE) != 0 : arena_is_mapped_by(a, pid)) {
+	while (sl ? SHARED_LOAD_ACQUIRE(&sl->agent_tid) != 0 : arena_is_mapped_by(a, pid)) {
 		if (session_now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
@@ -116,7 +116,7 @@ static int await_lock(const struct arena *a)
 	return 0;
 }
 
-static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
+static int detach_one(struct arena *a, struct uft_slice uft_shared *sl, pid_t pid, int is_held)
 {
 	int is_left = __atomic_load_n(&a->board->heir_pid, __ATOMIC_ACQUIRE) != 0;
 	char by[200];
@@ -175,13 +175,13 @@ static void search_arena(struct arena *a, void *arg)
 	pid_t pid;
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		struct uft_slice *sl;
+		struct uft_slice uft_shared *sl;
 
 		if (!arena_has(a, i))
 			continue;
 		sl = arena_slice(a, i);
-		pid = (pid_t)sl->pid;
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
+		pid = (pid_t)SHARED_LOAD(&sl->pid);
+		if (SHARED_LOAD_ACQUIRE(&sl->state) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;

@@ -82,10 +82,11 @@ static uint32_t collect(const struct arena *a, struct detaching *l)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
+		const struct uft_slice uft_shared *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
-		    kill((pid_t)sl->pid, 0) == 0)
+		pid_t pid = sl && SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE ? (pid_t)SHARED_LOAD(&sl->pid) : 0;
+
+		if (pid > 0 && SHARED_LOAD(&sl->agent_tid) && kill(pid, 0) == 0)
 			l[n++] = (struct detaching){ .arena = a, .slice = i };
 	}
 	return n;
@@ -99,7 +100,7 @@ static uint32_t collect(const struct arena *a, struct detaching *l)
 static void close_slice(const struct detaching *l)
 {
 	if (!l->why[0] || (l->is_asked && !arena_is_mapped_by(l->arena, l->pid)))
-		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+		SHARED_STORE_RELEASE(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD);
 }
 
 /*
@@ -156,15 +157,15 @@ static void put_away(struct arena *a, unsigned failed)
 		return;
 	}
 	for (uint32_t i = 0; i < a->map->nslices + a->map->nown; i++) {
-		struct uft_slice *sl;
+		struct uft_slice uft_shared *sl;
 
 		if (!arena_has(a, i))
 			continue;
 		sl = arena_slice(a, i);
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_FREE)
+		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_FREE)
 			continue;
 		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);	/* his code may be ours still */
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_DEAD)
 			arena_release(a, i);
 		else
 			arena_empty(a, i);
@@ -194,9 +195,9 @@ static int is_any_taken(const struct arena *a)
 	char by[80];
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
+		const struct uft_slice uft_shared *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && procinfo_taken((pid_t)sl->pid, getpid(), by, sizeof(by)))
+		if (sl && SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && procinfo_taken((pid_t)SHARED_LOAD(&sl->pid), getpid(), by, sizeof(by)))
 			return 1;
 	}
 	return 0;

@@ -44,7 +44,7 @@ void event_ring_close(struct event_ring *o)
 			*p = o->next;
 			break;
 		}
-	__atomic_store_n(&arena_slice(&s->arena, o->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&arena_slice(&s->arena, o->slice)->state, UFT_SLICE_DEAD);
 	if (s->ev.slice_end)
 		s->ev.slice_end(s->ev.arg, o->slice, o->pid);
 	else
@@ -56,6 +56,12 @@ void sources_set_flags(struct uft_session *s)
 {
 	for (const struct event_ring *o = s->sources->first; o; o = o->next)
 		session_set_slice(s, o->slice);
+}
+
+/* No target maps the session's own slices. */
+static struct uft_slice *slice_of(const struct event_ring *o)
+{
+	return shared_address(arena_slice(&o->s->arena, o->slice));
 }
 
 static uint64_t *word_at(const struct uft_arena *a, struct uft_ring *r, uint64_t position)
@@ -91,7 +97,7 @@ static struct uft_ring *ring_of(const struct event_ring *o, uint32_t cpu)
 {
 	const struct uft_arena *a = o->s->arena.map;
 
-	return (struct uft_ring *)((uint8_t *)arena_slice(&o->s->arena, o->slice) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
+	return (struct uft_ring *)((uint8_t *)slice_of(o) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
 }
 
 uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clock)
@@ -104,7 +110,7 @@ uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clo
 int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	const struct uft_arena *a = o->s->arena.map;
-	struct uft_slice *slice = arena_slice(&o->s->arena, o->slice);
+	struct uft_slice *slice = slice_of(o);
 	uint32_t flags = __atomic_load_n(&slice->ring_flags, __ATOMIC_RELAXED), bytes = 8 * (4 + n);
 	struct uft_ring *r = ring_of(o, cpu);
 	uint64_t at = r->commit, *to;

@@ -74,7 +74,7 @@ static int start_failed(const struct uft_session *s, const char *path, int error
 	uint32_t page_bytes = 0;
 
 	for (uint32_t f = 0; f < s->arena.nfamilies && !page_bytes; f++)
-		page_bytes = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->page_bytes, __ATOMIC_RELAXED) : 0;
+		page_bytes = s->arena.mail[f] ? SHARED_LOAD(&s->arena.mail[f]->page_bytes) : 0;
 	if (page_bytes)
 		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
 				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
@@ -87,7 +87,7 @@ static int32_t start_error(const struct uft_session *s)
 	int32_t error = 0;
 
 	for (uint32_t f = 0; f < s->arena.nfamilies && !error; f++)
-		error = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->start_error, __ATOMIC_ACQUIRE) : 0;
+		error = s->arena.mail[f] ? SHARED_LOAD_ACQUIRE(&s->arena.mail[f]->start_error) : 0;
 	return error;
 }
 

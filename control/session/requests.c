@@ -48,11 +48,13 @@ static int is_ask(const struct uft_session *s, uint32_t i)
 }
 
 /* NULL: its family is gone. */
-static struct uft_request *slot(const struct uft_session *s, uint32_t i)
+static struct uft_request uft_shared *slot(const struct uft_session *s, uint32_t i)
 {
-	struct uft_mail *m = is_ask(s, i) ? NULL : s->arena.mail[i / UFT_NREQUESTS];
+	struct uft_mail uft_shared *m = is_ask(s, i) ? NULL : s->arena.mail[i / UFT_NREQUESTS];
 
-	return is_ask(s, i) ? &s->arena.board->ask[i - first_ask(s)] : m ? &m->req[i % UFT_NREQUESTS] : NULL;
+	if (is_ask(s, i))
+		return (struct uft_request uft_shared *)&s->arena.board->ask[i - first_ask(s)];
+	return m ? &m->req[i % UFT_NREQUESTS] : NULL;
 }
 
 /* Is the slice of the family whose mail the request was in? */
@@ -64,16 +66,15 @@ static int is_own_slice(const struct uft_session *s, uint32_t i, uint64_t slice)
 /* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
 static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
 {
-	struct uft_request *r = slot(s, i);
+	struct uft_request uft_shared *r = slot(s, i);
 	uint32_t posted = UFT_REQ_POSTED;
 
-	if (!r || r->tid != served->tid || r->kind != served->kind)
+	if (!r || SHARED_LOAD(&r->tid) != served->tid || SHARED_LOAD(&r->kind) != served->kind)
 		return;
-	r->result = result;
+	SHARED_STORE(&r->result, result);
 	s->done_ns[i] = session_now_ns();
-	if (__atomic_compare_exchange_n(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	if (SHARED_SWAP(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE))
+		futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
 /* Answers that nobody took: the asking thread was killed, or gave up just then. */
@@ -83,15 +84,15 @@ static void free_stale(struct uft_session *s)
 
 	for (uint32_t i = 0; i < request_slots(s); i++) {
 		uint32_t done = UFT_REQ_DONE;
-		struct uft_request *r;
+		struct uft_request uft_shared *r;
 
 		if (!s->done_ns[i])
 			continue;
 		r = slot(s, i);
-		if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+		if (!r || SHARED_LOAD(&r->state) != UFT_REQ_DONE)
 			s->done_ns[i] = 0;
 		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
-			 __atomic_compare_exchange_n(&r->state, &done, UFT_REQ_FREE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			 SHARED_SWAP(&r->state, &done, UFT_REQ_FREE))
 			s->done_ns[i] = 0;
 	}
 }
@@ -138,15 +139,15 @@ static const char *secure_reason(pid_t tid, const struct uft_request *r, char *n
 /* Of who asks: the process that had the slice, or that forked who has none yet. */
 static pid_t parent_of(const struct uft_session *s, uint32_t slice)
 {
-	const struct uft_slice *sl;
+	const struct uft_slice uft_shared *sl;
 	uint32_t parent;
 
 	if (slice >= s->arena.map->nslices)
 		return 0;
 	sl = arena_slice(&s->arena, slice);
-	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_HELD)
+	if (SHARED_LOAD_ACQUIRE(&sl->state) != UFT_SLICE_HELD)
 		return s->last[slice].pid;
-	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	parent = SHARED_LOAD(&sl->parent_slice);
 	return parent < s->arena.map->nslices ? s->last[parent].pid : 0;
 }
 
@@ -245,16 +246,16 @@ static void inherit(struct target *t)
 /* The process that a slice names as its own; not proved. */
 static pid_t slice_process(struct uft_session *s, uint32_t slice)
 {
-	const struct uft_slice *sl = arena_slice(&s->arena, slice);
-	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, slice);
+	pid_t pid = (pid_t)SHARED_LOAD(&sl->pid);
 
-	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? target_find_process(s, slice, pid) : pid;
+	return pid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS ? target_find_process(s, slice, pid) : pid;
 }
 
 /* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
 static int has_agent_of_its_own(const struct uft_session *s, const struct target *t)
 {
-	return !t->is_preloaded || __atomic_load_n(&arena_slice(&s->arena, t->slice)->agent_tid, __ATOMIC_RELAXED);
+	return !t->is_preloaded || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
 }
 
 /*
@@ -263,7 +264,7 @@ static int has_agent_of_its_own(const struct uft_session *s, const struct target
  */
 static int adopt(struct uft_session *s, uint32_t slice)
 {
-	struct uft_slice *sl;
+	struct uft_slice uft_shared *sl;
 	struct space *sp;
 	struct target *t;
 	uint32_t parent;
@@ -273,14 +274,14 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (slice >= s->arena.map->nslices || !arena_has(&s->arena, slice))
 		return -EINVAL;
 	sl = arena_slice(&s->arena, slice);
-	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
+	if (SHARED_LOAD_ACQUIRE(&sl->state) != UFT_SLICE_LIVE || target_by_slice(s, slice))
 		return -EEXIST;
-	if (!__atomic_load_n(&sl->pid, __ATOMIC_ACQUIRE))
+	if (!SHARED_LOAD_ACQUIRE(&sl->pid))
 		return -EEXIST;		/* a child that fills it in: it says so itself */
 	pid = slice_process(s, slice);
 	if (pid <= 0 || !process_maps_arena(s, pid))
 		return -ESRCH;
-	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	parent = SHARED_LOAD(&sl->parent_slice);
 	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
 	if (ret)
 		return ret;
@@ -309,9 +310,9 @@ static int adopt(struct uft_session *s, uint32_t slice)
  * it is taken for the one of the process that last had the parent's slice. */
 static int adopt_dead(struct uft_session *s, uint32_t slice)
 {
-	struct uft_slice *sl = arena_slice(&s->arena, slice);
-	uint32_t parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
-	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	struct uft_slice uft_shared *sl = arena_slice(&s->arena, slice);
+	uint32_t parent = SHARED_LOAD(&sl->parent_slice);
+	pid_t pid = (pid_t)SHARED_LOAD(&sl->pid);
 	struct target *t;
 
 	if (parent >= s->arena.map->nslices || !s->last[parent].space)
@@ -340,7 +341,7 @@ static int serve_forked(struct uft_session *s, const struct uft_request *r)
 {
 	if (!arena_has(&s->arena, (uint32_t)r->arg[0]))
 		return -EINVAL;
-	if (__atomic_load_n(&arena_slice(&s->arena, (uint32_t)r->arg[0])->pid, __ATOMIC_ACQUIRE) != r->pid)
+	if (SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, (uint32_t)r->arg[0])->pid) != r->pid)
 		return -EEXIST;
 	return adopt_any(s, (uint32_t)r->arg[0]);
 }
@@ -348,7 +349,7 @@ static int serve_forked(struct uft_session *s, const struct uft_request *r)
 void request_adopt_strays(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
-		struct uft_slice *sl;
+		struct uft_slice uft_shared *sl;
 		pid_t pid;
 
 		if (!arena_has(&s->arena, i)) {
@@ -356,11 +357,11 @@ void request_adopt_strays(struct uft_session *s)
 			continue;
 		}
 		sl = arena_slice(&s->arena, i);
-		pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+		pid = (pid_t)SHARED_LOAD(&sl->pid);
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
-		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || proc_is_ending(slice_process(s, i))))
+		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
+		    (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
 			adopt_any(s, i);
 	}
 }
@@ -450,9 +451,10 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 
 static void serve(struct uft_session *s, uint32_t i)
 {
-	struct uft_request r = *slot(s, i);
+	struct uft_request r;
 	int ret = -EINVAL;
 
+	shared_read(&r, slot(s, i), sizeof(r));
 	if (!is_ask(s, i) && (!is_own_slice(s, i, r.slice) || (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
 		r.kind = 0;
 	switch (is_ask(s, i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
@@ -494,9 +496,9 @@ static void serve(struct uft_session *s, uint32_t i)
 
 static int is_posted(const struct uft_session *s, uint32_t i)
 {
-	const struct uft_request *r = slot(s, i);
+	const struct uft_request uft_shared *r = slot(s, i);
 
-	return r && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
 }
 
 /*
@@ -507,11 +509,16 @@ static int is_posted(const struct uft_session *s, uint32_t i)
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
 	const uint32_t first = i - i % UFT_NREQUESTS;
-	const struct uft_request *req = slot(s, first), *it = slot(s, i);
+	struct uft_request it, other;
 
-	for (uint32_t k = 0; k < UFT_NREQUESTS && it->kind == UFT_REQ_EXEC; k++)
-		if (is_posted(s, first + k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == it->tid && req[k].slice == it->slice)
+	shared_read(&it, slot(s, i), sizeof(it));
+	for (uint32_t k = 0; k < UFT_NREQUESTS && it.kind == UFT_REQ_EXEC; k++) {
+		if (!is_posted(s, first + k))
+			continue;
+		shared_read(&other, slot(s, first + k), sizeof(other));
+		if (other.kind == UFT_REQ_EXEC_FAILED && other.tid == it.tid && other.slice == it.slice)
 			serve(s, first + k);
+	}
 }
 
 /*
@@ -521,7 +528,7 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 static void serve_forks_first(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < first_ask(s); i++)
-		if (is_posted(s, i) && slot(s, i)->kind == UFT_REQ_FORKED)
+		if (is_posted(s, i) && SHARED_LOAD(&slot(s, i)->kind) == UFT_REQ_FORKED)
 			serve(s, i);
 	request_adopt_strays(s);
 }

@@ -369,7 +369,7 @@ static void end_those_left(struct uft_session *s)
 			target_end(s, t);
 	}
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
-		if (arena_has(&s->arena, i) && __atomic_load_n(&arena_slice(&s->arena, i)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+		if (arena_has(&s->arena, i) && SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, i)->state) == UFT_SLICE_DEAD)
 			arena_release(&s->arena, i);
 }
 
@@ -391,8 +391,8 @@ void uft_session_destroy(struct uft_session *s)
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
 		for (uint32_t i = 0; s->arena.mail[f] && i < UFT_NREQUESTS; i++)
-			if (__atomic_load_n(&s->arena.mail[f]->req[i].state, __ATOMIC_RELAXED))
-				futex(&s->arena.mail[f]->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+			if (SHARED_LOAD(&s->arena.mail[f]->req[i].state))
+				futex(shared_address(&s->arena.mail[f]->req[i].state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
@@ -752,12 +752,12 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 	memset(out, 0, sizeof(*out));
 	memcpy(out->counters, s->counters, sizeof(out->counters));
 	for (struct target *t = s->targets; t; t = t->next) {
-		const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+		const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
 
 		any_live = 1;
 		out->targets_live++;
 		for (int i = 0; i < UFT_NCOUNTERS; i++)
-			out->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+			out->counters[i] += SHARED_LOAD(&sl->counter[i]);
 	}
 	out->targets_total = s->targets_total;
 	out->not_followed = s->not_followed;

@@ -201,7 +201,7 @@ static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct rem
 
 	kill(tid, SIGKILL);
 	remote_close(r);
-	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !arena_slice(&s->arena, slice)->agent_tid)
+	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !SHARED_LOAD(&arena_slice(&s->arena, slice)->agent_tid))
 		arena_release(&s->arena, slice);	/* else it is not to be another's */
 	if (p.fd >= 0)
 		close(p.fd);

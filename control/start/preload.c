@@ -269,20 +269,20 @@ void preload_leave(struct uft_session *s, struct target *t)
 
 static struct target *make_target(struct uft_session *s, const struct uft_request *r, struct uft_error *err)
 {
-	const struct uft_hello *said = (const void *)((const uint8_t *)arena_cmd(&s->arena, r->slice) + UFT_CMD_PAYLOAD);
-	struct uft_hello hello = *said;		/* it may change under our eyes */
-	struct uft_slice *sl = arena_slice(&s->arena, r->slice);
+	struct uft_hello hello;
+	struct uft_slice uft_shared *sl = arena_slice(&s->arena, r->slice);
 	pid_t pid = (pid_t)r->pid;
 	struct space *sp;
 	struct target *t;
 
+	shared_read(&hello, channel_payload(arena_cmd(&s->arena, r->slice)), sizeof(hello));
 	hello.exe[sizeof(hello.exe) - 1] = '\0';
 	if (hello.nauxv > UFT_HELLO_AUXV)
 		hello.nauxv = UFT_HELLO_AUXV;
 	if (space_create(s, pid, &hello, NULL, &sp, err))
 		return NULL;
 	sp->boot = r->arg[3];
-	t = target_create(s, r->slice, pid, (pid_t)sl->ppid, sp);
+	t = target_create(s, r->slice, pid, (pid_t)SHARED_LOAD(&sl->ppid), sp);
 	if (!t) {
 		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
 		return NULL;

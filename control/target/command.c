@@ -113,7 +113,7 @@ int command_is_unanswered(struct uft_session *s, const struct target *t)
 	return is_stuck;
 }
 
-struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object)
+struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object)
 {
 	return channel_begin(&s->arena, t->slice, op, n, object);
 }

@@ -33,7 +33,7 @@ int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t 
 /* Once: a descriptor that its agent names later is not looked at. */
 static void take_socket(struct uft_session *s, struct target *t)
 {
-	uint32_t fd = __atomic_load_n(&arena_slice(&s->arena, t->slice)->spare_fd, __ATOMIC_ACQUIRE);
+	uint32_t fd = SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, t->slice)->spare_fd);
 
 	if (!fd || t->spare_sock || t->agent_fd < 0)
 		return;
@@ -47,7 +47,7 @@ static int is_waiting(const struct uft_session *s, uint32_t sent)
 	uint32_t slice = (sent - 1) * s->arena.map->per_file;
 
 	return sent && s->arena.mail[sent - 1] &&
-	       __atomic_load_n(&arena_slice(&s->arena, slice)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_FREE;
+	       SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, slice)->state) == UFT_SLICE_FREE;
 }
 
 static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
@@ -67,7 +67,7 @@ static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
 		return ret;
 	}
 	*sent = number + 1;
-	futex(&arena_slice(&s->arena, t->slice)->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);	/* it looks */
+	futex(shared_address(&arena_slice(&s->arena, t->slice)->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);	/* it looks */
 	return 0;
 }
 

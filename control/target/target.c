@@ -94,7 +94,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		return NULL;
 	t->slice = slice;
 	t->pid = pid;
-	t->own_pid = (pid_t)arena_slice(&s->arena, slice)->pid;
+	t->own_pid = (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
 	t->ppid = ppid;
 	t->start = proc_start_ticks(pid);
 	if (!t->start)
@@ -118,13 +118,13 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 /* The agent's task is a process of its own. */
 void target_open_agent(struct uft_session *s, struct target *t)
 {
-	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
-	pid_t tid = (pid_t)sl->agent_tid;
+	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
+	pid_t tid = (pid_t)SHARED_LOAD(&sl->agent_tid);
 	int fd;
 
 	if (tid > 0 && t->own_pid != t->pid)
 		tid = proc_find_neighbour(t->pid, tid);
-	else if (tid > 0 && sl->flags & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
+	else if (tid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
 		tid = target_find_process(s, t->slice, tid);
 	fd = task_open_agent(t->pid, tid);
 	if (fd >= 0)
@@ -178,7 +178,7 @@ static int agent_ends(const struct uft_session *s, int fd)
 /* Parts with a target that ends: the counters in its slice are added up. */
 static void part_with(struct uft_session *s, struct target *t)
 {
-	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
 
 	for (uint32_t i = 0; i < s->nlistener; i++)
 		if (s->listener[i].ends)
@@ -189,7 +189,7 @@ static void part_with(struct uft_session *s, struct target *t)
 	 * does not wait.
 	 */
 	if (!t->is_stuck) {
-		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
+		SHARED_STORE(&arena_cmd(&s->arena, t->slice)->op, UFT_CMD_NOP);
 		command_post(s, t);
 	}
 	t->is_over = 1;
@@ -198,7 +198,7 @@ static void part_with(struct uft_session *s, struct target *t)
 		session_warn(s, "the agent of process %d does not end", t->pid);
 	}
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
-		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+		s->counters[i] += SHARED_LOAD(&sl->counter[i]);
 	for (struct target **p = &s->targets; *p; p = &(*p)->next)
 		if (*p == t) {
 			*p = t->next;
@@ -210,7 +210,7 @@ void target_end(struct uft_session *s, struct target *t)
 {
 	part_with(s, t);
 	/* Its drain may come later, in another thread: until the slice is free no live child may get it. */
-	__atomic_store_n(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD);
 	if (s->ev.slice_end)
 		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
 	else

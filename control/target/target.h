@@ -149,7 +149,7 @@ void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent d
 int unresponsive_ends(struct uft_session *s, struct target *t);
 /* Of @ms that one target is waited for: less for each that did not answer in time before. */
 uint32_t command_patience_ms(const struct uft_session *s, uint32_t ms);
-struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
+struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 /*

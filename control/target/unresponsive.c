@@ -27,17 +27,17 @@ static void mark_unknown(struct target *t)
 void unresponsive_begin(struct uft_session *s, struct target *t)
 {
 	t->is_stuck = 1;
-	t->stuck_seq = __atomic_load_n(&arena_slice(&s->arena, t->slice)->cmd_seq, __ATOMIC_RELAXED);
+	t->stuck_seq = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq);
 	mark_unknown(t);
 }
 
 int unresponsive_ends(struct uft_session *s, struct target *t)
 {
-	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
 
 	/* Another number: it was asked to leave since, and may have done so. */
-	if (!t->is_stuck || t->is_over || t->remote || !t->has_agent || __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) != t->stuck_seq ||
-	    __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) != t->stuck_seq || target_agent_ended(t) || !target_is_running(t))
+	if (!t->is_stuck || t->is_over || t->remote || !t->has_agent || SHARED_LOAD(&sl->cmd_seq) != t->stuck_seq ||
+	    SHARED_LOAD_ACQUIRE(&sl->cmd_done) != t->stuck_seq || target_agent_ended(t) || !target_is_running(t))
 		return 0;
 	t->is_stuck = 0;
 	session_warn(s, "process %d answers again", t->pid);

@@ -153,17 +153,21 @@ static int find_in_objects(struct fault *f)
 
 static int is_owned(struct fault *f)
 {
-	struct uft_cmd *c = arena_cmd(&f->s->arena, f->t->slice);
-	const struct uft_owned *o = (const struct uft_owned *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	struct uft_cmd uft_shared *c = arena_cmd(&f->s->arena, f->t->slice);
+	const struct uft_owned uft_shared *list = (const struct uft_owned uft_shared *)channel_payload(c);
 	uint32_t n;
 
 	if (command_run(f->s, f->t, UFT_CMD_MAPPINGS))
 		return 0;
-	n = c->n < MAX_OWNED ? c->n : MAX_OWNED;
-	for (uint32_t i = 0; i < n && (uint64_t)(i + 1) * sizeof(*o) <= f->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD; i++) {
-		uint64_t bytes = o[i].bytes & ~(uint64_t)(UFT_PAGE - 1);
+	n = SHARED_LOAD(&c->n);
+	n = n < MAX_OWNED ? n : MAX_OWNED;
+	for (uint32_t i = 0; i < n && (uint64_t)(i + 1) * sizeof(*list) <= f->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD; i++) {
+		struct uft_owned o;
+		uint64_t bytes;
 
-		if (f->regs.rip - o[i].at < bytes + BEHIND)
+		shared_read(&o, &list[i], sizeof(o));
+		bytes = o.bytes & ~(uint64_t)(UFT_PAGE - 1);
+		if (f->regs.rip - o.at < bytes + BEHIND)
 			return 1;
 	}
 	return 0;

@@ -65,11 +65,11 @@ static void wr_estimate(struct uft_writer *w, uint64_t bytes)
 	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
 }
 
-static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r,
+static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring uft_shared *r,
 			    uint64_t now, int force)
 {
 	struct wr_ring *wr = &s->ring[ring];
-	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);	/* data before commit is there */
+	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);	/* data before commit is there */
 	uint64_t ready = commit - wr->read;
 
 	if (!ready)
@@ -82,7 +82,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		return 0;
 	wr->copied_ns = now;
 	while (wr->read != commit) {
-		const uint8_t *data = (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1));
+		const uint8_t uft_shared *data = wr_arena_data(w, r, wr->read);
 		size_t n = wr_run(w, wr->read, commit);
 		int err;
 
@@ -91,25 +91,26 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 			break;
 		}
 		if (w->opts.compress)
-			data = memcpy(w->copy, data, n);
-		err = wr_run_write(w, s, ring, wr->read, data, n);
+			shared_read(w->copy, data, n);
+		/* As it is it goes to the file: what the target changes meanwhile gives its own block a wrong sum. */
+		err = wr_run_write(w, s, ring, wr->read, w->opts.compress ? w->copy : shared_address(data), n);
 		if (err)
 			return err;
 		wr->read += n;
 		wr_estimate(w, n);
 		/* The copy is done before the target may write there again. */
-		__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
+		SHARED_STORE_RELEASE(&r->read, wr->read);
 	}
-	__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&r->read, wr->read);
 	return 0;
 }
 
 /* commit and oldest as of one moment, near enough: oldest <= commit <= oldest + ring_bytes. -EBADMSG: never. */
-static int wr_window(const struct uft_writer *w, const struct uft_ring *r, uint64_t *oldest, uint64_t *commit)
+static int wr_window(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t *oldest, uint64_t *commit)
 {
 	for (int i = 0; i < WR_RETRIES; i++) {
-		*oldest = __atomic_load_n(&r->oldest, __ATOMIC_ACQUIRE);
-		*commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+		*oldest = SHARED_LOAD_ACQUIRE(&r->oldest);
+		*commit = SHARED_LOAD_ACQUIRE(&r->commit);
 		if (*oldest <= *commit && *commit - *oldest <= w->head.ring_bytes &&
 		    !(*oldest & (w->head.sub_bytes - 1)) && !(*commit & 7))
 			return 0;
@@ -117,7 +118,7 @@ static int wr_window(const struct uft_writer *w, const struct uft_ring *r, uint6
 	return -EBADMSG;
 }
 
-static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r)
+static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring uft_shared *r)
 {
 	struct wr_ring *wr = &s->ring[ring];
 	uint64_t oldest, commit;
@@ -136,9 +137,9 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 
 		if (!wr_may_grow(w, n))
 			return 0;
-		memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+		shared_read(w->copy, wr_arena_data(w, r, wr->read), n);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the copy was read before `oldest` is */
-		oldest = __atomic_load_n(&r->oldest, __ATOMIC_RELAXED);
+		oldest = SHARED_LOAD(&r->oldest);
 		if (oldest > wr->read) {
 			overtaken = oldest - wr->read < n ? oldest - wr->read : n;
 			if (overtaken & 7) {
@@ -161,13 +162,13 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 
 int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force)
 {
-	uint32_t flags = __atomic_load_n(&wr_arena_slice(w, index)->ring_flags, __ATOMIC_RELAXED);
+	uint32_t flags = SHARED_LOAD(&wr_arena_slice(w, index)->ring_flags);
 	int err = 0;
 
 	if (flags & UFT_RING_OVERWRITE && !force)
 		return 0;
 	for (uint32_t i = 0; i < w->nrings && !err; i++) {
-		struct uft_ring *r = wr_arena_ring(w, index, i);
+		struct uft_ring uft_shared *r = wr_arena_ring(w, index, i);
 
 		if (s->ring[i].is_broken)
 			continue;
@@ -181,19 +182,19 @@ int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uin
 
 void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
 {
-	if (wr_arena_slice(w, index)->ring_flags & UFT_RING_OVERWRITE)
+	if (SHARED_LOAD(&wr_arena_slice(w, index)->ring_flags) & UFT_RING_OVERWRITE)
 		return;
 	for (uint32_t i = 0; i < w->nrings; i++) {
-		struct uft_ring *r = wr_arena_ring(w, index, i);
+		struct uft_ring uft_shared *r = wr_arena_ring(w, index, i);
 		struct wr_ring *wr = &s->ring[i];
-		uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+		uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);
 
 		if (wr->is_broken || commit - wr->read > w->head.ring_bytes || commit & 7)
 			continue;
 		while (wr->read != commit) {
 			size_t n = wr_run(w, wr->read, commit);
 
-			memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+			shared_read(w->copy, wr_arena_data(w, r, wr->read), n);
 			wr->unsaved += wr_count_records(w->copy, n, wr->read, w->head.sub_bytes);
 			wr->read += n;
 		}

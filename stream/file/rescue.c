@@ -28,10 +28,10 @@ struct rescue {
 	struct rd_rescue sum;
 };
 
-static const struct rd_slice *slice_of(const struct rd_file *f, const struct uft_slice *as)
+static const struct rd_slice *slice_of(const struct rd_file *f, uint32_t pid, uint64_t clock_start)
 {
 	for (size_t i = f->nslice; i-- > 0;)
-		if (f->slice[i].pid == as->pid && f->slice[i].clock_start == as->clock_start)
+		if (f->slice[i].pid == pid && f->slice[i].clock_start == clock_start)
 			return &f->slice[i];
 	return NULL;
 }
@@ -63,11 +63,11 @@ static void resume_rings(const struct rescue *r, struct wr_slice *s, uint32_t in
 	const struct rd_file *f = r->f;
 
 	for (uint32_t i = 0; i < r->w->nrings; i++) {
-		const struct uft_ring *ring = wr_arena_ring(r->w, index, i);
+		const struct uft_ring uft_shared *ring = wr_arena_ring(r->w, index, i);
 		uint64_t lost = is_known ? rd_find_lost(f, s->number, i) : 0;
-		uint64_t in_ring = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+		uint64_t in_ring = SHARED_LOAD(&ring->lost);
 
-		s->ring[i] = (struct wr_ring){ .read = __atomic_load_n(&ring->read, __ATOMIC_RELAXED) & ~7ull,
+		s->ring[i] = (struct wr_ring){ .read = SHARED_LOAD(&ring->read) & ~7ull,
 					       .unsaved = lost > in_ring ? lost - in_ring : 0 };
 	}
 	for (size_t i = 0; is_known && i < f->nblock; i++)
@@ -106,17 +106,19 @@ static int save_slices(struct rescue *r)
 	int ret = s.ring ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < r->w->nslices && s.ring; i++) {
-		const struct uft_slice *as = wr_arena_slice(r->w, i);
+		const struct uft_slice uft_shared *as = wr_arena_slice(r->w, i);
+		uint32_t state = SHARED_LOAD_ACQUIRE(&as->state), pid = SHARED_LOAD(&as->pid);
+		uint64_t clock_start = SHARED_LOAD(&as->clock_start);
 		const struct rd_slice *known;
 		int err;
 
 		/* Taken, but not used yet, has no clock. */
-		if (__atomic_load_n(&as->state, __ATOMIC_ACQUIRE) == UFT_SLICE_FREE || !as->pid || !as->clock_start)
+		if (state == UFT_SLICE_FREE || !pid || !clock_start)
 			continue;
-		known = slice_of(r->f, as);
+		known = slice_of(r->f, pid, clock_start);
 		s.number = known ? known->number : number++;
-		s.pid = known ? known->pid : as->pid;
-		s.image_id = known ? known->image_id : image_of(r->f, as->ppid);
+		s.pid = known ? known->pid : pid;
+		s.image_id = known ? known->image_id : image_of(r->f, SHARED_LOAD(&as->ppid));
 		resume_rings(r, &s, i, known != NULL);
 		err = save_slice(r, i, &s, known != NULL);
 		ret = ret ? ret : err;
@@ -208,7 +210,7 @@ int uft_rescue(const struct uft_arena *head, void *arena, int fd)
 		return ret;
 	}
 	r.w->fd = fd;
-	r.w->arena = arena;
+	r.w->arena = (uint8_t uft_shared *)arena;
 	ret = rd_open(path, &r.f, NULL);
 	if (!ret) {
 		ret = rescue(&r);

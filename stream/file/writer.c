@@ -213,7 +213,7 @@ int wr_may_grow(struct uft_writer *w, uint64_t n)
 
 static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 {
-	w->arena = (uint8_t *)a;
+	w->arena = (uint8_t uft_shared *)a;
 	w->nslices = a->nslices + a->nown;
 	w->nrings = a->ncpus + a->nexch;
 	w->slice_offset = a->slice_offset;
@@ -367,9 +367,9 @@ int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_imag
 		return -ENOMEM;
 	memset(s->ring, 0, w->nrings * sizeof(*s->ring));
 	for (uint32_t i = 0; i < w->nrings; i++)
-		s->ring[i].read = __atomic_load_n(&wr_arena_ring(w, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
+		s->ring[i].read = SHARED_LOAD(&wr_arena_ring(w, slice, i)->read) & ~7ull;
 	s->number = w->numbers++;
-	s->pid = wr_arena_slice(w, slice)->pid;
+	s->pid = SHARED_LOAD(&wr_arena_slice(w, slice)->pid);
 	s->img = img;
 	s->image_id = img->id;
 	s->counter_sum = 0;
@@ -455,23 +455,18 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
  * session set for whoever claims the slice (ring_flags) and its side of the commands stay. */
 static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
 {
-	struct uft_slice *s = wr_arena_slice(w, slice);
-	uint8_t *p = (uint8_t *)s;
+	struct uft_slice uft_shared *s = wr_arena_slice(w, slice);
+	uint8_t uft_shared *p = (uint8_t uft_shared *)s;
 
-	s->pid = s->ppid = s->agent_tid = s->flags = 0;
-	s->parent_slice = 0;
-	s->cmd_result = 0;
-	s->clock_start = 0;
-	memset(s->counter, 0, sizeof(s->counter));
-	memset(s->used, 0, sizeof(s->used));
+	wr_arena_forget(s);
 	/* A hole gives the memory back too. Where none can be made, clear what is needed. */
 	if (!(w->ring_offset & (UFT_PAGE - 1)) &&
-	    !madvise(p + w->ring_offset, w->slice_bytes - w->ring_offset, MADV_REMOVE))
+	    !madvise(shared_address(p + w->ring_offset), w->slice_bytes - w->ring_offset, MADV_REMOVE))
 		return;
 	for (uint32_t i = 0; i < w->nrings; i++)
-		memset(wr_arena_ring(w, slice, i), 0, sizeof(struct uft_ring));
+		shared_clear(wr_arena_ring(w, slice, i), sizeof(struct uft_ring));
 	if (w->opts.tracer == UFT_TRACER_PROFILE)
-		memset(p + w->profile_offset, 0, w->head.ncpus * w->profile_ids * sizeof(struct uft_profile));
+		shared_clear(p + w->profile_offset, w->head.ncpus * w->profile_ids * sizeof(struct uft_profile));
 }
 
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)

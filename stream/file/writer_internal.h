@@ -13,6 +13,7 @@
 #include "stream/wire/wire.h"
 #include "stream/file/writer.h"
 #include "symbol/event_set.h"
+#include "symbol/shared.h"
 
 /* An object of an image as it was last described in the file. */
 struct wr_mapped {
@@ -55,7 +56,7 @@ struct uft_writer {
 	uint64_t free_min;			/* bytes of the file system that stay free; 0: it has no size */
 	uint64_t free_at;			/* file bytes at which to look at that again */
 
-	uint8_t *arena;				/* and its geometry, copied: the arena is the target's to scribble on */
+	uint8_t uft_shared *arena;		/* and its geometry, copied: the arena is the target's to scribble on */
 	uint32_t nslices, nrings;
 	uint64_t slice_offset, slice_bytes, ring_offset, ring_stride, profile_offset, profile_ids;
 	struct uft_file_header head;
@@ -78,20 +79,39 @@ struct uft_writer {
 	struct uft_writer_stats stats;
 };
 
-static inline struct uft_slice *wr_arena_slice(const struct uft_writer *w, uint32_t i)
+static inline struct uft_slice uft_shared *wr_arena_slice(const struct uft_writer *w, uint32_t i)
 {
-	return (struct uft_slice *)(w->arena + w->slice_offset + i * w->slice_bytes);
+	return (struct uft_slice uft_shared *)(w->arena + w->slice_offset + i * w->slice_bytes);
 }
 
 extern struct uft_ring wr_unused;	/* always zero */
 
-/* One that the target never began would get memory by being looked at: another in place of it. */
-static inline struct uft_ring *wr_arena_ring(const struct uft_writer *w, uint32_t i, uint32_t ring)
+/* Where [@position, ...) of a ring lies in it. */
+static inline uint8_t uft_shared *wr_arena_data(const struct uft_writer *w, struct uft_ring uft_shared *r, uint64_t position)
 {
-	if (!uft_ring_is_used(wr_arena_slice(w, i), ring))
-		return &wr_unused;
-	return (struct uft_ring *)(w->arena + w->slice_offset + i * w->slice_bytes + w->ring_offset +
-				   ring * w->ring_stride);
+	return (uint8_t uft_shared *)r + UFT_PAGE + (position & (w->head.ring_bytes - 1));
+}
+
+/* One that the target never began would get memory by being looked at: another in place of it. */
+static inline struct uft_ring uft_shared *wr_arena_ring(const struct uft_writer *w, uint32_t i, uint32_t ring)
+{
+	if (!shared_ring_is_used(wr_arena_slice(w, i), ring))
+		return (struct uft_ring uft_shared *)&wr_unused;
+	return (struct uft_ring uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, i) + w->ring_offset + ring * w->ring_stride);
+}
+
+/* What a process has said of itself in a slice: the next one must not find it. */
+static inline void wr_arena_forget(struct uft_slice uft_shared *s)
+{
+	SHARED_STORE(&s->pid, 0);
+	SHARED_STORE(&s->ppid, 0);
+	SHARED_STORE(&s->agent_tid, 0);
+	SHARED_STORE(&s->flags, 0);
+	SHARED_STORE(&s->parent_slice, 0);
+	SHARED_STORE(&s->cmd_result, 0);
+	SHARED_STORE(&s->clock_start, 0);
+	shared_clear(s->counter, sizeof(s->counter));
+	shared_clear(s->used, sizeof(s->used));
 }
 
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */

@@ -100,15 +100,15 @@ static uint64_t wr_clock_now(const struct uft_writer *w)
 
 int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index, int has_ended)
 {
-	const struct uft_slice *as = wr_arena_slice(w, index);
+	const struct uft_slice uft_shared *as = wr_arena_slice(w, index);
 	struct wire p = { 0 };
 	int err;
 
 	wire_put_u(&p, s->number);
 	wire_put_u(&p, s->pid);
-	wire_put_u(&p, as->ppid);
+	wire_put_u(&p, SHARED_LOAD(&as->ppid));
 	wire_put_u(&p, s->image_id);
-	wire_put_u(&p, as->clock_start);
+	wire_put_u(&p, SHARED_LOAD(&as->clock_start));
 	wire_put_u(&p, has_ended ? wr_clock_now(w) : 0);
 	err = wr_meta_put(w, UFT_BLOCK_SLICE, &p);
 	wire_free(&p);
@@ -426,7 +426,7 @@ int wr_meta_tasks(struct uft_writer *w)
 
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final)
 {
-	const struct uft_slice *as = wr_arena_slice(w, index);
+	const struct uft_slice uft_shared *as = wr_arena_slice(w, index);
 	struct wire p = { 0 };
 	uint64_t sum;
 	int err = 0;
@@ -435,9 +435,9 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 	wire_put_u(&p, (uint64_t)is_final);
 	wire_put_u(&p, UFT_NCOUNTERS);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
-		wire_put_u(&p, __atomic_load_n(&as->counter[i], __ATOMIC_RELAXED));
+		wire_put_u(&p, SHARED_LOAD(&as->counter[i]));
 	for (uint32_t i = 0; i < w->nrings; i++) {
-		uint64_t lost = __atomic_load_n(&wr_arena_ring(w, index, i)->lost, __ATOMIC_RELAXED) +
+		uint64_t lost = SHARED_LOAD(&wr_arena_ring(w, index, i)->lost) +
 				s->ring[i].unsaved;
 
 		if (lost) {
@@ -457,20 +457,22 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 /* Sums one id over the CPUs. Other threads may be adding: each field is exact, the row as of about now. */
 static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t index, uint64_t id)
 {
-	const struct uft_profile *e = (void *)(w->arena + w->slice_offset + index * w->slice_bytes + w->profile_offset);
+	const struct uft_profile uft_shared *e = (const struct uft_profile uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, index) + w->profile_offset);
 	struct uft_profile row = { 0 };
 
 	for (uint32_t cpu = 0; cpu < w->head.ncpus; cpu++) {
-		const struct uft_profile *q = e + cpu * w->profile_ids + id;
+		const struct uft_profile uft_shared *at = e + cpu * w->profile_ids + id;
+		struct uft_profile q;
 
-		if (!q->hits)
+		if (!SHARED_LOAD(&at->hits))
 			continue;
-		row.hits += q->hits;
-		row.total += q->total;
-		row.self += q->self;
-		row.squares += q->squares;
-		row.min = q->min > row.min ? q->min : row.min;	/* stored inverted */
-		row.max = q->max > row.max ? q->max : row.max;
+		shared_read(&q, at, sizeof(q));
+		row.hits += q.hits;
+		row.total += q.total;
+		row.self += q.self;
+		row.squares += q.squares;
+		row.min = q.min > row.min ? q.min : row.min;	/* stored inverted */
+		row.max = q.max > row.max ? q.max : row.max;
 	}
 	row.min = ~row.min;
 	return row;

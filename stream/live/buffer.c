@@ -288,30 +288,33 @@ static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uin
 
 static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index, uint32_t ring)
 {
-	struct uft_ring *r = wr_arena_ring(l->geo, index, ring);
-	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE), at = s->read[ring], begin = at;
+	struct uft_ring uft_shared *r = wr_arena_ring(l->geo, index, ring);
+	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit), at = s->read[ring], begin = at;
 	uint32_t sub = l->geo->head.sub_bytes;
 
 	for (struct uft_live *f = l; f; f = f->next)
 		if (f->slice[index].is_live)
-			count_lost(f, &f->slice[index], ring, __atomic_load_n(&r->lost, __ATOMIC_RELAXED));
+			count_lost(f, &f->slice[index], ring, SHARED_LOAD(&r->lost));
 	if (commit == at || s->is_broken[ring])
 		return 0;
 	if (commit - at > l->geo->head.ring_bytes || commit & 7) {
 		s->is_broken[ring] = 1;
 		return 0;
 	}
+	if (!l->pulled && !(l->pulled = malloc(sub)))
+		return 0;		/* the next time */
 	while (at != commit) {
 		uint64_t n = sub - (at & (sub - 1));
 
 		n = n < commit - at ? n : commit - at;
+		shared_read(l->pulled, wr_arena_data(l->geo, r, at), n);
 		for (struct uft_live *f = l; f; f = f->next)
-			hand_over(f, &f->slice[index], ring, at, (uint8_t *)r + UFT_PAGE + (at & (l->geo->head.ring_bytes - 1)), n);
+			hand_over(f, &f->slice[index], ring, at, l->pulled, n);
 		at += n;
 	}
 	s->read[ring] = commit;
 	/* The copy is done before the target may write there again. */
-	__atomic_store_n(&r->read, commit, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&r->read, commit);
 	return commit - begin;
 }
 
@@ -398,7 +401,7 @@ static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_imag
 		memset(s->index, 0, n * sizeof(*s->index));
 		memset(s->lost, 0, n * sizeof(*s->lost));
 		for (uint32_t i = 0; i < n; i++)
-			s->read[i] = __atomic_load_n(&wr_arena_ring(l->geo, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
+			s->read[i] = SHARED_LOAD(&wr_arena_ring(l->geo, slice, i)->read) & ~7ull;
 		s->number = ++l->numbers;
 		s->img = img;
 		s->image = (uint32_t)image;
@@ -424,19 +427,14 @@ int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *i
 /* Nothing of the dead process may be found by the next one. */
 static void slice_reset(struct uft_live *l, uint32_t index)
 {
-	struct uft_slice *s = wr_arena_slice(l->geo, index);
+	struct uft_slice uft_shared *s = wr_arena_slice(l->geo, index);
 
-	s->pid = s->ppid = s->agent_tid = s->flags = 0;
-	s->parent_slice = 0;
-	s->cmd_result = 0;
-	s->clock_start = 0;
-	memset(s->counter, 0, sizeof(s->counter));
-	memset(s->used, 0, sizeof(s->used));
+	wr_arena_forget(s);
 	if (!(l->geo->ring_offset & (UFT_PAGE - 1)) &&
-	    !madvise((uint8_t *)s + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset, MADV_REMOVE))
+	    !madvise((uint8_t *)shared_address(s) + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset, MADV_REMOVE))
 		return;
 	for (uint32_t i = 0; i < l->geo->nrings; i++)
-		memset(wr_arena_ring(l->geo, index, i), 0, sizeof(struct uft_ring));
+		shared_clear(wr_arena_ring(l->geo, index, i), sizeof(struct uft_ring));
 }
 
 static void slice_end(struct uft_live *l, uint32_t slice)
@@ -445,7 +443,7 @@ static void slice_end(struct uft_live *l, uint32_t slice)
 
 	for (uint32_t i = 0; s->is_live && i < l->geo->nrings; i++)
 		if (s->index[i]) {
-			l->ring[s->index[i] - 1].final_lost = wr_arena_ring(l->geo, slice, i)->lost;
+			l->ring[s->index[i] - 1].final_lost = SHARED_LOAD(&wr_arena_ring(l->geo, slice, i)->lost);
 			l->ring[s->index[i] - 1].is_dead = 1;
 		}
 	s->is_live = 0;
@@ -457,7 +455,7 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 	if (slice >= l->geo->nslices || !l->slice[slice].is_live)
 		return -EINVAL;
 	lv_lock_all(l);
-	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	SHARED_STORE_RELEASE(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_DEAD);
 	for (struct uft_live *f = l; f; f = f->next)
 		lv_sync_images(f);
 	lv_pull_slice(l, slice);
@@ -560,7 +558,7 @@ static int make_geometry(struct uft_live *l, const struct uft_arena *a)
 	l->geo = calloc(1, sizeof(*l->geo));
 	if (!l->geo)
 		return -ENOMEM;
-	l->geo->arena = (uint8_t *)a;
+	l->geo->arena = (uint8_t uft_shared *)a;
 	l->geo->nslices = a->nslices + a->nown;
 	l->geo->nrings = a->ncpus + a->nexch;
 	l->geo->slice_offset = a->slice_offset;
@@ -630,6 +628,7 @@ void uft_live_destroy(struct uft_live *l)
 		block_put(l->cpu[cpu].block);
 	free(l->cpu);
 	uft_clock_line_free(&l->line);
+	free(l->pulled);
 	free(l->geo);
 	free(l);
 }

@@ -54,6 +54,7 @@ struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
 struct uft_live {
 	pthread_mutex_t lock;
 	struct uft_live_opts opts;
+	uint8_t *pulled;		/* a part of a ring, copied once before anything is looked at */
 	struct uft_writer *geo;		/* arena and geometry only, for the inlines of writer_internal.h */
 	uint32_t ncpus;
 	struct lv_slice *slice;

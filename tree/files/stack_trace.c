@@ -10,6 +10,7 @@
  * one thing. The depth counts from the outermost frame that can be found, which is a little below the top of
  * a main thread's stack (arguments, environment).
  */
+#include "symbol/shared.h"
 #include "tree/files/rows.h"
 
 #include <errno.h>
@@ -22,28 +23,28 @@ struct tree_stack {
 	struct uft_stack_max max;
 };
 
-static struct uft_stack_max *max_of(struct uft_tree *t, uint32_t slice)
+static struct uft_stack_max uft_shared *max_of(struct uft_tree *t, uint32_t slice)
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
 
-	return &((struct uft_slice *)((uint8_t *)a + a->slice_offset + slice * a->slice_bytes))->stack;
+	return &((struct uft_slice uft_shared *)((uint8_t uft_shared *)a + a->slice_offset + slice * a->slice_bytes))->stack;
 }
 
 /* A target may be writing, or write nonsense. */
 static void collect(struct uft_tree *t, uint32_t slice)
 {
-	const struct uft_stack_max *from = max_of(t, slice);
+	const struct uft_stack_max uft_shared *from = max_of(t, slice);
 	struct tree_stack *s = t->stack;
 	struct uft_stack_max copy;
 	uint32_t seq;
 
 	for (int tries = 0; tries < 1000; tries++) {
-		seq = __atomic_load_n(&from->seq, __ATOMIC_ACQUIRE);
+		seq = SHARED_LOAD_ACQUIRE(&from->seq);
 		if (seq & 1)
 			continue;
-		copy = *from;
+		shared_read(&copy, from, sizeof(copy));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (__atomic_load_n(&from->seq, __ATOMIC_RELAXED) == seq)
+		if (SHARED_LOAD(&from->seq) == seq)
 			break;
 		seq |= 1;
 	}
@@ -86,7 +87,7 @@ void stack_end(struct uft_tree *t, uint32_t slice)
 		return;
 	collect(t, slice);
 	t->stack->live[slice] = NULL;
-	memset(max_of(t, slice), 0, sizeof(struct uft_stack_max));	/* the next process has none yet */
+	shared_clear(max_of(t, slice), sizeof(struct uft_stack_max));	/* the next process has none yet */
 }
 
 void stack_free(struct uft_tree *t)
@@ -140,7 +141,7 @@ ssize_t store_stack_max_size(struct uft_handle *h, const char *p, size_t n)
 	collect_all(h->t);
 	for (uint32_t i = 0; i < nslices; i++)
 		if (s->live[i])
-			__atomic_store_n(&max_of(h->t, i)->depth, size, __ATOMIC_RELAXED);
+			SHARED_STORE(&max_of(h->t, i)->depth, size);
 	s->max.depth = size;
 	return (ssize_t)n;
 }

@@ -10,6 +10,7 @@
  * be on (ops.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
  * time there. Turning it on forgets what there was; turning it off keeps it to be read.
  */
+#include "symbol/shared.h"
 #include "tree/files/rows.h"
 
 #include <errno.h>
@@ -95,26 +96,27 @@ static int table_add(struct table *t, const char *name, uint32_t cpu, const stru
 
 /* ---- What the runtime added up --------------------------------------------------------------- */
 
-static struct uft_profile *sums_of(struct uft_tree *t, uint32_t slice)
+static struct uft_profile uft_shared *sums_of(struct uft_tree *t, uint32_t slice)
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
 
-	return (struct uft_profile *)((char *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
+	return (struct uft_profile uft_shared *)((char uft_shared *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
 }
 
 static int collect_object(struct uft_tree *t, uint32_t slice, const struct uft_image *img, const struct uft_mapped *o,
 			  struct uft_resolver *names, struct table *to)
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
-	const struct uft_profile *p = sums_of(t, slice);
+	const struct uft_profile uft_shared *p = sums_of(t, slice);
 	int ret = 0;
 
 	for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids && !ret; id++)
 		for (uint32_t cpu = 0; cpu < a->ncpus && !ret; cpu++) {
-			const struct uft_profile *e = p + cpu * a->profile_ids + id;
+			struct uft_profile e;
 
-			if (e->hits)
-				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, cpu, e);
+			shared_read(&e, p + cpu * a->profile_ids + id, sizeof(e));
+			if (e.hits)
+				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, cpu, &e);
 		}
 	return ret;
 }
@@ -177,7 +179,7 @@ static void forget(struct uft_tree *t)
 	p->end.clock = 0;
 	for (uint32_t i = 0; p->live && i < a->nslices; i++)
 		if (p->live[i])
-			madvise(sums_of(t, i), a->ncpus * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
+			madvise(shared_address(sums_of(t, i)), a->ncpus * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
