@@ -75,6 +75,11 @@ int blob_get(const struct blob **out);
 /* ---- arena_users.c --------------------------------------------------------------------------------- */
 
 int arena_is_mapped_by(const struct arena *a, pid_t pid);	/* has the process mapped it? */
+/*
+ * Has the process mapped the family of the slice? What a slice, or a request beside it, says of a process is only
+ * believed of one that has: a target can name any, and each has memory of its own.
+ */
+int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid);
 int arena_is_mapped(const struct arena *a);		/* has any process but this one? */
 /* Sets mapped[i] for each of the @n files that some process but this one has mapped. One walk through /proc. */
 void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped);

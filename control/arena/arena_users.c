@@ -46,6 +46,18 @@ int arena_is_mapped_by(const struct arena *a, pid_t pid)
 	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
 }
 
+int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
+{
+	int fd = index < a->map->nslices ? arena_open_family(a, index / a->map->per_file) : -1;
+	uint8_t mapped = 0;
+	struct stat st;
+	int found = fd >= 0 && pid > 0 && fstat(fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
 {
 	DIR *d = opendir("/proc");

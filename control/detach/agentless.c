@@ -368,7 +368,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	ret = rejoin(a, s);
 	if (!ret)
 		ret = read_boot(s, boot);
-	if (!ret && (boot->slice >= a->map->nslices || !arena_has(a, boot->slice) || !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))
+	if (!ret && (!arena_slice_is_mapped_by(a, boot->slice, s->pid) || !arena_has(a, boot->slice) || !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))
 		ret = -EPROTO;
 	return ret;
 }

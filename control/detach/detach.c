@@ -502,9 +502,12 @@ static void ask(struct detaching *l)
 
 	const pid_t named = (pid_t)SHARED_LOAD(&sl->agent_tid);
 
-	if (!l->pid)
-		l->pid = (pid_t)SHARED_LOAD(&sl->pid);
-	l->agent = named;
+	if (!l->pid) {
+		pid_t pid = (pid_t)SHARED_LOAD(&sl->pid);
+
+		l->pid = arena_slice_is_mapped_by(l->arena, l->slice, pid) ? pid : 0;
+	}
+	l->agent = l->pid ? named : 0;
 	if (l->agent && !task_is_agent_of(l->pid, l->agent))
 		l->agent = agent_find(l->pid);
 	if (l->agent && proc_namespace_pid(l->agent) != named)

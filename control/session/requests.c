@@ -97,17 +97,21 @@ static void free_stale(struct uft_session *s)
 	}
 }
 
-/* The task that asks. Its own number means something else here if it is in another pid namespace. */
+/*
+ * The task that asks, 0 if it is none of the process that has the slice. Its own number means something else here if it
+ * is in another pid namespace.
+ */
 static pid_t requester(struct uft_session *s, const struct uft_request *r)
 {
 	struct target *t = target_by_slice(s, r->slice);
-	pid_t pid = (pid_t)r->pid;
+	pid_t pid = (pid_t)r->pid, tid;
 
 	if (t && t->own_pid == pid)
 		pid = t->pid;
 	else	/* a fork child that has made no traced call yet: it has its parent's slice */
 		pid = target_find_process(s, r->slice, pid);
-	return pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? proc_find_task(pid, (pid_t)r->tid) : 0;
+	tid = pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? proc_find_task(pid, (pid_t)r->tid) : 0;
+	return tid > 0 && (pid_t)proc_status_number(tid, "Tgid", 10) == pid ? tid : 0;
 }
 
 /* ---- Exec ---------------------------------------------------------------------------------- */
@@ -279,7 +283,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (!SHARED_LOAD_ACQUIRE(&sl->pid))
 		return -EEXIST;		/* a child that fills it in: it says so itself */
 	pid = slice_process(s, slice);
-	if (pid <= 0 || !process_maps_arena(s, pid))
+	if (pid <= 0 || !arena_slice_is_mapped_by(&s->arena, slice, pid))
 		return -ESRCH;
 	parent = SHARED_LOAD(&sl->parent_slice);
 	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
@@ -320,7 +324,7 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	t = target_create(s, slice, pid, s->last[parent].pid, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
-	target_open_agent(s, t);
+	t->is_map_left = !proc_is_ending(pid);	/* it executed another program, or the number is a lie */
 	target_announce(s, t);
 	target_end(s, t);
 	return 0;

@@ -341,7 +341,7 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 	struct target *t;
 	int ret;
 
-	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !process_maps_arena(s, (pid_t)r->pid))
+	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
 		return -ESRCH;
 	if (!is_same_memory(s, (pid_t)r->pid, r->arg[3])) {
 		session_warn(s, "process %d: its emulator moves memory about: it is not traced", (int)r->pid);

@@ -66,13 +66,13 @@ pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own)
 	struct dirent *e;
 	DIR *d;
 
-	if (proc_namespace_pid(own) == own && process_maps_arena(s, own) && !target_by_pid(s, own))
+	if (proc_namespace_pid(own) == own && arena_slice_is_mapped_by(&s->arena, slice, own) && !target_by_pid(s, own))
 		return own;
 	d = opendir("/proc");
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own && process_maps_arena(s, pid) && has_slice(s, pid, slice))
+		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own && arena_slice_is_mapped_by(&s->arena, slice, pid) && has_slice(s, pid, slice))
 			found = pid;
 	}
 	if (d)
