@@ -100,7 +100,7 @@ static int post_rules(struct uft_session *s, struct target *t, uint32_t object, 
 
 	if (!n)
 		return 0;
-	memcpy(channel_payload(command_begin(s, t, UFT_CMD_RULES, n, object)), lists, bytes);
+	shared_write(channel_payload(command_begin(s, t, UFT_CMD_RULES, n, object)), lists, bytes);
 	ret = command_post(s, t);
 	ret = ret ? ret : command_wait(s, t);
 	*failed += ret > 0 ? (uint32_t)ret : 0;
