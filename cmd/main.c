@@ -10,7 +10,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,18 +66,6 @@ static const struct command commands[] = {
 };
 
 #define NCOMMANDS	(sizeof(commands) / sizeof(commands[0]))
-
-int cmd_fail(const char *command, const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "uft %s: ", command);
-	va_start(ap, fmt);
-	uft_clean_vprint(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	return CMD_FAILED;
-}
 
 static void print_commands(FILE *out)
 {

@@ -94,7 +94,7 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 		put_ends(t, worst);
 	else
 		emit_buf_puts(&t->buf, "#\n");
-	if (!text_row(t->tracer)->is_tree && !(t->flags & (UFT_TEXT_VERBOSE | TEXT_REL_TIME)))
+	if (!t->row->is_tree && !(t->flags & (UFT_TEXT_VERBOSE | TEXT_REL_TIME)))
 		emit_buf_puts(&t->buf, columns);
 }
 

@@ -164,13 +164,13 @@ void lines_initcall(struct uft_printer *t, const struct uft_event *ev, const str
 
 void lines_stack(struct uft_printer *t, const struct uft_event *ev)
 {
-	if (!text_row(t->tracer)->has_late_lines && !is_inner(t, ev))
+	if (!t->row->has_late_lines && !is_inner(t, ev))
 		stack_text(t, ev);
 }
 
 void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
-	const struct text_row *row = text_row(t->tracer);
+	const struct text_row *row = t->row;
 
 	if (row->is_every_call || (call->role != UFT_ROLE_NONE && !is_inner(t, ev)))
 		row->call(t, ev, call);

@@ -189,7 +189,7 @@ static char *put_event(const struct uft_printer *t, char *p, const struct uft_ev
 
 void own_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	const struct text_row *row = text_row(t->tracer);
+	const struct text_row *row = t->row;
 	char text[OWN_ROOM], *end = put_event(t, text, ev), *p;
 
 	if (end == text)

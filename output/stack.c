@@ -77,7 +77,7 @@ void stack_text(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 
-	if ((t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree) || (c && c->repeats))
+	if ((t->flags & TEXT_FORM && !t->row->is_tree) || (c && c->repeats))
 		return;
 	if (c && c->is_open)
 		graph_close_entry(t, c);

@@ -35,236 +35,6 @@
 #include "output/output.h"
 #include "output/text_rows.h"
 
-static const char flags_header[] =
-	"#                            %.*s  _-----=> irqs-off/BH-disabled\n"
-	"#                            %.*s / _----=> need-resched\n"
-	"#                            %.*s| / _---=> hardirq/softirq\n"
-	"#                            %.*s|| / _--=> preempt-depth\n"
-	"#                            %.*s||| / _-=> migrate-disable\n"
-	"#                            %.*s|||| /     delay\n";
-
-const char *text_tracer(uint32_t tracer)
-{
-	return uft_tracer(tracer)->place ? uft_tracer_name(tracer) : "nop";
-}
-
-static void put_columns(struct uft_printer *t)
-{
-	static const char space[] = "            ";
-	int tgid = t->flags & UFT_TEXT_TGID, wide = tgid ? 12 : 2;
-	char line[640];
-
-	if (t->flags & UFT_TEXT_IRQ_INFO) {
-		snprintf(line, sizeof(line), flags_header, wide, space, wide, space, wide, space, wide, space, wide, space, wide, space);
-		emit_buf_puts(&t->buf, line);
-		emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION\n"
-					      "#              | |           |       |   |||||     |         |\n" :
-					      "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
-					      "#              | |         |   |||||     |         |\n");
-		return;
-	}
-	emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION\n"
-				      "#              | |           |       |         |         |\n" :
-				      "#           TASK-PID     CPU#     TIMESTAMP  FUNCTION\n"
-				      "#              | |         |         |         |\n");
-}
-
-void text_header(struct uft_printer *t, const struct uft_info *info)
-{
-	const struct text_row *row = text_row(t->tracer);
-	int is_usual = !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE));
-	char line[160];
-
-	snprintf(line, sizeof(line), "# tracer: %s\n#\n", text_tracer(t->tracer));
-	emit_buf_puts(&t->buf, line);
-	if (!(t->flags & UFT_TEXT_CONTEXT))
-		return;
-	if (t->flags & UFT_TEXT_LATENCY)
-		form_latency_header(t, info, events_wait(t) ? &t->events->worst : NULL);
-	if (row->is_tree || t->flags & TEXT_REL_TIME)
-		graph_header(t);
-	if (row->columns && (is_usual || row->has_one_form)) {
-		emit_buf_puts(&t->buf, row->columns);
-		return;
-	}
-	if (row->is_tree || !is_usual)
-		return;
-	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
-		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost + info->lost_parts + info->overwritten), info->ncpus);
-	emit_buf_puts(&t->buf, line);
-	put_columns(t);
-}
-
-static void init_cpu(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
-{
-	char *p = c->context;
-
-	*p++ = '[';
-	p = digits_fixed(p, cpu, cpu < 1000 ? 3 : digits_count(cpu));
-	memcpy(p, "] .....", 7);
-	c->context_len = (uint8_t)(p + 7 - c->context);
-	c->column[0] = ' ';
-	p = digits_right(c->column + 1, cpu, t->cpu_width);
-	*p++ = ')';
-	*p++ = ' ';
-	c->column_len = (uint8_t)(p - c->column);
-}
-
-struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu)
-{
-	size_t n = (size_t)cpu + 1;
-	struct text_cpu *list;
-	uint32_t *open;
-
-	if (cpu >= TEXT_MAX_CPUS) {
-		t->buf.error = t->buf.error ? t->buf.error : -EBADMSG;
-		return NULL;
-	}
-	list = realloc(t->cpu, n * sizeof(*list));
-	if (list)
-		t->cpu = list;
-	open = realloc(t->open, n * sizeof(*open));
-	if (open)
-		t->open = open;
-	if (!list || !open) {
-		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
-		return NULL;
-	}
-	memset(list + t->ncpus, 0, (n - t->ncpus) * sizeof(*list));
-	for (size_t i = t->ncpus; i < n; i++)
-		init_cpu(t, &list[i], (uint32_t)i);
-	t->ncpus = n;
-	return &list[cpu];
-}
-
-/* ` %5lu.%06lu: `, rounded to the microsecond as the kernel does. */
-char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns)
-{
-	uint64_t us = (ts_ns + 500) / 1000, second = us / 1000000;
-
-	if (second != t->second) {
-		char *q = t->second_text;
-
-		*q++ = ' ';
-		q = digits_right(q, second, 5);
-		*q++ = '.';
-		t->second = second;
-		t->second_len = (unsigned)(q - t->second_text);
-	}
-	memcpy(p, t->second_text, sizeof(t->second_text));
-	p = digits_fixed(p + t->second_len, us - second * 1000000, 6);
-	*p++ = ':';
-	*p++ = ' ';
-	return p;
-}
-
-/* Of a clock that is no time ` %12llu: `. */
-char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
-{
-	if (!t->is_plain)
-		return text_seconds(t, p, ts_ns);
-	*p++ = ' ';
-	p = digits_right(p, ts_ns, 12);
-	*p++ = ':';
-	*p++ = ' ';
-	return p;
-}
-
-static char *put_name(char *p, const struct emit_text *name)
-{
-	memcpy(p, name->text, name->len);
-	return p + name->len;
-}
-
-static void put_buffer_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
-{
-	char line[64];
-
-	c->has_started = 1;
-	if (!t->printed)
-		return;
-	snprintf(line, sizeof(line), "##### CPU %u buffer started ####\n", cpu);
-	emit_buf_puts(&t->buf, line);
-}
-
-/* The task, the CPU and the time. */
-static char *put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,
-			 const struct uft_event *ev)
-{
-	if (!(t->flags & UFT_TEXT_CONTEXT))
-		return p;
-	if (t->flags & UFT_TEXT_LATENCY)
-		return form_latency_context(t, p, ev);
-	memcpy(p, task->context, sizeof(task->context));
-	p += task->context_len;
-	if (t->flags & UFT_TEXT_TGID) {
-		*p++ = '(';
-		p = digits_right(p, ev->task->pid, 7);
-		memcpy(p, ") ", 2);
-		p += 2;
-	}
-	memcpy(p, c->context, sizeof(c->context));
-	p += c->context_len - (t->flags & UFT_TEXT_IRQ_INFO ? 0 : 5);
-	return text_time(t, p, ev->ts_ns);
-}
-
-char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev)
-{
-	struct text_cpu *c = text_cpu_get(t, ev->cpu);
-	const struct emit_task *task = emit_task(&t->names, ev->task);
-
-	if (!c || !task) {
-		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
-		return NULL;
-	}
-	return put_context(t, p, c, task, ev);
-}
-
-/* What the option fields makes of a call: the names are those of events/ftrace/function/format. */
-static char *put_fields(char *p, const struct uft_event *ev, const struct emit_text *name, const struct emit_text *caller)
-{
-	memcpy(p, "function:", 9);
-	p = form_field(p + 9, "ip", name, NULL, ev->sym, 0);
-	return ev->parent ? form_field(p, "parent_ip", caller, ev->task->image, ev->parent, ev->parent_addr) : p;
-}
-
-void text_function(struct uft_printer *t, const struct uft_event *ev)
-{
-	struct text_cpu *c = text_cpu_get(t, ev->cpu);
-	const struct emit_task *task = emit_task(&t->names, ev->task);
-	const struct emit_text *func = emit_func(&t->names, ev->sym), *parent = emit_func(&t->names, ev->parent);
-	struct emit_text name, caller;
-	char *p;
-
-	if (!c || !task || !func || !parent) {
-		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
-		return;
-	}
-	name = *emit_func(&t->names, ev->sym);	/* the parent may have moved the table */
-	caller = *parent;
-	if (!c->has_started && t->annotate)
-		put_buffer_start(t, c, ev->cpu);
-	p = emit_buf_room(&t->buf, 160 + (size_t)name.len + caller.len + 2 * FORM_ADDR_ROOM);
-	if (!p)
-		return;
-	p = put_context(t, p, c, task, ev);
-	if (t->flags & UFT_TEXT_FIELDS && ev->sym) {
-		p = put_fields(p, ev, &name, &caller);
-		*p++ = '\n';
-		emit_buf_end(&t->buf, p);
-		return;
-	}
-	p = put_name(p, &name);
-	p = form_addr(t, p, NULL, ev->sym, ev->sym && t->flags & UFT_TEXT_SYM_ADDR ? uft_image_sym_addr(ev->task->image, ev->sym) : 0);
-	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
-		memcpy(p, " <-", 3);
-		p = put_name(p + 3, &caller);
-		p = form_addr(t, p, ev->task->image, ev->parent, ev->parent_addr);
-	}
-	*p++ = '\n';
-	emit_buf_end(&t->buf, p);
-}
-
 /* ` (repeats: 2, last_ts:     8.185373)` behind the line of the call, told when another one comes: @ev. */
 static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
@@ -361,7 +131,7 @@ static int is_bare(const struct uft_printer *t, const struct uft_event *ev)
 static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 {
 	const char *name = is_bare(t, ev) || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
-	const struct text_row *row = text_row(t->tracer);
+	const struct text_row *row = t->row;
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
 	char raw[FORM_RAW_MAX], *p;
@@ -380,9 +150,9 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 		return;
 	}
 	if (!c->has_started && t->annotate)
-		put_buffer_start(t, c, ev->cpu);
+		text_put_start(t, c, ev->cpu);
 	if (!is_bare(t, ev))
-		p = put_context(t, p, c, task, ev);
+		p = text_put_context(t, p, c, task, ev);
 	memcpy(p, name, strlen(name));
 	p += strlen(name);
 	memcpy(p, text, n);
@@ -393,7 +163,7 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 /* Of an event of the session's own, or one that has a name. */
 static void put_data(struct uft_printer *t, const struct uft_event *ev)
 {
-	if (UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree)
+	if (UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && !t->row->is_tree)
 		form_numbers(t, ev);
 	else
 		own_event(t, ev);
@@ -402,7 +172,7 @@ static void put_data(struct uft_printer *t, const struct uft_event *ev)
 /* A FUNC or a MARK in one of the raw forms, if that is asked for. */
 static void put_form(struct uft_printer *t, const struct uft_event *ev)
 {
-	int has_form = t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree && !is_bare(t, ev);
+	int has_form = t->flags & TEXT_FORM && !t->row->is_tree && !is_bare(t, ev);
 
 	if (has_form)
 		form_numbers(t, ev);
@@ -444,7 +214,7 @@ static void print_lost(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	const struct text_row *row = text_row(t->tracer);
+	const struct text_row *row = t->row;
 
 	if (ev->cpu < t->ncpus && t->cpu[ev->cpu].lost)
 		print_lost(t, &t->cpu[ev->cpu], ev->cpu);
@@ -474,6 +244,12 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		graph_flush(t, 0);
 }
 
+static void set_tracer(struct uft_printer *t, uint32_t tracer)
+{
+	t->tracer = tracer;
+	t->row = text_row(tracer);
+}
+
 static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
 {
 	const struct uft_info *info = uft_stream_info(st);
@@ -487,7 +263,7 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 	if (!info)
 		return -ENOMEM;
 	t->annotate = info->lost != 0;
-	t->tracer = info->tracer;
+	set_tracer(t, info->tracer);
 	t->flags = opts->flags;
 	t->only_cpus = opts->only_cpus;
 	t->nonly_cpus = opts->nonly_cpus;
@@ -512,7 +288,7 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 	emit_names_init(&t->names);
 	t->second = ~0ull;
 	t->cpu_width = digits_count(opts->ncpus ? opts->ncpus - 1 : 0);
-	t->tracer = opts->tracer;
+	set_tracer(t, opts->tracer);
 	t->flags = opts->flags;
 	t->start_ns = opts->start_ns;
 	t->only_cpus = opts->only_cpus;
@@ -549,7 +325,7 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 	t->is_plain = uft_stream_stamp(st) != UFT_STAMP_NS;
 	if (has_repeats(t->tracer, t->flags) && !has_repeats(tracer, flags))
 		put_last_repeats(t);
-	t->tracer = tracer;
+	set_tracer(t, tracer);
 	t->flags = flags;
 }
 

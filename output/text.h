@@ -36,6 +36,7 @@ struct text_cpu {
 	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
 };
 
+struct text_row;
 struct uft_printer {
 	struct emit_source src;
 	struct emit_buf buf;
@@ -43,6 +44,7 @@ struct uft_printer {
 	int colour;
 	uint32_t flags;		/* enum uft_text_flags */
 	uint32_t tracer, all_cpus;
+	const struct text_row *row;	/* text_rows.h: of the tracer */
 	int is_plain;		/* times are plain numbers */
 	int annotate;		/* say where a CPU's buffer starts: older entries were lost */
 	uint64_t printed;	/* entries so far */
@@ -74,6 +76,10 @@ static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 
 const char *text_tracer(uint32_t tracer);
 void text_header(struct uft_printer *t, const struct uft_info *info);
+/* Says that the buffer of a cpu begins here. */
+void text_put_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu);
+/* The task, the CPU and the time; as text_context(), of what was looked up. */
+char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task, const struct uft_event *ev);
 /* One FUNC, as the function tracer's line. */
 void text_function(struct uft_printer *t, const struct uft_event *ev);
 /* Writes the task, the CPU and the time at @p, TEXT_CONTEXT_ROOM bytes at most; NULL: no memory. */

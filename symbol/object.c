@@ -32,54 +32,11 @@
 #include "symbol/names.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
-#include "symbol/isa.h"
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
 
 static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uft_object *object_list;	/* all with a file of their own; under object_lock */
-
-/* ---- Strings --------------------------------------------------------------------------------- */
-
-#define STR_CHUNK	(64u << 10)
-struct str_chunk { struct str_chunk *next; char s[]; };
-
-char *str_pool_copy(struct str_pool *p, const char *s, size_t len)
-{
-	size_t size = len + 1;
-	char *at;
-
-	if (p->limit && p->total + size > p->limit)
-		return NULL;
-	if (size > p->left) {
-		size_t bytes = size > STR_CHUNK ? size : STR_CHUNK;
-		struct str_chunk *c = malloc(sizeof(*c) + bytes);
-
-		if (!c)
-			return NULL;
-		c->next = p->chunks;
-		p->chunks = c;
-		p->left = bytes;
-	}
-	/* A chunk is filled from its end, so its start need not be kept. */
-	at = p->chunks->s + p->left - size;
-	p->left -= size;
-	p->total += size;
-	memcpy(at, s, len);
-	at[len] = 0;
-	return at;
-}
-
-void str_pool_free(struct str_pool *p)
-{
-	struct str_chunk *c, *next;
-
-	for (c = p->chunks; c; c = next) {
-		next = c->next;
-		free(c);
-	}
-	memset(p, 0, sizeof(*p));
-}
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
@@ -595,27 +552,6 @@ const char *uft_object_got(struct uft_object *obj, uint64_t slot)
 			return elf_sym_name(&v->dyn, &s);
 		}
 	return NULL;
-}
-
-const char *uft_object_plt(struct uft_object *obj, uint64_t addr)
-{
-	const struct isa *isa = isa_of(obj);
-	uint8_t b[16];
-	size_t at = 0, n = uft_object_read(obj, addr, b, sizeof(b));
-
-	if (isa) {
-		uint64_t slot = isa->plt_slot(&(struct isa_calls){ .obj = obj }, addr);
-
-		return slot ? uft_object_got(obj, slot) : NULL;
-	}
-	/* [endbr64] [bnd] jmp *slot(%rip) */
-	if (n >= UFT_LEN_ENDBR)
-		at = uft_insn_is_endbr(b);
-	if (n > at && b[at] == 0xf2)
-		at++;
-	if (n < at + 6 || b[at] != 0xff || b[at + 1] != 0x25)
-		return NULL;
-	return uft_object_got(obj, uft_insn_branch_target(b + at, 6, addr + at));
 }
 
 /* ---- Sites: shared by sites.c and relobj.c ---------------------------------------------------- */
