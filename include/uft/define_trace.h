@@ -48,6 +48,7 @@ struct trace_entry {
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define __UFT_TRACE_STAGE
 #define TRACE_HEADER_MULTI_READ
@@ -81,6 +82,10 @@ struct trace_entry {
 #define TRACE_DEFINE_ENUM(a)
 #undef TRACE_DEFINE_SIZEOF
 #define TRACE_DEFINE_SIZEOF(a)
+#undef DECLARE_TRACE
+#undef DECLARE_TRACE_CONDITION
+#define DECLARE_TRACE(name, proto, args)
+#define DECLARE_TRACE_CONDITION(name, proto, args, cond)
 
 /* ---- 1: the record --------------------------------------------------------------------------- */
 
@@ -310,7 +315,12 @@ struct trace_entry {
 	void __uft_call_##event_name(proto)							\
 	{											\
 		__uft_write_##template(&__uft_tracepoint_##event_name, args);			\
-	}
+	}											\
+	__UFT_EVENT_PROBES_DEFINE(event_name)
+#undef DECLARE_TRACE
+#undef DECLARE_TRACE_CONDITION
+#define DECLARE_TRACE(name, proto, args)	__UFT_PROBES_DEFINE(name)
+#define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_PROBES_DEFINE(name)
 #include __UFT_TRACE_INCLUDE(TRACE_INCLUDE_FILE)
 
 /* ---- As before ------------------------------------------------------------------------------- */

@@ -14,6 +14,39 @@
 #ifndef PARAMS
 #define PARAMS(args...)		args
 #endif
+
+#include <uft/tracepoint_probes.h>
+#ifdef UFT_TRACE_PROBES
+#define __UFT_EVENT_PROBES(name, proto, args)	__UFT_PROBES_DECLARE(name, PARAMS(proto), PARAMS(args))
+#define __UFT_EVENT_PROBES_DEFINE(name)		__UFT_PROBES_DEFINE(name)
+#define __UFT_EVENT_PROBES_ARE(name)		__UFT_PROBES_ARE(name)
+#define __UFT_EVENT_FIRE(name, args...)		__uft_fire_##name(args)
+#else
+#define __UFT_EVENT_PROBES(name, proto, args)
+#define __UFT_EVENT_PROBES_DEFINE(name)
+#define __UFT_EVENT_PROBES_ARE(name)		0
+#define __UFT_EVENT_FIRE(name, args...)		(void)0
+#endif
+
+/*
+ * A tracepoint that is no event: for the program's own probes alone. One file of the object that declares it has
+ * DEFINE_TRACE(); a header of events that <uft/define_trace.h> reads again needs none.
+ */
+#define __UFT_DECLARE_BARE(name, cond, proto, args)						\
+	__UFT_PROBES_DECLARE(name, PARAMS(proto), PARAMS(args))					\
+	static inline __attribute__((always_inline, unused)) int trace_##name##_enabled(void)	\
+	{											\
+		return __UFT_PROBES_ARE(name);							\
+	}											\
+	static inline __attribute__((always_inline, unused)) void trace_##name(proto)		\
+	{											\
+		if (__UFT_PROBES_ARE(name) && (cond))						\
+			__uft_fire_##name(args);						\
+	}
+#define DEFINE_TRACE(name, ...)			__UFT_PROBES_DEFINE(name)
+#define EXPORT_TRACEPOINT_SYMBOL(name)
+#define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
+
 #define TP_PROTO(args...)	args
 #define TP_ARGS(args...)	args
 #define TP_CONDITION(args...)	args
@@ -46,7 +79,11 @@
 #undef DECLARE_EVENT_NOP
 #undef TRACE_DEFINE_ENUM
 #undef TRACE_DEFINE_SIZEOF
+#undef DECLARE_TRACE
+#undef DECLARE_TRACE_CONDITION
 
+#define DECLARE_TRACE(name, proto, args)			__UFT_DECLARE_BARE(name, 1, PARAMS(proto), PARAMS(args))
+#define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_DECLARE_BARE(name, cond, PARAMS(proto), PARAMS(args))
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
 #define DEFINE_EVENT(template, name, proto, args)		__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
 #define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))

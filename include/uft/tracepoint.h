@@ -119,8 +119,11 @@ struct uft_event_enum {			/* a name in print formats that is a number */
 #define __UFT_DECLARE_TRACE(name, cond, proto, args)						\
 	extern struct uft_tracepoint __uft_tracepoint_##name __attribute__((visibility("hidden")));	\
 	extern void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
+	__UFT_EVENT_PROBES(name, PARAMS(proto), PARAMS(args))					\
 	static inline __attribute__((always_inline, unused)) int trace_##name##_enabled(void)	\
 	{											\
+		if (__UFT_EVENT_PROBES_ARE(name))						\
+			return 1;								\
 		__UFT_SITE(__uft_tracepoint_##name, __uft_on);					\
 		return 0;									\
 	__uft_on:										\
@@ -128,6 +131,8 @@ struct uft_event_enum {			/* a name in print formats that is a number */
 	}											\
 	static inline __attribute__((always_inline, unused)) void trace_##name(proto)		\
 	{											\
+		if (__UFT_EVENT_PROBES_ARE(name) && (cond))					\
+			__UFT_EVENT_FIRE(name, args);						\
 		__UFT_SITE(__uft_tracepoint_##name, __uft_on);					\
 		return;										\
 	__uft_on:										\
@@ -144,6 +149,8 @@ struct uft_event_enum {			/* a name in print formats that is a number */
 			__uft_call_##name(args);						\
 			break;									\
 		}										\
+		if (__UFT_EVENT_PROBES_ARE(name))						\
+			__UFT_EVENT_FIRE(name, args);						\
 		__UFT_SITE(__uft_tracepoint_##name, __uft_on);					\
 	} while (0)
 

@@ -52,3 +52,25 @@ run "$prefix/bin/uft" record -q ./prog calls 10
 expect_status 0
 run ./reader trace.uft
 expect_out "22 calls"
+
+# Tracepoints of a program, by the installed headers alone: it runs without uft, and is recorded.
+flags="$(pkg-config --define-variable=prefix="$prefix" --cflags uft-tracepoint) $(pkg-config --define-variable=prefix="$prefix" --variable=kernel_cflags uft-tracepoint)"
+cp "$top/tests/func/observe/tracepoints/sample.h" .
+# shellcheck disable=SC2086
+run ${CC:-cc} -Wall -Wextra -Werror -O2 -I. $flags "$top/tests/func/observe/tracepoints/program.c" -o traced
+expect_status 0
+expect_equal "nothing of uft is linked" "$(ldd ./traced | grep -c uft)" 0
+expect_equal "without uft" "$(env -i ./traced 3)" "evaluated 0 enabled 0"
+# shellcheck disable=SC2086
+run ${CC:-cc} -Wall -Wextra -Werror -O2 -I"$top/tests/func/observe/probes" $flags "$top/tests/func/observe/probes/program.c" -o probed -pthread
+expect_status 0
+printf '#include <symbol/names.h>\nint main(void) { return !uft_glob_match("a*", "ab"); }\n' >names.c
+# shellcheck disable=SC2046
+run ${CC:-cc} -Wall -Wextra -Werror names.c -o names $(pkg-config --define-variable=prefix="$prefix" --cflags --static --libs libuftctl)
+expect_status 0
+if [ "$(uname -m)" = x86_64 ]; then
+	run "$prefix/bin/uft" record -q -e uft_sample:sample_one -o traced.uft ./traced 3
+	expect_status 0
+	run "$prefix/bin/uft" stat traced.uft
+	expect_out "events: 3"
+fi
