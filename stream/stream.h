@@ -150,6 +150,9 @@ size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **
 #define UFT_STREAM_STACKS	(1u << 20)
 uint64_t uft_stream_missed_stacks(const struct uft_stream *st);
 
+/* 1: a process @pid ended, or became another program, at @ns or later: what its tasks had open then has ended. */
+int uft_stream_has_ended(struct uft_stream *st, uint32_t pid, uint64_t ns);
+
 /* One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime
  * counts there, it writes no events: such a stream has no calls to iterate. */
 struct uft_profile_row {

@@ -415,6 +415,32 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 	}
 }
 
+/* Calls of a row that are open end at @end. */
+static int close_open(struct lod *l, uint32_t row, uint64_t end)
+{
+	struct row_state *s = &l->state[row];
+
+	for (uint32_t d = 0; d < s->cap; d++) {
+		struct open_call *o = &s->open[d];
+		struct lod_row *r = s->at ? &l->row[s->at - 1] : NULL;
+		struct track *track;
+		uint32_t name;
+
+		if (!o->is_open)
+			continue;
+		o->is_open = 0;
+		if (!r || l->below)
+			continue;
+		track = lod_track(l, row, d);
+		if (!track || name_of_sym(l, o->sym, &name) < 0 ||
+		    add_span(l, track, o->start, end > o->start ? end - o->start : 0, name, 1) < 0)
+			return -ENOMEM;
+		r->lanes = d >= r->lanes ? d + 1 : r->lanes;
+		r->calls++;
+	}
+	return 0;
+}
+
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f)
 {
 	uint64_t t = ev->ts_ns > l->origin_ns ? ev->ts_ns - l->origin_ns : 0;
@@ -427,6 +453,11 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	if (row_number(l, ev->task, &row) < 0)
 		return -ENOMEM;
 	s = &l->state[row];
+	if (s->task != ev->task->index + 1) {
+		if (s->at && close_open(l, row, l->row[s->at - 1].last) < 0)
+			return -ENOMEM;
+		s->task = ev->task->index + 1;
+	}
 	if ((ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) && ev->depth < s->cap)
 		s->open[ev->depth].is_open = 0;
 	if (!match)
@@ -442,25 +473,19 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	return ret ? ret : 1;
 }
 
-static int finish_open(struct lod *l)
+static int finish_open(struct lod *l, struct uft_stream *st)
 {
-	for (uint32_t row = 0; row < l->nstate; row++)
-		for (uint32_t d = 0; d < l->state[row].cap; d++) {
-			const struct open_call *o = &l->state[row].open[d];
-			struct lod_row *r = l->state[row].at ? &l->row[l->state[row].at - 1] : NULL;
-			struct track *track;
-			uint32_t name;
+	int ret = 0;
 
-			if (!o->is_open || !r || l->below)
-				continue;
-			track = lod_track(l, row, d);
-			if (!track || name_of_sym(l, o->sym, &name) < 0 ||
-			    add_span(l, track, o->start, l->last - o->start, name, 1) < 0)
-				return -ENOMEM;
-			r->lanes = d >= r->lanes ? d + 1 : r->lanes;
-			r->calls++;
-		}
-	return 0;
+	for (uint32_t row = 0; row < l->nstate && !ret; row++) {
+		const struct row_state *s = &l->state[row];
+		struct name_row who;
+		int has_ended = s->at && st && names_row_get(l->names, row, &who) &&
+				uft_stream_has_ended(st, who.pid, l->row[s->at - 1].last + l->origin_ns);
+
+		ret = close_open(l, row, has_ended ? l->row[s->at - 1].last : l->last);
+	}
+	return ret;
 }
 
 static int make_levels(struct lod *l, struct track *t)
@@ -495,9 +520,9 @@ static int make_levels(struct lod *l, struct track *t)
 	return 0;
 }
 
-int lod_finish(struct lod *l)
+int lod_finish(struct lod *l, struct uft_stream *st)
 {
-	int ret = finish_open(l);
+	int ret = finish_open(l, st);
 
 	for (uint32_t i = 0; i < l->ncpu && !ret; i++)
 		if (l->cpu[i].is_busy)

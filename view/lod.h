@@ -29,8 +29,9 @@ struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64
 void lod_free(struct lod *l);
 /* The next event of the stream; all go through here, and those that match @f are kept. 1: it matched; 0; -ENOMEM. */
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f);
-/* Calls that are open go up to the last event, or nowhere with @below. 0 or -ENOMEM. */
-int lod_finish(struct lod *l);
+/* Calls that are open go up to the last event; those of a task that has ended, as @st (or NULL) says, to its own last
+ * one; with @below nowhere. 0 or -ENOMEM. */
+int lod_finish(struct lod *l, struct uft_stream *st);
 
 uint64_t lod_resolution(const struct lod *l); /* calls of this many ns and longer are spans of their own; 0: all are */
 size_t lod_bytes(const struct lod *l);

@@ -31,6 +31,7 @@ struct row_state {
 	struct open_call *open;
 	uint32_t depth, cap; /* entries without an exit so far, by depth */
 	uint32_t at;	     /* in rows, + 1 */
+	uint32_t task;	     /* index of the one that the open calls are of, + 1: after an exec it is another one */
 	uint32_t is_preempted; /* at off_ns, which it has not come back from */
 	uint64_t off;	       /* when it lost its CPU, + 1; 0: it has one, or nothing is known */
 };

@@ -137,7 +137,7 @@ static int make_events(struct recording *r, struct view *v, struct making *m, st
 		m->lod = lod_new(r->names, 0, 1, 0);
 	if (!ret && m->is_new_index)
 		ret = uft_index_finish(m->index, st);
-	return ret ? ret : m->lod ? lod_finish(m->lod) : -ENOMEM;
+	return ret ? ret : m->lod ? lod_finish(m->lod, st) : -ENOMEM;
 }
 
 static int describe(struct recording *r, struct uft_stream *st, const struct making *m)

@@ -70,3 +70,14 @@ void end_next_task(struct uft_stream *st, struct dec_ring *r)
 	r->left_aside = 0;
 	r->task->over = 0;
 }
+
+int uft_stream_has_ended(struct uft_stream *st, uint32_t pid, uint64_t ns)
+{
+	for (size_t i = 0; i < st->file->nslice; i++) {
+		const struct rd_slice *slice = &st->file->slice[i];
+
+		if (slice->pid == pid && slice->clock_end && uft_clock_ns(&st->clock, slice->clock_end) >= ns)
+			return 1;
+	}
+	return 0;
+}

@@ -207,13 +207,19 @@ file=0
 
 # ---- Functions that were dropped, threads without a CPU ----
 cat >prog.c <<'END'
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 __attribute__((noinline)) unsigned tiny(unsigned x) { __asm__ volatile(""); return x * 2654435761u + 1; }
 __attribute__((noinline)) unsigned rest(unsigned x) { nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, 0); return x; }
+__attribute__((noinline)) void leave(void) { rest(1); _exit(0); }
 int main(void)
 {
 	unsigned x = 1;
 
+	if (!fork())
+		leave();
+	wait(0);
 	for (rest(1); clock() < 0.8 * CLOCKS_PER_SEC; )
 		x = tiny(x);
 	return x == 7;
@@ -229,6 +235,14 @@ grep -q '"drops":\[{"t":[0-9]*,"name":"tiny","pid":[0-9]*' answer || fail "dropp
 ask tiles from=0 to=$((duration + 1)) width=400 rows=0
 check
 grep -q '\[65533,\[' answer && grep -q '"blocked"' answer || fail "a thread's wait is not drawn: $(head -c 600 answer)"
+ask list filter='func == "leave"' first=0 count=1
+pid=$(field pid)
+ask info
+child=$(grep -o "\"row\":[0-9]*,\"file\":0,\"pid\":$pid," answer | grep -o '[0-9]*' | head -n 1)
+ask tiles from=0 to=$((duration + 1)) width=400 rows="$child"
+ends=$(grep -o '\[[0-9]*,\[[0-9-]*,[0-9]*,' answer | sed 's/^.*\[//' | awk -F, '{ if ($1 + $2 > n) n = $1 + $2 } END { printf "%d", n }')
+check
+[ "$ends" -gt 0 ] && [ "$ends" -lt $((duration / 2)) ] || fail "a call of a child that ended goes on to $ends of $duration"
 ask list first=0 count=500
 check
 grep -q '"event":"switch"' answer || fail "switches are not called so in the list: $(grep -o '"event":"[^"]*"' answer | sort | uniq -c)"

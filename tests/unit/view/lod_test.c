@@ -51,7 +51,7 @@ static struct lod *load(struct names *names, size_t most, uint64_t below, const 
 		add(l, UFT_EV_EXIT, sym, t + len, len, 1, f);
 		t += sym == &rare ? RARE_LEN + 10 : STEP;
 	}
-	assert_int_equal(lod_finish(l), 0);
+	assert_int_equal(lod_finish(l, NULL), 0);
 	return l;
 }
 
@@ -176,7 +176,7 @@ static void test_odd(void **state)
 	add(l, UFT_EV_EXIT, &rare, 1002, UINT64_MAX, 1, NULL);
 	add(l, UFT_EV_EXIT, &leaf, 5, 0, 1, NULL);		/* time runs backwards */
 	add(l, UFT_EV_EXIT, &leaf, 2000, 1, UINT32_MAX, NULL);
-	assert_int_equal(lod_finish(l), 0);
+	assert_int_equal(lod_finish(l, NULL), 0);
 	n = (struct seen){ 0 };
 	lod_query(l, NULL, 0, 0, 1500, 1, see, &n);
 	assert_int_equal(n.calls, 4);
