@@ -9,13 +9,18 @@
 #include "cmd/options.h"
 #include "output/output.h"
 
-struct stat_opts { const char *input, *session, *instance; };
+struct stat_opts {
+	const char *input, *session, *instance;
+	int json, csv;
+};
 
 static const struct cmd_option stat_options[] = {
 	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
 	{ "session", 'S', "PID", "ask the session that process PID serves instead of a recording; -: the current or only one",
 	  cmd_string, offsetof(struct stat_opts, session), NULL },
 	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string, offsetof(struct stat_opts, instance), NULL },
+	{ "json", 0, NULL, "print one JSON object", cmd_flag, offsetof(struct stat_opts, json), NULL },
+	{ "csv", 0, NULL, "print CSV: key and value", cmd_flag, offsetof(struct stat_opts, csv), NULL },
 	{ 0 }
 };
 
@@ -38,6 +43,10 @@ int cmd_stat(int argc, char **argv)
 		return done;
 	if (o.instance && !o.session)
 		return cmd_usage(&stat_syntax, "-B is of a session: -S says which");
+	if (o.json && o.csv)
+		return cmd_usage(&stat_syntax, "--json and --csv exclude each other");
+	if (o.session && (o.json || o.csv))
+		return cmd_usage(&stat_syntax, "--json and --csv are of a recording, not of a session");
 	if (o.session && argc < 2 && !o.input)
 		return cmd_live_stat(o.session, o.instance);
 	if (o.session)
@@ -46,7 +55,7 @@ int cmd_stat(int argc, char **argv)
 		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (cmd_input_open(argc > 1 ? argv[1] : o.input, &all, &st, &err) < 0)
 		return cmd_fail("stat", "%s", err.text);
-	ret = uft_output_stat(st, stdout);
+	ret = uft_output_stat(st, stdout, o.json ? UFT_FORM_JSON : o.csv ? UFT_FORM_CSV : UFT_FORM_TEXT);
 	uft_stream_close(st);
 	return ret && ret != -EPIPE ? cmd_fail("stat", "%s", strerror(-ret)) : 0;
 }

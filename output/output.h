@@ -148,8 +148,8 @@ int uft_output_rescued(struct uft_stream *st, FILE *out);
 /* One comment line for each way in which something is missing in the recording, with its remedy: losses.h. */
 int uft_output_losses(struct uft_stream *st, FILE *out);
 
-/* `key: value` a line. */
-int uft_output_stat(struct uft_stream *st, FILE *out);
+/* What a recording is: `key: value` a line, one JSON object, or CSV of key and value. */
+int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form);
 
 struct uft_export_opts {
 	int has_lines, has_inlines;	/* as of reports; only for formats that take them */

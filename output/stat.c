@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* stat.c - facts about a recording, one `key: value` line each; keys never change their meaning */
+/*
+ * stat.c - facts about a recording: one `key: value` line each, a JSON object, or CSV rows of key and value; keys never
+ * change their meaning
+ */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "output/losses.h"
 #include "output/output.h"
+#include "output/report/table.h"
 #include "symbol/clean.h"
 #include "symbol/tracer.h"
 
@@ -30,78 +34,130 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_NO_MEMORY] = "no_memory",
 };
 
-static void put_number(FILE *out, const char *key, uint64_t value)
+struct facts {
+	struct table table;		/* CSV: key, value */
+	unsigned nmissing;
+};
+
+static const struct table_column columns[] = { { NULL, "key", TABLE_NAME, 0 }, { NULL, "value", TABLE_NAME, 0 } };
+
+/* Text of a recording comes from elsewhere: it must stay one line. @json: how JSON has it, NULL: as a string. */
+static void put(struct facts *f, const char *key, const char *value, const char *json)
 {
-	fprintf(out, "%s: %" PRIu64 "\n", key, value);
+	FILE *out = f->table.out;
+
+	if (f->table.form == UFT_FORM_CSV) {
+		table_row(&f->table, (struct table_cell[]){ CELL_NAME(key), CELL_NAME(value) }, 0);
+	} else if (f->table.form == UFT_FORM_JSON) {
+		fprintf(out, ",\n\"%s\":", key);
+		if (json)
+			fputs(json, out);
+		else
+			table_put_json(out, value);
+	} else {
+		fprintf(out, "%s: ", key);
+		uft_put_clean(out, value);
+		putc('\n', out);
+	}
 }
 
-/* Text of a recording comes from elsewhere: it must stay one line. */
-static void put_text(FILE *out, const char *key, const char *value)
+static void put_text(struct facts *f, const char *key, const char *value)
 {
-	fprintf(out, "%s: ", key);
-	uft_put_clean(out, value);
-	putc('\n', out);
+	put(f, key, value, NULL);
 }
 
-static void put_ratio(FILE *out, const char *key, uint64_t a, uint64_t b)
+static void put_number(struct facts *f, const char *key, uint64_t value)
 {
-	fprintf(out, "%s: %.2f\n", key, b ? (double)a / (double)b : 0.0);
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	put(f, key, text, text);
 }
 
-static void put_missing(void *out, const char *sentence)
+static void put_ratio(struct facts *f, const char *key, uint64_t a, uint64_t b)
 {
-	put_text(out, "missing", sentence);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.2f", b ? (double)a / (double)b : 0.0);
+	put(f, key, text, text);
+}
+
+static void put_missing(void *ctx, const char *sentence)
+{
+	struct facts *f = ctx;
+
+	if (f->table.form != UFT_FORM_JSON) {
+		put_text(f, "missing", sentence);
+		return;
+	}
+	fputs(f->nmissing++ ? "," : ",\n\"missing\":[", f->table.out);
+	table_put_json(f->table.out, sentence);
+}
+
+static int end(struct facts *f)
+{
+	FILE *out = f->table.out;
+
+	if (f->table.form == UFT_FORM_JSON)
+		fputs(f->nmissing ? "]}\n" : ",\n\"missing\":[]}\n", out);
+	if (fflush(out) || ferror(out))
+		return errno ? -errno : -EIO;
+	return 0;
 }
 
 /**
  * uft_output_stat - print what a recording is and what it holds
- * @st:  the stream
- * @out: where to; not closed
+ * @st:   the stream
+ * @out:  where to; not closed
+ * @form: lines, JSON or CSV
  *
  * Returns 0, -ENOMEM without information, or what @out failed with. Context: control.
  */
-int uft_output_stat(struct uft_stream *st, FILE *out)
+int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form)
 {
+	struct facts facts = { .table = { .out = out, .form = form, .column = columns, .ncolumns = 2 } }, *f = &facts;
 	const struct uft_info *info = uft_stream_info(st);
 	const struct uft_rescue *rescued = uft_stream_rescued(st);
 
 	if (!info)
 		return -ENOMEM;
 	errno = 0;
-	put_text(out, "format", info->format);
-	put_text(out, "complete", info->complete ? "yes" : "no");
+	if (form == UFT_FORM_JSON)
+		fputs("{\"report\":\"stat\",\"version\":1", out);
+	else if (form == UFT_FORM_CSV)
+		table_begin(&f->table, "stat");
+	put_text(f, "format", info->format);
+	put(f, "complete", info->complete ? "yes" : "no", info->complete ? "true" : "false");
 	if (rescued) {		/* the recorder was killed */
-		put_number(out, "rescued_bytes", rescued->bytes);
-		put_number(out, "rescued_processes", rescued->slices);
-		put_number(out, "rescued_unknown", rescued->unknown);
+		put_number(f, "rescued_bytes", rescued->bytes);
+		put_number(f, "rescued_processes", rescued->slices);
+		put_number(f, "rescued_unknown", rescued->unknown);
 	}
-	put_text(out, "tracer", uft_tracer_name(info->tracer));
-	put_text(out, "cmdline", info->cmdline);
-	put_text(out, "hostname", info->hostname);
-	put_text(out, "uname", info->uname);
-	put_number(out, "events", info->events);
-	put_number(out, "calls", info->calls);
-	put_number(out, "lost", info->lost);
-	put_number(out, "lost_parts", info->lost_parts);
-	put_number(out, "overwritten", info->overwritten);
-	put_number(out, "duration_ns", info->duration_ns);
-	put_number(out, "first_ns", info->first_ns);
-	put_number(out, "tasks", info->ntasks);
-	put_number(out, "cpus", info->ncpus);
-	put_number(out, "objects", info->nobjects);
-	put_number(out, "functions", info->nfuncs);
-	put_number(out, "bytes", info->bytes);
-	put_ratio(out, "bytes_per_event", info->bytes, info->events);
-	put_ratio(out, "bytes_per_call", info->bytes, info->events ? info->calls : 0);	/* a profile holds sums */
-	put_number(out, "damaged_bytes", info->damaged_bytes);
+	put_text(f, "tracer", uft_tracer_name(info->tracer));
+	put_text(f, "cmdline", info->cmdline);
+	put_text(f, "hostname", info->hostname);
+	put_text(f, "uname", info->uname);
+	put_number(f, "events", info->events);
+	put_number(f, "calls", info->calls);
+	put_number(f, "lost", info->lost);
+	put_number(f, "lost_parts", info->lost_parts);
+	put_number(f, "overwritten", info->overwritten);
+	put_number(f, "duration_ns", info->duration_ns);
+	put_number(f, "first_ns", info->first_ns);
+	put_number(f, "tasks", info->ntasks);
+	put_number(f, "cpus", info->ncpus);
+	put_number(f, "objects", info->nobjects);
+	put_number(f, "functions", info->nfuncs);
+	put_number(f, "bytes", info->bytes);
+	put_ratio(f, "bytes_per_event", info->bytes, info->events);
+	put_ratio(f, "bytes_per_call", info->bytes, info->events ? info->calls : 0);	/* a profile holds sums */
+	put_number(f, "damaged_bytes", info->damaged_bytes);
 	for (size_t i = 0; i < UFT_NCOUNTERS; i++) {
 		char key[64];
 
 		snprintf(key, sizeof(key), "counter_%s", counter_names[i] ? counter_names[i] : "unknown");
-		put_number(out, key, info->counters[i]);
+		put_number(f, key, info->counters[i]);
 	}
-	losses_each(info, rescued != NULL, put_missing, out);
-	if (fflush(out) || ferror(out))
-		return errno ? -errno : -EIO;
-	return 0;
+	losses_each(info, rescued != NULL, put_missing, f);
+	return end(f);
 }

@@ -163,3 +163,28 @@ expect_status 0
 run "$uft" record -q -l nosuch_function -o none.uft ./prog
 run "$uft" report --tree none.uft
 if [ -e none.uft ]; then expect_status 0; fi
+
+# What a recording is: the same as lines, JSON and CSV; what is missing in it is said in each.
+if command -v python3 >/dev/null; then
+	for rec in rec cut; do
+		"$uft" stat $rec.uft >stat.text
+		"$uft" stat --json $rec.uft >stat.json
+		"$uft" stat --csv $rec.uft >stat.csv
+		run python3 -c 'import csv, json
+lines = [l.rstrip("\n").split(": ", 1) for l in open("stat.text")]
+rows = [[r["key"], r["value"]] for r in csv.DictReader(open("stat.csv", newline=""))]
+assert rows == lines, (rows, lines)
+j = json.load(open("stat.json"))
+assert (j.pop("report"), j.pop("version")) == ("stat", 1)
+assert j.pop("missing") == [v for k, v in lines if k == "missing"]
+assert j["calls"] > 0 and j["complete"] in (True, False)
+text = {k: v for k, v in lines if k != "missing"}
+text["complete"] = text["complete"] == "yes"
+assert {k: v if isinstance(v, (bool, str)) else float(v) for k, v in j.items()} == {
+    k: v if isinstance(j[k], (bool, str)) else float(v) for k, v in text.items()}'
+		expect_status 0
+		expect_no_err
+	done
+	run "$uft" stat --json --csv rec.uft
+	expect_status 2
+fi

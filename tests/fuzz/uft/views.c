@@ -145,7 +145,7 @@ static int print_drops(struct uft_stream *st, FILE *out, uint64_t arg)
 static int print_stat(struct uft_stream *st, FILE *out, uint64_t arg)
 {
 	(void)arg;
-	return uft_output_stat(st, out);
+	return uft_output_stat(st, out, UFT_FORM_JSON);
 }
 
 static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)

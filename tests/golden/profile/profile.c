@@ -270,7 +270,7 @@ static void test_stat(void)
 	fake_info(st)->bytes = 17;
 	fake_info(st)->cmdline = "./prog 'a\nb'";
 	fake_info(st)->counters[UFT_CNT_SHADOW_FULL] = 3;
-	check("stat returns 0", uft_output_stat(st, f) == 0);
+	check("stat returns 0", uft_output_stat(st, f, UFT_FORM_TEXT) == 0);
 	fclose(f);
 	check("stat", !strcmp(got,
 		"format: fake\ncomplete: yes\ntracer: function_graph\ncmdline: ./prog 'a?b'\nhostname: host\n"
