@@ -18,7 +18,7 @@
 
 struct diff_opts {
 	struct cmd_list conditions;
-	int json, csv, no_pager;
+	int json, csv, no_pager, wide;
 	uint32_t limit, min;		/* min: millionths */
 };
 
@@ -29,6 +29,7 @@ static const struct cmd_option diff_options[] = {
 	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
+	{ "wide", 'w', NULL, "show total time and 99th percentile of both sides as well", cmd_flag, F(wide), NULL },
 	CMD_DEMANGLE_OPTION,
 	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
 	{ 0 }
@@ -86,7 +87,7 @@ static int check(struct uft_diff *d, const struct cmd_list *conditions, FILE *ou
 static int print(struct uft_diff *d, const struct diff_opts *o, const char *a, const char *b)
 {
 	struct uft_report_opts table = {
-		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO), .limit = o->limit,
+		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO), .limit = o->limit, .is_wide = o->wide,
 		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
 	};
 	struct cmd_output *out = cmd_output_open(o->no_pager);

@@ -107,6 +107,7 @@ struct uft_report_opts {
 	const char *func;		/* of CALLERS, CALLEES, HISTOGRAM: a pattern (symbol/names.h) */
 	unsigned depth;			/* levels at most, 0 all */
 	double min_share;		/* of the whole time; what has less is left out */
+	int is_wide;			/* of uft_diff_print(): totals and 99th percentiles in text, too */
 	int has_lines, has_inlines;	/* places in the source; inlined functions (symbol/source.h) */
 	struct uft_error *err;		/* gets a sentence, if there is one to say */
 };
@@ -131,7 +132,7 @@ int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_repor
 struct uft_diff;
 struct uft_diff *uft_diff_new(void);		/* NULL: no memory */
 int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st);		/* all of @st; 0 or -ENOMEM */
-int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);	/* form, width, limit, min_share */
+int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);	/* form, width, limit, min_share, is_wide */
 /*
  * `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no
  * condition; -ENOENT: of no function.

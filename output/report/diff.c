@@ -245,6 +245,18 @@ static const struct table_column columns[NCOLUMNS] = {
 	[COL_PATH] = { "path", "path", TABLE_NAME, 0 },
 };
 
+/* The columns that text has room for when it is asked to be wide. */
+static void make_columns(struct table_column *to, int is_wide)
+{
+	static const struct table_column wide[NCOLUMNS] = {
+		[COL_P99_A] = { "p99 A", "p99_a_ns", TABLE_TIME, 7 }, [COL_P99_B] = { "p99 B", "p99_b_ns", TABLE_TIME, 7 },
+		[COL_TOTAL_A] = { "total A", "total_a_ns", TABLE_TIME, 8 }, [COL_TOTAL_B] = { "total B", "total_b_ns", TABLE_TIME, 8 },
+	};
+
+	for (int i = 0; i < NCOLUMNS; i++)
+		to[i] = is_wide && wide[i].key ? wide[i] : columns[i];
+}
+
 static void put_row(struct table *t, const struct uft_diff *d, const struct row *r, double all)
 {
 	const struct agg_node *a = &d->side[0].node[r->node], *b = &d->side[1].node[r->node];
@@ -277,7 +289,8 @@ static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
 
 int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o)
 {
-	struct table t = { .out = out, .form = o->form, .width = o->width, .column = columns, .ncolumns = NCOLUMNS };
+	struct table_column column[NCOLUMNS];
+	struct table t = { .out = out, .form = o->form, .width = o->width, .column = column, .ncolumns = NCOLUMNS };
 	double whole[2] = { 0, 0 };
 	size_t n, nhidden = 0;
 	struct row *row = make_rows(d, &n);
@@ -285,6 +298,7 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 
 	if (!row)
 		return -ENOMEM;
+	make_columns(column, o->is_wide);
 	for (size_t i = 0; i < n; i++)
 		for (int side = 0; side < 2; side++)
 			whole[side] += row[i].self[side];

@@ -67,6 +67,9 @@ expect_status 2
 run "$uft" diff before1.uft nosuch.uft
 expect_status 1
 if command -v python3 >/dev/null; then
+	run "$uft" diff --wide --min 0 before1.uft after1.uft
+	expect_out " p99 A  p99 B total A total B  path"
+	expect_equal "a column more each" "$(grep -v '^#' out | awk '{ print NF }' | sort -u)" 13
 	run "$uft" diff --json before1.uft after1.uft
 	python3 -c 'import json; r = json.load(open("out")); assert r["report"] == "diff" and len(r["rows"]) == 7, r' || fail "JSON"
 fi
