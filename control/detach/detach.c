@@ -187,7 +187,7 @@ static void set_needed_aside(struct detaching *l)
 /* What the target says is data: it is copied, and only ever used on the target itself. */
 static int read_mappings(struct detaching *l)
 {
-	int ret = run(l, UFT_CMD_MAPPINGS, 0);
+	int ret = run(l, UFT_CMD_MAPPINGS, UFT_CMD_HELD);
 	uint32_t n = SHARED_LOAD(&area(l)->n);
 
 	if (ret)

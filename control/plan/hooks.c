@@ -2,10 +2,11 @@
 /*
  * hooks.c - places in unprepared code that the runtime must know of
  *
- * System calls that make or replace processes; mlockall, which would make every page of our mappings; prctl
- * and seccomp, by which a program forbids itself system calls or the clock: `mov $nr,%eax; syscall` in any
- * object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(),
- * which is given the number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is
+ * System calls that make or replace processes; mlockall, which would make every page of our mappings; those of
+ * limits, as the address space is not the program's alone; prctl and seccomp, by which a program forbids itself
+ * system calls or the clock: `mov $nr,%eax; syscall` in any object's text, of limits also with `xor %edi,%edi`
+ * between them. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(), which is
+ * given the number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is
  * another one (`mov $57,%r8d`), so such a hit counts only when decoding its function from the start arrives
  * at it. A jump to the syscall instruction itself does no harm: it stays in place. Unwinder entries: by
  * symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind tables say,
@@ -34,10 +35,12 @@
 #define MAX_LANDERS	16
 #define TEXT_MAX	(64ull << 20)	/* larger text is searched only where a libc is inside */
 #define CHUNK		(256u << 10)
+#define OVERLAP		10u		/* of chunks: a byte, mov, xor, syscall */
 #define LOADER_MAX	(16u << 20)	/* of text; glibc's has 200 KiB */
 
-static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
-				     151 /* mlockall */, 157 /* prctl */, 317 /* seccomp */, 322 /* execveat */, 435 /* clone3 */ };
+static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */, 97 /* getrlimit */,
+				     151 /* mlockall */, 157 /* prctl */, 160 /* setrlimit */, 302 /* prlimit64 */, 317 /* seccomp */,
+				     322 /* execveat */, 435 /* clone3 */ };
 
 #define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
 static const char *const unwinders[] = {
@@ -96,24 +99,36 @@ static int is_instruction(struct uft_object *obj, uint64_t addr)
 	return yes;
 }
 
-static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, int prefix)
+/* Glibc's functions of limits clear a register in between. */
+static int is_limit(uint32_t nr)
 {
-	struct uft_hook h = { .addr = addr, .kind = UFT_HOOK_SYSCALL, .len = 5 };
+	return nr == 97 || nr == 160 || nr == 302;
+}
 
-	if (uft_insn_is_last_argument(p)) {
+/* @p: a `syscall` at @addr, behind @n bytes of text, five at least. */
+static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, size_t n)
+{
+	struct uft_hook h = { .addr = addr - 5, .kind = UFT_HOOK_SYSCALL, .len = 5 };
+	int prefix;
+
+	if (uft_insn_is_last_argument(p - 5)) {
 		h.nr = UFT_HOOK_ANY;
-		uft_object_read(f->obj, addr, h.bytes, sizeof(h.bytes));
+		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
 		add(f, &h);
 	}
-	if (p[0] != 0xb8)
+	if (p[-5] != 0xb8 && n >= 7 && uft_insn_call_of_number(p - 7) == 7) {
+		h.len = 7;
+		h.addr = addr - 7;
+	}
+	if (!uft_insn_is_mov_eax(p - h.len, &h.nr) || (h.len == 7 && !is_limit(h.nr)))
 		return;
-	memcpy(&h.nr, p + 1, 4);
+	prefix = n > h.len ? p[-(int)h.len - 1] : 0;
 	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++) {
 		if (syscalls[i] != h.nr)
 			continue;
-		if ((prefix & 0xf0) == 0x40 && !is_instruction(f->obj, addr))
+		if ((prefix & 0xf0) == 0x40 && !is_instruction(f->obj, h.addr))
 			return;
-		uft_object_read(f->obj, addr, h.bytes, sizeof(h.bytes));
+		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
 		add(f, &h);
 		return;
 	}
@@ -144,7 +159,7 @@ static void find_syscalls(struct found *f)
 	static const char *const makers[] = { "execve", "fork", "clone" };
 	uint8_t *buf;
 
-	buf = malloc(CHUNK + 8);
+	buf = malloc(CHUNK + OVERLAP);
 	for (size_t t = 0; buf && t < f->obj->ntext; t++) {
 		const struct uft_text *text = &f->obj->text[t];
 
@@ -157,14 +172,14 @@ static void find_syscalls(struct found *f)
 			if (m == 3)
 				continue;
 		}
-		/* Chunks overlap by 8 bytes: mov, syscall and the byte before them. */
 		for (uint64_t at = text->addr; at < text->end;) {
-			size_t want = text->end - at < CHUNK + 8 ? text->end - at : CHUNK + 8;
+			size_t want = text->end - at < CHUNK + OVERLAP ? text->end - at : CHUNK + OVERLAP;
 			size_t n = uft_object_read(f->obj, at, buf, want);
 
 			for (size_t i = next_syscall(buf, 0, n); i < n; i = next_syscall(buf, i + 1, n))
-				if (i >= 5 && (i < CHUNK + 6 || at + n >= text->end) && (i >= 6 || at == text->addr))
-					check_syscall(f, at + i - 5, buf + i - 5, i >= 6 ? buf[i - 6] : 0);
+				if (i >= 5 && (i < CHUNK + OVERLAP - 2 || at + n >= text->end) &&
+				    (i >= OVERLAP - 2 || at == text->addr))
+					check_syscall(f, at + i, buf + i, i);
 			if (n < want || at + n >= text->end)
 				break;
 			at += CHUNK;

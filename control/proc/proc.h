@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "symbol/error.h"
@@ -41,6 +42,13 @@ int program_check_rights(const char *path, struct uft_error *err);
 int script_interpreter(const char *path, char *interp, size_t size);
 
 /* ---- rlimits.c --------------------------------------------------------------------------------- */
+
+/*
+ * Lifts the limit of address space of process @pid, which begins a program, as far as our rights reach. @known: the
+ * limit that the program before this set; NULL: it has set none. 1, *@program: the limit for the runtime, *@was: what
+ * the kernel had; 0: there is no limit.
+ */
+int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limits *program, struct rlimit *was);
 
 /*
  * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit

@@ -3,8 +3,9 @@
  * rlimits.c - which of a process's resource limits stands in the way, and what lifts it
  *
  * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low
- * that it must be the reason. We do not lift it ourselves: what we map stays the process's, and its own later
- * mappings would fail instead.
+ * that it must be the reason. Only the limit of address space is lifted, of a program that begins: its runtime has it
+ * follow what is ours (runtime/platform/linux/limit.c). Of a running process what we map stays the process's, and its
+ * own later mappings would fail instead.
  */
 #include "control/proc/cgroup.h"
 #include "control/proc/proc.h"
@@ -74,6 +75,24 @@ const char *rlimits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t s
 		snprintf(why, size, "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (%s)",
 			 (unsigned long long)limit, file);
 	return limit == UINT64_MAX ? NULL : "nproc";
+}
+
+int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limits *program, struct rlimit *was)
+{
+	struct rlimit room;
+
+	if (prlimit(pid, RLIMIT_AS, NULL, was) || (was->rlim_cur == RLIM_INFINITY && was->rlim_max == RLIM_INFINITY))
+		return 0;
+	*program = known ? *known : (struct uft_limits){ was->rlim_cur, was->rlim_max };
+	room.rlim_max = was->rlim_max;
+	if (!known && was->rlim_max < RLIM_INFINITY - UFT_LIMIT_ROOM && proc_is_of_our_user(pid))
+		room.rlim_max += UFT_LIMIT_ROOM;
+	room.rlim_cur = room.rlim_max;
+	if (prlimit(pid, RLIMIT_AS, &room, NULL)) {	/* more of a hard limit takes rights */
+		room.rlim_cur = room.rlim_max = was->rlim_max;
+		prlimit(pid, RLIMIT_AS, &room, NULL);
+	}
+	return 1;
 }
 
 int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)

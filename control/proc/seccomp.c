@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define PTRACE_SECCOMP_GET_FILTER_ 0x420c
@@ -52,7 +53,7 @@ static const struct call {
 	{ "mprotect", SYS_mprotect, { 0, 4096, 7 }, UFT_DENIED_CHILDREN },	/* text, while it is written */
 	{ "madvise", SYS_madvise, { 0 }, UFT_DENIED_MEMORY }, { "pidfd_open", SYS_pidfd_open, { 0 }, UFT_DENIED_CHILDREN },
 	{ "pread64", SYS_pread64, { 0 }, UFT_DENIED_CHILDREN }, { "tkill", SYS_tkill, { 0 }, UFT_DENIED_GONE },
-	{ "kill", SYS_kill, { 0 }, UFT_DENIED_GONE },
+	{ "kill", SYS_kill, { 0 }, UFT_DENIED_GONE }, { "prlimit64", SYS_prlimit64, { 0, RLIMIT_AS }, UFT_DENIED_LIMIT },
 	{ "process_vm_readv", SYS_process_vm_readv, { 0 }, UFT_DENIED_PEEK },
 	{ "process_vm_writev", SYS_process_vm_writev, { 0 }, UFT_DENIED_PEEK },
 	{ "sigaltstack", SYS_sigaltstack, { 0 }, UFT_DENIED_STACK }, { "getcpu", SYS_getcpu, { 0 }, UFT_DENIED_CPU },

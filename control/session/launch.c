@@ -181,7 +181,7 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 	if (av.secure)
 		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
 	if (!ret)
-		ret = inject_exec(s, pid, getpid(), &t, &why);
+		ret = inject_exec(s, pid, getpid(), NULL, &t, &why);
 	if (!ret && t->space->started)
 		ret = launch_check_start(s, t, &why);
 	if (ret) {

@@ -65,7 +65,7 @@
 #define TRIES		5		/* the process executed another program, or was just starting */
 #define VFORK_MS	2000
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
-#define STACK_BYTES	(128u << 10)	/* of the agent, its guard page included */
+#define STACK_BYTES	UFT_AGENT_STACK
 #define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul

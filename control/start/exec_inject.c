@@ -113,7 +113,8 @@ static void remote_undo(struct remote *r, const struct blob *b)
 }
 
 /* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
-static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct remote **out, uint64_t *at)
+static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit, struct remote **out,
+		       uint64_t *at)
 {
 	struct uft_boot boot = {
 		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.target_bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
@@ -121,6 +122,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 	struct remote *r = calloc(1, sizeof(*r));
 	const struct blob *b = NULL;
 	uint8_t raw[UFT_AUXV_MAX];
+	struct rlimit was;
 	struct auxv av;
 	size_t bytes;
 	int ret;
@@ -138,6 +140,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 		remote_close(r);
 		return ret;
 	}
+	boot.space.is_set = (uint32_t)rlimits_make_room(tid, limit, &boot.space.limit, &was);
 	boot.no_mprotect = remote_syscall(r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
 	ret = remote_map_blob(r, b, 0);
 	if (!ret)
@@ -146,6 +149,8 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 		ret = run_blob(r, b, &boot);
 	if (ret) {
 		remote_undo(r, b);
+		if (boot.space.is_set)
+			prlimit(tid, RLIMIT_AS, &was, NULL);
 		remote_close(r);
 		return ret;
 	}
@@ -172,8 +177,8 @@ static int explain_user(pid_t tid, int ret, char *why, size_t size)
 }
 
 /* A slice, and the runtime into the image. */
-static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t *slice, struct remote **r, uint64_t *boot,
-			  struct uft_error *err)
+static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, uint32_t *slice,
+			  struct remote **r, uint64_t *boot, struct uft_error *err)
 {
 	char why[300];
 	int ret;
@@ -182,7 +187,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	if (*slice == UFT_NO_SLICE)
 		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nprocesses);
 	session_set_slice(s, *slice);
-	ret = inject_blob(s, *slice, tid, r, boot);
+	ret = inject_blob(s, *slice, tid, limit, r, boot);
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
@@ -220,7 +225,8 @@ static void foretell(void *arg, const struct space *sp, const struct uft_object 
 	command_foretell(f->s, f->slice, sp, program, bias);
 }
 
-int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,
+		struct uft_error *err)
 {
 	struct first first = { .s = s };
 	int is_first = tid == s->launched && !s->targets_total, ret = 0;
@@ -233,13 +239,13 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
 	if (is_first)		/* while its sites are looked for; an error ends it in any case */
-		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+		ret = inject_runtime(s, tid, ppid, limit, &slice, &r, &boot, err);
 	if (!ret && is_first)
 		first.slice = slice;
 	if (!ret)
 		ret = space_create(s, tid, NULL, is_first ? &(struct space_ahead){ foretell, &first } : NULL, &sp, err);
 	if (!ret && !is_first)
-		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+		ret = inject_runtime(s, tid, ppid, limit, &slice, &r, &boot, err);
 	if (ret) {
 		if (is_first && r)
 			give_up(s, tid, slice, r);

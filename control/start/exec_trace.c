@@ -57,6 +57,23 @@ static void exec_task_drop(struct uft_session *s, struct exec_task *p)
 	free(p);
 }
 
+/* The limit that the program set itself, in its runtime: the exec ends that. */
+static void note_limit(struct uft_session *s, struct exec_task *p)
+{
+	struct target *t = target_by_pid(s, p->tgid);
+	struct uft_own_limit its;
+
+	t = t ? t : target_by_pid(s, p->from);		/* a fork child without an event so far: its parent's, copied */
+	if (!t || !t->space->boot || proc_read_memory(p->tid, t->space->boot + offsetof(struct uft_boot, space), &its, sizeof(its)))
+		return;
+	p->has_limit = its.is_set == 1;
+	p->limit = its.limit;
+	if (its.guest && (pid_t)its.guest == proc_namespace_pid(p->tid)) {
+		p->has_limit = 1;
+		p->limit = its.guests;
+	}
+}
+
 int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 {
 	struct exec_task *p;
@@ -68,6 +85,7 @@ int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 	if (!p)
 		return -ENOMEM;
 	p->from = from;
+	note_limit(s, p);
 	if (watchdog_has(s, tid)) {
 		watchdog_forget(s, tid);		/* it is seized, and the options will do */
 		return 0;
@@ -189,13 +207,14 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
 	struct target *old = target_by_pid(s, tid), *t;
 	pid_t ppid = old ? old->ppid : (pid_t)proc_status_number(tid, "PPid", 10);
+	const struct uft_limits limit = p->limit, *known = p->has_limit ? &limit : NULL;
 	struct uft_error err = { "" };
 
 	pid_inherit_fork(s, tid, p->from ? p->from : ppid);
 	exec_task_drop(s, p);
 	if (old)
 		target_end(s, old);
-	if (inject_exec(s, tid, ppid, &t, &err)) {
+	if (inject_exec(s, tid, ppid, known, &t, &err)) {
 		if (task_detach(tid, 0) == -ESRCH)
 			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;

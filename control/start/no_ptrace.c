@@ -31,11 +31,13 @@ int attach_finish(const struct guard_notes *n)
 	return 0;		/* none was begun */
 }
 
-int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,
+		struct uft_error *err)
 {
 	(void)s;
 	(void)tid;
 	(void)ppid;
+	(void)limit;
 	(void)out;
 	return refuse("putting the runtime into a program by ptrace", err);
 }

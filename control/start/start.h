@@ -21,9 +21,10 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 /*
  * Puts the runtime into the image of @tid, which is in its PTRACE_EVENT_EXEC stop, makes the process a target with
  * slice and agent, and arms it. The task stays stopped, and target->remote is set. On an error the image is
- * unchanged, and the task stopped.
+ * unchanged, and the task stopped. @limit: of address space, as the program before this set it; NULL: it did not.
  */
-int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,
+		struct uft_error *err);
 /*
  * Restores registers and signal mask and resumes the task: detached, or traced until libc has set up rseq
  * (exec_trace.c).

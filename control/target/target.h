@@ -200,6 +200,8 @@ struct exec_task {
 	enum exec_task_kind kind;
 	pid_t tid, tgid;
 	pid_t from;			/* EXEC: the process itself, or the last target that it was forked from */
+	int has_limit;			/* EXEC: RLIMIT_AS, as the program set it, */
+	struct uft_limits limit;
 	uint32_t slice;			/* RSEQ: of the target */
 	uint32_t ncalls;		/* RSEQ: stops so far */
 };

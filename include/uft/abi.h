@@ -239,6 +239,7 @@ enum uft_denied {
 	UFT_DENIED_ASK		= 0x10,	/* getpid, gettid, nanosleep: requests to the session */
 	UFT_DENIED_CPU		= 0x20,	/* getcpu */
 	UFT_DENIED_CHILDREN	= 0x40,	/* what an agent in a fork child takes, and the runtime in what is executed */
+	UFT_DENIED_LIMIT	= 0x80,	/* prlimit64: the limit of address space follows what is ours */
 };
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
@@ -646,8 +647,8 @@ _Static_assert(sizeof(struct uft_site_order) == 16, "abi");
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
-				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp; UFT_HOOK_ANY: glibc's
-				 * syscall(), where the last
+				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp, getrlimit, setrlimit,
+				 * prlimit64; UFT_HOOK_ANY: glibc's syscall(), where the last
 				 * argument's move becomes the jump */
 	UFT_HOOK_UNWIND,	/* entry of an unwinder's function. nr: enum uft_unwind_hook */
 	UFT_HOOK_RBRK,		/* r_debug.r_brk */
@@ -684,7 +685,7 @@ enum uft_cmd_op {
 	UFT_CMD_LEAVE,		/* for good: DISARM, nothing is hooked or asked any more. result: places that could not be
 				 * changed while threads run; w: n, those that cannot be changed at all */
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
-	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
+	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped; UFT_CMD_HELD: it is unmapped next */
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 	UFT_CMD_EVENTS,		/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
@@ -810,6 +811,18 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 struct uft_way_back {		/* of a thread: registers by the number that instructions have for them, and its signal mask */
 	uint64_t reg[16], flags, pc, mask;
 };
+#define UFT_AGENT_STACK	(128u << 10)	/* the agent's, a guard page included */
+#define UFT_LIMIT_ROOM	(1ull << 36)	/* between the hard limit of address space of a program and the kernel's for it */
+struct uft_limits {			/* struct rlimit */
+	uint64_t cur, max;
+};
+struct uft_own_limit {			/* RLIMIT_AS as the program set it, without what is ours */
+	struct uft_limits limit;
+	uint32_t is_set;		/* and the kernel's follows (runtime/platform/linux/limit.c) */
+	uint32_t guest;			/* a vfork child that has set its own: its number, */
+	struct uft_limits guests;
+};
+
 struct uft_boot {
 	uint32_t version;
 	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
@@ -833,6 +846,7 @@ struct uft_boot {
 	uint64_t resume;	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
 	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
 	uint64_t board_addr;	/* w: where the board was mapped */
+	struct uft_own_limit space;	/* w */
 };
 _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
 	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");

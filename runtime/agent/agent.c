@@ -44,7 +44,7 @@
 
 #define TICK_MS		100
 #define START_MS	2000
-#define STACK_BYTES	(128u << 10)	/* the lowest page is a guard */
+#define STACK_BYTES	UFT_AGENT_STACK
 
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul	/* a debugger that follows forks shall not stop us */
@@ -208,6 +208,7 @@ void agent_isolate(void)
 static int agent_setup(void)
 {
 	agent_isolate();
+	limit_raise_agent();
 	if (agent.must_claim && trace_claim_own())
 		return -ENOSPC;
 	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
@@ -292,6 +293,7 @@ void agent_serve(const int *fd, uint32_t nfds)
 	command_begin();
 	agent.started = 1;
 	agent.coming = sys_gettid();
+	limit_raise_agent();
 	catch_faults();
 	plat_text_keep();
 	creds_open(&agent.creds, agent.pid);

@@ -302,6 +302,7 @@ int boot_finish(void)
 
 	if (ret)
 		return ret;
+	limit_begin(&uft_boot.space, &uft_boot.stack);
 	uft_rt.rseq_offset = uft_boot.rseq_offset;
 	uft_rt.st8_ok = uft_boot.cpu_vendor_ok;
 	uft_rt.no_mprotect = uft_boot.no_mprotect;

@@ -162,6 +162,8 @@ static int do_command(struct uft_cmd *cmd)
 		return (int)trace_unhook();
 	case UFT_CMD_MAPPINGS:
 		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
+		if (uft_load(&cmd->flags) & UFT_CMD_HELD)
+			plat_limit_end();		/* what is listed goes next */
 		n = plat_list_owned(payload, n);
 		uft_store(&cmd->n, n);
 		return list_mappings(payload, n);

@@ -326,6 +326,7 @@ static void leave(int its, int more)
 {
 	const uint64_t at = (uint64_t)uft_rt.mail;
 
+	limit_fork();
 	if (stock.is_copied && uft_rt.family == FAMILY_PRIVATE)
 		trace_note_libc();
 	for (int i = 0; i < (int)STOCK; i++) {

@@ -7,11 +7,12 @@
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
  *		mlockall: without the second mov, so that pre may choose another call.
- *		UFT_HOOK_ANY, whose number is known when it runs, fork, clone and clone3: the moved instruction;
- *		clc; the same by *any; jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are dead there: a
- *		system call has none for the kernel, and an asm statement leaves none. A fork that makes no
- *		task with memory in common is made by *any. execve and execveat: the stub makes the call itself
- *		and, if it comes back, `call *post`, then jumps behind it. The red zone is skipped, flags are kept.
+ *		UFT_HOOK_ANY, whose number is known when it runs, fork, clone, clone3 and the calls of limits: the
+ *		moved instruction; clc; the same by *any; jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are
+ *		dead there: a system call has none for the kernel, and an asm statement leaves none. A fork that
+ *		makes no task with memory in common is made by *any, and so may getrlimit, setrlimit and prlimit64
+ *		be. execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then
+ *		jumps behind it. The red zone is skipped, flags are kept.
  *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc
  *								is none of ours)
  *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
@@ -38,7 +39,8 @@
 #define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
 #define AREA_REACH	0x7ff00000ul
 
-enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, CELL_ANY, NCELLS };	/* UNWIND + enum uft_unwind_hook */
+/* UNWIND + enum uft_unwind_hook */
+enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, CELL_ANY, NCELLS };
 
 struct hook_area {
 	uintptr_t base;		/* cells (rw-), then stubs (r-x); stub 0 is a `ret` */
@@ -135,6 +137,9 @@ static struct hook_area *area_near(uintptr_t addr)
 #define NR_EXECVEAT	322u
 #define NR_MLOCKALL	151u
 #define NR_CLONE3	435u
+#define NR_GETRLIMIT	97u
+#define NR_SETRLIMIT	160u
+#define NR_PRLIMIT64	302u
 
 static int is_exec(uint32_t nr)
 {
@@ -144,7 +149,8 @@ static int is_exec(uint32_t nr)
 /* Does *any say who makes the call? */
 static int is_any(uint32_t nr)
 {
-	return nr == UFT_HOOK_ANY || nr == NR_FORK || nr == NR_CLONE || nr == NR_CLONE3;
+	return nr == UFT_HOOK_ANY || nr == NR_FORK || nr == NR_CLONE || nr == NR_CLONE3 || nr == NR_GETRLIMIT ||
+	       nr == NR_SETRLIMIT || nr == NR_PRLIMIT64;
 }
 
 /* Below the red zone, call *cell, back up. */
@@ -258,9 +264,10 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 	case UFT_HOOK_SYSCALL:
 		if (u->nr == UFT_HOOK_ANY ? !uft_insn_is_last_argument(now) : !uft_insn_is_mov_eax(now, &imm) || imm != u->nr)
 			return -EILSEQ;
-		if (!uft_insn_is_syscall(now + UFT_LEN_MOV_EAX))
+		/* An instruction between the mov and the syscall stays in place, and the stub does it as well. */
+		h->len = is_any(u->nr) && u->nr != UFT_HOOK_ANY ? (uint32_t)uft_insn_call_of_number(now) : UFT_LEN_MOV_EAX;
+		if (!h->len || !uft_insn_is_syscall(now + h->len))
 			return -EILSEQ;
-		h->len = UFT_LEN_MOV_EAX;
 		break;
 	case UFT_HOOK_UNWIND:
 		if (u->len < UFT_LEN_JMP || u->len > 16 || u->nr > UFT_UNWIND_FDE)
@@ -357,7 +364,8 @@ static int is_current(const struct hook *h, const struct uft_hook *u)
 	uint8_t now[UFT_LEN_JMP];
 
 	if (h->state == HOOK_ORIGINAL)
-		return h->kind == UFT_HOOK_RBRK || (h->nr == u->nr && h->len == u->len && !memcmp(h->orig, u->bytes, h->len));
+		return h->kind == UFT_HOOK_RBRK ||
+		       (h->nr == u->nr && h->len == u->len && !memcmp(h->orig, u->bytes, h->len));
 	if (!batch_is_mapped(h->addr, sizeof(now)))
 		return 0;
 	memcpy(now, (const void *)h->addr, sizeof(now));

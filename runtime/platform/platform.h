@@ -101,6 +101,20 @@ int plat_growth(uintptr_t code, struct plat_growing r[PLAT_NGROWTH]);
 /* Another protection (enum plat_prot) for whole pages that plat_map_near() or plat_map_at() gave. */
 int plat_protect(uintptr_t at, size_t bytes, int prot);
 
+/*
+ * The program asks for limits, or sets them: 1 and the call's result if this made the call, as the limit is one of
+ * memory that is not all the program's; 0: the call is to be made. Context: probe.
+ */
+struct plat_limit_call {
+	int pid;		/* as the program names it, 0 itself */
+	uint32_t resource;
+	int is_guest;		/* a vfork child: it has its parent's memory, and limits of its own */
+	const void *to;		/* the program's memory; NULL none */
+	void *was;
+};
+int plat_limit_call(const struct plat_limit_call *c, long *result);
+void plat_limit_end(void);	/* all that is ours goes next: the limits are the program's alone again. control */
+
 /* ---- reading what may not be there --------------------------------------------------------------- */
 
 /*

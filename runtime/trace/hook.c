@@ -3,7 +3,8 @@
  * hook.c - what the runtime does about system calls that make or replace tasks, and about loaded objects
  *
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
- * saved (hook.S). They may wait for the session; they never change what the call does (mlockall: mlock.c).
+ * saved (hook.S). They may wait for the session; they never change what the call does
+ * (mlockall: mlock.c; limits of address space: platform/linux/limit.c).
  */
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -14,7 +15,7 @@
 
 /* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
 #define HOOK_FRAME_BYTES	(88 + 136)
-#define HOOK_NR			9	/* the saved register with the call's number */
+#define HOOK_NR			9	/* the saved register with the call's number, or its result */
 #define CLONE3_STACK		40	/* offsetof(struct clone_args, stack) */
 #define CLONE3_TLS		56	/* tls */
 #define NUNASKED		64
@@ -164,6 +165,27 @@ static void hook_exec(uint32_t nr, const uint64_t *regs)
 	agent_request(UFT_REQ_EXEC, args, 4, 1);
 }
 
+#ifdef __NR_getrlimit
+/* 1: the call has been made. */
+static int hook_limit(uint32_t nr, uint64_t *regs)
+{
+	const int is_prlimit = nr == __NR_prlimit64;
+	struct plat_limit_call c = {
+		.pid = is_prlimit ? (int)regs[0] : 0,
+		.resource = (uint32_t)regs[is_prlimit],
+		.to = (const void *)(is_prlimit ? regs[2] : nr == __NR_setrlimit ? regs[1] : 0),
+		.was = (void *)(is_prlimit ? regs[3] : nr == __NR_getrlimit ? regs[1] : 0),
+	};
+	long result;
+
+	c.is_guest = uft_load(ring_state()) == RING_LIVE && (uint32_t)plat_pid() != uft_load(&uft_rt.slice->pid);
+	if (!plat_limit_call(&c, &result))
+		return 0;
+	regs[HOOK_NR] = (uint64_t)result;
+	return 1;
+}
+#endif
+
 int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 {
 	uint64_t sp = (uint64_t)regs + HOOK_FRAME_BYTES;
@@ -193,6 +215,12 @@ int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	case __NR_seccomp:
 		trace_hook_sandbox(nr, regs, sp);
 		break;
+#ifdef __NR_getrlimit
+	case __NR_getrlimit:
+	case __NR_setrlimit:
+	case __NR_prlimit64:
+		return hook_limit(nr, regs);
+#endif
 	case __NR_mlockall:
 		regs[HOOK_NR] = trace_hook_mlockall(regs);
 		break;

@@ -297,6 +297,14 @@ static inline size_t uft_insn_is_syscall(const uint8_t *at)
 	return at[0] == 0x0f && at[1] == 0x05 ? UFT_LEN_SYSCALL : 0;
 }
 
+/* `mov $nr,%eax`, perhaps `xor %edi,%edi`, `syscall`: bytes before the last; 0: it is something else. */
+static inline size_t uft_insn_call_of_number(const uint8_t *at)
+{
+	const size_t mov = uft_insn_is_mov_eax(at, NULL), xor = at[5] == 0x31 && at[6] == 0xff ? 2 : 0;
+
+	return mov && uft_insn_is_syscall(at + mov + xor) ? mov + xor : 0;
+}
+
 static inline size_t uft_insn_push_rax(uint8_t *at)
 {
 	at[0] = UFT_OP_PUSH_RAX;

@@ -56,6 +56,12 @@ uft_asm_hook_syscall_any:
 	je	1f
 	cmp	$157, %eax			/* prctl */
 	je	1f
+	cmp	$97, %eax			/* getrlimit, setrlimit, prlimit64: pre may have made the call */
+	je	1f
+	cmp	$160, %eax
+	je	1f
+	cmp	$302, %eax
+	je	1f
 	cmp	$317, %eax			/* seccomp */
 	je	1f
 	cmp	$435, %eax			/* clone3 */

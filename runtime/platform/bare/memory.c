@@ -166,6 +166,17 @@ uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
 	return 0;
 }
 
+/* A host has no limits. */
+int plat_limit_call(const struct plat_limit_call *c, long *result)
+{
+	(void)c, (void)result;
+	return 0;
+}
+
+void plat_limit_end(void)
+{
+}
+
 void plat_populate(uintptr_t lo, uintptr_t hi)
 {
 	(void)lo, (void)hi;

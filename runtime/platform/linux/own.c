@@ -23,6 +23,22 @@ struct own_chunk {
 _Static_assert(sizeof(struct own_chunk) == CHUNK_BYTES, "a page");
 
 static struct own_chunk own_first;
+static uint64_t own_bytes;
+
+static uint64_t in_pages(uint64_t bytes)
+{
+	return ((bytes & ~UFT_OWNED_TP) + 4095) & ~4095ull;
+}
+
+uint64_t mem_owned_bytes(void)
+{
+	return __atomic_load_n(&own_bytes, __ATOMIC_SEQ_CST);
+}
+
+static void count(uint64_t bytes)
+{
+	__atomic_add_fetch(&own_bytes, bytes, __ATOMIC_SEQ_CST);
+}
 
 static struct uft_owned *own_claim(struct own_chunk *c)
 {
@@ -44,6 +60,8 @@ static struct own_chunk *own_grow(struct own_chunk *last)
 	c->range[0] = (struct uft_owned){ (uint64_t)m, CHUNK_BYTES };
 	if (!__atomic_compare_exchange_n(&last->next, &none, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		sys_munmap((uint64_t)m, CHUNK_BYTES);
+	else
+		count(CHUNK_BYTES);
 	return last->next;
 }
 
@@ -56,6 +74,8 @@ int mem_own(uint64_t at, uint64_t bytes)
 		if (r) {
 			r->bytes = bytes;
 			uft_store_release(&r->at, at);
+			count(in_pages(bytes));
+			limit_follow();
 			return 0;
 		}
 		c = next ? next : own_grow(c);
@@ -68,6 +88,7 @@ void mem_disown(uint64_t at)
 	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
 		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++)
 			if (uft_load(&c->range[i].at) == at) {
+				count(0 - in_pages(c->range[i].bytes));
 				uft_store_release(&c->range[i].at, 0);
 				return;
 			}
@@ -77,6 +98,8 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
 {
 	long at = sys_mmap(addr, bytes, prot, flags, fd, 0);
 
+	if (at == -ENOMEM && limit_make_room(in_pages(bytes)))
+		at = sys_mmap(addr, bytes, prot, flags, fd, 0);
 	if (!sys_is_error(at) && mem_own((uint64_t)at, bytes)) {
 		sys_munmap((uint64_t)at, bytes);
 		return -ENOMEM;
@@ -88,6 +111,7 @@ void mem_unmap(uint64_t at, size_t bytes)
 {
 	mem_disown(at);		/* first: whoever gets the address next lists it, too */
 	sys_munmap(at, bytes);
+	limit_follow();
 }
 
 uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)

@@ -14,7 +14,19 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd);
 void mem_unmap(uint64_t at, size_t bytes);
 int mem_own(uint64_t at, uint64_t bytes);
 void mem_disown(uint64_t at);
+uint64_t mem_owned_bytes(void);		/* of address space, in all */
 /* The first of it that ends above @at and begins below *lo: 1, and its range; 0: none. */
 int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
+
+/*
+ * limit.c. The program's limit of address space: what is ours has changed; room for @bytes more of it, 0: there is
+ * no limit that we know of; at the start; in a fork child, before it maps anything; the calling agent's own.
+ */
+struct uft_own_limit;
+void limit_follow(void);
+int limit_make_room(uint64_t bytes);
+void limit_begin(struct uft_own_limit *shared, const uint64_t *agent_stack);
+void limit_fork(void);
+void limit_raise_agent(void);
 
 #endif

@@ -118,7 +118,7 @@ static void test_judge(void **state)
 	assert_int_equal(denied, 0);
 	assert_int_equal(seccomp_judge(alone, N(alone), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_MEMORY | UFT_DENIED_ASK | UFT_DENIED_CPU |
-				 UFT_DENIED_CHILDREN);
+				 UFT_DENIED_CHILDREN | UFT_DENIED_LIMIT);
 	assert_false(seccomp_permits_children(alone, N(alone)));
 }
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own_limit.c - a program limits its own address space (RLIMIT_AS), and says what it then has and gets
+ *
+ * Without argument in all ways; "executed": as what it executes; "wait": a byte of input before and behind that.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MB (1ul << 20)
+
+static volatile long sum;
+
+static __attribute__((noinline)) void *work(void *arg)
+{
+	for (long i = 0; i < 10; i++)
+		sum += i;
+	return arg;
+}
+
+static __attribute__((noinline)) int threads(int n)
+{
+	pthread_attr_t a;
+	pthread_t t[16];
+	int made = 0;
+
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, MB);
+	while (made < n && !pthread_create(&t[made], &a, work, NULL))
+		made++;
+	for (int i = 0; i < made; i++)
+		pthread_join(t[i], NULL);
+	return made;
+}
+
+static __attribute__((noinline)) void say(const char *when)
+{
+	struct rlimit a, b, c, d;
+	void *much = malloc(200 * MB), *some = malloc(20 * MB);
+
+	getrlimit(RLIMIT_AS, &a);
+	prlimit(0, RLIMIT_AS, NULL, &b);
+	prlimit(getpid(), RLIMIT_AS, NULL, &c);
+	syscall(SYS_getrlimit, RLIMIT_AS, &d);
+	printf("%s: %lu %lu%s, 200 MB: %s, 20 MB: %s, threads: %d\n", when, a.rlim_cur / MB, a.rlim_max / MB,
+	       memcmp(&a, &b, sizeof(a)) || memcmp(&a, &c, sizeof(a)) || memcmp(&a, &d, sizeof(a)) ? " or not" : "",
+	       much ? "got" : "none", some ? "got" : "none", threads(12));
+	fflush(stdout);
+	free(much);
+	free(some);
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit r = { 100 * MB, 120 * MB }, was, wrong = { 2, 1 };
+	int status, refused;
+	pid_t child;
+	char byte;
+
+	if (argc > 1 && !strcmp(argv[1], "executed")) {
+		say("executed");
+		return 5;
+	}
+	if (argc > 1 && read(0, &byte, 1) != 1)
+		return 2;
+	if (prlimit(0, RLIMIT_AS, &r, &was))
+		return 3;
+	printf("it was %lu\n", was.rlim_cur / MB);
+	say("limited");
+	if (argc > 1)
+		return read(0, &byte, 1) != 1;
+	refused = setrlimit(RLIMIT_AS, &wrong) ? errno : 0;
+	printf("refused: %d, ", refused);
+	printf("%d\n", syscall(SYS_prlimit64, 0, RLIMIT_AS, NULL, 8l) ? errno : 0);
+	r.rlim_cur = 110 * MB;
+	syscall(SYS_setrlimit, RLIMIT_AS, &r);
+	say("raised");
+	if (!(child = fork())) {
+		say("forked");
+		r.rlim_cur = r.rlim_max = 90 * MB;
+		setrlimit(RLIMIT_AS, &r);
+		say("forked, limited");
+		execl(argv[0], argv[0], "executed", (char *)0);
+		_exit(9);
+	}
+	waitpid(child, &status, 0);
+	printf("status %d\n", WEXITSTATUS(status));
+	say("still");
+	if (!(child = vfork())) {
+		struct rlimit less = { 80 * MB, 80 * MB };
+
+		setrlimit(RLIMIT_AS, &less);
+		execl(argv[0], argv[0], "executed", (char *)0);
+		_exit(9);
+	}
+	waitpid(child, &status, 0);
+	printf("status %d\n", WEXITSTATUS(status));
+	say("last");
+	return 7;
+}

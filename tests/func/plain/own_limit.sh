@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# own_limit.sh - a program limits its address space: what it gets then, and reads of its limits, is what it gets and reads without uft, in it,
+# its fork children and what they execute; all of them are traced, and what is detached has the limits that it set
+. "$(dirname "$0")/../../lib/common.sh"
+
+${CC:-cc} -O1 -w -pthread "$top/tests/func/plain/own_limit.c" -o own_limit || exit 1
+run ./own_limit
+expect_status 7
+[ "$(grep -c 'threads: 12' out)" -ge 6 ] || { show; skip "too little room for 12 threads in 80 MB here"; }
+mv out want
+
+for how in function_graph function profile "function_graph --watchdog"; do
+	run "$uft" record -p $how -o x.uft ./own_limit
+	expect_status 7
+	check
+	cmp -s out want || { fail "$how: another output"; diff want out; show; }
+	check
+	! grep -q 'not followed\|could not be followed' err || { fail "$how: not all were followed"; show; }
+done
+# Seven processes' worth of threads, all recorded: 12 each time that say() is called.
+run "$uft" record -q -p function -l work -l say -o x.uft ./own_limit
+expect_equal "threads recorded" "$("$uft" report x.uft | grep -c ': work <-')" "$((12 * $(grep -c threads: want)))"
+
+# Attached before the limit is set, and detached behind it. The hard limit is no higher afterwards either.
+mkfifo input
+./own_limit wait <input >said &
+pid=$!
+exec 3>input
+"$uft" attach -q -p function -o a.uft $pid &
+recorder=$!
+eventually grep -q '/session\.' /proc/$pid/maps
+printf x >&3
+eventually grep -q limited said
+expect_equal "limited while attached" "$(grep limited said)" "$(grep '^limited' want)"
+kill -INT $recorder
+wait $recorder
+expect_left "detached" $pid
+expect_equal "limits when detached" "$(sed -n 's/^Max address space  *\([0-9]*\)  *\([0-9]*\) .*/\1 \2/p' /proc/$pid/limits)" "104857600 125829120"
+printf x >&3
+status=0
+wait $pid || status=$?
+expect_status 0
