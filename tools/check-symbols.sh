@@ -4,7 +4,7 @@
 #
 # Includes show only what a file may use; this looks at what the linker sees. The folders are listed below from the lowest to the highest,
 # and an object may need symbols of its own and of lower folders. In a folder at most $most files may call each other
-# in a circle (view/ excepted, for now).
+# in a circle.
 set -eu
 build=$1 most=5
 order="symbol
@@ -56,7 +56,7 @@ awk -v most=$most '
 		}
 	}
 	FNR == NR { if ($1 == "D" && !($2 in at)) at[$2] = $4; next }
-	$1 == "U" && ($2 in at) && $3 != "view" && at[$2] != $4 {
+	$1 == "U" && ($2 in at) && at[$2] != $4 {
 		a = number($4); b = number(at[$2])
 		if (!((a, b) in has)) { has[a, b] = 1; need[a, ++nneed[a]] = b }
 	}

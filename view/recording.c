@@ -16,8 +16,6 @@
  * publish. Views and reports that were not used for longest make room for new ones; the one that is being made stays.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,34 +72,7 @@ static void *index_main(void *arg)
 	return NULL;
 }
 
-int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st)
-{
-	int ret;
-
-	pthread_mutex_lock(&r->lock);
-	ret = recording_stream(r, sel, st);
-	pthread_mutex_unlock(&r->lock);
-	return ret;
-}
-
 /* ---- Opening, closing -------------------------------------------------------------------------------------- */
-
-static int open_file(struct recording *r, const char *path, struct uft_error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return uft_fail(err, -errno, "%s: cannot be opened: %s", path, strerror(errno));
-	if (fstat(fd, &r->stat)) {
-		close(fd);
-		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
-	}
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = fd;
-	snprintf(r->name, sizeof(r->name), "/proc/self/fd/%d", fd);
-	return 0;
-}
 
 int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err)
 {
@@ -126,7 +97,7 @@ int recording_open(const char *path, struct names *names, struct recording **out
 		ret = uft_stream_open(path, NULL, &st, err);
 	if (!ret) {
 		uft_stream_close(st);
-		ret = open_file(r, path, err);
+		ret = recording_open_file(r, path, err);
 	}
 	if (!ret && pthread_create(&r->worker, NULL, index_main, r))
 		ret = uft_fail(err, -EAGAIN, "cannot make a thread");
@@ -208,7 +179,7 @@ int recording_reload(struct recording *r, struct json *j)
 			pthread_cond_wait(&r->ordered, &r->lock);
 		}
 	r->is_stale = 0;
-	ret = open_file(r, r->path, &err);
+	ret = recording_open_file(r, r->path, &err);
 	if (!ret) {
 		part_forget_all(r);
 		uft_index_close(r->index);

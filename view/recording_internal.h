@@ -101,13 +101,20 @@ static inline int recording_stream(const struct recording *r, const struct uft_s
 /* The same for the worker of another recording. */
 int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st);
 
+/* ---- recording_file.c ---- */
+int recording_open_file(struct recording *r, const char *path, struct uft_error *err); /* 0, or -errno and a sentence */
+int recording_is_changed(const struct recording *r); /* at its name there is another file now, a longer one, or none */
+
+/* ---- plot_fields.c ---- */
+int plot_is_field(const struct uft_event_field *f);
+int plot_put_choices(struct json *j, const struct uft_event_table *events); /* `EVENT.FIELD` of each, an array */
+
 /* ---- info.c: with the lock held ---- */
 /* What the recording says of itself, once its first view is there. */
 int info_describe(struct recording *r, struct uft_stream *st);
 void info_forget(struct recording *r);
 
 /* ---- views.c: all but view_make() with the lock held ---- */
-int recording_is_changed(const struct recording *r); /* at its name there is another file now, a longer one, or none */
 /* By the worker, without the lock. */
 void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
@@ -146,6 +153,5 @@ int report_histogram(struct report *p);
 int report_plot(struct report *p);
 int report_diff(struct report *p);
 int report_export(struct report *p);
-int plot_put_choices(struct json *j, const struct uft_event_table *events); /* what can be plotted besides calls */
 
 #endif

@@ -13,7 +13,6 @@
 #include "stream/select/event_field.h"
 #include "view/recording_internal.h"
 
-#define CHOICES_MAX 2000u
 #define PARTS_MAX 4096u
 
 struct part_sum {
@@ -31,34 +30,6 @@ struct plot {
 	size_t n;
 };
 
-static int is_plottable(const struct uft_event_field *f)
-{
-	return !f->is_array && f->element && strncmp(f->name, "common_", 7) != 0;
-}
-
-int plot_put_choices(struct json *j, const struct uft_event_table *events)
-{
-	uint32_t n = uft_event_table_count(events), put = 0;
-
-	json_raw(j, "[");
-	for (uint32_t i = 0; i < n; i++) {
-		const struct uft_event_type *type = uft_event_table_at(events, i);
-
-		for (uint32_t k = 0; type && k < type->nfields && put < CHOICES_MAX; k++) {
-			char text[300];
-
-			if (!is_plottable(&type->field[k]))
-				continue;
-			snprintf(text, sizeof(text), "%s.%s", type->name, type->field[k].name);
-			json_comma(j);
-			json_str(j, text);
-			put++;
-		}
-	}
-	json_raw(j, "]");
-	return j->err;
-}
-
 /* 1: *v is what is plotted of @ev; 0: it is another one; -1: it has no value, and is counted. */
 static int value_of(const struct plot *p, const struct uft_event *ev, int64_t *v)
 {
@@ -69,7 +40,7 @@ static int value_of(const struct plot *p, const struct uft_event *ev, int64_t *v
 		    strlen(ev->type->name) != p->nevent || memcmp(ev->type->name, p->field, p->nevent) != 0)
 			return 0;
 		f = uft_event_field(ev->type, p->field + p->nevent + 1, strlen(p->field) - p->nevent - 1);
-		if (!f || !is_plottable(f))
+		if (!f || !plot_is_field(f))
 			return 0;
 		*v = uft_event_value(ev, f).number;
 		return 1;

@@ -19,15 +19,6 @@
 #define SPAN_SHARE 720u	     /* bytes of the recording for each span: with levels less than 5 % of it */
 #define KEEP_FROM (32 << 20) /* bytes: smaller recordings are read as quickly as what was made of them */
 
-/* At its name there is another file now, a longer one, or none. */
-int recording_is_changed(const struct recording *r)
-{
-	struct stat st;
-
-	return stat(r->path, &st) || st.st_ino != r->stat.st_ino || st.st_dev != r->stat.st_dev ||
-	       st.st_size != r->stat.st_size;
-}
-
 struct making {
 	struct uft_index *index;
 	int is_new_index;

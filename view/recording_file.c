@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* recording_file.c - the file of a recording that is looked at: as it was opened, and whether it is another one now */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "view/recording_internal.h"
+
+int recording_open_file(struct recording *r, const char *path, struct uft_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return uft_fail(err, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+	if (fstat(fd, &r->stat)) {
+		close(fd);
+		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = fd;
+	snprintf(r->name, sizeof(r->name), "/proc/self/fd/%d", fd);
+	return 0;
+}
+
+int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st)
+{
+	int ret;
+
+	pthread_mutex_lock(&r->lock);
+	ret = recording_stream(r, sel, st);
+	pthread_mutex_unlock(&r->lock);
+	return ret;
+}
+
+/* At its name there is another file now, a longer one, or none. */
+int recording_is_changed(const struct recording *r)
+{
+	struct stat st;
+
+	return stat(r->path, &st) || st.st_ino != r->stat.st_ino || st.st_dev != r->stat.st_dev ||
+	       st.st_size != r->stat.st_size;
+}
