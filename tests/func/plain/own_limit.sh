@@ -27,14 +27,10 @@ mkfifo input
 ./own_limit wait <input >said &
 pid=$!
 exec 3>input
-"$uft" attach -q -p function -o a.uft $pid &
-recorder=$!
-eventually grep -q '/session\.' /proc/$pid/maps
-printf x >&3
-eventually grep -q limited said
-expect_equal "limited while attached" "$(grep limited said)" "$(grep '^limited' want)"
-kill -INT $recorder
-wait $recorder
+# The command begins when everything is armed.
+run "$uft" record -q -p function -o a.uft -P $pid -- sh -c 'printf x >input; for i in $(seq 1200); do grep -q "^limited" said && exit; sleep 0.1; done; exit 1'
+expect_status 0
+expect_equal "limited while attached" "$(grep '^limited' said)" "$(grep '^limited' want)"
 expect_left "detached" $pid
 expect_equal "limits when detached" "$(sed -n 's/^Max address space  *\([0-9]*\)  *\([0-9]*\) .*/\1 \2/p' /proc/$pid/limits)" "104857600 125829120"
 printf x >&3
