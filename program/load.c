@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* load.c - values of a record; see program.h. Words of a record that say where others lie are not believed. */
-#include "program/program.h"
+#include "program/load.h"
 
 static const uint8_t nothing[8];
 
@@ -13,32 +13,9 @@ static uint64_t word_at(const uint8_t *p, uint32_t n)
 	return v;
 }
 
-/* Fields are aligned mostly, and the processors of all ports read those that are not. */
-typedef uint16_t any_u16 __attribute__((aligned(1), may_alias));
-typedef uint32_t any_u32 __attribute__((aligned(1), may_alias));
-typedef uint64_t any_u64 __attribute__((aligned(1), may_alias));
-
 int64_t uft_load_number(unsigned load, uint32_t at, const struct uft_record *r)
 {
-	static const uint8_t bytes_of[8] = { 1, 2, 4, 8, 1, 2, 4, 8 };
-	const uint8_t *p;
-
-	if (load == UFT_LOAD_TID)
-		return (int32_t)r->tid;
-	if (load == UFT_LOAD_CPU)
-		return (int32_t)r->cpu;
-	if (load > UFT_LOAD_S64 || at > r->bytes || bytes_of[load] > r->bytes - at)
-		return 0;
-	p = r->payload + at;
-	switch (load) {
-	case UFT_LOAD_U8: return *p;
-	case UFT_LOAD_U16: return *(const any_u16 *)p;
-	case UFT_LOAD_U32: return *(const any_u32 *)p;
-	case UFT_LOAD_S8: return (int8_t)*p;
-	case UFT_LOAD_S16: return (int16_t)*(const any_u16 *)p;
-	case UFT_LOAD_S32: return (int32_t)*(const any_u32 *)p;
-	default: return (int64_t)*(const any_u64 *)p;
-	}
+	return load_number(load, at, r);
 }
 
 const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const struct uft_record *r, uint32_t *n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c - a verified program meets a record; see program.h */
-#include "program/program.h"
+#include "program/load.h"
 
 static uint8_t byte_of(const uint8_t *p, uint32_t n, uint32_t i)
 {
@@ -60,10 +60,23 @@ static uint32_t facts_of(const struct uft_step *s, unsigned load)
 	return uft_load_facts(load) | (s->op == UFT_STEP_IN_FUNCTION ? UFT_FACT_FUNCTION : 0);
 }
 
+/* Questions about a number. Comparisons one after the other: their branches are foreseen, a jump by a table costs more. */
+static int is_so(unsigned op, int64_t v, uint64_t value)
+{
+	if (op == UFT_STEP_EQ)
+		return (uint64_t)v == value;
+	if (op == UFT_STEP_LT)
+		return v < (int64_t)value;
+	if (op == UFT_STEP_LE)
+		return v <= (int64_t)value;
+	if (op == UFT_STEP_BITS)
+		return ((uint64_t)v & value) != 0;
+	return op == UFT_STEP_ULT ? (uint64_t)v < value : (uint64_t)v <= value;
+}
+
 int uft_program_run(const struct uft_program *p, const struct uft_record *r)
 {
 	uint32_t i = 0;
-	int answer;
 
 	do {
 		const struct uft_step *s = &p->step[i];
@@ -80,16 +93,8 @@ int uft_program_run(const struct uft_program *p, const struct uft_record *r)
 				continue;
 			}
 		}
-		v = uft_load_number(load, s->at, r);
-		switch (s->op) {
-		case UFT_STEP_EQ: answer = v == (int64_t)s->value; break;
-		case UFT_STEP_LT: answer = v < (int64_t)s->value; break;
-		case UFT_STEP_LE: answer = v <= (int64_t)s->value; break;
-		case UFT_STEP_ULT: answer = (uint64_t)v < s->value; break;
-		case UFT_STEP_ULE: answer = (uint64_t)v <= s->value; break;
-		default: answer = ((uint64_t)v & s->value) != 0; break;
-		}
-		i = answer ? s->yes : s->no;
+		v = load_number(load, s->at, r);
+		i = is_so(s->op, v, s->value) ? s->yes : s->no;
 	} while (i < UFT_STEP_ACCEPT);
 	return i == UFT_STEP_ACCEPT;
 }

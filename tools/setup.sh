@@ -12,9 +12,9 @@ gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user li
 # On other machines uft is built, and the tests are not (meson.build).
 packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev
 liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14 libmicrohttpd-dev"
-# Without these, or a network to have them from, a test is skipped by name: some boot a kernel, one builds a program with cgo, some
+# Without these, or a network to have them from, a test or a part of bench/ is skipped by name: some boot a kernel, one builds a program with cgo, some
 # trace programs of other languages and an emulator.
-optional="qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind"
+optional="lttng-tools liblttng-ust-dev qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind"
 # The page of uft view is built by npm's packages (view/web/setup.sh). Who has an npm from elsewhere cannot have Debian's beside it.
 command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done

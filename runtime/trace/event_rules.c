@@ -18,13 +18,6 @@
 
 #define KEPT_BYTES	(1u << 20)
 
-struct event_rules {
-	struct event_rules *next;	/* of all lists */
-	uint32_t nrules, bytes;		/* bytes: of list[] */
-	uint32_t facts, pad;
-	uint64_t list[];		/* struct uft_event_rule, each with its program */
-};
-
 const struct event_rules **event_rules_table;
 static struct event_rules *all;
 static uint32_t kept;			/* bytes */
@@ -38,11 +31,6 @@ static const struct uft_program *program_of(const struct uft_event_rule *r)
 static const struct uft_event_rule *next_rule(const struct uft_event_rule *r)
 {
 	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes);
-}
-
-uint32_t event_rules_facts(const struct event_rules *r)
-{
-	return r->facts;
 }
 
 int event_rules_accept(const struct event_rules *r, const struct uft_record *record)

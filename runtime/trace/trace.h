@@ -237,9 +237,13 @@ int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result
 uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
 
 /* ---- event_rules.c ---- */
-struct event_rules;
+struct event_rules {
+	struct event_rules *next;	/* of all lists */
+	uint32_t nrules, bytes;		/* bytes: of list[] */
+	uint32_t facts, pad;		/* enum uft_facts that they ask for */
+	uint64_t list[];		/* struct uft_event_rule, each with its program */
+};
 extern const struct event_rules **event_rules_table;	/* by event; NULL: none has any */
-uint32_t event_rules_facts(const struct event_rules *r);	/* enum uft_facts that they ask for */
 int event_rules_accept(const struct event_rules *r, const struct uft_record *record);
 /* Of this event; NULL: there are none, every record is written. */
 static inline const struct event_rules *event_rules_of(uint32_t id)

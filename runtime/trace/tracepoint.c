@@ -55,13 +55,27 @@ static __attribute__((noinline)) void write_slowly(uint32_t id, const uint64_t *
 	task_end(&t);
 }
 
-/* Context: probe, from code of the program. */
-static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsigned long bytes)
+static inline void write_accepted(uint32_t id, const uint64_t *record, unsigned long bytes, const struct event_rules *rules,
+				  const uint64_t *frame)
 {
 	static const uint64_t nothing[1];
 	const uint64_t *words = bytes ? record : nothing;
+	uint32_t n = bytes ? (uint32_t)((bytes + 7) / 8) : 1;
+
+	if (!id || (!ARCH_HAS_OWN && !rules && uft_asm_event_write((uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, n), words, 8 * n)))
+		return;
+	if (!trace_is_out())
+		write_slowly(id, words, n, (uint32_t)bytes, rules, (uint64_t)(frame + 1), frame[0]);
+}
+
+/*
+ * Context: probe, from code of the program. Most records may be rejected, and mostly nothing of who writes matters
+ * for that: it is done before anything is saved or looked up.
+ */
+static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsigned long bytes)
+{
 	const uint64_t *frame = __builtin_frame_address(0);	/* the caller's frame pointer, its return address */
-	uint32_t n = bytes ? (uint32_t)((bytes + 7) / 8) : 1, id = uft_load(&tp->id);
+	uint32_t id = uft_load(&tp->id);
 	const struct event_rules *rules = event_rules_of(id);
 
 	if (!record || bytes > 8 * MAX_WORDS) {
@@ -69,15 +83,12 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 			trace_count(UFT_CNT_EVENT_SIZE, 1);
 		return;
 	}
-	if (rules && !event_rules_facts(rules)) {		/* nothing of who writes matters: most are rejected here */
+	if (rules && !rules->facts) {
 		if (!event_rules_accept(rules, &(struct uft_record){ .payload = record, .bytes = (uint32_t)bytes }))
 			return;
 		rules = NULL;
 	}
-	if (!id || (!ARCH_HAS_OWN && !rules && uft_asm_event_write((uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, n), words, 8 * n)))
-		return;
-	if (!trace_is_out())
-		write_slowly(id, words, n, (uint32_t)bytes, rules, (uint64_t)(frame + 1), frame[0]);
+	write_accepted(id, record, bytes, rules, frame);
 }
 
 static int is_known(uint64_t addr)
