@@ -12,6 +12,7 @@
 #include "control/proc/seccomp.h"
 #include "control/start/start.h"
 #include "control/session/internal.h"
+#include "control/session/price.h"
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>
@@ -498,11 +499,42 @@ static void serve(struct uft_session *s, uint32_t i)
 	answer(s, i, &r, ret);
 }
 
+/* CPU time of the session's thread. */
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
 static int is_posted(const struct uft_session *s, uint32_t i)
 {
 	const struct uft_request uft_shared *r = slot(s, i);
 
 	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
+}
+
+/* A request that is paid for: price.c. 0: it has to wait. */
+static int serve_paid(struct uft_session *s, uint32_t i)
+{
+	struct price_purse *purse = &s->purse[i / UFT_NREQUESTS];
+	const uint32_t slice = SHARED_LOAD(&slot(s, i)->slice);
+	struct target *t;
+	uint64_t begin;
+
+	if (!price_has_left(purse, session_now_ns())) {
+		t = purse->is_told || !is_own_slice(s, i, slice) ? NULL : target_by_slice(s, slice);
+		if (t)
+			session_warn(s, "process %d asks more of the recorder than it may cost: its requests wait", t->pid);
+		purse->is_told |= t != NULL;
+		return 0;
+	}
+	begin = thread_cpu_ns();
+	serve(s, i);
+	price_pay(purse, thread_cpu_ns() - begin, session_now_ns());
+	atomic_store(&s->idle_rings, 0);
+	return 1;
 }
 
 /*
@@ -521,7 +553,7 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 			continue;
 		shared_read(&other, slot(s, first + k), sizeof(other));
 		if (other.kind == UFT_REQ_EXEC_FAILED && other.tid == it.tid && other.slice == it.slice)
-			serve(s, first + k);
+			serve_paid(s, first + k);
 	}
 }
 
@@ -541,11 +573,13 @@ static void serve_slots(struct uft_session *s, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
 		if (is_posted(s, i)) {
-			if (is_ask(s, i))
+			if (is_ask(s, i)) {
 				serve_forks_first(s);
-			else
+				serve(s, i);
+			} else {
 				serve_failed_first(s, i);
-			serve(s, i);
+				serve_paid(s, i);
+			}
 		}
 }
 
@@ -565,6 +599,7 @@ static void drop_family(struct uft_session *s, uint32_t family)
 	if (has_target(s, family) || !arena_close_family(&s->arena, family))
 		return;
 	serve_slots(s, family * UFT_NREQUESTS, (family + 1) * UFT_NREQUESTS);
+	s->purse[family] = (struct price_purse){ 0 };
 	memset(&s->done_ns[family * UFT_NREQUESTS], 0, UFT_NREQUESTS * sizeof(*s->done_ns));
 	arena_drop_family(&s->arena, family);
 }

@@ -38,6 +38,7 @@
 #include "control/arm/arm.h"
 #include "control/start/start.h"
 #include "control/session/internal.h"
+#include "control/session/price.h"
 #include "control/watchdog/int3.h"
 #include "control/watchdog/watchdog.h"
 #include "control/detach/guard.h"
@@ -67,6 +68,8 @@
 #define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec: waited for at once, */
 #define AGENT_LOST_MS	3000	/* and looked for again at each scan, before the agent counts as ended alone */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
+#define IDLE_RINGS	100u	/* in a row that brought no request: then the bell is heard once in */
+#define IDLE_NS		1000000
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
 /* ---- The bell ------------------------------------------------------------------------------ */
@@ -85,6 +88,9 @@ static void *bell_main(void *arg)
 		futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		if (write(s->bell_fd, &one, sizeof(one)) < 0)
 			continue;	/* it is full: the session is late anyway */
+		/* Any target can ring for nothing. One that asks rings until it is heard. */
+		if (atomic_fetch_add(&s->idle_rings, 1) > IDLE_RINGS)
+			nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 	}
 	return NULL;
 }
@@ -185,6 +191,7 @@ static void session_free(struct uft_session *s)
 	free(s->kin);
 	free(s->last);
 	free(s->done_ns);
+	free(s->purse);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i]);
 	if (s->launched_fd >= 0)
@@ -228,7 +235,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
 		s->done_ns = calloc(request_slots(s), sizeof(*s->done_ns));
-		ret = s->last && s->done_ns ? start_bell(s) : -ENOMEM;
+		s->purse = calloc(s->arena.nfamilies, sizeof(*s->purse));
+		ret = s->last && s->done_ns && s->purse ? start_bell(s) : -ENOMEM;
 		if (!ret && s->opts.watchdog) {
 			guard_await(s);		/* its waits see any child */
 			ret = watchdog_begin(s);

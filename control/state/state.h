@@ -20,6 +20,7 @@ struct target;
 struct exec_task;
 struct unprepared;
 struct sender;
+struct price_purse;
 struct meter_scratch;
 struct target_listener;
 struct tracee_keeper;
@@ -90,6 +91,8 @@ struct uft_session {
 	uint64_t next_silent_ns;
 	int is_dropping;
 	uint64_t last_drop_ns, drop_pause_ns;	/* families that no process has are looked for: when, and how long not again */
+	struct price_purse *purse;	/* of each family: what its requests may cost (control/session/price.c) */
+	atomic_uint idle_rings;		/* of the bell, since a request was served */
 	uint64_t *done_ns;		/* of each slot of a request: when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
