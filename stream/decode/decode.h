@@ -94,6 +94,7 @@ struct uft_stream {
 	struct dec_task *last_task;			/* when there are too many */
 	struct uft_task *task_copy;
 	uint64_t frames;				/* allocated, all tasks */
+	struct dec_share *share;			/* task.c: of those, what each slice has; NULL while there are few */
 	uint64_t search_budget;				/* see dec_exit_search() */
 	struct dec_aside *aside;
 

@@ -8,7 +8,8 @@
  *
  * Bounds, for hostile files: DEC_TASKS tasks, DEC_FRAMES open calls over all of them, DEC_UNKNOWN distinct
  * ids or addresses without a name. What comes beyond shares one task, is counted but not kept, or shares one
- * symbol.
+ * symbol. What a slice holds may be a target's garbage: beyond SHARE_TASKS or SHARE_FRAMES it gets no more than the
+ * others together have left, and then a task of its own for all the rest.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@
 #define DEC_TASKS	(1u << 19)
 #define DEC_FRAMES	(4u << 20)
 #define DEC_UNKNOWN	(1u << 17)
+#define DEC_REST	UINT32_MAX	/* number of a slice's task for the rest, as pid and tid */
+#define SHARES		(1u << 16)	/* slices beyond share one */
+#define SHARE_TASKS	256u
+#define SHARE_FRAMES	(1u << 14)
+#define SHARE_FROM	1024u		/* tasks, or as many thousand frames: before that nobody counts */
 #define DEC_CACHE_MIN	(1u << 12)
 #define DEC_CACHE_MAX	(1u << 18)
 
@@ -61,6 +67,22 @@ static int task_room(struct uft_stream *st)
 	return 0;
 }
 
+struct dec_share { uint32_t tasks, frames; };
+
+/* What the slice has by now; NULL: there is plenty for all. */
+static struct dec_share *share_of(struct uft_stream *st, uint32_t slice)
+{
+	if (!st->share && (st->ntask >= SHARE_FROM || st->frames >= SHARE_FROM * 1024ull) &&
+	    (st->share = calloc(SHARES, sizeof(*st->share))))
+		for (uint32_t i = 0; i < st->ntask; i++) {
+			struct dec_share *s = &st->share[st->task[i]->slice % SHARES];
+
+			s->tasks++;
+			s->frames += st->task[i]->cap;
+		}
+	return st->share ? &st->share[slice % SHARES] : NULL;
+}
+
 static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
 	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
@@ -74,6 +96,7 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid)
 {
 	uint32_t at = task_hash(slice_number, pid, tid);
+	struct dec_share *share;
 	struct dec_task *t;
 
 	for (; st->hash_cap && st->task_hash[at & (st->hash_cap - 1)]; at++) {
@@ -81,6 +104,9 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 		if (t->pub.tid == tid && t->pub.pid == pid && t->slice == slice_number)
 			return t;
 	}
+	share = share_of(st, slice_number);
+	if (share && tid != DEC_REST && share->tasks >= SHARE_TASKS && share->tasks >= DEC_TASKS - st->ntask)
+		return dec_task_get(st, slice_number, image, slice, DEC_REST, DEC_REST);
 	if (st->ntask >= DEC_TASKS || task_room(st))
 		return st->last_task;
 	t = calloc(1, sizeof(*t));
@@ -94,6 +120,8 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 		end_add_task(st, t);
 	task_describe(st, t, slice);
 	t->pub.index = st->ntask;
+	if (share)
+		share->tasks++;
 	st->task[st->ntask++] = t;
 	at = task_hash(slice_number, pid, tid);
 	while (st->task_hash[at & (st->hash_cap - 1)])
@@ -105,14 +133,19 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 int dec_task_grow(struct uft_stream *st, struct dec_task *t)
 {
 	uint32_t cap = t->cap ? t->cap * 2 : 64;
+	struct dec_share *share = share_of(st, t->slice);
 	struct dec_frame *grown;
+	uint32_t more = cap - t->cap;
 
-	if (st->frames + cap - t->cap > DEC_FRAMES)
+	if (st->frames + more > DEC_FRAMES ||
+	    (share && share->frames + more > SHARE_FRAMES && share->frames + more > DEC_FRAMES - st->frames))
 		return -ENOMEM;
 	grown = realloc(t->stack, cap * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	st->frames += cap - t->cap;
+	st->frames += more;
+	if (share)
+		share->frames += more;
 	t->stack = grown;
 	t->cap = cap;
 	return 0;
@@ -144,6 +177,7 @@ void dec_tasks_free(struct uft_stream *st)
 	free(st->task);
 	free(st->task_hash);
 	free(st->task_copy);
+	free(st->share);
 	free(st->aside);
 }
 

@@ -462,6 +462,52 @@ static void test_profile(void **state)
 	check_end(&c);
 }
 
+/* A target that makes up half a million threads: those of another one are told apart all the same. */
+static void test_garbage_of_others(void **state)
+{
+	struct synth_opts opts = { .ring_bytes = 32u << 20, .sub_bytes = 64 << 10, .nslices = 2 };
+	struct synth *sy = synth_new(&opts);
+	struct uft_image *img = synth_image(1, 4);
+	char path[] = "/tmp/uft-stream-XXXXXX";
+	struct uft_writer *w;
+	struct uft_writer_stats stats;
+	struct uft_error err = { "" };
+	uint8_t *seen = calloc(2u << 19, 1);
+	uint64_t clock = 1000;
+	uint32_t distinct = 0;
+	struct uft_stream *st;
+	struct uft_event e;
+
+	(void)state;
+	close(mkstemp(path));
+	w = synth_writer(sy, path, UFT_TRACER_GRAPH, 0);
+	assert_non_null(w);
+	assert_non_null(seen);
+	synth_begin(sy, 0, 100, 1);
+	synth_begin(sy, 1, 200, 1);
+	assert_int_equal(uft_writer_slice(w, 0, img), 0);
+	assert_int_equal(uft_writer_slice(w, 1, img), 0);
+	for (uint32_t i = 0; i < 530000; i++)
+		assert_int_equal(synth_entry(sy, (struct synth_at){ 0, 0, 100, 1000 + i, clock++ }, synth_stub_id(img, 0)), 1);
+	for (uint32_t i = 0; i < 500; i++) {
+		synth_entry(sy, (struct synth_at){ 1, 0, 200, 200 + i, clock++ }, synth_stub_id(img, 1));
+		synth_exit(sy, (struct synth_at){ 1, 0, 200, 200 + i, clock++ }, synth_stub_id(img, 1));
+	}
+	assert_int_equal(uft_writer_slice_end(w, 0), 0);
+	assert_int_equal(uft_writer_slice_end(w, 1), 0);
+	assert_int_equal(uft_writer_finish(w, &stats, &err), 0);
+	assert_int_equal(uft_stream_open(path, NULL, &st, &err), 0);
+	while (uft_stream_next(st, &e) > 0)
+		if (e.kind == UFT_EV_EXIT && e.task->pid == 200 && e.task->index < 2u << 19 && !seen[e.task->index]++)
+			distinct++;
+	uft_stream_close(st);
+	assert_int_equal(distinct, 500);
+	free(seen);
+	unlink(path);
+	uft_image_free(img);
+	synth_free(sy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,7 +516,7 @@ int main(void)
 		cmocka_unit_test(test_missing_exits), cmocka_unit_test(test_unwind), cmocka_unit_test(test_coroutine),
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_exec_is_another_task), cmocka_unit_test(test_process_ends),
 		cmocka_unit_test(test_select), cmocka_unit_test(test_losses), cmocka_unit_test(test_info_and_names),
-		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_profile), cmocka_unit_test(test_garbage_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
