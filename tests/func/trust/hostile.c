@@ -3,7 +3,10 @@
  * hostile.c - a target that writes into everything that it shares with its recorder
  *
  * Usage: hostile REGION HOW [PHASE]
- *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
+ *	REGION	answers: it answers commands in place of its agent, "early", "late" (takes the agent's back for a moment) or "double"
+ *		(another result each time); requests: it asks for anything, in all slots, of itself and of others; bell: it wakes the
+ *		recorder all the time; drop: it gives up its rights when HOW says, "run", "fork", "exec" or "thread", and calls
+ *		work() 100 times behind that; board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
  *		child looks for its parent's file in its memory, and has a child itself; agent: it stops its agents, and those of
  *		children, makes the file "deaf", and goes on until there is a file "left"
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
@@ -41,6 +44,10 @@ static char family[1024];	/* the path of the file of this process */
 static volatile int is_over;
 static const char *how;
 static uint64_t slice_at;	/* in a family */
+static struct uft_mail *its_mail;
+static struct uft_slice *its_slice;
+static struct uft_cmd *its_command;
+static uint32_t *its_bell, its_number;	/* of the slice */
 
 __attribute__((noinline)) int work(int n)
 {
@@ -71,6 +78,12 @@ static void add_regions(char *board, char *mail, const char *region)
 		add(mail, 0, 4);
 	if (!strcmp(region, "heir"))
 		add(mail, 0, 4);
+	if (!strcmp(region, "answers") || !strcmp(region, "requests") || !strcmp(region, "bell"))
+		add(mail, 0, sizeof(struct uft_mail));
+	its_mail = (struct uft_mail *)mail;
+	its_slice = (struct uft_slice *)slice;
+	its_command = (struct uft_cmd *)(slice + l.cmd_offset);
+	its_bell = &((struct uft_arena *)board)->bell;
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
 	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent"))
@@ -104,6 +117,7 @@ static void find_areas(const char *region)
 		else if (is_own((char *)(uintptr_t)lo)) {
 			mail = (char *)(uintptr_t)lo;
 			sscanf(strchr(line, '/'), "%1023[^\n]", family);
+			its_number = (uint32_t)atoi(strrchr(family, '.') + strlen(UFT_FAMILY_SUFFIX));
 		}
 	}
 	if (f)
@@ -123,6 +137,52 @@ static uint32_t next_random(void)
 	return x & 1 ? odd[x >> 8 & 7] : (uint32_t)(x >> 32);
 }
 
+static void wake(void *word)
+{
+	syscall(SYS_futex, word, 1, INT32_MAX, NULL, NULL, 0);
+}
+
+/* In place of the agent, or against it. */
+static void give_answers(void)
+{
+	uint32_t seq = __atomic_load_n(&its_slice->cmd_seq, __ATOMIC_ACQUIRE), *payload = (uint32_t *)((char *)its_command + UFT_CMD_PAYLOAD);
+
+	if (!strcmp(how, "late")) {
+		if (its_slice->cmd_done != seq)
+			return;
+		its_slice->cmd_done = seq - 1;
+		usleep(1000);
+		its_slice->cmd_done = seq;
+	} else {
+		for (int i = 0; i < 64; i++)
+			payload[next_random() % 4096] = next_random();
+		its_command->n = next_random();
+		its_slice->cmd_result = !strcmp(how, "double") ? (int32_t)next_random() : 0;
+		__atomic_store_n(&its_slice->cmd_done, seq, __ATOMIC_RELEASE);
+	}
+	wake(&its_slice->cmd_done);
+}
+
+/* Anything that a request may say, of this process, its parent, init and none. */
+static void ask_anything(void)
+{
+	const uint32_t pids[] = { (uint32_t)getpid(), (uint32_t)getppid(), 1, 2, next_random() };
+	static const uint64_t words[] = { 0, 1, 2, 3, 4, 5, 0xffffff9c, ~0ull };
+
+	for (unsigned i = 0; i < UFT_NREQUESTS; i++) {
+		struct uft_request r = { .state = UFT_REQ_CLAIMED, .kind = next_random() % 9, .no_wait = next_random() & 1 };
+
+		r.pid = pids[next_random() % 5];
+		r.tid = next_random() % 4 ? r.pid : pids[next_random() % 5];
+		r.slice = next_random() % 4 ? its_number : next_random() % 8;
+		for (int k = 0; k < 4; k++)
+			r.arg[k] = next_random() % 4 ? words[next_random() % 8] : next_random() % 2 ? its_number : (uintptr_t)&words;
+		its_mail->req[i] = r;
+		__atomic_store_n(&its_mail->req[i].state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	}
+	wake(its_bell);
+}
+
 static void spoil(void)
 {
 	for (unsigned i = 0; i < nareas && !is_over; i++)
@@ -137,8 +197,17 @@ static void spoil(void)
 
 static void *spoiler(void *arg)
 {
+	const char *region = arg;
+
 	while (!is_over)
-		spoil();
+		if (!strcmp(region, "answers"))
+			give_answers();
+		else if (!strcmp(region, "requests"))
+			ask_anything();
+		else if (!strcmp(region, "bell"))
+			wake(its_bell);
+		else
+			spoil();
 	return arg;
 }
 
@@ -325,6 +394,44 @@ static int be_deaf(void)
 	return is_parent && n < NDEAF ? 3 : 0;
 }
 
+static void *drop_rights(void *arg)
+{
+	/* The system calls, each of which is about the calling thread alone. */
+	if (getuid() == 0 && (syscall(SYS_setgid, 65534) || syscall(SYS_setuid, 65534)))
+		_exit(2);
+	if (arg)
+		for (int i = 0; i < 100; i++)
+			work(i);
+	return NULL;
+}
+
+/* 100 calls behind the moment at which it has given up its rights, by the one who has. */
+static int drop(const char *when, char **argv)
+{
+	pthread_t thread;
+	pid_t pid = 0;
+	int status = 0;
+
+	if (!strcmp(when, "thread"))
+		return pthread_create(&thread, NULL, drop_rights, argv) || pthread_join(thread, NULL) ? 2 : 0;
+	if (getenv("UFT_HOSTILE_AGAIN")) {
+		for (int i = 0; i < 100; i++)
+			work(i);
+		return 0;
+	}
+	drop_rights(NULL);
+	if (!strcmp(when, "exec")) {
+		setenv("UFT_HOSTILE_AGAIN", "1", 1);
+		execv("/proc/self/exe", argv);
+		return 2;
+	}
+	if (!strcmp(when, "fork") && (pid = fork()) > 0)
+		return waitpid(pid, &status, 0) == pid && !status ? 0 : 2;
+	for (int i = 0; i < 100; i++)
+		work(i);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -335,6 +442,8 @@ int main(int argc, char **argv)
 	alarm(strcmp(argv[1], "agent") ? 10 : 60);
 	how = argv[2];
 	is_once = !strcmp(how, "once");
+	if (!strcmp(argv[1], "drop"))
+		return drop(how, argv);
 	find_areas(argv[1]);
 	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
 		usleep(20000);
@@ -348,7 +457,7 @@ int main(int argc, char **argv)
 		return be_deaf();
 	if (is_once)
 		spoil();
-	else if (pthread_create(&thread, NULL, spoiler, NULL))
+	else if (pthread_create(&thread, NULL, spoiler, argv[1]))
 		return 2;
 	live(argc > 3 ? argv[3] : "run", argv);
 	is_over = 1;

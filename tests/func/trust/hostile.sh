@@ -91,6 +91,22 @@ while [ "$round" -lt "$rounds" ]; do
 		grep -qx 'tasks: 2' stat && grep -qx 'calls: 4' stat && grep -qx 'counter_no_slice: 0' stat ||
 			{ fail "heir $how: not all children were followed"; cat stat; }
 	done
+	for when in run fork exec thread; do
+		survive drop "$when" run -p function_graph -l work
+		expect_status 0
+		"$uft" stat t.uft >stat
+		# A program that another user executes may not open the files of root's recorder: it is said, and counted.
+		if [ "$when" = exec ] && [ "$(id -u)" = 0 ]; then
+			grep -q 'runs as user 65534 now' err && grep -q '1 process could not be followed' err || { fail "drop exec: it is not said"; cat err; }
+		else
+			grep -qx 'calls: 100' stat || { fail "drop $when: not all calls are there"; cat stat; }
+		fi
+	done
+	for how in early late double; do
+		survive answers $how fork
+	done
+	survive requests always fork
+	survive bell always run
 	survive slice turns fork
 	survive_attached board once
 	survive_attached command turns

@@ -138,6 +138,30 @@ static void lie(const struct victim *v)
 	slice->agent_tid = (uint32_t)v->agent;
 }
 
+/* Is what the victim's rings have in each record's context anywhere in what this process shares with the recorder? */
+static int can_see(const struct victim *v)
+{
+	const uint64_t context = (uint64_t)(uint32_t)v->pid << 32 | (uint32_t)v->pid;
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long long lo;
+	char line[1024];
+	int seen = 0;
+
+	while (f && fgets(line, sizeof(line), f) && !seen) {
+		if (!strstr(line, UFT_FAMILY_SUFFIX) || !strstr(line, "/session.") || sscanf(line, "%llx-", &lo) != 1)
+			continue;
+		for (uint32_t ring = 0; ring < board->ncpus; ring++) {
+			const uint64_t *p = (const void *)((char *)slice_of((struct uft_mail *)(uintptr_t)lo) + board->ring_offset + ring * board->ring_stride);
+
+			for (unsigned i = 0; i < 8192; i++)
+				seen |= p[i] == context;
+		}
+	}
+	if (f)
+		fclose(f);
+	return seen;
+}
+
 /* Never returns. */
 static void impersonate(const struct victim *v, const char *how)
 {
@@ -161,7 +185,7 @@ static void impersonate(const struct victim *v, const char *how)
 	} else if (!strcmp(how, "exec")) {
 		if (!ask((struct uft_request){ .kind = UFT_REQ_EXEC, .pid = (uint32_t)getpid(), .tid = (uint32_t)v->pid }))
 			_exit(2);
-		is_harmed = tracer_of(v->pid) != 0;
+		is_harmed = tracer_of(v->pid) != 0 || can_see(v);
 	} else {
 		syscall(SYS_kill, slice->agent_tid, SIGKILL);
 		lie(v);
