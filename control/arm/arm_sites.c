@@ -156,7 +156,7 @@ static int send_list(const struct site_diff *d)
 	snd->part[snd->filling = 0].n = 0;
 	snd->most = PART_FIRST;
 	ret = send_range(d, 0, d->nsite);
-	snd->most = unprepared_list_max(d->s);
+	snd->most = unprepared_list_max(d->s) < PART_SITES ? unprepared_list_max(d->s) : PART_SITES;
 	if (!ret)
 		ret = send_range(d, d->nsite, d->n);
 	end = part_wait(d);
