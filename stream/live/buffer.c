@@ -511,23 +511,23 @@ static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
 }
 
 /* A sub-buffer's header, a context and the record; where it does not fit into the one begun, a new one. */
-long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)
+/* One record of @body bytes, behind its context, where a marker's ring of the CPU stands. 0, -ENOMEM, -EBADF. */
+static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint64_t *w, uint32_t body)
 {
-	uint32_t sub = l->geo->head.sub_bytes, body;
-	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 }, clock;
+	uint32_t sub = l->geo->head.sub_bytes;
 	struct lv_ring *r;
-	long ret = -ENOMEM;
 	int has_room = 1;
 
 	if (lv_is_cpu_off(l, cpu))
 		return -EBADF;
-	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
-	body = (4 + ((uint32_t)n + 7) / 8) * 8;
 	pthread_mutex_lock(&l->lock);
-	clock = uft_live_clock();
+	w[1] = uft_live_clock();
+	w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, w[1]);
+	w[2] = pid | (uint64_t)tid << 32;
+	w[3] |= (uint32_t)w[1];
 	r = mark_ring(l, cpu < l->ncpus && cpu < 1024 ? cpu : 0);
 	if (r && (!(r->end & (sub - 1)) || (r->end & (sub - 1)) + body > sub)) {
-		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = clock, .pid = pid, .tid = tid };
+		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = w[1], .pid = pid, .tid = tid };
 
 		if (r->end & (sub - 1))		/* the rest is PAD */
 			lv_take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
@@ -535,20 +535,36 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 		lv_take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
 		has_room = r->end != h.position;
 	}
-	if (r && !has_room) {		/* as in the kernel */
+	if (r && !has_room)		/* as in the kernel */
 		cpu_of(l, r)->dropped++;
-		ret = -EBADF;
-	} else if (r) {
-		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
-		w[1] = clock;
-		w[2] = pid | (uint64_t)tid << 32;
-		w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n | (is_raw ? UFT_MARK_RAW : 0), clock);
-		memcpy(&w[4], text, n);
+	else if (r)
 		lv_take(l, r, r->end, (const uint8_t *)w, body);
-		ret = (long)n;
-	}
 	pthread_mutex_unlock(&l->lock);
-	return ret;
+	return !r ? -ENOMEM : has_room ? 0 : -EBADF;
+}
+
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)
+{
+	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 };
+	int ret;
+
+	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
+	w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n | (is_raw ? UFT_MARK_RAW : 0), 0);
+	memcpy(&w[4], text, n);
+	ret = put_own(l, pid, tid, cpu, w, (4 + ((uint32_t)n + 7) / 8) * 8);
+	return ret ? ret : (long)n;
+}
+
+int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload, size_t n)
+{
+	uint64_t w[4 + UFT_EVENT_PAYLOAD_MAX / 8] = { 0 };
+	uint32_t words = n ? ((uint32_t)n + 7) / 8 : 1;
+
+	if (n > UFT_EVENT_PAYLOAD_MAX)
+		return -E2BIG;
+	w[3] = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, words), 0);
+	memcpy(&w[4], payload, n);
+	return put_own(l, pid, tid, cpu, w, (4 + words) * 8);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -96,6 +96,9 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
  */
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
 
+/* The same for an event by name: its payload. 0, -E2BIG, -ENOMEM, -EBADF. */
+int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload, size_t n);
+
 /* A stream of the present content. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
 /*

@@ -207,6 +207,28 @@ ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n)
 	return ret ? ret : j.result;
 }
 
+struct ioctl_job { struct uft_handle *h; unsigned cmd; uint64_t arg; };
+
+static int ioctl_job(void *arg)
+{
+	struct ioctl_job *j = arg;
+
+	return j->h->at.row->ioctl(j->h, j->cmd, j->arg);
+}
+
+int uft_tree_ioctl(struct uft_handle *h, unsigned cmd, uint64_t arg)
+{
+	return h->at.row->ioctl ? tree_call(h->t, ioctl_job, &(struct ioctl_job){ h, cmd, arg }) : -ENOTTY;
+}
+
+void uft_tree_caller(struct uft_handle *h, pid_t pid)
+{
+	if (!pid || pid == h->pid)
+		return;
+	h->pid = pid;
+	h->tgid = process_of(pid);
+}
+
 int uft_tree_release(struct uft_handle *h)
 {
 	int ret = 0;

@@ -58,6 +58,7 @@ struct row {
 	int (*release)(struct uft_handle *h);
 	ssize_t (*read)(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
 	int (*poll)(struct uft_handle *h);
+	int (*ioctl)(struct uft_handle *h, unsigned cmd, uint64_t arg);	/* @arg: an address in the caller's memory */
 	uint32_t attr, flags;
 	const char *takes;		/* what a write has to be, for error_log */
 };
@@ -147,7 +148,8 @@ struct uft_handle {
 	struct place at;
 	struct uft_handle *next;	/* of those that wait: t->waiting */
 	int flags;			/* of open(2) */
-	pid_t pid, tgid;		/* the task that opened it, its process */
+	pid_t pid, tgid;		/* the task that opened it, or wrote to it last, its process */
+	pid_t named;			/* whose name the buffer has, of those that wrote */
 	struct tree_text text;		/* what a reader is in the middle of */
 	int has_text;
 	void *priv;			/* the file's own */
@@ -259,6 +261,7 @@ struct uft_tree {
 	uint32_t shapes;		/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
 	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
+	struct user_events *user_events;	/* user_events.c; NULL: nobody asked yet; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */
 	uint32_t dump_on_oops;		/* dump_on_oops.c */

@@ -8,6 +8,17 @@
 #define SHOW(name)	int show_##name(const struct place *at, struct tree_text *out)
 #define STORE(name)	ssize_t store_##name(struct uft_handle *h, const char *p, size_t n)
 
+/* user_events.c */
+int open_user_events(struct uft_handle *h);
+int release_user_events(struct uft_handle *h);
+STORE(user_events);
+SHOW(user_events_status);
+void user_events_switch(struct uft_tree *t);	/* other events may be on: programs' bits say so */
+void user_events_free(struct uft_tree *t);
+int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg);
+/* trace.c: the event of a program that wrote to @h, into the buffer of @in. */
+void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n);
+
 /* values.c */
 SHOW(available_tracers);
 SHOW(current_tracer);

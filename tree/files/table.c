@@ -142,6 +142,9 @@ static const struct row rows[] = {
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	FILE("set_event_notrace_pid", 0640, EACH, "do not record events of these tasks",
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
+	FILE("user_events_data", 0640, TOP, "programs register events of theirs by ioctl and write them",
+	     .open = open_user_events, .release = release_user_events, .store = store_user_events, .ioctl = ioctl_user_events),
+	FILE("user_events_status", 0440, TOP, "the events that programs have registered", .show = show_user_events_status),
 	DIR("events", 0755, EACH, "the events that can be recorded, by system"),
 	DIR("events/%", 0755, SYSTEM, "events of one system: sched has those of tasks"),
 	FILE("events/%/enable", 0640, SYSTEM, "all of them on or off", .show = show_events_enable, .store = store_events_enable, .takes = "Takes 0 or 1"),
@@ -168,6 +171,7 @@ static const struct tree_part parts[] = {
 	{ .clock = clock_apply },
 	{ .leave = pid_leave },
 	{ .types_found = event_types_found, .applied = event_types_settle, .instance_free = event_free },
+	{ .applied = user_events_switch, .tree_free = user_events_free },
 };
 
 static const struct command_ops commands = {

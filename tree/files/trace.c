@@ -321,7 +321,7 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 /* ---- trace_marker ---------------------------------------------------------------------------- */
 
 /* The writer has a name from now on. */
-int open_marker(struct uft_handle *h)
+static int name_writer(struct uft_handle *h)
 {
 	char path[64], comm[32] = "";
 	FILE *f;
@@ -332,7 +332,13 @@ int open_marker(struct uft_handle *h)
 		comm[strcspn(comm, "\n")] = '\0';
 	if (f)
 		fclose(f);
-	return comm[0] ? uft_live_task(h->at.in->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
+	h->named = h->pid;
+	return comm[0] ? uft_live_task(h->t->instances->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
+}
+
+int open_marker(struct uft_handle *h)
+{
+	return name_writer(h);
 }
 
 /* Where the writer ran last: it waits for us. Ours, if /proc cannot tell. */
@@ -363,10 +369,20 @@ static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 		return -EINVAL;
 	if (!in->set.is_on || in->paused)
 		return -EBADF;
+	if (h->named != h->pid)
+		name_writer(h);
 	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n, is_raw);
 	if (ret > 0)
 		h->t->nmarks++;
 	return ret;
+}
+
+void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n)
+{
+	if (h->named != h->pid)
+		name_writer(h);
+	if (!uft_live_event(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), id, payload, n))
+		h->t->nmarks++;
 }
 
 ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)

@@ -289,6 +289,7 @@ static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t si
 
 	(void)node, (void)offset;
 	pthread_mutex_lock(&file->lock);
+	uft_tree_caller(file->handle, fuse_req_ctx(req)->pid);
 	do
 		n = uft_tree_write(file->handle, buf, size);
 	while (fuse_is_busy_still(n, &tries));
@@ -297,6 +298,23 @@ static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t si
 		fuse_reply_err(req, (int)-n);
 	else
 		fuse_reply_write(req, (size_t)n);
+}
+
+/* Of a structure the kernel has the first bytes, by the size in the command's number: they go back as they came. */
+static void op_ioctl(fuse_req_t req, fuse_ino_t node, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags, const void *in, size_t nin, size_t nout)
+{
+	struct file *file = file_of(fi);
+	int ret;
+
+	(void)node, (void)flags;
+	pthread_mutex_lock(&file->lock);
+	uft_tree_caller(file->handle, fuse_req_ctx(req)->pid);
+	ret = uft_tree_ioctl(file->handle, cmd, (uint64_t)(uintptr_t)arg);
+	pthread_mutex_unlock(&file->lock);
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_ioctl(req, ret, in, nin < nout ? nin : nout);
 }
 
 static void op_poll(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi, struct fuse_pollhandle *ph)
@@ -410,6 +428,7 @@ void fuse_file_ops(struct fuse_lowlevel_ops *ops)
 	ops->open = op_open;
 	ops->read = op_read;
 	ops->write = op_write;
+	ops->ioctl = op_ioctl;
 	ops->poll = op_poll;
 	ops->release = op_release;
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * user_events.c COMMAND... - a program written for a kernel's user_events: each word is done in order
+ *
+ *	reg=NAME[ FIELDS], multi=...	registers; prints the write index, or the error
+ *	again=...	the same bit of the same word once more
+ *	bit		prints the bits of the word
+ *	wait=N		until the word is N, and 60 s at most
+ *	write=INDEX,N,TEXT	the record { u32 N; __rel_loc char[] } and its text by writev; short=INDEX: too little
+ *	unreg, del=NAME
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct user_reg {
+	uint32_t size;
+	uint8_t enable_bit, enable_size;
+	uint16_t flags;
+	uint64_t enable_addr, name_args;
+	uint32_t write_index;
+} __attribute__((packed));
+struct user_unreg {
+	uint32_t size;
+	uint8_t disable_bit, reserved;
+	uint16_t reserved2;
+	uint64_t disable_addr;
+} __attribute__((packed));
+
+#define DIAG_IOCSREG	_IOWR('*', 0, struct user_reg *)
+#define DIAG_IOCSDEL	_IOW('*', 1, char *)
+#define DIAG_IOCSUNREG	_IOW('*', 2, struct user_unreg *)
+
+static uint32_t enabled;
+static int next_bit, fd;
+
+static void say(const char *what, long ret)
+{
+	if (ret < 0)
+		printf("%s %s\n", what, strerrorname_np(errno));
+	else
+		printf("%s %ld\n", what, ret);
+}
+
+static void reg(const char *text, int flags, int bit)
+{
+	struct user_reg r = { sizeof(r), (uint8_t)bit, sizeof(enabled), (uint16_t)flags, (uint64_t)(uintptr_t)&enabled, (uint64_t)(uintptr_t)text, 99 };
+	int ret = ioctl(fd, DIAG_IOCSREG, &r);
+
+	say("reg", ret < 0 ? ret : (long)r.write_index);
+}
+
+static void write_record(char *text)
+{
+	uint32_t index = (uint32_t)strtoul(strtok(text, ","), NULL, 0), n = (uint32_t)strtoul(strtok(NULL, ","), NULL, 0);
+	char *string = strtok(NULL, "");
+	uint32_t loc = (uint32_t)(strlen(string) + 1) << 16;
+	struct iovec io[] = { { &index, 4 }, { &n, 4 }, { &loc, 4 }, { string, strlen(string) + 1 } };
+
+	say("write", writev(fd, io, 4));
+}
+
+int main(int argc, char **argv)
+{
+	fd = open("/sys/kernel/tracing/user_events_data", O_RDWR);
+	if (fd < 0)
+		return 77;
+	for (int i = 1; i < argc; i++) {
+		char *arg = strchr(argv[i], '=');
+
+		if (arg)
+			*arg++ = '\0';
+		if (!strcmp(argv[i], "reg"))
+			reg(arg, 0, next_bit++);
+		if (!strcmp(argv[i], "multi"))
+			reg(arg, 2, next_bit++);
+		if (!strcmp(argv[i], "again"))
+			reg(arg, 0, next_bit - 1);
+		if (!strcmp(argv[i], "badbit"))
+			reg(arg, 0, 32);
+		if (!strcmp(argv[i], "bit"))
+			printf("bits %x\n", enabled);
+		for (int t = 0; !strcmp(argv[i], "wait") && t < 60000 && *(volatile uint32_t *)&enabled != strtoul(arg, NULL, 0); t++)
+			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		if (!strcmp(argv[i], "write"))
+			write_record(arg);
+		if (!strcmp(argv[i], "short"))
+			say("short", write(fd, (uint32_t[]){ (uint32_t)atoi(arg) }, 4));
+		if (!strcmp(argv[i], "unreg")) {
+			struct user_unreg u = { sizeof(u), 0, 0, 0, (uint64_t)(uintptr_t)&enabled };
+
+			say("unreg", ioctl(fd, DIAG_IOCSUNREG, &u));
+		}
+		if (!strcmp(argv[i], "del"))
+			say("del", ioctl(fd, DIAG_IOCSDEL, arg));
+		fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# user_events.sh PROGRAM - a program written for a kernel's user_events registers, writes and unregisters events in uft shell
+. "$(dirname "$0")/inside.sh"
+[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
+
+# ---- What is registered, and what is refused with which error
+inside '$T "reg=test u32 count; __rel_loc char[] s" bit "reg=test u32 count;__rel_loc char[] s" "reg=test u32 other" "again=test" badbit=x "reg=bad long x" "reg=two char[20] msg;u8 a" short=0 short=1 write=5,1,a unreg unreg del=test del=nosuch
+	cat user_events_status'
+expect_equal "registered" "$(cat out)" "reg 0
+bits 0
+reg 0
+reg EADDRINUSE
+reg EADDRINUSE
+reg EINVAL
+reg EINVAL
+reg 1
+short EINVAL
+short EINVAL
+write ENOENT
+unreg 0
+unreg ENOENT
+del EBUSY
+del ENOENT
+
+Active: 0
+Busy: 0"
+
+# ---- Enabled and disabled while it runs: its bit, its records, in the instances that have it
+inside 'E=events/user_events/ev; mkdir instances/a
+	$T "reg=ev u32 n; __rel_loc char[] s" "reg=go u32 a" write=0,1,off wait=3 bit write=0,7,hello write=0,8,other wait=2 bit write=0,9,late >$TMP/said &
+	soon "[ -e events/user_events/go/enable ]"; cat user_events_status; sed "s/^ID: .*/ID/" $E/format | tail -n +9
+	echo "n == 7" >$E/filter; echo 1 >$E/enable; echo user_events:ev >instances/a/set_event; cat user_events_status; echo 1 >events/user_events/go/enable; soon "grep -q n=8 instances/a/trace"
+	echo 0 >$E/enable; echo >instances/a/set_event; wait
+	cat $TMP/said; sed -n "s/^ *\([^ ]*\)-[0-9]* .*: \(ev: .*\)/\1 \2/p" trace instances/a/trace; ls events/user_events/ev | head -1'
+expect_no_err
+expect_equal "enabled, written, disabled" "$(cat out)" "go
+ev
+
+Active: 2
+Busy: 0
+	field:u32 n;	offset:8;	size:4;	signed:0;
+	field:__rel_loc char[] s;	offset:12;	size:4;	signed:1;
+
+print fmt: \"n=%u s=%s\", REC->n, __get_rel_str(s)
+go
+ev # Used by ftrace
+
+Active: 2
+Busy: 1
+reg 0
+reg 1
+write EBADF
+bits 3
+write 18
+write 18
+bits 2
+write EBADF
+$(basename "$target") ev: n=7 s=hello
+$(basename "$target") ev: n=7 s=hello
+$(basename "$target") ev: n=8 s=other
+enable"
+
+# ---- Two programs: one event of the same name and fields, several formats of one name
+inside '$T "multi=m u32 a" "multi=m u64 b" "multi=m u32 a" >$TMP/said; cat $TMP/said; ls events/user_events_multi
+	$T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,1,x >/dev/null & $T "reg=both u32 a; __rel_loc char[] s" wait=1 write=0,2,y >/dev/null &
+	soon "[ -e events/user_events/both ]"; echo 1 >events/user_events/both/enable; wait; grep -o "both: .*" trace | sort'
+expect_no_err
+expect_equal "several" "$(cat out)" "reg 0
+reg 1
+reg 0
+enable
+filter
+m_0x0
+m_0x1
+both: a=1 s=x
+both: a=2 s=y"

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * user_events.c - user_events_data, user_events_status: events that programs describe and write themselves, as a
+ * kernel's Documentation/trace/user_events.rst has them
+ *
+ * An event lives while a program has registered it (a file of user_events_data refers to it); its type stays in the
+ * table and is found again by the same name and fields. A file numbers its events in the order of its
+ * registrations: write_index. What a program writes is recorded for each instance in which the event is
+ * enabled, at once, as a marker is: no agent in the program is needed.
+ *
+ * An enabler is a bit in a program's memory that says whether an instance wants the event. It is written through
+ * /proc/PID/mem: under a kernel the bit changes atomically, here it is read and written, so other bits of the
+ * word are not for the program to change at that moment. A program that exec'ed or ended has none any more: its
+ * process is known by when it began and what it executes. A child made by fork has none before it registers.
+ *
+ * FUSE hands over the first 8 bytes of an ioctl's structure, as its number is made of the size of a pointer; the
+ * rest is read from the program's memory. Context: the owner.
+ */
+#include "tree/files/rows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SYSTEM		"user_events"
+#define MAX_DESCRIPTION	512u		/* bytes of name and fields, the 0 byte included */
+#define MAX_EVENTS	32768u
+#define MAX_ARRAY	1024u
+#define DIAG_IOCSREG	_IOWR('*', 0, void *)
+#define DIAG_IOCSDEL	_IOW('*', 1, void *)
+#define DIAG_IOCSUNREG	_IOW('*', 2, void *)
+enum reg_flags { REG_PERSIST = 1, REG_MULTI_FORMAT = 2 };
+
+/* The ABI of ioctls, packed. */
+struct user_reg {
+	uint32_t size;
+	uint8_t enable_bit, enable_size;
+	uint16_t flags;
+	uint64_t enable_addr, name_args;
+	uint32_t write_index;
+} __attribute__((packed));
+struct user_unreg {
+	uint32_t size;
+	uint8_t disable_bit, reserved;
+	uint16_t reserved2;
+	uint64_t disable_addr;
+} __attribute__((packed));
+
+struct user_event {
+	struct user_event *next;
+	const struct uft_event_type *type;
+	char *name, *fields;		/* as they were written, but for blanks: split() */
+	uint32_t bytes;			/* of its fixed fields */
+	uint32_t refs;			/* files that have it */
+	int is_on;			/* as its enablers say */
+	int is_multi;
+};
+
+struct enabler {
+	struct enabler *next;
+	struct user_event *event;
+	pid_t pid;
+	uint64_t began, exe;		/* of the process: clock ticks since boot; the file it executes */
+	uint64_t addr;
+	uint8_t bit, size;
+};
+
+struct user_events { struct user_event *events; struct enabler *enablers; uint32_t n; };
+
+struct registrations { struct user_event **v; uint32_t n; };
+
+/* ---- A program's memory ---------------------------------------------------------------------- */
+
+static int access_memory(pid_t pid, uint64_t addr, void *p, size_t n, int is_write)
+{
+	char path[32];
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, (is_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	got = is_write ? pwrite(fd, p, n, (off_t)addr) : pread(fd, p, n, (off_t)addr);
+	close(fd);
+	return got == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static int read_text(pid_t pid, uint64_t addr, char *text, size_t size)
+{
+	for (size_t n = 0; n < size; n++) {
+		int ret = access_memory(pid, addr + n, &text[n], 1, 0);
+
+		if (ret || !text[n])
+			return ret;
+	}
+	return -EINVAL;
+}
+
+/* What tells a process from another one that has its number, and from what it exec'ed. */
+static void identify(pid_t pid, uint64_t *began, uint64_t *exe)
+{
+	char path[32], line[1024], *p;
+	struct stat st;
+	FILE *f;
+
+	*began = *exe = 0;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (!stat(path, &st))
+		*exe = (uint64_t)st.st_dev << 40 ^ st.st_ino;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	*began = p ? strtoull(p, NULL, 10) : 0;
+	if (f)
+		fclose(f);
+}
+
+static int write_bit(pid_t pid, uint64_t addr, int bit, int size, int is_on)
+{
+	uint64_t word = 0;
+	int ret = access_memory(pid, addr, &word, (size_t)size, 0);
+
+	word = is_on ? word | 1ull << bit : word & ~(1ull << bit);
+	return ret ? ret : access_memory(pid, addr, &word, (size_t)size, 1);
+}
+
+/* ---- Enabled or not -------------------------------------------------------------------------- */
+
+static int is_wanted(const struct uft_tree *t, const struct user_event *e)
+{
+	for (const struct instance *in = t->instances; in; in = in->next)
+		if (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index))
+			return 1;
+	return 0;
+}
+
+static struct enabler **drop_enabler(struct enabler **p)
+{
+	struct enabler *gone = *p;
+
+	*p = gone->next;
+	free(gone);
+	return p;
+}
+
+static int is_there(const struct enabler *e)
+{
+	uint64_t began, exe;
+
+	identify(e->pid, &began, &exe);
+	return began && began == e->began && exe == e->exe;
+}
+
+void user_events_switch(struct uft_tree *t)
+{
+	struct user_events *all = t->user_events;
+
+	for (struct user_event *e = all ? all->events : NULL; e; e = e->next) {
+		int is_on = is_wanted(t, e);
+
+		if (is_on == e->is_on)
+			continue;
+		e->is_on = is_on;
+		for (struct enabler **p = &all->enablers; *p;) {
+			int is_left = (*p)->event == e && (!is_there(*p) || write_bit((*p)->pid, (*p)->addr, (*p)->bit, (*p)->size, is_on));
+
+			p = is_left ? drop_enabler(p) : &(*p)->next;
+		}
+	}
+}
+
+/* ---- Descriptions ---------------------------------------------------------------------------- */
+
+static int array_bytes(const char *type)
+{
+	const char *p = strchr(type, '[');
+	char *end;
+	unsigned long n;
+
+	if (!p || !isdigit((unsigned char)p[1]))
+		return -EINVAL;
+	n = strtoul(p + 1, &end, 0);
+	return strcmp(end, "]") || n > MAX_ARRAY ? -EINVAL : (int)n;
+}
+
+static int starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Bytes and printf conversion of a type, as the kernel knows them; `long` is none of them, since its size differs. */
+static int type_bytes(const char *type, const char **conversion)
+{
+	static const struct { const char *name; int bytes; const char *conversion; } known[] = {
+		{ "s64", 8, "%lld" }, { "u64", 8, "%llu" }, { "s32", 4, "%d" }, { "u32", 4, "%u" }, { "int", 4, "%d" }, { "unsigned int", 4, "%u" },
+		{ "s16", 2, "%d" }, { "u16", 2, "%u" }, { "short", 2, "%d" }, { "unsigned short", 2, "%u" }, { "s8", 1, "%d" }, { "u8", 1, "%u" },
+		{ "char", 1, "%d" }, { "unsigned char", 1, "%u" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(type, known[i].name)) {
+			*conversion = known[i].conversion;
+			return known[i].bytes;
+		}
+	*conversion = "%s";
+	if (starts(type, "char[") || starts(type, "unsigned char["))
+		return array_bytes(type);
+	if (starts(type, "__data_loc ") || starts(type, "__rel_loc ")) {
+		*conversion = strstr(type, "char[") ? "%s" : "%llu";
+		return 4;
+	}
+	return -EINVAL;
+}
+
+struct description { struct tree_text fields, head, args; uint32_t bytes; };
+
+/* `TYPE NAME`, and of a struct its SIZE. */
+static int add_field(struct description *d, char *field)
+{
+	static const char *const two[] = { "unsigned ", "struct ", "__data_loc unsigned ", "__data_loc ", "__rel_loc unsigned ", "__rel_loc " };
+	char *type = field + strspn(field, " "), *name, *size, *bracket;
+	int is_struct = starts(type, "struct "), bytes, nbase;
+	const char *conversion = "%llu";
+	size_t head = 0;
+
+	if (!*type)
+		return 0;
+	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]) && !head; i++)
+		head = starts(type, two[i]) ? strlen(two[i]) : 0;
+	name = strchr(type + head, ' ');
+	if (!name)
+		return -EINVAL;
+	*name++ = '\0';
+	size = strchr(name, ' ');
+	if (size)
+		*size++ = '\0';
+	if (!*name || (size && (!is_struct || !*size || size[strspn(size, "0123456789")])))
+		return -EINVAL;
+	bytes = size ? atoi(size) : type_bytes(type, &conversion);
+	if (bytes <= 0 || bytes > (int)UFT_EVENT_PAYLOAD_MAX || d->bytes + (uint32_t)bytes > UFT_EVENT_PAYLOAD_MAX)
+		return -EINVAL;
+	bracket = starts(type, "__") ? NULL : strchr(type, '[');
+	nbase = bracket ? (int)(bracket - type) : (int)strlen(type);
+	text_printf(&d->fields, "\tfield:%.*s %s%s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", nbase, type, name, bracket ? bracket : "",
+		    UFT_EVENT_COMMON + d->bytes, bytes, type[0] != 'u');
+	text_printf(&d->head, "%s%s=%s", d->head.n ? " " : "", name, conversion);
+	if (starts(type, "__"))
+		text_printf(&d->args, ", __get_%s%s(%s)", starts(type, "__rel") ? "rel_" : "", strstr(type, "char[") ? "str" : "dynamic_array", name);
+	else
+		text_printf(&d->args, ", REC->%s", name);
+	d->bytes += (uint32_t)bytes;
+	return 0;
+}
+
+/* The text of a `format` file; malloc'd, NULL: *ret. */
+static char *make_format(const char *name, const char *fields, uint32_t *bytes, int *ret)
+{
+	struct description d = { 0 };
+	char *copy = strdup(fields), *rest = copy, *text = NULL;
+
+	*ret = copy ? 0 : -ENOMEM;
+	for (char *field; !*ret && rest && (field = strsep(&rest, ";"));)
+		*ret = add_field(&d, field);
+	text_put(&d.fields, "", 1);
+	text_put(&d.head, "", 1);
+	text_put(&d.args, "", 1);
+	if (!*ret && (d.fields.error || d.head.error || d.args.error ||
+		      asprintf(&text, "name: %s\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+			       "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+			       "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+			       "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n%s\nprint fmt: \"%s\"%s\n", name, d.fields.p, d.head.p, d.args.p) < 0))
+		*ret = -ENOMEM;
+	*bytes = d.bytes;
+	free(d.fields.p);
+	free(d.head.p);
+	free(d.args.p);
+	free(copy);
+	return *ret ? NULL : text;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+static struct user_event *find_event(const struct user_events *all, const char *name, const char *fields, int is_multi)
+{
+	for (struct user_event *e = all->events; e; e = e->next)
+		if (!strcmp(e->name, name) && e->is_multi == is_multi && (!is_multi || !strcmp(e->fields, fields)))
+			return e;
+	return NULL;
+}
+
+static void free_event(struct user_event *e)
+{
+	free(e->name);
+	free(e->fields);
+	free(e);
+}
+
+/* Multi-format events have a system of their own and names NAME_0xN, where the kernel has NAME.N. */
+static int make_type(struct uft_tree *t, struct user_event *e)
+{
+	struct uft_error err = { "" };
+	char *format, *name = NULL;
+	int ret = 0;
+
+	for (uint32_t k = 0; !ret; k++) {
+		if ((e->is_multi ? asprintf(&name, "%s_0x%x", e->name, k) : asprintf(&name, "%s", e->name)) < 0)
+			return -ENOMEM;
+		format = make_format(name, e->fields, &e->bytes, &ret);
+		free(name);
+		if (!ret)
+			ret = uft_event_table_add(tree_types(t), e->is_multi ? SYSTEM "_multi" : SYSTEM, format, &e->type, &err);
+		free(format);
+		if (ret == 0)
+			return 0;
+		if (ret != -EEXIST || !e->is_multi)
+			break;
+		ret = 0;
+	}
+	return ret == -EEXIST ? -EADDRINUSE : ret;
+}
+
+static int make_event(struct uft_tree *t, const char *name, const char *fields, int is_multi, struct user_event **out)
+{
+	struct user_event *e = calloc(1, sizeof(*e));
+	int ret = -ENOMEM;
+
+	if (e) {
+		e->is_multi = is_multi;
+		e->name = strdup(name);
+		e->fields = strdup(fields);
+		ret = e->name && e->fields ? make_type(t, e) : -ENOMEM;
+	}
+	if (ret) {
+		if (e)
+			free_event(e);
+		return ret;
+	}
+	e->next = t->user_events->events;
+	t->user_events->events = e;
+	t->user_events->n++;
+	*out = e;
+	return 0;
+}
+
+/* `NAME[ FIELD;FIELD ...]` without blanks in a row or beside a `;`. The name's end in *fields. */
+static int split(char *text, char **fields)
+{
+	char *to = text;
+
+	for (char *from = text + strspn(text, " "); *from; from++) {
+		if (*from == ';' && to > text && to[-1] == ' ')
+			to--;
+		if (*from != ' ' || (to > text && to[-1] != ' ' && to[-1] != ';'))
+			*to++ = *from;
+	}
+	while (to > text && (to[-1] == ' ' || to[-1] == ';' || to[-1] == '\n'))
+		to--;
+	*to = '\0';
+	*fields = text + strcspn(text, " ");
+	if (**fields)
+		*(*fields)++ = '\0';
+	return *text ? 0 : -EINVAL;
+}
+
+static int get_event(struct uft_tree *t, char *text, int is_multi, struct user_event **out)
+{
+	char *fields;
+	int ret = split(text, &fields);
+
+	if (ret)
+		return ret;
+	*out = find_event(t->user_events, text, fields, is_multi);
+	if (*out)
+		return !strcmp((*out)->fields, fields) ? 0 : -EADDRINUSE;
+	return t->user_events->n == MAX_EVENTS ? -EMFILE : make_event(t, text, fields, is_multi, out);
+}
+
+/* The last file gives it back: the event is over, its type stays. */
+static void put_event(struct uft_tree *t, struct user_event *e)
+{
+	struct user_event **p = &t->user_events->events;
+
+	if (--e->refs)
+		return;
+	for (struct enabler **x = &t->user_events->enablers; *x;)
+		x = (*x)->event == e ? drop_enabler(x) : &(*x)->next;
+	while (*p != e)
+		p = &(*p)->next;
+	*p = e->next;
+	t->user_events->n--;
+	free_event(e);
+}
+
+/* ---- user_events_data ------------------------------------------------------------------------ */
+
+int open_user_events(struct uft_handle *h)
+{
+	if (!h->t->user_events)
+		h->t->user_events = calloc(1, sizeof(*h->t->user_events));
+	h->priv = h->t->user_events ? calloc(1, sizeof(struct registrations)) : NULL;
+	return h->priv ? 0 : -ENOMEM;
+}
+
+int release_user_events(struct uft_handle *h)
+{
+	struct registrations *r = h->priv;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		put_event(h->t, r->v[i]);
+	free(r->v);
+	free(r);
+	return 0;
+}
+
+/* The event's number in this file. */
+static int refer(struct registrations *r, struct user_event *e)
+{
+	struct user_event **grown;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->v[i] == e)
+			return (int)i;
+	grown = realloc(r->v, (r->n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	r->v = grown;
+	grown[r->n] = e;
+	e->refs++;
+	return (int)r->n++;
+}
+
+static struct enabler **find_enabler(struct user_events *all, pid_t pid, uint64_t addr, int bit)
+{
+	struct enabler **p = &all->enablers;
+
+	while (*p && ((*p)->pid != pid || (*p)->addr != addr || (*p)->bit != bit))
+		p = &(*p)->next;
+	return p;
+}
+
+static int add_enabler(struct uft_handle *h, const struct user_reg *reg, struct user_event *e)
+{
+	struct enabler *made = calloc(1, sizeof(*made));
+	int ret;
+
+	if (!made)
+		return -ENOMEM;
+	*made = (struct enabler){ h->t->user_events->enablers, e, h->tgid, 0, 0, reg->enable_addr, reg->enable_bit, reg->enable_size };
+	identify(h->tgid, &made->began, &made->exe);
+	e->is_on = is_wanted(h->t, e);
+	ret = write_bit(h->tgid, made->addr, made->bit, made->size, e->is_on);
+	if (ret) {
+		free(made);
+		return -EFAULT;
+	}
+	h->t->user_events->enablers = made;
+	return 0;
+}
+
+/* What the kernel refuses of a structure's head and addresses, in its order. */
+static int check_reg(const struct user_reg *reg)
+{
+	if (reg->size > 4096)
+		return -E2BIG;
+	if (reg->size < sizeof(*reg))
+		return -EINVAL;
+	if (reg->flags & ~(REG_PERSIST | REG_MULTI_FORMAT))
+		return -EINVAL;
+	if (reg->flags & REG_PERSIST)
+		return -EPERM;		/* of CAP_PERFMON; nothing here outlives its programs */
+	if ((reg->enable_size != 4 && reg->enable_size != 8) || reg->enable_addr % reg->enable_size || reg->enable_bit >= 8 * reg->enable_size)
+		return -EINVAL;
+	return 0;
+}
+
+static int ioctl_reg(struct uft_handle *h, uint64_t arg)
+{
+	struct user_reg reg = { 0 };
+	char text[MAX_DESCRIPTION];
+	struct user_event *e = NULL;
+	uint32_t number;
+	int ret = access_memory(h->tgid, arg, &reg, sizeof(reg), 0), index = 0;
+
+	ret = ret ? -EFAULT : check_reg(&reg);
+	if (ret)
+		return ret;
+	if (*find_enabler(h->t->user_events, h->tgid, reg.enable_addr, reg.enable_bit) &&
+	    is_there(*find_enabler(h->t->user_events, h->tgid, reg.enable_addr, reg.enable_bit)))
+		return -EADDRINUSE;
+	ret = read_text(h->tgid, reg.name_args, text, sizeof(text));
+	ret = ret ? ret : get_event(h->t, text, (reg.flags & REG_MULTI_FORMAT) != 0, &e);
+	if (ret)
+		return ret;
+	index = refer(h->priv, e);
+	ret = index < 0 ? index : add_enabler(h, &reg, e);
+	number = (uint32_t)index;
+	if (!ret && access_memory(h->tgid, arg + offsetof(struct user_reg, write_index), &number, sizeof(number), 1))
+		ret = -EFAULT;
+	if (index < 0 && !e->refs) {
+		e->refs = 1;
+		put_event(h->t, e);
+	}
+	return ret;
+}
+
+static int ioctl_unreg(struct uft_handle *h, uint64_t arg)
+{
+	struct user_unreg un;
+	struct enabler **p;
+
+	if (access_memory(h->tgid, arg, &un, sizeof(un), 0))
+		return -EFAULT;
+	if (un.size > 4096)
+		return -E2BIG;
+	if (un.size < sizeof(un) || un.reserved || un.reserved2)
+		return -EINVAL;
+	p = find_enabler(h->t->user_events, h->tgid, un.disable_addr, un.disable_bit);
+	if (!*p)
+		return -ENOENT;
+	write_bit(h->tgid, un.disable_addr, (*p)->bit, (*p)->size, 0);
+	drop_enabler(p);
+	return 0;
+}
+
+/* An event that there is belongs to a file, so it is busy: it goes with its last file. */
+static int ioctl_del(struct uft_handle *h, uint64_t arg)
+{
+	char text[MAX_DESCRIPTION], *fields;
+	int ret = read_text(h->tgid, arg, text, sizeof(text));
+
+	ret = ret ? ret : split(text, &fields);
+	return ret ? ret : find_event(h->t->user_events, text, "", 0) ? -EBUSY : -ENOENT;
+}
+
+int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg)
+{
+	if (cmd == DIAG_IOCSREG)
+		return ioctl_reg(h, arg);
+	if (cmd == DIAG_IOCSDEL)
+		return ioctl_del(h, arg);
+	return cmd == DIAG_IOCSUNREG ? ioctl_unreg(h, arg) : -ENOTTY;
+}
+
+/* Do the places of dynamic texts lie in the record, and do they end? As the kernel's validators ask. */
+static int are_texts_whole(const struct user_event *e, const uint8_t *p, size_t n)
+{
+	for (uint32_t i = 0; i < e->type->nfields; i++) {
+		const struct uft_event_field *f = &e->type->field[i];
+		uint32_t at = f->offset - UFT_EVENT_COMMON, loc;
+		uint64_t from;
+
+		if (f->place == UFT_FIELD_FIXED)
+			continue;
+		memcpy(&loc, p + at, 4);
+		from = f->place == UFT_FIELD_REL_LOC ? at + 4 + (loc & 0xffff) : (loc & 0xffff) - (uint64_t)UFT_EVENT_COMMON;
+		if (from > n || loc >> 16 > n - from || (f->is_string && (!(loc >> 16) || p[from + (loc >> 16) - 1])))
+			return 0;
+	}
+	return 1;
+}
+
+/* The number of an event in this file, and its record behind the common fields. */
+ssize_t store_user_events(struct uft_handle *h, const char *p, size_t n)
+{
+	const struct registrations *r = h->priv;
+	const struct user_event *e;
+	uint32_t number;
+
+	if (n < sizeof(number))
+		return -EFAULT;
+	memcpy(&number, p, sizeof(number));
+	e = number < r->n ? r->v[number] : NULL;
+	if ((int32_t)number < 0)
+		return -EINVAL;
+	if (!e)
+		return -ENOENT;
+	if (n - 4 < e->bytes)
+		return -EINVAL;
+	if (!is_wanted(h->t, e))
+		return -EBADF;
+	if (!are_texts_whole(e, (const uint8_t *)p + 4, n - 4))
+		return -EFAULT;
+	if (n - 4 > UFT_EVENT_PAYLOAD_MAX)
+		return -E2BIG;
+	for (struct instance *in = h->t->instances; in; in = in->next)
+		if (in->set.is_on && !in->paused && (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index)))
+			event_write(in, h, e->type->id, p + 4, n - 4);
+	return (ssize_t)n;
+}
+
+int show_user_events_status(const struct place *at, struct tree_text *out)
+{
+	const struct user_events *all = at->t->user_events;
+	uint32_t n = 0, busy = 0;
+
+	for (const struct user_event *e = all ? all->events : NULL; e; e = e->next) {
+		int is_on = is_wanted(at->t, e);
+
+		text_printf(out, "%s%s\n", e->type->name, is_on ? " # Used by ftrace" : "");
+		n++;
+		busy += (uint32_t)is_on;
+	}
+	text_printf(out, "\nActive: %u\nBusy: %u\n", n, busy);
+	return 0;
+}
+
+void user_events_free(struct uft_tree *t)
+{
+	struct user_events *all = t->user_events;
+
+	while (all && all->enablers)
+		drop_enabler(&all->enablers);
+	while (all && all->events) {
+		struct user_event *next = all->events->next;
+
+		free_event(all->events);
+		all->events = next;
+	}
+	free(all);
+	t->user_events = NULL;
+}
