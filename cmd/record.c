@@ -361,7 +361,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches,
 	};
 	struct uft_trace_spec spec = {
-		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = (const char *const *)o->trace_events,
+		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = (const char *const *)o->trace_events, .event_filters = o->event_filters,
 		.min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;

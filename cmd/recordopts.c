@@ -9,6 +9,7 @@
 #include "cmd/recordopts.h"
 #include "control/session.h"
 #include "include/uft/abi.h"
+#include "symbol/event_filter.h"
 #include "symbol/event_type.h"
 #include "symbol/host.h"
 #include "symbol/tracer.h"
@@ -43,6 +44,24 @@ static int parse_event(const struct cmd_option *o, const char *text, void *field
 	return 0;
 }
 
+/* Of the last event; a second one narrows the first. */
+static int parse_event_filter(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct event_asks *asks = field;
+	struct event_ask *last = asks->n ? &asks->v[asks->n - 1] : NULL;
+	char *both;
+
+	if (!last || last->is_not)
+		return uft_fail(err, -EINVAL, "it filters the events of the -e in front of it, and there is none");
+	if (!*text)
+		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
+	if ((last->filter ? asprintf(&both, "(%s) && (%s)", last->filter, text) : asprintf(&both, "%s", text)) < 0)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	free(last->filter);
+	last->filter = both;
+	return 0;
+}
+
 static int parse_event_not(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
@@ -57,6 +76,7 @@ static const struct cmd_option record_options[] = {
 	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", parse_tracer, F(tracer), tracer_names },
 	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", parse_event,
 	  F(event), NULL },
+	{ "event-filter", 'f', "FILTER", "record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'", parse_event_filter, F(event), NULL },
 	{ "except", 'v', NULL, "leave out the events of each -e that follows", parse_event_not, F(event), NULL },
 	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
 	  F(filter), NULL },
@@ -298,18 +318,27 @@ static int is_of_kernel(const struct uft_event_table *types, const char *word)
 	return 0;
 }
 
-/* One -e: which tasks' events it means; -1 to go on. */
+/* One -e: which tasks' events it means; -1 to go on. A wrong filter of a type that is known is refused. */
 static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types, const struct event_ask *ask)
 {
 	int is_known = !strcmp(ask->word, "*");
 
 	for (uint32_t k = 0; k < uft_event_table_count(types); k++) {
 		const struct uft_event_type *type = uft_event_table_at(types, k);
+		struct uft_filter_error err;
+		struct uft_program *program;
+		int ret;
 
 		if (!uft_event_matches(ask->word, strlen(ask->word), type))
 			continue;
 		o->tasks = ask->is_not ? o->tasks & ~type->tasks : o->tasks | type->tasks;
 		is_known = 1;
+		if (!ask->filter)
+			continue;
+		ret = uft_event_filter_make(type, ask->filter, &program, &err);
+		if (ret)
+			return cmd_usage(syntax, "--event-filter: %s:%s: %s\n    %s\n    %*s^", type->system, type->name, err.what, ask->filter, (int)err.at, "");
+		free(program);
 	}
 	if (!is_known && (!strchr(ask->word, ':') || is_of_kernel(types, ask->word)))
 		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", ask->word);
@@ -323,10 +352,12 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 	int done = -1;
 
 	o->trace_events = o->event.n ? calloc(o->event.n + 1, sizeof(*o->trace_events)) : NULL;
-	if (!types || (o->event.n && !o->trace_events))
+	o->event_filters = o->event.n ? calloc(o->event.n + 1, sizeof(*o->event_filters)) : NULL;
+	if (!types || (o->event.n && (!o->trace_events || !o->event_filters)))
 		done = cmd_fail(syntax->name, "out of memory");
 	for (size_t i = 0; i < o->event.n && done < 0; i++) {
 		done = take_event(o, syntax, types, &o->event.v[i]);
+		o->event_filters[i] = o->event.v[i].filter;
 		if (asprintf(&o->trace_events[i], "%s%s", o->event.v[i].is_not ? "!" : "", o->event.v[i].word) < 0)
 			done = cmd_fail(syntax->name, "out of memory");
 	}
@@ -366,10 +397,14 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 
 void record_opts_free(struct record_opts *o)
 {
-	for (size_t i = 0; o->trace_events && i < o->event.n; i++)
-		free(o->trace_events[i]);
+	for (size_t i = 0; i < o->event.n; i++) {
+		free(o->event.v[i].filter);
+		if (o->trace_events)
+			free(o->trace_events[i]);
+	}
 	free(o->event.v);
 	free(o->trace_events);
+	free(o->event_filters);
 	free(o->filter.item);
 	free(o->notrace.item);
 	free(o->roots.item);

@@ -5,8 +5,8 @@
 
 #include "cmd/options.h"
 
-/* -e; behind -v what is left out. */
-struct event_ask { const char *word; int is_not; };
+/* -e with the -f that follows it; behind -v what is left out. */
+struct event_ask { const char *word; char *filter; int is_not; };
 struct event_asks { struct event_ask *v; size_t n; int is_not; };
 
 struct record_opts {
@@ -23,6 +23,7 @@ struct record_opts {
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t tasks;			/* of event: enum uft_tasks */
 	char **trace_events;		/* of event: words of set_event, `!` in front of what is left out, NULL-terminated; NULL: none */
+	const char **event_filters;	/* parallel; of each its filter or NULL */
 	uint32_t compress;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */

@@ -296,12 +296,14 @@ void observe_event(const struct observe *o, const struct proc *p, const struct p
 	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
+	struct uft_record record = { .payload = payload, .bytes = (uint32_t)bytes, .known = UFT_FACT_TID | UFT_FACT_CPU, .tid = (uint32_t)r->tid, .cpu = r->cpu };
 
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
 	memcpy(w, payload, bytes);
 	if (o->s->ev.told)
 		o->s->ev.told(o->s->ev.arg, &told);
-	observe_put(o, p, r, event, w, (uint32_t)(bytes + 7) / 8);
+	if (spec_accepts_event(o->s->spec, uft_event_table_by_id(o->s->types, event), &record))
+		observe_put(o, p, r, event, w, (uint32_t)(bytes + 7) / 8);
 }
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)

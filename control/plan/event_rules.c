@@ -99,6 +99,22 @@ int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const s
 	return 0;
 }
 
+int spec_accepts_event(struct spec *sp, const struct uft_event_type *type, const struct uft_record *r)
+{
+	const struct uft_event_rules *rules;
+	const struct uft_event_rule *rule;
+
+	if (spec_event_rules(sp, type, &rules) || !rules)
+		return 1;
+	rule = (const struct uft_event_rule *)(rules + 1);
+	for (uint32_t i = 0; i < rules->nrules; i++) {
+		if (!rule->program_bytes || uft_program_run((const struct uft_program *)(rule + 1), r))
+			return 1;
+		rule = (const struct uft_event_rule *)((const char *)(rule + 1) + rule->program_bytes);
+	}
+	return 0;
+}
+
 void spec_rules_free(struct spec *sp)
 {
 	for (uint32_t i = 0; i < sp->nrules; i++)

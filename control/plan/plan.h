@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_PLAN_H
 #define UFT_CONTROL_PLAN_H
 
+#include "program/program.h"
 #include "control/proc/proc.h"
 #include "control/session.h"
 #include "symbol/tracepoint.h"
@@ -78,6 +79,8 @@ int spec_wants_event(const struct spec *sp, const struct uft_event_type *type);
 /* The first of event[] whose index is not below that of @type. */
 size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type);
 /* event_rules.c: what targets get for events of @type; *out is the spec's, NULL: no rules. 0, -ENOMEM. */
+/* Of what the session records itself: does a filter let the record through, or has the type none? */
+int spec_accepts_event(struct spec *sp, const struct uft_event_type *type, const struct uft_record *r);
 int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out);
 void spec_rules_free(struct spec *sp);
 static inline int spec_has_own(const struct spec *sp, uint32_t tracer)

@@ -109,3 +109,14 @@ expect_status 1
 expect_err "Field not found"
 run "$uft" report --no-pager -F 'sample_none: a == 1' rec.uft
 expect_err "no event that 'sample_none' names"
+run "$uft" record -q -f 'pid == 1' -e sched -o none.uft true
+expect_status 2
+run "$uft" record -q -e sched_process_exit -f 'nosuch == 1' -o none.uft true
+expect_err "Field not found"
+
+# ---- -f: of the -e in front of it, in the program and in what the kernel tells of tasks
+run "$uft" record -q -e uft_sample:sample_one -f 'a > 0' -f 'a != 2' -e uft_sample:sample_two -e sched_process_exec -f 'filename ~ "*plain"' -e sched_process_exit -f 'comm == "none"' -o some.uft ./plain 4
+expect_status 0
+run "$uft" report --no-pager some.uft
+expect_equal "filtered" "$(body out | tr '\n' ' ')" "sample_two: two=0x00 sample_one: a=1 sample_two: two=0x01 sample_two: two=0x02 sample_one: a=3 sample_two: two=0x03 "
+expect_equal "of tasks" "$(grep -c 'sched_process_exec: filename=.*plain' out) $(grep -c sched_process_exit out)" "1 0"
