@@ -510,16 +510,24 @@ static int try_filter(const struct uft_event_type *type, const char *text, struc
 	return ret;
 }
 
-/* One write, without blanks around it. malloc'd; NULL: *ret. */
+/* One write, without blanks behind it: those in front stay, as in the kernel. malloc'd; NULL: *ret. */
 static char *take_filter(const char *p, size_t n, int *ret)
 {
-	char *text;
+	const char *text = p;
+	char *copy;
 
-	text_strip(&p, &n);
+	text_strip(&text, &n);
+	n = n ? (size_t)(text + n - p) : 0;
 	*ret = n >= UFT_FILTER_BYTES ? -E2BIG : memchr(p, '\0', n) ? -EINVAL : 0;
-	text = *ret ? NULL : strndup(p, n);
-	*ret = *ret || text ? *ret : -ENOMEM;
-	return text;
+	copy = *ret ? NULL : strndup(p, n);
+	*ret = *ret || copy ? *ret : -ENOMEM;
+	return copy;
+}
+
+/* `0` takes a filter out. */
+static int is_none(const char *text)
+{
+	return !strcmp(text + strspn(text, " \t\n"), "0");
 }
 
 int show_event_filter(const struct place *at, struct tree_text *out)
@@ -541,7 +549,7 @@ ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 
 	if (!text)
 		return ret;
-	is_out = !strcmp(text, "0");
+	is_out = is_none(text);
 	ret = is_out ? 0 : try_filter(type, text, &err);
 	if (ret && ret != -ENOMEM) {
 		refused = refused_text(text, &err);
@@ -575,10 +583,10 @@ static const struct uft_filter_error of_none = { "Couldn't find or set field in 
 static int fit_filter(struct filters *f, const struct uft_event_type *type, const char *text)
 {
 	struct uft_filter_error err;
-	int ret = strcmp(text, "0") ? try_filter(type, text, &err) : 0;
-	char *refused = ret ? refused_text(text, &of_none) : NULL, *its = !ret && strcmp(text, "0") ? strdup(text) : NULL;
+	int ret = !is_none(text) ? try_filter(type, text, &err) : 0;
+	char *refused = ret ? refused_text(text, &of_none) : NULL, *its = !ret && !is_none(text) ? strdup(text) : NULL;
 
-	if (ret == -ENOMEM || (ret && !refused) || (!ret && !its && strcmp(text, "0"))) {
+	if (ret == -ENOMEM || (ret && !refused) || (!ret && !its && !is_none(text))) {
 		free(refused);
 		free(its);
 		return -ENOMEM;
@@ -588,26 +596,28 @@ static int fit_filter(struct filters *f, const struct uft_event_type *type, cons
 
 /*
  * Events that have the filter's fields get it; the others have no filter then. The write is not refused, as
- * in the kernel, but error_log says it where no event took it.
+ * in the kernel, but error_log, which keeps 8, has it once for each event that did not take it.
  */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {
 	const struct uft_event_table *types = tree_types(h->t);
 	struct filters f = { NULL, 0, 0 };
-	int ret, is_taken = 0;
+	uint32_t nrefused = 0;
+	size_t len = n;
+	int ret;
 	char *text = take_filter(p, n, &ret);
 
 	for (uint32_t i = 0; text && !ret && i < uft_event_table_count(types); i++)
 		if (is_about(&h->at, uft_event_table_at(types, i)))
 			ret = fit_filter(&f, uft_event_table_at(types, i), text);
-	is_taken |= text && !strcmp(text, "0");
-	for (uint32_t i = 0; i < f.n; i++)
-		is_taken |= f.v[i].text != NULL;
 	free(text);
-	if (!ret && !is_taken) {
-		h->wrong = of_none.what;
-		error_note(h, p, n);
-	}
+	text_strip(&p, &len);
+	h->wrong = of_none.what;
+	for (uint32_t i = 0; !ret && i < f.n && nrefused < 8; i++)
+		if (f.v[i].refused) {
+			error_note(h, p, len);
+			nrefused++;
+		}
 	ret = ret ? ret : set_filters(h->at.in, &f);
 	free_filters(&f);
 	return ret ? ret : (ssize_t)n;

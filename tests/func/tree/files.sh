@@ -31,12 +31,25 @@ inside 'find . -maxdepth 4 -type f -perm -200 ! -path "./options/*" | sort >$TMP
 expect_equal "what takes anything" "$(sed -n 1p out)" "./error_log ./events/sched/filter ./free_buffer ./trace ./trace_marker ./trace_marker_raw "
 expect_equal "refused without a reason" "$(sed '1d; $d' out)" ""
 inside ': >error_log; echo "nosuch == 1" >events/sched/filter; echo $?; cat error_log'
-same "a filter that no event of the system takes" 1 <<'KERNEL'
+same "a filter that no event of the system takes: once for each" 3 <<'KERNEL'
 0
-[   16.392236] event filter parse error: error: Couldn't find or set field in one of a subsystem's events
+[   16.875884] event filter parse error: error: Couldn't find or set field in one of a subsystem's events
+  Command: nosuch == 1
+           ^
+[   16.875920] event filter parse error: error: Couldn't find or set field in one of a subsystem's events
+  Command: nosuch == 1
+           ^
+[   16.875953] event filter parse error: error: Couldn't find or set field in one of a subsystem's events
   Command: nosuch == 1
            ^
 KERNEL
+inside 'cd events/sched; for f in " pid == 1 " " nosuch == 1 " " 0 "; do echo "$f" >sched_process_exit/filter; cat sched_process_exit/filter; done' 2>/dev/null
+expect_equal "blanks in front stay" "$(cat out)" " pid == 1
+ nosuch == 1
+        ^
+parse_error: Field not found
+
+none"
 check
 [ "$(wc -l <files)" -gt 50 ] || { fail "few files"; show; }
 inside 'echo "[x y" >set_ftrace_pid; echo " 12 abc" >set_ftrace_pid; cat error_log; echo 2 >options/irq-info; tail -n 3 error_log'
