@@ -152,7 +152,7 @@ static int take_field(struct cursor *c, struct uft_event_field *f)
 	f->element = f->size;
 	bracket = f->brackets[0] && isdigit((unsigned char)f->brackets[1]) ? f->brackets + 1 : NULL;
 	if (f->place != UFT_FIELD_FIXED) {
-		if (f->size != 4)
+		if (f->size != 4 && f->size != 8)	/* 8: the kernel's synthetic events */
 			return 0;
 		f->element = element_of(f->type);
 	} else if (bracket && strtoul(bracket, NULL, 10)) {

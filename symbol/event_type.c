@@ -64,11 +64,23 @@ uint32_t uft_event_table_count(const struct uft_event_table *t)
 	return __atomic_load_n(&t->count, __ATOMIC_ACQUIRE);
 }
 
-const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index)
+static const struct uft_event_type *place_of(const struct uft_event_table *t, uint32_t index)
 {
 	if (index >= uft_event_table_count(t) || !t->chunk[index / CHUNK])
 		return NULL;
 	return __atomic_load_n(&t->chunk[index / CHUNK][index % CHUNK], __ATOMIC_ACQUIRE);
+}
+
+const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index)
+{
+	const struct uft_event_type *type = place_of(t, index);
+
+	return type && !__atomic_load_n(&type->is_gone, __ATOMIC_RELAXED) ? type : NULL;
+}
+
+const struct uft_event_type *uft_event_table_by_id(const struct uft_event_table *t, uint32_t id)
+{
+	return id >= UFT_EVENT_FREE ? place_of(t, id - UFT_EVENT_FREE) : NULL;
 }
 
 uint32_t uft_event_table_systems(const struct uft_event_table *t)
@@ -346,6 +358,18 @@ int uft_event_table_note_object(struct uft_event_table *t, const struct uft_even
 	}
 	pthread_mutex_unlock(&t->lock);
 	return o ? 0 : -ENOMEM;
+}
+
+void uft_event_table_remove(struct uft_event_table *t, uint32_t index)
+{
+	struct uft_event_type *type = (struct uft_event_type *)place_of(t, index);
+
+	pthread_mutex_lock(&t->lock);
+	if (type && !type->is_gone) {	/* its slot stays as one of a replaced type */
+		leave_system(&t->system[type->system_index], index);
+		__atomic_store_n(&type->is_gone, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- Looking up under the lock --------------------------------------------------------------- */

@@ -56,6 +56,7 @@ struct uft_event_type {
 	const char *format;		/* the whole text of the file `format` */
 	struct uft_print *text;		/* the compiled print format; NULL: it is not understood */
 	uint32_t bytes;			/* of the fixed part of a kernel record */
+	uint32_t is_gone;		/* atomic: it was removed; only records of before have it */
 	uint32_t tasks;			/* enum uft_tasks: built-in types that the session records itself; else 0 */
 	uint32_t nfields;
 	struct uft_event_field *field;
@@ -91,6 +92,11 @@ int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *syst
 
 /* The object whose file has this name declares @type, a type of the table. 0, -ENOMEM. */
 int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name);
+/*
+ * The type is no more: uft_event_table_at() does not find it, uft_event_table_by_id() does, for records of before.
+ * Its name is free.
+ */
+void uft_event_table_remove(struct uft_event_table *t, uint32_t index);
 
 uint32_t uft_event_table_count(const struct uft_event_table *t);	/* places: some may be empty */
 const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);	/* NULL: empty */
@@ -101,10 +107,7 @@ uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system
 const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
 						  const char *name, size_t nname);
 
-static inline const struct uft_event_type *uft_event_table_by_id(const struct uft_event_table *t, uint32_t id)
-{
-	return id >= UFT_EVENT_FREE ? uft_event_table_at(t, id - UFT_EVENT_FREE) : NULL;
-}
+const struct uft_event_type *uft_event_table_by_id(const struct uft_event_table *t, uint32_t id);
 
 /**
  * uft_event_matches - does a word of set_event, or of -e, mean this type?
