@@ -191,6 +191,13 @@ void uft_session_record(struct uft_session *s, int on);
  * which no more of it will come; UINT64_MAX: nothing is asked of it.
  */
 uint64_t uft_session_gather(struct uft_session *s);
+/* Before the first uft_session_emit(), whose caller may hold locks of buffers. 0, -ENOMEM: no slice is free. */
+int uft_session_emit_open(struct uft_session *s);
+/*
+ * A record of an event that is made of others: of task @pid, @tid at @clock on @cpu. @id: of its type; @bytes: at
+ * most UFT_EVENT_PAYLOAD_MAX. By rising clocks. 0, -EAGAIN: nothing is recorded now; -ENOBUFS: counted as lost.
+ */
+int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id, const void *payload, size_t bytes);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
 

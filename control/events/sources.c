@@ -123,6 +123,24 @@ void sources_left(struct uft_session *s, pid_t pid)
 		observe_left(s->sources->observe, pid);
 }
 
+int uft_session_emit_open(struct uft_session *s)
+{
+	if (!s->sources->made)
+		s->sources->made = event_ring_open(s, getpid(), 0, NULL);
+	return s->sources->made ? 0 : -ENOMEM;
+}
+
+int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id, const void *payload, size_t bytes)
+{
+	uint64_t w[UFT_EVENT_PAYLOAD_MAX / 8] = { 0 };
+
+	if (!s->sources->made)
+		return -EAGAIN;
+	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
+	memcpy(w, payload, bytes);
+	return event_ring_write(s->sources->made, cpu, clock, (uint64_t)tid << 32 | pid, id, w, bytes ? (uint32_t)(bytes + 7) / 8 : 1);
+}
+
 uint64_t uft_session_gather(struct uft_session *s)
 {
 	return s->sources->observe ? observe_take(s->sources->observe) : UINT64_MAX;

@@ -20,6 +20,7 @@ struct event_ring {				/* one slice that is ours */
 
 struct sources {			/* of a session */
 	struct event_ring *first;		/* slices of ours */
+	struct event_ring *made;	/* of events that the session's user makes; NULL: there was none yet */
 	struct uft_image *img;		/* of those that are no target's; NULL: there was none yet */
 	struct spin *spin[2];		/* by row of sources.c */
 	struct observe *observe;
