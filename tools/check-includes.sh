@@ -3,7 +3,7 @@
 #
 # Below all:        program
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
-# Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
+# Outside:          symbol <- control, hist, stream <- output <- tree, view <- cmd, tools
 # In stream/:       wire < file < select < decode < live
 # In tree/:         core < triggers < files < serve
 # In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
@@ -44,12 +44,13 @@ outside_may()
 {
 	case $1 in
 	symbol) may="symbol" ;;
+	hist) may="symbol hist" ;;
 	control) may="symbol control" ;;
 	stream) may="symbol stream" ;;
 	output) may="symbol stream output" ;;
-	tree) may="symbol control stream output tree" ;;
+	tree) may="symbol control hist stream output tree" ;;
 	view) may="symbol stream output view" ;;
-	cmd | tools) may="symbol control stream output tree view cmd tools" ;;
+	cmd | tools) may="symbol control hist stream output tree view cmd tools" ;;
 	esac
 }
 
@@ -127,7 +128,7 @@ check_outside()
 	case $2 in
 	runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;
 	runtime/*) fail "$1" "$2" ;;
-	symbol/* | control/* | stream/* | output/* | tree/* | view/* | cmd/* | tools/*)
+	symbol/* | control/* | hist/* | stream/* | output/* | tree/* | view/* | cmd/* | tools/*)
 		outside_may "${1%%/*}"
 		among "${2%%/*}" "$may" || fail "$1" "$2" ;;
 	esac
@@ -145,7 +146,7 @@ check_leaf()
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 folders=
-for dir in program runtime include symbol control stream output tree view cmd tools; do
+for dir in program runtime include symbol control hist stream output tree view cmd tools; do
 	[ ! -d "$dir" ] || folders="$folders $dir"
 done
 [ -n "$folders" ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }

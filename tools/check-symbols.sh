@@ -10,12 +10,13 @@ build=$1 most=5
 order="symbol
 control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
+hist
 stream/wire stream/file stream/select stream/decode stream/live output tree/core tree/triggers tree/files tree/serve view cmd"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 # Objects of meson are TARGET.p/FOLDER_FILE.c.o: `object folder` a line, for those of the folders above.
-find "$build/symbol" "$build/control" "$build/stream" "$build/output" "$build/tree" "$build/view" "$build/uft.p" -name '*.c.o' 2>/dev/null | LC_ALL=C sort |
+find "$build/symbol" "$build/control" "$build/hist" "$build/stream" "$build/output" "$build/tree" "$build/view" "$build/uft.p" -name '*.c.o' 2>/dev/null | LC_ALL=C sort |
 	awk -v order="$order" -v build="$build/" '
 		BEGIN { n = split(order, folder, /[ \n]+/); for (i = 1; i <= n; i++) is[folder[i]] = 1 }
 		{

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hist.h - histograms of events: what the kernel's `hist:` triggers are
+ *
+ * A histogram belongs to one event type of one set (an instance of the tracing directory). It is made of the
+ * text behind `hist:`, takes records of its type in the order of time, and writes its definition and its table
+ * as the kernel does. Histograms of a set know each other's variables, so that one event may compute with
+ * what another one left: `$ts0`, onmatch().
+ *
+ * What the engine cannot know it asks through struct uft_hist_env. It does not know filters, `:pause` of a
+ * trigger, or files: those are its user's.
+ *
+ * Context: control, one thread at a time for a set. The map alone (map.h) is for any context.
+ */
+#ifndef UFT_HIST_HIST_H
+#define UFT_HIST_HIST_H
+
+#include "hist/synthetic.h"
+#include "symbol/event_type.h"
+
+struct uft_hist;
+struct uft_hist_set;
+
+/* One event. */
+struct uft_hist_record {
+	const struct uft_event_type *type;
+	const uint8_t *payload;		/* behind the common fields */
+	size_t bytes;
+	uint64_t ts;			/* of the set's clock, ns if that counts ns */
+	uint32_t cpu, tid;
+	const char *comm;
+	const uint64_t *stack;		/* code addresses, the innermost first */
+	uint32_t nstack;
+	const void *where;		/* the address space, for env.name */
+};
+
+struct uft_hist_env {
+	void *arg;
+	/* Writes the name of a code address, with @has_offset like main+0x4/0x20; returns bytes, 0: not known. */
+	size_t (*name)(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room);
+	const struct uft_synth_list *synths;
+	/* A synthetic event came out of @rec. @payload: its record behind the common fields. */
+	void (*emit)(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes, const struct uft_hist_record *rec);
+	void (*snapshot)(void *arg, const struct uft_hist_record *rec);
+	const struct uft_event_type *(*find_event)(void *arg, const char *system, const char *name);
+	/*
+	 * onmatch() takes a field of the other event: @text is a histogram to add to that event, with the filter
+	 * of @like, which is one of its histograms. 0, or negative errno.
+	 */
+	int (*add_to)(void *arg, const struct uft_hist *like, const char *text);
+	int is_ns;			/* records' ts counts ns */
+};
+
+/* A list of mistakes, as the kernel's error_log has one or more for a command. */
+#define UFT_HIST_ERRORS	4
+struct uft_hist_errors {
+	struct { const char *what; size_t at; } v[UFT_HIST_ERRORS];	/* what: static; at: from the `h` of `hist:` */
+	uint32_t n;
+};
+
+struct uft_hist_set *uft_hist_set_new(const struct uft_hist_env *env);	/* NULL: no memory */
+struct uft_hist_env *uft_hist_set_env(struct uft_hist_set *set);
+void uft_hist_set_free(struct uft_hist_set *set);	/* it has no histograms any more */
+
+enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLEAR };
+
+/**
+ * uft_hist_make - a histogram of a text, which takes nothing yet
+ * @text:  `keys=...`, without `hist:` and without ` if `
+ * @is_not: it is made to find one that is the same, for removing that
+ *
+ * Returns 0 or what the kernel returns, with @errors.
+ */
+int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not, struct uft_hist **out,
+		  struct uft_hist_errors *errors);
+/*
+ * Its actions are made, and it takes part in the set: after it was found not to be there yet. 0, or negative
+ * errno: free it.
+ */
+int uft_hist_join(struct uft_hist *h, struct uft_hist_errors *errors);
+void uft_hist_free(struct uft_hist *h);
+enum uft_hist_verb uft_hist_verb(const struct uft_hist *h);
+int uft_hist_is_same(const struct uft_hist *a, const struct uft_hist *b);	/* filters aside */
+int uft_hist_is_used(const struct uft_hist *h);	/* others refer to its variables */
+const char *uft_hist_clock(const struct uft_hist *h);	/* the clock that its timestamps are of; NULL: it has none */
+const char *uft_hist_name(const struct uft_hist *h);	/* `name=NAME`, or NULL */
+int uft_hist_needs_stack(const struct uft_hist *h);
+const struct uft_event_type *uft_hist_type(const struct uft_hist *h);
+/* A named one shares the table of @other from now on. */
+void uft_hist_share(struct uft_hist *h, struct uft_hist *other);
+
+void uft_hist_update(struct uft_hist *h, const struct uft_hist_record *rec);
+void uft_hist_clear(struct uft_hist *h);
+
+struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
+/* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */
+void uft_hist_put_definition(const struct uft_hist *h, const char *filter, const struct uft_hist_sink *to);
+int uft_hist_put_table(const struct uft_hist *h, const struct uft_hist_sink *to);	/* entries, and the totals; 0, -ENOMEM */
+
+#endif

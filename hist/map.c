@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map.c - see map.h
+ *
+ * A key's first free slot is claimed by writing its hash; the element follows when its key is whole. Two
+ * threads that insert the same key meet at the same slot: the second one finds the hash, and, while the
+ * element is not there yet, waits for it a bounded time. Should the first one never come back (a signal handler
+ * that interrupts it inserts the same key, or its process was killed), the second one goes on to a slot of its
+ * own: the key has two elements then, and two entries of a table.
+ */
+#include "hist/map.h"
+
+#define SPINS	1000u
+
+static uint32_t rotate(uint32_t v, unsigned n)
+{
+	return v << n | v >> (32 - n);
+}
+
+/* lookup3 of whole words: 8 bytes each, the rest as its tail. */
+static uint32_t hash_of(const uint64_t *key, uint32_t words)
+{
+	const uint32_t *k = (const uint32_t *)(const void *)key;
+	uint32_t n = 2 * words, a, b, c;
+
+	a = b = c = 0xdeadbeefu + 4 * n;
+	for (; n > 3; n -= 3, k += 3) {
+		a += k[0];
+		b += k[1];
+		c += k[2];
+		a = (a - c) ^ rotate(c, 4);
+		c += b;
+		b = (b - a) ^ rotate(a, 6);
+		a += c;
+		c = (c - b) ^ rotate(b, 8);
+		b += a;
+		a = (a - c) ^ rotate(c, 16);
+		c += b;
+		b = (b - a) ^ rotate(a, 19);
+		a += c;
+		c = (c - b) ^ rotate(b, 4);
+		b += a;
+	}
+	c += n > 2 ? k[2] : 0;
+	b += n > 1 ? k[1] : 0;
+	a += k[0];
+	c = (c ^ b) - rotate(b, 14);
+	a = (a ^ c) - rotate(c, 11);
+	b = (b ^ a) - rotate(a, 25);
+	c = (c ^ b) - rotate(b, 16);
+	a = (a ^ c) - rotate(c, 4);
+	b = (b ^ a) - rotate(a, 14);
+	c = (c ^ b) - rotate(b, 24);
+	return c ? c : 1;
+}
+
+static struct uft_hist_slot *slots_of(const struct uft_hist_map *map)
+{
+	return (struct uft_hist_slot *)(uintptr_t)(map + 1);
+}
+
+static uint64_t *element_at(const struct uft_hist_map *map, uint32_t i)
+{
+	return (uint64_t *)(void *)(slots_of(map) + (2ull << map->bits)) + (uint64_t)i * map->words;
+}
+
+size_t uft_hist_map_bytes(uint32_t bits, uint32_t words)
+{
+	return sizeof(struct uft_hist_map) + ((size_t)2 << bits) * sizeof(struct uft_hist_slot) + ((size_t)1 << bits) * words * 8;
+}
+
+void uft_hist_map_init(struct uft_hist_map *map, uint32_t bits, uint32_t key_words, uint32_t words)
+{
+	map->bits = bits;
+	map->key_words = key_words;
+	map->words = words;
+}
+
+static int is_key(const struct uft_hist_map *map, const uint64_t *element, const uint64_t *key)
+{
+	for (uint32_t i = 0; i < map->key_words; i++)
+		if (element[i] != key[i])
+			return 0;
+	return 1;
+}
+
+/* The element of a slot with the key's hash; 0: it does not come. */
+static uint32_t await(const struct uft_hist_slot *s)
+{
+	uint32_t e = __atomic_load_n(&s->element, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; !e && i < SPINS; i++)
+		e = __atomic_load_n(&s->element, __ATOMIC_ACQUIRE);
+	return e;
+}
+
+static uint64_t *fill(struct uft_hist_map *map, struct uft_hist_slot *s, const uint64_t *key)
+{
+	uint32_t i = __atomic_fetch_add(&map->used, 1, __ATOMIC_RELAXED);
+	uint64_t *element;
+
+	if (i >= 1u << map->bits) {
+		__atomic_store_n(&s->hash, 0, __ATOMIC_RELAXED);	/* nobody has seen an element of it */
+		return NULL;
+	}
+	element = element_at(map, i);
+	for (uint32_t w = 0; w < map->key_words; w++)
+		element[w] = key[w];
+	__atomic_store_n(&s->element, i + 1, __ATOMIC_RELEASE);
+	return element;
+}
+
+/* @make: else the key is only looked for. *is_new stays as it is unless an element was made. */
+static uint64_t *look_up(struct uft_hist_map *map, const uint64_t *key, int make, int *is_new)
+{
+	uint32_t hash = hash_of(key, map->key_words), n = 2u << map->bits, at = hash >> (31 - map->bits);
+	struct uft_hist_slot *slot = slots_of(map);
+
+	for (uint32_t tried = 0; tried < n; tried++, at++) {
+		struct uft_hist_slot *s = &slot[at & (n - 1)];
+		uint32_t there = __atomic_load_n(&s->hash, __ATOMIC_RELAXED), e;
+
+		if (!there && !make)
+			return NULL;
+		if (!there && __atomic_load_n(&map->used, __ATOMIC_RELAXED) >= 1u << map->bits)
+			return NULL;
+		if (!there && __atomic_compare_exchange_n(&s->hash, &there, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			*is_new = 1;
+			return fill(map, s, key);
+		}
+		if (there != hash)
+			continue;
+		e = await(s);
+		if (e && is_key(map, element_at(map, e - 1), key))
+			return element_at(map, e - 1);
+	}
+	return NULL;
+}
+
+uint64_t *uft_hist_map_insert(struct uft_hist_map *map, const uint64_t *key, int *is_new)
+{
+	uint64_t *element;
+
+	*is_new = 0;
+	element = look_up(map, key, 1, is_new);
+	uft_hist_add(element ? &map->hits : &map->drops, 1);
+	return element;
+}
+
+uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key)
+{
+	return look_up((struct uft_hist_map *)(uintptr_t)map, key, 0, NULL);
+}
+
+uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at)
+{
+	for (; *at < 2u << map->bits; (*at)++) {
+		uint32_t e = __atomic_load_n(&slots_of(map)[*at].element, __ATOMIC_ACQUIRE);
+
+		if (e) {
+			(*at)++;
+			return element_at(map, e - 1);
+		}
+	}
+	return NULL;
+}
+
+uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *element)
+{
+	return (uint32_t)((uint64_t)(element - element_at(map, 0)) / map->words);
+}
+
+void uft_hist_map_clear(struct uft_hist_map *map)
+{
+	uint32_t used = map->used < 1u << map->bits ? map->used : 1u << map->bits;
+
+	for (uint64_t i = 0; i < (uint64_t)used * map->words; i++)
+		element_at(map, 0)[i] = 0;
+	for (uint32_t i = 0; i < 2u << map->bits; i++)
+		slots_of(map)[i] = (struct uft_hist_slot){ 0, 0 };
+	map->used = 0;
+	map->hits = map->drops = 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in memory that is handed in
+ *
+ * Nothing in the memory is a pointer, no function allocates, locks or calls libc: any number of threads, and of
+ * processes that share the memory, may update while others read. An element is never moved or taken out, but
+ * for uft_hist_map_clear(). The map is exact: a key that finds no free element counts as dropped, and every
+ * update is a hit or a drop.
+ *
+ * Layout: the header, 2 * elements slots (the hash of a key, its element), the elements. The hash is Bob
+ * Jenkins' lookup3; slots are tried in their order.
+ *
+ * Context: probe.
+ */
+#ifndef UFT_HIST_MAP_H
+#define UFT_HIST_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define UFT_HIST_BITS_MIN	7u
+#define UFT_HIST_BITS_MAX	17u
+
+struct uft_hist_map {
+	uint32_t bits;			/* 1 << bits elements */
+	uint32_t key_words;		/* the first of each element's words are its key */
+	uint32_t words;			/* of an element */
+	uint32_t used;			/* atomic: elements handed out; may count beyond their number */
+	uint64_t hits, drops;		/* atomic */
+	/* follows: struct uft_hist_slot[2 << bits], then elements */
+};
+
+struct uft_hist_slot { uint32_t hash, element; };	/* atomic both; element: + 1 */
+
+size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
+/* @map: zeroes, of so many bytes. */
+void uft_hist_map_init(struct uft_hist_map *map, uint32_t bits, uint32_t key_words, uint32_t words);
+/*
+ * The element of a key, made if there is none (*is_new): counts a hit. NULL: dropped, counted. An element
+ * that another thread is making is found when its key is whole.
+ */
+uint64_t *uft_hist_map_insert(struct uft_hist_map *map, const uint64_t *key, int *is_new);
+uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key);	/* NULL: none */
+/* All elements at their slots' order: from slot *at on; NULL: no more. */
+uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at);
+uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *element);	/* below 1 << bits */
+/* Nobody updates meanwhile. */
+void uft_hist_map_clear(struct uft_hist_map *map);
+
+static inline void uft_hist_add(uint64_t *word, uint64_t v)
+{
+	__atomic_fetch_add(word, v, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t uft_hist_read(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+#endif
