@@ -66,6 +66,7 @@ static int store_job(void *arg)
 
 	j->h->wrong = NULL;
 	j->h->wrong_at = 0;
+	j->h->is_noted = 0;
 	j->h->t->conflict = NULL;
 	j->h->t->refused.text[0] = '\0';
 	if (!j->h->at.row->store)
@@ -75,7 +76,7 @@ static int store_job(void *arg)
 		j->h->wrong = j->h->t->conflict;
 	else if (j->result < 0 && !j->h->wrong && j->h->t->refused.text[0])
 		j->h->wrong = j->h->t->refused.text;
-	if (j->result == -EINVAL || (j->result < 0 && j->h->wrong))
+	if (!j->h->is_noted && (j->result == -EINVAL || (j->result < 0 && j->h->wrong)))
 		error_note(j->h, j->p, j->n);
 	return j->result < 0 ? (int)j->result : 0;
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define KEPT		(sizeof(((struct instance *)0)->mistake) / sizeof(struct mistake))
-#define SHOWN		200	/* bytes of a command */
+#define SHOWN		1024	/* bytes of a command */
 
 /* One line that a terminal can show: of a long one the part with the mistake. */
 static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1])
@@ -34,29 +34,35 @@ static void forget(struct instance *in, size_t n)
 	in->nmistakes -= n;
 }
 
+void error_put(struct instance *in, const char *where, const char *what, const char *p, size_t n, size_t at)
+{
+	char command[SHOWN + 1], *text;
+	struct timespec now;
+
+	at = command_of(p, n, at, command);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (asprintf(&text, "%s: error: %s\n  Command: %s\n%*s^\n", where, what, command, (int)(11 + at), "") < 0)
+		return;
+	if (what == in->t->conflict && in->nmistakes && !strcmp(in->mistake[in->nmistakes - 1].text, text))
+		free(in->mistake[--in->nmistakes].text);
+	if (in->nmistakes == KEPT)
+		forget(in, 1);
+	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
+}
+
 void error_note(struct uft_handle *h, const char *p, size_t n)
 {
 	const char *path = h->at.row->pub.path, *takes = h->at.row->takes,
 		   *what = h->wrong ? h->wrong : takes ? takes : "Invalid argument";
 	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
-	struct instance *in = h->at.in;
-	char command[SHOWN + 1], *text;
-	size_t at = command_of(p, n, h->wrong_at, command);
-	struct timespec now;
+	char where[128];
 
 	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
 		path = "event filter parse error";	/* the kernel's words */
 		option = "";
 	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
-		     (int)(11 + at), "") < 0)
-		return;
-	if (what == h->t->conflict && in->nmistakes && !strcmp(in->mistake[in->nmistakes - 1].text, text))
-		free(in->mistake[--in->nmistakes].text);
-	if (in->nmistakes == KEPT)
-		forget(in, 1);
-	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
+	snprintf(where, sizeof(where), "%.*s%s", (int)strcspn(path, "%"), path, option);
+	error_put(h->at.in, where, what, p, n, h->wrong_at);
 }
 
 void error_free(struct instance *in)

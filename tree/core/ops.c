@@ -37,7 +37,7 @@ static uint32_t tracer_of(const struct settings *set)
 /* Which events are on, or may be switched on by a function. */
 static int wants_event(const struct instance *in, const struct settings *set, uint32_t event)
 {
-	return uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event);
+	return uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event) || commands_of(in)->needs(in, event);
 }
 
 /* Some are on, or will be when their object comes. */
@@ -114,7 +114,7 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 /* Are there commands, and a tracer that records no calls for them to look at? */
 static int needs_calls(const struct instance *in, const struct settings *set)
 {
-	return in->triggers && (tracer_of(set) == UFT_TRACER_NOP || uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN);
+	return commands_of(in)->has_functions(in) && (tracer_of(set) == UFT_TRACER_NOP || uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN);
 }
 
 /*
@@ -237,7 +237,7 @@ static int wish_lists(struct wish *w, const struct settings *top)
 	const struct settings *set = w->set;
 	const char *filter = set->list[w->is_measuring ? LIST_STACK : LIST_FILTER];
 	int is_only = w->is_commands, ret = 0;
-	int has_commands = in->triggers && w->op.tracer != UFT_TRACER_PROFILE && !w->is_measuring && (is_only || !needs_calls(in, set));
+	int has_commands = commands_of(in)->has_functions(in) && w->op.tracer != UFT_TRACER_PROFILE && !w->is_measuring && (is_only || !needs_calls(in, set));
 	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
 
 	if (has_commands && (is_only || filter[0])) {
@@ -324,14 +324,14 @@ static struct uft_event_want *wanted_events(const struct instance *in, const str
 
 	*n = 0;
 	for (const struct instance *i = in->t->instances; i; i = i->next)
-		cap += wants_events(i, set_of(i, in, set)) ? count : 0;
+		cap += wants_events(i, set_of(i, in, set)) || i->triggers ? count : 0;
 	want = malloc(cap * sizeof(*want));
 	for (uint32_t k = UFT_NBUILTINS; want && cap > 1 && k < count; k++)
 		for (const struct instance *i = in->t->instances; i; i = i->next) {
 			const struct settings *its = set_of(i, in, set);
 
-			if (wants_event(i, its, k))
-				want[(*n)++] = (struct uft_event_want){ k, k < its->nevent_filters ? its->event_filter[k] : NULL };
+			if (wants_event(i, its, k))	/* triggers have filters of their own */
+				want[(*n)++] = (struct uft_event_want){ k, k < its->nevent_filters && !commands_of(i)->needs(i, k) ? its->event_filter[k] : NULL };
 		}
 	return want;
 }
@@ -423,7 +423,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (is_beside(in, set) && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (commands_of(in)->has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
+	if (commands_of(in)->has_stacks(in) || is_shared || (commands_of(in)->has_functions(in) && wants_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH | hidden_beside(set->tracer);
@@ -587,7 +587,7 @@ static void mute(const struct instance *in, const struct settings *set)
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
 	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || commands_of(in)->has_stacks(in);
 
-	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
+	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (commands_of(in)->has_functions(in) && !has_calls));
 	commands_of(in)->mute(in, !is_alone && !is_on);
 }
 

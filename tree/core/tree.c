@@ -120,7 +120,10 @@ void tree_pull(struct uft_tree *t)
 	uft_live_until(t->instances->live, uft_session_gather(t->session));
 	n = uft_live_pull(t->instances->live) + t->nmarks;
 	t->nmarks = 0;
+	t->has_emitted = 0;
 	each_part(t, round, t);
+	if (t->has_emitted)	/* before who reads comes to that time */
+		n += uft_live_pull(t->instances->live);
 	if (n)
 		t->fresh = uft_live_clock();
 	if (!t->fresh)
@@ -128,6 +131,13 @@ void tree_pull(struct uft_tree *t)
 	handle_wake_all(t);
 	if (uft_live_certain(t->instances->live) >= t->fresh)
 		t->fresh = 0;
+}
+
+void tree_pull_all(struct uft_tree *t)
+{
+	do
+		tree_pull(t);
+	while (t->has_emitted);
 }
 
 static int pull_job(void *arg)

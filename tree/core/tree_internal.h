@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "control/session.h"
+#include "hist/hist.h"
 #include "output/datsyms.h"
 #include "output/output.h"
 #include "stream/live/live.h"
@@ -91,6 +92,8 @@ struct command_ops {
 	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);
+	int (*needs)(const struct instance *in, uint32_t event);	/* the type has a trigger */
+	int (*has_functions)(const struct instance *in);	/* functions have commands */
 	int (*events)(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
 	void (*mute)(const struct instance *in, int on);
 	void (*free)(struct instance *in);
@@ -155,6 +158,7 @@ struct uft_handle {
 	void *priv;			/* the file's own */
 	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
 	size_t wrong_at;		/* where in it */
+	int is_noted;			/* its mistakes are in error_log already */
 	atomic_int is_interrupted;
 	atomic_int is_read_waiting;	/* uft_tree_await_read() */
 	void (*notify)(void *arg);
@@ -262,6 +266,8 @@ struct uft_tree {
 	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	struct user_events *user_events;	/* user_events.c; NULL: nobody asked yet; the owner's */
+	struct uft_synth_list synths;	/* synthetic_events.c */
+	int has_emitted;		/* histograms made events that are in no buffer yet; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */
 	uint32_t dump_on_oops;		/* dump_on_oops.c */
@@ -307,8 +313,9 @@ int event_fork_passes(const struct instance *in, uint64_t clock);	/* an event of
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
-/* mistakes.c: a write of @h was refused. */
+/* mistakes.c: a write of @h was refused. Or: of @n bytes of a command the one at @at is wrong, says @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
+void error_put(struct instance *in, const char *where, const char *what, const char *command, size_t n, size_t at);
 void error_free(struct instance *in);
 /* trace_stat.c: a process begins, and ends before its slice is given away. */
 void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
@@ -321,6 +328,7 @@ void stack_free(struct uft_tree *t);
 void clock_apply(struct instance *in, uint32_t clock);	/* trace_clock.c: records have the time of another clock from now on */
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
+void tree_pull_all(struct uft_tree *t);		/* the same, and what histograms made of it */
 /*
  * For other threads: afterwards all that targets wrote before is in the buffer. A reader that finds nothing
  * calls it, or it would miss the end.
@@ -362,6 +370,8 @@ int trigger_is(const char *word);		/* any thread */
 int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */
 void trigger_show(const struct instance *in, struct tree_text *out);
 int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
+int trigger_has_functions(const struct instance *in);	/* some have commands */
+int trigger_wants_event(const struct instance *in, uint32_t event);	/* event_trigger.c: it has a trigger */
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
@@ -372,6 +382,21 @@ int trigger_events_on(const struct instance *in, struct uft_event_set *out);	/* 
 void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);	/* the user switched them so */
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
+/* event_trigger.c: one write of a trigger file. The owner. */
+struct event_command {
+	uint32_t event;			/* the place of its type */
+	char *text;			/* without blanks around it */
+	int is_not;
+	struct uft_hist_errors errors;	/* of @command */
+	char *command;			/* `hist:...` */
+	const char *filter_wrong; size_t filter_at;	/* of @filter; NULL: nothing is */
+	char *filter;
+	int (*find_clock)(const char *name);	/* its number; -1: there is none */
+};
+int event_trigger_do(struct instance *in, struct event_command *c);	/* 0, negative errno */
+int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its histograms out */
+void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
+int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out);
 void trigger_round(struct uft_tree *t);
 void trigger_free(struct instance *in);
 

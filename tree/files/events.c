@@ -370,7 +370,7 @@ int show_event_enable(const struct place *at, struct tree_text *out)
 	int ret = events_on(at->in, &on);
 
 	if (!ret)
-		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index), trigger_switches(at->in, at->index) ? "*" : "");
+		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index), trigger_switches(at->in, at->index) || trigger_wants_event(at->in, at->index) ? "*" : "");
 	uft_event_set_free(&on);
 	return ret;
 }

@@ -117,6 +117,21 @@ STORE(system_filter);
 SHOW(events_enable);
 STORE(events_enable);
 
+int trace_clock_find(const char *name);	/* its number; -1: there is none */
+
+/* event_triggers.c */
+SHOW(event_trigger);
+STORE(event_trigger);
+int truncate_event_trigger(const struct place *at);
+SHOW(event_hist);
+
+/* synthetic_events.c */
+SHOW(synthetic_events);
+STORE(synthetic_events);
+SHOW(dynamic_events);
+STORE(dynamic_events);
+int truncate_synthetic_events(const struct place *at);
+
 /* dump_on_oops.c */
 SHOW(dump_on_oops);
 STORE(dump_on_oops);

@@ -145,6 +145,10 @@ static const struct row rows[] = {
 	FILE("user_events_data", 0640, TOP, "programs register events of theirs by ioctl and write them",
 	     .open = open_user_events, .release = release_user_events, .store = store_user_events, .ioctl = ioctl_user_events),
 	FILE("user_events_status", 0440, TOP, "the events that programs have registered", .show = show_user_events_status),
+	FILE("synthetic_events", 0640, TOP, "event types that a user defines: NAME TYPE FIELD[; TYPE FIELD]..; !NAME takes one out",
+	     .show = show_synthetic_events, .store = store_synthetic_events, .truncate = truncate_synthetic_events, .takes = "Takes NAME TYPE FIELD[; TYPE FIELD].. or !NAME"),
+	FILE("dynamic_events", 0640, TOP, "the same as s:[synthetic/]NAME TYPE FIELD..; -:NAME takes one out",
+	     .show = show_dynamic_events, .store = store_dynamic_events, .truncate = truncate_synthetic_events, .takes = "Takes s:[synthetic/]NAME TYPE FIELD[; TYPE FIELD].. or -:[synthetic/]NAME"),
 	DIR("events", 0755, EACH, "the events that can be recorded, by system"),
 	DIR("events/%", 0755, SYSTEM, "events of one system: sched has those of tasks"),
 	FILE("events/%/enable", 0640, SYSTEM, "all of them on or off", .show = show_events_enable, .store = store_events_enable, .takes = "Takes 0 or 1"),
@@ -154,6 +158,10 @@ static const struct row rows[] = {
 	FILE("events/%/%/enable", 0640, EVENT, "1: it is recorded", .show = show_event_enable, .store = store_event_enable, .takes = "Takes 0 or 1"),
 	FILE("events/%/%/filter", 0640, EVENT, "which of them: pid == 1 && comm ~ \"a*\"; 0 takes it out", .show = show_event_filter, .store = store_event_filter),
 	FILE("events/%/%/format", 0440, EVENT, "its fields", .show = show_format),
+	FILE("events/%/%/trigger", 0640, EVENT, "what it does when it comes: traceon, snapshot, hist:keys=FIELD ... if FILTER; ! in front takes one out",
+	     .show = show_event_trigger, .store = store_event_trigger, .truncate = truncate_event_trigger,
+	     .takes = "Takes traceon, traceoff, snapshot, stacktrace, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
+	FILE("events/%/%/hist", 0440, EVENT, "the tables of its histograms", .show = show_event_hist),
 	FILE("events/%/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable, .takes = "Takes 0 or 1"),
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
@@ -176,7 +184,7 @@ static const struct tree_part parts[] = {
 
 static const struct command_ops commands = {
 	.waits = trigger_waits, .put_words = trigger_put_words, .has_stacks = trigger_has_stacks, .put_stack_words = trigger_put_stack_words,
-	.switches = trigger_switches, .switches_any = trigger_switches_any, .events = trigger_events, .mute = trigger_mute, .free = trigger_free,
+	.switches = trigger_switches, .switches_any = trigger_switches_any, .needs = trigger_wants_event, .has_functions = trigger_has_functions, .events = trigger_events, .mute = trigger_mute, .free = trigger_free,
 };
 
 int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)

@@ -35,6 +35,14 @@ static int64_t now_ns(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+int trace_clock_find(const char *name)
+{
+	for (size_t i = 0; i < NCLOCKS; i++)
+		if (!strcmp(clocks[i].name, name))
+			return (int)i;
+	return -1;
+}
+
 void clock_apply(struct instance *in, uint32_t clock)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);

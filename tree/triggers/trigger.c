@@ -236,12 +236,26 @@ static struct triggers *begin(struct instance *in)
 	return g;
 }
 
+int trigger_begin(struct instance *in)
+{
+	if (!in->triggers)
+		in->triggers = begin(in);
+	return in->triggers ? 0 : -ENOMEM;
+}
+
+void trigger_end(struct instance *in)
+{
+	if (in->triggers && !in->triggers->n && !in->triggers->nevents)
+		trigger_free(in);
+}
+
 void trigger_free(struct instance *in)
 {
 	struct triggers *g = in->triggers;
 
 	if (!g)
 		return;
+	event_triggers_free(g);
 	in->triggers = NULL;
 	uft_live_watched(in->live, 0);
 	drop_last(g, 0);
@@ -313,7 +327,7 @@ static int add(struct instance *in, struct command *c)
 		return ret;
 	if (in->triggers)	/* it is not for what came before it */
 		tree_pull(in->t);
-	if (!in->triggers && !(in->triggers = begin(in)))
+	if (trigger_begin(in))
 		return -ENOMEM;
 	a.g = in->triggers;
 	is_new = !count_verb(a.g, verb_of(c->kind));
@@ -339,8 +353,7 @@ static int add(struct instance *in, struct command *c)
 	if (ret >= 0 && is_new)
 		a.g->age[verb_of(c->kind)] = ++a.g->ages;
 	forget_known(a.g);
-	if (!a.g->n)
-		trigger_free(in);
+	trigger_end(in);
 	if (ret < 0 && is_waiting)	/* events had begun to wait for a function */
 		tree_apply(in, &in->set, NULL);
 	return ret < 0 ? ret : 0;
@@ -351,7 +364,7 @@ static int take_out(struct instance *in, struct command *c)
 	struct triggers *g = in->triggers;
 	struct uft_event_set switched = { NULL, 0 }, on = { NULL, 0 };
 
-	if (!g || !trigger_count(g, c->kind))
+	if (!g || !g->n || !trigger_count(g, c->kind))
 		return -ENODEV;
 	if (trigger_switches_any(in))		/* what was done before comes first */
 		tree_pull(in->t);
@@ -369,8 +382,7 @@ static int take_out(struct instance *in, struct command *c)
 	in->set.events = on;
 	trigger_settle(in, &switched);
 	uft_event_set_free(&switched);
-	if (!g->n)
-		trigger_free(in);
+	trigger_end(in);
 	/* They are gone: who does not answer is waited for once, and told of by a warning. */
 	return tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
 }
@@ -402,7 +414,12 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	return g && (set->is_on || trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in));
+	return g && (set->is_on || g->nevents || trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in));
+}
+
+int trigger_has_functions(const struct instance *in)
+{
+	return in->triggers && in->triggers->n;
 }
 
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
@@ -529,7 +546,7 @@ static void spend(struct trigger *v)
 }
 
 /* One that changes nothing does not count; nor one without room, which changes nothing either. */
-static int act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
+int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
 	enum action action = action_of(kind);
@@ -587,6 +604,7 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	trigger_catch_up(g, clock);
 	if (e->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(e->data)) {
 		trigger_look_at_event(in, e, clock);
+		event_trigger_look(in, e, clock);
 		return;
 	}
 	if (!is_ours(in, e))
@@ -601,7 +619,7 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))	/* another instance's of the same call */
 		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
-		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) && act(in, v->kind, e->cpu, clock))
+		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) && trigger_act(in, v->kind, e->cpu, clock))
 			spend(v);
 }
 

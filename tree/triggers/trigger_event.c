@@ -26,7 +26,7 @@ static int counts(const struct triggers *g, uint32_t event)
 	for (unsigned kind = kind_of(ENABLE, event, 0), end = kind + 4; kind < end; kind++)
 		if (trigger_count(g, kind))
 			return 1;
-	return 0;
+	return event_trigger_switches(g, event);
 }
 
 int trigger_switches(const struct instance *in, uint32_t event)
@@ -39,6 +39,9 @@ int trigger_switches_any(const struct instance *in)
 	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
 		if (in->triggers->count[kind])
 			return 1;
+	for (uint32_t i = 0; in->triggers && in->triggers->nevents && i < uft_event_table_count(tree_types(in->t)); i++)
+		if (event_trigger_switches(in->triggers, i))
+			return 1;
 	return 0;
 }
 
@@ -46,6 +49,9 @@ int trigger_events(const struct instance *in, struct uft_event_set *out)
 {
 	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
 		if (in->triggers->count[kind] && uft_event_set_change(out, event_of(kind), 1))
+			return -ENOMEM;
+	for (uint32_t i = 0; in->triggers && in->triggers->nevents && i < uft_event_table_count(tree_types(in->t)); i++)
+		if (event_trigger_switches(in->triggers, i) && uft_event_set_change(out, i, 1))
 			return -ENOMEM;
 	return 0;
 }

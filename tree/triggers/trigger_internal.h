@@ -6,6 +6,7 @@
 #ifndef UFT_TREE_TRIGGER_INTERNAL_H
 #define UFT_TREE_TRIGGER_INTERNAL_H
 
+#include "hist/hist.h"
 #include "tree/core/tree_internal.h"
 #include "tree/core/function_list.h"
 
@@ -74,6 +75,12 @@ struct triggers {
 	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
 	struct uft_event_set events;	/* trigger_event.c: which are on, as is_on */
 	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */
+	/* event_trigger.c: */
+	struct event_trigger **of; uint32_t nof;	/* by the place of an event's type: its first trigger */
+	uint32_t nevents;		/* triggers of events */
+	struct uft_hist_set *hists;	/* NULL: there was none */
+	struct uft_resolver *names;
+	const struct uft_event *now; uint64_t now_clock;	/* the event that is looked at */
 };
 
 static inline size_t trigger_count(const struct triggers *g, unsigned kind)
@@ -88,6 +95,16 @@ struct command {
 	uint64_t count;
 	const char *wrong; size_t wrong_at;	/* -EINVAL: what, and where in the word */
 };
+
+/* trigger.c */
+int trigger_begin(struct instance *in);		/* in->triggers is there; 0, -ENOMEM */
+void trigger_end(struct instance *in);		/* it goes if nothing is in it */
+int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock);	/* 1: it changed something */
+
+/* event_trigger.c */
+int event_trigger_switches(const struct triggers *g, uint32_t event);	/* one switches that event */
+void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock);
+void event_triggers_free(struct triggers *g);
 
 /* trigger_word.c. 0: not one of ours; 1: *out; -EINVAL, -ERANGE. */
 int trigger_parse(const struct uft_event_table *types, const char *word, struct command *out);

@@ -18,7 +18,9 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/root/bin" "$work/root/proc" "$work/root/sys" "$work/root/dev" "$work/root/tmp" "$work/root/cases"
 cp "$(command -v busybox)" "$work/root/bin/busybox"
 cp "$target" "$work/root/golden"
-(cd "$here/cases"; [ $# -gt 0 ] || set -- *; cp "$@" "$work/root/cases/")
+cases=${CASES:-$here/cases}	# of another folder: with what they source beside it
+(cd "$cases"; [ $# -gt 0 ] || set -- *; cp "$@" "$work/root/cases/")
+if [ -e "$cases/../lib.sh" ]; then cp "$cases/../lib.sh" "$work/root/lib.sh"; fi
 cat >"$work/root/reset" <<'RESET'
 cd /sys/kernel/tracing
 echo 0 >tracing_on
@@ -40,7 +42,7 @@ RESET
 cat >"$work/root/init" <<'INIT'
 #!/bin/busybox sh
 /bin/busybox --install -s /bin
-export PATH=/bin T=/golden TMP=/tmp
+export PATH=/bin T=/golden TMP=/tmp LIB=/lib.sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
 mount -t tracefs none /sys/kernel/tracing
 stty -F /dev/ttyS1 raw -echo

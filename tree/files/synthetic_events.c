@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * synthetic_events.c - synthetic_events and dynamic_events: event types that a user defines
+ *
+ * synthetic_events takes `NAME TYPE FIELD[; TYPE FIELD]..`, and `!NAME`; dynamic_events the same as
+ * `s:[synthetic/]NAME ...` and `-:[synthetic/]NAME`. A type joins the session's table, so that its files are there
+ * at once, in each instance. One that something uses cannot go: a histogram that makes it, a trigger, or because it
+ * is on. Opening either file with > takes out all of them; as in the kernel none if a histogram makes
+ * one, else those before the first that is used.
+ */
+#include "tree/files/rows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_fields(const struct uft_synth *s, struct tree_text *out)
+{
+	for (uint32_t i = 0; i < s->nfields; i++)
+		text_printf(out, "%s%s %s", i ? "; " : "", s->field[i].type, s->field[i].name);
+	text_printf(out, "\n");
+}
+
+int show_synthetic_events(const struct place *at, struct tree_text *out)
+{
+	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next) {
+		text_printf(out, "%s\t", s->name);
+		put_fields(s, out);
+	}
+	return 0;
+}
+
+int show_dynamic_events(const struct place *at, struct tree_text *out)
+{
+	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next) {
+		text_printf(out, "s:synthetic/%s\t", s->name);
+		put_fields(s, out);
+	}
+	return 0;
+}
+
+/* ---- Taking out ------------------------------------------------------------------------------ */
+
+static int is_used(const struct uft_tree *t, const struct uft_synth *s)
+{
+	uint32_t event = s->type->index;
+
+	for (const struct instance *in = t->instances; in; in = in->next)
+		if (uft_event_set_has(&in->set.events, event) || trigger_switches(in, event) || trigger_wants_event(in, event))
+			return 1;
+	return s->refs != 0;
+}
+
+/* Its filters go with it. */
+static void take_out(struct uft_tree *t, struct uft_synth *s)
+{
+	uint32_t event = s->type->index;
+
+	for (struct instance *in = t->instances; in; in = in->next) {
+		if (event < in->set.nevent_filters) {
+			free(in->set.event_filter[event]);
+			in->set.event_filter[event] = NULL;
+		}
+		if (event < in->nevent_errors) {
+			free(in->event_error[event]);
+			in->event_error[event] = NULL;
+		}
+		tree_apply(in, &in->set, NULL);
+	}
+	uft_synth_remove(&t->synths, tree_types(t), s);
+}
+
+int truncate_synthetic_events(const struct place *at)
+{
+	for (const struct uft_synth *s = at->t->synths.first; s; s = s->next)
+		if (s->refs)
+			return -EBUSY;
+	while (at->t->synths.first && !is_used(at->t, at->t->synths.first))
+		take_out(at->t, at->t->synths.first);
+	return at->t->synths.first ? -EBUSY : 0;
+}
+
+static int remove_by_name(struct uft_tree *t, const char *name, size_t n)
+{
+	struct uft_synth *s = uft_synth_find(&t->synths, name, n);
+
+	if (!s)
+		return -ENOENT;
+	if (is_used(t, s))
+		return -EBUSY;
+	take_out(t, s);
+	return 0;
+}
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+static int refuse(struct uft_handle *h, int ret, const char *what, const char *command, size_t at)
+{
+	error_put(h->at.in, "synthetic_events", what, command, strlen(command), at);
+	h->is_noted = 1;
+	return ret;
+}
+
+/* @text: a part of @command. */
+static int define(struct uft_handle *h, const char *command, const char *text)
+{
+	struct uft_synth_error err = { NULL, 0 };
+	struct uft_synth *s;
+	int ret = uft_synth_parse(text, command, &s, &err);
+
+	if (ret && err.what)
+		return refuse(h, ret, err.what, command, err.at);
+	if (ret)
+		return ret;
+	ret = uft_synth_add(&h->t->synths, tree_types(h->t), s);
+	if (ret == -EEXIST)
+		refuse(h, ret, "Event already exists", command, (size_t)(strstr(command, s->name) - command));
+	if (ret)
+		uft_synth_free(s);
+	return ret;
+}
+
+static size_t name_bytes(const char *p)
+{
+	return strcspn(p, " \t;");
+}
+
+static int do_synthetic(struct uft_handle *h, const char *command)
+{
+	if (*command == '!')
+		return remove_by_name(h->t, command + 1, name_bytes(command + 1));
+	return define(h, command, command);
+}
+
+/* Without `synthetic/`; NULL: of another group. */
+static const char *skip_group(const char *p)
+{
+	size_t n = strcspn(p, "/ \t");
+
+	if (p[n] != '/')
+		return p;
+	return n == 9 && !memcmp(p, "synthetic", 9) ? p + 10 : NULL;
+}
+
+static int do_dynamic(struct uft_handle *h, const char *command)
+{
+	int is_not = command[0] == '!' || command[0] == '-';
+	const char *p = command + (command[0] == '!'), *text;
+
+	if (command[0] == '-' ? p[1] != ':' : p[0] != 's' || p[1] != ':')
+		return -EINVAL;
+	text = skip_group(p + 2);
+	if (is_not && !p[2])
+		return -EINVAL;
+	if (is_not)
+		return text ? remove_by_name(h->t, text, name_bytes(text)) : -ENOENT;
+	if (!text)
+		return refuse(h, -EINVAL, "Command must be of the form: s or -:[synthetic/]<name> field[;field] ...", command, 0);
+	if (!*text || isspace((unsigned char)*text))
+		return refuse(h, -EINVAL, "Command must be of the form: <name> field[;field] ...", command, 0);
+	return define(h, command, text);
+}
+
+/* Lines, of which the part behind # is none; until one is refused. */
+static ssize_t each_line(struct uft_handle *h, const char *p, size_t n, int (*one)(struct uft_handle *h, const char *command))
+{
+	char *copy = memchr(p, '\0', n) ? NULL : strndup(p, n), *rest = copy, *line;
+	int ret = copy ? 0 : memchr(p, '\0', n) ? -EINVAL : -ENOMEM;
+
+	while (!ret && (line = strsep(&rest, "\n"))) {
+		line[strcspn(line, "#")] = '\0';
+		line += strspn(line, " \t");
+		if (*line)
+			ret = one(h, line);
+	}
+	free(copy);
+	return ret ? ret : (ssize_t)n;
+}
+
+ssize_t store_synthetic_events(struct uft_handle *h, const char *p, size_t n)
+{
+	return each_line(h, p, n, do_synthetic);
+}
+
+ssize_t store_dynamic_events(struct uft_handle *h, const char *p, size_t n)
+{
+	return each_line(h, p, n, do_dynamic);
+}

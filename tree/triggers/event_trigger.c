@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_trigger.c - events/SYSTEM/EVENT/trigger: what an event does when it comes, and histograms of it
+ *
+ * As commands of functions (trigger.c) they are looked at in the tap, in the order of time, a round late; what
+ * they do counts from the clock of their event. An event with a trigger is recorded for it, and shown only if it is
+ * on. Plain ones run the newest first, histograms behind them in the order in which they were made.
+ *
+ * A trigger's filter is its own: that of the event's file does not matter to it. A histogram that makes a
+ * synthetic event has the session record it; the event is looked at in the next round, like any other.
+ *
+ * All is the owner's.
+ */
+#include "tree/triggers/event_trigger.h"
+
+#include "stream/select/event_record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event)
+{
+	return g && event < g->nof ? g->of[event] : NULL;
+}
+
+static int make_room(struct triggers *g, uint32_t event)
+{
+	uint32_t n = event | 63;
+	struct event_trigger **grown;
+
+	if (event < g->nof)
+		return 0;
+	grown = realloc(g->of, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + g->nof, 0, (n + 1 - g->nof) * sizeof(*grown));
+	g->of = grown;
+	g->nof = n + 1;
+	return 0;
+}
+
+static void link_trigger(struct triggers *g, struct event_trigger *v)
+{
+	struct event_trigger **p = &g->of[v->event];
+
+	while (v->action == EVT_HIST && *p)
+		p = &(*p)->next;
+	v->next = *p;
+	*p = v;
+	g->nevents++;
+}
+
+void event_trigger_free(struct event_trigger *v)
+{
+	if (!v)
+		return;
+	uft_hist_free(v->hist);
+	free(v->program);
+	free(v->filter);
+	free(v);
+}
+
+static void unlink_trigger(struct triggers *g, struct event_trigger *v)
+{
+	for (struct event_trigger **p = &g->of[v->event]; *p; p = &(*p)->next)
+		if (*p == v) {
+			*p = v->next;
+			g->nevents--;
+			return;
+		}
+}
+
+/* One histogram may refer to another: those that nobody refers to go first. */
+void event_triggers_free(struct triggers *g)
+{
+	uint32_t left;
+
+	do {
+		left = g->nevents;
+		for (uint32_t i = 0; i < g->nof; i++)
+			for (struct event_trigger *v = g->of[i], *next; v; v = next) {
+				next = v->next;
+				if (v->hist && uft_hist_is_used(v->hist))
+					continue;
+				unlink_trigger(g, v);
+				event_trigger_free(v);
+			}
+	} while (g->nevents && g->nevents < left);
+	free(g->of);
+	if (g->hists)
+		uft_hist_set_free(g->hists);
+	uft_resolver_free(g->names);
+}
+
+int trigger_wants_event(const struct instance *in, uint32_t event)
+{
+	return event_trigger_first(in->triggers, event) != NULL;
+}
+
+int event_trigger_switches(const struct triggers *g, uint32_t event)
+{
+	for (uint32_t i = 0; i < g->nof; i++)
+		for (const struct event_trigger *v = g->of[i]; v; v = v->next)
+			if ((v->action == EVT_ENABLE || v->action == EVT_DISABLE) && v->target == event)
+				return 1;
+	return 0;
+}
+
+/* ---- Adding, taking out ---------------------------------------------------------------------- */
+
+/* Kinds of which an event has one trigger only: traceon and traceoff, enable and disable of one target. */
+static int is_same_kind(const struct event_trigger *a, const struct event_trigger *b)
+{
+	static const uint8_t kind[EVT_NACTIONS] = {
+		[EVT_OFF] = 0, [EVT_ON] = 0, [EVT_STACK] = 1, [EVT_SNAPSHOT] = 2, [EVT_ENABLE] = 3, [EVT_DISABLE] = 3,
+		[EVT_ENABLE_HIST] = 4, [EVT_DISABLE_HIST] = 4, [EVT_HIST] = 5,
+	};
+
+	return kind[a->action] == kind[b->action] && a->target == b->target;
+}
+
+static struct event_trigger *find_same(const struct triggers *g, const struct event_trigger *like)
+{
+	struct event_trigger *v = event_trigger_first(g, like->event);
+
+	while (v && !is_same_kind(v, like))
+		v = v->next;
+	return v;
+}
+
+static int is_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static struct event_trigger *find_hist(const struct triggers *g, const struct event_trigger *like)
+{
+	for (struct event_trigger *v = event_trigger_first(g, like->event); v; v = v->next)
+		if (v->action == EVT_HIST && is_same_text(v->filter, like->filter) && uft_hist_is_same(v->hist, like->hist) &&
+		    is_same_text(uft_hist_name(v->hist), uft_hist_name(like->hist)))
+			return v;
+	return NULL;
+}
+
+/* Of any event: the first one that has the name. */
+static struct event_trigger *find_named(const struct triggers *g, const struct event_trigger *like)
+{
+	const char *name = uft_hist_name(like->hist);
+
+	for (uint32_t i = 0; name && i < g->nof; i++)
+		for (struct event_trigger *v = g->of[i]; v; v = v->next)
+			if (v->action == EVT_HIST && v != like && is_same_text(uft_hist_name(v->hist), name))
+				return v;
+	return NULL;
+}
+
+static int settle(struct instance *in, int had_switch, uint32_t target)
+{
+	struct uft_event_set switched = { NULL, 0 };
+	int ret = had_switch ? uft_event_set_change(&switched, target, 1) : 0;
+
+	if (!ret && had_switch)
+		trigger_settle(in, &switched);
+	uft_event_set_free(&switched);
+	return ret;
+}
+
+static int take_out(struct instance *in, struct event_trigger *v)
+{
+	int is_switch = v->action == EVT_ENABLE || v->action == EVT_DISABLE, ret = 0;
+	uint32_t target = v->target;
+
+	if (is_switch) {	/* it stays as it is */
+		struct uft_event_set on = { NULL, 0 };
+
+		ret = trigger_events_on(in, &on);
+		if (!ret) {
+			uft_event_set_free(&in->set.events);
+			in->set.events = on;
+		}
+	}
+	unlink_trigger(in->triggers, v);
+	event_trigger_free(v);
+	ret = ret ? ret : settle(in, is_switch, target);
+	trigger_end(in);
+	return ret ? ret : tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
+}
+
+static void fail_at(struct event_command *c, const char *what, const char *str)
+{
+	const char *at = strstr(c->text, str);
+
+	c->errors.v[0].what = what;
+	c->errors.v[0].at = at ? (size_t)(at - c->text) : 0;
+	c->errors.n = 1;
+}
+
+/* :pause, :cont and :clear are about one that is there. 1: done; 0: it is new. */
+static int change_there(struct triggers *g, struct event_command *c, struct event_trigger *v)
+{
+	struct event_trigger *there = find_hist(g, v);
+	enum uft_hist_verb verb = uft_hist_verb(v->hist);
+
+	if (!there && (verb == UFT_HIST_CONT || verb == UFT_HIST_CLEAR)) {
+		fail_at(c, "Can't clear or continue a nonexistent hist trigger", "hist:");
+		return -ENOENT;
+	}
+	if (!there) {
+		v->is_paused = verb == UFT_HIST_PAUSE;
+		return 0;
+	}
+	if (verb == UFT_HIST_PLAIN) {
+		fail_at(c, "Hist trigger already exists", "hist:");
+		return -EEXIST;
+	}
+	if (verb == UFT_HIST_CLEAR)
+		uft_hist_clear(there->hist);
+	else
+		there->is_paused = verb == UFT_HIST_PAUSE;
+	return 1;
+}
+
+static int use_clock(struct instance *in, struct event_command *c, const struct uft_hist *h)
+{
+	struct settings set = in->set;
+	const char *clock = uft_hist_clock(h);
+	int number = clock ? c->find_clock(clock) : 0, ret;
+
+	if (!clock)
+		return 0;
+	set.clock = (uint32_t)number;
+	ret = number < 0 ? -EINVAL : set.clock == in->set.clock ? 0 : tree_apply(in, &set, NULL);
+	if (ret)
+		fail_at(c, "Couldn't set trace_clock", clock);
+	return ret;
+}
+
+static int add_hist(struct instance *in, struct event_command *c, struct event_trigger *v)
+{
+	struct triggers *g = in->triggers;
+	struct event_trigger *named = find_named(g, v);
+	int ret;
+
+	if (named && !uft_hist_is_same(named->hist, v->hist)) {
+		fail_at(c, "Named hist trigger doesn't match existing named trigger (includes variables)", uft_hist_name(v->hist));
+		return -EINVAL;
+	}
+	ret = change_there(g, c, v);
+	if (ret)
+		return ret;
+	ret = use_clock(in, c, v->hist);
+	if (!ret && in->t->synths.first)
+		ret = uft_session_emit_open(in->t->session);
+	if (named)
+		uft_hist_share(v->hist, named->hist);
+	return ret ? ret : uft_hist_join(v->hist, &c->errors);
+}
+
+/* Takes @v over. */
+static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
+{
+	struct triggers *g = in->triggers;
+	int ret = make_room(g, v->event), is_made = 0;
+
+	if (!ret && v->action == EVT_HIST)
+		ret = add_hist(in, c, v);
+	else if (!ret && find_same(g, v))
+		ret = -EEXIST;
+	if (!ret && v->action == EVT_SNAPSHOT)
+		ret = is_made = snapshot_allocate(in);
+	if (ret < 0 || (ret && v->action == EVT_HIST)) {
+		event_trigger_free(v);
+		trigger_end(in);
+		return ret < 0 ? ret : 0;
+	}
+	link_trigger(g, v);
+	ret = tree_apply(in, &in->set, NULL);
+	if (!ret)
+		return 0;
+	unlink_trigger(g, v);
+	event_trigger_free(v);
+	if (is_made > 0)
+		snapshot_free(in);
+	trigger_end(in);
+	return ret;
+}
+
+/* Of one that is asked for with `!`. Nothing is there: 0, as in the kernel. */
+static int remove_like(struct instance *in, struct event_trigger *like)
+{
+	struct event_trigger *v = like->action == EVT_HIST ? find_hist(in->triggers, like) : find_same(in->triggers, like);
+	int is_used = v && v->hist && uft_hist_is_used(v->hist);
+
+	event_trigger_free(like);
+	if (is_used)
+		return -EBUSY;
+	if (!v) {
+		trigger_end(in);
+		return 0;
+	}
+	tree_pull(in->t);	/* what came before it */
+	return take_out(in, v);
+}
+
+/* onmatch() takes a field of another event. */
+int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text)
+{
+	struct instance *in = arg;
+	struct event_command c = { .event = uft_hist_type(like)->index };
+	const struct event_trigger *of = event_trigger_first(in->triggers, c.event);
+	struct event_trigger *v = calloc(1, sizeof(*v));
+	int ret = v ? 0 : -ENOMEM;
+
+	while (of && of->hist != like)
+		of = of->next;
+	if (!ret)
+		*v = (struct event_trigger){ .event = c.event, .action = EVT_HIST };
+	if (!ret && of && of->filter)
+		ret = event_trigger_set_filter(v, uft_hist_type(like), of->filter, &c);
+	ret = ret ? ret : uft_hist_make(in->triggers->hists, uft_hist_type(like), text, 0, &v->hist, &c.errors);
+	ret = ret ? ret : uft_hist_join(v->hist, &c.errors);
+	if (ret)
+		event_trigger_free(v);
+	else
+		link_trigger(in->triggers, v);
+	return ret;
+}
+
+int event_trigger_do(struct instance *in, struct event_command *c)
+{
+	struct event_trigger *v;
+	int ret;
+
+	if (in->triggers)	/* it is not for what came before it */
+		tree_pull(in->t);
+	ret = trigger_begin(in);
+	ret = ret ? ret : event_trigger_parse(in, c, &v);
+	if (ret) {
+		trigger_end(in);
+		return ret;
+	}
+	return c->is_not ? remove_like(in, v) : add(in, c, v);
+}
+
+int event_trigger_clear(struct instance *in, uint32_t event)
+{
+	struct event_trigger *v, *next;
+	int ret = 0;
+
+	for (v = event_trigger_first(in->triggers, event); v && !ret; v = next) {
+		next = v->next;
+		if (v->action == EVT_HIST && !uft_hist_is_used(v->hist))
+			ret = take_out(in, v);
+	}
+	return ret;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void put(void *arg, const char *p, size_t n)
+{
+	text_put(arg, p, n);
+}
+
+static void show_one(const struct instance *in, const struct event_trigger *v, struct tree_text *out)
+{
+	const struct uft_hist_sink to = { out, put };
+
+	if (v->action == EVT_HIST) {
+		uft_hist_put_definition(v->hist, v->filter, &to);
+		text_printf(out, " [%s]\n", v->is_paused ? "paused" : "active");
+		return;
+	}
+	text_printf(out, "%s", event_trigger_word[v->action]);
+	if (v->action >= EVT_ENABLE) {
+		const struct uft_event_type *type = uft_event_table_at(tree_types(in->t), v->target);
+
+		text_printf(out, ":%s:%s", type ? type->system : "?", type ? type->name : "?");
+	}
+	if (v->has_count)
+		text_printf(out, ":count=%llu", (unsigned long long)v->left);
+	else
+		text_printf(out, ":unlimited");
+	text_printf(out, "%s%s\n", v->filter ? " if " : "", v->filter ? v->filter : "");
+}
+
+void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out)
+{
+	const struct event_trigger *v = event_trigger_first(in->triggers, event);
+
+	if (!v)
+		text_printf(out, "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist\n");
+	for (; v; v = v->next)
+		show_one(in, v, out);
+}
+
+int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out)
+{
+	const struct uft_hist_sink to = { out, put };
+	int n = 0, ret = 0;
+
+	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v && !ret; v = v->next) {
+		if (v->action != EVT_HIST)
+			continue;
+		text_printf(out, "%s# event histogram\n#\n# trigger info: ", n++ ? "\n\n" : "");
+		show_one(in, v, out);
+		text_printf(out, "#\n\n");
+		ret = uft_hist_put_table(v->hist, &to);
+	}
+	return ret;
+}
+
+/* ---- An event -------------------------------------------------------------------------------- */
+
+/* The command changed something, and counts. */
+static int run(struct instance *in, struct event_trigger *v, const struct uft_event *e, uint64_t clock, const struct uft_hist_record *rec)
+{
+	struct triggers *g = in->triggers;
+
+	switch (v->action) {
+	case EVT_HIST:
+		uft_hist_update(v->hist, rec);
+		return 0;
+	case EVT_ENABLE_HIST:
+	case EVT_DISABLE_HIST:
+		for (struct event_trigger *t = event_trigger_first(g, v->target); t; t = t->next)
+			t->is_paused = t->action == EVT_HIST ? v->action == EVT_DISABLE_HIST : t->is_paused;
+		return 1;
+	case EVT_ENABLE:
+	case EVT_DISABLE:
+		return trigger_act_event(g, kind_of(v->action == EVT_ENABLE ? ENABLE : DISABLE, v->target, 0));
+	case EVT_ON:
+	case EVT_OFF:
+		return clock > g->since && trigger_act(in, 2 * (v->action == EVT_ON ? ON : OFF), e->cpu, clock);
+	case EVT_SNAPSHOT:
+		return clock > g->since && trigger_act(in, 2 * SNAPSHOT, e->cpu, clock);
+	default:
+		return 0;
+	}
+}
+
+void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	struct uft_hist_record rec = {
+		.type = e->type, .payload = e->payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu, .tid = e->task->tid,
+		.comm = e->task->comm, .where = e->task->image,
+	};
+
+	g->now = e;
+	g->now_clock = clock;
+	for (struct event_trigger *v = event_trigger_first(g, e->type->index), *next; v; v = next) {
+		next = v->next;
+		if (v->is_paused || (v->has_count && !v->left) || (v->program && !uft_event_accepts(v->program, e)))
+			continue;
+		if (run(in, v, e, clock, &rec) && v->has_count)
+			v->left--;
+	}
+	g->now = NULL;
+}
+
+/* ---- What the histograms ask ----------------------------------------------------------------- */
+
+static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room)
+{
+	struct instance *in = arg;
+	const struct uft_sym *sym;
+	int n;
+
+	if (!in->triggers->names)
+		in->triggers->names = uft_resolver_alloc();
+	sym = in->triggers->names && where ? uft_resolve_addr(in->triggers->names, where, addr) : NULL;
+	if (!sym || !sym->size)
+		return 0;
+	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)(addr - sym->addr), (unsigned long long)sym->size) :
+			 snprintf(to, room, "%s", sym->name);
+	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static const struct uft_event_type *find_event(void *arg, const char *system, const char *name)
+{
+	const struct instance *in = arg;
+
+	return uft_event_table_find(tree_types(in->t), system, strlen(system), name, strlen(name));
+}
+
+static void emit(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes, const struct uft_hist_record *rec)
+{
+	struct instance *in = arg;
+	const struct uft_event *e = in->triggers->now;
+
+	(void)rec;
+	uft_session_emit(in->t->session, e->cpu, in->triggers->now_clock, e->task->pid, e->task->tid, synth->type->id, payload, bytes);
+	in->t->has_emitted = 1;
+}
+
+static void take_snapshot(void *arg, const struct uft_hist_record *rec)
+{
+	struct instance *in = arg;
+
+	trigger_act(in, 2 * SNAPSHOT, rec->cpu, in->triggers->now_clock);
+}
+
+struct uft_hist_set *event_trigger_hists(struct instance *in)
+{
+	const struct uft_hist_env env = {
+		.arg = in, .name = name_of, .synths = &in->t->synths, .emit = emit, .snapshot = take_snapshot, .find_event = find_event,
+		.add_to = event_trigger_add_to, .is_ns = 1,
+	};
+	struct triggers *g = in->triggers;
+
+	if (!g->hists)
+		g->hists = uft_hist_set_new(&env);
+	return g->hists;
+}

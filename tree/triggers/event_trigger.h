@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* event_trigger.h - triggers of events: what event_trigger.c and event_trigger_word.c (their grammar) share */
+#ifndef UFT_TREE_EVENT_TRIGGER_H
+#define UFT_TREE_EVENT_TRIGGER_H
+
+#include "hist/hist.h"
+#include "symbol/event_filter.h"
+#include "tree/triggers/trigger_internal.h"
+
+enum event_action { EVT_OFF, EVT_ON, EVT_STACK, EVT_SNAPSHOT, EVT_ENABLE, EVT_DISABLE, EVT_ENABLE_HIST, EVT_DISABLE_HIST, EVT_HIST, EVT_NACTIONS };
+extern const char *const event_trigger_word[EVT_NACTIONS];
+
+struct event_trigger {
+	struct event_trigger *next;	/* of the same event */
+	uint32_t event, target;		/* places of types; target: of ENABLE and those behind it */
+	enum event_action action;
+	int has_count, is_paused;
+	uint64_t left;
+	char *filter;			/* its text; NULL: none */
+	struct uft_program *program;
+	struct uft_hist *hist;
+};
+
+/* Fills *out of c->text. 0, or negative errno with c->errors or c->filter_error. */
+int event_trigger_parse(struct instance *in, struct event_command *c, struct event_trigger **out);
+int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text, struct event_command *c);
+void event_trigger_free(struct event_trigger *v);
+struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event);
+struct uft_hist_set *event_trigger_hists(struct instance *in);
+int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text);
+
+#endif
