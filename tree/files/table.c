@@ -160,7 +160,7 @@ static const struct row rows[] = {
 	FILE("events/%/%/format", 0440, EVENT, "its fields", .show = show_format),
 	FILE("events/%/%/trigger", 0640, EVENT, "what it does when it comes: traceon, snapshot, hist:keys=FIELD ... if FILTER; ! in front takes one out",
 	     .show = show_event_trigger, .store = store_event_trigger, .truncate = truncate_event_trigger,
-	     .takes = "Takes traceon, traceoff, snapshot, stacktrace, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
+	     .takes = "Takes traceon, traceoff, snapshot, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
 	FILE("events/%/%/hist", 0440, EVENT, "the tables of its histograms", .show = show_event_hist),
 	FILE("events/%/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable, .takes = "Takes 0 or 1"),

@@ -158,6 +158,12 @@ int event_trigger_parse(struct instance *in, struct event_command *c, struct eve
 		ret = v->action == EVT_HIST ? take_hist(in, v, type, rest, c) : take_plain(in, v, type, rest, c);
 	}
 	free(copy);
+	if (!ret && !c->is_not && (v->action == EVT_STACK || (v->hist && uft_hist_needs_stack(v->hist)))) {
+		c->errors.v[0].what = "Stacks of events are not recorded for triggers";
+		c->errors.v[0].at = 0;
+		c->errors.n = 1;
+		ret = -EOPNOTSUPP;
+	}
 	if (ret)
 		event_trigger_free(v);
 	else

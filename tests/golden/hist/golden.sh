@@ -15,3 +15,7 @@ for case in "$here"/cases/*; do
 	if [ -f "$here/differs/$name" ]; then sed -f "$here/differs/$name" "$here/kernel/$name"; else cat "$here/kernel/$name"; fi >expected
 	diff expected out >differ || { fail "$name: (< kernel, > here)"; head -n 60 differ; }
 done
+
+# What a kernel takes and we do not
+in_shell "cd /sys/kernel/tracing; . $LIB; try events/app/req/trigger stacktrace; try events/app/req/trigger hist:keys=common_stacktrace; show events/app/req/trigger" </dev/null
+expect_equal "refused" "$(grep -c "^Operation not supported" out) $(grep -c "error: Stacks of events are not recorded for triggers" out) $(grep -c "^# Available" out)" "2 2 1"
