@@ -13,11 +13,15 @@
  * restarts what it interrupted. If we are killed it goes on by itself, behind the last system call that it
  * makes in there (entry.S); whoever comes after us waits for that.
  *
+ * A process whose seccomp filter would end it for what its agent calls is left as it is: its calls go on, recorded by
+ * nobody.
+ *
  * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
  * looked at again.
  */
 #include "control/detach/agentless.h"
 
+#include "control/proc/seccomp.h"
 #include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 #include "control/ptrace/remote_call.h"
@@ -220,10 +224,13 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	struct user_regs_struct regs;
 	uint64_t all = ~0ull;
 	struct uft_boot boot;
+	char names[256];
 	int ret;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
 		return -ESRCH;
+	if (seccomp_may_end_task(tid, names, sizeof(names)))
+		return -EACCES;
 	if (*sig || !is_movable(s, tid, &r.regs))
 		return -EAGAIN;
 	regs_restart_call(&r.regs);
@@ -393,7 +400,8 @@ static int try_leave(const struct arena *a, struct agentless *s, int is_saved, c
 	int ret = give_agent(a, s, &boot);
 
 	if (ret) {
-		snprintf(why, size, "cannot start an agent in it, so our memory remains in it: %s", strerror(-ret));
+		snprintf(why, size, "cannot start an agent in it, so our memory remains in it: %s",
+			 ret == -EACCES ? "its seccomp filter would end it" : strerror(-ret));
 		return ret;
 	}
 	l = (struct detaching){ .arena = a, .slice = boot.slice, .pid = s->pid };

@@ -27,6 +27,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define PTRACE_SECCOMP_GET_FILTER_ 0x420c
 #define MAX_FILTERS	256		/* more than 32768 instructions in all the kernel does not take */
@@ -189,6 +190,18 @@ int seccomp_check_task(pid_t tid, char *names, size_t size)
 		return -errno;
 	put_names(ended, names, size);
 	return ended != 0;
+}
+
+int seccomp_may_end_task(pid_t tid, char *names, size_t size)
+{
+	int ret = seccomp_check_task(tid, names, size);
+
+	if (ret >= 0)
+		return ret;
+	if (proc_status_number(tid, "Seccomp_filters", 10) <= proc_status_number(getpid(), "Seccomp_filters", 10))
+		return 0;
+	snprintf(names, size, "?");
+	return 1;
 }
 
 int seccomp_permits_children(const struct sock_filter *code, unsigned n)

@@ -255,16 +255,6 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 	return !a->space || (bytes == a->space->auxv_bytes && !memcmp(raw, a->space->auxv, bytes));
 }
 
-/* Before anything is done to it. */
-static int check_filter(struct attach *a)
-{
-	int ret = seccomp_check_task(a->r.tid, a->denied, sizeof(a->denied));
-
-	if (ret < 0 && proc_status_number(a->r.tid, "Seccomp_filters", 10) > proc_status_number(getpid(), "Seccomp_filters", 10))
-		snprintf(a->denied, sizeof(a->denied), "?");
-	return a->denied[0] ? -EACCES : 0;
-}
-
 /* The thread stands: remembers what it was doing. -EAGAIN: not here, not now. */
 static int begin(struct attach *a)
 {
@@ -277,7 +267,7 @@ static int begin(struct attach *a)
 		return -errno;
 	if (!is_same_image(a, &av))
 		return -EAGAIN;
-	if (a->s && !a->r.base && check_filter(a))
+	if (a->s && !a->r.base && seccomp_may_end_task(a->r.tid, a->denied, sizeof(a->denied)))
 		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
