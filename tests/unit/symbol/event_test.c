@@ -118,7 +118,7 @@ static void formats(void **state)
 		"\tfield:int a;\toffset:999999999;\tsize:4;\tsigned:1;\n",
 		"\tfield:int a;\toffset:8;\tsize:4294967295;\tsigned:1;\n",
 		"\tfield:int;\toffset:8;\tsize:4;\tsigned:1;\n",
-		"\tfield:__data_loc char[] a;\toffset:8;\tsize:8;\tsigned:1;\n",
+		"\tfield:__data_loc char[] a;\toffset:8;\tsize:2;\tsigned:1;\n",
 		"\tfield:int a[;\toffset:8;\tsize:4;\tsigned:1;\n\n",
 		"field:int a;\toffset:8;\tsize:4;\tsigned:1;\n",
 	};
