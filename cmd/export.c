@@ -160,12 +160,12 @@ static const struct uft_export *choose_format(const struct export_opts *o)
 	return o->format >= 0 ? &uft_exports[o->format] : uft_export_find(o->output);
 }
 
-static struct uft_select selection(const struct export_opts *o)
+static struct uft_select selection(const struct export_opts *o, const struct uft_export *format)
 {
 	return (struct uft_select){
 		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain, .is_to_stamp = o->range.to.is_plain,
 		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
-		.ends = 1,
+		.ends = !(format->takes & UFT_EXPORT_RECORDS),
 	};
 }
 
@@ -224,7 +224,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 	opts.has_inlines = o->inlines;
 	if (is_same_file(o->output, o->input ? o->input : CMD_DEFAULT_FILE))
 		return cmd_usage(&export_syntax, "'%s' is the recording itself", o->output);
-	sel = selection(o);
+	sel = selection(o, format);
 	if (sel.to_ns && sel.to_ns <= sel.from_ns)
 		return cmd_usage(&export_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(o->input, &sel, &st, &err) < 0)

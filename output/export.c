@@ -7,9 +7,9 @@
 #include "output/tracedat.h"
 
 const struct uft_export uft_exports[] = {
-	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd, 0 },
-	{ "trace.dat-v7", NULL, "the same, not compressed", uft_tracedat_v7, 0 },
-	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6, 0 },
+	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd, UFT_EXPORT_RECORDS },
+	{ "trace.dat-v7", NULL, "the same, not compressed", uft_tracedat_v7, UFT_EXPORT_RECORDS },
+	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6, UFT_EXPORT_RECORDS },
 	{ "folded", ".folded", "folded stacks, for flame graph tools: own time of each call path in ns", uft_export_folded,
 	  UFT_EXPORT_INLINES },
 	{ "svg", ".svg", "a flame graph in one file, for browsers", uft_export_svg,

@@ -158,7 +158,10 @@ struct uft_export_opts {
 	void (*note)(void *ctx, const char *object, const char *why);
 	void *ctx;
 };
-enum uft_export_takes { UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2 };
+enum uft_export_takes {
+	UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2,
+	UFT_EXPORT_RECORDS = 4,	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
+};
 struct uft_export {
 	const char *name;	/* `uft export --format` */
 	const char *suffix;	/* -o name ending that selects it */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output/output.h"
 #include "view/recording_internal.h"
 
 static int (*const makers[])(struct report *p) = {
@@ -27,12 +28,13 @@ void report_end(struct report_sources *s)
 /* The part of @r that a report is about; parents are not needed by any. */
 static int open_part(struct recording *r, const struct report *p, struct view_range range, struct uft_stream **st)
 {
+	const struct uft_export *format = p->q.kind == REPORT_EXPORT ? uft_export_find(p->q.text) : NULL;
 	struct uft_select sel = {
 		.from_ns = range.from,
 		.to_ns = range.to,
 		.tids = &p->q.tid,
 		.ntids = p->q.tid != 0,
-		.ends = 1,
+		.ends = !format || !(format->takes & UFT_EXPORT_RECORDS),
 		.no_parents = 1,
 	};
 	int ret = recording_stream_of(r, &sel, st);

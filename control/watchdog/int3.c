@@ -149,7 +149,7 @@ void int3_arm_waiting(struct uft_session *s)
 			continue;
 		t->waits_for_traps = 0;
 		for (uint32_t i = 0; i < t->nobj; i++)
-			if (t->obj[i].is_sent && command_patch(s, t, i, 0))
+			if (command_patch(s, t, i, 0))
 				break;
 	}
 }
