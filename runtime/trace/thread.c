@@ -538,7 +538,9 @@ void task_begin(struct trace_task *t)
 	if (!t->th) {
 		t->tid = (uint32_t)plat_quiet_tid();
 		task_lock(t);
-		t->th = thread_make(t->tp);
+		t->th = thread_find(t->tp);	/* a signal handler that came in between may have made it */
+		if (!t->th)
+			t->th = thread_make(t->tp);
 		task_unlock(t);
 		if (!t->th && !t->mute)
 			trace_count(UFT_CNT_NO_THREAD, 1);

@@ -2,11 +2,11 @@
 /*
  * storm.c - threads on all CPUs under a signal storm: exact counts, nothing lost
  *
- *	storm [function|graph|exchange|sections|mixed] [seconds [pause]]
+ *	storm [function|graph|exchange|sections|mixed|births] [seconds [pause]]
  *
  * Four threads call as fast as they can while a timer per thread sends a signal about 10,000 times a second, or each time so
  * many microseconds after its handler has done (then rounds are shorter, too); the handler is traced and runs on a signal stack, below or above the thread's
- * own. Where fast paths write rings of threads, sections are the rings of CPUs alone, and mixed both: half of the threads have one of their own. Between rounds of 20 ms the rings are decoded and compared with what the bodies counted.
+ * own. Of births each thread calls a few times and gets its one signal about its first event, which makes its state. Where fast paths write rings of threads, sections are the rings of CPUs alone, and mixed both: half of the threads have one of their own. Between rounds of 20 ms the rings are decoded and compared with what the bodies counted.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -189,6 +189,58 @@ static void start_workers(void)
 	}
 }
 
+static void *be_born(void *arg)
+{
+	struct worker *w = arg;
+	sigset_t usr1;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	w->tid = (uint32_t)syscall(SYS_gettid);
+	CHECK(!timer_create(CLOCK_MONOTONIC, &(struct sigevent){ .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1, ._sigev_un._tid = (int)w->tid },
+			    &my_timer));
+	CHECK(!timer_settime(my_timer, 0, &(struct itimerspec){ .it_value.tv_nsec = 2000 + random() % 8000 }, NULL));
+	for (volatile long wait = random() % 8000; wait > 0; wait--)
+		;
+	for (int i = 0; i < 600; i++)	/* the later ones in a sub-buffer of their own */
+		mid(i);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	timer_delete(my_timer);
+	return NULL;
+}
+
+#define BIRTHS_MAX 20000
+#define BIRTH_STACK (64ul << 10)
+
+/* Each has a stack, and so a thread pointer, that no thread had before. */
+static int births(int seconds)
+{
+	time_t end = time(NULL) + seconds;
+	char *stacks = mmap(NULL, BIRTHS_MAX * BIRTH_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_attr_t a;
+	struct worker w;
+	int n = 0;
+
+	CHECK(stacks != MAP_FAILED && !pthread_attr_init(&a));
+	for (; n < BIRTHS_MAX && (time(NULL) < end || n < 100); n++) {
+		struct lab_events *ev;
+		struct lab_replay r;
+
+		lab_clear();
+		CHECK(!pthread_attr_setstack(&a, stacks + n * BIRTH_STACK, BIRTH_STACK));
+		CHECK(!pthread_create(&w.thread, &a, be_born, &w));
+		pthread_join(w.thread, NULL);
+		madvise(stacks + n * BIRTH_STACK, BIRTH_STACK, MADV_DONTNEED);
+		ev = lab_decode();
+		CHECK_REPLAY(ev, w.tid, &r);
+		CHECK_EQ(r.open, 0);
+		CHECK_EQ(r.back[LEAF] + r.back[MID], 0);
+		lab_free(ev);
+	}
+	printf("%d births, all of one state\n", n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "graph";
@@ -208,6 +260,8 @@ int main(int argc, char **argv)
 	lab_arm(handler, HANDLER, state, 0);
 	lab_params(state == LAB_FUNCTION ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH);
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
+	if (!strcmp(what, "births"))
+		return births(seconds);
 	start_workers();
 	for (; time(NULL) < end || handled <= MIN_HANDLED; rounds++) {
 		lab_clear();
