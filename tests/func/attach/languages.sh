@@ -6,14 +6,17 @@
 need rg fzf python3
 
 parts="$top/doc/design/decisions.md $top/control/arm/arm_stopped.c $top/control/start/attach.c"
-# await_read: until it has read all of its input and waits for more
+# await_read: until it has read all of its input and waits for more. fzf may do that in a loop: where its reader's first event comes
+# before it only waits for the last one, it looks for that again and again.
 await_read() {
 	python3 - $held 9>&9 <<'END'
 import array, fcntl, sys, termios, time
 waiting = array.array('i', [1])
-while True:
+empty = 0
+while empty < 150:
     state = open('/proc/%s/stat' % sys.argv[1]).read().rsplit(')', 1)[1].split()[0]
     fcntl.ioctl(9, termios.FIONREAD, waiting)
+    empty = 0 if waiting[0] else empty + 1
     if state == 'Z' or state == 'S' and not waiting[0]:
         break
     time.sleep(0.02)
