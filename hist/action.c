@@ -54,7 +54,7 @@ static int parse_params(struct uft_hist *h, char *text, struct action *a)
 
 		if (a->nparams == MAX_PARAMS)
 			return hist_fail(h, -EINVAL, "Too many action params", "");
-		param = strip(hist_split(&text, ","));
+		param = strip(strsep(&text, ","));
 		if (strlen(param) < 2)
 			return hist_fail(h, -EINVAL, "Invalid action param", param);
 		if (is_first && a->has_trace_word)
@@ -71,11 +71,11 @@ static int parse_action(struct uft_hist *h, char *text, struct action *a)
 	char *name, *params;
 	int ret;
 
-	hist_split(&text, ".");
-	name = text ? hist_split(&text, "(") : NULL;
+	strsep(&text, ".");
+	name = text ? strsep(&text, "(") : NULL;
 	if (!name || !text)
 		return hist_fail(h, -EINVAL, "No action found", "");
-	params = hist_split(&text, ")");
+	params = strsep(&text, ")");
 	ret = keep(&a->name, name);
 	if (ret)
 		return ret;
@@ -94,11 +94,11 @@ static int parse_action(struct uft_hist *h, char *text, struct action *a)
 
 static int parse_match(struct uft_hist *h, char *text, struct action *a)
 {
-	char *event = hist_split(&text, ")"), *system;
+	char *event = strsep(&text, ")"), *system;
 
 	if (!text)
 		return hist_fail(h, -EINVAL, "No closing paren found", event);
-	system = hist_split(&event, ".");
+	system = strsep(&event, ".");
 	if (!event)
 		return hist_fail(h, -EINVAL, "Missing subsystem", system);
 	if (!h->set->env.find_event(h->set->env.arg, system, event))
@@ -110,7 +110,7 @@ static int parse_match(struct uft_hist *h, char *text, struct action *a)
 
 static int parse_tracked(struct uft_hist *h, char *text, struct action *a)
 {
-	char *var = hist_split(&text, ")");
+	char *var = strsep(&text, ")");
 
 	if (!text)
 		return -EINVAL;
@@ -347,8 +347,8 @@ static int make_param(struct uft_hist *h, struct action *a, uint32_t i)
 	if (!copy)
 		return -ENOMEM;
 	if (strchr(rest, '.')) {
-		system = hist_split(&rest, ".");
-		event = hist_split(&rest, ".");
+		system = strsep(&rest, ".");
+		event = strsep(&rest, ".");
 	}
 	if (!rest) {
 		free(copy);

@@ -190,7 +190,7 @@ static uint32_t modifier_flag(const char *text, const char *name, uint32_t flags
 /* A field with its modifier: its flags are added. */
 static int parse_field(struct uft_hist *h, char *text, uint32_t *flags, uint64_t *buckets, const struct uft_event_field **out)
 {
-	char *modifier = text, *name = hist_split(&modifier, ".");
+	char *modifier = text, *name = strsep(&modifier, ".");
 	const struct uft_event_field *f = NULL;
 
 	*out = NULL;
@@ -310,8 +310,8 @@ int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char 
 	if (text[0] >= '0' && text[0] <= '9')
 		return parse_constant(h, text, *flags, var, out);
 	if (dot && strchr(dot + 1, '.')) {
-		system = hist_split(&text, ".");
-		event = hist_split(&text, ".");
+		system = strsep(&text, ".");
+		event = strsep(&text, ".");
 	}
 	local = system ? NULL : local_field(h, text);
 	ret = local ? 0 : parse_reference(h, system, event, text, *flags, var, out);

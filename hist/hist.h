@@ -10,6 +10,10 @@
  * What the engine cannot know it asks through struct uft_hist_env. It does not know filters, `:pause` of a
  * trigger, or files: those are its user's.
  *
+ * Invariants: an event that comes here is a hit or a drop of its table. Failure: a full map counts drops, which the
+ * table says as the kernel's does (`Dropped:`); a text that is none is refused with the kernel's words and places. Records
+ * that a ring lost never come here, and the table does not say how many they were.
+ *
  * Context: control, one thread at a time for a set. The map alone (map.h) is for any context.
  */
 #ifndef UFT_HIST_HIST_H

@@ -124,7 +124,6 @@ struct uft_hist_set {
 
 /* Notes it with the place of @str in the command (its first occurrence), and returns @ret. */
 int hist_fail(struct uft_hist *h, int ret, const char *what, const char *str);
-char *hist_split(char **rest, const char *at);	/* as strsep() */
 
 /* ---- field.c --------------------------------------------------------------------------------- */
 

@@ -44,7 +44,7 @@ uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key)
 /* All elements at their slots' order: from slot *at on; NULL: no more. */
 uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at);
 uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *element);	/* below 1 << bits */
-/* Nobody updates meanwhile. */
+/* The caller sees to it that no thread updates the map meanwhile. */
 void uft_hist_map_clear(struct uft_hist_map *map);
 
 static inline void uft_hist_add(uint64_t *word, uint64_t v)

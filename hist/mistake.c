@@ -13,8 +13,3 @@ int hist_fail(struct uft_hist *h, int ret, const char *what, const char *str)
 	}
 	return ret;
 }
-
-char *hist_split(char **rest, const char *at)
-{
-	return strsep(rest, at);
-}

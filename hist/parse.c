@@ -108,7 +108,7 @@ static int split_parts(struct uft_hist *h, const char *text)
 		return -ENOMEM;
 	hide_offsets(rest);
 	while (rest && !ret)
-		ret = take_part(h, hist_split(&rest, ":"));
+		ret = take_part(h, strsep(&rest, ":"));
 	if (!ret && !h->attrs.keys)
 		ret = -EINVAL;
 	if (!h->attrs.clock)
@@ -124,7 +124,7 @@ static int split_variables(struct uft_hist *h)
 
 	for (uint32_t i = 0; i < a->nassignments; i++)
 		for (char *rest = a->assignment[i]; rest; ) {
-			char *expr = hist_split(&rest, ","), *name = hist_split(&expr, "=");
+			char *expr = strsep(&rest, ","), *name = strsep(&expr, "=");
 
 			if (!expr)
 				return hist_fail(h, -EINVAL, "Malformed assignment", name);
@@ -171,7 +171,7 @@ static int make_values(struct uft_hist *h)
 
 	h->nvals = !ret;
 	for (uint32_t i = 0; !ret && rest && i < MAX_VALS && n < MAX_VALS; i++) {
-		char *text = hist_split(&rest, ",");
+		char *text = strsep(&rest, ",");
 
 		if (!strcmp(text, "hitcount"))
 			continue;
@@ -225,7 +225,7 @@ static int make_keys(struct uft_hist *h)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < MAX_KEYS && rest && !ret; i++)
-		ret = add_key(h, hist_split(&rest, ","));
+		ret = add_key(h, strsep(&rest, ","));
 	return ret ? ret : rest ? -EINVAL : 0;
 }
 
@@ -257,14 +257,14 @@ static int make_order(struct uft_hist *h)
 		return 0;
 	}
 	for (uint32_t i = 0; i < MAX_SORT && rest; i++) {
-		char *text = hist_split(&rest, ","), *name;
+		char *text = strsep(&rest, ","), *name;
 		int descending;
 
 		if (!*text)
 			return hist_fail(h, -EINVAL, "Empty sort field", "sort=");
 		if (i == MAX_SORT - 1 && rest)
 			return hist_fail(h, -EINVAL, "Too many sort fields (Max = 2)", "sort=");
-		name = hist_split(&text, ".");
+		name = strsep(&text, ".");
 		if (!*name)
 			return hist_fail(h, -EINVAL, "Empty sort field", "sort=");
 		h->sort[i].field = strcmp(name, "hitcount") ? find_sorted(h, name) : 0;

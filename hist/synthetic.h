@@ -25,7 +25,7 @@ struct uft_synth {
 
 struct uft_synth_list { struct uft_synth *first; };
 
-/* What is wrong with a definition: the kernel's text, static, and where in it. */
+/* The first mistake of a definition: the kernel's text (static), and its place. */
 struct uft_synth_error { const char *what; size_t at; };
 
 /*

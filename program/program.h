@@ -8,12 +8,12 @@
  * parentheses are only the way from step to step (symbol/event_filter.c makes it).
  *
  * The same program runs in a target, before its record is committed (runtime/trace/event_rules.c), and outside, for
- * who reads the record and for what the session records itself. Some facts are not known in a target (the
+ * readers of the record and for what the session records itself. Some facts are not known in a target (the
  * thread's name) or outside (none so far). A question about such a fact has the answer that leads to
  * "accept", which stands in the step: a target may so record what a reader leaves out, never the other way.
  *
- * Who runs a program has verified it: each place that it names lies in the largest record or in its own
- * constants. A record may be shorter than the fields that the program asks for; what is not there is 0, or "".
+ * The caller of uft_program_run() has verified the program (uft_program_is_good()): each place that it names lies in
+ * the largest record or in its own constants. A record may be shorter than the fields that the program asks for; what is not there is 0, or "".
  *
  * Context: any; nothing here has a libc, a lock or memory of its own.
  */

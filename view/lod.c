@@ -25,23 +25,6 @@
 #define LEVEL_FEW 512u	     /* spans of a track that need no further level */
 #define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
 
-int lod_reserve_more(void *array, uint32_t *n, uint32_t i, size_t size)
-{
-	uint64_t want = *n ? *n : 64;
-	char *p;
-
-	while (want <= i)
-		want *= 2;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, want * size);
-	if (!p)
-		return -ENOMEM;
-	memset(p + *n * size, 0, (want - *n) * size);
-	memcpy(array, &p, sizeof(p));
-	*n = (uint32_t)want;
-	return 0;
-}
-
 struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below)
 {
 	struct lod *l = calloc(1, sizeof(*l));
@@ -127,7 +110,7 @@ struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 			link_track(l, i);
 	}
 	t = calloc(1, sizeof(*t));
-	if (!t || reserve(&l->track, &l->cap_track, l->ntrack, sizeof(*l->track)) < 0) {
+	if (!t || dense_reserve(&l->track, &l->cap_track, l->ntrack, sizeof(*l->track)) < 0) {
 		free(t);
 		return NULL;
 	}
@@ -256,12 +239,12 @@ static int add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len
 
 static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 {
-	if (reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
+	if (dense_reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
 		return -ENOMEM;
 	if (!l->row_of[task->index])
 		l->row_of[task->index] = names_row(l->names, task->pid, task->tid, task->ppid, task->comm) + 1;
 	*row = l->row_of[task->index] - 1;
-	return reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
+	return dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
 }
 
 static int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
@@ -270,7 +253,7 @@ static int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
 		*name = names_get(l->names, "?");
 		return 0;
 	}
-	if (reserve(&l->name_of, &l->nname_of, sym->index, sizeof(*l->name_of)) < 0)
+	if (dense_reserve(&l->name_of, &l->nname_of, sym->index, sizeof(*l->name_of)) < 0)
 		return -ENOMEM;
 	if (!l->name_of[sym->index])
 		l->name_of[sym->index] = names_get(l->names, sym->name) + 1;
@@ -291,7 +274,7 @@ static int name_of_event(struct lod *l, const struct uft_event *ev, uint32_t *na
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
 {
 	if (!*at) {
-		if (reserve(&l->row, &l->cap_row, l->nrow, sizeof(*l->row)) < 0)
+		if (dense_reserve(&l->row, &l->cap_row, l->nrow, sizeof(*l->row)) < 0)
 			return NULL;
 		l->row[l->nrow] = (struct lod_row){.row = row, .first = t};
 		*at = ++l->nrow;
@@ -326,7 +309,7 @@ static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t 
 {
 	uint32_t depth = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
 
-	if (reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
+	if (dense_reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
 		return -ENOMEM;
 	s->open[depth].start = t;
 	s->open[depth].sym = ev->sym;
@@ -360,7 +343,7 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 
 	if (cpu >= 65536)
 		return 0;
-	if (reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
+	if (dense_reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
 		return -ENOMEM;
 	c = &l->cpu[cpu];
 	if (c->is_busy && (c->row != row || t - c->last > CPU_IDLE_NS))

@@ -3,6 +3,7 @@
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 
+#include "output/dense.h"
 #include "view/lod.h"
 
 #define LEVELS 12u
@@ -60,13 +61,6 @@ struct lod {
 	uint32_t *row_of;
 	uint32_t nrow_of; /* by uft_task.index: row + 1 */
 };
-
-int lod_reserve_more(void *array, uint32_t *n, uint32_t i, size_t size);
-/* Makes room for index @i in an array of zeroed elements. */
-static inline int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
-{
-	return __builtin_expect(i < *n, 1) ? 0 : lod_reserve_more(array, n, i, size);
-}
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */
 /* The state of row @row, by its number, which is in *at once it is made. */

@@ -13,6 +13,7 @@
  */
 #include "tree/triggers/event_trigger.h"
 
+#include "output/dense.h"
 #include "stream/select/event_record.h"
 
 #include <errno.h>
@@ -25,22 +26,6 @@
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event)
 {
 	return g && event < g->nof ? g->of[event] : NULL;
-}
-
-static int make_room(struct triggers *g, uint32_t event)
-{
-	uint32_t n = event | 63;
-	struct event_trigger **grown;
-
-	if (event < g->nof)
-		return 0;
-	grown = realloc(g->of, (n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + g->nof, 0, (n + 1 - g->nof) * sizeof(*grown));
-	g->of = grown;
-	g->nof = n + 1;
-	return 0;
 }
 
 static void link_trigger(struct triggers *g, struct event_trigger *v)
@@ -264,7 +249,7 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
 	struct triggers *g = in->triggers;
-	int ret = make_room(g, v->event), is_made = 0;
+	int ret = dense_reserve(&g->of, &g->nof, v->event, sizeof(*g->of)), is_made = 0;
 
 	if (!ret && v->action == EVT_HIST)
 		ret = add_hist(in, c, v);

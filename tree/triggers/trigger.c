@@ -32,6 +32,7 @@
 #include "tree/core/function_list.h"
 
 #include "control/functions.h"
+#include "output/dense.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -300,22 +301,6 @@ static int apply(struct instance *in)
 	return ret;
 }
 
-static int count_room(struct triggers *g, unsigned kind)
-{
-	unsigned n = kind | 15;
-	size_t *grown;
-
-	if (kind < g->nkinds)
-		return 0;
-	grown = realloc(g->count, (n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + g->nkinds, 0, (n + 1 - g->nkinds) * sizeof(*grown));
-	g->count = grown;
-	g->nkinds = n + 1;
-	return 0;
-}
-
 static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
@@ -333,7 +318,7 @@ static int add(struct instance *in, struct command *c)
 	is_new = !count_verb(a.g, verb_of(c->kind));
 	before = a.g->n;
 	was_waiting = action_of(c->kind) >= ENABLE && trigger_switches(in, event_of(c->kind));
-	ret = count_room(a.g, c->kind);
+	ret = dense_reserve(&a.g->count, &a.g->nkinds, c->kind, sizeof(*a.g->count));
 	ret = ret ? ret : uft_pattern_parse(c->glob, &a.p);
 	if (!ret) {
 		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);

@@ -63,7 +63,7 @@ struct triggers {
 	struct trigger *v;
 	size_t n, cap;
 	uint32_t *slot; size_t mask;	/* by the hash of a name: its first trigger, + 1; 0 none */
-	size_t *count; unsigned nkinds;	/* of v, by kind: trigger_count() */
+	size_t *count; uint32_t nkinds;	/* of v, by kind: trigger_count() */
 	uint64_t age[NVERBS], ages;	/* when a verb was there first: the newest is listed first */
 	struct uft_live *tap;
 	uint32_t *known; size_t nknown;	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
