@@ -42,7 +42,7 @@ static int set_thread_pointer(void)
 static long map_shared(uint64_t bytes, int prot, int fd)
 {
 	const int flags = MAP_SHARED | MAP_NORESERVE;
-	long at = mem_map(0, bytes, uft_boot.is_locked ? PROT_NONE : prot, flags, fd);
+	long at = mem_map_apart(bytes, uft_boot.is_locked ? PROT_NONE : prot, flags, fd);
 	int ret;
 
 	if (sys_is_error(at) || !uft_boot.is_locked)

@@ -107,6 +107,19 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
 	return at;
 }
 
+/* The lower end of a hole that has room for both; should somebody take it meanwhile, where the kernel likes. */
+long mem_map_apart(size_t bytes, int prot, int flags, int fd)
+{
+	const size_t room = bytes + ARCH_REACH;
+	long hole = ARCH_REACH < 1ull << 30 ? sys_mmap(0, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : -ENOSYS, at;
+
+	if (sys_is_error(hole))
+		return mem_map(0, bytes, prot, flags, fd);
+	sys_munmap((uint64_t)hole, room);
+	at = mem_map((uint64_t)hole, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd);
+	return sys_is_error(at) ? mem_map(0, bytes, prot, flags, fd) : at;
+}
+
 void mem_unmap(uint64_t at, size_t bytes)
 {
 	mem_disown(at);		/* first: whoever gets the address next lists it, too */

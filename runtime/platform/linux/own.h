@@ -11,6 +11,12 @@
  * Context: any. mem_own() lists what somebody else has mapped for us; -ENOMEM.
  */
 long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd);
+/*
+ * For large memory: where branches reach less far than what we map is long, it leaves room for code (plat_map_near())
+ * below what is mapped already. The kernel would put it right below the libraries, and the gap above them may be the
+ * stack's.
+ */
+long mem_map_apart(size_t bytes, int prot, int flags, int fd);
 void mem_unmap(uint64_t at, size_t bytes);
 int mem_own(uint64_t at, uint64_t bytes);
 void mem_disown(uint64_t at);
