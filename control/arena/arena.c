@@ -366,6 +366,14 @@ static uint64_t family_bytes(const struct uft_arena *l)
 	return mail_bytes(l) + l->slice_bytes * l->per_file;
 }
 
+static void free_lists(struct arena *a)
+{
+	free(a->mail);
+	free(a->used);
+	a->mail = NULL;
+	a->used = NULL;
+}
+
 /*
  * Maps the board and the session's own slices, whose layout is @l, behind a copy of that which nobody else
  * can change. There is no family. 0 or -errno; then nothing is mapped.
@@ -380,12 +388,13 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	a->board = NULL;
 	a->nfamilies = l->nslices / l->per_file;
 	a->mail = calloc(a->nfamilies, sizeof(*a->mail));
-	if (map == MAP_FAILED || !a->mail) {
+	a->used = calloc(a->nfamilies, sizeof(*a->used));
+	a->nused = 0;
+	if (map == MAP_FAILED || !a->mail || !a->used) {
 		ret = map == MAP_FAILED ? -errno : -ENOMEM;
 		if (map != MAP_FAILED)
 			munmap(map, a->bytes);
-		free(a->mail);
-		a->mail = NULL;
+		free_lists(a);
 		return ret;
 	}
 	board = map_part(NULL, UFT_BOARD_BYTES, 0, a->board_fd, 0);
@@ -401,8 +410,7 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 		if (board != MAP_FAILED)
 			munmap(board, UFT_BOARD_BYTES);
 		munmap(map, a->bytes);
-		free(a->mail);
-		a->mail = NULL;
+		free_lists(a);
 		return ret;
 	}
 	memcpy(map, l, sizeof(*l));
@@ -431,7 +439,7 @@ static void unmap(struct arena *a)
 		if (a->mail[i])
 			unmap_mail(a, a->mail[i]);
 	guard_drop((const uint8_t *)a->map + a->map->slice_offset);
-	free(a->mail);
+	free_lists(a);
 	munmap(a->board, UFT_BOARD_BYTES);
 	munmap((void *)a->map, a->bytes);
 }
@@ -479,6 +487,7 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 	madvise(family_slices(a, family), bytes, MADV_DONTFORK);
 	madvise(family_slices(a, family), bytes, MADV_DONTDUMP);
 	a->mail[family] = (struct uft_mail uft_shared *)mail;
+	a->used[a->nused++] = family;
 	return 0;
 }
 
@@ -507,9 +516,8 @@ void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus)
 {
 	a->ring_flags = ring_flags;
 	a->on_cpus = on_cpus;
-	for (uint32_t f = 0; f < a->nfamilies; f++)
-		if (a->mail[f])
-			set_family(a, f);
+	for (uint32_t i = 0; i < a->nused; i++)
+		set_family(a, a->used[i]);
 }
 
 /* A new file. Numbers are used again as late as can be: who drains a slice that has ended may be at it. */
@@ -595,6 +603,15 @@ int arena_close_family(struct arena *a, uint32_t family)
 	return 0;
 }
 
+static void forget(struct arena *a, uint32_t family)
+{
+	uint32_t i = 0;
+
+	while (a->used[i] != family)
+		i++;
+	a->used[i] = a->used[--a->nused];
+}
+
 void arena_drop_family(struct arena *a, uint32_t family)
 {
 	const uint64_t bytes = a->map->slice_bytes * a->map->per_file;
@@ -608,6 +625,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	madvise(at, bytes, MADV_DONTFORK);
 	unmap_mail(a, a->mail[family]);
 	a->mail[family] = NULL;
+	forget(a, family);
 	family_path(a, family, path, sizeof(path));
 	unlink(path);
 }
@@ -633,18 +651,44 @@ void arena_drop_unused(struct arena *a)
 	}
 }
 
+static void map_file(struct arena *a, uint32_t family)
+{
+	int fd = a->mail[family] ? -1 : arena_open_family(a, family);
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == family_bytes(a->map))
+		map_family(a, family, fd);
+	close(fd);
+}
+
+/* There are thousands of numbers, and few files. */
 void arena_map_families(struct arena *a)
 {
-	for (uint32_t i = 0; i < a->nfamilies; i++) {
-		int fd = a->mail[i] ? -1 : arena_open_family(a, i);
-		struct stat st;
+	const char *slash = strrchr(a->path, '/');
+	char name[sizeof(a->path) + sizeof(UFT_FAMILY_SUFFIX)];
+	DIR *d = NULL;
+	struct dirent *e;
 
-		if (fd < 0)
-			continue;
-		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == family_bytes(a->map))
-			map_family(a, i, fd);
-		close(fd);
+	if (slash) {
+		snprintf(name, sizeof(name), "%.*s", (int)(slash - a->path + 1), a->path);
+		d = opendir(name);
+		snprintf(name, sizeof(name), "%s%s", slash + 1, UFT_FAMILY_SUFFIX);
 	}
+	while (d && (e = readdir(d))) {
+		const char *number = e->d_name + strlen(name);
+		char *end;
+		unsigned long family;
+
+		if (strncmp(e->d_name, name, strlen(name)) || *number < '0' || *number > '9')
+			continue;
+		family = strtoul(number, &end, 10);
+		if (!*end && family < a->nfamilies)
+			map_file(a, (uint32_t)family);
+	}
+	if (d)
+		closedir(d);
 }
 
 int arena_has(const struct arena *a, uint32_t index)

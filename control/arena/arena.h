@@ -18,6 +18,7 @@ struct arena {
 	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
 	struct uft_mail uft_shared **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
 	uint32_t nfamilies, next_family;
+	uint32_t *used, nused;		/* the families that there are; a dropped one leaves its place to the last */
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
 	uint32_t ring_flags, on_cpus;	/* what a slice begins with */
 	size_t bytes;

@@ -27,7 +27,8 @@
 #define DROP_MS		20	/* between looks for families that no process has any more, */
 #define DROP_MAX_MS	1000	/* or up to so long while there is none, */
 #define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them; not so where few are left */
-#define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
+#define ANSWER_KEPT_MS	4000	/* longer than anybody waits; */
+#define STALE_MS	1000	/* looked for so often */
 
 /*
  * Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands
@@ -76,26 +77,6 @@ static void answer(struct uft_session *s, uint32_t i, const struct uft_request *
 	s->done_ns[i] = session_now_ns();
 	if (SHARED_SWAP(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE))
 		futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-}
-
-/* Answers that nobody took: the asking thread was killed, or gave up just then. */
-static void free_stale(struct uft_session *s)
-{
-	uint64_t now = session_now_ns();
-
-	for (uint32_t i = 0; i < request_slots(s); i++) {
-		uint32_t done = UFT_REQ_DONE;
-		struct uft_request uft_shared *r;
-
-		if (!s->done_ns[i])
-			continue;
-		r = slot(s, i);
-		if (!r || SHARED_LOAD(&r->state) != UFT_REQ_DONE)
-			s->done_ns[i] = 0;
-		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
-			 SHARED_SWAP(&r->state, &done, UFT_REQ_FREE))
-			s->done_ns[i] = 0;
-	}
 }
 
 /*
@@ -557,15 +538,28 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 	}
 }
 
+static void serve_forks(struct uft_session *s, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (is_posted(s, i) && SHARED_LOAD(&slot(s, i)->kind) == UFT_REQ_FORKED)
+			serve(s, i);
+}
+
+/* From the end: a family that is dropped meanwhile leaves its place to the last, which had its turn. */
+static void serve_families(struct uft_session *s, void (*serve_some)(struct uft_session *s, uint32_t from, uint32_t to))
+{
+	for (uint32_t i = s->arena.nused; i-- > 0;)
+		if (i < s->arena.nused)
+			serve_some(s, s->arena.used[i] * UFT_NREQUESTS, (s->arena.used[i] + 1) * UFT_NREQUESTS);
+}
+
 /*
  * A process to be left may have said just now that it is there: it has rings, which are read only once the
  * session knows it.
  */
 static void serve_forks_first(struct uft_session *s)
 {
-	for (uint32_t i = 0; i < first_ask(s); i++)
-		if (is_posted(s, i) && SHARED_LOAD(&slot(s, i)->kind) == UFT_REQ_FORKED)
-			serve(s, i);
+	serve_families(s, serve_forks);
 	request_adopt_strays(s);
 }
 
@@ -609,10 +603,11 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 {
 	size_t n = 0;
 
-	for (uint32_t f = 0; f < s->arena.nfamilies; f++) {
+	for (uint32_t i = 0; i < s->arena.nused; i++) {
+		uint32_t f = s->arena.used[i];
 		int fd;
 
-		if (!s->arena.mail[f] || arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
+		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
 			continue;
 		fd = arena_open_family(&s->arena, f);
 		if (fd < 0 || fstat(fd, &st[n]))
@@ -631,7 +626,7 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
  */
 static size_t drop_families(struct uft_session *s)
 {
-	const size_t room = s->arena.nfamilies;
+	const size_t room = s->arena.nused;
 	uint32_t *family = calloc(room, sizeof(*family));
 	struct stat *st = calloc(room, sizeof(*st));
 	uint8_t *mapped = calloc(room, 1);
@@ -653,11 +648,7 @@ static size_t drop_families(struct uft_session *s)
 /* Are there few families left for programs to come? */
 static int is_short_of_families(const struct uft_session *s)
 {
-	uint32_t used = 0;
-
-	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
-		used += s->arena.mail[f] != NULL;
-	return used > s->arena.nfamilies / 2;
+	return s->arena.nused > s->arena.nfamilies / 2;
 }
 
 /* Drops families that no process has any more, and makes spare ones. */
@@ -688,12 +679,41 @@ static void tend_families(struct uft_session *s)
 	}
 }
 
+/* Answers that nobody took: the asking thread was killed, or gave up just then. */
+static void free_slots(struct uft_session *s, uint32_t from, uint32_t to)
+{
+	const uint64_t now = session_now_ns();
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t done = UFT_REQ_DONE;
+		struct uft_request uft_shared *r;
+
+		if (!s->done_ns[i])
+			continue;
+		r = slot(s, i);
+		if (!r || SHARED_LOAD(&r->state) != UFT_REQ_DONE)
+			s->done_ns[i] = 0;
+		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
+			 SHARED_SWAP(&r->state, &done, UFT_REQ_FREE))
+			s->done_ns[i] = 0;
+	}
+}
+
+static void free_stale(struct uft_session *s)
+{
+	const uint64_t now = session_now_ns();
+
+	if (now < s->next_stale_ns)
+		return;
+	s->next_stale_ns = now + STALE_MS * 1000000ull;
+	serve_families(s, free_slots);
+	free_slots(s, first_ask(s), (uint32_t)request_slots(s));
+}
+
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
-	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
-		if (s->arena.mail[f])
-			serve_slots(s, f * UFT_NREQUESTS, (f + 1) * UFT_NREQUESTS);
+	serve_families(s, serve_slots);
 	serve_slots(s, first_ask(s), (uint32_t)request_slots(s));
 	tend_families(s);
 }

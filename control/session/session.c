@@ -58,6 +58,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -190,7 +191,8 @@ static void session_free(struct uft_session *s)
 	spec_free(s->spec);
 	free(s->kin);
 	free(s->last);
-	free(s->done_ns);
+	if (s->done_ns)
+		munmap(s->done_ns, request_slots(s) * sizeof(*s->done_ns));
 	free(s->purse);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i]);
@@ -234,7 +236,9 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
-		s->done_ns = calloc(request_slots(s), sizeof(*s->done_ns));
+		/* Of thousands of families that there may be, few are there: not calloc(), which may write to all. */
+		s->done_ns = mmap(NULL, request_slots(s) * sizeof(*s->done_ns), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		s->done_ns = s->done_ns == MAP_FAILED ? NULL : s->done_ns;
 		s->purse = calloc(s->arena.nfamilies, sizeof(*s->purse));
 		ret = s->last && s->done_ns && s->purse ? start_bell(s) : -ENOMEM;
 		if (!ret && s->opts.watchdog) {
@@ -381,6 +385,13 @@ static void end_those_left(struct uft_session *s)
 			arena_release(&s->arena, i);
 }
 
+static void wake_askers(struct uft_mail uft_shared *m)
+{
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		if (SHARED_LOAD(&m->req[i].state))
+			futex(shared_address(&m->req[i].state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
 void uft_session_destroy(struct uft_session *s)
 {
 	if (!s)
@@ -397,10 +408,8 @@ void uft_session_destroy(struct uft_session *s)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
-	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
-		for (uint32_t i = 0; s->arena.mail[f] && i < UFT_NREQUESTS; i++)
-			if (SHARED_LOAD(&s->arena.mail[f]->req[i].state))
-				futex(shared_address(&s->arena.mail[f]->req[i].state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	for (uint32_t k = 0; k < s->arena.nused; k++)
+		wake_askers(s->arena.mail[s->arena.used[k]]);
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)

@@ -93,6 +93,7 @@ struct uft_session {
 	uint64_t last_drop_ns, drop_pause_ns;	/* families that no process has are looked for: when, and how long not again */
 	struct price_purse *purse;	/* of each family: what its requests may cost (control/session/price.c) */
 	atomic_uint idle_rings;		/* of the bell, since a request was served */
+	uint64_t next_stale_ns;			/* answers that nobody took are looked for then */
 	uint64_t *done_ns;		/* of each slot of a request: when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
