@@ -152,8 +152,8 @@ static struct lack {
 	const char *program, *part, *what;
 	int is_met;
 } lacks[] = {
-	{ "bare_probe_graph", "hook_exec", "files to look for, and exec", 0 },
-	{ "bare_probe_graph", "exception_stale", "a kernel that writes where it may", 0 },
+	{ "bare_probe_handlers", "hook_exec", "files to look for, and exec", 0 },
+	{ "bare_probe_unwind", "exception_stale", "a kernel that writes where it may", 0 },
 	{ "bare_probe_tasks", "fork", "processes", 0 },
 	{ "bare_probe_tasks", "fork_exchange", "processes", 0 },
 	{ "bare_probe_tasks", "fork_unfollowed", "processes", 0 },

@@ -69,7 +69,8 @@ LAB_SITE void jumper(long depth)
 
 /* A tail call of leaf, whatever the optimiser thinks. Three nops more make room for the jump behind the pad. */
 LAB_SITE long tail(long x);
-__asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\n\tnop\n\t.endr\n\tadd $1,%rdi\n\tjmp leaf\n");
+__asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\n\tnop\n\t.endr\n"
+	"\tadd $1,%rdi\n\tjmp leaf\n");
 
 LAB_SITE long probe(long x);
 LAB_SITE long probe(long x)
@@ -119,6 +120,15 @@ static struct lab_events *finish(void)
 	CHECK_EQ(lab_counter(UFT_CNT_NO_RING), 0);
 	CHECK_EQ(lab_counter(UFT_CNT_NO_THREAD), 0);
 	return ev;
+}
+
+/* Takes 200,000 cycles. */
+static inline void spin(void)
+{
+	uint64_t until = __builtin_ia32_rdtsc() + 200000;
+
+	while (__builtin_ia32_rdtsc() < until)
+		;
 }
 
 static inline void on_signal_stack(char *stack, size_t size)
