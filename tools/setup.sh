@@ -5,7 +5,7 @@ packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scd
 libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libcmocka-dev
 babeltrace2 protobuf-compiler libxml2-utils valgrind
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
-libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
+libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb strace libunwind8 libunwind-14
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf redis-server nginx-light postgresql-15 apache2-utils musl-tools
 openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14 libmicrohttpd-dev curl"

@@ -172,29 +172,46 @@ static int map_over(uint64_t at, int fd)
 	return (int)ret;
 }
 
-/* Another session may have files of that name where this process is: 1: it is ours, and was nobody's. */
-static int claim_first(int fd, uint32_t state)
+static uint64_t first_bytes(void)
+{
+	return uft_rt.arena->slice_offset - UFT_BOARD_BYTES + UFT_PAGE;
+}
+
+/*
+ * Another session may have files of that name where this process is: 1: it is ours, and was nobody's. Then its first
+ * pages are mapped at @first until end_claim(): the session drops a held family that no process has mapped.
+ */
+static int claim_first(int fd, uint32_t state, uint64_t *first)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	uint64_t offset = a->slice_offset - UFT_BOARD_BYTES, bytes = offset + UFT_PAGE;
 	struct uft_mail *m;
+	struct uft_slice *slice;
 	long at;
-	int ret;
 
 	if ((uint64_t)sys_call3(__NR_lseek, fd, 0, 2 /* SEEK_END */) != family_bytes())
 		return 0;
-	at = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = sys_mmap(0, first_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_is_error(at))
 		return (int)at;
 	m = (struct uft_mail *)at;
-	ret = m->cookie == a->cookie && !uft_load(&m->closed) &&
-	      uft_cas(&((struct uft_slice *)(at + (long)offset))->state, UFT_SLICE_FREE, state);
-	sys_munmap((uint64_t)at, bytes);
-	return ret;
+	slice = (struct uft_slice *)((uint64_t)at + a->slice_offset - UFT_BOARD_BYTES);
+	if (m->cookie == a->cookie && !uft_load(&m->closed) && uft_cas(&slice->state, UFT_SLICE_FREE, state)) {
+		*first = (uint64_t)at;
+		return 1;
+	}
+	sys_munmap((uint64_t)at, first_bytes());
+	return 0;
 }
 
-/* The number of a spare family whose slice is in @state now, and a descriptor of it; or -errno. */
-static int claim_any(uint32_t state, int *out)
+/* The family is mapped as a whole, or cannot be. */
+static void end_claim(int fd, uint64_t first)
+{
+	sys_munmap(first, first_bytes());
+	sys_close(fd);
+}
+
+/* The number of a spare family whose slice is in @state now, and what end_claim() takes; or -errno. */
+static int claim_any(uint32_t state, int *out, uint64_t *first_pages)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	uint32_t first = (uint32_t)arch_clock() >> 4;
@@ -208,7 +225,7 @@ static int claim_any(uint32_t state, int *out)
 			ret = ret == -ENOENT ? fd : ret;
 			continue;
 		}
-		got = claim_first(fd, state);
+		got = claim_first(fd, state, first_pages);
 		if (got > 0) {
 			*out = fd;
 			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* for another one */
@@ -224,24 +241,24 @@ static int claim_any(uint32_t state, int *out)
 
 int boot_take_spare(uint64_t at)
 {
-	int fd, number = claim_any(UFT_SLICE_LIVE, &fd), ret;
+	uint64_t first;
+	int fd, number = claim_any(UFT_SLICE_LIVE, &fd, &first), ret;
 
 	if (number < 0)
 		return number;
 	uft_boot.slice = (uint32_t)number * uft_rt.arena->per_file;
 	ret = at ? map_over(at, fd) : map_family(fd);
-	sys_close(fd);
+	end_claim(fd, first);
 	if (!ret && at)
 		boot_keep_private(at);
 	return ret ? ret : number;
 }
 
-/* @fd is closed. */
-static int map_spare(int fd, uint64_t *at)
+static int map_spare(int fd, uint64_t first, uint64_t *at)
 {
 	long m = map_shared(family_bytes(), PROT_READ | PROT_WRITE, fd);
 
-	sys_close(fd);
+	end_claim(fd, first);
 	if (sys_is_error(m))
 		return (int)m;
 	if (sys_madvise((uint64_t)m, family_bytes(), MADV_DONTFORK) && !uft_rt.is_emulated) {
@@ -256,6 +273,7 @@ int boot_ask_family(uint64_t at)
 {
 	int pair[2], fd[UFT_BOOT_NFDS], ret = agent_socket(pair);
 	uint32_t number = 0;
+	uint64_t first;
 
 	if (ret)
 		return ret;
@@ -268,12 +286,13 @@ int boot_ask_family(uint64_t at)
 		return ret;
 	for (int i = 1; i < ret; i++)
 		sys_close(fd[i]);
-	ret = claim_first(fd[0], UFT_SLICE_LIVE) > 0 ? 0 : -EPROTO;
-	if (!ret) {
-		uft_boot.slice = number * uft_rt.arena->per_file;
-		ret = at ? map_over(at, fd[0]) : map_family(fd[0]);
+	if (claim_first(fd[0], UFT_SLICE_LIVE, &first) <= 0) {
+		sys_close(fd[0]);
+		return -EPROTO;
 	}
-	sys_close(fd[0]);
+	uft_boot.slice = number * uft_rt.arena->per_file;
+	ret = at ? map_over(at, fd[0]) : map_family(fd[0]);
+	end_claim(fd[0], first);
 	if (!ret && at)
 		boot_keep_private(at);
 	return ret ? ret : (int)number;
@@ -281,17 +300,19 @@ int boot_ask_family(uint64_t at)
 
 int boot_hold_spare(uint64_t *at)
 {
-	int fd, number = claim_any(UFT_SLICE_HELD, &fd), ret = number < 0 ? number : map_spare(fd, at);
+	uint64_t first;
+	int fd, number = claim_any(UFT_SLICE_HELD, &fd, &first), ret = number < 0 ? number : map_spare(fd, first, at);
 
 	return ret ? ret : number;
 }
 
 int boot_hold_family(int fd, uint64_t *at)
 {
-	int got = claim_first(fd, UFT_SLICE_HELD);
+	uint64_t first;
+	int got = claim_first(fd, UFT_SLICE_HELD, &first);
 
 	if (got > 0)
-		return map_spare(fd, at);
+		return map_spare(fd, first, at);
 	sys_close(fd);
 	return got ? got : -EPROTO;
 }

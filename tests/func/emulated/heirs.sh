@@ -12,9 +12,9 @@ $cc -O2 "-fpatchable-function-entry=$pad" "-I$top/include" -pthread "$top/tests/
 $emulator ./hostile 2>/dev/null
 [ $? -eq 2 ] || skip "the emulator does not run a program"
 
-# heir HOW: a child and its child are followed, and neither has its parent's file mapped when it shall not
+# heir HOW [EMULATOR]: a child and its child are followed, and neither has its parent's file mapped when it shall not
 heir() {
-	run timeout -s KILL 60 "$uft" record -q -o rec.uft "--emulator=$emulator" -p function_graph -l work ./hostile heir "$1" fork
+	run timeout -s KILL 60 "$uft" record -q -o rec.uft "--emulator=${2:-$emulator}" -p function_graph -l work ./hostile heir "$1" fork
 	expect_status 0
 	"$uft" stat rec.uft >stat
 	check
@@ -26,3 +26,8 @@ heir once
 heir unseen
 [ "$(id -u)" -ne 0 ] || heir chroot
 [ "$(id -u)" -ne 0 ] || heir user
+
+# The recorder drops memory that no process has mapped: not what an agent has taken and maps late.
+if has "memory that is mapped late" strace; then
+	heir once "strace -DD -f -qq -o calls -e trace=munmap -e inject=munmap:delay_exit=50000 $emulator"
+fi
