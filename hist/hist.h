@@ -12,7 +12,7 @@
  *
  * Invariants: an event that comes here is a hit or a drop of its table. Failure: a full map counts drops, which the
  * table says as the kernel's does (`Dropped:`); a text that is none is refused with the kernel's words and places. Records
- * that a ring lost never come here, and the table does not say how many they were.
+ * that were lost never come here: the caller counts them, and the totals have a line for them (`Lost:`) if there are any.
  *
  * Context: control, one thread at a time for a set. The map alone (map.h) is for any context.
  */
@@ -99,6 +99,7 @@ void uft_hist_clear(struct uft_hist *h);
 struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
 /* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */
 void uft_hist_put_definition(const struct uft_hist *h, const char *filter, const struct uft_hist_sink *to);
-int uft_hist_put_table(const struct uft_hist *h, const struct uft_hist_sink *to);	/* entries, and the totals; 0, -ENOMEM */
+/* Entries, and the totals. @lost: records that may have been for it and never came. 0, -ENOMEM. */
+int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to);
 
 #endif

@@ -217,7 +217,7 @@ static void put_snapshot(const struct uft_hist *h, const struct uft_hist_sink *t
 	}
 }
 
-int uft_hist_put_table(const struct uft_hist *h, const struct uft_hist_sink *to)
+int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to)
 {
 	struct stats stats[MAX_FIELDS] = { { 0, 0 } };
 	uint64_t hits = uft_hist_read(&h->table->map->hits), drops = uft_hist_read(&h->table->map->drops), **v;
@@ -237,6 +237,8 @@ int uft_hist_put_table(const struct uft_hist *h, const struct uft_hist_sink *to)
 		put_entry(h, v[i], stats, to);
 	put_snapshot(h, to);
 	hist_printf(to, "\nTotals:\n    Hits: %llu\n    Entries: %u\n    Dropped: %llu\n", (unsigned long long)hits, n, (unsigned long long)drops);
+	if (lost)
+		hist_printf(to, "    Lost: %llu\n", (unsigned long long)lost);
 	free(v);
 	return 0;
 }

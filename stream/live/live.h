@@ -88,6 +88,8 @@ uint64_t uft_live_now(struct uft_live *l);	/* as an event of now has it */
 /* The tasks that have a name, in the order of their numbers. @fn may not call us. */
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
+/* Of all CPUs: what stats call missing, without counting entries. Never falls but by uft_live_clear(). */
+uint64_t uft_live_missing(struct uft_live *l);
 /* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
 #define UFT_LIVE_MARK_MAX	4000u
 /*

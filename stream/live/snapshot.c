@@ -347,6 +347,17 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 	uft_stream_close(st);
 }
 
+uint64_t uft_live_missing(struct uft_live *l)
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&l->lock);
+	for (uint32_t i = 0; i < l->ncpus; i++)
+		n += missing(l, i);
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 {
 	struct uft_live_stats stats = { 0 };

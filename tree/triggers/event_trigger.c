@@ -95,6 +95,26 @@ int event_trigger_switches(const struct triggers *g, uint32_t event)
 	return 0;
 }
 
+/* ---- What the tap missed ---------------------------------------------------------------------- */
+
+static uint64_t lost_of(const struct triggers *g, const struct event_trigger *v)
+{
+	return v->lost + (v->is_paused ? 0 : uft_live_missing(g->tap) - v->lost_before);
+}
+
+static void count_lost_anew(const struct triggers *g, struct event_trigger *v)
+{
+	v->lost = 0;
+	v->lost_before = uft_live_missing(g->tap);
+}
+
+static void pause_hist(const struct triggers *g, struct event_trigger *v, int is_paused)
+{
+	v->lost = lost_of(g, v);
+	v->lost_before = uft_live_missing(g->tap);
+	v->is_paused = is_paused;
+}
+
 /* ---- Adding, taking out ---------------------------------------------------------------------- */
 
 /* Kinds of which an event has one trigger only: traceon and traceoff, enable and disable of one target. */
@@ -202,10 +222,12 @@ static int change_there(struct triggers *g, struct event_command *c, struct even
 		fail_at(c, "Hist trigger already exists", "hist:");
 		return -EEXIST;
 	}
-	if (verb == UFT_HIST_CLEAR)
+	if (verb == UFT_HIST_CLEAR) {
 		uft_hist_clear(there->hist);
-	else
-		there->is_paused = verb == UFT_HIST_PAUSE;
+		count_lost_anew(g, there);
+	} else {
+		pause_hist(g, there, verb == UFT_HIST_PAUSE);
+	}
 	return 1;
 }
 
@@ -262,6 +284,7 @@ static int add(struct instance *in, struct event_command *c, struct event_trigge
 		trigger_end(in);
 		return ret < 0 ? ret : 0;
 	}
+	count_lost_anew(g, v);
 	link_trigger(g, v);
 	ret = tree_apply(in, &in->set, NULL);
 	if (!ret)
@@ -308,11 +331,13 @@ int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *tex
 		ret = event_trigger_set_filter(v, uft_hist_type(like), of->filter, &c);
 	ret = ret ? ret : uft_hist_make(in->triggers->hists, uft_hist_type(like), text, 0, &v->hist, &c.errors);
 	ret = ret ? ret : uft_hist_join(v->hist, &c.errors);
-	if (ret)
+	if (ret) {
 		event_trigger_free(v);
-	else
-		link_trigger(in->triggers, v);
-	return ret;
+		return ret;
+	}
+	count_lost_anew(in->triggers, v);
+	link_trigger(in->triggers, v);
+	return 0;
 }
 
 int event_trigger_do(struct instance *in, struct event_command *c)
@@ -386,6 +411,7 @@ void event_trigger_show(const struct instance *in, uint32_t event, struct tree_t
 int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out)
 {
 	const struct uft_hist_sink to = { out, put };
+	uint64_t lost;
 	int n = 0, ret = 0;
 
 	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v && !ret; v = v->next) {
@@ -393,8 +419,12 @@ int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tr
 			continue;
 		text_printf(out, "%s# event histogram\n#\n# trigger info: ", n++ ? "\n\n" : "");
 		show_one(in, v, out);
+		lost = lost_of(in->triggers, v);
+		if (lost)
+			text_printf(out, "# %llu records of any kind were lost before they were counted: targets wrote faster than the session took. The table may lack as many.\n",
+				    (unsigned long long)lost);
 		text_printf(out, "#\n\n");
-		ret = uft_hist_put_table(v->hist, &to);
+		ret = uft_hist_put_table(v->hist, lost, &to);
 	}
 	return ret;
 }
@@ -413,7 +443,8 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 	case EVT_ENABLE_HIST:
 	case EVT_DISABLE_HIST:
 		for (struct event_trigger *t = event_trigger_first(g, v->target); t; t = t->next)
-			t->is_paused = t->action == EVT_HIST ? v->action == EVT_DISABLE_HIST : t->is_paused;
+			if (t->action == EVT_HIST)
+				pause_hist(g, t, v->action == EVT_DISABLE_HIST);
 		return 1;
 	case EVT_ENABLE:
 	case EVT_DISABLE:

@@ -19,6 +19,7 @@ struct event_trigger {
 	char *filter;			/* its text; NULL: none */
 	struct uft_program *program;
 	struct uft_hist *hist;
+	uint64_t lost, lost_before;	/* records that the tap missed while it was active; what the tap had missed when it became so */
 };
 
 /* Fills *out of c->text. 0, or negative errno with c->errors or c->filter_error. */

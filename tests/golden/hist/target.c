@@ -3,6 +3,7 @@
  * target.c - makes events of `app` whose every value its caller says, and writes into control files
  *
  *	fire WORD...		r1,100,alpha: req(1, 100, "alpha"); d: done()
+ *	storm COUNT		one req(1, 1, "one"), then, when standard input has a byte, COUNT of req(2, 1, "two"), and another byte ends it
  *	try FILE TEXT		appends TEXT to FILE: `ok`, or the errno's text
  *	offsets			where req() and done() are in the file, for probes of a kernel
  *
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +50,18 @@ static int fire(int n, char **word)
 	return 0;
 }
 
+static int storm(long n)
+{
+	char byte;
+
+	req(1, 1, "one");
+	if (read(0, &byte, 1) != 1)
+		return 1;
+	for (long i = 0; i < n; i++)
+		req(2, 1, "two");
+	return printf("done\n") < 0 || fflush(stdout) || read(0, &byte, 1) != 1;
+}
+
 static int try(const char *file, const char *text)
 {
 	int fd = open(file, O_WRONLY | O_APPEND);
@@ -61,6 +75,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "fire"))
 		return fire(argc - 2, argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "storm"))
+		return storm(atol(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "try"))
 		return try(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "offsets"))

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# lost.sh TARGET - records that found no room before the session took them: the table of a histogram says how many, to the last one
+. "$(dirname "$0")/../../lib/common.sh"
+. "$(dirname "$0")/../../lib/shell.sh"
+[ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
+export T="$1" TMP="$tmp" N=3000000
+
+# The session is stopped while a program fires more than its rings hold. All that reads of it waits until it goes on.
+in_shell 'cd /sys/kernel/tracing; $T fire; mkfifo $TMP/go $TMP/said; exec 5<>$TMP/go 6<>$TMP/said; H=events/app/req/hist G=events/app/req/trigger
+	echo hist:keys=id >$G; echo hist:keys=us:pause >>$G; $T storm $N <&5 >&6 & until grep -q "id: *1 " $H; do sleep 0.1; done
+	grep -c ost $H; kill -STOP $PPID; echo >&5; read -r word <&6; kill -CONT $PPID; echo >&5; wait
+	cat $H >$TMP/table; echo hist:keys=id:clear >>$G; grep -c ost $H; $T fire r7,1,x; grep -c "Hits: 1\$" $H; grep -c ost $H'
+check
+expect_equal "before, and after clear" "$(tr '\n' ' ' <out)" "0 0 1 0 "
+active=$(sed -n '/\[active\]/,/Lost:/p' table)
+paused=$(sed -n '/\[paused\]/,/Dropped:/p' table)
+hits=$(printf '%s\n' "$active" | sed -n 's/ *Hits: //p') lost=$(printf '%s\n' "$active" | sed -n 's/ *Lost: //p')
+expect_equal "hits and lost ones" "$((hits + lost))" "$((N + 1))"
+[ "${lost:-0}" -gt 0 ] || fail "nothing was lost"
+expect_equal "the header" "$(grep -c "^# $lost records of any kind were lost before they were counted" table)" 1
+expect_equal "a paused one misses nothing" "$(printf '%s\n' "$paused" | grep -c ost)" 0
