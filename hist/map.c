@@ -6,11 +6,13 @@
  * threads that insert the same key meet at the same slot: the second one finds the hash, and, while the
  * element is not there yet, waits for it a bounded time. Should the first one never come back (a signal handler
  * that interrupts it inserts the same key, or its process was killed), the second one goes on to a slot of its
- * own: the key has two elements then, and two entries of a table.
+ * own: the key has two elements then, and two entries of a table. A claimed slot for which no element was left stays
+ * claimed: a key may have gone past it meanwhile, and is found by going past it again.
  */
 #include "hist/map.h"
 
 #define SPINS	1000u
+#define NO_ELEMENT	UINT32_MAX	/* of a slot: none was left */
 
 static uint32_t rotate(uint32_t v, unsigned n)
 {
@@ -100,7 +102,7 @@ static uint64_t *fill(struct uft_hist_map *map, struct uft_hist_slot *s, const u
 	uint64_t *element;
 
 	if (i >= 1u << map->bits) {
-		__atomic_store_n(&s->hash, 0, __ATOMIC_RELAXED);	/* nobody has seen an element of it */
+		__atomic_store_n(&s->element, NO_ELEMENT, __ATOMIC_RELEASE);
 		return NULL;
 	}
 	element = element_at(map, i);
@@ -131,7 +133,7 @@ static uint64_t *look_up(struct uft_hist_map *map, const uint64_t *key, int make
 		if (there != hash)
 			continue;
 		e = await(s);
-		if (e && is_key(map, element_at(map, e - 1), key))
+		if (e && e != NO_ELEMENT && is_key(map, element_at(map, e - 1), key))
 			return element_at(map, e - 1);
 	}
 	return NULL;
@@ -157,7 +159,7 @@ uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at)
 	for (; *at < 2u << map->bits; (*at)++) {
 		uint32_t e = __atomic_load_n(&slots_of(map)[*at].element, __ATOMIC_ACQUIRE);
 
-		if (e) {
+		if (e && e != NO_ELEMENT) {
 			(*at)++;
 			return element_at(map, e - 1);
 		}

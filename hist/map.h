@@ -30,7 +30,7 @@ struct uft_hist_map {
 	/* follows: struct uft_hist_slot[2 << bits], then elements */
 };
 
-struct uft_hist_slot { uint32_t hash, element; };	/* atomic both; element: + 1 */
+struct uft_hist_slot { uint32_t hash, element; };	/* atomic both; element: + 1; all bits: none was left for it */
 
 size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
 /* @map: zeroes, of so many bytes. */
