@@ -117,10 +117,10 @@ int target_grow(struct target *t, uint32_t nobj);
 struct int3_ops {
 	int (*may_arm)(struct uft_session *s, struct target *t);
 	/*
-	 * Before an int3 can be written at @site, whose function has its code at @code and begins with @orig.
+	 * Before an int3 can be written at the site of @c, which is copied; its code stands at @at, says the target.
 	 * 0 or -errno.
 	 */
-	int (*note)(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig);
+	int (*note)(struct uft_session *s, const struct uft_code *c, uint64_t at);
 };
 
 /* ---- pid_inherit.c: the pid lists of processes that listed ones made --------------------------------- */

@@ -10,8 +10,10 @@
  *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/unprepared.c)
  *
  * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its
- * parent's, and may be the only one left. Whether an int3 is ours in a certain memory is seen there: the code
- * that belongs to it has the site's address.
+ * parent's, and may be the only one left. Whether an int3 is ours in a certain memory is seen there: at the place
+ * that its target told stands the code that the session made for it, with the site's address and a slot behind it.
+ * The place is the word of one target, and a trap may be another one's: an address alone stands in many tables of
+ * a program, and would lead it into them.
  *
  * Invariants:
  *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c).
@@ -50,8 +52,14 @@
 
 #include "runtime/arch/x86_64/encode.h"
 
+#define MADE_BYTES	(UFT_CODE_SLOT + 2)	/* the code, the site's address, and the jump of the slot without its operand */
+
 struct int3_traps {
-	struct trap { uint64_t site, code; uint8_t orig; } *trap;	/* by site */
+	struct trap {
+		uint64_t site, code;
+		uint8_t orig;
+		uint8_t made[MADE_BYTES];	/* what stands at @code */
+	} *trap;				/* by site */
 	size_t n, room;
 };
 
@@ -73,17 +81,31 @@ static size_t place_of(const struct int3_traps *tr, uint64_t site)
 	return lo;
 }
 
-static int note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
+/* As the runtime lays it out (runtime/patch/unprepared.c). */
+static void lay_out(const struct uft_code *c, uint8_t *made)
 {
+	uint8_t jump[8];
+
+	memset(made, UFT_OP_INT3, MADE_BYTES);
+	memcpy(made, c->code, c->ncode);
+	memcpy(made + UFT_CODE_ADDR, &c->addr, sizeof(c->addr));
+	uft_insn_jmp_indirect(jump, 0, 0);
+	memcpy(made + UFT_CODE_SLOT, jump, MADE_BYTES - UFT_CODE_SLOT);
+}
+
+static int note(struct uft_session *s, const struct uft_code *c, uint64_t at)
+{
+	struct trap new = { .site = c->addr, .code = at, .orig = c->orig[0] };
 	struct int3_traps *tr = s->traps;
-	size_t at;
+	size_t i;
 
 	if (!tr)
 		tr = s->traps = calloc(1, sizeof(*tr));
 	if (!tr)
 		return -ENOMEM;
-	for (at = place_of(tr, site); at < tr->n && tr->trap[at].site == site; at++)
-		if (tr->trap[at].code == code)
+	lay_out(c, new.made);
+	for (i = place_of(tr, new.site); i < tr->n && tr->trap[i].site == new.site; i++)
+		if (tr->trap[i].code == at && !memcmp(tr->trap[i].made, new.made, MADE_BYTES))
 			return 0;
 	if (tr->n == tr->room) {
 		size_t room = tr->room ? 2 * tr->room : 64;
@@ -94,8 +116,8 @@ static int note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t ori
 		tr->trap = more;
 		tr->room = room;
 	}
-	memmove(tr->trap + at + 1, tr->trap + at, (tr->n++ - at) * sizeof(*tr->trap));
-	tr->trap[at] = (struct trap){ site, code, orig };
+	memmove(tr->trap + i + 1, tr->trap + i, (tr->n++ - i) * sizeof(*tr->trap));
+	tr->trap[i] = new;
 	return 0;
 }
 
@@ -110,9 +132,9 @@ void int3_free(struct uft_session *s)
 /* Is it one of the memory of @tid? */
 static int is_there(const struct trap *p, pid_t tid)
 {
-	uint64_t site;
+	uint8_t now[MADE_BYTES];
 
-	return !proc_read_memory(tid, p->code + UFT_CODE_ADDR, &site, sizeof(site)) && site == p->site;
+	return !proc_read_memory(tid, p->code, now, sizeof(now)) && !memcmp(now, p->made, sizeof(now));
 }
 
 /* ---- Arming ----------------------------------------------------------------------------------- */

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* int3_test.c - a trap is served where the code stands that was made for it, and nowhere else */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control/watchdog/int3.h"
+#include "runtime/arch/x86_64/encode.h"
+
+#define CHECK(c) do { if (!(c)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c); exit(1); } } while (0)
+
+/* In a page of a target: a function of one byte, whose int3 it is, and three places. */
+enum { SITE = 0, TRUE_CODE = 256, TABLE = 512, HALF = 768 };
+
+static const struct uft_code *code_at(uint8_t *page)
+{
+	static struct uft_code c = { .nmoved = 1, .ncode = 1, .is_trap = 1, .orig = { UFT_OP_RET }, .code = { UFT_OP_RET } };
+
+	c.addr = (uint64_t)(uintptr_t)(page + SITE);
+	return &c;
+}
+
+static uint8_t *make_page(void)
+{
+	uint8_t *page = mmap(NULL, UFT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t site = (uint64_t)(uintptr_t)(page + SITE);
+
+	CHECK(page != MAP_FAILED);
+	page[SITE] = UFT_OP_INT3;
+	/* As runtime/patch/unprepared.c lays it out; the slot does what the function does. */
+	memset(page + TRUE_CODE, UFT_OP_INT3, UFT_CODE_STRIDE);
+	page[TRUE_CODE] = UFT_OP_RET;
+	memcpy(page + TRUE_CODE + UFT_CODE_ADDR, &site, 8);
+	uft_insn_jmp_indirect(page + TRUE_CODE + UFT_CODE_SLOT, 0, 0);
+	/* The address alone, as in a table of the program's; and all but a way out of the slot. */
+	memcpy(page + TABLE + UFT_CODE_ADDR, &site, 8);
+	memcpy(page + HALF, page + TRUE_CODE, UFT_CODE_STRIDE);
+	page[HALF + UFT_CODE_SLOT] = UFT_OP_NOP;
+	return page;
+}
+
+/* A tracee that stands in the trap. */
+static pid_t start(uint8_t *page)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		((void (*)(void))(uintptr_t)(page + SITE))();
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	return pid;
+}
+
+static uint64_t pc_of(pid_t pid)
+{
+	struct user_regs_struct regs;
+
+	CHECK(!ptrace(PTRACE_GETREGS, pid, 0, &regs));
+	return regs.rip;
+}
+
+/* @told: where targets say that the code stands, in their order. @served: where the task is to go on, or -1. */
+static void test(uint8_t *page, const int *told, int served)
+{
+	struct uft_session *s = calloc(1, sizeof(*s));
+	pid_t pid = start(page);
+	uint8_t now;
+
+	CHECK(s != NULL);
+	for (; *told >= 0; told++)
+		CHECK(!trap_ops.note(s, code_at(page), (uint64_t)(uintptr_t)(page + *told)));
+	CHECK(int3_serve(s, pid) == (served >= 0));
+	CHECK(pc_of(pid) == (uint64_t)(uintptr_t)page + (served >= 0 ? (uint64_t)(served + UFT_CODE_SLOT) : SITE + 1));
+	int3_take_out(s, pid);
+	now = (uint8_t)ptrace(PTRACE_PEEKTEXT, pid, page + SITE, 0);
+	CHECK(now == (served >= 0 ? UFT_OP_RET : UFT_OP_INT3));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	int3_free(s);
+	free(s);
+}
+
+int main(void)
+{
+	uint8_t *page = make_page();
+
+	test(page, (const int[]){ TRUE_CODE, -1 }, TRUE_CODE);
+	test(page, (const int[]){ TABLE, -1 }, -1);
+	test(page, (const int[]){ HALF, -1 }, -1);
+	test(page, (const int[]){ TABLE, HALF, TRUE_CODE, -1 }, TRUE_CODE);
+	return 0;
+}
