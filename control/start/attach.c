@@ -26,29 +26,25 @@
  * image is known by its auxiliary vector, which is read again while it is stopped. A fork child has a copy of
  * whatever was there, but no site of it is armed before all is in place.
  *
+ * Files. The agent is made, met and removed by attach_agent.c; attach_finish.c ends an attach that was cut short.
+ *
  * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is
  * unmapped, the thread goes on.
  */
 #include "control/arm/arm.h"
-#include "control/start/start.h"
+#include "control/start/attach_internal.h"
 #include "control/proc/seccomp.h"
 #include "control/arena/journal.h"
 #include "control/arm/arm_stopped.h"
 #include "control/ptrace/task_stop.h"
-#include "control/proc/procinfo.h"
-#include "control/ptrace/remote_call.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,44 +55,16 @@
 #define STOP_TRIES	8		/* threads */
 #define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
 #define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
-#define MEET_MS		4000
-#define END_MS		1000		/* for an agent that was killed */
 #define AUXV_PAIR	16u		/* bytes of an entry */
 #define TRIES		5		/* the process executed another program, or was just starting */
 #define VFORK_MS	2000
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
-#define STACK_BYTES	UFT_AGENT_STACK
-#define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
-#define CLONE_VM_	0x00000100ul
-#define CLONE_UNTRACED_	0x00800000ul
-#define PR_GET_MDWE_	66
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
 
 struct rseq_config {
 	uint64_t pointer;
 	uint32_t size, signature, flags, pad;
 };
-
-struct attach {
-	struct uft_session *s;
-	pid_t pid;
-	struct procinfo info;
-	struct space *space;
-	uint32_t slice;
-	struct remote r;
-	int64_t rseq_offset;
-	int no_mprotect;
-	pid_t agent;		/* as we see it */
-	pid_t between;		/* has ended, and is to be waited for; 0 none */
-	int agent_fd;
-	uint64_t stop_ns;
-	char denied[200];	/* calls for which its seccomp filter would end it; "?": we may not know */
-};
-
-static void nap(long us)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
-}
 
 /* ---- Which thread ---------------------------------------------------------------------------- */
 
@@ -280,7 +248,7 @@ static int begin(struct attach *a)
 }
 
 /* Off it goes. @was_used: system calls were made in it. */
-static void go(struct attach *a, int was_used)
+void attach_resume(struct attach *a, int was_used)
 {
 	struct remote *r = &a->r;
 
@@ -313,7 +281,7 @@ static int hurry_self(void)
 }
 
 /* Stops the thread that minds least, and begins. */
-static int stop_some_task(struct attach *a)
+int attach_stop(struct attach *a)
 {
 	pid_t tried[STOP_TRIES];
 	int ret = -ESRCH;
@@ -338,177 +306,11 @@ static int stop_some_task(struct attach *a)
 		ret = begin(a);
 		if (!ret)
 			return 0;
-		go(a, 0);
+		attach_resume(a, 0);
 		if (a->denied[0])
 			return ret;
 	}
 	return ret;
-}
-
-/* ---- The blob and its agent -------------------------------------------------------------------- */
-
-/* What clone() says of a limit: of the process it would mean that it is to be tried again. */
-static int no_task(int ret)
-{
-	return ret == -EAGAIN ? -EUSERS : ret;
-}
-
-static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
-{
-	struct remote *r = &a->r;
-	uint64_t stack = r->base + b->span, top = stack + STACK_BYTES, old = r->insn;
-	int64_t tid;
-	int32_t agent;
-	int ret;
-
-	tid = remote_syscall(r, SYS_mmap, stack + UFT_PAGE, STACK_BYTES - UFT_PAGE, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull);
-	if (tid < 0)
-		return (int)tid;
-	ret = remote_write_blob(r, b, boot, STACK_BYTES);
-	if (ret)
-		return ret;
-	r->insn = r->base + b->attach;
-	tid = remote_syscall(r, SYS_clone, CLONE_VM_ | CLONE_UNTRACED_, top, 0, 0, 0);
-	r->insn = old;
-	if (tid <= 0)
-		return tid ? no_task((int)tid) : -EFAULT;
-	/* The task in between; if another thread's wait for any child took it, it has ended as well. */
-	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL, 0, 0);
-	if (tid < 0 && tid != -ECHILD)
-		return (int)tid;
-	if (pread(r->mem, &agent, sizeof(agent), (off_t)(r->base + b->boot + offsetof(struct uft_boot, agent_tid))) !=
-	    sizeof(agent))
-		return -ESRCH;
-	a->agent = agent;
-	return agent > 0 ? 0 : agent ? no_task(agent) : -ECHILD;
-}
-
-static uint64_t blob_bytes(const struct blob *b)
-{
-	return b->span + STACK_BYTES;
-}
-
-/* All that happens while the thread stands. */
-static int plant(struct attach *a, const struct blob *b, uint32_t slice)
-{
-	struct uft_boot boot = {
-		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = a->s->arena.target_bytes,
-		.cpu_vendor_ok = remote_cpu_vendor_ok(), .pid = (uint32_t)a->info.local_pid,
-		.is_locked = a->info.locked_kb > 0,
-	};
-	int ret = remote_map_blob(&a->r, b, STACK_BYTES);
-
-	boot.no_mprotect = remote_syscall(&a->r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
-	boot.rseq_offset = a->rseq_offset;
-	boot.stack = a->r.base + b->span;
-	boot.resume = a->r.guard ? a->r.guard + REMOTE_RESUME : 0;
-	if (!ret)
-		ret = make_agent(a, b, &boot);
-	if (ret && a->r.base) {
-		remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
-		a->r.base = 0;
-	}
-	return ret;
-}
-
-static int read_boot(const struct attach *a, const struct blob *b, struct uft_boot *boot)
-{
-	return proc_read_memory(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
-}
-
-/* The agent could not come up: away with it. */
-static void uproot(struct attach *a, const struct blob *b)
-{
-	struct uft_boot boot = { 0 };
-
-	if (a->agent_fd >= 0) {
-		syscall(SYS_pidfd_send_signal, a->agent_fd, SIGKILL, NULL, 0);
-		poll(&(struct pollfd){ .fd = a->agent_fd, .events = POLLIN }, 1, END_MS);
-		close(a->agent_fd);
-	}
-	if (!a->r.base || stop_some_task(a))
-		return;
-	if (!read_boot(a, b, &boot) && boot.arena_addr)
-		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes - UFT_BOARD_BYTES, 0, 0, 0);
-	if (boot.arena_addr && boot.board_addr)
-		remote_syscall(&a->r, SYS_munmap, boot.board_addr, UFT_BOARD_BYTES, 0, 0, 0);
-	remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
-	go(a, 1);
-}
-
-/* ---- Meeting the agent --------------------------------------------------------------------------- */
-
-static int await_stage(const struct attach *a, const struct blob *b, uint32_t stage, struct uft_boot *boot)
-{
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
-
-	for (;;) {
-		if (read_boot(a, b, boot))
-			return -ESRCH;
-		if (boot->stage == UFT_BOOT_DONE && boot->result)
-			return boot->result;
-		if (boot->stage >= stage)
-			return 0;
-		if (session_now_ns() > deadline)
-			return -ETIME;
-		if (kill(a->agent, 0) < 0 && errno == ESRCH)
-			return -ECHILD;
-		nap(50);
-	}
-}
-
-/* Another open file, of which the target can do less with it. */
-static int open_again(int fd, int mode)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, mode | O_CLOEXEC);
-}
-
-static int give_fds(struct attach *a, int its_fd)
-{
-	int guard = (int)__atomic_load_n(&a->s->arena.board->guard_pid, __ATOMIC_RELAXED);
-	int fd[UFT_BOOT_NFDS] = {
-		[UFT_BOOT_ARENA] = arena_open_family(&a->s->arena, a->slice / a->s->arena.map->per_file), [UFT_BOOT_BOARD] = open_again(a->s->arena.board_fd, O_RDONLY),
-		[UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
-		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
-	};
-	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
-	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_BOARD] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
-		  target_send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0), "u", 1);
-
-	if (sock >= 0)
-		close(sock);
-	if (fd[UFT_BOOT_ARENA] >= 0)
-		close(fd[UFT_BOOT_ARENA]);
-	if (fd[UFT_BOOT_BOARD] >= 0)
-		close(fd[UFT_BOOT_BOARD]);
-	if (fd[UFT_BOOT_SESSION] >= 0)
-		close(fd[UFT_BOOT_SESSION]);
-	if (fd[UFT_BOOT_GUARD] >= 0)
-		close(fd[UFT_BOOT_GUARD]);
-	return ret;
-}
-
-static int meet(struct attach *a, const struct blob *b)
-{
-	struct uft_boot boot;
-	int ret, nice;
-
-	a->agent = procinfo_global(&a->info, a->agent);
-	a->agent_fd = task_open_agent(a->pid, a->agent);
-	if (a->agent_fd < 0) {
-		a->agent = 0;
-		return -ECHILD;
-	}
-	if (getpriority(PRIO_PROCESS, (id_t)a->agent) > -20)	/* another user's: it inherited nothing */
-		task_raise_priority(a->agent, &nice);
-	ret = await_stage(a, b, UFT_BOOT_SOCKET, &boot);
-	if (!ret)
-		ret = give_fds(a, boot.fd);
-	return ret ? ret : await_stage(a, b, UFT_BOOT_DONE, &boot);
 }
 
 /* ---- All together -------------------------------------------------------------------------------- */
@@ -674,24 +476,24 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	session_set_slice(a->s, slice);
 	own = hurry_self();
 	note(a, slice);
-	ret = stop_some_task(a);
+	ret = attach_stop(a);
 	if (!ret) {
 		is_hurried = task_raise_priority(a->r.tid, &its);
-		ret = plant(a, b, slice);
+		ret = attach_agent_plant(a, b, slice);
 		if (is_hurried)
 			task_restore_priority(a->r.tid, its);
-		go(a, 1);
+		attach_resume(a, 1);
 		a->stop_ns = session_now_ns() - a->stop_ns;
 	}
 	setpriority(PRIO_PROCESS, 0, own);
 	if (!ret) {
-		ret = meet(a, b);
+		ret = attach_agent_meet(a, b);
 		if (a->agent && is_hurried)
 			task_restore_priority(a->agent, its);
 		if (!ret)
 			ret = make_target(a, b, slice, out);
 		if (ret)
-			uproot(a, b);
+			attach_agent_remove(a, b);
 	}
 	note(NULL, 0);
 	if (!ret)
@@ -748,109 +550,6 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 			close(a->info.pidfd);
 	}
 	return ret;
-}
-
-/* Waits for it, if there is one, until it serves or has given up. */
-static int await_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
-{
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
-
-	while (!read_boot(a, b, boot) && !boot->agent_tid && boot->version == UFT_ABI_VERSION && session_now_ns() < deadline)
-		nap(1000);
-	a->agent = boot->agent_tid > 0 ? procinfo_global(&a->info, boot->agent_tid) : 0;
-	a->agent_fd = task_open_agent(a->pid, a->agent);
-	return a->agent_fd < 0 ? -ECHILD : await_stage(a, b, UFT_BOOT_DONE, boot);
-}
-
-/* The task that made the agent, if the thread that made it was not there to wait for it: nobody else ever will. As the
- * process itself knows it. */
-static pid_t find_between(const struct attach *a)
-{
-	char name[64], text[4096], *at, *end, state;
-	struct dirent *e;
-	pid_t found = 0;
-	DIR *d;
-	int exit_signal;
-
-	snprintf(name, sizeof(name), "/proc/%d/task", a->pid);
-	d = opendir(name);
-	while (d && !found && (e = readdir(d))) {
-		snprintf(name, sizeof(name), "task/%d/children", atoi(e->d_name));
-		if (atoi(e->d_name) <= 0 || proc_read_file(a->pid, name, text, sizeof(text)) <= 0)
-			continue;
-		for (at = text; !found && strtol(at, &end, 10) > 0 && end > at; at = end) {
-			pid_t child = (pid_t)strtol(at, NULL, 10);
-			char stat[1024], *rest = proc_read_file(child, "stat", stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
-
-			if (rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-					   "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d",
-					   &state, &exit_signal) == 2 && state == 'Z' && !exit_signal)
-				found = proc_namespace_pid(child);
-		}
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
-/*
- * The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on
- * it any more. 1: somebody is in the blob for good.
- */
-static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
-{
-	struct uft_owned own[2];
-	struct task_search look = { .pid = a->pid, .own = own };
-	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
-	int ret;
-
-	if (n->way_back)
-		own[look.nown++] = (struct uft_owned){ n->way_back, n->way_back_bytes };
-	if (n->at)
-		own[look.nown++] = (struct uft_owned){ n->at + b->attach, ENTRY_BYTES };
-	if (!look.nown)
-		return 0;
-	while ((ret = tasks_find_inside(&look)) > 0 && session_now_ns() < deadline)
-		nap(1000);
-	if (!ret)
-		remote_unguard(&r);
-	if (ret <= 0 || !n->at)
-		return 0;
-	look.own = &own[look.nown - 1];		/* its way back needs no blob */
-	look.nown = 1;
-	return tasks_find_inside(&look) > 0;
-}
-
-int attach_finish(const struct guard_notes *n)
-{
-	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at }, .agent_fd = -1 };
-	struct uft_boot boot = { 0 };
-	const struct blob *b;
-	char path[64];
-	int ret = blob_get(&b), is_inside = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
-	a.r.mem = open(path, O_RDWR | O_CLOEXEC);
-	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
-	if (!ret)
-		is_inside = clear_way_back(&a, b, n);
-	if (!ret && n->at)
-		ret = await_agent(&a, b, &boot);
-	a.between = n->at ? find_between(&a) : 0;	/* before that there was none: what looks so is the program's */
-	if (is_inside)
-		a.r.base = 0;		/* it stays mapped, unless an agent serves: then the detach looks for itself */
-	if (ret)
-		uproot(&a, b);
-	else if (a.between && !stop_some_task(&a))
-		go(&a, 1);
-	if (!ret && n->at)
-		close(a.agent_fd);
-	if (a.r.mem >= 0)
-		close(a.r.mem);
-	if (a.info.pidfd >= 0)
-		close(a.info.pidfd);
-	return ret || !n->at ? -ECHILD : 0;
 }
 
 int uft_session_can_attach(void)

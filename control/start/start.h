@@ -33,13 +33,16 @@ int inject_release(struct uft_session *s, struct target *t);
 
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 
+/* Makes a running process a target and arms it. The guard is ready by then. 0, or -errno and the reason in @err. */
+int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err);
+
+/* ---- attach_finish.c --------------------------------------------------------------------------- */
+
 /*
  * For the guard of a session that was killed while it attached. 0: the agent serves; -ECHILD: the process is as it
  * was, or has ended.
  */
 int attach_finish(const struct guard_notes *n);
-/* Makes a running process a target and arms it. The guard is ready by then. 0, or -errno and the reason in @err. */
-int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err);
 
 /* ---- launch.c -------------------------------------------------------------------------------------- */
 
