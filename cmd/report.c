@@ -28,7 +28,7 @@ struct report_opts {
 	int by;				/* enum uft_by */
 	uint32_t depth, min;		/* min: millionths, MIN_DEFAULT not given */
 	int sort, colour;
-	uint32_t limit;
+	uint32_t limit, threads;
 	struct cmd_range range;
 	struct cmd_moment from, to;
 	struct cmd_numbers tids, pids, cpus;
@@ -79,6 +79,7 @@ static const struct cmd_option report_options[] = {
 	{ "inlines", 0, NULL, "show inlined functions between callers and callees, from debug information", cmd_flag, F(inlines), NULL },
 	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "print at most N rows of a table", cmd_uint, F(limit), NULL },
+	{ "threads", 0, "N", "read with at most N threads; default: as many as there are processors", cmd_uint, F(threads), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
 	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
@@ -173,7 +174,7 @@ static struct uft_report_opts table_opts(const struct report_opts *o, struct uft
 {
 	return (struct uft_report_opts){
 		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO),
-		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .by = (enum uft_by)o->by, .depth = o->depth,
+		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .threads = o->threads, .by = (enum uft_by)o->by, .depth = o->depth,
 		.func = o->callers ? o->callers : o->callees ? o->callees : o->histogram,
 		.has_lines = o->lines, .has_inlines = o->inlines, .err = err,
 		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,

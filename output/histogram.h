@@ -94,6 +94,23 @@ static inline int hist_add(struct hist_pool *pool, struct histogram *h, uint64_t
 	return 0;
 }
 
+/* Adds what @from has, of another pool. 0 or -ENOMEM. */
+static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const struct hist_pool *from_pool, const struct histogram *from)
+{
+	for (unsigned o = 0; o <= HIST_OCTAVES; o++) {
+		if (!from->octave[o])
+			continue;
+		if (!h->octave[o] && hist_take_block(pool, h, o) < 0)
+			return -ENOMEM;
+		for (unsigned b = 0; b < HIST_SUB; b++) {
+			uint32_t *n = &pool->block[h->octave[o] - 1][b], more = from_pool->block[from->octave[o] - 1][b];
+
+			*n = more > UINT32_MAX - *n ? UINT32_MAX : *n + more;
+		}
+	}
+	return 0;
+}
+
 /* The value of rank @rank (from 1) among all added; the last one when there are fewer. */
 static inline uint64_t hist_rank(const struct hist_pool *pool, const struct histogram *h, uint64_t rank)
 {

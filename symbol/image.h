@@ -90,4 +90,10 @@ const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_
 /* The same as it was at @clock, where several objects had the address one after the other (uft_image_overlaps()). */
 const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr, uint64_t clock);
 
+/*
+ * Of each symbol of @other, by index, in the order in which that one met them, what @r calls it, as if @r met them now.
+ * Both are of one recording. *out is the caller's to free; returns how many; 0: no memory.
+ */
+size_t uft_resolve_others(struct uft_resolver *r, const struct uft_resolver *other, const struct uft_sym ***out);
+
 #endif

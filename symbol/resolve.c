@@ -284,6 +284,28 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	return &s->sym;
 }
 
+static const struct uft_sym *res_same(struct uft_resolver *r, const struct res_sym *s)
+{
+	const struct uft_sym *other = &s->sym;
+	struct uft_mapped m = { .obj = (struct uft_object *)other->of, .bias = other->addr - other->vaddr };
+	uint32_t object;
+
+	if (!other->index)		/* the first of each resolver stands for all that got no symbol */
+		return &r->nothing;
+	if (!other->of)
+		return res_unknown(r, s->key_addr, s->key_kind);
+	object = res_object_number(r, m.obj);
+	return object == RES_NO_OBJECT ? &r->nothing : res_in_object(r, &m, object, other->addr);
+}
+
+size_t uft_resolve_others(struct uft_resolver *r, const struct uft_resolver *other, const struct uft_sym ***out)
+{
+	*out = malloc(other->nsyms * sizeof(**out));
+	for (uint32_t i = 0; *out && i < other->nsyms; i++)
+		(*out)[i] = res_same(r, res_sym_at(other, i));
+	return *out ? other->nsyms : 0;
+}
+
 /* ---- Images ----------------------------------------------------------------------------------- */
 
 static void res_image_reset(struct res_image *ri)

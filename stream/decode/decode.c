@@ -44,6 +44,7 @@ static inline void dec_push(struct uft_stream *st, struct dec_task *t, uint32_t 
 
 	if (__builtin_expect(t->over || (t->depth == t->cap && dec_task_grow(st, t)), 0)) {
 		t->over++;
+		st->has_over = 1;
 		return;
 	}
 	f = &t->stack[t->depth++];
@@ -353,6 +354,57 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 	return (size_t)(e - ev);
 }
 
+/*
+ * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
+ * Their names are looked up for those that are still open at the end. Returns how many events it would have been.
+ */
+static inline uint64_t dec_pass(struct uft_stream *st, struct dec_ring *r, uint64_t limit, int *is_past)
+{
+	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
+	uint64_t hi = r->hi, key = r->key, n = 0;
+	struct dec_task *t = r->task;
+
+	for (; (size_t)(lim - p) >= 8; n++) {
+		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
+		unsigned kind = UFT_REC_KIND(word);
+		uint32_t id = UFT_REC_VALUE(word);
+
+		if (kind - UFT_REC_FUNC > UFT_REC_EXIT - UFT_REC_FUNC)
+			break;
+		clock = clock < key ? key : clock;
+		if (clock > limit) {
+			key = clock;
+			*is_past = 1;
+			break;
+		}
+		if (kind == UFT_REC_FUNC) {
+			if (lim - p < 16)
+				break;
+			p += 16;
+			key = clock;
+			continue;
+		}
+		ns = uft_clock_ns(&st->clock, clock);
+		if (kind == UFT_REC_ENTRY) {
+			dec_push(st, t, id, NULL, ns);
+		} else {
+			struct dec_frame *f = t->stack + t->depth - 1;
+			uint64_t duration;
+
+			if (!t->depth || t->over || f->id != id)
+				break;
+			duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
+			if (--t->depth)
+				f[-1].child_ns += duration;
+		}
+		p += 8;
+		key = clock;
+	}
+	r->cur.p = (uint8_t *)p;
+	r->key = key;
+	return n;
+}
+
 /* The call has had a CPU for @cpu_ns until @ns: as if it had begun later, which the kernel does with its start, too. */
 static void dec_slept(struct dec_frame *f, uint64_t ns, uint64_t cpu_ns)
 {
@@ -543,7 +595,10 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			n += dec_due(st, r, ev + n, max - n);
 			continue;
 		}
-		n += dec_fast(st, r, limit, ev + n, max - n, &is_past);
+		if (__builtin_expect(st->is_passing, 0))
+			r->given += dec_pass(st, r, limit, &is_past);
+		else
+			n += dec_fast(st, r, limit, ev + n, max - n, &is_past);
 		if (n == max || is_past)
 			break;
 		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, dec_word(c->p))) {

@@ -107,6 +107,8 @@ struct uft_stream {
 	uint32_t next_at, next_n;
 
 	int has_select, no_parents, has_ends;
+	int is_passing;					/* parts.c: calls make no events, only state */
+	int has_over;					/* a call was deeper than what is kept */
 	struct selection sel;				/* select.h: which events the reader gets */
 	enum uft_stamp stamp;
 	const char *clock_name;
@@ -137,6 +139,7 @@ void dec_images_free(struct uft_stream *st);
  * are freed.
  */
 void dec_image_empty(struct dec_image *image);
+int dec_has_unknown(const struct uft_stream *st);	/* so many ids or addresses without a name that they have lost theirs, or nearly */
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
 
@@ -181,6 +184,9 @@ void dec_stacks_free(struct uft_stream *st);
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);
 void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid);
+
+/* seek.c: back to the first event, as if nothing had been read; tasks keep their numbers */
+void seek_start(struct uft_stream *st);
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);

@@ -60,10 +60,11 @@ static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 	uint64_t a_after_b = a > b, other = b->key;
 	size_t n = 0;
 
-	while (n < max && !st->sel.is_past) {
+	while (n < max && !st->sel.is_past && (!st->limit || a->key <= st->limit)) {
+		uint64_t limit = other - (a_after_b & (other != 0));
 		struct dec_ring *t = a;
 
-		n += dec_run(st, a, other - (a_after_b & (other != 0)), ev + n, max - n);
+		n += dec_run(st, a, st->limit && st->limit < limit ? st->limit : limit, ev + n, max - n);
 		if (mrg_ended(a)) {
 			st->heap[0] = b->index;
 			st->nheap = 1;
@@ -91,7 +92,7 @@ static size_t mrg_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 
 		if (st->limit && r->key > st->limit)
 			break;
-		if (st->nheap == 2 && !st->limit) {
+		if (st->nheap == 2 && !(st->limit && st->file->is_live)) {
 			n += mrg_two(st, ev + n, max - n);
 			continue;
 		}

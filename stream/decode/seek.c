@@ -664,7 +664,7 @@ static void order_rings(struct uft_stream *st)
 	end_init(st);
 }
 
-static void go_to_start(struct uft_stream *st)
+void seek_start(struct uft_stream *st)
 {
 	close_calls(st);
 	for (uint32_t i = 0; i < st->nring; i++)
@@ -712,7 +712,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 		ret = get_point(&in, st, task, ix->ntask);
 	}
 	if (ret)
-		go_to_start(st);
+		seek_start(st);
 	else
 		order_rings(st);
 	free(task);

@@ -277,6 +277,11 @@ static int sym_has_addr(const struct uft_image *img, uint64_t addr)
 	return 0;
 }
 
+int dec_has_unknown(const struct uft_stream *st)
+{
+	return st->unknown_ids > DEC_UNKNOWN / 16 || st->unknown_addrs > DEC_UNKNOWN / 16;
+}
+
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id)
 {
 	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->id, image->shift, id) : &none;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fake_stream.h"
+#include "stream/decode/parts.h"
 
 #define MAX_SYMS	65536
 #define MAX_TASKS	4096
@@ -294,4 +295,56 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 {
 	(void)img, (void)addr;
 	return 0;
+}
+
+/* ---- Parts: there is one ---- */
+
+size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_cost *cost, struct uft_part *part)
+{
+	(void)max;
+	(void)cost;
+	part[0] = (struct uft_part){ .st = st };
+	return 1;
+}
+
+int uft_part_begin(struct uft_part *part)
+{
+	(void)part;
+	return 0;
+}
+
+const struct uft_sym *uft_part_open_call(const struct uft_part *part, uint32_t index, uint32_t depth)
+{
+	(void)part;
+	(void)index;
+	(void)depth;
+	return NULL;
+}
+
+int uft_part_is_exact(const struct uft_part *part)
+{
+	(void)part;
+	return 0;
+}
+
+uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_stream *st)
+{
+	(void)part;
+	(void)st;
+	return index;
+}
+
+size_t uft_part_symbols(const struct uft_part *part, struct uft_stream *st, const struct uft_sym ***out)
+{
+	(void)part;
+	(void)st;
+	*out = NULL;
+	return 0;
+}
+
+void uft_parts_close(struct uft_part *part, size_t n, int is_restart)
+{
+	(void)part;
+	(void)n;
+	(void)is_restart;
 }

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parts.h - a recording in parts, one after the other in time, each read by a thread of its own
+ *
+ * Each part has a stream of its own, so that threads share nothing. Theory: parts.c. Context: control.
+ */
+#ifndef UFT_STREAM_PARTS_H
+#define UFT_STREAM_PARTS_H
+
+#include "stream/stream.h"
+
+struct uft_part {
+	struct uft_stream *st;	/* of the first part: the one that was given */
+	uint64_t from, to;	/* clocks: events after @from, up to @to; 0 without a bound */
+};
+
+#define UFT_PARTS_MAX	8u
+
+/*
+ * What an event costs, in tenths of a nanosecond of any machine, as only ratios count. Parts get the lengths with which
+ * all threads end at the same time.
+ */
+struct uft_parts_cost {
+	unsigned read;		/* decoded, and what the user does with it */
+	unsigned before;	/* what the thread of the first part does beside, for each event of the whole recording */
+};
+
+/**
+ * uft_parts_open - divide the recording that @st is at the start of
+ * @max:  parts at most, of UFT_PARTS_MAX; 0: as many as there are processors
+ * @part: the parts, in the order of time
+ *
+ * Returns how many parts there are; 1: @st alone, because the recording is short, a part of it is selected, it still
+ * grows, or there is one processor. If @max is given, a short recording is divided, too.
+ */
+size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_cost *cost, struct uft_part *part);
+/*
+ * In the thread of the part, first: goes to its first event. 0 or -ENOMEM. After this uft_stream_batch() gives the
+ * events of the part, with the tasks, depths and times that they have in the whole stream.
+ */
+int uft_part_begin(struct uft_part *part);
+/* The function of the call that task @index has open at @depth; NULL: none. */
+const struct uft_sym *uft_part_open_call(const struct uft_part *part, uint32_t index, uint32_t depth);
+/* 0: something in the parts read so far depends on what was before them, beyond their state: they are of no use. */
+int uft_part_is_exact(const struct uft_part *part);
+/* The index that task @index of the part has in @st. */
+uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_stream *st);
+/* What @st calls each symbol of the part, by its index there: uft_resolve_others(). */
+size_t uft_part_symbols(const struct uft_part *part, struct uft_stream *st, const struct uft_sym ***out);
+/* Closes all streams but the first, which is then at its start if @is_restart, else stays where it is. */
+void uft_parts_close(struct uft_part *part, size_t n, int is_restart);
+
+#endif

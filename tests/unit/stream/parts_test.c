@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* parts_test.c - parts of a recording give the events of the whole, and a profile by many threads is that of one */
+#include "output/output.h"
+#include "stream/decode/parts.h"
+#include "stream/wire/wire.h"
+#include "tests/unit/stream/check.h"
+
+static uint64_t seed;
+
+static uint32_t roll(uint32_t n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+struct model {			/* a thread of the program */
+	uint32_t func[40], n;
+	uint64_t entry[40];
+	struct synth_at at;
+};
+
+enum { THREADS = 4, FUNCS = 5 };
+
+/* One step of a thread: calls that nest, recursion, exits that were lost, longjmp, coroutines, losses. */
+static void step(struct check *c, struct model *m, int has_odd)
+{
+	uint32_t what = roll(100), func = roll(FUNCS);
+
+	m->at.clock = c->at.clock += 1 + roll(30);
+	if (what < 4)
+		m->at.ring = roll(2);
+	if (has_odd && what == 5) {
+		synth_ring(c->s, m->at.slice, m->at.ring)->lost += 3;
+		synth_put(c->s, m->at, UFT_REC_LOST, 0, (uint64_t[]){ 3 }, 1);
+	} else if (has_odd && what == 6) {
+		synth_exit(c->s, m->at, synth_stub_id(c->img, func));
+	} else if (has_odd && what == 7 && m->n > 2) {
+		m->n--;			/* its exit is lost */
+	} else if (has_odd && what == 8 && m->n > 2) {
+		uint64_t entry = m->entry[m->n - 1];
+
+		func = m->func[m->n - 1];
+		synth_unwind(c->s, m->at, 2);
+		m->n -= 2;
+		m->at.clock = c->at.clock += 2;
+		if (roll(2))
+			synth_exit_left(c->s, m->at, synth_stub_id(c->img, func), entry);
+	} else if (has_odd > 1 && what == 9 && !roll(4)) {
+		synth_call(c->s, m->at, synth_stub_id(c->img, func), roll(200));
+	} else if (m->n && (what < 55 || m->n == 40)) {
+		synth_exit(c->s, m->at, synth_stub_id(c->img, m->func[--m->n]));
+	} else {
+		m->func[m->n] = func;
+		m->entry[m->n++] = m->at.clock;
+		synth_entry(c->s, m->at, synth_stub_id(c->img, func));
+	}
+}
+
+/* Two processes, the second of which ends in the middle with calls open. */
+static void make(struct check *c, uint32_t steps, int has_odd)
+{
+	struct model m[THREADS] = { 0 };
+
+	check_start(c, &(struct synth_opts){ .ring_bytes = 16384, .sub_bytes = 4096 }, UFT_TRACER_GRAPH);
+	synth_begin(c->s, 1, 200, 100);
+	assert_int_equal(uft_writer_slice(c->w, 1, c->img), 0);
+	for (uint32_t i = 0; i < THREADS; i++)
+		m[i].at = (struct synth_at){ i / 2, 0, 100 + 100 * (i / 2), 100 + 100 * (i / 2) + i % 2, 0 };
+	for (uint32_t i = 0; i < steps; i++) {
+		step(c, &m[roll(i > steps / 2 ? THREADS / 2 : THREADS)], has_odd);
+		if (i % 64 == 0)
+			assert_true(uft_writer_poll(c->w) >= 0);
+		if (i == steps / 2)
+			assert_int_equal(uft_writer_slice_end(c->w, 1), 0);
+	}
+	check_finish(c);
+}
+
+struct digest { uint64_t sum, events; };
+
+static void read_part(struct uft_part *part, struct digest *d, uint64_t *clocks, uint32_t *nclocks)
+{
+	struct uft_event ev[7];
+	size_t n;
+
+	assert_int_equal(uft_part_begin(part), 0);
+	while ((n = uft_stream_batch(part->st, ev, 7)) != 0)
+		for (size_t i = 0; i < n; i++) {
+			const char *name = ev[i].sym ? ev[i].sym->name : "-";
+			uint64_t v[] = { ev[i].ts_ns, ev[i].kind, ev[i].flags, ev[i].depth, ev[i].duration_ns, ev[i].self_ns,
+					 ev[i].task->tid, ev[i].task->index, ev[i].cpu, ev[i].lost };
+
+			d->sum = d->sum * 31 + wire_sum(v, sizeof(v)) + wire_sum(name, strlen(name));
+			if (clocks)
+				clocks[(*nclocks)++] = ev[i].clock;
+			d->events++;
+		}
+}
+
+static struct uft_stream *open_it(const struct check *c)
+{
+	struct uft_stream *st;
+
+	assert_int_equal(uft_stream_open(c->path, &(struct uft_select){ .ends = 1, .no_parents = 1 }, &st, NULL), 0);
+	return st;
+}
+
+/* Divided in three anywhere: after any event, and at clocks without one. */
+static void test_events(void **state)
+{
+	enum { STEPS = 1500 };
+	static uint64_t clock[4 * STEPS];
+
+	(void)state;
+	for (int round = 0; round < 4; round++) {
+		struct digest whole = { 0, 0 };
+		struct uft_part all = { 0 };
+		uint32_t n = 0;
+		struct check c;
+
+		seed = (uint64_t)round + 1;
+		make(&c, STEPS, round);
+		all.st = open_it(&c);
+		read_part(&all, &whole, clock, &n);
+		uft_stream_close(all.st);
+		assert_true(n > STEPS / 2);
+		for (uint32_t i = 0; i < n; i += 3) {
+			uint64_t from = clock[i], to = clock[i + roll(n - i)] + roll(2);
+			struct uft_part part[] = { { NULL, 0, from }, { NULL, from, to }, { NULL, to, 0 } };
+			struct digest sum = { 0, 0 };
+
+			for (int k = 0; k < 3; k++) {
+				part[k].st = open_it(&c);
+				read_part(&part[k], &sum, NULL, NULL);
+				uft_stream_close(part[k].st);
+			}
+			assert_int_equal(sum.events, whole.events);
+			assert_int_equal(sum.sum, whole.sum);
+		}
+		check_end(&c);
+	}
+}
+
+static char *profile(const struct check *c, unsigned threads)
+{
+	struct uft_stream *st = open_it(c);
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(uft_output_profile(st, f, &(struct uft_report_opts){ .form = UFT_FORM_CSV, .threads = threads }), 0);
+	fclose(f);
+	uft_stream_close(st);
+	return text;
+}
+
+static void test_profile(void **state)
+{
+	unsigned divided = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 15; round++) {
+		struct uft_part part[UFT_PARTS_MAX];
+		struct check c;
+		char *one;
+		size_t n;
+
+		seed = round + 100;
+		make(&c, 20000, round % 3);
+		one = profile(&c, 1);
+		assert_true(strstr(one, "func_4") != NULL);
+		for (unsigned threads = 2; threads <= UFT_PARTS_MAX; threads++) {
+			char *many = profile(&c, threads);
+
+			assert_string_equal(many, one);
+			free(many);
+		}
+		part[0].st = open_it(&c);
+		n = uft_parts_open(part[0].st, UFT_PARTS_MAX, &(struct uft_parts_cost){ .read = 150 }, part);
+		divided += n > 3;
+		uft_parts_close(part, n, 1);
+		uft_stream_close(part[0].st);
+		free(one);
+		check_end(&c);
+	}
+	assert_true(divided > 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_profile) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
