@@ -468,6 +468,20 @@ void uft_print_free(struct uft_print *p)
 	free(p);
 }
 
+/*
+ * A kernel prints synthetic events by code of its own, which has blanks between the fields where their print format has
+ * ", ". A name of a field has no comma.
+ */
+static void drop_commas(struct uft_print *p)
+{
+	char *to = p->format;
+
+	for (const char *c = p->format, *end = c + p->nformat; c < end; c++)
+		if (*c != ',')
+			*to++ = *c;
+	p->nformat = (size_t)(to - p->format);
+}
+
 struct uft_print *uft_print_compile(const struct uft_event_type *type)
 {
 	struct parser s = { .out = calloc(1, sizeof(*s.out)), .type = type, .p = type->print };
@@ -479,6 +493,8 @@ struct uft_print *uft_print_compile(const struct uft_event_type *type)
 	if (*s.p != '"')
 		bad(&s);
 	s.out->format = s.is_bad ? NULL : string(&s, &s.out->nformat);
+	if (s.out->format && !strcmp(type->system, "synthetic"))
+		drop_commas(s.out);
 	while (!s.is_bad && take(&s, ",")) {
 		if (s.out->nargs == PRINT_MAX_ARGS)
 			bad(&s);
