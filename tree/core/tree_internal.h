@@ -313,6 +313,7 @@ int event_fork_passes(const struct instance *in, uint64_t clock);	/* an event of
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
+int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* the same for events, without options/event-fork */
 /* mistakes.c: a write of @h was refused. Or: of @n bytes of a command the one at @at is wrong, says @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_put(struct instance *in, const char *where, const char *what, const char *command, size_t n, size_t at);

@@ -459,6 +459,15 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 	}
 }
 
+/*
+ * An event of a task that set_event_pid leaves out reaches no trigger. With options/event-fork the
+ * lists of its moment are not known any more.
+ */
+static int is_let_in(const struct instance *in, const struct uft_event *e)
+{
+	return event_fork_counts(&in->set) || event_pids_want(&in->set, e->task->pid, e->task->tid);
+}
+
 void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
@@ -467,6 +476,8 @@ void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t
 		.comm = e->task->comm, .where = e->task->image,
 	};
 
+	if (!is_let_in(in, e))
+		return;
 	g->now = e;
 	g->now_clock = clock;
 	for (struct event_trigger *v = event_trigger_first(g, e->type->index), *next; v; v = next) {
