@@ -2,7 +2,8 @@
 /*
  * doctor.c - uft doctor: what would and would not work, before it is tried
  *
- * One line a check: LEVEL SUBJECT: sentence (remedy). The checks and their meaning are in control/doctor.
+ * One line a check: LEVEL SUBJECT: sentence (remedy); or a row of a JSON table. The checks and their meaning are in
+ * control/doctor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,16 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "control/doctor/doctor.h"
+#include "output/report/table.h"
 #include "symbol/clean.h"
 
 struct doctor_opts {
-	int is_quiet;
+	int is_quiet, is_json;
 };
 
 static const struct cmd_option doctor_options[] = {
 	{ "quiet", 'q', NULL, "print only warnings and failures", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
+	{ "json", 0, NULL, "print JSON", cmd_flag, offsetof(struct doctor_opts, is_json), NULL },
 	{ 0 }
 };
 
@@ -36,10 +39,33 @@ static pid_t pid_of(const char *operand)
 	return digits && digits < 10 && !operand[digits] && access(operand, F_OK) < 0 ? (pid_t)atoi(operand) : 0;
 }
 
-/* Returns 1 if something fails. */
-static int print_checks(FILE *out, const struct doctor_facts *f, unsigned scope, int is_quiet)
+static const char *const levels[] = { "ok", "warn", "fail" };
+static const struct table_column columns[] = {
+	{ NULL, "level", TABLE_NAME, 0 }, { NULL, "subject", TABLE_NAME, 0 },
+	{ NULL, "text", TABLE_NAME, 0 }, { NULL, "remedy", TABLE_NAME, 0 },
+};
+
+static void print_finding(struct table *t, const char *subject, struct doctor_finding *found)
 {
-	static const char *const levels[] = { "ok", "warn", "fail" };
+	if (t->form == UFT_FORM_JSON) {
+		struct table_cell remedy = CELL_NAME(found->remedy);
+
+		remedy.is_known = found->remedy[0] != '\0';
+		table_row(t, (struct table_cell[]){ CELL_NAME(levels[found->level]), CELL_NAME(subject),
+						    CELL_NAME(found->text), remedy }, 0);
+		return;
+	}
+	uft_clean(found->text, strlen(found->text), 0);
+	uft_clean(found->remedy, strlen(found->remedy), 0);
+	fprintf(t->out, "%-4s  %s: %s", levels[found->level], subject, found->text);
+	if (found->remedy[0])
+		fprintf(t->out, " (%s)", found->remedy);
+	fputc('\n', t->out);
+}
+
+/* Returns 1 if something fails. */
+static int print_checks(struct table *t, const struct doctor_facts *f, unsigned scope, int is_quiet)
+{
 	int failed = 0;
 
 	for (const struct doctor_check *c = doctor_checks; c->subject; c++) {
@@ -48,20 +74,15 @@ static int print_checks(FILE *out, const struct doctor_facts *f, unsigned scope,
 		if (!(c->scope & scope) || !c->judge(f, &found))
 			continue;
 		failed |= found.level == DOCTOR_FAIL;
-		if (is_quiet && found.level == DOCTOR_OK)
-			continue;
-		uft_clean(found.text, strlen(found.text), 0);
-		uft_clean(found.remedy, strlen(found.remedy), 0);
-		fprintf(out, "%-4s  %s: %s", levels[found.level], c->subject, found.text);
-		if (found.remedy[0])
-			fprintf(out, " (%s)", found.remedy);
-		fputc('\n', out);
+		if (!is_quiet || found.level != DOCTOR_OK)
+			print_finding(t, c->subject, &found);
 	}
 	return failed;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
+	struct table table = { .out = stdout, .column = columns, .ncolumns = sizeof(columns) / sizeof(columns[0]) };
 	struct doctor_opts opts = { 0 };
 	struct doctor_facts *f;
 	unsigned scope = DOCTOR_MACHINE;
@@ -84,7 +105,12 @@ int cmd_doctor(int argc, char **argv)
 		else
 			doctor_look_at_program(f, argv[1]);
 	}
-	failed = print_checks(stdout, f, f->is_gone ? 0 : scope, opts.is_quiet);
+	table.form = opts.is_json ? UFT_FORM_JSON : UFT_FORM_TEXT;
+	if (opts.is_json && !f->is_gone)
+		table_begin(&table, "doctor");
+	failed = print_checks(&table, f, f->is_gone ? 0 : scope, opts.is_quiet);
+	if (opts.is_json && !f->is_gone && table_end(&table))
+		failed = cmd_fail("doctor", "cannot write to standard output");
 	if (f->is_gone)
 		failed = cmd_fail("doctor", "no file and no process %d", f->pid);
 	free(f);
