@@ -8,7 +8,7 @@ million() { awk -v t="$(cat "$1.cpu")" -v c="$2" 'BEGIN { if (t > 0) printf "%.1
 report_table() {
 	measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 103
 	calls=$(stat_of big.uft calls)
-	peak profile100 "$uft" report --profile big.uft
+	peak profile100 "$uft" report --profile --threads 1 big.uft
 	peak tree100 "$uft" report --tree big.uft
 	peak text100 "$uft" report big.uft
 	c=$(million profile100 "$calls") p=$(million tree100 "$calls") l=$(million text100 "$(stat_of big.uft events)")
@@ -48,7 +48,7 @@ report_peers() {
 	say
 	say "| view | uft | uftrace | ratio |"
 	say "|---|---|---|---|"
-	cpu ours "$uft" report --flat peer1.uft
+	cpu ours "$uft" report --flat --threads 1 peer1.uft
 	cpu theirs uftrace report --no-pager -d peer.1
 	peer_row "\`report --flat\` / \`report\`"
 	cpu ours "$uft" report --tree peer1.uft
