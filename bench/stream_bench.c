@@ -60,7 +60,7 @@ static int bench_writer(const char *path, int compress)
 	if (!w)
 		return 1;
 	synth_begin(s, 0, 100, 1);
-	uft_writer_slice(w, 0, img);
+	uft_writer_slice(w, 0, 100, img);
 	for (uint32_t i = 0; synth_ring(s, 0, 0)->commit < o.ring_bytes; i++)	/* real records, once */
 		if (!synth_func(s, (struct synth_at){ 0, 0, 100, 100, 5000000000u + 20 * i },
 				synth_text_id(img, i * 7919 % 1000), synth_lib_addr(img, i % 16)))

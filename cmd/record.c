@@ -168,11 +168,11 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 {
 	struct recording *rec = arg;
 
-	(void)pid, (void)ppid;
+	(void)ppid;
 	warn_of_sanitizer(rec, img);
 	warn_of_gprof(rec, img);
 	if (rec->recorder)
-		recorder_slice_begin(rec->recorder, slice, img);
+		recorder_slice_begin(rec->recorder, slice, (uint32_t)pid, img);
 }
 
 static void on_slice_end(void *arg, uint32_t slice, pid_t pid)

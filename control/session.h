@@ -142,6 +142,7 @@ struct uft_told_event { uint32_t id, pid, tid, child; uint64_t clock; };
 /* Called from uft_session_poll(); any may be NULL. */
 struct uft_session_events {
 	void *arg;
+	/* @pid: as its records name it, by its own pid namespace */
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);

@@ -86,6 +86,12 @@ static void target_free(const struct uft_session *s, struct target *t)
 	free(t);
 }
 
+/* The kernel's word; that of the slice only where they agree. */
+static pid_t own_number(const struct uft_session *s, uint32_t slice, pid_t pid)
+{
+	return (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid) == pid ? pid : proc_namespace_pid(pid);
+}
+
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space)
 {
 	struct target *t = calloc(1, sizeof(*t));
@@ -94,7 +100,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		return NULL;
 	t->slice = slice;
 	t->pid = pid;
-	t->own_pid = (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
+	t->own_pid = own_number(s, slice, pid);
 	t->ppid = ppid;
 	t->start = proc_start_ticks(pid);
 	if (!t->start)
@@ -158,7 +164,7 @@ pid_t target_agent_pid(const struct target *t)
 void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)
-		s->ev.slice_begin(s->ev.arg, t->slice, t->pid, t->ppid, t->space->img);
+		s->ev.slice_begin(s->ev.arg, t->slice, t->own_pid, t->ppid, t->space->img);
 	for (uint32_t i = 0; i < s->nlistener; i++)
 		if (s->listener[i].announced)
 			s->listener[i].announced(s, t);

@@ -353,7 +353,7 @@ static int wr_latch(struct uft_writer *w, int err)
 	return err;
 }
 
-int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img)
+int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img)
 {
 	struct wr_slice *s;
 	int err;
@@ -369,7 +369,7 @@ int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_imag
 	for (uint32_t i = 0; i < w->nrings; i++)
 		s->ring[i].read = SHARED_LOAD(&wr_arena_ring(w, slice, i)->read) & ~7ull;
 	s->number = w->numbers++;
-	s->pid = SHARED_LOAD(&wr_arena_slice(w, slice)->pid);
+	s->pid = pid;
 	s->img = img;
 	s->image_id = img->id;
 	s->counter_sum = 0;

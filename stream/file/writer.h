@@ -42,8 +42,8 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 		      struct uft_writer **out, struct uft_error *err);
 /* The descriptor of its file, the writer's own. */
 int uft_writer_file(const struct uft_writer *w);
-/* A slice came to life. Called by the same thread as uft_writer_poll(). */
-int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img);
+/* Process @pid has the slice now, whatever that says. Called by the same thread as uft_writer_poll(). */
+int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img);
 /* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
 int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 /* A function is not traced any more, since @clock; written at once. */

@@ -406,7 +406,7 @@ int synth_file(const char *path, const struct synth_load *load, struct synth_exp
 	for (uint32_t i = 0; i < x.nthreads; i++)
 		x.thread[i].stack = synth_check(calloc(x.max_depth, sizeof(uint32_t)));
 	synth_begin(x.s, 0, 1000, 1);
-	err = uft_writer_slice(x.w, 0, x.img);
+	err = uft_writer_slice(x.w, 0, 1000, x.img);
 	for (uint32_t i = 0; i < x.nthreads && !err; i++) {
 		char name[32];
 

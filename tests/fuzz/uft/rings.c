@@ -62,7 +62,7 @@ static void run(const char *path, int is_beside)
 	w = synth_writer(synth, path, tracer, spoil_random(&seed, 2) ? 1 : 0);
 	synth_begin(synth, 0, PID_HOSTILE, 1);
 	synth_begin(synth, 1, PID_GOOD, 1);
-	if (!w || uft_writer_slice(w, 0, img) || uft_writer_slice(w, 1, img))
+	if (!w || uft_writer_slice(w, 0, PID_HOSTILE, img) || uft_writer_slice(w, 1, PID_GOOD, img))
 		fail("no writer");
 	for (uint32_t i = 0; i < 50; i++)
 		synth_entry(synth, (struct synth_at){ 0, i & 1, PID_HOSTILE, PID_HOSTILE, clock++ }, synth_stub_id(img, i % 16));

@@ -72,7 +72,7 @@ static void test_overwrite(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
 		c.w = synth_writer(c.s, c.path, UFT_TRACER_FUNCTION, 0);
-		assert_int_equal(uft_writer_slice(c.w, 0, c.img), 0);
+		assert_int_equal(uft_writer_slice(c.w, 0, 100, c.img), 0);
 		from = __atomic_load_n(&r.n, __ATOMIC_ACQUIRE);
 		assert_true(uft_writer_poll(c.w) >= 0);
 		check_finish(&c);
@@ -85,7 +85,7 @@ static void test_overwrite(void **state)
 	pthread_join(thread, NULL);
 	/* at rest, the last ring_bytes of records are all there */
 	c.w = synth_writer(c.s, c.path, UFT_TRACER_FUNCTION, 0);
-	assert_int_equal(uft_writer_slice(c.w, 0, c.img), 0);
+	assert_int_equal(uft_writer_slice(c.w, 0, 100, c.img), 0);
 	check_finish(&c);
 	gaps = 0;
 	assert_true(check_file(c.path, &gaps) > (32768 - 2 * 4096) / 16);

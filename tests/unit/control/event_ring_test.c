@@ -81,7 +81,7 @@ static struct uft_writer *writer(struct uft_session *s, const struct event_ring 
 	struct uft_writer *w;
 
 	assert_int_equal(uft_writer_create(path, uft_session_arena(s), &opts, &w, &err), 0);
-	assert_int_equal(uft_writer_slice(w, o->slice, o->img), 0);
+	assert_int_equal(uft_writer_slice(w, o->slice, (uint32_t)o->pid, o->img), 0);
 	return w;
 }
 

@@ -36,7 +36,7 @@ static inline void check_start(struct check *c, const struct synth_opts *o, uint
 	c->w = synth_writer(c->s, c->path, tracer, 0);
 	assert_non_null(c->w);
 	synth_begin(c->s, 0, 100, 1);
-	assert_int_equal(uft_writer_slice(c->w, 0, c->img), 0);
+	assert_int_equal(uft_writer_slice(c->w, 0, 100, c->img), 0);
 	assert_int_equal(uft_writer_task(c->w, 100, 100, 1, 1, "main"), 0);
 	c->at = (struct synth_at){ 0, 0, 100, 100, T0 };
 }

@@ -247,7 +247,7 @@ static void test_exec_is_another_task(void **state)
 	enter(&c, 0, 1);
 	synth_begin(c.s, 1, 100, 1);
 	second->obj[0].first_stub_id = id;
-	assert_int_equal(uft_writer_slice(c.w, 1, second), 0);
+	assert_int_equal(uft_writer_slice(c.w, 1, 100, second), 0);
 	assert_int_equal(uft_writer_task(c.w, 100, 100, 1, 2, "execd"), 0);
 	c.at.slice = 1;
 	c.at.clock += 100;
@@ -283,7 +283,7 @@ static void test_process_ends(void **state)
 	(void)state;
 	check_start(&c, NULL, UFT_TRACER_GRAPH);
 	synth_begin(c.s, 1, 200, 1);
-	assert_int_equal(uft_writer_slice(c.w, 1, c.img), 0);
+	assert_int_equal(uft_writer_slice(c.w, 1, 200, c.img), 0);
 	enter(&c, 10, 1);
 	enter(&c, 10, 2);
 	c.at.tid = 101;
@@ -485,8 +485,8 @@ static void test_garbage_of_others(void **state)
 	assert_non_null(seen);
 	synth_begin(sy, 0, 100, 1);
 	synth_begin(sy, 1, 200, 1);
-	assert_int_equal(uft_writer_slice(w, 0, img), 0);
-	assert_int_equal(uft_writer_slice(w, 1, img), 0);
+	assert_int_equal(uft_writer_slice(w, 0, 100, img), 0);
+	assert_int_equal(uft_writer_slice(w, 1, 200, img), 0);
 	for (uint32_t i = 0; i < 530000; i++)
 		assert_int_equal(synth_entry(sy, (struct synth_at){ 0, 0, 100, 1000 + i, clock++ }, synth_stub_id(img, 0)), 1);
 	for (uint32_t i = 0; i < 500; i++) {

@@ -267,13 +267,13 @@ static void test_slice_reuse(void **state)
 			assert_int_equal(synth_slice(c.s, 0)->counter[0], 0);
 			assert_int_equal(synth_slice(c.s, 0)->ring_flags, UFT_RING_ON);
 			synth_begin(c.s, 0, 100 + round, 100);
-			assert_int_equal(uft_writer_slice(c.w, 0, c.img), 0);
+			assert_int_equal(uft_writer_slice(c.w, 0, 100 + (uint32_t)round, c.img), 0);
 		}
 		synth_slice(c.s, 0)->counter[0] = 3;
 		c.at.pid = c.at.tid = 100 + round;
 		enter(&c, 10, 1);
 		leave(&c, 10, 1);
-		assert_int_equal(uft_writer_slice(c.w, 0, c.img), -EINVAL);
+		assert_int_equal(uft_writer_slice(c.w, 0, 100, c.img), -EINVAL);
 		assert_int_equal(uft_writer_slice_end(c.w, 0), 0);
 		assert_int_equal(uft_writer_slice_end(c.w, 0), -EINVAL);
 	}
@@ -330,7 +330,7 @@ static int is_main_named(struct uft_object *obj)
 	m->ntext_ids = (uint32_t)((m->text_end - m->text_start) / 4);
 	w = synth_writer(s, path, UFT_TRACER_FUNCTION, 0);
 	synth_begin(s, 0, 100, 1);
-	assert_int_equal(uft_writer_slice(w, 0, img), 0);
+	assert_int_equal(uft_writer_slice(w, 0, 100, img), 0);
 	synth_func(s, (struct synth_at){ 0, 0, 100, 100, T0 },
 		   1 + (uint32_t)((vaddr + 5 + m->bias - (m->text_start & ~3ull)) >> 2), 0);
 	assert_true(uft_writer_poll(w) > 0);
@@ -398,7 +398,7 @@ static void test_real_clock(void **state)
 	assert_int_equal(stat(path, &st_new), 0);	/* a start waits for it */
 	assert_true(st_new.st_blocks * 512 <= 4 << 20);
 	synth_begin(s, 0, 100, 1);
-	assert_int_equal(uft_writer_slice(w, 0, img), 0);
+	assert_int_equal(uft_writer_slice(w, 0, 100, img), 0);
 	uft_clock_sample(&now);
 	synth_func(s, (struct synth_at){ 0, 0, 100, 100, now.clock }, synth_text_id(img, 1), 0);
 	assert_true(uft_writer_poll(w) > 0);
@@ -500,7 +500,7 @@ static int nospace_child(const char *dir)
 	if (!w)
 		return 2;
 	synth_begin(s, 0, 100, 1);
-	if (uft_writer_slice(w, 0, img))
+	if (uft_writer_slice(w, 0, 100, img))
 		return 3;
 	for (int i = 0; i < 400000; i++) {
 		at.clock += 10;
@@ -545,6 +545,28 @@ static void test_nospace(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A slice that says that it is another process's: the file has the number that the session knows. */
+static void test_false_pid(void **state)
+{
+	struct synth_opts o = { .sub_bytes = 4096 };
+	struct uft_stream *st;
+	struct check c;
+
+	(void)state;
+	check_start(&c, &o, UFT_TRACER_FUNCTION);
+	synth_begin(c.s, 1, 300, 1);
+	synth_slice(c.s, 1)->pid = 400;
+	assert_int_equal(uft_writer_slice(c.w, 1, 300, c.img), 0);
+	synth_entry(c.s, (struct synth_at){ 1, 0, 300, 300, T0 }, synth_stub_id(c.img, 1));
+	assert_int_equal(uft_writer_slice_end(c.w, 1), 0);
+	check_finish(&c);
+	assert_int_equal(uft_stream_open(c.path, NULL, &st, NULL), 0);
+	assert_int_equal(uft_stream_has_ended(st, 300, 0), 1);
+	assert_int_equal(uft_stream_has_ended(st, 400, 0), 0);
+	uft_stream_close(st);
+	check_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_rings),
 		cmocka_unit_test(test_hostile_overwrite_rings), cmocka_unit_test(test_bad_geometry),
 		cmocka_unit_test(test_nospace),
+		cmocka_unit_test(test_false_pid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void make(struct check *c, uint32_t steps, int has_odd)
 
 	check_start(c, &(struct synth_opts){ .ring_bytes = 16384, .sub_bytes = 4096 }, UFT_TRACER_GRAPH);
 	synth_begin(c->s, 1, 200, 100);
-	assert_int_equal(uft_writer_slice(c->w, 1, c->img), 0);
+	assert_int_equal(uft_writer_slice(c->w, 1, 200, c->img), 0);
 	for (uint32_t i = 0; i < THREADS; i++)
 		m[i].at = (struct synth_at){ i / 2, 0, 100 + 100 * (i / 2), 100 + 100 * (i / 2) + i % 2, 0 };
 	for (uint32_t i = 0; i < steps; i++) {
