@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	snprintf(dir, sizeof(dir), "%s/uft", top);
 	setenv("XDG_RUNTIME_DIR", top, 1);
 	pid = fork();
-	for (; !pid && (uint64_t)(time(NULL) - begin) < seconds; n++) {
+	for (; !pid && ((uint64_t)(time(NULL) - begin) < seconds || !nopened); n++) {
 		alarm(60);
 		run(dir);
 	}
