@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all arm64 setup check-quick test soak mutations demo picture bench install format clean
+.PHONY: all arm64 setup check-quick test soak sanitize mutations demo picture bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -26,6 +26,9 @@ FLIPS ?= 10000000
 soak: all
 	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
 		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
+# Unit tests built with sanitizers: addresses and undefined behaviour, data races. Minutes.
+sanitize: | setup
+	@sh tests/sanitize.sh $(B)
 # Takes the guards out one by one: the tests that hold them must fail. Minutes.
 mutations: | setup
 	@sh tests/mutations/run.sh $(B)
