@@ -15,7 +15,6 @@ static const struct {
 	size_t len;
 	const char *what;
 } others[] = {
-	{ "\x17\x08\x44tracing", 10, "a trace.dat file: read it with trace-cmd report -i" },
 	{ "PERFILE2", 8, "a perf.data file: read it with perf report -i" },
 	{ "\x7f" "ELF", 4, "a program, not a recording: record it with uft record" },
 };

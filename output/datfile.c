@@ -181,6 +181,17 @@ static size_t clock_list(char *out, size_t n, const struct dat_file *file)
 	return at + (size_t)snprintf(out + at, n - at, "\n");
 }
 
+/* As trace-cmd has it: `Linux HOST RELEASE MACHINE`. */
+static void put_uname(struct blob *b, const struct uft_info *info)
+{
+	const char *uname = info->uname ? info->uname : "", *host = info->hostname && *info->hostname ? info->hostname : "(none)";
+	int system = (int)strcspn(uname, " ");
+	char text[512];
+
+	snprintf(text, sizeof(text), "%.*s %.200s%.250s", system, uname, host, uname + system);
+	put_text_option(b, OPT_UNAME, text);
+}
+
 static void put_plain_options(struct blob *b, const struct dat_file *file)
 {
 	uint32_t ncpus = file->ncpus;
@@ -188,7 +199,7 @@ static void put_plain_options(struct blob *b, const struct dat_file *file)
 
 	clock_list(list, sizeof(list), file);
 	put_text_option(b, OPT_TRACECLOCK, list);
-	put_text_option(b, OPT_UNAME, file->info->uname ? file->info->uname : "");
+	put_uname(b, file->info);
 	put_text_option(b, OPT_VERSION, "uft");
 	put_option(b, OPT_CPUCOUNT, &ncpus, 4);
 	put_cpu_stats(b, file);

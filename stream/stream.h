@@ -2,7 +2,7 @@
 /*
  * stream.h - events in time order, whatever their source
  *
- * One iterator over every source: a .uft file now; live rings, trace.dat and the kernel's tracefs join
+ * One iterator over every source: a .uft file, a trace.dat (stream/dat/), live rings; the kernel's tracefs joins
  * here. A source turns its bytes into struct uft_event; nobody above sees a record word.
  */
 #ifndef UFT_STREAM_STREAM_H

@@ -4,7 +4,7 @@
 # Below all:        program
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, hist, stream <- output <- tree, view <- cmd, tools
-# In stream/:       wire < file < select < decode < live
+# In stream/:       wire < dat < file < select < decode < live
 # In tree/:         core < triggers < files < serve
 # In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
 # control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
@@ -101,7 +101,7 @@ order_of()
 {
 	case $1 in
 	control) order="base proc arena ptrace relocate state plan target arm events watchdog start detach session doctor" ;;
-	stream) order="wire file select decode live" ;;
+	stream) order="wire dat file select decode live" ;;
 	tree) order="core triggers files serve" ;;
 	esac
 }

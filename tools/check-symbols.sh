@@ -11,7 +11,7 @@ order="symbol
 control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
 hist
-stream/wire stream/file stream/select stream/decode stream/live output tree/core tree/triggers tree/files tree/serve view cmd"
+stream/wire stream/dat stream/file stream/select stream/decode stream/live output tree/core tree/triggers tree/files tree/serve view cmd"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 

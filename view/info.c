@@ -63,6 +63,8 @@ int info_describe(struct recording *r, struct uft_stream *st)
 	r->boot_ns = f->npair && uft_stream_stamp(st) == UFT_STAMP_NS && info.realtime_ns > f->pair[0].ns
 			     ? info.realtime_ns - f->pair[0].ns
 			     : 0;
+	r->is_latest_boot = (f->head.flags & UFT_FILE_LATEST_DATE) != 0;
+	r->is_other_clock = (f->head.flags & UFT_FILE_OTHER_CLOCK) != 0;
 	info.cmdline = info.hostname = info.uname = NULL;
 	r->info = info;
 	return r->missing.err ? r->missing.err : r->drops.err ? r->drops.err : r->plots.err;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stream/dat/dat.h"
 #include "view/recording_internal.h"
 
 int recording_open_file(struct recording *r, const char *path, struct uft_error *err)
@@ -17,6 +18,14 @@ int recording_open_file(struct recording *r, const char *path, struct uft_error 
 	if (fstat(fd, &r->stat)) {
 		close(fd);
 		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	if (dat_is_file(fd)) { /* once: each stream of it would do it again */
+		int made, ret = dat_import(fd, path, &made, err);
+
+		close(fd);
+		if (ret)
+			return ret;
+		fd = made;
 	}
 	if (r->fd >= 0)
 		close(r->fd);

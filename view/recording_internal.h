@@ -79,7 +79,8 @@ struct recording {
 	struct uft_index *index; /* made, or read, with the first view; then it does not change */
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
-	uint64_t boot_ns; /* CLOCK_REALTIME when CLOCK_MONOTONIC was 0; 0: not known */
+	uint64_t boot_ns; /* CLOCK_REALTIME when its clock was 0; 0: not known */
+	int is_latest_boot, is_other_clock; /* it was then at the latest; its clock is not CLOCK_MONOTONIC */
 	char *cmdline, *hostname, *uname;
 	struct json missing, drops, plots; /* arrays: sentences; functions that were dropped; what can be plotted */
 	struct view view[VIEWS];

@@ -2,8 +2,11 @@
 /*
  * sources.c - the recordings that a question is about, on one clock
  *
- * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each has noted
- * it with its first reading of the clock. Times of answers begin with the first event of all.
+ * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each
+ * has noted it with its first reading of the clock. A trace.dat has not: the time of its last change is the
+ * latest that its end can have been, and copies have a later one. So one with trace_clock mono is of the boot
+ * of a recording of the same machine unless it ended before that boot. Times of answers begin with the first
+ * event of all.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,12 +30,25 @@ void sources_one(struct sources *s, struct recording *r)
 	*s = (struct sources){.n = 1, .file = {r}, .is_aligned = 1};
 }
 
-static int is_same_boot(const struct recording *a, const struct recording *b)
+/* The machine was started at the same time, as far as both tell: @b at the latest then, if it is not known better. */
+static int is_start_of(const struct recording *a, const struct recording *b)
 {
 	uint64_t x = a->boot_ns, y = b->boot_ns;
 
-	return x && y && (x > y ? x - y : y - x) < SAME_BOOT_NS && a->hostname && b->hostname &&
-	       !strcmp(a->hostname, b->hostname);
+	return b->is_latest_boot ? x < y + SAME_BOOT_NS : (x > y ? x - y : y - x) < SAME_BOOT_NS;
+}
+
+static int is_same_boot(const struct recording *a, const struct recording *b)
+{
+	if (a == b)
+		return 1;
+	if (!a->boot_ns || !b->boot_ns || a->is_other_clock || b->is_other_clock)
+		return 0;
+	if (!a->hostname || !b->hostname || strcmp(a->hostname, b->hostname))
+		return 0;
+	if (a->is_latest_boot && b->is_latest_boot)
+		return 1;
+	return a->is_latest_boot ? is_start_of(b, a) : is_start_of(a, b);
 }
 
 /* A recording's descriptions change only while its first view is made, which nobody asked for again meanwhile: the

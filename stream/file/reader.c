@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "stream/dat/dat.h"
 #include "stream/file/reader.h"
 
 #define RD_CHUNK	65536u
@@ -198,6 +199,22 @@ static int rd_geometry_ok(const struct uft_file_header *h)
 	       h->ncpus <= 1u << 20 && h->nexch <= 1u << 20;
 }
 
+/* A trace.dat becomes a recording without a name, which is read in its place. */
+static int rd_import(struct rd_file *f, const char *path, struct uft_error *err)
+{
+	struct stat st;
+	int fd, ret = dat_import(f->fd, path, &fd, err);
+
+	if (ret)
+		return ret;
+	close(f->fd);
+	f->fd = fd;
+	if (fstat(fd, &st))
+		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	f->size = (uint64_t)st.st_size;
+	return 0;
+}
+
 static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)
 {
 	struct stat st;
@@ -213,6 +230,11 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	f->size = (uint64_t)st.st_size;
 	f->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 	f->uid = st.st_uid;
+	if (dat_is_file(f->fd)) {
+		ret = rd_import(f, path, err);
+		if (ret)
+			return ret;
+	}
 	/* Metadata may unpack to much, but not to anything: names pack 5 times, sites 10 times. */
 	f->budget = (16u << 20) + 16 * f->size;
 	ret = rd_read(f, &f->head, sizeof(f->head), 0);

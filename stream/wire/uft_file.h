@@ -97,7 +97,11 @@ struct uft_file_header {
 };
 _Static_assert(sizeof(struct uft_file_header) == 64, "file format");
 
-enum uft_file_flags { UFT_FILE_OVERWRITE = 1 /* rings keep the newest: bytes of a ring that are missing were overwritten */ };
+enum uft_file_flags {
+	UFT_FILE_OVERWRITE = 1,	  /* rings keep the newest: bytes of a ring that are missing were overwritten */
+	UFT_FILE_LATEST_DATE = 2, /* realtime_ns is the latest that it can be: made of a file that tells no date */
+	UFT_FILE_OTHER_CLOCK = 4, /* times are not CLOCK_MONOTONIC */
+};
 
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,

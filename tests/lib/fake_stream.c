@@ -42,7 +42,7 @@ struct uft_stream *fake_new(enum uft_tracer tracer, uint32_t ncpus)
 
 	st->times = 1;
 	st->info = (struct uft_info){ .format = "fake", .tracer = tracer, .ncpus = ncpus, .complete = 1,
-				      .cmdline = "./prog", .hostname = "host", .uname = "Linux host 6.1" };
+				      .cmdline = "./prog", .hostname = "host", .uname = "Linux 6.1 x86_64" };
 	return st;
 }
 

@@ -31,7 +31,7 @@ for command in report stat "export -o out.dat"; do
 		failed "cannot open missing.uft: No such file" $command missing.uft
 		failed "is a directory, not a recording" $command "$tmp"
 		printf '\027\010\104tracing6\0' >trace.dat
-		failed "is a trace.dat file: read it with trace-cmd report -i trace.dat" $command trace.dat
+		failed "trace.dat is damaged, or was cut before its end" $command trace.dat
 		failed "is a program, not a recording" $command "$uft"
 		: >empty.uft
 		failed "empty.uft is empty: nothing was recorded into it" $command empty.uft

@@ -35,6 +35,15 @@ for c in $clocks; do
 	done
 done
 
+# What trace-cmd wrote is a recording, too: the same functions, events and stamps.
+inside 'trace-cmd record -C mono -p function -e sched -l :mod:$M -F sh recorded $T 2 >/dev/null; trace-cmd report >theirs; "$UFT" report trace.dat >ours; "$UFT" stat trace.dat'
+expect_status 0
+expect_equal "functions that uft report reads" "$(sed -n 's/.*\] [^:]*: \([a-z]*\) <-.*/\1/p' ours | tr '\n' ' ')" "$(sed -n 's/.*function: *//p' theirs | awk '{print $1}' | tr '\n' ' ')"
+expect_equal "its events" "$(grep -o 'sched_process_[a-z]*:' ours | tr '\n' ' ')" "$(grep -o 'sched_process_[a-z]*:' theirs | tr '\n' ' ')"
+expect_equal "its stamps" "$(grep -v '^#' ours | grep -o '[0-9]*\.[0-9]\{6\}:' | tr '\n' ' ')" "$(grep -o '[0-9]*\.[0-9]\{6\}:' theirs | tr '\n' ' ')"
+check
+[ "$(grep -c 'leaf <-' ours)" -ge 1 ] && [ "$(grep -c sched_process_ ours)" -ge 1 ] || fail "no call or no event was recorded: $(cat theirs)"
+
 # What was met is known by its name alone, globs included.
 inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F sh recorded $T 1 && trace-cmd report; trace-cmd list -f "^work"'
 expect_equal "record -l -n" "$(names out)" "work leaf leaf "

@@ -274,7 +274,7 @@ static void test_stat(void)
 	fclose(f);
 	check("stat", !strcmp(got,
 		"format: fake\ncomplete: yes\ntracer: function_graph\ncmdline: ./prog 'a?b'\nhostname: host\n"
-		"uname: Linux host 6.1\nevents: 2\ncalls: 1\nlost: 9\nlost_parts: 0\noverwritten: 0\nduration_ns: 2000\nfirst_ns: 1000\ntasks: 1\n"
+		"uname: Linux 6.1 x86_64\nevents: 2\ncalls: 1\nlost: 9\nlost_parts: 0\noverwritten: 0\nduration_ns: 2000\nfirst_ns: 1000\ntasks: 1\n"
 		"cpus: 4\nobjects: 0\nfunctions: 1\nbytes: 17\nbytes_per_event: 8.50\nbytes_per_call: 17.00\n"
 		"damaged_bytes: 0\ncounter_no_ring: 0\ncounter_shadow_full: 3\ncounter_no_thread: 0\n"
 		"counter_recursion: 0\ncounter_no_slice: 0\ncounter_request_timeout: 0\ncounter_site_refused: 0\n"
