@@ -344,7 +344,7 @@ static int read_sites(struct search *s)
 
 		if (!elf_get32(p) && !elf_get32(p + 4))
 			continue;	/* of code that the linker has left out */
-		if (!e || !is_code(s->obj, site.addr, 5) || !is_code(s->obj, site.on, 1)) {
+		if (!e || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) || !is_code(s->obj, site.on, 1)) {
 			refuse(s, "a call of it is not in code, or of no event", "__uft_sites");
 			continue;
 		}

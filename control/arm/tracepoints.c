@@ -10,7 +10,6 @@
  */
 #include "control/arm/arm.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +197,7 @@ int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object
 	struct uft_object *obj = t->space->img->obj[object].obj;
 	int ret = 0;
 
-	if (!obj || obj->machine != EM_X86_64 || t->obj[object].events_sent == s->spec->generation)
+	if (!obj || t->obj[object].events_sent == s->spec->generation)
 		return 0;
 	if (!o->has_events)
 		ret = find_events(s, o, obj);

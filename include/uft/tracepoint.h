@@ -97,7 +97,7 @@ struct uft_event_enum {			/* a name in print formats that is a number */
 #define __UFT_REF	"%0"
 #elif defined(__riscv) && __riscv_xlen == 64
 #define __UFT_NOP	".option push; .option norvc; .option norelax; nop; .option pop"
-#define __UFT_ALIGN	""
+#define __UFT_ALIGN	".p2align 2"	/* one store changes it */
 #define __UFT_SYMBOL	"S"
 #define __UFT_REF	"%0"
 #endif

@@ -451,11 +451,6 @@ uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags
 /* Of the sites of @p, which were to be as found; their statuses tell. */
 void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);
 
-/* ---- calls of tracepoints (tracepoint.c) --------------------------------------------------------- */
-
-uint32_t calls_disarm(void);		/* returns how many could not be changed */
-void calls_forget(uintptr_t lo, uintptr_t hi);
-
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
 int hook_arm(struct uft_hook *h, uint32_t n);

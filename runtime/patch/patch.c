@@ -34,6 +34,7 @@
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
  */
 #include "runtime/base/mem.h"
+#include "runtime/patch/calls.h"
 #include "runtime/patch/internal.h"
 
 #define CHUNK		(1u << 15)	/* sites a batch: 1 MiB of items, and few enough syncs */

@@ -41,6 +41,7 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
+#include "runtime/patch/calls.h"
 #include "runtime/patch/word.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
@@ -665,6 +666,7 @@ uint32_t patch_disarm(void)
 	for (struct word_object *o = objects; o; o = o->next)
 		if (!o->is_gone && o->nstubs)
 			left += disarm_object(o);
+	left += calls_disarm();
 	word_unhook();
 	return left;
 }
@@ -688,6 +690,7 @@ void patch_object_gone(uint32_t object)
 	if (!o)
 		return;
 	o->is_gone = 1;
+	calls_forget(o->text_start, o->text_end);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;
 }

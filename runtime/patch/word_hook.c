@@ -280,13 +280,6 @@ int patch_hooks(struct uft_hook *h, uint32_t n)
 	return 0;
 }
 
-int patch_calls(struct uft_call_switch *c, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		c[i].status = -EOPNOTSUPP;
-	return 0;
-}
-
 void word_unhook(void)
 {
 	word_begin();

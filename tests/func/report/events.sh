@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 : "${MKDAT:?the program mkdat}"
-[ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
+[ "$(uname -m)" = x86_64 ] || skip "the pads of its program are those of x86_64"
 readers=$top/tests/func/report/readers
 
 build() {

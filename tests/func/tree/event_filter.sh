@@ -3,7 +3,7 @@
 # event_filter.sh SOURCE CC... - filters of a program's events are asked before a record is written: what they reject needs no room
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
-[ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
+[ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
 source=$1
 shift
 export TMP="$tmp"
