@@ -18,6 +18,10 @@ compile plain "$@" -O2 -fPIE -pie
 expect_equal "no warning" "$(cat compiled)" ""
 expect_equal "off" "$(./plain 4)" "evaluated 0 enabled 0"
 
+if command -v objdump >/dev/null; then
+	expect_equal "records are cleared word by word" "$(objdump -d plain | sed -n '/<__uft_write_sample_number.*>:$/,/ret/p' | grep -cE 'call +[*]|rep stos')" 1
+fi
+
 # ---- Each way to build it
 for way in "-O2 -fPIE -pie" "-O0" "-O2 -flto" "-O2 -static" "-O2 -s" "-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections"; do
 	rm -f prog
