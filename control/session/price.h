@@ -9,6 +9,7 @@ struct price_purse {		/* zero: nothing was asked so far */
 	int64_t left_ns;
 	uint64_t at_ns;		/* as of then; 0 it is full */
 	int is_told;
+	int has_waiting;	/* requests that could not pay */
 };
 
 /* 0: it has to wait until there is something in the purse again. */

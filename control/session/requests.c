@@ -496,8 +496,8 @@ static int is_posted(const struct uft_session *s, uint32_t i)
 	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
 }
 
-/* A request that is paid for: price.c. 0: it has to wait. */
-static int serve_paid(struct uft_session *s, uint32_t i)
+/* A request that is paid for, or has to wait: price.c. */
+static void serve_paid(struct uft_session *s, uint32_t i)
 {
 	struct price_purse *purse = &s->purse[i / UFT_NREQUESTS];
 	const uint32_t slice = SHARED_LOAD(&slot(s, i)->slice);
@@ -509,13 +509,13 @@ static int serve_paid(struct uft_session *s, uint32_t i)
 		if (t)
 			session_warn(s, "process %d asks more of the recorder than it may cost: its requests wait", t->pid);
 		purse->is_told |= t != NULL;
-		return 0;
+		purse->has_waiting = 1;
+		return;
 	}
 	begin = thread_cpu_ns();
 	serve(s, i);
 	price_pay(purse, thread_cpu_ns() - begin, session_now_ns());
 	atomic_store(&s->idle_rings, 0);
-	return 1;
 }
 
 /*
@@ -575,6 +575,18 @@ static void serve_slots(struct uft_session *s, uint32_t from, uint32_t to)
 				serve_paid(s, i);
 			}
 		}
+}
+
+/* Of many families few have posted anything since the last turn: a line of memory each tells which. */
+static void serve_posted(struct uft_session *s, uint32_t from, uint32_t to)
+{
+	const uint32_t family = from / UFT_NREQUESTS;
+	uint32_t posted = 1;
+
+	if (SHARED_SWAP(&s->arena.mail[family]->posted, &posted, 0) || s->purse[family].has_waiting) {
+		s->purse[family].has_waiting = 0;
+		serve_slots(s, from, to);
+	}
 }
 
 /* ---- Families ------------------------------------------------------------------------------ */
@@ -713,7 +725,7 @@ static void free_stale(struct uft_session *s)
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
-	serve_families(s, serve_slots);
+	serve_families(s, serve_posted);
 	serve_slots(s, first_ask(s), (uint32_t)request_slots(s));
 	tend_families(s);
 }

@@ -322,7 +322,8 @@ struct uft_mail {
 	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
 	uint32_t claimed;	/* w: no slice from here on was ever claimed, but for the first, which need not be counted */
 	uint64_t cookie;	/* s: the board's */
-	uint32_t pad2[10];
+	uint32_t posted;	/* w: 1 once a request is posted; the session looks at them only where it can make this 0 */
+	uint32_t pad2[9];
 	struct uft_request req[UFT_NREQUESTS];
 };
 _Static_assert(sizeof(struct uft_mail) == 64 + 64 * UFT_NREQUESTS, "abi");

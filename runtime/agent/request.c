@@ -35,6 +35,7 @@ static int ring_bell(void)
 static void post(struct uft_request *r)
 {
 	uft_store_release(&r->state, UFT_REQ_POSTED);
+	uft_store_release(&uft_rt.mail->posted, 1u);
 	for (int i = 0; i < RINGS && !ring_bell() && uft_load(&r->state) == UFT_REQ_POSTED; i++)
 		plat_nap(RING_NS);
 }

@@ -331,6 +331,7 @@ static void late_request(struct run *r)
 		.arg = { (uint64_t)late->index },
 	};
 	__atomic_store_n(&req->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->arena.mail[(uint32_t)late->index / a->per_file]->posted, 1, __ATOMIC_RELEASE);
 	late->step++;
 }
 

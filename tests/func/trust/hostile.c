@@ -180,6 +180,7 @@ static void ask_anything(void)
 		its_mail->req[i] = r;
 		__atomic_store_n(&its_mail->req[i].state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&its_mail->posted, 1, __ATOMIC_RELEASE);
 	wake(its_bell);
 }
 

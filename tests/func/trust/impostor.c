@@ -91,6 +91,7 @@ static int ask(struct uft_request r)
 	r.slice = number;
 	*to = r;
 	__atomic_store_n(&to->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	__atomic_store_n(&mail->posted, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < 1000 && __atomic_load_n(&to->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED; i++) {
 		futex_wake(&board->bell);
 		usleep(10000);
