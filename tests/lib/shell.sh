@@ -9,11 +9,19 @@ in_shell() {
 	run timeout 250 "$uft" shell -c "exec bash -c '$1'"
 }
 
-# For trace-cmd record -F sh recorded PROGRAM ARGS...: trace-cmd starts its recorders as processes, and ends them by a signal that is deadly
-# to one that has not come as far as its file; a program that is over at once is over before that.
+# For trace-cmd record -F sh recorded PROGRAM ARGS...: trace-cmd starts its recorders as processes, and ends them by a
+# signal when the program is over. It kills one that has not made its file yet, and one that has not begun to read then
+# reads nothing. So the program waits for all of them: one that has opened its trace_pipe_raw sleeps only when it reads.
 cat >recorded <<'end'
+reading() {
+	n=0
+	for pid in $(cat /proc/$PPID/task/$PPID/children); do
+		ls -l /proc/$pid/fd 2>/dev/null | grep -q trace_pipe_raw && grep -q '^State:.[SD]' /proc/$pid/status && n=$((n + 1))
+	done
+	[ $n -ge "$(getconf _NPROCESSORS_CONF)" ]
+}
 for i in $(seq 600); do
-	[ "$(ls trace.dat*cpu* 2>/dev/null | grep -c .)" -ge "$(getconf _NPROCESSORS_CONF)" ] && break
+	reading && break
 	sleep 0.1
 done
 exec "$@"

@@ -64,7 +64,7 @@ expect_equal "300 types" "$(tr '\n' ' ' <out)" "300 302 302 1 300 300 10 X 299 "
 # ---- The stock trace-cmd
 if command -v trace-cmd >/dev/null 2>&1; then
 	in_shell 'cd $TMP; ./prog 1 >/dev/null; trace-cmd list -e uft_sample | grep -c uft_sample:; trace-cmd list -e uft_sample:sample_text -F | grep -c "field:__data_loc char\[\] text;"
-		trace-cmd record -q -o tc.dat -e uft_sample:sample_one -f "a > 1" -e uft_sample:sample_two ./prog 3 >/dev/null 2>&1; trace-cmd report -q tc.dat 2>/dev/null | sed -n "s/.*: \(sample_.*\)/\1/p" | tr -s " \n" " "; echo
+		trace-cmd record -q -o tc.dat -e uft_sample:sample_one -f "a > 1" -e uft_sample:sample_two sh recorded ./prog 3 >/dev/null 2>&1; trace-cmd report -q tc.dat 2>/dev/null | sed -n "s/.*: \(sample_.*\)/\1/p" | tr -s " \n" " "; echo
 		trace-cmd start -e uft_sample:sample_one >/dev/null 2>&1; ./prog 2 >/dev/null; trace-cmd stop; trace-cmd show | grep -o "sample_one: a=1"'
 	expect_equal "trace-cmd" "$(cat out)" "5
 1
