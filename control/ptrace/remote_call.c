@@ -22,10 +22,10 @@
 int remote_run_to(struct remote *r, int request, int wanted)
 {
 	for (;;) {
-		int status;
+		int status, ret = task_request(request, r->tid, 0, NULL);
 
-		if (ptrace(request, r->tid, 0, 0) < 0)
-			return -errno;
+		if (ret)
+			return ret;
 		if (task_wait_status(r->tid, &status) < 0)
 			return -errno;
 		if (!WIFSTOPPED(status))
@@ -93,16 +93,14 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
 	regs.r10 = d;
 	regs.r8 = e;
 	regs.r9 = 0;
-	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
-		return -errno;
-	ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);		/* in */
+	ret = task_request(PTRACE_SETREGS, r->tid, 0, &regs);
+	if (!ret)
+		ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);	/* in */
 	if (!ret)
 		ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);	/* out */
-	if (ret)
-		return ret;
-	if (ptrace(PTRACE_GETREGS, r->tid, 0, &regs) < 0)
-		return -errno;
-	return (int64_t)regs.rax;
+	if (!ret)
+		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
+	return ret ? ret : (int64_t)regs.rax;
 }
 
 /* May the thread execute rdtsc? Its execs and children may as little. @scratch: memory that it can write. */
@@ -168,9 +166,11 @@ void remote_to_restart_stop(struct remote *r)
 {
 	int status;
 
-	ptrace(PTRACE_INTERRUPT, r->tid, 0, 0);
+	/* One that was not interrupted would run on, and no stop come to wait for. */
+	if (task_request(PTRACE_INTERRUPT, r->tid, 0, NULL))
+		return;
 	for (;;) {
-		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || task_wait_status(r->tid, &status) != r->tid ||
+		if (task_request(PTRACE_CONT, r->tid, 0, NULL) || task_wait_status(r->tid, &status) != r->tid ||
 		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)

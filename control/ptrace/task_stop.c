@@ -38,6 +38,7 @@
 
 #define ERESTARTNOHAND_	514
 #define TRIES		4
+#define REQUEST_TRIES	3
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
 #define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
@@ -127,6 +128,16 @@ pid_t task_wait_status(pid_t tid, int *status)
 	while ((got = waitpid(tid, status, __WALL)) < 0 && errno == EINTR)
 		;
 	return keep_end(got, *status);
+}
+
+int task_request(int request, pid_t tid, uint64_t addr, void *data)
+{
+	for (int i = 0; i < REQUEST_TRIES; i++)
+		if (ptrace(request, tid, addr, data) >= 0)
+			return 0;
+		else if (errno != ESRCH)
+			break;
+	return -errno;
 }
 
 /* Seized and interrupted it stops as soon as it is given a CPU. */
@@ -242,11 +253,10 @@ unsigned tasks_reap_late(void)
 
 int task_detach(pid_t tid, int sig)
 {
-	int ret;
+	int ret = task_request(PTRACE_DETACH, tid, 0, (void *)(intptr_t)sig);
 
-	if (ptrace(PTRACE_DETACH, tid, 0, sig) == 0)
+	if (!ret)
 		return 0;
-	ret = -errno;
 	late_task_add(tid);		/* it dies: its parent hears of that when its tracer has waited for it */
 	tasks_reap_late();
 	return ret;

@@ -58,6 +58,12 @@ void task_restore_priority(pid_t tid, int nice);
 int tasks_have_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes);
 
 /*
+ * ptrace() on a task that stands with registers of ours, or is to go on: a failure that was momentary must leave it
+ * neither so nor there, so it is asked again. 0 or -errno; -ESRCH: the task dies.
+ */
+int task_request(int request, pid_t tid, uint64_t addr, void *data);
+
+/*
  * One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to
  * be tried again, else tasks_reap_late() lets it go when it does.
  */

@@ -223,16 +223,28 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 	return !a->space || (bytes == a->space->auxv_bytes && !memcmp(raw, a->space->auxv, bytes));
 }
 
-/* The thread stands: remembers what it was doing. -EAGAIN: not here, not now. */
+/*
+ * Reads what the stopped thread was doing. If that fails the thread goes on untouched: attach_resume() would write
+ * registers that are not known.
+ */
+static int read_thread(struct remote *r)
+{
+	int ret = task_request(PTRACE_GETREGS, r->tid, 0, &r->regs);
+
+	if (!ret)
+		ret = task_request(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+	if (ret)
+		task_detach(r->tid, 0);
+	return ret;
+}
+
+/* The thread stands. -EAGAIN: not here, not now. */
 static int begin(struct attach *a)
 {
-	const uint64_t mask = ~0ull & ~(1ull << (SIGSYS - 1));	/* forced although blocked it would lose its handler */
+	uint64_t mask = ~0ull & ~(1ull << (SIGSYS - 1));	/* forced although blocked it would lose its handler */
 	struct remote *r = &a->r;
 	struct auxv av = { 0 };
 
-	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
-	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
-		return -errno;
 	if (!is_same_image(a, &av))
 		return -EAGAIN;
 	if (a->s && !a->r.base && seccomp_may_end_task(a->r.tid, a->denied, sizeof(a->denied)))
@@ -244,7 +256,7 @@ static int begin(struct attach *a)
 	if (!r->insn)
 		return -ENOTSUP;
 	remote_guard(r, &av);
-	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
+	return task_request(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask);
 }
 
 /* Off it goes. @was_used: system calls were made in it. */
@@ -257,8 +269,8 @@ void attach_resume(struct attach *a, int was_used)
 	if (was_used)
 		remote_to_restart_stop(r);
 	regs_restart_call(&r->regs);
-	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
-	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	task_request(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+	task_request(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	remote_unguard(r);
 	task_detach(r->tid, 0);
 	if (r->pending_signal)
@@ -303,6 +315,9 @@ int attach_stop(struct attach *a)
 		if (ret)
 			return ret;
 		a->stop_ns = session_now_ns();
+		ret = read_thread(&a->r);
+		if (ret)
+			continue;
 		ret = begin(a);
 		if (!ret)
 			return 0;

@@ -2,11 +2,13 @@
 /*
  * failing_calls.c - loaded into uft: its calls of one kind are counted, and one of them fails
  *
- * FAIL_KIND: memory (malloc, calloc, realloc), mmap or ptrace; FAIL_AT: which one fails, from 1 on, of the first process
- * alone, whose forks (the guard) are spared; FAIL_TO: a file that gets how many there were until then, at each call.
+ * FAIL_KIND: memory (malloc, calloc, realloc), mmap, ptrace, or death, where no ptrace fails by us, but its process is
+ * killed just before; FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
+ * FAIL_TO: a file that gets how many there were until then, at each call.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,9 +17,10 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
-enum kind { MEMORY = 1, MMAP, PTRACE };
+enum kind { MEMORY = 1, MMAP, PTRACE, DEATH };
 static enum kind kind;
 static long at;
 static pid_t first;
@@ -38,7 +41,7 @@ __attribute__((constructor)) static void begin(void)
 	close(fd);
 	at = which ? atol(which) : 0;
 	first = getpid();
-	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : PTRACE;
+	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ? DEATH : PTRACE;
 }
 
 static int fails(enum kind k)
@@ -99,6 +102,10 @@ long ptrace(enum __ptrace_request request, ...)
 	if (fails(PTRACE)) {
 		errno = ESRCH;
 		return -1;
+	}
+	if (fails(DEATH)) {
+		kill(pid, SIGKILL);
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "ptrace");
