@@ -424,7 +424,8 @@ static int read_v7(struct place *p, const char *path, struct uft_error *err)
 		take_u32(p);
 		take_u64(p);
 		if (!p->err && flags & SECTION_PACKED)
-			p->err = -EPROTONOSUPPORT;
+			return uft_fail(err, -EPROTONOSUPPORT, "%s has packed options, which are not read: "
+					"trace-cmd convert --compression none unpacks it", path);
 		take_options(p, &o, &left, &next);
 		if (!left)
 			p->err = -EBADMSG;
