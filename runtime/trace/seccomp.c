@@ -71,7 +71,7 @@ static void go_out(uint64_t sp)
 	if (t.th) {
 		task_lock(&t);
 		unwind_restore_array(t.th, sp, NULL);
-		unwind_restore_aside(sp);
+		unwind_restore_aside(sp, unwind_reach(t.th, sp));
 		task_unlock(&t);
 	}
 	task_end(&t);

@@ -322,11 +322,14 @@ int trace_is_leaving(void);
 
 /* ---- unwind.c ---- */
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
+/* How far above @sp, on the stack that @th runs on, set-aside entries may be on that stack. */
+uint64_t unwind_reach(const struct uft_thread *th, uint64_t sp);
 
 /* ---- unwind_slots.c, unwind_named.c, all under the lock ---- */
 /* @frame: trace_hook_unwind()'s. Returns how many addresses of ours it found. */
 uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *frame);
-void unwind_restore_aside(uint64_t sp);
+/* Looks at @reach bytes above @sp: unwind_reach(). */
+void unwind_restore_aside(uint64_t sp, uint64_t reach);
 /* Of an FG_RESTORED entry; @keep: the array's end. 0: its frame is gone, or has taken its address elsewhere. */
 int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep);
 

@@ -20,6 +20,8 @@
  */
 #include "runtime/trace/trace.h"
 
+#define UNWIND_REACH	(16u << 20)	/* a resumed coroutine's stack */
+
 /* The lower end of the signal stack that @sp is on, if frames of @th lie below it; else 0. */
 static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 {
@@ -28,6 +30,17 @@ static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 	if (th->top == th->base || th->base->slot > sp || thread_signal_stack(th, &ss) || sp - ss.lo >= ss.bytes)
 		return 0;
 	return ss.lo;
+}
+
+/*
+ * Behind the end of a thread's own stack begins the next thread's, which runs: a slot that was read there may be
+ * that thread's own word by the time that it is written.
+ */
+uint64_t unwind_reach(const struct uft_thread *th, uint64_t sp)
+{
+	const uint64_t end = th->base[-1].slot ? th->base[-1].slot : th->tp;	/* graph.c, fg_check_bound() */
+
+	return end > sp && end - sp < UNWIND_REACH ? end - sp : UNWIND_REACH;
 }
 
 void trace_hook_unwind(void *sp, uint64_t *frame)
@@ -43,7 +56,7 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 
 		task_lock(&t);
 		restored = unwind_restore_array(th, (uint64_t)sp, frame);
-		unwind_restore_aside((uint64_t)sp);	/* older ones at the same slots are dead: they come too late */
+		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp));	/* older ones at the same slots are dead: they come too late */
 		/*
 		 * Cleanup after cleanup without an event: nothing is left to restore, but each walk begins
 		 * further out than the last.

@@ -25,7 +25,6 @@
 #include "runtime/trace/trace.h"
 
 #define FRAME_LOOK	(256u << 10)	/* so far below its slot, where nothing else bounds a frame */
-#define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
 #define OWN_STACK	8192u		/* below the unwinder: our own frames */
 #define FORM_BITS	2		/* of place */
 #define ADDRESS_MASK	((1ull << 48) - 1)	/* what a signature leaves of an address */
@@ -224,13 +223,13 @@ static struct fg_entry *aside_owner(uint64_t at, uint64_t word, int *form)
 	return newest;
 }
 
-void unwind_restore_aside(uint64_t sp)
+void unwind_restore_aside(uint64_t sp, uint64_t reach)
 {
 	uint64_t end = 0, low = ~0ull, high = 0, word;
 	struct look l = { 0 };
 
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
-		if (e->slot - sp >= UNWIND_REACH)
+		if (e->slot - sp >= reach)
 			continue;
 		end = e->slot > end ? e->slot : end;
 		low = e->ret < low ? e->ret : low;

@@ -5,7 +5,6 @@
  */
 #include "runtime/trace/trace.h"
 
-#define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
 #define OWN_STACK	8192u		/* below the unwinder: our own frames */
 #define BATCH		32
 
@@ -88,12 +87,12 @@ uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *fram
 	return restored;
 }
 
-void unwind_restore_aside(uint64_t sp)
+void unwind_restore_aside(uint64_t sp, uint64_t reach)
 {
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
 		uint64_t now;
 
-		if (e->slot - sp >= UNWIND_REACH || plat_peek((const void *)e->slot, &now, 8) || now != e->ret ||
+		if (e->slot - sp >= reach || plat_peek((const void *)e->slot, &now, 8) || now != e->ret ||
 		    plat_poke(e->slot, fg_true_parent(e->slot, now, e)))
 			continue;
 		arch_local_or32(&e->flags, FG_RESTORED);
