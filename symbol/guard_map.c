@@ -112,6 +112,11 @@ void guard_drop(const void *at)
 	pthread_mutex_unlock(&lock);
 }
 
+void guard_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
 void guard_touch(const void *at, size_t size)
 {
 	const volatile char *p = at;

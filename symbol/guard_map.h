@@ -24,5 +24,7 @@ void guard_drop(const void *at);
 void guard_fill_mask(sigset_t *set);
 /* Touches each page of memory, guarded or not, that a system call could not read. */
 void guard_touch(const void *at, size_t size);
+/* In a fork child: another thread may have been in the middle of this. What was mapped before stays guarded. */
+void guard_forked(void);
 
 #endif

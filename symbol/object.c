@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/guard_map.h"
 #include "symbol/names.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
@@ -149,6 +150,7 @@ void uft_object_forked(void)
 {
 	pthread_mutex_init(&object_lock, NULL);
 	object_list = NULL;
+	guard_forked();
 }
 
 int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err)
