@@ -78,7 +78,7 @@ is_recorded() {
 
 # Threads and young children that call all the while live on when their recorder goes, however that is told.
 for how in end detach; do
-	rm -f hot.uft
+	rm -f hot.uft hot.out
 	./tight hot >hot.out &
 	program=$!
 	wait_for "the program" is_ready
@@ -121,7 +121,7 @@ sys.stdin.read()
 END
 
 for free in yes no; do
-	rm -f hot.uft taken.out gate
+	rm -f hot.uft hot.out taken.out gate
 	./tight shared >hot.out &
 	program=$!
 	wait_for "the program" is_ready
