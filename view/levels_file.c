@@ -269,7 +269,7 @@ static int get_levels(struct reading *r, const struct levels_head *h, int fd)
 	l->resolution = wire_get_u(&r->in);
 	l->last = wire_get_u(&r->in);
 	l->loaded = malloc(h->spans + 1);
-	ret = l->loaded ? sidecar_read(fd, l->loaded, h->spans, sizeof(*h) + h->described) : -ENOMEM;
+	ret = l->loaded ? wire_read_at(fd, l->loaded, h->spans, sizeof(*h) + h->described) : -ENOMEM;
 	if (!ret)
 		ret = get_rows(r, l);
 	if (!ret)
@@ -295,7 +295,7 @@ int levels_open(const char *path, const struct rd_file *of, struct names *names,
 	*out = (struct levels){0};
 	if (fd < 0)
 		return fd;
-	if (sidecar_read(fd, &h, sizeof(h), 0) || h.magic != LEVELS_MAGIC ||
+	if (wire_read_at(fd, &h, sizeof(h), 0) || h.magic != LEVELS_MAGIC ||
 	    h.sum != wire_sum(&h, offsetof(struct levels_head, sum)) || !sidecar_has_mark(of, &h.of))
 		ret = -ENOENT;
 	else if (size > FILE_MAX || h.described > size || h.spans > size || h.spans % sizeof(struct lod_span) ||
@@ -307,7 +307,7 @@ int levels_open(const char *path, const struct rd_file *of, struct names *names,
 				       .first_ns = h.first_ns,
 				       .last_ns = h.last_ns};
 		text = malloc(h.described + 1);
-		ret = text && out->lod ? sidecar_read(fd, text, h.described, sizeof(h)) : -ENOMEM;
+		ret = text && out->lod ? wire_read_at(fd, text, h.described, sizeof(h)) : -ENOMEM;
 	}
 	if (!ret && wire_sum(text, h.described) != h.described_sum)
 		ret = -EBADMSG;

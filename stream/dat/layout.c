@@ -23,6 +23,7 @@
 
 #include "stream/dat/dat.h"
 #include "stream/dat/layout.h"
+#include "stream/wire/wire.h"
 
 enum {
 	OPT_DONE = 0, OPT_BUFFER = 3, OPT_TRACECLOCK = 4, OPT_UNAME = 5, OPT_VERSION = 9, OPT_TSC2NSEC = 14,
@@ -37,30 +38,11 @@ enum {
 
 static const uint8_t magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
 
-/* Exactly @n bytes. 0, -EBADMSG: the file ends before; or -errno. */
-static int read_at(int fd, void *to, size_t n, uint64_t at)
-{
-	uint8_t *p = to;
-
-	while (n) {
-		ssize_t got = at > INT64_MAX ? 0 : pread(fd, p, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		p += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
 int dat_is_file(int fd)
 {
 	uint8_t head[sizeof(magic)];
 
-	return !read_at(fd, head, sizeof(head), 0) && !memcmp(head, magic, sizeof(magic));
+	return !wire_read_at(fd, head, sizeof(head), 0) && !memcmp(head, magic, sizeof(magic));
 }
 
 /* ---- A cursor over the file: after the first failure it reads zeroes ----------------------------------------- */
@@ -74,7 +56,7 @@ struct place {
 static void take(struct place *p, void *to, size_t n)
 {
 	if (!p->err)
-		p->err = read_at(p->l->fd, to, n, p->at);
+		p->err = wire_read_at(p->l->fd, to, n, p->at);
 	if (p->err)
 		memset(to, 0, n);
 	p->at += n;
@@ -557,7 +539,7 @@ int dat_pages_open(struct dat_pages *p, const struct dat_layout *l, const struct
 		return -EBADMSG;
 	p->at += 4;
 	p->end += l->size - p->end < 4 ? l->size - p->end : 4; /* trace-cmd 3.1.6 does not count the number of chunks */
-	return read_at(l->fd, &p->chunks, 4, lane->offset);
+	return wire_read_at(l->fd, &p->chunks, 4, lane->offset);
 }
 
 static int room(uint8_t **buf, size_t *cap, size_t n)
@@ -585,7 +567,7 @@ static int next_chunk(struct dat_pages *p)
 	p->chunks--;
 	if (p->end - p->at < 8)
 		return -EBADMSG;
-	ret = read_at(p->l->fd, size, 8, p->at);
+	ret = wire_read_at(p->l->fd, size, 8, p->at);
 	p->at += 8;
 	if (ret)
 		return ret;
@@ -593,7 +575,7 @@ static int next_chunk(struct dat_pages *p)
 		return -EBADMSG;
 	ret = room(&p->chunk, &p->cap, size[1]);
 	ret = ret ? ret : room(&p->packed, &p->cap_packed, size[0] + 1u);
-	ret = ret ? ret : read_at(p->l->fd, p->packed, size[0], p->at);
+	ret = ret ? ret : wire_read_at(p->l->fd, p->packed, size[0], p->at);
 	ret = ret ? ret : unpack(p->l->packing, p->chunk, size[1], p->packed, size[0]);
 	p->at += size[0];
 	p->nchunk = ret ? 0 : size[1];
@@ -608,7 +590,7 @@ int dat_pages_next(struct dat_pages *p, const uint8_t **page)
 	if (p->l->packing == DAT_PLAIN) {
 		if (p->end - p->at < p->lane->page_bytes)
 			return 0;
-		ret = read_at(p->l->fd, p->chunk, p->lane->page_bytes, p->at);
+		ret = wire_read_at(p->l->fd, p->chunk, p->lane->page_bytes, p->at);
 		p->at += p->lane->page_bytes;
 		*page = p->chunk;
 		return ret ? ret : 1;

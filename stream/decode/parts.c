@@ -14,8 +14,8 @@
  * A stream opened again is of the same file, by its descriptor. If it has another number of blocks, the recording
  * grows, and there are no parts.
  *
- * What is bounded over a whole stream (open calls, unknown ids) is bounded in each part, so parts could keep more than
- * the whole; then uft_part_is_exact() says so.
+ * Open calls and unknown ids are bounded over a whole stream. Each part has the same bounds, so parts could keep more
+ * than the whole; then uft_part_is_exact() says so.
  */
 #include <errno.h>
 #include <sched.h>

@@ -382,7 +382,7 @@ static int read_index(struct uft_index *ix, const struct uft_stream *st, uint64_
 	size_t n;
 	int ret;
 
-	if (sidecar_read(ix->fd, h, sizeof(*h), 0) || h->sum != wire_sum(h, offsetof(struct index_head, sum)) ||
+	if (wire_read_at(ix->fd, h, sizeof(*h), 0) || h->sum != wire_sum(h, offsetof(struct index_head, sum)) ||
 	    h->magic != INDEX_MAGIC || !sidecar_has_mark(st->file, &h->of))
 		return -ENOENT;
 	directory = h->npoints * sizeof(*ix->point);
@@ -391,7 +391,7 @@ static int read_index(struct uft_index *ix, const struct uft_stream *st, uint64_
 	n = (size_t)(size - h->table);
 	body = malloc(n + 1);
 	ix->point = malloc(directory + 1);
-	ret = body && ix->point ? sidecar_read(ix->fd, body, n, h->table) : -ENOMEM;
+	ret = body && ix->point ? wire_read_at(ix->fd, body, n, h->table) : -ENOMEM;
 	if (!ret && wire_sum(body, n) != h->body_sum)
 		ret = -EBADMSG;
 	if (!ret) {
@@ -701,7 +701,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 	int ret = bytes ? get_tasks(st, ix, &task) : -ENOMEM;
 
 	if (!ret && ix->fd >= 0)
-		ret = sidecar_read(ix->fd, bytes, p->bytes, p->at);
+		ret = wire_read_at(ix->fd, bytes, p->bytes, p->at);
 	else if (!ret)
 		memcpy(bytes, ix->blob.p + p->at, p->bytes);
 	if (!ret && wire_sum(bytes, p->bytes) != p->sum)

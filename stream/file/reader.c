@@ -18,25 +18,6 @@
 
 #define RD_CHUNK	65536u
 
-/* Reads exactly @n bytes. 0, -ENODATA at the end of the file, or a negative errno. */
-static int rd_read(const struct rd_file *f, void *to, size_t n, uint64_t at)
-{
-	uint8_t *p = to;
-
-	while (n) {
-		ssize_t got = pread(f->fd, p, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		p += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
 void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size)
 {
 	void *p;
@@ -75,7 +56,7 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 		memcpy(to, b->mem, b->raw);
 		return 0;
 	}
-	if (!b->is_damaged && !rd_read(f, stored, b->stored, b->offset) &&
+	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
 	    wire_sum(stored, b->stored) == b->payload_sum) {
 		if (!(b->flags & UFT_BLOCK_ZSTD))
 			return 0;
@@ -134,7 +115,7 @@ static uint64_t rd_resync(struct rd_file *f, uint64_t from)
 		size_t n = f->size - from < RD_CHUNK ? f->size - from : RD_CHUNK;
 		uint8_t *hit;
 
-		if (rd_read(f, f->stored, n, from))
+		if (wire_read_at(f->fd, f->stored, n, from))
 			break;
 		hit = memmem(f->stored, n, &magic, sizeof(magic));
 		if (hit)
@@ -153,7 +134,7 @@ static int rd_scan(struct rd_file *f)
 
 	f->end = at;
 	while (at < f->size && !err) {
-		if (f->size - at < sizeof(head) || rd_read(f, &head, sizeof(head), at)) {
+		if (f->size - at < sizeof(head) || wire_read_at(f->fd, &head, sizeof(head), at)) {
 			f->damaged += f->size - at;	/* less than a head: cut off */
 			break;
 		}
@@ -237,9 +218,9 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	}
 	/* Metadata may unpack to much, but not to anything: names pack 5 times, sites 10 times. */
 	f->budget = (16u << 20) + 16 * f->size;
-	ret = rd_read(f, &f->head, sizeof(f->head), 0);
+	ret = wire_read_at(f->fd, &f->head, sizeof(f->head), 0);
 	if (ret || f->head.magic != UFT_FILE_MAGIC)
-		return uft_fail(err, ret && ret != -ENODATA ? ret : -EINVAL,
+		return uft_fail(err, ret && ret != -EBADMSG ? ret : -EINVAL,
 				"%s is not a .uft recording (it does not start with UFTFILE1)", path);
 	f->has_head = rd_setup(&f->head);
 	if (!f->has_head)

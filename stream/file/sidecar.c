@@ -80,21 +80,3 @@ int sidecar_open(const char *path, const char *suffix, const struct rd_file *of,
 	*size = (uint64_t)f.st_size;
 	return fd;
 }
-
-int sidecar_read(int fd, void *to, size_t n, uint64_t at)
-{
-	uint8_t *p = to;
-
-	while (n) {
-		ssize_t got = pread(fd, p, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		p += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}

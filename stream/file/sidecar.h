@@ -31,7 +31,5 @@ int sidecar_end(struct sidecar *s, int ret);
 
 /* A descriptor, and its size; -ENOENT: there is none that may be used; another negative errno. */
 int sidecar_open(const char *path, const char *suffix, const struct rd_file *of, uint64_t *size);
-/* All @n bytes at @at: 0, -EBADMSG where it ends before, or a negative errno. */
-int sidecar_read(int fd, void *to, size_t n, uint64_t at);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "stream/wire/wire.h"
 
@@ -202,4 +203,22 @@ uint64_t wire_sum(const void *data, size_t n)
 	h = (h ^ h >> 33) * XX2;
 	h = (h ^ h >> 29) * XX3;
 	return h ^ h >> 32;
+}
+
+int wire_read_at(int fd, void *to, size_t n, uint64_t at)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		ssize_t got = at > INT64_MAX ? 0 : pread(fd, p, n, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
+		p += got;
+		at += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
 }

@@ -35,5 +35,7 @@ char *wire_get_text(struct wire_in *in);			/* the same, as it is but for 0 bytes
 char *wire_get_str(struct wire_in *in);			/* malloc'd, control characters made '?'; NULL: bad or no memory */
 
 uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
+/* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file ends before; or another negative errno. */
+int wire_read_at(int fd, void *to, size_t n, uint64_t at);
 
 #endif

@@ -199,7 +199,7 @@ static void do_line(struct lab *lab, char *line, size_t n)
 	}
 }
 
-/* Those that refer to nothing count all that came. */
+/* Histograms without references to others count all events. */
 static void check_totals(const struct lab *lab)
 {
 	for (uint32_t i = 0; i < lab->n; i++) {
