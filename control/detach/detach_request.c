@@ -90,12 +90,17 @@ static int ask_session(const struct arena *a, pid_t pid)
 	return result;
 }
 
-/* @sl: NULL for a child that has none. */
-static int await_guard(const struct arena *a, const struct uft_slice uft_shared *sl, pid_t pid)
+/*
+ * An agent that has ended proves nothing: it ends as well when the guard is killed. Returns 0 when the process
+ * is left, -EOWNERDEAD when the guard ended before that.
+ */
+static int await_guard(const struct arena *a, pid_t pid)
 {
 	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
 
-	while (sl ? SHARED_LOAD_ACQUIRE(&sl->agent_tid) != 0 : arena_is_mapped_by(a, pid)) {
+	while (arena_is_mapped_by(a, pid)) {
+		if (proc_is_ending((pid_t)a->board->guard_pid))
+			return -EOWNERDEAD;
 		if (session_now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
@@ -116,17 +121,17 @@ static int await_lock(const struct arena *a)
 	return 0;
 }
 
-static int detach_one(struct arena *a, struct uft_slice uft_shared *sl, pid_t pid, int is_held)
+static int detach_one(struct arena *a, pid_t pid, int is_held)
 {
-	int is_left = __atomic_load_n(&a->board->heir_pid, __ATOMIC_ACQUIRE) != 0;
+	int is_left = __atomic_load_n(&a->board->heir_pid, __ATOMIC_ACQUIRE) != 0, ret;
 	char by[200];
 
 	if (cgroup_is_frozen(pid, by, sizeof(by)))
 		return -EBUSY;		/* nobody can take anything out of it */
 	if (is_held && !is_left && !proc_is_ending((pid_t)a->board->session_pid))
 		return ask_session(a, pid);
-	if (is_held && !is_left && !proc_is_ending((pid_t)a->board->guard_pid))
-		return await_guard(a, sl, pid);
+	if (is_held && !is_left && (ret = await_guard(a, pid)) != -EOWNERDEAD)
+		return ret;
 	if (is_held && await_lock(a))
 		return -ETIMEDOUT;
 	if (is_held && !arena_is_mapped_by(a, pid))
@@ -185,13 +190,13 @@ static void search_arena(struct arena *a, void *arg)
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
-		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, sl, pid, is_held));
+		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, pid, is_held));
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);
 	if (!s->found && pid > 0 && is_meant(s->who, pid) && arena_is_mapped_by(a, pid)) {
 		s->found++;
-		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, NULL, pid, is_held));
+		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, pid, is_held));
 	}
 }
 

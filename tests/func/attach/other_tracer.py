@@ -12,6 +12,7 @@ import left
 from left import fail
 
 uft, target = sys.argv[1:3]
+CLOCK_NANOSLEEP = '230 '		# of x86-64, as in /proc/PID/syscall
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 ptrace = ctypes.CDLL(None, use_errno=True).ptrace
 ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -212,6 +213,24 @@ def all_killed(scratch):
     p.end(what)
 
 
+def guard_killed(scratch):
+    """While uft detach waits for it: the process is left all the same."""
+    what = 'when the guard is killed during uft detach'
+    p, _, r = attached(scratch, what)
+    guard, = (pid for pid in left.recorders(scratch) if pid != r.pid)
+    os.kill(guard, signal.SIGSTOP)
+    r.kill()
+    r.communicate(timeout=90)
+    d = subprocess.Popen([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True)
+    left.wait_for(lambda: d.poll() is not None or left.read('/proc/%d/syscall' % d.pid).startswith(CLOCK_NANOSLEEP), what + ': uft detach waits', 60)
+    os.kill(guard, 9)
+    said = finish(d, what)
+    if d.returncode or said:
+        fail('%s: status %d, it says %r' % (what, d.returncode, said))
+    p.is_as_before(what)
+    p.end(what)
+
+
 # A run directory of its own: what a dead session left is taken over by whoever records next, be it another test of another build.
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='/dev/shm') as run_dir:
     os.environ['XDG_RUNTIME_DIR'] = run_dir
@@ -223,4 +242,5 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='
     for how in ('detach', 'killed', 'next'):
         at_end(scratch, how)
     all_killed(scratch)
+    guard_killed(scratch)
 sys.exit(left.failures != 0)
