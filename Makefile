@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all arm64 setup check-quick test soak sanitize mutations demo picture bench install format clean
+.PHONY: all arm64 setup check-quick test soak sanitize mutations demo picture bench bench-quick install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -41,6 +41,9 @@ picture: demo
 	@cd $(B)/demo && ../uft record -q -o view.uft ./lua demo.lua >/dev/null && ../uft view --png "$(CURDIR)/doc/view.png" --tab flame view.uft
 bench: all
 	@sh bench/run.sh $(B)
+# The figures that decide, in under two minutes, beside bench/baseline.txt; KEEP=--keep writes that anew.
+bench-quick: all
+	@sh bench/quick.sh $(B) $(KEEP)
 install: all
 	@meson install -C $(B)
 # The lines that differ from $(BASE) as clang-format would have them; `make format BASE=HEAD~3` for older ones.

@@ -14,73 +14,20 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 uft=$build/uft
 work=$build/bench
 mkdir -p "$work"
-# What we recommend for gcc, and what is measured: nops that became one while assembling.
-prepared=$("$uft" cflags --quiet --cc=gcc)
-before=$("$uft" cflags --quiet --cc=gcc --mode=before)
 cd "$work"
 page=$work/performance.md
 : >"$page"
 
 say() { printf '%s\n' "$*" | tee -a "$page"; }
-stat_of() { "$uft" stat "$1" | awk -F': ' -v k="$2" '$1 == k { print $2 }'; }
-# ratio A B: A / B with two decimals
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2f", a / b; else print "-" }'; }
-
 # verdict VALUE OP BUDGET: "met" or "**missed**"; OP is <= or >=
 verdict() { awk -v a="$1" -v op="$2" -v b="$3" 'BEGIN { print (op == "<=" ? a <= b : a >= b) ? "met" : "**missed**" }'; }
-nth() { awk -v l="$2" -v f="$3" 'NR == l { print $f }' "$1"; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 
+. "$top/bench/programs.sh"
 . "$top/bench/unprepared.sh"
 . "$top/bench/attach.sh"
 . "$top/bench/tree.sh"
 . "$top/bench/reports.sh"
-
-build_calls() {
-	src=$top/bench/calls.c
-	gcc -O2 -w "$src" -pthread -o calls-plain
-	gcc -O2 -w $prepared "$src" -pthread -o calls-patchable
-	gcc -O2 -w -pg -mfentry "$src" "$top/bench/floor.S" -pthread -o calls-floor
-	gcc -O2 -w -pg -mfentry "$src" "$top/bench/ret.S" -pthread -o calls-ret
-	gcc -O2 -w -pg "$src" -pthread -o calls-pg
-	clang -O2 -w -DXRAY -fxray-instrument "$src" -pthread -o calls-xray
-	gcc -O2 -w "$top/bench/timeit.c" -o timeit
-	gcc -O2 -w "$top/bench/startup.c" -o startup
-	# shellcheck disable=SC2086
-	gcc -O2 -w $prepared "$top/bench/forks.c" -o forks
-	gcc -O2 -w "$top/bench/pagecopy.c" -o pagecopy
-}
-
-# measure NAME CMD...: runs it, keeps leaf/chain/fib/quiet in $NAME.out
-measure() {
-	name=$1
-	shift
-	"$@" >"$name.out" 2>"$name.err" || { echo "bench: $name failed" >&2; cat "$name.err" >&2; return 1; }
-}
-get() { awk -v k="$2" '$1 == k { print $2 }' "$1.out"; }
-
-# recorded NAME FILE EVENTS-A-CALL: empty if exact, else what is wrong
-recorded() {
-	made=$(get "$1" calls)
-	lost=$(stat_of "$2" lost)
-	seen=$(stat_of "$2" "${3:-calls}")
-	if [ "$seen" = "$made" ] && [ "$lost" = 0 ]; then
-		echo ", all $made calls recorded"
-	else
-		echo ", **recorded $seen of $made calls, lost $lost**"
-	fi
-}
-
-# exactly NAME TRACER KEY PROGRAM [OPTIONS]: recorded in rings that the program's warming fills several times, since memory that is
-# touched first costs more than the event (10 ns); again, in larger ones, while the recorder did not get its share of the machine.
-exactly() {
-	for ring in 8M 16M 64M 512M; do
-		# shellcheck disable=SC2086
-		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" $calls
-		case $(recorded "$1" "$1.uft" "$3") in *lost*) ;; *) break ;; esac
-	done
-	echo $ring >"$1.ring"
-}
 
 row() {
 	name=$1 label=$2 note=$3
@@ -328,25 +275,17 @@ peak() {
 	END
 }
 
-# hot_path OBJDUMP FILE SYMBOL...: instructions of handlers to where they leave if nothing is unusual; their fast paths do not branch.
-hot_path() {
-	dump=$1 file=$2
-	shift 2
-	for symbol; do
-		"$dump" -d --no-show-raw-insn "$file" |
-			awk -v s="<$symbol>:" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ /^(ret|jr)/ { print n; exit }'
-	done | awk '{ n += $1 } END { print n }'
-}
-
 # in_all ROW: of what bench/instructions.sh said
 in_all() {
 	sed -n "s/^$1: .*call, \([0-9]*\) without.*/\1/p" instructions
 }
 
-# instructions_row MACHINE OBJDUMP FILE
+# instructions_row MACHINE: of the files handlers and instructions
 instructions_row() {
-	command -v "$2" >/dev/null && [ -f "$3" ] || return 0
-	say "| $1 | $(hot_path "$2" "$3" uft_asm_func) | $(in_all "$1 function") | $(in_all "$1:plain function") | $(hot_path "$2" "$3" uft_asm_graph_enter uft_asm_graph_exit) | $(in_all "$1 function_graph") | $(in_all "$1:plain function_graph") |"
+	function=$(awk -v k="function.$1" '$1 == k { print $2 }' handlers)
+	[ -n "$function" ] || return 0
+	graph=$(awk -v k="graph.$1" '$1 == k { print $2 }' handlers)
+	say "| $1 | $function | $(in_all "$1 function") | $(in_all "$1:plain function") | $graph | $(in_all "$1 function_graph") | $(in_all "$1:plain function_graph") |"
 }
 
 instructions_table() {
@@ -358,9 +297,9 @@ instructions_table() {
 	say "| machine | function: handler | in all | plain | graph call: handlers | in all | plain |"
 	say "|---|---|---|---|---|---|---|"
 	sh "$top/bench/instructions.sh" "$uft" >instructions
-	instructions_row x86_64 objdump "$build/runtime/uft-runtime.elf"
-	for machine in aarch64 riscv64; do
-		instructions_row $machine $machine-linux-gnu-objdump "$build/runtime/libuft-$machine.so"
+	sh "$top/bench/handlers.sh" "$build" >handlers
+	for machine in x86_64 aarch64 riscv64; do
+		instructions_row $machine
 	done
 	say
 	say "Budget: 40 and 90."
