@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """other_tracer.py UFT TARGET - one thread of the target has another tracer: before the attach, from the attach on, at the detach, at the end
 
-TARGET busy spins in four threads. A thread that somebody has seized cannot be stopped by us. Before: the attach is refused in
+TARGET busy runs in four threads, which rest now and then. A thread that somebody has seized cannot be stopped by us. Before: the attach is refused in
 one line that names the thread and who has it. Later: what cannot be done is said in one line that names both, the program goes
 on, and when the thread is free again everything can be done. Exit status 0, 1."""
 import ctypes, os, signal, subprocess, sys, tempfile, time
@@ -22,7 +22,7 @@ class Program:
     """Spins until it is told to end."""
     def __init__(self):
         self.out = tempfile.TemporaryFile()
-        self.p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=self.out)
+        self.p = subprocess.Popen([target, 'busy', '500'], stdin=subprocess.PIPE, stdout=self.out)
         self.pid = self.p.pid
         left.wait_for(lambda: os.pread(self.out.fileno(), 6, 0) == b'ready\n', 'ready', 60)
         self.threads = sorted(int(t) for t in os.listdir('/proc/%d/task' % self.pid))

@@ -403,6 +403,8 @@ static long mode_dlclose(const char *plugin)
 	return sum + descend(3, say_and_wait, 0);
 }
 
+static useconds_t rest_us;		/* of a busy thread after fifty turns; 0: it spins */
+
 static void *busy(void *)
 {
 	long bad = 0, n = 0;
@@ -411,12 +413,15 @@ static void *busy(void *)
 		n++;
 		bad += descend(n % 50, [](int) { return 0l; }, 0) < 0;
 		bad += leaf(n) != 3 * n + 1;
+		if (rest_us && n % 50 == 0)
+			usleep(rest_us);
 	}
 	return (void *)bad;
 }
 
-static long mode_busy()
+static long mode_busy(const char *rest)
 {
+	rest_us = rest ? (useconds_t)atoi(rest) : 0;
 	pthread_t t[4];
 	long sum = 0;
 	void *out;
@@ -467,7 +472,7 @@ int main(int argc, char **argv)
 	MODE("fork", mode_fork());
 	MODE("child", mode_child());
 	MODE("dlclose", mode_dlclose(argv[2]));
-	MODE("busy", mode_busy());
+	MODE("busy", mode_busy(argc > 2 ? argv[2] : NULL));
 	MODE("longjmp", mode_longjmp());
 	printf("%ld\nend\n", r);
 	return 0;
