@@ -709,7 +709,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	char why[300];
 	int dirfd, ret;
 
-	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
+	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1, .since = proc_start_ticks(getpid()) };
 	dirfd = find_dir(a, err);
 	if (dirfd < 0)
 		return dirfd;

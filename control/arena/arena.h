@@ -27,6 +27,7 @@ struct arena {
 	int board_fd;
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int void_fd;		/* stands in place of a family that was dropped */
+	uint64_t since;		/* who has it mapped began then or later, in ticks since boot; 0: not known (a process was attached) */
 	int is_linked;
 	int is_kept;		/* the files stay: somebody could not be left, and can be later (detach_request.c) */
 	char path[256];
@@ -82,8 +83,10 @@ int arena_is_mapped_by(const struct arena *a, pid_t pid);	/* has the process map
  */
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid);
 int arena_is_mapped(const struct arena *a);		/* has any process but this one? */
+/* A process but this one that is not older than all of the session's; the maps of others need not be read. */
+int arena_may_be_mapped_by(const struct arena *a, pid_t pid);
 /* Sets mapped[i] for each of the @n files that some process but this one has mapped. One walk through /proc. */
-void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped);
+void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_t n, uint8_t *mapped);
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
 pid_t arena_find_agentless(const struct arena *a);

@@ -16,12 +16,14 @@
 /* Notes in @mapped which of the files @st[@n] process @pid has mapped; returns how many were not noted before. */
 static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *mapped)
 {
-	char path[64], *line = NULL;
+	char path[64], *line = NULL, buffer[8192];
 	size_t size = 0, found = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
+	if (f)
+		setvbuf(f, buffer, _IOFBF, sizeof(buffer));	/* the kernel gives a page at once, stdio would take a quarter */
 	while (f && getline(&line, &size, f) > 0) {
 		unsigned int major, minor;
 		unsigned long long inode;
@@ -58,14 +60,19 @@ int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
 	return found;
 }
 
-void arena_find_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
+int arena_may_be_mapped_by(const struct arena *a, pid_t pid)
+{
+	return pid > 0 && pid != getpid() && (!a->since || proc_start_ticks(pid) >= a->since);
+}
+
+void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_t n, uint8_t *mapped)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 	size_t left = n;
 
 	while (d && left && (e = readdir(d)))
-		if (atoi(e->d_name) > 0 && atoi(e->d_name) != getpid())
+		if (arena_may_be_mapped_by(a, (pid_t)atoi(e->d_name)))
 			left -= note_mapped((pid_t)atoi(e->d_name), st, n, mapped);
 	if (d)
 		closedir(d);

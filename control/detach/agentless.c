@@ -452,7 +452,7 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 		pid_t pid = (pid_t)atoi(e->d_name);
 		struct agentless s = { .a = a, .pid = pid };
 
-		if (pid <= 0 || pid == getpid() || (only && pid != only) || !arena_is_mapped_by(a, pid) || is_agent(pid) ||
+		if ((only && pid != only) || !arena_may_be_mapped_by(a, pid) || !arena_is_mapped_by(a, pid) || is_agent(pid) ||
 		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
 			continue;
 		found++;

@@ -275,6 +275,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 
 	uft_object_forked();
 	a.void_fd = -1;		/* closed below */
+	a.since = 0;		/* the session may attach to processes from now on */
 	for (int i = 0; i < 4; i++)		/* sorted */
 		for (int k = 0; k < 4; k++)
 			if (keep[k] > keep[k + 1]) {

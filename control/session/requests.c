@@ -645,7 +645,7 @@ static size_t drop_families(struct uft_session *s)
 	size_t n = family && st && mapped ? unclaimed_families(s, family, st) : 0, dropped = 0;
 
 	for (int look = 0; n && look < 2; look++)
-		arena_find_mapped_files(st, n, mapped);
+		arena_find_mapped_files(&s->arena, st, n, mapped);
 	for (size_t i = 0; i < n; i++)
 		if (!mapped[i]) {
 			drop_family(s, family[i]);
@@ -673,6 +673,10 @@ static void tend_families(struct uft_session *s)
 		n++;
 	arena_keep_spares(&s->arena);
 	spares_send(s);
+	if (!s->last_drop_ns) {		/* no process can have ended so far */
+		s->last_drop_ns = now;
+		s->drop_pause_ns = least;
+	}
 	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->nprocesses || !s->arena.spare[0], __ATOMIC_RELAXED);
 	if (now - s->last_drop_ns >= (is_short_of_families(s) ? least : s->drop_pause_ns) && !s->is_dropping) {
 		size_t dropped;

@@ -488,6 +488,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		goto no_space;
 	}
 	a->slice = slice;
+	a->s->arena.since = 0;
 	session_set_slice(a->s, slice);
 	own = hurry_self();
 	note(a, slice);
