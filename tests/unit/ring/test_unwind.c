@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* test_unwind.c - calls that end without a return: longjmp, exceptions */
 #include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -188,10 +190,91 @@ static void test_exception_stale(void)
 	lab_free(finish());
 }
 
+/*
+ * A thread throws below another one's stack, on which a hooked frame was set aside: that one goes on at any moment, and
+ * what is there is its own. It stands still here, on a coroutine, so that each word of its stack can be compared.
+ */
+#define STACK_LOWER	stale_stacks
+#define STACK_UPPER	(stale_stacks + STALE_BYTES)
+#define STACK_CO	(stale_stacks + 2 * STALE_BYTES)
+static sem_t upper_stands, upper_may_go;
+static char *upper_end;	/* behind it libc links its threads */
+
+static void upper_co(void)
+{
+	mid(1);		/* above the frame of upper_body(), which is set aside by it */
+	CHECK(!sem_post(&upper_stands));
+	CHECK(!sem_wait(&upper_may_go));
+}
+
+LAB_SITE void upper_body(void);
+LAB_SITE void upper_body(void)
+{
+	getcontext(&stale_co[0]);
+	stale_co[0].uc_stack.ss_sp = STACK_CO;
+	stale_co[0].uc_stack.ss_size = STALE_BYTES;
+	stale_co[0].uc_link = &stale_main;
+	makecontext(&stale_co[0], upper_co, 0);
+	swapcontext(&stale_main, &stale_co[0]);
+	__asm__ volatile("");
+}
+
+static void *upper_thread(void *unused)
+{
+	upper_end = __builtin_frame_address(0);
+	upper_body();
+	return unused;
+}
+
+static void *lower_thread(void *unused)
+{
+	CHECK_EQ(lander(), 3);
+	CHECK(parent_seen - (uint64_t)between < 200);	/* its own was restored */
+	return unused;
+}
+
+static void start_on(pthread_t *th, char *stack, void *(*body)(void *))
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	CHECK(!pthread_attr_setstack(&attr, stack, STALE_BYTES));
+	CHECK(!pthread_create(th, &attr, body, NULL));
+	pthread_attr_destroy(&attr);
+}
+
+static void test_exception_other_stack(void)
+{
+	static char before[STALE_BYTES];
+	struct lab_events *ev;
+	pthread_t upper, lower;
+
+	start((struct lab_config){ 0 });
+	lab_arm(thrower, PROBE, LAB_GRAPH, 0);
+	lab_arm(upper_body, CO, LAB_GRAPH, 0);
+	stale_stacks = mmap(NULL, 3 * STALE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(stale_stacks != MAP_FAILED);
+	CHECK(!sem_init(&upper_stands, 0, 0) && !sem_init(&upper_may_go, 0, 0));
+	start_on(&upper, STACK_UPPER, upper_thread);
+	CHECK(!sem_wait(&upper_stands));
+	CHECK((size_t)(upper_end - STACK_UPPER) <= sizeof(before));
+	memcpy(before, STACK_UPPER, (size_t)(upper_end - STACK_UPPER));
+	start_on(&lower, STACK_LOWER, lower_thread);
+	pthread_join(lower, NULL);
+	CHECK(!memcmp(before, STACK_UPPER, (size_t)(upper_end - STACK_UPPER)));
+	CHECK(!sem_post(&upper_may_go));
+	pthread_join(upper, NULL);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_EXIT_LEFT, CO), 1);	/* it was set aside, and returned by our hook */
+	CHECK_EQ(lab_counter(UFT_CNT_LOST_RETURN), 0);
+	lab_free(ev);
+}
+
 static const struct lab_case cases[] = {
 	{ "longjmp", test_longjmp }, { "longjmp_exchange", test_longjmp_exchange },
 	{ "longjmp_deep", test_longjmp_deep }, { "longjmp_exit", test_longjmp_exit },
-	{ "exception", test_exception }, { "exception_stale", test_exception_stale }, { NULL, NULL },
+	{ "exception", test_exception }, { "exception_stale", test_exception_stale },
+	{ "exception_other_stack", test_exception_other_stack }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)
