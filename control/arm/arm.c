@@ -24,7 +24,7 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 			continue;
 		ret = space_plan(s, t->space, i, &err);
 		if (ret < 0) {		/* one object without names must not spoil the others */
-			session_warn(s, "%s", err.text);
+			session_warn_of(s, t->slice, "%s", err.text);
 			first = first ? first : ret;
 			ret = 0;
 			continue;

@@ -16,16 +16,16 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	const char *name = t->space->img->obj[object].obj->path;
 
 	if (h->kind == UFT_HOOK_SYSCALL && h->nr == UFT_HOOK_ANY)
-		session_warn(s, "%s: syscall() could not be hooked (%s): programs started by it may not be followed", name,
+		session_warn_of(s, t->slice, "%s: syscall() could not be hooked (%s): programs started by it may not be followed", name,
 			     strerror(-h->result));
 	else if (h->kind == UFT_HOOK_SYSCALL)
-		session_warn(s, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",
+		session_warn_of(s, t->slice, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",
 			     name, h->nr, strerror(-h->result));
 	else if (h->kind == UFT_HOOK_UNWIND)
-		session_warn(s, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
+		session_warn_of(s, t->slice, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
 			     name, strerror(-h->result));
 	else
-		session_warn(s, "%s: the loader could not be hooked (%s): libraries are not traced", name,
+		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
 	if (h->kind == UFT_HOOK_RBRK)
 		t->space->rbrk = 0;

@@ -81,7 +81,7 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		return ret;
 	if (ret < 0)
-		session_warn(s, "process %d: stacks end at %s: %s", t->pid, t->space->img->obj[object].obj->path, strerror(-ret));
+		session_warn_of(s, t->slice, "process %d: stacks end at %s: %s", t->pid, t->space->img->obj[object].obj->path, strerror(-ret));
 	t->obj[object].has_rows = 1;
 	return 0;
 }

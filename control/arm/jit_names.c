@@ -128,8 +128,8 @@ void jitmap_read(struct uft_session *s, struct target *t)
 		uft_names_free(&names);
 	}
 	if (cut)
-		session_warn(s, "process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
+		session_warn_of(s, t->slice, "process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
 			     t->pid, MAP_MAX_BYTES >> 20, t->pid, ((unsigned long long)cut >> 20) + 1);
 	if (ret)
-		session_warn(s, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
+		session_warn_of(s, t->slice, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
 }

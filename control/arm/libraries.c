@@ -44,7 +44,7 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 		return 0;
 	ret = space_plan(w->s, t->space, index, &err);
 	if (ret < 0)
-		session_warn(w->s, "%s", err.text);
+		session_warn_of(w->s, w->t->slice, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
 	if (!ret)
 		ret = command_tracepoints(w->s, t, index);
@@ -54,7 +54,7 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
 	t->obj[index].is_fresh = 0;
 	if (ret && ret != -ESRCH)	/* the others still can be armed */
-		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
+		session_warn_of(w->s, t->slice, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
 	return ret == -ESRCH ? ret : 0;
 }
 
@@ -87,9 +87,9 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	if (ret || !map_files_are_mapped(w->t->pid, obj, l->l_addr)) {
 		/* A process that was killed meanwhile has no mappings any more. */
 		if (ret && !proc_is_ending(w->t->pid))
-			session_warn(w->s, "a library is not traced: %s", err.text);
+			session_warn_of(w->s, w->t->slice, "a library is not traced: %s", err.text);
 		else if (!ret && !proc_is_ending(w->t->pid))
-			session_warn(w->s, "library %s is not traced: the file is not the one that is mapped", obj->path);
+			session_warn_of(w->s, w->t->slice, "library %s is not traced: the file is not the one that is mapped", obj->path);
 		uft_object_put(obj);
 		return 0;
 	}
@@ -102,7 +102,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		sp->img->obj[index].to_clock = 0;
 	uft_object_put(obj);
 	if (index < 0) {
-		session_warn(w->s, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
+		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -190,11 +190,12 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
 	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
 	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
-	uint32_t seq = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq);
+	uint32_t seq = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq), subject;
 	int ret, armed, is_news = 0;
 
 	if (!w.seen)
 		return -ENOMEM;
+	subject = session_begin_of(s, t->slice);
 	w.todo = w.seen + UFT_MAX_OBJECTS;
 	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
 	if (!ret && !t->space->started) {
@@ -230,5 +231,6 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		command_run(s, t, UFT_CMD_NOP);
 	map_files_close(&w.files);
 	free(w.seen);
+	session_end_of(s, subject);
 	return ret ? ret : w.changed;
 }

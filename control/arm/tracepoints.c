@@ -176,11 +176,11 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 		ret = ret ? ret : send_events(s, t, object, on, &failed);
 		ret = ret ? ret : send_calls(s, t, object, on, &failed);
 		if (!ret && failed)
-			session_warn(s, "%s: %u calls of tracepoints could not be switched: their code is not as it was built, or cannot be written",
+			session_warn_of(s, t->slice, "%s: %u calls of tracepoints could not be switched: their code is not as it was built, or cannot be written",
 				     t->space->img->obj[object].obj->path, failed);
 	}
 	if (!ret && refused)
-		session_warn(s, "%s: filters of %u events have no room in process %d: they record all, and what is shown is filtered",
+		session_warn_of(s, t->slice, "%s: filters of %u events have no room in process %d: they record all, and what is shown is filtered",
 			     t->space->img->obj[object].obj->path, refused, t->pid);
 	if (!ret) {
 		to->has_rules = nrules != 0;

@@ -592,12 +592,19 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
 }
 
+uint32_t observe_slice(const struct observe *o, pid_t pid)
+{
+	const struct target *t = target_by_pid(o->s, pid);
+
+	return t ? t->slice : UFT_NO_SLICE;
+}
+
 static void say_refused(struct observe *o, pid_t pid, int ret)
 {
 	if (ret == -EMFILE)
-		session_warn(o->s, "process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)", pid);
+		session_warn_of(o->s, observe_slice(o, pid), "process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)", pid);
 	else
-		session_warn(o->s, "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
+		session_warn_of(o->s, observe_slice(o, pid), "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
 }
 
 /*

@@ -90,6 +90,7 @@ void tasks_put_exec(const struct observe *o, struct proc *p);
 
 struct thread *observe_thread(const struct proc *p, pid_t tid);	/* NULL: it has none */
 struct proc *observe_proc(const struct observe *o, pid_t pid);
+uint32_t observe_slice(const struct observe *o, pid_t pid);	/* UFT_NO_SLICE: it is no target */
 int observe_stat(pid_t pid, pid_t tid, int field, int *value);	/* a number of stat, by its field in proc(5). 0 or -errno */
 int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
 

@@ -104,7 +104,7 @@ static void points_arm(struct observe *o, struct proc *p)
 				t->point_ns[k] = session_now_ns();
 			}
 		if (ret < 0 && ret != -ESRCH && !o->is_short++)
-			session_warn(o->s, ret == -ENOSPC ? "thread %d of process %d is not watched: no debug register of the CPUs is free for it (a debugger, perf?)" :
+			session_warn_of(o->s, observe_slice(o, p->pid), ret == -ENOSPC ? "thread %d of process %d is not watched: no debug register of the CPUs is free for it (a debugger, perf?)" :
 				     "thread %d of process %d is not watched: %s", t->tid, p->pid, strerror(-ret));
 	}
 }
@@ -115,7 +115,7 @@ static void say_wrong(struct observe *o, const struct proc *p, uint32_t wrong)
 
 	for (uint32_t i = 0; i < sp->nwatch; i++)
 		if (wrong & 1u << i)
-			session_warn(o->s, "process %d: %s is not watched: it takes more than is left of the CPU's %u debug registers, each of 8 bytes at a "
+			session_warn_of(o->s, observe_slice(o, p->pid), "process %d: %s is not watched: it takes more than is left of the CPU's %u debug registers, each of 8 bytes at a "
 				     "multiple of 8 (--watch %s,8 is its first 8 bytes)", p->pid, sp->watch[i].name ? sp->watch[i].name : "an address",
 				     ACCESS_MAX, sp->watch[i].name ? sp->watch[i].name : "ADDRESS");
 }
@@ -144,7 +144,7 @@ static void say_missing(struct observe *o, const struct proc *p)
 
 	for (uint32_t i = 0; i < sp->nwatch; i++)
 		if (p->missing & 1u << i && !(o->said & 1u << i))
-			session_warn(o->s, "process %d has no variable '%s': it is watched once a library that has it is loaded", p->pid, sp->watch[i].name);
+			session_warn_of(o->s, observe_slice(o, p->pid), "process %d has no variable '%s': it is watched once a library that has it is loaded", p->pid, sp->watch[i].name);
 	o->said |= p->missing;
 }
 

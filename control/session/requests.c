@@ -148,7 +148,7 @@ static void warn_not_seized(struct uft_session *s, pid_t tid, const struct uft_r
 	snprintf(why, sizeof(why), "ptrace: %s", strerror(-ret));
 	if (ret == -EPERM)
 		procinfo_explain_eperm(&p, why, sizeof(why));
-	session_warn(s, "not followed: %s: %s", name, why);
+	session_warn_of(s, r->slice, "not followed: %s: %s", name, why);
 }
 
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
@@ -165,7 +165,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	why = secure_reason(tid, r, name, sizeof(name));
 	if (why) {
 		s->not_followed++;
-		session_warn(s, "not followed: %s gains rights when it is started (%s)", name, why);
+		session_warn_of(s, r->slice, "not followed: %s gains rights when it is started (%s)", name, why);
 		exec_task_release(s, tid);
 		watchdog_let_execute(s, tid, tgid);
 		return -EPERM;
@@ -397,9 +397,9 @@ static int serve_filter(struct uft_session *s, const struct uft_request *r, stru
 		return -EFAULT;		/* the call fails as well */
 	ret = seccomp_judge(code, p.len, &denied, names, sizeof(names));
 	if (ret)
-		session_warn(s, "process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid, names);
+		session_warn_of(s, t->slice, "process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid, names);
 	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) && seccomp_permits_children(code, p.len))
-		session_warn(s, "process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s", t->pid,
+		session_warn_of(s, t->slice, "process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s", t->pid,
 			     names[0] ? names : "gettid");
 	return ret ? ret : (int)denied;
 }
@@ -422,10 +422,10 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 	case UFT_SANDBOX_OUT_FILTER:
 		break;
 	case UFT_SANDBOX_OUT_STRICT:
-		session_warn(s, "process %d: not traced any more: it enters seccomp's strict mode", t->pid);
+		session_warn_of(s, t->slice, "process %d: not traced any more: it enters seccomp's strict mode", t->pid);
 		break;
 	case UFT_SANDBOX_OUT_CLOCK:
-		session_warn(s, "process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)", t->pid);
+		session_warn_of(s, t->slice, "process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)", t->pid);
 		break;
 	default:
 		return -EINVAL;
@@ -437,6 +437,7 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 
 static void serve(struct uft_session *s, uint32_t i)
 {
+	const uint32_t before = session_begin_of(s, is_ask(s, i) ? UFT_NO_SLICE : i / UFT_NREQUESTS * s->arena.map->per_file);
 	struct uft_request r;
 	int ret = -EINVAL;
 
@@ -478,6 +479,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	}
 	answer(s, i, &r, ret);
+	session_end_of(s, before);
 }
 
 /* CPU time of the session's thread. */
@@ -507,7 +509,7 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 	if (!price_has_left(purse, session_now_ns())) {
 		t = purse->is_told || !is_own_slice(s, i, slice) ? NULL : target_by_slice(s, slice);
 		if (t)
-			session_warn(s, "process %d asks more of the recorder than it may cost: its requests wait", t->pid);
+			session_warn_of(s, t->slice, "process %d asks more of the recorder than it may cost: its requests wait", t->pid);
 		purse->is_told |= t != NULL;
 		purse->has_waiting = 1;
 		return;
@@ -605,6 +607,7 @@ static void drop_family(struct uft_session *s, uint32_t family)
 	if (has_target(s, family) || !arena_close_family(&s->arena, family))
 		return;
 	serve_slots(s, family * UFT_NREQUESTS, (family + 1) * UFT_NREQUESTS);
+	session_forget_warnings(s, family);
 	s->purse[family] = (struct price_purse){ 0 };
 	memset(&s->done_ns[family * UFT_NREQUESTS], 0, UFT_NREQUESTS * sizeof(*s->done_ns));
 	arena_drop_family(&s->arena, family);

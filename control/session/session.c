@@ -194,8 +194,7 @@ static void session_free(struct uft_session *s)
 	if (s->done_ns)
 		munmap(s->done_ns, request_slots(s) * sizeof(*s->done_ns));
 	free(s->purse);
-	for (uint32_t i = 0; i < s->nwarned; i++)
-		free(s->warned[i]);
+	session_free_warnings(s);
 	if (s->launched_fd >= 0)
 		close(s->launched_fd);
 	arena_destroy(&s->arena);
@@ -273,7 +272,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
-		session_warn(s, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
+		session_warn_of(s, t->slice, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
 	return !ret;
 }
 
@@ -310,7 +309,7 @@ static int leave(struct uft_session *s, const struct target *only)
 		}
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
-			session_warn(s, "process %d: %s%s", t->pid, l[i].why,
+			session_warn_of(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
 				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; later uft detach may do it");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
@@ -610,7 +609,7 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
 		 * that kills threads.
 		 */
-		session_warn(s, "the agent of process %d ended: its code stays armed until the session detaches from it", t->pid);
+		session_warn_of(s, t->slice, "the agent of process %d ended: its code stays armed until the session detaches from it", t->pid);
 		t->agentless_ns = 0;
 	}
 }

@@ -392,12 +392,12 @@ static int know_objects(struct attach *a, struct target *t)
 		if (ret < 0 && ret != -EAGAIN)
 			return ret;
 		if (ret == -EAGAIN)
-			session_warn(a->s, "process %d: its list of libraries keeps changing: they are traced as soon as it does not",
+			session_warn_of(a->s, t->slice, "process %d: its list of libraries keeps changing: they are traced as soon as it does not",
 				     a->pid);
 	}
 	for (uint32_t i = 0; a->s->spec && i < t->nobj; i++)
 		if (t->obj[i].is_mapped && space_plan(a->s, t->space, i, &err) < 0)
-			session_warn(a->s, "%s", err.text);
+			session_warn_of(a->s, t->slice, "%s", err.text);
 	return 0;
 }
 

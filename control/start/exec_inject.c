@@ -269,7 +269,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 		ret = target_arm(s, t, 0);
 		sp->spec_sent = s->spec->generation;
 		if (ret < 0 && ret != -ESRCH)
-			session_warn(s, "%s: not everything could be armed: %s", sp->img->exe, strerror(-ret));
+			session_warn_of(s, t->slice, "%s: not everything could be armed: %s", sp->img->exe, strerror(-ret));
 	}
 	if (!sp->rbrk && !sp->started) {	/* nobody will tell of libraries: do not wait for it, arm what has waited */
 		sp->started = 1;

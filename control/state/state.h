@@ -99,10 +99,22 @@ struct uft_session {
 	uint32_t targets_total, not_followed, attached;
 	uint64_t stop_ns_max;			/* of attaches: the longest stop */
 	uint64_t stop_ns, stop_ns_sum;		/* all stops of the one under way; the largest of these */
-	char *warned[64];
-	uint32_t nwarned;
+	struct warning { char *text; uint32_t family; } *warned;	/* warn.c: what was said, and of which family */
+	uint32_t nwarned, cap_warned, nunsaid;
+	uint32_t subject;		/* 1 + slice of the target that the session works for; 0 none */
 };
+/* ---- warn.c -------------------------------------------------------------------------------- */
+
+/* Of the session itself, or of the target that it works for just now (session_begin_of()). */
 void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Of the target that has the slice. */
+void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The session works for the target that has the slice: its warnings are that target's. Returns what session_end_of() takes. */
+uint32_t session_begin_of(struct uft_session *s, uint32_t slice);
+void session_end_of(struct uft_session *s, uint32_t before);
+void session_forget_warnings(struct uft_session *s, uint32_t family);	/* its number will be another's */
+void session_free_warnings(struct uft_session *s);	/* says how many were not said */
+
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns);
 uint64_t session_clock(struct uft_session *s);	/* that of the programs, now */
 int session_follows_children(const struct uft_session *s);

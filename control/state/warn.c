@@ -2,35 +2,132 @@
 /*
  * warn.c - sentences for the user of a session
  *
- * Each sentence is said once in a session, and at most 64 are. Names in them come from targets, so they are cleaned.
+ * Each sentence is said once in a session. Names in them come from targets, so they are cleaned.
+ *
+ * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
+ * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
+ * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
+ * their own.
+ * What was not said is counted, and the count is the last sentence.
  */
 #include "control/state/state.h"
 #include "symbol/names.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define OF_FAMILY	8
+#define OF_SESSION	64
+#define OF_ALL		512	/* families */
+#define NO_FAMILY	UINT32_MAX
+#define GONE_FAMILY	(UINT32_MAX - 1)	/* of one that is no more */
+
+/* Is there room for one more of it? */
+static int has_room(const struct uft_session *s, uint32_t family)
+{
+	uint32_t its = 0, own = 0;
+
+	for (uint32_t i = 0; i < s->nwarned; i++) {
+		its += s->warned[i].family == family;
+		own += s->warned[i].family == NO_FAMILY;
+	}
+	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY && s->nwarned - own < OF_ALL;
+}
+
+/* 0; -ENOMEM: the sentence may come again. */
+static int keep(struct uft_session *s, uint32_t family, const char *text)
+{
+	if (s->nwarned == s->cap_warned) {
+		uint32_t cap = s->cap_warned ? 2 * s->cap_warned : 16;
+		struct warning *more = realloc(s->warned, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		s->warned = more;
+		s->cap_warned = cap;
+	}
+	s->warned[s->nwarned] = (struct warning){ strdup(text), family };
+	if (!s->warned[s->nwarned].text)
+		return -ENOMEM;
+	s->nwarned++;
+	return 0;
+}
+
+static void say(struct uft_session *s, const char *text)
+{
+	if (s->ev.warning)
+		s->ev.warning(s->ev.arg, text);
+}
+
+static void warn(struct uft_session *s, uint32_t slice, const char *fmt, va_list ap)
+{
+	const uint32_t family = slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
+	char text[1024];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	uft_name_clean(text);		/* names in it are the target's */
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		if (!strcmp(s->warned[i].text, text))
+			return;
+	if (!has_room(s, family) || keep(s, family, text))
+		s->nunsaid++;
+	else
+		say(s, text);
+}
+
 void session_warn(struct uft_session *s, const char *fmt, ...)
 {
-	char text[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	warn(s, s->subject ? s->subject - 1 : UFT_NO_SLICE, fmt, ap);
 	va_end(ap);
-	uft_name_clean(text);		/* names in it are the target's */
+}
+
+void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	warn(s, slice, fmt, ap);
+	va_end(ap);
+}
+
+uint32_t session_begin_of(struct uft_session *s, uint32_t slice)
+{
+	const uint32_t before = s->subject;
+
+	s->subject = slice + 1;		/* 0 of UFT_NO_SLICE */
+	return before;
+}
+
+void session_end_of(struct uft_session *s, uint32_t before)
+{
+	s->subject = before;
+}
+
+void session_forget_warnings(struct uft_session *s, uint32_t family)
+{
 	for (uint32_t i = 0; i < s->nwarned; i++)
-		if (!strcmp(s->warned[i], text))
-			return;
-	if (s->nwarned == sizeof(s->warned) / sizeof(s->warned[0]))
-		return;
-	s->warned[s->nwarned] = strdup(text);
-	if (s->warned[s->nwarned])
-		s->nwarned++;
-	if (s->ev.warning)
-		s->ev.warning(s->ev.arg, text);
+		if (s->warned[i].family == family)
+			s->warned[i].family = GONE_FAMILY;
+}
+
+void session_free_warnings(struct uft_session *s)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%u more warnings were not shown: of one process at most %d are", s->nunsaid, OF_FAMILY);
+	if (s->nunsaid)
+		say(s, text);
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		free(s->warned[i].text);
+	free(s->warned);
+	s->warned = NULL;
+	s->nwarned = s->cap_warned = s->nunsaid = 0;
 }
 
 int session_follows_children(const struct uft_session *s)

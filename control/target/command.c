@@ -100,7 +100,7 @@ int command_wait(struct uft_session *s, struct target *t)
 	unresponsive_begin(s, t);
 	s->nlate++;
 	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
-	session_warn(s, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
+	session_warn_of(s, t->slice, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
 		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
 	return -ETIMEDOUT;
 }

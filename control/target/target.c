@@ -201,7 +201,7 @@ static void part_with(struct uft_session *s, struct target *t)
 	t->is_over = 1;
 	if (t->agent_fd >= 0 && !agent_ends(s, t->agent_fd)) {
 		s->nlate++;
-		session_warn(s, "the agent of process %d does not end", t->pid);
+		session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
 	}
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += SHARED_LOAD(&sl->counter[i]);

@@ -40,6 +40,6 @@ int unresponsive_ends(struct uft_session *s, struct target *t)
 	    SHARED_LOAD_ACQUIRE(&sl->cmd_done) != t->stuck_seq || target_agent_ended(t) || !target_is_running(t))
 		return 0;
 	t->is_stuck = 0;
-	session_warn(s, "process %d answers again", t->pid);
+	session_warn_of(s, t->slice, "process %d answers again", t->pid);
 	return 1;
 }

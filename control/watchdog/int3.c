@@ -149,7 +149,7 @@ static int minds_sigtrap(struct uft_session *s, const struct target *t)
 		return 1;		/* it has just ended (no mask has SIGKILL, so it is none) */
 	if (!((uint64_t)caught & bit) && !((uint64_t)ignored & bit))
 		return 0;
-	session_warn(s, "process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it", t->pid);
+	session_warn_of(s, t->slice, "process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it", t->pid);
 	return 1;
 }
 

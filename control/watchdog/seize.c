@@ -100,7 +100,7 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
 	pid_t tid = procinfo_taken(of, getpid(), by, sizeof(by));
 
 	if (tid)
-		session_warn(s, "process %d: its task %d is being traced by %s: until that is over %s", t->pid, tid, by,
+		session_warn_of(s, t->slice, "process %d: its task %d is being traced by %s: until that is over %s", t->pid, tid, by,
 			     s->opts.int3 ? "functions that need an int3 are left alone, and its faults are not seen" : "its faults are not seen");
 }
 
