@@ -106,8 +106,11 @@ void command_note_hooked(struct uft_session *s, struct target *t, uint32_t objec
 
 int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 {
+	const struct uft_mapped *m = &t->space->img->obj[object];
 	int ret;
 
+	if (s->int3)
+		s->int3->gone(s, m->text_start, m->text_end);
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
 	    !t->obj[object].has_rows)
 		return 0;

@@ -24,7 +24,7 @@ static int make_code(const struct target *t, uint32_t object, uint32_t stub, str
 /* Known before it can be taken. */
 static int note_trap(struct uft_session *s, const struct target *t, uint32_t object, const struct uft_code *c)
 {
-	return c->is_trap ? s->int3->note(s, c, t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE) : 0;
+	return c->is_trap ? s->int3->note(s, t->slice, c, t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE) : 0;
 }
 
 uint64_t unprepared_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)

@@ -160,6 +160,7 @@ static const struct target_listener listeners[] = {
 	{ .announced = sources_add_target, .ends = gather },
 	{ .ends = jitmap_read },
 	{ .ends = perfmap_write },
+	{ .ends = int3_target_ends },
 	{ .freed = free_meter },
 };
 
@@ -675,6 +676,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 		wait_ms = BUDGET_MS;
 	watchdog_targets(s);
 	int3_arm_waiting(s);
+	int3_tend(s);
 	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)

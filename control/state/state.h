@@ -109,7 +109,7 @@ struct uft_session {
 void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Of the target that has the slice. */
 void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* The session works for the target that has the slice: its warnings are that target's. Returns what session_end_of() takes. */
+/* The session works for the target that has the slice, whose warnings follow. Returns what session_end_of() takes. */
 uint32_t session_begin_of(struct uft_session *s, uint32_t slice);
 void session_end_of(struct uft_session *s, uint32_t before);
 void session_forget_warnings(struct uft_session *s, uint32_t family);	/* its number will be another's */

@@ -9,8 +9,10 @@
  *
  *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/unprepared.c)
  *
- * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its
- * parent's, and may be the only one left. Whether an int3 is ours in a certain memory is seen there: at the place
+ * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one left, so a
+ * place stays in the table while any process has the session's code for it. When a target ends, executes another
+ * program or unmaps a library, its places are marked; once many are marked, those that no process has are dropped
+ * (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone. Whether an int3 is ours in a certain memory is seen there: at the place
  * that its target told stands the code that the session made for it, with the site's address and a slot behind it.
  * The place is the word of one target, and a trap may be another one's: an address alone stands in many tables of
  * a program, and would lead it into them.
@@ -52,15 +54,20 @@
 
 #include "runtime/arch/x86_64/encode.h"
 
+#define TRAPS_MAX	(1u << 20)
+#define TEND_LEAST	1024u	/* marked places, before processes are asked for them */
 #define MADE_BYTES	(UFT_CODE_SLOT + 2)	/* the code, the site's address, and the jump of the slot without its operand */
 
 struct int3_traps {
 	struct trap {
 		uint64_t site, code;
+		uint32_t slice;			/* of the target that told last; */
+		uint8_t is_marked;		/* it has it no more, perhaps */
 		uint8_t orig;
 		uint8_t made[MADE_BYTES];	/* what stands at @code */
 	} *trap;				/* by site */
 	size_t n, room;
+	size_t nmarked, tend_at;		/* the table is looked through when so many are marked */
 };
 
 /* ---- The table -------------------------------------------------------------------------------- */
@@ -93,9 +100,15 @@ static void lay_out(const struct uft_code *c, uint8_t *made)
 	memcpy(made + UFT_CODE_SLOT, jump, MADE_BYTES - UFT_CODE_SLOT);
 }
 
-static int note(struct uft_session *s, const struct uft_code *c, uint64_t at)
+static void mark(struct int3_traps *tr, struct trap *p)
 {
-	struct trap new = { .site = c->addr, .code = at, .orig = c->orig[0] };
+	tr->nmarked += !p->is_marked;
+	p->is_marked = 1;
+}
+
+static int note(struct uft_session *s, uint32_t slice, const struct uft_code *c, uint64_t at)
+{
+	struct trap new = { .site = c->addr, .code = at, .slice = slice, .orig = c->orig[0] };
 	struct int3_traps *tr = s->traps;
 	size_t i;
 
@@ -105,8 +118,14 @@ static int note(struct uft_session *s, const struct uft_code *c, uint64_t at)
 		return -ENOMEM;
 	lay_out(c, new.made);
 	for (i = place_of(tr, new.site); i < tr->n && tr->trap[i].site == new.site; i++)
-		if (tr->trap[i].code == at && !memcmp(tr->trap[i].made, new.made, MADE_BYTES))
+		if (tr->trap[i].code == at && !memcmp(tr->trap[i].made, new.made, MADE_BYTES)) {
+			tr->nmarked -= tr->trap[i].is_marked;
+			tr->trap[i].is_marked = 0;
+			tr->trap[i].slice = slice;
 			return 0;
+		}
+	if (tr->n == TRAPS_MAX)
+		return -ENOSPC;
 	if (tr->n == tr->room) {
 		size_t room = tr->room ? 2 * tr->room : 64;
 		struct trap *more = realloc(tr->trap, room * sizeof(*more));
@@ -129,12 +148,80 @@ void int3_free(struct uft_session *s)
 	s->traps = NULL;
 }
 
+size_t int3_count(const struct uft_session *s)
+{
+	return s->traps ? s->traps->n : 0;
+}
+
 /* Is it one of the memory of @tid? */
 static int is_there(const struct trap *p, pid_t tid)
 {
 	uint8_t now[MADE_BYTES];
 
 	return !proc_read_memory(tid, p->code, now, sizeof(now)) && !memcmp(now, p->made, sizeof(now));
+}
+
+/* The target unmapped an object. */
+static void gone(struct uft_session *s, uint64_t from, uint64_t to)
+{
+	struct int3_traps *tr = s->traps;
+
+	for (size_t i = tr ? place_of(tr, from) : 0; tr && i < tr->n && tr->trap[i].site < to; i++)
+		mark(tr, &tr->trap[i]);
+}
+
+void int3_target_ends(struct uft_session *s, struct target *t)
+{
+	struct int3_traps *tr = s->traps;
+
+	for (size_t i = 0; tr && i < tr->n; i++)
+		if (tr->trap[i].slice == t->slice)
+			mark(tr, &tr->trap[i]);
+}
+
+/* A target whose agent does not answer may be about to write it. */
+static int may_come(const struct uft_session *s, const struct trap *p)
+{
+	for (const struct target *t = s->targets; t; t = t->next)
+		for (uint32_t i = 0; t->is_stuck && i < t->space->nobj; i++)
+			if (p->site >= t->space->img->obj[i].text_start && p->site < t->space->img->obj[i].text_end)
+				return 1;
+	return 0;
+}
+
+void int3_drop(struct uft_session *s, const pid_t *pid, size_t n)
+{
+	struct int3_traps *tr = s->traps;
+	size_t kept = 0;
+
+	for (size_t i = 0; tr && i < tr->n; i++) {
+		struct trap *p = &tr->trap[i];
+		int is_had = !p->is_marked || may_come(s, p);
+
+		for (size_t k = 0; k < n && !is_had; k++)
+			is_had = is_there(p, pid[k]);
+		tr->nmarked -= !is_had;
+		if (is_had)
+			tr->trap[kept++] = *p;
+	}
+	if (tr) {
+		tr->n = kept;
+		tr->tend_at = 2 * tr->nmarked > TEND_LEAST ? 2 * tr->nmarked : TEND_LEAST;
+	}
+}
+
+void int3_tend(struct uft_session *s)
+{
+	const struct int3_traps *tr = s->traps;
+	pid_t *pid;
+	size_t n;
+
+	if (!tr || tr->nmarked < (tr->tend_at ? tr->tend_at : TEND_LEAST) || s->exec_tasks)	/* which are nobody's tracees for a moment */
+		return;
+	pid = watchdog_processes(s, &n);
+	if (pid)
+		int3_drop(s, pid, n);
+	free(pid);
 }
 
 /* ---- Arming ----------------------------------------------------------------------------------- */
@@ -176,7 +263,7 @@ void int3_arm_waiting(struct uft_session *s)
 	}
 }
 
-const struct int3_ops trap_ops = { .may_arm = may_arm, .note = note };
+const struct int3_ops trap_ops = { .may_arm = may_arm, .note = note, .gone = gone };
 
 /* ---- Traps ------------------------------------------------------------------------------------ */
 

@@ -19,6 +19,13 @@ void int3_arm_waiting(struct uft_session *s);
 int int3_serve(struct uft_session *s, pid_t tid);
 /* The memory of @tid is as found where int3s were. */
 void int3_take_out(struct uft_session *s, pid_t tid);
+/* A target's int3s go with it, unless another process has them. */
+void int3_target_ends(struct uft_session *s, struct target *t);
+/* Forgets int3s that no process has any more, once there may be many. In each round: no command is under way then. */
+void int3_tend(struct uft_session *s);
+/* Forgets those that may be gone and that none of the @n processes has. */
+void int3_drop(struct uft_session *s, const pid_t *pid, size_t n);
+size_t int3_count(const struct uft_session *s);
 void int3_free(struct uft_session *s);
 
 #endif

@@ -68,6 +68,17 @@ void int3_arm_waiting(struct uft_session *s)
 	(void)s;
 }
 
+void int3_tend(struct uft_session *s)
+{
+	(void)s;
+}
+
+void int3_target_ends(struct uft_session *s, struct target *t)
+{
+	(void)s;
+	(void)t;
+}
+
 void int3_free(struct uft_session *s)
 {
 	(void)s;

@@ -113,6 +113,27 @@ void watchdog_forget(struct uft_session *s, pid_t tid)
 	memmove(w->tid + at, w->tid + at + 1, (w->n - at) * sizeof(*w->tid));
 }
 
+pid_t *watchdog_processes(const struct uft_session *s, size_t *n)
+{
+	const struct watchdog *w = s->watch;
+	size_t room = w ? w->n + 1 : 1;
+	pid_t *pid, last = 0;
+
+	for (const struct target *t = s->targets; t; t = t->next)
+		room++;
+	pid = calloc(room, sizeof(*pid));
+	*n = 0;
+	for (size_t i = 0; pid && w && i < w->n; i++) {		/* a process's tasks have near numbers mostly */
+		pid_t tgid = (pid_t)proc_status_number(w->tid[i], "Tgid", 10);
+
+		if (tgid > 0 && tgid != last)
+			pid[(*n)++] = last = tgid;
+	}
+	for (const struct target *t = s->targets; pid && t; t = t->next)
+		pid[(*n)++] = t->pid;
+	return pid;
+}
+
 static void let_helper_look(struct watchdog *w)
 {
 	__atomic_add_fetch(&w->taken, 1, __ATOMIC_RELEASE);

@@ -78,7 +78,7 @@ static void test(uint8_t *page, const int *told, int served)
 
 	CHECK(s != NULL);
 	for (; *told >= 0; told++)
-		CHECK(!trap_ops.note(s, code_at(page), (uint64_t)(uintptr_t)(page + *told)));
+		CHECK(!trap_ops.note(s, 0, code_at(page), (uint64_t)(uintptr_t)(page + *told)));
 	CHECK(int3_serve(s, pid) == (served >= 0));
 	CHECK(pc_of(pid) == (uint64_t)(uintptr_t)page + (served >= 0 ? (uint64_t)(served + UFT_CODE_SLOT) : SITE + 1));
 	int3_take_out(s, pid);
@@ -86,6 +86,53 @@ static void test(uint8_t *page, const int *told, int served)
 	CHECK(now == (served >= 0 ? UFT_OP_RET : UFT_OP_INT3));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	int3_free(s);
+	free(s);
+}
+
+/* Programs that come and go, each with libraries at other places. */
+static void test_table(uint8_t *page)
+{
+	struct uft_session *s = calloc(1, sizeof(*s));
+	const uint64_t at = (uint64_t)(uintptr_t)page;
+	struct target t = { .slice = 7 };
+	struct uft_code c = *code_at(page);
+	pid_t pid = start(page);
+
+	CHECK(s != NULL);
+	CHECK(!trap_ops.note(s, 0, code_at(page), at + TRUE_CODE));
+	for (uint32_t run = 0; run < 100; run++) {
+		for (uint32_t i = 0; i < 1000; i++) {
+			c.addr = 0x10000000 + run * 0x100000 + i * 16;
+			CHECK(!trap_ops.note(s, run & 1 ? 7 : 8, &c, 0x40000000 + i * UFT_CODE_STRIDE));
+		}
+		if (run & 1)
+			int3_target_ends(s, &t);
+		else
+			trap_ops.gone(s, 0x10000000 + run * 0x100000, 0x10000000 + (run + 1) * 0x100000);
+		int3_tend(s);
+		CHECK(int3_count(s) <= 3001);
+	}
+	/* A fork child may be the last that has it. */
+	trap_ops.gone(s, at, at + UFT_PAGE);
+	int3_drop(s, &pid, 1);
+	CHECK(int3_count(s) == 1 && int3_serve(s, pid));
+	/* Another one was told the same meanwhile. */
+	CHECK(!trap_ops.note(s, 9, code_at(page), at + TRUE_CODE));
+	int3_drop(s, NULL, 0);
+	CHECK(int3_count(s) == 1);
+	trap_ops.gone(s, at, at + UFT_PAGE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	int3_drop(s, &pid, 1);
+	CHECK(int3_count(s) == 0);
+	/* As many as there may be. */
+	for (uint32_t i = 0; i < 1u << 20; i++) {
+		c.addr = 0x10000000 + i * 16;
+		CHECK(!trap_ops.note(s, 7, &c, 0x40000000));
+	}
+	c.addr = 0;
+	CHECK(trap_ops.note(s, 7, &c, 0x40000000) < 0);
 	int3_free(s);
 	free(s);
 }
@@ -98,5 +145,6 @@ int main(void)
 	test(page, (const int[]){ TABLE, -1 }, -1);
 	test(page, (const int[]){ HALF, -1 }, -1);
 	test(page, (const int[]){ TABLE, HALF, TRUE_CODE, -1 }, TRUE_CODE);
+	test_table(page);
 	return 0;
 }
