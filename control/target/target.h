@@ -117,8 +117,8 @@ int target_grow(struct target *t, uint32_t nobj);
 struct int3_ops {
 	int (*may_arm)(struct uft_session *s, struct target *t);
 	/*
-	 * Before an int3 can be written at the site of @c, which is copied; its code stands at @at, says the target of @slice.
-	 * 0 or -errno.
+	 * Before an int3 can be written at the site of @c, which is copied; its code stands at @at, says the
+	 * target of @slice. 0 or -errno.
 	 */
 	int (*note)(struct uft_session *s, uint32_t slice, const struct uft_code *c, uint64_t at);
 	/* A target unmapped what was there. */

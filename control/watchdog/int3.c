@@ -9,11 +9,11 @@
  *
  *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/unprepared.c)
  *
- * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one left, so a
- * place stays in the table while any process has the session's code for it. When a target ends, executes another
- * program or unmaps a library, its places are marked; once many are marked, those that no process has are dropped
- * (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone. Whether an int3 is ours in a certain memory is seen there: at the place
- * that its target told stands the code that the session made for it, with the site's address and a slot behind it.
+ * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one
+ * left, so a place stays in the table while any process has the session's code for it. When a target ends,
+ * executes another program or unmaps a library, its places are marked; once many are marked, those that no
+ * process has are dropped (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone.
+ * Whether an int3 is ours in a certain memory is seen there: at the place that its target told stands the code that the session made for it, with the site's address and a slot behind it.
  * The place is the word of one target, and a trap may be another one's: an address alone stands in many tables of
  * a program, and would lead it into them.
  *
