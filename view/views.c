@@ -178,6 +178,8 @@ void view_make(struct recording *r, struct view *v)
 
 		m.before = calloc(n + 1, sizeof(*m.before));
 		ret = !n ? r->view[0].error : m.before ? 0 : -ENOMEM; /* without an index the first view has failed */
+		if (!ret)
+			pass_points(&m);
 	} else {
 		m.next_point = UINT64_MAX;
 	}

@@ -57,6 +57,8 @@ check
 ask list filter='func == "func_7"' first=0 count=1
 calls=$("$uft" report --flat --csv a.uft 2>/dev/null | awk -F, '/"?func_7"?$/ { print $1 }')
 expect_equal "events of func_7" "$(field total)" "$((2 * calls))"
+ask list filter='duration >= 0' first=0 count=2
+expect_equal "the first event, if it matches" "$(grep -o '"n":[0-9]*' answer | tr '\n' ' ')" '"n":0 "n":1 '
 ask list filter='func ==' first=0 count=1
 check
 grep -q '"state":"failed"' answer || fail "a filter that is none: $(cat answer)"
