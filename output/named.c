@@ -9,6 +9,7 @@
 #include "output/named.h"
 #include "stream/select/event_field.h"
 #include "symbol/clean.h"
+#include "symbol/image.h"
 #include "symbol/print_format.h"
 
 #include <inttypes.h>
@@ -63,10 +64,27 @@ static void put_fields(struct line *l, const struct uft_event *ev)
 	}
 }
 
+/* As uft_print_input.name: of the functions of the event's task; in a trace.dat those of its kallsyms. */
+static size_t name_at(void *arg, uint64_t addr, int has_offset, char *to, size_t room)
+{
+	const struct uft_event *ev = arg;
+	const struct uft_image *img = ev->task->image;
+	uint32_t at = img ? uft_image_at(img, addr, ev->clock) : UINT32_MAX;
+	const struct uft_mapped *m = at != UINT32_MAX ? &img->obj[at] : NULL;
+	const struct uft_func *f = m ? uft_object_func(m->obj, addr - m->bias) : NULL;
+	int n;
+
+	if (!f || !f->name)
+		return 0;
+	n = has_offset ? snprintf(to, room, "%s+0x%" PRIx64 "/0x%" PRIx64, f->name, addr - m->bias - f->addr, f->size) :
+			 snprintf(to, room, "%s", f->name);
+	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
 char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 {
 	struct line l = { p, p + NAMED_ROOM - 1 };
-	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid };
+	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid, .name = name_at, .arg = (void *)ev };
 
 	if (!UFT_EVENT_IS_NAMED(ev->data))
 		return p;
