@@ -50,12 +50,16 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 	return 0;
 }
 
+int cmd_input_check(const char *path, struct uft_error *err)
+{
+	return check_file(path ? path : CMD_DEFAULT_FILE, path, err);
+}
+
 int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
 {
-	const char *name = path ? path : CMD_DEFAULT_FILE;
-	int ret = check_file(name, path, err);
+	int ret = cmd_input_check(path, err);
 
-	return ret ? ret : uft_stream_open(name, sel, out, err);
+	return ret ? ret : uft_stream_open(path ? path : CMD_DEFAULT_FILE, sel, out, err);
 }
 
 #define SEEK_WORTH	(8u << 20)	/* bytes that are decoded before an index would be read */

@@ -7,6 +7,8 @@
 
 #define CMD_DEFAULT_FILE	"trace.uft"
 
+/* Is @path a file that can be a recording at all? 0, or as below. */
+int cmd_input_check(const char *path, struct uft_error *err);
 /* Opens @path (NULL: CMD_DEFAULT_FILE, with advice if there is none). 0, or negative errno and a sentence in
  * @err that names the file and, for other tools' formats, the tool. */
 int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);

@@ -244,14 +244,9 @@ int cmd_view(int argc, char **argv)
 		return cmd_fail("view", "out of memory");
 	}
 	for (; opened < n && !status; opened++) {
-		struct uft_stream *st;
-		struct uft_select all = {0};
-
 		/* for its sentence about what is no recording */
-		if (cmd_input_open(argc > 1 ? name[opened] : NULL, &all, &st, &err) < 0)
+		if (cmd_input_check(argc > 1 ? name[opened] : NULL, &err) < 0)
 			status = cmd_fail("view", "%s", err.text);
-		else
-			uft_stream_close(st);
 		if (!status && recording_open(name[opened], &names, &file[opened], &err))
 			status = cmd_fail("view", "%s", err.text);
 	}

@@ -92,13 +92,13 @@ int recording_open(const char *path, struct names *names, struct recording **out
 	ret = r->path && r->view[0].text ? 0 : -ENOMEM;
 	if (ret)
 		uft_fail(err, ret, "out of memory");
-	/* Once by its name: for the sentence that says what is wrong with it. */
 	if (!ret)
-		ret = uft_stream_open(path, NULL, &st, err);
-	if (!ret) {
-		uft_stream_close(st);
 		ret = recording_open_file(r, path, err);
-	}
+	/* By its name: for the sentence that says what is wrong with it. A trace.dat is imported by now. */
+	if (!ret)
+		ret = uft_stream_open(r->is_imported ? r->name : path, NULL, &st, err);
+	if (!ret)
+		uft_stream_close(st);
 	if (!ret && pthread_create(&r->worker, NULL, index_main, r))
 		ret = uft_fail(err, -EAGAIN, "cannot make a thread");
 	if (ret) {

@@ -19,7 +19,8 @@ int recording_open_file(struct recording *r, const char *path, struct uft_error 
 		close(fd);
 		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	if (dat_is_file(fd)) { /* once: each stream of it would do it again */
+	r->is_imported = dat_is_file(fd);
+	if (r->is_imported) { /* once: each stream of it would do it again */
 		int made, ret = dat_import(fd, path, &made, err);
 
 		close(fd);

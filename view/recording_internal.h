@@ -69,7 +69,7 @@ struct order {
 
 struct recording {
 	char *path, name[64]; /* name: of the descriptor, in /proc */
-	int fd;
+	int fd, is_imported; /* imported: fd is what was made of a trace.dat */
 	struct stat stat;
 	struct names *names;
 	pthread_mutex_t lock;
