@@ -24,7 +24,7 @@ int levels_save(const char *path, const struct rd_file *of, const struct levels 
 int levels_open(const char *path, const struct rd_file *of, struct names *names, struct levels *out);
 
 /* ---- The file: all numbers are little endian ---- */
-#define LEVELS_MAGIC 0x324c56454c544655ull /* "UFTLEVL2" */
+#define LEVELS_MAGIC 0x334c56454c544655ull /* "UFTLEVL3" */
 
 struct levels_head {
 	uint64_t magic;

@@ -21,6 +21,7 @@
 
 #include "view/event_name.h"
 #include "view/lod_internal.h"
+#include "view/sched_events.h"
 
 #define LEVEL_FEW 512u	     /* spans of a track that need no further level */
 #define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
@@ -62,6 +63,7 @@ void lod_free(struct lod *l)
 	free(l->cpu);
 	free(l->name_of);
 	free(l->row_of);
+	free(l->sched);
 	free(l);
 }
 
@@ -336,7 +338,74 @@ static int close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
 }
 
 /* Which task a CPU had, as far as events tell. */
-static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
+static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uft_task *task, uint64_t t)
+{
+	struct cpu_state *c;
+	int ret = 0;
+
+	if (cpu >= 65536 || !task->tid) /* the idle task is none */
+		return 0;
+	if (dense_reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
+		return -ENOMEM;
+	c = &l->cpu[cpu];
+	if (c->is_told) { /* between two switches it has one task */
+		c->last = t;
+		return 0;
+	}
+	if (c->is_busy && (c->row != row || t - c->last > CPU_IDLE_NS))
+		ret = close_cpu(l, cpu, c);
+	if (!c->is_busy)
+		*c = (struct cpu_state){.row = row, .is_busy = 1, .start = t, .last = t};
+	c->last = t;
+	return ret;
+}
+
+/* ---- States of threads ------------------------------------------------------------------------------------- */
+
+/* A state is drawn when it ends: the next one begins. since 0: none is known from here on. */
+static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint64_t t, int is_known)
+{
+	static const char *const names[] = {"runs", "waits for a CPU", "blocked"};
+	struct row_state *s = &l->state[row];
+	uint64_t from = s->since - 1, was = s->since;
+	uint32_t name = s->name;
+	struct track *track;
+
+	if (s->at && t > l->row[s->at - 1].last)
+		l->row[s->at - 1].last = t;
+	if (is_known && !l->state_name[next])
+		l->state_name[next] = names_get(l->names, names[next]) + 1;
+	s->name = is_known ? l->state_name[next] - 1 : 0;
+	s->since = is_known ? t + 1 : 0;
+	if (!was || t <= from || (l->below && t - from >= l->below))
+		return 0;
+	track = lod_track(l, row, LANE_STATES);
+	return track ? add_span(l, track, from, t - from, name, 1) : -ENOMEM;
+}
+
+/* What `uft record --sched-switch` tells. */
+static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, uint64_t t)
+{
+	uint64_t how = ev->word[0];
+
+	return next_state(l, row,
+			  how & UFT_SWITCH_IN	       ? THREAD_RUNS
+			  : how & UFT_SWITCH_PREEMPTED ? THREAD_WAITS
+						       : THREAD_BLOCKED,
+			  t, how & UFT_SWITCH_IN || !(how & UFT_SWITCH_ENDED));
+}
+
+/* The row of a task that an event names by its PID. 0: *row; the kernel's task is its own process in a trace.dat. */
+static int row_of_pid(struct lod *l, uint32_t pid, const char *comm, uint64_t t, uint32_t *row)
+{
+	*row = names_row(l->names, pid, pid, 0, *comm ? comm : "<...>");
+	if (dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state)) < 0)
+		return -ENOMEM;
+	return lod_row_of(l, *row, &l->state[*row].at, t) ? 0 : -ENOMEM;
+}
+
+/* CPU @cpu had the task of @prev, and from @t on has that of @row; is_idle: none. */
+static int switch_cpu(struct lod *l, uint32_t cpu, uint32_t prev, uint32_t row, int is_idle, uint64_t t)
 {
 	struct cpu_state *c;
 	int ret = 0;
@@ -346,41 +415,58 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 	if (dense_reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
 		return -ENOMEM;
 	c = &l->cpu[cpu];
-	if (c->is_busy && (c->row != row || t - c->last > CPU_IDLE_NS))
+	if (c->is_busy) {
+		c->last = c->is_told || c->row == prev ? t : c->last;
 		ret = close_cpu(l, cpu, c);
-	if (!c->is_busy)
-		*c = (struct cpu_state){row, 1, t, t};
-	c->last = t;
+	}
+	*c = (struct cpu_state){.row = row, .is_busy = !is_idle, .is_told = 1, .start = t, .last = t};
 	return ret;
 }
 
-/* A thread's stretch without a CPU is drawn when it ends. */
-static int add_state(struct lod *l, uint32_t row, struct row_state *s, const struct uft_event *ev, uint64_t t)
+/* What the kernel's sched_switch and sched_wakeup tell. */
+static int add_sched(struct lod *l, enum sched_kind kind, const struct uft_event *ev, uint64_t t)
 {
-	uint64_t from = s->off;
-	struct track *track;
+	struct sched_change c;
+	uint32_t row = 0, prev = UINT32_MAX;
+	int ret = 0;
 
-	s->off = ev->word[0] & UFT_SWITCH_IN ? 0 : t + 1;
-	if (!(ev->word[0] & UFT_SWITCH_IN)) {
-		s->is_preempted = (ev->word[0] & UFT_SWITCH_PREEMPTED) != 0;
-		return 0;
+	sched_read(ev, kind, &c);
+	if (c.pid)
+		ret = row_of_pid(l, c.pid, c.comm, t, &row);
+	if (kind == SCHED_WAKEUP) /* one that runs, or waits for a CPU already, does not begin to wait */
+		return ret || !c.pid || (l->state[row].since && l->state[row].name + 1 != l->state_name[THREAD_BLOCKED])
+			       ? ret
+			       : next_state(l, row, THREAD_WAITS, t, 1);
+	if (!ret && c.prev) {
+		ret = row_of_pid(l, c.prev, "", t, &prev);
+		ret = ret ? ret : next_state(l, prev, c.is_preempted ? THREAD_WAITS : THREAD_BLOCKED, t, !c.has_ended);
 	}
-	if (!from || (l->below && t - (from - 1) >= l->below))
-		return 0;
-	track = lod_track(l, row, LANE_STATES);
-	return track ? add_span(l, track, from - 1, t - (from - 1),
-				names_get(l->names, s->is_preempted ? "waits for a CPU" : "blocked"), 1)
-		     : -ENOMEM;
+	if (!ret && c.pid)
+		ret = next_state(l, row, THREAD_RUNS, t, 1);
+	return ret ? ret : switch_cpu(l, ev->cpu, prev, row, !c.pid, t);
 }
 
+static int sched_kind(struct lod *l, const struct uft_event_type *type, enum sched_kind *kind)
+{
+	if (dense_reserve(&l->sched, &l->nsched, type->index, sizeof(*l->sched)) < 0)
+		return -ENOMEM;
+	if (!l->sched[type->index])
+		l->sched[type->index] = (uint8_t)(sched_kind_of(type) + 1);
+	*kind = l->sched[type->index] - 1u;
+	return 0;
+}
+
+/* Rows may move in memory: nothing is done with @r and @s afterwards. */
 static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t)
 {
+	enum sched_kind kind = SCHED_NONE;
 	uint32_t name;
+	int ret;
 
 	if (ev->kind == UFT_EV_ENTRY)
 		return note_entry(s, ev, t);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_SWITCH)
-		return add_state(l, r->row, s, ev, t);
+		return add_state(l, r->row, ev, t);
 	if (name_of_event(l, ev, &name) < 0)
 		return -ENOMEM;
 	switch (ev->kind) {
@@ -393,6 +479,11 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 		return add_point(l, r->row, 0, t, name, 1);
 	case UFT_EV_LOST:
 		return add_point(l, ROW_CPU | (ev->cpu & 0xffff), LANE_LOST, t, name, ev->lost);
+	case UFT_EV_DATA:
+		if (UFT_EVENT_IS_NAMED(ev->data) && sched_kind(l, ev->type, &kind) < 0)
+			return -ENOMEM;
+		ret = add_point(l, r->row, LANE_EVENTS, t, name, 1);
+		return ret || kind == SCHED_NONE ? ret : add_sched(l, kind, ev, t);
 	default:
 		return add_point(l, r->row, LANE_EVENTS, t, name, 1);
 	}
@@ -452,7 +543,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	r->last = t;
 	ret = keep_event(l, r, s, ev, t);
 	if (!ret)
-		ret = add_to_cpu(l, ev->cpu, row, t);
+		ret = add_to_cpu(l, ev->cpu, row, ev->task, t);
 	return ret ? ret : 1;
 }
 
@@ -466,7 +557,11 @@ static int finish_open(struct lod *l, struct uft_stream *st)
 		int has_ended = s->at && st && names_row_get(l->names, row, &who) &&
 				uft_stream_has_ended(st, who.pid, l->row[s->at - 1].last + l->origin_ns);
 
-		ret = close_open(l, row, has_ended ? l->row[s->at - 1].last : l->last);
+		uint64_t end = has_ended ? l->row[s->at - 1].last : l->last;
+
+		ret = close_open(l, row, end);
+		if (!ret && !l->below && s->since) /* in a part, a state may go on behind it */
+			ret = next_state(l, row, THREAD_RUNS, end, 0);
 	}
 	return ret;
 }
@@ -508,8 +603,10 @@ int lod_finish(struct lod *l, struct uft_stream *st)
 	int ret = finish_open(l, st);
 
 	for (uint32_t i = 0; i < l->ncpu && !ret; i++)
-		if (l->cpu[i].is_busy)
+		if (l->cpu[i].is_busy) {
+			l->cpu[i].last = l->cpu[i].is_told && !l->below ? l->last : l->cpu[i].last;
 			ret = close_cpu(l, i, &l->cpu[i]);
+		}
 	for (uint32_t i = 0; i < l->ntrack && !ret; i++)
 		ret = make_levels(l, l->track[i]);
 	return ret;

@@ -12,7 +12,7 @@
 #include "view/names.h"
 
 #define LOD_LANES 512u	    /* deeper calls share the last one */
-#define LANE_STATES 0xfffdu /* when a thread had no CPU: it was blocked, or waited for one */
+#define LANE_STATES 0xfffdu /* what a thread did: it ran, waited for a CPU, was blocked */
 #define LANE_EVENTS 0xfffeu /* marks, events with a name, samples: they take no time */
 #define LANE_LOST 0xffffu   /* of a CPU: losses; count is how many records */
 

@@ -33,12 +33,15 @@ struct row_state {
 	uint32_t depth, cap; /* entries without an exit so far, by depth */
 	uint32_t at;	     /* in rows, + 1 */
 	uint32_t task;	     /* index of the one that the open calls are of, + 1: after an exec it is another one */
-	uint32_t is_preempted; /* at off_ns, which it has not come back from */
-	uint64_t off;	       /* when it lost its CPU, + 1; 0: it has one, or nothing is known */
+	uint32_t name;	       /* of the state that began at since (names.h) */
+	uint64_t since;	       /* when it got or lost its CPU, or woke up, + 1; 0: nothing is known */
 };
+
+enum thread_state { THREAD_RUNS, THREAD_WAITS, THREAD_BLOCKED };
 
 struct cpu_state {
 	uint32_t row, is_busy;
+	uint32_t is_told; /* sched_switch says which task it has: it is not gone where no event comes */
 	uint64_t start, last;
 };
 
@@ -60,6 +63,9 @@ struct lod {
 	uint32_t nname_of; /* by uft_sym.index: name + 1 */
 	uint32_t *row_of;
 	uint32_t nrow_of; /* by uft_task.index: row + 1 */
+	uint8_t *sched;
+	uint32_t nsched; /* by uft_event_type.index: enum sched_kind + 1 */
+	uint32_t state_name[3]; /* by enum thread_state, + 1 */
 };
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */

@@ -9,10 +9,10 @@ import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
-const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20;
 
 export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number }	/* shows: of which row it has the calls; of a process its first thread */
-export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number }
+export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
 interface Placed { row: Row; y: number; height: number }
@@ -66,7 +66,7 @@ export class Graph {
 		this.tile.clear();
 		this.wanted = "";
 		this.rows = [];
-		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: 0, first: 0, last: info.duration, shows: 0 };
+		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: -1, first: 0, last: info.duration, shows: 0 };
 		const short = (file: number): string => info.sources.length > 1 ? `${file + 1}: ` : "";
 		info.sources.forEach((source, file) => {
 			for (let i = 0; i < source.ncpus; i++)
@@ -178,7 +178,9 @@ export class Graph {
 
 	/* ---- Where rows are ---- */
 
-	private height(r: Row): number { return (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap; }
+	private height(r: Row): number { return (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (r.isOpen && !r.isProcess && this.hasStates(r) ? stripHeight : 0); }
+
+	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
 	private place(): Placed[] {
 		const out: Placed[] = [];
@@ -251,6 +253,12 @@ export class Graph {
 			this.numbers.set(text, v);
 		}
 		return v;
+	}
+
+	/* Of a strip: green where the thread runs, orange where it waits for a CPU, violet where it is blocked. */
+	private stateColour(n: number): number {
+		const text = this.names[n];
+		return text === "runs" ? (this.isDark ? 0xff5fae3f : 0xff45a02e) : text === "waits for a CPU" ? 0xff2a8ef0 : this.isDark ? 0xffc07a9a : 0xffb0708e;
 	}
 
 	setTheme(isDark: boolean): void {
@@ -331,7 +339,7 @@ export class Graph {
 				x1 = Math.min(w, Math.max(x1, x0 + 1));
 				let c = isLost ? 0xff2a2ae0 : isPoint ? (this.isDark ? 0xff5bd0ff : 0xff0b6be0) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
 				if (isState)
-					c = (this.names[name] === "waits for a CPU" ? 0xff2a8ef0 : this.isDark ? 0xffc07a9a : 0xffb0708e);
+					c = this.stateColour(name);
 				if (calls > 1 && !isPoint)
 					c = mix(ground, c, 0.35 + 0.65 * fill / 255);
 				if (find && !p.row.isCpu && !isState && !(this.names[name] ?? "").toLowerCase().includes(find))
@@ -437,7 +445,7 @@ export class Graph {
 
 	private dropAt(x: number, row: Row): Hit | null {
 		const d = this.drops.find(e => e.group === row.group && Math.abs(this.x(e.t) - x) < 4);
-		return d ? { row, lane: 0, start: d.t, len: 0, calls: 2, name: `${d.drop.name} is not traced from here on: ${d.drop.why}, ${count(d.drop.calls_per_s)} calls/s` } : null;
+		return d ? { row, lane: 0, start: d.t, len: 0, calls: 1, kind: "drop", name: `${d.drop.name} is not traced from here on: ${d.drop.why}, ${count(d.drop.calls_per_s)} calls/s` } : null;
 	}
 
 	private drawMarks(g: CanvasRenderingContext2D): void {
@@ -495,7 +503,7 @@ export class Graph {
 				if (d <= slack && (d < distance || isPoint)) {
 					distance = d;
 					const n = v[i + 2] as number, calls = v[i + 3] as number;
-					best = { row: p.row, lane: isPoint || isState ? 0 : l, start, len, calls: isState ? 2 : calls, name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1) : this.names[n] ?? "" };
+					best = { row: p.row, lane: isPoint || isState ? 0 : l, start, len, calls, kind: l === laneLost ? "lost" : isPoint ? "event" : isState ? "state" : "call", name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1) : this.names[n] ?? "" };
 				}
 			}
 		}

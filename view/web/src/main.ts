@@ -51,7 +51,7 @@ function showTip(text: string, x: number, y: number): void {
 const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vscroll"), api, {
 	onView: () => { saveSoon(); showRange(); },
 	onPick: (hit: Hit | null, t: number) => {
-		if (hit && !hit.row.isCpu && hit.calls === 1)
+		if (hit?.kind === "call" && !hit.row.isCpu && hit.calls === 1)
 			setFunction(hit.name);
 		graph.a = hit && hit.calls === 1 ? Math.max(0, hit.start) : t;
 		showMarkers();
@@ -62,8 +62,8 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 		element("hover").textContent = x ? moment(t, (graph.to - graph.from) / 1000) : "";
 		if (!hit)
 			return showTip("", 0, 0);
-		const calls = hit.calls > 1 && !hit.row.isCpu;
-		showTip(`${calls ? `${count(hit.calls)} calls, most of the time ` : ""}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu ? "" : `, depth ${hit.lane}`}`, x, y);
+		const many = hit.calls > 1 && !hit.row.isCpu ? { call: "calls, most of the time ", state: "stretches, most of the time ", event: "events, one of them ", lost: "", drop: "" }[hit.kind] : "";
+		showTip(`${many && `${count(hit.calls)} ${many}`}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu || hit.kind !== "call" ? "" : `, depth ${hit.lane}`}`, x, y);
 	},
 	onMenu: (hit, row, t, x, y) => { showTip("", 0, 0); menu.open(x, y, choices(hit, row, t)); },
 	onError: text => setFilterState(text, true),
@@ -356,11 +356,15 @@ function moveRow(row: Row, by: number): void {
 
 function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
-	if (hit && !hit.row.isCpu && hit.name) {
+	if (hit?.kind === "call" && !hit.row.isCpu && hit.name) {
 		out.push({ text: `Show only ${hit.name}`, act: () => addToFilter(`func == ${quote(hit.name)}`) }, { text: `Hide ${hit.name}`, act: () => addToFilter(`func != ${quote(hit.name)}`) },
 			 { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
 		if (hit.len)
 			out.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
+	}
+	if (hit?.kind === "event" && hit.name.includes(": ")) {
+		const event = hit.name.replace(/: .*/s, "");
+		out.push({ text: `Show only ${event}`, act: () => addToFilter(`func ~ ${quote(`${event}: *`)}`) }, { text: `Hide ${event}`, act: () => addToFilter(`!(func ~ ${quote(`${event}: *`)})`) });
 	}
 	out.push({ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } });
 	if (row) {

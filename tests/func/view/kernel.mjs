@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// kernel.mjs PLAYWRIGHT CHROMIUM URL - the page with a trace.dat of a kernel; prints `ok WHAT` or `not ok WHAT: SEEN`
+const [library, executablePath, url] = process.argv.slice(2);
+const { chromium } = await import(library);
+const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.setDefaultTimeout(60000);
+let bad = 0;
+function check(what, is, seen = "") {
+	console.log(is ? `ok ${what}` : `not ok ${what}: ${seen}`);
+	bad += is ? 0 : 1;
+}
+await page.goto(url);
+await page.waitForSelector("body[data-ready]");
+await page.waitForFunction(() => window.uftView.graph.pending === 0 && window.uftView.graph.drawn > 0);
+const placed = await page.evaluate(() => window.uftView.graph.place().map(p => p.row.label));
+check("CPUs have rows", placed[0] === "CPU 0" && placed[1] === "CPU 1", placed.join());
+
+// A strip of three colours, and what it says where the pointer is.
+await page.evaluate(() => { for (const r of window.uftView.graph.rows) r.isOpen = true; window.uftView.graph.due(); });
+await page.waitForFunction(() => window.uftView.graph.pending === 0);
+const box = await page.locator("#canvas").boundingBox();
+const at = await page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place().find(q => q.row.label === "first-100");
+	return { y: p.y + p.height - 3, blocked: g.x(15e6), waits: g.x(27e6), runs: g.x(32e6) };
+});
+const said = {}, colours = new Set();
+for (const state of ["blocked", "waits", "runs"]) {
+	await page.mouse.move(box.x + at[state], box.y + at.y);
+	await page.waitForFunction(text => document.querySelector("#tip").textContent.startsWith(text), state);
+	said[state] = true;
+	colours.add(await page.evaluate(([x, y]) => [...document.querySelector("#canvas").getContext("2d").getImageData(x, y, 1, 1).data].join(), [Math.round(at[state]), Math.round(at.y)]));
+}
+check("a strip of what a task does", Object.keys(said).length === 3 && colours.size === 3, [...colours].join(" "));
+await browser.close();
+process.exit(bad ? 1 : 0);

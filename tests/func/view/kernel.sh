@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# kernel.sh - a trace.dat of a kernel: who had the CPUs, what tasks waited for, flags of latency, names of addresses
+. "$(dirname "$0")/common.sh"
+need python3
+here=$(dirname "$0")
+python3 "$here/kernel_dat.py" kernel.dat
+# states ROW: of its strip, a line each: from, length (ms), what
+states() {
+	python3 -c 'import json, sys
+a = json.load(open("answer"))
+for row in a["rows"]:
+    for lane, v in row["lanes"]:
+        for i in range(0, len(v), 5) if lane == int(sys.argv[1]) else ():
+            print(v[i] / 1e6, v[i + 1] / 1e6, a["names"].get(str(v[i + 2]), v[i + 2]) if lane else v[i + 2], end="; ")' "$1"
+}
+
+run "$uft" report kernel.dat
+expect_status 0
+expect_out 'function=timer_ticks at=timer_ticks+0x4/0x100'
+
+serve kernel.dat
+ask info
+duration=$(field duration)
+row_of() { grep -o "\"row\":[0-9]*,\"file\":0,\"pid\":$1," answer | grep -o '[0-9]*' | head -n 1; }
+ask info; first=$(row_of 100)
+second=$(row_of 200)
+third=$(row_of 300)
+for at in "$first" "$second" "$third"; do [ -n "$at" ] || { fail "a task has no row: $(head -c 2000 answer)"; exit 1; }; done
+ask tiles from=0 to=$((duration + 1)) width=5000 rows="$first"
+expect_equal "blocked, woken, running, preempted, ended" "$(states 65533)" \
+	"5.0 20.0 blocked; 25.0 4.0 waits for a CPU; 29.0 6.0 runs; 35.0 10.0 waits for a CPU; 45.0 10.0 runs; "
+ask tiles from=0 to=$((duration + 1)) width=5000 rows="$second"
+expect_equal "one that was not seen before" "$(states 65533)" "5.0 24.0 runs; 29.0 6.0 blocked; 35.0 10.0 runs; 45.0 10.0 blocked; "
+ask tiles from=0 to=$((duration + 1)) width=5000 rows="$third"
+expect_equal "one that was woken before" "$(states 65533)" "14.0 1.0 waits for a CPU; 15.0 5.0 runs; 20.0 35.0 blocked; "
+ask tiles from=0 to=$((duration + 1)) width=5000 rows=c0
+expect_equal "whom CPU 0 had" "$(states 0)" "0.0 5.0 $first; 5.0 24.0 $second; 29.0 6.0 $first; 35.0 10.0 $second; 45.0 10.0 $first; "
+ask tiles from=0 to=$((duration + 1)) width=5000 rows=c1
+expect_equal "whom CPU 1 had" "$(states 0)" "15.0 5.0 $third; "
+end_server
+
+# Once, not at each look: it may be large. Its copy has no name.
+if command -v strace >/dev/null; then
+	strace -f -o calls -e trace=openat,open "$uft" view --no-browser kernel.dat >address 2>serve.err &
+	tracer=$!
+	for _ in $(seq 600); do
+		grep -q http address && break
+		kill -0 "$tracer" 2>/dev/null || break
+		sleep 0.1
+	done
+	url=$(cat address)
+	ask info
+	kill "$(cat "/proc/$tracer/task/$tracer/children")" 2>/dev/null || :
+	wait "$tracer" || :
+	expect_equal "copies that are made" "$(grep -c 'O_TMPFILE\|uft-dat-' calls)" 1
+fi
+
+# In the page: CPUs are there, though the idle task's row is closed.
+chromium=$(command -v chromium || command -v chromium-browser) || chromium=
+modules=$top/view/web/node_modules
+if [ -n "$chromium" ] && [ -d "$modules/playwright-core" ] && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)'; then
+	serve kernel.dat
+	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
+	run node "$here/kernel.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
+	expect_status 0
+	cat out
+	end_server
+fi

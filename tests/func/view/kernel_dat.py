@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""kernel_dat.py OUT - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+
+Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
+60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
+"""
+import struct
+import sys
+
+COMMON = """	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+"""
+
+
+def form(name, number, fields, text):
+    lines = "".join(f"\tfield:{f};\toffset:{at};\tsize:{size};\tsigned:{signed};\n" for f, at, size, signed in fields)
+    return f"name: {name}\nID: {number}\nformat:\n{COMMON}{lines}\nprint fmt: {text}\n".encode()
+
+
+SWITCH = form("sched_switch", 301, [
+    ("char prev_comm[16]", 8, 16, 0), ("pid_t prev_pid", 24, 4, 1), ("int prev_prio", 28, 4, 1), ("long prev_state", 32, 8, 1),
+    ("char next_comm[16]", 40, 16, 0), ("pid_t next_pid", 56, 4, 1), ("int next_prio", 60, 4, 1)],
+    '"prev_comm=%s prev_pid=%d prev_state=%ld ==> next_comm=%s next_pid=%d", REC->prev_comm, REC->prev_pid, REC->prev_state, '
+    'REC->next_comm, REC->next_pid')
+WAKEUP = form("sched_wakeup", 302, [
+    ("char comm[16]", 8, 16, 0), ("pid_t pid", 24, 4, 1), ("int prio", 28, 4, 1), ("int target_cpu", 32, 4, 1)],
+    '"comm=%s pid=%d", REC->comm, REC->pid')
+TIMER = form("hrtimer_expire_entry", 303, [("void * hrtimer", 8, 8, 0), ("void * function", 16, 8, 0)],
+             '"function=%ps at=%pS", REC->function, REC->function + 4')
+NAMES = {0: "swapper", 100: "first", 200: "second", 300: "third"}
+S, R_PREEMPTED, DEAD = 1, 0x100, 0x20
+ORIGIN = 5_000_000_000
+
+
+def switch(ms, flags, prev, state, to):
+    body = struct.pack("<16siiq16sii", NAMES[prev].encode(), prev, 120, state, NAMES[to].encode(), to, 120)
+    return ms, struct.pack("<HBBi", 301, flags, 2, prev) + body
+
+
+def wakeup(ms, by, pid):
+    return ms, struct.pack("<HBBi", 302, 1, 3, by) + struct.pack("<16siii", NAMES[pid].encode(), pid, 120, 0)
+
+
+def timer(ms, pid):
+    return ms, struct.pack("<HBBi", 303, 0x8 | 1, 1, pid) + struct.pack("<QQ", 0xffff888012345678, 0xffffffff81000100)
+
+
+def page(events):
+    """4096 bytes: the time of the first, how many bytes; each event has the distance from the one before."""
+    at = ORIGIN + int(events[0][0] * 1e6) if events else ORIGIN
+    data, last = b"", at
+    for ms, record in events:
+        now = ORIGIN + int(ms * 1e6)
+        delta = now - last
+        if delta >> 27:
+            data += struct.pack("<II", 30 | (delta & (1 << 27) - 1) << 5, delta >> 27)
+            delta = 0
+        record += bytes(-len(record) % 4)
+        data += struct.pack("<I", len(record) // 4 | delta << 5) + record
+        last = now
+    assert len(data) <= 4080
+    return (struct.pack("<QQ", at, len(data)) + data).ljust(4096, b"\0")
+
+
+def text64(data):
+    return struct.pack("<Q", len(data)) + data
+
+
+def option(number, data):
+    return struct.pack("<HI", number, len(data)) + data
+
+
+cpus = [
+    page([timer(5, 100), switch(10, 1, 100, S, 200), wakeup(30, 200, 100), switch(34, 0, 200, S, 100), switch(40, 4, 100, R_PREEMPTED, 200),
+          switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)]),
+    page([wakeup(19, 0, 300), switch(20, 0, 0, 0, 300), switch(25, 0, 300, S, 0)]),
+]
+kallsyms = b"ffffffff81000000 T _text\nffffffff81000100 t timer_ticks\nffffffff81000200 T schedule\n"
+head = b"\x17\x08\x44tracing6\0\0\x08" + struct.pack("<I", 4096)
+head += b"header_page\0" + text64(b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+                                  b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n")
+head += b"header_event\0" + text64(b"# compressed entry header\n")
+head += struct.pack("<I", 0) + struct.pack("<I", 2)
+head += b"sched\0" + struct.pack("<I", 2) + text64(SWITCH) + text64(WAKEUP)
+head += b"timer\0" + struct.pack("<I", 1) + text64(TIMER)
+head += struct.pack("<I", len(kallsyms)) + kallsyms + struct.pack("<I", 0)
+head += text64(b"".join(f"{pid} {name}\n".encode() for pid, name in NAMES.items() if pid))
+head += struct.pack("<I", len(cpus))
+head += b"options  \0" + option(4, b"local global [mono]\n\0") + option(5, b"Linux guest 6.12 x86_64\0") + struct.pack("<H", 0)
+head += b"flyrecord\0"
+at = -(-(len(head) + 16 * len(cpus)) // 4096) * 4096
+for i in range(len(cpus)):
+    head += struct.pack("<QQ", at + 4096 * i, 4096)
+with open(sys.argv[1], "wb") as out:
+    out.write(head.ljust(at, b"\0") + b"".join(cpus))
