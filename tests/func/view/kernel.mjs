@@ -32,5 +32,15 @@ for (const state of ["blocked", "waits", "runs"]) {
 	colours.add(await page.evaluate(([x, y]) => [...document.querySelector("#canvas").getContext("2d").getImageData(x, y, 1, 1).data].join(), [Math.round(at[state]), Math.round(at.y)]));
 }
 check("a strip of what a task does", Object.keys(said).length === 3 && colours.size === 3, [...colours].join(" "));
+
+// Ten thousand tasks: a row is found where it is, and the last one can be reached.
+await page.selectOption("#file", "1");
+await page.waitForFunction(() => document.title.includes("many.dat") && window.uftView.graph.rows.length > 10000);
+const deep = await page.evaluate(() => {
+	const g = window.uftView.graph, bar = document.querySelector("#vscroll");
+	bar.scrollTop = bar.scrollHeight;
+	return new Promise(resolve => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(g.visible().map(p => p.row.label)))), 0));
+});
+check("the last of ten thousand rows", deep.length > 3 && deep.length < 60 && deep.includes("task 10999"), deep.join());
 await browser.close();
 process.exit(bad ? 1 : 0);

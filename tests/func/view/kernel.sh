@@ -56,11 +56,20 @@ if command -v strace >/dev/null; then
 	expect_equal "copies that are made" "$(grep -c 'O_TMPFILE\|uft-dat-' calls)" 1
 fi
 
+# Ten thousand tasks.
+python3 "$here/kernel_dat.py" many.dat 10000
+serve many.dat
+ask info
+expect_equal "tasks" "$(grep -o '"tid"' answer | wc -l)" 10004
+ask tiles from=0 to=$((duration + 1)) width=1000 rows="$(seq -s, 1 1000)"
+expect_equal "rows of one picture" "$(grep -o '"row":' answer | wc -l)" 1000
+end_server
+
 # In the page: CPUs are there, though the idle task's row is closed.
 chromium=$(command -v chromium || command -v chromium-browser) || chromium=
 modules=$top/view/web/node_modules
 if [ -n "$chromium" ] && [ -d "$modules/playwright-core" ] && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)'; then
-	serve kernel.dat
+	serve kernel.dat many.dat
 	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
 	run node "$here/kernel.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
 	expect_status 0

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kernel_dat.py OUT - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+"""kernel_dat.py OUT [TASKS] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
 
 Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
 60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
+With TASKS: so many tasks more, which have an event each on CPU 1.
 """
 import struct
 import sys
@@ -74,11 +75,13 @@ def option(number, data):
     return struct.pack("<HI", number, len(data)) + data
 
 
-cpus = [
+cpus = [[
     page([timer(5, 100), switch(10, 1, 100, S, 200), wakeup(30, 200, 100), switch(34, 0, 200, S, 100), switch(40, 4, 100, R_PREEMPTED, 200),
-          switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)]),
-    page([wakeup(19, 0, 300), switch(20, 0, 0, 0, 300), switch(25, 0, 300, S, 0)]),
-]
+          switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)])], [
+    page([wakeup(19, 0, 300), switch(20, 0, 0, 0, 300), switch(25, 0, 300, S, 0)])]]
+tasks = range(1000, 1000 + (int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+for i in range(0, len(tasks), 100):
+    cpus[1].append(page([timer(26 + pid / 1000, pid) for pid in tasks[i:i + 100]]))
 kallsyms = b"ffffffff81000000 T _text\nffffffff81000100 t timer_ticks\nffffffff81000200 T schedule\n"
 head = b"\x17\x08\x44tracing6\0\0\x08" + struct.pack("<I", 4096)
 head += b"header_page\0" + text64(b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
@@ -88,12 +91,13 @@ head += struct.pack("<I", 0) + struct.pack("<I", 2)
 head += b"sched\0" + struct.pack("<I", 2) + text64(SWITCH) + text64(WAKEUP)
 head += b"timer\0" + struct.pack("<I", 1) + text64(TIMER)
 head += struct.pack("<I", len(kallsyms)) + kallsyms + struct.pack("<I", 0)
-head += text64(b"".join(f"{pid} {name}\n".encode() for pid, name in NAMES.items() if pid))
+head += text64(b"".join(f"{pid} {name}\n".encode() for pid, name in NAMES.items() if pid) + b"".join(f"{pid} task\n".encode() for pid in tasks))
 head += struct.pack("<I", len(cpus))
 head += b"options  \0" + option(4, b"local global [mono]\n\0") + option(5, b"Linux guest 6.12 x86_64\0") + struct.pack("<H", 0)
 head += b"flyrecord\0"
 at = -(-(len(head) + 16 * len(cpus)) // 4096) * 4096
-for i in range(len(cpus)):
-    head += struct.pack("<QQ", at + 4096 * i, 4096)
+for pages in cpus:
+    head += struct.pack("<QQ", at, 4096 * len(pages))
+    at += 4096 * len(pages)
 with open(sys.argv[1], "wb") as out:
-    out.write(head.ljust(at, b"\0") + b"".join(cpus))
+    out.write(head + bytes(-len(head) % 4096) + b"".join(b"".join(pages) for pages in cpus))

@@ -41,6 +41,7 @@ export class Graph {
 	private wanted = "";
 	private abort: AbortController | null = null;
 	private isDue = false;
+	private placed: Placed[] | null = null;	/* where rows are, until something changes */
 	private drag: { x: number; y: number; from: number; to: number; scroll: number; isRange: boolean; moved: boolean } | null = null;
 	private image: ImageData | null = null;
 
@@ -167,6 +168,7 @@ export class Graph {
 	}
 
 	due(): void {
+		this.placed = null;
 		if (this.isDue)
 			return;
 		this.isDue = true;
@@ -182,8 +184,11 @@ export class Graph {
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
+	/* Once a picture: there may be ten thousands. */
 	private place(): Placed[] {
-		const out: Placed[] = [];
+		if (this.placed)
+			return this.placed;
+		const out: Placed[] = this.placed = [];
 		const closed = new Set(this.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group));
 		let y = axis - this.scroll;
 		for (const row of this.rows) {
@@ -206,7 +211,18 @@ export class Graph {
 
 	private visible(): Placed[] {
 		const h = this.canvas.clientHeight;
-		return this.place().filter(p => p.y + p.height > axis && p.y < h);
+		const all = this.place();
+		let first = 0, behind = all.length;
+		while (first < behind) {	/* rows stand one below the other */
+			const middle = (first + behind) >> 1, p = all[middle] as Placed;
+			if (p.y + p.height > axis)
+				behind = middle;
+			else
+				first = middle + 1;
+		}
+		while (behind < all.length && (all[behind] as Placed).y < h)
+			behind++;
+		return all.slice(first, behind);
 	}
 
 	/* ---- Asking ---- */
@@ -234,6 +250,7 @@ export class Graph {
 			this.hooks.onMatches(tiles.matches);
 			if (tiles.coarse)		/* a finer one is being made */
 				setTimeout(() => { if (abort === this.abort) { this.wanted = ""; this.due(); } }, 150);
+			this.placed = null;	/* rows with a strip are higher */
 			this.draw();
 		} catch (e) {
 			if (abort === this.abort && !(e instanceof DOMException && e.name === "AbortError"))
