@@ -67,6 +67,26 @@ expect_equal "read again" "$(field events)" 100000
 end_server
 expect_equal "its end" "$status" 0
 
+# Two viewers that both make the index of one file.
+cp a.uft both.uft
+serve both.uft
+one=$url first=$server
+serve both.uft
+for url in "$one" "$url"; do
+	file=0
+	ask list first=77777 count=50
+	cp answer "list.$((n = ${n:-0} + 1))"
+done
+expect_equal "two viewers of one file" "$(cmp list.1 list.2 2>&1)" ""
+expect_equal "rows of them" "$(grep -o '"n":' list.2 | wc -l)" 50
+end_server
+server=$first
+end_server
+serve both.uft
+ask list first=77777 count=50
+expect_equal "and one later, with what they left" "$(cmp list.1 answer 2>&1)" ""
+end_server
+
 # The second time the index is there, and nothing else changes.
 check
 [ -s a.uft.index ] || fail "no index is beside the recording"

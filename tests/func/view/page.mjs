@@ -167,7 +167,7 @@ check("a row moves down", await page.evaluate(() => window.uftView.graph.rows.fi
 const wanted = await order();
 await page.waitForFunction(() => location.hash.includes("order="));
 await open(await page.evaluate(() => location.href));
-check("the address keeps the order", await order() === wanted, await order());
+check("the address keeps the order", await order() === wanted, `${await order()}, not ${wanted}`);
 await page.evaluate(() => { location.hash = ""; });
 await canvas.focus();
 

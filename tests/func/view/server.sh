@@ -139,6 +139,14 @@ wait "$one"
 expect_equal "two viewers" "$(cmp one two 2>&1)" ""
 curl -s --max-time 0.001 "${url}api/list?first=0&count=2000" >/dev/null 2>&1
 expect_equal "after one that went away" "$(code "${url}api/info")" 200
+curl -s --limit-rate 1000 -o slow "${url}api/list?first=0&count=2000" &
+slow=$!
+for _ in $(seq 600); do [ -s slow ] && break; sleep 0.1; done
+kill "$slow"
+wait "$slow" 2>/dev/null || :
+check
+[ -s slow ] && [ "$(wc -c <slow)" -lt "$(wc -c <two)" ] || fail "it did not go away in the middle: $(wc -c slow two)"
+expect_equal "after one that went away in the middle of an answer" "$(code "${url}api/info")" 200
 end_server
 expect_equal "its end" "$status" 0
 
@@ -237,6 +245,16 @@ grep -q '"drops":\[{"t":[0-9]*,"name":"tiny","pid":[0-9]*' answer || fail "dropp
 ask tiles from=0 to=$((duration + 1)) width=400 rows=0
 check
 grep -q '\[65533,\[' answer && grep -q '"blocked"' answer || fail "a thread's wait is not drawn: $(head -c 600 answer)"
+# One call lasts the whole recording: it is seen at any zoom, and in the middle, where it neither begins nor ends.
+longest() { grep -o '\[0,\[[^]]*' answer | sed 's/^\[0,\[//' | tr ',' '\n' | awk 'NR % 5 == 2 && $1 > n { n = $1 } END { printf "%.0f", n }'; }
+for width in 1 20 400; do
+	ask tiles from=0 to=$((duration + 1)) width=$width rows=0
+	check
+	[ "$(longest)" -gt $((duration * 9 / 10)) ] || fail "main is not as long as all at $width pixels: $(longest) of $duration"
+done
+ask tiles from=$((duration / 2)) to=$((duration / 2 + 100)) width=100 rows=0
+check
+[ "$(longest)" -gt $((duration * 9 / 10)) ] || fail "main is not seen in its middle: $(longest) of $duration"
 ask list filter='func == "leave"' first=0 count=1
 pid=$(field pid)
 ask info
