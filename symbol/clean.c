@@ -60,6 +60,13 @@ void uft_clean_vprint(FILE *f, const char *fmt, va_list ap)
 
 	if (vasprintf(&text, fmt, ap) < 0)
 		return;
-	uft_put_clean(f, text);
+	for (char *line = text, *next; line; line = next) {
+		next = strstr(line, "\n    ");
+		if (next)
+			*next++ = '\0';
+		uft_put_clean(f, line);
+		if (next)
+			putc('\n', f);
+	}
 	free(text);
 }

@@ -20,7 +20,7 @@ size_t uft_clean_length(const char *text, size_t n);
 void uft_clean(char *text, size_t n, char but);
 /* @text, NULL as "", to @f. */
 void uft_put_clean(FILE *f, const char *text);
-/* What the format makes. */
+/* What the format makes. Further lines of it begin with four spaces: those stay lines. */
 void uft_clean_vprint(FILE *f, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 #endif

@@ -107,3 +107,7 @@ expect_status 0
 expect_err "nothing that was traced declares an event 'shop:nosuch'"
 run "$uft" report -F 'nosuch*' events.uft
 expect_err "matches 'nosuch*'"
+run "$uft" record -e sched:sched_process_exit -f 'prio >' true
+expect_status 2
+expect_equal "a filter's caret is below it" "$(sed -n '2p; 3s/\^.*/^/p' err)" "    prio >
+          ^"
