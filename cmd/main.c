@@ -36,6 +36,7 @@ static const struct command commands[] = {
 	{ "view", cmd_view, "show recordings in a browser: graph, list and flame graph" },
 	{ "diff", cmd_diff, "print what changed between recordings, by call path" },
 	{ "stat", cmd_stat, "print what a recording holds, one key: value per line" },
+	{ "hist", cmd_hist, "count events by their fields, as the kernel's hist triggers do" },
 	{ "export", cmd_export, "convert a recording to another format" },
 	{ .doc = "Trace live, with the kernel's tracing files" },
 	{ "shell", cmd_shell, "run a shell whose /sys/kernel/tracing traces processes" },

@@ -66,6 +66,9 @@ struct uft_hist_set *uft_hist_set_new(const struct uft_hist_env *env);	/* NULL: 
 struct uft_hist_env *uft_hist_set_env(struct uft_hist_set *set);
 void uft_hist_set_free(struct uft_hist_set *set);	/* it has no histograms any more */
 
+/* Where the filter of a trigger's text begins: its `if`; NULL: none; @text: it is nothing but that. */
+char *uft_hist_find_filter(char *text);
+
 enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLEAR };
 
 /**

@@ -8,8 +8,21 @@
  */
 #include "hist/hist_internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+
+char *uft_hist_find_filter(char *text)
+{
+	for (char *p = text; (p = strstr(p, "if")); p++) {
+		if (p == text)
+			return text;
+		if (!isspace((unsigned char)p[-1]) || (p[2] && p[2] != ' ' && p[2] != '\t'))
+			continue;
+		return p;
+	}
+	return NULL;
+}
 
 /* ---- The parts ------------------------------------------------------------------------------- */
 

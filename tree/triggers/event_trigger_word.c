@@ -92,19 +92,6 @@ static int take_plain(struct instance *in, struct event_trigger *v, const struct
 	return !ret && filter && *filter ? take_filter(v, type, filter, c) : ret;
 }
 
-/* Where the filter of a histogram begins: its `if`; NULL: none; @text: it is nothing but that. */
-static char *find_if(char *text)
-{
-	for (char *p = text; (p = strstr(p, "if")); p++) {
-		if (p == text)
-			return text;
-		if (!isspace((unsigned char)p[-1]) || (p[2] && p[2] != ' ' && p[2] != '\t'))
-			continue;
-		return p;
-	}
-	return NULL;
-}
-
 static void strip_end(char *p)
 {
 	size_t n = strlen(p);
@@ -115,7 +102,7 @@ static void strip_end(char *p)
 
 static int take_hist(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text, struct event_command *c)
 {
-	char *filter = text ? find_if(text) : NULL;
+	char *filter = text ? uft_hist_find_filter(text) : NULL;
 	struct uft_hist_set *hists = event_trigger_hists(in);
 	int ret;
 
