@@ -102,7 +102,7 @@ struct uft_report_opts {
 	unsigned width;			/* text: characters of a line, 0 any */
 	enum uft_profile_sort sort;
 	size_t limit;			/* rows at most, 0 all */
-	unsigned threads;		/* of uft_output_profile(): at most; 0: as many as there are processors */
+	unsigned threads;		/* at most, for profile and tree; 0: as many as there are processors */
 	/* of uft_output_tree(): */
 	enum uft_by by;			/* TREE and FLAT: a root for each */
 	const char *func;		/* of CALLERS, CALLEES, HISTOGRAM: a pattern (symbol/names.h) */

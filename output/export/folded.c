@@ -95,7 +95,7 @@ int export_paths(struct uft_stream *st, const char *path, const struct uft_expor
 	}
 	ret = agg_init(&a);
 	if (!ret)
-		ret = agg_add(&a, st, UFT_BY_NONE);
+		ret = agg_add_threads(&a, st, UFT_BY_NONE, 0);
 	if (!ret) {
 		agg_finish(&a);
 		ret = add_source(&a, o, err);

@@ -28,52 +28,9 @@
 
 #include "output/dense.h"
 #include "output/emit.h"
-#include "output/report/aggregate.h"
+#include "output/report/aggregate_build.h"
 
-#define NOWHERE		UINT32_MAX
 #define MORE_KEY	"\001more"
-
-struct frame {
-	uint32_t node, func, depth;
-	uint64_t start, child_ns;
-};
-
-struct task {
-	struct frame *frame;
-	uint32_t n, cap;
-	uint32_t root;		/* node of its group + 1; 0 not looked up */
-	uint32_t tid;		/* once it has called something */
-	/*
-	 * Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is
-	 * known; it would have gone on;
-	 */
-	uint64_t off_ns;
-	int is_preempted;
-	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
-};
-
-struct link {			/* of a node: what the search for a child needs, close together */
-	uint32_t func, last;	/* last: the child that was called last, 0 none */
-};
-
-struct agg_build {
-	struct link *link;
-	uint32_t cap_nodes, cap_funcs;
-	uint32_t *hash;		/* of (parent, func): node, 0 free */
-	uint32_t hash_mask;
-	uint32_t *by_key, key_mask;	/* functions by key: index + 1 */
-	uint32_t (*pool)[HIST_SUB];
-	uint32_t npool, cap_pool;
-	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
-	/* Of the stream that is added */
-	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
-	uint32_t nfunc_of;
-	uint32_t *nleft;	/* by function: calls left that may still return */
-	uint32_t cap_left;
-	struct task *task;
-	uint32_t ntasks, ncalled;	/* ncalled: how many have called something */
-	enum uft_by by;
-};
 
 /* ---- Tables ---- */
 
@@ -114,7 +71,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 	uint32_t at;
 
 	if (2 * (uint64_t)(a->nfuncs + 1) > b->key_mask && grow_keys(a) < 0)
-		return NOWHERE;
+		return AGG_NOWHERE;
 	for (at = hash_text(key) & b->key_mask; b->by_key[at]; at = (at + 1) & b->key_mask)
 		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
 			return b->by_key[at] - 1;
@@ -123,7 +80,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 		free(f.name);
 		free(f.object);
 		free(f.key);
-		return NOWHERE;
+		return AGG_NOWHERE;
 	}
 	a->func[a->nfuncs] = f;
 	b->by_key[at] = ++a->nfuncs;
@@ -160,15 +117,15 @@ static int grow_hash(struct agg *a)
 	return 0;
 }
 
-static uint32_t node_new(struct agg *a, uint32_t parent, uint32_t func)
+uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func)
 {
 	struct agg_build *b = a->build;
 	uint32_t i = a->nnodes, cap = b->cap_nodes;
 
 	if (dense_reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 || dense_reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
-		return NOWHERE;
+		return AGG_NOWHERE;
 	a->node[i] = (struct agg_node){ .parent = parent, .func = func, .min = UINT64_MAX };
-	b->link[i] = (struct link){ .func = func };
+	b->link[i] = (struct agg_link){ .func = func };
 	a->nnodes++;
 	return i;
 }
@@ -178,10 +135,10 @@ static uint32_t more_paths(struct agg *a, uint32_t parent)
 {
 	uint32_t func = agg_func_get(a, MORE_KEY, "[more paths]", ""), i;
 
-	if (func == NOWHERE)
-		return NOWHERE;
+	if (func == AGG_NOWHERE)
+		return AGG_NOWHERE;
 	i = agg_child(a, parent, func);
-	if (i != NOWHERE)
+	if (i != AGG_NOWHERE)
 		a->node[i].is_more = 1;
 	return i;
 }
@@ -199,12 +156,12 @@ static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
 			return parent;
 		if (a->nnodes >= a->max_nodes && a->func[func].key[0] != MORE_KEY[0])
 			return more_paths(a, parent);
-		i = node_new(a, parent, func);
-		if (i == NOWHERE)
-			return NOWHERE;
+		i = agg_node_new(a, parent, func);
+		if (i == AGG_NOWHERE)
+			return AGG_NOWHERE;
 		b->hash[at] = i;
 		if (2 * (uint64_t)a->nnodes > b->hash_mask && grow_hash(a) < 0)
-			return NOWHERE;
+			return AGG_NOWHERE;
 	}
 	b->link[parent].last = i;
 	return i;
@@ -212,7 +169,7 @@ static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
 
 static inline uint32_t get_child(struct agg *a, uint32_t parent, uint32_t func)
 {
-	const struct link *link = a->build->link;
+	const struct agg_link *link = a->build->link;
 	uint32_t last = link[parent].last;
 
 	return last && link[last].func == func ? last : child_by_hash(a, parent, func);
@@ -225,7 +182,7 @@ uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func)
 
 /* ---- Histograms: blocks of the octaves from the first to the last that is needed, side by side ---- */
 
-/* Room for @blocks that are zero; NOWHERE: no memory. */
+/* Room for @blocks that are zero; AGG_NOWHERE: no memory. */
 static uint32_t hist_take(struct agg_build *b, unsigned blocks)
 {
 	uint32_t at = b->unused[blocks];
@@ -236,7 +193,7 @@ static uint32_t hist_take(struct agg_build *b, unsigned blocks)
 	} else {
 		at = b->npool;
 		if (dense_reserve(&b->pool, &b->cap_pool, at + blocks - 1, sizeof(*b->pool)) < 0)
-			return NOWHERE;
+			return AGG_NOWHERE;
 		b->npool += blocks;
 	}
 	memset(b->pool[at], 0, blocks * sizeof(*b->pool));
@@ -256,7 +213,7 @@ static int hist_widen(struct agg *a, struct agg_node *n, unsigned octave)
 	unsigned last = n->hist_n && n->hist_first + n->hist_n - 1u > octave ? n->hist_first + n->hist_n - 1u : octave;
 	uint32_t at = hist_take(b, last - first + 1);
 
-	if (at == NOWHERE)
+	if (at == AGG_NOWHERE)
 		return -ENOMEM;
 	if (n->hist_n) {
 		memcpy(b->pool[at + n->hist_first - first], b->pool[n->hist], n->hist_n * sizeof(*b->pool));
@@ -376,14 +333,14 @@ static uint32_t group_of(struct agg *a, const struct uft_event *ev)
 	}
 	snprintf(key, sizeof(key), "\001%s", name);
 	func = agg_func_get(a, key, name, "");
-	i = func == NOWHERE ? NOWHERE : agg_child(a, 0, func);
-	if (i != NOWHERE)
+	i = func == AGG_NOWHERE ? AGG_NOWHERE : agg_child(a, 0, func);
+	if (i != AGG_NOWHERE)
 		a->node[i].is_group = AGG_GROUP;
 	return i;
 }
 
 /* Node of the group that an outermost call belongs to. */
-static uint32_t root_of(struct agg *a, struct task *t, const struct uft_event *ev)
+static uint32_t root_of(struct agg *a, struct agg_task *t, const struct uft_event *ev)
 {
 	uint32_t root;
 
@@ -392,7 +349,7 @@ static uint32_t root_of(struct agg *a, struct task *t, const struct uft_event *e
 	if (t->root)
 		return t->root - 1;
 	root = group_of(a, ev);
-	if (root != NOWHERE && a->build->by != UFT_BY_OBJECT && a->build->by != UFT_BY_CPU)
+	if (root != AGG_NOWHERE && a->build->by != UFT_BY_OBJECT && a->build->by != UFT_BY_CPU)
 		t->root = root + 1;		/* it stays that */
 	return root;
 }
@@ -417,9 +374,12 @@ static uint32_t func_new(struct agg *a, const struct uft_sym *sym)
 	struct agg_build *b = a->build;
 	uint32_t func = agg_func_get(a, sym->raw ? sym->raw : sym->name, sym->name, sym->object ? sym->object : "");
 
-	if (func == NOWHERE || dense_reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
+	if (func == AGG_NOWHERE || dense_reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
 	    dense_reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
-		return NOWHERE;
+		return AGG_NOWHERE;
+	if (dense_reserve(&b->met, &b->cap_met, b->nmet, sizeof(*b->met)) < 0)
+		return AGG_NOWHERE;
+	b->met[b->nmet++] = sym->index;
 	b->func_of[sym->index] = func + 1;
 	a->func[func].of = sym->of;
 	a->func[func].vaddr = sym->vaddr;
@@ -435,8 +395,13 @@ static inline uint32_t func_of(struct agg *a, const struct uft_sym *sym)
 	return func_new(a, sym);
 }
 
+uint32_t agg_func_of(struct agg *a, const struct uft_sym *sym)
+{
+	return func_of(a, sym);
+}
+
 /* Entries whose exits are missing: the stream has gone on without them. Nothing is known of their time. */
-static void drop_stale(struct agg *a, struct task *t, uint32_t depth)
+static void drop_stale(struct agg *a, struct agg_task *t, uint32_t depth)
 {
 	while (t->n && t->frame[t->n - 1].depth >= depth) {
 		t->n--;
@@ -444,14 +409,14 @@ static void drop_stale(struct agg *a, struct task *t, uint32_t depth)
 	}
 }
 
-static uint32_t node_at(struct agg *a, struct task *t, const struct uft_event *ev, uint32_t func)
+static uint32_t node_at(struct agg *a, struct agg_task *t, const struct uft_event *ev, uint32_t func)
 {
 	uint32_t parent = t->n ? t->frame[t->n - 1].node : root_of(a, t, ev);
 
-	return parent == NOWHERE ? NOWHERE : get_child(a, parent, func);
+	return parent == AGG_NOWHERE ? AGG_NOWHERE : get_child(a, parent, func);
 }
 
-static inline int enter(struct agg *a, struct task *t, const struct uft_event *ev)
+static inline int enter(struct agg *a, struct agg_task *t, const struct uft_event *ev)
 {
 	uint32_t func = func_of(a, ev->sym), node;
 
@@ -461,18 +426,18 @@ static inline int enter(struct agg *a, struct task *t, const struct uft_event *e
 		t->tid = ev->task->tid;
 		a->build->ncalled++;
 	}
-	if (func == NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+	if (func == AGG_NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
 		return -ENOMEM;
 	node = node_at(a, t, ev, func);
-	if (node == NOWHERE)
+	if (node == AGG_NOWHERE)
 		return -ENOMEM;
 	a->node[node].calls++;
-	t->frame[t->n++] = (struct frame){ .node = node, .func = func, .depth = ev->depth, .start = ev->ts_ns };
+	t->frame[t->n++] = (struct agg_frame){ .node = node, .func = func, .depth = ev->depth, .start = ev->ts_ns };
 	return 0;
 }
 
 /* Ends the innermost call. */
-static inline int leave(struct agg *a, struct task *t, uint64_t ns, uint64_t self)
+static inline int leave(struct agg *a, struct agg_task *t, uint64_t ns, uint64_t self)
 {
 	uint32_t node = t->frame[--t->n].node;
 	uint64_t total = ns;
@@ -486,16 +451,18 @@ static inline int leave(struct agg *a, struct task *t, uint64_t ns, uint64_t sel
 }
 
 /* An exit without its entry. */
-static int leave_alone(struct agg *a, struct task *t, const struct uft_event *ev, uint32_t func)
+static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event *ev, uint32_t func)
 {
 	uint32_t node;
 
+	if (!a->build->nleft[func] && !(ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN)))
+		a->build->has_alone = 1;
 	if (a->build->nleft[func] && !(ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN))) {
 		a->build->nleft[func]--;	/* counted when it was left */
 		return 0;
 	}
 	node = node_at(a, t, ev, func);
-	if (node == NOWHERE)
+	if (node == AGG_NOWHERE)
 		return -ENOMEM;
 	a->node[node].calls++;
 	if (ev->flags & UFT_EVF_ORPHAN) {
@@ -506,12 +473,12 @@ static int leave_alone(struct agg *a, struct task *t, const struct uft_event *ev
 	return add_time(a, node, ev->duration_ns, ev->flags & UFT_EVF_CALL ? ev->duration_ns : ev->self_ns, ev->self_ns);
 }
 
-static int exit_call(struct agg *a, struct task *t, const struct uft_event *ev)
+static int exit_call(struct agg *a, struct agg_task *t, const struct uft_event *ev)
 {
 	uint32_t func = func_of(a, ev->sym);
-	const struct frame *top;
+	const struct agg_frame *top;
 
-	if (func == NOWHERE)
+	if (func == AGG_NOWHERE)
 		return -ENOMEM;
 	if (t->n && t->frame[t->n - 1].depth > ev->depth)
 		drop_stale(a, t, ev->depth + 1);
@@ -525,18 +492,24 @@ static int exit_call(struct agg *a, struct task *t, const struct uft_event *ev)
 	return leave(a, t, ev->duration_ns, ev->self_ns);
 }
 
-static struct task *task_of(struct agg_build *b, const struct uft_event *ev)
+struct agg_task *agg_task_get(struct agg_build *b, uint32_t index)
 {
-	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
+	if (__builtin_expect(index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, index, sizeof(*b->task)) < 0)
 		return NULL;
-	return &b->task[ev->task->index];
+	return &b->task[index];
+}
+
+static inline struct agg_task *task_of(struct agg_build *b, const struct uft_event *ev)
+{
+	return __builtin_expect(ev->task->index < b->ntasks, 1) ? &b->task[ev->task->index] :
+								   agg_task_get(b, ev->task->index);
 }
 
 /*
  * The open calls of the thread that @t is of. The session's events have a task of their own; an exec makes
  * another one with calls.
  */
-static struct task *callers_of(struct agg_build *b, struct task *t, uint32_t tid)
+static struct agg_task *callers_of(struct agg_build *b, struct agg_task *t, uint32_t tid)
 {
 	if (t->ncalled != b->ncalled) {
 		t->ncalled = b->ncalled;
@@ -551,7 +524,7 @@ static struct task *callers_of(struct agg_build *b, struct task *t, uint32_t tid
 /* The time without a CPU is that of the innermost call: a thread that has none calls nothing. */
 static int add_switch(struct agg *a, const struct uft_event *ev)
 {
-	struct task *t = task_of(a->build, ev), *calls;
+	struct agg_task *t = task_of(a->build, ev), *calls;
 	uint64_t off_ns;
 
 	if (!t)
@@ -561,7 +534,7 @@ static int add_switch(struct agg *a, const struct uft_event *ev)
 	t->off_ns = ev->word[0] & UFT_SWITCH_IN ? 0 : ev->ts_ns;
 	calls = off_ns && ev->word[0] & UFT_SWITCH_IN ? callers_of(a->build, t, ev->task->tid) : NULL;
 	if (calls && calls->n) {
-		const struct frame *top = &calls->frame[calls->n - 1];
+		const struct agg_frame *top = &calls->frame[calls->n - 1];
 		struct agg_node *n = &a->node[top->node];
 		uint64_t from = off_ns > top->start ? off_ns : top->start;
 
@@ -574,7 +547,7 @@ static int add_switch(struct agg *a, const struct uft_event *ev)
 static int add_event(struct agg *a, const struct uft_event *ev)
 {
 	struct agg_build *b = a->build;
-	struct task *t;
+	struct agg_task *t;
 
 	switch (ev->kind) {
 	case UFT_EV_LOST:
@@ -596,13 +569,13 @@ static int add_event(struct agg *a, const struct uft_event *ev)
 }
 
 /* Calls that are open when the stream ends. */
-static int close_open(struct agg *a)
+int agg_close_open(struct agg *a)
 {
 	struct agg_build *b = a->build;
 
 	for (uint32_t i = 0; i < b->ntasks; i++)
-		for (struct task *t = &b->task[i]; t->n;) {
-			const struct frame *f = &t->frame[t->n - 1];
+		for (struct agg_task *t = &b->task[i]; t->n;) {
+			const struct agg_frame *f = &t->frame[t->n - 1];
 			uint64_t ns = a->last_ns > f->start ? a->last_ns - f->start : 0;
 
 			a->node[f->node].nopen++;
@@ -612,37 +585,58 @@ static int close_open(struct agg *a)
 	return 0;
 }
 
-static void forget_stream(struct agg_build *b)
+void agg_forget_stream(struct agg_build *b)
 {
 	for (uint32_t i = 0; i < b->ntasks; i++)
 		free(b->task[i].frame);
 	free(b->task);
 	free(b->func_of);
 	free(b->nleft);
+	free(b->met);
 	b->task = NULL;
-	b->func_of = b->nleft = NULL;
-	b->ntasks = b->nfunc_of = b->cap_left = 0;
+	b->func_of = b->nleft = b->met = NULL;
+	b->ntasks = b->nfunc_of = b->cap_left = b->nmet = b->cap_met = 0;
 }
 
-int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
+/* 1: another part is of no use, so this one neither; or this one holds what cannot be put together. */
+static int is_stopped(const struct agg *a)
+{
+	int *stop = a->build->stop;
+
+	if (__builtin_expect(!stop, 1))
+		return 0;
+	if (a->has_switches || a->nnodes >= a->max_nodes)
+		__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n(stop, __ATOMIC_RELAXED);
+}
+
+int agg_add_events(struct agg *a, struct uft_stream *st)
 {
 	struct emit_source *src = malloc(sizeof(*src));
 	int ret = src ? 0 : -ENOMEM;
 
-	a->build->by = by;
 	if (src)
 		emit_source_init(src, st);
-	while (!ret && emit_source_next(src)) {
+	while (!ret && !is_stopped(a) && emit_source_next(src)) {
 		a->first_ns = a->first_ns ? a->first_ns : src->ev[0].ts_ns;
 		for (size_t i = 0; i < src->n && !ret; i++)
 			ret = add_event(a, &src->ev[i]);
 		a->last_ns = src->ev[src->n - 1].ts_ns > a->last_ns ? src->ev[src->n - 1].ts_ns : a->last_ns;
 		src->next = src->n;
 	}
-	if (!ret)
-		ret = close_open(a);
-	forget_stream(a->build);
 	free(src);
+	return ret;
+}
+
+int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
+{
+	int ret;
+
+	a->build->by = by;
+	ret = agg_add_events(a, st);
+	if (!ret)
+		ret = agg_close_open(a);
+	agg_forget_stream(a->build);
 	return ret;
 }
 
@@ -651,7 +645,7 @@ int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
 int agg_init(struct agg *a)
 {
 	*a = (struct agg){ .max_nodes = AGG_NODES, .build = calloc(1, sizeof(*a->build)) };
-	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == NOWHERE || node_new(a, 0, 0) == NOWHERE || grow_hash(a) < 0) {
+	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == AGG_NOWHERE || agg_node_new(a, 0, 0) == AGG_NOWHERE || grow_hash(a) < 0) {
 		agg_free(a);
 		return -ENOMEM;
 	}
@@ -661,7 +655,7 @@ int agg_init(struct agg *a)
 void agg_free(struct agg *a)
 {
 	if (a->build) {
-		forget_stream(a->build);
+		agg_forget_stream(a->build);
 		free(a->build->link);
 		free(a->build->hash);
 		free(a->build->by_key);

@@ -4,7 +4,7 @@
  *
  * A node is a function as called on one path: `main;work;leaf`. Node 0 is the whole recording, its children
  * are groups (agg_by) or, without groups, outermost functions. A parent's index is smaller than its
- * children's. Context: control, one thread.
+ * children's. By several threads: aggregate_parts.c. Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_REPORT_AGGREGATE_H
 #define UFT_OUTPUT_REPORT_AGGREGATE_H
@@ -54,6 +54,7 @@ struct agg {
 	uint64_t first_ns, last_ns;
 	int has_switches;		/* some were recorded */
 	int has_thresh;			/* calls without entries: their paths are not known */
+	unsigned nthreads;		/* that added it up */
 	struct agg_build *build;	/* aggregate.c */
 };
 
@@ -61,6 +62,8 @@ int agg_init(struct agg *a);
 void agg_free(struct agg *a);
 /* Adds all of @st. 0 or -ENOMEM. */
 int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by);
+/* The same sums, by @threads threads at most, 0: as many as there are processors. One, if @a is not new. */
+int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsigned threads);
 /* Links the children of each node, the one with the longest total first, and sums up what groups hold. */
 void agg_finish(struct agg *a);
 

@@ -105,7 +105,7 @@ int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st)
 	d->run[d->nall] = (struct run){ .side = side };
 	ret = agg_init(&a);
 	if (!ret)
-		ret = agg_add(&a, st, UFT_BY_NONE);
+		ret = agg_add_threads(&a, st, UFT_BY_NONE, 0);
 	if (!ret)
 		ret = add_nodes(d, &a, &d->run[d->nall]);
 	d->side[side].lost += a.lost;

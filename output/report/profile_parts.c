@@ -243,6 +243,7 @@ static int add_parts(struct profile *prof, struct uft_stream *st, struct uft_par
 	for (; started < n; started++) {
 		struct run *r = &run[started];
 
+		part[started].stop = &stop;
 		*r = (struct run){ .prof = calloc(1, sizeof(*r->prof)), .part = &part[started] };
 		if (r->prof)
 			r->prof->stop = &stop;

@@ -526,7 +526,7 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 	if (!ret && view != UFT_VIEW_TREE)
 		ret = agg_init(&made);
 	if (!ret)
-		ret = agg_add(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE);
+		ret = agg_add_threads(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE, o->threads);
 	if (!ret) {
 		agg_finish(&whole);
 		ret = make_shown(&whole, &made, view, o, &notes);

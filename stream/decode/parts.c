@@ -118,7 +118,7 @@ size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_
 		return 1;
 	n = divide(st, cost, n, max ? 0 : PARTS_BYTES, clock);
 	for (; opened < n; opened++) {
-		part[opened] = (struct uft_part){ open_again(st), clock[opened - 1], 0 };
+		part[opened] = (struct uft_part){ open_again(st), clock[opened - 1], 0, NULL };
 		part[opened - 1].to = clock[opened - 1];
 		if (!part[opened].st)
 			break;
@@ -153,7 +153,7 @@ int uft_part_begin(struct uft_part *part)
 			return -ENOMEM;
 		st->limit = part->from;
 		st->is_passing = 1;
-		while (uft_stream_batch(st, none, N) == N)
+		while (uft_stream_batch(st, none, N) == N && !(part->stop && __atomic_load_n(part->stop, __ATOMIC_RELAXED)))
 			;
 		st->is_passing = 0;
 		free(none);

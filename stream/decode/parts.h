@@ -12,6 +12,7 @@
 struct uft_part {
 	struct uft_stream *st;	/* of the first part: the one that was given */
 	uint64_t from, to;	/* clocks: events after @from, up to @to; 0 without a bound */
+	const int *stop;	/* uft_part_begin() returns early when it is set; may be NULL */
 };
 
 #define UFT_PARTS_MAX	8u

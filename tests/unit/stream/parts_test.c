@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parts_test.c - parts of a recording give the events of the whole, and a profile by many threads is that of one */
 #include "output/output.h"
+#include "output/report/aggregate.h"
 #include "stream/decode/parts.h"
 #include "stream/wire/wire.h"
 #include "tests/unit/stream/check.h"
@@ -126,7 +127,7 @@ static void test_events(void **state)
 		assert_true(n > STEPS / 2);
 		for (uint32_t i = 0; i < n; i += 3) {
 			uint64_t from = clock[i], to = clock[i + roll(n - i)] + roll(2);
-			struct uft_part part[] = { { NULL, 0, from }, { NULL, from, to }, { NULL, to, 0 } };
+			struct uft_part part[] = { { .to = from }, { .from = from, .to = to }, { .from = to } };
 			struct digest sum = { 0, 0 };
 
 			for (int k = 0; k < 3; k++) {
@@ -186,9 +187,73 @@ static void test_profile(void **state)
 	assert_true(divided > 10);
 }
 
+static char *tree(const struct check *c, enum uft_tree_view view, enum uft_by by, unsigned threads)
+{
+	struct uft_stream *st = open_it(c);
+	struct uft_report_opts o = { .form = UFT_FORM_CSV, .threads = threads, .by = by, .func = "func_2" };
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(uft_output_tree(st, f, view, &o), 0);
+	fclose(f);
+	uft_stream_close(st);
+	return text;
+}
+
+/* How many threads added up @c, where @threads were allowed. */
+static unsigned threads_used(const struct check *c, unsigned threads)
+{
+	struct uft_stream *st = open_it(c);
+	struct agg a;
+	unsigned n;
+
+	assert_int_equal(agg_init(&a), 0);
+	assert_int_equal(agg_add_threads(&a, st, UFT_BY_NONE, threads), 0);
+	n = a.nthreads;
+	agg_free(&a);
+	uft_stream_close(st);
+	return n;
+}
+
+static void test_tree(void **state)
+{
+	static const enum uft_by by[] = { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
+	static const enum uft_tree_view view[] = { UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
+	unsigned divided = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 6; round++) {
+		struct check c;
+
+		seed = round + 200;
+		make(&c, 2500, round % 3);
+		for (unsigned i = 0; i < sizeof(by) / sizeof(by[0]) + sizeof(view) / sizeof(view[0]); i++) {
+			int is_tree = i < sizeof(by) / sizeof(by[0]);
+			enum uft_tree_view v = is_tree ? UFT_VIEW_TREE : view[i - sizeof(by) / sizeof(by[0])];
+			enum uft_by group = is_tree ? by[i] : UFT_BY_NONE;
+			char *one = tree(&c, v, group, 1);
+
+			assert_true(strchr(one, '\n') != NULL);
+			for (unsigned threads = 2; threads <= UFT_PARTS_MAX; threads += 3) {
+				char *many = tree(&c, v, group, threads);
+
+				assert_string_equal(many, one);
+				free(many);
+			}
+			free(one);
+		}
+		divided += threads_used(&c, 4) > 2;
+		check_end(&c);
+	}
+	printf("%u of 6 recordings by several threads\n", divided);
+	assert_true(divided >= 4);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_profile) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_profile),
+				      cmocka_unit_test(test_tree) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate_build.h - what aggregate.c keeps while it adds up a stream, for aggregate_parts.c
+ *
+ * Context: control; one thread per aggregate.
+ */
+#ifndef UFT_OUTPUT_REPORT_AGGREGATE_BUILD_H
+#define UFT_OUTPUT_REPORT_AGGREGATE_BUILD_H
+
+#include "output/report/aggregate.h"
+
+#define AGG_NOWHERE	UINT32_MAX
+
+struct agg_frame {
+	uint32_t node, func, depth;
+	uint64_t start, child_ns;
+};
+
+struct agg_task {
+	struct agg_frame *frame;
+	uint32_t n, cap;
+	uint32_t root;		/* node of its group + 1; 0 not looked up */
+	uint32_t tid;		/* once it has called something */
+	uint32_t nbefore, first;	/* in a part: calls that were open when it began; the node of the outermost */
+	/*
+	 * Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is
+	 * known; it would have gone on;
+	 */
+	uint64_t off_ns;
+	int is_preempted;
+	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
+};
+
+struct agg_link {		/* of a node: what the search for a child needs, close together */
+	uint32_t func, last;	/* last: the child that was called last, 0 none */
+};
+
+struct agg_build {
+	struct agg_link *link;
+	uint32_t cap_nodes, cap_funcs;
+	uint32_t *hash;		/* of (parent, func): node, 0 free */
+	uint32_t hash_mask;
+	uint32_t *by_key, key_mask;	/* functions by key: index + 1 */
+	uint32_t (*pool)[HIST_SUB];
+	uint32_t npool, cap_pool;
+	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
+	/* Of the stream that is added */
+	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
+	uint32_t nfunc_of;
+	uint32_t *met, nmet, cap_met;	/* uft_sym.index of the symbols, in the order in which they were met */
+	uint32_t *nleft;	/* by function: calls left that may still return */
+	uint32_t cap_left;
+	struct agg_task *task;
+	uint32_t ntasks, ncalled;	/* ncalled: how many have called something */
+	enum uft_by by;
+	int *stop;		/* in parts: set when they cannot be put together; NULL: all in one */
+	int has_alone;		/* an exit without an entry was counted: no call of its function had been left */
+};
+
+/* UINT32_MAX or NULL: no memory. A node made by agg_node_new() is no child that agg_child() looks for at once. */
+uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func);
+uint32_t agg_func_of(struct agg *a, const struct uft_sym *sym);
+struct agg_task *agg_task_get(struct agg_build *b, uint32_t index);
+/* The steps of agg_add(). 0 or -ENOMEM. */
+int agg_add_events(struct agg *a, struct uft_stream *st);
+int agg_close_open(struct agg *a);
+void agg_forget_stream(struct agg_build *b);
+
+#endif

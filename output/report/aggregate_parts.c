@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate_parts.c - a stream added up by call path, by several threads
+ *
+ * Each thread adds up one part of the recording (stream/decode/parts.h) as if it were all, and the parts are put
+ * together in their order. A part begins with calls open. Each of them gets a node of its own there (open_calls()),
+ * which nothing but calls below that frame uses; its sums are added to the node that the frame has in the whole. All
+ * other nodes are looked up by their path. Nodes and functions are added in the order in which the part met them, so
+ * they get the same numbers as with one thread, and what is equal is sorted alike.
+ *
+ * Parts are of no use, and one thread adds up everything again, if
+ *   - the calls that are open are not those of the whole: ends of some were not shown
+ *   - there are calls without an entry on one side of a border, and calls that were left on the other
+ *   - there are more paths than AGG_NODES, as it depends on the order which ones are kept
+ *   - switches were recorded: the time without a CPU reaches over borders
+ * The last two are seen on the way, and stop all threads at once.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/dense.h"
+#include "output/report/aggregate_build.h"
+#include "stream/decode/parts.h"
+
+#define BEFORE		UINT64_MAX	/* start of a frame: before the part */
+#define COST_READ	230u		/* of an event, as parts.c counts: decoding and adding up by path */
+
+struct run {
+	struct agg *agg;
+	struct uft_part *part;
+	pthread_t thread;
+	int ret;
+};
+
+/* ---- One part ------------------------------------------------------------------------------------------------ */
+
+/* Frames for the calls that are open when the part begins, each with a node that no path leads to. */
+static int open_calls(struct agg *a, const struct uft_part *part)
+{
+	const struct uft_task *task;
+	size_t ntask = uft_stream_tasks(part->st, &task);
+	const struct uft_sym *sym;
+
+	for (uint32_t i = 0; i < ntask; i++)
+		for (uint32_t depth = 0; (sym = uft_part_open_call(part, i, depth)) != NULL; depth++) {
+			struct agg_task *t = agg_task_get(a->build, i);
+			uint32_t func = agg_func_of(a, sym), node;
+
+			if (!t || func == AGG_NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+				return -ENOMEM;
+			node = agg_node_new(a, depth ? t->frame[depth - 1].node : AGG_NOWHERE, func);
+			if (node == AGG_NOWHERE)
+				return -ENOMEM;
+			t->first = depth ? t->first : node;
+			t->frame[t->n++] = (struct agg_frame){ node, func, depth, BEFORE, 0 };
+			t->nbefore = t->n;
+		}
+	return 0;
+}
+
+static void *add_part(void *arg)
+{
+	struct run *r = arg;
+
+	r->ret = uft_part_begin(r->part);
+	if (!r->ret && r->part->from)
+		r->ret = open_calls(r->agg, r->part);
+	if (!r->ret)
+		r->ret = agg_add_events(r->agg, r->part->st);
+	return NULL;
+}
+
+/* ---- Putting parts together ---------------------------------------------------------------------------------- */
+
+/* Functions, nodes and tasks of a part: which ones they are in the whole. */
+struct joint {
+	struct agg *all;
+	const struct agg *part;
+	const struct uft_part *of;
+	struct uft_stream *st;
+	const struct uft_sym **sym;	/* by uft_sym.index of the part */
+	uint32_t *func, *node, *task;
+};
+
+static int has_been_used(const struct agg_task *t)
+{
+	return t->n || t->nbefore || t->root;
+}
+
+static int has_left(const struct agg_build *b, uint32_t nfuncs)
+{
+	for (uint32_t i = 0; i < nfuncs && i < b->cap_left; i++)
+		if (b->nleft[i])
+			return 1;
+	return 0;
+}
+
+/* Tasks and functions of the part, in the order in which they were met. 0 or -ENOMEM. */
+static int join_names(struct joint *j)
+{
+	const struct agg_build *b = j->part->build;
+
+	for (uint32_t i = 0; i < b->ntasks; i++)
+		if (has_been_used(&b->task[i])) {
+			j->task[i] = uft_part_task(j->of, i, j->st);
+			if (!agg_task_get(j->all->build, j->task[i]))
+				return -ENOMEM;
+		}
+	memset(j->func, 0xff, j->part->nfuncs * sizeof(*j->func));
+	for (uint32_t i = 0; i < b->nmet; i++) {
+		uint32_t func = agg_func_of(j->all, j->sym[b->met[i]]);
+
+		if (func == AGG_NOWHERE)
+			return -ENOMEM;
+		j->func[b->func_of[b->met[i]] - 1] = func;
+	}
+	for (uint32_t i = 0; i < j->part->nfuncs; i++) {	/* groups */
+		const struct agg_func *f = &j->part->func[i];
+
+		if (j->func[i] == AGG_NOWHERE)
+			j->func[i] = agg_func_get(j->all, f->key, f->name, f->object);
+		if (j->func[i] == AGG_NOWHERE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Nodes of the calls that were open. 1; 0: the part began with others than the whole has open there. */
+static int join_open_calls(struct joint *j)
+{
+	const struct agg_build *part = j->part->build, *all = j->all->build;
+	uint64_t nopen = 0;
+
+	for (uint32_t i = 0; i < all->ntasks; i++)
+		nopen += all->task[i].n;
+	for (uint32_t i = 0; i < part->ntasks; i++) {
+		const struct agg_task *from = &part->task[i];
+		const struct agg_task *to = has_been_used(from) ? &all->task[j->task[i]] : NULL;
+
+		if (!to)
+			continue;
+		if (to->n != from->nbefore)
+			return 0;
+		nopen -= to->n;
+		for (uint32_t d = 0; d < to->n; d++) {
+			if (to->frame[d].depth != d ||
+			    to->frame[d].func != j->func[j->part->node[from->first + d].func])
+				return 0;
+			j->node[from->first + d] = to->frame[d].node;
+		}
+		if (to->root && from->root && strcmp(j->all->func[j->all->node[to->root - 1].func].key,
+						     j->part->func[j->part->node[from->root - 1].func].key))
+			return 0;
+	}
+	return !nopen;
+}
+
+/* 1; 0: there are too many paths; -ENOMEM. */
+static int join_nodes(struct joint *j)
+{
+	for (uint32_t i = 1; i < j->part->nnodes; i++) {
+		const struct agg_node *n = &j->part->node[i];
+
+		if (j->node[i] == AGG_NOWHERE)
+			j->node[i] = agg_child(j->all, j->node[n->parent], j->func[n->func]);
+		if (j->node[i] == AGG_NOWHERE)
+			return -ENOMEM;
+		if (j->all->nnodes >= j->all->max_nodes)
+			return 0;
+		j->all->node[j->node[i]].is_group |= n->is_group;
+		if (agg_merge(j->all, j->node[i], j->part, n, 1) < 0)
+			return -ENOMEM;
+	}
+	return 1;
+}
+
+/* The calls that are open where the part ends. 0 or -ENOMEM. */
+static int join_task(struct joint *j, struct agg_task *to, const struct agg_task *from)
+{
+	uint32_t kept = 0;
+
+	to->tid = from->tid ? from->tid : to->tid;
+	to->root = to->root || !from->root ? to->root : j->node[from->root - 1] + 1;
+	for (; kept < from->n && from->frame[kept].start == BEFORE; kept++)
+		to->frame[kept].child_ns += from->frame[kept].child_ns;
+	to->n = kept;
+	for (uint32_t d = kept; d < from->n; d++) {
+		const struct agg_frame *f = &from->frame[d];
+
+		if (dense_reserve(&to->frame, &to->cap, to->n, sizeof(*to->frame)) < 0)
+			return -ENOMEM;
+		to->frame[to->n] = *f;
+		to->frame[to->n].node = j->node[f->node];
+		to->frame[to->n++].func = j->func[f->func];
+	}
+	return 0;
+}
+
+static int join_rest(struct joint *j)
+{
+	const struct agg *part = j->part;
+	struct agg *all = j->all;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < part->build->ntasks && !ret; i++)
+		if (has_been_used(&part->build->task[i]))
+			ret = join_task(j, &all->build->task[j->task[i]], &part->build->task[i]);
+	for (uint32_t i = 0; i < part->nfuncs && i < part->build->cap_left; i++)
+		if (part->build->nleft[i])
+			all->build->nleft[j->func[i]] += part->build->nleft[i];
+	all->build->has_alone |= part->build->has_alone;
+	all->lost += part->lost;
+	all->unknown += part->unknown;
+	all->has_thresh |= part->has_thresh;
+	all->first_ns = all->first_ns ? all->first_ns : part->first_ns;
+	all->last_ns = part->last_ns > all->last_ns ? part->last_ns : all->last_ns;
+	return ret;
+}
+
+/* 1: done; 0: they cannot be put together; -ENOMEM. */
+static int join(struct agg *all, struct uft_stream *st, const struct agg *part, const struct uft_part *of)
+{
+	struct joint j = { .all = all, .part = part, .of = of, .st = st };
+	int ret = -ENOMEM;
+
+	uft_part_symbols(of, st, &j.sym);
+	j.func = malloc((part->nfuncs + 1) * sizeof(*j.func));
+	j.node = malloc((part->nnodes + 1) * sizeof(*j.node));
+	j.task = calloc(part->build->ntasks + 1, sizeof(*j.task));
+	if (j.sym && j.func && j.node && j.task) {
+		memset(j.node, 0xff, part->nnodes * sizeof(*j.node));
+		j.node[0] = 0;
+		ret = part->build->has_alone && (all->build->has_alone || has_left(all->build, all->nfuncs)) ? 0 : 1;
+		if (ret > 0)
+			ret = join_names(&j) < 0 ? -ENOMEM : join_open_calls(&j);
+		if (ret > 0)
+			ret = join_nodes(&j);
+		if (ret > 0)
+			ret = join_rest(&j) < 0 ? -ENOMEM : 1;
+	}
+	free(j.sym);
+	free(j.func);
+	free(j.node);
+	free(j.task);
+	return ret;
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------------- */
+
+/* Signals are for the thread that shows the progress. */
+static int start(struct run *r)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&r->thread, NULL, add_part, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -ret;
+}
+
+static struct agg *new_agg(const struct agg *like, int *stop)
+{
+	struct agg *a = malloc(sizeof(*a));
+
+	if (!a || agg_init(a) < 0) {
+		free(a);
+		return NULL;
+	}
+	a->max_nodes = like->max_nodes;
+	a->build->by = like->build->by;
+	a->build->stop = stop;
+	return a;
+}
+
+/* 1: done; 0: they cannot be put together; -ENOMEM. */
+static int add_parts(struct agg *a, struct uft_stream *st, struct uft_part *part, size_t n)
+{
+	struct run run[UFT_PARTS_MAX] = { { .agg = a, .part = &part[0] } };
+	size_t started = 1;
+	int stop = 0, ret = 1;
+
+	for (; started < n; started++) {
+		struct run *r = &run[started];
+
+		part[started].stop = &stop;
+		*r = (struct run){ .agg = new_agg(a, &stop), .part = &part[started] };
+		if (!r->agg)
+			break;
+		if (start(r)) {
+			agg_free(r->agg);
+			free(r->agg);
+			break;
+		}
+	}
+	a->build->stop = &stop;
+	if (started < n)
+		__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	add_part(&run[0]);
+	for (size_t i = 0; i < started; i++) {
+		if (i)
+			pthread_join(run[i].thread, NULL);
+		ret = ret < 0 || !run[i].ret ? ret : run[i].ret;
+	}
+	a->build->stop = NULL;
+	for (size_t i = 0; ret > 0 && i < started; i++)
+		ret = !stop && uft_part_is_exact(&part[i]);
+	for (size_t i = 1; i < started; i++) {
+		if (ret > 0)
+			ret = join(a, st, run[i].agg, &part[i]);
+		agg_free(run[i].agg);
+		free(run[i].agg);
+	}
+	uft_parts_close(part, n, !ret);
+	return ret;
+}
+
+/* As agg_init() left it. */
+static int begin_again(struct agg *a)
+{
+	uint32_t max_nodes = a->max_nodes;
+	int ret;
+
+	agg_free(a);
+	ret = agg_init(a);
+	a->max_nodes = max_nodes;
+	return ret;
+}
+
+int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsigned threads)
+{
+	static const struct uft_parts_cost cost = { .read = COST_READ, .before = 0 };
+	struct uft_part part[UFT_PARTS_MAX];
+	size_t n = a->nnodes == 1 ? uft_parts_open(st, threads, &cost, part) : 1;
+	int ret = 0;
+
+	a->build->by = by;
+	if (n > 1)
+		ret = add_parts(a, st, part, n);
+	if (n > 1 && !ret)
+		ret = begin_again(a);
+	if (ret < 0)
+		return ret;
+	a->nthreads = ret ? (unsigned)n : 1;
+	if (!ret)
+		return agg_add(a, st, by);
+	ret = agg_close_open(a);
+	agg_forget_stream(a->build);
+	return ret;
+}
