@@ -94,14 +94,18 @@ static void put_string(struct print_text *t, const struct conversion *c, const s
 	put_padded(t, c, text, c->precision >= 0 && (size_t)c->precision < n ? (size_t)c->precision : n);
 }
 
-/* %p, and what follows it: %pS and %ps are names of code. */
+/* %p, and what follows it: %pS and %ps are names of code, %pI4 and such addresses of networks. */
 static const char *put_pointer(struct print_run *r, struct print_text *t, const struct conversion *c, const char *p,
 			       const struct print_value *v)
 {
 	char name[512];
-	size_t n = 0;
+	size_t used, n = print_address(p, v, name, sizeof(name), &used);
 	char how = isalpha((unsigned char)*p) ? *p : 0;
 
+	if (n) {
+		put_padded(t, c, name, n);
+		return p + used;
+	}
 	if (how && strchr("SsFfBx", how))
 		p++;
 	if (how && strchr("SsFfB", how) && r->in->name)

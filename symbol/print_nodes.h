@@ -15,7 +15,7 @@ enum print_node_kind {
 
 enum print_helper {
 	H_STR, H_DYN, H_DYN_LEN, H_SYMBOLIC, H_FLAGS, H_HEX, H_HEX_STR, H_ARRAY, H_DYN_ARRAY, H_BITMASK,
-	H_SOCKADDR, NHELPERS
+	H_SOCKADDR, H_HEX_DUMP, NHELPERS
 };
 
 enum print_op {
@@ -65,5 +65,13 @@ static inline struct print_value print_value_of(int64_t n)
 struct print_value print_eval(struct print_run *r, uint32_t at);
 int64_t print_number(const struct print_value *v);
 void print_put(struct print_text *t, const char *from, size_t n);	/* what does not fit is cut */
+
+/* ---- print_address.c ---- */
+
+/*
+ * The text of the address in @v's bytes; @p: what follows %p, one of I4, I6, I6c, IS with p and c, M. Its length,
+ * in *used that of what was taken of @p; 0: @p or @v is no address.
+ */
+size_t print_address(const char *p, const struct print_value *v, char *to, size_t room, size_t *used);
 
 #endif

@@ -19,6 +19,7 @@ static const struct { const char *name; enum print_helper helper; } helpers[] = 
 	{ "__print_dynamic_array", H_DYN_ARRAY }, { "__get_bitmask", H_BITMASK },
 	{ "__get_rel_bitmask", H_BITMASK }, { "__get_cpumask", H_BITMASK }, { "__get_rel_cpumask", H_BITMASK },
 	{ "__get_sockaddr", H_SOCKADDR }, { "__get_rel_sockaddr", H_SOCKADDR },
+	{ "__print_hex_dump", H_HEX_DUMP },
 };
 
 struct parser { struct uft_print *out; const struct uft_event_type *type; const char *p; int depth, is_bad; };
@@ -255,6 +256,33 @@ static uint32_t pairs(struct parser *s)
 	return first;
 }
 
+/* "prefix", how, row, group, bytes, count, is_text: n->text, and a list at n->b of the rest; n->a: the bytes. */
+static void hex_dump(struct parser *s, struct print_node *n)
+{
+	uint32_t last = 0;
+
+	skip(s);
+	n->text = string(s, &n->len);
+	for (int i = 0; i < 6 && !s->is_bad; i++) {
+		struct print_node argument = { .kind = N_PAIR };
+		uint32_t at;
+
+		if (!take(s, ",")) {
+			bad(s);
+			return;
+		}
+		argument.a = expression(s);
+		if (i == 3)
+			n->a = argument.a;
+		at = add(s, &argument);
+		if (last)
+			s->out->v[last].b = at;
+		else
+			n->b = at;
+		last = at;
+	}
+}
+
 static uint32_t call(struct parser *s, enum print_helper helper)
 {
 	struct print_node n = { .kind = N_CALL, .helper = (uint8_t)helper };
@@ -286,6 +314,9 @@ static uint32_t call(struct parser *s, enum print_helper helper)
 		skip(s);
 		n.text = string(s, &n.len);
 		n.c = pairs(s);
+		break;
+	case H_HEX_DUMP:
+		hex_dump(s, &n);
 		break;
 	default:
 		n.a = expression(s);

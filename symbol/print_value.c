@@ -2,7 +2,6 @@
 /* print_value.c - the value of a print format's expression in one event, and the texts that its helpers make */
 #include "symbol/print_nodes.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,18 +167,41 @@ static void put_bitmask(struct print_text *t, const struct print_value *bytes)
 		put_format(t, "%08x%s", (uint32_t)load(bytes->bytes + 4 * i, 4, 0), i ? "," : "");
 }
 
-static void put_sockaddr(struct print_text *t, const struct print_value *bytes)
+/* Lines of @row bytes as the kernel's seq_buf_hex_dump() writes them: a prefix, the offset, words, and text. */
+static void put_hex_dump(struct print_run *r, struct print_text *t, const struct print_node *n,
+			 const struct print_value *bytes)
 {
-	char text[INET6_ADDRSTRLEN];
-	uint64_t family = bytes->len >= 2 ? (uint64_t)load(bytes->bytes, 2, 0) : 0;
-	uint16_t port = 0;
+	const struct print_node *v = r->p->v;
+	int64_t number[6];		/* how, row, group, bytes, count, is_text */
+	uint32_t at = n->b, used;
 
-	if (bytes->len >= 4)
-		memcpy(&port, bytes->bytes + 2, 2);
-	if (family == AF_INET && bytes->len >= 8 && inet_ntop(AF_INET, bytes->bytes + 4, text, sizeof(text)))
-		put_format(t, "%s:%u", text, ntohs(port));
-	else if (family == AF_INET6 && bytes->len >= 24 && inet_ntop(AF_INET6, bytes->bytes + 8, text, sizeof(text)))
-		put_format(t, "[%s]:%u", text, ntohs(port));
+	for (int i = 0; i < 6; i++, at = v[at].b) {
+		struct print_value one = i == 3 ? print_value_of(0) : print_eval(r, v[at].a);
+
+		number[i] = print_number(&one);
+	}
+	uint64_t row = number[1] == 32 ? 32 : 16, len = number[4] < 0 ? 0 : (uint64_t)number[4] < bytes->len ? (uint64_t)number[4] : bytes->len;
+	uint64_t group = number[2] == 2 || number[2] == 4 || number[2] == 8 ? (uint64_t)number[2] : 1;
+
+	for (uint64_t from = 0; from < len; from += row) {
+		uint64_t here = len - from < row ? len - from : row, size = here % group ? 1 : group;
+
+		print_put(t, n->text, n->len);
+		if (number[0])
+			put_format(t, number[0] == 1 ? "%016" PRIx64 ": " : "%.8" PRIx64 ": ", from);
+		used = 0;
+		for (uint64_t i = 0; i < here; i += size, used += 2 * (uint32_t)size + 1)
+			put_format(t, "%s%0*" PRIx64, i ? " " : "", 2 * (int)size,
+				   (uint64_t)load(bytes->bytes + from + i, size, 0));
+		for (used -= used ? 1 : 0; number[5] && used < 2 * row + row / size + 1; used++)
+			print_put(t, " ", 1);
+		for (uint64_t i = 0; number[5] && i < here; i++) {
+			char c = (char)bytes->bytes[from + i];
+
+			print_put(t, c >= ' ' && c < 0x7f ? &c : ".", 1);
+		}
+		print_put(t, "\n", 1);
+	}
 }
 
 /* Is the helper's second argument an expression? */
@@ -193,7 +215,7 @@ static struct print_value eval_call(struct print_run *r, const struct print_node
 	struct print_value a = print_eval(r, n->a), b, c;
 	struct print_text t;
 
-	if (n->helper == H_STR || n->helper == H_DYN)
+	if (n->helper == H_STR || n->helper == H_DYN || n->helper == H_SOCKADDR)
 		return a;
 	if (n->helper == H_DYN_LEN)
 		return print_value_of((int64_t)a.len);
@@ -213,7 +235,7 @@ static struct print_value eval_call(struct print_run *r, const struct print_node
 			put_array(&t, &a, a.len / (uint64_t)print_number(&b), (uint64_t)print_number(&b));
 		break;
 	case H_BITMASK: if (a.bytes) put_bitmask(&t, &a); break;
-	case H_SOCKADDR: if (a.bytes) put_sockaddr(&t, &a); break;
+	case H_HEX_DUMP: if (a.bytes) put_hex_dump(r, &t, n, &a); break;
 	}
 	return end_text(r, &t);
 }

@@ -46,13 +46,15 @@ struct search {
 static void refuse(struct search *s, const char *what, const char *section)
 {
 	if (!s->out->nrefused++)
-		uft_fail(&s->out->refused, -EINVAL, "%s: a tracepoint in section %s is not used: %s", s->obj->path, section, what);
+		uft_fail(&s->out->refused, -EINVAL, "%s: a tracepoint in section %s is not used: %s", s->obj->path,
+			 section, what);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* The record at *@p or behind zeroes; NULL: there is no more. *@bytes: its length, *@p: behind it. */
-static const uint8_t *next_record(struct search *s, const char *section, const uint8_t **p, const uint8_t *end, size_t least, uint32_t *bytes)
+static const uint8_t *next_record(struct search *s, const char *section, const uint8_t **p, const uint8_t *end,
+				  size_t least, uint32_t *bytes)
 {
 	while (end - *p >= 16) {
 		const uint8_t *at = *p;
@@ -85,7 +87,8 @@ static const char *take_text(const uint8_t **p, const uint8_t *end, uint32_t n)
 	return text;
 }
 
-static int is_name(const char *text)
+/* Bytes of the name at @text; 0: there is none. */
+static size_t name_length(const char *text)
 {
 	size_t n = 0;
 
@@ -93,7 +96,29 @@ static int is_name(const char *text)
 		return 0;
 	while (isalnum((unsigned char)text[n]) || text[n] == '_')
 		n++;
-	return !text[n] && n <= MAX_NAME;
+	return n;
+}
+
+static int is_name(const char *text)
+{
+	size_t n = name_length(text);
+
+	return n && !text[n] && n <= MAX_NAME;
+}
+
+/* Bytes of sizeof(NAME) at @text; 0: that is not there. */
+static size_t sizeof_length(const char *text)
+{
+	size_t n = !strncmp(text, "sizeof(", 7) ? name_length(text + 7) : 0;
+
+	return n && text[7 + n] == ')' ? n + 8 : 0;
+}
+
+static int is_number_name(const char *text)
+{
+	size_t n = sizeof_length(text);
+
+	return is_name(text) || (n && !text[n] && n <= MAX_NAME);
 }
 
 static int add_text(struct list *l, const struct text *t)
@@ -145,7 +170,8 @@ static int read_texts(struct search *s, const char *section, size_t size, size_t
 		t.fields = text;
 		if (!has_print && t.name)
 			t.value = (int64_t)elf_get64(record + offsetof(struct uft_event_enum, value));
-		if (!t.name || (has_print && !t.print) || !is_name(t.system) || !is_name(t.name) || out->n == MAX_RECORDS)
+		if (!t.name || (has_print && !t.print) || !is_name(t.system) ||
+		    !(has_print ? is_name(t.name) : is_number_name(t.name)) || out->n == MAX_RECORDS)
 			refuse(s, "a name in it is damaged", section);
 		else
 			ret = add_text(out, &t);
@@ -157,7 +183,7 @@ static int read_texts(struct search *s, const char *section, size_t size, size_t
 
 /* ---- The text of a format file --------------------------------------------------------------- */
 
-/* Names of enumerators outside of texts become their values; control bytes in texts are written as C has them. */
+/* Outside of texts names of enumerators and known sizes become numbers; in texts control bytes are written as in C. */
 static void put_print(const struct search *s, FILE *f, const char *system, const char *print)
 {
 	int is_quoted = 0;
@@ -169,12 +195,12 @@ static void put_print(const struct search *s, FILE *f, const char *system, const
 
 		if (*p == '"')
 			is_quoted = !is_quoted;
-		while (!is_quoted && n < MAX_NAME && (isalpha((unsigned char)p[n]) || p[n] == '_' || (n && isdigit((unsigned char)p[n]))))
-			n++;
-		if (n) {
+		for (int i = 0; i < 2 && !is_quoted && !e; i++) {
+			n = i ? name_length(p) : sizeof_length(p);
+			n = n < MAX_NAME ? n : MAX_NAME;
 			memcpy(name, p, n);
 			name[n] = '\0';
-			e = find_text(&s->enums, system, name);
+			e = n ? find_text(&s->enums, system, name) : NULL;
 		}
 		if (e)
 			fprintf(f, "%lld", (long long)e->value);
@@ -199,23 +225,26 @@ static int put_fields(FILE *f, const struct text *class)
 
 	while (class->end - p >= (long)sizeof(struct uft_class_field)) {
 		struct uft_class_field field;
-		const char *type, *name, *length, *loc;
+		const char *type, *name, *length, *loc, *brackets;
 
 		memcpy(&field, p, sizeof(field));
 		p += sizeof(field);
 		type = take_text(&p, class->end, field.type_bytes);
 		name = type ? take_text(&p, class->end, field.name_bytes) : NULL;
 		length = name ? take_text(&p, class->end, field.length_bytes) : NULL;
-		if (!length || !is_name(name) || strpbrk(type, ";\n\t") || strpbrk(length, ";\n\t[]") || field.kind > UFT_CLASS_REL_LOC)
+		if (!length || !is_name(name) || strpbrk(type, ";\n\t") || strpbrk(length, ";\n\t[]") ||
+		    field.kind > UFT_CLASS_REL_LOC)
 			return 0;
 		loc = field.kind == UFT_CLASS_DATA_LOC ? "__data_loc " : field.kind == UFT_CLASS_REL_LOC ? "__rel_loc " : "";
-		fprintf(f, "\tfield:%s%s%s %s%s%s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", loc, type, field.kind ? "[]" : "", name, *length ? "[" : "", length,
+		brackets = field.kind && strcmp(type, "cpumask_t") ? "[]" : "";	/* as the kernel writes them */
+		fprintf(f, "\tfield:%s%s%s %s%s%s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", loc, type, brackets, name, *length ? "[" : "", length,
 			*length ? "]" : "", field.offset, field.size, field.is_signed != 0);
 	}
 	return p == class->end;
 }
 
-static char *make_format(struct search *s, const char *system, const char *name, const struct text *class, const char *print)
+static char *make_format(struct search *s, const char *system, const char *name, const struct text *class,
+			 const char *print)
 {
 	char *text = NULL;
 	size_t n;
@@ -246,7 +275,8 @@ static char *make_format(struct search *s, const char *system, const char *name,
 static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
 {
 	struct uft_found_events *out = s->out;
-	const char *part[3], *p = (const char *)record + offsetof(struct uft_tracepoint, text), *end = (const char *)record + sizeof(struct uft_tracepoint);
+	const char *part[3], *p = (const char *)record + offsetof(struct uft_tracepoint, text),
+			     *end = (const char *)record + sizeof(struct uft_tracepoint);
 	const struct text *class, *print;
 	struct uft_found_event *grown, e = { .addr = addr };
 
@@ -263,7 +293,8 @@ static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
 	class = find_text(&s->classes, part[0], part[2]);
 	print = find_text(&s->prints, part[0], part[1]);
 	if (!class || !strcmp(part[0], "ftrace")) {
-		refuse(s, class ? "the system ftrace is not for programs" : "its class is not described", "__uft_events");
+		refuse(s, class ? "the system ftrace is not for programs" : "its class is not described",
+		       "__uft_events");
 		return 0;
 	}
 	if (out->nevents == MAX_RECORDS) {
@@ -296,7 +327,8 @@ static int read_events(struct search *s)
 	uint32_t bytes;
 	int ret = 0;
 
-	while (p && !ret && (record = next_record(s, "__uft_events", &p, data + len, sizeof(struct uft_tracepoint), &bytes)))
+	while (p && !ret &&
+	       (record = next_record(s, "__uft_events", &p, data + len, sizeof(struct uft_tracepoint), &bytes)))
 		ret = add_event(s, s->view->sh[i].sh_addr + (uint64_t)(record - data), record);
 	return ret;
 }
@@ -344,7 +376,8 @@ static int read_sites(struct search *s)
 
 		if (!elf_get32(p) && !elf_get32(p + 4))
 			continue;	/* of code that the linker has left out */
-		if (!e || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) || !is_code(s->obj, site.on, 1)) {
+		if (!e || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) ||
+		    !is_code(s->obj, site.on, 1)) {
 			refuse(s, "a call of it is not in code, or of no event", "__uft_sites");
 			continue;
 		}
@@ -363,7 +396,8 @@ int uft_object_events(struct uft_object *obj, struct uft_found_events *out)
 	*out = (struct uft_found_events){ 0 };
 	if (!elf_section(s.view, "__uft_events", 0))
 		return 0;
-	ret = read_texts(&s, "__uft_classes", sizeof(struct uft_event_class), offsetof(struct uft_event_class, system_bytes), 1, &s.classes);
+	ret = read_texts(&s, "__uft_classes", sizeof(struct uft_event_class),
+			 offsetof(struct uft_event_class, system_bytes), 1, &s.classes);
 	ret = ret ? ret : read_texts(&s, "__uft_prints", sizeof(struct uft_event_print), offsetof(struct uft_event_print, system_bytes), 1, &s.prints);
 	ret = ret ? ret : read_texts(&s, "__uft_enums", sizeof(struct uft_event_enum), offsetof(struct uft_event_enum, system_bytes), 0, &s.enums);
 	ret = ret ? ret : read_events(&s);

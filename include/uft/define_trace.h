@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE TRACE_SYSTEM
@@ -59,6 +60,19 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 			__asm__ volatile("" : : : "memory");
 		}
 }
+
+/* Bits of a __cpumask(): of the machine's processors. A program may define another number before it includes events. */
+#ifndef nr_cpumask_bits
+__attribute__((weak, visibility("hidden"))) unsigned int __uft_cpus;
+
+__attribute__((constructor, unused)) static void __uft_count_cpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	__uft_cpus = n > 0 && n <= 1024 ? (unsigned int)n : 1024;
+}
+#define nr_cpumask_bits		(__uft_cpus ? __uft_cpus : 1024u)
+#endif
 #endif
 
 #pragma GCC diagnostic push
@@ -66,7 +80,11 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define __UFT_TRACE_STAGE
+#ifdef __UFT_CUSTOM
+#define TRACE_CUSTOM_MULTI_READ
+#else
 #define TRACE_HEADER_MULTI_READ
+#endif
 
 #include <uft/define_trace_stage.h>
 
@@ -83,6 +101,16 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
 #define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg)	\
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
+/* A class of its own, beside that of the event whose tracepoint it has. */
+#undef TRACE_CUSTOM_EVENT
+#undef DECLARE_CUSTOM_EVENT_CLASS
+#undef DEFINE_CUSTOM_EVENT
+#define TRACE_CUSTOM_EVENT(name, proto, args, tstruct, assign, print)				\
+	DECLARE_CUSTOM_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))	\
+	DEFINE_CUSTOM_EVENT(name, name, PARAMS(proto), PARAMS(args))
+#define DECLARE_CUSTOM_EVENT_CLASS(name, proto, args, tstruct, assign, print)			\
+	DECLARE_EVENT_CLASS(custom_##name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
+#define DEFINE_CUSTOM_EVENT(template, name, proto, args)
 #undef DEFINE_EVENT_FN
 #undef DEFINE_EVENT_CONDITION
 #define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg)	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
@@ -171,6 +199,8 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 		__uft_n = vsnprintf(NULL, 0, fmt, __uft_ap); va_end(__uft_ap); __uft_n < 0 ? 1 : __uft_n < 512 ? __uft_n + 1 : 512; }))
 #define __bitmask(item, bits)			__dynamic_array(unsigned long, item, ((bits) + 63) / 64)
 #define __rel_bitmask(item, bits)		__rel_dynamic_array(unsigned long, item, ((bits) + 63) / 64)
+#define __cpumask(item)				__bitmask(item, nr_cpumask_bits)
+#define __rel_cpumask(item)			__rel_bitmask(item, nr_cpumask_bits)
 #define __sockaddr(item, len)			__dynamic_array(uint8_t, item, len)
 #define __rel_sockaddr(item, len)		__rel_dynamic_array(uint8_t, item, len)
 
@@ -199,9 +229,9 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #define __array(type, item, len)		__uft_field(#type, item, __stringify(len))
 #define __dynamic_array(type, item, len)	__uft_field(#type, item, "")
 #define __rel_dynamic_array(type, item, len)	__uft_field(#type, item, "")
-
-#define TP_printk(fmt, args...)			"\"" fmt "\", " __stringify(args)
-#define __entry REC
+#define __uft_dynamic(name, type, item)		__uft_field(name, item, "")
+#define __uft_rel_dynamic(name, type, item)	__uft_field(name, item, "")
+#include <uft/define_trace_print.h>
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)				\
 	struct uft_class_text_##name {								\
@@ -225,8 +255,9 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #define __array(type, item, len)		__uft_field(#type, item, __stringify(len), __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, item)
 #define __dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_DATA_LOC, __data_loc_##item)
 #define __rel_dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_REL_LOC, __rel_loc_##item)
-#define TP_printk(fmt, args...)			"\"" fmt "\", " __stringify(args)
-#define __entry REC
+#define __uft_dynamic(name, type, item)		__uft_field(name, item, "", 0, UFT_CLASS_DATA_LOC, __data_loc_##item)
+#define __uft_rel_dynamic(name, type, item)	__uft_field(name, item, "", 0, UFT_CLASS_REL_LOC, __rel_loc_##item)
+#include <uft/define_trace_print.h>
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(class_name, proto, args, tstruct, assign, print)			\
 	static __attribute__((used, cold)) void __uft_describe_##class_name(void)		\
@@ -250,19 +281,26 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_print_##event_name), sizeof(__stringify(TRACE_SYSTEM)), sizeof(#event_name), sizeof(print) }, \
 		__stringify(TRACE_SYSTEM), #event_name, print					\
 	};
-#undef TRACE_DEFINE_ENUM
-#define TRACE_DEFINE_ENUM(a)									\
+/* A name in print formats, and the number that it becomes. */
+#define __UFT_NUMBER(variable, name, number)							\
 	static struct {										\
 		struct uft_event_enum e;							\
-		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#a)];	\
-	} __attribute__((packed)) __uft_enum_##a __UFT_SECTION("__uft_enums") = {		\
-		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_enum_##a), sizeof(__stringify(TRACE_SYSTEM)), sizeof(#a), 0, (int64_t)(a) },	\
-		__stringify(TRACE_SYSTEM), #a							\
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(name)];	\
+	} __attribute__((packed)) variable __UFT_SECTION("__uft_enums") = {			\
+		{ UFT_TRACEPOINT_MAGIC, sizeof(variable), sizeof(__stringify(TRACE_SYSTEM)), sizeof(name), 0, (int64_t)(number) },	\
+		__stringify(TRACE_SYSTEM), name							\
 	};
+#undef TRACE_DEFINE_ENUM
+#undef TRACE_DEFINE_SIZEOF
+#define TRACE_DEFINE_ENUM(a)			__UFT_NUMBER(__uft_enum_##a, #a, a)
+#define TRACE_DEFINE_SIZEOF(a)			__UFT_NUMBER(__uft_sizeof_##a, "sizeof(" #a ")", sizeof(a))
 #include <uft/define_trace_derived.h>
 #include __UFT_TRACE_INCLUDE(TRACE_INCLUDE_FILE)
+#undef __UFT_NUMBER
 #undef TRACE_DEFINE_ENUM
+#undef TRACE_DEFINE_SIZEOF
 #define TRACE_DEFINE_ENUM(a)
+#define TRACE_DEFINE_SIZEOF(a)
 #undef DEFINE_EVENT_PRINT
 #define DEFINE_EVENT_PRINT(template, name, proto, args, print)	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
 
@@ -278,15 +316,20 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #define __rel_dynamic_array(type, item, len)	__entry->__rel_loc_##item = __data_offsets.item;
 #include <uft/define_trace_derived.h>
 #define __entry entry
+#define __perf_count(c)			(c)
+#define __perf_task(t)			(t)
 #define TP_printk(fmt, args...)
 #define __get_dynamic_array(item)	((void *)((char *)__entry + (__entry->__data_loc_##item & 0xffff)))
 #define __get_dynamic_array_len(item)	(__entry->__data_loc_##item >> 16 & 0xffff)
 #define __get_str(item)			((char *)__get_dynamic_array(item))
 #define __get_bitmask(item)		((char *)__get_dynamic_array(item))
+#define __get_cpumask(item)		((char *)__get_dynamic_array(item))
 #define __get_sockaddr(item)		((struct sockaddr *)__get_dynamic_array(item))
 #define __get_rel_dynamic_array(item)	((void *)((char *)&__entry->__rel_loc_##item + 4 + (__entry->__rel_loc_##item & 0xffff)))
 #define __get_rel_dynamic_array_len(item) (__entry->__rel_loc_##item >> 16 & 0xffff)
 #define __get_rel_str(item)		((char *)__get_rel_dynamic_array(item))
+#define __get_rel_bitmask(item)		((char *)__get_rel_dynamic_array(item))
+#define __get_rel_cpumask(item)		((char *)__get_rel_dynamic_array(item))
 #define __get_rel_sockaddr(item)	((struct sockaddr *)__get_rel_dynamic_array(item))
 #define __uft_assign(to, item)		memcpy(to, __data_offsets.item##_ptr_, strnlen((const char *)__data_offsets.item##_ptr_, __data_offsets.item##_len_ - 1))
 #define __assign_str(item, src...)	__uft_assign(__get_str(item), item)
@@ -296,6 +339,8 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #define __assign_vstr(item, fmt, ap)	do { va_list __uft_ap; va_copy(__uft_ap, *(ap)); vsnprintf(__get_str(item), __get_dynamic_array_len(item), fmt, __uft_ap); va_end(__uft_ap); } while (0)
 #define __assign_bitmask(item, from, bits)	memcpy(__get_bitmask(item), (from), ((bits) + 63) / 64 * 8)
 #define __assign_rel_bitmask(item, from, bits)	memcpy(__get_rel_str(item), (from), ((bits) + 63) / 64 * 8)
+#define __assign_cpumask(item, from)		__assign_bitmask(item, from, nr_cpumask_bits)
+#define __assign_rel_cpumask(item, from)	__assign_rel_bitmask(item, from, nr_cpumask_bits)
 #define __assign_sockaddr(item, from, len)	memcpy(__get_dynamic_array(item), (from), (len))
 #define __assign_rel_sockaddr(item, from, len)	memcpy(__get_rel_dynamic_array(item), (from), (len))
 
@@ -332,6 +377,25 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 		__uft_write_##template(&__uft_tracepoint_##event_name, args);			\
 	}											\
 	__UFT_EVENT_PROBES_DEFINE(event_name)
+/* Its site is in a probe of the tracepoint, which the object registers when it is loaded. */
+#undef DEFINE_CUSTOM_EVENT
+#define DEFINE_CUSTOM_EVENT(template, event_name, proto, args)					\
+	static struct uft_tracepoint __uft_custom_##event_name __UFT_SECTION("__uft_events") = {	\
+		.magic = UFT_TRACEPOINT_MAGIC, .bytes = sizeof(struct uft_tracepoint),		\
+		.text = __stringify(TRACE_SYSTEM) "\0" #event_name "\0custom_" #template,	\
+	};											\
+	static __attribute__((noinline)) void __uft_custom_probe_##event_name(void *__uft_data, proto)	\
+	{											\
+		(void)__uft_data;								\
+		__UFT_SITE(__uft_custom_##event_name, __uft_on);				\
+		return;										\
+	__uft_on:										\
+		__uft_write_custom_##template(&__uft_custom_##event_name, args);		\
+	}											\
+	__attribute__((constructor)) static void __uft_custom_begin_##event_name(void)		\
+	{											\
+		register_trace_##event_name(__uft_custom_probe_##event_name, NULL);		\
+	}
 #undef DECLARE_TRACE
 #undef DECLARE_TRACE_CONDITION
 #define DECLARE_TRACE(name, proto, args)	__UFT_PROBES_DEFINE(name)
@@ -343,6 +407,7 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #include <uft/define_trace_stage.h>
 #undef __UFT_TRACE_STAGE
 #undef TRACE_HEADER_MULTI_READ
+#undef TRACE_CUSTOM_MULTI_READ
 #include <uft/trace_event.h>
 #undef __UFT_INCLUDE
 #undef __UFT_TRACE_INCLUDE

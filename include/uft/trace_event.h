@@ -77,11 +77,18 @@
 #undef DEFINE_EVENT_CONDITION
 #undef DEFINE_EVENT_NOP
 #undef DECLARE_EVENT_NOP
+#undef DECLARE_EVENT_CLASS_NOP
 #undef TRACE_DEFINE_ENUM
 #undef TRACE_DEFINE_SIZEOF
 #undef DECLARE_TRACE
 #undef DECLARE_TRACE_CONDITION
+#undef TRACE_CUSTOM_EVENT
+#undef DECLARE_CUSTOM_EVENT_CLASS
+#undef DEFINE_CUSTOM_EVENT
 
+#define TRACE_CUSTOM_EVENT(name, proto, args, tstruct, assign, print)
+#define DECLARE_CUSTOM_EVENT_CLASS(name, proto, args, tstruct, assign, print)
+#define DEFINE_CUSTOM_EVENT(template, name, proto, args)
 #define DECLARE_TRACE(name, proto, args)			__UFT_DECLARE_BARE(name, 1, PARAMS(proto), PARAMS(args))
 #define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_DECLARE_BARE(name, cond, PARAMS(proto), PARAMS(args))
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
@@ -96,6 +103,7 @@
 #define TRACE_EVENT_FLAGS(event, flag)
 #define TRACE_EVENT_PERF_PERM(event, expr...)
 #define TRACE_EVENT_NOP(name, proto, args, struct, assign, print) static inline void trace_##name(proto) { }
+#define DECLARE_EVENT_CLASS_NOP(name, proto, args, tstruct, assign, print)
 #define DECLARE_EVENT_NOP(name, proto, args)			static inline void trace_##name(proto) { }
 #define DEFINE_EVENT_NOP(template, name, proto, args)		static inline void trace_##name(proto) { }
 #define TRACE_DEFINE_ENUM(a)

@@ -76,7 +76,7 @@ struct uft_event_print {		/* of an event that has a print format of its own */
 	/* follows: system, name, print format */
 };
 
-struct uft_event_enum {			/* a name in print formats that is a number */
+struct uft_event_enum {			/* a name in print formats that is a number, or sizeof(TYPE) */
 	uint64_t magic;
 	uint32_t bytes;
 	uint32_t system_bytes, name_bytes, reserved;

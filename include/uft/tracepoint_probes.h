@@ -17,11 +17,12 @@
 #ifndef UFT_TRACEPOINT_PROBES_H
 #define UFT_TRACEPOINT_PROBES_H
 
-#include <errno.h>
+/* Not errno.h: events of the kernel have fields of the name errno, which is a macro there. */
 #include <sched.h>
 #include <stdlib.h>
 
 #define TRACEPOINT_DEFAULT_PRIO	10
+enum { __UFT_ENOENT = 2, __UFT_ENOMEM = 12, __UFT_EEXIST = 17, __UFT_EINVAL = 22 };
 
 struct uft_probe { void *func, *data; int prio; };
 struct uft_probe_list { struct uft_probe_list *next; size_t n; struct uft_probe v[]; };
@@ -85,12 +86,12 @@ static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepo
 		;
 	if ((at < n) == is_in || !func) {
 		__uft_probes_unlock();
-		return !func ? -EINVAL : is_in ? -EEXIST : -ENOENT;
+		return !func ? -__UFT_EINVAL : is_in ? -__UFT_EEXIST : -__UFT_ENOENT;
 	}
 	list = (struct uft_probe_list *)malloc(sizeof(*list) + (n + 1) * sizeof(list->v[0]));
 	if (!list) {
 		__uft_probes_unlock();
-		return -ENOMEM;
+		return -__UFT_ENOMEM;
 	}
 	list->next = NULL;
 	for (size_t i = 0; i < n; i++) {

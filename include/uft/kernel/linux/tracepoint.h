@@ -4,6 +4,7 @@
 #define UFT_KERNEL_LINUX_TRACEPOINT_H
 
 #include <linux/types.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
@@ -16,6 +17,10 @@ typedef __u32 u32;
 typedef __s32 s32;
 typedef __u64 u64;
 typedef __s64 s64;
+
+/* Masks of processors: what the C library's cpu_set_t is made of. */
+typedef struct cpumask { unsigned long bits[1024 / (8 * sizeof(unsigned long))]; } cpumask_t;
+#define cpumask_bits(mask)	((mask)->bits)
 
 #ifndef TASK_COMM_LEN
 #define TASK_COMM_LEN	16
