@@ -297,6 +297,19 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 	return 0;
 }
 
+uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock)
+{
+	(void)img, (void)addr, (void)clock;
+	return UINT32_MAX;
+}
+
+/* Some tests link symbol/object.c for other things of it. */
+__attribute__((weak)) const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
+{
+	(void)obj, (void)addr;
+	return NULL;
+}
+
 /* ---- Parts: there is one ---- */
 
 size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_cost *cost, struct uft_part *part)
