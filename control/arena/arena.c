@@ -188,6 +188,13 @@ static int open_board(struct arena *a, int dirfd, const char *name, int flags)
 	return a->board_fd < 0 ? -1 : 0;
 }
 
+int arena_lock_dead(int fd)
+{
+	struct stat st;
+
+	return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
 /* Files whose session is gone: their lock is free. */
 static void remove_stale(int dirfd)
 {
@@ -208,7 +215,7 @@ static void remove_stale(int dirfd)
 		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+		if (arena_lock_dead(fd)) {
 			struct arena stale = { .fd = fd, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
 
 			if (open_board(&stale, dirfd, e->d_name, 0) || !arena_is_mapped(&stale))
@@ -227,8 +234,6 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 	size_t dir_len = strlen(a->path);
 
 	for (int i = 0; i < 1000; i++) {
-		struct stat st;
-
 		if (i)
 			snprintf(a->path + dir_len, sizeof(a->path) - dir_len, "/" NAME_PREFIX "%d.%d", getpid(), i);
 		else
@@ -239,7 +244,7 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 		if (a->fd < 0)
 			break;
 		/* Another session's clean-up may have had the file for dead before we locked it. */
-		if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && fstat(a->fd, &st) == 0 && st.st_nlink) {
+		if (arena_lock_dead(a->fd)) {
 			a->is_linked = 1;
 			return open_board(a, dirfd, a->path + dir_len + 1, O_CREAT | O_EXCL) ? uft_fail(err, -errno,
 				"cannot make the session's file %s%s: %s", a->path, UFT_BOARD_SUFFIX, strerror(errno)) : 0;

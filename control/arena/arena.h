@@ -41,6 +41,11 @@ int arena_map(struct arena *a, const struct uft_arena *l);
 void arena_map_families(struct arena *a);	/* those whose files are there */
 /* For each session of this user, living or dead: nobody locks its file here. 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
+/*
+ * Takes the lock of a session's file, if no session and no guard has it. 0 also where the file was removed meanwhile:
+ * its name may be another session's by now.
+ */
+int arena_lock_dead(int fd);
 int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
 struct uft_slice uft_shared *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index);

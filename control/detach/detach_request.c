@@ -175,7 +175,7 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 
 static void search_arena(struct arena *a, void *arg)
 {
-	int is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;	/* by its session, or the guard */
+	int is_held = !arena_lock_dead(a->fd);	/* by its session, or the guard */
 	struct search *s = arg;
 	pid_t pid;
 

@@ -205,7 +205,7 @@ static int is_any_taken(const struct arena *a)
 
 static void clean_up(struct arena *a, void *s)
 {
-	if (flock(a->fd, LOCK_EX | LOCK_NB) < 0 || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
+	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
 		return;
 	a->board->is_tried = 1;
 	session_warn(s, "what a recorder that has ended left in programs could not be taken out: uft detach tries it again");
