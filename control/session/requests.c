@@ -463,7 +463,8 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = session_detach(s, (pid_t)r.arg[0]);
 		break;
 	case UFT_REQ_HELLO:
-		ret = preload_hello(s, i, &r);
+		/* Elsewhere nobody has a runtime that was preloaded, and the paths in a hello are not opened. */
+		ret = s->opts.preload || s->opts.emulator ? preload_hello(s, i, &r) : -EOPNOTSUPP;
 		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
 			kill((pid_t)r.pid, SIGKILL);
 			r.no_wait = 1;
