@@ -75,7 +75,7 @@ done
 
 # Against the machine's own reading of the same file, so that a slow hour is in both.
 measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 20
-./timeit 5 "$uft" report --flat --threads 1 big.uft -- "$uft" report --tree big.uft -- cksum big.uft >report.times
+./timeit 5 "$uft" report --flat --threads 1 big.uft -- "$uft" report --tree --threads 1 big.uft -- cksum big.uft >report.times
 found "$kind" report.flat/cksum "$(ratio3 "$(nth report.times 1 1)" "$(nth report.times 3 1)")" less
 found "$kind" report.tree/cksum "$(ratio3 "$(nth report.times 2 1)" "$(nth report.times 3 1)")" less
 rm -f ./*.uft

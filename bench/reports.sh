@@ -9,7 +9,7 @@ report_table() {
 	measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 103
 	calls=$(stat_of big.uft calls)
 	peak profile100 "$uft" report --profile --threads 1 big.uft
-	peak tree100 "$uft" report --tree big.uft
+	peak tree100 "$uft" report --tree --threads 1 big.uft
 	peak text100 "$uft" report big.uft
 	c=$(million profile100 "$calls") p=$(million tree100 "$calls") l=$(million text100 "$(stat_of big.uft events)")
 	m=$(awk -v a="$(cat profile100.kb)" -v b="$(cat text100.kb)" 'BEGIN { printf "%d", (a > b ? a : b) / 1024 }')
@@ -51,7 +51,7 @@ report_peers() {
 	cpu ours "$uft" report --flat --threads 1 peer1.uft
 	cpu theirs uftrace report --no-pager -d peer.1
 	peer_row "\`report --flat\` / \`report\`"
-	cpu ours "$uft" report --tree peer1.uft
+	cpu ours "$uft" report --tree --threads 1 peer1.uft
 	cpu theirs uftrace graph --no-pager -d peer.1
 	peer_row "\`report --tree\` / \`graph\`"
 	ours=$((2 * ours)) theirs=$((2 * theirs))
