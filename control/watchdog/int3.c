@@ -13,19 +13,18 @@
  * left, so a place stays in the table while any process has the session's code for it. When a target ends,
  * executes another program or unmaps a library, its places are marked; once many are marked, those that no
  * process has are dropped (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone.
- * Whether an int3 is ours in a certain memory is seen there: at the place that its target told stands the code that the session made for it, with the site's address and a slot behind it.
- * The place is the word of one target, and a trap may be another one's: an address alone stands in many tables of
- * a program, and would lead it into them.
+ * Whether an int3 is ours in a certain memory is seen there: at the place that its target told stands the code
+ * that the session made for it, with the site's address and a slot behind it. The place is the word of one
+ * target, and a trap may be another one's: an address alone stands in many tables of a program, and would lead
+ * it into them.
  *
  * Invariants:
  *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c).
- *      Threads and children,
- *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK),
- *	followed or not.
+ *	Threads and children, vfork's as well, are tracees from before their first instruction
+ *	(PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
  *   2. A memory's int3s are taken out before the first of its tasks is let go (int3_take_out(), watchdog_release()).
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is
- *      back. One that waits
- *	behind another stop is waited for (watchdog.c).
+ *	back. One that waits behind another stop is waited for (watchdog.c).
  * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a
  * second, and who takes a trap before, or stands in one just then, dies of it. A child without an agent keeps
  * its int3s until it is left as such (agentless.c), which may be later. This is why int3 is asked for, never
