@@ -7,8 +7,7 @@
  * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
  * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
  * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
- * their own.
- * What was not said is counted, and the count is the last sentence.
+ * their own. Sentences beyond that are counted, and the session's last sentence tells the number.
  */
 #include "control/state/state.h"
 #include "symbol/names.h"

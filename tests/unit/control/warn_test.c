@@ -45,7 +45,7 @@ int main(void)
 	session_warn(s, "the buffer is full");
 	CHECK(said() == 1);
 
-	/* What is said while the session works for a target. */
+	/* A warning of the session belongs to the target that it works for. */
 	before = session_begin_of(s, 4);
 	for (int i = 0; i < 100; i++)
 		session_warn(s, "event %d is refused", i);
