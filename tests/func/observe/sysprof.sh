@@ -79,7 +79,7 @@ more "attached: its children" "$(of child hot)" 10
 # ---- The tracing directory
 in_shell 'cd /sys/kernel/tracing; cat sysprof_sample_period; echo sysprof >current_tracer; cat current_tracer; $T spin; cat trace >$TMP/trace
 	echo 10 >sysprof_sample_period; cat sysprof_sample_period; echo x >sysprof_sample_period; echo status $?; echo 500 >sysprof_sample_period
-	echo >trace; echo 0 >tracing_on; $T late; lines() { grep -vc "^#" trace; }; lines; echo 1 >tracing_on; $T late; cat trace >$TMP/on
+	echo 0 >tracing_on; echo >trace; $T late; lines() { grep -vc "^#" trace; }; lines; echo 1 >tracing_on; $T late; cat trace >$TMP/on
 	timeout 60 head -n 20 trace_pipe >$TMP/pipe; echo nop >current_tracer; $T late; lines; true'
 expect_status 0
 expect_equal "files" "$(tr '\n' ' ' <out)" "1000 sysprof 100 status 1 0 0 "
