@@ -78,9 +78,9 @@ static void put_tasks(struct recording *r, uint64_t offset, uint32_t place, stru
 	size_t n = lod_rows(r->view[0].lod, &row);
 
 	for (size_t i = 0; i < n; i++) {
-		struct name_row who;
+		struct row who;
 
-		if (!names_row_get(r->names, row[i].row, &who))
+		if (!rows_at(&r->rows, row[i].row, &who))
 			continue;
 		json_comma(j);
 		json_raw(j, "{");

@@ -23,15 +23,15 @@
 
 /* ---- Writing ----------------------------------------------------------------------------------------------- */
 
-static void put_tables(struct wire *w, struct names *names)
+static void put_tables(struct wire *w, struct names *names, struct rows *rows)
 {
-	uint32_t n = names_nrows(names);
+	uint32_t n = rows_count(rows);
 
 	wire_put_u(w, n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct name_row row;
+		struct row row;
 
-		names_row_get(names, i, &row);
+		rows_at(rows, i, &row);
 		wire_put_u(w, row.pid);
 		wire_put_u(w, row.tid);
 		wire_put_u(w, row.ppid);
@@ -79,9 +79,10 @@ static uint64_t add_sum(uint64_t sum, const struct level *v)
 	return wire_sum(both, sizeof(both));
 }
 
-static void describe(struct wire *w, const struct levels *v, struct names *names, struct levels_head *h)
+static void describe(struct wire *w, const struct levels *v, struct names *names, struct rows *rows,
+		     struct levels_head *h)
 {
-	put_tables(w, names);
+	put_tables(w, names, rows);
 	put_lod(w, v->lod);
 	for (uint32_t i = 0; i < v->lod->ntrack; i++)
 		for (uint32_t k = 0; k < v->lod->track[i]->nlevels; k++) {
@@ -95,7 +96,8 @@ static void describe(struct wire *w, const struct levels *v, struct names *names
 	h->sum = wire_sum(h, offsetof(struct levels_head, sum));
 }
 
-int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names)
+int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names,
+		struct rows *rows)
 {
 	struct levels_head h = {
 		.magic = LEVELS_MAGIC, .matches = v->matches, .first_ns = v->first_ns, .last_ns = v->last_ns};
@@ -104,7 +106,7 @@ int levels_save(const char *path, const struct rd_file *of, const struct levels 
 	int ret;
 
 	sidecar_mark(of, &h.of);
-	describe(&w, v, names, &h);
+	describe(&w, v, names, rows, &h);
 	ret = w.err ? w.err : sidecar_begin(path, SUFFIX, &s);
 	if (!ret) {
 		fwrite(&h, sizeof(h), 1, s.f);
@@ -126,6 +128,7 @@ int levels_save(const char *path, const struct rd_file *of, const struct levels 
 struct reading {
 	struct wire_in in;
 	struct names *names;
+	struct rows *rows;
 	uint32_t *row, nrow, *name, nname; /* by the file's numbers: the tables' */
 	struct levels *v;
 };
@@ -152,7 +155,7 @@ static int get_tables(struct reading *r)
 		text = wire_get_str(&r->in);
 		if (!text)
 			return -EBADMSG;
-		r->row[i] = names_row(r->names, pid, tid, ppid, text);
+		r->row[i] = rows_get(r->rows, pid, tid, ppid, text);
 		free(text);
 	}
 	r->nname = get_count(&r->in, 1);
@@ -284,9 +287,9 @@ static int get_levels(struct reading *r, const struct levels_head *h, int fd)
 	return ret ? ret : sum == h->spans_sum ? 0 : -EBADMSG;
 }
 
-int levels_open(const char *path, const struct rd_file *of, struct names *names, struct levels *out)
+int levels_open(const char *path, const struct rd_file *of, struct names *names, struct rows *rows, struct levels *out)
 {
-	struct reading r = {.names = names, .v = out};
+	struct reading r = {.names = names, .rows = rows, .v = out};
 	struct levels_head h;
 	uint64_t size = 0;
 	uint8_t *text = NULL;
@@ -302,7 +305,7 @@ int levels_open(const char *path, const struct rd_file *of, struct names *names,
 		 sizeof(h) + h.described + h.spans != size)
 		ret = -EBADMSG;
 	if (!ret) {
-		*out = (struct levels){.lod = lod_new(names, 0, 0, 0),
+		*out = (struct levels){.lod = lod_new(names, rows, 0, 0, 0),
 				       .matches = h.matches,
 				       .first_ns = h.first_ns,
 				       .last_ns = h.last_ns};

@@ -16,15 +16,16 @@ struct levels {
 };
 
 /* Writes it; 0 or a negative errno, and then there is none. */
-int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names);
+int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names,
+		struct rows *rows);
 /*
  * 0: *out, its lod the caller's. -ENOENT: there is none of the recording as it is now; -EBADMSG: it is damaged;
  * -ENOMEM.
  */
-int levels_open(const char *path, const struct rd_file *of, struct names *names, struct levels *out);
+int levels_open(const char *path, const struct rd_file *of, struct names *names, struct rows *rows, struct levels *out);
 
 /* ---- The file: all numbers are little endian ---- */
-#define LEVELS_MAGIC 0x334c56454c544655ull /* "UFTLEVL3" */
+#define LEVELS_MAGIC 0x344c56454c544655ull /* "UFTLEVL4" */
 
 struct levels_head {
 	uint64_t magic;

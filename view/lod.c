@@ -26,13 +26,14 @@
 #define LEVEL_FEW 512u	     /* spans of a track that need no further level */
 #define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
 
-struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below)
+struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, size_t most, uint64_t below)
 {
 	struct lod *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
 	l->names = names;
+	l->rows = rows;
 	l->origin_ns = origin_ns;
 	l->most = most;
 	l->below = below;
@@ -244,7 +245,7 @@ static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 	if (dense_reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
 		return -ENOMEM;
 	if (!l->row_of[task->index])
-		l->row_of[task->index] = names_row(l->names, task->pid, task->tid, task->ppid, task->comm) + 1;
+		l->row_of[task->index] = rows_get(l->rows, task->pid, task->tid, task->ppid, task->comm) + 1;
 	*row = l->row_of[task->index] - 1;
 	return dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
 }
@@ -398,7 +399,7 @@ static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, ui
 /* The row of a task that an event names by its PID. 0: *row; the kernel's task is its own process in a trace.dat. */
 static int row_of_pid(struct lod *l, uint32_t pid, const char *comm, uint64_t t, uint32_t *row)
 {
-	*row = names_row(l->names, pid, pid, 0, *comm ? comm : "<...>");
+	*row = rows_get(l->rows, pid, pid, 0, *comm ? comm : "<...>");
 	if (dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state)) < 0)
 		return -ENOMEM;
 	return lod_row_of(l, *row, &l->state[*row].at, t) ? 0 : -ENOMEM;
@@ -553,8 +554,8 @@ static int finish_open(struct lod *l, struct uft_stream *st)
 
 	for (uint32_t row = 0; row < l->nstate && !ret; row++) {
 		const struct row_state *s = &l->state[row];
-		struct name_row who;
-		int has_ended = s->at && st && names_row_get(l->names, row, &who) &&
+		struct row who;
+		int has_ended = s->at && st && rows_at(l->rows, row, &who) &&
 				uft_stream_has_ended(st, who.pid, l->row[s->at - 1].last + l->origin_ns);
 
 		uint64_t end = has_ended ? l->row[s->at - 1].last : l->last;

@@ -9,7 +9,9 @@
 #define UFT_VIEW_LOD_H
 
 #include "view/filter.h"
+#include "stream/stream.h"
 #include "view/names.h"
+#include "view/rows.h"
 
 #define LOD_LANES 512u	    /* deeper calls share the last one */
 #define LANE_STATES 0xfffdu /* what a thread did: it ran, waited for a CPU, was blocked */
@@ -23,9 +25,9 @@ struct lod_span {
 };
 
 struct lod;
-/* @origin_ns: what times are counted from. @most: spans that are kept. @below: of calls only those shorter than that, 0
- * all. */
-struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below);
+/* @rows: of the recording. @origin_ns: what times are counted from. @most: spans that are kept. @below: of calls only
+ * those shorter than that, 0 all. */
+struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, size_t most, uint64_t below);
 void lod_free(struct lod *l);
 /* The next event of the stream; all go through here, and those that match @f are kept. 1: it matched; 0; -ENOMEM. */
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f);

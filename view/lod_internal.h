@@ -47,6 +47,7 @@ struct cpu_state {
 
 struct lod {
 	struct names *names;
+	struct rows *rows;
 	void *loaded; /* all spans of all tracks, read from a file; NULL: each level has memory of its own */
 	uint64_t origin_ns, below, resolution, last;
 	size_t most, total;

@@ -42,7 +42,7 @@ static struct lod *make_part(struct recording *r, struct uft_stream *st, const s
 	uint64_t coarse = lod_resolution(v->lod);
 	/* what begins in it ends by then, if it is short enough to be in here */
 	uint64_t end = r->origin_ns + to + coarse;
-	struct lod *l = lod_new(r->names, r->origin_ns, FINE_SPANS, coarse);
+	struct lod *l = lod_new(r->names, &r->rows, r->origin_ns, FINE_SPANS, coarse);
 	struct uft_event ev[BATCH];
 	uint64_t done = 0;
 	int ret = 0;

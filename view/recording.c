@@ -89,7 +89,7 @@ int recording_open(const char *path, struct names *names, struct recording **out
 	r->path = strdup(path);
 	r->view[0].text = strdup("");
 	r->names = names;
-	ret = r->path && r->view[0].text ? 0 : -ENOMEM;
+	ret = r->path && r->view[0].text ? rows_init(&r->rows) : -ENOMEM;
 	if (ret)
 		uft_fail(err, ret, "out of memory");
 	if (!ret)
@@ -147,6 +147,7 @@ void recording_close(struct recording *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	info_forget(r);
+	rows_free(&r->rows);
 	free(r->path);
 	pthread_cond_destroy(&r->ordered);
 	pthread_mutex_destroy(&r->lock);

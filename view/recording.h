@@ -13,8 +13,8 @@
 
 struct recording;
 
-/* @names: of all recordings that are shown together; they outlive this one. 0, or negative errno and a sentence. The
- * worker begins at once. */
+/* @names: texts of all recordings that are shown together; they outlive this one. 0, or negative errno and a sentence.
+ * The worker begins at once. */
 int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err);
 void recording_stop(struct recording *r); /* ends the worker: of all, before the first is closed */
 void recording_close(struct recording *r);

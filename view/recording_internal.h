@@ -71,7 +71,8 @@ struct recording {
 	char *path, name[64]; /* name: of the descriptor, in /proc */
 	int fd, is_imported; /* imported: fd is what was made of a trace.dat */
 	struct stat stat;
-	struct names *names;
+	struct names *names; /* of all recordings that are shown together */
+	struct rows rows;
 	pthread_mutex_t lock;
 	pthread_cond_t ordered;
 	pthread_t worker;

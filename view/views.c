@@ -79,7 +79,7 @@ static int add_events(struct recording *r, struct view *v, struct making *m, con
 			m->first_ns = ev[i].ts_ns;
 		m->last_ns = ev[i].ts_ns > m->last_ns ? ev[i].ts_ns : m->last_ns;
 		if (!m->lod)
-			m->lod = lod_new(r->names, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
+			m->lod = lod_new(r->names, &r->rows, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
 					 0);
 		ret = m->lod ? lod_add(m->lod, &ev[i], v->filter) : -ENOMEM;
 		if (ret < 0)
@@ -125,7 +125,7 @@ static int make_events(struct recording *r, struct view *v, struct making *m, st
 	if (!ret)
 		ret = ended;
 	if (!ret && !m->lod)
-		m->lod = lod_new(r->names, 0, 1, 0);
+		m->lod = lod_new(r->names, &r->rows, 0, 1, 0);
 	if (!ret && m->is_new_index)
 		ret = uft_index_finish(m->index, st);
 	return ret ? ret : m->lod ? lod_finish(m->lod, st) : -ENOMEM;
@@ -144,7 +144,7 @@ static int describe(struct recording *r, struct uft_stream *st, const struct mak
 static int read_levels(struct recording *r, struct uft_stream *st, struct making *m)
 {
 	struct levels kept;
-	int ret = levels_open(r->path, uft_stream_recording(st), r->names, &kept);
+	int ret = levels_open(r->path, uft_stream_recording(st), r->names, &r->rows, &kept);
 
 	if (ret)
 		return ret;
@@ -163,7 +163,7 @@ static void save(struct recording *r, struct uft_stream *st, const struct making
 	if (m->is_new_index)
 		uft_index_save(m->index, r->path);
 	if (r->stat.st_size >= KEEP_FROM)
-		levels_save(r->path, uft_stream_recording(st), &levels, r->names);
+		levels_save(r->path, uft_stream_recording(st), &levels, r->names, &r->rows);
 }
 
 void view_make(struct recording *r, struct view *v)

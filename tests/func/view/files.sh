@@ -67,6 +67,28 @@ expect_equal "read again" "$(field events)" 100000
 end_server
 expect_equal "its end" "$status" 0
 
+# Threads of two recordings that have the same numbers are others: each has its own name and its own row, whichever is read last.
+"$SYNTH" other.uft 3000 1 2 4 "<b>f"
+file=0
+for order in "a.uft other.uft" "other.uft a.uft"; do
+	# shellcheck disable=SC2086
+	serve $order
+	for file in 0 1; do
+		ask info
+		cp answer "threads.$file"
+	done
+	comms() { grep -o '"comm":"[^"]*"' "threads.$1" | sort | cut -d'"' -f4 | tr '\n' ' '; }
+	rows() { grep -o '"row":[0-9]*' "threads.$1" | cut -d: -f2 | sort -n | tr '\n' ' '; }
+	plain='thread-0 thread-1 thread-2 thread-3 ' marked='\u003cb\u003ethread-0 \u003cb\u003ethread-1 '
+	[ "$order" = "a.uft other.uft" ] && set -- "$plain" "$marked" || set -- "$marked" "$plain"
+	expect_equal "threads of the first of $order" "$(comms 0)" "$1"
+	expect_equal "threads of the second of $order" "$(comms 1)" "$2"
+	expect_equal "rows of the first of $order" "$(rows 0)" "$([ "$1" = "$plain" ] && echo '0 1 2 3 ' || echo '0 1 ')"
+	expect_equal "rows of the second of $order" "$(rows 1)" "$([ "$2" = "$plain" ] && echo '0 1 2 3 ' || echo '0 1 ')"
+	end_server
+done
+file=0
+
 # Two viewers that both make the index of one file.
 cp a.uft both.uft
 serve both.uft

@@ -25,6 +25,7 @@
 #define DURATION	((uint64_t)CALLS * STEP + RARE_LEN + 10)
 
 static struct uft_sym leaf = { .index = 0, .name = "leaf" }, rare = { .index = 1, .name = "rare" }, outer = { .index = 2, .name = "outer" };
+static struct rows rows;	/* of the recording: new for each test */
 static struct uft_task task = { .tid = 7, .pid = 7, .comm = "seven" };
 
 static void add(struct lod *l, unsigned kind, const struct uft_sym *sym, uint64_t t, uint64_t duration, uint32_t depth, const struct view_filter *f)
@@ -35,10 +36,23 @@ static void add(struct lod *l, unsigned kind, const struct uft_sym *sym, uint64_
 	assert_true(lod_add(l, &ev, f) >= 0);
 }
 
+static int begin(void **state)
+{
+	(void)state;
+	return rows_init(&rows);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	rows_free(&rows);
+	return 0;
+}
+
 /* One call that lasts as long as the recording, short calls in it, and one long among these. */
 static struct lod *load(struct names *names, size_t most, uint64_t below, const struct view_filter *f)
 {
-	struct lod *l = lod_new(names, ORIGIN, most, below);
+	struct lod *l = lod_new(names, &rows, ORIGIN, most, below);
 	uint64_t t = 0;
 
 	assert_non_null(l);
@@ -170,7 +184,7 @@ static void test_odd(void **state)
 
 	(void)state;
 	assert_int_equal(names_init(&names), 0);
-	l = lod_new(&names, ORIGIN, 100, 0);
+	l = lod_new(&names, &rows, ORIGIN, 100, 0);
 	add(l, UFT_EV_EXIT, &leaf, 1000, 10, 1, NULL);
 	add(l, UFT_EV_EXIT, &rare, 1001, 900, 1, NULL);		/* began before the one before it */
 	add(l, UFT_EV_EXIT, &rare, 1002, UINT64_MAX, 1, NULL);
@@ -186,9 +200,9 @@ static void test_odd(void **state)
 	names_free(&names);
 }
 
-static int open_levels(const char *path, const struct rd_file *of, struct names *names, struct levels *out)
+static int open_levels(const char *path, const struct rd_file *of, struct names *names, struct rows *to, struct levels *out)
 {
-	int ret = levels_open(path, of, names, out);
+	int ret = levels_open(path, of, names, to, out);
 
 	if (ret)
 		assert_null(out->lod);
@@ -203,6 +217,8 @@ static void test_kept(void **state)
 	static uint8_t good[8 << 20], bad[8 << 20];
 	struct levels kept, again;
 	struct names names, others;
+	struct rows other_rows;
+	struct row who;
 	uint64_t seed = 1, refused = 0, passed = 0;
 	struct levels_head *h = (void *)bad;
 	ssize_t n;
@@ -213,13 +229,14 @@ static void test_kept(void **state)
 	snprintf(name, sizeof(name), "%s.levels", path);
 	assert_int_equal(names_init(&names), 0);
 	assert_int_equal(names_init(&others), 0);
+	assert_int_equal(rows_init(&other_rows), 0);
 	names_get(&others, "another");
 	names_get(&others, "one more");
 	names_get(&others, "rare");
-	assert_int_equal(levels_open(path, &of, &names, &again), -ENOENT);
+	assert_int_equal(levels_open(path, &of, &names, &rows, &again), -ENOENT);
 	kept = (struct levels){ load(&names, 20000, 0, NULL), 10, 20, 30 };
-	assert_int_equal(levels_save(path, &of, &kept, &names), 0);
-	assert_int_equal(open_levels(path, &of, &others, &again), 0);
+	assert_int_equal(levels_save(path, &of, &kept, &names, &rows), 0);
+	assert_int_equal(open_levels(path, &of, &others, &other_rows, &again), 0);
 	assert_true(again.matches == 10 && again.first_ns == 20 && again.last_ns == 30);
 	assert_int_equal(lod_resolution(again.lod), lod_resolution(kept.lod));
 	assert_int_equal(lod_spans(again.lod), lod_spans(kept.lod));
@@ -233,8 +250,9 @@ static void test_kept(void **state)
 		assert_memory_equal(&a, &b, sizeof(a));
 	}
 	lod_free(again.lod);
+	assert_true(rows_at(&other_rows, 0, &who) && who.tid == 7 && !strcmp(who.comm, "seven"));
 	of.mtime_ns++;
-	assert_int_equal(open_levels(path, &of, &others, &again), -ENOENT);	/* another recording */
+	assert_int_equal(open_levels(path, &of, &others, &other_rows, &again), -ENOENT);	/* another recording */
 	of.mtime_ns--;
 
 	/* Damage anywhere is told; a description that was forged is refused, or it is one. */
@@ -253,7 +271,7 @@ static void test_kept(void **state)
 			h->sum = wire_sum(h, offsetof(struct levels_head, sum));
 		}
 		assert_int_equal(pwrite(fd, bad, (size_t)n, 0), n);
-		if (open_levels(path, &of, &others, &again)) {
+		if (open_levels(path, &of, &others, &other_rows, &again)) {
 			refused++;
 			continue;
 		}
@@ -263,19 +281,24 @@ static void test_kept(void **state)
 	}
 	assert_true(refused > 250 && passed > 10);
 	assert_int_equal(ftruncate(fd, n / 2), 0);
-	assert_true(open_levels(path, &of, &others, &again) < 0);
+	assert_true(open_levels(path, &of, &others, &other_rows, &again) < 0);
 	close(fd);
 	unlink(name);
 	unlink(path);
 	lod_free(kept.lod);
 	names_free(&names);
 	names_free(&others);
+	rows_free(&other_rows);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_zoom), cmocka_unit_test(test_fine), cmocka_unit_test(test_filter), cmocka_unit_test(test_kept), cmocka_unit_test(test_odd),
+		cmocka_unit_test_setup_teardown(test_zoom, begin, end),
+		cmocka_unit_test_setup_teardown(test_fine, begin, end),
+		cmocka_unit_test_setup_teardown(test_filter, begin, end),
+		cmocka_unit_test_setup_teardown(test_kept, begin, end),
+		cmocka_unit_test_setup_teardown(test_odd, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
