@@ -445,10 +445,15 @@ int batch_write_near(const struct near_code *c, struct plat_window *w)
 	return 0;
 }
 
+int batch_is_open(void)
+{
+	return uft_load(&journal.is_active);
+}
+
 void batch_after_fork(void)
 {
 	plat_text_forget();
-	if (!uft_load(&journal.is_active))
+	if (!batch_is_open())
 		return;
 	/* The parent may have been anywhere in open_windows(): ours are opened afresh; opening is idempotent. */
 	open_windows();

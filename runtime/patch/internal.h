@@ -379,6 +379,8 @@ typedef void (*batch_commit)(void *arg, const struct patch_item *it, uint32_t n)
 uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg);
 /* Writes code that nobody runs yet, or rewrites it as it is, in pages of our own. */
 int batch_write_near(const struct near_code *c, struct plat_window *w);
+/* Was this fork child born while its parent changed something? Until batch_after_fork(), which finishes it. */
+int batch_is_open(void);
 void batch_after_fork(void);
 
 /* ---- runs (known_sites.c, known_bitmap.c) ----------------------------------------------------------------------- */
@@ -415,6 +417,7 @@ uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struc
 void cold_warm(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
+int dense_is_open(void);		/* as batch_is_open(), of a run */
 void dense_after_fork(void);
 /* patch_bits(), by form */
 long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n);

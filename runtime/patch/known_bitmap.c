@@ -27,11 +27,13 @@
  *	- Taking blocks apart has two halves, records and then members, with an order for forks between them,
  *	  and none of it is done inside a run: whatever part of it a child has, either its block or its records
  *	  say how a site is.
+ *	- A block can be older than the order that begins with its page: it has members still, whose records are
+ *	  about to change. So a child that finds something in hand takes its blocks apart before it finishes
+ *	  that (patch_after_fork()).
  *	- Inside a run a block is learned from none: members come last, when all that is said of them stands.
  *	  They say then what their records say.
  *	- Form and code of members change inside a run, and only where its window is: there a child goes by the
- *	  bytes, as dense_after_fork() does, when it has taken its blocks apart. A stand-in becomes what the
- *	  order said.
+ *	  bytes (dense_after_fork()). A stand-in becomes what the order said.
  * The CPU keeps the order of stores, so that of the compiler is what has to be held (order_stores()).
  * Each store is tried by tests/unit/patch: a child is born behind it.
  */

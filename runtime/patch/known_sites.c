@@ -375,14 +375,17 @@ static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 	}
 }
 
+int dense_is_open(void)
+{
+	return run.o != NULL;
+}
+
 void dense_after_fork(void)
 {
 	uint32_t i;
 
 	if (!run.o)
 		return;
-	if (run.is_sweep)
-		sweep_yield_all(run.o);
 	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
 		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)
 			if (run.o->site[i].bits & SITE_SHORT && run.o->site[i].addr >= run.w.lo && run.o->site[i].addr + 8 <= run.w.hi)

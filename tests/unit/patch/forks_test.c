@@ -2,9 +2,9 @@
 /*
  * forks_test.c - fork children that are born between any two stores of a sweep
  *
- * We step through our own changes. Wherever a block has changed, and at times between, children are born of which some pages
- * (the blocks, the records, the code) are as they were when forks were ordered last: what a fork beside running threads may
- * leave. Each has to be able to take everything back.
+ * We step through our own changes. Wherever a block or a variable of the runtime has changed, and at times between, children are
+ * born of which some pages (the blocks, the records, the code) are as they were when forks were ordered last: what a fork
+ * beside running threads may leave. Each has to be able to take everything back.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,15 +21,44 @@
 #define TRAP	0x100
 enum { OLD_BLOCKS = 1, OLD_RECORDS = 2, OLD_CODE = 4, OLD_ALL = 7 };
 
-static struct state {
+struct state {
 	struct patch_block block[NB];
 	struct patch_site site[N];
 	uint8_t text[N * KIT_SLOT];
-} ordered, before;
-static struct kit_text t;
-static struct patch_object *o;
-static volatile int is_stepping;
-static unsigned steps, born;
+};
+
+/* What changes by stepping itself lies apart from the variables that are compared. */
+#define OWN __attribute__((section("stepper")))
+extern char __data_start[], _end[], __start_stepper[], __stop_stepper[];
+static OWN struct state ordered = { .text = { 0 } };
+static OWN struct patch_block before[NB] = { { 0 } };
+static OWN char variables[1 << 20] = { 0 };
+static OWN struct kit_text t = { 0 };
+static OWN struct patch_object *o = NULL;
+static OWN volatile int is_stepping = 0;
+static OWN unsigned steps = 0, born = 0;
+
+static int note_change(char *copy, const char *now, size_t n)
+{
+	if (!memcmp(copy, now, n))
+		return 0;
+	memcpy(copy, now, n);
+	return 1;
+}
+
+/* On either side of the stepper's. */
+static int variables_changed(void)
+{
+	size_t below = (size_t)(__start_stepper - __data_start), above = (size_t)(_end - __stop_stepper);
+
+	CHECK(below + above <= sizeof(variables));
+	return note_change(variables, __data_start, below) | note_change(variables + below, __stop_stepper, above);
+}
+
+static int blocks_changed(void)
+{
+	return note_change((char *)before, (const char *)o->block, sizeof(before));
+}
 
 static void __attribute__((noreturn)) be_child(int old)
 {
@@ -48,11 +77,12 @@ static void __attribute__((noreturn)) be_child(int old)
 	_exit(memcmp(t.base, t.copy, t.bytes) ? 1 : kit_counters[UFT_CNT_SITE_REFUSED] != refused ? 2 : 0);
 }
 
-static void bear(void)
+/* With any pages that are old, or with old blocks. */
+static void bear(int all)
 {
 	int old, status;
 
-	for (old = 0; old < OLD_ALL; old++) {
+	for (old = all ? 0 : OLD_BLOCKS; old < (all ? OLD_ALL : OLD_BLOCKS + 1); old++) {
 		pid_t pid = fork();
 
 		CHECK(pid >= 0);
@@ -68,9 +98,10 @@ static void look(const ucontext_t *c)
 {
 	const uint8_t *pc = (const uint8_t *)c->uc_mcontext.gregs[REG_RIP];
 
-	if (memcmp(before.block, o->block, sizeof(before.block)) || ++steps % 2999 == 0)
-		bear();
-	memcpy(before.block, o->block, sizeof(before.block));
+	if (blocks_changed() || ++steps % 2999 == 0)
+		bear(1);
+	else if (variables_changed())
+		bear(0);
 	if (pc[0] == 0x0f && pc[1] == 0x05 && c->uc_mcontext.gregs[REG_RAX] == SYS_mprotect) {
 		memcpy(ordered.block, o->block, sizeof(ordered.block));
 		memcpy(ordered.site, o->site, sizeof(ordered.site));
@@ -95,7 +126,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 static void step(int on)
 {
 	if (on) {
-		memcpy(before.block, o->block, sizeof(before.block));
+		blocks_changed();
+		variables_changed();
 		memcpy(ordered.block, o->block, sizeof(ordered.block));
 		memcpy(ordered.site, o->site, sizeof(ordered.site));
 		memcpy(ordered.text, t.base, t.bytes);
@@ -148,6 +180,7 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	step(0);
 	patch_sites(object, p, N, NULL);
 	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	CHECK(sweep(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);	/* so that members differ from what they become */
 	step(1);
 	patch_disarm();
 	step(0);
