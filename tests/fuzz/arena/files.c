@@ -24,28 +24,13 @@
 
 #include "control/arena/arena.h"
 #include "control/arena/channel.h"
+#include "tests/fuzz/words.h"
 
 static uint64_t seed, nopened;
 
 static uint64_t rnd(uint64_t below)
 {
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-	return below ? (seed >> 20) % below : 0;
-}
-
-static uint64_t any_word(uint64_t old)
-{
-	static const uint64_t odd[] = { 0, 1, 2, 8, 4096, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 40, 1ull << 63, ~0ull, ~4095ull };
-
-	switch (rnd(4)) {
-	case 0:
-		return odd[rnd(sizeof(odd) / sizeof(odd[0]))];
-	case 1:
-		return old + odd[rnd(6)];
-	case 2:
-		return old * 2;
-	}
-	return old ^ 1ull << rnd(64);
+	return fuzz_random(&seed, below);
 }
 
 static void fail(const char *what)
@@ -63,7 +48,7 @@ static void spoil(const char *path, uint64_t bytes)
 
 	if (fd < 0 || pread(fd, &word, size, (off_t)at) < 0)
 		fail("a file cannot be read");
-	word = any_word(word);
+	word = fuzz_word(&seed, word);
 	if (pwrite(fd, &word, size, (off_t)at) != (ssize_t)size)
 		fail("a file cannot be written");
 	close(fd);
