@@ -285,6 +285,7 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 	t = target_create(s, r->slice, pid, (pid_t)SHARED_LOAD(&sl->ppid), sp);
 	if (!t) {
 		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
+		space_drop(s, sp);
 		return NULL;
 	}
 	session_set_slice(s, r->slice);
