@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "symbol/thread.h"
 
 #define PATIENCE_S	1
 #define PART_BYTES	4096u	/* a pipe takes so much at once: nobody else's text comes between */
@@ -70,11 +70,9 @@ static void *writer_main(void *arg)
 	return arg;
 }
 
-/* It gets no signals: they are for who has the session. */
 static int start_writer(void)
 {
 	pthread_condattr_t attr;
-	sigset_t all, saved;
 	pthread_t thread;
 	int ret;
 
@@ -82,10 +80,7 @@ static int start_writer(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&dump.done, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	ret = -pthread_create(&thread, NULL, writer_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	ret = thread_start(&thread, writer_main, NULL);
 	if (!ret)
 		pthread_detach(thread);
 	return ret;

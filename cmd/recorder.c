@@ -27,7 +27,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,7 +34,7 @@
 
 #include "cmd/imageview.h"
 #include "cmd/recorder.h"
-#include "symbol/guard_map.h"
+#include "symbol/thread.h"
 
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
@@ -291,19 +290,6 @@ static void *writer_thread(void *arg)
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
-/* No signal is this thread's business. */
-static int start_thread(struct recorder *r)
-{
-	sigset_t all, saved;
-	int ret;
-
-	guard_fill_mask(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	ret = -pthread_create(&r->thread, NULL, writer_thread, r);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return ret;
-}
-
 int recorder_start(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		   struct recorder **out, struct uft_error *err)
 {
@@ -324,7 +310,7 @@ int recorder_start(const char *path, const struct uft_arena *arena, const struct
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->news, &attr);
 	pthread_condattr_destroy(&attr);
-	ret = start_thread(r);
+	ret = thread_start(&r->thread, writer_thread, r);
 	if (ret) {
 		uft_writer_finish(r->writer, NULL, NULL);
 		pthread_cond_destroy(&r->news);

@@ -10,12 +10,12 @@
  */
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbol/object_internal.h"
+#include "symbol/thread.h"
 
 enum { PROGRAM, LOADER, LIBC, NOBJECTS };
 
@@ -98,19 +98,14 @@ static void prefetch_free(struct uft_prefetch *p)
 struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *obj))
 {
 	struct uft_prefetch *p = calloc(1, sizeof(*p));
-	sigset_t all, old;
 	int ret = -1;
 
 	if (p) {
 		p->path[PROGRAM] = strdup(path);
 		p->also = also;
 	}
-	if (p && p->path[PROGRAM]) {
-		sigfillset(&all);	/* signals are the caller's business */
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		ret = pthread_create(&p->thread, NULL, prefetch_main, p);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
+	if (p && p->path[PROGRAM])
+		ret = thread_start(&p->thread, prefetch_main, p);
 	if (!ret)
 		return p;
 	prefetch_free(p);

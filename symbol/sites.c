@@ -32,7 +32,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +42,7 @@
 #include "symbol/object_internal.h"
 #include "symbol/site_table.h"
 #include "symbol/table.h"
+#include "symbol/thread.h"
 #include "symbol/unwind.h"
 #include "symbol/isa.h"
 
@@ -683,16 +683,7 @@ size_t uft_object_expects(const struct uft_object *obj)
 /* A program waits for it, and large tables take as long to read as the list: in a thread beside it. 0: it runs. */
 static int site_begin_rest(struct site_scan *s, pthread_t *thread)
 {
-	sigset_t all, old;
-	int ret;
-
-	if (!site_big_table(s->v))
-		return -ENOENT;
-	sigfillset(&all);	/* signals are the caller's business */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(thread, NULL, site_read_rest, s);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return ret;
+	return site_big_table(s->v) ? thread_start(thread, site_read_rest, s) : -ENOENT;
 }
 
 /* The functions, room for their sites, and all the rest. */

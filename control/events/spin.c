@@ -13,9 +13,9 @@
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
+#include "symbol/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +100,6 @@ static void *spinner_main(void *arg)
 	return NULL;
 }
 
-/* With every signal blocked: they are the caller's business. */
-static int start_spinner(struct spinner *p)
-{
-	sigset_t all, saved;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	ret = -pthread_create(&p->thread, NULL, spinner_main, p);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	return ret;
-}
-
 static int start_all(struct uft_session *s, struct spin *h)
 {
 	uint32_t want = h->mode == UFT_HWLAT_PER_CPU ? (uint32_t)CPU_COUNT(&h->cpus) : 1;
@@ -127,7 +114,7 @@ static int start_all(struct uft_session *s, struct spin *h)
 
 		cpu = next_cpu(h, cpu);
 		*p = (struct spinner){ .spin = h, .cpu = h->mode == UFT_HWLAT_PER_CPU ? cpu : -1 };
-		ret = start_spinner(p);
+		ret = thread_start(&p->thread, spinner_main, p);
 		h->n += !ret;
 	}
 	for (uint32_t i = 0; i < h->n; i++) {

@@ -49,7 +49,7 @@
 #include "control/detach/agentless.h"
 #include "symbol/host.h"
 #include "symbol/names.h"
-#include "symbol/guard_map.h"
+#include "symbol/thread.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -99,7 +99,6 @@ static void *bell_main(void *arg)
 static int start_bell(struct uft_session *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
-	sigset_t all, old;
 	int ret;
 
 	s->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -109,10 +108,7 @@ static int start_bell(struct uft_session *s)
 	ev.data.fd = s->bell_fd;
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->bell_fd, &ev) < 0)
 		return -errno;
-	guard_fill_mask(&all);	/* signals are the caller's business */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(&s->bell_thread, NULL, bell_main, s);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = thread_start(&s->bell_thread, bell_main, s);
 	s->has_bell_thread = !ret;
 	return ret;
 }

@@ -22,7 +22,7 @@
 
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
-#include "symbol/guard_map.h"
+#include "symbol/thread.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -343,7 +343,6 @@ int watchdog_begin(struct uft_session *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct watchdog *w = calloc(1, sizeof(*w));
-	sigset_t all, old;
 	int ret;
 
 	if (!w)
@@ -354,10 +353,7 @@ int watchdog_begin(struct uft_session *s)
 		ret = -errno;
 		goto undo;
 	}
-	guard_fill_mask(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = -pthread_create(&w->helper, NULL, helper_main, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = thread_start(&w->helper, helper_main, w);
 	if (ret)
 		goto undo;
 	s->watch = w;

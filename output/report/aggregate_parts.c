@@ -17,13 +17,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output/dense.h"
 #include "output/report/aggregate_build.h"
 #include "stream/decode/parts.h"
+#include "symbol/thread.h"
 
 #define BEFORE		UINT64_MAX	/* start of a frame: before the part */
 #define COST_READ	230u		/* of an event, as parts.c counts: decoding and adding up by path */
@@ -250,19 +250,6 @@ static int join(struct agg *all, struct uft_stream *st, const struct agg *part, 
 
 /* ---- Threads ------------------------------------------------------------------------------------------------- */
 
-/* Signals are for the thread that shows the progress. */
-static int start(struct run *r)
-{
-	sigset_t all, before;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&r->thread, NULL, add_part, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -ret;
-}
-
 static struct agg *new_agg(const struct agg *like, int *stop)
 {
 	struct agg *a = malloc(sizeof(*a));
@@ -291,7 +278,7 @@ static int add_parts(struct agg *a, struct uft_stream *st, struct uft_part *part
 		*r = (struct run){ .agg = new_agg(a, &stop), .part = &part[started] };
 		if (!r->agg)
 			break;
-		if (start(r)) {
+		if (thread_start(&r->thread, add_part, r)) {
 			agg_free(r->agg);
 			free(r->agg);
 			break;

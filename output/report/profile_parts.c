@@ -16,11 +16,11 @@
  * So the sums are the same for any number of threads, to the last bit; tests compare them.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "output/report/profile.h"
 #include "stream/decode/parts.h"
+#include "symbol/thread.h"
 
 #define COST_READ	150u		/* of an event, as parts.c counts: decoding and adding up */
 #define COST_SCAN	50u		/* and of uft_stream_info(), which the first thread calls */
@@ -220,19 +220,6 @@ static int add_profile(struct profile *all, struct uft_stream *st, const struct 
 
 /* ---- Threads ------------------------------------------------------------------------------------------------- */
 
-/* Signals are for the thread that shows the progress. */
-static int start(struct run *r)
-{
-	sigset_t all, before;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&r->thread, NULL, add_part, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -ret;
-}
-
 /* 1: done; 0: as if nothing had been done; -ENOMEM. */
 static int add_parts(struct profile *prof, struct uft_stream *st, struct uft_part *part, size_t n)
 {
@@ -247,7 +234,7 @@ static int add_parts(struct profile *prof, struct uft_stream *st, struct uft_par
 		*r = (struct run){ .prof = calloc(1, sizeof(*r->prof)), .part = &part[started] };
 		if (r->prof)
 			r->prof->stop = &stop;
-		if (!r->prof || start(r)) {
+		if (!r->prof || thread_start(&r->thread, add_part, r)) {
 			free(r->prof);
 			break;
 		}

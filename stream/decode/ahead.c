@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "stream/decode/ahead.h"
+#include "symbol/thread.h"
 
 #define BATCHES 4u
 #define BATCH 4096u /* events: a handing-over costs less than 1 ns of each */
@@ -76,7 +77,7 @@ int uft_ahead_start(struct uft_stream *st, int (*each)(void *arg, const struct u
 	a->arg = arg;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
-	ret = -pthread_create(&a->thread, NULL, decode, a);
+	ret = thread_start(&a->thread, decode, a);
 	if (ret) {
 		free(a);
 		return ret;

@@ -10,11 +10,10 @@
  *
  * Locks: `lock` for requests, instances and who waits, held for moments, no other lock taken inside.
  */
+#include "symbol/thread.h"
 #include "tree/core/tree_internal.h"
-#include "symbol/guard_map.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,13 +274,8 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 
 static int start_owner(struct uft_tree *t)
 {
-	sigset_t all, saved;
-	int ret;
+	int ret = thread_start(&t->owner, owner_main, t);
 
-	guard_fill_mask(&all);	/* signals are the caller's business */
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	ret = -pthread_create(&t->owner, NULL, owner_main, t);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
 	t->has_owner = !ret;
 	return ret;
 }

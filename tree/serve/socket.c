@@ -16,15 +16,14 @@
  * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name nobody listens
  * to; who finds it removes it.
  */
-#include "symbol/guard_map.h"
 #include "symbol/rundir.h"
+#include "symbol/thread.h"
 #include "tree/serve/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,23 +376,6 @@ static void *connection_main(void *arg)
 	return NULL;
 }
 
-static int start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, int is_detached)
-{
-	pthread_attr_t attr;
-	sigset_t all, saved;
-	int ret;
-
-	guard_fill_mask(&all);	/* signals are the caller's business */
-	pthread_attr_init(&attr);
-	if (is_detached)
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	ret = -pthread_create(thread, &attr, fn, arg);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	pthread_attr_destroy(&attr);
-	return ret;
-}
-
 static void take_connection(struct uft_serve *s, int fd)
 {
 	struct connection *c = malloc(sizeof(*c));
@@ -405,8 +387,10 @@ static void take_connection(struct uft_serve *s, int fd)
 	pthread_mutex_lock(&s->lock);
 	n = s->connections++;
 	pthread_mutex_unlock(&s->lock);
-	if (c && c->data_fd >= 0 && n < MAX_CONNECTIONS && !start_thread(&thread, connection_main, c, 1))
+	if (c && c->data_fd >= 0 && n < MAX_CONNECTIONS && !thread_start(&thread, connection_main, c)) {
+		pthread_detach(thread);
 		return;
+	}
 	send_status(fd, -EAGAIN);
 	close(fd);
 	if (c && c->data_fd >= 0)
@@ -506,7 +490,7 @@ int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error
 	s->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (s->fd < 0 || s->stop_fd < 0 || bind_and_listen(s) < 0)
 		ret = uft_fail(err, -errno, "cannot serve at %s: %s", s->addr.sun_path, strerror(errno));
-	if (!ret && start_thread(&s->thread, accept_main, s, 0)) {
+	if (!ret && thread_start(&s->thread, accept_main, s)) {
 		unlink(s->addr.sun_path);
 		ret = uft_fail(err, -EAGAIN, "cannot start a thread");
 	}
