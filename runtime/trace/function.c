@@ -49,7 +49,8 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 	/* The event's own stack position, or a little below: enough to tell callers from what is left. */
 	if (t->th->flags & TH_RESTORED)
 		unwind_rehook(t, (uint64_t)__builtin_frame_address(0), 0);
-	if (p->stacks || p->has_events & UFT_EVENTS_FUNC)	/* no fast path may follow */
+	/* No fast path may follow. */
+	if (p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT || p->has_events & UFT_EVENTS_FUNC)
 		op.key = 0;
 	if (p->has_events & UFT_EVENTS_FUNC)
 		op.word1 = true_parent(t->th, parent);

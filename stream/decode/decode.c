@@ -451,7 +451,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		e->kind = UFT_EV_DATA;
 		e->data = id;
 		e->flags = !(dec_word(p) & UFT_STACK_ADDRESS) ? 0 : dec_word(p) & UFT_STACK_TRACEPOINT ? UFT_EVF_TRACEPOINT : UFT_EVF_SAMPLE;
-		if (e->flags & UFT_EVF_TRACEPOINT && !t->is_event_kept)
+		if (e->flags & UFT_EVF_TRACEPOINT && !sel_may_want_event_stack(&st->sel, t->is_event_kept, e->clock))
 			return 0;
 		e->sym = e->flags & UFT_EVF_TRACEPOINT ? NULL : dec_stack_func(st, t->image, dec_word(p), r->key);
 		e->stack = dec_stack(st, t->image, p, n, r->key);

@@ -39,14 +39,23 @@ static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const str
 }
 
 /* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
-static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c, const struct piece *p)
+static int may_be_single(const struct uft_live *l, const struct piece *p)
 {
 	size_t i = sel_single_from(l->single_at, l->nsingle_at, p->clock);
+
+	return l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock);
+}
+
+static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c,
+			   const struct piece *p)
+{
 	uint64_t func;
 
-	if (l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock))
+	if (may_be_single(l, p))
 		return 0;
 	memcpy(&func, p->at + 8, 8);
+	if (func & UFT_STACK_TRACEPOINT)
+		return (c->flags & UFT_LIVE_NO_EVENT_STACKS) != 0;
 	return !(func & UFT_STACK_ADDRESS) && is_hidden_func(l, r, c, p, (uint32_t)func & UFT_REC_VALUE_MAX);
 }
 
@@ -124,6 +133,37 @@ static void take_out_calls(struct pieces *s)
 		s->v[i].is_gone = s->v[k].is_gone = 1;
 		for (size_t e = k + 1; e < i; e++)
 			s->v[e].is_gone |= is_of_call(&s->v[e], &s->v[k]);
+	}
+}
+
+static int is_event(const struct piece *p)
+{
+	return UFT_REC_KIND(p->word) == UFT_REC_EVENT && UFT_EVENT_IS_NAMED(UFT_EVENT_ID(UFT_REC_VALUE(p->word)));
+}
+
+static int is_event_stack(const struct piece *p)
+{
+	uint32_t value = UFT_REC_VALUE(p->word);
+	uint64_t first;
+
+	if (UFT_REC_KIND(p->word) != UFT_REC_EVENT || UFT_EVENT_ID(value) != UFT_EVENT_STACK || p->words < 2)
+		return 0;
+	memcpy(&first, p->at + 8, 8);
+	return (first & UFT_STACK_ADDRESS) && (first & UFT_STACK_TRACEPOINT);
+}
+
+/* The stack of an event goes with it: a reader takes it for that of the event before. */
+static void take_out_stacks(const struct uft_live *l, struct pieces *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		size_t k = i + 1;
+
+		if (!s->v[i].is_gone || !is_event(&s->v[i]))
+			continue;
+		while (k < s->n && (s->v[k].tid != s->v[i].tid || s->v[k].pid != s->v[i].pid))
+			k++;
+		if (k < s->n && is_event_stack(&s->v[k]) && !may_be_single(l, &s->v[k]))
+			s->v[k].is_gone = 1;
 	}
 }
 
@@ -211,6 +251,7 @@ static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, st
 	for (size_t i = 0; i < s->n; i++)
 		judge(l, r, &s->v[i]);
 	take_out_calls(s);
+	take_out_stacks(l, s);
 	c->is_squeezed = 1;
 	*into = NULL;
 	if (!has_gone(s))

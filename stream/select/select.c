@@ -153,14 +153,19 @@ static int is_chosen(struct selection *s, const struct uft_event *ev, uint64_t c
 		return 1;
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
 		return (!event_view_wait(c, ev->data) || is_single_shown(s, clock)) && event_view_want(c, ev);
-	if (ev->flags & UFT_EVF_TRACEPOINT)
-		return 1;	/* its event is: dec_data() */
+	if (ev->flags & UFT_EVF_TRACEPOINT)	/* and its event is: dec_data() */
+		return !(c->flags & UFT_LIVE_NO_EVENT_STACKS) || is_single_shown(s, clock);
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
 		return is_single_shown(s, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && call_view_wants(s, c->view, ev));
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return !(c->flags & not) && call_view_wants(s, c->view, ev);
+}
+
+int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, uint64_t clock)
+{
+	return is_event_kept || s->watch || is_single_shown(s, clock);
 }
 
 int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)

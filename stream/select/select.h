@@ -46,6 +46,8 @@ int sel_is_any(const struct uft_select *asked);		/* does it leave out some event
 void sel_free(struct selection *s);
 void sel_begin(struct selection *s, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
 int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock);
+/* May the stack of a tracepoint's event be for the reader? @is_event_kept: the event before it was. */
+int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, uint64_t clock);
 uint32_t sel_hidden_by(uint32_t event);		/* enum uft_live_hidden that leaves out the session's own event of this id */
 int sel_found_func(const struct selection *s);	/* was an event of a function that was asked for? */
 size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */

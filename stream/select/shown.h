@@ -9,11 +9,12 @@
 
 /*
  * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
- * the session's own.
+ * the session's own, stacks of tracepoints' events.
  */
 enum uft_live_hidden {
 	UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8,
 	UFT_LIVE_NO_HWLAT = 16, UFT_LIVE_NO_OSNOISE = 32, UFT_LIVE_NO_SAMPLES = 64, UFT_LIVE_NO_SWITCHES = 128, UFT_LIVE_NO_ACCESSES = 256,
+	UFT_LIVE_NO_EVENT_STACKS = 512,
 	UFT_LIVE_NO_OWN = UFT_LIVE_NO_HWLAT | UFT_LIVE_NO_OSNOISE | UFT_LIVE_NO_SAMPLES | UFT_LIVE_NO_SWITCHES | UFT_LIVE_NO_ACCESSES,
 };
 /*

@@ -215,6 +215,24 @@ static uint32_t wanted_stacks(const struct settings *set)
 	return 0;
 }
 
+/* Does it show the stacks of all events that it shows, or of some that triggers choose? */
+static int shows_event_stacks(const struct settings *set)
+{
+	return (set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK))) != 0;
+}
+
+/* Targets have one set of parameters: what one instance wants of events is recorded of all events. */
+static uint32_t wanted_event_stacks(const struct instance *in, const struct settings *set)
+{
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		const struct settings *its = set_of(i, in, set);
+
+		if ((shows_event_stacks(its) && wants_events(i, its)) || commands_of(i)->wants_event_stacks(i))
+			return UFT_STACKS_TRACEPOINT;
+	}
+	return 0;
+}
+
 static int is_latency(const struct settings *set)
 {
 	return uft_tracer_is_latency(set->tracer);
@@ -272,7 +290,7 @@ static uint32_t shapes_of(const struct instance *in, const struct settings *set)
 }
 
 /* The graph's limits have no files in an instance: the top's hold for all. */
-static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes)
+static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, uint32_t event_stacks)
 {
 	const struct settings *set = w->set;
 	int has_limits = w->op.tracer != UFT_TRACER_FUNCTION && w->op.tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
@@ -280,7 +298,7 @@ static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes)
 	w->watch = ret || w->op.tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
 	w->op = (struct uft_ops){
 		.tracer = w->op.tracer,
-		.stacks = w->is_measuring ? UFT_STACKS_MAX : wanted_stacks(set),
+		.stacks = (w->is_measuring ? UFT_STACKS_MAX : wanted_stacks(set)) | event_stacks,
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000,
 		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
@@ -419,12 +437,12 @@ static uint32_t hidden_beside(uint32_t tracer)
  */
 static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
 {
-	uint32_t hidden = 0;
+	uint32_t hidden = in->t->has_event_stacks && !shows_event_stacks(set) ? UFT_LIVE_NO_EVENT_STACKS : 0;
 
 	if (is_beside(in, set) && !is_recording(in, set))
-		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
+		return hidden | UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
 	if (commands_of(in)->has_stacks(in) || is_shared || (commands_of(in)->has_functions(in) && wants_events(in, set)))
-		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+		hidden |= (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH | hidden_beside(set->tracer);
 	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
@@ -585,7 +603,8 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
-	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || commands_of(in)->has_stacks(in);
+	int has_stacks = commands_of(in)->has_stacks(in) || commands_of(in)->wants_event_stacks(in);
+	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || has_stacks;
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (commands_of(in)->has_functions(in) && !has_calls));
 	commands_of(in)->mute(in, !is_alone && !is_on);
@@ -633,11 +652,13 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	struct uft_ops *ops = NULL;
 	struct wishes w;
 	uint64_t since;
+	uint32_t event_stacks = wanted_event_stacks(in, set);
 	int ret, is_any_running = 0;
 
+	in->t->has_event_stacks |= event_stacks != 0;
 	ret = wishes_make(in, set, &w);
 	for (size_t i = 0; i < w.n && !ret; i++)
-		ret = wish_op(&w.v[i], top, shapes_of(in, set));
+		ret = wish_op(&w.v[i], top, shapes_of(in, set), event_stacks);
 	ops = ret ? NULL : list_ops(&w);
 	if (!ret)
 		ret = ops ? uft_ops_check(ops, w.n, &in->t->refused) : -ENOMEM;

@@ -90,6 +90,7 @@ struct command_ops {
 	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);
 	int (*needs)(const struct instance *in, uint32_t event);	/* the type has a trigger */
@@ -258,6 +259,7 @@ struct uft_tree {
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
 	int has_events;			/* some event was on once; the owner's */
+	int has_event_stacks;		/* and had its stack recorded; the owner's */
 	int in_apply;			/* the session is told what is wanted: types that it finds wait in */
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
@@ -373,6 +375,7 @@ void trigger_show(const struct instance *in, struct tree_text *out);
 int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
 int trigger_has_functions(const struct instance *in);	/* some have commands */
 int trigger_wants_event(const struct instance *in, uint32_t event);	/* event_trigger.c: it has a trigger */
+int trigger_wants_event_stacks(const struct instance *in);	/* and one of them needs stacks */
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */

@@ -7,7 +7,8 @@
  * on. Plain ones run the newest first, histograms behind them in the order in which they were made.
  *
  * A trigger's filter is its own: that of the event's file does not matter to it. A histogram that makes a
- * synthetic event has the session record it; the event is looked at in the next round, like any other.
+ * synthetic event has the session record it; the event is looked at in the next round, like any other. A stack
+ * comes behind its event: where a trigger needs it, all of that event run when it is there (event_stack.c).
  *
  * All is the owner's.
  */
@@ -28,6 +29,17 @@ struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t eve
 	return g && event < g->nof ? g->of[event] : NULL;
 }
 
+int event_trigger_needs_stack(const struct event_trigger *v)
+{
+	return v->action == EVT_STACK || (v->hist && uft_hist_needs_stack(v->hist));
+}
+
+/* Does it look at events now? */
+static int is_ready(const struct event_trigger *v)
+{
+	return !v->is_paused && (!v->has_count || v->left);
+}
+
 static void link_trigger(struct triggers *g, struct event_trigger *v)
 {
 	struct event_trigger **p = &g->of[v->event];
@@ -37,6 +49,7 @@ static void link_trigger(struct triggers *g, struct event_trigger *v)
 	v->next = *p;
 	*p = v;
 	g->nevents++;
+	g->nstacks += (uint32_t)event_trigger_needs_stack(v);
 }
 
 void event_trigger_free(struct event_trigger *v)
@@ -55,6 +68,7 @@ static void unlink_trigger(struct triggers *g, struct event_trigger *v)
 		if (*p == v) {
 			*p = v->next;
 			g->nevents--;
+			g->nstacks -= (uint32_t)event_trigger_needs_stack(v);
 			return;
 		}
 }
@@ -76,6 +90,7 @@ void event_triggers_free(struct triggers *g)
 			}
 	} while (g->nevents && g->nevents < left);
 	free(g->of);
+	event_stacks_free(&g->held);
 	if (g->hists)
 		uft_hist_set_free(g->hists);
 	uft_resolver_free(g->names);
@@ -84,6 +99,18 @@ void event_triggers_free(struct triggers *g)
 int trigger_wants_event(const struct instance *in, uint32_t event)
 {
 	return event_trigger_first(in->triggers, event) != NULL;
+}
+
+/* One that has no count left needs none any more. */
+int trigger_wants_event_stacks(const struct instance *in)
+{
+	const struct triggers *g = in->triggers;
+
+	for (uint32_t i = 0; g && g->nstacks && i < g->nof; i++)
+		for (const struct event_trigger *v = g->of[i]; v; v = v->next)
+			if (event_trigger_needs_stack(v) && (v->hist || is_ready(v)))
+				return 1;
+	return 0;
 }
 
 int event_trigger_switches(const struct triggers *g, uint32_t event)
@@ -468,26 +495,77 @@ static int is_let_in(const struct instance *in, const struct uft_event *e)
 	return event_fork_counts(&in->set) || event_pids_want(&in->set, e->task->pid, e->task->tid);
 }
 
-void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock)
+/*
+ * All that its triggers do. @stack: its stack, NULL none. @until: the clock up to which the records of all threads
+ * were looked at: of the event itself or, if it was held, of the record behind it. What a trigger in front of
+ * stacktrace switches off is that stack as well, as in the kernel.
+ */
+static void run_all(struct instance *in, const struct uft_event *e, uint64_t clock, const struct uft_event *stack,
+		    uint64_t until)
 {
 	struct triggers *g = in->triggers;
+	uint64_t frame[UFT_STACK_MAX], at = until - (until != clock);
 	struct uft_hist_record rec = {
 		.type = e->type, .payload = e->payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu, .tid = e->task->tid,
-		.comm = e->task->comm, .where = e->task->image,
+		.comm = e->task->comm, .where = e->task->image, .stack = frame,
 	};
 
-	if (!is_let_in(in, e))
-		return;
+	for (; stack && rec.nstack < stack->stack->n && rec.nstack < UFT_STACK_MAX; rec.nstack++)
+		frame[rec.nstack] = stack->stack->frame[rec.nstack].addr;
 	g->now = e;
 	g->now_clock = clock;
 	for (struct event_trigger *v = event_trigger_first(g, e->type->index), *next; v; v = next) {
+		int is_stack = v->action == EVT_STACK;
+
 		next = v->next;
-		if (v->is_paused || (v->has_count && !v->left) || (v->program && !uft_event_accepts(v->program, e)))
+		if (!is_ready(v) || (v->program && !uft_event_accepts(v->program, e)))
 			continue;
-		if (run(in, v, e, clock, &rec) && v->has_count)
-			v->left--;
+		if (is_stack && stack) {
+			at = until;
+			if (clock > g->since)
+				uft_live_show_one(in->live, until);
+		}
+		if (is_stack ? !stack : !run(in, v, e, at, &rec))
+			continue;
+		if (v->has_count && !--v->left)
+			g->is_spent |= is_stack;
 	}
 	g->now = NULL;
+}
+
+static int waits_for_stack(const struct triggers *g, uint32_t event)
+{
+	const struct event_trigger *v = g->nstacks ? event_trigger_first(g, event) : NULL;
+
+	while (v && !(event_trigger_needs_stack(v) && is_ready(v)))
+		v = v->next;
+	return v != NULL;
+}
+
+/* What the thread of @e has held until now, with the stack @stack or without one. */
+static void release(struct instance *in, const struct uft_event *e, const struct uft_event *stack, uint64_t clock)
+{
+	const struct held_event *h = event_stack_take(&in->triggers->held, e->task);
+
+	if (h)
+		run_all(in, &h->event, h->clock, stack, clock);
+}
+
+void event_trigger_look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	release(in, e, e, clock);
+}
+
+/* Without memory to hold it, it has no stack. */
+void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+
+	release(in, e, NULL, clock);
+	if (!is_let_in(in, e))
+		return;
+	if (!waits_for_stack(g, e->type->index) || event_stack_hold(&g->held, e, clock))
+		run_all(in, e, clock, NULL, clock);
 }
 
 /* ---- What the histograms ask ----------------------------------------------------------------- */

@@ -26,6 +26,7 @@ struct event_trigger {
 int event_trigger_parse(struct instance *in, struct event_command *c, struct event_trigger **out);
 int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text, struct event_command *c);
 void event_trigger_free(struct event_trigger *v);
+int event_trigger_needs_stack(const struct event_trigger *v);	/* of its event */
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event);
 struct uft_hist_set *event_trigger_hists(struct instance *in);
 int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text);

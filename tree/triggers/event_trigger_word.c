@@ -145,8 +145,8 @@ int event_trigger_parse(struct instance *in, struct event_command *c, struct eve
 		ret = v->action == EVT_HIST ? take_hist(in, v, type, rest, c) : take_plain(in, v, type, rest, c);
 	}
 	free(copy);
-	if (!ret && !c->is_not && (v->action == EVT_STACK || (v->hist && uft_hist_needs_stack(v->hist)))) {
-		c->errors.v[0].what = "Stacks of events are not recorded for triggers";
+	if (!ret && !c->is_not && !type->object && event_trigger_needs_stack(v)) {
+		c->errors.v[0].what = "Only events of tracepoints have stacks";
 		c->errors.v[0].at = 0;
 		c->errors.n = 1;
 		ret = -EOPNOTSUPP;

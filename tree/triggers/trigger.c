@@ -592,6 +592,10 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 		event_trigger_look(in, e, clock);
 		return;
 	}
+	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->flags & UFT_EVF_TRACEPOINT) {
+		event_trigger_look_at_stack(in, e, clock);
+		return;
+	}
 	if (!is_ours(in, e))
 		return;
 	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {

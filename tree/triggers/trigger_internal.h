@@ -9,6 +9,7 @@
 #include "hist/hist.h"
 #include "tree/core/tree_internal.h"
 #include "tree/core/function_list.h"
+#include "tree/triggers/event_stack.h"
 
 enum action { OFF, ON, STACK, SNAPSHOT, DUMP, CPUDUMP, ENABLE, DISABLE, NACTIONS };
 
@@ -77,7 +78,9 @@ struct triggers {
 	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */
 	/* event_trigger.c: */
 	struct event_trigger **of; uint32_t nof;	/* by the place of an event's type: its first trigger */
-	uint32_t nevents;		/* triggers of events */
+	uint32_t nevents;		/* triggers of events, */
+	uint32_t nstacks;		/* and how many of them need the stack */
+	struct event_stacks held;
 	struct uft_hist_set *hists;	/* NULL: there was none */
 	struct uft_resolver *names;
 	const struct uft_event *now; uint64_t now_clock;	/* the event that is looked at */
@@ -104,6 +107,8 @@ int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock
 /* event_trigger.c */
 int event_trigger_switches(const struct triggers *g, uint32_t event);	/* one switches that event */
 void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock);
+/* The stack of an event that it saw before. */
+void event_trigger_look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_triggers_free(struct triggers *g);
 
 /* trigger_word.c. 0: not one of ours; 1: *out; -EINVAL, -ERANGE. */

@@ -16,6 +16,11 @@ for case in "$here"/cases/*; do
 	diff expected out >differ || { fail "$name: (< kernel, > here)"; head -n 60 differ; }
 done
 
-# What a kernel takes and we do not
-in_shell "cd /sys/kernel/tracing; . $LIB; try events/app/req/trigger stacktrace; try events/app/req/trigger hist:keys=common_stacktrace; show events/app/req/trigger" </dev/null
-expect_equal "refused" "$(grep -c "^Operation not supported" out) $(grep -c "error: Stacks of events are not recorded for triggers" out) $(grep -c "^# Available" out)" "2 2 1"
+# The functions of a stack, where the kernel has its own
+in_shell "cd /sys/kernel/tracing; . $LIB; echo stacktrace >\$R/trigger; echo hist:keys=common_stacktrace >>\$R/trigger; traffic; cat trace \$R/hist" </dev/null
+expect_equal "functions" "$(sed -n 's/^ => \([a-z]*\)$/\1/p' out | sed '/^main$/q' | tr '\n' ' ')" "req main "
+expect_equal "functions of a key" "$(sed -n 's/^         \([a-z]*\)+0x[0-9a-f]*\/0x[0-9a-f]*$/\1/p' out | sed '/^main$/q' | tr '\n' ' ')" "req main "
+
+# What a kernel takes and we do not: no thread of a target makes these events
+in_shell "cd /sys/kernel/tracing; . $LIB; try events/sched/sched_process_fork/trigger stacktrace; try events/sched/sched_process_fork/trigger hist:keys=common_stacktrace; show events/sched/sched_process_fork/trigger" </dev/null
+expect_equal "refused" "$(grep -c "^Operation not supported" out) $(grep -c "error: Only events of tracepoints have stacks" out) $(grep -c "^# Available" out)" "2 2 1"
