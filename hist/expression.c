@@ -228,6 +228,8 @@ static int parse_field(struct uft_hist *h, char *text, uint32_t *flags, uint64_t
 			f = NULL;
 		} else if (!f || !f->size) {
 			return hist_fail(h, -EINVAL, "Couldn't find field", name);
+		} else if (field_is_stack(f)) {
+			*flags |= F_STACK;
 		} else if (*flags & F_STACK) {
 			return hist_fail(h, -EINVAL, "Invalid field modifier", name);
 		}

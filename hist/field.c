@@ -30,6 +30,11 @@ const struct uft_event_field *field_find(const struct uft_event_type *type, cons
 	return f;
 }
 
+int field_is_stack(const struct uft_event_field *f)
+{
+	return f->place == UFT_FIELD_DATA_LOC && f->element == 8 && strstr(f->type, "long[]") != NULL;
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 struct hist_field *field_new(uint32_t flags, const char *var)
@@ -222,6 +227,15 @@ static struct hist_value event_value(const struct uft_hist_record *rec, const st
 	return v;
 }
 
+static struct hist_value stack_field(const struct uft_hist_record *rec, const struct uft_event_field *f)
+{
+	struct hist_value v = { 0, NULL, 0 };
+
+	v.p = bytes_of(rec, f, &v.bytes);
+	v.bytes = v.bytes < STACK_BYTES ? v.bytes & ~(size_t)7 : STACK_BYTES;
+	return v;
+}
+
 static uint64_t log2_of(uint64_t v)
 {
 	return v < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(v - 1);
@@ -264,6 +278,8 @@ struct hist_value field_value(const struct uft_hist *h, const struct hist_field 
 				   f->operand[1] ? field_value(h, f->operand[1], rec, refs).number : 0);
 	else if (f->flags & F_HITCOUNT)
 		v.number = 1;
+	else if (f->flags & F_STACK && f->field)
+		v = stack_field(rec, f->field);
 	else if (f->flags & F_STACK)
 		v = (struct hist_value){ 0, rec->stack, 8 * (rec->nstack < STACK_DEPTH ? rec->nstack : STACK_DEPTH) };
 	else if (f->flags & F_LOG2)

@@ -193,9 +193,12 @@ const struct uft_event_type *uft_hist_type(const struct uft_hist *h)
 
 int uft_hist_needs_stack(const struct uft_hist *h)
 {
-	for (uint32_t i = 0; i < h->nvals + h->nkeys; i++)
-		if (h->field[i]->flags & F_STACK)
+	for (uint32_t i = 0; i < h->nvals + h->nkeys; i++) {
+		const struct hist_field *f = h->field[i];
+
+		if (f->flags & F_STACK && !(f->flags & (F_ALIAS | F_VAR_REF)) && !f->field)
 			return 1;
+	}
 	return 0;
 }
 

@@ -134,6 +134,7 @@ void field_free(struct hist_field *f);
 /* Fills size, type, operands of one that stands for @field. 0, -ENOMEM, -EINVAL. */
 int field_make(const struct uft_event_field *field, uint32_t flags, const char *var, struct hist_field **out);
 const struct uft_event_field *field_find(const struct uft_event_type *type, const char *name);
+int field_is_stack(const struct uft_event_field *f);	/* of a synthetic event: addresses, the first 0 ends them */
 const char *field_name(const struct hist_field *f);
 const char *field_modifier(const struct hist_field *f);	/* NULL: none */
 struct hist_value field_value(const struct uft_hist *h, const struct hist_field *f, const struct uft_hist_record *rec, const uint64_t *refs);

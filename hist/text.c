@@ -26,6 +26,8 @@ static void put_field(const struct hist_field *f, const struct uft_hist_sink *to
 		hist_printf(to, "%llu", (unsigned long long)f->constant);
 	else
 		hist_printf(to, "%s%s", f->flags & (F_VAR_REF | F_ALIAS) ? "$" : "", field_name(f));
+	if (f->flags & F_STACK && f->flags & F_KEY && f->field)
+		modifier = "stacktrace";
 	if (modifier)
 		hist_printf(to, ".%s", modifier);
 	if (f->buckets)
@@ -90,9 +92,14 @@ static const char *next_name(const char **label)
 	return name;
 }
 
-static void put_stack(const uint64_t *key, const char **label, const struct uft_hist_sink *to)
+/* A kernel begins no line behind the name of a field. */
+static void put_stack(const struct hist_field *f, const uint64_t *key, const char **label,
+		      const struct uft_hist_sink *to)
 {
-	hist_printf(to, "common_stacktrace:\n");
+	if (f->field)
+		hist_printf(to, "%s.stacktrace", field_name(f));
+	else
+		hist_printf(to, "common_stacktrace:\n");
 	for (uint32_t i = 0; i < STACK_DEPTH; i++) {
 		const char *name = next_name(label);
 
@@ -124,7 +131,7 @@ static void put_key_part(const struct uft_hist *h, const struct hist_field *f, c
 	else if (f->flags & F_SYSCALL)
 		put_syscall(name, v, to);
 	else if (f->flags & F_STACK)
-		put_stack(element + f->word, label, to);
+		put_stack(f, element + f->word, label, to);
 	else if (f->flags & F_LOG2)
 		hist_printf(to, "%s: ~ 2^%-2llu", name, v);
 	else if (f->flags & F_BUCKET)

@@ -13,7 +13,7 @@
  *
  * Helpers: __get_str, __get_rel_str, __get_dynamic_array, __get_dynamic_array_len (and their _rel_ forms),
  * __print_symbolic (also _u64 and _64), __print_flags, __print_hex, __print_hex_str, __print_array,
- * __print_dynamic_array, __get_bitmask, __get_cpumask, __get_sockaddr. Texts are those of a kernel 6.12.
+ * __print_dynamic_array, __get_bitmask, __get_cpumask, __get_sockaddr, __get_stacktrace. Texts are a kernel's (6.12).
  */
 #include "symbol/print_nodes.h"
 
@@ -117,6 +117,11 @@ static const char *put_pointer(struct print_run *r, struct print_text *t, const 
 	return p;
 }
 
+int uft_print_has_lines(const struct uft_print *p)
+{
+	return p->has_stack;
+}
+
 size_t uft_print_event(const struct uft_print *p, const struct uft_print_input *in, char *to, size_t room)
 {
 	struct print_run r = { .p = p, .in = in };
@@ -128,6 +133,8 @@ size_t uft_print_event(const struct uft_print *p, const struct uft_print_input *
 		struct print_value v;
 		const char *percent = memchr(c, '%', (size_t)(end - c));
 
+		if (p->has_stack && t.n && to[t.n - 1] == '\n' && *c == ' ')	/* behind the lines of a stack */
+			c++;
 		print_put(&t, c, (size_t)((percent ? percent : end) - c));
 		if (!percent)
 			break;

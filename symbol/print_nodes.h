@@ -15,7 +15,7 @@ enum print_node_kind {
 
 enum print_helper {
 	H_STR, H_DYN, H_DYN_LEN, H_SYMBOLIC, H_FLAGS, H_HEX, H_HEX_STR, H_ARRAY, H_DYN_ARRAY, H_BITMASK,
-	H_SOCKADDR, H_HEX_DUMP, NHELPERS
+	H_SOCKADDR, H_HEX_DUMP, H_STACK, NHELPERS
 };
 
 enum print_op {
@@ -36,6 +36,7 @@ struct uft_print {
 	uint32_t n, cap;
 	char *format; size_t nformat;
 	uint32_t arg[PRINT_MAX_ARGS], nargs;
+	int has_stack;			/* the text may have several lines */
 };
 
 struct print_value {

@@ -19,7 +19,7 @@ static const struct { const char *name; enum print_helper helper; } helpers[] = 
 	{ "__print_dynamic_array", H_DYN_ARRAY }, { "__get_bitmask", H_BITMASK },
 	{ "__get_rel_bitmask", H_BITMASK }, { "__get_cpumask", H_BITMASK }, { "__get_rel_cpumask", H_BITMASK },
 	{ "__get_sockaddr", H_SOCKADDR }, { "__get_rel_sockaddr", H_SOCKADDR },
-	{ "__print_hex_dump", H_HEX_DUMP },
+	{ "__print_hex_dump", H_HEX_DUMP }, { "__get_stacktrace", H_STACK }, { "__get_rel_stacktrace", H_STACK },
 };
 
 struct parser { struct uft_print *out; const struct uft_event_type *type; const char *p; int depth, is_bad; };
@@ -292,11 +292,12 @@ static uint32_t call(struct parser *s, enum print_helper helper)
 	if (!take(s, "("))
 		return bad(s);
 	switch (helper) {
-	case H_STR: case H_DYN: case H_DYN_LEN: case H_BITMASK: case H_SOCKADDR: case H_DYN_ARRAY:
+	case H_STR: case H_DYN: case H_DYN_LEN: case H_BITMASK: case H_SOCKADDR: case H_DYN_ARRAY: case H_STACK:
 		skip(s);
 		len = word_length(s->p);
 		n.a = field_of(s, s->p, len);
 		s->p += len;
+		s->out->has_stack |= helper == H_STACK;
 		if (helper == H_DYN_ARRAY) {
 			if (!take(s, ","))
 				return bad(s);

@@ -204,6 +204,27 @@ static void put_hex_dump(struct print_run *r, struct print_text *t, const struct
 	}
 }
 
+/* A line for each caller, up to the first 0. */
+static void put_stack(struct print_run *r, struct print_text *t, const struct print_value *bytes)
+{
+	char name[512];
+
+	print_put(t, "STACK:\n", 7);
+	for (size_t i = 0; i + 8 <= bytes->len; i += 8) {
+		uint64_t addr = (uint64_t)load(bytes->bytes + i, 8, 0);
+		size_t n = addr && r->in->name ? r->in->name(r->in->arg, addr, 1, name, sizeof(name)) : 0;
+
+		if (!addr)
+			break;
+		print_put(t, "=> ", 3);
+		if (n)
+			print_put(t, name, n);
+		else
+			put_format(t, "0x%" PRIx64, addr);
+		print_put(t, "\n", 1);
+	}
+}
+
 /* Is the helper's second argument an expression? */
 static int has_count(unsigned helper)
 {
@@ -235,6 +256,7 @@ static struct print_value eval_call(struct print_run *r, const struct print_node
 			put_array(&t, &a, a.len / (uint64_t)print_number(&b), (uint64_t)print_number(&b));
 		break;
 	case H_BITMASK: if (a.bytes) put_bitmask(&t, &a); break;
+	case H_STACK: if (a.bytes) put_stack(r, &t, &a); break;
 	case H_HEX_DUMP: if (a.bytes) put_hex_dump(r, &t, n, &a); break;
 	}
 	return end_text(r, &t);
