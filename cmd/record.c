@@ -72,6 +72,11 @@ static void on_interrupt(int sig, siginfo_t *info, void *context)
 		detach_signal = sig;
 }
 
+static int asked(void)
+{
+	return detach_signal;
+}
+
 static void on_request(int sig)
 {
 	detach_signal = sig;
@@ -267,7 +272,7 @@ static const struct uft_export *wanted_export(const char *output)
 }
 
 /* Keeps the recording that was there before; what is no plain file (a pipe, a device) is just written to. */
-static int keep_old(struct recording *rec, struct uft_error *err)
+int record_keep_old(struct recording *rec, struct uft_error *err)
 {
 	struct stat st;
 
@@ -299,7 +304,7 @@ static int make_empty(const char *path)
 	return ret;
 }
 
-static void restore_old(struct recording *rec)
+void record_restore_old(struct recording *rec)
 {
 	struct stat st;
 
@@ -503,7 +508,7 @@ static int is_nothing_traced(const struct recording *rec, const struct uft_sessi
 }
 
 /* 0, or the exit status. */
-static int export_recording(struct recording *rec, const struct uft_export *format)
+int record_export(struct recording *rec, const struct uft_export *format)
 {
 	struct uft_select all = { 0 };
 	struct uft_error err = { "" };
@@ -594,7 +599,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (ret && !rec->error)
 		failed = cmd_fail(rec->syntax->name, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
 	if (!failed && format)
-		failed = export_recording(rec, format);
+		failed = record_export(rec, format);
 	total.lost += losses_unrecorded(stats.counters);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
 	return failed && status == 0 ? failed : status;
@@ -695,7 +700,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	int ret = start_session(rec, argv, &err);
 
 	if (ret == 0)
-		ret = keep_old(rec, &err);
+		ret = record_keep_old(rec, &err);
 	if (ret == 0)
 		ret = start_writer(rec, argv, &err);
 	if (ret == 0)
@@ -710,9 +715,9 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 
 		recorder_finish(rec->recorder, &unused, NULL);
 		rec->recorder = NULL;
-		restore_old(rec);
+		record_restore_old(rec);
 	} else if (rec->kept[0]) {
-		restore_old(rec);
+		record_restore_old(rec);
 	}
 	if (rec->session)
 		uft_session_destroy(rec->session);
@@ -823,7 +828,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	status_begin(&rec.status, o->is_quiet, line_of(&rec));
 	catch_signals();
 	say_attaching(&rec);
-	done = record(&rec, format, argv + 1);
+	done = record_opts_has_triggers(o) ? record_with_triggers(&rec, format, argv + 1, asked) : record(&rec, format, argv + 1);
 	if (rec.is_started)
 		cmd_symbols_end(syntax->name);
 	uft_prefetch_end(rec.ahead);

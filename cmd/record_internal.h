@@ -42,6 +42,15 @@ struct recording {
 	int error;			/* of the writer */
 };
 
+/* ---- record.c ---- */
+struct uft_export;
+int record_keep_old(struct recording *rec, struct uft_error *err);	/* the recording that was there before; restored when nothing could be started */
+void record_restore_old(struct recording *rec);
+int record_export(struct recording *rec, const struct uft_export *format);	/* what is in rec->path, into the output; 0, or the exit status */
+
+/* ---- record_triggers.c: the exit status; @is_asked: the signal by which somebody asked us to end, 0: none did ---- */
+int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[], int (*is_asked)(void));
+
 /* ---- record_summary.c: sentences for the terminal, above the line of the status ---- */
 void record_say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* When it is over: what is missing of what was counted, and why; nothing that --quiet leaves out. */

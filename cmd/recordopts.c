@@ -51,7 +51,7 @@ static int parse_event_filter(const struct cmd_option *o, const char *text, void
 	struct event_ask *last = asks->n ? &asks->v[asks->n - 1] : NULL;
 	char *both;
 
-	if (!last || last->is_not)
+	if (!last)
 		return uft_fail(err, -EINVAL, "it filters the events of the -e in front of it, and there is none");
 	if (!*text)
 		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
@@ -60,6 +60,18 @@ static int parse_event_filter(const struct cmd_option *o, const char *text, void
 	free(last->filter);
 	last->filter = both;
 	return 0;
+}
+
+/* Of the last event, also of one that is left out: the trigger of an event that is not recorded. */
+static int parse_trigger(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct event_asks *asks = field;
+
+	if (!asks->n)
+		return uft_fail(err, -EINVAL, "it is a trigger of the events of the -e in front of it, and there is none");
+	if (!*text)
+		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
+	return cmd_strings(o, text, &asks->v[asks->n - 1].triggers, err);
 }
 
 static int parse_event_not(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
@@ -76,6 +88,8 @@ static const struct cmd_option record_options[] = {
 	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", parse_tracer, F(tracer), tracer_names },
 	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", parse_event,
 	  F(event), NULL },
+	{ "trigger", 'R', "TRIGGER", "record: what the events of the -e in front of it do: 'traceoff if id == 7', 'hist:keys=id'; may be repeated",
+	  parse_trigger, F(event), NULL },
 	{ "event-filter", 'f', "FILTER", "record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'", parse_event_filter, F(event), NULL },
 	{ "except", 'v', NULL, "leave out the events of each -e that follows", parse_event_not, F(event), NULL },
 	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
@@ -395,10 +409,19 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 	return done < 0 ? split_keep(o, syntax) : done;
 }
 
+int record_opts_has_triggers(const struct record_opts *o)
+{
+	for (size_t i = 0; i < o->event.n; i++)
+		if (o->event.v[i].triggers.n)
+			return 1;
+	return 0;
+}
+
 void record_opts_free(struct record_opts *o)
 {
 	for (size_t i = 0; i < o->event.n; i++) {
 		free(o->event.v[i].filter);
+		free(o->event.v[i].triggers.item);
 		if (o->trace_events)
 			free(o->trace_events[i]);
 	}

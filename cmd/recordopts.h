@@ -5,8 +5,8 @@
 
 #include "cmd/options.h"
 
-/* -e with the -f that follows it; behind -v what is left out. */
-struct event_ask { const char *word; char *filter; int is_not; };
+/* -e with the -f and -R that follow it; behind -v what is left out. */
+struct event_ask { const char *word; char *filter; int is_not; struct cmd_list triggers; };
 struct event_asks { struct event_ask *v; size_t n; int is_not; };
 
 struct record_opts {
@@ -36,6 +36,7 @@ extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
 /* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
 void record_opts_begin(void);	/* before the options are parsed or listed */
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
+int record_opts_has_triggers(const struct record_opts *o);
 void record_opts_free(struct record_opts *o);
 
 /* A usage error for a word that is no option of the trace (tree/files/trace_options.c), with those that are near. */

@@ -4,6 +4,7 @@
  * through them
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/program.h"
 #include "tree/serve/namespace.h"
 #include "tree/serve/socket.h"
 
@@ -87,11 +89,16 @@ static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 	return 0;
 }
 
-/* For us, not for another session inside. */
-static int boot(struct uft_tree *t, struct uft_error *err)
+/* For us, not for another session inside. Events of the program are known, unless it is a script. */
+static int boot(struct uft_tree *t, const char *program, struct uft_error *err)
 {
 	const char *line = getenv("UFT_TRACE");
-	int ret = line ? uft_tree_boot(t, line, err) : 0;
+	char path[PATH_MAX];
+	int ret;
+
+	if (line && !cmd_find_program(program, path, sizeof(path)))
+		uft_tree_expect(t, path, NULL);
+	ret = line ? uft_tree_boot(t, line, err) : 0;
 
 	unsetenv("UFT_TRACE");
 	return ret;
@@ -105,7 +112,7 @@ static int run(struct uft_tree *t, char *const argv[], int no_mount)
 	int status, ret;
 	pid_t pid;
 
-	if (boot(t, &err) < 0 || (!no_mount && uft_namespace_mount(t, &fuse, &err) < 0))
+	if (boot(t, argv[0], &err) < 0 || (!no_mount && uft_namespace_mount(t, &fuse, &err) < 0))
 		return cmd_fail("shell", "%s", err.text);
 	ret = serve(t, no_mount, &socket);
 	if (!ret && uft_tree_launch(t, argv, &pid, &err) < 0)

@@ -43,6 +43,7 @@
 #include <sys/types.h>
 
 #include "symbol/error.h"
+#include "symbol/event_type.h"
 
 struct uft_tree;
 struct uft_handle;
@@ -77,6 +78,18 @@ int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err);
 int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path);
 /* What the kernel's command line would say, `ftrace=function ftrace_filter=...`: before the launch. */
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err);
+/* Makes the events known that the program or library @path declares: before it is started. */
+int uft_tree_expect(struct uft_tree *t, const char *path, struct uft_error *err);
+const struct uft_event_table *uft_tree_event_types(const struct uft_tree *t);	/* it grows while programs run */
+/* Appends to a file by its path, as `echo TEXT >>FILE` does; @err: why it is refused, without the file's name. */
+int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err);
+/* A word of set_event. An event of a system that is not known yet is on as soon as a program declares it. */
+int uft_tree_put_event(struct uft_tree *t, const char *word, struct uft_error *err);
+/*
+ * Into the file `filter` or `trigger` of each event that a word of set_event means; -EINVAL also where none is known. A
+ * filter that fits some of them is theirs, and no error.
+ */
+int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text, struct uft_error *err);
 /* Waits until the launched program ends: its wait status; -EAGAIN: @timeout_ms passed (-1: no limit). */
 int uft_tree_wait(struct uft_tree *t, int timeout_ms);
 

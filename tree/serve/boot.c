@@ -3,12 +3,16 @@
  * boot.c - the kernel's command line as one text: what is set before the first program starts
  *
  *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,main:mod:prog trace_buf_size=4M
- *	trace_options=funcgraph-proc
+ *	trace_options=funcgraph-proc trace_event=sched:*,shop:order trace_trigger="order.traceoff if id == 3"
  *
  * Each word is a write into a file, with the file's meaning and errors; commas stand where a list has lines.
  * They are done in the table's order and not in the text's: the tracer comes behind what it depends on, its
- * options behind it.
+ * options behind it, triggers before events are on. Quotes keep blanks in a value, as in the kernel's command line.
+ *
+ * Programs declare events as they are mapped. uft_tree_expect() makes those of a file known before it is started. An
+ * event of a system that is not known yet is on as soon as a program declares it; a trigger needs one that is known.
  */
+#include "symbol/tracepoint.h"
 #include "tree/core/tree_internal.h"
 
 #include <ctype.h>
@@ -18,24 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @alone: what the key means without a value; NULL: it has one. */
-static const struct { const char *key, *file; int is_size; const char *alone; } words[] = {
-	{ "trace_buf_size", "buffer_size_kb", 1, NULL },
-	{ "trace_clock", "trace_clock", 0, NULL },
-	{ "ftrace_filter", "set_ftrace_filter", 0, NULL },
-	{ "ftrace_notrace", "set_ftrace_notrace", 0, NULL },
-	{ "ftrace_graph_filter", "set_graph_function", 0, NULL },
-	{ "ftrace_graph_notrace", "set_graph_notrace", 0, NULL },
-	{ "ftrace_graph_max_depth", "max_graph_depth", 0, NULL },
-	{ "tracing_thresh", "tracing_thresh", 0, NULL },
-	{ "ftrace", "current_tracer", 0, NULL },
-	{ "trace_options", "trace_options", 0, NULL },
-	{ "ftrace_dump_on_oops", "ftrace_dump_on_oops", 0, "1" },
-};
-#define NWORDS	(sizeof(words) / sizeof(words[0]))
-
 /* @err: why the file refuses it. */
-static int write_file(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err)
+int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err)
 {
 	struct uft_handle *h;
 	uft_node node;
@@ -59,6 +47,55 @@ static int write_file(struct uft_tree *t, const char *file, const char *text, si
 	return ret ? ret : uft_tree_release(h);
 }
 
+/* ---- Events of a program that is to come ----------------------------------------------------- */
+
+struct expected { struct uft_tree *t; struct uft_object *obj; };
+
+static void say_refused(void *arg, const char *text)
+{
+	struct uft_tree *t = arg;
+
+	if (t->opts.warning)
+		t->opts.warning(t->opts.arg, text);
+}
+
+static int expect_job(void *arg)
+{
+	struct expected *x = arg;
+	const struct uft_event_type **type;
+	struct uft_found_events found;
+	int ret = uft_object_events(x->obj, &found);
+
+	if (ret)
+		return ret;
+	type = calloc(found.nevents + 1, sizeof(*type));
+	ret = type ? uft_found_events_add(tree_types(x->t), x->obj, &found, type, say_refused, x->t) : -ENOMEM;
+	if (!ret && found.nevents)
+		each_part(x->t, types_found, x->t, type, found.nevents);
+	free(type);
+	uft_found_events_free(&found);
+	return ret;
+}
+
+int uft_tree_expect(struct uft_tree *t, const char *path, struct uft_error *err)
+{
+	struct expected x = { t, NULL };
+	int ret = uft_object_open(path, &x.obj, err);
+
+	if (ret)
+		return ret;
+	ret = tree_call(t, expect_job, &x);
+	uft_object_put(x.obj);
+	return ret ? uft_fail(err, ret, "%s", strerror(-ret)) : 0;
+}
+
+const struct uft_event_table *uft_tree_event_types(const struct uft_tree *t)
+{
+	return tree_types(t);
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
 /* Bytes, with the kernel's K, M and G, as KiB. */
 static int put_size(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
 {
@@ -71,7 +108,7 @@ static int put_size(struct uft_tree *t, const char *file, const char *value, str
 	if (end == value || !isdigit((unsigned char)*value) || (*end && (!unit || end[1])) || n > UINT64_MAX >> (shift + 1))
 		return uft_fail(err, -EINVAL, "not a number of bytes, or one with K, M or G");
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)(((n << shift) + 1023) / 1024));
-	return write_file(t, file, text, strlen(text), err);
+	return uft_tree_put(t, file, text, strlen(text), err);
 }
 
 /* One write for each part between commas. */
@@ -86,11 +123,115 @@ static int put_parts(struct uft_tree *t, const char *file, const char *value, st
 		if (n + 2 > sizeof(part))
 			return uft_fail(err, -E2BIG, "a part between commas is longer than 510 bytes");
 		snprintf(part, sizeof(part), "%.*s\n", (int)n, value);
-		ret = write_file(t, file, part, n + 1, err);
+		ret = uft_tree_put(t, file, part, n + 1, err);
 		value += n + (value[n] == ',');
 	}
 	return ret;
 }
+
+/* Does the word mean an event that is known? Its system alone is enough: @of_system. */
+static int is_known(const struct uft_tree *t, const char *word, int of_system)
+{
+	const struct uft_event_table *types = tree_types(t);
+	size_t n = of_system ? strcspn(word, ":") : strlen(word);
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
+		const struct uft_event_type *type = uft_event_table_at(types, i);
+
+		if (type && (of_system ? strlen(type->system) == n && !memcmp(type->system, word, n) : uft_event_matches(word, n, type)))
+			return 1;
+	}
+	return 0;
+}
+
+int uft_tree_put_event(struct uft_tree *t, const char *word, struct uft_error *err)
+{
+	int is_later = *word != '!' && strchr(word, ':') && !strstr(word, ":mod:") && !is_known(t, word, 1);
+	char text[512];
+
+	if ((size_t)snprintf(text, sizeof(text), "%s%s\n", word, is_later ? ":mod:*" : "") >= sizeof(text))
+		return uft_fail(err, -E2BIG, "a part between commas is longer than 500 bytes");
+	return uft_tree_put(t, "set_event", text, strlen(text), err);
+}
+
+static int put_events(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
+{
+	char *copy = strdup(value), *rest = NULL;
+	int ret = copy ? *value ? 0 : uft_fail(err, -EINVAL, "a value is missing") : -ENOMEM;
+
+	(void)file;
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !ret; word = strtok_r(NULL, ",", &rest))
+		ret = uft_tree_put_event(t, word, err);
+	free(copy);
+	return ret;
+}
+
+int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text, struct uft_error *err)
+{
+	int ret = 0, refused = 0, taken = 0;
+
+	for (uint32_t i = 0; i < uft_event_table_count(tree_types(t)) && !ret; i++) {
+		const struct uft_event_type *type = uft_event_table_at(tree_types(t), i);
+		char path[2 * UFT_TREE_NAME + 32];
+
+		if (!type || !uft_event_matches(word, strlen(word), type))
+			continue;
+		snprintf(path, sizeof(path), "events/%s/%s/%s", type->system, type->name, file);
+		ret = uft_tree_put(t, path, text, strlen(text), err);
+		taken += !ret;
+		if (ret == -EINVAL && strcmp(file, "trigger")) {	/* as the filter of a system does */
+			refused = ret;
+			ret = 0;
+		}
+	}
+	if (ret || taken)
+		return ret;
+	return refused ? refused : uft_fail(err, -EINVAL, "no event '%s' is known yet", word);
+}
+
+/* EVENT.TRIGGER */
+static int put_triggers(struct uft_tree *t, const char *file, const char *value, struct uft_error *err)
+{
+	char *copy = strdup(value), *rest = NULL;
+	int ret = copy ? *value ? 0 : uft_fail(err, -EINVAL, "a value is missing") : -ENOMEM;
+
+	(void)file;
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && !ret; word = strtok_r(NULL, ",", &rest)) {
+		char *trigger = strchr(word, '.');
+
+		if (!trigger)
+			ret = uft_fail(err, -EINVAL, "'%s' is not EVENT.TRIGGER", word);
+		else
+			*trigger++ = '\0';
+		ret = ret ? ret : uft_tree_put_of_events(t, word, "trigger", trigger, err);
+	}
+	free(copy);
+	return ret;
+}
+
+/* ---- The text -------------------------------------------------------------------------------- */
+
+/* @alone: what the key means without a value; NULL: it has one. */
+static const struct {
+	const char *key, *file;
+	int (*put)(struct uft_tree *t, const char *file, const char *value, struct uft_error *err);
+	const char *alone;
+} words[] = {
+	{ "trace_buf_size", "buffer_size_kb", put_size, NULL },
+	{ "trace_clock", "trace_clock", put_parts, NULL },
+	{ "ftrace_filter", "set_ftrace_filter", put_parts, NULL },
+	{ "ftrace_notrace", "set_ftrace_notrace", put_parts, NULL },
+	{ "ftrace_graph_filter", "set_graph_function", put_parts, NULL },
+	{ "ftrace_graph_notrace", "set_graph_notrace", put_parts, NULL },
+	{ "ftrace_graph_max_depth", "max_graph_depth", put_parts, NULL },
+	{ "tracing_thresh", "tracing_thresh", put_parts, NULL },
+	{ "ftrace", "current_tracer", put_parts, NULL },
+	{ "trace_options", "trace_options", put_parts, NULL },
+	{ "trace_trigger", "trigger", put_triggers, NULL },
+	{ "trace_event", "set_event", put_events, NULL },
+	{ "ftrace_dump_on_oops", "ftrace_dump_on_oops", put_parts, "1" },
+};
+#define NWORDS	(sizeof(words) / sizeof(words[0]))
 
 static int find_key(const char *word)
 {
@@ -112,14 +253,30 @@ static int unknown_word(const char *word, struct uft_error *err)
 	return uft_fail(err, -EINVAL, "UFT_TRACE: '%s' is not KEY=VALUE with one of the keys %s", word, known);
 }
 
+/* The next word of *rest, as the kernel's next_arg(): blanks between quotes are part of it, quotes are not. */
+static char *next_word(char **rest)
+{
+	char *p = *rest + strspn(*rest, " \t\n"), *word = p, *to = p;
+	int is_quoted = 0;
+
+	for (; *p && (is_quoted || !strchr(" \t\n", *p)); p++)
+		if (*p == '"')
+			is_quoted = !is_quoted;
+		else
+			*to++ = *p;
+	*rest = *p ? p + 1 : p;
+	*to = '\0';
+	return p == word ? NULL : word;
+}
+
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err)
 {
-	char *copy = strdup(line), *rest = NULL;
+	char *copy = strdup(line), *rest = copy;
 	const char *value[NWORDS] = { NULL };
 	struct uft_error why = { "" };
 	int ret = copy ? 0 : uft_fail(err, -ENOMEM, "out of memory");
 
-	for (char *w = copy ? strtok_r(copy, " \t\n", &rest) : NULL; w && !ret; w = strtok_r(NULL, " \t\n", &rest)) {
+	for (char *w = copy ? next_word(&rest) : NULL; w && !ret; w = next_word(&rest)) {
 		int k = find_key(w);
 
 		if (k < 0)
@@ -130,7 +287,7 @@ int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err)
 	for (size_t k = 0; k < NWORDS && !ret; k++) {
 		if (!value[k])
 			continue;
-		ret = words[k].is_size ? put_size(t, words[k].file, value[k], &why) : put_parts(t, words[k].file, value[k], &why);
+		ret = words[k].put(t, words[k].file, value[k], &why);
 		if (ret)
 			uft_fail(err, ret, "UFT_TRACE: %s=%s: %s", words[k].key, value[k], why.text[0] ? why.text : strerror(-ret));
 	}
