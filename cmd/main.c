@@ -51,6 +51,7 @@ static const struct command commands[] = {
 	{ "snapshot", cmd_snapshot, "take, print or free a snapshot of the buffer" },
 	{ "extract", cmd_extract, "save a session's buffer as a trace.dat file" },
 	{ "stack", cmd_stack, "start, stop or print the stack tracer" },
+	{ "sqlhist", cmd_sqlhist, "make histograms and synthetic events by SQL" },
 	{ "reset", cmd_reset, "reset all tracing settings of a session" },
 	{ "list", cmd_list, "list the sessions, or what a session offers" },
 	{ "read", cmd_read, "print a tracing file of a session" },

@@ -39,14 +39,6 @@ void own_session_close(struct own_session *s)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err)
-{
-	struct uft_error why = { "" };
-	int ret = uft_tree_put(s->tree, file, text, strlen(text), &why);
-
-	return ret ? uft_fail(err, ret, "%s: '%.*s': %s", file, (int)strcspn(text, "\n"), text, why.text[0] ? why.text : strerror(-ret)) : 0;
-}
-
 int own_session_read(struct own_session *s, const char *file, int flags, int (*sink)(void *arg, const char *p, size_t n), void *arg)
 {
 	static char buf[65536];
@@ -68,31 +60,6 @@ int own_session_read(struct own_session *s, const char *file, int flags, int (*s
 	uft_tree_release(h);
 	return ret ? ret : n < 0 && n != -EAGAIN ? (int)n : 0;
 }
-
-/* @program: whose functions patterns without an object mean, as no function is known yet; NULL: no patterns. */
-static int put_list(struct own_session *s, const char *file, const struct cmd_list *list, const char *program, struct uft_error *err)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < list->n && !ret; i++) {
-		int is_plain = program && !strstr(list->item[i], ":mod:");
-		char line[1024];
-
-		snprintf(line, sizeof(line), "%s%s%s\n", list->item[i], is_plain ? ":mod:" : "", is_plain ? uft_base_name(program) : "");
-		ret = own_session_put(s, file, line, err);
-	}
-	return ret;
-}
-
-static int put_number(struct own_session *s, const char *file, uint64_t n, struct uft_error *err)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)n);
-	return n ? own_session_put(s, file, text, err) : 0;
-}
-
-/* ---- Events ---------------------------------------------------------------------------------- */
 
 struct log { char text[8192]; size_t n; };
 
@@ -135,6 +102,44 @@ static int last_mistake(struct own_session *s, struct log *log, const char **wha
 	*command = *caret = '\0';
 	return 1;
 }
+
+int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err)
+{
+	struct uft_error why = { "" };
+	const char *what, *command;
+	struct log log;
+	size_t at;
+	int ret = uft_tree_put(s->tree, file, text, strlen(text), &why);
+
+	if (ret && ret != -ENOMEM && last_mistake(s, &log, &what, &command, &at))
+		return uft_fail(err, ret, "%s: %s\n    %s\n    %*s^", file, what, command, (int)at, "");
+	return ret ? uft_fail(err, ret, "%s: '%.*s': %s", file, (int)strcspn(text, "\n"), text, why.text[0] ? why.text : strerror(-ret)) : 0;
+}
+
+/* @program: whose functions patterns without an object mean, as no function is known yet; NULL: no patterns. */
+static int put_list(struct own_session *s, const char *file, const struct cmd_list *list, const char *program, struct uft_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < list->n && !ret; i++) {
+		int is_plain = program && !strstr(list->item[i], ":mod:");
+		char line[1024];
+
+		snprintf(line, sizeof(line), "%s%s%s\n", list->item[i], is_plain ? ":mod:" : "", is_plain ? uft_base_name(program) : "");
+		ret = own_session_put(s, file, line, err);
+	}
+	return ret;
+}
+
+static int put_number(struct own_session *s, const char *file, uint64_t n, struct uft_error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)n);
+	return n ? own_session_put(s, file, text, err) : 0;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
 
 /* Into the files of the events that the ask @a names. @option: who gave the text. */
 static int put_of_events(struct own_session *s, const struct event_ask *a, const char *option, const char *file, const char *text, struct uft_error *err)
