@@ -9,7 +9,7 @@
 #include "view/recording_internal.h"
 
 #define FINE_SPANS (1u << 19)
-#define FINE_AT_ONCE 80000u /* events: 4 ms */
+#define FINE_AT_ONCE 56000u /* events, at most: 3 to 5 ms */
 
 static struct fine *keep_fine(struct recording *r, const struct lod *of, struct lod *lod, uint64_t from, uint64_t to)
 {
@@ -127,13 +127,17 @@ static struct fine *find_fine(struct recording *r, const struct view *v, uint64_
 	return NULL;
 }
 
-/* A part of so few events that a question waits for its index. */
-static int is_short(const struct recording *r, uint64_t from, uint64_t to)
+/*
+ * A part of so few events that a question waits for its index: those from the point before it to the one behind where
+ * make_part() stops.
+ */
+static int is_short(const struct recording *r, const struct view *v, uint64_t from, uint64_t to)
 {
 	size_t first = uft_index_find_ns(r->index, r->origin_ns + from),
-	       last = uft_index_find_ns(r->index, r->origin_ns + to);
+	       last = uft_index_find_ns(r->index, r->origin_ns + to + lod_resolution(v->lod)) + 1;
+	uint64_t end = last < uft_index_points(r->index) ? uft_index_point_event(r->index, last) : r->info.events;
 
-	return uft_index_point_event(r->index, last) - uft_index_point_event(r->index, first) < FINE_AT_ONCE;
+	return end - uft_index_point_event(r->index, first) < FINE_AT_ONCE;
 }
 
 /*
@@ -150,7 +154,7 @@ struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64
 		return f;
 	from = from > width ? from - width : 0;
 	to += width;
-	if (is_short(r, from, to)) {
+	if (is_short(r, v, from, to)) {
 		l = part_seek(r, uft_index_find_ns(r->index, r->origin_ns + from)) ? NULL : make_part(r, r->st, v, to);
 		return l ? keep_fine(r, v->lod, l, from, to) : NULL;
 	}

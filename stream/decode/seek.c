@@ -5,7 +5,7 @@
  * The next event to decode depends on everything before: which calls are open in each task, where each ring
  * stands, what was reported as lost. A point is all of this between two events. It is made by whoever decodes
  * a recording from its start, and written into a file beside it, `NAME.index`: the recorder does not decode,
- * so it could not write points, and recordings that exist have none (doc/design/decisions.md). Points are 128
+ * so it could not write points, and recordings that exist have none (doc/design/decisions.md). Points are 16
  * Ki events apart, or so far that they take less than 1/64 of what they index.
  *
  * A reader of the range from A on starts at the last point before which no event has a time of A or later. This holds
@@ -29,7 +29,7 @@
 #include "stream/decode/decode.h"
 #include "stream/decode/seek.h"
 
-#define INDEX_EVENTS (128u << 10) /* between two points, at least */
+#define INDEX_EVENTS (16u << 10) /* between two points, at least */
 #define INDEX_SHARE 8u		  /* and this many events for each byte of the last point */
 #define INDEX_POINT_MAX (64u << 20)
 #define INDEX_POINTS (1u << 20)
