@@ -9,7 +9,7 @@
 #include "output/report/table.h"
 #include "view/json.h"
 
-static char *room(struct json *j, size_t n)
+char *json_room(struct json *j, size_t n)
 {
 	if (j->err)
 		return NULL;
@@ -32,7 +32,7 @@ static char *room(struct json *j, size_t n)
 
 void json_bytes(struct json *j, const char *s, size_t n)
 {
-	char *to = room(j, n);
+	char *to = json_room(j, n);
 
 	if (to) {
 		memcpy(to, s, n);
@@ -53,7 +53,7 @@ void json_u(struct json *j, uint64_t v)
 
 void json_numbers(struct json *j, const uint64_t *v, size_t n, int is_below)
 {
-	char *p = room(j, n * (DIGITS_MAX + 1) + 1);
+	char *p = json_room(j, n * (DIGITS_MAX + 1) + 1);
 
 	if (!p)
 		return;

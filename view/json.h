@@ -14,6 +14,8 @@ struct json {
 
 void json_raw(struct json *j, const char *text);
 void json_bytes(struct json *j, const char *text, size_t n);
+/* Room for @n more bytes, to be filled and then counted in j->n. NULL: no memory. */
+char *json_room(struct json *j, size_t n);
 void json_u(struct json *j, uint64_t v);
 /* Numbers with commas between them; @is_below: of the first one, with a minus sign. */
 void json_numbers(struct json *j, const uint64_t *v, size_t n, int is_below);

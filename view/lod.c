@@ -676,54 +676,90 @@ static struct walk walk_track(const struct track *t, uint64_t from, uint64_t to,
 	return (struct walk){v->v + lo, v->v + end};
 }
 
-static void query_lane(const struct track *t, const struct track *fine, uint32_t lane, uint64_t below, uint64_t from,
-		       uint64_t to, uint64_t pixel, void (*put)(void *arg, uint32_t lane, const struct lod_span *s),
-		       void *arg)
+/* Spans that are one column of the picture, as far as they are known. */
+struct column {
+	struct lod_span s;
+	uint32_t n;	      /* spans in it */
+	uint64_t end;	      /* of the column; 0: its span is not shorter, and stays alone */
+	double busy, longest; /* ns of calls in it; of each, of the span whose name it has */
+};
+
+static void begin_column(struct column *c, const struct lod_span *s, uint64_t pixel)
 {
-	struct walk a = walk_track(t, from, to, pixel), b = walk_track(fine, from, to, pixel);
-	struct lod_span out;
-	int has_out = 0;
+	*c = (struct column){.s = *s, .n = 1};
+	if (s->len >= pixel)
+		return;
+	c->end = s->start - s->start % pixel + pixel;
+	c->busy = (double)s->len * s->fill;
+	c->longest = c->busy / s->count;
+}
+
+static void add_to_column(struct column *c, const struct lod_span *s)
+{
+	double busy = (double)s->len * s->fill, longest = busy / s->count;
+
+	if (longest > c->longest) {
+		c->longest = longest;
+		c->s.name = s->name;
+	}
+	c->busy += busy;
+	c->s.len = s->start + s->len - c->s.start;
+	c->s.count = sum_count(c->s.count, s->count);
+	c->n++;
+}
+
+struct lane_query {
+	const struct lod_asked *asked;
+	uint64_t below; /* calls shorter than this are shown by the finer index; 0: there is none */
+	void (*put)(void *arg, uint32_t lane, const struct lod_span *s);
+	void *arg;
+};
+
+static void put_column(const struct lane_query *q, uint32_t lane, struct column *c)
+{
+	if (c->n > 1)
+		c->s.fill = fill_of((uint64_t)(c->busy / 255), c->s.len);
+	if (c->n)
+		q->put(q->arg, lane, &c->s);
+}
+
+static void query_lane(const struct lane_query *q, const struct track *t, const struct track *fine, uint32_t lane)
+{
+	const struct lod_asked *k = q->asked;
+	struct walk a = walk_track(t, k->from, k->to, k->pixel), b = walk_track(fine, k->from, k->to, k->pixel);
+	uint64_t pixel = k->pixel;
+	struct column c = {0};
 
 	for (;;) {
 		const struct lod_span *s;
 
-		while (below && a.p < a.end && a.p->len < below) /* what the finer index shows */
+		while (q->below && a.p < a.end && a.p->len < q->below)
 			a.p++;
 		if (a.p == a.end && b.p == b.end)
 			break;
 		s = b.p == b.end || (a.p < a.end && a.p->start <= b.p->start) ? a.p++ : b.p++;
-		if (has_out && joins(&out, s->start, s->len, pixel)) {
-			join(&out, s);
+		if (s->start < c.end && s->len < pixel) {
+			add_to_column(&c, s);
 			continue;
 		}
-		if (has_out)
-			put(arg, lane, &out);
-		out = *s;
-		has_out = 1;
+		put_column(q, lane, &c);
+		begin_column(&c, s, pixel);
 	}
-	if (has_out)
-		put(arg, lane, &out);
+	put_column(q, lane, &c);
 }
 
-void lod_query(const struct lod *l, const struct lod *fine, uint32_t row, uint64_t from, uint64_t to, uint64_t pixel,
+void lod_query(const struct lod *l, const struct lod *fine, const struct lod_asked *asked,
 	       void (*put)(void *arg, uint32_t lane, const struct lod_span *s), void *arg)
 {
-	uint64_t below = fine ? l->resolution : 0;
-
+	struct lane_query q = {asked, fine ? l->resolution : 0, put, arg};
+	uint32_t row = asked->row;
 	uint32_t lanes = row & ROW_CPU			       ? 1
 			 : row < l->nstate && l->state[row].at ? l->row[l->state[row].at - 1].lanes
 							       : 0;
 
-	for (uint32_t lane = 0; lane < lanes; lane++) {
-		const struct track *t = find_track(l, row, lane), *f = fine ? find_track(fine, row, lane) : NULL;
-
-		if (t || f)
-			query_lane(t, f, lane, below, from, to, pixel, put, arg);
-	}
-	for (uint32_t lane = LANE_STATES; lane <= LANE_LOST; lane++) {
-		const struct track *t = find_track(l, row, lane), *f = fine ? find_track(fine, row, lane) : NULL;
-
-		if (t || f)
-			query_lane(t, f, lane, below, from, to, pixel, put, arg);
-	}
+	lanes = asked->behind_lane < lanes ? asked->behind_lane : lanes;
+	for (uint32_t lane = asked->first_lane; lane < lanes; lane++)
+		query_lane(&q, find_track(l, row, lane), fine ? find_track(fine, row, lane) : NULL, lane);
+	for (uint32_t lane = LANE_STATES; lane <= LANE_LOST; lane++)
+		query_lane(&q, find_track(l, row, lane), fine ? find_track(fine, row, lane) : NULL, lane);
 }

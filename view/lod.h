@@ -45,15 +45,21 @@ struct lod_row {
 };
 size_t lod_rows(const struct lod *l, const struct lod_row **out);
 
+/* A question for a picture: calls of depths [first_lane, behind_lane) of a row, and all else there is of it. */
+struct lod_asked {
+	uint32_t row, first_lane, behind_lane;
+	uint64_t from, to;
+	uint64_t pixel; /* ns that are drawn as one column; columns begin at multiples of it, wherever from is */
+};
+
 /**
  * lod_query - spans of one row
- * @fine:  made of a part that holds [from, to), with below = lod_resolution(l); NULL: none
- * @pixel: ns that are drawn as one: shorter calls that stand closer are one span
+ * @fine: made of a part that holds [from, to), with below = lod_resolution(l); NULL: none
  *
- * Calls @put for each span of each lane, in the order of time within a lane: per lane at most two for each pixel of
- * [from, to), and one.
+ * Calls @put for each span of each lane, in the order of time within a lane. Calls shorter than a column that begin in
+ * the same one are one span: about one span a column, at most two.
  */
-void lod_query(const struct lod *l, const struct lod *fine, uint32_t row, uint64_t from, uint64_t to, uint64_t pixel,
+void lod_query(const struct lod *l, const struct lod *fine, const struct lod_asked *asked,
 	       void (*put)(void *arg, uint32_t lane, const struct lod_span *s), void *arg);
 
 #endif

@@ -48,9 +48,17 @@ int sources_all(struct sources *s, struct recording *const *file, size_t n);
  * -ENOMEM.
  */
 int view_info(const struct sources *s, struct json *j);
-/* What a picture of @nrows rows needs. While the index of the filter is being made: state "working". */
-int view_tiles(const struct sources *s, const char *filter, struct view_range range, uint32_t width,
-	       const uint32_t *rows, size_t nrows, struct json *j, const char **why);
+/* A picture of some rows: @rows, whose members row, first_lane and behind_lane are set. */
+struct tiles_asked {
+	const char *filter;
+	struct view_range range;
+	uint32_t width; /* columns of the picture */
+	const struct lod_asked *rows;
+	size_t nrows;
+	int is_packed; /* spans as varints behind the JSON */
+};
+/* What it needs. While the index of the filter is being made: state "working", and *is_packed is 0. */
+int view_tiles(const struct sources *s, const struct tiles_asked *q, struct json *j, int *is_packed, const char **why);
 /* Events @first and following of those that match. */
 int view_list(const struct sources *s, const char *filter, uint64_t first, uint32_t count, struct json *j,
 	      const char **why);

@@ -99,6 +99,16 @@ static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, con
 	return send_response(c, status, type, mhd.response(n, (void *)p, MHD_RESPMEM_MUST_COPY));
 }
 
+/* All of @j, whose memory is the response's from here on. */
+static enum MHD_Result send_own(struct MHD_Connection *c, const char *type, struct json *j)
+{
+	struct MHD_Response *r = mhd.response(j->n, j->p, MHD_RESPMEM_MUST_FREE);
+
+	if (r)
+		*j = (struct json){0};
+	return send_response(c, MHD_HTTP_OK, type, r);
+}
+
 static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *text)
 {
 	return send_bytes(c, status, "text/plain; charset=utf-8", text, strlen(text));
@@ -138,25 +148,45 @@ static uint64_t arg_u(struct MHD_Connection *c, const char *key, uint64_t none)
 	return n;
 }
 
-/* `12,13,c0`: tasks' rows, and CPUs. SIZE_MAX: it is no such list. */
-static size_t arg_rows(struct MHD_Connection *c, uint32_t rows[ROWS_ASKED])
+/* A number of decimal digits at *p, which moves behind it. UINT32_MAX: there is none, or it is too large. */
+static uint32_t take_u31(const char **p)
+{
+	unsigned long v;
+	char *end;
+
+	if (**p < '0' || **p > '9')
+		return UINT32_MAX;
+	v = strtoul(*p, &end, 10);
+	*p = end;
+	return v < ROW_CPU ? (uint32_t)v : UINT32_MAX;
+}
+
+/* `12,13:0-7,c0`: rows of tasks, depths of their calls (default: all), and CPUs. SIZE_MAX: it is no such list. */
+static size_t arg_rows(struct MHD_Connection *c, struct lod_asked rows[ROWS_ASKED])
 {
 	const char *p = arg(c, "rows");
 	size_t n = 0;
 
 	while (*p) {
-		uint32_t cpu = *p == 'c' ? ROW_CPU : 0;
-		char *end;
-		unsigned long v;
+		uint32_t cpu = *p == 'c' ? ROW_CPU : 0, row, first = 0, last = LOD_LANES - 1;
 
 		p += cpu != 0;
-		if (*p < '0' || *p > '9' || n == ROWS_ASKED)
+		row = take_u31(&p);
+		if (row == UINT32_MAX || n == ROWS_ASKED)
 			return SIZE_MAX;
-		v = strtoul(p, &end, 10);
-		if (v >= ROW_CPU || (*end && *end != ','))
+		if (*p == ':') {
+			p++;
+			first = take_u31(&p);
+			if (*p++ != '-')
+				return SIZE_MAX;
+			last = take_u31(&p);
+			if (first == UINT32_MAX || last == UINT32_MAX)
+				return SIZE_MAX;
+		}
+		if (*p && *p != ',')
 			return SIZE_MAX;
-		rows[n++] = (uint32_t)v | cpu;
-		p = end + (*end == ',');
+		rows[n++] = (struct lod_asked){.row = row | cpu, .first_lane = first, .behind_lane = last + 1};
+		p += *p == ',';
 	}
 	return n;
 }
@@ -167,6 +197,7 @@ struct question {
 	struct sources of;
 	struct view_range range;
 	struct json j;
+	int is_packed; /* the answer: bytes follow its text */
 	const char *why;
 };
 
@@ -195,16 +226,18 @@ static int ask_files(struct question *q)
 
 static int ask_tiles(struct question *q)
 {
-	static uint32_t rows[ROWS_ASKED];
+	static struct lod_asked rows[ROWS_ASKED];
 	uint64_t width = arg_u(q->c, "width", 1000);
-	size_t n = arg_rows(q->c, rows);
+	struct tiles_asked asked = {arg(q->c, "filter"), q->range, (uint32_t)width, rows, arg_rows(q->c, rows),
+				    arg_u(q->c, "packed", 0) == 1};
 
-	if (n == SIZE_MAX || !width || width > WIDTH_MAX) {
+	if (asked.nrows == SIZE_MAX || !width || width > WIDTH_MAX) {
 		q->why =
-			"rows is a list of numbers, those of CPUs with a c in front, 1024 at most; width is 1 to 16384";
+			"rows is a list of numbers, those of CPUs with a c in front, 1024 at most, each with depths behind a "
+			"colon (0:0-7) if not all are asked for; width is 1 to 16384";
 		return -EINVAL;
 	}
-	return view_tiles(&q->of, arg(q->c, "filter"), q->range, (uint32_t)width, rows, n, &q->j, &q->why);
+	return view_tiles(&q->of, &asked, &q->j, &q->is_packed, &q->why);
 }
 
 static int ask_list(struct question *q)
@@ -353,7 +386,7 @@ static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, c
 	else if (err || !q.j.p)
 		ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(err ? -err : EIO));
 	else
-		ret = send_bytes(c, MHD_HTTP_OK, "application/json", q.j.p, q.j.n);
+		ret = send_own(c, q.is_packed ? "application/octet-stream" : "application/json", &q.j);
 	json_free(&q.j);
 	return ret;
 }

@@ -39,6 +39,22 @@ check("what the recording is", (await text("#about")).includes("120,000 events")
 check("the list has rows", await page.locator("#list .rows .row").count() > 5);
 check("the first row is the first event", (await page.locator("#list .rows .row").first().innerText()).startsWith("0"));
 
+// The page asks for what it draws: of closed rows one lane, of others those in the window.
+const rowsAsked = () => new URLSearchParams(asked.filter(u => u.includes("api/tiles")).at(-1).split("?")[1]).get("rows");
+const lanesBefore = rowsAsked();
+check("it asks for lanes", /(^|,)c0,/.test(lanesBefore) && /(^|,)0:0-\d+/.test(lanesBefore), lanesBefore);
+const closed = page.waitForResponse(r => decodeURIComponent(r.url()).includes("0:0-0"));
+await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = false; }); window.uftView.graph.due(); });
+await closed;
+check("of closed rows for one", !/:0-[1-9]/.test(rowsAsked()), rowsAsked());
+await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = true; }); window.uftView.graph.due(); });
+await page.waitForFunction(() => window.uftView.graph.tile.get(0)?.row.lanes.length > 3);
+await page.evaluate(() => window.uftView.graph.scrollBy(1e5));
+await page.waitForFunction(() => { const g = window.uftView.graph; return g.tile.get(2)?.row.lanes.some(([lane, v]) => lane > 8 && lane < 512 && v.length > 20); });
+check("below, for those there", !/(^|,)0:0-/.test(rowsAsked()), rowsAsked());
+await page.evaluate(() => window.uftView.graph.scrollBy(-1e5));
+await settled();
+
 // Zoom and pan, by wheel, keys and drag.
 const canvas = page.locator("#canvas"), box = await canvas.boundingBox();
 const width = async () => await graph("to") - await graph("from");

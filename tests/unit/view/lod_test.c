@@ -93,7 +93,7 @@ static struct seen query(struct names *names, const struct lod *l, const struct 
 {
 	struct seen n = { .rare_name = names_get(names, "rare"), .outer_name = names_get(names, "outer") };
 
-	lod_query(l, fine, 0, from, to, pixel, see, &n);
+	lod_query(l, fine, &(struct lod_asked){ .behind_lane = LOD_LANES, .from = from, .to = to, .pixel = pixel }, see, &n);
 	return n;
 }
 
@@ -192,9 +192,9 @@ static void test_odd(void **state)
 	add(l, UFT_EV_EXIT, &leaf, 2000, 1, UINT32_MAX, NULL);
 	assert_int_equal(lod_finish(l, NULL), 0);
 	n = (struct seen){ 0 };
-	lod_query(l, NULL, 0, 0, 1500, 1, see, &n);
+	lod_query(l, NULL, &(struct lod_asked){ .behind_lane = LOD_LANES, .to = 1500, .pixel = 1 }, see, &n);
 	assert_int_equal(n.calls, 4);
-	lod_query(l, NULL, 12345, 0, 5000, 1, see, &n);
+	lod_query(l, NULL, &(struct lod_asked){ .row = 12345, .behind_lane = LOD_LANES, .to = 5000, .pixel = 1 }, see, &n);
 	assert_int_equal(n.calls, 4);
 	lod_free(l);
 	names_free(&names);

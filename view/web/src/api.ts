@@ -11,7 +11,7 @@ export interface Info {
 	sources: Source[]; tasks: Task[];
 }
 /** lanes: [lane, [start, length, name, calls, fill, start ...]] with starts relative to `from`. */
-export interface TileRow { row: number; lanes: [number, number[]][] }
+export interface TileRow { row: number; lanes: [number, Float64Array][] }
 export interface Tiles { state: string; from: number; to: number; pixel: number; coarse: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
 export interface ListRow {
 	n: number; t: number; ts: number; file: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
@@ -37,6 +37,36 @@ export class Failed extends Error {}
 
 interface Working { state: string; progress?: number; error?: string }
 
+/* Tiles whose spans are bytes: doc/view-api.md. */
+function unpack(buffer: ArrayBuffer): unknown {
+	const bytes = new Uint8Array(buffer, 4, new DataView(buffer).getUint32(0, true));
+	const tiles = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4 + bytes.length))) as { rows: { row: number; lanes: [number, number | Float64Array][] }[] };
+	let at = 0;
+	const next = (): number => {
+		let byte = bytes[at++] as number, v = byte & 127;
+		for (let size = 128; byte > 127; size *= 128) {
+			byte = bytes[at++] as number;
+			v += (byte & 127) * size;
+		}
+		return v;
+	};
+	for (const row of tiles.rows)
+		for (const lane of row.lanes) {
+			const v = new Float64Array(5 * (lane[1] as number));
+			for (let i = 0, end = 0; i < v.length; i += 5) {
+				const gap = next(), start = end + (gap % 2 ? -(gap + 1) / 2 : gap / 2), length = next();
+				v[i] = start;
+				v[i + 1] = length;
+				v[i + 2] = next();
+				v[i + 3] = next();
+				v[i + 4] = next();
+				end = start + length;
+			}
+			lane[1] = v;
+		}
+	return tiles;
+}
+
 export class Api {
 	file: number | "all" = 0;
 
@@ -46,7 +76,7 @@ export class Api {
 			query.set(k, String(v));
 		const method = what === "reload" ? "POST" : "GET";
 		const answer = await fetch(`api/${what}?${query}`, { method, signal: signal ?? null });
-		const body = await answer.json() as T & Working;
+		const body = (answer.headers.get("Content-Type") === "application/octet-stream" ? unpack(await answer.arrayBuffer()) : await answer.json()) as T & Working;
 		if (body.state === "failed" && what !== "info")
 			throw new Failed(body.error ?? "the server has no answer");
 		return body;

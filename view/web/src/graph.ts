@@ -2,7 +2,7 @@
 /*
  * graph.ts - the graph: rows of CPUs and tasks over time
  *
- * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with half a view on each side, and
+ * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with a quarter of a view on each side, and
  * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
@@ -227,11 +227,25 @@ export class Graph {
 
 	/* ---- Asking ---- */
 
+	/* Rows that are drawn, each with those of its lanes that are, and some above and below. */
+	private lanesInView(): string {
+		const h = this.canvas.clientHeight, lanes = new Map<number, [number, number]>();
+		for (const p of this.visible()) {
+			const step = 8, at = (y: number): number => (y - p.y - rowGap / 2) / laneHeight;
+			if (!this.hasCalls(p.row))
+				continue;
+			const isOpen = p.row.isOpen && !p.row.isProcess, before = lanes.get(p.row.shows) ?? [511, 0];
+			const first = isOpen ? clamp(Math.floor(at(axis) / step) * step, 0, 511) : 0, last = isOpen ? clamp(Math.ceil(at(h) / step) * step, 0, 511) : 0;
+			lanes.set(p.row.shows, [Math.min(before[0], first), Math.max(before[1], last)]);
+		}
+		return [...lanes].slice(0, 1000).map(([row, [first, last]]) => row >= rowCpu ? `c${row - rowCpu}` : `${row}:${first}-${last}`).join();
+	}
+
 	private async want(): Promise<void> {
 		if (!this.info)
 			return;
-		const w = this.to - this.from, rows = [...new Set(this.visible().filter(p => this.hasCalls(p.row)).map(p => p.row.shows >= rowCpu ? `c${p.row.shows - rowCpu}` : String(p.row.shows)))].slice(0, 1000).join();
-		const from = Math.max(0, Math.floor(this.from - w / 2)), to = Math.ceil(this.to + w / 2);
+		const w = this.to - this.from, rows = this.lanesInView();
+		const from = Math.max(0, Math.floor(this.from - w / 4)), to = Math.ceil(this.to + w / 4);	/* so far one moves before a new answer is there */
 		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
 			return;
@@ -241,7 +255,7 @@ export class Graph {
 		this.pending++;
 		try {
 			const width = Math.min(16384, Math.max(1, Math.ceil((to - from) / w * this.width * Math.min(2, devicePixelRatio))));
-			const tiles = await this.api.ask<Tiles>("tiles", { filter: this.filter, from, to, width, rows }, abort.signal, p => this.hooks.onProgress(p));
+			const tiles = await this.api.ask<Tiles>("tiles", { filter: this.filter, from, to, width, rows, packed: 1 }, abort.signal, p => this.hooks.onProgress(p));
 			if (abort !== this.abort)
 				return;
 			Object.assign(this.names, tiles.names);
