@@ -6,7 +6,7 @@
  * request beside it.
  *
  * Data lines have no '#' in front: ADDRESS KIND LEN FOUND [NOW] FUNCTION. Everything else is a '#' line, so that
- * `grep -v '^#'` leaves a table.
+ * `grep -v '^#'` leaves a table. JSON and CSV hold the data lines of all operands as one table, and no counts.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -18,6 +18,7 @@
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 #include "control/relocate/entry.h"
+#include "output/report/table.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/clean.h"
 #include "symbol/names.h"
@@ -27,7 +28,8 @@
 #define SITES_SOURCES	(UFT_FROM_RELOC + 1)
 
 struct sites_opts {
-	int summary, skipped, all;
+	int summary, skipped, all, json, csv;
+	struct table *table;		/* JSON or CSV; NULL: text */
 	struct cmd_list filter;
 	struct uft_pattern *pattern;	/* filter.n of them */
 };
@@ -40,6 +42,8 @@ static const struct cmd_option sites_options[] = {
 	  offsetof(struct sites_opts, all), NULL },
 	{ "filter", 'l', "GLOB", "list only functions that match GLOB[:mod:OBJECT]; may be repeated", cmd_strings,
 	  offsetof(struct sites_opts, filter), NULL },
+	{ "json", 0, NULL, "print the sites as JSON", cmd_flag, offsetof(struct sites_opts, json), NULL },
+	{ "csv", 0, NULL, "print the sites as CSV", cmd_flag, offsetof(struct sites_opts, csv), NULL },
 	CMD_DEMANGLE_OPTION,
 	{ 0 }
 };
@@ -86,22 +90,71 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 	return len == 1 && now[0] == UFT_OP_INT3 ? "armed:int3" : "changed";
 }
 
-static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
+/* FUNCTION[+OFFSET] or OBJECT+OFFSET; NULL: no memory. */
+static char *name_at(struct uft_object *obj, uint64_t addr)
 {
 	const struct uft_func *func = addr || obj->type == ET_REL ? uft_object_func(obj, addr) : NULL;
-	char *name = func && func->name ? uft_name_shown(func->name) : NULL;
+	char *shown = func && func->name ? uft_name_shown(func->name) : NULL, *name = NULL;
+	const char *known = shown ? shown : func ? func->name : NULL;
 
-	if (!name && func && func->name)
-		name = strdup(func->name);
-	if (name) {
-		uft_put_clean(f, name);
-		if (func->addr != addr)
-			fprintf(f, "+0x%" PRIx64, addr - func->addr);
-	} else {
-		uft_put_clean(f, cmd_object_base(obj));
-		fprintf(f, "+0x%" PRIx64, addr);
+	if (known && func->addr == addr)
+		name = strdup(known);
+	else if (asprintf(&name, "%s+0x%" PRIx64, known ? known : cmd_object_base(obj), known ? addr - func->addr : addr) < 0)
+		name = NULL;
+	free(shown);
+	return name;
+}
+
+/* One line of the list. */
+struct site_row {
+	uint64_t addr;
+	const char *kind, *found, *now;
+	unsigned len;
+	char *name;
+	const char *skipped, *note;	/* why it cannot be used; else what holds of it. NULL: nothing */
+};
+
+static const struct table_column columns[] = {
+	{ NULL, "object", TABLE_NAME, 0 }, { NULL, "address", TABLE_NAME, 0 }, { NULL, "kind", TABLE_NAME, 0 },
+	{ NULL, "length", TABLE_COUNT, 0 }, { NULL, "found", TABLE_NAME, 0 }, { NULL, "now", TABLE_NAME, 0 },
+	{ NULL, "function", TABLE_NAME, 0 }, { NULL, "skipped", TABLE_NAME, 0 }, { NULL, "note", TABLE_NAME, 0 },
+};
+
+static struct table_cell text_or_none(const char *s)
+{
+	return (struct table_cell){ .is_known = s != NULL, .s = s };
+}
+
+/* As its reader sees it: without the way through /proc by which uft got there. */
+static const char *object_path(const struct cmd_objects *o, const struct uft_object *obj)
+{
+	const char *root = o->pid ? strstr(obj->path, "/root/") : NULL;
+
+	return root ? root + 5 : obj->path;
+}
+
+static void put_row(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+		    const struct cmd_object *item, const struct site_row *row)
+{
+	char address[24];
+
+	if (opts->table) {
+		snprintf(address, sizeof(address), "0x%" PRIx64, row->addr + item->bias);
+		table_row(opts->table, (struct table_cell[]){ CELL_NAME(object_path(o, item->obj)), CELL_NAME(address),
+			CELL_NAME(row->kind), CELL_COUNT(row->len), CELL_NAME(row->found),
+			text_or_none(o->pid ? row->now : NULL), text_or_none(row->name), text_or_none(row->skipped),
+			text_or_none(row->note) }, 0);
+		return;
 	}
-	free(name);
+	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", row->addr + item->bias, row->kind, row->len, row->found);
+	if (o->pid)
+		fprintf(f, " %-10s ", row->now ? row->now : "-");
+	uft_put_clean(f, row->name ? row->name : "-");
+	if (row->skipped)
+		fprintf(f, "  [%s]", row->skipped);
+	if (row->note)
+		fprintf(f, "  [%s]", row->note);
+	fputc('\n', f);
 }
 
 static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, uint64_t addr)
@@ -123,23 +176,22 @@ static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, uint
 	return match;
 }
 
-static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct uft_site *s)
+static void print_site(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+		       const struct cmd_object *item, const struct uft_site *s)
 {
 	uint8_t found[16] = { 0 };
+	struct site_row row = {
+		.addr = s->addr, .kind = s->skip == UFT_SKIP_BEFORE ? "before" : uft_site_kind_name(s->kind),
+		.len = s->len, .found = uft_site_source_text(s->source),
+		.name = s->skip == UFT_SKIP_DANGLING && !s->func ? NULL : name_at(item->obj, s->func),
+		.skipped = s->skip && s->skip != UFT_SKIP_BEFORE ? uft_skip_text(s->skip) : NULL,
+	};
 
-	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias,
-		s->skip == UFT_SKIP_BEFORE ? "before" : uft_site_kind_name(s->kind), s->len,
-		uft_site_source_text(s->source));
 	uft_object_read(item->obj, s->addr, found, s->len < sizeof(found) ? s->len : sizeof(found));
-	if (o->pid)
-		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s->addr, found, s->len));
-	if (s->skip == UFT_SKIP_DANGLING && !s->func)
-		fputc('-', f);
-	else
-		print_name(f, item->obj, s->func);
-	if (s->skip && s->skip != UFT_SKIP_BEFORE)
-		fprintf(f, "  [%s]", uft_skip_text(s->skip));
-	fputc('\n', f);
+	if (o->pid && !s->skip)
+		row.now = site_now(o, item, s->addr, found, s->len);
+	put_row(f, opts, o, item, &row);
+	free(row.name);
 }
 
 static void print_counts(FILE *f, const struct cmd_object *item, const struct sites_count *c)
@@ -179,22 +231,24 @@ static const char *entry_kind(const struct entry *e)
 	return e->skip ? "none" : e->before ? "before" : e->pun ? "code-pun" : e->pad ? "code-pad" : "code";
 }
 
-static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
+static void print_entry(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+			const struct cmd_object *item, const struct entry *e)
 {
 	unsigned len = !e->skip ? entry_len(item->obj, e) : e->can_trap ? 1 : 0;
 	uint8_t bytes[8] = { 0 };
+	struct site_row row = {
+		.addr = e->addr, .kind = entry_kind(e), .len = e->skip ? 0 : len,
+		.found = e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind", .name = name_at(item->obj, e->func),
+		.skipped = e->skip ? entry_skip_text(e->skip) : NULL,
+		.note = e->skip && e->can_trap ? "usable by int3, with --int3" :
+			!e->skip && e->is_plain ? "function tracer only: its return address is looked at" : NULL,
+	};
 
 	uft_object_read(item->obj, e->addr, bytes, len);
-	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", e->addr + item->bias, entry_kind(e),
-		e->skip ? 0 : len, e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind");
-	if (o->pid)
-		fprintf(f, " %-10s ", len ? site_now(o, item, e->addr, bytes, len) : "-");
-	print_name(f, item->obj, e->func);
-	if (e->skip)
-		fprintf(f, "  [%s]%s", entry_skip_text(e->skip), e->can_trap ? "  [usable by int3, with --int3]" : "");
-	else if (e->is_plain)
-		fprintf(f, "  [function tracer only: its return address is looked at]");
-	fputc('\n', f);
+	if (o->pid && len)
+		row.now = site_now(o, item, e->addr, bytes, len);
+	put_row(f, opts, o, item, &row);
+	free(row.name);
 }
 
 struct entry_count {
@@ -244,7 +298,8 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 	if (obj->type == ET_REL)
 		return;
 	if (entries_list(obj, &list) || entries_plan(obj, &list, NULL)) {
-		fprintf(f, "# plain code: too damaged to be read\n");
+		if (!opts->table)
+			fprintf(f, "# plain code: too damaged to be read\n");
 		entries_free(&list);
 		return;
 	}
@@ -261,24 +316,21 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 		c->traps += e->skip && e->can_trap;
 		if (opts->summary || (e->skip && !opts->skipped))
 			continue;
-		if (!c->listed++)
+		if (!c->listed++ && !opts->table)
 			print_heading(f, o);
-		print_entry(f, o, item, e);
+		print_entry(f, opts, o, item, e);
 	}
 	c->walker = entries_walker_text(&list);
 	entries_free(&list);
 }
 
-static void print_object(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
-			 const struct cmd_object *item)
+static void print_object_line(FILE *f, const struct cmd_objects *o, const struct cmd_object *item)
 {
-	struct uft_object *obj = item->obj;
-	struct entry_count before = { 0 }, plain = { 0 };
-	struct sites_count c = { 0 };
+	const struct uft_object *obj = item->obj;
 	size_t i;
 
 	fputs("# ", f);
-	uft_put_clean(f, o->pid && strstr(obj->path, "/root/") ? strstr(obj->path, "/root/") + 5 : obj->path);
+	uft_put_clean(f, object_path(o, obj));
 	fprintf(f, ": %s", object_type(obj));
 	if (item->bias)
 		fprintf(f, ", loaded at 0x%" PRIx64, item->bias);
@@ -288,7 +340,18 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 			fprintf(f, "%02x", obj->build_id[i]);
 	}
 	fputc('\n', f);
-	for (i = 0; i < obj->nsite; i++) {
+}
+
+static void print_object(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+			 const struct cmd_object *item)
+{
+	struct uft_object *obj = item->obj;
+	struct entry_count before = { 0 }, plain = { 0 };
+	struct sites_count c = { 0 };
+
+	if (!opts->table)
+		print_object_line(f, o, item);
+	for (size_t i = 0; i < obj->nsite; i++) {
 		const struct uft_site *s = &obj->site[i];
 		int is_before = s->skip == UFT_SKIP_BEFORE;
 
@@ -305,20 +368,21 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 		}
 		if (opts->summary || (s->skip && !is_before && !opts->skipped))
 			continue;
-		if (!c.listed++)
+		if (!c.listed++ && !opts->table)
 			print_heading(f, o);
-		print_site(f, o, item, s);
+		print_site(f, opts, o, item, s);
 	}
 	if (obj->nbefore)
 		print_entries(f, opts, o, item, 1, &before);
 	c.before += before.usable;
-	print_counts(f, item, &c);
-	if (before.usable + before.listed)
+	if (!opts->table)
+		print_counts(f, item, &c);
+	if (before.usable + before.listed && !opts->table)
 		print_entry_counts(f, &before, 1);
 	if ((!opts->all && (c.usable || obj->nbefore)) || !entries_are_known(obj))
 		return;
 	print_entries(f, opts, o, item, 0, &plain);
-	if (obj->type != ET_REL)
+	if (obj->type != ET_REL && !opts->table)
 		print_entry_counts(f, &plain, 0);
 }
 
@@ -347,6 +411,7 @@ int cmd_sites(int argc, char **argv)
 {
 	struct sites_opts opts = { 0 };
 	struct cmd_output *out;
+	struct table table = { .column = columns, .ncolumns = sizeof(columns) / sizeof(columns[0]) };
 	int done = cmd_parse(&sites_syntax, &argc, argv, &opts), status = 0, i;
 	size_t k;
 
@@ -354,6 +419,8 @@ int cmd_sites(int argc, char **argv)
 		return done;
 	if (argc < 2)
 		return cmd_usage(&sites_syntax, "no program, process or object given");
+	if (opts.json + opts.csv + opts.summary > 1)
+		return cmd_usage(&sites_syntax, "--summary, --json and --csv exclude each other");
 	opts.pattern = calloc(opts.filter.n + 1, sizeof(*opts.pattern));
 	for (k = 0; k < opts.filter.n; k++)
 		if (!opts.pattern || uft_pattern_parse(opts.filter.item[k], &opts.pattern[k]))
@@ -361,9 +428,17 @@ int cmd_sites(int argc, char **argv)
 	out = cmd_output_open(0);
 	if (!out)
 		return cmd_fail("sites", "cannot open the output");
+	if (opts.json || opts.csv) {
+		table.out = cmd_output_file(out);
+		table.form = opts.json ? UFT_FORM_JSON : UFT_FORM_CSV;
+		opts.table = &table;
+		table_begin(&table, "sites");
+	}
 	for (i = 1; i < argc; i++)
 		if (print_operand(cmd_output_file(out), &opts, argv[i]))
 			status = CMD_FAILED;
+	if (opts.table)
+		table_end(&table);	/* cmd_output_close() tells what the output failed with */
 	for (k = 0; k < opts.filter.n; k++)
 		uft_pattern_free(&opts.pattern[k]);
 	free(opts.pattern);
