@@ -643,7 +643,7 @@ void patch_object_anew(uint32_t object)
 
 void patch_after_fork(void)
 {
-	/* First: a block that is older than what is in hand would say of its members afterwards how they were before it. */
+	/* First: a block older than what is in hand would say of its members afterwards how they were before it. */
 	if (batch_is_open() || dense_is_open())
 		for (const struct patch_object *o = near_first(); o; o = o->next)
 			if (!o->is_gone)
