@@ -96,7 +96,7 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint16_t *want, 
 /* The same for functions without compiler support (unprepared.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint16_t *want, struct uft_error *err);
-/* spec.c: the same for @sp alone, without the specs beside it. */
+/* spec_match.c: the same for @sp alone, without the specs beside it. */
 long spec_select_own(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err);
 long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 			   uint16_t *want, struct uft_error *err);
