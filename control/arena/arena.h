@@ -11,7 +11,7 @@
 
 #define UFT_NO_SLICE	UINT32_MAX
 
-/* ---- arena.c ------------------------------------------------------------------------------- */
+/* ---- arena.c, families.c ------------------------------------------------------------------------------- */
 
 struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
