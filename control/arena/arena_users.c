@@ -13,10 +13,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Notes in @mapped which of the files @st[@n] process @pid has mapped; returns how many were not noted before. */
-static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *mapped)
+/*
+ * Notes in @mapped which of the files @st[@n] process @pid has mapped, writable and shared as a runtime has (@is_writable), or in
+ * any way; returns how many were not noted before.
+ */
+static size_t note_mapped(pid_t pid, int is_writable, const struct stat *st, size_t n, uint8_t *mapped)
 {
-	char path[64], *line = NULL, buffer[8192];
+	char path[64], perms[8], *line = NULL, buffer[8192];
 	size_t size = 0, found = 0;
 	FILE *f;
 
@@ -28,7 +31,9 @@ static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *m
 		unsigned int major, minor;
 		unsigned long long inode;
 
-		if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) != 3 || !inode)
+		if (sscanf(line, "%*x-%*x %7s %*x %x:%x %llu", perms, &major, &minor, &inode) != 4 || !inode)
+			continue;
+		if (is_writable && (perms[1] != 'w' || perms[3] != 's'))
 			continue;
 		for (size_t i = 0; i < n; i++)
 			if (!mapped[i] && inode == st[i].st_ino && makedev(major, minor) == st[i].st_dev)
@@ -45,7 +50,7 @@ int arena_is_mapped_by(const struct arena *a, pid_t pid)
 	uint8_t mapped = 0;
 	struct stat st;
 
-	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
+	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, 0, &st, 1, &mapped);
 }
 
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
@@ -55,7 +60,7 @@ int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
 	struct stat st;
 	/* The session and its guard have all families mapped, and are nobody's target. */
 	int is_ours = pid == getpid() || pid == (pid_t)a->board->guard_pid || pid == (pid_t)a->board->session_pid;
-	int found = fd >= 0 && pid > 0 && !is_ours && fstat(fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
+	int found = fd >= 0 && pid > 0 && !is_ours && fstat(fd, &st) == 0 && note_mapped(pid, 1, &st, 1, &mapped);
 
 	if (fd >= 0)
 		close(fd);
@@ -75,7 +80,7 @@ void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_
 
 	while (d && left && (e = readdir(d)))
 		if (arena_may_be_mapped_by(a, (pid_t)atoi(e->d_name)))
-			left -= note_mapped((pid_t)atoi(e->d_name), st, n, mapped);
+			left -= note_mapped((pid_t)atoi(e->d_name), 0, st, n, mapped);
 	if (d)
 		closedir(d);
 }

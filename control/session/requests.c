@@ -244,6 +244,14 @@ static int has_agent_of_its_own(const struct uft_session *s, const struct target
 	return !t->is_preloaded || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
 }
 
+/* A target has one slice: who names it in another one is not it. */
+static int is_running_target(struct uft_session *s, pid_t pid)
+{
+	const struct target *t = target_by_pid(s, pid);
+
+	return t && target_is_running(t);
+}
+
 /*
  * -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and
  * that the process ended while it was told what to trace is seen by its pidfd.
@@ -267,6 +275,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	pid = slice_process(s, slice);
 	if (pid <= 0 || !arena_slice_is_mapped_by(&s->arena, slice, pid))
 		return -ESRCH;
+	if (is_running_target(s, pid))
+		return -EEXIST;
 	parent = SHARED_LOAD(&sl->parent_slice);
 	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
 	if (ret)

@@ -4,9 +4,10 @@
  *
  * Usage: impostor HOW, a process that is attached to. It forks a victim, which is traced and keeps a page of its own, and an
  * impostor, which gives up its rights if it has any and then
+ *	map	is as "fork", and the victim has mapped the impostor's memory, to read it, as a program may that reads another user's files
  *	fork	claims the slice of its own memory in the name of the victim and of the victim's agent, says so to the recorder,
  *		and answers for it: all that is mapped is the victim's page
- *	guard	is itself at first, and changes that word of itself later
+ *	guard	is itself at first, and changes that word of itself later, when the victim has mapped its memory
  *	exec	asks for an exec by the victim's thread, which is not to be touched
  * In a folder that all can write to it makes the file "ready" once the recorder has looked, and goes on until there is a file "over". Exit status: 0; 1 the victim came
  * to harm; 2 nothing could be tried; 3 it is not traced.
@@ -34,6 +35,7 @@ static struct uft_arena *board;
 static struct uft_mail *mail;
 static struct uft_slice *slice;
 static uint32_t number;		/* of the slice */
+static char family[1024];	/* the path of the file that it lies in */
 
 __attribute__((noinline)) int work(int n)
 {
@@ -64,6 +66,7 @@ static int find_memory(void)
 			mail = (struct uft_mail *)(uintptr_t)lo;
 			slice = slice_of(mail);
 			number = (uint32_t)atoi(suffix + strlen(UFT_FAMILY_SUFFIX));
+			sscanf(strchr(line, '/'), "%1023[^\n]", family);
 		}
 	}
 	if (f)
@@ -163,10 +166,41 @@ static int can_see(const struct victim *v)
 	return seen;
 }
 
+/* Tells the victim the path of this process's memory, and waits until it has mapped that. */
+static void give_file(void)
+{
+	FILE *f = fopen("path.new", "w");
+
+	if (!f || fputs(family, f) < 0 || fclose(f) || rename("path.new", "path"))
+		_exit(2);
+	for (int i = 0; access("mapped", F_OK); i++, usleep(10000))
+		if (i == 1000)
+			_exit(2);
+}
+
+/* The victim's side of that. */
+static void take_file(void)
+{
+	FILE *f = fopen("path", "r");
+	char path[1024] = "";
+	int fd;
+
+	if (!f)
+		return;
+	fd = fgets(path, sizeof(path), f) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	fclose(f);
+	if (fd < 0 || mmap(NULL, UFT_PAGE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+		_exit(2);
+	close(fd);
+	fd = creat("mapped", 0666);
+	close(fd);
+	unlink("path");
+}
+
 /* Never returns. */
 static void impersonate(const struct victim *v, const char *how)
 {
-	int is_honest = strcmp(how, "fork"), is_harmed = 0, ready;
+	int is_honest = strcmp(how, "fork") && strcmp(how, "map"), is_harmed = 0, ready;
 
 	if (getuid() == 0 && (setgid(65534) || setuid(65534)))
 		_exit(2);
@@ -176,7 +210,9 @@ static void impersonate(const struct victim *v, const char *how)
 	for (int i = 0; is_honest ? !is_traced() : !find_memory(); i++, usleep(10000))
 		if (i == 1000)
 			_exit(2);
-	if (!strcmp(how, "fork")) {
+	if (strcmp(how, "fork") && strcmp(how, "exec"))
+		give_file();
+	if (!is_honest) {
 		slice->clock_start = 1;
 		slice->parent_slice = UINT32_MAX;
 		lie(v);
@@ -220,6 +256,7 @@ static void be_victim(int to)
 		_exit(2);
 	while (access("over", F_OK)) {
 		n = work(n);
+		take_file();
 		if (strcmp(v.page, "mine"))
 			_exit(1);
 		usleep(1000);

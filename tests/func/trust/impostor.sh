@@ -14,7 +14,7 @@ pretend() {
 	cd d || exit 1
 	"$impostor" "$1" &
 	pid=$!
-	timeout -s KILL 90 "$uft" attach -o t.uft "$pid" 2>../err &
+	timeout -s KILL 90 "$uft" attach -o t.uft -l work "$pid" 2>../err &
 	recorder=$!
 	soon=600
 	while [ ! -e ready ] && [ "$soon" -gt 0 ] && kill -0 "$pid" 2>/dev/null; do
@@ -47,6 +47,7 @@ pretend() {
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	pretend fork INT
+	pretend map INT
 	pretend exec INT
 	pretend guard KILL
 	round=$((round + 1))
