@@ -18,14 +18,17 @@ check-quick: all
 test: all
 	@sh tests/run.sh $(B)
 # RUNS of each program that a tracer easily changes, quiet and loaded; attach and detach CYCLES times under load, RACES attaches to
-# processes that end, fork and execute, and FLIPS changes of code that four threads run. Hours; one at a time.
+# processes that end, fork and execute, and FLIPS changes of code that four threads run; HOSTILE runs of each form of a hostile target
+# against a recorder with sanitizers. Hours; one at a time.
 CYCLES ?= 1000
 RUNS ?= 100
 RACES ?= 5000
 FLIPS ?= 10000000
+HOSTILE ?= 1000
 soak: all
 	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
 		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
+	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address
 # Unit tests built with sanitizers: addresses and undefined behaviour, data races. Minutes.
 sanitize: | setup
 	@sh tests/sanitize.sh $(B)

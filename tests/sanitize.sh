@@ -8,7 +8,7 @@
 # KIND is address (with undefined behaviour) or thread (data races); both if none is given. Each has a build directory
 # of its own, BUILD/sanitize-KIND, in which only what the tests need is compiled. The runtime cannot have a sanitizer:
 # tests of it (probe, bare, patch, storm) are not run. A report ends the test that it is about. UFT_SANITIZE names the
-# tests, separated by spaces, instead of all.
+# tests, separated by spaces, instead of all, and UFT_TIMES how many times their time they have (default 6; 0: any).
 set -u
 build=${1:-build}
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -36,7 +36,7 @@ for kind; do
 	tests=$(tests_of "$dir" "$kind")
 	[ -n "$tests" ] || { echo "$kind: no tests in $dir"; exit 1; }
 	# shellcheck disable=SC2086
-	if meson test -C "$dir" -t 6 $tests >"$dir/log" 2>&1; then
+	if meson test -C "$dir" -t "${UFT_TIMES:-6}" $tests >"$dir/log" 2>&1; then
 		echo "$kind: $(grep -c -E ' OK +[0-9.]+s$' "$dir/log") passed, 0 failed"
 		continue
 	fi

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# impostor.sh IMPOSTOR [ROUNDS] - a target that calls itself by another one's number: that one is left alone
-impostor=$(realpath "$1") rounds=${2:-1}
+# impostor.sh IMPOSTOR [ROUNDS] - a target that calls itself by another one's number: that one is left alone (UFT_RUNS: as in hostile.sh)
+impostor=$(realpath "$1") rounds=${2:-${UFT_RUNS:-1}}
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout
 chmod 711 .		# root's impostor has given up its rights when it looks for files here
