@@ -233,17 +233,46 @@ static int is_stock(const struct arena *a, uint32_t family)
 	return SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_HELD && !SHARED_LOAD(&sl->ppid);
 }
 
+/* Into @family: those in which no process has a slice, with their files' @st; what is stock goes at once. Returns how many. */
+static size_t take_unclaimed(struct arena *a, uint32_t *family, struct stat *st)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < a->nfamilies; i++) {
+		int fd;
+
+		if (!a->mail[i] || !arena_is_unclaimed(a, i))
+			continue;
+		if (is_stock(a, i)) {
+			arena_drop_family(a, i);
+			continue;
+		}
+		fd = arena_open_family(a, i);
+		if (fd < 0)
+			continue;
+		if (!fstat(fd, &st[n]))
+			family[n++] = i;
+		close(fd);
+	}
+	return n;
+}
+
 /* A process that maps another family may claim a slice there, if it has none yet. */
 void arena_drop_unused(struct arena *a)
 {
-	for (uint32_t i = 0; i < a->nfamilies; i++) {
-		struct arena its = { .fd = -1, .board_fd = a->mail[i] && arena_is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
+	uint32_t *family = calloc(a->nfamilies, sizeof(*family));
+	struct stat *st = calloc(a->nfamilies, sizeof(*st));
+	uint8_t *mapped = calloc(a->nfamilies, 1);
+	size_t n = family && st && mapped ? take_unclaimed(a, family, st) : 0;
 
-		if (its.board_fd >= 0 && (is_stock(a, i) || !arena_is_mapped(&its)))
-			arena_drop_family(a, i);
-		if (its.board_fd >= 0)
-			close(its.board_fd);
-	}
+	if (n)
+		arena_find_mapped_files(a, st, n, mapped);
+	for (size_t i = 0; i < n; i++)
+		if (!mapped[i])
+			arena_drop_family(a, family[i]);
+	free(family);
+	free(st);
+	free(mapped);
 }
 
 static void map_file(struct arena *a, uint32_t family)
