@@ -269,7 +269,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
-		session_warn_of(s, t->slice, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
+		session_warn_left(s, t->slice, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
 	return !ret;
 }
 
@@ -306,7 +306,7 @@ static int leave(struct uft_session *s, const struct target *only)
 		}
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
-			session_warn_of(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
+			session_warn_left(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
 				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; later uft detach may do it");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}

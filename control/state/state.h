@@ -109,6 +109,8 @@ struct uft_session {
 void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Of the target that has the slice. */
 void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What remains in it when it is left: heard whatever else was said of it. */
+void session_warn_left(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The session works for the target that has the slice, whose warnings follow. Returns what session_end_of() takes. */
 uint32_t session_begin_of(struct uft_session *s, uint32_t slice);
 void session_end_of(struct uft_session *s, uint32_t before);

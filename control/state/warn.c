@@ -7,7 +7,8 @@
  * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
  * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
  * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
- * their own. Sentences beyond that are counted, and the session's last sentence tells the number.
+ * their own. What remains in a target that is left (session_warn_left()) has OF_LEFT more, which nothing said before can
+ * take. Sentences beyond that are counted, and the session's last sentence tells the number.
  */
 #include "control/state/state.h"
 #include "symbol/names.h"
@@ -19,13 +20,14 @@
 #include <string.h>
 
 #define OF_FAMILY	8
+#define OF_LEFT		2
 #define OF_SESSION	64
-#define OF_ALL		512	/* families */
+#define OF_ALL		512	/* families; as many of OF_LEFT */
 #define NO_FAMILY	UINT32_MAX
 #define GONE_FAMILY	(UINT32_MAX - 1)	/* of one that is no more */
 
 /* Is there room for one more of it? */
-static int has_room(const struct uft_session *s, uint32_t family)
+static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_left)
 {
 	uint32_t its = 0, own = 0;
 
@@ -33,7 +35,7 @@ static int has_room(const struct uft_session *s, uint32_t family)
 		its += s->warned[i].family == family;
 		own += s->warned[i].family == NO_FAMILY;
 	}
-	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY && s->nwarned - own < OF_ALL;
+	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY + is_left * OF_LEFT && s->nwarned - own < OF_ALL + is_left * OF_ALL;
 }
 
 /* 0; -ENOMEM: the sentence may come again. */
@@ -61,7 +63,7 @@ static void say(struct uft_session *s, const char *text)
 		s->ev.warning(s->ev.arg, text);
 }
 
-static void warn(struct uft_session *s, uint32_t slice, const char *fmt, va_list ap)
+static void warn(struct uft_session *s, uint32_t slice, uint32_t is_left, const char *fmt, va_list ap)
 {
 	const uint32_t family = slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
 	char text[1024];
@@ -71,7 +73,7 @@ static void warn(struct uft_session *s, uint32_t slice, const char *fmt, va_list
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		if (!strcmp(s->warned[i].text, text))
 			return;
-	if (!has_room(s, family) || keep(s, family, text))
+	if (!has_room(s, family, is_left) || keep(s, family, text))
 		s->nunsaid++;
 	else
 		say(s, text);
@@ -82,7 +84,7 @@ void session_warn(struct uft_session *s, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	warn(s, s->subject ? s->subject - 1 : UFT_NO_SLICE, fmt, ap);
+	warn(s, s->subject ? s->subject - 1 : UFT_NO_SLICE, 0, fmt, ap);
 	va_end(ap);
 }
 
@@ -91,7 +93,16 @@ void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...
 	va_list ap;
 
 	va_start(ap, fmt);
-	warn(s, slice, fmt, ap);
+	warn(s, slice, 0, fmt, ap);
+	va_end(ap);
+}
+
+void session_warn_left(struct uft_session *s, uint32_t slice, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	warn(s, slice, 1, fmt, ap);
 	va_end(ap);
 }
 

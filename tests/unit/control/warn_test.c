@@ -40,6 +40,10 @@ int main(void)
 	CHECK(said() == 8);
 	session_warn_of(s, 0, "library %d is not traced", 0);
 	CHECK(said() == 0);
+	/* What remains in it is said still, but not without end. */
+	for (int i = 0; i < 10; i++)
+		session_warn_left(s, 0, "%d mappings remain", i);
+	CHECK(said() == 2 && !strcmp(last, "1 mappings remain"));
 	session_warn_of(s, 2, "process %d: not traced any more", 2);
 	CHECK(said() == 1 && !strcmp(last, "process 2: not traced any more"));
 	session_warn(s, "the buffer is full");
@@ -62,7 +66,7 @@ int main(void)
 	/* Any number of children; the session has its own place. */
 	for (uint32_t i = 0; i < 1000; i++)
 		session_warn_of(s, 10 + 2 * i, "child %u", i);
-	CHECK(said() == 512 - 18);
+	CHECK(said() == 512 - 20);
 	for (int i = 0; i < 100; i++)
 		session_warn(s, "of the session: %d", i);
 	CHECK(said() == 64 - 2);
@@ -70,7 +74,7 @@ int main(void)
 	session_free_warnings(s);
 	CHECK(said() == 1);
 	printf("%s\n", last);
-	CHECK(!strncmp(last, "1628 more warnings", 18));
+	CHECK(!strncmp(last, "1638 more warnings", 18));
 	session_free_warnings(s);
 	CHECK(said() == 0);
 	free(s);
