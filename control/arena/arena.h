@@ -83,9 +83,9 @@ int blob_get(const struct blob **out);
 
 int arena_is_mapped_by(const struct arena *a, pid_t pid);	/* has the process mapped it? */
 /*
- * Has the process mapped the family of the slice, shared and writable? What a slice, or a request beside it, says of a process
- * is only believed of one that has: a target can name any, and each has memory of its own. (Who reads other users' files may
- * be led to map it, but not so.)
+ * Has the process mapped the family of the slice, shared and writable? What a slice, or a request beside it, says
+ * of a process is only believed of one that has: a target can name any, and each has memory of its own. (Programs that
+ * read other users' files may be led to map it, but not so.)
  */
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid);
 int arena_is_mapped(const struct arena *a);		/* has any process but this one? */

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * Notes in @mapped which of the files @st[@n] process @pid has mapped, writable and shared as a runtime has (@is_writable), or in
- * any way; returns how many were not noted before.
+ * Notes in @mapped which of the files @st[@n] process @pid has mapped, writable and shared as a runtime has
+ * (@is_writable), or in any way; returns how many were not noted before.
  */
 static size_t note_mapped(pid_t pid, int is_writable, const struct stat *st, size_t n, uint8_t *mapped)
 {

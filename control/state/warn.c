@@ -7,8 +7,8 @@
  * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
  * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
  * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
- * their own. What remains in a target that is left (session_warn_left()) has OF_LEFT more, which nothing said before can
- * take. Sentences beyond that are counted, and the session's last sentence tells the number.
+ * their own. What remains in a target that is left (session_warn_left()) has OF_LEFT more, which nothing said before
+ * can take. Sentences beyond that are counted, and the session's last sentence tells the number.
  */
 #include "control/state/state.h"
 #include "symbol/names.h"
