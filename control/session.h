@@ -21,6 +21,7 @@ struct uft_session_opts {
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
+	int forgets_images;	/* slice_begin's image may be freed behind its slice_end, unless it is held: uft_session_hold_image() */
 	int perf_map;		/* names of our code into /tmp/perf-PID.map: perf_map.c */
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
@@ -166,6 +167,8 @@ struct uft_session;
 int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
 		       struct uft_session **out, struct uft_error *err);
 const struct uft_arena *uft_session_arena(const struct uft_session *s);
+/* An image that slice_begin gave stays behind its slice_end while it is held: @by 1 more, or -1. NULL: no image. */
+void uft_session_hold_image(struct uft_session *s, const struct uft_image *img, int by);
 struct uft_event_table *uft_session_types(const struct uft_session *s);	/* the table of event types: it grows while programs run */
 
 /* The open file that .rescue gets. 0 or -errno. */

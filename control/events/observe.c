@@ -197,6 +197,7 @@ static struct into *into_of(struct observe *o, const struct proc *p, struct spac
 		free(i);
 		return NULL;
 	}
+	space->holders++;
 	o->intos = i;
 	return i;
 }
@@ -211,6 +212,7 @@ static void into_put(struct observe *o, struct into *i)
 		at = &(*at)->next;
 	*at = i->next;
 	event_ring_close(i->own);
+	i->space->holders--;
 	free(i);
 }
 

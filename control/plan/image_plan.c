@@ -293,6 +293,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	uft_object_put(interp);
 	sp->next = s->spaces;
 	s->spaces = sp;
+	s->nspaces++;
 	*out = sp;
 	return 0;
 fail_text:
@@ -330,6 +331,7 @@ void space_drop(struct uft_session *s, struct space *sp)
 	for (struct space **p = &s->spaces; *p; p = &(*p)->next)
 		if (*p == sp) {
 			*p = sp->next;
+			s->nspaces--;
 			break;
 		}
 	space_free(sp);

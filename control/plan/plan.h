@@ -162,6 +162,9 @@ struct space {
 	uint64_t *ahead[2];
 	size_t nahead;
 	int started;			/* all objects of the start are known: constructors may run */
+	int was_used;			/* there was a target that had it */
+	int is_unneeded;		/* forget_spaces.c */
+	uint32_t holders;		/* beside targets */
 };
 /* space_create() calls this as soon as the program's file is open, before it looks for sites. */
 struct space_ahead {

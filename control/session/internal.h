@@ -13,6 +13,11 @@ void request_serve(struct uft_session *s);
 size_t request_slots(const struct uft_session *s);
 void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
 
+/* ---- forget_spaces.c -------------------------------------------------------------------------- */
+
+/* Frees what was planned for images that no process has any more. No pointer to a space may be held but in a target. */
+void forget_spaces(struct uft_session *s);
+
 /* ---- session.c ------------------------------------------------------------------------------- */
 
 /* A target is left as it was found, on somebody's request. 0, -ESRCH, -EBUSY it starts, -EAGAIN something remains. */

@@ -707,6 +707,8 @@ static void tend_families(struct uft_session *s)
 			s->drop_pause_ns = cost * DROP_SHARE;
 		arena_keep_spares(&s->arena);
 	}
+	if (!s->is_dropping)
+		forget_spaces(s);
 }
 
 /* Answers that nobody took: the asking thread was killed, or gave up just then. */

@@ -9,8 +9,8 @@
  *	session		one thread's; owns everything below
  *	arena		shared memory with all targets (arena.c)
  *	spec		what the user wants, parsed (spec.c)
- *	space		an image and what is planned for it; lives as long as the session, since records refer
- *			to it (image_plan.c)
+ *	space		an image and what is planned for it (image_plan.c); lives as long as the session, since
+ *			records refer to it, or until no process can have it any more (forget_spaces.c)
  *	target		a process with runtime and agent, in a slice of the arena (target.c)
  *	ptask		a task that is traced by ptrace for the moment of an exec (exec_trace.c)
  *

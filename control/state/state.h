@@ -34,7 +34,8 @@ struct uft_session {
 	struct spec *spec;
 	uint32_t generation;
 	int is_paused;			/* uft_session_record() */
-	struct space *spaces;
+	struct space *spaces;		/* newest first */
+	size_t nspaces, nspaces_needed;	/* and at the last look of forget_spaces() */
 	struct target *targets;
 	const struct target_listener *listener;	/* nlistener of them, asked in their order */
 	uint32_t nlistener;

@@ -113,6 +113,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		return NULL;
 	}
 	pid_inherit_fork(s, pid, ppid);
+	space->was_used = 1;
 	t->next = s->targets;
 	s->targets = t;
 	s->targets_total++;

@@ -19,7 +19,7 @@
 
 struct tree_stack {
 	const struct uft_image **live;	/* by slice */
-	const struct uft_image *img;	/* of the deepest; images live as long as the session */
+	const struct uft_image *img;	/* of the deepest, held: its process may have ended; NULL: there was none */
 	struct uft_stack_max max;
 };
 
@@ -51,6 +51,8 @@ static void collect(struct uft_tree *t, uint32_t slice)
 	if (seq & 1 || !copy.n || copy.n > 1 + UFT_STACK_MAX || copy.depth <= s->max.depth || copy.depth != copy.frame[0].depth)
 		return;
 	s->max = copy;
+	uft_session_hold_image(t->session, s->live[slice], 1);
+	uft_session_hold_image(t->session, s->img, -1);
 	s->img = s->live[slice];
 }
 
