@@ -13,8 +13,8 @@ check
 [ "$grown" -lt 1500 ] || { fail "300 programs behind 300 others left $grown KB, 5 a program at most are expected"; show; }
 # A fork child that has said nothing when its parent ended is followed behind others, and so is its image known.
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; mkfifo $TMP/line; exec 4<>$TMP/line
-	$T 3 late <$TMP/line; for i in $(seq 300); do /bin/true; done; echo >trace; echo >$TMP/line
-	soon "[ \$(grep -c inner trace) -ge 12 ]"; grep -c "inner <-" trace'
+	$T 3 late <$TMP/line; for i in $(seq 150); do /bin/true; done; echo >trace; echo >$TMP/line
+	soon "[ \$(grep -c inner trace) -ge 6 ]"; grep -c "inner <-" trace'
 expect_equal "calls of a child that was silent" "$(tail -n 1 out)" 6
 # With names: what was recorded of the first program is read behind 100 others.
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 3; n=$(grep -c "inner <-" trace); for i in $(seq 100); do /bin/true; done; $T 3; [ $n -gt 0 ] && echo $(($(grep -c "inner <-" trace) - 2 * n))'
