@@ -167,6 +167,37 @@ int client_read(const char *session, const char *path, int no_wait, int (*sink)(
 	return ret == -EINVAL ? uft_fail(err, ret, "%s: %s: a file that is written only", path, strerror(EINVAL)) : ret;
 }
 
+struct text { char *p; size_t n; };
+
+static int take_text(void *arg, const char *p, size_t n)
+{
+	struct text *t = arg;
+	char *grown = realloc(t->p, t->n + n + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	t->p = grown;
+	memcpy(grown + t->n, p, n);
+	t->n += n;
+	grown[t->n] = '\0';
+	return 0;
+}
+
+char *client_read_text(const char *session, const char *path, struct uft_error *err)
+{
+	struct text t = { NULL, 0 };
+	int ret = take_text(&t, "", 0);
+
+	if (ret)
+		uft_fail(err, ret, "out of memory");
+	else
+		ret = client_read(session, path, 1, take_text, &t, err);
+	if (!ret)
+		return t.p;
+	free(t.p);
+	return NULL;
+}
+
 const char *client_path(const char *instance, const char *file, char buf[CLIENT_PATH])
 {
 	snprintf(buf, CLIENT_PATH, "instances/%s/%s", instance ? instance : "", file);

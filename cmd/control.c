@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset, list: a running
- * session as trace-cmd has it
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset: a running session
+ * as trace-cmd has it
  *
  * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
  * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
@@ -14,7 +14,6 @@
 
 #include "cmd/client.h"
 #include "cmd/cmd.h"
-#include "cmd/list_events.h"
 #include "cmd/options.h"
 #include "symbol/newfile.h"
 
@@ -24,7 +23,7 @@ struct control_opts {
 	struct cmd_numbers pids;
 	uint64_t buffer;
 	uint32_t depth, cpu;
-	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options, events, formats, full;
+	int pipe, snapshot, take, clear, free_it;
 	int start, stop;
 };
 #define NO_NUMBER	UINT32_MAX
@@ -381,59 +380,4 @@ int cmd_extract(int argc, char **argv)
 	if (fclose(f) != 0 && !ret)
 		ret = uft_fail(&err, -errno, "%s: %s", o.output, strerror(errno));
 	return ret ? cmd_fail("extract", "%s", err.text) : 0;
-}
-
-/* ---- list ------------------------------------------------------------------------------------ */
-
-static const struct cmd_option list_options[] = {
-	SESSION,
-	INSTANCE,
-	{ "tracers", 't', NULL, "list the tracers", cmd_flag, FIELD(tracers), NULL },
-	{ "options", 'o', NULL, "list the options and their values", cmd_flag, FIELD(all_options), NULL },
-	{ "functions", 'f', NULL, "list the functions that can be traced", cmd_flag, FIELD(functions), NULL },
-	{ "clocks", 'C', NULL, "list the clocks", cmd_flag, FIELD(clocks), NULL },
-	{ "events", 'e', NULL, "list the events of uft record -e: of the programs or PIDs given, of the session, or those of all programs", cmd_flag, FIELD(events), NULL },
-	{ "formats", 'F', NULL, "with -e: list the fields of each event, too", cmd_flag, FIELD(formats), NULL },
-	{ "full", 0, NULL, "with -e -F: list their print formats, too", cmd_flag, FIELD(full), NULL },
-	{ 0 }
-};
-
-static const struct cmd_syntax list_syntax = {
-	"list", "[OPTIONS] [-e PROGRAM|PID...]", "List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
-};
-
-static void print_session(void *arg, int pid, const char *socket)
-{
-	struct uft_error err = { "" };
-
-	(void)arg;
-	printf("%d ", pid);
-	if (client_read(socket, "current_tracer", 1, print, NULL, &err))
-		printf("-\n");
-}
-
-int cmd_list(int argc, char **argv)
-{
-	struct control_opts o = { 0 };
-	struct uft_error err = { "" };
-	int ret = 0, status = cmd_parse(&list_syntax, &argc, argv, &o);
-	const struct { int is_wanted; const char *file; } lists[] = {
-		{ o.tracers, "available_tracers" }, { o.all_options, "trace_options" }, { o.functions, "available_filter_functions" },
-		{ o.clocks, "trace_clock" },
-	};
-
-	if (status >= 0)
-		return status;
-	if (argc > 1 && !o.events)
-		return cmd_usage(&list_syntax, "no operands but those of -e, not '%s'", argv[1]);
-	if ((o.formats || o.full) && !o.events)
-		return cmd_usage(&list_syntax, "%s is for the events: with -e", o.formats ? "-F" : "--full");
-	if (o.events && cmd_list_events(o.session, (o.formats || o.full ? LIST_EVENT_FORMAT : 0) | (o.full ? LIST_EVENT_FULL : 0), argv + 1, argc - 1, &err))
-		return cmd_fail("list", "%s", err.text);
-	if (!o.tracers && !o.all_options && !o.functions && !o.clocks && !o.events)
-		return client_sessions(print_session, NULL, &err) ? cmd_fail("list", "%s", err.text) : 0;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)
-		if (lists[i].is_wanted)
-			ret = show(&o, "list", lists[i].file);
-	return ret;
 }

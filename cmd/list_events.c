@@ -20,8 +20,8 @@
 struct listing {
 	int forms;			/* enum list_event_forms */
 	const char *session;
+	struct table *table;		/* NULL: text */
 	struct uft_error *err;
-	char *text; size_t n;		/* of a session's file */
 };
 
 /* The kernel's text of `format`, as trace-cmd list -F cuts it: the print format is for --full. */
@@ -32,6 +32,17 @@ static void print_format(const struct listing *l, const char *system, const char
 	printf("system: %s\n%.*s\n", system, (int)(print && !(l->forms & LIST_EVENT_FULL) ? print - format : (long)strlen(format)), format);
 }
 
+static void put_event(const struct listing *l, const struct uft_event_type *type)
+{
+	char name[512];
+
+	snprintf(name, sizeof(name), "%s:%s", type->system, type->name);
+	if (l->table)
+		cmd_list_row(l->table, "event", name, NULL);
+	else
+		puts(name);
+}
+
 static void print_types(const struct listing *l, const struct uft_event_table *types)
 {
 	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
@@ -40,7 +51,7 @@ static void print_types(const struct listing *l, const struct uft_event_table *t
 		if (type && l->forms)
 			print_format(l, type->system, type->format);
 		else if (type)
-			printf("%s:%s\n", type->system, type->name);
+			put_event(l, type);
 	}
 }
 
@@ -90,35 +101,6 @@ static int list_files(struct listing *l, char *const *file, int n)
 	return ret;
 }
 
-static int take_text(void *arg, const char *p, size_t n)
-{
-	struct listing *l = arg;
-	char *grown = realloc(l->text, l->n + n + 1);
-
-	if (!grown)
-		return -ENOMEM;
-	l->text = grown;
-	memcpy(grown + l->n, p, n);
-	l->n += n;
-	grown[l->n] = '\0';
-	return 0;
-}
-
-/* A file of the session; malloc'd, NULL: with an error. */
-static char *read_text(struct listing *l, const char *path)
-{
-	int ret;
-
-	l->text = NULL;
-	l->n = 0;
-	ret = take_text(l, "", 0);
-	ret = ret ? ret : client_read(l->session, path, 0, take_text, l, l->err);
-	if (!ret)
-		return l->text;
-	free(l->text);
-	return NULL;
-}
-
 static int print_session_format(struct listing *l, const char *event)
 {
 	char path[CLIENT_PATH], *text;
@@ -126,7 +108,7 @@ static int print_session_format(struct listing *l, const char *event)
 
 	if (snprintf(path, sizeof(path), "events/%.*s/%s/format", system, event, event + system + 1) >= (int)sizeof(path))
 		return 0;
-	text = read_text(l, path);
+	text = client_read_text(l->session, path, l->err);
 	if (!text)
 		return -EIO;
 	path[7 + system] = '\0';
@@ -137,20 +119,24 @@ static int print_session_format(struct listing *l, const char *event)
 
 static int list_session(struct listing *l)
 {
-	char *events = read_text(l, "available_events");
+	char *events = client_read_text(l->session, "available_events", l->err);
 	int ret = events ? 0 : -EIO;
 
-	if (events && !l->forms)
+	if (events && !l->forms && !l->table)
 		fputs(events, stdout);
-	for (char *line = events ? strtok(events, "\n") : NULL; line && l->forms && !ret; line = strtok(NULL, "\n"))
-		ret = strchr(line, ':') ? print_session_format(l, line) : 0;
+	for (char *line = events ? strtok(events, "\n") : NULL; line && !ret; line = strtok(NULL, "\n")) {
+		if (l->table)
+			cmd_list_row(l->table, "event", line, NULL);
+		else if (l->forms && strchr(line, ':'))
+			ret = print_session_format(l, line);
+	}
 	free(events);
 	return ret;
 }
 
-int cmd_list_events(const char *session, int forms, char *const *file, int n, struct uft_error *err)
+int cmd_list_events(const char *session, int forms, struct table *t, char *const *file, int n, struct uft_error *err)
 {
-	struct listing l = { .forms = forms, .session = session, .err = err };
+	struct listing l = { .forms = forms, .session = session, .table = t, .err = err };
 
 	return !n && (session || getenv("UFT_SESSION")) ? list_session(&l) : list_files(&l, file, n);
 }

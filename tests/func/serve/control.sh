@@ -120,9 +120,54 @@ expect_equal "what is left in it" "$(sed -n 2p out)" 0
 check
 kill "$outside" || fail "the process does not go on"
 
+# Lists for programs: what the text has.
+if command -v python3 >/dev/null 2>&1; then
+	cat >compare.py <<'END'
+import csv, json, sys
+said = {}
+for kind in "session", "tracer", "option", "function", "clock", "event":
+    text = open(f"text.{kind}").read()
+    rows = json.load(open(f"json.{kind}"))
+    assert rows["report"] == "list" and rows["version"] == 1, rows
+    rows = rows["rows"]
+    lines = list(csv.DictReader(open(f"csv.{kind}", newline="")))
+    assert [{k: v or "" for k, v in row.items()} for row in rows] == lines, (rows, lines)
+    assert all(list(row) == ["kind", "name", "value"] and row["kind"] == kind for row in rows), rows
+    words = text.split() if kind in ("tracer", "clock") else text.splitlines()
+    as_text = {
+        "session": lambda r: f'{r["name"]} {r["value"]}', "tracer": lambda r: r["name"], "event": lambda r: r["name"],
+        "option": lambda r: ("" if r["value"] == "1" else "no") + r["name"], "function": lambda r: r["name"],
+        "clock": lambda r: f'[{r["name"]}]' if r["value"] == "1" else r["name"]}[kind]
+    assert words == [as_text(row) for row in rows], (kind, words, rows)
+    said[kind] = len(rows)
+assert said["session"] == 1 and min(said.values()) >= 1, said
+all_rows = json.load(open("json.all"))["rows"]
+assert len(all_rows) == said["tracer"] + said["clock"], all_rows
+print("the same")
+END
+	# shellcheck disable=SC2016
+	shell 'cd $XDG_RUNTIME_DIR; $U start -p function -l :mod:$M; $T 1
+		for kind in session tracer option function clock event; do
+			case $kind in session) o= ;; clock) o=-C ;; *) o=-$(echo $kind | cut -c1) ;; esac
+			$U list $o >text.$kind; $U list --json $o >json.$kind; $U list --csv $o >csv.$kind
+		done; $U list --json -t -C >json.all'
+	expect_status 0
+	expect_equal "lists" "$(python3 compare.py 2>&1 | tail -n 1)" "the same"
+fi
+run "$uft" list --json --csv
+expect_status 2
+run "$uft" list --json -e -F
+expect_status 2
+
 run "$uft" list
 expect_status 0
 expect_no_out
+run "$uft" list --json
+expect_status 0
+expect_equal "no session" "$(cat out)" "$(printf '{"report":"list","version":1,"rows":[\n]}')"
+run "$uft" list --csv -e
+expect_status 0
+expect_equal "events of all programs" "$(head -n 2 out | tr '\n' ' ')" "kind,name,value event,sched:sched_process_exec, "
 run "$uft" stop
 expect_status 1
 expect_err "no session runs"
