@@ -21,7 +21,7 @@
 #include "cmd/options.h"
 #include "view/server.h"
 
-#define PNG_WAIT_S 60u /* for a browser to draw */
+#define PNG_WAIT_S 300u /* for a browser to draw */
 
 extern char **environ;
 
@@ -202,6 +202,7 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 		return cmd_fail("view", "%s", err.text);
 	page_address(address, sizeof(address), view_server_url(s), o);
 	if (o->png) {
+		view_server_be_patient(s);
 		status = wait_for_index(file[0]) ? cmd_fail("view", "%s: cannot be read", recording_path(file[0]))
 						 : draw(address, o->png);
 	} else {
