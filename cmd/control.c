@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset: a running session
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack: a running session
  * as trace-cmd has it
  *
  * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
@@ -185,9 +185,9 @@ int cmd_set(int argc, char **argv)
 	return start_or_set(&set_syntax, argc, argv);
 }
 
-/* ---- stop, restart, clear, reset: writes and nothing else ------------------------------------- */
+/* ---- stop, restart, clear: writes and nothing else ------------------------------------- */
 
-struct step { const char *file, *text; int is_top; };	/* is_top: an instance has no such file */
+struct step { const char *file, *text; };
 
 static const struct cmd_option session_options[] = { SESSION, INSTANCE, { 0 } };
 
@@ -200,19 +200,9 @@ static const struct cmd_syntax restart_syntax = {
 static const struct cmd_syntax clear_syntax = {
 	"clear", "[OPTIONS]", "Clear a session's buffer.", session_options, 0
 };
-static const struct cmd_syntax reset_syntax = {
-	"reset", "[OPTIONS]", "Reset all tracing settings of a session, and clear its buffers.", session_options, 0
-};
-
-static const struct step stop_steps[] = { { "tracing_on", "0", 0 }, { 0 } };
-static const struct step restart_steps[] = { { "tracing_on", "1", 0 }, { 0 } };
-static const struct step clear_steps[] = { { "trace", "", 0 }, { 0 } };
-static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
-	{ "tracing_on", "0", 0 }, { "function_profile_enabled", "0", 1 }, { "stack_tracer_enabled", "0", 1 }, { "current_tracer", "nop", 0 }, { "set_ftrace_filter", "", 0 }, { "set_ftrace_notrace", "", 0 },
-	{ "set_graph_function", "", 1 }, { "set_graph_notrace", "", 1 }, { "set_ftrace_pid", "", 0 }, { "set_ftrace_notrace_pid", "", 0 }, { "max_graph_depth", "0", 1 }, { "tracing_thresh", "0", 1 },
-	{ "snapshot", "0", 0 }, { "trace", "", 0 }, { "tracing_on", "1", 0 }, { 0 }
-};
-
+static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
+static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
+static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
 static int run_steps(const struct cmd_syntax *syntax, const struct step *step, int argc, char **argv)
 {
 	struct control_opts o = { 0 };
@@ -224,7 +214,7 @@ static int run_steps(const struct cmd_syntax *syntax, const struct step *step, i
 	if (argc > 1)
 		return cmd_usage(syntax, "no operands, not '%s'", argv[1]);
 	for (; step->file; step++)
-		if (!(step->is_top && o.instance) && put(&o, step->file, step->text, 0, &err))
+		if (put(&o, step->file, step->text, 0, &err))
 			return cmd_fail(syntax->name, "%s", err.text);
 	return 0;
 }
@@ -242,11 +232,6 @@ int cmd_restart(int argc, char **argv)
 int cmd_clear(int argc, char **argv)
 {
 	return run_steps(&clear_syntax, clear_steps, argc, argv);
-}
-
-int cmd_reset(int argc, char **argv)
-{
-	return run_steps(&reset_syntax, reset_steps, argc, argv);
 }
 
 /* ---- show, snapshot -------------------------------------------------------------------------- */

@@ -294,7 +294,7 @@ static int split(int argc, char **argv)
 
 int cmd_sqlhist(int argc, char **argv)
 {
-	struct sqlhist_opts o = { NULL };
+	struct sqlhist_opts o = { .name = NULL };
 	struct work w = { .o = &o };
 	int at = split(argc, argv), n = at ? at : argc, status = cmd_parse(&sqlhist_syntax, &n, argv, &o);
 	char *query = NULL;

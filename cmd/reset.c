@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reset.c - uft reset: a session as it was when it began, but for options and sizes
+ *
+ * As trace-cmd reset: tracer, functions, events with their filters and triggers, tasks, the clock; then events that
+ * somebody made by name. A histogram that another one refers to goes after that: triggers are taken out
+ * in rounds, until a round takes out none.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+struct reset_opts { const char *session, *instance; uint64_t buffer; int all, remove; };
+
+#define F(field) offsetof(struct reset_opts, field)
+static const struct cmd_option reset_options[] = {
+	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", cmd_string, F(session), NULL },
+	{ "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, F(instance), NULL },
+	{ "all", 'a', NULL, "reset the top and all instances", cmd_flag, F(all), NULL },
+	{ "delete", 'd', NULL, "remove the instance of -B, or with -a all instances, instead of resetting them", cmd_flag, F(remove), NULL },
+	{ "buffer-size", 'b', "KB", "set the size of each CPU's ring buffer then", cmd_kb, F(buffer), NULL },
+	{ 0 }
+};
+#undef F
+
+static const struct cmd_syntax reset_syntax = {
+	"reset", "[OPTIONS]", "Reset all tracing settings of a session, and clear its buffers.", reset_options, 0
+};
+
+static int put(const struct reset_opts *o, const char *instance, const char *file, const char *text, struct uft_error *err)
+{
+	char path[CLIENT_PATH];
+
+	return client_write(o->session, client_path(instance, file, path), text, strlen(text), 0, err);
+}
+
+/* ---- Triggers -------------------------------------------------------------------------------- */
+
+struct text { char *p; size_t n; };
+
+static int take(void *arg, const char *p, size_t n)
+{
+	struct text *t = arg;
+	char *grown = realloc(t->p, t->n + n + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	t->p = grown;
+	memcpy(grown + t->n, p, n);
+	t->n += n;
+	grown[t->n] = '\0';
+	return 0;
+}
+
+static int read_text(const struct reset_opts *o, const char *instance, const char *file, struct text *t, struct uft_error *err)
+{
+	char path[CLIENT_PATH];
+
+	*t = (struct text){ NULL, 0 };
+	return client_read(o->session, client_path(instance, file, path), 0, take, t, err);
+}
+
+/* A line of the file as it takes the trigger out: a histogram without its state, others without their count. */
+static void make_removal(char *line, char *to, size_t room)
+{
+	char *end = strncmp(line, "hist:", 5) ? strstr(line, ":unlimited") : strrchr(line, '[');
+
+	if (!end)
+		end = strstr(line, ":count=");
+	if (end)
+		*end = '\0';
+	snprintf(to, room, "!%s", line);
+}
+
+/* How many went; -errno. @left: how many are there still. */
+static int take_out(const struct reset_opts *o, const char *instance, char *events, int *left, struct uft_error *err)
+{
+	int n = 0, ret = 0;
+
+	*left = 0;
+	for (char *event = events, *next; *event && !ret; event = next) {
+		size_t len = strcspn(event, "\n");
+		const char *colon = memchr(event, ':', len);
+		char file[CLIENT_PATH], removal[2048], *line, *rest = NULL;
+		struct text text;
+
+		next = event + len + (event[len] == '\n');
+		if (!colon || snprintf(file, sizeof(file), "events/%.*s/%.*s/trigger", (int)(colon - event), event,
+				       (int)(event + len - colon - 1), colon + 1) >= (int)sizeof(file))
+			continue;
+		ret = read_text(o, instance, file, &text, err);
+		for (line = text.p ? strtok_r(text.p, "\n", &rest) : NULL; line && !ret; line = strtok_r(NULL, "\n", &rest)) {
+			if (*line == '#')
+				continue;
+			make_removal(line, removal, sizeof(removal));
+			if (put(o, instance, file, removal, err))
+				++*left;
+			else
+				n++;
+		}
+		free(text.p);
+	}
+	return ret ? ret : n;
+}
+
+static int reset_triggers(const struct reset_opts *o, const char *instance, struct uft_error *err)
+{
+	struct text events;
+	int left = 0, ret = read_text(o, NULL, "available_events", &events, err);
+
+	while (!ret) {
+		ret = take_out(o, instance, events.p ? events.p : (char *)"", &left, err);
+		if (ret <= 0)
+			break;
+		ret = 0;
+		if (!left)
+			break;
+	}
+	free(events.p);
+	return ret < 0 ? ret : left ? -EBUSY : 0;
+}
+
+/* ---- The rest -------------------------------------------------------------------------------- */
+
+/* In this order: the tracer first, as what comes then costs the targets nothing. */
+static const struct step { const char *file, *text; int is_top; } steps[] = {	/* is_top: an instance has no such file */
+	{ "tracing_on", "0", 0 }, { "function_profile_enabled", "0", 1 }, { "stack_tracer_enabled", "0", 1 }, { "current_tracer", "nop", 0 },
+	{ "set_event", "", 0 }, { NULL, NULL, 0 },		/* triggers */
+	{ "events/filter", "0", 0 }, { "set_event_pid", "", 0 }, { "set_event_notrace_pid", "", 0 }, { "set_ftrace_filter", "", 0 },
+	{ "set_ftrace_notrace", "", 0 }, { "set_graph_function", "", 1 }, { "set_graph_notrace", "", 1 }, { "set_ftrace_pid", "", 0 },
+	{ "set_ftrace_notrace_pid", "", 0 }, { "max_graph_depth", "0", 1 }, { "tracing_thresh", "0", 1 }, { "trace_clock", "local", 0 },
+	{ "snapshot", "0", 0 }, { "trace", "", 0 }, { "tracing_on", "1", 0 },
+};
+
+static int put_filters(const struct reset_opts *o, const char *instance, struct uft_error *err)
+{
+	struct text events;
+	char done[128] = "";
+	int ret = read_text(o, NULL, "available_events", &events, err);
+	char *rest = NULL;
+
+	for (char *event = events.p ? strtok_r(events.p, "\n", &rest) : NULL; event && !ret; event = strtok_r(NULL, "\n", &rest)) {
+		char file[CLIENT_PATH];
+
+		event[strcspn(event, ":")] = '\0';
+		if (strncmp(done, event, sizeof(done)) == 0 || strlen(event) >= sizeof(done))
+			continue;
+		strcpy(done, event);
+		snprintf(file, sizeof(file), "events/%s/filter", event);
+		ret = put(o, instance, file, "0", err);
+	}
+	free(events.p);
+	return ret;
+}
+
+static int reset_one(const struct reset_opts *o, const char *instance, struct uft_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !ret; i++) {
+		if (!steps[i].file)
+			ret = reset_triggers(o, instance, err);
+		else if (!strcmp(steps[i].file, "events/filter"))
+			ret = put_filters(o, instance, err);
+		else if (!steps[i].is_top || !instance)
+			ret = put(o, instance, steps[i].file, steps[i].text, err);
+	}
+	if (!ret && o->buffer) {
+		char size[24];
+
+		snprintf(size, sizeof(size), "%llu", (unsigned long long)(o->buffer / 1024));
+		ret = put(o, instance, "buffer_size_kb", size, err);
+	}
+	return ret;
+}
+
+static int remove_instance(const struct reset_opts *o, const char *name, struct uft_error *err)
+{
+	char path[CLIENT_PATH];
+
+	return client_rmdir(o->session, client_path(name, "", path), err);
+}
+
+struct names { char (*v)[256]; size_t n; };
+
+static void add_name(void *arg, uint32_t mode, const char *name, const char *doc)
+{
+	struct names *names = arg;
+	char (*grown)[256] = S_ISDIR(mode) ? realloc(names->v, (names->n + 1) * sizeof(*grown)) : NULL;
+
+	(void)doc;
+	if (!grown)
+		return;
+	names->v = grown;
+	snprintf(grown[names->n++], sizeof(*grown), "%s", name);
+}
+
+static int reset_instances(const struct reset_opts *o, struct uft_error *err)
+{
+	struct names names = { NULL, 0 };
+	int ret = client_list(o->session, "instances", add_name, &names, err);
+
+	for (size_t i = 0; i < names.n && !ret; i++)
+		ret = o->remove ? remove_instance(o, names.v[i], err) : reset_one(o, names.v[i], err);
+	free(names.v);
+	return ret;
+}
+
+int cmd_reset(int argc, char **argv)
+{
+	struct reset_opts o = { .session = NULL };
+	struct uft_error err = { "" };
+	int ret = 0, status = cmd_parse(&reset_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return cmd_usage(&reset_syntax, "no operands, not '%s'", argv[1]);
+	if (o.all && o.instance)
+		return cmd_usage(&reset_syntax, "-a means all instances, -B one of them");
+	if (o.remove && !o.all && !o.instance)
+		return cmd_usage(&reset_syntax, "-d removes instances: of -B, or of -a");
+	if (o.all)
+		ret = reset_instances(&o, &err);
+	if (!ret && o.remove && o.instance)
+		ret = remove_instance(&o, o.instance, &err);
+	else if (!ret)
+		ret = reset_one(&o, o.instance, &err);
+	if (!ret && !o.instance)		/* made events are all instances' */
+		ret = put(&o, NULL, "synthetic_events", "", &err);
+	return ret ? cmd_fail("reset", "%s", err.text[0] ? err.text : strerror(-ret)) : 0;
+}
