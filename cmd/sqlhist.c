@@ -260,7 +260,7 @@ static int open_own(struct work *w, char *const argv[], struct uft_error *err)
 	return ret ? ret : formats_of_own(w);
 }
 
-static int work(struct work *w, const char *sql, char *const program[])
+static int answer(struct work *w, const char *sql, char *const program[])
 {
 	const struct sqlhist_opts *o = w->o;
 	struct sql_query q = {
@@ -315,7 +315,7 @@ int cmd_sqlhist(int argc, char **argv)
 			return cmd_fail("sqlhist", "%s: no query can be read: %s", o.file, errno ? strerror(errno) : "it is empty");
 	}
 	cmd_heap_prepare();
-	status = work(&w, query ? query : argv[1], at ? argv + at + 1 : NULL);
+	status = answer(&w, query ? query : argv[1], at ? argv + at + 1 : NULL);
 	own_session_close(&w.own);
 	free(w.hist);
 	free(w.format);
