@@ -47,6 +47,7 @@ static const struct command commands[] = {
 	{ "restart", cmd_restart, "resume recording" },
 	{ "set", cmd_set, "change what a session records" },
 	{ "show", cmd_show, "print a session's buffer" },
+	{ "stream", cmd_stream, "print the events of a program or session as they come" },
 	{ "clear", cmd_clear, "clear a session's buffer" },
 	{ "snapshot", cmd_snapshot, "take, print or free a snapshot of the buffer" },
 	{ "extract", cmd_extract, "save a session's buffer as a trace.dat file" },
@@ -95,7 +96,6 @@ static const struct habit { const char *name, *here; } habits[] = {
 	{ "replay", "uft report" }, { "dump", "uft report" }, { "script", "uft report" }, { "graph", "uft report" },
 	{ "info", "uft stat FILE" }, { "convert", "uft export" }, { "profile", "uft report --profile" },
 	{ "live", "uft top PID" }, { "run", "uft record PROGRAM" }, { "trace", "uft record PROGRAM" },
-	{ "stream", "uft shell, then uft show --pipe" },
 };
 
 static const char *find_habit(const char *name)

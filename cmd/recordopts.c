@@ -15,21 +15,21 @@
 #include "symbol/tracer.h"
 #include "tree/tree.h"
 
-static const char *tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
+const char *record_tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
 #define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
 #define MAX_OPTIONS	96			/* more words than trace_options has */
 
 /* Users of perf give a process to -p. */
-static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int record_parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	if (text[0] && text[strspn(text, "0123456789,")] == '\0')
 		return uft_fail(err, -EINVAL, "'%s' is no tracer; a process is named by `uft attach %s` or `uft record -P %s`", text, text, text);
 	return cmd_choice(o, text, field, err);
 }
 
-static int parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int record_parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
 	struct event_ask *grown;
@@ -45,7 +45,7 @@ static int parse_event(const struct cmd_option *o, const char *text, void *field
 }
 
 /* Of the last event; a second one narrows the first. */
-static int parse_event_filter(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int record_parse_filter(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
 	struct event_ask *last = asks->n ? &asks->v[asks->n - 1] : NULL;
@@ -63,7 +63,7 @@ static int parse_event_filter(const struct cmd_option *o, const char *text, void
 }
 
 /* Of the last event, also of one that is left out: the trigger of an event that is not recorded. */
-static int parse_trigger(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int record_parse_trigger(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
 
@@ -74,7 +74,7 @@ static int parse_trigger(const struct cmd_option *o, const char *text, void *fie
 	return cmd_strings(o, text, &asks->v[asks->n - 1].triggers, err);
 }
 
-static int parse_event_not(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int record_parse_except(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
 
@@ -85,13 +85,13 @@ static int parse_event_not(const struct cmd_option *o, const char *text, void *f
 
 #define F(field) offsetof(struct record_opts, field)
 static const struct cmd_option record_options[] = {
-	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", parse_tracer, F(tracer), tracer_names },
-	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", parse_event,
+	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", record_parse_tracer, F(tracer), record_tracer_names },
+	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", record_parse_event,
 	  F(event), NULL },
 	{ "trigger", 'R', "TRIGGER", "record: what the events of the -e in front of it do: 'traceoff if id == 7', 'hist:keys=id'; may be repeated",
-	  parse_trigger, F(event), NULL },
-	{ "event-filter", 'f', "FILTER", "record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'", parse_event_filter, F(event), NULL },
-	{ "except", 'v', NULL, "leave out the events of each -e that follows", parse_event_not, F(event), NULL },
+	  record_parse_trigger, F(event), NULL },
+	{ "event-filter", 'f', "FILTER", "record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'", record_parse_filter, F(event), NULL },
+	{ "except", 'v', NULL, "leave out the events of each -e that follows", record_parse_except, F(event), NULL },
 	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
 	  F(filter), NULL },
 	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, F(notrace), NULL },
@@ -163,7 +163,7 @@ const struct cmd_syntax cmd_attach_syntax = {
 void record_opts_begin(void)
 {
 	for (uint32_t i = 0; i < UFT_NTRACERS; i++)
-		tracer_names[i] = uft_tracer_name(i);
+		record_tracer_names[i] = uft_tracer_name(i);
 }
 
 /* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */

@@ -4,6 +4,7 @@
 #define UFT_CMD_RECORDOPTS_H
 
 #include "cmd/options.h"
+#include "symbol/tracer.h"
 
 /* -e with the -f and -R that follow it; behind -v what is left out. */
 struct event_ask { const char *word; char *filter; int is_not; struct cmd_list triggers; };
@@ -32,6 +33,14 @@ struct record_opts {
 };
 
 extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
+
+/* Types of fields of these options, for other commands that have some of them */
+extern const char *record_tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
+int record_parse_tracer(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int */
+int record_parse_event(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct event_asks, as the next ones */
+int record_parse_filter(const struct cmd_option *, const char *, void *field, struct uft_error *);
+int record_parse_trigger(const struct cmd_option *, const char *, void *field, struct uft_error *);
+int record_parse_except(const struct cmd_option *, const char *, void *field, struct uft_error *);
 
 /* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
 void record_opts_begin(void);	/* before the options are parsed or listed */
