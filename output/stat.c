@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "output/losses.h"
 #include "output/output.h"
@@ -94,6 +95,33 @@ static void put_missing(void *ctx, const char *sentence)
 	table_put_json(f->table.out, sentence);
 }
 
+/* How often each event by name came. All is read, if the recording can have some: it has their types. */
+static int put_events(struct facts *f, struct uft_stream *st, uint32_t tracer)
+{
+	const struct uft_event_table *types = uft_stream_events(st);
+	uint32_t n = uft_event_table_count(types);
+	uint64_t *count = calloc(n + 1, sizeof(*count));
+	struct uft_event e;
+	int ret = count ? 0 : -ENOMEM;
+
+	if (n <= UFT_NBUILTINS && tracer != UFT_TRACER_NOP)
+		n = 0;
+	while (n && !ret && uft_stream_next(st, &e) > 0)
+		if (e.kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(e.data) && e.type && e.type->index < n)
+			count[e.type->index]++;
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		const struct uft_event_type *type = uft_event_table_at(types, i);
+		char key[300];
+
+		if (!type || !count[i])
+			continue;
+		snprintf(key, sizeof(key), "event_%.128s:%.128s", type->system, type->name);
+		put_number(f, key, count[i]);
+	}
+	free(count);
+	return ret;
+}
+
 static int end(struct facts *f)
 {
 	FILE *out = f->table.out;
@@ -152,6 +180,8 @@ int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form)
 	put_ratio(f, "bytes_per_event", info->bytes, info->events);
 	put_ratio(f, "bytes_per_call", info->bytes, info->events ? info->calls : 0);	/* a profile holds sums */
 	put_number(f, "damaged_bytes", info->damaged_bytes);
+	if (put_events(f, st, info->tracer))
+		return -ENOMEM;
 	for (size_t i = 0; i < UFT_NCOUNTERS; i++) {
 		char key[64];
 

@@ -55,6 +55,10 @@ if command -v trace-cmd >/dev/null 2>&1; then
 	expect_equal "trace-cmd's text" "$(sed 's/list=.*state/state/; s/ *$//' wanted | diff - got)" ""
 fi
 
+expect_equal "how often each came" "$("$uft" stat rec.uft | sed -n 's/^event_//p' | sort | tr '\n' ' ')" \
+	"uft_sample:sample_odd: 2 uft_sample:sample_one: 4 uft_sample:sample_request: 4 uft_sample:sample_text: 4 uft_sample:sample_two: 4 "
+expect_equal "of a trace.dat" "$("$uft" stat rec.dat | grep -c '^event_')" 5
+
 # ---- A stack behind each event: where the tracepoint is, and the callers
 run "$uft" record -q -T -e 'uft_sample:*' -o stacks.uft ./plain 4
 expect_status 0
