@@ -311,7 +311,8 @@ int event_fork_begin(struct instance *in);
 int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
 int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
 void event_fork_take(struct uft_tree *t, const struct uft_told_event *e);
-int event_fork_passes(const struct instance *in, uint64_t clock);	/* an event of a type that functions switch */
+/* An event with a type, by the lists of its moment. The session's own: where functions switch it or it has triggers. */
+int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
@@ -402,6 +403,7 @@ int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its hist
 void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
 int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out);
 void trigger_round(struct uft_tree *t);
+int trigger_keep(struct instance *in);	/* all events are looked at, for options/event-fork. 0, -ENOMEM */
 void trigger_free(struct instance *in);
 
 #endif

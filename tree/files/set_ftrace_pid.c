@@ -149,7 +149,8 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		if (ret > 0 && pids_have(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
-	if (which >= NPIDS && set.has_event_fork) {	/* what was done until now is judged by the list before */
+	/* Events of until now are judged by the list before. */
+	if (in->triggers || (which >= NPIDS && set.has_event_fork)) {
 		tree_pull(in->t);
 		set.is_on = in->set.is_on;		/* as a traceoff in that left it */
 	}

@@ -15,7 +15,7 @@ static int set_option(struct instance *in, uint32_t index, int on)
 
 	set.options = on ? set.options | bit : set.options & ~bit;
 	if (on && o->bit == OPT_EVENT_FORK) {
-		if (event_fork_begin(in))
+		if (event_fork_begin(in) || trigger_keep(in))
 			return -ENOMEM;
 		set.has_event_fork = 1;
 	}

@@ -13,8 +13,9 @@
  * without the option: who is in them stays. The settings' lists are what the user wrote; only if there is one
  * are tasks left out.
  *
- * Of a type that functions switch, what is let through waits until that is known, too (trigger_event.c). All
- * is the owner's.
+ * Of a type that functions switch or that has triggers, what is let through waits until it is looked at, too
+ * (trigger_event.c). Events that targets write come to the tap (trigger.c) later than the kernel's tell who was made
+ * and who ended: they are judged there, by the lists and by who left them since. All is the owner's.
  */
 #include "tree/core/tree_internal.h"
 
@@ -24,8 +25,17 @@
 
 struct sorted { uint64_t *v; size_t n, cap; };
 
-/* @list: set_event_pid, set_event_notrace_pid. @passed: clocks of what was let through and waits. */
-struct event_fork { struct sorted list[2], passed; };
+/* A task that is in a list no more. */
+struct left { uint64_t tid, clock; };
+
+/*
+ * @list: set_event_pid, set_event_notrace_pid. @left: those whose events may not have been looked at. @passed: clocks
+ * of what was let through and waits.
+ */
+struct event_fork {
+	struct sorted list[2], passed;
+	struct { struct left *v; size_t n, cap; } left[2];
+};
 
 /* Where @value is, or would be. */
 static size_t place_of(const struct sorted *s, uint64_t value)
@@ -95,7 +105,7 @@ int event_fork_write(struct instance *in, enum pid_list which, const struct pids
 	int ret = 0;
 
 	if (s && is_anew)
-		s->n = 0;
+		s->n = in->event_fork->left[which - PIDS_EVENT_ONLY].n = 0;
 	for (size_t i = 0; s && i < list->n && !ret; i++)
 		ret = put_in(s, list->pid[i]);
 	return ret;
@@ -118,6 +128,8 @@ void event_fork_free(struct instance *in)
 	if (in->event_fork) {
 		free(in->event_fork->list[0].v);
 		free(in->event_fork->list[1].v);
+		free(in->event_fork->left[0].v);
+		free(in->event_fork->left[1].v);
 		free(in->event_fork->passed.v);
 	}
 	free(in->event_fork);
@@ -136,6 +148,34 @@ static int is_let_through(const struct instance *in, const struct uft_told_event
 	return (!in->set.pids[PIDS_EVENT_ONLY].n || has(in, 0, e)) && !has(in, 1, e);
 }
 
+static int was_in(const struct instance *in, int i, const struct uft_task *task, uint64_t clock)
+{
+	const struct event_fork *f = in->event_fork;
+
+	if (!in->set.pids[PIDS_EVENT_ONLY + i].n)
+		return 0;
+	if (is_in(&f->list[i], task->pid) || is_in(&f->list[i], task->tid))
+		return 1;
+	for (size_t k = f->left[i].n; k && f->left[i].v[k - 1].clock >= clock; k--)
+		if (f->left[i].v[k - 1].tid == task->pid || f->left[i].v[k - 1].tid == task->tid)
+			return 1;
+	return 0;
+}
+
+/* Events come in the order of time. */
+static int take_left(struct event_fork *f, int i, const struct uft_told_event *e)
+{
+	size_t cap = 2 * f->left[i].cap + 16;
+	struct left *grown = f->left[i].n < f->left[i].cap ? f->left[i].v : realloc(f->left[i].v, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	f->left[i].cap = f->left[i].n < f->left[i].cap ? f->left[i].cap : cap;
+	f->left[i].v = grown;
+	grown[f->left[i].n++] = (struct left){ e->tid, e->clock };
+	return 0;
+}
+
 /* The lists from this event on. */
 static int follow(struct instance *in, const struct uft_told_event *e)
 {
@@ -144,10 +184,12 @@ static int follow(struct instance *in, const struct uft_told_event *e)
 	for (int i = 0; i < 2; i++) {
 		struct sorted *s = &in->event_fork->list[i];
 
-		if (e->id == UFT_EVENT_SCHED_EXIT)
+		if (e->id == UFT_EVENT_SCHED_EXIT && is_in(s, e->tid)) {
+			ret = take_left(in->event_fork, i, e) ? -ENOMEM : ret;
 			take_out(s, e->tid);
-		else if (e->id == UFT_EVENT_SCHED_FORK && has(in, i, e))
+		} else if (e->id == UFT_EVENT_SCHED_FORK && has(in, i, e)) {
 			ret = put_in(s, e->child) ? -ENOMEM : ret;
+		}
 	}
 	return ret;
 }
@@ -160,9 +202,11 @@ static int take_event(struct instance *in, const struct uft_told_event *e)
 	if (!event_fork_counts(&in->set))
 		return 0;
 	if (is_let_through(in, e)) {
-		if (trigger_switches(in, index))
+		int is_switched = trigger_switches(in, index);
+
+		if (is_switched || trigger_wants_event(in, index))
 			ret = put_in(&in->event_fork->passed, e->clock);
-		else if (uft_event_set_has(&in->set.events, index))
+		if (!is_switched && uft_event_set_has(&in->set.events, index))
 			uft_live_show_one(in->live, e->clock);
 	}
 	return event_fork_is_asked(&in->set) && follow(in, e) ? -ENOMEM : ret;
@@ -178,9 +222,13 @@ void event_fork_take(struct uft_tree *t, const struct uft_told_event *e)
 		t->opts.warning(t->opts.arg, "No memory to follow the children of set_event_pid: events of some are missing");
 }
 
-int event_fork_passes(const struct instance *in, uint64_t clock)
+int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock)
 {
-	return !event_fork_counts(&in->set) || is_in(&in->event_fork->passed, clock);
+	if (!event_fork_counts(&in->set))
+		return 1;
+	if (e->type->tasks)
+		return is_in(&in->event_fork->passed, clock);
+	return (!in->set.pids[PIDS_EVENT_ONLY].n || was_in(in, 0, e->task, clock)) && !was_in(in, 1, e->task, clock);
 }
 
 void event_fork_forget(struct instance *in, uint64_t clock)
@@ -188,6 +236,15 @@ void event_fork_forget(struct instance *in, uint64_t clock)
 	struct sorted *s = in->event_fork ? &in->event_fork->passed : NULL;
 	size_t gone = s ? place_of(s, clock) : 0;
 
+	for (int i = 0; s && i < 2; i++) {
+		struct left *v = in->event_fork->left[i].v;
+		size_t n = 0;
+
+		while (n < in->event_fork->left[i].n && v[n].clock < clock)
+			n++;
+		if (n)
+			memmove(v, v + n, (in->event_fork->left[i].n -= n) * sizeof(*v));
+	}
 	if (!gone)
 		return;
 	memmove(s->v, s->v + gone, (s->n - gone) * sizeof(*s->v));

@@ -486,13 +486,12 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 	}
 }
 
-/*
- * An event of a task that set_event_pid leaves out reaches no trigger. With options/event-fork the
- * lists of its moment are not known any more.
- */
-static int is_let_in(const struct instance *in, const struct uft_event *e)
+/* An event of a task that set_event_pid leaves out reaches no trigger. */
+static int is_let_in(const struct instance *in, const struct uft_event *e, uint64_t clock)
 {
-	return event_fork_counts(&in->set) || event_pids_want(&in->set, e->task->pid, e->task->tid);
+	if (event_fork_counts(&in->set))
+		return event_fork_passes(in, e, clock);
+	return event_pids_want(&in->set, e->task->pid, e->task->tid);
 }
 
 /*
@@ -562,7 +561,7 @@ void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t
 	struct triggers *g = in->triggers;
 
 	release(in, e, NULL, clock);
-	if (!is_let_in(in, e))
+	if (!is_let_in(in, e, clock))
 		return;
 	if (!waits_for_stack(g, e->type->index) || event_stack_hold(&g->held, e, clock))
 		run_all(in, e, clock, NULL, clock);

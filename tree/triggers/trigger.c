@@ -246,8 +246,17 @@ int trigger_begin(struct instance *in)
 
 void trigger_end(struct instance *in)
 {
-	if (in->triggers && !in->triggers->n && !in->triggers->nevents)
+	if (in->triggers && !in->triggers->n && !in->triggers->nevents && !in->triggers->is_kept)
 		trigger_free(in);
+}
+
+int trigger_keep(struct instance *in)
+{
+	int ret = trigger_begin(in);
+
+	if (!ret)
+		in->triggers->is_kept = 1;
+	return ret;
 }
 
 void trigger_free(struct instance *in)
@@ -399,7 +408,9 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	return g && (set->is_on || g->nevents || trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in));
+	if (!g || (set->is_on && g->n) || g->nevents)
+		return g != NULL;
+	return trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in);
 }
 
 int trigger_has_functions(const struct instance *in)

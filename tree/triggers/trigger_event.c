@@ -113,7 +113,10 @@ int trigger_act_event(struct triggers *g, unsigned kind)
 
 void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
-	if (uft_event_set_has(&in->triggers->events, e->type->index) && counts(in->triggers, e->type->index) && event_fork_passes(in, clock))
+	uint32_t index = e->type->index;
+	int is_waiting = counts(in->triggers, index) || (event_fork_counts(&in->set) && !e->type->tasks);
+
+	if (uft_event_set_has(&in->triggers->events, index) && is_waiting && event_fork_passes(in, e, clock))
 		uft_live_show_one(in->live, clock);
 }
 

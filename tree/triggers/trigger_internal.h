@@ -73,6 +73,7 @@ struct triggers {
 	uint64_t since;			/* when the user said last that it is on, or off: what was recorded before that changes nothing of it */
 	struct due due[MAX_DUE]; size_t ndue;
 	int is_told;			/* that there were more */
+	int is_kept;			/* also with nothing in it: options/event-fork */
 	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
 	struct uft_event_set events;	/* trigger_event.c: which are on, as is_on */
 	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */

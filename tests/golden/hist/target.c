@@ -4,6 +4,7 @@
  *
  *	fire WORD...		r1,100,alpha: req(1, 100, "alpha"); d: done()
  *	storm COUNT		one req(1, 1, "one"), then, when standard input has a byte, COUNT of req(2, 1, "two"), and another byte ends it
+ *	before FILE TEXT WORD...	fires, and in the next moment writes TEXT into FILE
  *	try FILE TEXT		appends TEXT to FILE: `ok`, or the errno's text
  *	offsets			where req() and done() are in the file, for probes of a kernel
  *
@@ -50,6 +51,13 @@ static int fire(int n, char **word)
 	return 0;
 }
 
+static int before(const char *file, const char *text, int n, char **word)
+{
+	int ret = fire(n, word), fd = open(file, O_WRONLY | O_TRUNC);
+
+	return ret || fd < 0 || write(fd, text, strlen(text)) < 0;
+}
+
 static int storm(long n)
 {
 	char byte;
@@ -75,6 +83,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "fire"))
 		return fire(argc - 2, argv + 2);
+	if (argc > 4 && !strcmp(argv[1], "before"))
+		return before(argv[2], argv[3], argc - 4, argv + 4);
 	if (argc == 3 && !strcmp(argv[1], "storm"))
 		return storm(atol(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "try"))
