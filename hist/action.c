@@ -274,6 +274,8 @@ static struct hist_field *field_of_match(struct uft_hist *h, const char *system,
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? "," : "", field_name(like->field[like->nvals + i]));
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), ":%s=%s", var, name);
 	if (!h->set->env.add_to || h->set->env.add_to(h->set->env.arg, like, text)) {
+		if (!field_find(type, name))
+			hist_fail(h, -EINVAL, "Couldn't find field", name);
 		hist_fail(h, -EINVAL, "Couldn't create histogram for field", name);
 		return NULL;
 	}
