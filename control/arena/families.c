@@ -233,7 +233,7 @@ static int is_stock(const struct arena *a, uint32_t family)
 	return SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_HELD && !SHARED_LOAD(&sl->ppid);
 }
 
-/* Into @family: those without a slice of a process, with their files' @st; what is stock goes at once. Returns how many. */
+/* Into @family: those in which no process has a slice, with their files' @st; stock goes at once. Returns how many. */
 static size_t take_unclaimed(struct arena *a, uint32_t *family, struct stat *st)
 {
 	size_t n = 0;
