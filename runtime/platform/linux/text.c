@@ -23,6 +23,8 @@ static int kept_fd = -1;	/* by plat_text_keep() */
 static int window_fd = -1;	/* of the open windows, else */
 static int window_users;
 
+#define SEGMENT_WALKS	8	/* a task would have to change the mapping during each */
+
 static int open_mem(void)
 {
 	return sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -52,22 +54,35 @@ static int segment_map(void *arg, const struct linux_map *m)
 	return 1;
 }
 
+/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
+static int is_mapped(uintptr_t lo, size_t bytes)
+{
+	return sys_msync(lo, bytes, MS_ASYNC) != -ENOMEM;
+}
+
+/*
+ * Since Linux 6.17 the list is read without the address space's lock. A mapping that another task splits or joins
+ * meanwhile can be missing from it, so the kernel is asked about the page as well before we believe that.
+ */
 int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
-	struct linux_map seg = { .lo = at, .hi = 0 };
-	int ret = linux_maps_walk(segment_map, &seg);
+	struct linux_map seg;
 
-	if (ret) {
-		/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
-		*lo = PLAT_PAGE_DOWN(at);
-		*hi = *lo + PLAT_PAGE;
-		return sys_msync(*lo, PLAT_PAGE, MS_ASYNC) == -ENOMEM ? -ENOENT : -ENOSYS;
+	for (int i = 0; i < SEGMENT_WALKS; i++) {
+		seg = (struct linux_map){ .lo = at, .hi = 0 };
+		if (linux_maps_walk(segment_map, &seg))
+			break;
+		if (seg.hi) {
+			*lo = seg.lo;
+			*hi = seg.hi;
+			return seg.prot;
+		}
+		if (!is_mapped(PLAT_PAGE_DOWN(at), PLAT_PAGE))
+			return -ENOENT;
 	}
-	if (!seg.hi)
-		return -ENOENT;
-	*lo = seg.lo;
-	*hi = seg.hi;
-	return seg.prot;
+	*lo = PLAT_PAGE_DOWN(at);
+	*hi = *lo + PLAT_PAGE;
+	return is_mapped(*lo, PLAT_PAGE) ? -ENOSYS : -ENOENT;
 }
 
 /* The lock that orders us against a fork; see the top. Any mapping of ours will do. */
@@ -88,7 +103,7 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 		w->is_direct = 1;
 		return 0;
 	}
-	if (sys_msync(w->lo, w->hi - w->lo, MS_ASYNC) == -ENOMEM)
+	if (!is_mapped(w->lo, w->hi - w->lo))
 		return -EFAULT;
 	if (kept_fd < 0 && window_fd < 0) {
 		int fd = open_mem();
