@@ -149,12 +149,12 @@ awk 'NR == 1 { held = $1; all = $2 } NR == 2 { lines = $1 }
 	show
 }
 
-# ---- What a ring had no room for is counted, and what a reader of trace_pipe has taken
+# ---- What a ring had no room for is counted, and what a reader of trace_pipe has taken. How much that is depends on the machine's load.
 inside 'echo 65536 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 700000; sleep 0.3
 	cat trace >$TMP/all; cat per_cpu/cpu*/stats; echo nop >current_tracer; echo >trace; for i in 1 2 3; do echo $i >trace_marker; done
 	timeout 60 head -n 3 trace_pipe | wc -l; sed -n "s/^read events: //p" per_cpu/cpu*/stats | awk "{ n += \$1 } END { print n }"'
 check
-awk '/^entries:/ { held += $2 } /^(overrun|dropped)/ { gone += $NF } END { exit !(held > 1000000 && held + gone >= 2100002 && held + gone < 2100100) }' out || {
+awk '/^entries:/ { held += $2 } /^(overrun|dropped)/ { gone += $NF } END { exit !(held > 100000 && held + gone >= 2100002 && held + gone < 2100100) }' out || {
 	fail "entries, overrun and dropped: want 2,100,002 calls of the program and a few more"
 	show
 }
