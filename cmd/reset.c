@@ -42,30 +42,6 @@ static int put(const struct reset_opts *o, const char *instance, const char *fil
 
 /* ---- Triggers -------------------------------------------------------------------------------- */
 
-struct text { char *p; size_t n; };
-
-static int take(void *arg, const char *p, size_t n)
-{
-	struct text *t = arg;
-	char *grown = realloc(t->p, t->n + n + 1);
-
-	if (!grown)
-		return -ENOMEM;
-	t->p = grown;
-	memcpy(grown + t->n, p, n);
-	t->n += n;
-	grown[t->n] = '\0';
-	return 0;
-}
-
-static int read_text(const struct reset_opts *o, const char *instance, const char *file, struct text *t, struct uft_error *err)
-{
-	char path[CLIENT_PATH];
-
-	*t = (struct text){ NULL, 0 };
-	return client_read(o->session, client_path(instance, file, path), 0, take, t, err);
-}
-
 /* A line of the file as it takes the trigger out: a histogram without its state, others without their count. */
 static void make_removal(char *line, char *to, size_t room)
 {
@@ -78,24 +54,25 @@ static void make_removal(char *line, char *to, size_t room)
 	snprintf(to, room, "!%s", line);
 }
 
-/* How many went; -errno. @left: how many are there still. */
+/* Takes the triggers of @events out. Returns how many went; -EIO: a file cannot be read. *left: how many stayed. */
 static int take_out(const struct reset_opts *o, const char *instance, char *events, int *left, struct uft_error *err)
 {
-	int n = 0, ret = 0;
+	int n = 0;
 
 	*left = 0;
-	for (char *event = events, *next; *event && !ret; event = next) {
+	for (char *event = events, *next; *event; event = next) {
 		size_t len = strcspn(event, "\n");
 		const char *colon = memchr(event, ':', len);
-		char file[CLIENT_PATH], removal[2048], *line, *rest = NULL;
-		struct text text;
+		char file[CLIENT_PATH], path[CLIENT_PATH], removal[2048], *text, *line, *rest = NULL;
 
 		next = event + len + (event[len] == '\n');
 		if (!colon || snprintf(file, sizeof(file), "events/%.*s/%.*s/trigger", (int)(colon - event), event,
 				       (int)(event + len - colon - 1), colon + 1) >= (int)sizeof(file))
 			continue;
-		ret = read_text(o, instance, file, &text, err);
-		for (line = text.p ? strtok_r(text.p, "\n", &rest) : NULL; line && !ret; line = strtok_r(NULL, "\n", &rest)) {
+		text = client_read_text(o->session, client_path(instance, file, path), err);
+		if (!text)
+			return -EIO;
+		for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 			if (*line == '#')
 				continue;
 			make_removal(line, removal, sizeof(removal));
@@ -104,26 +81,22 @@ static int take_out(const struct reset_opts *o, const char *instance, char *even
 			else
 				n++;
 		}
-		free(text.p);
+		free(text);
 	}
-	return ret ? ret : n;
+	return n;
 }
 
 static int reset_triggers(const struct reset_opts *o, const char *instance, struct uft_error *err)
 {
-	struct text events;
-	int left = 0, ret = read_text(o, NULL, "available_events", &events, err);
+	char *events = client_read_text(o->session, "available_events", err);
+	int left = 0, n = events ? 0 : -EIO;
 
-	while (!ret) {
-		ret = take_out(o, instance, events.p ? events.p : (char *)"", &left, err);
-		if (ret <= 0)
-			break;
-		ret = 0;
-		if (!left)
-			break;
-	}
-	free(events.p);
-	return ret < 0 ? ret : left ? -EBUSY : 0;
+	if (events)
+		do
+			n = take_out(o, instance, events, &left, err);
+		while (n > 0 && left);
+	free(events);
+	return n < 0 ? n : left ? -EBUSY : 0;
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */
@@ -140,12 +113,11 @@ static const struct step { const char *file, *text; int is_top; } steps[] = {	/*
 
 static int put_filters(const struct reset_opts *o, const char *instance, struct uft_error *err)
 {
-	struct text events;
+	char *events = client_read_text(o->session, "available_events", err), *rest = NULL;
 	char done[128] = "";
-	int ret = read_text(o, NULL, "available_events", &events, err);
-	char *rest = NULL;
+	int ret = events ? 0 : -EIO;
 
-	for (char *event = events.p ? strtok_r(events.p, "\n", &rest) : NULL; event && !ret; event = strtok_r(NULL, "\n", &rest)) {
+	for (char *event = events ? strtok_r(events, "\n", &rest) : NULL; event && !ret; event = strtok_r(NULL, "\n", &rest)) {
 		char file[CLIENT_PATH];
 
 		event[strcspn(event, ":")] = '\0';
@@ -155,7 +127,7 @@ static int put_filters(const struct reset_opts *o, const char *instance, struct 
 		snprintf(file, sizeof(file), "events/%s/filter", event);
 		ret = put(o, instance, file, "0", err);
 	}
-	free(events.p);
+	free(events);
 	return ret;
 }
 

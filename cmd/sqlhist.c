@@ -57,7 +57,6 @@ struct work {
 	const struct sqlhist_opts *o;
 	struct own_session own;		/* its tree is NULL: the files are another process's */
 	struct sql_format *format;
-	char **text;			/* malloc'd, of the formats that were read; NULL: the table's */
 	size_t n;
 	char *hist;			/* file with the result of a query of one event; malloc'd, NULL: a synthetic event */
 };
@@ -88,39 +87,22 @@ static int formats_of_own(struct work *w)
 	return ret;
 }
 
-struct text { char *p; size_t n; };
-
-static int take(void *arg, const char *p, size_t n)
-{
-	struct text *t = arg;
-	char *grown = realloc(t->p, t->n + n + 1);
-
-	if (!grown)
-		return -ENOMEM;
-	t->p = grown;
-	memcpy(grown + t->n, p, n);
-	t->n += n;
-	grown[t->n] = '\0';
-	return 0;
-}
-
 /* Texts stay for the life of the process. */
 static int formats_of_session(struct work *w, struct uft_error *err)
 {
-	struct text events = { NULL, 0 };
-	int ret = client_read(w->o->session, "available_events", 0, take, &events, err);
+	char *events = client_read_text(w->o->session, "available_events", err);
+	int ret = events ? 0 : -EIO;
 
-	for (char *line = events.p ? strtok(events.p, "\n") : NULL; line && !ret; line = strtok(NULL, "\n")) {
-		char *colon = strchr(line, ':'), path[CLIENT_PATH];
-		struct text format = { NULL, 0 };
+	for (char *line = events ? strtok(events, "\n") : NULL; line && !ret; line = strtok(NULL, "\n")) {
+		char *colon = strchr(line, ':'), path[CLIENT_PATH], *format;
 
 		if (!colon)
 			continue;
 		*colon = '\0';
 		if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", line, colon + 1) >= sizeof(path))
 			continue;
-		ret = client_read(w->o->session, path, 0, take, &format, err);
-		ret = ret || !format.p ? ret : add_format(w, line, format.p);
+		format = client_read_text(w->o->session, path, err);
+		ret = format ? add_format(w, line, format) : -EIO;
 	}
 	return ret;
 }
@@ -235,16 +217,16 @@ static int run_program(struct work *w, char *const argv[], struct uft_error *err
 static char *read_query(const char *file)
 {
 	FILE *f = strcmp(file, "-") ? fopen(file, "re") : stdin;
-	struct text t = { NULL, 0 };
-	char buf[4096];
-	size_t n;
+	char *query = NULL;
+	size_t room = 0;
+	ssize_t n = f ? getdelim(&query, &room, '\0', f) : -1;
 
-	while (f && (n = fread(buf, 1, sizeof(buf), f)) > 0 && t.n < 1u << 20)
-		if (take(&t, buf, n))
-			break;
 	if (f && f != stdin)
 		fclose(f);
-	return t.p;
+	if (n > 0)
+		return query;
+	free(query);
+	return NULL;
 }
 
 static int open_own(struct work *w, char *const argv[], struct uft_error *err)
