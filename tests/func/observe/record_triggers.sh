@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # record_triggers.sh SOURCE CC... - uft record -R: what each trigger leaves in the recording, beside -f and -v, and texts that are refused
 . "$(dirname "$0")/../../lib/common.sh"
-[ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
-source=$1
-shift
-"$@" -O2 -I"$source/include" -I"$source/include/uft/kernel" -I"$source/tests/func/observe/tracepoints" -o prog "$source/tests/func/observe/tracepoints/program.c" 2>compiled ||
-	{ cat compiled; fail "cannot build prog"; }
+. "$top/tests/lib/sample.sh"
+build_sample "$@"
 S=uft_sample
 # Of the recording: `one=A` and `two=A`
 bodies() { "$uft" report --no-pager "$@" >text 2>&1; sed -n 's/^.*: sample_one: a=\([0-9]*\)$/one=\1/p; s/^.*: sample_two: two=0x0*\([0-9a-f]\)$/two=\1/p' text | tr '\n' ' '; }

@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # reset_events.sh SOURCE CC... - uft reset and events: triggers that refer to each other, filters, made events, tasks, the clock; instances
 . "$(dirname "$0")/../../lib/common.sh"
-[ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
-source=$1
-shift
-"$@" -O2 -I"$source/include" -I"$source/include/uft/kernel" -I"$source/tests/func/observe/tracepoints" -o prog "$source/tests/func/observe/tracepoints/program.c" 2>compiled ||
-	{ cat compiled; fail "cannot build prog"; }
+. "$top/tests/lib/sample.sh"
+build_sample "$@"
 cat >lib <<'end'
 E=events/uft_sample
 w() { echo "$2" | "$U" write "$1" || echo "refused: $1"; }

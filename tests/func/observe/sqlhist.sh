@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # sqlhist.sh SOURCE CC... - uft sqlhist: commands of a query, executed in a session and for a program of its own, actions, and what is refused
 . "$(dirname "$0")/../../lib/common.sh"
-[ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
-source=$1
-shift
-"$@" -O2 -I"$source/include" -I"$source/include/uft/kernel" -I"$source/tests/func/observe/tracepoints" -o prog "$source/tests/func/observe/tracepoints/program.c" 2>compiled ||
-	{ cat compiled; fail "cannot build prog"; }
+. "$top/tests/lib/sample.sh"
+build_sample "$@"
 S=uft_sample
 run "$uft" sqlhist "SELECT a FROM sample_one" -- ./prog
 case $status-$(cat err) in 1-*"install it"*) skip "$(cat err)" ;; esac

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: MIT
 # boot_events.sh SOURCE CC... - trace_event= and trace_trigger= of UFT_TRACE: events of the program, of programs that come later, of the kernel
 . "$(dirname "$0")/../../lib/common.sh"
-[ "$(uname -m)" = x86_64 ] || skip "the tracing directory knows programs of x86_64 only"
+. "$top/tests/lib/sample.sh"
+build_sample "$@"
 source=$1
 shift
-"$@" -O2 -I"$source/include" -I"$source/include/uft/kernel" -I"$source/tests/func/observe/tracepoints" -o prog "$source/tests/func/observe/tracepoints/program.c" 2>compiled ||
-	{ cat compiled; fail "cannot build prog"; }
 S=uft_sample
 boot() { line=$1; shift; run env UFT_TRACE="$line" "$uft" shell --no-mount "$@"; }
 bodies() { sed -n 's/^.*: sample_one: a=\([0-9]*\)$/one=\1/p; s/^.*: sample_two: two=0x0*\([0-9a-f]\)$/two=\1/p' out | tr '\n' ' '; }

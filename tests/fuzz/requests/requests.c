@@ -111,7 +111,7 @@ static void say_hello(struct uft_request *r)
 	r->arg[3] = (uintptr_t)&me.boot;
 }
 
-/* What was answered, before the slot is written again. */
+/* Counts the session's answer in slot @r, which the next request overwrites. */
 static void count_answer(const struct uft_request *r)
 {
 	const uint32_t kind = r->kind % NKINDS, state = r->state;
