@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - see rows.h */
+/* rows.c - the threads of one recording, in the order in which they were met. Theory: rows.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
