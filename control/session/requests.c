@@ -244,7 +244,7 @@ static int has_agent_of_its_own(const struct uft_session *s, const struct target
 	return !t->is_preloaded || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
 }
 
-/* A target has one slice: who names it in another one is not it. */
+/* A target has one slice: a second slice that names its process lies. */
 static int is_running_target(struct uft_session *s, pid_t pid)
 {
 	const struct target *t = target_by_pid(s, pid);

@@ -17,6 +17,7 @@
  * (trigger_event.c). Events that targets write come to the tap (trigger.c) later than the kernel's tell who was made
  * and who ended: they are judged there, by the lists and by who left them since. All is the owner's.
  */
+#include "output/dense.h"
 #include "tree/core/tree_internal.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ struct left { uint64_t tid, clock; };
  */
 struct event_fork {
 	struct sorted list[2], passed;
-	struct { struct left *v; size_t n, cap; } left[2];
+	struct { struct left *v; uint32_t n, cap; } left[2];
 };
 
 /* Where @value is, or would be. */
@@ -156,7 +157,7 @@ static int was_in(const struct instance *in, int i, const struct uft_task *task,
 		return 0;
 	if (is_in(&f->list[i], task->pid) || is_in(&f->list[i], task->tid))
 		return 1;
-	for (size_t k = f->left[i].n; k && f->left[i].v[k - 1].clock >= clock; k--)
+	for (uint32_t k = f->left[i].n; k && f->left[i].v[k - 1].clock >= clock; k--)
 		if (f->left[i].v[k - 1].tid == task->pid || f->left[i].v[k - 1].tid == task->tid)
 			return 1;
 	return 0;
@@ -165,14 +166,9 @@ static int was_in(const struct instance *in, int i, const struct uft_task *task,
 /* Events come in the order of time. */
 static int take_left(struct event_fork *f, int i, const struct uft_told_event *e)
 {
-	size_t cap = 2 * f->left[i].cap + 16;
-	struct left *grown = f->left[i].n < f->left[i].cap ? f->left[i].v : realloc(f->left[i].v, cap * sizeof(*grown));
-
-	if (!grown)
+	if (dense_reserve(&f->left[i].v, &f->left[i].cap, f->left[i].n, sizeof(*f->left[i].v)))
 		return -ENOMEM;
-	f->left[i].cap = f->left[i].n < f->left[i].cap ? f->left[i].cap : cap;
-	f->left[i].v = grown;
-	grown[f->left[i].n++] = (struct left){ e->tid, e->clock };
+	f->left[i].v[f->left[i].n++] = (struct left){ e->tid, e->clock };
 	return 0;
 }
 
@@ -238,7 +234,7 @@ void event_fork_forget(struct instance *in, uint64_t clock)
 
 	for (int i = 0; s && i < 2; i++) {
 		struct left *v = in->event_fork->left[i].v;
-		size_t n = 0;
+		uint32_t n = 0;
 
 		while (n < in->event_fork->left[i].n && v[n].clock < clock)
 			n++;
