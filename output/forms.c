@@ -8,6 +8,7 @@
  */
 #include <sys/utsname.h>
 
+#include "output/kernel_flags.h"
 #include "output/output.h"
 #include "output/text_rows.h"
 #include "symbol/event_type.h"
@@ -127,14 +128,18 @@ char *form_latency_context(struct uft_printer *t, char *p, const struct uft_even
 {
 	uint64_t since = ev->ts_ns > t->start_ns ? ev->ts_ns - t->start_ns : 0;
 	uint64_t until = t->next_ns > ev->ts_ns ? t->next_ns - ev->ts_ns : 0;
-	char name[17];
+	char name[17], flags[KERNEL_FLAGS_TEXT + 1] = ".....";
 
 	if (t->flags & UFT_TEXT_VERBOSE)
 		return put_verbose(p, ev, t->printed, since, until, t->is_plain);
+	if (t->task_flags)
+		memcpy(flags, t->task_flags, KERNEL_FLAGS_TEXT);
+	else
+		kernel_flags_put(ev, flags);
 	if (t->is_plain)
 		return p + sprintf(p, "%8.8s-%-7u %3u%s %4llu: ", form_name(ev->task, name), ev->task->tid, ev->cpu,
-				   t->task_flags ? t->task_flags : ".....", (unsigned long long)since);
-	return p + sprintf(p, "%8.8s-%-7u %3u%s %4lluus%c: ", form_name(ev->task, name), ev->task->tid, ev->cpu, t->task_flags ? t->task_flags : ".....",
+				   flags, (unsigned long long)since);
+	return p + sprintf(p, "%8.8s-%-7u %3u%s %4lluus%c: ", form_name(ev->task, name), ev->task->tid, ev->cpu, flags,
 			   (unsigned long long)(since / 1000), delay_mark(until));
 }
 

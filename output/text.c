@@ -18,7 +18,8 @@
  *   3. every event gives a line, except an exit merged into its entry's
  *
  * Where it differs from the kernel, and why
- *   - the flag column is `.....`: no interrupts, no preemption count; a record carries no signal state
+ *   - the flag column is `.....`: no interrupts, no preemption count; a record carries no signal state. Events of a
+ *     kernel (trace.dat) have its flags
  *   - a loss is shown where it happened in either mode, since the stream knows the place
  *   - entries-in-buffer is what the recording holds, entries-written adds what was lost; of a live buffer
  *     that keeps the oldest it does not, as in the kernel

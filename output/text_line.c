@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "output/kernel_flags.h"
 #include "output/output.h"
 #include "output/text_rows.h"
 
@@ -124,6 +125,8 @@ char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c,
 	}
 	memcpy(p, c->context, sizeof(c->context));
 	p += c->context_len - (t->flags & UFT_TEXT_IRQ_INFO ? 0 : 5);
+	if (t->flags & UFT_TEXT_IRQ_INFO)
+		kernel_flags_put(ev, p - KERNEL_FLAGS_TEXT);
 	return text_time(t, p, ev->ts_ns);
 }
 

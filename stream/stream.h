@@ -30,6 +30,7 @@ enum uft_event_flags {
 	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
 	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
 	UFT_EVF_OPEN	= 32,	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
+	UFT_EVF_LATENCY	= 64,	/* DATA with a type, of a kernel: latency has the flags of the moment */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
 
@@ -76,7 +77,8 @@ struct uft_event {
 	const struct uft_task *task;
 	const struct uft_sym *sym;
 	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
-	uint16_t kind, flags;
+	uint8_t kind, flags;
+	uint16_t latency;	/* with UFT_EVF_LATENCY: the kernel's common_flags | common_preempt_count << 8 */
 	uint32_t depth;		/* graph: 0 outermost */
 	uint32_t data;		/* DATA: enum uft_event_id */
 	uint64_t clock;		/* as it stands in the ring; 0 where the source has none */

@@ -64,6 +64,7 @@ int info_describe(struct recording *r, struct uft_stream *st)
 			     ? info.realtime_ns - f->pair[0].ns
 			     : 0;
 	r->is_latest_boot = (f->head.flags & UFT_FILE_LATEST_DATE) != 0;
+	r->has_flags = (f->head.flags & UFT_FILE_LATENCY) != 0;
 	r->is_other_clock = (f->head.flags & UFT_FILE_OTHER_CLOCK) != 0;
 	info.cmdline = info.hostname = info.uname = NULL;
 	r->info = info;
@@ -101,7 +102,7 @@ static void put_tasks(struct recording *r, uint64_t offset, uint32_t place, stru
 
 struct sums {
 	uint64_t bytes, first_ns, end, events, calls, lost, overwritten, damaged, resolution, index_bytes, generation;
-	int is_changed, is_complete;
+	int is_changed, is_complete, has_flags;
 	double progress;
 };
 
@@ -126,6 +127,7 @@ static void add_to_sums(struct sums *all, const struct recording *r, uint64_t of
 	all->overwritten += r->info.overwritten;
 	all->damaged += r->info.damaged_bytes;
 	all->is_complete &= r->info.complete;
+	all->has_flags |= r->has_flags;
 	all->index_bytes += lod_bytes(v->lod);
 	if (lod_resolution(v->lod) > all->resolution)
 		all->resolution = lod_resolution(v->lod);
@@ -159,6 +161,7 @@ static void put_done(const struct sources *s, const struct sums *all, struct jso
 	json_key_u(j, "overwritten", all->overwritten);
 	json_key_u(j, "damaged_bytes", all->damaged);
 	json_key_u(j, "complete", (uint64_t)all->is_complete);
+	json_key_u(j, "flags", (uint64_t)all->has_flags);
 	json_key_u(j, "aligned", (uint64_t)s->is_aligned);
 	json_key_str(j, "cmdline", s->n == 1 && r->cmdline ? r->cmdline : "");
 	json_key_str(j, "hostname", r->hostname ? r->hostname : "");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "output/kernel_flags.h"
 #include "view/event_name.h"
 #include "view/recording_internal.h"
 
@@ -199,7 +200,7 @@ static int list_open(const struct sources *s, const char *filter, struct list *l
 static void put_event(const struct list *l, const struct cursor *c, struct json *j)
 {
 	const struct uft_event *ev = &c->ev;
-	char buf[VIEW_NAME_ROOM], kind[VIEW_NAME_ROOM];
+	char buf[VIEW_NAME_ROOM], kind[VIEW_NAME_ROOM], flags[KERNEL_FLAGS_TEXT + 1] = "";
 	const char *name = view_event_name(ev, buf), *text = strstr(name, ": ");
 
 	json_comma(j);
@@ -209,6 +210,8 @@ static void put_event(const struct list *l, const struct cursor *c, struct json 
 	json_key_u(j, "ts", ev->ts_ns);
 	json_key_u(j, "file", (uint64_t)(c - l->at));
 	json_key_u(j, "cpu", ev->cpu);
+	if (kernel_flags_put(ev, flags))
+		json_key_str(j, "flags", flags);
 	json_key_str(j, "comm", ev->task->comm);
 	json_key_u(j, "pid", ev->task->pid);
 	json_key_u(j, "tid", ev->task->tid);

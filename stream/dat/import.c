@@ -4,7 +4,8 @@
  *
  *	function			FUNC: the function by its number, the caller by its address
  *	funcgraph_entry, _exit		ENTRY and EXIT; without any entry in the file CALL, of rettime - calltime
- *	all others			EVENT of the type that their format describes (a FORMAT block)
+ *	all others			EVENT of the type that their format describes (a FORMAT block), and a word with the
+ *					kernel's flags of the moment (UFT_FILE_LATENCY)
  *	lost events			LOST; 1 where the kernel did not tell how many
  *
  * Each CPU of each buffer is a ring; a buffer is a slice, as tasks of one must not end calls of another. The
@@ -44,6 +45,7 @@
 #define HEADER_WORDS	(sizeof(struct uft_sub_header) / 8)
 #define CONTEXT_WORDS	3u
 #define KERNEL_IDS	65536u			/* common_type has 16 bits */
+#define PAYLOAD_MAX	(UFT_EVENT_PAYLOAD_MAX - 8)	/* behind it comes the word with the flags */
 #define META_MAX	(UFT_BLOCK_MAX - 4096)
 #define OBJECT_TYPE	2u			/* ET_EXEC: its addresses are where it runs */
 
@@ -226,16 +228,17 @@ static int put_event(struct import *im, struct ring_out *r, const struct dat_rec
 	uint64_t *to;
 	int ret;
 
-	n = n < UFT_EVENT_PAYLOAD_MAX ? n : UFT_EVENT_PAYLOAD_MAX;
-	words = (n + 7) / 8 ? (n + 7) / 8 : 1;
+	n = n < PAYLOAD_MAX ? n : PAYLOAD_MAX;
+	words = ((n + 7) / 8 ? (n + 7) / 8 : 1) + 1;
 	if (!k->id)
 		k->id = UFT_EVENT_FREE + UFT_NBUILTINS + im->types++;
 	to = ring_room(im, r, rec->time, pid, 1 + words, &ret);
 	if (!to)
 		return ret;
 	to[0] = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(k->id, words), r->clock);
-	to[words] = 0;
+	to[words - 1] = 0;
 	memcpy(to + 1, rec->data + UFT_EVENT_COMMON, n);
+	to[words] = rec->data[2] | (uint64_t)rec->data[3] << 8; /* common_flags, common_preempt_count */
 	return 0;
 }
 
@@ -626,7 +629,7 @@ static struct uft_file_header header_of(const struct import *im)
 	struct uft_file_header h = {
 		.magic = UFT_FILE_MAGIC, .version = UFT_FILE_VERSION, .abi = UFT_ABI_VERSION, .ncpus = im->l.ncpus,
 		.ring_bytes = UFT_BLOCK_RUN, .sub_bytes = UFT_BLOCK_RUN, .tracer = UFT_TRACER_NOP,
-		.flags = UFT_FILE_LATEST_DATE};
+		.flags = UFT_FILE_LATEST_DATE | UFT_FILE_LATENCY};
 	struct stat st;
 
 	for (uint32_t i = 0; i < KERNEL_IDS; i++)

@@ -477,6 +477,10 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id >= UFT_EVENT_OLD_FORK && id <= UFT_EVENT_OLD_EXIT)
 		return dec_old_event(st, e, id, p, n);
 	if (UFT_EVENT_IS_NAMED(id)) {
+		if (st->file->head.flags & UFT_FILE_LATENCY) {
+			e->latency = (uint16_t)dec_word(p + 8 * --n);
+			e->flags = UFT_EVF_LATENCY;
+		}
 		e->type = uft_event_table_by_id(st->file->events, id);
 		e->payload = e->type ? dec_payload(st, p, 8 * n) : NULL;
 		e->payload_bytes = 8 * n;

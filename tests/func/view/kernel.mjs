@@ -16,6 +16,9 @@ await page.waitForFunction(() => window.uftView.graph.pending === 0 && window.uf
 const placed = await page.evaluate(() => window.uftView.graph.place().map(p => p.row.label));
 check("CPUs have rows", placed[0] === "CPU 0" && placed[1] === "CPU 1", placed.join());
 
+const flags = await page.evaluate(() => [...document.querySelectorAll("#list .rows .row")].slice(0, 2).map(r => r.querySelector(".flags").textContent).join(" "));
+check("flags in the list", flags === "d.h1. d..2." && await page.locator("#list .head .flags").isVisible(), flags);
+
 // A strip of three colours, and what it says where the pointer is.
 await page.evaluate(() => { for (const r of window.uftView.graph.rows) r.isOpen = true; window.uftView.graph.due(); });
 await page.waitForFunction(() => window.uftView.graph.pending === 0);

@@ -19,6 +19,13 @@ run "$uft" report kernel.dat
 expect_status 0
 expect_out 'function=timer_ticks at=timer_ticks+0x4/0x100'
 
+# Flags of the moment, as the kernel's text has them.
+expect_out '[000] d.h1. '
+expect_out '[000] .n.2. '
+run "$uft" report -O latency-format kernel.dat
+expect_status 0
+expect_out '0d.h1. '
+
 serve kernel.dat
 ask info
 duration=$(field duration)
@@ -38,6 +45,9 @@ ask tiles from=0 to=$((duration + 1)) width=5000 rows=c0
 expect_equal "whom CPU 0 had" "$(states 0)" "0.0 5.0 $first; 5.0 24.0 $second; 29.0 6.0 $first; 35.0 10.0 $second; 45.0 10.0 $first; "
 ask tiles from=0 to=$((duration + 1)) width=5000 rows=c1
 expect_equal "whom CPU 1 had" "$(states 0)" "15.0 5.0 $third; "
+ask list first=0 count=8
+expect_equal "flags of the latency format" "$(grep -o '"flags":"[^"]*"' answer | cut -d'"' -f4 | tr '\n' ' ')" \
+	"d.h1. d..2. d..3. ...2. ...2. d..3. ...2. .n.2. "
 end_server
 
 # Once, not at each look: it may be large. Its copy has no name.

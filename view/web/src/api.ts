@@ -7,14 +7,14 @@ export interface Source { path: string; offset: number; duration: number; ncpus:
 export interface Info {
 	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string;
 	first_ns: number; duration: number; events: number; calls: number; lost: number; overwritten: number; damaged_bytes: number; complete: number;
-	aligned: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; missing: string[]; plots: string[];
+	aligned: number; flags: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; missing: string[]; plots: string[];
 	sources: Source[]; tasks: Task[];
 }
 /** lanes: [lane, [start, length, name, calls, fill, start ...]] with starts relative to `from`. */
 export interface TileRow { row: number; lanes: [number, Float64Array][] }
 export interface Tiles { state: string; from: number; to: number; pixel: number; coarse: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
 export interface ListRow {
-	n: number; t: number; ts: number; file: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
+	n: number; t: number; ts: number; file: number; cpu: number; flags?: string; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
 	duration?: number; self?: number; lost?: number; parent?: string;
 }
 export interface List { state: string; total: number; rows: ListRow[] }

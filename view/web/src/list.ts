@@ -8,8 +8,8 @@
 import { Api, List, ListRow, RowAt } from "./api";
 import { clamp, count, time } from "./format";
 
-const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60;
-const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["event", 130], ["duration", 90], ["info", 0]];
+const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
+const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["flags", flagsWidth], ["event", 130], ["duration", 90], ["info", 0]];
 
 export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(n: number): void }
 
@@ -20,14 +20,14 @@ export class EventList {
 	first = 0;
 	current = -1;
 	isMerged = false;
-	private cache = new Map<number, ListRow[]>();
+		private cache = new Map<number, ListRow[]>();
 	private asked = new Set<number>();
 	private rows: HTMLElement;
 	private bar: HTMLElement;
 	private isOwnScroll = false;
 	private epoch = 0;
 
-	constructor(root: HTMLElement, private api: Api, private hooks: ListHooks) {
+	constructor(private root: HTMLElement, private api: Api, private hooks: ListHooks) {
 		const head = document.createElement("div");
 		head.className = "row head";
 		head.setAttribute("role", "row");
@@ -55,6 +55,11 @@ export class EventList {
 		new ResizeObserver(() => this.draw()).observe(root);
 	}
 
+	/** Of a kernel: interrupts off, and so on. */
+	setFlags(has: boolean): void {
+		this.root.classList.toggle("has-flags", has);
+	}
+
 	private cell(text: string, width: number, role = "cell"): HTMLElement {
 		const span = document.createElement("span");
 		span.textContent = text;
@@ -63,6 +68,10 @@ export class EventList {
 			span.style.width = `${width}px`;
 		else
 			span.style.flex = "1";
+		if (width === flagsWidth) {
+			span.classList.add("flags");
+			span.title = "irqs-off, need-resched, hardirq or softirq, preempt-depth, migrate-disable: as in the kernel's text";
+		}
 		return span;
 	}
 
@@ -190,7 +199,7 @@ export class EventList {
 					row.classList.add("hit");
 				if (r.event === "lost")
 					row.classList.add("lost");
-				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
+				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.flags ?? "", r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
 				texts.forEach((text, k) => row.append(this.cell(text, columns[k]?.[1] ?? 0)));
 			}
 			out.push(row);

@@ -299,6 +299,7 @@ async function load(isQuiet = false): Promise<void> {
 	diff.forget();
 	plot.setChoices(info.plots);
 	restore();
+	list.setFlags(!!info.flags);
 	list.isMerged = info.sources.length > 1;
 	list.reset(graph.filter ? 1 : info.events);
 	isStarting = false;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_flags.h - the flags of an event of a kernel as its text has them: irqs-off, need-resched, hardirq, preempt-depth */
+#ifndef UFT_OUTPUT_KERNEL_FLAGS_H
+#define UFT_OUTPUT_KERNEL_FLAGS_H
+
+#include "stream/stream.h"
+
+#define KERNEL_FLAGS_TEXT	5u	/* characters */
+
+/* Writes them, without a 0 behind, if @ev has flags: 1; else 0, and nothing is written. */
+int kernel_flags_put(const struct uft_event *ev, char text[KERNEL_FLAGS_TEXT]);
+
+#endif
