@@ -12,6 +12,13 @@ int plot_is_field(const struct uft_event_field *f)
 	return !f->is_array && f->element && strncmp(f->name, "common_", 7) != 0;
 }
 
+const struct uft_event_field *plot_track_field(const struct uft_event_type *type)
+{
+	const struct uft_event_field *f = uft_event_field(type, PLOT_TRACK, strlen(PLOT_TRACK));
+
+	return f && f->is_string ? f : NULL;
+}
+
 int plot_put_choices(struct json *j, const struct uft_event_table *events)
 {
 	uint32_t n = uft_event_table_count(events), put = 0;

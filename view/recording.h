@@ -69,12 +69,13 @@ int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct 
 int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
 		struct json *j, const char **why);
 
-enum report_kind { REPORT_TREE, REPORT_HISTOGRAM, REPORT_PLOT, REPORT_DIFF, REPORT_EXPORT };
+enum report_kind { REPORT_TREE, REPORT_HISTOGRAM, REPORT_PLOT, REPORT_COUNTERS, REPORT_DIFF, REPORT_EXPORT };
 struct report_question {
 	enum report_kind kind;
 	struct view_range range;
 	uint32_t tid, width;	 /* tid 0: all tasks. Of PLOT: width, how many parts of the range */
-	const char *text;	 /* HISTOGRAM: a function. PLOT: a function, EVENT.FIELD, or "": all calls. EXPORT: a format */
+	const char *text;	 /* HISTOGRAM: a function. PLOT: f and a function, f: all calls, or e, EVENT.FIELD, and a newline and a
+				  * track_name if only its values count. EXPORT: a format */
 	struct recording *other; /* DIFF: what is compared with */
 };
 /* An answer that takes a pass over the range. */

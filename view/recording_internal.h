@@ -109,7 +109,10 @@ int recording_open_file(struct recording *r, const char *path, struct uft_error 
 int recording_is_changed(const struct recording *r); /* at its name there is another file now, a longer one, or none */
 
 /* ---- plot_fields.c ---- */
+#define PLOT_VALUE "counter_value" /* of events that count, */
+#define PLOT_TRACK "track_name"	   /* each of several things */
 int plot_is_field(const struct uft_event_field *f);
+const struct uft_event_field *plot_track_field(const struct uft_event_type *type); /* NULL: it has none */
 int plot_put_choices(struct json *j, const struct uft_event_table *events); /* `EVENT.FIELD` of each, an array */
 
 /* ---- info.c: with the lock held ---- */
@@ -154,6 +157,7 @@ void report_end(struct report_sources *s);
 int report_tree(struct report *p);
 int report_histogram(struct report *p);
 int report_plot(struct report *p);
+int report_counters(struct report *p);
 int report_diff(struct report *p);
 int report_export(struct report *p);
 

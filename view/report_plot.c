@@ -23,12 +23,24 @@ struct part_sum {
 
 struct plot {
 	const char *func, *field; /* one of them; func "": all calls */
-	size_t nevent;		  /* bytes of the event's name in field, before the dot */
+	size_t nevent, nfield;	  /* bytes of the event's name in field, before the dot; of the field's behind it */
+	const char *track;	  /* of events that count several things: which of them; NULL: all */
 	struct view_range range;
 	uint64_t width; /* of a part, ns */
 	struct part_sum *part;
 	size_t n;
 };
+
+static int is_track(const struct plot *p, const struct uft_event *ev)
+{
+	const struct uft_event_field *f = p->track ? plot_track_field(ev->type) : NULL;
+	struct uft_field_value v;
+
+	if (!f)
+		return !p->track;
+	v = uft_event_value(ev, f);
+	return v.len == strlen(p->track) && !memcmp(v.bytes, p->track, v.len);
+}
 
 /* 1: *v is what is plotted of @ev; 0: it is another one; -1: it has no value, and is counted. */
 static int value_of(const struct plot *p, const struct uft_event *ev, int64_t *v)
@@ -39,8 +51,8 @@ static int value_of(const struct plot *p, const struct uft_event *ev, int64_t *v
 		if (ev->kind != UFT_EV_DATA || !UFT_EVENT_IS_NAMED(ev->data) || !ev->type ||
 		    strlen(ev->type->name) != p->nevent || memcmp(ev->type->name, p->field, p->nevent) != 0)
 			return 0;
-		f = uft_event_field(ev->type, p->field + p->nevent + 1, strlen(p->field) - p->nevent - 1);
-		if (!f || !plot_is_field(f))
+		f = uft_event_field(ev->type, p->field + p->nevent + 1, p->nfield);
+		if (!f || !plot_is_field(f) || !is_track(p, ev))
 			return 0;
 		*v = uft_event_value(ev, f).number;
 		return 1;
@@ -130,6 +142,8 @@ int report_plot(struct report *r)
 		p.field = r->q.text + 1;
 		p.nevent = strcspn(p.field, ".");
 		ret = p.field[p.nevent] ? 0 : -EINVAL;
+		p.nfield = ret ? 0 : strcspn(p.field + p.nevent + 1, "\n");
+		p.track = ret || !p.field[p.nevent + 1 + p.nfield] ? NULL : p.field + p.nevent + 2 + p.nfield;
 	} else {
 		p.func = r->q.text + 1;
 	}

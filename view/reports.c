@@ -14,6 +14,7 @@
 
 static int (*const makers[])(struct report *p) = {
 	[REPORT_TREE] = report_tree, [REPORT_HISTOGRAM] = report_histogram, [REPORT_PLOT] = report_plot,
+	[REPORT_COUNTERS] = report_counters,
 	[REPORT_DIFF] = report_diff, [REPORT_EXPORT] = report_export,
 };
 

@@ -290,7 +290,7 @@ static int ask_histogram(struct question *q)
 
 static int ask_plot(struct question *q)
 {
-	const char *field = arg(q->c, "field");
+	const char *field = arg(q->c, "field"), *track = arg(q->c, "track");
 	uint64_t width = arg_u(q->c, "width", 500);
 	char text[1024];
 
@@ -298,8 +298,15 @@ static int ask_plot(struct question *q)
 		q->why = "field is EVENT.FIELD, func the name of a function; width is 1 to 4096";
 		return -EINVAL;
 	}
-	snprintf(text, sizeof(text), "%c%s", *field ? 'e' : 'f', *field ? field : arg(q->c, "func"));
+	snprintf(text, sizeof(text), "%c%s%s%s", *field ? 'e' : 'f', *field ? field : arg(q->c, "func"),
+		 *field && *track ? "\n" : "", *field ? track : "");
 	return ask_report(q, &(struct report_question){.kind = REPORT_PLOT, .width = (uint32_t)width, .text = text});
+}
+
+static int ask_counters(struct question *q)
+{
+	q->range = (struct view_range){0, UINT64_MAX / 2};
+	return ask_report(q, &(struct report_question){.kind = REPORT_COUNTERS});
 }
 
 static int ask_diff(struct question *q)
@@ -341,6 +348,7 @@ static const struct ask {
 	{"info", "GET", ask_info, 0},	{"files", "GET", ask_files, 0},		{"tiles", "GET", ask_tiles, 1},
 	{"list", "GET", ask_list, 0},	{"row_at", "GET", ask_row_at, 0},	{"search", "GET", ask_search, 0},
 	{"tree", "GET", ask_tree, 1},	{"histogram", "GET", ask_histogram, 1}, {"plot", "GET", ask_plot, 1},
+	{"counters", "GET", ask_counters, 0},
 	{"diff", "GET", ask_diff, 0},	{"export", "GET", ask_export, 1},	{"reload", "POST", ask_reload, 0},
 };
 

@@ -30,6 +30,7 @@ export interface Plot { state: string; from: number; width: number; count: numbe
 /** [depth, name, calls in A, in B, total in A, in B, self in A, in B] */
 export type Pair = [number, string, number, number, number, number, number, number];
 export interface Diff { state: string; nodes: Pair[]; total_a: number; total_b: number; left_out: number; lost: number }
+export interface Counters { state: string; counters: { field: string; track: string; count: number }[] }
 export interface Exported { state: string; export: number; bytes: number; suffix: string }
 export interface Files { files: string[]; formats: string[] }
 

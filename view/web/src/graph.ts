@@ -6,13 +6,14 @@
  * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
-import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "./format";
+import { Values } from "./values";
+import { clamp, colour, css, mix, moment, roundStep, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
-const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number }	/* shows: of which row it has the calls; of a process its first thread */
-export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" }
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
+export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
 interface Placed { row: Row; y: number; height: number }
@@ -88,6 +89,21 @@ export class Graph {
 		this.drops = info.sources.flatMap((source, file) => source.drops.map(drop => ({ drop, t: drop.t + source.offset, group: groupOf(file, drop.pid) })));
 	}
 
+	/** A row of values below those of the CPUs, unless there is one. */
+	addValues(spec: string): void {
+		if (this.rows.some(r => r.values?.spec === spec))
+			return;
+		const values = new Values(spec, this.api, () => this.due()), behind = this.rows.filter(r => r.isCpu || r.values).length;
+		this.rows.splice(behind, 0, { key: valuesKey - textNumber(spec), label: values.label, title: `${values.label} over time`, lanes: 1, isOpen: true, isHidden: false, isCpu: false, isProcess: false, pid: 0, file: 0, group: valuesGroup, first: 0, last: this.duration, shows: -1, values });
+		this.due();
+	}
+
+	removeValues(row: Row): void {
+		this.rows = this.rows.filter(r => r !== row);
+		this.hooks.onView();
+		this.due();
+	}
+
 	/* The line above the threads of a process, which shows or hides them. */
 	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number; shows: number } {
 		const calls = threads.reduce((n, t) => n + t.calls, 0), pid = threads[0]?.pid ?? 0, leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
@@ -105,7 +121,7 @@ export class Graph {
 
 	private isSibling(a: Row, b: Row): boolean {
 		const grouped = this.rows.some(r => r.isProcess);
-		return a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isProcess ? b.isProcess : !grouped || (!b.isProcess && a.group === b.group);
+		return a.values || b.values ? !!a.values === !!b.values : a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isProcess ? b.isProcess : !grouped || (!b.isProcess && a.group === b.group);
 	}
 
 	/** One place up or down, or (by Infinity) to the end, among rows of its kind: CPUs, processes, threads of one process. */
@@ -180,7 +196,7 @@ export class Graph {
 
 	/* ---- Where rows are ---- */
 
-	private height(r: Row): number { return (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (r.isOpen && !r.isProcess && this.hasStates(r) ? stripHeight : 0); }
+	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (r.isOpen && !r.isProcess && this.hasStates(r) ? stripHeight : 0); }
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
@@ -205,7 +221,7 @@ export class Graph {
 	}
 
 	/* Above its threads a process has no calls of its own; closed it shows those of its first thread. */
-	private hasCalls(r: Row): boolean { return !r.isProcess || !r.isOpen; }
+	private hasCalls(r: Row): boolean { return !r.values && (!r.isProcess || !r.isOpen); }
 
 	private rowAt(y: number): Placed | undefined { return this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height); }
 
@@ -245,6 +261,8 @@ export class Graph {
 		if (!this.info)
 			return;
 		const w = this.to - this.from, rows = this.lanesInView();
+		for (const p of this.visible())
+			p.row.values?.want(Math.max(0, this.from), Math.min(this.to, this.duration));
 		const from = Math.max(0, Math.floor(this.from - w / 4)), to = Math.ceil(this.to + w / 4);	/* so far one moves before a new answer is there */
 		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
@@ -319,16 +337,30 @@ export class Graph {
 			odd = !odd;
 			if (odd)
 				pixels.fill(band >>> 0, Math.max(0, Math.round(p.y * ratio)) * w, Math.min(h, Math.round((p.y + p.height) * ratio)) * w);
-			this.drawLife(pixels, w, h, ratio, p);
+			if (!p.row.values)
+				this.drawLife(pixels, w, h, ratio, p);
 			this.drawRow(pixels, w, h, ratio, p, labels, (odd ? band : ground) >>> 0);
 		}
 		g.putImageData(this.image, 0, 0);
 		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.drawValues(g, visible);
 		this.drawText(g, visible, labels);
 		this.drawDrops(g, visible);
 		this.drawMarks(g);
 		this.drawTime = performance.now() - begun;
 		this.drawn++;
+	}
+
+	private drawValues(g: CanvasRenderingContext2D, visible: Placed[]): void {
+		const dim = getComputedStyle(document.documentElement).getPropertyValue("--dim");
+		g.font = '11px "DejaVu Sans", system-ui, sans-serif';
+		g.save();
+		g.beginPath();
+		g.rect(gutter, axis, 1e5, 1e5);
+		g.clip();
+		for (const p of visible)
+			p.row.values?.draw(g, this.from, this.to, gutter, gutter + this.width, p.y + rowGap / 2, valuesHeight, css(colour(textNumber(p.row.label), this.isDark)), dim);
+		g.restore();
 	}
 
 	/* A line from the first event of a task to the last: beyond, nothing of it was recorded. */
@@ -423,7 +455,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
 			g.clip();
-			g.fillText((p.row.isCpu ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.pid && !p.row.isProcess && isGrouped ? 18 : 6, Math.max(y, p.y) + 14);
+			g.fillText((p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.pid && !p.row.isProcess && isGrouped ? 18 : 6, Math.max(y, p.y) + 14);
 			g.restore();
 			g.beginPath();
 			g.moveTo(0, p.y + p.height - 0.5);
@@ -521,6 +553,8 @@ export class Graph {
 			return null;
 		if (drop)
 			return drop;
+		if (p.row.values)
+			return { row: p.row, lane: 0, start: this.t(x), len: 0, calls: 1, kind: "value", name: p.row.values.at(this.t(x)) };
 		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
 		const slack = (this.to - this.from) / this.width * 2;
 		let best: Hit | null = null, distance = Infinity;
@@ -592,7 +626,7 @@ export class Graph {
 			return;
 		if (e.offsetX < gutter) {
 			const p = this.rowAt(e.offsetY);
-			if (p && !p.row.isCpu) {
+			if (p && !p.row.isCpu && !p.row.values) {
 				p.row.isOpen = !p.row.isOpen;
 				this.hooks.onView();
 				this.due();
@@ -606,7 +640,7 @@ export class Graph {
 
 	private onDouble(e: MouseEvent): void {
 		const hit = this.hit(e.offsetX, e.offsetY);
-		if (hit)
+		if (hit && hit.kind !== "value")
 			this.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
-import { Api, Exported, Files, Found, Info, ListRow } from "./api";
+import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
 import { DiffView } from "./diff";
@@ -62,7 +62,9 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 		element("hover").textContent = x ? moment(t, (graph.to - graph.from) / 1000) : "";
 		if (!hit)
 			return showTip("", 0, 0);
-		const many = hit.calls > 1 && !hit.row.isCpu ? { call: "calls, most of the time ", state: "stretches, most of the time ", event: "events, one of them ", lost: "", drop: "" }[hit.kind] : "";
+		const many = hit.calls > 1 && !hit.row.isCpu ? { call: "calls, most of the time ", state: "stretches, most of the time ", event: "events, one of them ", lost: "", drop: "", value: "" }[hit.kind] : "";
+		if (hit.kind === "value")
+			return showTip(`${hit.row.label}: ${hit.name}\nat ${moment(t, 1)}`, x, y);
 		showTip(`${many && `${count(hit.calls)} ${many}`}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu || hit.kind !== "call" ? "" : `, depth ${hit.lane}`}`, x, y);
 	},
 	onMenu: (hit, row, t, x, y) => { showTip("", 0, 0); menu.open(x, y, choices(hit, row, t)); },
@@ -95,7 +97,7 @@ const reports: Reports = new Reports(element("flame"), element("tree"), element(
 const plot: PlotView = new PlotView(element("plot"), api, {
 	onRange: (from, to) => graph.show(from, to),
 	onTime: t => { graph.a = t; showMarkers(); void list.showTime(t); },
-}, () => reportSoon());
+}, () => reportSoon(), spec => addValues(spec));
 
 const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip });
 
@@ -229,27 +231,50 @@ function saveSoon(): void {
 		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group).slice(0, 200);
 		if (closed.length)
 			p.set("closed", closed.join());
+		const values = graph.rows.flatMap(r => r.values && !counters.has(r.values.spec) ? [r.values.spec] : []);
+		if (values.length)
+			p.set("values", JSON.stringify(values));
 		if (isReordered && graph.rows.length <= 300)
 			p.set("order", graph.rows.map(r => r.key).join());
 		history.replaceState(null, "", `#${p}`);
 	}, 200);
 }
 
-function restore(): void {
-	const p = new URLSearchParams(location.hash.slice(1)), number = (k: string): number | null => p.get(k) !== null && Number.isFinite(Number(p.get(k))) ? Number(p.get(k)) : null;
-	const from = number("from"), to = number("to"), hidden = new Set((p.get("hide") ?? "").split("\n"));
-	graph.a = number("a");
-	graph.b = number("b");
+/* Rows of values that an address names, which may be anybody's. */
+function valuesIn(text: string): string[] {
+	try {
+		const all: unknown = JSON.parse(text);
+		return Array.isArray(all) ? all.filter((s): s is string => typeof s === "string" && /^[ef]/.test(s)).slice(0, 32) : [];
+	} catch {
+		return [];
+	}
+}
+
+/* Which rows are hidden, and their order: also of rows that come later. */
+let saved = new URLSearchParams();
+function restoreRows(): void {
+	const p = saved, hidden = new Set((p.get("hide") ?? "").split("\n"));
 	for (const r of graph.rows)
 		r.isHidden = hidden.has(r.label);
+	isReordered = p.has("order");
+	if (isReordered)
+		graph.setOrder((p.get("order") ?? "").split(",").map(Number));
+	graph.due();
+}
+
+function restore(): void {
+	const p = saved = new URLSearchParams(location.hash.slice(1)), number = (k: string): number | null => p.get(k) !== null && Number.isFinite(Number(p.get(k))) ? Number(p.get(k)) : null;
+	const from = number("from"), to = number("to");
+	for (const spec of valuesIn(p.get("values") ?? "[]"))
+		graph.addValues(spec);
+	graph.a = number("a");
+	graph.b = number("b");
 	if (p.has("closed")) {
 		const closed = new Set((p.get("closed") ?? "").split(",").map(Number));
 		for (const r of graph.rows)
 			r.isOpen = r.isProcess ? !closed.has(r.group) : r.isOpen;
 	}
-	isReordered = p.has("order");
-	if (isReordered)
-		graph.setOrder((p.get("order") ?? "").split(",").map(Number));
+	restoreRows();
 	reports.func = plot.func = p.get("func") ?? "";
 	if (from === null && to === null)
 		graph.whole();
@@ -304,7 +329,27 @@ async function load(isQuiet = false): Promise<void> {
 	list.reset(graph.filter ? 1 : info.events);
 	isStarting = false;
 	showMarkers();
+	void showCounters();
 	document.body.dataset["ready"] = "1";
+}
+
+/* What the program or the kernel counts has rows of its own; which these are takes a pass over the recording, if it has such events. */
+const counters = new Set<string>(), rowsOfCounters = 12;
+async function showCounters(): Promise<void> {
+	const of = info;
+	try {
+		const found = await api.ask<Counters>("counters", {});
+		if (of !== info)
+			return;
+		for (const c of found.counters.slice(0, rowsOfCounters)) {
+			const spec = `e${c.field}\n${c.track}`;
+			counters.add(spec);
+			graph.addValues(spec);
+		}
+		restoreRows();
+	} catch (e) {
+		showNotice(e instanceof Error ? e.message : String(e));
+	}
 }
 
 /* Reads a recording that has grown again. A view that reached its end goes on to the new end. */
@@ -359,7 +404,7 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
 	if (hit?.kind === "call" && !hit.row.isCpu && hit.name) {
 		out.push({ text: `Show only ${hit.name}`, act: () => addToFilter(`func == ${quote(hit.name)}`) }, { text: `Hide ${hit.name}`, act: () => addToFilter(`func != ${quote(hit.name)}`) },
-			 { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
+			 { text: `Durations of ${hit.name} as a row`, act: () => addValues(`f${hit.name}`) }, { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
 		if (hit.len)
 			out.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
 	}
@@ -368,19 +413,26 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 		out.push({ text: `Show only ${event}`, act: () => addToFilter(`func ~ ${quote(`${event}: *`)}`) }, { text: `Hide ${event}`, act: () => addToFilter(`!(func ~ ${quote(`${event}: *`)})`) });
 	}
 	out.push({ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } });
+	if (row?.values)
+		out.push({ text: `Take the row ${row.label} away`, act: () => graph.removeValues(row) });
 	if (row) {
 		out.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; graph.due(); saveSoon(); } });
 		out.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
 		if (row.isCpu)
 			out.push({ text: `Show only events of ${row.label}`, act: () => addToFilter(`CPU == ${row.label.replace(/.* /, "")}`) });
-		else
-			out.push({ text: `Show only process ${row.pid}`, act: () => { for (const r of graph.rows) r.isHidden = !r.isCpu && r.group !== row.group; graph.due(); saveSoon(); } });
+		else if (!row.values)
+			out.push({ text: `Show only process ${row.pid}`, act: () => { for (const r of graph.rows) r.isHidden = !r.isCpu && !r.values && r.group !== row.group; graph.due(); saveSoon(); } });
 		if (graph.rows.some(r => r.isHidden))
 			out.push({ text: "Show all rows", act: () => { for (const r of graph.rows) r.isHidden = false; graph.due(); saveSoon(); } });
 	}
 	if (graph.filter)
 		out.push({ text: "Take the filter away", act: () => setFilter("") });
 	return out;
+}
+
+function addValues(spec: string): void {
+	graph.addValues(spec);
+	saveSoon();
 }
 
 function openMenu(): void {
@@ -450,7 +502,7 @@ function chooseRows(): void {
 	close.textContent = "Close";
 	close.addEventListener("click", () => dialog.close());
 	one.setAttribute("aria-label", "Reports of");
-	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
+	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); });
 	const all = (hide: boolean): HTMLButtonElement => {

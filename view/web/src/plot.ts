@@ -16,13 +16,21 @@ export class PlotView {
 	private box = document.createElement("div");
 	private what = document.createElement("select");
 
-	constructor(private root: HTMLElement, private api: Api, private hooks: PlotHooks, private onChoice: () => void) {
+	constructor(private root: HTMLElement, private api: Api, private hooks: PlotHooks, private onChoice: () => void, onRow: (spec: string) => void) {
 		const bar = document.createElement("div");
 		bar.className = "bar-of-fields";
 		this.box.className = "chart";
 		this.what.setAttribute("aria-label", "What is plotted");
 		this.what.addEventListener("change", () => this.onChoice());
-		bar.append("plot ", this.what);
+		const row = document.createElement("button");
+		row.textContent = "Add as a row";
+		row.title = "Show this in the graph, above the tasks";
+		row.addEventListener("click", () => {
+			const what = this.what.value;
+			if (what !== "func" || this.func)
+				onRow(what === "func" ? `f${this.func}` : what === "all" ? "f" : what);
+		});
+		bar.append("plot ", this.what, " ", row);
 		root.append(bar, this.box);
 		new ResizeObserver(() => this.chart?.setSize(this.size())).observe(root);
 	}
