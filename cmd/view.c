@@ -4,8 +4,12 @@
  *
  * Starts the server of view/, prints its address, opens a browser, and waits for Ctrl-C. With --png a browser without a
  * window draws one picture instead.
+ *
+ * The address holds the token, and a command line can be read by all users of the machine. So a browser is started with
+ * a file that only this user can read, which leads it to the address.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -80,12 +84,69 @@ static pid_t start_one(const char *const *names, char **argv)
 	return pid;
 }
 
-static void open_browser(const char *url)
+/* ---- The way to the address ----------------------------------------------------------------------------------- */
+
+#define WAY_SUFFIX ".html"
+
+struct way {
+	char path[4200], url[4300]; /* path: "" there is no file */
+};
+
+/* While its document is open inside, this page is not loaded: of --png the next one is, whose picture is wanted. */
+static const char way_page[] =
+	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
+	"<title>uft view</title><body><script>"
+	"const f = document.createElement(\"iframe\"); f.hidden = true; document.body.append(f);"
+	"f.contentDocument.open(); location.replace(\"%s\");"
+	"</script><noscript><a href=\"%s\">uft view</a></noscript>\n";
+
+/* A file of this user alone: in the directory that ends with the login, or where temporary files are. */
+static int way_make(struct way *w, const char *address)
+{
+	const char *dirs[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	FILE *out = NULL;
+	int fd = -1, ret;
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]) && fd < 0; i++) {
+		if (!dirs[i] || dirs[i][0] != '/' || strlen(dirs[i]) > 4000)
+			continue;
+		snprintf(w->path, sizeof(w->path), "%s/uft-view-XXXXXX" WAY_SUFFIX, dirs[i]);
+		fd = mkostemps(w->path, sizeof(WAY_SUFFIX) - 1, O_CLOEXEC); /* mode 0600 */
+	}
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		ret = -errno;
+		if (fd >= 0) {
+			close(fd);
+			unlink(w->path);
+		}
+		w->path[0] = '\0';
+		return ret;
+	}
+	fprintf(out, way_page, address, address);
+	ret = ferror(out) ? -EIO : 0;
+	if (fclose(out) || ret) {
+		unlink(w->path);
+		w->path[0] = '\0';
+		return -EIO;
+	}
+	snprintf(w->url, sizeof(w->url), "file://%s", w->path);
+	return 0;
+}
+
+static void way_end(struct way *w)
+{
+	if (w->path[0])
+		unlink(w->path);
+	w->path[0] = '\0';
+}
+
+static void open_browser(struct way *w, const char *address)
 {
 	static const char *const names[] = {"xdg-open", "x-www-browser", NULL};
-	char *argv[] = {NULL, (char *)url, NULL};
+	char *argv[] = {NULL, w->url, NULL};
 
-	if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))
+	if ((getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) && !way_make(w, address))
 		start_one(names, argv); /* or not: the address is printed */
 }
 
@@ -111,10 +172,11 @@ static int remove_tree(const char *dir)
 	return pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : -1;
 }
 
-static int draw(const char *url, const char *out)
+static int draw(const char *address, const char *out)
 {
 	static const char *const names[] = {"chromium", "chromium-browser", "google-chrome", NULL};
 	char dir[] = "/tmp/uft-view-XXXXXX", shot[4200], profile[64];
+	struct way way = {"", ""};
 	char *argv[] = {NULL,
 			"--headless",
 			"--disable-gpu",
@@ -123,10 +185,9 @@ static int draw(const char *url, const char *out)
 			"--no-first-run",
 			"--disable-extensions",
 			"--window-size=1600,1000",
-			"--virtual-time-budget=8000",
 			profile,
 			shot,
-			(char *)url,
+			way.url,
 			geteuid() ? NULL : "--no-sandbox",
 			NULL};
 	struct stat st;
@@ -135,6 +196,11 @@ static int draw(const char *url, const char *out)
 
 	if (!mkdtemp(dir))
 		return cmd_fail("view", "cannot make a directory in /tmp: %s", strerror(errno));
+	status = way_make(&way, address);
+	if (status) {
+		remove_tree(dir);
+		return cmd_fail("view", "cannot make a file in /tmp: %s", strerror(-status));
+	}
 	snprintf(shot, sizeof(shot), "--screenshot=%s", out);
 	snprintf(profile, sizeof(profile), "--user-data-dir=%s", dir);
 	unlink(out);
@@ -145,6 +211,7 @@ static int draw(const char *url, const char *out)
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
 	remove_tree(dir);
+	way_end(&way);
 	if (pid < 0)
 		return cmd_fail("view", "--png needs Chromium, which is not here: install the package chromium");
 	if (stat(out, &st) || !st.st_size)
@@ -168,10 +235,10 @@ static void put_escaped(char *to, size_t size, const char *s)
 				      (unsigned char)*s);
 }
 
-/* What the page begins with is behind the #: it does not even go to the server. */
+/* What the page begins with is behind the #: it does not even go to the server. No character of it ends a string. */
 static void page_address(char *to, size_t size, const char *url, const struct view_opts *o)
 {
-	snprintf(to, size, "%s#", url);
+	snprintf(to, size, "%s#%s", url, o->png ? "picture=1&" : "");
 	if (o->range.from.ns || o->range.to.ns)
 		snprintf(to + strlen(to), size - strlen(to), "from=%llu&to=%llu&", (unsigned long long)o->range.from.ns,
 			 (unsigned long long)o->range.to.ns);
@@ -187,6 +254,7 @@ static void page_address(char *to, size_t size, const char *url, const struct vi
 static int serve(struct recording **file, size_t n, const struct view_opts *o)
 {
 	struct uft_error err = {""};
+	struct way way = {"", ""};
 	struct view_server *s;
 	char address[8192];
 	sigset_t end;
@@ -202,7 +270,6 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 		return cmd_fail("view", "%s", err.text);
 	page_address(address, sizeof(address), view_server_url(s), o);
 	if (o->png) {
-		view_server_be_patient(s);
 		status = wait_for_index(file[0]) ? cmd_fail("view", "%s: cannot be read", recording_path(file[0]))
 						 : draw(address, o->png);
 	} else {
@@ -212,8 +279,9 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 			fprintf(stderr, "uft view: this uft was built without its page: npm was missing (make setup, "
 					"then make)\n");
 		else if (!o->no_browser)
-			open_browser(address);
+			open_browser(&way, address);
 		sigwait(&end, &sig);
+		way_end(&way);
 	}
 	view_server_stop(s);
 	return status;

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "output/output.h"
@@ -24,7 +23,6 @@
 #define ROWS_ASKED 1024u /* rows of one picture */
 #define WIDTH_MAX 16384u
 #define PLOT_WIDTH_MAX 4096u
-#define PATIENCE_MS 50000u
 
 #ifdef UFT_HAS_MICROHTTPD
 
@@ -47,7 +45,6 @@ struct view_server {
 	struct recording *const *file;
 	size_t nfiles;
 	unsigned port;
-	int is_patient;
 	char token[2 * TOKEN_BYTES + 1];
 	char url[96];
 };
@@ -380,22 +377,6 @@ static int find_sources(struct view_server *s, struct MHD_Connection *c, const s
 	return 1;
 }
 
-/* An answer that is being made is asked for again, as the page would after a while. */
-static int ask_until_done(struct question *q, const struct ask *a)
-{
-	static const char working[] = "{\"state\":\"working\"";
-	int err = a->fn(q);
-
-	for (unsigned i = 0; i < PATIENCE_MS / 20 && !err && q->s->is_patient && a->fn != ask_reload && q->j.p; i++) {
-		if (strncmp(q->j.p, working, sizeof(working) - 1))
-			break;
-		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-		json_free(&q->j);
-		err = a->fn(q);
-	}
-	return err;
-}
-
 static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, const struct ask *a)
 {
 	struct question q = {.s = s, .c = c};
@@ -407,7 +388,7 @@ static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, c
 	q.range = (struct view_range){arg_u(c, "from", 0), arg_u(c, "to", 0)};
 	if (a->has_range && q.range.to <= q.range.from)
 		return send_error(c, MHD_HTTP_BAD_REQUEST, "from and to are times in ns, to is later");
-	err = ask_until_done(&q, a);
+	err = a->fn(&q);
 	if (err == -EINVAL)
 		ret = send_error(c, MHD_HTTP_BAD_REQUEST, q.why ? q.why : strerror(EINVAL));
 	else if (err || !q.j.p)
@@ -567,11 +548,6 @@ const char *view_server_url(const struct view_server *s)
 	return s->url;
 }
 
-void view_server_be_patient(struct view_server *s)
-{
-	s->is_patient = 1;
-}
-
 void view_server_stop(struct view_server *s)
 {
 	if (!s)
@@ -596,11 +572,6 @@ const char *view_server_url(const struct view_server *s)
 {
 	(void)s;
 	return "";
-}
-
-void view_server_be_patient(struct view_server *s)
-{
-	(void)s;
 }
 
 void view_server_stop(struct view_server *s)

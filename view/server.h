@@ -17,8 +17,6 @@ struct view_server;
 int view_server_start(struct recording *const *files, size_t nfiles, unsigned port, struct view_server **out,
 		      struct uft_error *err);
 const char *view_server_url(const struct view_server *s); /* with the token, and / at its end */
-/* From now on an answer waits until it is made, for a browser whose clock runs ahead (--png). Before the first question. */
-void view_server_be_patient(struct view_server *s);
 void view_server_stop(struct view_server *s);
 int view_server_has_page(void); /* the page was built (npm was there) */
 

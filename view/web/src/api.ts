@@ -70,6 +70,7 @@ function unpack(buffer: ArrayBuffer): unknown {
 
 export class Api {
 	file: number | "all" = 0;
+	busy = 0;		/* questions without an answer so far */
 
 	async once<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null): Promise<T> {
 		const query = new URLSearchParams({ file: String(this.file) });
@@ -85,12 +86,17 @@ export class Api {
 
 	/** Until it is done; @onProgress hears how far it is. */
 	async ask<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null, onProgress?: (part: number) => void): Promise<T> {
-		for (let wait = 20; ; wait = Math.min(400, wait * 1.6)) {
-			const body = await this.once<T & Working>(what, args, signal);
-			if (body.state !== "working")
-				return body;
-			onProgress?.(body.progress ?? 0);
-			await new Promise(resolve => setTimeout(resolve, wait));
+		this.busy++;
+		try {
+			for (let wait = 20; ; wait = Math.min(400, wait * 1.6)) {
+				const body = await this.once<T & Working>(what, args, signal);
+				if (body.state !== "working")
+					return body;
+				onProgress?.(body.progress ?? 0);
+				await new Promise(resolve => setTimeout(resolve, wait));
+			}
+		} finally {
+			this.busy--;
 		}
 	}
 }

@@ -312,8 +312,10 @@ async function load(isQuiet = false): Promise<void> {
 			showNotice(`Reading ${info.path}: ${Math.round(info.progress * 100)} %`);
 		await new Promise(resolve => setTimeout(resolve, 100));
 	}
-	if (info.state === "failed")
+	if (info.state === "failed") {
+		document.body.dataset["failed"] = "1";
 		return showNotice(`${info.path}: ${info.error ?? "cannot be read"}`);
+	}
 	document.title = `${api.file === "all" ? "all recordings" : info.path.replace(/.*\//, "")} - uft view`;
 	element("about").textContent = about(info);
 	tell(info);
@@ -582,7 +584,30 @@ function listen(): void {
 	window.addEventListener("hashchange", () => { isStarting = true; restore(); isStarting = false; });
 }
 
+/*
+ * A picture (uft view --png) is taken when the page is loaded. That it is not, while a document inside is open: it is closed when all is drawn.
+ * What asks something does so at most `still` ms after what made it ask.
+ */
+const still = 400;
+function holdPicture(): void {
+	const frame = document.createElement("iframe");
+	let idle = 0;
+	frame.hidden = true;
+	document.body.append(frame);
+	frame.contentDocument?.open();
+	const timer = setInterval(() => {
+		const isBusy = !(document.body.dataset["ready"] || document.body.dataset["failed"]) || api.busy || graph.pending;
+		idle = isBusy ? 0 : idle + 20;
+		if (idle < still)
+			return;
+		clearInterval(timer);
+		requestAnimationFrame(() => requestAnimationFrame(() => frame.contentDocument?.close()));
+	}, 20);
+}
+
 async function start(): Promise<void> {
+	if (new URLSearchParams(location.hash.slice(1)).has("picture"))
+		holdPicture();
 	const saved = localStorage.getItem("uft-theme");
 	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 	listen();

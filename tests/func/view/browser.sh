@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# browser.sh - a browser is led to the address by a file of this user alone: command lines, which all users can read, have no token
+. "$(dirname "$0")/common.sh"
+
+"$SYNTH" a.uft 1000 3 1
+mkdir bin run
+cat >bin/xdg-open <<'END'
+#!/bin/sh
+printf '%s\n' "$@" >"$OUT.part"
+file=${1#file://}
+stat -c %a "$file" >"$OUT.mode"
+cp "$file" "$OUT.html"
+mv "$OUT.part" "$OUT"
+END
+cat >bin/chromium <<'END'
+#!/bin/sh
+printf '%s\n' "$@" >"$OUT.part"
+for arg; do
+	case $arg in --screenshot=*) echo picture >"${arg#--screenshot=}" ;; file://*) cp "${arg#file://}" "$OUT.html" ;; esac
+done
+tr '\0' '\n' <"/proc/$PPID/cmdline" >"$OUT.parent"
+mv "$OUT.part" "$OUT"
+END
+chmod +x bin/*
+
+PATH=$PWD/bin:$PATH DISPLAY=:99 XDG_RUNTIME_DIR=$PWD/run OUT=$PWD/seen "$uft" view a.uft >address 2>serve.err &
+server=$!
+seen() { [ -s seen ]; }
+eventually seen || fail "no browser was started"
+url=$(cat address)
+token=$(echo "$url" | cut -d/ -f4)
+[ ${#token} = 32 ] || fail "no token: $url"
+expect_equal "what it is started with" "$(sed 's/uft-view-[^/]*\.html/NAME/' seen)" "file://$PWD/run/NAME"
+expect_equal "the file's mode" "$(cat seen.mode)" 600
+grep -q "location.replace(\"$url\")" seen.html || fail "the file does not lead there: $(cat seen.html)"
+expect_equal "the address answers" "$(curl -s -o /dev/null -w '%{http_code}' "${url}api/info")" 200
+expect_equal "nobody is let in without the token" "$(curl -s -o /dev/null -w '%{http_code}' "${url%"$token"/}")" 403
+end_server
+expect_equal "files that are left" "$(ls run)" ""
+
+# A directory that cannot be written to is passed over; and a picture.
+rm -f seen*
+PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png a.png --filter 'func == "a</script>\"b"' a.uft
+if grep -q 'built without its page' err; then
+	exit 0
+fi
+expect_status 0
+expect_equal "the picture" "$(cat a.png)" picture
+grep -q '127.0.0.1' seen seen.parent && fail "a command line has the address: $(cat seen seen.parent)"
+grep -qF "$PWD/run/uft-view-" seen || fail "no file: $(cat seen)"
+expect_equal "no character of a filter ends the text" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" \
+	'picture=1&filter=func%20%3D%3D%20%22a%3C%2Fscript%3E%5C%22b%22")'
+expect_equal "files that are left then" "$(ls run)" ""
