@@ -4,6 +4,7 @@
  *
  * Of each task each stretch of time in which the stack of calls stays the same is a sample, whose weight is
  * how long it was (weightType tracing-ms): the sum of a function's weights is its own time to the nanosecond.
+ * The viewer draws a sample up to the next one, so where no call is open stands a sample without stack or weight.
  * Times are ms since the first event, with six decimals. Calls that are open at the end of the recording and
  * lost records are markers. A thread has its own tables of functions and stacks. The columns of its samples
  * are lanes of an unnamed file (spool.h) until the end.
@@ -190,15 +191,25 @@ static struct thread *thread_of(struct firefox *f, const struct uft_task *task)
 	return t->column ? t : NULL;
 }
 
-/* The time up to @ns was that of the stack so far. */
+static int put_null(struct firefox *f, struct thread *t, int column)
+{
+	int ret = 0;
+	char *at = begin_number(f, t, column, &ret);
+
+	if (at)
+		end_number(t, column, EMIT_PUT(at, "null"));
+	return ret;
+}
+
+/* The time up to @ns was that of the stack so far; before the first call of a thread there is nothing to say. */
 static int put_sample(struct firefox *f, struct thread *t, uint64_t ns)
 {
-	uint64_t weight = ns - t->since_ns;
+	uint64_t weight = t->now == NONE ? 0 : ns - t->since_ns;
 	int ret;
 
-	if (t->now == NONE || !weight)
+	if (t->now == NONE ? ns == t->since_ns || !t->nsamples : !weight)
 		return 0;
-	ret = put_index(f, t, COLUMN_STACK, t->now);
+	ret = t->now == NONE ? put_null(f, t, COLUMN_STACK) : put_index(f, t, COLUMN_STACK, t->now);
 	ret = ret ? ret : put_ms(f, t, COLUMN_TIME, t->since_ns);
 	ret = ret ? ret : put_ms(f, t, COLUMN_WEIGHT, weight);
 	t->nsamples++;
@@ -511,6 +522,9 @@ static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out
 		"\"tableLabel\":\"{marker.data.text}\",\"data\":[{\"key\":\"system\",\"label\":\"system\",\"format\":\"string\"},"
 		"{\"key\":\"text\",\"label\":\"text\",\"format\":\"string\",\"searchable\":true}]}]},\n"
 		"\"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[", VERSION, info->realtime_ns / 1000000);
+	for (uint32_t i = 0; i < f->nthreads && !ret; i++)
+		if (f->thread[i].column)
+			ret = put_sample(f, &f->thread[i], UINT64_MAX);
 	for (uint32_t i = 0; i < f->nthreads && !ret; i++)
 		if (f->thread[i].column && (f->thread[i].nsamples || f->thread[i].nmarkers)) {
 			ret = put_thread(f, &f->thread[i], out, is_first);

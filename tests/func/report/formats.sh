@@ -178,6 +178,9 @@ def of_firefox():
         for stack, time, weight in zip(samples["stack"], samples["time"], samples["weight"]):
             assert time >= end, (form, 'overlap')
             end = time + weight
+            if stack is None:           # no call is open
+                assert not weight, (form, 'time without a stack', weight)
+                continue
             self_ns[names[t['funcTable']['name'][frames['func'][stacks['frame'][stack]]]]] += int(weight * 10**6)
         opened += sum(d['type'] == 'uft_open' for d in t['markers']['data'])
     assert n_open is None or (opened == n_open and +self_ns == +want_self), (form, opened, self_ns, want_self)
