@@ -5,7 +5,8 @@ all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
 	@sh tools/setup.sh
-	@sh view/web/setup.sh
+	@sh tools/npm.sh view/web "uft is built without the page of uft view"
+	@sh tools/npm.sh tests/func/report/readers "Parquet, speedscope and Firefox profiles are not tested by their own readers"
 $(B)/build.ninja: | setup
 	@test -f $@ || meson setup $(B)
 # uft for arm64, on another machine: what it is built with is fetched from Debian and unpacked beside it.

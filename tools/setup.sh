@@ -15,7 +15,7 @@ liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14
 # Without these, or a network to have them from, a test or a part of bench/ is skipped by name: some boot a kernel, one builds a program with cgo, some
 # trace programs of other languages and an emulator.
 optional="lttng-tools liblttng-ust-dev qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind"
-# The page of uft view is built by npm's packages (view/web/setup.sh). Who has an npm from elsewhere cannot have Debian's beside it.
+# The page of uft view is built by npm's packages (tools/npm.sh). Who has an npm from elsewhere cannot have Debian's beside it.
 command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
 

@@ -141,9 +141,8 @@ look() {
 }
 decode() { protoc --proto_path="$readers" --decode="$1" "$2" <"$3"; }
 has_hyparquet=
-if has "Parquet" node npm; then
-	cp "$readers/package.json" "$readers/package-lock.json" "$readers/parquet.js" .
-	if timeout 60 npm ci --no-audit --no-fund >npm.out 2>&1; then has_hyparquet=1; else echo "SKIPPED: Parquet: npm cannot get hyparquet"; fi
+if has "Parquet" node; then
+	[ -d "$readers/node_modules/hyparquet" ] && has_hyparquet=1 || echo "SKIPPED: Parquet: hyparquet is not installed (make setup, with npm)"
 fi
 for rec in real marks; do
 	look chrome $rec cat $rec.chrome
@@ -155,5 +154,5 @@ for rec in real marks; do
 	has "CTF" babeltrace2 && look ctf $rec babeltrace2 --no-delta $rec.ctf
 	has "SQLite" sqlite3 && look sqlite $rec sqlite3 -json $rec.sqlite \
 		"select name, text, call, fields from events union all select 'lost', records, 0, '{}' from loss"
-	[ -z "$has_hyparquet" ] || look parquet-events $rec node parquet.js $rec.parquet-events
+	[ -z "$has_hyparquet" ] || look parquet-events $rec node "$readers/parquet.js" $rec.parquet-events
 done

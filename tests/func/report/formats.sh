@@ -200,9 +200,8 @@ look() {
 	expect_no_err
 }
 has_hyparquet=
-if has "Parquet" node npm; then
-	cp "$readers/package.json" "$readers/package-lock.json" "$readers/parquet.js" .
-	if timeout 60 npm ci --no-audit --no-fund >npm.out 2>&1; then has_hyparquet=1; else echo "SKIPPED: Parquet: npm cannot get hyparquet"; fi
+if has "Parquet" node; then
+	[ -d "$readers/node_modules/hyparquet" ] && has_hyparquet=1 || echo "SKIPPED: Parquet: hyparquet is not installed (make setup, with npm)"
 fi
 decode() { protoc --proto_path="$readers" --decode="$1" "$2" <"$3"; }
 look_all() {
@@ -214,7 +213,7 @@ look_all() {
 	has "pprof" go && look pprof $rec go tool pprof -raw $rec.pprof
 	has "CTF" babeltrace2 && look ctf $rec babeltrace2 --no-delta $rec.ctf
 	has "SQLite" sqlite3 && look sqlite $rec sqlite3 -json $rec.sqlite 'select * from calls'
-	[ -z "$has_hyparquet" ] || look parquet $rec node parquet.js $rec.parquet
+	[ -z "$has_hyparquet" ] || look parquet $rec node "$readers/parquet.js" $rec.parquet
 }
 for rec in whole killed; do look_all; done
 if has "SQLite: its own check" sqlite3; then
