@@ -11,7 +11,7 @@ unsigned words_pre(const struct uft_site *s)
 	return 0;
 }
 
-/* The states of word.c. */
+/* The states of runtime/patch/words/patch.c. */
 enum state { IDLE, FUNCTION, GRAPH };
 static const char *const title[] = { "idle", "function", "function_graph" };
 

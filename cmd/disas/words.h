@@ -2,7 +2,7 @@
 /*
  * words.h - what sites become where instructions are aligned words, for uft disas
  *
- * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/word.c writes: arm64.c and riscv64.c
+ * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/words/patch.c writes: arm64.c and riscv64.c
  * hand them over.
  */
 #ifndef UFT_CMD_DISAS_WORDS_H

@@ -2,7 +2,7 @@
 /*
  * x86.c - what sites and plain entries of x86-64 become, for uft disas
  *
- * The bytes follow runtime/patch/site.c and the drawings in runtime/arch/arch.h.
+ * The bytes follow runtime/patch/bytes/site.c and the drawings in runtime/arch/arch.h.
  */
 #include <elf.h>
 #include <errno.h>

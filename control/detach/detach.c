@@ -17,8 +17,8 @@
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
  * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer
  * to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What
- * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/foreign_bytes.c): he may put our
- * jump back.
+ * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/bytes/foreign_bytes.c): our jump
+ * may be put back there.
  */
 #include "control/detach/detach.h"
 

@@ -3,7 +3,7 @@
  * fork_calls.c - the system calls by which an object's code may fork, where instructions are words
  *
  * arm64: `svc #0` behind `mov x8, #220` or `#435`. The handler looks at the number again, so one that another way leads
- * to does no harm (runtime/patch/word_hook.c).
+ * to does no harm (runtime/patch/words/hook.c).
  *
  * riscv64: `ecall` behind `li a7, 220` or `435`. A jump takes eight bytes, so what stands before the ecall moves
  * along: from the nearest instruction on with which there are eight bytes, and which writes a register without

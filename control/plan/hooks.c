@@ -330,7 +330,7 @@ static int is_call_of(const struct uft_object *obj, uint32_t word, uint64_t at, 
 
 /*
  * Where instructions are words the function at @rbrk has no room for a jump, so its calls are hooked
- * (runtime/patch/word_hook.c). All 32 bits must be those of a call from there: nothing else looks like it by
+ * (runtime/patch/words/hook.c). All 32 bits must be those of a call from there: nothing else looks like it by
  * chance.
  */
 static int add_calls(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk)

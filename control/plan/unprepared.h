@@ -30,7 +30,7 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
  */
 void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out);
 /*
- * Where the jump of an entry leads that ends in bytes of the program (runtime/patch/punned_jump.c): UFT_PUN_BYTES.
+ * Where the jump of an entry leads that ends in bytes of the program (patch/bytes/punned_jump.c): UFT_PUN_BYTES.
  * 0: it is not armed, or no such.
  */
 uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t stub);

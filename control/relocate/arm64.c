@@ -8,7 +8,7 @@
  *
  * The site is the function's first word, or the one behind a landing pad: bti, or paciasp, which signs the
  * return address and which indirect calls may land on. Code that is entered behind a signature begins by
- * taking it off (runtime/patch/word_unprepared.c).
+ * taking it off (runtime/patch/words/unprepared.c).
  *
  * Jump tables hold distances from an adr. Where a loop with a switch has its head is not looked for in them:
  * code with both an adr of its own and an indirect branch must begin with what makes its frame, which no loop

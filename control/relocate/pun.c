@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * pun.c - entries for a jump that ends in bytes of the program (runtime/patch/punned_jump.c says what that is)
+ * pun.c - entries for a jump that ends in bytes of the program (runtime/patch/bytes/punned_jump.c says what that is)
  *
  * What can be told from a file: how many bytes may change, how many behind them stay what they are, and
  * whether any of the displacements that this leaves may lead to where nothing is. Whether something is there

@@ -7,7 +7,7 @@
  * ours is put into the function's slot, as if a jump had led there, and the signal is dropped: no handler is
  * needed, nor a stack, and no other thread waits.
  *
- *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/unprepared.c)
+ *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (patch/bytes/unprepared.c)
  *
  * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one
  * left, so a place stays in the table while any process has the session's code for it. When a target ends,
@@ -87,7 +87,7 @@ static size_t place_of(const struct int3_traps *tr, uint64_t site)
 	return lo;
 }
 
-/* As the runtime lays it out (runtime/patch/unprepared.c). */
+/* As the runtime lays it out (runtime/patch/bytes/unprepared.c). */
 static void lay_out(const struct uft_code *c, uint8_t *made)
 {
 	uint8_t jump[8];

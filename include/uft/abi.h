@@ -433,7 +433,7 @@ struct uft_debug {
 	uint64_t aside;		/* the set-aside table: entries in no order */
 	uint64_t naside;
 	uint64_t tables;	/* of the runtime's own functions: .eh_frame_hdr */
-	/* Code that was made. Layouts: runtime/patch/{stubs,unprepared}.c; frames.c says what each pc stands for. */
+	/* Code that was made. Layouts: patch/bytes/{stubs,unprepared}.c; frames.c says what each pc stands for. */
 	uint64_t objects;	/* address of the pointer to the first object */
 	uint32_t object_next, object_stubs, object_aux, object_cells;	/* offsets: next object; where stubs, aux slots, and what follows begin */
 	uint32_t object_thunks, nthunks, exit_thunk, object_region;
@@ -749,7 +749,7 @@ struct uft_code {
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
 	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
 	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/watchdog/int3.c) */
-	uint8_t pun;			/* so many bytes of the site become the first ones of a jump (runtime/patch/punned_jump.c); else 0 */
+	uint8_t pun;			/* so many bytes of the site become the first ones of a jump (runtime/patch/bytes/punned_jump.c); else 0 */
 	uint8_t known;			/* pun: bytes at the site that stay as they are behind those, included; orig[] has them; 5..8 */
 	uint8_t unused[6];
 };

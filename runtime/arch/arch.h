@@ -90,8 +90,8 @@ int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to);
 extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
 
 /*
- * Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved (where instructions
- * are words: patch.h, word_hook.c):
+ * Hooks (hook.S). Hook stubs, built by patch/bytes/hook.c, call these with everything preserved (where instructions
+ * are words: patch.h, patch/words/hook.c):
  *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
  *                       mov $nr,%eax (not mlockall: pre chooses); [exec: syscall; post hook]; jmp back
  *   fork, clone, clone3, or of any number (mov 8(%rsp),%r9):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h - lists of calls of tracepoints (tracepoint.c), and what writes them (tracepoint_bytes.c,
- * tracepoint_words.c)
+ * calls.h - lists of calls of tracepoints (tracepoint.c), and what writes them (bytes/tracepoint.c,
+ * words/tracepoint.c)
  *
  * Context: control.
  */

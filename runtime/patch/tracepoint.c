@@ -7,7 +7,7 @@
  * nop, the jump, or somebody else's.
  *
  * Lists are kept, a block for each that the session sent, so that a detach finds what is armed without it.
- * Blocks are never freed. tracepoint_bytes.c and tracepoint_words.c write the instructions.
+ * Blocks are never freed. bytes/tracepoint.c and words/tracepoint.c write the instructions.
  *
  * Context: control.
  */

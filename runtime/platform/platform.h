@@ -148,7 +148,7 @@ int plat_is_readable(const void *addr);
  * A window makes code writable for a while. Code stays executable all the time: other threads run in it. While a
  * window is `direct` its bytes are written by plain stores; where the host forbids memory that is writable and
  * executable they go through plat_text_poke(). Opening and closing a window each order everything before them
- * against everything after them as a fork of the process sees it (patch/batch.c relies on that).
+ * against everything after them as a fork of the process sees it (patch/bytes/batch.c relies on that).
  */
 struct plat_window {
 	uintptr_t lo, hi;	/* whole pages */

@@ -30,7 +30,7 @@ ARENA = struct.Struct("<Q6IQQ")
 # struct uft_slice: state, pid, ..., debug
 SLICE = struct.Struct("<II40xQ")
 DEBUG = struct.Struct("<8I5Q8I")
-# struct uft_code's slot (runtime/patch/unprepared.c): code, address of the site, jump, call of the handler, its thunk, map
+# struct uft_code's slot (runtime/patch/bytes/unprepared.c): code, address of the site, jump, call of the handler, its thunk, map
 AUX, CODE_ADDR, CODE_THUNK, CODE_MAP = 128, 80, 106, 120
 STUB, CALL, THUNK = 16, 5, 16
 CHUNK = 1 << 16
@@ -155,7 +155,7 @@ class Shadow:
 
 
 class Made:
-    """The code that was made for each object: runtime/patch/frames.c says what a pc in it stands for."""
+    """The code that was made for each object: runtime/patch/bytes/frames.c says what a pc in it stands for."""
 
     def __init__(self, debug):
         self.parts = []

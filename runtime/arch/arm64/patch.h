@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.h - sites, thunks and stubs of arm64, for patch/word.c
+ * patch.h - sites, thunks and stubs of arm64, for patch/words/patch.c
  *
  *	entry site	mov x9, x30 ; nop | bl func thunk | b stub		8 bytes: two nops when found
  *	mcount site	bl _mcount | nop | bl mfunc thunk | bl stub		4 bytes

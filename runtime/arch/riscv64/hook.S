@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.S - from hooked places (patch/word_hook.c) into C and back, riscv64
+ * hook.S - from hooked places (patch/words/hook.c) into C and back, riscv64
  *
  * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that
  * knows it may keep something in any register (-fipa-ra): all are as they were. The compiler has no use for

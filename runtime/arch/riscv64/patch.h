@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.h - sites, thunks and stubs of riscv64, for patch/word.c
+ * patch.h - sites, thunks and stubs of riscv64, for patch/words/patch.c
  *
  *	entry site	auipc t0 ; nop | jalr t0 stub		8 bytes, at a word: two nops when found, or four compressed ones
  *	mcount site	jal ra _mcount | nop | jal ra stub			4 bytes, which may lie between words

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.S - unwind information for code that is made at run time: what patch/frames.c hands to unwinders, x86_64
+ * frames.S - unwind information for code that is made at run time: what patch/bytes/frames.c hands to unwinders, x86_64
  *
  * Made code is not described place by place. A pc in it is answered by one of these frames, which say where the same
  * registers would be without us:

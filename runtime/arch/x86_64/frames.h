@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.h - the frames of frames.S, for patch/frames.c; and where made code keeps the place it stands for */
+/* frames.h - the frames of frames.S, for patch/bytes/frames.c; and where made code keeps the place it stands for */
 #ifndef UFT_X86_64_FRAMES_H
 #define UFT_X86_64_FRAMES_H
 
@@ -17,7 +17,7 @@ enum uft_frame {
 	UFT_FRAME_STUB,		/* of a prepared site: where the stub's second call leads */
 	UFT_FRAME_STUB_CODE,	/* of a plain function: the site that stands where it leads */
 	UFT_FRAME_PAD,		/* jump of a plain function's site in the padding: where it leads to stands behind whose address */
-	UFT_FRAME_PUN,		/* where a jump leads that ends in bytes of the program (patch/punned_jump.c) */
+	UFT_FRAME_PUN,		/* where a jump leads that ends in bytes of the program (patch/bytes/punned_jump.c) */
 	UFT_FRAME_HOOK_LOW,	/* behind a red zone that was skipped */
 	UFT_FRAME_HOOK,		/* + byte of the hooked code */
 	UFT_FRAME_CODE = UFT_FRAME_HOOK + UFT_FRAME_PLACES,	/* + byte of the site */

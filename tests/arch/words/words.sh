@@ -27,13 +27,13 @@ check
 check
 "$machine-linux-gnu-readelf" -dW "$lib" | grep NEEDED && fail "$lib needs a library"
 
-# Outside of word_put() (and of what only x86_64 has: batch.c, known_bitmap.c, patch.c, punned_jump.c, unprepared.c) nobody stores code, and it ends by the flush.
-grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c | sed 's|.*/||' | tr '\n' ' ' >users
-sed -n '/^void word_put/,/^}/p' "$top/runtime/patch/word.c" >body
+# Outside of word_put() (and of patch/bytes/, which x86_64 alone has) nobody stores code, and it ends by the flush.
+grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c "$top"/runtime/patch/words/*.c | sed 's|.*/runtime/||' | tr '\n' ' ' >users
+sed -n '/^void word_put/,/^}/p' "$top/runtime/patch/words/patch.c" >body
 check
-[ "$(cat users)" = "batch.c known_bitmap.c patch.c punned_jump.c unprepared.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
+[ "$(cat users)" = "patch/words/patch.c " ] || fail "code is stored elsewhere: $(cat users)"
 check
-[ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/word.c")" ] ||
+[ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/words/patch.c")" ] ||
 	fail "code is stored beside word_put()"
 check
 tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "word_put() does not end by a flush: $(cat body)"

@@ -33,7 +33,7 @@ static uint8_t *make_page(void)
 
 	CHECK(page != MAP_FAILED);
 	page[SITE] = UFT_OP_INT3;
-	/* As runtime/patch/unprepared.c lays it out; the slot does what the function does. */
+	/* As runtime/patch/bytes/unprepared.c lays it out; the slot does what the function does. */
 	memset(page + TRUE_CODE, UFT_OP_INT3, UFT_CODE_STRIDE);
 	page[TRUE_CODE] = UFT_OP_RET;
 	memcpy(page + TRUE_CODE + UFT_CODE_ADDR, &site, 8);

@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 #include "tests/unit/patch/kit.h"
 
 #define N	256u

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - objects of the patcher and who does what: site.c decides bytes, unprepared.c those of plain
- * functions, stubs.c makes the code that sites jump to, batch.c writes, known_sites.c and known_bitmap.c switch many,
- * hook.c places hooks, patch.c is the contract of runtime.h
+ * bytes.h - objects of the patcher where instructions have any length, and who does what: site.c decides bytes,
+ * unprepared.c those of plain functions, stubs.c makes the code that sites jump to, batch.c writes, known_sites.c and
+ * known_bitmap.c switch many, hook.c places hooks, patch.c is the contract of runtime.h
  */
-#ifndef UFT_PATCH_INTERNAL_H
-#define UFT_PATCH_INTERNAL_H
+#ifndef UFT_PATCH_BYTES_H
+#define UFT_PATCH_BYTES_H
 
 #include <linux/errno.h>
 #include <stddef.h>

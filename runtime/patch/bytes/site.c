@@ -41,8 +41,8 @@
  * A jump before the entry at the last of a line stays there for the same reason, with nothing leading to it.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
-#include "runtime/patch/short.h"
+#include "runtime/patch/bytes/bytes.h"
+#include "runtime/patch/bytes/short.h"
 
 static inline unsigned site_kind(const struct patch_site *s)
 {

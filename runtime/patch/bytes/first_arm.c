@@ -20,7 +20,7 @@
  * by a fault each.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/short.h"
+#include "runtime/patch/bytes/short.h"
 
 #define COLD_MIN	256u
 #define COLD_BLOCK	16384u	/* sites; 512 KiB of table, still cached when its text is written */

@@ -28,7 +28,7 @@
  * (control/session/requests.c, adopt()). Only when all are taken back, perhaps because there is no session
  * any more, the child does the same (PATCH_ALL_BACK).
  */
-#include "runtime/patch/short.h"
+#include "runtime/patch/bytes/short.h"
 
 #define DENSE_MIN	64u	/* sites for which a window pays */
 #define DENSE_ENDS	16

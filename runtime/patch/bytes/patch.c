@@ -35,7 +35,7 @@
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/calls.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define CHUNK		(1u << 15)	/* sites a batch: 1 MiB of items, and few enough syncs */
 #define MAX_ROUNDS	8		/* the longest way of a site is 5 steps */

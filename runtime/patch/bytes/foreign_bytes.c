@@ -11,7 +11,7 @@
  * What stands there as it was found, whoever put it back, and what is not mapped any more, leads nowhere.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 static int is_as_found(const struct patch_site *s)
 {

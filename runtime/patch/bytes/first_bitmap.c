@@ -10,7 +10,7 @@
  * first_arm.c. What that one does not do in one go (another kind, foreign bytes, somebody runs) keeps its bit: the
  * session sends it as a request, and who refuses it counts it.
  */
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define ARM_SITES	8192u	/* of a go: 128 KiB of requests. Opening and closing its window costs what arming fifty does */
 #define ARM_WORD	64u

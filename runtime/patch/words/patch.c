@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * word.c - sites of a running program, from state to state, where instructions are aligned words
+ * patch.c - sites of a running program, from state to state, where instructions are aligned words
  *
  * What it is: the contract of runtime.h (patch) for architectures on which one aligned store changes one
  * instruction, and every CPU fetches the old one or the new. What x86_64 needs patch.c, site.c and batch.c
@@ -15,7 +15,7 @@
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
  *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
- *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (word_unprepared.c)
+ *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (unprepared.c)
  *
  * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as
  * well, and the stub's first word, which leads to the thunk of the state, is changed instead.
@@ -32,7 +32,7 @@
  *	plain code: CPUs may fetch one branch or another while it changes, but not one or any instruction.
  *   4. A page without a wanted site is not written.
  *
- * Not here: the loader's calls and unwinders (word_hook.c); hooks of system calls, own calls of mcount:
+ * Not here: the loader's calls and unwinders (hook.c); hooks of system calls, own calls of mcount:
  * -EOPNOTSUPP or UFT_ST_KIND.
  *
  * Failure: each site has a status; a batch never stops for one.
@@ -42,7 +42,7 @@
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/patch/calls.h"
-#include "runtime/patch/word.h"
+#include "runtime/patch/words/words.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 

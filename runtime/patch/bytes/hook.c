@@ -32,7 +32,7 @@
  */
 #include "runtime/arch/x86_64/frames.h"
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define AREA_PAGES	4		/* of stubs */
 #define SLOT_BYTES	64u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracepoint_words.c - calls of tracepoints where instructions are words: a nop, a jump
+ * tracepoint.c - calls of tracepoints where instructions are words: a nop, a jump
  *
  * Both may stand at one aligned word while threads run through it: every CPU executes the one or the other. What is not
  * aligned (the header sees to it), or whose jump does not reach (riscv64: 1 MiB), stays the nop.
@@ -9,7 +9,7 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/patch/calls.h"
-#include "runtime/patch/word.h"
+#include "runtime/patch/words/words.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 

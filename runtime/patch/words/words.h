@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* word.h - what word.c, word_unprepared.c and word_hook.c share; theory in word.c */
-#ifndef UFT_PATCH_WORD_H
-#define UFT_PATCH_WORD_H
+/* words.h - what the files of this folder share; theory in patch.c */
+#ifndef UFT_PATCH_WORDS_H
+#define UFT_PATCH_WORDS_H
 
 #include "runtime/patch/thunk.h"
 
@@ -37,11 +37,11 @@ int word_open(uintptr_t lo, uintptr_t hi);	/* 0 or -errno; then */
 void word_put(uintptr_t at, uint32_t word);
 void word_close(void);
 
-/* word_unprepared.c: where the site leads in a state; ORIGINAL is not asked. */
+/* unprepared.c: where the site leads in a state; ORIGINAL is not asked. */
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state);
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub);
 
 int word_is_quiet(void);		/* the session says that nobody runs */
-void word_unhook(void);		/* word_hook.c: the loader's calls as found, but for those that cannot change now */
+void word_unhook(void);		/* hook.c: the loader's calls as found, but for those that cannot change now */
 
 #endif

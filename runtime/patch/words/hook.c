@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * word_hook.c - places in unprepared code that the runtime must know of, where instructions are words
+ * hook.c - places in unprepared code that the runtime must know of, where instructions are words
  *
  * The loader's calls that announce a library.
  *
@@ -48,7 +48,7 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
-#include "runtime/patch/word.h"
+#include "runtime/patch/words/words.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 

@@ -45,7 +45,7 @@
  * Context: control; the list is read by a fork child, too, which inherits a copy.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define CELL_HANDLER(t)	((t) * 8u)
 

@@ -42,7 +42,7 @@
  * Context: control; everything is in the site's record or in memory of ours, so that a fork child has it.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define PAD_LEN		UFT_LEN_JMP
 #define TRAP_LEN	1u

@@ -5,7 +5,7 @@
 #ifndef UFT_PATCH_SHORT_H
 #define UFT_PATCH_SHORT_H
 
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 static inline uint64_t short_branch(uint8_t op, uintptr_t pc, uintptr_t target)
 {

@@ -35,7 +35,7 @@
  * Failure: a window that cannot be opened takes its items out (PROTO_NONE) before anything is written there.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define RUN_GAP		(8 * PLAT_PAGE)	/* untouched pages between two runs that one window may span: protection
 					 * is all that changes there, and a system call costs more than they do */

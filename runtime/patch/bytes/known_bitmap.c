@@ -37,7 +37,7 @@
  * The CPU keeps the order of stores, so that of the compiler is what has to be held (order_stores()).
  * Each store is tried by tests/unit/patch: a child is born behind it.
  */
-#include "runtime/patch/short.h"
+#include "runtime/patch/bytes/short.h"
 
 #define SWEEP_LEN	5u
 #define SWEEP_MIN	64u	/* sites for which a window pays */

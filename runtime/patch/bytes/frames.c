@@ -16,7 +16,7 @@
  * describe stays mapped until a detach has seen every task, and every signal frame, outside of it.
  */
 #include "runtime/arch/x86_64/frames.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #include <linux/elf.h>
 

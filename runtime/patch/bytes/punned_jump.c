@@ -26,7 +26,7 @@
  * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
  */
 #include "runtime/base/mem.h"
-#include "runtime/patch/internal.h"
+#include "runtime/patch/bytes/bytes.h"
 
 #define PUN_BYTES	UFT_PUN_BYTES
 #define PUN_SLOT	6u		/* in them: the address of the slot */

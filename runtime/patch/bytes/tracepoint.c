@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracepoint_bytes.c - calls of tracepoints where instructions have any length: a nop of five bytes, a jump
+ * tracepoint.c - calls of tracepoints where instructions have any length: a nop of five bytes, a jump
  *
  * The nop may be left out for a moment, so any protocol of batch.c will do while threads run.
  */
 #include "runtime/base/mem.h"
+#include "runtime/patch/bytes/bytes.h"
 #include "runtime/patch/calls.h"
-#include "runtime/patch/internal.h"
 
 static const uint8_t nop[UFT_LEN_JMP] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 
