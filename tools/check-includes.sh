@@ -3,6 +3,7 @@
 #
 # Below all:        program
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
+# In runtime/patch: what both share <- bytes, words
 # Outside:          symbol <- control, hist, stream <- output <- tree, view <- cmd, tools
 # In stream/:       wire < dat < file < select < decode < live
 # In tree/:         core < triggers < files < serve
@@ -54,6 +55,17 @@ outside_may()
 	esac
 }
 
+# $below: which folders below runtime/PART/ file @1 may include. bytes and words do not know each other, and what lies at the
+# top of a part knows neither.
+folders_below()
+{
+	case $1 in
+	runtime/patch/bytes/*) below=bytes ;;
+	runtime/patch/words/*) below=words ;;
+	*) below= ;;
+	esac
+}
+
 among()
 {
 	for w in $2; do
@@ -80,6 +92,10 @@ check_runtime()
 	runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
 		fail "$f" "$h: it asks the platform" ;; esac ;;
 	runtime/platform/*/*) case $f in runtime/platform/bare/*) ;; *) fail "$f" "$h: it asks the platform" ;; esac ;;
+	runtime/patch/*/*)
+		to=${h#runtime/patch/}
+		folders_below "$f"
+		among "${to%%/*}" "$below" || fail "$f" "$h" ;;
 	runtime/*)
 		to=${h#runtime/}
 		[ "${f##*.}" = S ] && [ "$part" = arch ] && [ "${h##*/}" = layout.h ] || { runtime_may "$part"; among "${to%%/*}" "$may"; } || fail "$f" "$h" ;;

@@ -4,10 +4,11 @@
 #
 # Includes show only what a file may use; this looks at what the linker sees. The folders are listed below from the lowest to the highest,
 # and an object may need symbols of its own and of lower folders. In a folder at most $most files may call each other
-# in a circle.
+# in a circle. The runtime's parts call each other by runtime/runtime.h, both ways; held are the parts that have folders.
 set -eu
 build=$1 most=5
-order="symbol
+order="runtime/patch runtime/patch/bytes
+symbol
 control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
 hist
@@ -16,12 +17,19 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 # Objects of meson are TARGET.p/FOLDER_FILE.c.o: `object folder` a line, for those of the folders above.
-find "$build/symbol" "$build/control" "$build/hist" "$build/stream" "$build/output" "$build/tree" "$build/view" "$build/uft.p" -name '*.c.o' 2>/dev/null | LC_ALL=C sort |
+find "$build/runtime/libuft_core.a.p" "$build/symbol" "$build/control" "$build/hist" "$build/stream" "$build/output" "$build/tree" "$build/view" "$build/uft.p" -name '*.c.o' 2>/dev/null | LC_ALL=C sort |
 	awk -v order="$order" -v build="$build/" '
 		BEGIN { n = split(order, folder, /[ \n]+/); for (i = 1; i <= n; i++) is[folder[i]] = 1 }
 		{
 			file = $0; sub(/.*\//, "", file); top = substr($0, length(build) + 1); sub(/\/.*/, "", top)
 			if (top == "uft.p") top = "cmd"
+			if (top == "runtime") {
+				split(file, word, "_")
+				top = "runtime/" word[1] "/" word[2]
+				if (!(top in is)) top = "runtime/" word[1]
+				if (top in is) print $0, top
+				next
+			}
 			part = file; sub(/_.*/, "", part)
 			print $0, (top "/" part) in is ? top "/" part : top
 		}' >"$dir/objects"
@@ -30,16 +38,16 @@ find "$build/symbol" "$build/control" "$build/hist" "$build/stream" "$build/outp
 cut -d' ' -f1 "$dir/objects" | xargs nm -g -A |
 	awk '
 		FNR == NR { folder[$1] = $2; next }
-		{ o = $1; sub(/:.*/, "", o) }
-		$(NF - 1) == "U" { print "U", $NF, folder[o], o; next }
-		{ print "D", $NF, folder[o], o }
+		{ o = $1; sub(/:.*/, "", o); name = (folder[o] ~ /^runtime/ ? "runtime:" : "") $NF }
+		$(NF - 1) == "U" { print "U", name, folder[o], o; next }
+		{ print "D", name, folder[o], o }
 	' "$dir/objects" - >"$dir/symbols"
 
 awk -v order="$order" '
 	BEGIN { n = split(order, folder, /[ \n]+/); for (i = 1; i <= n; i++) level[folder[i]] = i }
 	FNR == NR { if ($1 == "D" && !($2 in at)) at[$2] = $3; next }
 	$1 == "U" && ($2 in at) && level[at[$2]] > level[$3] {
-		o = $4; sub(/.*\//, "", o); sub(/\.o$/, "", o); sub("^" substr($3, index($3, "/") + 1) "_", "", o); print $3 "/" o " needs " $2 " of " at[$2]
+		o = $4; sub(/.*\//, "", o); sub(/\.o$/, "", o); part = substr($3, index($3, "/") + 1); gsub("/", "_", part); sub("^" part "_", "", o); print $3 "/" o " needs " $2 " of " at[$2]
 	}
 ' "$dir/symbols" "$dir/symbols" | LC_ALL=C sort -u >"$dir/bad"
 

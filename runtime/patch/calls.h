@@ -20,13 +20,17 @@ struct call_block {
 	struct call v[];
 };
 
-uint32_t calls_disarm(void);		/* returns how many could not be changed */
-void calls_forget(uintptr_t lo, uintptr_t hi);
-
 /*
  * Brings each call to what is wanted, notes it and writes its status. @want: by call, or NULL: all off. Returns how
  * many could not be changed.
  */
-uint32_t calls_write(struct call_block *b, struct uft_call_switch *want);
+typedef uint32_t (*calls_writer)(struct call_block *b, struct uft_call_switch *want);
+
+int calls_switch(struct uft_call_switch *c, uint32_t n, calls_writer write);	/* patch_calls() */
+uint32_t calls_disarm(calls_writer write);	/* returns how many could not be changed */
+void calls_forget(uintptr_t lo, uintptr_t hi);
+
+/* bytes/tracepoint.c or words/tracepoint.c: calls_disarm() by its own writer. */
+uint32_t tracepoints_disarm(void);
 
 #endif

@@ -38,7 +38,7 @@ static struct call_block *block_of(const struct uft_call_switch *c, uint32_t n)
 	return b;
 }
 
-int patch_calls(struct uft_call_switch *c, uint32_t n)
+int calls_switch(struct uft_call_switch *c, uint32_t n, calls_writer write)
 {
 	struct call_block *b = n ? block_of(c, n) : NULL;
 
@@ -48,16 +48,16 @@ int patch_calls(struct uft_call_switch *c, uint32_t n)
 		if (b->v[i].addr != c[i].addr || b->v[i].on != c[i].on)
 			return -EINVAL;
 	if (n)
-		calls_write(b, c);
+		write(b, c);
 	return 0;
 }
 
-uint32_t calls_disarm(void)
+uint32_t calls_disarm(calls_writer write)
 {
 	uint32_t left = 0;
 
 	for (struct call_block *b = blocks; b; b = b->next)
-		left += calls_write(b, NULL);
+		left += write(b, NULL);
 	return left;
 }
 

@@ -36,6 +36,11 @@ object trees tree/core_low.c.o 'int high(void); int low(void) { return high(); }
 object trees tree/triggers_high.c.o 'int high(void) { return 1; }'
 ! sh "$tools/check-symbols.sh" "$dir/trees" 2>"$dir/err" || { echo "a call that runs up in tree/ passes"; exit 1; }
 grep -q 'tree/core/low.c needs high of tree/triggers' "$dir/err" || { cat "$dir/err"; exit 1; }
+mkdir -p "$dir/patch/runtime/libuft_core.a.p" "$dir/patch/symbol"
+object patch runtime/libuft_core.a.p/patch_low.c.o 'int high(void); int low(void) { return high(); }'
+object patch runtime/libuft_core.a.p/patch_bytes_high.c.o 'int high(void) { return 1; }'
+! sh "$tools/check-symbols.sh" "$dir/patch" 2>"$dir/err" || { echo "a call that runs up in runtime/patch passes"; exit 1; }
+grep -q 'runtime/patch/low.c needs runtime:high of runtime/patch/bytes' "$dir/err" || { cat "$dir/err"; exit 1; }
 ring small 5
 sh "$tools/check-symbols.sh" "$dir/small"
 ring large 6

@@ -614,7 +614,7 @@ uint32_t patch_disarm(void)
 	for (o = near_first(); o; o = o->next)
 		if (!o->is_gone)
 			left += disarm_object(o);
-	return left + calls_disarm() + hook_disarm();
+	return left + tracepoints_disarm() + hook_disarm();
 }
 
 void patch_object_gone(uint32_t object)

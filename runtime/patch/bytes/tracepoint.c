@@ -48,7 +48,7 @@ static int plan(struct patch_item *it, const struct call *c, int is_on)
 	return batch_item(it, c->addr, &old, &new, UFT_LEN_JMP, 0);
 }
 
-uint32_t calls_write(struct call_block *b, struct uft_call_switch *want)
+static uint32_t write_calls(struct call_block *b, struct uft_call_switch *want)
 {
 	struct patch_item *item = batch_room(b->n);
 	uint32_t n = 0, failed = 0;
@@ -76,4 +76,14 @@ uint32_t calls_write(struct call_block *b, struct uft_call_switch *want)
 		if (!want[i].status && b->v[i].is_on != !!want[i].is_on)
 			want[i].status = -EACCES;
 	return failed;
+}
+
+int patch_calls(struct uft_call_switch *c, uint32_t n)
+{
+	return calls_switch(c, n, write_calls);
+}
+
+uint32_t tracepoints_disarm(void)
+{
+	return calls_disarm(write_calls);
 }

@@ -666,7 +666,7 @@ uint32_t patch_disarm(void)
 	for (struct word_object *o = objects; o; o = o->next)
 		if (!o->is_gone && o->nstubs)
 			left += disarm_object(o);
-	left += calls_disarm();
+	left += tracepoints_disarm();
 	word_unhook();
 	return left;
 }

@@ -40,7 +40,7 @@ static int write_call(const struct call *c, uint32_t word)
 	return 0;
 }
 
-uint32_t calls_write(struct call_block *b, struct uft_call_switch *want)
+static uint32_t write_calls(struct call_block *b, struct uft_call_switch *want)
 {
 	uint32_t failed = 0, written = 0;
 
@@ -65,4 +65,14 @@ uint32_t calls_write(struct call_block *b, struct uft_call_switch *want)
 	if (written)
 		plat_sync_cores();
 	return failed;
+}
+
+int patch_calls(struct uft_call_switch *c, uint32_t n)
+{
+	return calls_switch(c, n, write_calls);
+}
+
+uint32_t tracepoints_disarm(void)
+{
+	return calls_disarm(write_calls);
 }
