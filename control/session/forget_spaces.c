@@ -59,15 +59,7 @@ static void mark_unneeded(struct uft_session *s)
 /* A child that ended before it was announced is known by its parent's slice alone. */
 static int has_stray(struct uft_session *s)
 {
-	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
-		if (!arena_has(&s->arena, i)) {
-			i += s->arena.map->per_file - 1 - i % s->arena.map->per_file;
-			continue;
-		}
-		if (SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, i)->state) == UFT_SLICE_LIVE && !target_by_slice(s, i))
-			return 1;
-	}
-	return 0;
+	return request_next_stray(s, 0) < s->arena.map->nslices;
 }
 
 static void keep_that_of(struct uft_session *s, pid_t pid)

@@ -11,7 +11,8 @@ struct uft_session;
 
 void request_serve(struct uft_session *s);
 size_t request_slots(const struct uft_session *s);
-void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
+uint32_t request_next_stray(struct uft_session *s, uint32_t i);	/* from slice @i on: a live one without a target; nslices: none */
+void request_adopt_strays(struct uft_session *s);
 
 /* ---- forget_spaces.c -------------------------------------------------------------------------- */
 

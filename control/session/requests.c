@@ -342,22 +342,29 @@ static int serve_forked(struct uft_session *s, const struct uft_request *r)
 	return adopt_any(s, (uint32_t)r->arg[0]);
 }
 
-void request_adopt_strays(struct uft_session *s)
+uint32_t request_next_stray(struct uft_session *s, uint32_t i)
 {
-	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
-		struct uft_slice uft_shared *sl;
-		pid_t pid;
+	const uint32_t n = s->arena.map->nslices, per_file = s->arena.map->per_file;
 
+	while (i < n) {
 		if (!arena_has(&s->arena, i)) {
-			i += s->arena.map->per_file - 1 - i % s->arena.map->per_file;
+			i += per_file - i % per_file;
 			continue;
 		}
-		sl = arena_slice(&s->arena, i);
-		pid = (pid_t)SHARED_LOAD(&sl->pid);
+		if (SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, i)->state) == UFT_SLICE_LIVE && !target_by_slice(s, i))
+			return i;
+		i++;
+	}
+	return n;
+}
+
+void request_adopt_strays(struct uft_session *s)
+{
+	for (uint32_t i = 0; (i = request_next_stray(s, i)) < s->arena.map->nslices; i++) {
+		struct uft_slice uft_shared *sl = arena_slice(&s->arena, i);
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
-		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
-		    (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
+		if ((pid_t)SHARED_LOAD(&sl->pid) > 0 && (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
 			adopt_any(s, i);
 	}
 }
