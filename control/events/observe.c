@@ -58,8 +58,6 @@
 #define SWEEP_NS	1000000000u	/* so often processes are looked for whose end we missed */
 #define SCANS		10		/* of a process whose threads make others */
 
-const struct thread observe_no_thread = { .group = -1, .prio = -1, .point = { -1, -1, -1, -1 } };
-
 /* ---- The clock ----------------------------------------------------------------------------- */
 
 static struct pair pair_now(void)
@@ -84,182 +82,6 @@ static uint64_t clock_at(const struct observe *o, uint64_t ns)
 
 	return o->from.clock + (uint64_t)(int64_t)((__int128)since * (int64_t)(o->to.clock - o->from.clock) /
 						   (int64_t)(o->to.ns - o->from.ns));
-}
-
-/* ---- Threads ------------------------------------------------------------------------------- */
-
-struct thread *observe_thread(const struct proc *p, pid_t tid)
-{
-	for (uint32_t i = 0; i < p->nthreads; i++)
-		if (p->thread[i].tid == tid)
-			return &p->thread[i];
-	return NULL;
-}
-
-static void tell(const struct observe *o, const struct proc *p, const struct thread *t)
-{
-	if (o->s->ev.task && p->into)
-		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->into->own->img, t->comm);
-}
-
-/* @like: itself so far, or who made it and so gave it name and priority. */
-static struct thread *thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
-{
-	struct thread *t = observe_thread(p, tid);
-
-	if (!t && p->nthreads == p->cap) {
-		uint32_t cap = p->cap ? 2 * p->cap : 4;
-		struct thread *grown = realloc(p->thread, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		p->thread = grown;
-		p->cap = cap;
-	}
-	t = t ? t : &p->thread[p->nthreads++];
-	*t = *like;
-	t->tid = tid;
-	tell(o, p, t);
-	return t;
-}
-
-/* Behind the name, which may hold anything. */
-int observe_stat(pid_t pid, pid_t tid, int field, int *value)
-{
-	char path[48], text[512];
-	const char *p;
-	int n;
-
-	snprintf(path, sizeof(path), "task/%d/stat", tid);
-	n = proc_read_file(pid, path, text, sizeof(text) - 1);
-	if (n <= 0)
-		return -ESRCH;
-	text[n] = '\0';
-	p = strrchr(text, ')');
-	for (int at = 2; p && at < field; at++)
-		p = strchr(p + 1, ' ');
-	if (!p)
-		return -EBADMSG;
-	*value = atoi(p + 1);
-	return 0;
-}
-
-int observe_prio(pid_t pid, pid_t tid)
-{
-	int value;
-
-	return observe_stat(pid, tid, 18, &value) ? -1 : value + 100;
-}
-
-/* What /proc says of it. */
-static struct thread thread_read(pid_t pid, pid_t tid)
-{
-	struct thread t = observe_no_thread;
-	char path[48], text[32];
-
-	t.tid = tid;
-	t.prio = observe_prio(pid, tid);
-	t.prio_ns = session_now_ns();
-	snprintf(path, sizeof(path), "task/%d/comm", tid);
-	if (proc_read_file(pid, path, text, sizeof(text)) > 0) {
-		text[strcspn(text, "\n")] = '\0';
-		snprintf(t.comm, sizeof(t.comm), "%.15s", text);
-	}
-	return t;
-}
-
-/* ---- Processes ----------------------------------------------------------------------------- */
-
-struct proc *observe_proc(const struct observe *o, pid_t pid)
-{
-	struct proc *p = o->procs;
-
-	while (p && p->pid != pid)
-		p = p->next;
-	return p;
-}
-
-static struct into *into_of(struct observe *o, const struct proc *p, struct space *space)
-{
-	struct into *i = o->intos;
-
-	while (i && i->space != space)
-		i = i->next;
-	if (i) {
-		i->refs++;
-		return i;
-	}
-	i = calloc(1, sizeof(*i));
-	if (!i)
-		return NULL;
-	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = event_ring_open(o->s, p->pid, p->ppid, space->img) };
-	if (!i->own) {
-		free(i);
-		return NULL;
-	}
-	space->holders++;
-	o->intos = i;
-	return i;
-}
-
-static void into_put(struct observe *o, struct into *i)
-{
-	struct into **at = &o->intos;
-
-	if (!i || --i->refs)
-		return;
-	while (*at != i)
-		at = &(*at)->next;
-	*at = i->next;
-	event_ring_close(i->own);
-	i->space->holders--;
-	free(i);
-}
-
-/* Begins a process's memory; its records go to processes that share it. */
-static void begin_space(struct observe *o, struct proc *p, struct space *space)
-{
-	struct into *before = p->into;
-
-	p->into = into_of(o, p, space);
-	p->is_other = 0;
-	into_put(o, before);
-	if (!p->into) {
-		o->s->not_followed++;
-		session_warn(o->s, "some processes are not observed: too many programs at once");
-	}
-	for (uint32_t i = 0; i < p->nthreads; i++)
-		tell(o, p, &p->thread[i]);
-}
-
-static struct proc *proc_add(struct observe *o, pid_t pid, pid_t ppid)
-{
-	struct proc *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
-	p->pid = pid;
-	p->ppid = ppid;
-	p->next = o->procs;
-	o->procs = p;
-	return p;
-}
-
-static void proc_end(struct observe *o, struct proc *p)
-{
-	for (struct proc **at = &o->procs; *at; at = &(*at)->next)
-		if (*at == p) {
-			*at = p->next;
-			break;
-		}
-	for (uint32_t i = 0; i < p->nthreads; i++)
-		points_release(o, &p->thread[i]);
-	for (uint32_t i = 0; i < p->nold; i++)
-		points_release(o, &p->old[i]);
-	into_put(o, p->into);
-	free(p->thread);
-	free(p->old);
-	free(p);
 }
 
 /* ---- What comes ---------------------------------------------------------------------------- */
@@ -371,9 +193,9 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	like = *observe_thread(parent, r->ptid);
 	if (!p) {
 		pid_inherit_fork(o->s, r->pid, parent->pid);	/* it may never say anything itself */
-		p = proc_add(o, r->pid, parent->pid);
+		p = observe_proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
-			begin_space(o, p, parent->into->space);
+			observe_begin_space(o, p, parent->into->space);
 			p->is_other = parent->is_other;
 			memcpy(p->point, parent->point, sizeof(p->point));
 			p->npoints = parent->npoints;
@@ -384,7 +206,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	}
 	if (p) {
 		points_inherit(o, p, &like, r->ns);
-		thread_add(o, p, r->tid, &like);
+		observe_thread_add(o, p, r->tid, &like);
 	}
 }
 
@@ -406,7 +228,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	struct thread like;
 
 	if (r->pid == r->tid && !r->is_exec && is_agent(p, r->comm)) {
-		proc_end(o, p);
+		observe_proc_end(o, p);
 		return;
 	}
 	/*
@@ -430,7 +252,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
 		memset(like.point_ns, 0, sizeof(like.point_ns));
 	}
-	thread_add(o, p, r->tid, &like);
+	observe_thread_add(o, p, r->tid, &like);
 }
 
 /* Its last moment on a CPU is told by nobody else: events end before the thread does. */
@@ -448,7 +270,7 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 	}
 	if (!p->nthreads) {
 		points_end(o, p, r->ns);
-		proc_end(o, p);
+		observe_proc_end(o, p);
 	}
 }
 
@@ -504,7 +326,7 @@ static void end_gone(struct observe *o)
 		if (!kill(p->pid, 0) || errno != ESRCH)
 			p->is_gone = 0;
 		else if (p->is_gone)
-			proc_end(o, p);
+			observe_proc_end(o, p);
 		else
 			p->is_gone = 1;
 	}
@@ -582,7 +404,7 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 	ret = perf_add(o->perf, tid);
 	if (ret < 0)
 		return ret == -ESRCH ? 0 : ret;
-	like = thread_read(p->pid, tid);
+	like = observe_thread_read(p->pid, tid);
 	like.group = ret;
 	for (uint32_t i = 0; i < p->nold; i++)
 		if (p->old[i].tid == tid) {
@@ -591,7 +413,7 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 		}
 	for (uint32_t k = 0; k < p->npoints; k++)
 		p->has_unarmed |= !perf_has(o->perf, like.point[k]);
-	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
+	return observe_thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
 }
 
 uint32_t observe_slice(const struct observe *o, pid_t pid)
@@ -649,15 +471,15 @@ void observe_target(struct observe *o, const struct target *t)
 	o->coming = 0;
 	p = observe_proc(o, t->pid);
 	if (p && (p->is_other || !p->into)) {	/* the kernel's events are there still */
-		begin_space(o, p, t->space);
+		observe_begin_space(o, p, t->space);
 		points_find(o, p, UINT32_MAX);
 	}
 	if (p)
 		return;
-	p = proc_add(o, t->pid, t->ppid);
+	p = observe_proc_add(o, t->pid, t->ppid);
 	if (!p)
 		return;
-	begin_space(o, p, t->space);
+	observe_begin_space(o, p, t->space);
 	add_threads(o, t->pid);
 	p = observe_proc(o, t->pid);
 	if (p)
@@ -722,7 +544,7 @@ static void observe_again(struct observe *o)
 			continue;
 		forget_old(o, p);
 		if (!p->nthreads)	/* it has ended meanwhile, unheard */
-			proc_end(o, p);
+			observe_proc_end(o, p);
 	}
 	free(again);
 }
@@ -741,7 +563,7 @@ void observe_left(struct observe *o, pid_t pid)
 			perf_remove(o->perf, p->thread[i].point[k]);
 	}
 	points_end(o, p, session_now_ns());
-	proc_end(o, p);
+	observe_proc_end(o, p);
 	points_ended(o);
 	take_all(o);		/* who came meanwhile has no events either */
 	observe_again(o);
@@ -893,7 +715,7 @@ void observe_end(struct observe *o)
 	take_all(o);
 	while (o->procs) {
 		points_end(o, o->procs, session_now_ns());
-		proc_end(o, o->procs);
+		observe_proc_end(o, o->procs);
 	}
 	perf_close(o->perf);
 	free(o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe_internal.h - what observe.c (threads, processes, what comes) and watchpoints.c (memory that is
- * watched) share
+ * observe_internal.h - what observe.c (what comes), observed.c (threads, processes), task_events.c and watchpoints.c
+ * (memory that is watched) share
  */
 #ifndef UFT_CONTROL_OBSERVE_INTERNAL_H
 #define UFT_CONTROL_OBSERVE_INTERNAL_H
@@ -88,7 +88,16 @@ void tasks_exit(const struct observe *o, const struct proc *p, const struct perf
 void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r);
 void tasks_put_exec(const struct observe *o, struct proc *p);
 
+/* ---- observed.c ---- */
+
 struct thread *observe_thread(const struct proc *p, pid_t tid);	/* NULL: it has none */
+/* @like: itself so far, or its maker, which gave it name and priority. NULL: no memory. */
+struct thread *observe_thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like);
+struct thread observe_thread_read(pid_t pid, pid_t tid);	/* what /proc says of it */
+struct proc *observe_proc_add(struct observe *o, pid_t pid, pid_t ppid);
+void observe_proc_end(struct observe *o, struct proc *p);
+/* Begins a process's memory; its records go to processes that share it. */
+void observe_begin_space(struct observe *o, struct proc *p, struct space *space);
 struct proc *observe_proc(const struct observe *o, pid_t pid);
 uint32_t observe_slice(const struct observe *o, pid_t pid);	/* UFT_NO_SLICE: it is no target */
 int observe_stat(pid_t pid, pid_t tid, int field, int *value);	/* a number of stat, by its field in proc(5). 0 or -errno */

@@ -7,6 +7,11 @@
 
 struct uft_session;
 
+/* ---- bell.c ----------------------------------------------------------------------------------- */
+
+int bell_start(struct uft_session *s);	/* also makes what the session sleeps in */
+void bell_stop(struct uft_session *s);
+
 /* ---- requests.c ------------------------------------------------------------------------------- */
 
 void request_serve(struct uft_session *s);

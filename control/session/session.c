@@ -19,7 +19,7 @@
  *	fork:   the child takes a spare family by itself and says FORKED; it shares its parent's space
  *	exec:   EXEC request -> seized -> exec stop -> the old target ends, inject_exec() makes a new one
  *
- * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper
+ * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper (bell.c)
  * thread turns the arena's bell, a futex, into an eventfd and touches nothing else. The session sleeps in
  * epoll_wait() on that, on pidfds of processes and agents, at most until the next look at thread names (200
  * ms); while a task is seized, for which there is no descriptor to wait on, at most 1 ms.
@@ -49,7 +49,6 @@
 #include "control/detach/agentless.h"
 #include "symbol/host.h"
 #include "symbol/names.h"
-#include "symbol/thread.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -57,7 +56,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -69,63 +67,7 @@
 #define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec: waited for at once, */
 #define AGENT_LOST_MS	3000	/* and looked for again at each scan, before the agent counts as ended alone */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
-#define IDLE_RINGS	100u	/* in a row that brought no request: then the bell is heard once in */
-#define IDLE_NS		1000000
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
-
-/* ---- The bell ------------------------------------------------------------------------------ */
-
-/* The session's threads hear of a wake by the number, which only we write: run_to_start() waits for it as well. */
-static void *bell_main(void *arg)
-{
-	struct uft_session *s = arg;
-	uint32_t *bell = &s->arena.board->bell;
-	uint64_t one = 1;
-
-	while (!atomic_load(&s->bell_stop)) {
-		if (futex(bell, 0 /* FUTEX_WAIT */, __atomic_load_n(bell, __ATOMIC_ACQUIRE), NULL) < 0 && errno == EINTR)
-			continue;
-		__atomic_fetch_add(bell, 1, __ATOMIC_ACQ_REL);
-		futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-		if (write(s->bell_fd, &one, sizeof(one)) < 0)
-			continue;	/* it is full: the session is late anyway */
-		/* Any target can ring for nothing. One that asks rings until it is heard. */
-		if (atomic_fetch_add(&s->idle_rings, 1) > IDLE_RINGS)
-			nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
-	}
-	return NULL;
-}
-
-static int start_bell(struct uft_session *s)
-{
-	struct epoll_event ev = { .events = EPOLLIN };
-	int ret;
-
-	s->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->bell_fd < 0 || s->epoll_fd < 0)
-		return -errno;
-	ev.data.fd = s->bell_fd;
-	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->bell_fd, &ev) < 0)
-		return -errno;
-	ret = thread_start(&s->bell_thread, bell_main, s);
-	s->has_bell_thread = !ret;
-	return ret;
-}
-
-static void stop_bell(struct uft_session *s)
-{
-	if (s->has_bell_thread) {
-		atomic_store(&s->bell_stop, 1);
-		__atomic_fetch_add(&s->arena.board->bell, 1, __ATOMIC_ACQ_REL);
-		futex(&s->arena.board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-		pthread_join(s->bell_thread, NULL);
-	}
-	if (s->bell_fd >= 0)
-		close(s->bell_fd);
-	if (s->epoll_fd >= 0)
-		close(s->epoll_fd);
-}
 
 /* ---- Create, destroy ------------------------------------------------------------------------ */
 
@@ -171,7 +113,7 @@ static void session_free(struct uft_session *s)
 	watchdog_end(s);
 	int3_free(s);
 	sources_stop(s, NULL);
-	stop_bell(s);
+	bell_stop(s);
 	guard_stop(s);
 	while (s->spaces) {
 		struct space *sp = s->spaces;
@@ -236,7 +178,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		s->done_ns = mmap(NULL, request_slots(s) * sizeof(*s->done_ns), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		s->done_ns = s->done_ns == MAP_FAILED ? NULL : s->done_ns;
 		s->purse = calloc(s->arena.nfamilies, sizeof(*s->purse));
-		ret = s->last && s->done_ns && s->purse ? start_bell(s) : -ENOMEM;
+		ret = s->last && s->done_ns && s->purse ? bell_start(s) : -ENOMEM;
 		if (!ret && s->opts.watchdog) {
 			guard_await(s);		/* its waits see any child */
 			ret = watchdog_begin(s);
