@@ -121,131 +121,6 @@ static void catch_signals(void)
 	catch(SIGXFSZ, on_nothing, NULL);
 }
 
-/* ---- The session's news: nobody's any more once the file is complete ------------------------- */
-
-/* Are functions of the program traced? */
-static int arms(const struct recording *rec)
-{
-	return rec->opts->tracer != UFT_TRACER_NOP && uft_tracer_kind((uint32_t)rec->opts->tracer) != UFT_KIND_OWN;
-}
-
-/* gprof counts in the calls that we turn into nops: say so before the program runs. */
-static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
-{
-	if (!rec->is_warned && arms(rec) && img->nobj && img->obj[0].obj->has_gmon &&
-	    img->obj[0].obj->nsite)
-		record_say(rec, "warning: %s is linked for gprof: its gmon.out will lack the calls "
-			   "that are traced", img->exe);
-	rec->is_warned |= img->nobj != 0;
-}
-
-/*
- * AddressSanitizer and LeakSanitizer find the callers of malloc() by frame pointers, and so the stubs that stand
- * for return addresses. Their other way, by unwind tables, is hooked (control/plan/hooks.c).
- */
-static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img)
-{
-	static const char *const inits[] = { "__asan_init", "__lsan_init", "__hwasan_init" };
-	static const char slow[] = "fast_unwind_on_malloc=0";
-	const char *asan = getenv("ASAN_OPTIONS"), *lsan = getenv("LSAN_OPTIONS");
-	struct uft_object *obj = img->nobj ? img->obj[0].obj : NULL;
-	int is_one = 0;
-
-	if (rec->is_warned || !obj || !arms(rec) || rec->opts->tracer == UFT_TRACER_FUNCTION || (asan && strstr(asan, slow)) ||
-	    (lsan && strstr(lsan, slow)))
-		return;
-	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]) && !is_one; i++)
-		is_one = uft_object_imports(obj, inits[i]) > 0 || uft_object_symbol(obj, inits[i], NULL);
-	if (is_one)
-		record_say(rec, "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
-			 "(with %s in ASAN_OPTIONS and LSAN_OPTIONS, or -p function, they are the program's)", img->exe, slow);
-}
-
-static void on_event_type(void *arg, const struct uft_event_type *type)
-{
-	struct recording *rec = arg;
-
-	if (rec->recorder)
-		recorder_format(rec->recorder, type);
-}
-
-static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
-{
-	struct recording *rec = arg;
-
-	(void)ppid;
-	warn_of_sanitizer(rec, img);
-	warn_of_gprof(rec, img);
-	if (rec->recorder)
-		recorder_slice_begin(rec->recorder, slice, (uint32_t)pid, img);
-}
-
-static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
-{
-	struct recording *rec = arg;
-
-	(void)pid;
-	if (rec->recorder)
-		recorder_slice_end(rec->recorder, slice);
-}
-
-static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
-{
-	struct recording *rec = arg;
-
-	if (rec->recorder)
-		recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
-}
-
-static void on_released(void *arg)
-{
-	struct recording *rec = arg;
-
-	if (rec->recorder)
-		recorder_release(rec->recorder);
-}
-
-static void on_dropped(void *arg, const struct uft_drop *d)
-{
-	struct recording *rec = arg;
-
-	if (rec->recorder)
-		recorder_drop(rec->recorder, &(struct uft_writer_drop){
-			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid, .why = d->why,
-			.clock = d->clock, .calls_per_s = d->calls_per_s });
-	if (!rec->opts->is_quiet && rec->ndropped++ < DROPPED_SAID)
-		record_say(rec, "dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
-			   (unsigned long long)d->calls_per_s, d->cost_ppm / 1e4);
-}
-
-static void on_warning(void *arg, const char *text)
-{
-	struct recording *rec = arg;
-
-	record_say(rec, "warning: %s", text);
-}
-
-/* What the watchdog says is no part of the recording: it lies beside it. */
-static void on_fault(void *arg, pid_t pid, const char *text)
-{
-	struct recording *rec = arg;
-	char path[PATH_MAX + 8];
-	const char *why = NULL;
-	FILE *f;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s.fault", rec->path);
-	fd = uft_newfile_open(path, O_APPEND, NULL, &why);
-	f = fd < 0 ? NULL : fdopen(fd, "a");
-	if (f)
-		fprintf(f, "%s\n", text);
-	if (!f || fclose(f))
-		record_say(rec, "cannot write %s: %s\n%s", path, why ? why : strerror(fd < 0 ? -fd : errno), text);
-	else
-		record_say(rec, "warning: process %d was put back as it was after a fault: %.*s; see %s",
-			   pid, (int)strcspn(text, "\n"), text, path);
-}
-
 /* ---- Before the start ---------------------------------------------------------------------- */
 
 static int check_program(const struct cmd_syntax *syntax, const char *name, char path[PATH_MAX])
@@ -353,10 +228,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.watchdog = o->watchdog || o->int3, .int3 = o->int3, .perf_map = o->perf_map,
 		.rescue = save_rest, .program = rec->targets ? NULL : argv,
 	};
-	struct uft_session_events events = {
-		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning, .fault = on_fault,
-	};
+	struct uft_session_events events = record_listener(rec);
 	struct uft_ops op = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
 		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n,
@@ -374,7 +246,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	if (o->int3)
 		record_say(rec, "warning: %s", CMD_INT3_RISK);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
-	if (!ret && arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
+	if (!ret && record_arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
@@ -504,7 +376,7 @@ static void follow(struct recording *rec)
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
-	return arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
+	return record_arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
 /* 0, or the exit status. */
@@ -590,7 +462,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!rec->opts->is_quiet && (total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		record_count(rec->path, &total, &unit, &is_exact, &info);
 	record_say_losses(rec, &stats, &info);
-	if (!failed && !ret && arms(rec))
+	if (!failed && !ret && record_arms(rec))
 		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
 		record_say(rec, "warning: nothing was recorded: no function of the program could be traced");
@@ -687,7 +559,7 @@ static int start(struct recording *rec, char *const argv[], struct uft_error *er
 		ret = attach(rec, err);
 		return !ret && rec->command ? start_command(rec, err) : ret;
 	}
-	recorder_hold(rec->recorder);		/* until on_released() */
+	recorder_hold(rec->recorder);		/* until the listener's released() */
 	ret = uft_session_launch(rec->session, argv, &rec->program, err);
 	if (!ret)
 		recorder_release(rec->recorder);

@@ -48,6 +48,10 @@ int record_keep_old(struct recording *rec, struct uft_error *err);	/* the record
 void record_restore_old(struct recording *rec);
 int record_export(struct recording *rec, const struct uft_export *format);	/* what is in rec->path, into the output; 0, or the exit status */
 
+/* ---- record_events.c ---- */
+int record_arms(const struct recording *rec);	/* Are functions of the program traced? */
+struct uft_session_events record_listener(struct recording *rec);
+
 /* ---- record_triggers.c: the exit status; @is_asked: the signal by which somebody asked us to end, 0: none did ---- */
 int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[], int (*is_asked)(void));
 
