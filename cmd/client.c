@@ -183,6 +183,12 @@ static int take_text(void *arg, const char *p, size_t n)
 	return 0;
 }
 
+int client_print(void *arg, const char *p, size_t n)
+{
+	(void)arg;
+	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
+}
+
 char *client_read_text(const char *session, const char *path, struct uft_error *err)
 {
 	struct text t = { NULL, 0 };

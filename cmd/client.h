@@ -17,6 +17,8 @@ int client_list(const char *session, const char *path, void (*fn)(void *arg, uin
 /* What @sink returns below 0 ends it. @no_wait: until a reader would wait. */
 int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
 		struct uft_error *err);
+/* A sink: to standard output, at once. */
+int client_print(void *arg, const char *p, size_t n);
 /* All of a file, as far as it is there now; free() it. NULL: with @err. */
 char *client_read_text(const char *session, const char *path, struct uft_error *err);
 /* `instances/@instance/@file` in @buf, or @file itself: the top's. */

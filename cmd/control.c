@@ -29,9 +29,8 @@ struct control_opts {
 #define NO_NUMBER	UINT32_MAX
 
 #define FIELD(name)	offsetof(struct control_opts, name)
-#define SESSION	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", \
-		  cmd_string, FIELD(session), NULL }
-#define INSTANCE { "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, FIELD(instance), NULL }
+#define SESSION	CMD_SESSION(FIELD(session))
+#define INSTANCE CMD_INSTANCE(FIELD(instance))
 
 static int put(const struct control_opts *o, const char *file, const char *text, int append, struct uft_error *err)
 {
@@ -40,17 +39,11 @@ static int put(const struct control_opts *o, const char *file, const char *text,
 	return client_write(o->session, client_path(o->instance, file, path), text, strlen(text), append, err);
 }
 
-static int print(void *arg, const char *p, size_t n)
-{
-	(void)arg;
-	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
-}
-
 static int show(const struct control_opts *o, const char *command, const char *file)
 {
 	struct uft_error err = { "" };
 	char path[CLIENT_PATH];
-	int ret = client_read(o->session, client_path(o->instance, file, path), 0, print, NULL, &err);
+	int ret = client_read(o->session, client_path(o->instance, file, path), 0, client_print, NULL, &err);
 
 	return ret && ret != -EPIPE ? cmd_fail(command, "%s", err.text) : 0;
 }
@@ -61,9 +54,9 @@ static const struct cmd_option set_options[] = {
 	SESSION,
 	INSTANCE,
 	{ "tracer", 'p', "TRACER", "what to record: a tracer of available_tracers", cmd_string, FIELD(tracer), NULL },
-	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
-	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, FIELD(notrace), NULL },
-	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", cmd_strings, FIELD(graph), NULL },
+	CMD_FILTER(FIELD(filter)),
+	CMD_NOTRACE(FIELD(notrace)),
+	CMD_GRAPH(FIELD(graph)),
 	{ "pid", 'P', "PID", "trace only these tasks: 1200,1204; uft attaches to processes outside the session", cmd_numbers, FIELD(pids), NULL },
 	{ "option", 'O', "OPTION", "set an option of trace_options: noirq-info; may be repeated", cmd_strings, FIELD(options), NULL },
 	{ "clock", 'C', "CLOCK", "set the clock, as trace_clock does", cmd_string, FIELD(clock), NULL },

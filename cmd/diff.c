@@ -31,7 +31,7 @@ static const struct cmd_option diff_options[] = {
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
 	{ "wide", 'w', NULL, "show total time and 99th percentile of both sides as well", cmd_flag, F(wide), NULL },
 	CMD_DEMANGLE_OPTION,
-	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
+	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
 };
 #undef F

@@ -36,7 +36,7 @@ static const char *format_names[FORMATS_MAX + 1];	/* from uft_exports[], filled 
 static const struct cmd_option export_options[] = {
 	{ "format", 'f', "FORMAT", "the format; default: by the ending of FILE",
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
-	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
+	CMD_INPUT(offsetof(struct export_opts, input)),
 	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
 	{ "range", 'r', "A~B", "write only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range,
 	  offsetof(struct export_opts, range), NULL },

@@ -18,8 +18,7 @@ struct file_opts {
 	int append, no_wait, is_long;
 };
 
-#define SESSION { "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", \
-		  cmd_string, offsetof(struct file_opts, session), NULL }
+#define SESSION CMD_SESSION(offsetof(struct file_opts, session))
 
 static const struct cmd_option read_options[] = {
 	SESSION,
@@ -53,12 +52,6 @@ static const struct cmd_syntax ls_syntax = {
 	"ls", "[OPTIONS] [DIR]", "List the tracing files of a session.", ls_options, 0
 };
 
-static int print(void *arg, const char *p, size_t n)
-{
-	(void)arg;
-	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
-}
-
 int cmd_read(int argc, char **argv)
 {
 	struct file_opts o = { 0 };
@@ -69,7 +62,7 @@ int cmd_read(int argc, char **argv)
 		return status;
 	if (argc != 2)
 		return cmd_usage(&read_syntax, "one FILE, not %d", argc - 1);
-	ret = client_read(o.session, argv[1], o.no_wait, print, NULL, &err);
+	ret = client_read(o.session, argv[1], o.no_wait, client_print, NULL, &err);
 	return ret && ret != -EPIPE ? cmd_fail("read", "%s", err.text) : 0;
 }
 

@@ -83,8 +83,8 @@ static const struct cmd_option hist_options[] = {
 	{ "size", 'n', "N", "keep at most N entries (default 2048) and count what they leave out", parse_of_event, F(ask), NULL },
 	{ "event-filter", 'f', "FILTER", "count only events that pass: 'len > 100 && comm ~ \"a*\"'", parse_of_event, F(ask), NULL },
 	{ "trigger", 'R', "TRIGGER", "make the histogram of a trigger's text: 'hist:keys=id:vals=len if len > 100'; may be repeated", parse_of_event, F(ask), NULL },
-	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, F(input), NULL },
-	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
+	CMD_INPUT(F(input)),
+	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
 };
 #undef F

@@ -22,9 +22,8 @@ struct list_opts {
 
 #define FIELD(name)	offsetof(struct list_opts, name)
 static const struct cmd_option list_options[] = {
-	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", cmd_string,
-	  FIELD(session), NULL },
-	{ "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, FIELD(instance), NULL },
+	CMD_SESSION(FIELD(session)),
+	CMD_INSTANCE(FIELD(instance)),
 	{ "tracers", 't', NULL, "list the tracers", cmd_flag, FIELD(tracers), NULL },
 	{ "options", 'o', NULL, "list the options and their values", cmd_flag, FIELD(options), NULL },
 	{ "functions", 'f', NULL, "list the functions that can be traced", cmd_flag, FIELD(functions), NULL },
@@ -91,19 +90,13 @@ static const struct list_file {
 	{ offsetof(struct list_opts, clocks), "trace_clock", " \n", clock_row },
 };
 
-static int print(void *arg, const char *p, size_t n)
-{
-	(void)arg;
-	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
-}
-
 static int list_one(const struct list_opts *o, const struct list_file *l, struct table *t, struct uft_error *err)
 {
 	char buf[CLIENT_PATH], *text, *rest = NULL;
 	const char *path = client_path(o->instance, l->file, buf);
 
 	if (!t)
-		return client_read(o->session, path, 0, print, NULL, err);
+		return client_read(o->session, path, 0, client_print, NULL, err);
 	text = client_read_text(o->session, path, err);
 	if (!text)
 		return -EIO;

@@ -63,7 +63,7 @@ static int parse_func(const struct cmd_option *o, const char *text, void *field,
 
 #define F(field) offsetof(struct report_opts, field)
 static const struct cmd_option report_options[] = {
-	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, F(input), NULL },
+	CMD_INPUT(F(input)),
 	{ "profile", 0, NULL, "print one row per function instead of events", cmd_flag, F(profile), NULL },
 	{ "tree", 0, NULL, "print the call tree: each path with its calls and times", cmd_flag, F(tree), NULL },
 	{ "flat", 0, NULL, "print one row per function; with --by for each task, process ...", cmd_flag, F(flat), NULL },
@@ -95,7 +95,7 @@ static const struct cmd_option report_options[] = {
 	{ "option", 'O', "NAME", "set an option of trace_options: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
 	  F(options), NULL },
 	{ "color", 0, "WHEN", "use colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
-	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
+	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
 };
 #undef F

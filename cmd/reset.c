@@ -20,8 +20,8 @@ struct reset_opts { const char *session, *instance; uint64_t buffer; int all, re
 
 #define F(field) offsetof(struct reset_opts, field)
 static const struct cmd_option reset_options[] = {
-	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", cmd_string, F(session), NULL },
-	{ "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, F(instance), NULL },
+	CMD_SESSION(F(session)),
+	CMD_INSTANCE(F(instance)),
 	{ "all", 'a', NULL, "reset the top and all instances", cmd_flag, F(all), NULL },
 	{ "delete", 'd', NULL, "remove the instance of -B, or with -a all instances, instead of resetting them", cmd_flag, F(remove), NULL },
 	{ "buffer-size", 'b', "KB", "set the size of each CPU's ring buffer then", cmd_kb, F(buffer), NULL },
@@ -101,17 +101,7 @@ static int reset_triggers(const struct reset_opts *o, const char *instance, stru
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-/* In this order: the tracer first, as what comes then costs the targets nothing. */
-static const struct step { const char *file, *text; int is_top; } steps[] = {	/* is_top: an instance has no such file */
-	{ "tracing_on", "0", 0 }, { "function_profile_enabled", "0", 1 }, { "stack_tracer_enabled", "0", 1 }, { "current_tracer", "nop", 0 },
-	{ "set_event", "", 0 }, { NULL, NULL, 0 },		/* triggers */
-	{ "events/filter", "0", 0 }, { "set_event_pid", "", 0 }, { "set_event_notrace_pid", "", 0 }, { "set_ftrace_filter", "", 0 },
-	{ "set_ftrace_notrace", "", 0 }, { "set_graph_function", "", 1 }, { "set_graph_notrace", "", 1 }, { "set_ftrace_pid", "", 0 },
-	{ "set_ftrace_notrace_pid", "", 0 }, { "max_graph_depth", "0", 1 }, { "tracing_thresh", "0", 1 }, { "trace_clock", "local", 0 },
-	{ "snapshot", "0", 0 }, { "trace", "", 0 }, { "tracing_on", "1", 0 },
-};
-
-static int put_filters(const struct reset_opts *o, const char *instance, struct uft_error *err)
+static int reset_filters(const struct reset_opts *o, const char *instance, struct uft_error *err)
 {
 	char *events = client_read_text(o->session, "available_events", err), *rest = NULL;
 	char done[128] = "";
@@ -131,15 +121,29 @@ static int put_filters(const struct reset_opts *o, const char *instance, struct 
 	return ret;
 }
 
+/* In this order: the tracer first, as what comes then costs the targets nothing. */
+static const struct step {
+	const char *file, *text;
+	int is_top;	/* an instance has no such file */
+	int (*reset)(const struct reset_opts *o, const char *instance, struct uft_error *err);	/* many files */
+} steps[] = {
+#define PUT(file, text)	{ file, text, 0, NULL }
+#define TOP(file, text)	{ file, text, 1, NULL }
+	PUT("tracing_on", "0"), TOP("function_profile_enabled", "0"), TOP("stack_tracer_enabled", "0"), PUT("current_tracer", "nop"),
+	PUT("set_event", ""), { .reset = reset_triggers }, { .reset = reset_filters },
+	PUT("set_event_pid", ""), PUT("set_event_notrace_pid", ""), PUT("set_ftrace_filter", ""), PUT("set_ftrace_notrace", ""),
+	TOP("set_graph_function", ""), TOP("set_graph_notrace", ""), PUT("set_ftrace_pid", ""), PUT("set_ftrace_notrace_pid", ""),
+	TOP("max_graph_depth", "0"), TOP("tracing_thresh", "0"), PUT("trace_clock", "local"), PUT("snapshot", "0"), PUT("trace", ""),
+	PUT("tracing_on", "1"),
+};
+
 static int reset_one(const struct reset_opts *o, const char *instance, struct uft_error *err)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !ret; i++) {
-		if (!steps[i].file)
-			ret = reset_triggers(o, instance, err);
-		else if (!strcmp(steps[i].file, "events/filter"))
-			ret = put_filters(o, instance, err);
+		if (steps[i].reset)
+			ret = steps[i].reset(o, instance, err);
 		else if (!steps[i].is_top || !instance)
 			ret = put(o, instance, steps[i].file, steps[i].text, err);
 	}

@@ -40,8 +40,8 @@ static const struct cmd_option sqlhist_options[] = {
 	{ "snapshot", 's', NULL, "as the action, take a snapshot", cmd_flag, F(snapshot), NULL },
 	{ "save", 0, "FIELDS", "as the action, save these fields of the second event: common_pid,pieces", cmd_string, F(save), NULL },
 	{ "keys", 'k', "KEYS", "print a histogram of the synthetic event by these keys instead of its text: 'lat.buckets=100'", cmd_string, F(keys), NULL },
-	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", cmd_string, F(session), NULL },
-	{ "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, F(instance), NULL },
+	CMD_SESSION(F(session)),
+	CMD_INSTANCE(F(instance)),
 	{ 0 }
 };
 #undef F

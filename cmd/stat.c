@@ -15,7 +15,7 @@ struct stat_opts {
 };
 
 static const struct cmd_option stat_options[] = {
-	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
+	CMD_INPUT(offsetof(struct stat_opts, input)),
 	{ "session", 'S', "PID", "ask the session that process PID serves instead of a recording; -: the current or only one",
 	  cmd_string, offsetof(struct stat_opts, session), NULL },
 	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string, offsetof(struct stat_opts, instance), NULL },
