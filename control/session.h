@@ -79,13 +79,19 @@ struct uft_ops {
 	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
+	uint32_t graph_turn;		/* of the graph, not 0: only in threads that an event switched on while it was this number */
 };
 
 /*
  * A type of uft_session_types() that is recorded, if the filter lets it through. The same index several times:
- * what any of them lets through.
+ * what any of them lets through. Those with another action ask for no record: what the filter lets through does it.
  */
-struct uft_event_want { uint32_t index; const char *filter; };	/* filter: NULL none */
+struct uft_event_want {
+	uint32_t index;
+	const char *filter;		/* NULL: none */
+	uint32_t action;		/* enum uft_rule_action; 0: UFT_RULE_RECORD */
+	uint32_t count, key;		/* of other actions: as of struct uft_event_rule */
+};
 
 /*
  * All that is wanted of the targets. Targets write one stream of records for all ops; readers show each of what it

@@ -91,11 +91,18 @@ static int keeps_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return (a->keep && *a->keep && rank_of(b) != RANK_NOP) || (b->keep && *b->keep && rank_of(a) != RANK_NOP);
 }
 
+/* A thread is on or off, and its records are a graph's: which of two nobody could tell. */
+static int triggers_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return (a->graph_turn || b->graph_turn) && rank_of(a) <= RANK_EVENTS && rank_of(b) <= RANK_EVENTS;
+}
+
 /* Pairs that cannot run at once; the first that holds is what is said. */
 static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b); const char *text; } conflicts[] = {
 	{ watches_beside, "mmiotrace and the tracers of threads (sysprof, sched_switch) exclude each other" },
 	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
 	{ inits_beside, "initcall and another tracer of calls and returns exclude each other" },
+	{ triggers_beside, "The graph of triggers runs beside no other tracer of calls and returns, nor beside that of another instance" },
 	{ sums_beside, "There is one profile at a time" },
 	{ keeps_beside, "Slow calls are kept only where nothing else is traced" },
 	{ sums_apart, "The profile is of the tasks of all that is on: set_ftrace_pid differs" },
@@ -127,6 +134,7 @@ static int add_functions(struct spec *first, struct spec **last, const struct uf
 	sp->min_size = first->min_size;
 	p->stacks |= sp->params.stacks;
 	p->has_roots |= sp->params.has_roots;
+	p->graph_turn |= sp->params.graph_turn;
 	if (sp->tracer == UFT_TRACER_GRAPH)
 		p->has_events |= sp->params.has_events;
 	else if (sp->tracer == UFT_TRACER_PROFILE)

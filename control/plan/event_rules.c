@@ -4,7 +4,8 @@
  *
  * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that
  * does not fit the event (a field that it does not have, with a word that means several events) filters nothing,
- * as in the kernel. Rules are made once for each type and specification.
+ * as in the kernel. Behind those come rules that do something else (switch the graph of a thread); an event that only
+ * has such is recorded unfiltered. Rules are made once for each type and specification.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,10 +19,10 @@ struct spec_rules {
 	struct uft_event_rules *rules;	/* malloc'd; NULL: none, every record is wanted */
 };
 
-/* Appends a rule with @p. */
-static int append(struct uft_event_rules **out, const struct uft_program *p)
+/* Appends @head with the program @p; NULL: none. */
+static int append(struct uft_event_rules **out, struct uft_event_rule head, const struct uft_program *p)
 {
-	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), more = (uint32_t)sizeof(struct uft_event_rule) + p->bytes;
+	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), more = (uint32_t)sizeof(struct uft_event_rule) + (p ? p->bytes : 0);
 	struct uft_event_rules *grown = realloc(*out, bytes + more);
 	struct uft_event_rule *rule;
 
@@ -30,8 +31,10 @@ static int append(struct uft_event_rules **out, const struct uft_program *p)
 	if (!*out)
 		*grown = (struct uft_event_rules){ 0 };
 	rule = (struct uft_event_rule *)((char *)grown + bytes);
-	*rule = (struct uft_event_rule){ .action = UFT_RULE_RECORD, .program_bytes = p->bytes };
-	memcpy(rule + 1, p, p->bytes);
+	*rule = head;
+	rule->program_bytes = p ? p->bytes : 0;
+	if (p)
+		memcpy(rule + 1, p, p->bytes);
 	grown->bytes = bytes + more;
 	grown->nrules++;
 	*out = grown;
@@ -46,17 +49,52 @@ static int add_filter(struct uft_event_rules **out, const struct uft_event_type 
 	int ret = text ? uft_event_filter_make(type, text, &p, &err) : -EINVAL;
 
 	if (!ret)
-		ret = append(out, p);
+		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, p);
 	free(p);
 	return ret == -ENOMEM ? ret : !ret;
+}
+
+/* One that does not fit does nothing. 0, -ENOMEM. */
+static int add_action(struct uft_event_rules **out, const struct uft_event_type *type, const struct spec_event *e)
+{
+	const struct uft_event_rule head = { .action = e->action, .count = e->count, .key = e->key };
+	struct uft_filter_error err;
+	struct uft_program *p = NULL;
+	int ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
+
+	if (!ret)
+		ret = append(out, head, p);
+	free(p);
+	return ret == -ENOMEM ? ret : 0;
+}
+
+static int is_of(const struct spec *sp, size_t i, const struct uft_event_type *type)
+{
+	return i < sp->nevents && sp->event[i].index == type->index;
+}
+
+/* *out: the rules for records; NULL: all are written. */
+static int add_actions(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+{
+	int ret = 0;
+
+	for (size_t i = spec_first_event(sp, type); !ret && is_of(sp, i, type); i++) {
+		if (sp->event[i].action <= UFT_RULE_RECORD)
+			continue;
+		if (!*out)
+			ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, NULL);
+		ret = ret ? ret : add_action(out, type, &sp->event[i]);
+	}
+	return ret;
 }
 
 static int make(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
 {
 	int ret = 1;
 
-	for (size_t i = spec_first_event(sp, type); ret > 0 && i < sp->nevents && sp->event[i].index == type->index; i++)
-		ret = add_filter(out, type, sp->event[i].filter);
+	for (size_t i = spec_first_event(sp, type); ret > 0 && is_of(sp, i, type); i++)
+		if (sp->event[i].action <= UFT_RULE_RECORD)
+			ret = add_filter(out, type, sp->event[i].filter);
 	for (size_t i = sp->nevent_words; ret > 0 && i--;) {	/* the last word that means it decides */
 		const char *word = sp->event_words[i];
 		int is_not = *word == '!';
@@ -66,13 +104,18 @@ static int make(const struct spec *sp, const struct uft_event_type *type, struct
 		ret = is_not ? ret : add_filter(out, type, sp->event_filters[i]);
 		break;
 	}
-	if (ret <= 0 || (*out && (*out)->nrules > UFT_EVENT_RULES_MAX)) {
+	if (ret <= 0) {
+		free(*out);
+		*out = NULL;
+	}
+	ret = ret < 0 ? ret : add_actions(sp, type, out);
+	if (ret || (*out && (*out)->nrules > UFT_EVENT_RULES_MAX)) {
 		free(*out);
 		*out = NULL;
 	}
 	if (*out)
 		(*out)->id = type->id;
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out)
@@ -108,7 +151,7 @@ int spec_accepts_event(struct spec *sp, const struct uft_event_type *type, const
 		return 1;
 	rule = (const struct uft_event_rule *)(rules + 1);
 	for (uint32_t i = 0; i < rules->nrules; i++) {
-		if (!rule->program_bytes || uft_program_run((const struct uft_program *)(rule + 1), r))
+		if (rule->action == UFT_RULE_RECORD && (!rule->program_bytes || uft_program_run((const struct uft_program *)(rule + 1), r)))
 			return 1;
 		rule = (const struct uft_event_rule *)((const char *)(rule + 1) + rule->program_bytes);
 	}

@@ -108,7 +108,7 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 
 		if (want->filter && !filter)
 			return -ENOMEM;
-		sp->event[sp->nevents] = (struct spec_event){ want->index, filter };
+		sp->event[sp->nevents] = (struct spec_event){ want->index, filter, want->action, want->count, want->key };
 	}
 	return 0;
 }
@@ -274,7 +274,9 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
 	sp->has_stacks = sp->own && in->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT;
 	sp->params.max_depth = in->max_depth;
-	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
+	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0) |
+			       (in->graph_turn ? UFT_ROOTS_TRIGGER : 0);
+	sp->params.graph_turn = in->graph_turn;
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
 	if (sp->params.has_pids && in->is_forking) {
 		sp->params.has_pids |= UFT_PIDS_FORK;

@@ -497,6 +497,7 @@ struct uft_action {
 enum uft_roots {
 	UFT_ROOTS_ONLY	= 1,	/* record only below calls with UFT_ACT_ROOT */
 	UFT_ROOTS_NOT	= 2,	/* nothing of calls with UFT_ACT_HIDE, nor below them */
+	UFT_ROOTS_TRIGGER = 4,	/* and only in threads that an event switched on (UFT_RULE_GRAPH) while graph_turn was this */
 };
 
 struct uft_tracer_params {
@@ -516,6 +517,8 @@ struct uft_tracer_params {
 	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
 	uint32_t kin;		/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
 	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
+	uint32_t graph_turn;	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads that others switched on are off */
+	uint32_t pad;
 	struct uft_action action[UFT_NACTIONS];
 };
 enum uft_stacks {
@@ -602,12 +605,16 @@ struct uft_event_switch {
  * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written.
  * Without rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it.
  */
-enum uft_rule_action { UFT_RULE_RECORD = 1 };
+enum uft_rule_action {
+	UFT_RULE_RECORD = 1,
+	UFT_RULE_GRAPH,		/* of what it accepts: the graph is on for the thread from now on (UFT_ROOTS_TRIGGER), */
+	UFT_RULE_GRAPH_STOP,	/* or off */
+};
 struct uft_event_rule {
 	uint32_t action;	/* enum uft_rule_action */
-	uint32_t arg;
+	uint32_t count;		/* GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end */
 	uint32_t program_bytes;	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
-	uint32_t pad;
+	uint32_t key;		/* with a count: of rules with the same key it is one count, also of lists that come later */
 };
 struct uft_event_rules {
 	uint32_t id;		/* of the event */

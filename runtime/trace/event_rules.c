@@ -7,6 +7,12 @@
  * freed; the same list is kept once, however often filters go back and forth. Where too much is kept, the event
  * has no rules from then on: each record is written, and the session, which filters as well, leaves it out.
  *
+ * Switching. A rule of a graph trigger marks the thread that fires the event, or takes the mark away
+ * (uft_thread.graph_turn); graph_filter.c looks at the mark. So threads know nothing of each other, and what a signal
+ * handler fires is its thread's. A vfork child, which borrows its parent's thread pointer, switches nothing, and a fork
+ * child begins without a mark. The mark is the number of the triggers: once they are gone it means nothing. How often a
+ * rule may still switch is counted for the process, whatever list the rule is in.
+ *
  * Facts. Thread and CPU are known here where they are the session's own numbers: not the thread's in another pid
  * namespace, nor a CPU without rseq. A thread's name, and the names of functions, are the session's knowledge; a
  * program says which way leads to "write it" then.
@@ -22,6 +28,10 @@ const struct event_rules **event_rules_table;
 static struct event_rules *all;
 static uint32_t kept;			/* bytes */
 static void *scratch;
+
+/* How often the rules with a key may still switch. Never freed. */
+struct ration { struct ration *next; uint32_t key, left; };
+static struct ration *rations;
 
 static const struct uft_program *program_of(const struct uft_event_rule *r)
 {
@@ -43,6 +53,47 @@ int event_rules_accept(const struct event_rules *r, const struct uft_record *rec
 	return 0;
 }
 
+static struct ration *find_ration(uint32_t key)
+{
+	struct ration *r = uft_load_acquire(&rations);
+
+	while (r && r->key != key)
+		r = r->next;
+	return r;
+}
+
+/* One time less. 0: there is none left. */
+static int spend(const struct uft_event_rule *rule)
+{
+	struct ration *r = rule->count ? find_ration(rule->key) : NULL;
+	uint32_t left;
+
+	if (!rule->count)
+		return 1;
+	do {
+		left = r ? uft_load(&r->left) : 0;
+	} while (left && !uft_cas(&r->left, left, left - 1));
+	return left != 0;
+}
+
+void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t, uint32_t turn)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
+
+	if (t->guest)
+		return;
+	for (uint32_t i = 0; i < r->nrules; i++, rule = next_rule(rule)) {
+		uint32_t to = rule->action == UFT_RULE_GRAPH ? turn : 0;
+
+		if (rule->action == UFT_RULE_RECORD || t->th->graph_turn == to)
+			continue;
+		if (rule->program_bytes && !uft_program_run(program_of(rule), record))
+			continue;
+		if (spend(rule))
+			uft_store(&t->th->graph_turn, to);
+	}
+}
+
 /* A private copy of the list: 0 and what it asks for, or -EINVAL. */
 static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t *facts)
 {
@@ -53,8 +104,10 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 		const struct uft_event_rule *rule = (const struct uft_event_rule *)at;
 
 		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) || rule->program_bytes % 8 ||
-		    rule->action != UFT_RULE_RECORD)
+		    rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_GRAPH_STOP)
 			return -EINVAL;
+		if (rule->action != UFT_RULE_RECORD)
+			*facts |= EVENT_RULES_THREAD;
 		if (rule->program_bytes) {
 			if (!uft_program_is_good(program_of(rule), rule->program_bytes) || program_of(rule)->bytes != rule->program_bytes)
 				return -EINVAL;
@@ -63,6 +116,25 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 		at = (const char *)next_rule(rule);
 	}
 	return at == end ? 0 : -EINVAL;
+}
+
+/* 0, -ENOMEM. */
+static int add_rations(const struct event_rules *r)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
+
+	for (uint32_t i = 0; i < r->nrules; i++, rule = next_rule(rule)) {
+		struct ration *made;
+
+		if (!rule->count || find_ration(rule->key))
+			continue;
+		made = plat_alloc(sizeof(*made));
+		if (!made)
+			return -ENOMEM;
+		*made = (struct ration){ .next = rations, .key = rule->key, .left = rule->count };
+		uft_store_release(&rations, made);	/* it is complete; partner: find_ration() */
+	}
+	return 0;
 }
 
 /* NULL: too much is kept, or there is no memory. */
@@ -95,7 +167,7 @@ static int put(uint32_t id, const uint64_t *list, uint32_t bytes, uint32_t nrule
 		return -EINVAL;
 	if (!ret && nrules) {
 		r = keep(list, bytes, nrules, facts);
-		ret = r ? 0 : -ENOMEM;
+		ret = r ? add_rations(r) : -ENOMEM;
 	}
 	if (!event_rules_table) {
 		const struct event_rules **table = r ? plat_map_sparse(UFT_EVENT_RULES_IDS * sizeof(*table)) : NULL;

@@ -297,6 +297,22 @@ static void fg_know_stack(const struct trace_task *t)
 		uft_asm_know_stack(t->th, t->key);
 }
 
+/*
+ * Is the graph off for the calling thread, until an event switches it on, and the call nobody else's? Then it costs
+ * no more than this. A thread with open calls, or a fork child that is not known yet, goes the whole way.
+ */
+static int fg_is_off(void)
+{
+	const struct uft_tracer_params *p = trace_params();
+	const struct uft_thread *th;
+
+	if (p->has_roots != UFT_ROOTS_TRIGGER || p->has_events & (UFT_EVENTS_FUNC | UFT_EVENTS_PROFILE) ||
+	    uft_load(ring_state()) != RING_LIVE)
+		return 0;
+	th = thread_find(arch_thread_pointer());
+	return th && th->top == th->base && !graph_is_on(th, p);
+}
+
 static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub, const uint64_t *args)
 {
 	struct fg_entry e = {
@@ -308,7 +324,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	struct trace_task t;
 	int accepted = 0;
 
-	if (trace_is_out())
+	if (trace_is_out() || fg_is_off())
 		return 0;
 	task_begin(&t);
 	p = trace_params();

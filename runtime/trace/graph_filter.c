@@ -5,6 +5,10 @@
  * By what the session said of the site (roots, what is hidden), what is open on the shadow stack, and where
  * the call came from. It is asked before anything is written or pushed, and may be asked again for the same
  * call.
+ *
+ * A thread that no event switched on (UFT_ROOTS_TRIGGER) records nothing. Its calls are not pushed, but for those below
+ * roots and those of hidden functions, which are silent: an event may come while they run, and what they call from then
+ * on is below the root, or hidden.
  */
 #include "runtime/trace/trace.h"
 
@@ -35,6 +39,7 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 {
 	const struct uft_thread *th = t->th;
 	uint32_t caller = th->top > th->base ? th->top[-1].flags : 0, alt = *flags;
+	int is_on = graph_is_on(th, p) && !(t->guest && p->has_roots & UFT_ROOTS_TRIGGER);
 
 	*flags |= fg_mode(p, ops);
 	if (p->has_events & UFT_EVENTS_PROFILE && ops & UFT_ACT_NOT_GRAPH)
@@ -45,6 +50,10 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 		if ((ops & (UFT_ACT_HIDE | UFT_ACT_ROOT)) == UFT_ACT_HIDE)	/* a root of another graph is recorded */
 			*flags = alt | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
 	}
+	if (!is_on && !(p->has_roots & UFT_ROOTS_ONLY) && !(*flags & FG_HIDDEN))
+		return 0;
+	if (!is_on && !(*flags & FG_HIDDEN))
+		*flags = alt | FG_SILENT;
 	if (p->has_roots & UFT_ROOTS_ONLY && !(*flags & FG_HIDDEN)) {
 		int is_inside = caller & FG_INSIDE;
 

@@ -42,6 +42,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->clocks_per_ns = p->clocks_per_ns;
 	n->kin = p->kin;
 	n->kin_lists = p->kin_lists;
+	n->graph_turn = p->graph_turn;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)

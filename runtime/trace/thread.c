@@ -232,6 +232,7 @@ static void thread_empty(struct uft_thread *th)
 	th->pids_generation = 0;
 	th->sections = 0;
 	th->overruns = 0;
+	th->graph_turn = 0;
 	th->stack_top = th->stack_low = 0;
 	th->signal_stack.bytes = 0;
 }
@@ -394,6 +395,7 @@ void thread_forked(struct trace_task *t)
 			e->flags = fg_silenced(e->flags);
 		}
 		keep_reset(th);
+		th->graph_turn = 0;
 		if (th != t->th) {
 			th->tid = UFT_NO_TID;
 			th->owner = 0;

@@ -117,6 +117,7 @@ struct uft_thread {
 	uint64_t *cpu_ns;	/* parallel to the entries; those with FG_CPU */
 	struct plat_stack signal_stack;	/* with UFT_DENIED_STACK: as it was before */
 	struct fg_inside inside;
+	uint32_t graph_turn;	/* the graph is on for it by triggers of this number; 0: off (event_rules.c) */
 };
 
 /* Its ENTRY is in a ring, or the scratch buffer, and its EXIT is not. */
@@ -244,7 +245,15 @@ struct event_rules {
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
 };
 extern const struct event_rules **event_rules_table;	/* by event; NULL: none has any */
+#define EVENT_RULES_THREAD	0x80000000u	/* in facts: some switch the graph of the thread */
 int event_rules_accept(const struct event_rules *r, const struct uft_record *record);
+/* The thread @t fires the event: switches its graph. */
+void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t, uint32_t turn);
+/* Is the graph on for @th by the triggers that are in force, if it is by triggers at all? */
+static inline int graph_is_on(const struct uft_thread *th, const struct uft_tracer_params *p)
+{
+	return !(p->has_roots & UFT_ROOTS_TRIGGER) || th->graph_turn == p->graph_turn;
+}
 /* Of this event; NULL: there are none, every record is written. */
 static inline const struct event_rules *event_rules_of(uint32_t id)
 {

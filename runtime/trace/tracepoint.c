@@ -20,8 +20,8 @@ struct event_block {
 
 static struct event_block *blocks;	/* tracepoints that have a writer, so that a detach finds them */
 
-/* What the rules may know of who writes. */
-static int is_accepted(const struct event_rules *rules, const struct trace_task *t, const void *record, uint32_t bytes)
+/* What the rules may know of who writes. They switch its graph, and say whether the record is written. */
+static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record, uint32_t bytes)
 {
 	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid };
 
@@ -31,6 +31,8 @@ static int is_accepted(const struct event_rules *rules, const struct trace_task 
 	}
 	if (!(uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS))
 		r.known |= UFT_FACT_TID;
+	if (rules->facts & EVENT_RULES_THREAD)
+		event_rules_switch(rules, &r, t, turn);
 	return event_rules_accept(rules, &r);
 }
 
@@ -43,7 +45,7 @@ static __attribute__((noinline)) void write_slowly(uint32_t id, const uint64_t *
 
 	task_begin(&t);
 	p = trace_params();
-	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) && (!rules || is_accepted(rules, &t, words, bytes))) {
+	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) && (!rules || is_accepted(rules, &t, p->graph_turn, words, bytes))) {
 		struct ring_op op = {
 			.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, n), 0), .word1 = words[0], .more = words + 1,
 			.bytes = 8 + 8 * n, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN || p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,

@@ -10,8 +10,9 @@
  * kernel's do.
  *
  * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
- * knows none of them. While nobody has anything on the session keeps what would be on, so that functions stay
- * armed.
+ * knows none of them. Triggers that switch the graph on for a thread are a graph of their own, beside the tracer nop or
+ * one that records no calls and returns: its sites are armed while there is such a trigger. While nobody has anything
+ * on the session keeps what would be on, so that functions stay armed.
  */
 #include "tree/core/tree_internal.h"
 
@@ -62,6 +63,13 @@ int share_is_tracing(const struct instance *in, const struct settings *set)
 	return set->is_profiling || is_recording(in, set);
 }
 
+int share_switches_graph(const struct instance *in, const struct settings *set)
+{
+	const struct uft_tracer_row *row = uft_tracer(tracer_of(set));
+
+	return commands_of(in)->graph_turn(in) && !(row->kind == UFT_KIND_PLAIN && row->target == UFT_TRACER_GRAPH);
+}
+
 /* Does anything go on while its own tracer does not? Others, the profile, or the deepest stack. */
 static int is_beside(const struct instance *in, const struct settings *set)
 {
@@ -89,6 +97,7 @@ struct wish {
 	const struct settings *set;
 	struct uft_ops op;
 	int is_measuring;		/* for the deepest stack, not for its tracer */
+	int is_switched;		/* for its triggers that switch the graph */
 	int is_commands;		/* for its commands, which look at calls, beside a tracer that is none of calls */
 	const char **list[NLISTS], **stack_of, **watch;
 };
@@ -133,6 +142,10 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 		return;
 	if (tracer_of(set) != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
+	if (share_switches_graph(in, set)) {
+		put(w, in, set, UFT_TRACER_GRAPH);
+		w->v[w->n - 1].is_switched = 1;
+	}
 	if (needs_calls(in, set)) {
 		put(w, in, set, UFT_TRACER_FUNCTION);
 		w->v[w->n - 1].is_commands = 1;
@@ -147,7 +160,7 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 	size_t n = 1;
 
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
-		n += 4;
+		n += 5;
 		if (tracer_of(set) == UFT_TRACER_NOP && i != in && tracer_of(&i->set) != UFT_TRACER_NOP)
 			would = i;
 	}
@@ -300,6 +313,7 @@ static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, 
 		.tracer = w->op.tracer,
 		.stacks = (w->is_measuring ? UFT_STACKS_MAX : wanted_stacks(set)) | event_stacks,
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
+		.graph_turn = w->is_switched ? commands_of(w->in)->graph_turn(w->in) : 0,
 		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000,
 		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = (option_events(set->options) & ~(uint32_t)SHAPES) | shapes,
@@ -343,13 +357,19 @@ static struct uft_event_want *wanted_events(const struct instance *in, const str
 	*n = 0;
 	for (const struct instance *i = in->t->instances; i; i = i->next)
 		cap += wants_events(i, set_of(i, in, set)) || i->triggers ? count : 0;
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		for (uint32_t k = UFT_NBUILTINS; i->triggers && k < count; k++)
+			cap += commands_of(i)->put_wants(i, k, NULL);
 	want = malloc(cap * sizeof(*want));
 	for (uint32_t k = UFT_NBUILTINS; want && cap > 1 && k < count; k++)
 		for (const struct instance *i = in->t->instances; i; i = i->next) {
 			const struct settings *its = set_of(i, in, set);
 
 			if (wants_event(i, its, k))	/* triggers have filters of their own */
-				want[(*n)++] = (struct uft_event_want){ k, k < its->nevent_filters && !commands_of(i)->needs(i, k) ? its->event_filter[k] : NULL };
+				want[(*n)++] = (struct uft_event_want){
+					.index = k, .filter = k < its->nevent_filters && !commands_of(i)->needs(i, k) ? its->event_filter[k] : NULL,
+				};
+			*n += commands_of(i)->put_wants(i, k, &want[*n]);
 		}
 	return want;
 }
@@ -410,8 +430,9 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
 		const struct settings *now = set_of(i, in, set);
 		int has_two = tracer_of(now) != UFT_TRACER_NOP && (now->is_measuring || needs_calls(i, now));
+		int has_graph = share_switches_graph(i, now) && (tracer_of(now) != UFT_TRACER_NOP || now->is_measuring || needs_calls(i, now));
 
-		n += (is_wishing(i, now) != 0) + has_two;
+		n += (is_wishing(i, now) != 0) + has_two + has_graph;
 	}
 	return n;
 }
@@ -449,6 +470,10 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	else if (is_shared)
 		hidden |= UFT_LIVE_NO_OWN | (uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
+	if (share_switches_graph(in, set)) {
+		hidden |= hidden & UFT_LIVE_NO_CALLS ? UFT_LIVE_NO_FUNCS : 0;
+		hidden &= ~(uint32_t)(UFT_LIVE_NO_CALLS | UFT_LIVE_NO_GRAPH);
+	}
 	return hidden;
 }
 
@@ -531,7 +556,7 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 	struct uft_live_view view = {
 		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
 		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
-		.roots = uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
+		.roots = uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH || share_switches_graph(in, set) ? top->list[LIST_GRAPH] : "",
 		.tracer = set->tracer, .is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 	};
 	int ret;
@@ -604,7 +629,7 @@ static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
 	int has_stacks = commands_of(in)->has_stacks(in) || commands_of(in)->wants_event_stacks(in);
-	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || has_stacks;
+	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || has_stacks || share_switches_graph(in, set);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (commands_of(in)->has_functions(in) && !has_calls));
 	commands_of(in)->mute(in, !is_alone && !is_on);

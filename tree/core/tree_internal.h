@@ -91,6 +91,9 @@ struct command_ops {
 	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
+	uint32_t (*graph_turn)(const struct instance *in);	/* triggers of events switch the graph: struct uft_ops; 0: none */
+	/* What triggers have targets do when the type comes, into @want, NULL: nowhere. How many. */
+	size_t (*put_wants)(const struct instance *in, uint32_t event, struct uft_event_want *want);
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);
 	int (*needs)(const struct instance *in, uint32_t event);	/* the type has a trigger */
@@ -264,6 +267,8 @@ struct uft_tree {
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
+	uint32_t graph_turns;		/* turns of graph triggers that there were; the owner's */
+	uint32_t graph_keys;		/* and counts that targets keep; the owner's */
 	uint32_t shapes;		/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
 	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
@@ -354,6 +359,7 @@ void instance_free(struct instance *in);
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
+int share_switches_graph(const struct instance *in, const struct settings *set);	/* its triggers do, not its tracer */
 int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
 int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
@@ -377,6 +383,8 @@ int trigger_waits(const struct instance *in, const struct settings *set);	/* rec
 int trigger_has_functions(const struct instance *in);	/* some have commands */
 int trigger_wants_event(const struct instance *in, uint32_t event);	/* event_trigger.c: it has a trigger */
 int trigger_wants_event_stacks(const struct instance *in);	/* and one of them needs stacks */
+uint32_t trigger_graph_turn(const struct instance *in);
+size_t trigger_put_wants(const struct instance *in, uint32_t event, struct uft_event_want *want);
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */

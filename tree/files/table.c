@@ -160,7 +160,7 @@ static const struct row rows[] = {
 	FILE("events/%/%/format", 0440, EVENT, "its fields", .show = show_format),
 	FILE("events/%/%/trigger", 0640, EVENT, "what it does when it comes: traceon, stacktrace, snapshot, hist:keys=FIELD ... if FILTER; ! in front takes one out",
 	     .show = show_event_trigger, .store = store_event_trigger, .truncate = truncate_event_trigger,
-	     .takes = "Takes traceon, traceoff, stacktrace, snapshot, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
+	     .takes = "Takes traceon, traceoff, stacktrace, snapshot, graph, graph:stop, enable_event:SYSTEM:EVENT, disable_event, enable_hist, disable_hist, hist:keys=..., each with if FILTER"),
 	FILE("events/%/%/hist", 0440, EVENT, "the tables of its histograms", .show = show_event_hist),
 	FILE("events/%/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable, .takes = "Takes 0 or 1"),
@@ -184,7 +184,7 @@ static const struct tree_part parts[] = {
 
 static const struct command_ops commands = {
 	.waits = trigger_waits, .put_words = trigger_put_words, .has_stacks = trigger_has_stacks, .put_stack_words = trigger_put_stack_words,
-	.wants_event_stacks = trigger_wants_event_stacks,
+	.wants_event_stacks = trigger_wants_event_stacks, .graph_turn = trigger_graph_turn, .put_wants = trigger_put_wants,
 	.switches = trigger_switches, .switches_any = trigger_switches_any, .needs = trigger_wants_event, .has_functions = trigger_has_functions, .events = trigger_events, .mute = trigger_mute, .free = trigger_free,
 };
 

@@ -45,7 +45,8 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 		ret = tree_apply(h->at.in, &set, &err);
 		if (ret && err.text[0] && h->t->opts.warning)	/* which right lacks, a number does not say */
 			h->t->opts.warning(h->t->opts.arg, err.text);
-		h->t->refused = err;
+		if (err.text[0])	/* else ops.c may have said why */
+			h->t->refused = err;
 		return ret ? ret : (ssize_t)n;
 	}
 	return -EINVAL;

@@ -10,6 +10,11 @@
  * synthetic event has the session record it; the event is looked at in the next round, like any other. A stack
  * comes behind its event: where a trigger needs it, all of that event run when it is there (event_stack.c).
  *
+ * The graph is switched in the target, by the thread that fires the event (runtime/trace/event_rules.c): it is told
+ * which triggers there are (trigger_put_wants()). Here graph and graph:stop are only counted, by what each thread's
+ * events say of it, in the order of time. A target counts for itself as well, so it never switches more often; of
+ * several processes each may do so until this count is looked at.
+ *
  * All is the owner's.
  */
 #include "tree/triggers/event_trigger.h"
@@ -50,6 +55,7 @@ static void link_trigger(struct triggers *g, struct event_trigger *v)
 	*p = v;
 	g->nevents++;
 	g->nstacks += (uint32_t)event_trigger_needs_stack(v);
+	g->ngraphs += v->action == EVT_GRAPH;
 }
 
 void event_trigger_free(struct event_trigger *v)
@@ -69,6 +75,7 @@ static void unlink_trigger(struct triggers *g, struct event_trigger *v)
 			*p = v->next;
 			g->nevents--;
 			g->nstacks -= (uint32_t)event_trigger_needs_stack(v);
+			g->ngraphs -= v->action == EVT_GRAPH;
 			return;
 		}
 }
@@ -91,6 +98,7 @@ void event_triggers_free(struct triggers *g)
 	} while (g->nevents && g->nevents < left);
 	free(g->of);
 	event_stacks_free(&g->held);
+	free(g->graph_of);
 	if (g->hists)
 		uft_hist_set_free(g->hists);
 	uft_resolver_free(g->names);
@@ -111,6 +119,28 @@ int trigger_wants_event_stacks(const struct instance *in)
 			if (event_trigger_needs_stack(v) && (v->hist || is_ready(v)))
 				return 1;
 	return 0;
+}
+
+uint32_t trigger_graph_turn(const struct instance *in)
+{
+	return in->triggers && in->triggers->ngraphs ? in->triggers->graph_turn : 0;
+}
+
+size_t trigger_put_wants(const struct instance *in, uint32_t event, struct uft_event_want *want)
+{
+	size_t n = 0;
+
+	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v; v = v->next) {
+		if ((v->action != EVT_GRAPH && v->action != EVT_GRAPH_STOP) || !is_ready(v))
+			continue;
+		if (want)
+			want[n] = (struct uft_event_want){
+				.index = event, .filter = v->filter, .action = v->action == EVT_GRAPH ? UFT_RULE_GRAPH : UFT_RULE_GRAPH_STOP,
+				.count = v->has_count && v->left < UINT32_MAX ? (uint32_t)v->left : 0, .key = v->key,
+			};
+		n++;
+	}
+	return n;
 }
 
 int event_trigger_switches(const struct triggers *g, uint32_t event)
@@ -149,7 +179,7 @@ static int is_same_kind(const struct event_trigger *a, const struct event_trigge
 {
 	static const uint8_t kind[EVT_NACTIONS] = {
 		[EVT_OFF] = 0, [EVT_ON] = 0, [EVT_STACK] = 1, [EVT_SNAPSHOT] = 2, [EVT_ENABLE] = 3, [EVT_DISABLE] = 3,
-		[EVT_ENABLE_HIST] = 4, [EVT_DISABLE_HIST] = 4, [EVT_HIST] = 5,
+		[EVT_ENABLE_HIST] = 4, [EVT_DISABLE_HIST] = 4, [EVT_HIST] = 5, [EVT_GRAPH] = 6, [EVT_GRAPH_STOP] = 7,
 	};
 
 	return kind[a->action] == kind[b->action] && a->target == b->target;
@@ -294,6 +324,16 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 	return ret ? ret : uft_hist_join(v->hist, &c->errors);
 }
 
+/* Threads that the triggers before the first one of these switched on are off. */
+static void begin_graph(struct instance *in)
+{
+	struct triggers *g = in->triggers;
+
+	g->graph_turn = ++in->t->graph_turns;
+	if (g->ngraph_of)
+		memset(g->graph_of, 0, g->ngraph_of);
+}
+
 /* Takes @v over. */
 static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
@@ -312,6 +352,9 @@ static int add(struct instance *in, struct event_command *c, struct event_trigge
 		return ret < 0 ? ret : 0;
 	}
 	count_lost_anew(g, v);
+	if (v->action == EVT_GRAPH && !g->ngraphs)
+		begin_graph(in);
+	v->key = v->has_count ? ++in->t->graph_keys : 0;
 	link_trigger(g, v);
 	ret = tree_apply(in, &in->set, NULL);
 	if (!ret)
@@ -430,7 +473,7 @@ void event_trigger_show(const struct instance *in, uint32_t event, struct tree_t
 	const struct event_trigger *v = event_trigger_first(in->triggers, event);
 
 	if (!v)
-		text_printf(out, "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist\n");
+		text_printf(out, "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist graph\n");
 	for (; v; v = v->next)
 		show_one(in, v, out);
 }
@@ -458,6 +501,19 @@ int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tr
 
 /* ---- An event -------------------------------------------------------------------------------- */
 
+/* 1: it was not so before. With the graph as the tracer all threads are on anyway. */
+static int switch_graph(struct instance *in, const struct uft_task *task, int is_on)
+{
+	struct triggers *g = in->triggers;
+	int was;
+
+	if (!share_switches_graph(in, &in->set) || dense_reserve(&g->graph_of, &g->ngraph_of, task->index, sizeof(*g->graph_of)))
+		return 0;
+	was = g->graph_of[task->index];
+	g->graph_of[task->index] = (uint8_t)is_on;
+	return is_on != was;
+}
+
 /* The command changed something, and counts. */
 static int run(struct instance *in, struct event_trigger *v, const struct uft_event *e, uint64_t clock, const struct uft_hist_record *rec)
 {
@@ -479,6 +535,9 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 	case EVT_ON:
 	case EVT_OFF:
 		return clock > g->since && trigger_act(in, 2 * (v->action == EVT_ON ? ON : OFF), e->cpu, clock);
+	case EVT_GRAPH:
+	case EVT_GRAPH_STOP:
+		return switch_graph(in, e->task, v->action == EVT_GRAPH);
 	case EVT_SNAPSHOT:
 		return clock > g->since && trigger_act(in, 2 * SNAPSHOT, e->cpu, clock);
 	default:
@@ -527,7 +586,7 @@ static void run_all(struct instance *in, const struct uft_event *e, uint64_t clo
 		if (is_stack ? !stack : !run(in, v, e, at, &rec))
 			continue;
 		if (v->has_count && !--v->left)
-			g->is_spent |= is_stack;
+			g->is_spent |= is_stack || v->action == EVT_GRAPH || v->action == EVT_GRAPH_STOP;
 	}
 	g->now = NULL;
 }

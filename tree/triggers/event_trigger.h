@@ -7,7 +7,10 @@
 #include "symbol/event_filter.h"
 #include "tree/triggers/trigger_internal.h"
 
-enum event_action { EVT_OFF, EVT_ON, EVT_STACK, EVT_SNAPSHOT, EVT_ENABLE, EVT_DISABLE, EVT_ENABLE_HIST, EVT_DISABLE_HIST, EVT_HIST, EVT_NACTIONS };
+enum event_action {
+	EVT_OFF, EVT_ON, EVT_STACK, EVT_SNAPSHOT, EVT_GRAPH, EVT_GRAPH_STOP, EVT_ENABLE, EVT_DISABLE, EVT_ENABLE_HIST, EVT_DISABLE_HIST, EVT_HIST,
+	EVT_NACTIONS
+};
 extern const char *const event_trigger_word[EVT_NACTIONS];
 
 struct event_trigger {
@@ -16,6 +19,7 @@ struct event_trigger {
 	enum event_action action;
 	int has_count, is_paused;
 	uint64_t left;
+	uint32_t key;			/* of the count, where targets keep it: EVT_GRAPH, EVT_GRAPH_STOP */
 	char *filter;			/* its text; NULL: none */
 	struct uft_program *program;
 	struct uft_hist *hist;

@@ -2,8 +2,9 @@
 /*
  * event_trigger_word.c - `[!]COMMAND[:ARGUMENTS][:COUNT][ if FILTER]`, as it is written into a trigger file
  *
- * Of a plain command an argument is a count, and begins with a digit; what follows otherwise is the filter, which
- * begins with `if`. Histograms have blanks in their text: there the filter begins at an `if` between blanks.
+ * graph:stop is a command of its own, with a name of two words. Of a plain command an argument is a count, and begins
+ * with a digit; what follows otherwise is the filter, which begins with `if`. Histograms have blanks in their
+ * text: there the filter begins at an `if` between blanks.
  */
 #include "tree/triggers/event_trigger.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 
 const char *const event_trigger_word[EVT_NACTIONS] = {
-	"traceoff", "traceon", "stacktrace", "snapshot", "enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
+	"traceoff", "traceon", "stacktrace", "snapshot", "graph", "graph:stop", "enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
 };
 
 static char *skip(char *p)
@@ -21,6 +22,19 @@ static char *skip(char *p)
 	while (isspace((unsigned char)*p))
 		p++;
 	return p;
+}
+
+/* The rest of the command's name, of those that have two words: it goes from *text. */
+static enum event_action take_name(enum event_action action, char **text)
+{
+	const size_t n = strlen("stop");
+	char *p = *text;
+
+	if (action != EVT_GRAPH || !p || strncmp(p, "stop", n) || (p[n] && p[n] != ':' && !isspace((unsigned char)p[n])))
+		return action;
+	p = p[n] ? skip(p + n + 1) : NULL;
+	*text = p && *p ? p : NULL;
+	return EVT_GRAPH_STOP;
 }
 
 static int find_action(const char *word)
@@ -122,6 +136,28 @@ static int take_hist(struct instance *in, struct event_trigger *v, const struct 
 	return !ret && filter ? take_filter(v, type, filter, c) : ret;
 }
 
+static int refuse(struct event_command *c, const char *what)
+{
+	c->errors.v[0].what = what;
+	c->errors.v[0].at = 0;
+	c->errors.n = 1;
+	return -EOPNOTSUPP;
+}
+
+/* Can it be done? */
+static int check(const struct event_trigger *v, const struct uft_event_type *type, struct event_command *c)
+{
+	int is_graph = v->action == EVT_GRAPH || v->action == EVT_GRAPH_STOP;
+
+	if (!type->object && event_trigger_needs_stack(v))
+		return refuse(c, "Only events of tracepoints have stacks");
+	if (!type->object && is_graph)
+		return refuse(c, "Only events of tracepoints switch the graph");
+	if (is_graph && v->program && v->program->facts & (UFT_FACT_COMM | UFT_FACT_FUNCTION))
+		return refuse(c, "The graph is switched where names of threads and functions are not known");
+	return 0;
+}
+
 int event_trigger_parse(struct instance *in, struct event_command *c, struct event_trigger **out)
 {
 	const struct uft_event_type *type = uft_event_table_at(tree_types(in->t), c->event);
@@ -141,16 +177,11 @@ int event_trigger_parse(struct instance *in, struct event_command *c, struct eve
 		ret = -EINVAL;
 	if (!ret) {
 		v->event = c->event;
-		v->action = (enum event_action)action;
+		v->action = take_name((enum event_action)action, &rest);
 		ret = v->action == EVT_HIST ? take_hist(in, v, type, rest, c) : take_plain(in, v, type, rest, c);
 	}
 	free(copy);
-	if (!ret && !c->is_not && !type->object && event_trigger_needs_stack(v)) {
-		c->errors.v[0].what = "Only events of tracepoints have stacks";
-		c->errors.v[0].at = 0;
-		c->errors.n = 1;
-		ret = -EOPNOTSUPP;
-	}
+	ret = ret || c->is_not ? ret : check(v, type, c);
 	if (ret)
 		event_trigger_free(v);
 	else

@@ -82,6 +82,9 @@ struct triggers {
 	uint32_t nevents;		/* triggers of events, */
 	uint32_t nstacks;		/* and how many of them need the stack */
 	struct event_stacks held;
+	uint32_t ngraphs;		/* triggers that switch the graph on, */
+	uint32_t graph_turn;		/* the number of these (struct uft_ops), */
+	uint8_t *graph_of; uint32_t ngraph_of;	/* and by uft_task.index: is its graph on? */
 	struct uft_hist_set *hists;	/* NULL: there was none */
 	struct uft_resolver *names;
 	const struct uft_event *now; uint64_t now_clock;	/* the event that is looked at */

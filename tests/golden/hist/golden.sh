@@ -16,6 +16,7 @@ for case in "$here"/cases/*; do
 	fi
 	in_shell "cd /sys/kernel/tracing; . $case" </dev/null
 	check
+	sed -i 's/^\(# traceon .* hist\) graph$/\1/' out	# the one trigger that the kernel has not
 	if [ -f "$here/differs/$name" ]; then sed -f "$here/differs/$name" "$here/kernel/$name"; else cat "$here/kernel/$name"; fi >expected
 	diff expected out >differ || { fail "$name: (< kernel, > here)"; head -n 60 differ; }
 done
