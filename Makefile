@@ -1,7 +1,10 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all arm64 setup check-quick test soak sanitize mutations demo picture bench bench-quick install format clean
+.PHONY: all tests arm64 setup check-quick test soak sanitize mutations demo picture bench bench-quick install format clean
+# What is installed; the tests are twice as much again.
 all: $(B)/build.ninja
+	@ninja -C $(B) product
+tests: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
 	@sh tools/setup.sh
@@ -12,11 +15,11 @@ $(B)/build.ninja: | setup
 # uft for arm64, on another machine: what it is built with is fetched from Debian and unpacked beside it.
 arm64:
 	@ini=$$(tests/lib/fetch-libs.sh -d $(B)/arm64-libs arm64) && \
-	{ test -f $(B)/arm64/build.ninja || meson setup --cross-file $$ini --cross-file tools/cross/arm64.ini $(B)/arm64; } && ninja -C $(B)/arm64
+	{ test -f $(B)/arm64/build.ninja || meson setup --cross-file $$ini --cross-file tools/cross/arm64.ini $(B)/arm64; } && ninja -C $(B)/arm64 product
 # The part that takes under three minutes on two cores: units, encodings, checks, golden texts, a hazard of each kind.
-check-quick: all
+check-quick: tests
 	@sh tests/run.sh $(B) unit arch check golden quick
-test: all
+test: tests
 	@sh tests/run.sh $(B)
 # RUNS of each program that a tracer easily changes, quiet and loaded; attach and detach CYCLES times under load, RACES attaches to
 # processes that end, fork and execute, and FLIPS changes of code that four threads run; HOSTILE runs of each form of a hostile target
@@ -26,7 +29,7 @@ RUNS ?= 100
 RACES ?= 5000
 FLIPS ?= 10000000
 HOSTILE ?= 1000
-soak: all
+soak: tests
 	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
 		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
 	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address
@@ -43,13 +46,13 @@ picture: demo
 	@python3 tools/picture.py $(B) doc/session.svg
 	@cp tools/demo.lua $(B)/demo/
 	@cd $(B)/demo && ../uft record -q -o view.uft ./lua demo.lua >/dev/null && ../uft view --png "$(CURDIR)/doc/view.png" --tab flame view.uft
-bench: all
+bench: tests
 	@sh bench/run.sh $(B)
 # The figures that decide, in under two minutes, beside bench/baseline.txt; KEEP=--keep writes that anew.
-bench-quick: all
+bench-quick: tests
 	@sh bench/quick.sh $(B) $(KEEP)
 install: all
-	@meson install -C $(B)
+	@meson install -C $(B) --no-rebuild
 # The lines that differ from $(BASE) as clang-format would have them; `make format BASE=HEAD~3` for older ones.
 BASE ?= HEAD
 format:
