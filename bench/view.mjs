@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// view.mjs PLAYWRIGHT CHROMIUM URL - frames of the page of uft view while it pans and zooms; see view.sh
+// view.mjs PLAYWRIGHT CHROMIUM URL [first] - until something of a recording is seen that is being read; else frames of the page of uft view while it pans and zooms; see view.sh
 const [library, executablePath, url] = process.argv.slice(2);
 const { chromium } = await import(library);
 const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
@@ -7,6 +7,12 @@ const page = await browser.newPage({ viewport: { width: 1600, height: 950 } });
 page.setDefaultTimeout(600000);
 const begun = performance.now();
 await page.goto(url);
+if (process.argv[5] === "first") {
+	await page.waitForFunction(() => window.uftView.graph.tile.size > 0 && window.uftView.graph.pending === 0 && window.uftView.graph.drawn > 0);
+	console.log(`first picture while it is read: ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+	await browser.close();
+	process.exit(0);
+}
 await page.waitForSelector("body[data-ready]");
 await page.waitForFunction(() => window.uftView.graph.pending === 0);
 console.log(`first picture: ${((performance.now() - begun) / 1000).toFixed(2)} s`);

@@ -3,6 +3,7 @@
 #
 # view.sh BUILD [CALLS [DIRECTORY]] - how long uft view takes with a recording of CALLS calls (default 100 million: 1.6 GB in DIRECTORY)
 #
+#   first     until the page has a picture of a recording that has no index yet (if there is a Chromium)
 #   index     until the answer `info` is done, the first time and with the index beside the file; its size; memory of the server
 #   tiles     500 questions of random parts, of all sizes, as the page asks them in a window of 1600 x 950 (two CPUs and the 32 lanes that fit,
 #             a quarter of the view on each side): ms by percentile, the answer's transfer included
@@ -29,6 +30,17 @@ serve() {
 	echo "$1: $(echo "$(seconds) $begun" | awk '{ printf "%.2f s", $1 - $2 }'), $(awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f s", ($14 + $15) / hz }' "/proc/$server/stat") of CPU, $(awk '/^RssAnon/ { printf "%.0f MB", $2 / 1024 }' "/proc/$server/status") resident"
 }
 end() { kill "$server"; wait "$server" || :; server=; }
+chromium=$(command -v chromium || command -v chromium-browser || :)
+[ -d "$top/view/web/node_modules/playwright-core" ] || chromium=
+frames() { node "$top/bench/view.mjs" "$top/view/web/node_modules/playwright-core/index.mjs" "$chromium" "$@"; }
+if [ -n "$chromium" ]; then
+	"$build/uft" view --no-browser "$file" >"$address" &
+	server=$!
+	while ! grep -q / "$address"; do sleep 0.01; done
+	frames "$(cat "$address")" first
+	end
+	rm -f "$file.index" "$file.levels"
+fi
 serve "first opening of $(stat -c %s "$file" | awk '{ printf "%.0f MB", $1 / 1e6 }')"
 end
 echo "index: $(stat -c %s "$file.index") bytes, levels: $(stat -c %s "$file.levels") bytes"
@@ -56,9 +68,8 @@ for what in "anywhere", "in one place":
     print(f"tiles {what}: p50 {ms[250]:.1f} ms, p95 {ms[475]:.1f}, p99 {ms[495]:.1f}, max {ms[-1]:.1f}; {size / 500 / 1024:.0f} KB each")
 END
 echo "memory after that: $(awk '/^RssAnon/ { printf "%.0f MB", $2 / 1024 }' "/proc/$server/status")"
-chromium=$(command -v chromium || command -v chromium-browser || :)
-if [ -n "$chromium" ] && [ -d "$top/view/web/node_modules/playwright-core" ]; then
-	node "$top/bench/view.mjs" "$top/view/web/node_modules/playwright-core/index.mjs" "$chromium" "$url"
+if [ -n "$chromium" ]; then
+	frames "$url"
 else
 	echo "frames: chromium or playwright-core is not here"
 fi

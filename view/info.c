@@ -76,7 +76,7 @@ int info_describe(struct recording *r, struct uft_stream *st)
 static void put_tasks(struct recording *r, uint64_t offset, uint32_t place, struct json *j)
 {
 	const struct lod_row *row;
-	size_t n = lod_rows(r->view[0].lod, &row);
+	size_t n = lod_rows(r->preview.lod ? r->preview.lod : r->view[0].lod, &row);
 
 	for (size_t i = 0; i < n; i++) {
 		struct row who;
@@ -115,6 +115,8 @@ static void add_to_sums(struct sums *all, const struct recording *r, uint64_t of
 	all->is_changed |= recording_is_changed(r);
 	if (v->made != MADE_DONE) {
 		all->progress = v->progress < all->progress ? v->progress : all->progress;
+		all->end = r->preview.duration_ns;
+		all->events = r->preview.events;
 		return;
 	}
 	if (r->origin_ns && r->origin_ns < all->first_ns)
@@ -177,8 +179,8 @@ static void put_done(const struct sources *s, const struct sums *all, struct jso
 		json_raw(j, "{");
 		json_key_str(j, "path", s->file[i]->path);
 		json_key_u(j, "offset", s->offset[i]);
-		json_key_u(j, "duration", s->file[i]->duration_ns);
-		json_key_u(j, "ncpus", s->file[i]->info.ncpus);
+		json_key_u(j, "duration", s->file[i]->preview.lod ? s->file[i]->preview.duration_ns : s->file[i]->duration_ns);
+		json_key_u(j, "ncpus", s->file[i]->preview.lod ? s->file[i]->preview.ncpus : s->file[i]->info.ncpus);
 		json_key(j, "drops");
 		json_raw(j, s->file[i]->drops.p ? s->file[i]->drops.p : "[]");
 		json_raw(j, "}");
@@ -212,10 +214,16 @@ int view_info(const struct sources *s, struct json *j)
 	json_key_u(j, "bytes", all.bytes);
 	json_key_u(j, "changed", (uint64_t)all.is_changed);
 	json_key_u(j, "generation", all.generation);
-	if (error)
+	if (error) {
 		json_key_str(j, "error", strerror(-error));
-	else if (is_done)
+	} else if (is_done) {
 		put_done(s, &all, j);
+	} else if (s->n == 1 && s->file[0]->preview.lod) { /* a first picture */
+		json_key_u(j, "preview", s->file[0]->preview.events);
+		put_done(s, &all, j);
+	}
+	if (s->n == 1)
+		s->file[0]->preview.is_wanted = !is_done;
 	json_raw(j, "}");
 	for (size_t i = s->n; i-- > 0;)
 		pthread_mutex_unlock(&s->file[i]->lock);

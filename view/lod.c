@@ -155,7 +155,7 @@ static void join(struct lod_span *tail, const struct lod_span *s)
 }
 
 /* The same for all of a list, in place or to another one; returns how many are left. */
-static size_t merge_all(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution)
+size_t lod_merge(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution)
 {
 	size_t kept = 0;
 
@@ -186,7 +186,7 @@ static void coarsen(struct lod *l)
 			struct track *t = l->track[i];
 
 			settle(t);
-			t->level[0].n = merge_all(t->level[0].v, t->level[0].v, t->level[0].n, l->resolution);
+			t->level[0].n = lod_merge(t->level[0].v, t->level[0].v, t->level[0].n, l->resolution);
 			t->busy = t->longest = 0;
 			if (t->level[0].n) {
 				const struct lod_span *tail = &t->level[0].v[t->level[0].n - 1];
@@ -584,7 +584,7 @@ static int make_levels(struct lod *l, struct track *t)
 		v->v = malloc(below->n * sizeof(*v->v));
 		if (!v->v)
 			return -ENOMEM;
-		v->n = merge_all(v->v, below->v, below->n, resolution);
+		v->n = lod_merge(v->v, below->v, below->n, resolution);
 		if (v->n > below->n / 4 * 3) { /* most calls are longer: not worth a list */
 			free(v->v);
 			*v = (struct level){0};

@@ -139,6 +139,7 @@ void recording_close(struct recording *r)
 		return;
 	recording_stop(r);
 	part_forget_all(r);
+	preview_end(r);
 	for (uint32_t i = 0; i < VIEWS; i++)
 		view_clear(&r->view[i]);
 	for (uint32_t i = 0; i < REPORTS; i++)

@@ -87,6 +87,13 @@ struct recording {
 	struct json missing, drops, plots; /* arrays: sentences; functions that were dropped; what can be plotted */
 	struct view view[VIEWS];
 	struct report report[REPORTS];
+	/* Of the first view while it is made: what there is of it so far; whether it was asked for since. */
+	struct preview {
+		struct lod *lod; /* NULL: there is none */
+		uint64_t events, duration_ns; /* so far; of the whole, as far as one can tell */
+		uint32_t ncpus;
+		int is_wanted;
+	} preview;
 	uint64_t clock;			 /* of uses */
 	struct uft_stream *st, *part_st; /* the asking thread's; the worker's, for parts */
 	struct fine fine[FINE];
@@ -124,6 +131,7 @@ void info_forget(struct recording *r);
 /* By the worker, without the lock. */
 void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
+void preview_end(struct recording *r);
 /* The view of a filter, ordered if it is new. NULL: *why. */
 struct view *view_get(struct recording *r, const char *text, const char **why);
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point); /* matching events before it */

@@ -116,6 +116,7 @@ static void put_names(struct names *names, struct tile_out *o)
 /* Of one recording, whose number in rows is @place; what is asked of it is at the same time the range. */
 struct tile_part {
 	struct view *v;
+	const struct lod *lod;
 	struct fine *fine;
 	struct view_range range;
 };
@@ -138,7 +139,7 @@ static void put_rows(const struct tile_part *part, uint32_t place, uint64_t pixe
 		asked.from = part->range.from;
 		asked.to = part->range.to;
 		asked.pixel = pixel;
-		lod_query(part->v->lod, part->fine ? part->fine->lod : NULL, &asked, is_cpu ? put_span : put_task_span, o);
+		lod_query(part->lod, part->fine ? part->fine->lod : NULL, &asked, is_cpu ? put_span : put_task_span, o);
 		end_lane(o);
 		json_raw(o->j, "]}");
 	}
@@ -171,8 +172,16 @@ int view_tiles(const struct sources *s, const struct tiles_asked *q, struct json
 		struct recording *r = s->file[n];
 
 		pthread_mutex_lock(&r->lock);
+		if (s->n == 1 && r->preview.lod && !*q->filter) { /* its first view is being made */
+			part[n].lod = r->preview.lod;
+			part[n].range = range;
+			matches = r->preview.events;
+			n++;
+			break;
+		}
 		ret = view_need(r, q->filter, &part[n].v, j, why);
 		if (ret > 0) {
+			part[n].lod = part[n].v->lod;
 			part[n].range = (struct view_range){less(range.from, s->offset[n]), less(range.to, s->offset[n])};
 			if (lod_resolution(part[n].v->lod) > pixel + 1 && part[n].range.to > part[n].range.from)
 				part[n].fine = part_get(r, part[n].v, part[n].range.from, part[n].range.to, &is_coarse);

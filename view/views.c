@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stream/decode/ahead.h"
+#include "stream/file/reader.h"
 #include "view/levels_file.h"
 #include "view/recording_internal.h"
 
@@ -27,6 +29,7 @@ struct making {
 	size_t at;
 	uint64_t events, matches, first_ns, last_ns;
 	uint64_t next_point; /* the event before which the next point is */
+	uint64_t preview_at; /* when the next preview may be made */
 };
 
 static void making_free(struct making *m)
@@ -104,6 +107,44 @@ static int add_to_index(void *arg, const struct uft_event *ev, size_t n)
 	return uft_index_add(x->index, x->st, ev, n);
 }
 
+/* ---- A first picture ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* With the lock held. */
+void preview_end(struct recording *r)
+{
+	lod_free(r->preview.lod);
+	r->preview = (struct preview){0};
+}
+
+/* Publishes what there is so far, if somebody has asked since the last time. It takes at most a tenth of the time. */
+static void offer_preview(struct recording *r, struct making *m, struct uft_stream *st, double progress)
+{
+	uint64_t begun = now_ns(), so_far = m->last_ns > m->first_ns ? m->last_ns - m->first_ns : 0;
+	struct preview made = {.events = m->events, .ncpus = uft_stream_recording(st)->head.ncpus};
+	int is_wanted;
+
+	pthread_mutex_lock(&r->lock);
+	is_wanted = r->preview.is_wanted && begun >= m->preview_at;
+	pthread_mutex_unlock(&r->lock);
+	if (!is_wanted)
+		return;
+	made.duration_ns = progress > 0 && progress < 1 ? (uint64_t)((double)so_far / progress) : so_far;
+	made.lod = lod_preview(m->lod);
+	m->preview_at = now_ns() + 10 * (now_ns() - begun);
+	pthread_mutex_lock(&r->lock);
+	preview_end(r);
+	r->preview = made;
+	pthread_mutex_unlock(&r->lock);
+}
+
 static int make_events(struct recording *r, struct view *v, struct making *m, struct uft_stream *st)
 {
 	struct indexing x = {m->index, st};
@@ -119,6 +160,8 @@ static int make_events(struct recording *r, struct view *v, struct making *m, st
 			asked = m->events;
 			if (!is_wanted(r, v, uft_ahead_progress(ahead)))
 				ret = -ECANCELED;
+			else if (v == &r->view[0])
+				offer_preview(r, m, st, uft_ahead_progress(ahead));
 		}
 	}
 	ended = uft_ahead_end(ahead);
@@ -193,6 +236,8 @@ void view_make(struct recording *r, struct view *v)
 	if (!ret && !is_read)
 		ret = make_events(r, v, &m, st);
 	pthread_mutex_lock(&r->lock);
+	if (is_all)
+		preview_end(r);
 	if (!ret && r->is_stale)
 		ret = -ECANCELED;
 	if (!ret && !r->index) {

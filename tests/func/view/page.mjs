@@ -256,6 +256,20 @@ await open(folded);
 check("the address keeps that", (await rows()).length === shown.length - 2, JSON.stringify(await rows()));
 await page.unroute("**/api/info*");
 
+// While a recording is read there is a picture of what was read so far.
+let isRead = false;
+await page.route("**/api/info*", async route => {
+	const response = await route.fetch(), info = await response.json();
+	await route.fulfill({ response, json: isRead ? info : { ...info, state: "working", progress: 0.5, preview: 1000, duration: 2 * info.duration } });
+});
+await page.goto(`${url}?again`);
+await page.waitForFunction(() => window.uftView.graph.tile.size > 2 && window.uftView.graph.pending === 0);
+check("a picture while it is read", await colours() > 20 && (await text("#notice")).includes("50 %") && !await page.evaluate(() => document.body.dataset.ready), await text("#notice"));
+isRead = true;
+await page.waitForSelector("body[data-ready]");
+check("then the whole", await page.locator("#notice").isHidden() && await page.evaluate(() => window.uftView.graph.to < 1.2 * window.uftView.graph.duration), await text("#notice"));
+await page.unroute("**/api/info*");
+
 // Names that are markup are text.
 await open(`${url}#file=1`);
 await canvas.focus();

@@ -291,6 +291,60 @@ static void test_kept(void **state)
 	rows_free(&other_rows);
 }
 
+struct drawn {
+	size_t n;
+	uint64_t end, count;
+};
+
+static void draw(void *arg, uint32_t lane, const struct lod_span *s)
+{
+	struct drawn *d = arg;
+
+	assert_true(lane < 2);
+	d->n++;
+	d->count += s->count;
+	d->end = s->start + s->len > d->end ? s->start + s->len : d->end;
+}
+
+/* A first picture has all calls so far, merged, and the open one; what it is made of goes on as if nothing was. */
+static void test_preview(void **state)
+{
+	struct names names;
+	struct lod *l, *p;
+	struct drawn d = {0, 0, 0};
+	uint64_t t = 0, so_far;
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	l = lod_new(&names, &rows, ORIGIN, CALLS, 0);
+	assert_non_null(l);
+	add(l, UFT_EV_ENTRY, &outer, 0, 0, 0, NULL);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		add(l, UFT_EV_ENTRY, &leaf, t, 0, 1, NULL);
+		add(l, UFT_EV_EXIT, &leaf, t + 20, 20, 1, NULL);
+		t += STEP;
+		if (i != CALLS / 2)
+			continue;
+		so_far = t - STEP + 20;
+		p = lod_preview(l);
+		assert_non_null(p);
+		lod_query(p, NULL, &(struct lod_asked){.row = 0, .behind_lane = 2, .to = so_far + 1, .pixel = so_far / 1000}, draw, &d);
+		assert_int_equal(d.count, CALLS / 2 + 2);
+		assert_int_equal(d.end, so_far);
+		assert_true(d.n > 500 && d.n < 3000);
+		assert_true(lod_bytes(p) < 10000 * sizeof(struct lod_span));
+		lod_free(p);
+	}
+	add(l, UFT_EV_EXIT, &outer, t, t, 0, NULL);
+	assert_int_equal(lod_finish(l, NULL), 0);
+	d = (struct drawn){0, 0, 0};
+	lod_query(l, NULL, &(struct lod_asked){.row = 0, .behind_lane = 2, .to = t + 1, .pixel = t / 1000}, draw, &d);
+	assert_int_equal(d.count, CALLS + 1);
+	assert_int_equal(d.end, t);
+	lod_free(l);
+	names_free(&names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_filter, begin, end),
 		cmocka_unit_test_setup_teardown(test_kept, begin, end),
 		cmocka_unit_test_setup_teardown(test_odd, begin, end),
+		cmocka_unit_test_setup_teardown(test_preview, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@ export interface Task { row: number; file: number; pid: number; tid: number; ppi
 export interface Drop { t: number; name: string; pid: number; calls_per_s: number; why: string }
 export interface Source { path: string; offset: number; duration: number; ncpus: number; drops: Drop[] }
 export interface Info {
-	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string;
+	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string; preview?: number;
 	first_ns: number; duration: number; events: number; calls: number; lost: number; overwritten: number; damaged_bytes: number; complete: number;
 	aligned: number; flags: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; missing: string[]; plots: string[];
 	sources: Source[]; tasks: Task[];

@@ -300,16 +300,32 @@ function tell(i: Info): void {
 	showNotice(said.join(" "));
 }
 
+/* What there is so far of a recording that is being read: the graph alone, which fills from the left. */
+let previewOf = 0;
+function showPreview(i: Info): void {
+	if (!i.preview || i.preview === previewOf)
+		return;
+	const isWhole = !previewOf || graph.to >= graph.duration;
+	previewOf = i.preview;
+	graph.load(i);
+	if (isWhole)
+		graph.whole();
+	graph.due();
+}
+
 /* Until the answer is there; @isQuiet: what is shown stays meanwhile. */
 async function load(isQuiet = false): Promise<void> {
 	isStarting = true;
+	previewOf = 0;
 	showTip("", 0, 0);
 	for (;;) {
 		info = await api.once<Info>("info", {});
 		if (info.state !== "working")
 			break;
-		if (!isQuiet)
+		if (!isQuiet) {
 			showNotice(`Reading ${info.path}: ${Math.round(info.progress * 100)} %`);
+			showPreview(info);
+		}
 		await new Promise(resolve => setTimeout(resolve, 100));
 	}
 	if (info.state === "failed") {

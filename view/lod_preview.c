@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lod_preview.c - a first picture of levels of detail that are still being made
+ *
+ * It is a coarse copy: spans are merged until a screen has more pixels than there are spans left, and calls that are open
+ * go up to the last event so far. Making it takes a pass over the spans, not over events.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/lod_internal.h"
+
+#define PREVIEW_PARTS 4096u /* of the time so far: shorter calls are merged */
+
+static int copy_track(struct lod *to, const struct track *t)
+{
+	const struct level *from = &t->level[0];
+	struct track *copy = lod_track(to, t->row, t->lane);
+	struct lod_span *less;
+	struct level *v;
+
+	if (!copy)
+		return -ENOMEM;
+	v = &copy->level[0];
+	copy->end = t->end;
+	if (!from->n)
+		return 0;
+	v->v = malloc(from->n * sizeof(*v->v));
+	if (!v->v)
+		return -ENOMEM;
+	v->n = lod_merge(v->v, from->v, from->n, to->resolution);
+	less = realloc(v->v, v->n * sizeof(*less));
+	v->v = less ? less : v->v;
+	v->cap = v->n;
+	copy->busy = v->v[v->n - 1].len * v->v[v->n - 1].fill / 255;
+	copy->longest = copy->busy / v->v[v->n - 1].count;
+	to->total += v->n;
+	return 0;
+}
+
+/* Rows, and what each has open: @to finds tracks of its own for it. */
+static int copy_rows(struct lod *to, const struct lod *from)
+{
+	for (uint32_t i = 0; i < from->nrow; i++) {
+		if (dense_reserve(&to->row, &to->cap_row, i, sizeof(*to->row)) < 0)
+			return -ENOMEM;
+		to->row[i] = from->row[i];
+	}
+	to->nrow = from->nrow;
+	for (uint32_t i = 0; i < from->nstate; i++) {
+		const struct row_state *s = &from->state[i];
+
+		if (dense_reserve(&to->state, &to->nstate, i, sizeof(*to->state)) < 0)
+			return -ENOMEM;
+		to->state[i] = *s;
+		to->state[i].open = NULL;
+		to->state[i].cap = 0;
+		if (s->cap && dense_reserve(&to->state[i].open, &to->state[i].cap, s->cap - 1, sizeof(*s->open)) < 0)
+			return -ENOMEM;
+		for (uint32_t d = 0; d < s->cap; d++) {
+			to->state[i].open[d] = s->open[d];
+			to->state[i].open[d].track = NULL;
+		}
+	}
+	for (uint32_t i = 0; i < from->ncpu; i++) {
+		if (dense_reserve(&to->cpu, &to->ncpu, i, sizeof(*to->cpu)) < 0)
+			return -ENOMEM;
+		to->cpu[i] = from->cpu[i];
+	}
+	return 0;
+}
+
+struct lod *lod_preview(const struct lod *from)
+{
+	struct lod *to = lod_new(from->names, from->rows, from->origin_ns, SIZE_MAX, 0);
+	int ret;
+
+	if (!to)
+		return NULL;
+	to->last = from->last;
+	to->resolution = from->last / PREVIEW_PARTS > from->resolution ? from->last / PREVIEW_PARTS : from->resolution;
+	memcpy(to->state_name, from->state_name, sizeof(to->state_name));
+	ret = copy_rows(to, from);
+	for (uint32_t i = 0; i < from->ntrack && !ret; i++)
+		ret = copy_track(to, from->track[i]);
+	ret = ret ? ret : lod_finish(to, NULL);
+	if (!ret)
+		return to;
+	lod_free(to);
+	return NULL;
+}
