@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_flags.h - the flags of an event of a kernel as its text has them: irqs-off, need-resched, hardirq, preempt-depth */
+/* kernel_flags.h - the flags of a kernel's event as in its text: irqs-off, need-resched, hardirq, preempt-depth */
 #ifndef UFT_OUTPUT_KERNEL_FLAGS_H
 #define UFT_OUTPUT_KERNEL_FLAGS_H
 

@@ -35,7 +35,8 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
  * one; with @below nowhere. 0 or -ENOMEM. */
 int lod_finish(struct lod *l, struct uft_stream *st);
 
-/* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread that adds. */
+/* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread
+ * that adds. */
 struct lod *lod_preview(const struct lod *from);
 
 uint64_t lod_resolution(const struct lod *l); /* calls of this many ns and longer are spans of their own; 0: all are */

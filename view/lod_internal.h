@@ -70,7 +70,7 @@ struct lod {
 };
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */
-/* Merges neighbours of @from that together last less than @resolution, in place or to another list: how many are left. */
+/* Merges neighbours of @from that together last less than @resolution, in place or to another list: how many remain. */
 size_t lod_merge(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution);
 /* The state of row @row, by its number, which is in *at once it is made. */
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t);

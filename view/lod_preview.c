@@ -2,8 +2,8 @@
 /*
  * lod_preview.c - a first picture of levels of detail that are still being made
  *
- * It is a coarse copy: spans are merged until a screen has more pixels than there are spans left, and calls that are open
- * go up to the last event so far. Making it takes a pass over the spans, not over events.
+ * It is a coarse copy: spans are merged until a screen has about as many pixels as there are spans left, and calls that
+ * are open go up to the last event so far. Making it takes a pass over the spans, not over events.
  */
 #include <errno.h>
 #include <stdlib.h>
