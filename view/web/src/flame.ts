@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to one */
-import { css, mix } from "./format";
+import { css, fit, ink, mix } from "./format";
 
 const rowHeight = 18;
 
@@ -73,12 +73,13 @@ export class Flame {
 			if (width * w < 0.6 || y > h)
 				continue;
 			this.placed.push({ node, i, x, w: width });
-			g.fillStyle = css(find && !node.name.toLowerCase().includes(find) ? mix(ground >>> 0, node.colour, 0.22) : node.colour);
+			const paint = find && !node.name.toLowerCase().includes(find) ? mix(ground >>> 0, node.colour, 0.22) : node.colour;
+			g.fillStyle = css(paint);
 			g.fillRect(x * w, y, Math.max(1, width * w - 0.5), rowHeight - 1);
-			const room = Math.floor((width * w - 6) / 6.2);
-			if (room > 2) {
-				g.fillStyle = this.isDark ? "#fff" : "#111";
-				g.fillText(node.name.length > room ? node.name.slice(0, room - 1) + "…" : node.name, x * w + 3, y + 13);
+			const text = fit(g, node.name, width * w - 6);
+			if (text) {
+				g.fillStyle = ink(paint);
+				g.fillText(text, x * w + 3, y + 13);
 			}
 		}
 	}

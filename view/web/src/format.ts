@@ -78,3 +78,27 @@ export function mix(a: number, b: number, share: number): number {
 export function css(pixel: number): string {
 	return `rgb(${pixel & 255} ${pixel >>> 8 & 255} ${pixel >>> 16 & 255})`;
 }
+
+/** Black or white, whichever is read better on a colour. */
+export function ink(pixel: number): string {
+	return (pixel & 255) * 0.299 + (pixel >> 8 & 255) * 0.587 + (pixel >> 16 & 255) * 0.114 > 140 ? "#111" : "#fff";
+}
+
+const widths = new Map<string, number>(), widthsMost = 20000;
+
+/** As much of a text as has room in @room pixels, in the font that is set, always the same; "": not even two characters. */
+export function fit(g: CanvasRenderingContext2D, text: string, room: number): string {
+	if (room < 14)
+		return "";
+	let w = widths.get(text);
+	if (w === undefined) {
+		if (widths.size > widthsMost)
+			widths.clear();
+		w = g.measureText(text).width;
+		widths.set(text, w);
+	}
+	if (w <= room)
+		return text;
+	const n = Math.floor(text.length * (room - 11) / w * 0.97);
+	return n > 1 ? text.slice(0, n) + "…" : "";
+}

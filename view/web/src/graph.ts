@@ -7,7 +7,7 @@
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { Values } from "./values";
-import { clamp, colour, css, mix, moment, roundStep, textNumber, time, count } from "./format";
+import { clamp, colour, css, fit, ink, mix, moment, roundStep, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
@@ -16,6 +16,7 @@ export interface Row { key: number; label: string; title: string; lanes: number;
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
+interface Label { x: number; w: number; y: number; text: string; ink: string }
 interface Placed { row: Row; y: number; height: number }
 
 export class Graph {
@@ -331,7 +332,7 @@ export class Graph {
 		const pixels = new Uint32Array(this.image.data.buffer), ground = this.isDark ? 0xff1c1714 : 0xffffffff;
 		const band = this.isDark ? 0xff221c19 : 0xfffaf8f7;
 		pixels.fill(ground >>> 0);
-		const labels: { x: number; w: number; y: number; text: string }[] = [], visible = this.visible();
+		const labels: Label[] = [], visible = this.visible();
 		let odd = false;
 		for (const p of visible) {
 			odd = !odd;
@@ -356,10 +357,10 @@ export class Graph {
 		g.font = '11px "DejaVu Sans", system-ui, sans-serif';
 		g.save();
 		g.beginPath();
-		g.rect(gutter, axis, 1e5, 1e5);
+		g.rect(gutter, axis, Math.max(60, this.x(this.duration) - gutter), 1e5);
 		g.clip();
 		for (const p of visible)
-			p.row.values?.draw(g, this.from, this.to, gutter, gutter + this.width, p.y + rowGap / 2, valuesHeight, css(colour(textNumber(p.row.label), this.isDark)), dim);
+			p.row.values?.draw(g, this.from, this.to, gutter, gutter + this.width, p.y + rowGap / 2, valuesHeight, css(colour(textNumber(p.row.values.name), this.isDark)), dim);
 		g.restore();
 	}
 
@@ -372,7 +373,7 @@ export class Graph {
 		pixels.fill(this.isDark ? 0xff8a7f76 : 0xffa89f98, y * w + x0, y * w + x1);
 	}
 
-	private drawRow(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed, labels: { x: number; w: number; y: number; text: string }[], ground: number): void {
+	private drawRow(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed, labels: Label[], ground: number): void {
 		const tile = this.tile.get(p.row.shows);
 		if (!tile || !this.hasCalls(p.row))
 			return;
@@ -415,7 +416,7 @@ export class Graph {
 				min = x0 < min ? x0 : min;
 				max = x1 > max ? x1 : max;
 				if (x1 - x0 > 34 * ratio && !isPoint && !isState)
-					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls) });
+					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls), ink: ink(c) });
 			}
 			if (max > min)
 				for (let y = y0 + 1; y < y1; y++)
@@ -429,18 +430,17 @@ export class Graph {
 		return (this.names[name] ?? "") + (calls > 1 ? ` … ×${calls}` : "");
 	}
 
-	private drawText(g: CanvasRenderingContext2D, visible: Placed[], labels: { x: number; w: number; y: number; text: string }[]): void {
+	private drawText(g: CanvasRenderingContext2D, visible: Placed[], labels: Label[]): void {
 		const style = getComputedStyle(document.documentElement), text = style.getPropertyValue("--text"), dim = style.getPropertyValue("--dim");
 		const h = this.canvas.clientHeight, w = this.canvas.clientWidth;
 		g.font = '11px "DejaVu Sans", system-ui, sans-serif';
-		g.fillStyle = this.isDark ? "#fff" : "#111";
 		g.save();
 		g.beginPath();
 		g.rect(gutter, axis, w, h);
 		g.clip();
 		for (const l of labels.slice(0, 3000)) {
-			const room = Math.floor((l.w - 6) / 6.2);
-			g.fillText(l.text.length > room ? l.text.slice(0, Math.max(1, room - 1)) + "…" : l.text, l.x + 3, l.y);
+			g.fillStyle = l.ink;
+			g.fillText(fit(g, l.text, l.w - 6), l.x + 3, l.y);
 		}
 		g.restore();
 		g.fillStyle = style.getPropertyValue("--panel");
@@ -471,7 +471,7 @@ export class Graph {
 		g.fillStyle = dim;
 		for (let t = Math.ceil(Math.max(0, this.from) / step) * step; t < this.to && t <= this.duration; t += step) {
 			const x = Math.round(this.x(t)) + 0.5;
-			g.globalAlpha = 0.35;
+			g.globalAlpha = 0.18;
 			g.beginPath();
 			g.moveTo(x, axis - 6);
 			g.lineTo(x, h);

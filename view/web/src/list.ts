@@ -9,7 +9,7 @@ import { Api, List, ListRow, RowAt } from "./api";
 import { clamp, count, time } from "./format";
 
 const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
-const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["flags", flagsWidth], ["event", 130], ["duration", 90], ["info", 0]];
+const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["flags", flagsWidth], ["event", 150], ["duration", 90], ["info", 0]];
 
 export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(n: number): void }
 

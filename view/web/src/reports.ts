@@ -132,11 +132,12 @@ export class Reports {
 		g.fillStyle = style.getPropertyValue("--text");
 		g.fillText(h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}   (logarithmic; drag to filter)` : `${h.func}: no call here`, left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
-		for (let ns = 1; ns < 1e12; ns *= 10)
-			for (const m of [1, 3])
-				if (x(ns * m) > left && x(ns * m) < w - 40 && h.calls) {
+		for (let ns = 1, behind = left; ns < 1e12 && h.calls; ns *= 10)
+			for (const m of [1, 1.5, 2, 3, 5, 7])
+				if (x(ns * m) > behind && x(ns * m) < w - 40) {
 					g.fillRect(x(ns * m), height - foot, 1, 4);
 					g.fillText(time(ns * m), x(ns * m) + 3, height - 7);
+					behind = x(ns * m) + 70;
 				}
 		if (this.brush) {
 			g.globalAlpha = 0.2;

@@ -13,7 +13,7 @@ const pieces = 4096, wait = 120;
 /** What is plotted, as the address keeps it: `fFUNCTION`, `f` for all calls, `eEVENT.FIELD`, or `eEVENT.FIELD\nTRACK`. */
 export function labelOf(spec: string): string {
 	const [field = "", track] = spec.slice(1).split("\n");
-	return spec[0] === "f" ? `⏱ ${field || "all calls"}` : track ?? field;
+	return spec[0] === "f" ? `${field || "all calls"}, duration` : track ?? field;
 }
 
 export class Values {
@@ -25,6 +25,8 @@ export class Values {
 
 	constructor(readonly spec: string, private api: Api, private onChange: () => void) { this.label = labelOf(spec); }
 
+	/** What gives it its colour: of durations the function, as elsewhere. */
+	get name(): string { return this.isTime ? this.spec.slice(1) : this.label; }
 	get isTime(): boolean { return this.spec[0] === "f"; }
 	get isPending(): boolean { return this.timer !== 0; }
 
