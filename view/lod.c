@@ -240,8 +240,13 @@ static int add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len
 
 /* ---- Events ---------------------------------------------------------------------------------------------- */
 
+/* Of most events the number is known: nothing is looked up. So it is with names, below. */
 static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 {
+	if (task->index < l->nrow_of && l->row_of[task->index]) {
+		*row = l->row_of[task->index] - 1;
+		return 0;
+	}
 	if (dense_reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
 		return -ENOMEM;
 	if (!l->row_of[task->index])
@@ -250,10 +255,14 @@ static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 	return dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
 }
 
-static int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
+static inline int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
 {
 	if (!sym) {
 		*name = names_get(l->names, "?");
+		return 0;
+	}
+	if (sym->index < l->nname_of && l->name_of[sym->index]) {
+		*name = l->name_of[sym->index] - 1;
 		return 0;
 	}
 	if (dense_reserve(&l->name_of, &l->nname_of, sym->index, sizeof(*l->name_of)) < 0)
@@ -264,14 +273,17 @@ static int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
 	return 0;
 }
 
-static int name_of_event(struct lod *l, const struct uft_event *ev, uint32_t *name)
+static __attribute__((noinline)) int name_of_text(struct lod *l, const struct uft_event *ev, uint32_t *name)
 {
 	char buf[VIEW_NAME_ROOM];
 
-	if (ev->sym && ev->kind != UFT_EV_DATA)
-		return name_of_sym(l, ev->sym, name);
 	*name = names_get(l->names, view_event_name(ev, buf));
 	return 0;
+}
+
+static inline int name_of_event(struct lod *l, const struct uft_event *ev, uint32_t *name)
+{
+	return ev->sym && ev->kind != UFT_EV_DATA ? name_of_sym(l, ev->sym, name) : name_of_text(l, ev, name);
 }
 
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
@@ -519,7 +531,7 @@ static int close_open(struct lod *l, uint32_t row, uint64_t end)
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f)
 {
 	uint64_t t = ev->ts_ns > l->origin_ns ? ev->ts_ns - l->origin_ns : 0;
-	int match = view_filter_match(f, ev), ret;
+	int match = !f || view_filter_match(f, ev), ret;
 	struct row_state *s;
 	uint32_t row;
 	struct lod_row *r;
@@ -537,7 +549,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 		s->open[ev->depth].is_open = 0;
 	if (!match)
 		return 0;
-	r = lod_row_of(l, row, &s->at, t);
+	r = s->at ? &l->row[s->at - 1] : lod_row_of(l, row, &s->at, t);
 	if (!r)
 		return -ENOMEM;
 	r->events++;
