@@ -323,7 +323,7 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 }
 
 /* What the reader must know of the figures. */
-static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double min_share)
+static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double min_share, int is_part)
 {
 	uint64_t nopen = 0, nmore = 0;
 
@@ -334,7 +334,8 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double m
 	if (nmore)
 		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES);
 	if (nhidden)
-		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time or deeper than asked for are not shown (--min 0 shows all)\n", nhidden, 100 * min_share);
+		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time%s or deeper than asked for are not shown (--min 0 shows all)\n", nhidden,
+			100 * min_share, is_part ? " of these functions" : "");
 	if (nopen)
 		fprintf(out, "# %" PRIu64 " calls had not returned when their process or the recording ended: they count up to its last record\n", nopen);
 	if (a->unknown)
@@ -363,8 +364,23 @@ static uint64_t count_below(const struct agg *a, uint32_t top)
 	return n;
 }
 
-static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all)
+/* The time of all outermost rows. */
+static double outermost(const struct agg *a)
 {
+	double sum = 0;
+
+	for (uint32_t i = a->node[0].child; i; i = a->node[i].next)
+		sum += (double)a->node[i].total;
+	return sum;
+}
+
+/*
+ * @all: the whole time, which shares are of. @is_part: these are callers or callees; what is left out has a small
+ * share of their time, however small their own share of the whole is.
+ */
+static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all, int is_part)
+{
+	double least = o->min_share * (is_part ? outermost(a) : all);
 	struct table_column shown[NCOLUMNS];
 	struct columns used = { notes->has_switches, o->has_lines };
 	struct table t = { .out = out, .form = o->form, .width = o->width, .column = shown, .ncolumns = NCOLUMNS };
@@ -380,7 +396,7 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 	while (!ret && walk_next(&w, skip) && !ferror(out)) {
 		const struct agg_node *n = &a->node[w.at];
 
-		skip = (double)n->total < o->min_share * all || (o->depth && w.depth > o->depth) || (o->limit && t.nrows >= o->limit);
+		skip = (double)n->total < least || (o->depth && w.depth > o->depth) || (o->limit && t.nrows >= o->limit);
 		if (skip) {
 			nhidden += 1 + count_below(a, w.at);
 			continue;
@@ -396,7 +412,7 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 		return ret;
 	ret = table_end(&t);
 	if (!ret && o->form == UFT_FORM_TEXT)
-		put_notes(out, notes, nhidden, o->min_share);
+		put_notes(out, notes, nhidden, o->min_share, is_part);
 	return ret;
 }
 
@@ -533,7 +549,8 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 	}
 	if (!ret)
 		ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
-		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o, (double)whole.node[0].total);
+		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o, (double)whole.node[0].total,
+				 view == UFT_VIEW_CALLERS || view == UFT_VIEW_CALLEES);
 	if (!ret && o->form == UFT_FORM_TEXT && notes.text)
 		fputs(notes.text, out);
 	free(notes.text);

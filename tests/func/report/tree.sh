@@ -61,6 +61,27 @@ run "$uft" report --callers leaf --csv rec.uft
 expect_equal "callers" "$(calls leaf out) $(calls 'leaf;middle' out) $(calls 'leaf;jumps;main' out)" "310 200 100"
 run "$uft" report --callees 'mid*' --csv rec.uft
 expect_equal "callees" "$(awk -F, 'NR > 1 { print $12, $4 }' out | tr '\n' ' ')" "middle 100 middle;leaf 200 "
+# What matches may have a small share of the whole time: its callers and callees are shown all the same.
+cat >waits.c <<'END'
+#include <time.h>
+#define FN __attribute__((noinline, noclone))
+FN void small(void) { __asm__ volatile("" ::: "memory"); }
+FN void calls(void) { small(); }
+int main(void)
+{
+	calls();
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, 0);
+	return 0;
+}
+END
+build_traced waits
+run "$uft" record -q -o waits.uft ./waits
+run "$uft" report --callers small waits.uft
+expect_equal "callers of a small share" "$(awk '!/^#/ { print $NF }' out | tr '\n' ' ')" "small calls main "
+run "$uft" report --callees calls waits.uft
+expect_equal "callees of a small share" "$(awk '!/^#/ { print $NF }' out | head -n 1)" calls
+run "$uft" report --tree waits.uft
+expect_equal "and left out of the tree" "$(awk '!/^#/ { print $NF }' out)" main
 run "$uft" report --histogram leaf --csv rec.uft
 expect_equal "histogram" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' out)" 310
 run "$uft" report --timeline --csv rec.uft
