@@ -196,7 +196,7 @@ static struct row *make_rows(const struct uft_diff *d, size_t *n)
 
 #define NAMES_MAX	3u	/* of a path in text: people know the rest, or ask for CSV */
 
-/* `main;work;leaf`, malloc'd; @most names at most, 0 all: `...;work;leaf`. */
+/* `main;work;leaf`, malloc'd; @most names at most, 0 all: `...;work;leaf`. In names ; becomes :. */
 static char *path_of(const struct agg *a, uint32_t node, uint32_t most)
 {
 	size_t len = 5;
@@ -222,6 +222,8 @@ static char *path_of(const struct agg *a, uint32_t node, uint32_t most)
 			*--at = ';';
 		at -= strlen(name);
 		memcpy(at, name, strlen(name));
+		for (char *c = at, *end = at + strlen(name); (c = memchr(c, ';', (size_t)(end - c))); )
+			*c = ':';
 	}
 	memmove(text, at, strlen(at) + 1);
 	return text;

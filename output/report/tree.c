@@ -282,6 +282,8 @@ static int path_put(struct path *p, uint32_t depth, const char *name)
 	if (start)
 		p->text[start++] = ';';
 	memcpy(p->text + start, name, len + 1);
+	for (char *at = p->text + start; (at = strchr(at, ';')); )
+		*at = ':';
 	p->end[depth] = start + len;
 	return 0;
 }
