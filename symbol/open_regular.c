@@ -28,8 +28,7 @@ static size_t root_prefix(const char *path)
 	return n && !strncmp(path + at + n, "/root/", strlen("/root/")) ? at + n + strlen("/root") : 0;
 }
 
-/* A descriptor of the place, O_PATH: nothing is opened yet. */
-static int find(const char *path, enum open_links links)
+int open_place(const char *path, enum open_links links)
 {
 	const int flags = O_PATH | O_CLOEXEC | (links == OPEN_NOFOLLOW ? O_NOFOLLOW : 0);
 	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -54,7 +53,7 @@ static int find(const char *path, enum open_links links)
 
 int open_regular(const char *path, enum open_links links, struct stat *st)
 {
-	int place = find(path, links), fd = -1, ret = 0;
+	int place = open_place(path, links), fd = -1, ret = 0;
 	char again[64];
 
 	if (place < 0)

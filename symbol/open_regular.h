@@ -13,6 +13,8 @@
 
 /* The last part of the path, too, may be a link or must not. */
 enum open_links { OPEN_FOLLOW, OPEN_NOFOLLOW };
+/* A descriptor of the place, O_PATH: nothing is opened yet. Or -errno. */
+int open_place(const char *path, enum open_links links);
 /* Opened read-only, and *st of it. -EISDIR: a directory; -ENODEV: no regular file either; else -errno. */
 int open_regular(const char *path, enum open_links links, struct stat *st);
 /* A large file of which nearly nothing was ever written: what it claims to hold costs its owner nothing. */

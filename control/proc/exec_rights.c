@@ -12,12 +12,14 @@
  */
 #include "control/proc/proc.h"
 #include "symbol/host.h"
+#include "symbol/open_regular.h"
 #include "symbol/prepare.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -43,6 +45,86 @@ const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
 	if (euid && getxattr(path, "security.capability", NULL, 0) > 0)
 		return "file capabilities";
 	return NULL;
+}
+
+/*
+ * Writes @link of process @tid (its cwd or one of its directories) as an absolute name below its root; -errno: it
+ * has none. The kernel gives such names below our root.
+ */
+static int read_directory(pid_t tid, const char *link, char *name, size_t size)
+{
+	char path[64], root[4096];
+	ssize_t n, nroot;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", tid, link);
+	n = readlink(path, name, size - 1);
+	snprintf(path, sizeof(path), "/proc/%d/root", tid);
+	nroot = readlink(path, root, sizeof(root) - 1);
+	if (n <= 0 || nroot <= 0 || name[0] != '/')
+		return -ENOENT;
+	name[n] = root[nroot] = '\0';
+	if (nroot > 1 && !strncmp(name, root, (size_t)nroot) && (name[nroot] == '/' || !name[nroot]))
+		memmove(name, name + nroot, (size_t)(n - nroot) + 1);
+	return 0;
+}
+
+/* Is @name one of the process's own descriptors, as fexecve() calls it? Its number; -1: it is not. */
+static int descriptor_of(const char *name)
+{
+	static const char *const before[] = { "/proc/self/fd/", "/dev/fd/" };
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(before[i]);
+
+		if (!strncmp(name, before[i], n) && name[n] && strspn(name + n, "0123456789") == strlen(name + n))
+			return atoi(name + n);
+	}
+	return -1;
+}
+
+/*
+ * Opens the file that task @tid would execute by @name: a descriptor of the place. The name is the task's: links in it
+ * end below the task's root, and those of /proc, which mean something else to us, are not followed.
+ */
+static int open_executed(pid_t tid, const char *name, int dirfd)
+{
+	char link[32], dir[4096] = "", path[3 * 4096];
+	int fd = name ? descriptor_of(name) : dirfd;
+
+	if (fd >= 0 && (!name || descriptor_of(name) >= 0)) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
+		fd = open(path, O_PATH | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	if (!name)
+		return -ENOENT;
+	if (dirfd == AT_FDCWD)
+		snprintf(link, sizeof(link), "cwd");
+	else
+		snprintf(link, sizeof(link), "fd/%d", dirfd);
+	if (name[0] != '/' && read_directory(tid, link, dir, sizeof(dir)))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/proc/%d/root%s/%s", tid, dir, name);
+	return open_place(path, OPEN_FOLLOW);
+}
+
+const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd)
+{
+	char proc[64];
+	const char *why = NULL;
+	struct stat st;
+	int fd;
+
+	snprintf(proc, sizeof(proc), "/proc/%d", tid);
+	if (stat(proc, &st) < 0)
+		return NULL;
+	fd = open_executed(tid, name, dirfd);
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	if (fd >= 0) {
+		why = secure_exec_reason(proc, st.st_uid, st.st_gid);
+		close(fd);
+	}
+	return why;
 }
 
 int program_check_rights(const char *path, struct uft_error *err)

@@ -27,6 +27,8 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
+/* The same of the file @name that task @tid executes, from its directory @dirfd; NULL: of its descriptor @dirfd. */
+const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd);
 /*
  * The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The
  * reason, for @err; its code.

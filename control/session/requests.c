@@ -101,25 +101,11 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 /* Does exec of what the task names gain rights? NULL: no, as far as can be seen. @name: as the task names it. */
 static const char *secure_reason(pid_t tid, const struct uft_request *r, char *name, size_t size)
 {
-	char path[4096], proc[32];
-	struct stat st;
-
-	snprintf(proc, sizeof(proc), "/proc/%d", tid);
-	snprintf(name, size, "a program");
-	if (stat(proc, &st) < 0)
-		return NULL;
 	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
-	if (!r->arg[0])
-		snprintf(path, sizeof(path), "%s/fd/%d", proc, (int)r->arg[2]);
-	else if (proc_read_string(tid, r->arg[0], name, size) < 0)
+	snprintf(name, size, "a program");
+	if (r->arg[0] && proc_read_string(tid, r->arg[0], name, size) < 0)
 		return NULL;		/* exec will fail as well */
-	else if (name[0] == '/')
-		snprintf(path, sizeof(path), "%s/root%s", proc, name);
-	else if ((int)r->arg[2] == AT_FDCWD)
-		snprintf(path, sizeof(path), "%s/cwd/%s", proc, name);
-	else
-		snprintf(path, sizeof(path), "%s/fd/%d/%s", proc, (int)r->arg[2], name);
-	return secure_exec_reason(path, st.st_uid, st.st_gid);
+	return secure_exec_reason_of(tid, r->arg[0] ? name : NULL, (int)r->arg[2]);
 }
 
 /* Of who asks: the process that had the slice, or that forked who has none yet. */
