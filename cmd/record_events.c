@@ -65,11 +65,10 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 {
 	struct recording *rec = arg;
 
-	(void)ppid;
 	warn_of_sanitizer(rec, img);
 	warn_of_gprof(rec, img);
 	if (rec->recorder)
-		recorder_slice_begin(rec->recorder, slice, (uint32_t)pid, img);
+		recorder_slice_begin(rec->recorder, slice, (uint32_t)pid, (uint32_t)ppid, img);
 }
 
 static void on_slice_end(void *arg, uint32_t slice, pid_t pid)

@@ -105,12 +105,12 @@ static const struct uft_image *view_of(struct recorder *r, const struct uft_imag
 	return view ? &view->copy : NULL;
 }
 
-void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, const struct uft_image *img)
+void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img)
 {
 	const struct uft_image *its = r->is_held ? img : view_of(r, img);
 
 	if (its)
-		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .pid = pid, .img = its });
+		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .pid = pid, .ppid = ppid, .img = its });
 }
 
 void recorder_hold(struct recorder *r)
@@ -196,7 +196,7 @@ static int handle(struct uft_writer *w, const struct message *m)
 {
 	switch (m->kind) {
 	case MSG_SLICE_BEGIN:
-		return m->img ? uft_writer_slice(w, m->slice, m->pid, m->img) : -ENOMEM;
+		return m->img ? uft_writer_child(w, m->slice, m->pid, m->ppid, m->img) : -ENOMEM;
 	case MSG_SLICE_END:
 		return uft_writer_slice_end(w, m->slice);
 	case MSG_TASK:

@@ -18,7 +18,7 @@ void recorder_hold(struct recorder *r);
 void recorder_release(struct recorder *r);
 
 /* The session's news, in the order in which they come; never blocks on the disk. */
-void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, const struct uft_image *img);
+void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img);
 void recorder_slice_end(struct recorder *r, uint32_t slice);
 void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 

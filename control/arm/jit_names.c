@@ -114,6 +114,8 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	char path[64];
 	int ret;
 
+	if (!t->pid)
+		return;
 	jitmap_look(s, t);
 	if (t->jit_fd <= 0 && s->spec && spec_has_func(s->spec)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */

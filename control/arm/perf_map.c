@@ -171,7 +171,7 @@ void perfmap_write(struct uft_session *s, struct target *t)
 	FILE *f;
 	int ret;
 
-	if (!s->opts.perf_map || t->is_map_left)
+	if (!s->opts.perf_map || t->is_map_left || !t->pid)
 		return;
 	f = open_memstream(&text, &len);
 	if (!f)

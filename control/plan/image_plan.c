@@ -218,6 +218,21 @@ static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t ba
 							 "reads the old one", path) : ret;
 }
 
+/*
+ * Opens the emulated program; the kernel names the emulator. It is the file that is mapped where the process says that
+ * the program begins: a path that stands in its memory may lead to what only we can read.
+ */
+static int open_emulated(pid_t pid, uint64_t entry, char *path, size_t size, struct uft_object **out, struct uft_error *err)
+{
+	struct map_files f = { .pid = pid };
+	int ret = map_files_open_at(&f, entry, out, err);
+
+	map_files_close(&f);
+	if (!ret)
+		snprintf(path, size, "%s", (*out)->path);
+	return ret;
+}
+
 /* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
 static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 {
@@ -248,8 +263,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	}
 	if (hello) {
 		auxv_parse(hello->auxv, hello->nauxv * sizeof(Elf64_auxv_t), &av);
-		snprintf(path, sizeof(path), "%s", hello->exe);
-		ret = map_files_open(pid, path, &exe, err);
+		ret = open_emulated(pid, av.entry, path, sizeof(path), &exe, err);
 	} else {
 		ret = map_files_open_exe(pid, path, sizeof(path), &exe, err);
 	}

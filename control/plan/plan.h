@@ -172,8 +172,8 @@ struct space_ahead {
 	void *arg;
 };
 /*
- * Makes a space for the image of a process. @hello: path and auxiliary vector by the process itself, checked by
- * the caller; NULL: by the kernel. @ahead may be NULL. 0, or -errno and the reason in @err.
+ * Makes a space for the image of a process. @hello: the auxiliary vector by the process itself, whose program is
+ * emulated; NULL: by the kernel. The files are those that the process has mapped. @ahead may be NULL. 0 or -errno.
  */
 int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead,
 		 struct space **out, struct uft_error *err);

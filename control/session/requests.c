@@ -238,6 +238,14 @@ static int is_running_target(struct uft_session *s, pid_t pid)
 	return t && target_is_running(t);
 }
 
+/* The parent by the kernel's word; 0: it is not known. */
+static pid_t kernel_parent(pid_t pid)
+{
+	long parent = proc_status_number(pid, "PPid", 10);
+
+	return parent > 0 ? (pid_t)parent : 0;
+}
+
 /*
  * -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and
  * that the process ended while it was told what to trace is seen by its pidfd.
@@ -248,7 +256,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	struct space *sp;
 	struct target *t;
 	uint32_t parent;
-	pid_t pid;
+	pid_t pid, from;
 	int ret;
 
 	if (slice >= s->arena.map->nslices || !arena_has(&s->arena, slice))
@@ -264,12 +272,15 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (is_running_target(s, pid))
 		return -EEXIST;
 	parent = SHARED_LOAD(&sl->parent_slice);
-	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
+	from = parent < s->arena.map->nslices ? s->last[parent].pid : 0;
+	ret = find_space(s, pid, from ? s->last[parent].space : NULL, &sp);
 	if (ret)
 		return ret;
-	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
+	t = target_create(s, slice, pid, kernel_parent(pid), sp);
 	if (!t)
 		return -ENOMEM;
+	if (from && from != t->ppid)	/* the parent has ended, or the child lies: this decides about its own records only */
+		pid_inherit_fork(s, pid, from);
 	session_set_slice(s, slice);
 	if (s->opts.preload || s->opts.emulator)
 		preload_take_agent(s, t);
@@ -288,21 +299,27 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	return ret == -ESRCH ? 0 : ret;
 }
 
-/* A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
- * it is taken for the one of the process that last had the parent's slice. */
+/*
+ * A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
+ * it is taken for the one of the process that last had the parent's slice. Its number may be a lie, so the kernel is
+ * asked for names of nothing but a zombie that it calls that process's child; a task that runs by it has no parent.
+ */
 static int adopt_dead(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice uft_shared *sl = arena_slice(&s->arena, slice);
 	uint32_t parent = SHARED_LOAD(&sl->parent_slice);
-	pid_t pid = (pid_t)SHARED_LOAD(&sl->pid);
+	pid_t pid = (pid_t)SHARED_LOAD(&sl->pid), from, told;
 	struct target *t;
+	int is_child;
 
 	if (parent >= s->arena.map->nslices || !s->last[parent].space)
 		return -ESRCH;
-	t = target_create(s, slice, pid, s->last[parent].pid, s->last[parent].space);
+	from = s->last[parent].pid;
+	told = kernel_parent(pid);
+	is_child = told == from && proc_is_ending(pid) && !target_by_pid(s, pid);
+	t = target_create(s, slice, is_child ? pid : 0, is_child || !told ? from : 0, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
-	t->is_map_left = !proc_is_ending(pid);	/* it executed another program, or the number is a lie */
 	target_announce(s, t);
 	target_end(s, t);
 	return 0;

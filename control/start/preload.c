@@ -11,9 +11,9 @@
  *     environment. Under an emulator that is QEMU_SET_ENV, which says to the next one what -E said to the
  *     first: programs of this machine do not know it.
  *
- * Under an emulator the kernel tells of another program: path and auxiliary vector come from the runtime, and
- * the clock is the emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put
- * nothing in between, which is_same_memory() makes sure of.
+ * Under an emulator the kernel tells of another program: the vector comes from the runtime, the program is the file
+ * that is mapped where that says, and the clock is the emulated one. Memory is read where the program has it: emulators
+ * of 64 bits on 64 bits put nothing in between, which is_same_memory() makes sure of.
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -270,19 +270,18 @@ void preload_leave(struct uft_session *s, struct target *t)
 static struct target *make_target(struct uft_session *s, const struct uft_request *r, struct uft_error *err)
 {
 	struct uft_hello hello;
-	struct uft_slice uft_shared *sl = arena_slice(&s->arena, r->slice);
 	pid_t pid = (pid_t)r->pid;
+	long parent = proc_status_number(pid, "PPid", 10);
 	struct space *sp;
 	struct target *t;
 
 	shared_read(&hello, channel_payload(arena_cmd(&s->arena, r->slice)), sizeof(hello));
-	hello.exe[sizeof(hello.exe) - 1] = '\0';
 	if (hello.nauxv > UFT_HELLO_AUXV)
 		hello.nauxv = UFT_HELLO_AUXV;
-	if (space_create(s, pid, &hello, NULL, &sp, err))
+	if (space_create(s, pid, s->opts.emulator ? &hello : NULL, NULL, &sp, err))
 		return NULL;
 	sp->boot = r->arg[3];
-	t = target_create(s, r->slice, pid, (pid_t)SHARED_LOAD(&sl->ppid), sp);
+	t = target_create(s, r->slice, pid, parent > 0 ? (pid_t)parent : 0, sp);
 	if (!t) {
 		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
 		space_drop(s, sp);
@@ -336,6 +335,26 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	return ret ? ret : check_graph(s, t, err);
 }
 
+/*
+ * A process is one target. A hello of one that is a target already comes from the program that it has executed since,
+ * in which the old family is not mapped: the old target ends. Else it is refused.
+ */
+static int end_replaced(struct uft_session *s, pid_t pid)
+{
+	struct target *old = target_by_pid(s, pid);
+
+	if (!old || !target_is_running(old))
+		return 0;
+	if (arena_slice_is_mapped_by(&s->arena, old->slice, pid))
+		return -EEXIST;
+	if (old->agent_fd >= 0)		/* its agent was a thread of the old image: nothing to wait for */
+		close(old->agent_fd);
+	old->agent_fd = -1;
+	old->has_agent = 0;
+	target_end(s, old);
+	return 0;
+}
+
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r)
 {
 	struct uft_error err = { "" };
@@ -344,6 +363,9 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 
 	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
 		return -ESRCH;
+	ret = end_replaced(s, (pid_t)r->pid);
+	if (ret)
+		return ret;
 	if (!is_same_memory(s, (pid_t)r->pid, r->arg[3])) {
 		session_warn(s, "process %d: its emulator moves memory about: it is not traced", (int)r->pid);
 		return -EOPNOTSUPP;

@@ -100,19 +100,20 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		return NULL;
 	t->slice = slice;
 	t->pid = pid;
-	t->own_pid = own_number(s, slice, pid);
+	t->own_pid = pid ? own_number(s, slice, pid) : (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
 	t->ppid = ppid;
-	t->start = proc_start_ticks(pid);
+	t->start = pid ? proc_start_ticks(pid) : 0;
 	if (!t->start)
 		t->start = proc_start_ticks(getpid());
 	t->space = space;
 	t->agent_fd = -1;
-	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */
+	t->pidfd = pid ? open_pidfd(s, pid) : -ESRCH;		/* -ESRCH: over, and reaped already */
 	if ((t->pidfd < 0 && t->pidfd != -ESRCH) || target_grow(t, space->nobj)) {
 		target_free(s, t);
 		return NULL;
 	}
-	pid_inherit_fork(s, pid, ppid);
+	if (pid)
+		pid_inherit_fork(s, pid, ppid);
 	space->was_used = 1;
 	t->next = s->targets;
 	s->targets = t;
@@ -166,7 +167,7 @@ void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)
 		s->ev.slice_begin(s->ev.arg, t->slice, t->own_pid, t->ppid, t->space->img);
-	for (uint32_t i = 0; i < s->nlistener; i++)
+	for (uint32_t i = 0; t->pid && i < s->nlistener; i++)
 		if (s->listener[i].announced)
 			s->listener[i].announced(s, t);
 	target_scan_tasks(s, t);
@@ -219,7 +220,7 @@ void target_end(struct uft_session *s, struct target *t)
 	/* Its drain may come later, in another thread: until the slice is free no live child may get it. */
 	SHARED_STORE_RELEASE(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD);
 	if (s->ev.slice_end)
-		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
+		s->ev.slice_end(s->ev.arg, t->slice, t->own_pid);
 	else
 		arena_release(&s->arena, t->slice);
 	target_free(s, t);
@@ -266,7 +267,7 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 	struct dirent *e;
 	DIR *d;
 
-	if (!s->ev.task)
+	if (!s->ev.task || !t->pid)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
 	d = opendir(path);

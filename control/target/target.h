@@ -39,6 +39,7 @@ struct task_name {
 struct target {
 	struct target *next;
 	uint32_t slice;
+	/* pid 0: it had ended before the session looked; its number is the slice's word, and nothing is asked by it */
 	pid_t pid, ppid;
 	/* when it began, as proc_start_ticks() tells it; of what ended at once: when uft did */
 	uint64_t start;

@@ -786,7 +786,6 @@ struct uft_cmd {
 struct uft_hello {
 	uint32_t nauxv, pad;
 	uint64_t auxv[2 * UFT_HELLO_AUXV];	/* type, value */
-	char exe[1024];
 };
 
 /* ---- Profile ------------------------------------------------------------------------------ */

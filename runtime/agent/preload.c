@@ -76,15 +76,12 @@ static void fill_hello(struct uft_hello *h, char **envp)
 {
 	const uint64_t *auxv = find_auxv(envp);
 	uint32_t n = 0;
-	long len;
 
 	do {
 		h->auxv[2 * n] = auxv[2 * n];
 		h->auxv[2 * n + 1] = auxv[2 * n + 1];
 	} while (auxv[2 * n++] != AT_END && n < UFT_HELLO_AUXV);
 	h->nauxv = n;
-	len = sys_call4(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", h->exe, sizeof(h->exe) - 1);
-	h->exe[len > 0 ? len : 0] = 0;
 }
 
 static uint64_t monotonic_ns(void)

@@ -355,6 +355,11 @@ static int wr_latch(struct uft_writer *w, int err)
 
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img)
 {
+	return uft_writer_child(w, slice, pid, 0, img);
+}
+
+int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img)
+{
 	struct wr_slice *s;
 	int err;
 
@@ -370,6 +375,7 @@ int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const s
 		s->ring[i].read = SHARED_LOAD(&wr_arena_ring(w, slice, i)->read) & ~7ull;
 	s->number = w->numbers++;
 	s->pid = pid;
+	s->ppid = ppid;
 	s->img = img;
 	s->image_id = img->id;
 	s->counter_sum = 0;

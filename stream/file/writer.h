@@ -44,6 +44,8 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 int uft_writer_file(const struct uft_writer *w);
 /* Process @pid has the slice now, whatever that says. Called by the same thread as uft_writer_poll(). */
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img);
+/* The same of a child of @ppid; 0 unknown. */
+int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img);
 /* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
 int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 /* A function is not traced any more, since @clock; written at once. */

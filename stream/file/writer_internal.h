@@ -37,7 +37,7 @@ struct wr_ring {
 };
 
 struct wr_slice {
-	uint32_t number, pid, image_id;		/* in the file */
+	uint32_t number, pid, ppid, image_id;	/* in the file */
 	int is_live;
 	const struct uft_image *img;		/* valid while is_live */
 	struct wr_image *image;

@@ -106,7 +106,7 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 
 	wire_put_u(&p, s->number);
 	wire_put_u(&p, s->pid);
-	wire_put_u(&p, SHARED_LOAD(&as->ppid));
+	wire_put_u(&p, s->ppid);
 	wire_put_u(&p, s->image_id);
 	wire_put_u(&p, SHARED_LOAD(&as->clock_start));
 	wire_put_u(&p, has_ended ? wr_clock_now(w) : 0);

@@ -4,10 +4,11 @@
  *
  * usage: requests [seconds] [seed]
  *
- * A session serves requests, then one that preloads its runtime. A child has a family mapped, as a target does: it writes random
+ * A session serves requests, then one that preloads its runtime, then one whose programs are emulated. A child has a family
+ * mapped, as a target does, and a spare, as for its own child, in which it only says hello: it writes random
  * requests into the mail, in the name of itself, its agent, the recorder and another process, and random words into its
  * slice; its agent answers commands by random bytes. The other process has a family, too, asks for nothing, and must come to
- * no harm: it lives, is no tracee, and gets no command. A turn of the session that takes too long is ended by SIGALRM.
+ * no harm: it lives, is no tracee, gets no command, and its name is told to nobody. A process is one target, and its program is a file that it has mapped. A turn of the session that takes too long is ended by SIGALRM.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -33,6 +34,7 @@
 #define TURNS		12
 #define NKINDS		9u
 #define UNANSWERED	12345		/* is no session's result */
+#define OTHER_NAME	"uft-other"
 
 static uint64_t seed, nserved;
 static struct { uint64_t served, refused; } *count;	/* by kind, shared with the targets */
@@ -46,9 +48,9 @@ static void fail(const char *what)
 /* ---- The target --------------------------------------------------------------------------- */
 
 static struct {
-	uint8_t *file;			/* its family's */
+	uint8_t *file, *spare;		/* its family's, and that of one for a child */
 	size_t bytes;
-	uint32_t slice, other_slice, is_preload;
+	uint32_t slice, other_slice, spare_slice, is_preload;
 	uint32_t name[4];		/* of itself, its agent, the recorder, the other process */
 	struct uft_slice *sl;
 	uint8_t *cmd;
@@ -89,17 +91,15 @@ static uint64_t any_arg(void)
 	return fuzz_word(&me.state, rnd(0));
 }
 
-/* A hello that is near the truth. */
-static void say_hello(struct uft_request *r)
+/* A hello that is near the truth, by the slice whose command area is @cmd. */
+static void say_hello(struct uft_request *r, uint32_t slice, uint8_t *cmd)
 {
-	static const char *const exe[] = { "/proc/self/exe", "/proc/self/exe", "/proc/self/exe", "/proc/self/exe", "/bin/true", "/dev/zero", "/", "" };
-	struct uft_hello *h = (struct uft_hello *)(void *)(me.cmd + UFT_CMD_PAYLOAD);
+	struct uft_hello *h = (struct uft_hello *)(void *)(cmd + UFT_CMD_PAYLOAD);
 	int fd = open("/proc/self/auxv", O_RDONLY | O_CLOEXEC);
 	ssize_t n = read(fd, h->auxv, sizeof(h->auxv));
 
 	close(fd);
 	h->nauxv = n > 0 ? (uint32_t)n / 16 : 0;
-	snprintf(h->exe, sizeof(h->exe), "%s", exe[rnd(8)]);
 	for (uint64_t k = rnd(2) * rnd(8); k--;) {
 		uint64_t *word = (uint64_t *)(void *)h + rnd(sizeof(*h) / 8);
 
@@ -107,7 +107,7 @@ static void say_hello(struct uft_request *r)
 	}
 	r->result = UNANSWERED;
 	r->pid = me.name[0];
-	r->slice = me.slice;
+	r->slice = slice;
 	r->arg[3] = (uintptr_t)&me.boot;
 }
 
@@ -137,25 +137,32 @@ static void ask(void)
 	if (r->kind == UFT_REQ_SANDBOX && rnd(2))
 		r->arg[0] = rnd(5);
 	if (r->kind == UFT_REQ_HELLO && rnd(4))
-		say_hello(r);
+		say_hello(r, me.slice, me.cmd);
 	__atomic_store_n(&r->state, rnd(8) ? UFT_REQ_POSTED : (uint32_t)rnd(5), __ATOMIC_RELEASE);
 	__atomic_store_n(&m->posted, 1, __ATOMIC_RELEASE);
 }
 
-/* Before anything else would make it a target. */
-static void begin(void)
+/* Hello from @slice, in the family @file. It waits for the answer. */
+static void say_hello_from(uint8_t *file, uint32_t slice, uint8_t *cmd)
 {
-	struct uft_mail *m = (struct uft_mail *)(void *)me.file;
+	struct uft_mail *m = (struct uft_mail *)(void *)file;
 	struct uft_request *r = &m->req[0];
 
 	r->kind = UFT_REQ_HELLO;
 	r->tid = me.name[0];
-	say_hello(r);
+	say_hello(r, slice, cmd);
 	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
 	__atomic_store_n(&m->posted, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED)
 		usleep(200);
 	count_answer(r);
+}
+
+/* Before anything else would make it a target; then once more, as if it were another one. */
+static void begin(void)
+{
+	say_hello_from(me.file, me.slice, me.cmd);
+	say_hello_from(me.spare, me.spare_slice, me.spare + (me.cmd - me.file));
 }
 
 static void lie(void)
@@ -216,16 +223,20 @@ static int agent(void *arg)
 static void be_target(int fd)
 {
 	static uint8_t stack[256 << 10] __attribute__((aligned(16)));
-	struct { char path[300]; uint64_t slice_at, cmd_at; } where;
+	struct { char path[300], spare[300]; uint64_t slice_at, cmd_at; } where;
 
 	if (read(fd, &where, sizeof(where)) != sizeof(where) || read(fd, &me, sizeof(me)) != sizeof(me))
 		_exit(2);
 	fd = open(where.path, O_RDWR | O_CLOEXEC);
 	me.file = mmap(NULL, me.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (me.file == MAP_FAILED)
+	fd = open(where.spare, O_RDWR | O_CLOEXEC);
+	me.spare = mmap(NULL, me.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (me.file == MAP_FAILED || me.spare == MAP_FAILED)
 		_exit(3);
-	while (me.slice == me.other_slice)	/* it is the other one */
+	while (me.slice == me.other_slice) {	/* it is the other one */
+		prctl(PR_SET_NAME, OTHER_NAME);
 		pause();
+	}
 	me.sl = (struct uft_slice *)(void *)(me.file + where.slice_at);
 	me.cmd = me.file + where.slice_at + where.cmd_at;
 	me.boot = (struct uft_boot){ .version = UFT_ABI_VERSION, .arena_bytes = me.arena_bytes };
@@ -250,9 +261,10 @@ struct child { pid_t pid; uint32_t slice; };
 static struct child start(struct uft_session *s, const struct child *other)
 {
 	const struct uft_arena *map = s->arena.map;
-	struct { char path[300]; uint64_t slice_at, cmd_at; } where = {
+	struct { char path[300], spare[300]; uint64_t slice_at, cmd_at; } where = {
 		.slice_at = map->slice_offset - UFT_BOARD_BYTES, .cmd_at = map->cmd_offset };
 	struct child c;
+	int64_t spare;
 	int fd[2];
 
 	if (pipe2(fd, O_CLOEXEC))
@@ -265,13 +277,16 @@ static struct child start(struct uft_session *s, const struct child *other)
 	}
 	close(fd[0]);
 	c.slice = c.pid < 0 ? UFT_NO_SLICE : arena_claim(&s->arena, c.pid, getpid());
-	if (c.slice == UFT_NO_SLICE)
+	spare = arena_make_family(&s->arena);
+	if (c.slice == UFT_NO_SLICE || spare < 0)
 		fail("no slice");
 	snprintf(where.path, sizeof(where.path), "%s" UFT_FAMILY_SUFFIX "%u", s->arena.path, c.slice / map->per_file);
+	snprintf(where.spare, sizeof(where.spare), "%s" UFT_FAMILY_SUFFIX "%u", s->arena.path, (uint32_t)spare);
+	me.spare_slice = (uint32_t)spare * map->per_file;
 	me.arena_bytes = s->arena.target_bytes;
 	me.bytes = s->arena.target_bytes - UFT_BOARD_BYTES;
 	me.slice = c.slice;
-	me.is_preload = (uint32_t)s->opts.preload;
+	me.is_preload = s->opts.preload || s->opts.emulator;
 	me.other_slice = other ? other->slice : c.slice;
 	me.name[2] = (uint32_t)getpid();
 	me.name[3] = (uint32_t)(other ? other->pid : c.pid);
@@ -296,6 +311,35 @@ static void look_at_other(struct uft_session *s, const struct child *other)
 			fail("a process that asked for nothing became a target");
 }
 
+/* Has the process @pid a mapping of the file @name? */
+static int has_mapped(pid_t pid, const char *name)
+{
+	char path[64], line[512];
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, name) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void look_at_targets(const struct uft_session *s, const struct child *c)
+{
+	int n = 0;
+
+	for (const struct target *t = s->targets; t; t = t->next) {
+		n += t->pid == c->pid && !t->is_over;
+		if (t->pid == c->pid && !has_mapped(c->pid, t->space->img->exe))
+			fail("the program of a target is a file that it has not mapped");
+	}
+	if (n > 1)
+		fail("a process is several targets");
+}
+
 static void run(struct uft_session *s, const struct child *other)
 {
 	struct child c = start(s, other);
@@ -308,6 +352,7 @@ static void run(struct uft_session *s, const struct child *other)
 		else
 			request_serve(s);
 		look_at_other(s, other);
+		look_at_targets(s, &c);
 		memset(s->purse, 0, s->arena.nfamilies * sizeof(*s->purse));	/* here all is to be served */
 	}
 	nserved += s->targets_total - total;
@@ -317,13 +362,39 @@ static void run(struct uft_session *s, const struct child *other)
 		uft_session_poll(s, 0);
 }
 
-/* For @seconds, and until one child was a target. */
-static uint64_t serve(int is_preload, uint64_t seconds)
+static void on_slice(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
-	const struct uft_session_opts opts = { .ring_bytes = 16384, .sub_bytes = 4096, .preload = is_preload };
+	(void)arg, (void)slice, (void)img;
+	if (ppid && ppid != getpid() && !kill(pid, 0))
+		fail("the parent of a process is not the kernel's");
+}
+
+static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
+{
+	(void)arg, (void)pid, (void)tid, (void)ppid, (void)img;
+	if (!strcmp(comm, OTHER_NAME))
+		fail("the name of another process's thread is told");
+}
+
+static void on_warning(void *arg, const char *text)
+{
+	(void)arg;
+	if (getenv("UFT_FUZZ_SAY"))
+		puts(text);
+}
+
+enum start_kind { INJECTED, PRELOADED, EMULATED };
+
+/* For @seconds, and until one child was a target. */
+static uint64_t serve(enum start_kind how, uint64_t seconds)
+{
+	static const char *const emulator[] = { "/bin/false", NULL };	/* is not started */
+	const struct uft_session_opts opts = { .ring_bytes = 16384, .sub_bytes = 4096, .preload = how == PRELOADED,
+		.emulator = how == EMULATED ? emulator : NULL };
 	const char *const filter[] = { "uft_object_*", NULL };
 	const struct uft_ops ops = { .tracer = UFT_TRACER_FUNCTION, .filter = filter };
 	const struct uft_trace_spec spec = { .ops = &ops, .nops = 1, .is_unchecked = 1 };
+	const struct uft_session_events ev = { .warning = on_warning, .slice_begin = on_slice, .task = on_task };
 	const uint64_t before = nserved;
 	struct uft_error err = { "" };
 	struct uft_session *s;
@@ -332,7 +403,7 @@ static uint64_t serve(int is_preload, uint64_t seconds)
 	uint64_t n = 0;
 	time_t begin;
 
-	if (uft_session_create(&opts, NULL, &s, &err))
+	if (uft_session_create(&opts, &ev, &s, &err))
 		fail(err.text);
 	s->command_ms = 20;
 	other = start(s, NULL);
@@ -358,8 +429,9 @@ int main(int argc, char **argv)
 	count = mmap(NULL, NKINDS * sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (count == MAP_FAILED)
 		fail("no memory");
-	n = serve(0, (seconds + 1) / 2);
-	n += serve(1, seconds / 2);
+	n = serve(INJECTED, (seconds + 2) / 3);
+	n += serve(PRELOADED, (seconds + 1) / 3);
+	n += serve(EMULATED, seconds / 3);
 	for (uint32_t i = 0; i < NKINDS; i++) {
 		served |= (count[i].served != 0) << i;
 		printf("kind %u: %llu served, %llu refused\n", i, (unsigned long long)count[i].served, (unsigned long long)count[i].refused);
