@@ -13,54 +13,77 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/*
- * Notes in @mapped which of the files @st[@n] process @pid has mapped, writable and shared as a runtime has
- * (@is_writable), or in any way; returns how many were not noted before.
- */
-static size_t note_mapped(pid_t pid, int is_writable, const struct stat *st, size_t n, uint8_t *mapped)
+struct looked_for {
+	const struct stat *st;
+	size_t n, found;		/* files; noted */
+	uint8_t *mapped;
+	int is_writable;
+};
+
+/* Ends the reading once all are noted. */
+static int note_line(void *arg, char *line)
 {
-	char path[64], perms[8], *line = NULL, buffer[8192];
-	size_t size = 0, found = 0;
+	struct looked_for *l = arg;
+	unsigned int major, minor;
+	unsigned long long inode;
+	char perms[8];
+
+	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %llu", perms, &major, &minor, &inode) != 4 || !inode)
+		return 0;
+	if (l->is_writable && (perms[1] != 'w' || perms[3] != 's'))
+		return 0;
+	for (size_t i = 0; i < l->n; i++)
+		if (!l->mapped[i] && inode == l->st[i].st_ino && makedev(major, minor) == l->st[i].st_dev)
+			l->found += l->mapped[i] = 1;
+	return l->found == l->n;
+}
+
+/* Has process @pid the file @st mapped: writable and shared as a runtime has (@is_writable), or in any way? */
+static int is_mapped(pid_t pid, int is_writable, const struct stat *st)
+{
+	uint8_t mapped = 0;
+	struct looked_for l = { .st = st, .n = 1, .mapped = &mapped, .is_writable = is_writable };
+
+	return proc_find_mapping(pid, note_line, &l);
+}
+
+/*
+ * Notes in @mapped which of the files @st[@n] process @pid has mapped in any way; returns how many are news.
+ * One reading: of all processes few have any, and arena_find_mapped_files() is called twice before a file is dropped.
+ */
+static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *mapped)
+{
+	struct looked_for l = { .st = st, .n = n, .mapped = mapped };
+	char path[64], *line = NULL, buffer[8192];
+	size_t size = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	if (f)
-		setvbuf(f, buffer, _IOFBF, sizeof(buffer));	/* the kernel gives a page at once, stdio would take a quarter */
-	while (f && getline(&line, &size, f) > 0) {
-		unsigned int major, minor;
-		unsigned long long inode;
-
-		if (sscanf(line, "%*x-%*x %7s %*x %x:%x %llu", perms, &major, &minor, &inode) != 4 || !inode)
-			continue;
-		if (is_writable && (perms[1] != 'w' || perms[3] != 's'))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			if (!mapped[i] && inode == st[i].st_ino && makedev(major, minor) == st[i].st_dev)
-				found += mapped[i] = 1;
-	}
+		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
+	while (f && getline(&line, &size, f) > 0)
+		note_line(&l, line);
 	free(line);
 	if (f)
 		fclose(f);
-	return found;
+	return l.found;
 }
 
 int arena_is_mapped_by(const struct arena *a, pid_t pid)
 {
-	uint8_t mapped = 0;
 	struct stat st;
 
-	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, 0, &st, 1, &mapped);
+	return fstat(a->board_fd, &st) == 0 && is_mapped(pid, 0, &st);
 }
 
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
 {
 	int fd = index < a->map->nslices ? arena_open_family(a, index / a->map->per_file) : -1;
-	uint8_t mapped = 0;
 	struct stat st;
 	/* The session and its guard have all families mapped, and are nobody's target. */
 	int is_ours = pid == getpid() || pid == (pid_t)a->board->guard_pid || pid == (pid_t)a->board->session_pid;
-	int found = fd >= 0 && pid > 0 && !is_ours && fstat(fd, &st) == 0 && note_mapped(pid, 1, &st, 1, &mapped);
+	int found = fd >= 0 && pid > 0 && !is_ours && fstat(fd, &st) == 0 && is_mapped(pid, 1, &st);
 
 	if (fd >= 0)
 		close(fd);
@@ -80,7 +103,7 @@ void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_
 
 	while (d && left && (e = readdir(d)))
 		if (arena_may_be_mapped_by(a, (pid_t)atoi(e->d_name)))
-			left -= note_mapped((pid_t)atoi(e->d_name), 0, st, n, mapped);
+			left -= note_mapped((pid_t)atoi(e->d_name), st, n, mapped);
 	if (d)
 		closedir(d);
 }

@@ -265,7 +265,7 @@ void arena_drop_unused(struct arena *a)
 	uint8_t *mapped = calloc(a->nfamilies, 1);
 	size_t n = family && st && mapped ? take_unclaimed(a, family, st) : 0;
 
-	if (n)
+	for (int look = 0; n && look < 2; look++)	/* proc_find_mapping() says why */
 		arena_find_mapped_files(a, st, n, mapped);
 	for (size_t i = 0; i < n; i++)
 		if (!mapped[i])

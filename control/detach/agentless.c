@@ -79,26 +79,20 @@ static uint64_t find_in(const struct agentless *s, uint64_t lo, uint64_t hi)
 	return 0;
 }
 
+static int find_in_line(void *arg, char *line)
+{
+	struct agentless *s = arg;
+	unsigned long long lo, hi, inode;
+	char prot[8];
+
+	if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode && !strcmp(prot, "r-xp"))
+		s->base = find_in(s, lo, hi);
+	return s->base != 0;
+}
+
 static int find_blob(struct agentless *s)
 {
-	char path[64], *line = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
-	f = fopen(path, "re");
-	while (f && !s->base && getline(&line, &size, f) > 0) {
-		unsigned long long lo, hi, inode;
-		char prot[8];
-
-		if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode &&
-		    !strcmp(prot, "r-xp"))
-			s->base = find_in(s, lo, hi);
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return s->base ? 0 : -ENOENT;
+	return proc_find_mapping(s->pid, find_in_line, s) ? 0 : -ENOENT;
 }
 
 /* ---- Sending a thread in ---------------------------------------------------------------------- */

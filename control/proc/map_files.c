@@ -111,14 +111,29 @@ static void read_maps(struct map_files *files)
 	files->n = n;
 }
 
-static const struct files_map *find(struct map_files *files, uint64_t addr)
+static const struct files_map *find_read(const struct map_files *files, uint64_t addr)
 {
-	if (!files->map)
-		read_maps(files);
 	for (size_t i = 0; i < files->n; i++)
 		if (addr >= files->map[i].start && addr < files->map[i].end)
 			return &files->map[i];
 	return NULL;
+}
+
+/* A place that is not there is looked for once more: proc_find_mapping() says why. The vdso never is. */
+static const struct files_map *find(struct map_files *files, uint64_t addr)
+{
+	const struct files_map *m;
+
+	if (!files->map)
+		read_maps(files);
+	m = find_read(files, addr);
+	if (!m && !files->is_read_again) {
+		map_files_close(files);
+		read_maps(files);
+		files->is_read_again = 1;
+		m = find_read(files, addr);
+	}
+	return m;
 }
 
 const char *map_files_name_at(struct map_files *files, uint64_t addr)

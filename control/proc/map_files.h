@@ -19,6 +19,7 @@ struct map_files {				/* of @pid; the rest is read when it is asked for */
 		char *path;
 	} *map;				/* by address */
 	size_t n;
+	int is_read_again;
 };
 
 /* The file that is mapped at @addr. -ENXIO: none; -ENOENT: it has gone, and we may not read it any more. */

@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define MAPS_READS	3	/* until it counts that something is not mapped */
+
 int proc_read_memory(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec mine = { buf, len }, its = { (void *)(uintptr_t)addr, len };
@@ -40,6 +42,27 @@ long proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size)
 		have += part;
 	}
 	return -ENAMETOOLONG;
+}
+
+int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg)
+{
+	char path[64], *line = NULL, buffer[8192];
+	size_t size = 0;
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	for (int i = 0; i < MAPS_READS && !found; i++) {
+		FILE *f = fopen(path, "re");
+
+		if (!f)
+			break;
+		setvbuf(f, buffer, _IOFBF, sizeof(buffer));	/* the kernel gives a page at once, stdio would take a quarter */
+		while (!found && getline(&line, &size, f) > 0)
+			found = fn(arg, line);
+		fclose(f);
+	}
+	free(line);
+	return found;
 }
 
 int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)

@@ -88,31 +88,28 @@ static int is_session_alive(char *path, char *base)
 	return alive;
 }
 
+/* Has the line the file of a living session? @arg gets its name behind "session.". */
+static int find_session(void *arg, char *line)
+{
+	char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
+
+	if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
+		return 0;
+	at[strcspn(at, "\n")] = '\0';
+	if (!is_session_alive(at, base))
+		return 0;
+	*(int *)arg = atoi(base + strlen("/session."));
+	return 1;
+}
+
 static int check_sessions(const struct uft_session *s, const struct procinfo *p, struct uft_error *err)
 {
-	char path[64], *line = NULL, other[300] = "";
-	size_t size = 0;
-	FILE *f;
+	int other;
 
 	if (process_maps_arena(s, p->pid))
 		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
-	f = fopen(path, "re");
-	while (f && !other[0] && getline(&line, &size, f) > 0) {
-		char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
-
-		if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
-			continue;
-		at[strcspn(at, "\n")] = '\0';
-		if (is_session_alive(at, base))
-			snprintf(other, sizeof(other), "%s", base + strlen("/session."));
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	if (other[0])
-		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d", p->pid, p->comm,
-				atoi(other));
+	if (proc_find_mapping(p->pid, find_session, &other))
+		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d", p->pid, p->comm, other);
 	return 0;
 }
 
