@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MADV_POPULATE_WRITE_	23	/* Linux 5.14 */
+
 void *arena_map_part(void *at, uint64_t bytes, int flags, int fd, uint64_t offset)
 {
 	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, fd, (off_t)offset);
@@ -61,7 +63,16 @@ int arena_open_family(const struct arena *a, uint32_t family)
 	return fd < 0 ? -errno : fd;
 }
 
-static int map_family(struct arena *a, uint32_t family, int fd)
+/*
+ * Makes memory that target and session write to without asking: on a full file system the first to touch a page that
+ * is not there would be ended by SIGBUS. 0 or -ENOMEM. A kernel before 5.14 knows no such advice.
+ */
+static int reserve(void *at, uint64_t bytes)
+{
+	return !madvise(at, bytes, MADV_POPULATE_WRITE_) || errno == EINVAL ? 0 : -ENOMEM;
+}
+
+static int map_family(struct arena *a, uint32_t family, int fd, int is_new)
 {
 	const struct uft_arena *l = a->map;
 	const uint64_t bytes = l->slice_bytes * l->per_file;
@@ -74,8 +85,15 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 	ret = guard_add(mail, arena_mail_bytes(l));
 	if (!ret && arena_map_part(family_slices(a, family), bytes, MAP_FIXED, fd, arena_mail_bytes(l)) == MAP_FAILED)
 		ret = -errno;
+	if (!ret && is_new) {
+		ret = reserve(mail, arena_mail_bytes(l));
+		if (!ret)
+			ret = reserve(family_slices(a, family), l->cmd_offset + UFT_PAGE);
+	}
 	if (ret) {
 		arena_unmap_mail(a, (struct uft_mail uft_shared *)mail);
+		if (a->void_fd >= 0)
+			arena_map_part(family_slices(a, family), bytes, MAP_FIXED, a->void_fd, 0);
 		return ret;
 	}
 	madvise(mail, arena_mail_bytes(l), MADV_DONTFORK);
@@ -130,7 +148,7 @@ int64_t arena_make_family(struct arena *a)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	ret = ftruncate(fd, (off_t)arena_family_bytes(a->map)) < 0 ? -errno : map_family(a, family, fd);
+	ret = ftruncate(fd, (off_t)arena_family_bytes(a->map)) < 0 ? -errno : map_family(a, family, fd, 1);
 	close(fd);
 	if (ret) {
 		unlink(path);
@@ -283,7 +301,7 @@ static void map_file(struct arena *a, uint32_t family)
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == arena_family_bytes(a->map))
-		map_family(a, family, fd);
+		map_family(a, family, fd, 0);
 	close(fd);
 }
 

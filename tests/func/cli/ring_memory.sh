@@ -17,6 +17,7 @@ fi
 cat >leaf.c <<'EOF'
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 __attribute__((noinline)) int leaf(int i) { __asm__ volatile(""); return i; }
 int main(int argc, char **argv)
@@ -29,6 +30,15 @@ int main(int argc, char **argv)
 		usleep(1000);
 	for (int i = 0; i < atoi(argv[1]); i++)
 		leaf(i);
+	/* Children begin where there is no memory any more. */
+	for (int i = 0; argc > 3 && i < atoi(argv[3]); i++) {
+		int status;
+
+		if (fork() == 0)
+			_exit(leaf(0));
+		if (wait(&status) < 0 || status)
+			return 4;
+	}
 	return 3;
 }
 EOF
@@ -59,5 +69,16 @@ expect_err "no memory for rings"
 lost=$(stat_value full.uft lost) calls=$(stat_value full.uft calls) named=$(stat_value full.uft counter_no_memory) none=$(stat_value full.uft counter_no_ring)
 [ $((named + none)) -gt 0 ] || fail "nothing was lost for want of memory"
 expect_equal "calls, recorded or lost" $((calls + lost + none)) 3001000
+
+# The same for children, whose memory is made while there is none.
+rm -f begun go full/all
+"$uft" record -b 4M -l leaf -o forks.uft ./leaf 1000 go 60 >out 2>err &
+recorder=$!
+eventually test -e begun || fail "the program did not begin"
+head -c 64m /dev/zero >full/all 2>>log
+: >go
+wait $recorder
+expect_equal "the program's status: no signal ended a child" $? 3
+expect_equal "a child that is not followed for want of memory is counted" "$(($(stat_value forks.uft counter_no_slice) > 0))" 1
 umount run full
 check
