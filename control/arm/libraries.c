@@ -23,7 +23,7 @@ struct walk {
 	struct map_files files;
 	uint8_t *seen;		/* by object index */
 	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
-	int changed;
+	int changed, is_full;	/* no room for more of a process of another user */
 };
 
 enum { TODO_ARM = 1, TODO_FORCE, TODO_FRESH /* mapped just now */ };
@@ -64,6 +64,32 @@ static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
 	return m->bias == l->l_addr && (!m->obj->dynamic || m->bias + m->obj->dynamic == (uint64_t)(uintptr_t)l->l_ld);
 }
 
+/* Is the object in the image of another running target of the space? */
+static int relative_has(const struct uft_session *s, const struct target *t, uint32_t index)
+{
+	for (const struct target *r = s->targets; r; r = r->next)
+		if (r != t && r->space == t->space && !r->is_over && index < r->nobj && r->obj[index].is_mapped)
+			return 1;
+	return 0;
+}
+
+/*
+ * Would an object at @bias, as a process of another user says, take the addresses of one that a relative has there?
+ * Then the relative's addresses would get its names.
+ */
+static int overlaps_relative(const struct uft_session *s, const struct target *t, const struct uft_object *obj, uint64_t bias)
+{
+	const struct uft_image *img = t->space->img;
+
+	if (!obj->ntext || proc_effective_user(t->pid) == t->space->uid)
+		return 0;
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (obj->text[0].addr + bias < img->obj[i].text_end && img->obj[i].text_start < obj->text[obj->ntext - 1].end + bias &&
+		    relative_has(s, t, i))
+			return 1;
+	return 0;
+}
+
 /* An entry of the list: known, known from a sibling or from earlier, or new. */
 static int walk_entry(struct walk *w, const struct link_map *l)
 {
@@ -81,6 +107,8 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 			w->todo[i] = TODO_FORCE;
 			return 0;
 		}
+	if (w->is_full)
+		return 0;
 	ret = map_files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
 	if (ret == -ENXIO)
 		return 0;		/* vdso */
@@ -97,12 +125,15 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		if (sp->img->obj[index].obj == obj && sp->img->obj[index].bias == l->l_addr)
 			break;
 	if (index == (int)sp->nobj)
-		index = space_add(w->s, sp, obj, l->l_addr);
+		index = overlaps_relative(w->s, w->t, obj, l->l_addr) ? -EADDRINUSE : space_add_of(w->s, sp, w->t->pid, obj, l->l_addr);
 	else
 		sp->img->obj[index].to_clock = 0;
 	uft_object_put(obj);
+	w->is_full |= index == -EDQUOT;
 	if (index < 0) {
-		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
+		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld),
+				index == -EDQUOT ? "processes of this program that run as another user have loaded too many" :
+				index == -EADDRINUSE ? "another process of this program has another one at its place" : strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -224,7 +255,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && WANT_STATE(t->obj[i].state[k]) >= UFT_FUNCTION;
 		if (t->obj[i].state)
 			memset(t->obj[i].state, 0xff, t->space->img->obj[i].nstubs * sizeof(*t->obj[i].state));
-		t->space->img->obj[i].to_clock = session_clock(s);
+		if (!relative_has(s, t, i))
+			t->space->img->obj[i].to_clock = session_clock(s);
 		w.changed = 1;
 	}
 	if (is_news && SHARED_LOAD(&arena_slice(&s->arena, t->slice)->cmd_seq) == seq)

@@ -10,6 +10,9 @@
  * kernel's table of mappings rather than by the names the process holds, and a file's first page must equal
  * what is mapped. What remains is checked by the runtime, which compares bytes before it writes.
  *
+ * A fork child may have given up its rights, and its list of libraries decides about the image of its relatives as
+ * well. So objects of processes of another user than the first have a part of the room of their own (space_add_of()).
+ *
  * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
  */
 #include "control/state/state.h"
@@ -27,6 +30,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FOREIGN_OBJECTS	256	/* of an image, brought by processes of other users than its first */
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 
@@ -119,6 +124,26 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	sp->nobj = index + 1;
 	hooks_find(&sp->obj[index], m);
 	return (int)index;
+}
+
+int space_add_of(struct uft_session *s, struct space *sp, pid_t pid, struct uft_object *obj, uint64_t bias)
+{
+	const char *tracer = sp->other_tracer;
+	const unsigned own_calls = sp->own_calls;
+	const uint32_t ids = sp->next_text_id + sp->next_stub_id;
+	int index;
+
+	if (proc_effective_user(pid) == sp->uid)
+		return space_add(s, sp, obj, bias);
+	if (sp->nforeign >= FOREIGN_OBJECTS || !obj->ntext ||
+	    sp->foreign_ids + ((obj->text[obj->ntext - 1].end - obj->text[0].addr) >> 2) > UFT_REC_VALUE_MAX / 4)
+		return -EDQUOT;
+	index = space_add(s, sp, obj, bias);
+	sp->nforeign++;
+	sp->foreign_ids += sp->next_text_id + sp->next_stub_id - ids;
+	sp->other_tracer = tracer;
+	sp->own_calls = own_calls;
+	return index;
 }
 
 int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct uft_error *err)
@@ -271,6 +296,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 		ret = exec_guests_fail(path, err);
 	if (ret)
 		goto fail;
+	sp->uid = proc_effective_user(pid);
 	sp->next_stub_id = 1;
 	sp->next_text_id = (uint32_t)s->arena.map->profile_ids;
 	sp->img = uft_image_alloc(++s->next_image, path);

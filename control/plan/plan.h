@@ -165,6 +165,8 @@ struct space {
 	int was_used;			/* there was a target that had it */
 	int is_unneeded;		/* forget_spaces.c */
 	uint32_t holders;		/* beside targets */
+	uid_t uid;			/* of its first process; what children of other users brought: */
+	uint32_t nforeign, foreign_ids;
 };
 /* space_create() calls this as soon as the program's file is open, before it looks for sites. */
 struct space_ahead {
@@ -181,6 +183,11 @@ void space_free(struct space *sp);
 void space_drop(struct uft_session *s, struct space *sp);	/* frees a space that no target uses */
 /* Adds one object; returns its index, or -errno. */
 int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias);
+/*
+ * The same of an object that process @pid says it has. For processes of another user than the space's first, children
+ * that gave up rights, there is a quarter of the room (-EDQUOT), and they change nothing for relatives' objects.
+ */
+int space_add_of(struct uft_session *s, struct space *sp, pid_t pid, struct uft_object *obj, uint64_t bias);
 /*
  * Fills want[] of an object by the session's spec, if that is newer. Returns the number of sites selected, or
  * -errno.

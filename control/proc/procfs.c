@@ -100,6 +100,17 @@ long proc_status_number(pid_t pid, const char *field, int base)
 	return -ENOENT;
 }
 
+uid_t proc_effective_user(pid_t pid)
+{
+	unsigned int euid = (unsigned int)-1;
+	char text[4096];
+	const char *at = proc_read_file(pid, "status", text, sizeof(text)) > 0 ? strstr(text, "\nUid:") : NULL;
+
+	if (at)
+		sscanf(at + 5, "%*u %u", &euid);
+	return euid;
+}
+
 /* Its files in /proc are root's then, but for the directory. */
 int proc_is_undumpable(pid_t pid)
 {
