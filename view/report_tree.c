@@ -28,6 +28,10 @@ static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t d
 	json_u(j, n->timed ? n->max : 0);
 	json_raw(j, ",");
 	json_u(j, n->nopen);
+	json_raw(j, ",");
+	json_u(j, n->blocked);
+	json_raw(j, ",");
+	json_u(j, n->runnable);
 	json_raw(j, "]");
 }
 

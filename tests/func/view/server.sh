@@ -290,6 +290,9 @@ grep -q '"drops":\[{"t":[0-9]*,"name":"tiny","pid":[0-9]*' answer || fail "dropp
 ask tiles from=0 to=$((duration + 1)) width=400 rows=0
 check
 grep -q '\[65533,\[' answer && grep -q '"blocked"' answer || fail "a thread's wait is not drawn: $(head -c 600 answer)"
+ask tree from=0 to=$((duration + 1))
+check
+grep -q '"rest",[0-9]*,[0-9]*,[0-9]*,[0-9]*,[0-9]*,[1-9][0-9]*,' answer || fail "blocked time is not in the tree: $(head -c 600 answer)"
 # One call lasts the whole recording: it is seen at any zoom, and in the middle, where it neither begins nor ends.
 longest() { grep -o '\[0,\[[^]]*' answer | sed 's/^\[0,\[//' | tr ',' '\n' | awk 'NR % 5 == 2 && $1 > n { n = $1 } END { printf "%.0f", n }'; }
 for width in 1 20 400; do

@@ -5,7 +5,20 @@ import { Flame, FlameHooks, message, prepare } from "./flame";
 import { colour, count, css, textNumber, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
 
-const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "function", width: 0 }];
+const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
+const weights: [string, (n: Node) => number][] = [["time", n => n[4]], ["calls", n => n[2]], ["blocked time", n => n[7]], ["time without a CPU", n => n[7] + n[8]]];
+
+/* Of each node what it has itself and all below it, which stand behind it. */
+function sums(nodes: Node[], own: (n: Node) => number): number[] {
+	const out = nodes.map(own), path: number[] = [];
+	nodes.forEach((n, i) => {
+		path.length = n[0];
+		for (const above of path)
+			out[above] = (out[above] ?? 0) + own(n);
+		path.push(i);
+	});
+	return out;
+}
 
 export interface ReportHooks extends FlameHooks { onError(text: string): void }
 
@@ -17,10 +30,18 @@ export class Reports {
 	private histogram: Histogram | null = null;
 	private brush: { x0: number; x1: number } | null = null;
 	private bars = document.createElement("canvas");
+	private weight = document.createElement("select");
+	private note = document.createElement("span");
+	private bar = document.createElement("div");
 
 	constructor(private flame: HTMLElement, private table: HTMLElement, private latency: HTMLElement, private api: Api, private hooks: ReportHooks,
 		    private onBrush: (from: number, to: number) => void) {
 		this.graph = new Flame(flame, "Flame graph", hooks);
+		this.bar.className = "bar-of-fields";
+		this.weight.setAttribute("aria-label", "What widths stand for");
+		this.weight.append(...weights.map(([name]) => new Option(name)));
+		this.weight.addEventListener("change", () => this.show());
+		this.bar.append("widths: ", this.weight, this.note);
 		this.bars.setAttribute("role", "img");
 		this.bars.setAttribute("aria-label", "Latency histogram");
 		this.bars.addEventListener("pointerdown", e => { this.brush = { x0: e.offsetX, x1: e.offsetX }; this.bars.setPointerCapture(e.pointerId); });
@@ -39,8 +60,8 @@ export class Reports {
 	}
 
 	private describe(n: Node): string {
-		const [, name, calls, total, self, longest, open] = n, all = this.tree?.total || 1;
-		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (open ? `\n${count(open)} had not returned` : "");
+		const [, name, calls, total, self, longest, open, blocked, runnable] = n, all = this.tree?.total || 1;
+		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (blocked || runnable ? `\n${time(blocked)} blocked, ${time(runnable)} waiting for a CPU` : "") + (open ? `\n${count(open)} had not returned` : "");
 	}
 
 	async load(from: number, to: number, tid: number): Promise<void> {
@@ -71,8 +92,11 @@ export class Reports {
 			message(this.table, why);
 			return;
 		}
-		this.flame.replaceChildren(this.graph.canvas);
-		this.graph.show(this.tree.nodes.map(n => ({ depth: n[0], name: n[1], value: n[3], colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), this.tree.total);
+		const nodes = this.tree.nodes, own = weights[this.weight.selectedIndex]?.[1], isTime = this.weight.selectedIndex <= 0 || !own;
+		const values = isTime ? nodes.map(n => n[3]) : sums(nodes, own), total = isTime ? this.tree.total : values.reduce((sum, v, i) => sum + (nodes[i]?.[0] ? 0 : v), 0);
+		this.flame.replaceChildren(this.bar, this.graph.canvas);
+		this.note.textContent = total ? "" : " nothing of it here: it is known of recordings with --sched-switch";
+		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), total || 1);
 		this.fillTable();
 	}
 
@@ -81,7 +105,7 @@ export class Reports {
 		for (const n of tree.nodes) {
 			if (n[3] < tree.total * 0.002 || rows.length > 1500)
 				continue;
-			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
+			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[7] ? time(n[7]) : "", n[8] ? time(n[8]) : "", "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			rows.push(row);
 		}
