@@ -4,7 +4,8 @@
  *
  * FAIL_KIND: memory (malloc, calloc, realloc), mmap, ptrace, or death, where no ptrace fails by us, but its process is
  * killed just before; FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
- * FAIL_TO: a file that gets how many there were until then, at each call.
+ * FAIL_TO: a file that gets how many there were until then, at each call, and that has the number of the one that fails
+ * behind that: it may be changed while uft runs.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,9 +23,8 @@
 
 enum kind { MEMORY = 1, MMAP, PTRACE, DEATH };
 static enum kind kind;
-static long at;
 static pid_t first;
-static atomic_long *count, spare;
+static atomic_long *count, spare[2];	/* so far; which one fails */
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
@@ -35,18 +35,18 @@ __attribute__((constructor)) static void begin(void)
 	const char *what = getenv("FAIL_KIND"), *which = getenv("FAIL_AT"), *to = getenv("FAIL_TO");
 	int fd = to ? open(to, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 
-	count = &spare;
-	if (fd >= 0 && !ftruncate(fd, sizeof(*count)))
-		count = (void *)syscall(SYS_mmap, NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	count = spare;
+	if (fd >= 0 && !ftruncate(fd, sizeof(spare)))
+		count = (void *)syscall(SYS_mmap, NULL, sizeof(spare), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	at = which ? atol(which) : 0;
+	count[1] = which ? atol(which) : 0;
 	first = getpid();
 	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ? DEATH : PTRACE;
 }
 
 static int fails(enum kind k)
 {
-	return k == kind && syscall(SYS_getpid) == first && atomic_fetch_add(count, 1) + 1 == at;
+	return k == kind && syscall(SYS_getpid) == first && atomic_fetch_add(count, 1) + 1 == count[1];
 }
 
 void *malloc(size_t n)

@@ -1,27 +1,39 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""failing_calls.py UFT TARGET SHIM - one allocation, mmap or ptrace of an attach fails: the target is as before; or the target dies
+"""failing_calls.py UFT TARGET SHIM [detach|record] - one allocation, mmap or ptrace of an attach fails: the target is as before; or the target dies
 
 TARGET busy checks its own results. The calls of each kind are counted in an attach where all of them work; then
 UFT_FAILURES (default 3) of each kind fail, one in each attach, spread over all of them. uft may refuse, or go on without
 something; it is not killed by a signal, and it leaves nothing behind. So they do in each system call that the attach makes
-in the target, and on the way back from it. Where the target is killed before a ptrace, uft ends, and says that."""
+in the target, and on the way back from it. Where the target is killed before a ptrace, uft ends, and says that.
+
+detach: the same from the moment on when the target is armed. Its text is as before in any case, and it runs on; where memory
+of ours remains in it, uft says so.
+
+record: the same while uft starts a program and until it has ended. Either uft says why not and the program does not run, or
+it runs as it does alone: output and exit status."""
 import os, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
 import left
-from left import compare, fail, is_armed, is_attached, state, text, wait_for
+from left import compare, complaint, fail, is_armed, is_attached, state, text, wait_for
 
 uft, target, shim = sys.argv[1:4]
+phase = (sys.argv + ['attach'])[4]
 each = int(os.environ.get('UFT_FAILURES', '3'))
 IN_TARGET = 42, 54		# ptraces of an attach, about: the last call that the stopped thread makes for uft, and that it goes on
 END_S = 60			# for a recorder that may end at once, on a loaded machine
 
 
+def calls_in(to):
+    with open(to, 'rb') as f:
+        return struct.unpack('q', f.read(8))[0]
+
+
 def attach(pid, code, scratch, kind, at):
-    """How many calls there were until uft had armed the target, or refused it. Then it ends."""
+    """How many calls there were until uft had armed the target, or refused it; detach: from then until its end. And is all of it out?"""
     to = os.path.join(scratch, 'count')
-    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at), FAIL_TO=to)
+    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at if phase == 'attach' else 0), FAIL_TO=to)
     name = '%s %d' % (kind, at)
     if os.path.exists(to):
         os.unlink(to)
@@ -29,8 +41,11 @@ def attach(pid, code, scratch, kind, at):
         r = subprocess.Popen([uft, 'attach', '-b', '256K', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         wait_for(lambda: r.poll() is not None or is_armed(pid, code, r), name + ': attached, or refused')
-        with open(to, 'rb') as f:
-            calls = struct.unpack('q', f.read(8))[0]
+        calls = calls_in(to)
+        if phase == 'detach' and at:
+            with open(to, 'r+b') as f:
+                f.seek(8)
+                f.write(struct.pack('q', calls + at))
         r.terminate()
         try:
             r.wait(END_S)
@@ -39,12 +54,64 @@ def attach(pid, code, scratch, kind, at):
             r.kill()
             r.wait()
         said = os.pread(err.fileno(), 1 << 16, 0).decode()
+        if phase == 'detach':
+            calls = calls_in(to) - calls
         if r.returncode < 0 and r.returncode != -15:
             fail('%s: uft ended by signal %d: %s' % (name, -r.returncode, said))
         if r.returncode and not said:
             fail(name + ': uft failed without a word')
+    if phase == 'detach' and complaint(said):
+        wait_for(lambda: state(pid)['tracer'] == '0', name + ': let go')
+        return calls, False
     wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': left')
-    return calls
+    return calls, True
+
+
+class Target:
+    """busy, as it was before uft came."""
+    def __init__(self):
+        self.out = tempfile.TemporaryFile()
+        self.p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=self.out)
+        self.pid = self.p.pid
+        wait_for(lambda: os.pread(self.out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
+        self.before, self.code = state(self.pid), text(self.pid)
+
+    def look(self, name, is_left):
+        if is_left:
+            compare(name, self.before, state(self.pid), 0)
+        if text(self.pid) != self.code:
+            fail(name + ': text has changed')
+
+    def end(self):
+        self.p.communicate(b'x')
+        got = os.pread(self.out.fileno(), 100, 0)
+        if self.p.returncode or got != b'ready\n1\nend\n':
+            fail('busy: status %d, output %r' % (self.p.returncode, got))
+
+
+def record(scratch, kind, at):
+    """How many calls there were in all while uft ran the target, which is as it is alone, or was not started."""
+    to = os.path.join(scratch, 'count')
+    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at), FAIL_TO=to)
+    name = 'record: %s %d' % (kind, at)
+    if os.path.exists(to):
+        os.unlink(to)
+    r = subprocess.Popen([uft, 'record', '-b', '256K', '-o', os.path.join(scratch, 'z.uft'), target, 'busy'], env=env,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, said = r.communicate(b'x', timeout=END_S)
+    except subprocess.TimeoutExpired:
+        fail(name + ': uft did not end')
+        for pid in list(left.recorders(scratch)):
+            os.kill(pid, 9)
+        out, said = r.communicate()
+    if out == b'' and r.returncode > 0 and said:
+        pass
+    elif out != b'ready\n1\nend\n' or r.returncode < 0:
+        fail('%s: status %d, output %r: %s' % (name, r.returncode, out, said.decode()))
+    elif r.returncode and not said:
+        fail(name + ': uft failed without a word')
+    return calls_in(to)
 
 
 def dies(scratch, at):
@@ -69,29 +136,38 @@ def dies(scratch, at):
         p.communicate()
 
 
-with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
-    p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
-    wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
-    before, code = state(p.pid), text(p.pid)
+def spread(total):
+    """`each` of the calls, in the middle of parts of the same size."""
+    return {1 + total * (2 * i + 1) // (2 * each) for i in range(each)}
+
+
+if phase == 'record':
+    with tempfile.TemporaryDirectory() as scratch:
+        for kind in ('memory', 'mmap', 'ptrace'):
+            total = record(scratch, kind, 0)
+            if not any([record(scratch, kind, at) >= at for at in sorted(spread(total))]):
+                fail(kind + ': none failed')
+    sys.exit(left.failures != 0)
+
+with tempfile.TemporaryDirectory() as scratch:
+    t = Target()
     for kind in ('memory', 'mmap', 'ptrace'):
-        total, failed = attach(p.pid, code, scratch, kind, 0), 0
-        if total < each:
+        total, failed = attach(t.pid, t.code, scratch, kind, 0)[0], 0
+        if total < each and (kind, phase) != ('mmap', 'detach'):
             fail('%s: %d calls alone were counted' % (kind, total))
-        for at in sorted({1 + total * (2 * i + 1) // (2 * each) for i in range(each)} | set(range(*IN_TARGET) if kind == 'ptrace' else ())):
-            calls = attach(p.pid, code, scratch, kind, at)
-            while calls < at and at > 1:		# than when they were counted, while the machine was slow
+        for at in sorted(spread(total) | set(range(*IN_TARGET) if kind == 'ptrace' and phase == 'attach' else ())):
+            calls, is_left = attach(t.pid, t.code, scratch, kind, at)
+            while is_left and calls < at and at > 1:		# than when they were counted, while the machine was slow
                 at //= 2
-                calls = attach(p.pid, code, scratch, kind, at)
+                calls, is_left = attach(t.pid, t.code, scratch, kind, at)
             failed += calls >= at
-            compare('%s %d of %d' % (kind, at, total), before, state(p.pid), 0)
-            if text(p.pid) != code:
-                fail('%s %d of %d: text has changed' % (kind, at, total))
-        if not failed:
+            t.look('%s %d of %d' % (kind, at, total), is_left)
+            if not is_left:
+                t.end()
+                t = Target()
+        if not failed and total:
             fail(kind + ': none failed')
-    p.communicate(b'x')
-    got = os.pread(out.fileno(), 100, 0)
-    if p.returncode or got != b'ready\n1\nend\n':
-        fail('busy: status %d, output %r' % (p.returncode, got))
-    for at in range(1, IN_TARGET[1], max(1, IN_TARGET[1] // each)):
+    t.end()
+    for at in range(1, IN_TARGET[1], max(1, IN_TARGET[1] // each)) if phase == 'attach' else ():
         dies(scratch, at)
 sys.exit(left.failures != 0)
