@@ -485,7 +485,7 @@ static int wait_program(struct recording *rec, int saved)
 
 	interrupts = 0;
 	if (!rec->opts->is_quiet)
-		record_say(rec, "the %s goes on, and is waited for", rec->command ? "command" : "program");
+		record_say(rec, "the %s runs on; uft ends with it", rec->command ? "command" : "program");
 	while ((got = waitpid(rec->program, &status, WNOHANG)) == 0 && !detach_signal)
 		poll(&fd, 1, POLL_MS);
 	if (fd.fd >= 0)

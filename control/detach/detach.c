@@ -514,7 +514,7 @@ static void ask(struct detaching *l)
 		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
 	l->agent_fd = task_open_agent(l->pid, l->agent);
 	if (l->agent_fd < 0 || l->pid <= 0) {
-		say(l, "nothing of ours could be taken out: it has no agent");
+		say(l, "the runtime remains in it: it has no agent that removes it");
 		l->is_over = l->pid > 0 && proc_is_ending(l->pid);
 		l->is_alone = l->pid > 0 && !l->is_over && arena_is_mapped_by(l->arena, l->pid);
 		if (l->is_over)
@@ -548,7 +548,7 @@ static void detach_target(struct detaching *l)
 	if (ret && proc_is_ending(l->pid))
 		ret = -ESRCH;
 	else if (ret == -ESRCH && (l->is_alone = arena_is_mapped_by(l->arena, l->pid)))
-		ret = say(l, "its agent was ended, by a seccomp filter perhaps: memory of ours remains");
+		ret = say(l, "its agent was ended, by a seccomp filter perhaps: uft's memory remains");
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
 		l->is_over = ret == -ESRCH;
 		say(l, ret == -ESRCH ? "" : "its agent does not answer");

@@ -154,18 +154,18 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 	s->failed++;
 	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;
 	if (tid)
-		uft_fail(s->err, ret, "process %d cannot be left yet: its thread %d is being traced by %s; once that is over, uft detach "
-			 "again", pid, tid, by);
+		uft_fail(s->err, ret, "cannot detach from process %d yet: its thread %d is being traced by %s; run uft detach again when that "
+			 "is over", pid, tid, by);
 	else if (cgroup_is_frozen(pid, group, sizeof(group)))
-		uft_fail(s->err, ret, "process %d cannot be left yet: it is frozen (its control group is %s); once it is thawed, uft detach "
-			 "again", pid, group);
+		uft_fail(s->err, ret, "cannot detach from process %d yet: it is frozen (its control group is %s); run uft detach again when it "
+			 "is thawed", pid, group);
 	else if (ret == -EBUSY)
-		uft_fail(s->err, ret, "process %d cannot be left yet: our task in it (uft-agent) does not answer, or it is executing a program; "
-			 "uft detach again", pid);
+		uft_fail(s->err, ret, "cannot detach from process %d yet: the agent in it (uft-agent) does not answer, or it is executing a "
+			 "program; run uft detach again", pid);
 	else if (ret == -EAGAIN)
-		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
+		uft_fail(s->err, ret, "process %d runs its own code again, but uft's memory remains in it, unused", pid);
 	else if (ret == -EXDEV)
-		uft_fail(s->err, ret, "process %d was recorded by another build of uft, which alone can leave it: run its `uft detach %d`%s%.*s%s",
+		uft_fail(s->err, ret, "process %d was recorded by another build of uft, and only that one can detach from it: run its `uft detach %d`%s%.*s%s",
 			 pid, pid, a->board->exe[0] ? " (it was " : "", (int)sizeof(a->board->exe), a->board->exe, a->board->exe[0] ? ")" : "");
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);

@@ -208,7 +208,7 @@ static void clean_up(struct arena *a, void *s)
 	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
 		return;
 	a->board->is_tried = 1;
-	session_warn(s, "what a recorder that has ended left in programs could not be taken out: uft detach tries it again");
+	session_warn(s, "cannot detach from all programs of a recorder that has ended: uft detach tries it again");
 }
 
 void guard_clean_up(struct uft_session *s)

@@ -303,7 +303,7 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
 	ret = entries_plan(obj, &o->plain->list, all);
 	free(all);
 	if (ret)
-		uft_fail(err, ret, "the functions of %s cannot be looked at: %s", obj->path, strerror(-ret));
+		uft_fail(err, ret, "cannot read the functions of %s: %s", obj->path, strerror(-ret));
 	for (size_t i = 0; i < o->plain->list.n; i++) {
 		const struct entry *e = &o->plain->list.entry[i];
 		int no_graph = e->is_plain && WANT_STATE(want[i]) == UFT_GRAPH;

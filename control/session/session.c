@@ -249,7 +249,7 @@ static int leave(struct uft_session *s, const struct target *only)
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
 			session_warn_left(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
-				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; later uft detach may do it");
+				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; run uft detach later to remove the runtime");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
@@ -428,7 +428,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 		int ret = t->is_over ? 0 : target_arm(s, t, unresponsive_ends(s, t));
 
 		if (ret && ret != -ESRCH && !first)
-			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
+			first = uft_fail(err, ret, "process %d could not change to what is to be traced now: %s", t->pid, strerror(-ret));
 	}
 	if (!records(sp))
 		set_ring_flags(s, 0);

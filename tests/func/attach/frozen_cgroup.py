@@ -121,12 +121,12 @@ def run(group, p, scratch):
     r = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     left.wait_for(lambda: left.is_armed(p.pid, code, r) or r.poll() is not None, 'attached', 60)
     group.set(True)
-    said_of(group, 'uft detach', p.pid, detach(p), 'cannot be left yet: it is frozen')
+    said_of(group, 'uft detach', p.pid, detach(p), ': it is frozen')
     r.terminate()
     said = r.communicate(timeout=120)[1]
     if 'process %d does not answer, as it is frozen' % p.pid not in said:
         fail('the recorder says %r' % said)
-    said_of(group, 'uft detach, of a recorder that has ended', p.pid, detach(p), 'cannot be left yet: it is frozen')
+    said_of(group, 'uft detach, of a recorder that has ended', p.pid, detach(p), ': it is frozen')
     group.set(False)
     d = detach(p)
     if d.returncode or d.stderr:

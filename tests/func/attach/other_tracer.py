@@ -152,7 +152,7 @@ def at_detach(scratch):
             if d.returncode or d.stderr:
                 fail('%s, when it is free: status %d, %r' % (what, d.returncode, d.stderr))
         else:
-            one_line(d.stderr, what, tid, 'cannot be left yet')
+            one_line(d.stderr, what, tid, 'cannot detach from')
             if d.returncode != 1:
                 fail('%s: status %d' % (what, d.returncode))
             release(tid)
@@ -189,7 +189,7 @@ def at_end(scratch, how):
         r.terminate()
         one_line(finish(r, what), what, tid, 'could not be put back')
     d = detach(p)
-    one_line(d.stderr, what + ', uft detach', tid, 'cannot be left yet')
+    one_line(d.stderr, what + ', uft detach', tid, 'cannot detach from')
     if d.returncode != 1:
         fail('%s, uft detach: status %d' % (what, d.returncode))
     release(tid)

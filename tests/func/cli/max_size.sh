@@ -27,7 +27,7 @@ no_larger() {
 # ---- size: the program works on until it finds the file `go`, after the recording has ended ----
 "$uft" record --max-size 3M -b 16M ./prog wait go >out 2>err &
 recorder=$!
-eventually grep -q 'goes on, and is waited for' err || fail "no limit is reached: $(cat err)"
+eventually grep -q 'runs on; uft ends with it' err || fail "no limit is reached: $(cat err)"
 expect_err "recording stopped when the file reached its limit, 3.1 MB (--max-size)"
 no_larger trace.uft 3145728
 whole "size" trace.uft
@@ -61,7 +61,7 @@ expect_no_file x.json.uft
 rm -f err
 "$uft" record --duration 500ms ./prog wait go >out 2>err &
 recorder=$!
-eventually grep -q 'goes on, and is waited for' err || fail "no time is over: $(cat err)"
+eventually grep -q 'runs on; uft ends with it' err || fail "no time is over: $(cat err)"
 expect_err "recording stopped after 0.5 s (--duration)"
 whole "duration" trace.uft
 check

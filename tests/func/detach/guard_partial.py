@@ -43,7 +43,7 @@ def detach(p):
 def record(scratch):
     r = subprocess.run([uft, 'record', '-q', '-o', os.path.join(scratch, 'y.uft'), 'true'], stdin=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, text=True, timeout=120)
-    return r.stderr.count('could not be taken out')
+    return r.stderr.count('cannot detach from all programs')
 
 
 def killed(a, b, scratch, run_dir):
