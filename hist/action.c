@@ -190,6 +190,12 @@ static void free_field_var(struct field_var *v)
 	free(v);
 }
 
+/* Variables that there are until now, with those that onmax and onchange compare with. */
+static uint32_t count_variables(const struct uft_hist *h)
+{
+	return h->attrs.nvars + h->ntracked + h->nfield_vars + h->nsave_vars;
+}
+
 static int make_field_var(struct uft_hist *h, const char *name, struct field_var **out)
 {
 	char *copy = strdup(name);
@@ -201,7 +207,7 @@ static int make_field_var(struct uft_hist *h, const char *name, struct field_var
 	*out = NULL;
 	if (ret == -EINVAL)
 		hist_fail(h, ret, "Couldn't parse field variable", name);
-	if (!ret && variable_is_there(h, name))
+	if (!ret && (variable_is_there(h, name) || count_variables(h) >= MAX_VARS))
 		ret = hist_fail(h, -EINVAL, "Couldn't create or find variable", name);
 	if (!ret) {
 		v->var = field_new(F_VAR | (v->val->flags & (F_STRING | F_STACK)), name);
@@ -308,10 +314,6 @@ static struct hist_field *find_param_field(struct uft_hist *h, const struct acti
 {
 	struct field_var *v;
 
-	if (h->nfield_vars == MAX_PARAMS) {
-		hist_fail(h, -EINVAL, "Too many field variables defined", name);
-		return NULL;
-	}
 	*of = h;
 	if (!system && !make_field_var(h, name, &v)) {
 		h->field_var[h->nfield_vars++] = v;
@@ -400,6 +402,9 @@ static int make_tracked(struct uft_hist *h, struct action *a)
 		v = variable_find(h, NULL, NULL, a->var + 1, &of);
 	if (!v)
 		return hist_fail(h, -EINVAL, "Couldn't find onmax or onchange variable", a->var + 1);
+	if (count_variables(h) >= MAX_VARS)
+		return hist_fail(h, -EINVAL, "Couldn't create onmax or onchange variable", "");
+	h->ntracked++;
 	a->tracked = reference_make(h, of, v, NULL, NULL);
 	return a->tracked ? 0 : -ENOMEM;
 }

@@ -106,6 +106,7 @@ struct uft_hist {
 	struct hist_field *ref[MAX_PARAMS + MAX_VARS]; uint32_t nrefs;
 	struct field_var *field_var[MAX_PARAMS]; uint32_t nfield_vars;
 	struct field_var *save_var[MAX_PARAMS]; uint32_t nsave_vars;
+	uint32_t ntracked;		/* actions onmax and onchange */
 	struct action *action[MAX_ACTIONS]; uint32_t nactions;
 	struct hist_table *table;
 	uint32_t used;			/* by references of others */

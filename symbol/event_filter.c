@@ -61,7 +61,7 @@ struct parser {
 
 static int fail(struct parser *s, int ret, const char *what, size_t at)
 {
-	*s->err = (struct uft_filter_error){ what, at < strlen(s->text) ? at : strlen(s->text) };
+	*s->err = (struct uft_filter_error){ what, at <= strlen(s->text) ? at : strlen(s->text) + 1 };
 	return ret;
 }
 
@@ -240,7 +240,7 @@ static int take_cpus(struct parser *s, struct node *n, size_t at)
 		return fail(s, -EINVAL, "Missing '{'", at + strlen("CPUS{"));
 	end = strchr(from, '}');
 	if (!end)
-		return fail(s, -EINVAL, "Missing '}'", strlen(s->text));
+		return fail(s, -EINVAL, "Missing '}'", strlen(s->text) + 1);
 	n->kind = NODE_CPUS;
 	n->cpus = calloc(CPU_WORDS, sizeof(*n->cpus));
 	if (!n->cpus)

@@ -8,7 +8,7 @@
 
 struct uft_filter_error {
 	const char *what;	/* the kernel's text; static */
-	size_t at;		/* where its caret stands */
+	size_t at;		/* where its caret stands: at most one behind the text's end, as in the kernel */
 };
 #define UFT_FILTER_BYTES	4096u	/* a text is shorter */
 

@@ -13,7 +13,7 @@
 #define KEPT		(sizeof(((struct instance *)0)->mistake) / sizeof(struct mistake))
 #define SHOWN		1024	/* bytes of a command */
 
-/* One line that a terminal can show: of a long one the part with the mistake. */
+/* One line that a terminal can show: of a long one the part with the mistake. Its place may lie behind it. */
 static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1])
 {
 	size_t from = at >= SHOWN ? at : 0, k = 0;
@@ -23,7 +23,7 @@ static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1]
 		k++;
 	}
 	out[k] = '\0';
-	return at - from < k ? at - from : k;
+	return at - from < SHOWN ? at - from : SHOWN;
 }
 
 static void forget(struct instance *in, size_t n)
@@ -58,8 +58,9 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	char where[128];
 
 	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
-		path = "event filter parse error";	/* the kernel's words */
+		path = "event filter parse error";	/* the kernel's words, for what it keeps of the text */
 		option = "";
+		text_strip(&p, &n);
 	}
 	snprintf(where, sizeof(where), "%.*s%s", (int)strcspn(path, "%"), path, option);
 	error_put(h->at.in, where, what, p, n, h->wrong_at);

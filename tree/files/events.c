@@ -398,17 +398,19 @@ int show_event_id(const struct place *at, struct tree_text *out)
 /* ---- Filters --------------------------------------------------------------------------------- */
 
 /*
- * What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place.
+ * What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place, or
+ * directly behind the text.
  * NULL: no memory.
  */
 static char *refused_text(const char *text, const struct uft_filter_error *err)
 {
 	struct tree_text out = { 0 };
+	size_t len = strlen(text);
 
 	if (!strcmp(err->what, "Error"))
 		text_printf(&out, "%s\nError: (0)\n", text);
 	else
-		text_printf(&out, "%s\n%*s^\nparse_error: %s\n", text, (int)err->at, "", err->what);
+		text_printf(&out, "%s\n%*s^\nparse_error: %s\n", text, (int)(err->at < len ? err->at : len), "", err->what);
 	text_put(&out, "", 1);
 	if (!out.error)
 		return out.p;

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[n] = '\0';
 	n = strlen(text);
 	if (uft_event_filter_make(&type, text, &p, &err)) {
-		if (p || !err.what || err.at > n)
+		if (p || !err.what || err.at > n + 1)
 			abort();
 	} else {
 		if (!uft_program_is_good(p, p->bytes))

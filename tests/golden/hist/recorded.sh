@@ -62,7 +62,7 @@ expect_equal "field" "$(cat err)" "uft hist: app:req: Couldn't find field
               ^"
 run "$uft" report -F "req:id ==" all.uft
 expect_equal "caret of report -F" "$(tail -n 2 err)" "    id ==
-         ^"
+          ^"
 run "$uft" hist -e app:req -f 'id ==' all.uft
 expect_status 1
 expect_err "app:req: "
