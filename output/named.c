@@ -95,7 +95,7 @@ char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 		put_fields(&l, ev);
 	else
 		l.p += uft_print_event(ev->type->text, &in, l.p, (size_t)(l.end - l.p));
-	uft_clean(p, (size_t)(l.p - p), ev->type->text && uft_print_has_lines(ev->type->text) ? '\n' : 0);
+	uft_clean(p, (size_t)(l.p - p), '\n');
 	return l.p;
 }
 

@@ -3,9 +3,9 @@
  * clean.h - text of others (names in files, paths, names of tasks) for a terminal
  *
  * A program chooses its own names: none may write escape sequences or further lines to the terminal of a user
- * who looks at it. All that is printed goes through here: functions' and tasks' names when they are made
- * (symbol/, output/), errors and messages as a whole (uft_fail(), cmd_fail(), status_say()), the rest by
- * uft_put_clean(). Context: any.
+ * who looks at it. (An event's text has the lines that its program gave it, as the kernel's: output/named.h.) All that
+ * is printed goes through here: functions' and tasks' names when they are made (symbol/, output/), errors and messages
+ * as a whole (uft_fail(), cmd_fail(), status_say()), the rest by uft_put_clean(). Context: any.
  */
 #ifndef UFT_SYMBOL_CLEAN_H
 #define UFT_SYMBOL_CLEAN_H

@@ -8,6 +8,8 @@
 #include "output/report/table.h"
 #include "output/text.h"
 #include "stream/select/event_field.h"
+#include "symbol/clean.h"
+#include "symbol/print_format.h"
 
 /* ---- Fields ---- */
 
@@ -53,6 +55,7 @@ static void make_named(struct export_event *e, const struct uft_event *ev)
 	char *end = named_text(e->line, ev, 0);
 	size_t head = strlen(ev->type->name) + 2;
 
+	uft_clean(e->line, (size_t)(end - e->line), ev->type->text && uft_print_has_lines(ev->type->text) ? '\n' : 0);
 	*end = '\0';
 	e->system = ev->type->system;
 	e->name = ev->type->name;
