@@ -73,6 +73,15 @@ static int is_of(const struct spec *sp, size_t i, const struct uft_event_type *t
 	return i < sp->nevents && sp->event[i].index == type->index;
 }
 
+static uint32_t count_actions(const struct spec *sp, const struct uft_event_type *type)
+{
+	uint32_t n = 0;
+
+	for (size_t i = spec_first_event(sp, type); is_of(sp, i, type); i++)
+		n += sp->event[i].action > UFT_RULE_RECORD;
+	return n;
+}
+
 /* *out: the rules for records; NULL: all are written. */
 static int add_actions(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
 {
@@ -104,7 +113,7 @@ static int make(const struct spec *sp, const struct uft_event_type *type, struct
 		ret = is_not ? ret : add_filter(out, type, sp->event_filters[i]);
 		break;
 	}
-	if (ret <= 0) {
+	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {	/* readers filter, too */
 		free(*out);
 		*out = NULL;
 	}

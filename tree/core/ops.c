@@ -344,6 +344,23 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 }
 
 /*
+ * What an instance wants of a tracepoint: with the filter of the event, if it is on or may be switched on; and for
+ * each of its triggers, with the trigger's own. So what none of them looks at is not recorded. @to NULL: they are
+ * counted.
+ */
+static size_t put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *to)
+{
+	size_t n = 0;
+
+	if (uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event)) {
+		if (to)
+			to[n] = (struct uft_event_want){ .index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL };
+		n++;
+	}
+	return n + commands_of(in)->put_wants(in, event, to ? to + n : NULL);
+}
+
+/*
  * The tracepoints that instances want, once @in has @set: also one that is off, as its events stay enabled. malloc'd;
  * NULL: no memory.
  */
@@ -351,26 +368,20 @@ static struct uft_event_want *wanted_events(const struct instance *in, const str
 {
 	const struct uft_event_table *types = tree_types(in->t);
 	uint32_t count = uft_event_table_count(types);
-	struct uft_event_want *want = NULL;
-	size_t cap = 1;
+	struct uft_event_want *want;
+	int is_any = 0;
+	size_t all = 0;
 
 	*n = 0;
 	for (const struct instance *i = in->t->instances; i; i = i->next)
-		cap += wants_events(i, set_of(i, in, set)) || i->triggers ? count : 0;
-	for (const struct instance *i = in->t->instances; i; i = i->next)
-		for (uint32_t k = UFT_NBUILTINS; i->triggers && k < count; k++)
-			cap += commands_of(i)->put_wants(i, k, NULL);
-	want = malloc(cap * sizeof(*want));
-	for (uint32_t k = UFT_NBUILTINS; want && cap > 1 && k < count; k++)
-		for (const struct instance *i = in->t->instances; i; i = i->next) {
-			const struct settings *its = set_of(i, in, set);
-
-			if (wants_event(i, its, k))	/* triggers have filters of their own */
-				want[(*n)++] = (struct uft_event_want){
-					.index = k, .filter = k < its->nevent_filters && !commands_of(i)->needs(i, k) ? its->event_filter[k] : NULL,
-				};
-			*n += commands_of(i)->put_wants(i, k, &want[*n]);
-		}
+		is_any |= wants_events(i, set_of(i, in, set)) || i->triggers;
+	for (uint32_t k = UFT_NBUILTINS; is_any && k < count; k++)
+		for (const struct instance *i = in->t->instances; i; i = i->next)
+			all += put_wants(i, set_of(i, in, set), k, NULL);
+	want = malloc((all + 1) * sizeof(*want));
+	for (uint32_t k = UFT_NBUILTINS; want && all && k < count; k++)
+		for (const struct instance *i = in->t->instances; i; i = i->next)
+			*n += put_wants(i, set_of(i, in, set), k, want + *n);
 	return want;
 }
 

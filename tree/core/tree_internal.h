@@ -92,7 +92,7 @@ struct command_ops {
 	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
 	uint32_t (*graph_turn)(const struct instance *in);	/* triggers of events switch the graph: struct uft_ops; 0: none */
-	/* What triggers have targets do when the type comes, into @want, NULL: nowhere. How many. */
+	/* What triggers have targets do with the type: record it, and more; into @want, NULL: nowhere. How many. */
 	size_t (*put_wants)(const struct instance *in, uint32_t event, struct uft_event_want *want);
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);

@@ -6,9 +6,10 @@
  * they do counts from the clock of their event. An event with a trigger is recorded for it, and shown only if it is
  * on. Plain ones run the newest first, histograms behind them in the order in which they were made.
  *
- * A trigger's filter is its own: that of the event's file does not matter to it. A histogram that makes a
- * synthetic event has the session record it; the event is looked at in the next round, like any other. A stack
- * comes behind its event: where a trigger needs it, all of that event run when it is there (event_stack.c).
+ * A trigger's filter is its own: that of the event's file does not matter to it. Targets know it, too: where the event
+ * is not on, they record what the filter of a trigger lets through. A histogram that makes a synthetic event has the
+ * session record it; the event is looked at in the next round, like any other. A stack comes behind its event: where a
+ * trigger needs it, all of that event run when it is there (event_stack.c).
  *
  * The graph is switched in the target, by the thread that fires the event (runtime/trace/event_rules.c): it is told
  * which triggers there are (trigger_put_wants()). Here graph and graph:stop are only counted, by what each thread's
@@ -126,16 +127,25 @@ uint32_t trigger_graph_turn(const struct instance *in)
 	return in->triggers && in->triggers->ngraphs ? in->triggers->graph_turn : 0;
 }
 
+/* What it does in the target itself; UFT_RULE_RECORD: nothing. */
+static uint32_t rule_of(const struct event_trigger *v)
+{
+	return v->action == EVT_GRAPH ? UFT_RULE_GRAPH : v->action == EVT_GRAPH_STOP ? UFT_RULE_GRAPH_STOP : UFT_RULE_RECORD;
+}
+
 size_t trigger_put_wants(const struct instance *in, uint32_t event, struct uft_event_want *want)
 {
 	size_t n = 0;
 
 	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v; v = v->next) {
-		if ((v->action != EVT_GRAPH && v->action != EVT_GRAPH_STOP) || !is_ready(v))
+		if (want)
+			want[n] = (struct uft_event_want){ .index = event, .filter = v->filter };
+		n++;
+		if (rule_of(v) == UFT_RULE_RECORD || !is_ready(v))
 			continue;
 		if (want)
 			want[n] = (struct uft_event_want){
-				.index = event, .filter = v->filter, .action = v->action == EVT_GRAPH ? UFT_RULE_GRAPH : UFT_RULE_GRAPH_STOP,
+				.index = event, .filter = v->filter, .action = rule_of(v),
 				.count = v->has_count && v->left < UINT32_MAX ? (uint32_t)v->left : 0, .key = v->key,
 			};
 		n++;
