@@ -13,6 +13,8 @@
  * child begins without a mark. The mark is the number of the triggers: once they are gone it means nothing. How often a
  * rule may still switch is counted for the process, whatever list the rule is in.
  *
+ * Programs that ask about numbers alone also become quick steps (program/quick.h), which tracepoint.c asks first.
+ *
  * Facts. Thread and CPU are known here where they are the session's own numbers: not the thread's in another pid
  * namespace, nor a CPU without rseq. A thread's name, and the names of functions, are the session's knowledge; a
  * program says which way leads to "write it" then.
@@ -137,22 +139,42 @@ static int add_rations(const struct event_rules *r)
 	return 0;
 }
 
+/* All rules as quick steps at @to: how many, and the bytes that a record needs for them. 0: not all can be. */
+static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_quick_step *to, uint32_t *need)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)list;
+	uint32_t n = 0;
+
+	*need = 0;
+	for (uint32_t i = 0; i < nrules; i++, rule = next_rule(rule)) {
+		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ? uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need) : 0;
+		if (!n)
+			return 0;
+	}
+	return n;
+}
+
 /* NULL: too much is kept, or there is no memory. */
 static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t facts)
 {
+	static struct uft_quick_step quick[UFT_QUICK_STEPS];
 	struct event_rules *r;
+	uint32_t nquick, need;
 
 	for (r = all; r; r = r->next)
 		if (r->bytes == bytes && r->nrules == nrules && !memcmp(r->list, list, bytes))
 			return r;
-	if (bytes > KEPT_BYTES - kept)
+	nquick = make_quick(list, nrules, quick, &need);
+	if (bytes + nquick * sizeof(*quick) > KEPT_BYTES - kept)
 		return NULL;
-	r = plat_alloc(sizeof(*r) + bytes);
+	r = plat_alloc(sizeof(*r) + bytes + nquick * sizeof(*quick));
 	if (!r)
 		return NULL;
-	kept += bytes;
-	*r = (struct event_rules){ .next = all, .nrules = nrules, .bytes = bytes, .facts = facts };
+	kept += bytes + nquick * (uint32_t)sizeof(*quick);
+	*r = (struct event_rules){ .next = all, .nrules = nrules, .bytes = bytes, .facts = facts, .need = nquick ? need : UINT32_MAX };
+	r->quick = (struct uft_quick_step *)(r->list + bytes / 8);
 	memcpy(r->list, list, bytes);
+	memcpy(r->list + bytes / 8, quick, nquick * sizeof(*quick));
 	all = r;
 	return r;
 }

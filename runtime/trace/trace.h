@@ -6,6 +6,7 @@
 #define UFT_TRACE_H
 
 #include "program/program.h"
+#include "program/quick.h"
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
@@ -237,11 +238,16 @@ int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result
 /* Clock units that the call took; with FG_CPU those on a CPU. */
 uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
 
+/* ---- tracepoint.c: from uft_asm_event_write(). @slot: of its caller's return address; @fp: that frame pointer ---- */
+void tracepoint_write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp);
+
 /* ---- event_rules.c ---- */
 struct event_rules {
 	struct event_rules *next;	/* of all lists */
 	uint32_t nrules, bytes;		/* bytes: of list[] */
-	uint32_t facts, pad;		/* enum uft_facts that they ask for */
+	uint32_t facts;			/* enum uft_facts that they ask for */
+	uint32_t need;			/* bytes of records that the quick steps are for; UINT32_MAX: there are none */
+	const struct uft_quick_step *quick;	/* behind the list: the same as one program */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
 };
 extern const struct event_rules **event_rules_table;	/* by event; NULL: none has any */

@@ -36,19 +36,23 @@ static int is_accepted(const struct event_rules *rules, struct trace_task *t, ui
 	return event_rules_accept(rules, &r);
 }
 
-/* @rules: what asks for who writes, or NULL. @slot: of the call's return address; @fp: its frame pointer. */
-static __attribute__((noinline)) void write_slowly(uint32_t id, const uint64_t *words, uint32_t n, uint32_t bytes, const struct event_rules *rules,
-						   uint64_t slot, uint64_t fp)
+/*
+ * @high: of the record's first word; @bytes: of its other words. @rules: still to be asked, of @record_bytes; or NULL.
+ * @slot: of the call's return address; @fp: its frame pointer.
+ */
+static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp, const struct event_rules *rules,
+			 uint32_t record_bytes)
 {
 	const struct uft_tracer_params *p;
 	struct trace_task t;
 
 	task_begin(&t);
 	p = trace_params();
-	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) && (!rules || is_accepted(rules, &t, p->graph_turn, words, bytes))) {
+	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) &&
+	    (!rules || is_accepted(rules, &t, p->graph_turn, words, record_bytes))) {
 		struct ring_op op = {
-			.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, n), 0), .word1 = words[0], .more = words + 1,
-			.bytes = 8 + 8 * n, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN || p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,
+			.word0 = (uint64_t)high << 32, .word1 = words[0], .more = words + 1,
+			.bytes = 8 + (uint32_t)bytes, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN || p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,
 		};
 
 		if (task_write(&t, &op) == RING_WRITTEN && p->stacks & UFT_STACKS_TRACEPOINT)
@@ -57,22 +61,58 @@ static __attribute__((noinline)) void write_slowly(uint32_t id, const uint64_t *
 	task_end(&t);
 }
 
-static inline void write_accepted(uint32_t id, const uint64_t *record, unsigned long bytes, const struct event_rules *rules,
-				  const uint64_t *frame)
+__attribute__((noinline)) void tracepoint_write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes,
+						       uint64_t slot, uint64_t fp)
+{
+	if (!trace_is_out())
+		write_slowly(high, words, bytes, slot, fp, NULL, 0);
+}
+
+static inline uint32_t high_of(uint32_t id, uint64_t nwords)
+{
+	return (uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, (uint32_t)nwords);
+}
+
+/* Words that no rule has to be asked about any more. */
+static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t nwords, const uint64_t *frame)
+{
+	if (!id)
+		return;
+#if ARCH_HAS_OWN
+	tracepoint_write_slowly(high_of(id, nwords), words, 8 * nwords, (uint64_t)(frame + 1), frame[0]);
+#else
+	(void)frame;
+	uft_asm_event_write(high_of(id, nwords), words, 8 * nwords);
+#endif
+}
+
+/* A record that is empty or too large, or with rules that are more than quick steps. */
+static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+						  const uint64_t *frame)
 {
 	static const uint64_t nothing[1];
 	const uint64_t *words = bytes ? record : nothing;
-	uint32_t n = bytes ? (uint32_t)((bytes + 7) / 8) : 1;
+	uint64_t nwords = bytes ? (bytes + 7) / 8 : 1;
 
-	if (!id || (!ARCH_HAS_OWN && !rules && uft_asm_event_write((uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, n), words, 8 * n)))
+	if (!record || nwords > MAX_WORDS) {
+		if (!trace_is_out())
+			trace_count(UFT_CNT_EVENT_SIZE, 1);
 		return;
-	if (!trace_is_out())
-		write_slowly(id, words, n, (uint32_t)bytes, rules, (uint64_t)(frame + 1), frame[0]);
+	}
+	if (rules && rules->facts) {
+		if (id && !trace_is_out())
+			write_slowly(high_of(id, nwords), words, 8 * nwords, (uint64_t)(frame + 1), frame[0], rules,
+				     (uint32_t)bytes);
+		return;
+	}
+	if (!rules || event_rules_accept(rules, &(struct uft_record){ .payload = record, .bytes = (uint32_t)bytes }))
+		write_accepted(id, words, nwords, frame);
 }
 
 /*
  * Context: probe, from code of the program. Most records may be rejected, and mostly nothing of who writes matters
- * for that: it is done before anything is saved or looked up.
+ * for that: it is done before anything is saved or looked up. The way through here and uft_asm_event_write() saves no
+ * register, as each call on it is its function's last.
  */
 static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsigned long bytes)
 {
@@ -80,17 +120,12 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 	uint32_t id = uft_load(&tp->id);
 	const struct event_rules *rules = event_rules_of(id);
 
-	if (!record || bytes > 8 * MAX_WORDS) {
-		if (!trace_is_out())
-			trace_count(UFT_CNT_EVENT_SIZE, 1);
+	if (!record || bytes - 1 >= 8 * MAX_WORDS || (rules && bytes < rules->need)) {
+		write_oddly(id, record, bytes, rules, frame);
 		return;
 	}
-	if (rules && !rules->facts) {
-		if (!event_rules_accept(rules, &(struct uft_record){ .payload = record, .bytes = (uint32_t)bytes }))
-			return;
-		rules = NULL;
-	}
-	write_accepted(id, record, bytes, rules, frame);
+	if (!rules || uft_quick_run(rules->quick, record))
+		write_accepted(id, record, (bytes + 7) / 8, frame);
 }
 
 static int is_known(uint64_t addr)

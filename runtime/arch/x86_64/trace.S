@@ -186,10 +186,10 @@ uft_asm_func_slow:
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp)
 
 /*
- * int uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
+ * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
  *
- * The record's first word, of which @high is the upper half, and @bytes of words behind it. 1, or 0: the general
- * writer has to do it.
+ * The record's first word, of which @high is the upper half, and @bytes of words behind it. Its caller jumps here at
+ * its end, and so does this to the general writer if that has to do it: none of the three saves a register for it.
  *
  *	rcx ring_cpu, then where the record goes	r8 ring		r9 rseq area	r10 bytes	r11 end of the record
  */
@@ -235,14 +235,15 @@ uft_asm_event_write_start:
 .Levent_commit:
 uft_asm_event_write_end:
 	movq	$0, %fs:RSEQ_CS(%r9)
-	mov	$1, %eax
 	ret
 	RSEQ_ABORT .Levent_abort
 .Levent_slow:
 	movq	$0, %fs:RSEQ_CS(%r9)
 .Levent_none:
-	xor	%eax, %eax
-	ret
+	mov	%r10, %rdx
+	mov	%rsp, %rcx
+	mov	%rbp, %r8
+	jmp	tracepoint_write_slowly
 	.cfi_endproc
 	.size	uft_asm_event_write, . - uft_asm_event_write
 	RSEQ_CS_DESC .Levent_cs, .Levent_start, .Levent_commit, .Levent_abort

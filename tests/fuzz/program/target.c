@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/quick.h"
 #include "symbol/event_filter.h"
 
 #define CHANGES	32u
@@ -32,6 +33,22 @@ static int is_in_function(const struct uft_record *r, uint64_t address, const ch
 	return strlen(function) == address % 8;
 }
 
+/* Quick steps, where there are any, read no more than the bytes that they need, and have the program's @answer. */
+static void run_quick(const struct uft_program *p, const uint8_t *record, size_t size, int answer)
+{
+	struct uft_quick_step quick[UFT_QUICK_STEPS];
+	uint32_t need = 0;
+	uint8_t *exact;
+
+	if (!uft_quick_append(p, 1, quick, 0, &need) || need > size)
+		return;
+	exact = malloc(need);
+	memcpy(exact, record, need);
+	if (uft_quick_run(quick, exact) != answer)
+		abort();
+	free(exact);
+}
+
 /* Once with all facts and once with none. */
 static void run(const struct uft_program *p, const uint8_t *record, size_t size)
 {
@@ -46,6 +63,7 @@ static void run(const struct uft_program *p, const uint8_t *record, size_t size)
 	answer = uft_program_run(p, &r);
 	if (answer != uft_program_run(p, &r) || (answer != 0 && answer != 1))
 		abort();
+	run_quick(p, record, size, answer);
 	r = (struct uft_record){ .payload = exact, .bytes = (uint32_t)size };
 	uft_program_run(p, &r);
 	free(exact);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "program/quick.h"
 #include "symbol/event_filter.h"
 
 #define COMMON								\
@@ -215,6 +216,20 @@ static struct uft_record a_record(struct room *m)
 	};
 }
 
+/* Quick steps, where there are any for a program, have its answer. Counts them. */
+static uint32_t nquick;
+static void expect_quick(const struct uft_program *p, const struct uft_record *r, int answer, const char *text)
+{
+	struct uft_quick_step quick[UFT_QUICK_STEPS];
+	uint32_t need = 0;
+
+	if (!uft_quick_append(p, 1, quick, 0, &need) || r->bytes < need)
+		return;
+	nquick++;
+	if (uft_quick_run(quick, r->payload) != answer)
+		fail_msg("%s: quick steps say %d", text, !answer);
+}
+
 static int accepts(const char *text, const struct uft_record *r)
 {
 	struct uft_filter_error err;
@@ -225,6 +240,7 @@ static int accepts(const char *text, const struct uft_record *r)
 		fail_msg("%s: %s at %zu", text, err.what, err.at);
 	assert_true(uft_program_is_good(p, p->bytes));
 	ret = uft_program_run(p, r);
+	expect_quick(p, r, ret, text);
 	free(p);
 	return ret;
 }
@@ -255,6 +271,78 @@ static void answers(void **state)
 			fail_msg("%s: accepted", not);
 		free(not);
 	}
+}
+
+static struct uft_program *program_of(unsigned op, unsigned load, uint16_t at, uint64_t value)
+{
+	struct uft_program *p = calloc(1, sizeof(*p) + sizeof(p->step[0]));
+
+	p->bytes = (uint32_t)(sizeof(*p) + sizeof(p->step[0]));
+	p->nsteps = 1;
+	p->step[0] = (struct uft_step){ (uint8_t)op, (uint8_t)load, at, UFT_STEP_ACCEPT, UFT_STEP_REJECT, value };
+	assert_true(uft_program_is_good(p, p->bytes));
+	return p;
+}
+
+/* Every question about every kind of number at every place of a word, next to the ends of its range. */
+static void quick_numbers(void **state)
+{
+	static const uint64_t edge[] = { 0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, 1ull << 63, UINT64_MAX - 1, UINT64_MAX };
+	uint64_t record[3];
+
+	(void)state;
+	nquick = 0;
+	for (unsigned i = 0; i < sizeof(edge) / sizeof(edge[0]) * sizeof(edge) / sizeof(edge[0]); i++) {
+		uint64_t is = edge[i % (sizeof(edge) / sizeof(edge[0]))],
+			 value = edge[i / (sizeof(edge) / sizeof(edge[0]))];
+
+		for (unsigned k = 0; k < 6 * 8 * 8; k++) {
+			unsigned op = k % 6, load = k / 6 % 8, at = k / 48;
+			struct uft_record r = { .payload = (const uint8_t *)record, .bytes = sizeof(record) };
+			struct uft_program *p = program_of(op, load, (uint16_t)(8 + at), value);
+
+			memset(record, 0xa5, sizeof(record));
+			memcpy((uint8_t *)record + 8 + at, &is, 1u << (load & 3));
+			expect_quick(p, &r, uft_program_run(p, &r), "a number");
+			free(p);
+		}
+	}
+	assert_int_equal(nquick, 15 * 15 * 6 * 8 * 8);
+}
+
+/* Several programs: one accepts, or none. More steps than there is room for, and texts, are none. */
+static void quick_several(void **state)
+{
+	static const char *const text[] = { "a == 1 && b == 1", "a == 2 || c < 7", "!(a == 200 && b == 1)", "b < -5 && (c == 60000 || d == 1)" };
+	struct uft_quick_step quick[UFT_QUICK_STEPS];
+	struct uft_filter_error err;
+	struct uft_program *p;
+	struct room room;
+	struct uft_record r = a_record(&room);
+
+	(void)state;
+	for (unsigned set = 1; set < 16; set++) {
+		uint32_t n = 0, need = 0;
+		int answer = 0;
+
+		for (unsigned i = 0; i < 4; i++) {
+			if (!(set >> i & 1))
+				continue;
+			assert_false(uft_event_filter_make(types[ALL], text[i], &p, &err));
+			n = uft_quick_append(p, !(set >> i >> 1), quick, n, &need);
+			assert_true(n);
+			answer |= uft_program_run(p, &r);
+			free(p);
+		}
+		assert_true(need && need <= 8);
+		assert_int_equal(uft_quick_run(quick, r.payload), answer);
+	}
+	p = program_of(UFT_STEP_EQ, UFT_LOAD_U8, 0, 1);
+	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS - 1, &(uint32_t){ 0 }), UFT_QUICK_STEPS);
+	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS, &(uint32_t){ 0 }), 0);
+	p->step[0].load = UFT_LOAD_TID;
+	assert_int_equal(uft_quick_append(p, 1, quick, 0, &(uint32_t){ 0 }), 0);
+	free(p);
 }
 
 /* A fact that is not known leads to "accept", however many `!` are around it, and decides nothing that others decide. */
@@ -330,7 +418,8 @@ static int set_up(void **state)
 	for (int i = 0; i < NTYPES; i++) {
 		char *text;
 
-		assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: \"\"\n", names[i], fields[i]) > 0);
+		assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: \"\"\n", names[i],
+				     fields[i]) > 0);
 		if (uft_event_table_add(t, "test", text, &types[i], &err))
 			fail_msg("%s", err.text);
 		free(text);
@@ -348,7 +437,9 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(answers), cmocka_unit_test(unknown), cmocka_unit_test(shorter), cmocka_unit_test(sizes),
+		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
+		cmocka_unit_test(quick_several), cmocka_unit_test(unknown), cmocka_unit_test(shorter),
+		cmocka_unit_test(sizes),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
