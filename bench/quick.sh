@@ -37,6 +37,7 @@ least() {
 }
 
 sh "$top/bench/handlers.sh" "$build" >handlers
+sh "$top/bench/events-instructions.sh" "$build" >>handlers
 while read -r name value; do found any "instructions.$name" "$value" less; done <handlers
 
 build_calls
