@@ -110,4 +110,4 @@ expect_err "matches 'nosuch*'"
 run "$uft" record -e sched:sched_process_exit -f 'prio >' true
 expect_status 2
 expect_equal "a filter's caret is below it" "$(sed -n '2p; 3s/\^.*/^/p' err)" "    prio >
-          ^"
+           ^"
