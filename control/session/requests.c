@@ -238,12 +238,12 @@ static int is_running_target(struct uft_session *s, pid_t pid)
 	return t && target_is_running(t);
 }
 
-/* The parent by the kernel's word; 0: it is not known. */
+/* The parent by the kernel's word; 0: it has none that we see, as process 1; -1: no process has this number. */
 static pid_t kernel_parent(pid_t pid)
 {
 	long parent = proc_status_number(pid, "PPid", 10);
 
-	return parent > 0 ? (pid_t)parent : 0;
+	return parent < 0 ? -1 : (pid_t)parent;
 }
 
 /*
@@ -256,7 +256,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	struct space *sp;
 	struct target *t;
 	uint32_t parent;
-	pid_t pid, from;
+	pid_t pid, from, told;
 	int ret;
 
 	if (slice >= s->arena.map->nslices || !arena_has(&s->arena, slice))
@@ -276,7 +276,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	ret = find_space(s, pid, from ? s->last[parent].space : NULL, &sp);
 	if (ret)
 		return ret;
-	t = target_create(s, slice, pid, kernel_parent(pid), sp);
+	told = kernel_parent(pid);
+	t = target_create(s, slice, pid, told > 0 ? told : 0, sp);
 	if (!t)
 		return -ENOMEM;
 	if (from && from != t->ppid)	/* the parent has ended, or the child lies: this decides about its own records only */
@@ -317,7 +318,7 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	from = s->last[parent].pid;
 	told = kernel_parent(pid);
 	is_child = told == from && proc_is_ending(pid) && !target_by_pid(s, pid);
-	t = target_create(s, slice, is_child ? pid : 0, is_child || !told ? from : 0, s->last[parent].space);
+	t = target_create(s, slice, is_child ? pid : 0, is_child || told < 0 ? from : 0, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
 	target_announce(s, t);
