@@ -37,13 +37,14 @@ struct uft_event_table *uft_session_types(const struct uft_session *s)
 /* What a target would be told has to be rules that it takes. */
 int tree_apply(struct instance *at, const struct settings *set, struct uft_error *err)
 {
-	struct uft_event_want want[8];
-
 	(void)set, (void)err;
 	for (uint32_t i = 0; i < uft_event_table_count(table); i++) {
-		size_t n = trigger_put_wants(at, i, NULL);
+		size_t n = trigger_put_wants(at, i, NULL), ntriggers = 0;
+		struct uft_event_want *want = calloc(n + 1, sizeof(*want));
 
-		if (n > 2 || trigger_put_wants(at, i, want) != n)
+		for (const struct event_trigger *v = event_trigger_first(at->triggers, i); v; v = v->next)
+			ntriggers++;
+		if (n < ntriggers || n > 2 * ntriggers || trigger_put_wants(at, i, want) != n)
 			abort();
 		for (size_t k = 0; k < n; k++) {
 			struct uft_filter_error wrong;
@@ -53,6 +54,7 @@ int tree_apply(struct instance *at, const struct settings *set, struct uft_error
 				abort();
 			free(p);
 		}
+		free(want);
 	}
 	return is_applied_badly && ++applied % 2 ? -EBUSY : 0;
 }
