@@ -10,7 +10,8 @@ here=$source/tests/func/observe/tracepoints
 "$@" -O2 -Wall -Wextra -DUFT_TRACE_PROBES -I"$source/include" -I"$source/include/uft/kernel" -I"$here" -o prog "$here/kinds.c" >compiled 2>&1 || { cat compiled; fail "cannot build"; }
 expect_equal "no warning" "$(cat compiled)" ""
 golden() { sed '/^#/d' "$here/$1"; }
-body() { sed -n 's/^[^:]*: \(kinds_[a-z]*\): *\(.*\)$/\1: \2/p' "$1" | sed 's/ *$//'; }
+# Also the further lines of a dump.
+body() { sed -n -e 's/^[^:]*: \(kinds_[a-z]*\): *\(.*\)$/\1: \2/p' -e '/^> [0-9a-f]*: /p' "$1" | sed 's/ *$//'; }
 
 # ---- `format`: as kernels write it. A char is signed here, and not in a kernel since 6.2.
 run "$uft" list -e --full ./prog
@@ -51,7 +52,7 @@ run "$uft" record -q -e 'uft_kinds:*' -v -e uft_kinds:kinds_relative -e uft_kind
 run "$uft" export -o rec.dat some.uft
 expect_status 0
 trace-cmd report rec.dat >out 2>/dev/null
-plain() { grep -v '^kinds_dump\|^kinds_relative\|: sum=\|: many\|: few' | sed 's/list=.* hex=/hex=/; s/pair=.* secs=/secs=/; s/^kinds_numbers: [-0-9]*/kinds_numbers:/; s/cpus=[^ ]*//'; }
+plain() { grep -v '^> \|^kinds_dump\|^kinds_relative\|: sum=\|: many\|: few' | sed 's/list=.* hex=/hex=/; s/pair=.* secs=/secs=/; s/^kinds_numbers: [-0-9]*/kinds_numbers:/; s/cpus=[^ ]*//'; }
 body out | plain >got
 golden kinds.text | plain >wanted
 expect_equal "trace-cmd's text" "$(diff wanted got)" ""
