@@ -51,7 +51,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (!o->nhook || t->obj[object].is_hooked)
 		return 0;
-	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
+	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	if (o->nhook > (s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(*sent))
 		return -E2BIG;
@@ -114,7 +114,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
 	    !t->obj[object].has_rows)
 		return 0;
-	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
+	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
 	ret = command_post(s, t);

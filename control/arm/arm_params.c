@@ -52,7 +52,7 @@ int command_params(struct uft_session *s, struct target *t)
 	struct uft_tracer_params params = s->spec->params;	/* a target may write to what it is sent */
 	int ret;
 
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (!target_takes_commands(t))
 		return -ESRCH;
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
 	params.kin_lists = pid_inherit_lists(s, t->pid);

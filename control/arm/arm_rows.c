@@ -73,7 +73,7 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (!s->spec || !s->spec->params.stacks || t->obj[object].has_rows)
 		return 0;
-	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
+	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	ret = stacks_make(t->space, object);
 	for (uint32_t first = 0; first < o->nrow && !ret; first += max)

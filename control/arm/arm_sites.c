@@ -194,7 +194,7 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 			       .nsite = (uint32_t)t->space->img->obj[object].obj->nsite, .force = force };
 	int ret;
 
-	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
+	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	if (target_grow(t, t->nobj))
 		return -ENOMEM;

@@ -163,6 +163,6 @@ void budget_poll(struct uft_session *s)
 		return;
 	s->next_budget_ns = now + BUDGET_MS * 1000000ull;
 	for (struct target *t = s->targets; t; t = t->next)
-		if (!t->is_over && !t->is_stuck && t->has_agent)
+		if (target_takes_commands(t))
 			look(s, t);
 }

@@ -203,7 +203,7 @@ int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object
 		ret = find_events(s, o, obj);
 	if (ret || !o->found.nevents)
 		return ret;
-	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
+	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	return switch_events(s, t, object);
 }

@@ -23,7 +23,7 @@
 
 int command_post(struct uft_session *s, struct target *t)
 {
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (!target_takes_commands(t))
 		return -ESRCH;
 	channel_post(&s->arena, t->slice);
 	return 0;
@@ -95,6 +95,8 @@ int command_wait(struct uft_session *s, struct target *t)
 	if (ret < 0) {
 		if (target_agent_ended(t))
 			t->has_agent = 0;
+		else
+			unresponsive_begin(s, t);	/* its process is over, and the agent may read on for a moment */
 		return ret;
 	}
 	unresponsive_begin(s, t);
@@ -122,7 +124,7 @@ int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_
 {
 	int ret;
 
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (!target_takes_commands(t))
 		return -ESRCH;
 	command_begin(s, t, op, 0, object);
 	ret = command_post(s, t);

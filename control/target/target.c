@@ -8,6 +8,7 @@
  * back only when both are gone: until then somebody may write to it. Who drains slices (slice_end) makes them
  * free again; without such a listener they are freed here.
  */
+#include "control/arena/channel.h"
 #include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 
@@ -196,9 +197,9 @@ static void part_with(struct uft_session *s, struct target *t)
 	 * The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it
 	 * does not wait.
 	 */
-	if (!t->is_stuck) {
+	if (!t->is_stuck || !target_is_running(t)) {
 		SHARED_STORE(&arena_cmd(&s->arena, t->slice)->op, UFT_CMD_NOP);
-		command_post(s, t);
+		channel_post(&s->arena, t->slice);
 	}
 	t->is_over = 1;
 	if (t->agent_fd >= 0 && !agent_ends(s, t->agent_fd)) {

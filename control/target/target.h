@@ -112,6 +112,7 @@ int spares_has_sent(const struct uft_session *s, uint32_t family);	/* and nobody
 int target_fd_ready(int fd, int timeout_ms);	/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
 int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
+int target_takes_commands(const struct target *t);	/* else nothing may be written to its command area */
 void target_scan_tasks(struct uft_session *s, struct target *t);
 int target_grow(struct target *t, uint32_t nobj);
 /* int3.c: entries that only an int3 fits. */

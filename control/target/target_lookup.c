@@ -26,6 +26,11 @@ int target_agent_ended(const struct target *t)
 	return t->has_agent && t->agent_fd >= 0 && target_fd_ready(t->agent_fd, 0);
 }
 
+int target_takes_commands(const struct target *t)
+{
+	return !t->is_over && !t->is_stuck && t->has_agent;
+}
+
 struct target *target_by_slice(struct uft_session *s, uint32_t slice)
 {
 	struct target *t = s->targets;

@@ -290,6 +290,54 @@ static void test_silent_agent(void)
 		}
 }
 
+/* The program is over, its agent stands and has not answered: nothing more is written to where it may still read. */
+static void end_unanswered(struct run *r)
+{
+	struct target *t = r->session->targets;
+	uint32_t *seq, before;
+	pid_t agent;
+	int *in = r->arg, ret;
+
+	if (!t || !t->has_agent || t->remote || !t->space->started || *in < 0)
+		return;
+	take_turn(r, *in);
+	agent = (pid_t)arena_slice(&r->session->arena, t->slice)->agent_tid;
+	CHECK(kill(agent, SIGSTOP) == 0, "agent %d", agent);
+	while (state_of(agent) && state_of(agent) != 'T')
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	kill(t->pid, SIGKILL);
+	while (target_is_running(t))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	seq = &arena_slice(&r->session->arena, t->slice)->cmd_seq;
+	before = *seq;
+	trace_only(r, "work_b");
+	ret = trace_only(r, "work_outer");
+	CHECK(*seq == before + 1, "%u commands; %d", *seq - before, ret);
+	kill(agent, SIGCONT);
+	close(*in);
+	*in = -1;
+}
+
+static void test_ended_unanswered(void)
+{
+	static const char *const only[] = { "work_a", NULL };
+	char *argv[] = { (char *)target, "turns", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	r->op.filter = only;
+	r->input_fd = pipefd[0];
+	r->tick = end_unanswered;
+	r->arg = &pipefd[1];
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == SIGKILL && pipefd[1] < 0, "it ended by %#x", (unsigned)r->status);
+	CHECK(!*r->warning, "'%s'", r->warning);
+	close(pipefd[0]);
+	free(r);
+}
+
 /*
  * The request of a child that was detached before it was served: its slice belongs to another process by now, which
  * has not filled it in, or just so.
@@ -357,5 +405,6 @@ static void test_late_fork(void)
 const struct session_case agents_cases[] = {
 	{ "setuid", test_setuid }, { "slice-of-one-left", test_slice_of_one_left },
 	{ "stuck-left", test_stuck_left }, { "silent-agent", test_silent_agent },
+	{ "ended-unanswered", test_ended_unanswered },
 	{ "late-fork", test_late_fork }, { NULL, NULL },
 };
