@@ -20,6 +20,10 @@
  * nothing is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot
  * the newest counts: by the clock, and within one tick of it by the order on the array (struct fg_age).
  *
+ * One step, one look at the top. A signal handler that longjmps inside itself leaves entries on top of ours, so two
+ * reads of the top may differ. An attempt to enter or leave loads it once and hands it on; all it decides, and the
+ * guard or cmpxchg by which it takes effect, is about that top. Under the lock, signals are blocked and it is stable.
+ *
  * Records pair up. fg_is_recorded() says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
  * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: what is
  * about to be written, and where. If a signal handler jumps away between the two, the next event that looks at the
@@ -81,13 +85,13 @@ static int fg_is_ours(const struct trace_task *t, const struct fg_entry *e)
 }
 
 /*
- * How much of the array is still below a call that is at @slot: returns the first entry that was left, which is the
- * new top. @parent: what stands in the slot, 0 for an exit (then the slot's own entry is not kept).
+ * How much of the array below @top is still below a call that is at @slot: returns the first entry that was left, which
+ * is the new top. @parent: what stands in the slot, 0 for an exit (then the slot's own entry is not kept).
  */
-struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent)
+struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint64_t slot, uint64_t parent)
 {
 	const struct uft_thread *th = t->th;
-	struct fg_entry *e = th->top - 1;
+	struct fg_entry *e = top - 1;
 
 	if (th->flags & TH_ALT && !fg_in_alt(th, slot)) {
 		struct fg_entry *alt = e;
@@ -154,21 +158,22 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	uft_store(&th->top, keep);
 }
 
-static void fg_leave(struct trace_task *t, struct fg_entry *keep)
+/* A call at @slot begins. What it leaves is asked again: handlers may have come before the lock. */
+static void fg_leave(struct trace_task *t, uint64_t slot, uint64_t parent)
 {
 	task_lock(t);
-	fg_leave_locked(t, keep);
+	fg_leave_locked(t, fg_keep(t, t->th->top, slot, parent));
 	task_unlock(t);
 }
 
-/* Is this the first call on a signal stack above everything on the array? Then nothing was left. */
-static int fg_opens_alt(struct trace_task *t, uint64_t slot)
+/* Is this the first call on a signal stack above everything on the array, which ends at @top? Then nothing was left. */
+static int fg_opens_alt(struct trace_task *t, const struct fg_entry *top, uint64_t slot)
 {
 	struct uft_thread *th = t->th;
 	struct plat_stack ss;
 
 	if (th->flags & TH_ALT || thread_signal_stack(th, &ss) || !ss.is_on || slot - ss.lo >= ss.bytes ||
-	    th->top[-1].slot - ss.lo < ss.bytes)
+	    top[-1].slot - ss.lo < ss.bytes)
 		return 0;
 	th->alt_low = ss.lo;
 	th->alt_high = ss.lo + ss.bytes;
@@ -188,7 +193,7 @@ static uint32_t fg_check_bound(struct trace_task *t, uint64_t slot)
 		*bound = slot < t->tp ? t->tp : ~0ull;
 	if (slot < *bound)
 		return 0;
-	if (fg_opens_alt(t, slot))
+	if (fg_opens_alt(t, t->th->base, slot))
 		return FG_ALT;
 	*bound = ~0ull;
 	return 0;
@@ -228,13 +233,13 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 			const struct uft_action *act, const uint64_t *args)
 {
 	struct uft_thread *th = t->th;
-	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
+	struct fg_entry *top = uft_load(&th->top), *keep = fg_keep(t, top, e->slot, e->parent);
 	uint32_t flags = 0, alt;
 	int is_handler = 0;
 
 	if (keep != top) {
-		if (!fg_opens_alt(t, e->slot)) {
-			fg_leave(t, keep);
+		if (!fg_opens_alt(t, top, e->slot)) {
+			fg_leave(t, e->slot, e->parent);
 			return -1;
 		}
 		flags |= FG_ALT;
@@ -242,7 +247,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		flags |= fg_check_bound(t, e->slot);
 	}
 	alt = flags;
-	if (!fg_choose(t, p, e, act->ops, &flags, &is_handler)) {
+	if (!fg_choose(t, p, top, e, act->ops, &flags, &is_handler)) {
 		if (!(p->has_events & UFT_EVENTS_PROFILE) || !profile_is_wanted(p, act->ops))
 			return 0;
 		/* The graph's callees of it are what they would be without. */
@@ -434,10 +439,10 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 	return 1;
 }
 
-/* The usual case: the top entry returns. 0: try again. */
-static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *result)
+/* The usual case: the entry below @top returns. 0: try again, as @top is not the top any more. */
+static int fg_exit_top(struct trace_task *t, struct fg_entry *top, uint64_t *parent, const uint64_t *result)
 {
-	struct fg_entry *top = t->th->top, *e = top - 1;
+	struct fg_entry *e = top - 1;
 
 	fg_settle(e);
 	if (e->flags & FG_KEEP)
@@ -571,7 +576,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	found = *e;
 	fg_settle(&found);
 	if (t->th) {
-		struct fg_entry *keep = fg_keep(t, slot, 0);
+		struct fg_entry *keep = fg_keep(t, t->th->top, slot, 0);
 
 		if (keep != t->th->top)
 			fg_leave_locked(t, keep);
@@ -631,10 +636,10 @@ static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 	if (t.th && t.th->flags & TH_RESTORED)
 		unwind_rehook(&t, slot - 8, 0);	/* its own entry is still needed */
 	while (!done) {
-		struct fg_entry *e = t.th ? t.th->top - 1 : NULL;
+		struct fg_entry *top = t.th ? uft_load(&t.th->top) : NULL;
 
-		if (e && e->slot == slot && fg_is_ours(&t, e))
-			done = fg_exit_top(&t, parent, result);
+		if (top && top[-1].slot == slot && fg_is_ours(&t, top - 1))
+			done = fg_exit_top(&t, top, parent, result);
 		else
 			done = fg_exit_elsewhere(&t, slot, parent);
 	}

@@ -23,22 +23,22 @@ static uint32_t fg_mode(const struct uft_tracer_params *p, uint32_t ops)
 }
 
 /* Has the graph as many open calls as it may? Those that only the profile counts are none of its. */
-static int fg_is_too_deep(const struct uft_thread *th, const struct uft_tracer_params *p)
+static int fg_is_too_deep(const struct fg_entry *base, const struct fg_entry *top, const struct uft_tracer_params *p)
 {
 	uint64_t n = 0;
 
 	if (!(p->has_events & UFT_EVENTS_PROFILE))
-		return p->max_depth && th->top - th->base >= p->max_depth;
-	for (const struct fg_entry *e = th->base; e < th->top && n < p->max_depth; e++)
+		return p->max_depth && top - base >= p->max_depth;
+	for (const struct fg_entry *e = base; e < top && n < p->max_depth; e++)
 		n += !(e->flags & FG_NOT_GRAPH);
 	return p->max_depth && n >= p->max_depth;
 }
 
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
-	      uint32_t *flags, int *is_handler)
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top, const struct fg_entry *e,
+	      uint32_t ops, uint32_t *flags, int *is_handler)
 {
 	const struct uft_thread *th = t->th;
-	uint32_t caller = th->top > th->base ? th->top[-1].flags : 0, alt = *flags;
+	uint32_t caller = top > th->base ? top[-1].flags : 0, alt = *flags;
 	int is_on = graph_is_on(th, p) && !(t->guest && p->has_roots & UFT_ROOTS_TRIGGER);
 
 	*flags |= fg_mode(p, ops);
@@ -69,7 +69,7 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 			return 0;
 		}
 	}
-	if (fg_is_too_deep(th, p))
+	if (fg_is_too_deep(th->base, top, p))
 		return 0;
 	if (p->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS)) {
 		if (p->has_events & UFT_EVENTS_NO_HANDLERS && caller & FG_HIDDEN)

@@ -421,10 +421,13 @@ void thread_forked(struct trace_task *t)
 static void thread_heal(struct trace_task *t)
 {
 	struct uft_thread *th = t->th;
+	struct fg_entry *top;
 	struct plat_stack ss;
 
-	while (th->top > th->base && th->top[-1].flags & FG_GUEST)
-		fg_free(--th->top);
+	/* A handler may come in between, do the same and leave entries of its own: one look at the top (graph.c). */
+	while ((top = uft_load(&th->top)) > th->base && top[-1].flags & FG_GUEST)
+		if (arch_local_cas(&th->top, (uint64_t)top, (uint64_t)(top - 1)))
+			fg_free(top - 1);
 	/* Our own frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
 		return;

@@ -91,7 +91,7 @@ struct fg_inside {
 
 /* What belongs to a thread pointer. One mapping: this page, ending in a sentinel entry, then the entries. */
 struct uft_thread {
-	struct fg_entry *top;	/* the next free entry; changed by its own task only */
+	struct fg_entry *top;	/* the next free entry; changed by its own task only, signal handlers included: read it once a step (graph.c) */
 	struct fg_entry *limit;
 	struct fg_entry *base;	/* base[-1] is the sentinel; its slot: fg_check_bound() */
 	uint64_t tp;		/* 0: unused, in the pool */
@@ -198,7 +198,7 @@ void params_forked(const struct uft_thread *th);	/* init, in the child, before t
 
 /* ---- graph.c ---- */
 void fg_settle(struct fg_entry *e);
-struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
+struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
 /*
  * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any;
@@ -222,11 +222,11 @@ static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_en
 
 /* ---- graph_filter.c ---- */
 /*
- * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which
+ * What the graph, or the profile alone, makes of the call of @e, which is to be pushed at @top: into *flags, which
  * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
  */
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, uint32_t ops,
-	      uint32_t *flags, int *is_handler);
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top, const struct fg_entry *e,
+	      uint32_t ops, uint32_t *flags, int *is_handler);
 
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops);	/* FG_EVENT, FG_MASK or 0 */

@@ -83,7 +83,7 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 	if ((slot <= th->unwind_sp && slot >= th->unwind_low) || trace_is_leaving())
 		return;
 	task_lock(t);
-	keep = fg_keep(t, slot, parent);
+	keep = fg_keep(t, th->top, slot, parent);
 	for (e = th->base; e < keep; e++) {
 		if (!(e->flags & FG_RESTORED))
 			continue;
