@@ -7,7 +7,7 @@
  * no loops, and a program ends after at most as many steps as it has. Nothing is joined at run time: && || ! and
  * parentheses are only the way from step to step (symbol/event_filter.c makes it).
  *
- * The same program runs in a target, before its record is committed (runtime/trace/event_rules.c), and outside, for
+ * The same program runs in a target, before its record is committed (tracers/event_rules.c), and outside, for
  * readers of the record and for what the session records itself. Some facts are not known in a target (the
  * thread's name) or outside (none so far). A question about such a fact has the answer that leads to
  * "accept", which stands in the step: a target may so record what a reader leaves out, never the other way.

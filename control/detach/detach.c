@@ -7,7 +7,7 @@
  *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once
  *	   more while all tasks are held.
  *	2. UNHOOK: slots get their true return addresses; look at every task.
- *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/way_out.c).
+ *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/shadow/way_out.c).
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
  *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held
  *	   meanwhile: a child forked in that moment would have a part of us, which nobody could take out of it.

@@ -3,7 +3,7 @@
  * sample_callers.c - who called, of a thread whose registers and a part of whose stack the kernel has copied
  *
  * By the same tables (unwind_rows.c) and with the same rules as the runtime walks stacks in a program
- * (runtime/trace/stack.c), but the first frame is one that was interrupted, anywhere in its function, and
+ * (runtime/trace/tracers/stack.c), but the first frame is one that was interrupted, anywhere in its function, and
  * nothing can be read but the copy: the walk ends where that does. Tables are made of an object when it is
  * first met.
  */

@@ -10,7 +10,7 @@
  * having read it, for the way to the stub. The instruction behind the ecall has to be such a one as well, for the
  * way back. All between the number and the ecall depends on registers alone, and no branch near it leads in
  * between. glibc's _Fork() and syscall(), and what compilers make of musl's, are so; clone() and vfork() are not, and
- * need not be: their children have a stack, or memory, that is another matter (runtime/trace/hook.c).
+ * need not be: their children have a stack, or memory, that is another matter (runtime/trace/hooks/hook.c).
  */
 #include "control/plan/fork_calls.h"
 

@@ -8,7 +8,7 @@
  * on each call that we make. Reading takes CAP_SYS_ADMIN, and no filter of our own. Who may not and has the
  * same number of them, as in a container, has the same ones and lives.
  *
- * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/seccomp.c):
+ * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/hooks/seccomp.c):
  * of that filter is known what the runtime has to do without, or that it has to be out.
  *
  * Not seen: filters that other threads have for themselves, and what depends on arguments that we do not know here.

@@ -2,7 +2,7 @@
 /*
  * pid_inherit.c - the option function-fork: who is on a list of pids because the process that made it is
  *
- * A fork child's runtime knows by itself (runtime/trace/params.c), from its first call on. But a program that
+ * A fork child's runtime knows by itself (runtime/trace/thread/params.c), from its first call on. But a program that
  * is executed has a new one, and so has whoever is told anew: so the session notes it when a process or
  * program becomes a target. Between that and the last process that the session knows there may be some that
  * never had a call, shells mostly: they are looked at by who is whose parent. What was noted while the lists

@@ -13,7 +13,7 @@
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
  * The wait is cut into parts, because a session that dies wakes nobody.
  *
- * A process without an agent (trace/fork_child.c: fork children under an emulator) is told what to do while it
+ * A process without an agent (trace/hooks/fork_child.c: fork children under an emulator) is told what to do while it
  * asks: the waiting thread does it. Only one waits at a time there: who has the loader's lock.
  */
 #include "runtime/agent/agent.h"

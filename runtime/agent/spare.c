@@ -4,12 +4,12 @@
  *
  * A fork child must have nothing of its parent's: it may give up rights that the parent has, and be taken over
  * later. So the family's mapping is not inherited (MADV_DONTFORK). The agent keeps some spare families mapped,
- * which are not inherited either. The hook of fork, clone and clone3 (trace/hook.c) makes the system call
+ * which are not inherited either. The hook of fork, clone and clone3 (trace/hooks/hook.c) makes the system call
  * itself, with signals blocked and under a lock; meanwhile one spare is inherited (MADV_DOFORK). Then the
  * parent unmaps it: the child alone has it, and needs no right, descriptor or path to get memory of its own.
  *
  *	parent: READY -lock- TAKEN, DOFORK - fork - unmapped - NONE		agent: NONE -> READY
- *	child:	DONTFORK, no memory at the parent's family's address -> FAMILY_HEIR -> PRIVATE (trace/fork_child.c)
+ *	child:	DONTFORK, no memory at the parent's family's address -> FAMILY_HEIR -> PRIVATE (hooks/fork_child.c)
  *
  * The spare's slice is HELD until the child has its first event, or executes a program: it asks for that in the
  * spare's mail, as the parent's is not there.
@@ -226,7 +226,7 @@ static int may_wait(int ms)
 	       !uft_load(&stock.is_barred) && !agent_session_is_gone();
 }
 
-/* A fork child has none under an emulator (trace/fork_child.c). */
+/* A fork child has none under an emulator (trace/hooks/fork_child.c). */
 static int has_no_agent(void)
 {
 	return uft_rt.is_emulated && !uft_load(&uft_rt.slice->agent_tid);

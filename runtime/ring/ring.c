@@ -31,7 +31,7 @@
  * from it when no other is free.
  *
  * In a fork child the table, the state and the lock words read 0. Nothing is written until somebody has
- * adopted the child (trace/fork_child.c).
+ * adopted the child (trace/hooks/fork_child.c).
  *
  * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
  */

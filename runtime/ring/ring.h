@@ -225,11 +225,11 @@ void own_open(struct ring_own *l, const struct ring_op *op);
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */
-extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/rseq_check.c) */
+extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/thread/rseq_check.c) */
 int uft_asm_ring_write(struct ring_op *op);
 /*
  * trace.S, without ARCH_HAS_OWN: an event's record, its first word's high half and @bytes of words. To be the last call
- * of a function: where this cannot write, tracepoint_write_slowly() (trace/tracepoint.c) does, and gets that one's
+ * of a function: where this cannot write, tracepoint_write_slowly() (tracers/tracepoint.c) does, and gets that one's
  * caller.
  */
 void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch_flush.c - records that waited in a scratch buffer (trace/keep_slow.c) go into a ring
+ * scratch_flush.c - records that waited in a scratch buffer (trace/shadow/keep_slow.c) go into a ring
  *
  * Their clocks are in the past, and time never runs backwards in a ring: so they go into an exchange ring whose last
  * record is older than the first of them. Of those that are, the one with the newest record is taken, which leaves

@@ -38,7 +38,7 @@
  * same once more. Whether it was made the key's `intent` tells, which is the top to be, written before the
  * store: the first event in between finds that top or never will, as its interrupt makes the store fail.
  * (What is in the record does not tell: calls of one clock tick look alike.) A later event in between may
- * find it by chance, if the first one came before the intent and left another top: trace/fastpath_interrupt.c knows.
+ * find it by chance, if the first one came before the intent and left another top: thread/fastpath_interrupt.c knows.
  *
  * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit
  * only between its own intent and its commit, and an intent that has come true, which nobody takes back,
@@ -52,7 +52,7 @@
  *     only the keys are wiped, and a child that is adopted gets a table of its own. Else the child that a
  *     handler forks would return to somebody without a line.
  *
- * A handler that switches contexts inside the graph's paths: trace/fastpath_interrupt.c.
+ * A handler that switches contexts inside the graph's paths: trace/thread/fastpath_interrupt.c.
  *
  * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes
  * as well, behind it where it begins anew, and should the parent be further on, its commit is set back. A

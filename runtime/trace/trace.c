@@ -2,7 +2,7 @@
 /*
  * trace.c - start of the probe side, and counters
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/hooks/hooks.h"
 
 static struct uft_debug debug;
 

@@ -102,7 +102,7 @@ class Shadow:
             self.rets.add(ret)
 
     def set_aside(self, slot):
-        """Entries of a frame that was left, a coroutine's: the table's hash is that of runtime/trace/detached_frames.c."""
+        """Entries of a frame that was left, a coroutine's: the table's hash is that of shadow/detached_frames.c."""
         _, size, e_slot, parent, ret = self.debug[:5]
         table, n = self.debug[9:11]
         bits = n.bit_length() - 1 - 6

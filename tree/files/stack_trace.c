@@ -3,7 +3,7 @@
  * stack_trace.c - stack_tracer_enabled, stack_max_size, stack_trace: the deepest stack
  *
  * The runtime measures at each function that is entered, and each process keeps its deepest
- * (runtime/trace/stack.c); we keep the deepest of all, also of those that ended, when a file is read and when
+ * (runtime/trace/tracers/stack.c); we keep the deepest of all, also of those that ended, when a file is read and when
  * a process ends. Names are made when they are shown.
  *
  * Where it differs from the kernel: it is on while the tracer is nop, and else both are EBUSY, as a site does

@@ -2,7 +2,7 @@
 /*
  * trace_stat.c - function_profile_enabled and trace_stat/: how often and how long functions ran
  *
- * The runtime adds up (tracer PROFILE, runtime/trace/profile.c), we read its sums when a file is read and
+ * The runtime adds up (tracer PROFILE, runtime/trace/tracers/profile.c), we read its sums when a file is read and
  * when a process ends. Each function of each cpu is a row; rows of the same name are one, as for the kernel,
  * which has one program.
  *

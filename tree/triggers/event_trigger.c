@@ -11,7 +11,7 @@
  * session record it; the event is looked at in the next round, like any other. A stack comes behind its event: where a
  * trigger needs it, all of that event run when it is there (event_stack.c).
  *
- * The graph is switched in the target, by the thread that fires the event (runtime/trace/event_rules.c): it is told
+ * The graph is switched in the target, by the thread that fires the event (tracers/event_rules.c): it is told
  * which triggers there are (trigger_put_wants()). Here graph and graph:stop are only counted, by what each thread's
  * events say of it, in the order of time. A target counts for itself as well, so it never switches more often; of
  * several processes each may do so until this count is looked at.

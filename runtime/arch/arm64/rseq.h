@@ -21,7 +21,7 @@
 #define ARCH_STUB_RETURN	8
 #define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	0	/* the return address is in x30 at the entry: the slot is sp, a name only */
-#define ARCH_HAS_STACKS		0	/* slow handlers can tell where the program's frame is (trace/stack.c) */
+#define ARCH_HAS_STACKS		0	/* slow handlers can tell where the program's frame is (tracers/stack.c) */
 #define ARCH_SIGNAL_FP		0
 #define ARCH_SIGNAL_SP		0
 #define ARCH_SIGNAL_PC		0

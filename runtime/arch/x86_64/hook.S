@@ -62,7 +62,7 @@
 	.hidden	uft_asm_hook_find_fde
 
 /*
- * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hook.c knows how far above them the hooked
+ * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hooks/hook.c knows how far above them the hooked
  * code's stack pointer was: HOOK_FRAME_BYTES = 11 words here, the return address, the 128 bytes the stub skipped.
  */
 	.type	uft_asm_hook_syscall_pre, @function

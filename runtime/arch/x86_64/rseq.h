@@ -15,7 +15,7 @@
 #define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */
 #define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	1	/* a frame's slot is the address of its return address */
-#define ARCH_HAS_STACKS		1	/* slow handlers can tell where the program's frame is (trace/stack.c) */
+#define ARCH_HAS_STACKS		1	/* slow handlers can tell where the program's frame is (tracers/stack.c) */
 /* A signal's frame, from the handler's CFA on: its ucontext. */
 #define ARCH_SIGNAL_FP		120
 #define ARCH_SIGNAL_SP		160

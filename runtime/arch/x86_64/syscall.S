@@ -37,8 +37,8 @@ uft_asm_sigreturn:
 
 /*
  * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it
- * failed, and nowhere else, and a fork, if trace/hook.c says so (carry set): both processes go on here, on
- * stacks of their own. What trace/hook.c wants to know of the others' stack is as it is in
+ * failed, and nowhere else, and a fork, if trace/hooks/hook.c says so (carry set): both processes go on here, on
+ * stacks of their own. What trace/hooks/hook.c wants to know of the others' stack is as it is in
  * uft_asm_hook_syscall_pre.
  */
 	.type	uft_asm_hook_syscall_any, @function

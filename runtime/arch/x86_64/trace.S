@@ -10,7 +10,7 @@
  *   - to .L*_slow when something is unusual: another thread or clock half than the ring's context, sub-buffer
  *     full, recording off, shadow stack not as expected;
  *   - by the kernel to .L*_abort, the same place, on preemption, migration or a signal.
- * The slow path is C (trace/function.c, trace/graph.c) and starts over from the registers saved here, so
+ * The slow path is C (tracers/function.c, tracers/graph.c) and starts over from the registers saved here, so
  * between the section's start and its commit nothing that the slow path needs may be changed. All code of
  * a section stands between the two: outside of them nobody restarts it.
  *
@@ -255,7 +255,7 @@ uft_asm_event_write_end:
  *	mcount: (rsp) = rax	8(rsp) = stub + 5	16(rsp) = site + len		parent at 8(rbp)
  *
  * The push comes before the commit, both inside the section. If the section is aborted between them the entry
- * stays, with E_WHERE naming a word that was never committed: trace/graph.c sees that and starts over.
+ * stays, with E_WHERE naming a word that was never committed: trace/tracers/graph.c sees that and starts over.
  *
  *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring
  *	r9 thread			r10 free entry	rdx commit

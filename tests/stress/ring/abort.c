@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "runtime/ring/ring.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 #include "tests/unit/ring/lab.h"
 
 #define MORE_WORDS	3

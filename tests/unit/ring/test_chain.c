@@ -13,7 +13,7 @@
 #include <ucontext.h>
 
 #include "runtime/arch/arch.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 #include "graph_sites.h"
 
 enum { PING = CO, PONG = PROBE, PANG = NSITES, DEEP };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/arch/arch.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 #include "graph_sites.h"
 
 #define FRAME	8u		/* words of each frame */

@@ -22,7 +22,7 @@
  * A call that has jumped into the unwinder has it in the register still: there it is replaced, and its return
  * is not seen.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define FRAME_LOOK	(256u << 10)	/* so far below its slot, where nothing else bounds a frame */
 #define OWN_STACK	8192u		/* below the unwinder: our own frames */

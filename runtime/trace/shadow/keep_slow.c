@@ -21,7 +21,7 @@
  *
  * Concurrency: the thread's own task only. The end of a root has signals blocked.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define KEEP_TRIES	1000	/* each repetition means that a signal handler came in between */
 #define WORDS_PER_RECORD 2	/* at most: the clock's high half may change */

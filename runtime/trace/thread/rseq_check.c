@@ -19,7 +19,7 @@
  *
  * A thread of which this has been seen stays so: nobody registers anew, and a fork child inherits it.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/thread/thread.h"
 
 #if ARCH_HAS_OWN
 

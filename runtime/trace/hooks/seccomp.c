@@ -29,23 +29,7 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
-#include "runtime/trace/trace.h"
-
-static uint32_t is_out;		/* 1: for good; copied by fork */
-
-int trace_is_out(void)
-{
-	return (int)uft_load(&is_out);
-}
-
-int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s)
-{
-	if (!plat_is_denied(UFT_DENIED_STACK))
-		return plat_signal_stack(s);
-	*s = th->signal_stack;
-	s->is_on = (uint64_t)__builtin_frame_address(0) - s->lo < s->bytes;
-	return 0;
-}
+#include "runtime/trace/hooks/hooks.h"
 
 static void note_signal_stack(void)
 {
@@ -66,7 +50,7 @@ static void go_out(uint64_t sp)
 	struct trace_task t;
 
 	task_begin(&t);
-	uft_store_release(&is_out, 1u);
+	trace_go_out();
 	ring_close();
 	if (t.th) {
 		task_lock(&t);

@@ -11,7 +11,7 @@
 #include <linux/sched.h>
 
 #include "runtime/ring/layout.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/hooks/hooks.h"
 
 /* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
 #define HOOK_FRAME_BYTES	(88 + 136)

@@ -17,7 +17,7 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#include "runtime/trace/trace.h"
+#include "runtime/trace/hooks/hooks.h"
 
 /* Moves [*lo, *hi) down to the piece [from, from + bytes) if that is nearer. */
 static int lock_nearer(uintptr_t at, uintptr_t from, uint64_t bytes, uintptr_t *lo, uintptr_t *hi)

@@ -13,7 +13,7 @@
  * by its depth or its functions, has one that is silent (FG_NOT_GRAPH); what the profile leaves out hands the
  * time of its callees on (FG_PASS).
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 static uint32_t profile_cpu(void)
 {

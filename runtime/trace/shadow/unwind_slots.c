@@ -3,7 +3,7 @@
  * unwind_slots.c - what unwind.c restores and hooks again, where a slot is the address of the return address
  * (ARCH_SLOT_IN_MEMORY)
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define OWN_STACK	8192u		/* below the unwinder: our own frames */
 #define BATCH		32

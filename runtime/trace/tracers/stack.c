@@ -21,7 +21,7 @@
  *
  * Context: probe, except for trace_rows*(): control.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 #define WINDOW_WORDS	32
 #define FP_REACH	(64u << 10)	/* without a table: a frame is not larger */

@@ -22,7 +22,7 @@
  * Context: control; probe for event_rules_accept().
  */
 #include "runtime/base/mem.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 #define KEPT_BYTES	(1u << 20)
 

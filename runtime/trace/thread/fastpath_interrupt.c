@@ -18,7 +18,7 @@
  * come true. But between the end of one event and the next only he can have changed the top: where it is what
  * the last one left, he has not.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/thread/thread.h"
 
 #if ARCH_HAS_OWN
 

@@ -15,7 +15,7 @@
  * (UFT_CNT_SHADOW_FULL), and its return is not seen. A full table is not swept for each: a sweep asks the
  * kernel for every slot, which takes tens of milliseconds.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define ASIDE_BITS	18
 #define ASIDE_SIZE	(1u << ASIDE_BITS)

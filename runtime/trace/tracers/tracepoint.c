@@ -7,7 +7,7 @@
  * call that was under way when the tracepoint is switched off finds no writer, or an id of 0, and writes
  * nothing.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 #include "uft/tracepoint.h"
 
 #define MAX_WORDS	255u

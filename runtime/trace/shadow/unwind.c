@@ -18,7 +18,7 @@
  * resumed coroutine do, and stay restored: their calls were closed when they were set aside. They stay in the
  * table, so that one that is returning on another thread at this moment is found.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define UNWIND_REACH	(16u << 20)	/* a resumed coroutine's stack */
 

@@ -36,7 +36,7 @@
  * own, as deep as signals nest. There is no counter of that: a handler that jumps away would leave it wrong for ever.
  * Nothing of ours is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/thread/thread.h"
 
 #define TABLE_BITS	16
 #define TABLE_SIZE	(1u << TABLE_BITS)

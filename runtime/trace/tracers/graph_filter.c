@@ -10,7 +10,7 @@
  * roots and those of hidden functions, which are silent: an event may come while they run, and what they call from then
  * on is below the root, or hidden.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 /* What an accepted call does at its end; 0: only the return is handled. */
 static uint32_t fg_mode(const struct uft_tracer_params *p, uint32_t ops)

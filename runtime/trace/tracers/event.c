@@ -16,7 +16,7 @@
  *
  * Context: probe.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_event_id id, const uint64_t *words, uint32_t n)
 {

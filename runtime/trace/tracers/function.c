@@ -2,7 +2,7 @@
 /*
  * function.c - function events beyond the fast path
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/tracers/tracers.h"
 
 /*
  * Of the function that was entered. @frame: what CALL_C of trace.S has saved. Sites behind a prologue have

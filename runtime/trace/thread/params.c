@@ -7,7 +7,7 @@
  * its events may be fast. A thread that was preempted between the pointer and the copy for NCOPIES changes may
  * see a mixture; each field alone is valid.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/thread/thread.h"
 
 #define NCOPIES 16
 #define MAX_PIDS (sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t))

@@ -14,7 +14,7 @@
  * A stack may be unmapped between the look at a slot and the swap. The agent's own handler for SIGSEGV (it shares no
  * handlers with the program) lets it go on behind the swap: uft_asm_swap8().
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/shadow/shadow.h"
 
 #define PASSES	8	/* a thread that returns from a tail call puts its caller's hook into the slot */
 

@@ -15,7 +15,7 @@
  *
  * Context: probe.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/thread/thread.h"
 
 #define PARENTS 4096u		/* a power of two; of two in one place the later is remembered */
 

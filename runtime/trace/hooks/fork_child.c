@@ -21,7 +21,7 @@
  *
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
-#include "runtime/trace/trace.h"
+#include "runtime/trace/hooks/hooks.h"
 
 #define SPARE_WAIT_MS	50	/* for the session to prepare another */
 
