@@ -3,7 +3,7 @@
 #
 # Below all:        program
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
-# In runtime/patch: what both share <- bytes, words
+# In runtime/patch: what both share <- bytes, words. In runtime/trace: what all share <- thread <- shadow <- tracers <- hooks <- trace.c
 # Outside:          symbol <- control, hist, stream <- output <- tree, view <- cmd, tools
 # In stream/:       wire < dat < file < select < decode < live
 # In tree/:         core < triggers < files < serve
@@ -62,6 +62,10 @@ folders_below()
 	case $1 in
 	runtime/patch/bytes/*) below=bytes ;;
 	runtime/patch/words/*) below=words ;;
+	runtime/trace/thread/*) below=thread ;;
+	runtime/trace/shadow/*) below="thread shadow" ;;
+	runtime/trace/tracers/*) below="thread shadow tracers" ;;
+	runtime/trace/hooks/* | runtime/trace/trace.c) below="thread shadow tracers hooks" ;;
 	*) below= ;;
 	esac
 }
@@ -92,8 +96,8 @@ check_runtime()
 	runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
 		fail "$f" "$h: it asks the platform" ;; esac ;;
 	runtime/platform/*/*) case $f in runtime/platform/bare/*) ;; *) fail "$f" "$h: it asks the platform" ;; esac ;;
-	runtime/patch/*/*)
-		to=${h#runtime/patch/}
+	runtime/patch/*/* | runtime/trace/*/*)
+		to=${h#runtime/*/}
 		folders_below "$f"
 		among "${to%%/*}" "$below" || fail "$f" "$h" ;;
 	runtime/*)

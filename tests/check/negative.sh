@@ -15,7 +15,7 @@ fails()
 tree()
 {
 	rm -rf "$dir/t"
-	mkdir -p "$dir/t/runtime/patch/bytes" "$dir/t/runtime/patch/words" "$dir/t/runtime/base" "$dir/t/runtime/ring" "$dir/t/runtime/trace" "$dir/t/runtime/agent" "$dir/t/control/plan" "$dir/t/stream/select" \
+	mkdir -p "$dir/t/runtime/patch/bytes" "$dir/t/runtime/patch/words" "$dir/t/runtime/base" "$dir/t/runtime/ring" "$dir/t/runtime/trace/thread" "$dir/t/runtime/agent" "$dir/t/control/plan" "$dir/t/stream/select" \
 		"$dir/t/include/uft"
 	: > "$dir/t/include/uft/abi.h"
 	: > "$dir/t/control/a.c"
@@ -26,7 +26,7 @@ for what in 'runtime/patch/x.c runtime/trace/trace.h' 'runtime/base/x.c runtime/
 	'runtime/patch/x.c runtime/base/sys.h' 'runtime/ring/x.c runtime/base/sys.h' 'runtime/trace/x.c runtime/base/sys.h' \
 	'runtime/trace/x.c runtime/platform/linux/own.h' 'runtime/base/x.c runtime/base/sys.h' \
 	'runtime/agent/command.c runtime/base/sys.h' 'runtime/agent/request.c runtime/platform/linux/own.h' 'runtime/patch/x.c stdio.h' 'runtime/patch/x.c sys/mman.h' 'runtime/patch/x.c symbol/object.h' \
-	'runtime/patch/x.c runtime/patch/bytes/bytes.h' 'runtime/patch/bytes/x.c runtime/patch/words/words.h' 'runtime/trace/x.c runtime/patch/bytes/bytes.h' \
+	'runtime/patch/x.c runtime/patch/bytes/bytes.h' 'runtime/patch/bytes/x.c runtime/patch/words/words.h' 'runtime/trace/x.c runtime/patch/bytes/bytes.h' 'runtime/trace/thread/x.c runtime/trace/shadow/shadow.h' 'runtime/agent/x.c runtime/trace/hooks/hooks.h' \
 	'control/x.c cpuid.h' 'control/x.c immintrin.h' 'control/x.c stream/stream.h' 'control/plan/x.c control/arm/arm.h' 'stream/select/x.c stream/decode/decode.h' \
 	'control/x.c runtime/runtime.h' 'include/uft/abi.h string.h'; do
 	tree
