@@ -18,6 +18,7 @@
  * the program itself is its own affair; the test looks at the recorder. Exit 3: it found nothing; 4: it could make the board
  * writable; 5: a child has its parent's file mapped, both of which must not be.
  */
+#include "peek.h"
 #include "uft/abi.h"
 
 #include <errno.h>
@@ -98,8 +99,9 @@ static void add_regions(char *board, char *mail, const char *region)
 static int is_own(const char *mail)
 {
 	const struct uft_slice *sl = (const void *)(mail + (sizeof(struct uft_mail) + UFT_PAGE - 1) / UFT_PAGE * UFT_PAGE);
+	uint32_t state, pid;
 
-	return sl->state == UFT_SLICE_LIVE && sl->pid == (uint32_t)getpid();
+	return peek(&state, &sl->state, sizeof(state)) && state == UFT_SLICE_LIVE && peek(&pid, &sl->pid, sizeof(pid)) && pid == (uint32_t)getpid();
 }
 
 static void find_areas(const char *region)

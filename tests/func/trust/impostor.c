@@ -12,6 +12,7 @@
  * In a folder that all can write to it makes the file "ready" once the recorder has looked, and goes on until there is a file "over". Exit status: 0; 1 the victim came
  * to harm; 2 nothing could be tried; 3 it is not traced.
  */
+#include "peek.h"
 #include "uft/abi.h"
 
 #include <fcntl.h>
@@ -53,6 +54,7 @@ static int find_memory(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
 	char line[1024], *suffix;
+	uint32_t pid = 0, it;
 
 	mail = NULL;
 	while (f && fgets(line, sizeof(line), f)) {
@@ -62,7 +64,9 @@ static int find_memory(void)
 			continue;
 		if (strstr(line, UFT_BOARD_SUFFIX "\n"))
 			board = (struct uft_arena *)(uintptr_t)lo;
-		else if ((suffix = strstr(line, UFT_FAMILY_SUFFIX)) && (!mail || slice->pid != (uint32_t)getpid())) {
+		else if ((suffix = strstr(line, UFT_FAMILY_SUFFIX)) && (!mail || pid != (uint32_t)getpid()) &&
+			 peek(&it, &slice_of((struct uft_mail *)(uintptr_t)lo)->pid, sizeof(it))) {
+			pid = it;
 			mail = (struct uft_mail *)(uintptr_t)lo;
 			slice = slice_of(mail);
 			number = (uint32_t)atoi(suffix + strlen(UFT_FAMILY_SUFFIX));
@@ -77,7 +81,11 @@ static int find_memory(void)
 /* Does it have records of its own, and an agent? */
 static int is_traced(void)
 {
-	return find_memory() && slice->pid == (uint32_t)getpid() && slice->agent_tid && slice->used[0];
+	uint32_t pid, agent;
+	uint64_t used;
+
+	return find_memory() && peek(&pid, &slice->pid, sizeof(pid)) && pid == (uint32_t)getpid() &&
+	       peek(&agent, &slice->agent_tid, sizeof(agent)) && agent && peek(&used, &slice->used[0], sizeof(used)) && used;
 }
 
 static void futex_wake(void *word)

@@ -39,7 +39,7 @@ pretend() {
 	3) skip "$1: the program was not attached to" ;;
 	2) [ -z "$is_ready" ] || { fail "$1: the impostor ended early"; cat err; }
 	   [ -n "$is_ready" ] || echo "SKIPPED: $1: the impostor had no memory to lie in" ;;
-	*) fail "$1: the other target came to harm ($its)"; cat err ;;
+	*) fail "$1: the other target came to harm ($its, ${is_ready:-before it was ready})"; cat err ;;
 	esac
 	! grep -q 'Sanitizer\|runtime error' err || { fail "$1: a memory error"; cat err; }
 }
