@@ -7,7 +7,8 @@
 #	run.sh --check BUILD [LIST ...]			seconds: is every line still about something? (make test)
 #
 # A line of a LIST (default: *.txt here) is `path|||sed expression|||tests`; # begins a comment. The expression takes
-# a guard out of the file; every one of the tests must fail then: end with a status other than 0 and 77, crash or hang.
+# a guard out of the file, or is `GUARD(name)`: the condition on the one line of the file that has this comment becomes 0.
+# Every tag in runtime/ must be in a list. Every one of the tests must fail then: end with a status other than 0 and 77, crash or hang.
 # A test is the name of a meson test, or `name:case` for its program with that case alone (further cases of the
 # same program may follow). PATTERN is an extended regular expression that a line must match.
 #
@@ -59,6 +60,14 @@ done >"$scratch/lines"
 list_of() { printf '%s' "${1%%	*}"; }
 path_of() { l=${1#*	}; printf '%s' "${l%%|||*}"; }
 sed_of() { l=${1#*|||}; printf '%s' "${l%|||*}"; }
+# The expression; for a tag `if (CONDITION) { /* GUARD(name) */` becomes `if (0) {`.
+expression_of()
+{
+	case $(sed_of "$1") in
+	'GUARD('*')') printf '%s' "\\:/[*] $(sed_of "$1") [*]/:s:if (.*)\\([[:space:]{]*/[*] GUARD\\):if (0)\\1:" ;;
+	*) sed_of "$1" ;;
+	esac
+}
 tests_of() { printf '%s' "${1##*|||}"; }
 
 # Splits the third field into `test` and `test:case` words.
@@ -77,7 +86,10 @@ words_of() {
 rot_of() {
 	file=$src/$(path_of "$1")
 	[ -f "$file" ] || { echo "no such file"; return; }
-	sed -e "$(sed_of "$1")" "$file" >"$scratch/mutant" 2>"$scratch/sed" || { head -n 1 "$scratch/sed"; return; }
+	case $(sed_of "$1") in
+	'GUARD('*) [ "$(grep -cF "/* $(sed_of "$1") */" "$file")" = 1 ] || { echo "the tag does not stand once in the file"; return; } ;;
+	esac
+	sed -e "$(expression_of "$1")" "$file" >"$scratch/mutant" 2>"$scratch/sed" || { head -n 1 "$scratch/sed"; return; }
 	! cmp -s "$scratch/mutant" "$file" || { echo "the expression changes nothing"; return; }
 	[ -n "$(tests_of "$1")" ] || { echo "no test"; return; }
 	for word in $(words_of "$1"); do
@@ -95,6 +107,11 @@ if [ $mode = check ]; then
 		rot=$(rot_of "$line")
 		[ -z "$rot" ] || { bad=$((bad + 1)); printf '%s: %s: %s\n' "$(list_of "$line")" "$rot" "${line#*	}"; }
 	done <"$scratch/lines"
+	# Is every tag still somebody's?
+	grep -rhoE '/[*] GUARD\([a-z0-9_]+\) [*]/' "$top/runtime" | sort >"$scratch/tags"
+	while read -r _ tag _; do
+		grep -qF "|||$tag|||" "$here"/*.txt || { bad=$((bad + 1)); echo "no list names $tag"; }
+	done <"$scratch/tags"
 	echo "$n mutations, $bad rotted"
 	[ $bad -eq 0 ] && [ $n -gt 0 ]
 	exit

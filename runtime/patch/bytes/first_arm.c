@@ -221,7 +221,7 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 		    (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || s->addr || !quiet_at(c->quiet, at, at + m.len))
 			break;
 		__builtin_memcpy(&now, (const void *)at, 8);
-		if ((now ^ m.bytes) & m.mask)
+		if ((now ^ m.bytes) & m.mask)	/* GUARD(first_arm_bytes) */
 			break;
 		if (m.is_stub) {
 			if (!c->stubs.hi || c->stubs.is_direct <= 0 || stub_at(o, p->stub) < c->stubs.lo ||
@@ -254,7 +254,7 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || !quiet_at(c->quiet, p->addr, p->addr + len) ||
 	    site_learn(o, s, p, c->quiet))
 		return 0;
-	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)
+	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)	/* GUARD(first_arm_class) */
 		return 0;
 	next = cold_form(s, p->state);
 	if (UFT_SITE_IS_OWN(p->kind_len & 0xf) || next == s->form || cold_missing(c, s, p->stub, next))

@@ -68,7 +68,7 @@ static int leads_to(const struct patch_object *o, uint64_t at, uint64_t bytes)
 int patch_is_needed(uint64_t at, uint64_t bytes)
 {
 	for (const struct patch_object *o = near_first(); o; o = o->next)
-		if (!o->is_gone && o->nstuck && leads_to(o, at, bytes))
+		if (!o->is_gone && o->nstuck && leads_to(o, at, bytes))	/* GUARD(jump_from_foreign) */
 			return 1;
 	return hook_stuck(at, bytes) != 0;
 }

@@ -182,7 +182,7 @@ static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, 
 	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
 	if (h->nr != NR_MLOCKALL)		/* the handler may have chosen another one */
 		n += uft_insn_mov_eax(at + n, h->nr);
-	if (is_exec(h->nr)) {
+	if (is_exec(h->nr)) {	/* GUARD(hook_exec) */
 		n += uft_insn_syscall(at + n);
 		n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_POST));
 		back += UFT_LEN_SYSCALL;

@@ -309,7 +309,7 @@ static inline __attribute__((always_inline)) uint64_t begin_members(const struct
 		}
 		if (to_branch)
 			change ^= (uint64_t)(to + i * to_step - (uint32_t)at) << 8;
-		if (__builtin_expect((now ^ old) << 24 != 0, 0))
+		if (__builtin_expect((now ^ old) << 24 != 0, 0))	/* GUARD(known_bitmap_kind) */
 			foreign |= go & -go;
 		else if (st8_ok && !(at & 7))
 			arch_text_store8((void *)at, now ^ change);

@@ -113,7 +113,7 @@ static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_sit
 	old = shape_code(&w->old, s, p->stub);
 	new = shape_code(&w->new, s, p->stub);
 	__builtin_memcpy(&now, (const void *)s->addr, 8);
-	if ((now ^ old) & code_mask(w->len))
+	if ((now ^ old) & code_mask(w->len))	/* GUARD(known_site_changed) */
 		return 0;
 	s->form = w->to;
 	if (old == new)
@@ -151,7 +151,7 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 		old |= from_branch ? (uint64_t)(from - (uint32_t)at) << 8 : orig & from_keep;
 		new |= to_branch ? (uint64_t)(to - (uint32_t)at) << 8 : orig & to_keep;
 		__builtin_memcpy(&now, (const void *)at, 8);
-		if ((now ^ old) << 24)
+		if ((now ^ old) << 24)	/* GUARD(known_kind) */
 			break;
 		s->form = form;
 		if (!change_at_once(at, 5, old ^ new, st8_ok)) {

@@ -179,14 +179,14 @@ static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_
  * then, or the other way round. */
 static void forget_restored(struct patch_site *s)
 {
-	if ((s->kind_len & 0xf) == UFT_SITE_NOPS && s->form == FORM_ORIGINAL)
+	if ((s->kind_len & 0xf) == UFT_SITE_NOPS && s->form == FORM_ORIGINAL)	/* GUARD(nops_are_armed) */
 		s->addr = 0;
 }
 
 /* It is as found: next time nobody may run, and a class be had that can be switched ever after. */
 static void forget_untouched(struct patch_site *s)
 {
-	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))
+	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))	/* GUARD(prefix_unused) */
 		s->addr = 0;
 }
 
@@ -238,7 +238,7 @@ static void plan_site(struct plan *pl, uint32_t i)
 	}
 	at = plan_codes(pl, s, p->stub, next, &old, &new, &len);
 	code_load(&now, at, len);
-	if (now.lo != old.lo || now.hi != old.hi) {
+	if (now.lo != old.lo || now.hi != old.hi) {	/* GUARD(window_changed) */
 		refuse(p, UFT_ST_BYTES);
 		return;
 	}
@@ -644,7 +644,7 @@ void patch_object_anew(uint32_t object)
 void patch_after_fork(void)
 {
 	/* First: a block older than what is in hand would say of its members afterwards how they were before it. */
-	if (batch_is_open() || dense_is_open())
+	if (batch_is_open() || dense_is_open())	/* GUARD(fork_in_batch) */
 		for (const struct patch_object *o = near_first(); o; o = o->next)
 			if (!o->is_gone)
 				sweep_yield_all(o);

@@ -484,7 +484,7 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	it->form = (uint8_t)next_form(s, want_link);
 	if (it->form == s->form)
 		return is_plain ? -UFT_ST_PLAIN : 0;
-	if (!is_as_noted(o, s, stub))
+	if (!is_as_noted(o, s, stub))	/* GUARD(stub_as_noted) */
 		return -UFT_ST_BYTES;
 	it->index = stub;
 	if ((s->form == FORM_ORIGINAL && it->form == FORM_NOP_F) || (s->form == FORM_NOP_F && it->form == FORM_ORIGINAL))
@@ -532,7 +532,7 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 			mask = code_mask(UFT_LEN_JMP);
 		}
 		__builtin_memcpy(&now, (const void *)s->addr, 8);
-		if ((now & mask) != (orig_at(s, 0, 8) & mask))
+		if ((now & mask) != (orig_at(s, 0, 8) & mask))	/* GUARD(plain_bytes_same) */
 			break;
 		set_cell(o, p->stub, p->state);
 		now = (now & ~mask) | jump;
