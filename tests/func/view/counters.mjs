@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // counters.mjs PLAYWRIGHT CHROMIUM URL - rows of values in the graph; prints `ok WHAT` or `not ok WHAT: SEEN`
+import { check, start } from "./browser.mjs";
 const [library, executablePath, url] = process.argv.slice(2);
-const { chromium } = await import(library);
-const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
-const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-page.setDefaultTimeout(60000);
-let bad = 0;
-function check(what, is, seen = "") {
-	console.log(is ? `ok ${what}` : `not ok ${what}: ${seen}`);
-	bad += is ? 0 : 1;
-}
+const { page, done } = await start(library, executablePath);
 const rows = () => page.evaluate(() => window.uftView.graph.rows.filter(r => r.values).map(r => r.label));
 const settled = () => page.waitForFunction(() => window.uftView.graph.rows.every(r => !r.values || (r.values.at(1) && !r.values.isPending)));
 const place = label => page.evaluate(l => { const p = window.uftView.graph.place().find(q => q.row.label === l); return { y: p.y, height: p.height }; }, label);
@@ -55,5 +48,4 @@ const at = await place(label);
 await page.mouse.click(b.x + 40, b.y + at.y + 10, { button: "right" });
 await page.locator("#menu [role=menuitem]", { hasText: "away" }).first().click();
 check("the menu takes it away", !(await rows()).includes(label), (await rows()).join());
-await browser.close();
-process.exit(bad ? 1 : 0);
+await done();

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 // kernel.mjs PLAYWRIGHT CHROMIUM URL - the page with a trace.dat of a kernel; prints `ok WHAT` or `not ok WHAT: SEEN`
+import { check, start } from "./browser.mjs";
 const [library, executablePath, url] = process.argv.slice(2);
-const { chromium } = await import(library);
-const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
-const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-page.setDefaultTimeout(60000);
-let bad = 0;
-function check(what, is, seen = "") {
-	console.log(is ? `ok ${what}` : `not ok ${what}: ${seen}`);
-	bad += is ? 0 : 1;
-}
+const { page, done } = await start(library, executablePath);
 await page.goto(url);
 await page.waitForSelector("body[data-ready]");
 await page.waitForFunction(() => window.uftView.graph.pending === 0 && window.uftView.graph.drawn > 0);
@@ -45,5 +38,4 @@ const deep = await page.evaluate(() => {
 	return new Promise(resolve => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(g.visible().map(p => p.row.label)))), 0));
 });
 check("the last of ten thousand rows", deep.length > 3 && deep.length < 60 && deep.includes("task 10999"), deep.join());
-await browser.close();
-process.exit(bad ? 1 : 0);
+await done();

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 // page.mjs PLAYWRIGHT AXE CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
 import { appendFileSync, readFileSync } from "node:fs";
+import { check, start } from "./browser.mjs";
 const [library, axe, executablePath, url] = process.argv.slice(2);
-const { chromium } = await import(library);
-const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-const page = await context.newPage();
-page.setDefaultTimeout(60000);
+const { page, done } = await start(library, executablePath);
 const said = [], asked = [];
-let bad = 0;
 page.on("pageerror", e => said.push(e.message));
 page.on("console", m => { if (m.type() === "error") said.push(m.text()); });
 page.on("request", r => asked.push(r.url()));
 
-function check(what, is, seen = "") {
-	console.log(is ? `ok ${what}` : `not ok ${what}: ${seen}`);
-	bad += is ? 0 : 1;
-}
 const text = id => page.locator(id).innerText();
 const graph = what => page.evaluate(`window.uftView.graph.${what}`);
 const settled = () => page.waitForFunction(() => window.uftView.graph.pending === 0 && !document.querySelector("#filter-state").textContent.includes("…"));
@@ -307,5 +299,4 @@ check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith(
 const wrong = said.filter(s => !s.includes("400"));		// the wrong filter
 check("no error in the page", !wrong.length, wrong.join("; "));
 check("all buttons and fields have names", await page.evaluate(() => [...document.querySelectorAll("button, input, select, canvas, [role]")].filter(e => e.checkVisibility()).every(e => e.getAttribute("aria-label") || e.textContent.trim() || e.title || ["status", "search", "row", "cell", "rowgroup", "table"].includes(e.getAttribute("role")))));
-await browser.close();
-process.exit(bad ? 1 : 0);
+await done();
