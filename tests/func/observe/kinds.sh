@@ -37,13 +37,14 @@ run "$uft" report --no-pager one.uft
 expect_equal "custom events alone" "$(body out | tr '\n' ' ')" "kinds_names: sum=0 kinds_names: sum=2 kinds_names: sum=4 kinds_names: sum=6 "
 
 # ---- The same of a C++ program
-if command -v g++ >/dev/null; then
+for cc in g++ clang++; do
+	has "C++ by $cc" "$cc" || continue
 	printf '#define CREATE_TRACE_POINTS\n#include "kinds.h"\n#define CREATE_CUSTOM_TRACE_EVENTS\n#include "kinds_custom.h"\nint main() { trace_kinds_plain(3); trace_kinds_names(1, 2); }\n' >plus.cc
-	g++ -O2 -Wall -DUFT_TRACE_PROBES -I"$source/include" -I"$source/include/uft/kernel" -I"$here" -o plus plus.cc >compiled 2>&1 || { cat compiled; fail "cannot build C++"; }
+	"$cc" -O2 -Wall -DUFT_TRACE_PROBES -I"$source/include" -I"$source/include/uft/kernel" -I"$here" -o plus plus.cc >compiled 2>&1 || { cat compiled; fail "cannot build with $cc"; }
 	run "$uft" record -q -e 'uft_kinds:*' -e 'custom:*' -o one.uft ./plus
 	run "$uft" report --no-pager one.uft
-	expect_equal "C++" "$(body out | tr '\n' ' ')" "kinds_plain: many kinds_plain: n=3 kinds_names: sum=3 kinds_names: state=one flags=b "
-fi
+	expect_equal "$cc" "$(body out | tr '\n' ' ')" "kinds_plain: many kinds_plain: n=3 kinds_names: sum=3 kinds_names: state=one flags=b "
+done
 
 # ---- As a file of trace-cmd. libtraceevent 1.7.1 writes arrays in another way, masks as lists, a signed char as an unsigned one, crashes at
 # __get_rel_dynamic_array() and does not know __print_dynamic_array() nor __print_hex_dump().
