@@ -502,6 +502,7 @@ static void ask(struct detaching *l)
 
 	const pid_t named = (pid_t)SHARED_LOAD(&sl->agent_tid);
 
+	l->is_asked = l->is_done = 0;
 	if (!l->pid) {
 		pid_t pid = (pid_t)SHARED_LOAD(&sl->pid);
 
@@ -602,9 +603,9 @@ void detach_targets(struct detaching *l, uint32_t n)
 	/* First those that have answered: one that does not must not keep them. */
 	for (int late = 0; late < 2; late++)
 		for (uint32_t i = 0; i < n; i++)
-			if (l[i].is_asked && (late || has_answered(&l[i]))) {
+			if (l[i].is_asked && !l[i].is_done && (late || has_answered(&l[i]))) {
 				detach_in_time(&l[i], &patience);
-				l[i].is_asked = 0;
+				l[i].is_done = 1;
 			}
 	for (uint32_t i = 0; i < n; i++) {
 		if (l[i].agent_fd >= 0)

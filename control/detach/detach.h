@@ -12,7 +12,8 @@ struct detaching {			/* a target on its way out; zero but for the first two, or 
 	int agent_fd;			/* pidfd of the agent; closed by detach_targets() */
 	int left;			/* places of code that could not be changed beside running threads */
 	int may_stay;			/* the agent, if code could not be put back; out: it did */
-	int is_asked, is_over;
+	int is_asked, is_over;		/* out: it had an agent; it, or its agent, has ended */
+	int is_done;
 	int is_alone;			/* out: the process lives, its agent does not */
 	int stuck;			/* places of code that cannot be changed: somebody else did */
 	struct uft_owned *own;
