@@ -24,8 +24,8 @@ for tracer in function function_graph; do
 	[ "$(stat_value 2000000.uft bytes)" -gt 30000000 ] || fail "the long one is too short to show anything"
 	set -- "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat
 	if [ $tracer = function_graph ]; then
-		set -- "$@" "report --tree" "report --timeline"
-		for format in folded perfetto ctf otlp parquet chrome speedscope firefox sqlite; do
+		set -- "$@" "report --tree" "report --tree --json" "report --flat --by task" "report --callers work" "report --histogram work" "report --timeline"
+		for format in trace.dat-v7 folded svg pprof perfetto ctf otlp parquet parquet-events chrome speedscope firefox sqlite; do
 			set -- "$@" "export -f $format -o x.$format"
 		done
 	fi
