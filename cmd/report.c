@@ -14,6 +14,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/nameless.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/recordopts.h"
@@ -289,6 +290,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		ret = uft_output_rescued(st, cmd_output_file(out));
 	if (!ret)
 		ret = uft_output_losses(st, table.form == UFT_FORM_TEXT ? cmd_output_file(out) : stderr);
+	if (!ret)
+		ret = cmd_nameless_put(st, table.form == UFT_FORM_TEXT ? cmd_output_file(out) : stderr);
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }

@@ -108,6 +108,9 @@ struct uft_select {		/* what the reader wants; zero = everything */
 /* What follows the colon of EVENT:FILTER. NULL: @text is none, it may be a pattern of functions. */
 const char *uft_select_event_filter(const char *text);
 
+/* Of the object number @i, of those met: how many functions of calls so far have no name. *obj: NULL, no such one. */
+uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj);
+
 /* 0: no function that was met so far is one of the patterns. */
 int uft_stream_found_func(const struct uft_stream *st);
 

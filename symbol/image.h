@@ -96,4 +96,7 @@ const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct u
  */
 size_t uft_resolve_others(struct uft_resolver *r, const struct uft_resolver *other, const struct uft_sym ***out);
 
+/* Of the object number @i, of those met: how many functions of ids so far have no name. *obj: NULL, no such one. */
+uint32_t uft_resolver_nameless(const struct uft_resolver *r, size_t i, struct uft_object **obj);
+
 #endif

@@ -43,6 +43,7 @@ struct res_sym {			/* what a symbol is looked up by; the symbol itself comes fir
 	uint64_t key_addr;
 	uint32_t key_object, key_kind;
 	uint32_t is_unknown;
+	uint8_t is_nameless, is_called;	/* called: met by an id */
 };
 
 struct res_site { uint64_t addr; uint32_t stub; };
@@ -62,7 +63,7 @@ struct res_image {
 	struct res_map *map;
 };
 
-struct res_object { struct uft_object *obj; const char *base; };
+struct res_object { struct uft_object *obj; const char *base; uint32_t nnameless; };	/* nnameless: of called ones */
 
 struct uft_resolver {
 	struct res_image *last;		/* answered last */
@@ -227,6 +228,7 @@ static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj
 	r->object = grown;
 	grown[i].obj = uft_object_get(obj);
 	grown[i].base = uft_base_name(obj->path);
+	grown[i].nnameless = 0;
 	r->nobjects++;
 	return i;
 }
@@ -275,6 +277,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	s = res_add(r, vaddr, object, RES_KEY_FUNC, res_name(r, object, func, vaddr));
 	if (!s)
 		return &r->nothing;
+	s->is_nameless = !func || !func->name;
 	s->sym.object = r->object[object].base;
 	s->sym.of = r->object[object].obj;
 	s->sym.raw = func && func->name && strcmp(func->name, s->sym.name) ? strdup(func->name) : NULL;
@@ -284,9 +287,21 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	return &s->sym;
 }
 
+/* @sym is one of a function that was called. Returns it. */
+static const struct uft_sym *res_called(struct uft_resolver *r, const struct uft_sym *sym)
+{
+	struct res_sym *s = (struct res_sym *)sym;
+
+	if (sym == &r->nothing || s->is_called)
+		return sym;
+	s->is_called = 1;
+	r->object[s->key_object].nnameless += s->is_nameless;
+	return sym;
+}
+
 static const struct uft_sym *res_same(struct uft_resolver *r, const struct res_sym *s)
 {
-	const struct uft_sym *other = &s->sym;
+	const struct uft_sym *other = &s->sym, *same;
 	struct uft_mapped m = { .obj = (struct uft_object *)other->of, .bias = other->addr - other->vaddr };
 	uint32_t object;
 
@@ -295,7 +310,8 @@ static const struct uft_sym *res_same(struct uft_resolver *r, const struct res_s
 	if (!other->of)
 		return res_unknown(r, s->key_addr, s->key_kind);
 	object = res_object_number(r, m.obj);
-	return object == RES_NO_OBJECT ? &r->nothing : res_in_object(r, &m, object, other->addr);
+	same = object == RES_NO_OBJECT ? &r->nothing : res_in_object(r, &m, object, other->addr);
+	return s->is_called ? res_called(r, same) : same;
 }
 
 size_t uft_resolve_others(struct uft_resolver *r, const struct uft_resolver *other, const struct uft_sym ***out)
@@ -464,7 +480,13 @@ static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri
 		map->object = res_object_number(r, m->obj) + 1;
 	if (map->object == RES_NO_OBJECT + 1)
 		return &r->nothing;
-	return res_in_object(r, m, map->object - 1, addr);
+	return res_called(r, res_in_object(r, m, map->object - 1, addr));
+}
+
+uint32_t uft_resolver_nameless(const struct uft_resolver *r, size_t i, struct uft_object **obj)
+{
+	*obj = i < r->nobjects ? r->object[i].obj : NULL;
+	return *obj ? r->object[i].nnameless : 0;
 }
 
 uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id)

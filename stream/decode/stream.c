@@ -186,6 +186,11 @@ int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out)
 	return 1;
 }
 
+uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj)
+{
+	return uft_resolver_nameless(st->resolver, i, obj);
+}
+
 const struct uft_rescue *uft_stream_rescued(struct uft_stream *st)
 {
 	const struct rd_rescue *r = &st->file->rescue;
