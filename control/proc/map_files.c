@@ -6,8 +6,13 @@
  * that is mapped: packages are upgraded under running servers. Then /proc/PID/maps says `(deleted)`, and the
  * file is still there by way of /proc/PID/exe and /proc/PID/map_files, the latter for who has
  * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. It goes by its old name.
+ *
+ * Who has neither, root in a container for one, opens it by its name. That of another user's process may lead
+ * by then to what we can read and that user cannot: it has to be the file that is mapped, and that user's to read.
  */
 #include "control/proc/map_files.h"
+
+#include "symbol/open_regular.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -143,6 +148,51 @@ const char *map_files_name_at(struct map_files *files, uint64_t addr)
 	return m ? m->path : "?";
 }
 
+struct mapped {
+	uint64_t start;
+	unsigned long long inode;
+};
+
+static int find_inode(void *arg, char *line)
+{
+	struct mapped *m = arg;
+	unsigned long long start, inode;
+
+	if (sscanf(line, "%llx-%*x %*s %*x %*x:%*x %llu", &start, &inode) == 2 && start == m->start)
+		m->inode = inode;
+	return m->inode != 0;
+}
+
+/* Devices are not compared: maps has another one than stat() in some file systems (overlayfs, btrfs). */
+static int is_theirs(pid_t pid, uint64_t start, const struct stat *st)
+{
+	struct mapped m = { .start = start };
+
+	return proc_find_mapping(pid, find_inode, &m) && m.inode == st->st_ino &&
+	       st->st_mode & (st->st_uid == proc_effective_user(pid) ? S_IRUSR : S_IROTH);
+}
+
+/* By its name, of a process of another user. */
+static int open_theirs(pid_t pid, uint64_t start, const char *name, struct uft_object **out, struct uft_error *err)
+{
+	char theirs[4300], again[64];
+	struct stat st;
+	int place, ret;
+
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, name);
+	place = name[0] == '/' ? open_place(theirs, OPEN_FOLLOW) : -ENOENT;
+	if (place < 0)
+		return uft_fail(err, place, "%s: %s", name, strerror(-place));
+	if (!fstat(place, &st) && is_theirs(pid, start, &st)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+		ret = uft_object_open_as(again, same_file(theirs, name) ? name : theirs, out, err);
+	} else {
+		ret = uft_fail(err, -ENOENT, "%s: not the file that process %d has mapped, or its user cannot read it", name, pid);
+	}
+	close(place);
+	return ret;
+}
+
 int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err)
 {
 	char link[100], name[4200], theirs[4300];
@@ -156,8 +206,9 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 	ret = uft_object_open_as(link, is_gone || same_file(theirs, name) ? name : theirs, out, err);
 	if (ret != -EPERM && ret != -EACCES && ret != -ENOENT)
 		return ret;
-	return is_gone ? uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name) :
-			 map_files_open(pid, name, out, err);
+	if (is_gone)
+		return uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name);
+	return proc_is_of_our_user(pid) ? map_files_open(pid, name, out, err) : open_theirs(pid, start, name, out, err);
 }
 
 int map_files_open_at(struct map_files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
