@@ -60,7 +60,7 @@ const uint8_t *elf_at_len(struct elf_view *v, uint64_t vaddr, size_t len)
 	return p && avail >= len ? p : NULL;
 }
 
-struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len)
+static struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len)
 {
 	struct elf_strtab t = { (const char *)data, data ? len : 0 };
 

@@ -122,8 +122,6 @@ static inline void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *ou
 	memcpy(out, t->rela + i * sizeof(*out), sizeof(*out));
 }
 
-struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len);
-
 /* Name of the version that dynamic symbol @i needs ("GLIBC_2.2.5"), NULL: unversioned. */
 const char *elf_sym_version(struct elf_view *v, size_t i);
 

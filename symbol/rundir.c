@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int uft_rundir_is_own(const char *path)
+/* A folder that is the user's and that no other user may enter; no link to one. */
+static int is_own(const char *path)
 {
 	struct stat st;
 
@@ -36,7 +37,7 @@ static int find_other(const char *parent, char *out, size_t size, size_t len)
 		    (best[0] && strcmp(end, best) > 0))
 			continue;
 		snprintf(out + len, size - len, "%s", end);
-		if (uft_rundir_is_own(out))
+		if (is_own(out))
 			snprintf(best, sizeof(best), "%s", end);
 		out[len] = '\0';
 	}
@@ -52,7 +53,7 @@ int uft_rundir(const char *parent, char *out, size_t size)
 
 	if (n < 0 || (size_t)n + sizeof(".XXXXXX") > size)
 		return -ENAMETOOLONG;
-	if (mkdir(out, 0700) == 0 || (errno == EEXIST && uft_rundir_is_own(out)))
+	if (mkdir(out, 0700) == 0 || (errno == EEXIST && is_own(out)))
 		return 0;
 	if (errno != EEXIST)
 		return -errno;

@@ -5,9 +5,6 @@
 
 #include <stddef.h>
 
-/* A folder that is the user's and nobody else may enter, no link to one. Context: control. */
-int uft_rundir_is_own(const char *path);
-
 /**
  * uft_rundir - PARENT/uft-UID, made if it is not there
  *

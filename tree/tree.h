@@ -18,7 +18,7 @@
  * Concurrency. The session wants all its calls from one thread (ptrace), so the tree has an owner thread: it polls the
  * session, empties the rings and runs what reads and writes want of either. All functions below may be called from any
  * thread; they wait for the owner (milliseconds, at most while it switches targets over). A blocking read waits
- * outside of it. One handle is used by one thread at a time, except for _interrupt, _poll and _notify.
+ * outside of it. One handle is used by one thread at a time, except for _poll and _notify.
  *
  * What a file system must know
  *  1. Contents come from reads: sizes are 0 as in the kernel. Serve with direct I/O; no cache, no readahead.
@@ -70,7 +70,6 @@ void uft_tree_destroy(struct uft_tree *t);	/* leaves all targets as they were fo
 
 /* Starts @argv as a target, as uft_session_launch(). One for each tree. */
 int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err);
-int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err);
 /*
  * What the buffer of @node's instance holds into @path, a file that is there, as a trace.dat; it is empty
  * then, even if that failed.
@@ -161,8 +160,6 @@ int uft_tree_ioctl(struct uft_handle *h, unsigned cmd, uint64_t arg);
 void uft_tree_caller(struct uft_handle *h, pid_t pid);	/* who uses the handle from now on; else who opened it */
 /* The last line of a broken off write takes effect now: its error, or 0. The handle is gone in any case. */
 int uft_tree_release(struct uft_handle *h);
-/* The read that waits now returns -EINTR; without one, the next that would wait does. */
-void uft_tree_interrupt(struct uft_handle *h);
 int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */
 /*
  * A read waits for the handle (@is_waiting), or no longer: until then poll and notify ignore buffer_percent,

@@ -27,7 +27,7 @@ void *arena_map_part(void *at, uint64_t bytes, int flags, int fd, uint64_t offse
 	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, fd, (off_t)offset);
 }
 
-uint64_t arena_mail_bytes(const struct uft_arena *l)
+static uint64_t arena_mail_bytes(const struct uft_arena *l)
 {
 	return l->slice_offset - UFT_BOARD_BYTES;
 }

@@ -205,8 +205,6 @@ int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t r
 
 /* ---- unwind_rows.c ---------------------------------------------------------------------------------- */
 
-/* Makes unwind rows of the functions @u, in the order of their addresses (abi.h); *out is malloc'd. 0 or -ENOMEM. */
-int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
 /* Makes the rows of an object, once; it may have none. 0; -errno, in the first call only. */
 int stacks_make(struct space *sp, uint32_t object);
 

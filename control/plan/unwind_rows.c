@@ -74,7 +74,8 @@ static int put_stretch(void *arg, const struct uft_cfa *cfa)
 	return r->error;
 }
 
-int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n)
+/* Makes unwind rows of the functions @u, in the order of their addresses (abi.h); *out is malloc'd. 0 or -ENOMEM. */
+static int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n)
 {
 	struct rows r = { .error = 0 };
 

@@ -178,7 +178,8 @@ static void put_names(uint64_t ended, char *names, size_t size)
 	}
 }
 
-int seccomp_check_task(pid_t tid, char *names, size_t size)
+/* 0; 1: the task would be ended for the calls in @names; -EACCES: we may not read its filters. */
+static int seccomp_check_task(pid_t tid, char *names, size_t size)
 {
 	struct sock_filter code[BPF_MAXINSNS];		/* 32 KB */
 	uint64_t ended = 0;

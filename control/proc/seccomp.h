@@ -10,9 +10,7 @@
 struct seccomp_data;
 struct sock_filter;
 
-/* @tid is stopped by us. 0; 1: it would be ended for the calls in @names; -EACCES: we may not read its filters. */
-int seccomp_check_task(pid_t tid, char *names, size_t size);
-/* The same, and 1 with @names "?" if it has filters that we have not, and may not read them. 0 or 1. */
+/* @tid is stopped by us. 0; 1: it would be ended for the calls in @names, or "?" if its filters cannot be read. */
 int seccomp_may_end_task(pid_t tid, char *names, size_t size);
 /*
  * Of a filter that a program is about to set: 0, and what the runtime must not call any more (enum

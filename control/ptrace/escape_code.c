@@ -88,7 +88,8 @@ static void make_code(struct emit *e)
 	put_rip(e, "\xff\x25", 2, offsetof(struct uft_way_back, pc));	/* jmp *rip(%rip) */
 }
 
-void remote_as_resumed(struct user_regs_struct *regs)
+/* What the kernel makes of the registers of a task that it lets go on. */
+static void remote_as_resumed(struct user_regs_struct *regs)
 {
 	int64_t error = -(int64_t)regs->rax;
 

@@ -56,8 +56,6 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
  */
 void remote_guard(struct remote *r, const struct auxv *av);
 void remote_unguard(struct remote *r);
-/* What the kernel makes of the registers of a task that it lets go on. */
-void remote_as_resumed(struct user_regs_struct *regs);
 /* ->regs and ->sigmask so. */
 struct uft_way_back remote_way_back(const struct remote *r);
 /* From a system call stop to one of the kind in which the kernel restarts an interrupted system call. */

@@ -42,7 +42,7 @@
 
 #include "stream/live/live_internal.h"
 
-uint64_t lv_now_ns(void)
+static uint64_t lv_now_ns(void)
 {
 	struct timespec ts;
 
@@ -261,7 +261,7 @@ static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ri
 	return &l->ring[l->nring++];
 }
 
-struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring)
+static struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring)
 {
 	if (!s->index[ring] && ring_add(l, s->number, ring, s->image))
 		s->index[ring] = l->nring;

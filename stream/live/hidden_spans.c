@@ -67,7 +67,8 @@ static void trim(struct uft_live *l)
 	lv_fit(l);
 }
 
-uint64_t lv_oldest(const struct uft_live *l)
+/* Clock: no record that is held, or decoded in part, is older. */
+static uint64_t lv_oldest(const struct uft_live *l)
 {
 	uint64_t least = l->watermark;
 

@@ -111,14 +111,12 @@ static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 }
 
 /* buffer.c */
-uint64_t lv_now_ns(void);
 void lv_sample_clock(struct uft_live *l);
 void lv_know_clock(struct uft_live *l);		/* snapshot.c */
 void lv_chunk_put(struct lv_chunk *c);
 /* @from (one chunk, or two, before @end) becomes @to, or goes. */
 void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
-struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);
 void lv_fit(struct uft_live *l);		/* into its limit */
 int lv_make_room(struct uft_live *l, struct lv_ring *r);
 void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
@@ -128,9 +126,6 @@ uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
 void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
 void lv_lock_all(struct uft_live *l);		/* a leader and those that follow */
 void lv_unlock_all(struct uft_live *l);
-
-/* hidden_spans.c */
-uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
 
 /* reclaim.c: takes out of the CPU's chunks what is never shown here. 1: there is more room now */
 int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);

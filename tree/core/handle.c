@@ -243,14 +243,6 @@ int uft_tree_release(struct uft_handle *h)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-void uft_tree_interrupt(struct uft_handle *h)
-{
-	pthread_mutex_lock(&h->t->lock);
-	atomic_store(&h->is_interrupted, 1);
-	pthread_cond_broadcast(&h->t->data);
-	pthread_mutex_unlock(&h->t->lock);
-}
-
 int uft_tree_poll(struct uft_handle *h)
 {
 	return h->at.row->poll ? h->at.row->poll(h) : POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
@@ -265,18 +257,13 @@ int handle_wait_news(struct uft_handle *h)
 {
 	struct uft_tree *t = h->t;
 	uint64_t seen;
-	int ret = 0;
+	int ret;
 
 	pthread_mutex_lock(&t->lock);
 	seen = t->news;
-	while (!ret && !t->ending && t->news == seen && !(uft_tree_poll(h) & POLLIN)) {
-		if (atomic_exchange(&h->is_interrupted, 0))
-			ret = -EINTR;
-		else
-			pthread_cond_wait(&t->data, &t->lock);
-	}
-	if (!ret && t->ending)
-		ret = -ESHUTDOWN;
+	while (!t->ending && t->news == seen && !(uft_tree_poll(h) & POLLIN))
+		pthread_cond_wait(&t->data, &t->lock);
+	ret = t->ending ? -ESHUTDOWN : 0;
 	pthread_mutex_unlock(&t->lock);
 	if (!ret && t->news == seen)	/* what is there is too young to be shown: a moment, and never longer */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);

@@ -382,13 +382,6 @@ static int launch_job(void *arg)
 	return uft_session_launch(s->t->session, s->argv, &s->pid, s->err);
 }
 
-static int attach_job(void *arg)
-{
-	struct start *s = arg;
-
-	return uft_session_attach(s->t->session, s->pid, s->err);
-}
-
 int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err)
 {
 	struct start s = { .t = t, .argv = argv, .err = err };
@@ -396,11 +389,6 @@ int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct u
 
 	*pid = s.pid;
 	return ret;
-}
-
-int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err)
-{
-	return tree_call(t, attach_job, &(struct start){ .t = t, .pid = pid, .err = err });
 }
 
 int uft_tree_wait(struct uft_tree *t, int timeout_ms)

@@ -163,13 +163,12 @@ struct uft_handle {
 	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
 	size_t wrong_at;		/* where in it */
 	int is_noted;			/* its mistakes are in error_log already */
-	atomic_int is_interrupted;
 	atomic_int is_read_waiting;	/* uft_tree_await_read() */
 	void (*notify)(void *arg);
 	void *notify_arg;
 };
 void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
-/* Until data may have come. 0, -EINTR, -ESHUTDOWN: the tree ends. */
+/* Until data may have come. 0, or -ESHUTDOWN: the tree ends. */
 int handle_wait_news(struct uft_handle *h);
 
 

@@ -395,7 +395,7 @@ static int remove_like(struct instance *in, struct event_trigger *like)
 }
 
 /* onmatch() takes a field of another event. */
-int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text)
+static int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text)
 {
 	struct instance *in = arg;
 	struct event_command c = { .event = uft_hist_type(like)->index };

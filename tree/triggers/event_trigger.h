@@ -33,6 +33,5 @@ void event_trigger_free(struct event_trigger *v);
 int event_trigger_needs_stack(const struct event_trigger *v);	/* of its event */
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event);
 struct uft_hist_set *event_trigger_hists(struct instance *in);
-int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text);
 
 #endif
