@@ -84,7 +84,7 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 	/* follows: system, name */
 };
 
-/* Of the functions that come with these headers: they are no functions of the program's, so no entry of theirs is traced. */
+/* Of functions that come with these headers: none of them is the program's, so they are not traced. */
 #if defined(__has_attribute)
 #if __has_attribute(patchable_function_entry)
 #define __UFT_NOTRACE	__attribute__((no_instrument_function, patchable_function_entry(0)))
