@@ -34,7 +34,8 @@
  * unmapped there by the same spare_leave_family(), and was mapped until then.
  *
  * Two threads write states: the agent turns NONE into READY, and the thread that holds the lock turns READY into
- * TAKEN and TAKEN into NONE. A fork wipes the lock word.
+ * TAKEN and TAKEN into NONE. A fork wipes the lock word. A thread may be stopped in the middle of a fork, by SIGSTOP or a
+ * debugger, so the agent waits for the lock for AGENT_LOCK_MS only: it has commands to carry out.
  */
 #include "runtime/agent/agent.h"
 
@@ -48,6 +49,7 @@
 #define FORK_LOCK	1u	/* ring_lock_word(): 1 while somebody forks, or maps a spare */
 #define LEFT_WORD	2u	/* enum left_state */
 #define WAIT_NS		1000000u
+#define AGENT_LOCK_MS	20u	/* for the lock */
 #define WAIT_MS		2000	/* for a spare; */
 #define FULL_MS		50	/* while the session has no more */
 
@@ -98,15 +100,25 @@ void boot_keep_private(uint64_t at)
 	uft_rt.family = FAMILY_PRIVATE;
 }
 
-static void lock(void)
+/* 0: not within @waits of 1 ms. */
+static int lock_within(uint32_t waits)
 {
 	uint32_t *word = ring_lock_word(FORK_LOCK);
 
-	while (!uft_cas(word, 0, 1)) {
+	for (; !uft_cas(word, 0, 1); waits--) {
+		if (!waits)
+			return 0;
 		__atomic_add_fetch(&stock.waiters, 1, __ATOMIC_SEQ_CST);
 		plat_wait(word, 1, WAIT_NS);
 		__atomic_sub_fetch(&stock.waiters, 1, __ATOMIC_SEQ_CST);
 	}
+	return 1;
+}
+
+static void lock(void)
+{
+	while (!lock_within(UINT32_MAX))
+		;
 }
 
 static void unlock(void)
@@ -178,7 +190,8 @@ void spare_stock(void)
 
 		if (uft_load_acquire(&spares[i].state) != SPARE_NONE)
 			continue;
-		lock();
+		if (!lock_within(AGENT_LOCK_MS))
+			break;
 		ret = fill(i);
 		unlock();
 		if (ret) {

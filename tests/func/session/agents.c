@@ -338,6 +338,46 @@ static void test_ended_unanswered(void)
 	free(r);
 }
 
+/* It is stopped, mostly in the middle of a fork: its agent does what it is told all the same. */
+static void stop_forking(struct run *r)
+{
+	static const char *const names[] = { "work_a", "work_b" };
+	struct target *t = r->session->targets;
+	int *in = r->arg, ret;
+
+	if (r->ticks < 3 || *in < 0)
+		return;
+	while (t->next)		/* the children come and go in front of it */
+		t = t->next;
+	CHECK(kill(t->pid, SIGSTOP) == 0, "%d", t->pid);
+	while (state_of(t->pid) != 'T' && state_of(t->pid) != 't')
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	ret = trace_only(r, names[r->ticks % 2]);
+	CHECK(ret == 0, "%d", ret);
+	kill(t->pid, SIGCONT);
+	if (r->ticks < 23)
+		return;
+	close(*in);
+	*in = -1;
+}
+
+static void test_stopped_in_fork(void)
+{
+	char *argv[] = { (char *)target, "forks", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	r->input_fd = pipefd[0];
+	r->tick = stop_forking;
+	r->arg = &pipefd[1];
+	run_session(r, argv);
+	CHECK(r->status == GOOD && pipefd[1] < 0, "it ended by %#x", (unsigned)r->status);
+	CHECK(!strstr(r->warning, "does not answer"), "'%s'", r->warning);
+	close(pipefd[0]);
+	free(r);
+}
+
 /*
  * The request of a child that was detached before it was served: its slice belongs to another process by now, which
  * has not filled it in, or just so.
@@ -405,6 +445,6 @@ static void test_late_fork(void)
 const struct session_case agents_cases[] = {
 	{ "setuid", test_setuid }, { "slice-of-one-left", test_slice_of_one_left },
 	{ "stuck-left", test_stuck_left }, { "silent-agent", test_silent_agent },
-	{ "ended-unanswered", test_ended_unanswered },
+	{ "ended-unanswered", test_ended_unanswered }, { "stopped-in-fork", test_stopped_in_fork },
 	{ "late-fork", test_late_fork }, { NULL, NULL },
 };

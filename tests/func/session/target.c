@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -92,6 +93,21 @@ static PLAIN int mode_short(void)
 		}
 		if (status_of(pid) != GOOD)
 			return 1;
+	}
+	return GOOD;
+}
+
+/* Forks all the time, until standard input ends. The children call nothing. */
+static PLAIN int mode_forks(void)
+{
+	struct pollfd in = { .fd = 0, .events = POLLIN };
+
+	signal(SIGCHLD, SIG_IGN);
+	while (!poll(&in, 1, 0)) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(GOOD);
 	}
 	return GOOD;
 }
@@ -519,6 +535,7 @@ PLAIN int main(int argc, char **argv)
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
 		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL }, { "turns", mode_turns, NULL },
 		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL }, { "short", mode_short, NULL },
+		{ "forks", mode_forks, NULL },
 	};
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(mode, modes[i].name))
