@@ -26,6 +26,7 @@
 #include "view/server.h"
 
 #define PNG_WAIT_S 300u /* for a browser to draw */
+#define SOCKET_DIR_MAX 60 /* an address of a socket has 108 bytes */
 
 extern char **environ;
 
@@ -58,8 +59,8 @@ static const struct cmd_syntax view_syntax = {"view", "[OPTIONS] [FILE]...",
 
 /* ---- Other programs ---------------------------------------------------------------------------------------- */
 
-/* The first of @names that is in PATH and starts. Its output goes nowhere. -1: none. */
-static pid_t start_one(const char *const *names, char **argv)
+/* The first of @names that is in PATH and starts; @is_group: as a process group. Its output goes nowhere. -1: none. */
+static pid_t start_one(const char *const *names, char **argv, int is_group)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -72,7 +73,7 @@ static pid_t start_one(const char *const *names, char **argv)
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", 1, 0);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | (is_group ? POSIX_SPAWN_SETPGROUP : 0));
 	for (; *names; names++) {
 		argv[0] = (char *)*names;
 		if (!posix_spawnp(&pid, *names, &files, &attr, argv, environ))
@@ -147,7 +148,7 @@ static void open_browser(struct way *w, const char *address)
 	char *argv[] = {NULL, w->url, NULL};
 
 	if ((getenv("DISPLAY") || getenv("WAYLAND_DISPLAY")) && !way_make(w, address))
-		start_one(names, argv); /* or not: the address is printed */
+		start_one(names, argv, 0); /* or not: the address is printed */
 }
 
 /* ---- Pictures ------------------------------------------------------------------------------------------------- */
@@ -164,18 +165,34 @@ static int wait_for_index(struct recording *r)
 	}
 }
 
-static int remove_tree(const char *dir)
+/* Again while something is left: what a process writes there as it ends, or one that left the browser's group. */
+static void remove_tree(const char *dir)
 {
 	char *argv[] = {NULL, "-rf", "--", (char *)dir, NULL};
-	pid_t pid = start_one((const char *const[]){"rm", NULL}, argv);
 
-	return pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : -1;
+	for (unsigned i = 0; i < 100 && !access(dir, F_OK); i++) {
+		pid_t pid = start_one((const char *const[]){"rm", NULL}, argv, 0);
+
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return;
+		if (!access(dir, F_OK))
+			nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+}
+
+/* One of those that are blocked while the server runs has come. */
+static int is_interrupted(void)
+{
+	sigset_t set;
+
+	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
 }
 
 static int draw(const char *address, const char *out)
 {
 	static const char *const names[] = {"chromium", "chromium-browser", "google-chrome", NULL};
-	char dir[] = "/tmp/uft-view-XXXXXX", shot[4200], profile[64];
+	const char *tmp = getenv("TMPDIR");
+	char dir[4200], shot[4200], profile[4300];
 	struct way way = {"", ""};
 	char *argv[] = {NULL,
 			"--headless",
@@ -194,8 +211,10 @@ static int draw(const char *address, const char *out)
 	int status = 0;
 	pid_t pid;
 
+	tmp = tmp && tmp[0] == '/' && strlen(tmp) < 4000 ? tmp : "/tmp";
+	snprintf(dir, sizeof(dir), "%s/uft-view-XXXXXX", tmp);
 	if (!mkdtemp(dir))
-		return cmd_fail("view", "cannot make a directory in /tmp: %s", strerror(errno));
+		return cmd_fail("view", "cannot make a directory in %s: %s", tmp, strerror(errno));
 	status = way_make(&way, address);
 	if (status) {
 		remove_tree(dir);
@@ -203,17 +222,23 @@ static int draw(const char *address, const char *out)
 	}
 	snprintf(shot, sizeof(shot), "--screenshot=%s", out);
 	snprintf(profile, sizeof(profile), "--user-data-dir=%s", dir);
+	if (strlen(dir) < SOCKET_DIR_MAX)
+		setenv("TMPDIR", dir, 1); /* it makes a socket there */
 	unlink(out);
-	pid = start_one(names, argv);
+	pid = start_one(names, argv, 1);
 	for (unsigned i = 0; pid > 0 && waitpid(pid, &status, WNOHANG) == 0; i++) {
-		if (i == PNG_WAIT_S * 50)
-			kill(pid, SIGKILL);
+		if (i == PNG_WAIT_S * 50 || is_interrupted())
+			kill(-pid, SIGKILL);
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
+	if (pid > 0)
+		kill(-pid, SIGKILL); /* its helpers may still write */
 	remove_tree(dir);
 	way_end(&way);
 	if (pid < 0)
 		return cmd_fail("view", "--png needs Chromium, which is not here: install the package chromium");
+	if (is_interrupted())
+		return 130;
 	if (stat(out, &st) || !st.st_size)
 		return cmd_fail("view", "%s: Chromium drew no picture (exit status %d)", out,
 				WIFEXITED(status) ? WEXITSTATUS(status) : -1);

@@ -17,9 +17,12 @@ cat >bin/chromium <<'END'
 #!/bin/sh
 printf '%s\n' "$@" >"$OUT.part"
 for arg; do
+	case $arg in --user-data-dir=*) profile=${arg#*=} ;; esac
 	case $arg in --screenshot=*) echo picture >"${arg#--screenshot=}" ;; file://*) cp "${arg#file://}" "$OUT.html" ;; esac
 done
 tr '\0' '\n' <"/proc/$PPID/cmdline" >"$OUT.parent"
+# A helper outlives it, and goes on with the profile.
+(for _ in $(seq 300); do mkdir -p "$profile/a" && date >"$profile/a/b"; sleep 0.01; done) &
 mv "$OUT.part" "$OUT"
 END
 chmod +x bin/*
@@ -49,6 +52,7 @@ expect_status 0
 expect_equal "the picture" "$(cat a.png)" picture
 grep -q '127.0.0.1' seen seen.parent && fail "a command line has the address: $(cat seen seen.parent)"
 grep -qF "$PWD/run/uft-view-" seen || fail "no file: $(cat seen)"
+grep -q "^--user-data-dir=$PWD/run/uft-view-......\$" seen || fail "the profile is not in TMPDIR: $(cat seen)"
 expect_equal "no character of a filter ends the text" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" \
 	'picture=1&filter=func%20%3D%3D%20%22a%3C%2Fscript%3E%5C%22b%22")'
 expect_equal "files that are left then" "$(ls run)" ""
