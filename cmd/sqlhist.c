@@ -294,7 +294,7 @@ int cmd_sqlhist(int argc, char **argv)
 	if (o.file) {
 		query = read_query(o.file);
 		if (!query)
-			return cmd_fail("sqlhist", "%s: no query can be read: %s", o.file, errno ? strerror(errno) : "it is empty");
+			return cmd_fail("sqlhist", "%s: cannot read a query: %s", o.file, errno ? strerror(errno) : "it is empty");
 	}
 	cmd_heap_prepare();
 	status = answer(&w, query ? query : argv[1], at ? argv + at + 1 : NULL);

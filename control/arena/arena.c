@@ -115,7 +115,7 @@ static int open_dir(const char *path, struct uft_error *err)
 				errno == ELOOP || errno == ENOTDIR ? "it is not a directory" : strerror(errno));
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
 		close(fd);
-		return uft_fail(err, -EPERM, "the run directory %s is not ours alone (it must belong to uid %u and have mode 0700)",
+		return uft_fail(err, -EPERM, "others may write to the run directory %s: it must belong to uid %u and have mode 0700",
 				path, geteuid());
 	}
 	return fd;
@@ -459,7 +459,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	a->own_fd = memfd_create("uft-own", MFD_CLOEXEC);
 	a->void_fd = memfd_create("uft-void", MFD_CLOEXEC);
 	if (a->own_fd < 0 || a->void_fd < 0 || ftruncate(a->void_fd, (off_t)(l.slice_bytes * l.per_file)) < 0 || ftruncate(a->own_fd, (off_t)(l.slice_bytes * l.nown)) < 0) {
-		ret = uft_fail(err, -errno, "cannot make memory for what the session itself records: %s", strerror(errno));
+		ret = uft_fail(err, -errno, "cannot make the ring of the session's own events: %s", strerror(errno));
 		goto undo;
 	}
 	if (ftruncate(a->board_fd, UFT_BOARD_BYTES) < 0) {

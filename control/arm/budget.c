@@ -151,7 +151,7 @@ static void look(struct uft_session *s, struct target *t)
 	if (n && budget_choose(fn, n, &load, &s->spec->limit, &fits))
 		drop(s, t, fn, n, &load);
 	if (!fits)
-		session_warn_of(s, t->slice, "process %d stays over the limit: what is left cannot be dropped", t->pid);
+		session_warn_of(s, t->slice, "process %d costs more than the limit still: no function is left that could be dropped", t->pid);
 	free(fn);
 }
 

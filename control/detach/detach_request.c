@@ -163,7 +163,7 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 		uft_fail(s->err, ret, "cannot detach from process %d yet: the agent in it (uft-agent) does not answer, or it is executing a "
 			 "program; run uft detach again", pid);
 	else if (ret == -EAGAIN)
-		uft_fail(s->err, ret, "process %d runs its own code again, but uft's memory remains in it, unused", pid);
+		uft_fail(s->err, ret, "process %d is detached, but memory of uft remains in it, unused", pid);
 	else if (ret == -EXDEV)
 		uft_fail(s->err, ret, "process %d was recorded by another build of uft, and only that one can detach from it: run its `uft detach %d`%s%.*s%s",
 			 pid, pid, a->board->exe[0] ? " (it was " : "", (int)sizeof(a->board->exe), a->board->exe, a->board->exe[0] ? ")" : "");

@@ -594,15 +594,15 @@ static int refused(int ret, struct uft_error *err)
 		fclose(f);
 	level[strcspn(level, "\n")] = '\0';
 	if (ret == -EACCES || ret == -EPERM)
-		return uft_fail(err, ret, "the kernel does not tell us of threads: kernel.perf_event_paranoid is %s; 2 permits it to everybody "
-				"(sysctl kernel.perf_event_paranoid=2), CAP_PERFMON to a program; a container's seccomp filter may "
-				"forbid perf_event_open as well", level[0] ? level : "not known");
+		return uft_fail(err, ret, "the kernel does not report what threads do: kernel.perf_event_paranoid is %s; every user may ask if it is 2 "
+				"(sysctl kernel.perf_event_paranoid=2), or a program with CAP_PERFMON; the seccomp filter of a container "
+				"can forbid perf_event_open, too", level[0] ? level : "not known");
 	if (ret == -EDQUOT)
-		return uft_fail(err, ret, "the kernel does not tell us of threads: this user may lock no more memory for what it tells; more by "
-				"ulimit -l, or by kernel.perf_event_mlock_kb");
+		return uft_fail(err, ret, "the kernel does not report what threads do: this user may not lock more memory for the reports; raise "
+				"ulimit -l or kernel.perf_event_mlock_kb");
 	if (ret == -ENOSPC)
 		return uft_fail(err, ret, "no debug register of the CPUs is free: a debugger or perf uses them");
-	return uft_fail(err, ret, "the kernel does not tell us of threads: perf_event_open: %s", strerror(-ret));
+	return uft_fail(err, ret, "the kernel does not report what threads do: perf_event_open: %s", strerror(-ret));
 }
 
 int observe_check(const struct spec *sp, struct uft_error *err)

@@ -189,7 +189,7 @@ void spin_run(struct uft_session *s, struct spin *h, int on)
 	else if (!h->spinner)
 		ret = h->own ? start_all(s, h) : -ENOMEM;
 	if (ret)
-		session_warn(s, "the tracer %s does not run on every CPU that it should: %s", h->kind->tracer, strerror(-ret));
+		session_warn(s, "the tracer %s does not run on all of its CPUs: %s", h->kind->tracer, strerror(-ret));
 }
 
 void spin_set(struct uft_session *s, struct spin *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)

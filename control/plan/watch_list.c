@@ -95,7 +95,7 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 	if (!*out || ret == -ENOMEM)
 		return -ENOMEM;
 	if (ret)
-		return uft_fail(err, ret, "'%s' is nothing to watch: it is NAME or ADDRESS, with ,BYTES and :w behind it where wanted", watch[*n - 1]);
+		return uft_fail(err, ret, "cannot watch '%s': write NAME or ADDRESS, with ,BYTES or :w behind it if needed", watch[*n - 1]);
 	if (points > ACCESS_MAX)		/* so there are no more than 32, for bits, either */
 		return uft_fail(err, -E2BIG, "more memory than can be watched: a CPU has %u registers for it, of up to 8 bytes at a multiple of that", ACCESS_MAX);
 	return 0;

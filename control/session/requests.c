@@ -531,7 +531,7 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 	if (!price_has_left(purse, session_now_ns())) {
 		t = purse->is_told || !is_own_slice(s, i, slice) ? NULL : target_by_slice(s, slice);
 		if (t)
-			session_warn_of(s, t->slice, "process %d asks more of the recorder than it may cost: its requests wait", t->pid);
+			session_warn_of(s, t->slice, "process %d sends the recorder more requests than it may: they wait", t->pid);
 		purse->is_told |= t != NULL;
 		purse->has_waiting = 1;
 		return;

@@ -428,7 +428,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 		int ret = t->is_over ? 0 : target_arm(s, t, unresponsive_ends(s, t));
 
 		if (ret && ret != -ESRCH && !first)
-			first = uft_fail(err, ret, "process %d could not change to what is to be traced now: %s", t->pid, strerror(-ret));
+			first = uft_fail(err, ret, "cannot change what is traced in process %d: %s", t->pid, strerror(-ret));
 	}
 	if (!records(sp))
 		set_ring_flags(s, 0);

@@ -338,7 +338,7 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: uft cannot read its seccomp filter, which might end it for a call that "
 				"tracing makes in it (uft-attach(1) lists them): run uft as root (CAP_SYS_ADMIN), which reads it first", a->pid, a->info.comm);
 	if (ret == -EACCES && a->denied[0])
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter ends it for what tracing calls in it: %s",
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter would kill it for system calls of the tracing: %s",
 				a->pid, a->info.comm, a->denied);
 	switch (ret) {
 	case -ESRCH:
@@ -350,8 +350,8 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		return uft_fail(err, ret, "process %d (%s) cannot be stopped: its threads are in uninterruptible sleep, or get no CPU "
 				"time", a->pid, a->info.comm);
 	case -ETIME:
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: a task that works for us in it gets no CPU time within "
-				"%d s (what else runs on its CPUs, at which priority?)", a->pid, a->info.comm, MEET_MS / 1000);
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: uft's task in it got no CPU time for %d s "
+				"(which programs run on its CPUs, and at which priority?)", a->pid, a->info.comm, MEET_MS / 1000);
 	case -EAGAIN:
 		return uft_fail(err, ret, "process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
 				a->pid, a->info.comm);

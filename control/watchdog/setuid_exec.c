@@ -80,7 +80,7 @@ void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 	if (!ret)
 		task_resume(tid, sig);
 	else if (ret != -ESRCH)
-		session_warn(s, "process %d could not be let go before it executes a program that gains rights: it may gain none", tgid);
+		session_warn(s, "cannot detach from process %d before it executes a program that gains rights: that program may run without them", tgid);
 }
 
 void watchdog_exec_failed(struct uft_session *s, pid_t tid)

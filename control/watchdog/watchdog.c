@@ -491,7 +491,7 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 			p->tid = task_raise_priority(tid, &p->nice) ? tid : 0;
 		}
 		if (ns > PATIENCE_NS && !p->is_said++)
-			session_warn(s, "task %d gets no CPU, and might end by SIGTRAP if it were left so: waiting for it", tid);
+			session_warn(s, "waiting for task %d: it gets no CPU time, and without uft it could die of SIGTRAP", tid);
 		return 1;
 	}
 	return 0;

@@ -34,8 +34,8 @@
  * unmapped there by the same spare_leave_family(), and was mapped until then.
  *
  * Two threads write states: the agent turns NONE into READY, and the thread that holds the lock turns READY into
- * TAKEN and TAKEN into NONE. A fork wipes the lock word. A thread may be stopped in the middle of a fork, by SIGSTOP or a
- * debugger, so the agent waits for the lock for AGENT_LOCK_MS only: it has commands to carry out.
+ * TAKEN and TAKEN into NONE. A fork wipes the lock word. A thread may be stopped in the middle of a fork, by SIGSTOP or
+ * a debugger, so the agent waits for the lock for AGENT_LOCK_MS only: it has commands to carry out.
  */
 #include "runtime/agent/agent.h"
 

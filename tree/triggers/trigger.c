@@ -39,7 +39,7 @@
 #include <string.h>
 
 #define TAP_BYTES	(16u << 20)	/* a round's worth */
-#define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: of 16 that are due at once others are left out, and do not count"
+#define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: 16 at most wait for it, and the others are neither carried out nor counted"
 
 /* ---- The list, and where a name is in it ------------------------------------------------------ */
 
@@ -334,7 +334,7 @@ static int add(struct instance *in, struct command *c)
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function that has it not yet", 0);
+		ret = a.g->n > before ? 0 : trigger_refuse(c, "Every function that matches has it already", 0);
 	if (!ret && action_of(c->kind) == SNAPSHOT)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
@@ -387,7 +387,7 @@ int trigger_do(struct uft_handle *h, const char *word)
 	int ret = trigger_parse(tree_types(h->t), word, &c);
 
 	ret = ret < 0 ? ret : c.is_not ? take_out(h->at.in, &c) : add(h->at.in, &c);
-	h->wrong = c.wrong ? c.wrong : "Invalid command, or nothing that it is for";
+	h->wrong = c.wrong ? c.wrong : "Invalid command, or no function for it";
 	h->wrong_at = c.wrong_at;
 	return ret;
 }

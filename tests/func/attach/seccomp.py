@@ -45,7 +45,7 @@ cases = [c.split(':') for c in sys.argv[3:]] or [(a, n) for a in ('kill', 'errno
 with tempfile.TemporaryDirectory() as scratch:
     for action, name in cases:
         status, said = once(action, name, scratch)
-        if action != 'errno' and not said.endswith('what tracing calls in it: ' + name):
+        if action != 'errno' and not said.endswith('system calls of the tracing: ' + name):
             failures += 1
             print('FAIL %s of %s: uft said: %s' % (action, name, said))
         if status:
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as scratch:
     # We look with access() before execve(): of no consequence where that ends who calls it, too.
     for action in 'kill+kill', 'trap+kill', 'trap+trap', 'kill+errno', 'kill+log', 'trap+errno', 'kill+trap':
         status, said = once(action, 'access+execve', scratch)
-        is_named = said.endswith('what tracing calls in it: access')
+        is_named = said.endswith('system calls of the tracing: access')
         if status or (not is_named if action in ('kill+errno', 'kill+log', 'trap+errno', 'kill+trap') else said):
             failures += 1
             print('FAIL %s of access and execve: status %d, uft said: %s' % (action, status, said))

@@ -148,7 +148,7 @@ run "$uft" record -p function --watch watched "$T" other
 expect_status 2
 expect_err "--watch is for the tracer mmiotrace, not for function"
 for wrong in 12x watched, watched,0 ,8 0x1000,8x 0xffffffffffffffff,8; do
-	refuse "'$wrong' is nothing to watch" --watch "$wrong"
+	refuse "cannot watch '$wrong'" --watch "$wrong"
 done
 refuse "more memory than can be watched" --watch 0x1000,33
 refuse "more memory than can be watched" --watch a --watch b --watch c --watch d --watch e

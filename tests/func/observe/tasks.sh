@@ -104,4 +104,4 @@ sched:sched_process_exit
 sched:sched_process_fork"
 run "$T" deny "$uft" record -e sched true
 expect_status 1
-expect_err "the kernel does not tell us of threads"
+expect_err "the kernel does not report what threads do"

@@ -15,9 +15,9 @@ expect_equal "which memory" "$(cat out)" "0 mmiotrace
 1
 1
 1
-mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
-mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
-mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
+mmiotrace_watch: error: Takes NAME or ADDRESS, with ,BYTES or :w behind it
+mmiotrace_watch: error: Takes NAME or ADDRESS, with ,BYTES or :w behind it
+mmiotrace_watch: error: Takes NAME or ADDRESS, with ,BYTES or :w behind it
 mmiotrace_watch: error: More than the CPU's 4 registers, of 8 bytes each
 mmiotrace_watch: error: More than the CPU's 4 registers, of 8 bytes each
 mmiotrace_watch: error: More than 510 bytes of words
