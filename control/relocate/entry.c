@@ -227,21 +227,6 @@ static void list_prepared(struct uft_object *obj, struct entries *e)
 			e->entry[i].skip = ENTRY_UNPREPARED;
 }
 
-/* What uft/trace_event.h adds to a program is none of its functions, as where they are prepared (__UFT_NOTRACE). */
-static void list_headers(struct uft_object *obj, struct entries *e)
-{
-	struct uft_error err;
-
-	if (!elf_section(&object_priv(obj)->view, "__uft_events", 0) || uft_object_names(obj, &err))
-		return;
-	for (size_t i = 0; i < e->n; i++) {
-		const struct uft_func *f = uft_object_func(obj, e->entry[i].func);
-
-		if (e->entry[i].skip == ENTRY_OK && f && (strstr(f->name, "__uft_") || strstr(f->name, "trace_event_get_offsets_")))
-			e->entry[i].skip = ENTRY_UNPREPARED;
-	}
-}
-
 int entries_list(struct uft_object *obj, struct entries *out)
 {
 	struct elf_view *v = &object_priv(obj)->view;
@@ -262,7 +247,6 @@ int entries_list(struct uft_object *obj, struct entries *out)
 	if (!ret) {
 		clip(out);
 		list_prepared(obj, out);
-		list_headers(obj, out);
 		list_split(obj, out);
 		pr->of = malloc(out->n * sizeof(*pr->of) + 1);
 		pr->gap = calloc(out->n + 1, sizeof(*pr->gap));

@@ -84,16 +84,6 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 	/* follows: system, name */
 };
 
-/* Of functions that come with these headers: none of them is the program's, so they are not traced. */
-#if defined(__has_attribute)
-#if __has_attribute(patchable_function_entry)
-#define __UFT_NOTRACE	__attribute__((no_instrument_function, patchable_function_entry(0)))
-#endif
-#endif
-#ifndef __UFT_NOTRACE
-#define __UFT_NOTRACE	__attribute__((no_instrument_function))
-#endif
-
 /* One nop, of one instruction, that the recorder can make a jump of. */
 #if defined(__x86_64__)
 #define __UFT_NOP	".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
@@ -128,7 +118,7 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 /* The declaration of an event's tracepoint: @proto and @args in parentheses, as TP_PROTO() and TP_ARGS() leave them. */
 #define __UFT_DECLARE_TRACE(name, cond, proto, args)						\
 	extern struct uft_tracepoint __uft_tracepoint_##name __attribute__((visibility("hidden")));	\
-	extern __UFT_NOTRACE void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
+	extern void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
 	__UFT_EVENT_PROBES(name, PARAMS(proto), PARAMS(args))					\
 	static inline __attribute__((always_inline, unused)) int trace_##name##_enabled(void)	\
 	{											\

@@ -32,31 +32,31 @@ struct uft_tracepoint_probes { struct uft_probe_list *list, *old; };	/* list: NU
 __attribute__((weak, visibility("hidden"))) struct uft_probe_users { unsigned long firing[2], turn; char lock; } __uft_probes;
 
 /* *turn: for __uft_probes_leave(). */
-static inline __UFT_NOTRACE __attribute__((unused)) struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t, unsigned long *turn)
+static inline __attribute__((unused)) struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t, unsigned long *turn)
 {
 	*turn = __atomic_load_n(&__uft_probes.turn, __ATOMIC_SEQ_CST) & 1;
 	__atomic_add_fetch(&__uft_probes.firing[*turn], 1, __ATOMIC_SEQ_CST);
 	return __atomic_load_n(&t->list, __ATOMIC_SEQ_CST);
 }
 
-static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_leave(unsigned long turn)
+static inline __attribute__((unused)) void __uft_probes_leave(unsigned long turn)
 {
 	__atomic_sub_fetch(&__uft_probes.firing[turn], 1, __ATOMIC_RELEASE);
 }
 
-static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_lock(void)
+static inline __attribute__((unused)) void __uft_probes_lock(void)
 {
 	while (__atomic_test_and_set(&__uft_probes.lock, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 
-static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_unlock(void)
+static inline __attribute__((unused)) void __uft_probes_unlock(void)
 {
 	__atomic_clear(&__uft_probes.lock, __ATOMIC_RELEASE);
 }
 
 /* Under the lock. */
-static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t, struct uft_probe_list *list)
+static inline __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t, struct uft_probe_list *list)
 {
 	struct uft_probe_list *was = t->list;
 
@@ -74,7 +74,7 @@ static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_replace(st
 }
 
 /* @is_in: put it in, else take it out. 0, -EEXIST, -ENOENT, -ENOMEM. */
-static inline __UFT_NOTRACE __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func, void *data, int prio, int is_in)
+static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func, void *data, int prio, int is_in)
 {
 	struct uft_probe_list *was, *list;
 	size_t n, at, to = 0;
@@ -145,7 +145,7 @@ static inline __attribute__((unused)) void tracepoint_synchronize_unregister(voi
 	{											\
 		return __uft_probes_change(&__uft_probes_##name, (void *)probe, data, 0, 0);	\
 	}											\
-	static __UFT_NOTRACE __attribute__((unused, noinline, cold)) void __uft_fire_##name(proto)		\
+	static __attribute__((unused, noinline, cold)) void __uft_fire_##name(proto)		\
 	{											\
 		unsigned long __uft_turn;							\
 		const struct uft_probe_list *__uft_list = __uft_probes_enter(&__uft_probes_##name, &__uft_turn);	\

@@ -34,19 +34,6 @@ for way in "-O2 -fPIE -pie" "-O0" "-O2 -flto" "-O2 -static" "-O2 -s" "-O2 -ffunc
 	expect_equal "$way: text" "$(diff wanted got)" ""
 done
 
-# ---- What the headers add is no function of the program's, however that is prepared
-for cc in "$*" clang; do
-	has "functions of the headers: $cc" ${cc%% *} || continue
-	for way in "-fpatchable-function-entry=5" "-pg -mfentry" "-pg" ""; do
-		rm -f prog
-		compile prog $cc -O1 $way
-		run "$uft" record -q -p function_graph -e 'uft_sample:*' -o rec.uft ./prog 4
-		"$uft" report --no-pager rec.uft >text
-		expect_equal "$cc $way: functions of the headers" "$(grep -cE '__uft_|trace_event_get_offsets' text)" 0
-		expect_equal "$cc $way: the program's own" "$(grep -cE ' main(@[^ ]*)?\(\) \{' text)" 1
-	done
-done
-
 # ---- A library that is loaded while the program runs
 compile lib.so "$@" -O2 -fPIC -shared -DIS_LIBRARY
 flags=-ldl
