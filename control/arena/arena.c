@@ -115,7 +115,7 @@ static int open_dir(const char *path, struct uft_error *err)
 				errno == ELOOP || errno == ENOTDIR ? "it is not a directory" : strerror(errno));
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
 		close(fd);
-		return uft_fail(err, -EPERM, "others may write to the run directory %s: it must belong to uid %u and have mode 0700",
+		return uft_fail(err, -EPERM, "the run directory %s is not private: it must belong to uid %u and have mode 0700",
 				path, geteuid());
 	}
 	return fd;

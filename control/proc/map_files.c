@@ -7,8 +7,9 @@
  * file is still there by way of /proc/PID/exe and /proc/PID/map_files, the latter for who has
  * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. It goes by its old name.
  *
- * Who has neither, root in a container for one, opens it by its name. That of another user's process may lead
- * by then to what we can read and that user cannot: it has to be the file that is mapped, and that user's to read.
+ * A recorder without these capabilities, as root in a container, opens the file by its name. Another user may have put
+ * a link there by then, to a file that the recorder can read and that user cannot. So of another user's process the
+ * file must be the one that is mapped, and that user must have the right to read it.
  */
 #include "control/proc/map_files.h"
 

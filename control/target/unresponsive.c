@@ -5,7 +5,7 @@
  *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it
  *	told anew
  *
- * So does a process that is over before its agent has answered, until it is parted with.
+ * A process that is over before its agent has answered counts as stuck, too, until the session parts with it.
  *
  * Until the agent says that it is through with that command nothing is written to the area, since it may
  * still be read. What became of it is not asked for: whose sites it was about is not known any more, and by

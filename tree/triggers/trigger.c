@@ -334,7 +334,7 @@ static int add(struct instance *in, struct command *c)
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? 0 : trigger_refuse(c, "Every function that matches has it already", 0);
+		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function matches, or each that does has it already", 0);
 	if (!ret && action_of(c->kind) == SNAPSHOT)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
