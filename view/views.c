@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream/decode/ahead.h"
 #include "stream/file/reader.h"
 #include "view/levels_file.h"
 #include "view/recording_internal.h"
@@ -95,18 +94,6 @@ static int add_events(struct recording *r, struct view *v, struct making *m, con
 	return 0;
 }
 
-struct indexing {
-	struct uft_index *index;
-	struct uft_stream *st;
-};
-
-static int add_to_index(void *arg, const struct uft_event *ev, size_t n)
-{
-	const struct indexing *x = arg;
-
-	return uft_index_add(x->index, x->st, ev, n);
-}
-
 /* ---- A first picture ---- */
 
 static uint64_t now_ns(void)
@@ -145,28 +132,25 @@ static void offer_preview(struct recording *r, struct making *m, struct uft_stre
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* By one thread: to hand events to another processor's cache takes longer than all that is done with them. */
 static int make_events(struct recording *r, struct view *v, struct making *m, struct uft_stream *st)
 {
-	struct indexing x = {m->index, st};
-	const struct uft_event *ev;
-	struct uft_ahead *ahead;
+	struct uft_event ev[BATCH];
 	uint64_t asked = 0;
 	size_t n;
-	int ended, ret = uft_ahead_start(st, m->is_new_index ? add_to_index : NULL, &x, &ahead);
+	int ret = 0;
 
-	while (!ret && (n = uft_ahead_next(ahead, &ev)) != 0) {
-		ret = add_events(r, v, m, ev, n);
-		if (!ret && m->events - asked >= 1u << 18) {
-			asked = m->events;
-			if (!is_wanted(r, v, uft_ahead_progress(ahead)))
-				ret = -ECANCELED;
-			else if (v == &r->view[0])
-				offer_preview(r, m, st, uft_ahead_progress(ahead));
-		}
+	while (!ret && (n = uft_stream_batch(st, ev, BATCH)) != 0) {
+		ret = m->is_new_index ? uft_index_add(m->index, st, ev, n) : 0;
+		ret = ret ? ret : add_events(r, v, m, ev, n);
+		if (ret || m->events - asked < 1u << 18)
+			continue;
+		asked = m->events;
+		if (!is_wanted(r, v, uft_stream_progress(st)))
+			ret = -ECANCELED;
+		else if (v == &r->view[0])
+			offer_preview(r, m, st, uft_stream_progress(st));
 	}
-	ended = uft_ahead_end(ahead);
-	if (!ret)
-		ret = ended;
 	if (!ret && !m->lod)
 		m->lod = lod_new(r->names, &r->rows, 0, 1, 0);
 	if (!ret && m->is_new_index)
