@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/hist_table.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "hist/hist.h"
@@ -33,7 +34,7 @@ struct ask {
 };
 
 struct asks { struct ask *v; size_t n; };
-struct hist_opts { struct asks ask; const char *input; int no_pager; };
+struct hist_opts { struct asks ask; const char *input; int no_pager, json, csv; };
 
 static int parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
@@ -83,6 +84,8 @@ static const struct cmd_option hist_options[] = {
 	{ "size", 'n', "N", "keep at most N entries (default 2048) and count what they leave out", parse_of_event, F(ask), NULL },
 	{ "event-filter", 'f', "FILTER", "count only events that pass: 'len > 100 && comm ~ \"a*\"'", parse_of_event, F(ask), NULL },
 	{ "trigger", 'R', "TRIGGER", "make the histogram of a trigger's text: 'hist:keys=id:vals=len if len > 100'; may be repeated", parse_of_event, F(ask), NULL },
+	{ "json", 0, NULL, "print the tables as JSON", cmd_flag, F(json), NULL },
+	{ "csv", 0, NULL, "print the tables as CSV", cmd_flag, F(csv), NULL },
 	CMD_INPUT(F(input)),
 	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
@@ -444,14 +447,33 @@ static int print(const struct work *w, FILE *out)
 	return ret;
 }
 
-static int print_all(const struct work *w, int no_pager)
+/* For programs. */
+static int print_form(const struct work *w, enum uft_form form, FILE *out)
 {
-	struct cmd_output *out = cmd_output_open(no_pager);
+	uint64_t lost = uft_stream_info(w->stream)->lost;
+	struct hist_shown *shown;
+	size_t n = 0;
+	int ret;
+
+	for (const struct histogram *h = w->first; h; h = h->made)
+		n++;
+	shown = calloc(n + 1, sizeof(*shown));
+	n = 0;
+	for (const struct histogram *h = w->first; h && shown; h = h->made)
+		shown[n++] = (struct hist_shown){ .hist = h->hist, .filter = h->filter, .is_paused = h->is_paused, .lost = h->is_paused ? 0 : lost };
+	ret = shown ? cmd_hist_put(out, form, shown, n) : -ENOMEM;
+	free(shown);
+	return ret;
+}
+
+static int print_all(const struct work *w, const struct hist_opts *o)
+{
+	struct cmd_output *out = cmd_output_open(o->no_pager);
 	int ret, closed;
 
 	if (!out)
 		return cmd_fail("hist", "%s", strerror(ENOMEM));
-	ret = print(w, cmd_output_file(out));
+	ret = o->json || o->csv ? print_form(w, o->json ? UFT_FORM_JSON : UFT_FORM_CSV, cmd_output_file(out)) : print(w, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	ret = ret ? ret : closed;
 	return ret ? cmd_fail("hist", "%s", strerror(-ret)) : 0;
@@ -483,7 +505,7 @@ static int read_file(const struct hist_opts *o, const char *path)
 	if (ret < 0)
 		status = cmd_fail("hist", "%s", strerror(-ret));
 	if (!status)
-		status = print_all(&w, o->no_pager);
+		status = print_all(&w, o);
 	work_free(&w);
 	return status;
 }
@@ -596,6 +618,8 @@ static int run(struct hist_opts *o, int argc, char **argv)
 		return done;
 	if (!o->ask.n)
 		return cmd_usage(&hist_syntax, "-e says of which event");
+	if (o->json && o->csv)
+		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
 	if (at && (n > 1 || o->input))
 		return cmd_usage(&hist_syntax, "a recording or a command, not both");
 	if (at && at + 1 == argc)

@@ -71,7 +71,7 @@ static int is_plain_csv(const char *s)
 	return !*s;
 }
 
-static void put_csv(FILE *out, const char *s)
+void table_put_csv(FILE *out, const char *s)
 {
 	if (is_plain_csv(s)) {
 		fputs(s, out);
@@ -196,7 +196,7 @@ static void put_value(const struct table *t, const struct table_column *c, const
 	else if (t->form == UFT_FORM_JSON)
 		table_put_json(t->out, v->s);
 	else
-		put_csv(t->out, v->s);
+		table_put_csv(t->out, v->s);
 }
 
 static void row_json(const struct table *t, const struct table_cell *cell)

@@ -115,6 +115,37 @@ static void check_errors(const struct uft_hist_errors *errors, const char *text)
 			abort();
 }
 
+/* Every byte of a cell is looked at. */
+static void look_at_row(void *arg, const struct uft_hist_cell *cell, uint32_t n)
+{
+	const struct uft_hist_columns *columns = arg;
+
+	if (n != columns->n)
+		abort();
+	for (uint32_t i = 0; i < n; i++) {
+		const char *text = cell[i].text;
+
+		for (uint64_t k = 0; cell[i].kind == UFT_HIST_STACK && k < cell[i].number; k++, text += strlen(text) + 1)
+			put(NULL, text, strlen(text));
+		if (cell[i].kind == UFT_HIST_TEXT)
+			put(NULL, text, strlen(text));
+	}
+}
+
+static void look_at_cells(const struct uft_hist *h)
+{
+	struct uft_hist_columns columns;
+	struct uft_hist_totals totals;
+
+	uft_hist_columns(h, &columns);
+	for (uint32_t i = 0; i < columns.n; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcmp(columns.name[i], columns.name[k]))
+				abort();
+	if (uft_hist_each_entry(h, look_at_row, &columns, &totals))
+		abort();
+}
+
 static void print(struct lab *lab)
 {
 	const struct uft_hist_sink to = { NULL, put };
@@ -123,6 +154,7 @@ static void print(struct lab *lab)
 		uft_hist_put_definition(lab->hist[i], i % 2 ? "id == 1" : NULL, &to);
 		if (uft_hist_put_table(lab->hist[i], i, &to))
 			abort();
+		look_at_cells(lab->hist[i]);
 	}
 }
 

@@ -54,6 +54,66 @@ expect_equal "stacks" "$(grep -c '^         req+0x' out) $(sed -n 's/ *Hits: //p
 run "$uft" hist -e app:req -k common_stacktrace -- "$target" fire $traffic
 expect_equal "stacks of a command" "$(grep -c '^         req+0x' out) $(sed -n 's/ *Hits: //p' out)" "1 4"
 
+# For programs: the same numbers as the text's, by every kind of column; --csv has the cells of --json.
+if has "JSON and CSV of tables" python3; then
+	cat >tables.py <<-'END'
+		import csv, json, re, sys
+		def cell(v):
+		    return '' if v is None else ';'.join(v) if isinstance(v, list) else str(v)
+		def tables():
+		    data = json.load(open('json'))
+		    assert data['report'] == 'hist' and data['version'] == 1, data
+		    rows = list(csv.DictReader(open('csv'), strict=True))
+		    want = [dict(r, histogram=i + 1, event=h['event']) for i, h in enumerate(data['histograms']) for r in h['rows']]
+		    assert len(rows) == len(want), (rows, want)
+		    for a, b in zip(rows, want):
+		        assert set(b) <= set(a) and all(v == cell(b.get(k)) for k, v in a.items()), (a, b)
+		    for h in data['histograms']:
+		        assert sum(r.get('hitcount', 0) for r in h['rows']) == h['hits'] - h['dropped'], h
+		        assert h['lost'] == 0 and h['paused'] is False, h
+		    return data['histograms']
+		h = tables()
+		exec(re.sub(r'\n\s*', '\n', sys.argv[1]))
+	END
+	tables() {
+		what=$1
+		shift
+		run "$uft" hist --json "$@"
+		expect_status 0
+		expect_no_err
+		cp out json
+		run "$uft" hist --csv "$@"
+		expect_status 0
+		expect_no_err
+		cp out csv
+		run python3 tables.py "$what"
+		expect_status 0
+		expect_no_err
+	}
+	tables "assert h[0]['rows'] == [{'id': 2, 'hitcount': 1, 'sum_us': 200}, {'id': 1, 'hitcount': 2, 'sum_us': 5100}], h
+	assert h[0]['event'] == 'app:req' and re.fullmatch('hist:keys=id:vals=hitcount,us:sort=us:size=2048 if id < 3', h[0]['trigger']), h" \
+		-e app:req -k id -v us -s us -f 'id < 3' all.uft
+	tables "assert [(r['us_log2'], r['name'], r['sum_id']) for r in h[0]['rows']] == [(7, 'alpha', 1), (8, 'beta', 2), (9, 'gamma', 3), (13, 'alpha', 1)], h
+	assert [(r['us_from'], r['us_to'], r['hitcount']) for r in h[1]['rows']] == [(0, 999, 3), (5000, 5999, 1)], h" \
+		-e app:req -R 'hist:keys=us.log2,name:vals=id.percent:sort=us' -R 'hist:keys=us.buckets=1000:sort=us' all.uft
+	tables "assert [(r['common_pid_name'], r['common_pid'] > 1, r['hitcount']) for r in h[0]['rows']] == [('golden', True, 4)], h
+	assert h[0]['event'] == 'app:done' and all(sorted(r) == ['common_cpu', 'hitcount', 'id', 'id_2'] for r in h[1]['rows']), h" \
+		-e app:done -k common_pid.execname -e app:req -R 'hist:keys=id,common_cpu,id.hex' all.uft
+	tables "assert sorted((r['max_d'], r['saved_name']) for r in h[1]['rows']) == [(50, 'alpha'), (824, 'beta'), (1000, 'gamma')], h
+	assert all('max_d' not in r for r in h[0]['rows'])" \
+		-e app:req -R 'hist:keys=id:t=us' -e app:done -R 'hist:keys=id:d=us-$t:onmax($d).save(name)' all.uft
+	tables "assert any(f.startswith('req+0x') for f in h[0]['rows'][0]['common_stacktrace']) and h[0]['hits'] == 4, h" -e app:req -k common_stacktrace stacks.uft
+	tables "assert h[0]['rows'] == [] and h[0]['hits'] == 0" -e app:req -f 'id > 3' all.uft
+	expect_equal "columns without entries" "$(cat csv)" "histogram,event,common_pid,common_pid_name,hitcount"
+	seq 200 | sed 's/.*/r&,1,a/' >many
+	"$uft" record -q -e app:req -o many.uft "$target" fire $(cat many)
+	run "$uft" hist --csv -e app:req -k id -n 128 many.uft
+	expect_equal "entries that fit" "$(wc -l <out)" 129
+	expect_err "app:req: the table dropped 72 events that found no room"
+fi
+run "$uft" hist --json --csv -e app:req all.uft
+expect_status 2
+
 # Refused, with the kernel's words and place
 run "$uft" hist -e app:req -k nothing all.uft
 expect_status 1

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cells.c - a histogram's table as numbers and texts, for JSON and CSV
+ *
+ * The columns are those of the text, with a name each that no other one has: keys, hitcount, sums, what actions kept. A number
+ * that the text shows by a name or a range has a column more for that. What is computed of all entries (percent, graph) is a sum here.
+ */
+#include "hist/hist_internal.h"
+#include "hist/syscalls.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* What is filled: names, of no element, or cells. */
+struct filling {
+	const struct uft_hist *h;
+	const uint64_t *element;	/* NULL: names */
+	const char *label;		/* the next name of one of its addresses */
+	struct uft_hist_columns *columns;
+	struct uft_hist_cell *cell;
+	uint32_t n;
+};
+
+/* The next cell: of a column that is called @name between @before and @behind. NULL: names are asked for, or there is no room. */
+static struct uft_hist_cell *next_cell(struct filling *to, const char *before, const char *name, const char *behind)
+{
+	if (to->n == UFT_HIST_COLUMNS)
+		return NULL;
+	if (to->element)
+		return &to->cell[to->n++];
+	snprintf(to->columns->name[to->n++], UFT_HIST_COLUMN_NAME, "%s%s%s", before, name, behind);
+	return NULL;
+}
+
+static void put_number(struct filling *to, const char *before, const char *name, const char *behind, uint64_t v, int is_signed)
+{
+	struct uft_hist_cell *c = next_cell(to, before, name, behind);
+
+	if (c)
+		*c = (struct uft_hist_cell){ .kind = is_signed ? UFT_HIST_SIGNED : UFT_HIST_UNSIGNED, .number = v };
+}
+
+/* @text NULL: not known. */
+static void put_text(struct filling *to, const char *before, const char *name, const char *behind, const char *text)
+{
+	struct uft_hist_cell *c = next_cell(to, before, name, behind);
+
+	if (c)
+		*c = (struct uft_hist_cell){ .kind = text ? UFT_HIST_TEXT : UFT_HIST_UNKNOWN, .text = text };
+}
+
+static uint64_t word(const struct filling *to, uint32_t at)
+{
+	return to->element ? uft_hist_read(&to->element[at]) : 0;
+}
+
+static const char *text_at(const struct filling *to, uint32_t at)
+{
+	return to->element ? (const char *)(to->element + at) : "";
+}
+
+static const char *next_label(struct filling *to)
+{
+	const char *name = to->label;
+
+	to->label += name ? strlen(name) + 1 : 0;
+	return name;
+}
+
+/* Each of its places has a label, used or not. */
+static void put_stack(struct filling *to, const struct hist_field *f)
+{
+	struct uft_hist_cell *c = next_cell(to, "", field_name(f), "");
+	const char *first = to->label;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < STACK_DEPTH; i++) {
+		next_label(to);
+		n += n == i && word(to, f->word + i);
+	}
+	if (c)
+		*c = (struct uft_hist_cell){ .kind = UFT_HIST_STACK, .text = first, .number = first ? n : 0 };
+}
+
+static void put_key(struct filling *to, const struct hist_field *f)
+{
+	const char *name = field_name(f);
+	uint64_t v = word(to, f->word);
+
+	if (f->flags & F_STACK) {
+		put_stack(to, f);
+	} else if (f->flags & F_LOG2) {
+		put_number(to, "", name, "_log2", v, 0);
+	} else if (f->flags & F_BUCKET) {
+		put_number(to, "", name, "_from", v, 0);
+		put_number(to, "", name, "_to", v + f->buckets - 1, 0);
+	} else if (f->flags & F_STRING) {
+		put_text(to, "", name, "", text_at(to, f->word));
+	} else {
+		put_number(to, "", name, "", v, f->is_signed && !(f->flags & F_HEX));
+		if (f->flags & (F_SYM | F_SYM_OFFSET))
+			put_text(to, "", name, "_name", next_label(to));
+		else if (f->flags & F_EXECNAME)
+			put_text(to, "", name, "_name", text_at(to, to->h->comm_word));
+		else if (f->flags & F_SYSCALL)
+			put_text(to, "", name, "_name", v < UFT_HIST_SYSCALLS ? uft_hist_syscall[v] : NULL);
+	}
+}
+
+/* What actions kept: the value that decides, by its handler and variable, and the variables of save(). */
+static void put_kept(struct filling *to)
+{
+	const struct uft_hist *h = to->h;
+	int has_save = 0;
+
+	for (uint32_t i = 0; i < h->nactions; i++) {
+		const struct action *a = h->action[i];
+
+		if (a->handler == ON_MATCH || a->kind == ACT_SNAPSHOT)
+			continue;
+		put_number(to, a->handler == ON_MAX ? "max_" : "changed_", a->var + strspn(a->var, "$"), "", word(to, a->track_word), 0);
+		has_save = 1;
+	}
+	for (uint32_t i = 0; i < h->nsave_vars && has_save; i++) {
+		const struct hist_field *v = h->save_var[i]->var;
+
+		if (v->flags & F_STRING)
+			put_text(to, "saved_", v->var, "", text_at(to, v->text_word));
+		else
+			put_number(to, "saved_", v->var, "", word(to, v->word), v->is_signed);
+	}
+}
+
+static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct uft_hist_columns *columns, struct uft_hist_cell *cell)
+{
+	struct filling to = { .h = h, .element = element, .columns = columns, .cell = cell };
+
+	to.label = element && h->table->label ? h->table->label[uft_hist_map_index(h->table->map, element)] : NULL;
+	for (uint32_t i = h->nvals; i < h->nvals + h->nkeys; i++)
+		put_key(&to, h->field[i]);
+	if (!h->attrs.no_hitcount)
+		put_number(&to, "", "hitcount", "", word(&to, h->field[0]->word), 0);
+	for (uint32_t i = 1; i < h->nvals; i++) {
+		const struct hist_field *f = h->field[i];
+
+		if (!(f->flags & (F_VAR | F_EXPR)))
+			put_number(&to, "sum_", field_name(f), "", word(&to, f->word), f->is_signed && !(f->flags & F_HEX));
+	}
+	put_kept(&to);
+	return to.n;
+}
+
+void uft_hist_columns(const struct uft_hist *h, struct uft_hist_columns *to)
+{
+	to->n = fill(h, NULL, to, NULL);
+	/* Two keys of one field, or two sums: the second is `NAME_2`. */
+	for (uint32_t i = 1; i < to->n; i++) {
+		char base[UFT_HIST_COLUMN_NAME];
+		uint32_t again = 1;
+
+		memcpy(base, to->name[i], sizeof(base));
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcmp(to->name[k], to->name[i])) {
+				snprintf(to->name[i], UFT_HIST_COLUMN_NAME, "%.*s_%u", (int)UFT_HIST_COLUMN_NAME - 12, base, ++again);
+				k = UINT32_MAX;		/* from the first again */
+			}
+	}
+}
+
+int uft_hist_each_entry(const struct uft_hist *h, void (*row)(void *arg, const struct uft_hist_cell *cell, uint32_t n), void *arg, struct uft_hist_totals *totals)
+{
+	uint64_t hits = uft_hist_read(&h->table->map->hits), drops = uft_hist_read(&h->table->map->drops), **v;
+	struct uft_hist_cell cell[UFT_HIST_COLUMNS];
+	uint32_t n;
+
+	v = sort_elements(h, &n);
+	if (!v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		row(arg, cell, fill(h, v[i], NULL, cell));
+	free(v);
+	*totals = (struct uft_hist_totals){ .hits = hits, .dropped = drops, .entries = n };
+	return 0;
+}
