@@ -2,8 +2,8 @@
 /*
  * doctor.c - uft doctor: what would and would not work, before it is tried
  *
- * One line a check: LEVEL SUBJECT: sentence (remedy); or a row of a JSON table. The checks and their meaning are in
- * control/doctor.
+ * One line a check: LEVEL SUBJECT: sentence (remedy); or a row of a table in JSON or CSV. The checks and their
+ * meaning are in control/doctor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,13 @@
 #include "symbol/clean.h"
 
 struct doctor_opts {
-	int is_quiet, is_json;
+	int is_quiet, is_json, is_csv;
 };
 
 static const struct cmd_option doctor_options[] = {
 	{ "quiet", 'q', NULL, "print only warnings and failures", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
 	{ "json", 0, NULL, "print JSON", cmd_flag, offsetof(struct doctor_opts, is_json), NULL },
+	{ "csv", 0, NULL, "print CSV", cmd_flag, offsetof(struct doctor_opts, is_csv), NULL },
 	{ 0 }
 };
 
@@ -47,7 +48,7 @@ static const struct table_column columns[] = {
 
 static void print_finding(struct table *t, const char *subject, struct doctor_finding *found)
 {
-	if (t->form == UFT_FORM_JSON) {
+	if (t->form != UFT_FORM_TEXT) {
 		struct table_cell remedy = CELL_NAME(found->remedy);
 
 		remedy.is_known = found->remedy[0] != '\0';
@@ -93,6 +94,8 @@ int cmd_doctor(int argc, char **argv)
 		return done;
 	if (argc > 2)
 		return cmd_usage(&doctor_syntax, "one program or process at a time");
+	if (opts.is_json && opts.is_csv)
+		return cmd_usage(&doctor_syntax, "--json and --csv exclude each other");
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return cmd_fail("doctor", "no memory");
@@ -105,11 +108,11 @@ int cmd_doctor(int argc, char **argv)
 		else
 			doctor_look_at_program(f, argv[1]);
 	}
-	table.form = opts.is_json ? UFT_FORM_JSON : UFT_FORM_TEXT;
-	if (opts.is_json && !f->is_gone)
+	table.form = opts.is_json ? UFT_FORM_JSON : opts.is_csv ? UFT_FORM_CSV : UFT_FORM_TEXT;
+	if (table.form != UFT_FORM_TEXT && !f->is_gone)
 		table_begin(&table, "doctor");
 	failed = print_checks(&table, f, f->is_gone ? 0 : scope, opts.is_quiet);
-	if (opts.is_json && !f->is_gone && table_end(&table))
+	if (table.form != UFT_FORM_TEXT && !f->is_gone && table_end(&table))
 		failed = cmd_fail("doctor", "cannot write to standard output");
 	if (f->is_gone)
 		failed = cmd_fail("doctor", "no file and no process %d", f->pid);

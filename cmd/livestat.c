@@ -1,13 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* livestat.c - uft stat -S: what a session that runs is doing and what its buffer holds, one `key: value` a line */
+/* livestat.c - uft stat -S: what a session does and what its buffer holds: a `key: value` a line, JSON or CSV */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/livestat.h"
+#include "output/report/table.h"
 
-struct source { const char *session, *instance; };
+struct source { const char *session, *instance; struct table *table; };
+
+static const struct table_column columns[] = { { NULL, "key", TABLE_NAME, 0 }, { NULL, "value", TABLE_NAME, 0 } };
+
+/* The table begins with its first row: an error before that leaves nothing. */
+static void put(const struct source *of, const char *key, const char *value, int is_number)
+{
+	FILE *out = of->table->out;
+	int is_first = !of->table->nrows;
+
+	if (of->table->form == UFT_FORM_CSV) {
+		if (is_first)
+			table_begin(of->table, "stat");
+		table_row(of->table, (struct table_cell[]){ CELL_NAME(key), CELL_NAME(value) }, 0);
+		return;
+	}
+	of->table->nrows++;
+	if (of->table->form == UFT_FORM_TEXT) {
+		fprintf(out, "%s: %s\n", key, value);
+		return;
+	}
+	fprintf(out, "%s,\n\"%s\":", is_first ? "{\"report\":\"stat\",\"version\":1" : "", key);
+	if (is_number)
+		fputs(value, out);
+	else
+		table_put_json(out, value);
+}
+
+static void put_number(const struct source *of, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	put(of, key, text, 1);
+}
+
+/* 0 or the errno of the output. */
+static int end(const struct source *of)
+{
+	FILE *out = of->table->out;
+
+	if (of->table->form == UFT_FORM_JSON)
+		fputs("}\n", out);
+	errno = 0;
+	return fflush(out) || ferror(out) ? errno ? -errno : -EIO : 0;
+}
 
 static int read_file(const struct source *of, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
 {
@@ -36,8 +83,10 @@ static int print_value(const struct source *of, const char *key, const char *fil
 	int ret = read_file(of, file, keep, &t, err);
 
 	t.p[strcspn(t.p, "\n")] = '\0';
-	if (!ret)
-		printf("%s: %s\n", key, t.p);
+	if (!ret && *t.p && !t.p[strspn(t.p, "0123456789")])
+		put_number(of, key, strtoull(t.p, NULL, 10));
+	else if (!ret)
+		put(of, key, t.p, 0);
 	return ret;
 }
 
@@ -46,10 +95,12 @@ static int print_clock(const struct source *of, struct uft_error *err)
 {
 	struct text t = { .n = 0 };
 	int ret = read_file(of, "trace_clock", keep, &t, err);
-	const char *begin = strchr(t.p, '[');
+	char *word = strchr(t.p, '[');
 
-	if (!ret && begin)
-		printf("clock: %.*s\n", (int)strcspn(begin + 1, "]"), begin + 1);
+	if (!ret && word) {
+		word[strcspn(word, "]")] = '\0';
+		put(of, "clock", word + 1, 0);
+	}
 	return ret;
 }
 
@@ -75,7 +126,7 @@ static int print_count(const struct source *of, const char *key, const char *fil
 	int ret = read_file(of, file, count_lines, &c, err);
 
 	if (!ret)
-		printf("%s: %llu\n", key, c.is_none ? 0 : (unsigned long long)c.n);
+		put_number(of, key, c.is_none ? 0 : c.n);
 	return ret;
 }
 
@@ -102,9 +153,10 @@ static void add_cpu(void *arg, uint32_t mode, const char *name, const char *doc)
 				total->sum[i] += strtoull(line + strlen(sums[i]) + 1, NULL, 10);
 }
 
-int cmd_live_stat(const char *session, const char *instance)
+int cmd_live_stat(const char *session, const char *instance, enum uft_form form)
 {
-	const struct source from = { session, instance }, *of = &from;
+	struct table table = { .out = stdout, .form = form, .column = columns, .ncolumns = 2 };
+	const struct source from = { session, instance, &table }, *of = &from;
 	struct uft_error err = { "" };
 	struct total total = { .of = of, .err = &err };
 	char path[CLIENT_PATH];
@@ -126,6 +178,9 @@ int cmd_live_stat(const char *session, const char *instance)
 		ret = client_list(session, client_path(instance, "per_cpu", path), add_cpu, &total, &err);
 	ret = ret ? ret : total.ret;
 	for (size_t i = 0; i < NSUMS && !ret; i++)
-		printf("%s: %llu\n", sums[i], (unsigned long long)total.sum[i]);
-	return ret ? cmd_fail("stat", "%s", err.text) : 0;
+		put_number(of, sums[i], total.sum[i]);
+	if (ret)
+		return cmd_fail("stat", "%s", err.text);
+	ret = end(of);
+	return ret && ret != -EPIPE ? cmd_fail("stat", "%s", strerror(-ret)) : 0;
 }

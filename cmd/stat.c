@@ -36,6 +36,7 @@ int cmd_stat(int argc, char **argv)
 	struct uft_error err = { "" };
 	struct uft_stream *st;
 	struct stat_opts o = { 0 };
+	enum uft_form form;
 	int done = cmd_parse(&stat_syntax, &argc, argv, &o);
 	int ret;
 
@@ -45,17 +46,16 @@ int cmd_stat(int argc, char **argv)
 		return cmd_usage(&stat_syntax, "-B is of a session: -S says which");
 	if (o.json && o.csv)
 		return cmd_usage(&stat_syntax, "--json and --csv exclude each other");
-	if (o.session && (o.json || o.csv))
-		return cmd_usage(&stat_syntax, "--json and --csv are of a recording, not of a session");
+	form = o.json ? UFT_FORM_JSON : o.csv ? UFT_FORM_CSV : UFT_FORM_TEXT;
 	if (o.session && argc < 2 && !o.input)
-		return cmd_live_stat(o.session, o.instance);
+		return cmd_live_stat(o.session, o.instance, form);
 	if (o.session)
 		return cmd_usage(&stat_syntax, "a recording or a session, not both");
 	if (argc > 2 || (argc > 1 && o.input))
 		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (cmd_input_open(argc > 1 ? argv[1] : o.input, &all, &st, &err) < 0)
 		return cmd_fail("stat", "%s", err.text);
-	ret = uft_output_stat(st, stdout, o.json ? UFT_FORM_JSON : o.csv ? UFT_FORM_CSV : UFT_FORM_TEXT);
+	ret = uft_output_stat(st, stdout, form);
 	uft_stream_close(st);
 	return ret && ret != -EPIPE ? cmd_fail("stat", "%s", strerror(-ret)) : 0;
 }

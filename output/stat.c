@@ -50,13 +50,16 @@ static void put(struct facts *f, const char *key, const char *value, const char 
 	if (f->table.form == UFT_FORM_CSV) {
 		table_row(&f->table, (struct table_cell[]){ CELL_NAME(key), CELL_NAME(value) }, 0);
 	} else if (f->table.form == UFT_FORM_JSON) {
-		fprintf(out, ",\n\"%s\":", key);
+		fputs(",\n", out);
+		table_put_json(out, key);
+		putc(':', out);
 		if (json)
 			fputs(json, out);
 		else
 			table_put_json(out, value);
 	} else {
-		fprintf(out, "%s: ", key);
+		uft_put_clean(out, key);
+		fputs(": ", out);
 		uft_put_clean(out, value);
 		putc('\n', out);
 	}

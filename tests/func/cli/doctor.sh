@@ -42,7 +42,7 @@ says ok rings "/uft"
 check
 ! grep -qvE '^(ok  |warn|fail)  [a-z-]+: .' out || { fail "a line of another form"; show; }
 
-# The same as JSON: sizes that stand in sentences may change meanwhile, levels and subjects do not.
+# The same as JSON and CSV: sizes that stand in sentences may change meanwhile, levels and subjects do not.
 if command -v python3 >/dev/null; then
 	awk '{ sub(":.*", ""); print $1, $2 }' out >want
 	run "$uft" doctor --json
@@ -52,6 +52,14 @@ table = json.load(open("out"))
 assert table["report"] == "doctor" and table["version"] == 1
 assert [r["level"] + " " + r["subject"] for r in table["rows"]] == open("want").read().splitlines()
 assert all(r["text"] and r["remedy"] != "" and len(r) == 4 for r in table["rows"])' || { fail "JSON is not as the text"; show; }
+	run "$uft" doctor --csv
+	expect_status 0
+	python3 -c 'import csv
+rows = list(csv.DictReader(open("out"), strict=True))
+assert [r["level"] + " " + r["subject"] for r in rows] == open("want").read().splitlines()
+assert all(r["text"] and len(r) == 4 for r in rows)' || { fail "CSV is not as the text"; show; }
+	run "$uft" doctor --csv --json
+	expect_status 2
 	run "$uft" doctor --json 999999999
 	expect_status 1
 	expect_equal "no table of no process" "$(wc -c <out)" 0

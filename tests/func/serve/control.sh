@@ -64,6 +64,19 @@ shell '$U start -p function -l work:mod:$M -l leaf:mod:$M -b 256; $T 2; $U stop;
 expect_equal "stat" "$(grep -v '^bytes: [1-9]' out | tr '\n' '/')" \
 	"tracer: function/recording: 0/clock: local/filter functions: 2/pids: 0/armed functions: 0/buffer kb: 256/entries: 6/overrun: 0/dropped events: 0/"
 expect_err "a recording or a session, not both"
+shell '$U start -p function -l work:mod:$M -b 256; $T 2; $U stop; $U stat -S - --csv; $U stat -S - --json; $U stat -S - --json -B none'
+expect_equal "stat as CSV" "$(sed -n '1,/^bytes,/p' out | grep -v '^bytes,[1-9]' | tr '\n' '/')" \
+	"key,value/tracer,function/recording,0/clock,local/filter functions,1/pids,0/armed functions,0/buffer kb,256/entries,2/overrun,0/dropped events,0/"
+if has "stat as JSON" python3; then
+	sed '1,/^bytes,/d' out >stat.json
+	run python3 -c 'import json
+d = json.load(open("stat.json"))
+assert d.pop("bytes") > 0
+assert d == {"report": "stat", "version": 1, "tracer": "function", "recording": 0, "clock": "local", "filter functions": 1, "pids": 0, "armed functions": 0,
+             "buffer kb": 256, "entries": 2, "overrun": 0, "dropped events": 0}, d'
+	expect_status 0
+	expect_no_err
+fi
 
 # ---- Instances: -B is one's buffer and settings, the top's stay; start makes one that is not there
 shell '$U mkdir foo; echo $?; $U mkdir foo; echo $?; $U start -B foo -p function -l work:mod:$M -l leaf:mod:$M -b 64; $T 1; $U stop -B foo; $T 1; $U show -B foo >$XDG_RUNTIME_DIR/foo; $U show | grep -c "<-"
