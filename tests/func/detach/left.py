@@ -15,7 +15,7 @@ def fail(what):
 
 
 def read(path):
-    with open(path) as f:
+    with open(path, errors='replace') as f:		# the arguments of a stranger's process may be any bytes
         return f.read()
 
 
