@@ -23,7 +23,8 @@
  * parts is interrupted only if there is nobody else.
  *
  * Changes meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its
- * image is known by its auxiliary vector, which is read again while it is stopped. A fork child has a copy of
+ * image is known by its auxiliary vector, which is read again while it is stopped, and when it could not be armed: it
+ * may have executed another program before its hooks could tell, and is attached to again. A fork child has a copy of
  * whatever was there, but no site of it is armed before all is in place.
  *
  * Files. The agent is made, met and removed by attach_agent.c; attach_finish.c ends an attach that was cut short.
@@ -526,17 +527,20 @@ no_space:
  * One who executes another program has for moments the memory of one and the file of the other, or none: what
  * is found wrong with that is no answer.
  */
-static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
+static int has_other_image(pid_t pid, const uint8_t *before, size_t nbefore)
 {
 	uint8_t now[UFT_AUXV_MAX];
 	struct auxv av;
 	size_t n = 0;
 
-	if (procinfo_is_gone(&a->info))
-		return 0;
-	if (auxv_read(a->pid, now, &n, &av))
+	if (auxv_read(pid, now, &n, &av))
 		return nbefore != 0;
 	return n <= AUXV_PAIR || n != nbefore || memcmp(now, before, n) != 0;	/* nothing but its end: in the middle */
+}
+
+static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
+{
+	return !procinfo_is_gone(&a->info) && has_other_image(a->pid, before, nbefore);
 }
 
 static int attach(struct attach *a, struct target **t, struct uft_error *err)
@@ -573,26 +577,48 @@ int uft_session_can_attach(void)
 	return 1;
 }
 
-int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
+/* The program that was planned for is armed; what came of that. */
+static int arm_attached(struct attach *a, struct target *t)
 {
-	struct attach a = { .s = s, .pid = pid };
-	struct target *t = NULL;
+	struct uft_session *s = a->s;
 	int ret;
 
-	ret = attach(&a, &t, err);
-	if (ret)
-		return ret;
-	s->attached++;
-	if (a.stop_ns > s->stop_ns_max)
-		s->stop_ns_max = a.stop_ns;
-	s->stop_ns = a.stop_ns;
+	if (a->stop_ns > s->stop_ns_max)
+		s->stop_ns_max = a->stop_ns;
+	s->stop_ns = a->stop_ns;
 	target_announce(s, t);
-	ret = know_objects(&a, t);
+	ret = know_objects(a, t);
 	if (!ret)
-		ret = arm(&a, t);
+		ret = arm(a, t);
 	if (s->stop_ns > s->stop_ns_sum)
 		s->stop_ns_sum = s->stop_ns;
-	if (ret == -ESRCH || (ret && (!target_is_running(t) || proc_is_ending(pid))))
-		return 0;		/* it ended, or is about to: the session sees that by itself */
-	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
+	return ret;
+}
+
+static int is_about_to_end(const struct target *t)
+{
+	return !target_is_running(t) || proc_is_ending(t->pid);
+}
+
+int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
+{
+	for (int i = 0;; i++) {
+		struct attach a = { .s = s, .pid = pid };
+		struct target *t = NULL;
+		int ret = attach(&a, &t, err);
+
+		if (ret)
+			return ret;
+		ret = arm_attached(&a, t);
+		if (ret && !is_about_to_end(t) && has_other_image(pid, t->space->auxv, t->space->auxv_bytes)) {
+			target_end(s, t);	/* it executed another program before its hooks could tell */
+			if (i + 1 < TRIES)
+				continue;
+			return say_failure(&a, -EAGAIN, err);
+		}
+		s->attached++;
+		if (ret == -ESRCH || (ret && is_about_to_end(t)))
+			return 0;		/* it ended, or is about to: the session sees that by itself */
+		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
+	}
 }
