@@ -9,7 +9,7 @@
 #define NO_RETURNS	"the recording has no returns, so no durations and no paths: record it with -p function_graph"
 #define SUMS_ONLY	"the recording has sums only, no calls: record it with -p function_graph, or see --profile"
 
-const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
+static const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
 	[UFT_TRACER_NOP] = { .name = "nop", .target = UFT_TRACER_NOP, .takes = UFT_TAKES_FILTER, .place = 1 },
 	[UFT_TRACER_FUNCTION] = {
 		.name = "function", .target = UFT_TRACER_FUNCTION, .place = 2, .has_no_returns = 1, .no_tree = NO_RETURNS,

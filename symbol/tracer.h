@@ -53,7 +53,6 @@ struct uft_tracer_row {
 	int has_no_returns;	/* FUNC or sums: no recording of it has durations of calls, */
 	const char *no_tree;	/* and why there is no tree of it; NULL: there is */
 };
-extern const struct uft_tracer_row uft_tracers[UFT_NTRACERS];
 /* The row of @tracer; of a number that no tracer has the row of nop. */
 const struct uft_tracer_row *uft_tracer(uint32_t tracer);
 /* The tracers of available_tracers, the newest first, as a kernel lists them; returns how many. */

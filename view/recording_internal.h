@@ -132,8 +132,6 @@ void info_forget(struct recording *r);
 void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
 void preview_end(struct recording *r);
-/* The view of a filter, ordered if it is new. NULL: *why. */
-struct view *view_get(struct recording *r, const char *text, const char **why);
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point); /* matching events before it */
 /* 1: @v is there; 0: the answer says that it is not. */
 int view_is_made(const struct view *v, struct json *j);

@@ -276,7 +276,7 @@ void put_failed(struct json *j, int error, const char *why)
 }
 
 /* The view of a filter, ordered if it is new. lock is held. NULL: *why, or no room is left at this moment. */
-struct view *view_get(struct recording *r, const char *text, const char **why)
+static struct view *view_get(struct recording *r, const char *text, const char **why)
 {
 	struct uft_filter_error err = {NULL, 0};
 	struct view_filter *filter;

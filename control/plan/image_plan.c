@@ -74,7 +74,8 @@ static uint64_t *take_room(struct space *sp, int which, size_t n)
 	return room;
 }
 
-int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
+/* Adds one object; returns its index, or -errno. */
+static int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
 {
 	struct uft_error err = { "" };
 	struct space_obj *more;

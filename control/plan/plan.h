@@ -181,11 +181,10 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 		 struct space **out, struct uft_error *err);
 void space_free(struct space *sp);
 void space_drop(struct uft_session *s, struct space *sp);	/* frees a space that no target uses */
-/* Adds one object; returns its index, or -errno. */
-int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias);
 /*
- * The same of an object that process @pid says it has. For processes of another user than the space's first, children
- * that gave up rights, there is a quarter of the room (-EDQUOT), and they change nothing for relatives' objects.
+ * Adds an object that process @pid says it has; returns its index, or -errno. For processes of another user than the
+ * space's first, children that gave up rights, there is a quarter of the room (-EDQUOT), and they change nothing for
+ * relatives' objects.
  */
 int space_add_of(struct uft_session *s, struct space *sp, pid_t pid, struct uft_object *obj, uint64_t bias);
 /*

@@ -232,7 +232,7 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 	watchdog_forget(s, tid);
 }
 
-void watchdog_resume(struct uft_session *s, pid_t tid, int status)
+static void resume(struct uft_session *s, pid_t tid, int status)
 {
 	if (WIFSTOPPED(status))
 		on_stop(s, tid, status);
@@ -284,7 +284,7 @@ static int take(struct uft_session *s)
 	}
 	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
 		return 0;
-	watchdog_resume(s, si.si_pid, status);
+	resume(s, si.si_pid, status);
 	return 1;
 }
 
@@ -334,7 +334,7 @@ static int is_kept(void *s, pid_t tid)
 
 static void go_on(void *s, pid_t tid, int status)
 {
-	watchdog_resume(s, tid, status);
+	resume(s, tid, status);
 }
 
 static const struct tracee_keeper keeper = { .is_kept = is_kept, .go_on = go_on };

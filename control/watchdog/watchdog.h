@@ -27,12 +27,8 @@ void watchdog_again(struct uft_session *s, pid_t pid);
  * them. They are taken out before.
  */
 void watchdog_release(struct uft_session *s, pid_t pid);
-/*
- * Is it a tracee of the watchdog's, or one that such a one has just made? For who stops it for a moment, and
- * hands the stop to watchdog_resume().
- */
+/* Is it a tracee of the watchdog's, or one that such a one has just made? */
 int watchdog_may_keep(struct uft_session *s, pid_t tid);
-void watchdog_resume(struct uft_session *s, pid_t tid, int status);
 int watchdog_seize(struct uft_session *s, pid_t tid);	/* 0 or -errno */
 /* A running tracee of this session's is the watchdog's again. 0 or -errno. */
 int watchdog_take_back(struct uft_session *s, pid_t tid);

@@ -216,7 +216,6 @@ int plat_tid(void);
 int plat_quiet_tid(void);
 /* 1: nobody has this number any more; 0 also where that cannot be known. Context: probe. */
 int plat_is_gone(uint32_t tid);
-int plat_is_process_gone(uint32_t pid);
 
 /* The CPU that it is on, or was a moment ago; any number where the host does not say. Context: probe. */
 uint32_t plat_cpu(void);

@@ -440,11 +440,6 @@ size_t uft_index_points(const struct uft_index *ix)
 	return ix->npoint;
 }
 
-uint64_t uft_index_first_ns(const struct uft_index *ix)
-{
-	return ix->first_ns;
-}
-
 uint64_t uft_index_events(const struct uft_index *ix)
 {
 	return ix->nevents;
@@ -468,21 +463,6 @@ size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns)
 		size_t mid = (lo + hi) / 2;
 
 		if (ix->point[mid].latest_ns < ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : 0;
-}
-
-size_t uft_index_find_event(const struct uft_index *ix, uint64_t number)
-{
-	size_t lo = 0, hi = ix->npoint;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (ix->point[mid].event <= number)
 			lo = mid + 1;
 		else
 			hi = mid;

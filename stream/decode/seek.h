@@ -33,13 +33,10 @@ int uft_index_open(const char *path, struct uft_stream *st, struct uft_index **o
 void uft_index_close(struct uft_index *ix);
 
 size_t uft_index_points(const struct uft_index *ix); /* at least 1: point 0 is the start */
-uint64_t
-uft_index_first_ns(const struct uft_index *ix); /* of the first event that is no loss; UINT64_MAX: there is none */
 uint64_t uft_index_events(const struct uft_index *ix); /* in all */
 uint64_t uft_index_bytes(const struct uft_index *ix);
-/* The last point that has all events of @ns and later behind it; or event @number, counted from 0. */
+/* The last point that has all events of @ns and later behind it. */
 size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns);
-size_t uft_index_find_event(const struct uft_index *ix, uint64_t number);
 uint64_t uft_index_point_event(const struct uft_index *ix,
 			       size_t point); /* the number of the event that comes next there */
 

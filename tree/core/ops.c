@@ -58,7 +58,8 @@ static int is_recording(const struct instance *in, const struct settings *set)
 	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring || commands_of(in)->waits(in, set);
 }
 
-int share_is_tracing(const struct instance *in, const struct settings *set)
+/* It has something that is on. */
+static int share_is_tracing(const struct instance *in, const struct settings *set)
 {
 	return set->is_profiling || is_recording(in, set);
 }

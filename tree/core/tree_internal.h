@@ -359,7 +359,6 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
 int share_switches_graph(const struct instance *in, const struct settings *set);	/* its triggers do, not its tracer */
-int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
 int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
 /*

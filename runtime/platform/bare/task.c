@@ -34,12 +34,6 @@ int plat_is_gone(uint32_t tid)
 	return bare_host->is_gone && bare_host->is_gone(tid);
 }
 
-int plat_is_process_gone(uint32_t pid)
-{
-	(void)pid;
-	return 0;
-}
-
 int plat_proc_pid(int pid)
 {
 	return pid;

@@ -84,11 +84,6 @@ int plat_is_gone(uint32_t tid)
 	return !plat_is_denied(UFT_DENIED_GONE) && sys_call3(__NR_tkill, tid, 0, 0) == -ESRCH;
 }
 
-int plat_is_process_gone(uint32_t pid)
-{
-	return !plat_is_denied(UFT_DENIED_GONE) && sys_call3(__NR_kill, pid, 0, 0) == -ESRCH;
-}
-
 static int own_map(void *arg, const struct linux_map *m)
 {
 	struct linux_map *own = arg;

@@ -28,7 +28,7 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
  */
 static uint64_t true_parent(const struct uft_thread *th, uint64_t parent)
 {
-	const struct fg_entry *e = th->top - 1;
+	const struct fg_entry *e = uft_load(&th->top) - 1;
 	uint64_t slot = e >= th->base ? e->slot : 0;
 
 	for (; e >= th->base && e->slot == slot && e->ret == parent; e--)
