@@ -25,6 +25,7 @@
  *     had run: the kernel has no such thing. The brace keeps the tree balanced for editors and scripts
  *   - calls deeper than GRAPH_INDENT_MAX are not indented further (the kernel stops recording at 50)
  */
+#include "output/kernel_flags.h"
 #include "output/text.h"
 
 #define GRAPH_HOLD		(32u << 20)
@@ -167,6 +168,12 @@ static char *put_cpu(char *p, const struct text_cpu *c)
 	return p + c->column_len;
 }
 
+/* Of a latency tracer's line, or of a kernel's event; NULL: nothing is known. */
+static const char *flags_of(const struct uft_printer *t, const struct uft_event *ev, char text[KERNEL_FLAGS_TEXT])
+{
+	return t->task_flags ? t->task_flags : kernel_flags_put(ev, text) ? text : NULL;
+}
+
 /* All that stands before the duration. @flags: of the latency format, NULL: nothing is known. */
 static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
 			const struct call *call, const char *flags)
@@ -198,7 +205,7 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 	if (t->flags & UFT_TEXT_LATENCY) {
 		memcpy(p, call && call->in_handler ? " ..h.. | " : " ..... | ", 9);
 		if (flags)
-			memcpy(p + 1, flags, 5);
+			memcpy(p + 1, flags, KERNEL_FLAGS_TEXT);
 		p += 9;
 	}
 	return p;
@@ -289,6 +296,7 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 	char *p = name ? emit_buf_room(&t->buf, 2 * LINE_ROOM + GRAPH_DATA_ROOM + name->len) : NULL;
 	uint32_t id = ev->sym ? ev->sym->index + 1 : 0;
 	int is_matched = 1, is_left = ev->kind == UFT_EV_LEFT;
+	char flags[KERNEL_FLAGS_TEXT];
 
 	if (!p) {
 		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
@@ -298,7 +306,7 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 		is_matched = c->enter[ev->depth] == id;
 		c->enter[ev->depth] = 0;
 	}
-	p = put_column(t, p, c, ev->task, ev->ts_ns, call, t->task_flags);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, call, flags_of(t, ev, flags));
 	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(t, p) : put_duration(t, p, ev->duration_ns);
 	p = put_indent(p, ev->depth);
 	*p++ = '}';
@@ -319,6 +327,9 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 
 static void open_entry(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
+	char text[KERNEL_FLAGS_TEXT];
+	const char *flags;
+
 	c->is_open = 1;
 	c->open_at = t->buf.len;
 	c->open_sym = ev->sym;
@@ -326,8 +337,9 @@ static void open_entry(struct uft_printer *t, struct text_cpu *c, const struct u
 	c->open_task = ev->task;
 	c->open_ns = ev->ts_ns;
 	memset(c->open_flags, 0, sizeof(c->open_flags));
-	if (t->task_flags)
-		memcpy(c->open_flags, t->task_flags, 5);
+	flags = flags_of(t, ev, text);
+	if (flags)
+		memcpy(c->open_flags, flags, KERNEL_FLAGS_TEXT);
 	t->open[t->nopen++] = (uint32_t)(c - t->cpu);
 }
 
@@ -404,7 +416,7 @@ static int is_exit_of_open(const struct text_cpu *c, const struct uft_event *ev)
 void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
-	char *p;
+	char *p, flags[KERNEL_FLAGS_TEXT];
 
 	if (!c)
 		return;
@@ -412,7 +424,7 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 	p = emit_buf_room(&t->buf, LINE_ROOM + n);
 	if (!p)
 		return;
-	p = put_column(t, p, c, ev->task, ev->ts_ns, NULL, t->task_flags);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, NULL, flags_of(t, ev, flags));
 	p = put_no_duration(t, p);
 	p = put_text(put_indent(p, c->depth > 0 ? (uint32_t)c->depth + 1 : 0), "/* ", 3);	/* as the kernel does */
 	p = put_text(put_text(p, text, n), " */\n", 4);

@@ -251,7 +251,9 @@ _Static_assert(offsetof(struct rec_stack, caller) == 16 && sizeof(struct rec_sta
 
 static struct rec_common common_of(const struct uft_event *ev, enum krecord_id id)
 {
-	return (struct rec_common){ .type = (uint16_t)id, .pid = ev->task->tid };
+	uint16_t v = ev->flags & UFT_EVF_LATENCY ? ev->latency : 0;
+
+	return (struct rec_common){ .type = (uint16_t)id, .flags = (uint8_t)v, .preempt_count = (uint8_t)(v >> 8), .pid = ev->task->tid };
 }
 
 static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)

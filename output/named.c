@@ -106,6 +106,7 @@ uint32_t named_record(char rec[NAMED_RECORD_MAX], const struct uft_event *ev)
 
 	memset(rec, 0, UFT_EVENT_COMMON);
 	memcpy(rec, &id, sizeof(id));
+	memcpy(rec + 2, ev->flags & UFT_EVF_LATENCY ? &ev->latency : &(uint16_t){0}, 2); /* common_flags, common_preempt_count */
 	memcpy(rec + 4, &ev->task->tid, 4);
 	memcpy(rec + UFT_EVENT_COMMON, ev->payload, n);
 	return UFT_EVENT_COMMON + n;

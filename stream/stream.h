@@ -30,7 +30,7 @@ enum uft_event_flags {
 	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
 	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
 	UFT_EVF_OPEN	= 32,	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
-	UFT_EVF_LATENCY	= 64,	/* DATA with a type, of a kernel: latency has the flags of the moment */
+	UFT_EVF_LATENCY	= 64,	/* of a kernel: latency has the flags of the moment */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
 

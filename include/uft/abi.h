@@ -63,7 +63,9 @@ enum uft_rec_kind {
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
 	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow; UFT_MARK_RAW: of an id and data */
 	UFT_REC_EVENT		= 10,	/* 1 + n words: value = UFT_EVENT_VALUE(event, n), its fields follow, n >= 1 */
-	/* 11..15 reserved for later tracers */
+	UFT_REC_FLAGS		= 11,	/* never by a target, in files with UFT_FILE_LATENCY only. 1 word: value = what records behind it,
+					 * up to the end of the sub-buffer or the next of these, have as their flags */
+	/* 12..15 reserved for later tracers */
 };
 
 /*

@@ -4,8 +4,8 @@
  *
  *	function			FUNC: the function by its number, the caller by its address
  *	funcgraph_entry, _exit		ENTRY and EXIT; without any entry in the file CALL, of rettime - calltime
- *	all others			EVENT of the type that their format describes (a FORMAT block), and a word with the
- *					kernel's flags of the moment (UFT_FILE_LATENCY)
+ *	all others			EVENT of the type that their format describes (a FORMAT block)
+ *	common_flags, _preempt_count	FLAGS, where they are others than those of the record before (UFT_FILE_LATENCY)
  *	lost events			LOST; 1 where the kernel did not tell how many
  *
  * Each CPU of each buffer is a ring; a buffer is a slice, as tasks of one must not end calls of another. The
@@ -44,8 +44,9 @@
 #define SUB_WORDS	(UFT_BLOCK_RUN / 8)
 #define HEADER_WORDS	(sizeof(struct uft_sub_header) / 8)
 #define CONTEXT_WORDS	3u
+#define FLAGS_WORDS	1u
+#define FLAGS_NONE	UINT32_MAX
 #define KERNEL_IDS	65536u			/* common_type has 16 bits */
-#define PAYLOAD_MAX	(UFT_EVENT_PAYLOAD_MAX - 8)	/* behind it comes the word with the flags */
 #define META_MAX	(UFT_BLOCK_MAX - 4096)
 #define OBJECT_TYPE	2u			/* ET_EXEC: its addresses are where it runs */
 
@@ -121,6 +122,7 @@ static int put_meta(struct import *im, enum uft_block_type type, struct wire *w)
 struct ring_out {
 	uint32_t slice, ring, pid, used;	/* used: words of the sub-buffer that is being filled */
 	uint64_t position, clock;
+	uint32_t flags, told;			/* of the record that comes next; as the last FLAGS told */
 	uint64_t word[SUB_WORDS];
 };
 
@@ -130,6 +132,7 @@ static void ring_begin(struct ring_out *r, uint32_t slice, uint32_t ring)
 	r->ring = ring;
 	r->used = 0;
 	r->position = r->clock = 0;
+	r->flags = FLAGS_NONE;
 }
 
 /* @all: the whole sub-buffer, also what is not used of it; else the ring's last bytes. */
@@ -156,7 +159,7 @@ static uint64_t *ring_room(struct import *im, struct ring_out *r, uint64_t clock
 	uint64_t *to;
 
 	clock = clock < r->clock ? r->clock : clock;
-	*ret = r->used && r->used + CONTEXT_WORDS + words > SUB_WORDS ? ring_flush(im, r, 1) : 0;
+	*ret = r->used && r->used + CONTEXT_WORDS + FLAGS_WORDS + words > SUB_WORDS ? ring_flush(im, r, 1) : 0;
 	if (*ret)
 		return NULL;
 	if (!r->used) {
@@ -164,12 +167,17 @@ static uint64_t *ring_room(struct import *im, struct ring_out *r, uint64_t clock
 
 		memcpy(r->word, &h, sizeof(h));
 		r->used = HEADER_WORDS;
+		r->told = FLAGS_NONE;
 	} else if (pid != r->pid || clock >> 32 != r->clock >> 32) {
 		to = &r->word[r->used];
 		to[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
 		to[1] = clock;
 		to[2] = pid | (uint64_t)pid << 32;
 		r->used += CONTEXT_WORDS;
+	}
+	if (r->flags != r->told) {
+		r->word[r->used++] = UFT_REC_WORD(UFT_REC_FLAGS, r->flags, clock);
+		r->told = r->flags;
 	}
 	r->pid = pid;
 	r->clock = clock;
@@ -228,17 +236,16 @@ static int put_event(struct import *im, struct ring_out *r, const struct dat_rec
 	uint64_t *to;
 	int ret;
 
-	n = n < PAYLOAD_MAX ? n : PAYLOAD_MAX;
-	words = ((n + 7) / 8 ? (n + 7) / 8 : 1) + 1;
+	n = n < UFT_EVENT_PAYLOAD_MAX ? n : UFT_EVENT_PAYLOAD_MAX;
+	words = (n + 7) / 8 ? (n + 7) / 8 : 1;
 	if (!k->id)
 		k->id = UFT_EVENT_FREE + UFT_NBUILTINS + im->types++;
 	to = ring_room(im, r, rec->time, pid, 1 + words, &ret);
 	if (!to)
 		return ret;
 	to[0] = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(k->id, words), r->clock);
-	to[words - 1] = 0;
+	to[words] = 0;
 	memcpy(to + 1, rec->data + UFT_EVENT_COMMON, n);
-	to[words] = rec->data[2] | (uint64_t)rec->data[3] << 8; /* common_flags, common_preempt_count */
 	return 0;
 }
 
@@ -279,6 +286,7 @@ static int put_record(struct import *im, struct dat_record *rec)
 	}
 	pid = (uint32_t)load(rec, 4, 4);
 	r = im->ring[!pid];
+	r->flags = rec->data[2] | (uint32_t)rec->data[3] << 8; /* common_flags, common_preempt_count */
 	rec->time = to_ns(&im->l, rec->time);
 	im->first = rec->time < im->first ? rec->time : im->first;
 	im->last = rec->time > im->last ? rec->time : im->last;

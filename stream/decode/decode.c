@@ -208,6 +208,7 @@ static int dec_next(struct uft_stream *st, struct dec_ring *r)
 		return 0;
 	case CUR_HEADER:
 		dec_context(st, r, h.clock, h.pid, h.tid);
+		r->has_flags = 0;
 		dec_lost_header(r, h.lost);
 		break;
 	case CUR_DATA:
@@ -477,10 +478,6 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id >= UFT_EVENT_OLD_FORK && id <= UFT_EVENT_OLD_EXIT)
 		return dec_old_event(st, e, id, p, n);
 	if (UFT_EVENT_IS_NAMED(id)) {
-		if (st->file->head.flags & UFT_FILE_LATENCY) {
-			e->latency = (uint16_t)dec_word(p + 8 * --n);
-			e->flags = UFT_EVF_LATENCY;
-		}
 		e->type = uft_event_table_by_id(st->file->events, id);
 		e->payload = e->type ? dec_payload(st, p, 8 * n) : NULL;
 		e->payload_bytes = 8 * n;
@@ -551,7 +548,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 /* Bytes of each kind; 0: PAD, or one we do not know, hence not its length either. */
 static const uint8_t dec_bytes[16] = {
 	[UFT_REC_CONTEXT] = 24, [UFT_REC_FUNC] = 16, [UFT_REC_ENTRY] = 8, [UFT_REC_EXIT] = 8, [UFT_REC_CALL] = 16,
-	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16,
+	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16, [UFT_REC_FLAGS] = 8,
 };
 
 /* Of the record that begins at @word; 0: unknown. Targets write no markers: theirs are none. */
@@ -581,6 +578,17 @@ static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p
 	return 1;
 }
 
+/* Only where a recording is of a kernel, and behind the fast loop, so that others pay nothing for it. */
+static inline void dec_flags(const struct dec_ring *r, struct uft_event *ev, size_t n)
+{
+	if (__builtin_expect(!r->has_flags, 1))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		ev[i].flags |= UFT_EVF_LATENCY;
+		ev[i].latency = r->flags;
+	}
+}
+
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
 {
 	struct cursor *c = &r->cur;
@@ -599,10 +607,14 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			n += dec_due(st, r, ev + n, max - n);
 			continue;
 		}
-		if (__builtin_expect(st->is_passing, 0))
+		if (__builtin_expect(st->is_passing, 0)) {
 			r->given += dec_pass(st, r, limit, &is_past);
-		else
-			n += dec_fast(st, r, limit, ev + n, max - n, &is_past);
+		} else {
+			size_t got = dec_fast(st, r, limit, ev + n, max - n, &is_past);
+
+			dec_flags(r, ev + n, got);
+			n += got;
+		}
 		if (n == max || is_past)
 			break;
 		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, dec_word(c->p))) {
@@ -620,6 +632,10 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			word = dec_word(c->p + 16);
 			dec_context(st, r, dec_word(c->p + 8), (uint32_t)word, (uint32_t)(word >> 32));
 			c->p += 24;
+		} else if (kind == UFT_REC_FLAGS) {
+			r->has_flags = (st->file->head.flags & UFT_FILE_LATENCY) != 0;
+			r->flags = (uint16_t)UFT_REC_VALUE(word);
+			c->p += 8;
 		} else if (clock > limit) {
 			r->key = clock;
 			break;
@@ -632,6 +648,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		} else if (kind > UFT_REC_ENTRY && dec_slow(st, r, ev + n, word, clock)) {
 			size_t is_kept = dec_keep(st, ev + n, clock);
 
+			dec_flags(r, ev + n, 1);
 			if (ev[n].kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev[n].data))
 				r->task->is_event_kept = (uint32_t)is_kept;
 			n += is_kept;

@@ -80,6 +80,8 @@ struct dec_ring {
 	uint32_t running;		/* and how many of its rings are not at their end */
 	int is_ending;			/* `left` is of calls that their process ended within */
 	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
+	int has_flags;			/* a FLAGS record was met in this sub-buffer: of what is behind it, */
+	uint16_t flags;			/* its flags */
 };
 
 struct uft_stream {

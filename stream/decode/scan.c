@@ -20,7 +20,7 @@ struct scan {
 
 static const uint8_t scan_words[16] = {
 	[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1, [UFT_REC_CALL] = 2,
-	[UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
+	[UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2, [UFT_REC_FLAGS] = 1,
 };
 #define SCAN_EVENTS	(1u << UFT_REC_FUNC | 1u << UFT_REC_ENTRY | 1u << UFT_REC_EXIT | 1u << UFT_REC_CALL | \
 			 1u << UFT_REC_EXIT_LEFT)
@@ -103,7 +103,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 			clock = r->key > clock ? r->key : clock;
 		} else if (kind == UFT_REC_LOST) {
 			scan_lost_record(&lost, scan_word(c->p + 8));
-		} else if (kind != UFT_REC_UNWIND && kind != UFT_REC_EVENT) {
+		} else if (kind != UFT_REC_UNWIND && kind != UFT_REC_EVENT && kind != UFT_REC_FLAGS) {
 			cur_skip_sub(c, kind != UFT_REC_PAD);
 			continue;
 		}

@@ -97,6 +97,7 @@ static void put_ring(struct wire *w, const struct uft_stream *st, uint32_t i)
 	wire_put_u(w, r->lost);
 	wire_put_u(w, r->lost_in_header);
 	wire_put_u(w, r->lost_due);
+	wire_put_u(w, r->has_flags ? r->flags + 1u : 0);
 }
 
 /* Runs of rings that have not begun, and of those that are at their end, are numbers; others are written out. */
@@ -482,7 +483,7 @@ static void ring_fresh(struct uft_stream *st, uint32_t i)
 	r->key = st->first_block[i]->clock;
 	r->hi = r->left_ns = r->lost = r->lost_in_header = r->lost_due = 0;
 	r->left = r->left_aside = 0;
-	r->is_done = 0;
+	r->is_done = r->has_flags = 0;
 }
 
 static void ring_ended(struct uft_stream *st, uint32_t i)
@@ -498,6 +499,7 @@ static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struc
 	struct cur_place p = {0};
 	const uint8_t *carry;
 	uint64_t flags = wire_get_u(in), number;
+	uint32_t latency;
 
 	p.is_synced = (flags & PLACE_SYNCED) != 0;
 	p.is_loaded = (flags & PLACE_LOADED) != 0;
@@ -519,6 +521,9 @@ static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struc
 	r->lost = wire_get_u(in);
 	r->lost_in_header = wire_get_u(in);
 	r->lost_due = wire_get_u(in);
+	latency = wire_get_u32(in);
+	r->has_flags = latency != 0;
+	r->flags = (uint16_t)(latency - 1);
 	r->left_aside = (flags & PLACE_ASIDE) != 0;
 	r->is_done = (flags & PLACE_DONE) != 0;
 	/* Records need a task: the header of their sub-buffer named it. */

@@ -26,6 +26,27 @@ run "$uft" report -O latency-format kernel.dat
 expect_status 0
 expect_out '0d.h1. '
 
+# Those of functions and of graphs are what trace-cmd report -l tells, record by record; they are in what is exported again, too.
+told() { sed -n 's/.*-300  *1\([.a-zA-Z0-9]*\) .*/\1/p; s/^ 1)  \([.a-zA-Z0-9]*\) |.*/\1/p' | tr '\n' ' '; }
+python3 "$here/kernel_dat.py" function.dat function
+python3 "$here/kernel_dat.py" graph.dat graph
+run "$uft" report -O latency-format function.dat
+expect_equal "flags of functions" "$(told <out)" "..... d.... d..1. .N.2. ..h.1 ..s1. d.H3. d.H3. ..... "
+run "$uft" report -O latency-format graph.dat
+expect_equal "flags of a graph" "$(told <out)" "d.... ..... d.... d..1. d..3. .N.2. .N.2. ..h.1 ..s1. d.H3. d.H3. ..... .N.2. "
+for what in function graph; do
+	"$uft" report -O latency-format $what.dat >ours
+	for form in trace.dat trace.dat-v6; do
+		run "$uft" export -f $form -o again.dat $what.dat
+		"$uft" report -O latency-format again.dat >again
+		expect_equal "flags of $what, exported as $form" "$(grep -v '^#' again)" "$(grep -v '^#' ours)"
+		command -v trace-cmd >/dev/null || continue
+		for file in $what.dat again.dat; do
+			expect_equal "flags of $what that trace-cmd tells of $file" "$(trace-cmd report -l $file 2>/dev/null | told)" "$(told <ours)"
+		done
+	done
+done
+
 serve kernel.dat
 ask info
 duration=$(field duration)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kernel_dat.py OUT [TASKS] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+"""kernel_dat.py OUT [TASKS | function | graph] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
 
 Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
 60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
 With TASKS: so many tasks more, which have an event each on CPU 1.
+With function or graph: CPU 1 has calls of task 300 instead, each with other flags (FLAGS).
 """
 import struct
 import sys
@@ -32,6 +33,15 @@ WAKEUP = form("sched_wakeup", 302, [
     '"comm=%s pid=%d", REC->comm, REC->pid')
 TIMER = form("hrtimer_expire_entry", 303, [("void * hrtimer", 8, 8, 0), ("void * function", 16, 8, 0)],
              '"function=%ps at=%pS", REC->function, REC->function + 4')
+FUNCTION = form("function", 1, [("unsigned long ip", 8, 8, 0), ("unsigned long parent_ip", 16, 8, 0)],
+                '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip')
+ENTRY = form("funcgraph_entry", 11, [("unsigned long func", 8, 8, 0), ("int depth", 16, 4, 1)], '"--> %ps (%d)", (void *)REC->func, REC->depth')
+EXIT = form("funcgraph_exit", 10, [
+    ("unsigned long func", 8, 8, 0), ("int depth", 16, 4, 1), ("unsigned int overrun", 20, 4, 0),
+    ("unsigned long long calltime", 24, 8, 0), ("unsigned long long rettime", 32, 8, 0)],
+    '"<-- %ps (%d) (start: %llx  end: %llx) over: %d", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth')
+# common_flags (irqs off, both needs to reschedule, interrupt, softirq) and common_preempt_count (preempt depth, migrate disable)
+FLAGS = [(0, 0), (1, 0), (1, 1), (4 | 32, 2), (8, 0x10), (16, 1), (8 | 16 | 1, 3), (8 | 16 | 1, 3), (0, 0)]
 NAMES = {0: "swapper", 100: "first", 200: "second", 300: "third"}
 S, R_PREEMPTED, DEAD = 1, 0x100, 0x20
 ORIGIN = 5_000_000_000
@@ -48,6 +58,28 @@ def wakeup(ms, by, pid):
 
 def timer(ms, pid):
     return ms, struct.pack("<HBBi", 303, 0x8 | 1, 1, pid) + struct.pack("<QQ", 0xffff888012345678, 0xffffffff81000100)
+
+
+def functions():
+    return [(20 + i, struct.pack("<HBBiQQ", 1, flags, count, 300, 0xffffffff81000204, 0xffffffff81000100))
+            for i, (flags, count) in enumerate(FLAGS)]
+
+
+def graph():
+    """schedule() calls timer_ticks() as often as there are flags; what returns has the flags of the one behind."""
+    def entry(ms, how, func, depth):
+        return ms, struct.pack("<HBBiQi", 11, *how, 300, func, depth)
+
+    def leave(ms, how, func, depth, begun):
+        return ms, struct.pack("<HBBiQiIQQ", 10, *how, 300, func, depth, 0, ORIGIN + int(begun * 1e6), ORIGIN + int(ms * 1e6))
+
+    calls = [entry(20, FLAGS[1], 0xffffffff81000200, 0)]
+    for i, how in enumerate(FLAGS):
+        calls.append(entry(21 + i, how, 0xffffffff81000100, 1))
+        if i == 2:      # an event between, so that this call takes two lines
+            calls.append(wakeup(21 + i + 0.2, 300, 100))
+        calls.append(leave(21 + i + 0.5, FLAGS[(i + 1) % len(FLAGS)], 0xffffffff81000100, 1, 21 + i))
+    return calls + [leave(40, FLAGS[3], 0xffffffff81000200, 0, 20)]
 
 
 def page(events):
@@ -79,7 +111,11 @@ cpus = [[
     page([timer(5, 100), switch(10, 1, 100, S, 200), wakeup(30, 200, 100), switch(34, 0, 200, S, 100), switch(40, 4, 100, R_PREEMPTED, 200),
           switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)])], [
     page([wakeup(19, 0, 300), switch(20, 0, 0, 0, 300), switch(25, 0, 300, S, 0)])]]
-tasks = range(1000, 1000 + (int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+what = sys.argv[2] if len(sys.argv) > 2 else "0"
+calls = {"function": functions, "graph": graph}.get(what)
+if calls:
+    cpus[1] = [page(calls())]
+tasks = range(1000, 1000 + (0 if calls else int(what)))
 for i in range(0, len(tasks), 100):
     cpus[1].append(page([timer(26 + pid / 1000, pid) for pid in tasks[i:i + 100]]))
 kallsyms = b"ffffffff81000000 T _text\nffffffff81000100 t timer_ticks\nffffffff81000200 T schedule\n"
@@ -87,7 +123,8 @@ head = b"\x17\x08\x44tracing6\0\0\x08" + struct.pack("<I", 4096)
 head += b"header_page\0" + text64(b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
                                   b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n")
 head += b"header_event\0" + text64(b"# compressed entry header\n")
-head += struct.pack("<I", 0) + struct.pack("<I", 2)
+formats = {"function": [FUNCTION], "graph": [ENTRY, EXIT]}.get(what, [])
+head += struct.pack("<I", len(formats)) + b"".join(map(text64, formats)) + struct.pack("<I", 2)
 head += b"sched\0" + struct.pack("<I", 2) + text64(SWITCH) + text64(WAKEUP)
 head += b"timer\0" + struct.pack("<I", 1) + text64(TIMER)
 head += struct.pack("<I", len(kallsyms)) + kallsyms + struct.pack("<I", 0)

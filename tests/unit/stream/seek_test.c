@@ -13,7 +13,8 @@ struct digest { uint64_t sum, events; };
 static void digest_event(struct digest *d, const struct uft_event *ev)
 {
 	const char *name = ev->sym ? ev->sym->name : "-";
-	uint64_t v[] = { ev->ts_ns, ev->kind, ev->flags, ev->depth, ev->duration_ns, ev->self_ns, ev->task->tid, ev->task->index, ev->cpu, ev->lost };
+	uint64_t v[] = { ev->ts_ns, ev->kind, ev->flags, ev->depth, ev->duration_ns, ev->self_ns, ev->task->tid, ev->task->index, ev->cpu, ev->lost,
+			 ev->flags & UFT_EVF_LATENCY ? ev->latency : 0 };
 
 	d->sum = d->sum * 31 + wire_sum(v, sizeof(v)) + wire_sum(name, strlen(name));
 	d->events++;
@@ -111,6 +112,33 @@ static void test_ranges(void **state)
 	unlink(path);
 }
 
+/* How many events have flags of a kernel. */
+static uint32_t with_flags(const char *path)
+{
+	struct uft_stream *st;
+	struct uft_event ev;
+	uint32_t n = 0;
+
+	assert_int_equal(uft_stream_open(path, NULL, &st, NULL), 0);
+	while (uft_stream_next(st, &ev) == 1)
+		n += ev.flags & UFT_EVF_LATENCY ? 1 : 0;
+	uft_stream_close(st);
+	return n;
+}
+
+/* From now on the recording is one of a kernel. */
+static void of_kernel(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	struct uft_file_header h;
+
+	assert_int_equal(pread(fd, &h, sizeof(h), 0), sizeof(h));
+	h.flags |= UFT_FILE_LATENCY;
+	h.head_sum = wire_sum(&h, offsetof(struct uft_file_header, head_sum));
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	close(fd);
+}
+
 /* Every batch ends in a point: among losses, calls that are left, those that return after all, and whole calls. */
 static void test_each_event(void **state)
 {
@@ -125,6 +153,7 @@ static void test_each_event(void **state)
 	for (uint32_t round = 0; round < 3; round++) {
 		uint64_t entry;
 
+		synth_put(c.s, c.at, UFT_REC_FLAGS, 0x104 + round, NULL, 0);
 		enter(&c, 1, 1);
 		enter(&c, 1, 2);
 		entry = c.at.clock;
@@ -135,7 +164,9 @@ static void test_each_event(void **state)
 		c.at.clock += 5;
 		synth_exit_left(c.s, c.at, synth_stub_id(c.img, 2), entry);
 		c.at.ring ^= 1;
+		synth_put(c.s, c.at, UFT_REC_FLAGS, round, NULL, 0);
 		enter(&c, 1, 5);
+		synth_put(c.s, c.at, UFT_REC_FLAGS, 0xffff, NULL, 0);
 		enter(&c, 1, 6);
 		enter(&c, 1, 7);
 		leave(&c, 3, 5);		/* two are left */
@@ -151,6 +182,9 @@ static void test_each_event(void **state)
 		leave(&c, 3, 4);
 	}
 	check_finish(&c);
+	assert_int_equal(with_flags(c.path), 0);
+	of_kernel(c.path);
+	assert_true(with_flags(c.path) > 20);
 	ix = index_of(c.path, 1, 1);
 	assert_true(uft_index_points(ix) > 40);
 	for (size_t i = 0; i < uft_index_points(ix); i++) {
