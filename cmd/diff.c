@@ -11,6 +11,7 @@
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
+#include "symbol/clean.h"
 
 #define STATUS_HOLDS	3		/* a --fail-if holds */
 #define MIN_DEFAULT	UINT32_MAX
@@ -95,8 +96,13 @@ static int print(struct uft_diff *d, const struct diff_opts *o, const char *a, c
 
 	if (!out)
 		return cmd_fail("diff", "%s", strerror(ENOMEM));
-	if (table.form == UFT_FORM_TEXT)
-		fprintf(cmd_output_file(out), "# A: %s\n# B: %s\n", a, b);
+	if (table.form == UFT_FORM_TEXT) {
+		fputs("# A: ", cmd_output_file(out));
+		uft_put_clean(cmd_output_file(out), a);
+		fputs("\n# B: ", cmd_output_file(out));
+		uft_put_clean(cmd_output_file(out), b);
+		putc('\n', cmd_output_file(out));
+	}
 	ret = uft_diff_print(d, cmd_output_file(out), &table);
 	if (!ret)
 		status = check(d, &o->conditions, table.form == UFT_FORM_TEXT ? cmd_output_file(out) : stderr);

@@ -315,6 +315,19 @@ static void draw(const char *text)
 	fputs("\033[J", stdout);
 }
 
+/* One line of the terminal: the keys are shortened or left out where it is too narrow. */
+static void print_title(FILE *out, double rate, size_t n, const char *sort)
+{
+	static const char keys[] = "   (q quits, s sorts by another column)", short_keys[] = "   (q: quit, s: sort)";
+	unsigned width = cmd_terminal_width(STDOUT_FILENO);
+	char title[160];
+	size_t len = (size_t)snprintf(title, sizeof(title), "uft top: %.0f calls/s of %zu functions, by %s", rate, n, sort);
+
+	if (width && len > width)
+		title[width] = '\0';
+	fprintf(out, "%s%s\n", title, !width || len + sizeof(keys) - 1 <= width ? keys : len + sizeof(short_keys) - 1 <= width ? short_keys : "");
+}
+
 static int refresh(struct top *t)
 {
 	struct line *line = malloc((t->nrows + 1) * sizeof(*line));
@@ -346,8 +359,7 @@ static int refresh(struct top *t)
 	line_order = t->sort;
 	qsort(line, n, sizeof(*line), compare);
 	if (t->is_live)
-		fprintf(out, "uft top: %.0f calls/s of %zu functions, by %s   (q quits, s sorts by another column)\n", (double)calls / seconds, n,
-			sort_names[t->sort]);
+		print_title(out, (double)calls / seconds, n, sort_names[t->sort]);
 	print_lines(t, out, line, n, seconds, row_limit(t));
 	if (t->is_live) {
 		fclose(out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output/report/table.h"
+#include "symbol/clean.h"
 
 /* ---- Values ---- */
 
@@ -109,7 +110,7 @@ static void put_name(FILE *out, const char *s, unsigned room)
 		}
 		n = table_utf8(s);
 		n = n ? n : 1;
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+		if (uft_clean_length(s, n) < n)
 			putc('?', out);
 		else
 			fwrite(s, 1, n, out);

@@ -10,7 +10,7 @@
  *	{"calls":2,"total_ns":4000,...,"function":"f"}
  *	]}
  *
- * Escapes: control bytes are `?` in text, \u00XX in JSON, as they are within quotes in CSV; a byte that is no
+ * Escapes: control characters are `?` in text, \u00XX in JSON, as they are within quotes in CSV; a byte that is no
  * UTF-8 is U+FFFD in JSON and CSV. A cell that is not known is `-`, null or empty. Context: control, one
  * thread.
  */

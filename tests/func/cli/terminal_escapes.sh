@@ -56,6 +56,10 @@ expect_out 'evil?]0;x???m'
 clean "report --profile" "$uft" report --profile "r$esc.uft"
 clean "report of no file" "$uft" report "no$esc.uft"
 clean "report of no recording" "$uft" report "$prog"
+for view in --tree --flat --callers=evil* --histogram=evil* '--flat --by=task'; do
+	clean "report $view" "$uft" report $view --min 0 "r$esc.uft"
+done
+clean diff "$uft" diff --min 0 "r$esc.uft" "r$esc.uft"
 clean stat "$uft" stat "r$esc.uft"
 clean "export to a place that is not there" "$uft" export -o "no$esc/x.dat" "r$esc.uft"
 clean recordmcount "$uft" recordmcount "$prog"
@@ -63,6 +67,7 @@ clean "attach to none" "$uft" attach "no$esc"
 
 "$prog" wait & pid=$!
 eventually test "$(cat /proc/$pid/comm | head -c 2)" = th
+clean "attach with no place for the file" "$uft" attach "$pid" -o "no$esc/x.uft"
 clean "sites of a process" "$uft" sites --all "$pid"
 clean "disas of a process" "$uft" disas 'evil*' "$pid"
 clean "doctor of a process" "$uft" doctor "$pid"
