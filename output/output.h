@@ -158,6 +158,7 @@ struct uft_export_opts {
 	/* Is told of each object without debug information why that is; may be NULL. */
 	void (*note)(void *ctx, const char *object, const char *why);
 	void *ctx;
+	uint64_t max_string;	/* bytes of a file that its reader takes as one string; 0: what browsers take. For tests */
 };
 enum uft_export_takes {
 	UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2,

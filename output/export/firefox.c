@@ -27,7 +27,6 @@
 #define COLUMN_BUFFER	4096u
 #define NUMBER_ROOM	40u
 #define MAX_STACKS	(1u << 20)	/* of all tasks */
-#define MAX_BYTES	(500u << 20)	/* of samples: a string of the browsers has 512 MB at most */
 #define NONE		UINT32_MAX
 
 enum { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_MARK_NAME, COLUMN_MARK_TIME, COLUMN_MARK_DATA, NCOLUMNS };
@@ -59,6 +58,7 @@ struct firefox {
 	FILE *text;		/* to data: of a marker */
 	char *data;
 	size_t nbytes;
+	uint64_t max_string;
 	struct uft_error *err;
 };
 
@@ -125,9 +125,8 @@ static int flush(struct firefox *f, struct column *c)
 {
 	int ret;
 
-	if (f->spool.end + c->used > MAX_BYTES)
-		return uft_fail(f->err, -EFBIG, "the profile would be larger than the 512 MB that a browser can read: export a part "
-				"(--range A~B), or use -f perfetto");
+	if (f->spool.end + c->used > f->max_string)
+		return export_string_too_long(f->max_string, f->err);
 	ret = c->used ? spool_add(&f->spool, &c->spool, c->text, c->used) : 0;
 	c->used = 0;
 	return ret;
@@ -560,7 +559,7 @@ static void release(struct firefox *f)
 int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost, event };
-	struct firefox f = { .err = err };
+	struct firefox f = { .max_string = export_string_max(o), .err = err };
 	struct export_sink sink;
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
@@ -576,6 +575,8 @@ int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft
 		ret = find_places(&f, o);
 	if (!ret)
 		ret = put_profile(&f, uft_stream_info(st), sink.out);
+	if (!ret)
+		ret = export_sink_check_string(&sink, f.max_string, err);
 	release(&f);
 	return export_sink_close(&sink, ret, err);
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,28 @@ int export_sink_open_dir(struct export_sink *s, const char *path, const char *fi
 		fclose(s->out);
 	forget(s, 0);
 	return ret;
+}
+
+uint64_t export_string_max(const struct uft_export_opts *o)
+{
+	return o && o->max_string ? o->max_string : (1u << 29) - 24;	/* of V8; Firefox has twice as much */
+}
+
+int export_string_too_long(uint64_t max, struct uft_error *err)
+{
+	return uft_fail(err, -EFBIG, "the profile would be larger than the %" PRIu64 " MB that a browser can read: export a part "
+			"(--range A~B), or use -f perfetto", (max + (1u << 20) - 1) >> 20);
+}
+
+/* A pipe does not tell: what its reader is is not known either. */
+int export_sink_check_string(struct export_sink *s, uint64_t max, struct uft_error *err)
+{
+	off_t bytes;
+
+	if (fflush(s->out))
+		return -errno;
+	bytes = lseek(fileno(s->out), 0, SEEK_CUR);
+	return bytes >= 0 && (uint64_t)bytes > max ? export_string_too_long(max, err) : 0;
 }
 
 static int close_file(FILE *f, int ret)

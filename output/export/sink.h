@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "symbol/error.h"
+#include "output/output.h"
 
 struct export_sink {
 	FILE *out;
@@ -35,6 +35,11 @@ int export_sink_open_dir(struct export_sink *s, const char *path, const char *fi
  * sentence in @err.
  */
 int export_sink_close(struct export_sink *s, int ret, struct uft_error *err);
+/* A format whose readers take the file as one string of a browser: bytes that it may have, and the refusal of more. */
+uint64_t export_string_max(const struct uft_export_opts *o);	/* @o NULL: none */
+int export_string_too_long(uint64_t max, struct uft_error *err);	/* -EFBIG with the remedy */
+/* Whether all that was written so far is too long. 0, -EFBIG with the remedy, or -errno. */
+int export_sink_check_string(struct export_sink *s, uint64_t max, struct uft_error *err);
 /* Removes what is under way. Of signal handlers. */
 void export_sink_discard(void);
 

@@ -23,7 +23,6 @@
 
 #define LANE_BUFFER	8192u
 #define EVENT_ROOM	96u
-#define MAX_BYTES	(500u << 20)	/* of events: a string of the browsers has 512 MB at most */
 
 struct lane {
 	const struct uft_task *task;
@@ -40,6 +39,7 @@ struct speedscope {
 	const struct uft_sym **sym;	/* by index: functions that were met */
 	uint32_t nsyms;
 	struct places places;
+	uint64_t max_string;
 	struct uft_error *err;
 };
 
@@ -47,9 +47,8 @@ static int flush(struct speedscope *s, struct lane *l)
 {
 	int ret;
 
-	if (s->spool.end + l->used > MAX_BYTES)
-		return uft_fail(s->err, -EFBIG, "the profile would be larger than the 512 MB that a browser can read: export a part "
-				"(--range A~B), or use -f perfetto");
+	if (s->spool.end + l->used > s->max_string)
+		return export_string_too_long(s->max_string, s->err);
 	ret = l->used ? spool_add(&s->spool, &l->spool, l->text, l->used) : 0;
 
 	l->used = 0;
@@ -201,7 +200,7 @@ static void release(struct speedscope *s)
 int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, NULL, NULL };
-	struct speedscope s = { .err = err };
+	struct speedscope s = { .max_string = export_string_max(o), .err = err };
 	struct export_sink sink;
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
@@ -219,6 +218,8 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, const struct 
 	if (!ret)
 		ret = put_profiles(&s, sink.out, r.end_ns);
 	put_frames(&s, sink.out);
+	if (!ret)
+		ret = export_sink_check_string(&sink, s.max_string, err);
 	release(&s);
 	return export_sink_close(&sink, ret, err);
 }
