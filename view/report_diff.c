@@ -21,11 +21,12 @@ static int add(struct uft_diff *d, int side, struct recording *r)
 	return ret;
 }
 
-/* [depth, name, calls in A, in B, total in A, in B, self in A, in B] */
+/* [depth, name, calls in A, in B, total in A, in B, self in A, in B, blocked in A, in B, runnable in A, in B] */
 static void put_pair(struct json *j, const struct agg *const side[2], uint32_t i, uint32_t depth)
 {
 	const struct agg_node *a = &side[0]->node[i], *b = &side[1]->node[i];
-	const uint64_t v[] = {a->calls, b->calls, a->total, b->total, a->self, b->self};
+	const uint64_t v[] = {a->calls, b->calls, a->total, b->total, a->self, b->self,
+			      a->blocked, b->blocked, a->runnable, b->runnable};
 
 	json_comma(j);
 	json_raw(j, "[");
@@ -37,6 +38,7 @@ static void put_pair(struct json *j, const struct agg *const side[2], uint32_t i
 	json_raw(j, "]");
 }
 
+/* Of the larger side. */
 static uint64_t larger(const struct agg *const side[2], uint32_t i)
 {
 	return side[0]->node[i].total > side[1]->node[i].total ? side[0]->node[i].total : side[1]->node[i].total;
@@ -47,11 +49,14 @@ static int put_pairs(struct json *j, const struct agg *const side[2])
 {
 	uint32_t nnodes = side[0]->nnodes, n = 0, put = 0;
 	uint32_t *stack = malloc((nnodes + 1u) * sizeof(*stack)), *depth = malloc((nnodes + 1u) * sizeof(*depth));
+	uint64_t *calls[2] = {agg_calls_below(side[0]), agg_calls_below(side[1])};
 	uint64_t total[2] = {0, 0}, least, left = 0;
 
-	if (!stack || !depth) {
+	if (!stack || !depth || !calls[0] || !calls[1]) {
 		free(stack);
 		free(depth);
+		free(calls[0]);
+		free(calls[1]);
 		return -ENOMEM;
 	}
 	for (uint32_t i = nnodes ? side[1]->node[0].child : 0; i; i = side[1]->node[i].next)
@@ -65,12 +70,13 @@ static int put_pairs(struct json *j, const struct agg *const side[2])
 	}
 	while (n) {
 		uint32_t i = stack[--n], d = depth[n];
+		int is_rare = calls[0][i] <= calls[0][0] / 8000 && calls[1][i] <= calls[1][0] / 8000;
 
 		if (side[1]->node[i].next) {
 			stack[n] = side[1]->node[i].next;
 			depth[n++] = d;
 		}
-		if (larger(side, i) < least || put >= DIFF_NODES) {
+		if ((larger(side, i) < least && is_rare) || put >= DIFF_NODES) {
 			left++;
 			continue;
 		}
@@ -89,6 +95,8 @@ static int put_pairs(struct json *j, const struct agg *const side[2])
 	json_raw(j, "}");
 	free(stack);
 	free(depth);
+	free(calls[0]);
+	free(calls[1]);
 	return j->err;
 }
 

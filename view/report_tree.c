@@ -35,19 +35,28 @@ static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t d
 	json_raw(j, "]");
 }
 
-/* In the order of the tree, largest first; what is smaller than a pixel of a large screen is left out, and counted. */
-static void put_tree(struct json *j, const struct agg *a)
+/*
+ * In the order of the tree, largest first; what is smaller than a pixel of a large screen, whether widths are times
+ * or calls, is left out, and counted.
+ */
+static int put_tree(struct json *j, const struct agg *a)
 {
 	uint32_t *stack = malloc((a->nnodes + 1u) * sizeof(*stack)), *depth = malloc((a->nnodes + 1u) * sizeof(*depth)),
 		 n = 0, put = 0;
-	uint64_t total = 0, least, left = 0;
+	uint64_t total = 0, least, left = 0, *calls = agg_calls_below(a);
 
+	if (!stack || !depth || !calls) {
+		free(stack);
+		free(depth);
+		free(calls);
+		return -ENOMEM;
+	}
 	for (uint32_t i = a->nnodes ? a->node[0].child : 0; i; i = a->node[i].next)
 		total += a->node[i].total;
 	least = total / 8000;
 	json_raw(j, "{\"state\":\"done\",\"nodes\":[");
 	/* a node's siblings are below it on the stack, its children above */
-	if (stack && depth && a->nnodes && a->node[0].child) {
+	if (a->nnodes && a->node[0].child) {
 		stack[n] = a->node[0].child;
 		depth[n++] = 0;
 	}
@@ -58,7 +67,7 @@ static void put_tree(struct json *j, const struct agg *a)
 			stack[n] = a->node[i].next;
 			depth[n++] = d;
 		}
-		if (a->node[i].total < least || put >= TREE_NODES) {
+		if ((a->node[i].total < least && calls[i] <= calls[0] / 8000) || put >= TREE_NODES) {
 			left++;
 			continue;
 		}
@@ -71,12 +80,14 @@ static void put_tree(struct json *j, const struct agg *a)
 	}
 	free(stack);
 	free(depth);
+	free(calls);
 	json_raw(j, "]");
 	json_key_u(j, "total", total);
 	json_key_u(j, "left_out", left);
 	json_key_u(j, "lost", a->lost);
 	json_key_u(j, "unknown", a->unknown);
 	json_raw(j, "}");
+	return j->err;
 }
 
 static void put_bucket(void *arg, uint64_t from, uint64_t to, uint64_t calls)
@@ -157,8 +168,7 @@ static int report_calls(struct report *p, int (*put)(struct report *p, const str
 
 static int put_whole_tree(struct report *p, const struct agg *a)
 {
-	put_tree(&p->answer, a);
-	return p->answer.err;
+	return put_tree(&p->answer, a);
 }
 
 static int put_one_function(struct report *p, const struct agg *a)

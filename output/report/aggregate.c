@@ -296,6 +296,19 @@ int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct a
 	return 0;
 }
 
+uint64_t *agg_calls_below(const struct agg *a)
+{
+	uint64_t *calls = malloc((a->nnodes + 1u) * sizeof(*calls));
+
+	if (!calls)
+		return NULL;
+	for (uint32_t i = 0; i < a->nnodes; i++)
+		calls[i] = a->node[i].calls;
+	for (uint32_t i = a->nnodes; i-- > 1;) /* whom it is below was met before it */
+		calls[a->node[i].parent] += calls[i];
+	return calls;
+}
+
 /* ---- Groups ---- */
 
 static const char *base_name(const char *path)

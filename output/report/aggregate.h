@@ -67,6 +67,9 @@ int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsign
 /* Links the children of each node, the one with the longest total first, and sums up what groups hold. */
 void agg_finish(struct agg *a);
 
+/* Of each node the calls of it and of all below it, to be freed. NULL: no memory. */
+uint64_t *agg_calls_below(const struct agg *a);
+
 /* The value of the calls' durations that @percent of them do not exceed, off by at most 1.6 %. */
 uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percent);
 /*

@@ -185,6 +185,23 @@ check("the address keeps the order", await order() === wanted, `${await order()}
 await page.evaluate(() => { location.hash = ""; });
 await canvas.focus();
 
+// Rows that were opened or closed by a click, which task's reports, what widths are.
+const place = await page.evaluate(() => window.uftView.graph.place().find(p => !p.row.isCpu && !p.row.isProcess && p.row.isOpen));
+await page.mouse.click(box.x + 40, box.y + place.y + 8);
+await page.click("#rows");
+await page.getByLabel("Reports of").selectOption({ index: 1 });
+await page.keyboard.press("Escape");
+await canvas.focus();
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+await page.selectOption("#flame select", "calls");
+await page.waitForFunction(() => ["shut=", "tid=", "widths="].every(k => location.hash.includes(k)));
+await open(await page.evaluate(() => location.href));
+await page.waitForSelector("#flame canvas");
+check("the address keeps what is open", await page.evaluate(key => !window.uftView.graph.rows.find(r => r.key === key).isOpen, place.row.key) && await page.inputValue("#flame select") === "calls", await page.evaluate(() => location.hash));
+await page.evaluate(() => { location.hash = ""; });
+await canvas.focus();
+
 // Values over time.
 await page.keyboard.press("p");
 await page.selectOption("#plot select", "all");

@@ -27,8 +27,8 @@ export interface Histogram { state: string; func: string; calls: number; min: nu
 
 /** Parts of equal `width` from `from` on; null: nothing happened. */
 export interface Plot { state: string; from: number; width: number; count: number[]; low: (number | null)[]; mean: (number | null)[]; high: (number | null)[] }
-/** [depth, name, calls in A, in B, total in A, in B, self in A, in B] */
-export type Pair = [number, string, number, number, number, number, number, number];
+/** [depth, name, calls in A, in B, total in A, in B, self in A, in B, blocked in A, in B, runnable in A, in B] */
+export type Pair = [number, string, number, number, number, number, number, number, number, number, number, number];
 export interface Diff { state: string; nodes: Pair[]; total_a: number; total_b: number; left_out: number; lost: number }
 export interface Counters { state: string; counters: { field: string; track: string; count: number }[] }
 export interface Exported { state: string; export: number; bytes: number; suffix: string }

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* diff.ts - what changed from another recording (A) to this one (B): a flame graph coloured by the change, and a table */
 import { Api, Diff, Pair } from "./api";
-import { Flame, FlameHooks, message } from "./flame";
+import { Flame, FlameHooks, message, sums } from "./flame";
 import { clamp, count, mix, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
 
-const columns: Column[] = [{ name: "change", width: 90 }, { name: "what", width: 60 }, { name: "self A", width: 85 }, { name: "self B", width: 85 }, { name: "calls A", width: 80 }, { name: "calls B", width: 80 }, { name: "path", width: 0 }];
-const slower = 0xff3a3ad6, faster = 0xffc8782e;
+/* What is compared: of a node itself, in A and in B; how it is told, what more and less of it is called, and its columns. */
+interface Measure { name: string; column: string; own: (n: Pair) => [number, number]; text: (v: number) => string; more: string; less: string }
+const measures: Measure[] = [
+	{ name: "time", column: "self", own: n => [n[6], n[7]], text: time, more: "slower", less: "faster" },
+	{ name: "calls", column: "", own: n => [n[2], n[3]], text: count, more: "more", less: "fewer" },
+	{ name: "blocked time", column: "blocked", own: n => [n[8], n[9]], text: time, more: "longer", less: "shorter" },
+	{ name: "time without a CPU", column: "no CPU", own: n => [n[8] + n[10], n[9] + n[11]], text: time, more: "longer", less: "shorter" },
+];
+const more = 0xff3a3ad6, less = 0xffc8782e;
 
-function change(n: Pair): number { return n[7] - n[6]; }
-
-function word(n: Pair): string {
-	return !n[2] ? "new" : !n[3] ? "gone" : change(n) > 0 ? "slower" : change(n) < 0 ? "faster" : "same";
+function columnsOf(m: Measure): Column[] {
+	const of = m.column ? [{ name: `${m.column} A`, width: 85 }, { name: `${m.column} B`, width: 85 }] : [];
+	return [{ name: "change", width: 90 }, { name: "what", width: 60 }, ...of, { name: "calls A", width: 80 }, { name: "calls B", width: 80 }, { name: "path", width: 0 }];
 }
-
-function signed(ns: number): string { return (ns > 0 ? "+" : "") + time(ns); }
 
 export class DiffView {
 	readonly graph: Flame;
@@ -25,9 +29,11 @@ export class DiffView {
 	private table = document.createElement("div");
 	private other = document.createElement("select");
 	private widths = document.createElement("select");
+	private what = document.createElement("select");
+	private measure = measures[0] as Measure;
 	private summary = document.createElement("span");
 
-	constructor(root: HTMLElement, private api: Api, private hooks: FlameHooks) {
+	constructor(root: HTMLElement, private api: Api, private hooks: FlameHooks, private onChoice: () => void) {
 		const bar = document.createElement("div");
 		bar.className = "bar-of-fields";
 		this.box.className = "half";
@@ -37,15 +43,25 @@ export class DiffView {
 		this.other.setAttribute("aria-label", "Recording A");
 		this.widths.setAttribute("aria-label", "Widths of the flame graph");
 		this.widths.append(new Option("as wide as in B", "b"), new Option("as wide as in A", "a"));
+		this.what.setAttribute("aria-label", "What is compared");
+		this.what.append(...measures.map(m => new Option(m.name)));
+		this.what.addEventListener("change", () => { this.by = this.what.selectedIndex; this.show(); this.onChoice(); });
 		this.other.addEventListener("change", () => void this.load());
 		this.widths.addEventListener("change", () => { this.isOfA = this.widths.value === "a"; this.show(); });
-		bar.append("from A ", this.other, " to B, this one, ", this.widths, " ", this.summary);
+		bar.append("from A ", this.other, " to B, this one, by ", this.what, " ", this.widths, " ", this.summary);
 		root.append(bar, this.box, this.table);
 	}
 
 	/** The recordings that there are. */
 	setFiles(files: string[]): void {
 		this.other.replaceChildren(...files.map((f, i) => new Option(f, String(i))));
+	}
+
+	/** What is compared, by its number. */
+	get by(): number { return measures.indexOf(this.measure); }
+	set by(n: number) {
+		this.measure = measures[n] ?? measures[0] as Measure;
+		this.what.selectedIndex = this.by;
 	}
 
 	setTheme(isDark: boolean): void {
@@ -81,10 +97,34 @@ export class DiffView {
 		}
 	}
 
-	/* Red is slower, blue faster: as strong as the share of the node's own time that changed. */
+	private change(n: Pair): number {
+		const [a, b] = this.measure.own(n);
+		return b - a;
+	}
+
+	private word(n: Pair): string {
+		const by = this.change(n);
+		return !n[2] ? "new" : !n[3] ? "gone" : by > 0 ? this.measure.more : by < 0 ? this.measure.less : "same";
+	}
+
+	private signed(v: number): string { return (v > 0 ? "+" : "") + this.measure.text(v); }
+
+	/* Red is more, blue less: as strong as the share of what the node has itself that changed. */
 	private colour(n: Pair): number {
-		const ground = this.graph.isDark ? 0xff4a4440 : 0xffdedad6, all = Math.max(n[6], n[7]);
-		return mix(ground, change(n) > 0 ? slower : faster, all ? clamp(Math.abs(change(n)) / all, 0, 1) * 0.9 : 0);
+		const ground = this.graph.isDark ? 0xff4a4440 : 0xffdedad6, all = Math.max(...this.measure.own(n)), by = this.change(n);
+		return mix(ground, by > 0 ? more : less, all ? clamp(Math.abs(by) / all, 0, 1) * 0.9 : 0);
+	}
+
+	private describe(n: Pair): string {
+		const m = this.measure, [a, b] = m.own(n), isTime = m === measures[0];
+		return `${n[1]}: ${this.word(n)}\n${isTime ? "itself" : m.name} ${m.text(a)} → ${m.text(b)} (${this.signed(b - a)})` +
+		       (isTime ? `\nin all ${time(n[4])} → ${time(n[5])}` : "") + (m.column ? `\ncalls ${count(n[2])} → ${count(n[3])}` : "");
+	}
+
+	/* Of each side, by node: what it and all below it have. */
+	private values(nodes: Pair[]): [number[], number[]] {
+		const own = this.measure.own;
+		return this.measure === measures[0] ? [nodes.map(n => n[4]), nodes.map(n => n[5])] : [sums(nodes, n => own(n)[0]), sums(nodes, n => own(n)[1])];
 	}
 
 	private show(): void {
@@ -93,13 +133,12 @@ export class DiffView {
 			return;
 		if (!d.nodes.length)
 			return message(this.box, "Neither recording has calls with durations: record with -p function_graph.");
-		const moved = d.total_b - d.total_a;
-		this.summary.textContent = `${time(d.total_a)} → ${time(d.total_b)} (${signed(moved)}, ${d.total_a ? (100 * moved / d.total_a).toFixed(1) : "?"} %)`;
+		const m = this.measure, sides = this.values(d.nodes), [a, b] = m === measures[0] ? [d.total_a, d.total_b] : sides.map(v => v.reduce((sum, x, i) => sum + (d.nodes[i]?.[0] ? 0 : x), 0)) as [number, number];
+		this.summary.textContent = a || b ? `${m.text(a)} → ${m.text(b)} (${this.signed(b - a)}${a ? `, ${(100 * (b - a) / a).toFixed(1)} %` : ""})` :
+			"nothing of it in either: it is known of recordings with --sched-switch";
 		this.box.replaceChildren(this.graph.canvas);
-		this.graph.show(d.nodes.map(n => ({
-			depth: n[0], name: n[1], value: this.isOfA ? n[4] : n[5], colour: this.colour(n),
-			tip: `${n[1]}: ${word(n)}\nitself ${time(n[6])} → ${time(n[7])} (${signed(change(n))})\nin all ${time(n[4])} → ${time(n[5])}\ncalls ${count(n[2])} → ${count(n[3])}`,
-		})), this.isOfA ? d.total_a : d.total_b);
+		this.graph.show(d.nodes.map((n, i) => ({ depth: n[0], name: n[1], value: sides[this.isOfA ? 0 : 1]?.[i] ?? 0, colour: this.colour(n), tip: this.describe(n) })),
+			this.isOfA ? a : b);
 		this.fillTable(d);
 	}
 
@@ -109,9 +148,10 @@ export class DiffView {
 			path.push(n[1]);
 			return { n, path: path.length > 4 ? "…;" + path.slice(-3).join(";") : path.join(";") };
 		});
-		rows.sort((x, y) => Math.abs(change(y.n)) - Math.abs(change(x.n)));
+		rows.sort((x, y) => Math.abs(this.change(y.n)) - Math.abs(this.change(x.n)));
+		const m = this.measure, columns = columnsOf(m);
 		this.table.replaceChildren(tableHead(columns), ...rows.slice(0, 1000).map(({ n, path: text }) => {
-			const row = tableRow(columns, [signed(change(n)), word(n), time(n[6]), time(n[7]), count(n[2]), count(n[3]), text]);
+			const row = tableRow(columns, [this.signed(this.change(n)), this.word(n), ...(m.column ? m.own(n).map(m.text) : []), count(n[2]), count(n[3]), text]);
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			return row;
 		}));

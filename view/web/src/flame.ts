@@ -25,6 +25,18 @@ export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | n
 	return g;
 }
 
+/** Of each node what it has itself and all below it, which stand behind it. */
+export function sums<N extends readonly [number, ...unknown[]]>(nodes: readonly N[], own: (n: N) => number): number[] {
+	const out = nodes.map(own), path: number[] = [];
+	nodes.forEach((n, i) => {
+		path.length = n[0];
+		for (const above of path)
+			out[above] = (out[above] ?? 0) + own(n);
+		path.push(i);
+	});
+	return out;
+}
+
 export class Flame {
 	readonly canvas = document.createElement("canvas");
 	find = "";

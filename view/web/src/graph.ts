@@ -12,7 +12,7 @@ import { clamp, colour, css, fit, ink, mix, moment, roundStep, textNumber, time,
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
 
@@ -628,6 +628,7 @@ export class Graph {
 			const p = this.rowAt(e.offsetY);
 			if (p && !p.row.isCpu && !p.row.values) {
 				p.row.isOpen = !p.row.isOpen;
+				p.row.isToggled = true;
 				this.hooks.onView();
 				this.due();
 			}

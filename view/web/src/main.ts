@@ -89,6 +89,7 @@ const reports: Reports = new Reports(element("flame"), element("tree"), element(
 	onFunction: name => setFunction(name),
 	onTip: showTip,
 	onError: text => showNotice(text),
+	onChoice: () => saveSoon(),
 }, (from, to) => {
 	const name = reports.func.replace(/["\\]/g, "?");
 	setFilter(`func == "${name}" && duration >= ${from} && duration <= ${Math.min(to, 4294967295)}`);
@@ -97,9 +98,9 @@ const reports: Reports = new Reports(element("flame"), element("tree"), element(
 const plot: PlotView = new PlotView(element("plot"), api, {
 	onRange: (from, to) => graph.show(from, to),
 	onTime: t => { graph.a = t; showMarkers(); void list.showTime(t); },
-}, () => reportSoon(), spec => addValues(spec));
+}, () => { reportSoon(); saveSoon(); }, spec => addValues(spec));
 
-const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip });
+const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip }, () => saveSoon());
 
 /* ---- What is selected ---- */
 
@@ -228,6 +229,14 @@ function saveSoon(): void {
 		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
 		if (hidden.length)
 			p.set("hide", hidden.join("\n"));
+		for (const [name, v] of [["tid", tid], ["widths", reports.widths], ["diff", diff.by], ["plot", plot.choice]] as const)
+			if (v)
+				p.set(name, String(v));
+		for (const [name, isOpen] of [["open", true], ["shut", false]] as const) {
+			const of = graph.rows.filter(r => r.isToggled && !r.isProcess && r.isOpen === isOpen).map(r => r.key).slice(0, 200);
+			if (of.length)
+				p.set(name, of.join());
+		}
 		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group).slice(0, 200);
 		if (closed.length)
 			p.set("closed", closed.join());
@@ -274,6 +283,15 @@ function restore(): void {
 		for (const r of graph.rows)
 			r.isOpen = r.isProcess ? !closed.has(r.group) : r.isOpen;
 	}
+	for (const [name, isOpen] of [["open", true], ["shut", false]] as const) {
+		const of = new Set((p.get(name) || "none").split(",").map(Number));
+		for (const r of graph.rows.filter(row => !row.isProcess && of.has(row.key)))
+			[r.isOpen, r.isToggled] = [isOpen, true];
+	}
+	tid = number("tid") ?? 0;
+	reports.widths = number("widths") ?? 0;
+	diff.by = number("diff") ?? 0;
+	plot.choice = p.get("plot") ?? "";
 	restoreRows();
 	reports.func = plot.func = p.get("func") ?? "";
 	if (from === null && to === null)
@@ -522,7 +540,7 @@ function chooseRows(): void {
 	one.setAttribute("aria-label", "Reports of");
 	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
-	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); });
+	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); saveSoon(); });
 	const all = (hide: boolean): HTMLButtonElement => {
 		const b = document.createElement("button");
 		b.textContent = hide ? "Hide these" : "Show these";

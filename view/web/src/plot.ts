@@ -43,6 +43,10 @@ export class PlotView {
 			this.what.value = "func";
 	}
 
+	/** What is plotted, if it is not the selected function. */
+	get choice(): string { return this.what.value === "func" ? "" : this.what.value; }
+	set choice(what: string) { this.what.value = what || "func"; if (!this.what.value) this.what.value = "func"; }
+
 	forget(): void { this.plotOf = ""; }
 	redraw(): void { this.forget(); this.chart?.destroy(); this.chart = null; }
 

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* reports.ts - the flame graph, the call tree and the latencies of a part of the recording */
 import { Api, Histogram, Node, Tree } from "./api";
-import { Flame, FlameHooks, message, prepare } from "./flame";
+import { Flame, FlameHooks, message, prepare, sums } from "./flame";
 import { colour, count, css, textNumber, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
 
 const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
 const weights: [string, (n: Node) => number][] = [["time", n => n[4]], ["calls", n => n[2]], ["blocked time", n => n[7]], ["time without a CPU", n => n[7] + n[8]]];
 
-/* Of each node what it has itself and all below it, which stand behind it. */
-function sums(nodes: Node[], own: (n: Node) => number): number[] {
-	const out = nodes.map(own), path: number[] = [];
-	nodes.forEach((n, i) => {
-		path.length = n[0];
-		for (const above of path)
-			out[above] = (out[above] ?? 0) + own(n);
-		path.push(i);
-	});
-	return out;
-}
-
-export interface ReportHooks extends FlameHooks { onError(text: string): void }
+export interface ReportHooks extends FlameHooks { onError(text: string): void; onChoice(): void }
 
 export class Reports {
 	func = "";
@@ -40,7 +28,7 @@ export class Reports {
 		this.bar.className = "bar-of-fields";
 		this.weight.setAttribute("aria-label", "What widths stand for");
 		this.weight.append(...weights.map(([name]) => new Option(name)));
-		this.weight.addEventListener("change", () => this.show());
+		this.weight.addEventListener("change", () => { this.show(); hooks.onChoice(); });
 		this.bar.append("widths: ", this.weight, this.note);
 		this.bars.setAttribute("role", "img");
 		this.bars.setAttribute("aria-label", "Latency histogram");
@@ -49,6 +37,10 @@ export class Reports {
 		this.bars.addEventListener("pointerup", () => this.endBrush());
 		new ResizeObserver(() => this.drawLatency()).observe(latency);
 	}
+
+	/** What widths stand for, by its number. */
+	get widths(): number { return Math.max(0, this.weight.selectedIndex); }
+	set widths(n: number) { this.weight.selectedIndex = weights[n] ? n : 0; }
 
 	get isDark(): boolean { return this.graph.isDark; }
 
