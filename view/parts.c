@@ -65,20 +65,15 @@ static struct lod *make_part(struct recording *r, struct uft_stream *st, const s
 	return NULL;
 }
 
-/* Opening one reads the heads of all blocks, so each of the two threads keeps its stream. */
-static int seek(struct recording *r, struct uft_stream **st, size_t point)
-{
-	struct uft_select all = {.no_parents = 1};
-	int ret = *st ? 0 : recording_stream(r, &all, st);
+static const struct uft_select all = {.no_parents = 1};
 
-	return ret ? ret : uft_stream_seek(*st, r->index, point);
-}
-
+/* Opening a recording takes a while, so the worker keeps its stream, as the asking thread does. */
 void part_make(struct recording *r, struct order *o)
 {
+	int ret = r->part_st ? 0 : recording_stream_of(r, &all, &r->part_st);
 	struct lod *l = NULL;
 
-	if (!seek(r, &r->part_st, uft_index_find_ns(r->index, r->origin_ns + o->from)))
+	if (!ret && !uft_stream_seek(r->part_st, r->index, uft_index_find_ns(r->index, r->origin_ns + o->from)))
 		l = make_part(r, r->part_st, o->v, o->to);
 	pthread_mutex_lock(&r->lock);
 	if (l)
@@ -111,7 +106,9 @@ void part_forget_all(struct recording *r)
 
 int part_seek(struct recording *r, size_t point)
 {
-	return seek(r, &r->st, point);
+	int ret = r->st ? 0 : recording_stream(r, &all, &r->st);
+
+	return ret ? ret : uft_stream_seek(r->st, r->index, point);
 }
 
 static struct fine *find_fine(struct recording *r, const struct view *v, uint64_t from, uint64_t to)

@@ -77,7 +77,7 @@ static void *index_main(void *arg)
 int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
-	struct uft_stream *st;
+	struct uft_select all = {.no_parents = 1};
 	int ret;
 
 	*out = NULL;
@@ -94,11 +94,9 @@ int recording_open(const char *path, struct names *names, struct recording **out
 		uft_fail(err, ret, "out of memory");
 	if (!ret)
 		ret = recording_open_file(r, path, err);
-	/* By its name: for the sentence that says what is wrong with it. A trace.dat is imported by now. */
-	if (!ret)
-		ret = uft_stream_open(r->is_imported ? r->name : path, NULL, &st, err);
-	if (!ret)
-		uft_stream_close(st);
+	/* By its name only for the sentence that says what is wrong with it. A trace.dat is imported by now. */
+	if (!ret && recording_stream(r, &all, &r->st))
+		ret = uft_stream_open(r->is_imported ? r->name : path, &all, &r->st, err);
 	if (!ret && pthread_create(&r->worker, NULL, index_main, r))
 		ret = uft_fail(err, -EAGAIN, "cannot make a thread");
 	if (ret) {

@@ -100,15 +100,15 @@ struct recording {
 	struct order order;
 };
 
-/* The first of it is shown while it is read: how long it is, and what it says of itself, come with the first view. */
+/* With the lock held. Of the first stream's kind it takes less time. */
 static inline int recording_stream(const struct recording *r, const struct uft_select *sel, struct uft_stream **st)
 {
 	struct uft_error err;
 
-	return uft_stream_open(r->name, sel, st, &err);
+	return r->st ? uft_stream_open_again(r->st, sel, st, &err) : uft_stream_open(r->name, sel, st, &err);
 }
 
-/* The same for the worker of another recording. */
+/* The same, by a thread that has not the lock. */
 int recording_stream_of(struct recording *r, const struct uft_select *sel, struct uft_stream **st);
 
 /* ---- recording_file.c ---- */

@@ -198,7 +198,7 @@ void view_make(struct recording *r, struct view *v)
 	struct uft_select all = {.no_parents = 1};
 	struct making m = {.first_ns = UINT64_MAX, .index = r->index};
 	struct uft_stream *st = NULL;
-	int ret = recording_stream(r, &all, &st), is_all = !v->filter, is_read = 0;
+	int ret = recording_stream_of(r, &all, &st), is_all = !v->filter, is_read = 0;
 
 	if (!ret && !is_all) {
 		size_t n = r->index ? uft_index_points(r->index) : 0;

@@ -19,7 +19,6 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,10 +95,8 @@ static struct uft_stream *open_again(const struct uft_stream *st)
 {
 	struct uft_select same = { .ends = st->has_ends, .no_parents = st->no_parents };
 	struct uft_stream *again;
-	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", st->file->fd);
-	if (uft_stream_open(path, &same, &again, NULL))
+	if (uft_stream_open_again(st, &same, &again, NULL))
 		return NULL;
 	if (again->file->nblock == st->file->nblock && again->nring == st->nring && again->file->end == st->file->end)
 		return again;

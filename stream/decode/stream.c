@@ -7,12 +7,14 @@
  * A struct uft_stream owns all of it and everything that events point to. One thread per stream.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/decode/decode.h"
 
-int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
+static int open_stream(const char *path, const struct rd_file *like, const struct uft_select *sel, struct uft_stream **out,
+		       struct uft_error *err)
 {
 	struct uft_stream *st = calloc(1, sizeof(*st));
 	int ret;
@@ -20,7 +22,7 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 	*out = NULL;
 	if (!st)
 		return uft_fail(err, -ENOMEM, "out of memory");
-	ret = rd_open(path, &st->file, err);
+	ret = rd_open(path, like, &st->file, err);
 	if (ret)
 		goto free_stream;
 	st->sel.image_of = dec_task_image;
@@ -45,6 +47,19 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 free_stream:
 	uft_stream_close(st);
 	return ret;
+}
+
+int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
+{
+	return open_stream(path, NULL, sel, out, err);
+}
+
+int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", st->file->fd);
+	return open_stream(path, st->file, sel, out, err);
 }
 
 const struct uft_event_table *uft_stream_events(const struct uft_stream *st)

@@ -82,6 +82,21 @@ static int rd_metadata(struct rd_file *f, const struct uft_file_block *head, str
 	return rd_meta_block(f, head->type, *raw, b->raw);
 }
 
+static int rd_add(struct rd_file *f, const struct rd_block *b)
+{
+	if (f->nblock == f->cap_block) {
+		size_t cap = f->cap_block ? f->cap_block * 2 : 256;
+		struct rd_block *grown = realloc(f->block, cap * sizeof(*grown));
+
+		if (!grown || cap > UINT32_MAX)
+			return -ENOMEM;
+		f->block = grown;
+		f->cap_block = cap;
+	}
+	f->block[f->nblock++] = *b;
+	return 0;
+}
+
 static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64_t at, uint8_t **raw)
 {
 	struct rd_block b = {
@@ -89,21 +104,8 @@ static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64
 		.payload_sum = head->payload_sum, .stored = head->stored, .raw = head->raw,
 		.slice = head->slice, .ring = head->ring, .order = (uint32_t)f->nblock, .flags = head->flags,
 	};
-	struct rd_block *slot;
 
-	if (head->type != UFT_BLOCK_RING)
-		return rd_metadata(f, head, &b, raw);
-	if (f->nblock == f->cap_block) {
-		size_t cap = f->cap_block ? f->cap_block * 2 : 256;
-
-		slot = realloc(f->block, cap * sizeof(*slot));
-		if (!slot || cap > UINT32_MAX)
-			return -ENOMEM;
-		f->block = slot;
-		f->cap_block = cap;
-	}
-	f->block[f->nblock++] = b;
-	return 0;
+	return head->type == UFT_BLOCK_RING ? rd_add(f, &b) : rd_metadata(f, head, &b, raw);
 }
 
 /* The next offset at or after @from where the magic of a block stands; the file's size: none. */
@@ -125,8 +127,29 @@ static uint64_t rd_resync(struct rd_file *f, uint64_t from)
 	return f->size;
 }
 
-static int rd_scan(struct rd_file *f)
+/* The RING blocks of @like in the order of the file, as they were read; NULL: it tells nothing of @f, or no memory. */
+static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *like)
 {
+	struct rd_block *known;
+
+	if (!like || !like->nblock || f->size != like->size || f->mtime_ns != like->mtime_ns)
+		return NULL;
+	known = malloc(like->nblock * sizeof(*known));
+	for (size_t i = 0; known && i < like->nblock; i++) {
+		const struct rd_block *b = &like->block[i];
+
+		known[b->order] = (struct rd_block){	/* all but is_damaged, which its reader may be writing */
+			.offset = b->offset, .position = b->position, .clock = b->clock, .payload_sum = b->payload_sum,
+			.stored = b->stored, .raw = b->raw, .slice = b->slice, .ring = b->ring, .order = b->order, .flags = b->flags,
+		};
+	}
+	return known;
+}
+
+/* The heads of RING blocks that @like read before are not read again: there may be a hundred thousand. */
+static int rd_scan(struct rd_file *f, const struct rd_file *like)
+{
+	struct rd_block *known = rd_known(f, like);
 	uint64_t at = sizeof(struct uft_file_header);
 	struct uft_file_block head;
 	uint8_t *raw = NULL;
@@ -134,6 +157,13 @@ static int rd_scan(struct rd_file *f)
 
 	f->end = at;
 	while (at < f->size && !err) {
+		if (known && f->nblock < like->nblock && known[f->nblock].offset == at + sizeof(head)) {
+			at = known[f->nblock].offset + known[f->nblock].stored;
+			at += -(uint64_t)known[f->nblock].stored & 7;
+			f->end = at;
+			err = rd_add(f, &known[f->nblock]);
+			continue;
+		}
 		if (f->size - at < sizeof(head) || wire_read_at(f->fd, &head, sizeof(head), at)) {
 			f->damaged += f->size - at;	/* less than a head: cut off */
 			break;
@@ -154,6 +184,7 @@ static int rd_scan(struct rd_file *f)
 		at += -(uint64_t)head.stored & 7;
 		f->end = at;
 	}
+	free(known);
 	free(raw);
 	return err;
 }
@@ -228,7 +259,7 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	return 0;
 }
 
-int rd_open(const char *path, struct rd_file **out, struct uft_error *err)
+int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, struct uft_error *err)
 {
 	struct rd_file *f = calloc(1, sizeof(*f));
 	int ret;
@@ -242,7 +273,7 @@ int rd_open(const char *path, struct rd_file **out, struct uft_error *err)
 	f->stored = malloc(UFT_BLOCK_MAX);
 	f->zstd = ZSTD_createDCtx();
 	f->events = uft_event_table_new();
-	ret = f->stored && f->zstd && f->events ? rd_scan(f) : -ENOMEM;
+	ret = f->stored && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
 	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))

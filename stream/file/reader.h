@@ -77,7 +77,8 @@ struct rd_file {
 	struct rd_meta *meta;
 };
 
-int rd_open(const char *path, struct rd_file **out, struct uft_error *err);
+/* @like: the same recording, opened before, which may be read meanwhile: less is read then; or NULL. */
+int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, struct uft_error *err);
 void rd_close(struct rd_file *f);
 
 /* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */

@@ -211,7 +211,7 @@ int uft_rescue(const struct uft_arena *head, void *arena, int fd)
 	}
 	r.w->fd = fd;
 	r.w->arena = (uint8_t uft_shared *)arena;
-	ret = rd_open(path, &r.f, NULL);
+	ret = rd_open(path, NULL, &r.f, NULL);
 	if (!ret) {
 		ret = rescue(&r);
 		rd_close(r.f);
