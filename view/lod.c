@@ -65,6 +65,7 @@ void lod_free(struct lod *l)
 	free(l->name_of);
 	free(l->row_of);
 	free(l->sched);
+	free(l->runs);
 	free(l);
 }
 
@@ -396,11 +397,33 @@ static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint6
 	return track ? add_span(l, track, from, t - from, name, 1) : -ENOMEM;
 }
 
+/*
+ * A thread gets a CPU. Another one that ran there does so no more, though nothing told when it left: that a process
+ * ended at once is not always recorded.
+ */
+static int take_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
+{
+	uint32_t before;
+
+	if (cpu >= 65536)
+		return 0;
+	if (dense_reserve(&l->runs, &l->nruns, cpu, sizeof(*l->runs)) < 0)
+		return -ENOMEM;
+	before = l->runs[cpu];
+	l->runs[cpu] = row + 1;
+	if (!before || before == row + 1 || !l->state[before - 1].since ||
+	    l->state[before - 1].name + 1 != l->state_name[THREAD_RUNS])
+		return 0;
+	return next_state(l, before - 1, THREAD_RUNS, t, 0);
+}
+
 /* What `uft record --sched-switch` tells. */
 static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, uint64_t t)
 {
 	uint64_t how = ev->word[0];
 
+	if (how & UFT_SWITCH_IN && take_cpu(l, ev->cpu, row, t))
+		return -ENOMEM;
 	return next_state(l, row,
 			  how & UFT_SWITCH_IN	       ? THREAD_RUNS
 			  : how & UFT_SWITCH_PREEMPTED ? THREAD_WAITS
@@ -532,6 +555,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 {
 	uint64_t t = ev->ts_ns > l->origin_ns ? ev->ts_ns - l->origin_ns : 0;
 	int match = !f || view_filter_match(f, ev), ret;
+	int is_call = ev->kind == UFT_EV_ENTRY || ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT;
 	struct row_state *s;
 	uint32_t row;
 	struct lod_row *r;
@@ -540,7 +564,8 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	if (row_number(l, ev->task, &row) < 0)
 		return -ENOMEM;
 	s = &l->state[row];
-	if (s->task != ev->task->index + 1) {
+	/* It executes another program. What the session records of it, as switches, is of a task that has no calls. */
+	if (is_call && s->task != ev->task->index + 1) {
 		if (s->at && close_open(l, row, l->row[s->at - 1].last) < 0)
 			return -ENOMEM;
 		s->task = ev->task->index + 1;

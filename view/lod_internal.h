@@ -60,6 +60,7 @@ struct lod {
 	uint32_t nstate; /* by row */
 	struct cpu_state *cpu;
 	uint32_t ncpu;
+	uint32_t *runs, nruns; /* by CPU: the row of the thread that runs there, + 1; 0: not known */
 	uint32_t *name_of;
 	uint32_t nname_of; /* by uft_sym.index: name + 1 */
 	uint32_t *row_of;

@@ -311,6 +311,9 @@ ask tiles from=0 to=$((duration + 1)) width=400 rows="$child"
 ends=$(grep -o '\[[0-9]*,\[[0-9-]*,[0-9]*,' answer | sed 's/^.*\[//' | awk -F, '{ if ($1 + $2 > n) n = $1 + $2 } END { printf "%d", n }')
 check
 [ "$ends" -gt 0 ] && [ "$ends" -lt $((duration / 2)) ] || fail "a call of a child that ended goes on to $ends of $duration"
+# It was blocked within that call, which does not end it.
+check
+[ "$(longest)" -ge 20000000 ] || fail "a call that slept 20 ms and never returned lasts $(longest) ns"
 ask list first=0 count=500
 check
 grep -q '"event":"switch"' answer || fail "switches are not called so in the list: $(grep -o '"event":"[^"]*"' answer | sort | uniq -c)"

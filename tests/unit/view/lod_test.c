@@ -345,6 +345,51 @@ static void test_preview(void **state)
 	names_free(&names);
 }
 
+static void add_switch(struct lod *l, const struct uft_task *who, uint32_t cpu, uint64_t t, uint64_t how)
+{
+	struct uft_event ev = { .ts_ns = ORIGIN + t, .kind = UFT_EV_DATA, .data = UFT_EVENT_SWITCH, .task = who, .cpu = cpu };
+
+	ev.word[0] = how;
+	assert_true(lod_add(l, &ev, NULL) >= 0);
+}
+
+struct kinds { uint32_t calls, states; uint64_t state_end; };
+
+static void count_kinds(void *arg, uint32_t lane, const struct lod_span *s)
+{
+	struct kinds *n = arg;
+
+	n->calls += lane < LOD_LANES;
+	n->states += lane == LANE_STATES;
+	n->state_end = lane == LANE_STATES ? s->start + s->len : n->state_end;
+}
+
+/* Switches are of a task with another number, which ends no calls; a thread whose end nobody saw does not run for ever. */
+static void test_states(void **state)
+{
+	struct uft_task seven = { .tid = 7, .pid = 7, .comm = "seven", .index = 1 }, eight = { .tid = 8, .pid = 8, .comm = "eight", .index = 2 };
+	struct lod *l;
+	struct names names;
+	struct kinds n = {0, 0, 0};
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	l = lod_new(&names, &rows, ORIGIN, 100, 0);
+	add(l, UFT_EV_ENTRY, &outer, 5, 0, 0, NULL);
+	add_switch(l, &seven, 0, 10, UFT_SWITCH_IN);
+	add(l, UFT_EV_ENTRY, &leaf, 20, 0, 1, NULL);
+	add_switch(l, &eight, 1, 30, UFT_SWITCH_IN);
+	add_switch(l, &eight, 0, 50, UFT_SWITCH_IN);
+	add(l, UFT_EV_EXIT, &leaf, 1000, 980, 1, NULL);
+	assert_int_equal(lod_finish(l, NULL), 0);
+	lod_query(l, NULL, &(struct lod_asked){ .behind_lane = LOD_LANES, .to = 2000, .pixel = 1 }, count_kinds, &n);
+	assert_int_equal(n.calls, 2);
+	assert_int_equal(n.states, 1);
+	assert_int_equal(n.state_end, 50);
+	lod_free(l);
+	names_free(&names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kept, begin, end),
 		cmocka_unit_test_setup_teardown(test_odd, begin, end),
 		cmocka_unit_test_setup_teardown(test_preview, begin, end),
+		cmocka_unit_test_setup_teardown(test_states, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
