@@ -17,6 +17,9 @@
  *     time
  *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie
  *     within each other
+ * Who needs no paths (flat tables, histograms of durations) gets a node for each function of a group instead, where the
+ * parts of several threads cannot be put together: functions are fewer than paths. Its total is that of the calls which
+ * are not within another one of the same function of the task, the group's that of the outermost ones.
  * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the
  * outermost calls give the total. Memory: 110 bytes a path and 128 for each octave of its durations. Speed:
  * see bench/micro/output.c; no allocation but for first times.
@@ -31,6 +34,7 @@
 #include "output/report/aggregate_build.h"
 
 #define MORE_KEY	"\001more"
+#define NOPEN_KEPT	1024u		/* functions that a task without open calls remembers */
 
 /* ---- Tables ---- */
 
@@ -413,20 +417,72 @@ uint32_t agg_func_of(struct agg *a, const struct uft_sym *sym)
 	return func_of(a, sym);
 }
 
+/* Flat: where the open calls of a node's function are counted; NULL: no memory. */
+static uint32_t *nopen_of(const struct agg *a, struct agg_task *t, uint32_t node)
+{
+	uint32_t func = a->node[node].func;
+
+	return dense_reserve(&t->nopen, &t->cap_nopen, func, sizeof(*t->nopen)) < 0 ? NULL : &t->nopen[func];
+}
+
 /* Entries whose exits are missing: the stream has gone on without them. Nothing is known of their time. */
 static void drop_stale(struct agg *a, struct agg_task *t, uint32_t depth)
 {
 	while (t->n && t->frame[t->n - 1].depth >= depth) {
 		t->n--;
 		a->unknown++;
+		if (a->build->is_flat)
+			t->nopen[a->node[t->frame[t->n].node].func]--;
 	}
+}
+
+/* Flat: of the caller's group. What the caller called last is remembered as for paths. */
+static uint32_t flat_node(struct agg *a, uint32_t caller, uint32_t func)
+{
+	uint32_t last = a->build->link[caller].last, i;
+
+	if (last && a->build->link[last].func == func)
+		return last;
+	i = child_by_hash(a, a->node[caller].parent, func);
+	if (i != AGG_NOWHERE)
+		a->build->link[caller].last = i;
+	return i;
 }
 
 static uint32_t node_at(struct agg *a, struct agg_task *t, const struct uft_event *ev, uint32_t func)
 {
 	uint32_t parent = t->n ? t->frame[t->n - 1].node : root_of(a, t, ev);
 
+	if (parent != AGG_NOWHERE && t->n && a->build->is_flat)
+		return flat_node(a, parent, func);
 	return parent == AGG_NOWHERE ? AGG_NOWHERE : get_child(a, parent, func);
+}
+
+static int enter_flat(struct agg *a, struct agg_task *t, uint32_t node)
+{
+	uint32_t *nopen = nopen_of(a, t, node);
+
+	if (!nopen)
+		return -ENOMEM;
+	++*nopen;
+	if (!t->n)
+		a->node[a->node[node].parent].calls++;
+	return 0;
+}
+
+/* The innermost call has been taken off the stack. Returns what it adds to its node's total. */
+static uint64_t leave_flat(struct agg *a, struct agg_task *t, uint32_t node, uint64_t ns)
+{
+	uint32_t nopen = --t->nopen[a->node[node].func];
+
+	if (!t->n)
+		a->node[a->node[node].parent].total += ns;
+	if (!t->n && t->cap_nopen > NOPEN_KEPT) {
+		free(t->nopen);
+		t->nopen = NULL;
+		t->cap_nopen = 0;
+	}
+	return nopen ? 0 : ns;
 }
 
 static inline int enter(struct agg *a, struct agg_task *t, const struct uft_event *ev)
@@ -444,6 +500,8 @@ static inline int enter(struct agg *a, struct agg_task *t, const struct uft_even
 	node = node_at(a, t, ev, func);
 	if (node == AGG_NOWHERE)
 		return -ENOMEM;
+	if (a->build->is_flat && enter_flat(a, t, node) < 0)
+		return -ENOMEM;
 	a->node[node].calls++;
 	t->frame[t->n++] = (struct agg_frame){ .node = node, .func = func, .depth = ev->depth, .start = ev->ts_ns };
 	return 0;
@@ -460,13 +518,16 @@ static inline int leave(struct agg *a, struct agg_task *t, uint64_t ns, uint64_t
 		if (__builtin_expect(a->node[node].is_more && t->frame[t->n - 1].node == node, 0))
 			total = 0;
 	}
+	if (a->build->is_flat)
+		total = leave_flat(a, t, node, ns);
 	return add_time(a, node, ns, total, self);
 }
 
 /* An exit without its entry. */
 static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event *ev, uint32_t func)
 {
-	uint32_t node;
+	uint64_t total = ev->flags & UFT_EVF_CALL ? ev->duration_ns : ev->self_ns;
+	uint32_t node, *nopen;
 
 	if (!a->build->nleft[func] && !(ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN)))
 		a->build->has_alone = 1;
@@ -478,12 +539,22 @@ static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event
 	if (node == AGG_NOWHERE)
 		return -ENOMEM;
 	a->node[node].calls++;
+	if (a->build->is_flat && !t->n)
+		a->node[a->node[node].parent].calls++;
 	if (ev->flags & UFT_EVF_ORPHAN) {
 		a->unknown++;
 		return 0;
 	}
 	a->has_thresh |= (ev->flags & UFT_EVF_CALL) != 0;
-	return add_time(a, node, ev->duration_ns, ev->flags & UFT_EVF_CALL ? ev->duration_ns : ev->self_ns, ev->self_ns);
+	if (a->build->is_flat) {
+		nopen = nopen_of(a, t, node);
+		if (!nopen)
+			return -ENOMEM;
+		if (!t->n)
+			a->node[a->node[node].parent].total += total;
+		total = *nopen ? 0 : total;
+	}
+	return add_time(a, node, ev->duration_ns, total, ev->self_ns);
 }
 
 static int exit_call(struct agg *a, struct agg_task *t, const struct uft_event *ev)
@@ -600,8 +671,10 @@ int agg_close_open(struct agg *a)
 
 void agg_forget_stream(struct agg_build *b)
 {
-	for (uint32_t i = 0; i < b->ntasks; i++)
+	for (uint32_t i = 0; i < b->ntasks; i++) {
 		free(b->task[i].frame);
+		free(b->task[i].nopen);
+	}
 	free(b->task);
 	free(b->func_of);
 	free(b->nleft);
@@ -710,7 +783,7 @@ void agg_finish(struct agg *a)
 	for (uint32_t i = a->nnodes; i-- > 1;) {
 		struct agg_node *n = &a->node[i], *up = &a->node[n->parent];
 
-		if (up->is_group == AGG_GROUP || !n->parent) {
+		if (a->build->is_flat ? n->is_group : up->is_group == AGG_GROUP || !n->parent) {
 			up->total += n->total;
 			up->calls += n->calls;
 		}

@@ -42,7 +42,7 @@ struct agg_node {
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 
-#define AGG_NODES	(1u << 18)	/* paths at most, and one for the rest below each */
+#define AGG_NODES	(1u << 18)	/* paths at most, and one for the rest below each; twice as many functions of groups */
 
 struct agg {
 	struct agg_node *node;
@@ -54,6 +54,7 @@ struct agg {
 	uint64_t first_ns, last_ns;
 	int has_switches;		/* some were recorded */
 	int has_thresh;			/* calls without entries: their paths are not known */
+	int may_be_flat;		/* set by who needs no paths: a node may stand for a function of a group on all of them */
 	unsigned nthreads;		/* that added it up */
 	struct agg_build *build;	/* aggregate.c */
 };

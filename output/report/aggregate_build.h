@@ -28,6 +28,7 @@ struct agg_task {
 	 */
 	uint64_t off_ns;
 	int is_preempted;
+	uint32_t *nopen, cap_nopen;	/* flat: open calls by function of their nodes */
 	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
 };
 
@@ -53,6 +54,7 @@ struct agg_build {
 	struct agg_task *task;
 	uint32_t ntasks, ncalled;	/* ncalled: how many have called something */
 	enum uft_by by;
+	int is_flat;		/* nodes are functions of groups, their parents the groups */
 	int *stop;		/* in parts: set when they cannot be put together; NULL: all in one */
 	int has_alone;		/* an exit without an entry was counted: no call of its function had been left */
 };

@@ -13,7 +13,8 @@
  *   - there are calls without an entry on one side of a border, and calls that were left on the other
  *   - there are more paths than AGG_NODES, as it depends on the order which ones are kept
  *   - switches were recorded: the time without a CPU reaches over borders
- * The last two are seen on the way, and stop all threads at once.
+ * The last two are seen on the way, and stop all threads at once. One thread needs no paths for what is flat
+ * (agg.may_be_flat).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -310,11 +311,12 @@ static int add_parts(struct agg *a, struct uft_stream *st, struct uft_part *part
 static int begin_again(struct agg *a)
 {
 	uint32_t max_nodes = a->max_nodes;
-	int ret;
+	int may_be_flat = a->may_be_flat, ret;
 
 	agg_free(a);
 	ret = agg_init(a);
 	a->max_nodes = max_nodes;
+	a->may_be_flat = may_be_flat;
 	return ret;
 }
 
@@ -333,6 +335,10 @@ int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsign
 	if (ret < 0)
 		return ret;
 	a->nthreads = ret ? (unsigned)n : 1;
+	if (!ret && a->may_be_flat) {
+		a->build->is_flat = 1;
+		a->max_nodes *= 2;
+	}
 	if (!ret)
 		return agg_add(a, st, by);
 	ret = agg_close_open(a);

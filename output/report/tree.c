@@ -334,7 +334,7 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double m
 		nmore += a->node[i].is_more;
 	}
 	if (nmore)
-		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES);
+		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES << a->may_be_flat);
 	if (nhidden)
 		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time%s or deeper than asked for are not shown (--min 0 shows all)\n", nhidden,
 			100 * min_share, is_part ? " of these functions" : "");
@@ -543,6 +543,8 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 
 	if (!ret && view != UFT_VIEW_TREE)
 		ret = agg_init(&made);
+	if (!ret)
+		whole.may_be_flat = (view == UFT_VIEW_FLAT || view == UFT_VIEW_HISTOGRAM) && !o->has_inlines;
 	if (!ret)
 		ret = agg_add_threads(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE, o->threads);
 	if (!ret) {

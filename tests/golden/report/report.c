@@ -168,6 +168,55 @@ static void test_groups(void)
 	uft_stream_close(st);
 }
 
+/* All that a node has, whatever its place. */
+static int is_same_row(const struct agg *a, const struct agg_node *n, const struct agg *b, const struct agg_node *m)
+{
+	return n->calls == m->calls && n->timed == m->timed && n->total == m->total && n->self == m->self && n->sum == m->sum && n->nopen == m->nopen &&
+	       n->min == m->min && n->max == m->max && agg_rank(a, n, 50) == agg_rank(b, m, 50) && agg_rank(a, n, 99) == agg_rank(b, m, 99);
+}
+
+/* Functions without their paths are those of all paths added up: of every group @by. */
+static void check_flat(struct uft_stream *st, enum uft_by by)
+{
+	struct agg paths, flat, made;
+	uint32_t nrows = 0;
+	int same = 1;
+
+	fake_rewind(st, 1);
+	check("memory", !agg_init(&paths) && !agg_init(&flat) && !agg_init(&made));
+	paths.max_nodes = UINT32_MAX / 4;
+	check("paths", !agg_add(&paths, st, by));
+	agg_finish(&paths);
+	fake_rewind(st, 1);
+	flat.may_be_flat = 1;
+	check("flat", !agg_add_threads(&flat, st, by, 1));
+	agg_finish(&flat);
+	check("fewer nodes", flat.nnodes < 400 && paths.nnodes > 10000);
+	check("the whole", flat.node[0].total == paths.node[0].total && flat.node[0].calls == paths.node[0].calls);
+	/* What flat views make of both: the second is that already. */
+	check("made", !agg_flatten(&made, &paths, "*"));
+	for (uint32_t i = 1; i < flat.nnodes; i++) {
+		const struct agg_node *n = &flat.node[i];
+		uint32_t k = 0;
+
+		if (n->is_group) {
+			for (k = paths.node[0].child; k && strcmp(paths.func[paths.node[k].func].key, flat.func[n->func].key); k = paths.node[k].next)
+				;
+			same &= k && n->total == paths.node[k].total && n->calls == paths.node[k].calls;
+			continue;
+		}
+		nrows++;
+		for (k = 1; !n->parent && k < made.nnodes; k++)
+			if (!made.node[k].parent && !strcmp(made.func[made.node[k].func].key, flat.func[n->func].key))
+				break;
+		same &= n->parent || (k < made.nnodes && is_same_row(&flat, n, &made, &made.node[k]));
+	}
+	check("the same", same && nrows >= 50);
+	agg_free(&paths);
+	agg_free(&flat);
+	agg_free(&made);
+}
+
 /* Calls at random, with threads, unwinding and more paths than are kept: what the nodes took is what the outermost ones took. */
 static void test_sums(uint32_t max_nodes)
 {
@@ -234,6 +283,9 @@ static void test_sums(uint32_t max_nodes)
 	check("calls", counted == calls);
 	check("bounded", a.nnodes <= 2 * max_nodes);
 	agg_free(&a);
+	check_flat(st, UFT_BY_NONE);
+	check_flat(st, UFT_BY_TASK);
+	check_flat(st, UFT_BY_CPU);
 	uft_stream_close(st);
 }
 

@@ -219,7 +219,8 @@ static unsigned threads_used(const struct check *c, unsigned threads)
 static void test_tree(void **state)
 {
 	static const enum uft_by by[] = { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
-	static const enum uft_tree_view view[] = { UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
+	static const enum uft_tree_view view[] = { UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_HISTOGRAM };
+	enum { NBY = sizeof(by) / sizeof(by[0]) };
 	unsigned divided = 0;
 
 	(void)state;
@@ -228,10 +229,10 @@ static void test_tree(void **state)
 
 		seed = round + 200;
 		make(&c, 2500, round % 3);
-		for (unsigned i = 0; i < sizeof(by) / sizeof(by[0]) + sizeof(view) / sizeof(view[0]); i++) {
-			int is_tree = i < sizeof(by) / sizeof(by[0]);
-			enum uft_tree_view v = is_tree ? UFT_VIEW_TREE : view[i - sizeof(by) / sizeof(by[0])];
-			enum uft_by group = is_tree ? by[i] : UFT_BY_NONE;
+		/* Trees and flat tables of each group, then the other views. One thread makes flat ones without paths. */
+		for (unsigned i = 0; i < 2 * NBY + sizeof(view) / sizeof(view[0]); i++) {
+			enum uft_tree_view v = i < NBY ? UFT_VIEW_TREE : i < 2 * NBY ? UFT_VIEW_FLAT : view[i - 2 * NBY];
+			enum uft_by group = i < 2 * NBY ? by[i % NBY] : UFT_BY_NONE;
 			char *one = tree(&c, v, group, 1);
 
 			assert_true(strchr(one, '\n') != NULL);
