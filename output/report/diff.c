@@ -289,6 +289,25 @@ static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
 			d->side[0].lost, d->side[1].lost);
 }
 
+/* What the reader must know of the rows. */
+static void put_notes(FILE *out, const struct uft_diff *d, size_t nhidden, const struct uft_report_opts *o)
+{
+	int is_more = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (uint32_t i = 1; i < d->side[side].nnodes; i++)
+			is_more |= !strcmp(d->side[side].func[d->side[side].node[i].func].name, "[more paths]");
+	if (is_more)
+		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (record fewer functions: -l)\n", AGG_NODES);
+	if (nhidden && o->limit)
+		fprintf(out, "# %zu more paths are not shown (--limit %zu; those whose change is less than %g %% of the whole time by --min 0)\n", nhidden, o->limit,
+			100 * o->min_share);
+	else if (nhidden)
+		fprintf(out, "# %zu paths whose change is less than %g %% of the whole time are not shown (--min 0 shows all)\n", nhidden, 100 * o->min_share);
+	if (d->nruns[0] < 2 && d->nruns[1] < 2)
+		fputs("# noise is not known of one pair: a change may be one of the machine. Record both again and give all: A B A2 B2\n", out);
+}
+
 int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o)
 {
 	struct table_column column[NCOLUMNS];
@@ -318,8 +337,8 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 	}
 	free(row);
 	ret = table_end(&t);
-	if (!ret && nhidden && o->form == UFT_FORM_TEXT)
-		fprintf(out, "# %zu paths whose change is less than %g %% of the whole time are not shown (--min 0 shows all)\n", nhidden, 100 * o->min_share);
+	if (!ret && o->form == UFT_FORM_TEXT)
+		put_notes(out, d, nhidden, o);
 	return ret;
 }
 

@@ -40,6 +40,13 @@ run "$uft" diff before1.uft after1.uft before2.uft after2.uft
 expect_out "# A: before1.uft"
 expect_out "% slower ("
 expect_out "Means of 2 and 2 recordings"
+check
+! grep -q 'noise is not known' out || fail "noise of two pairs"
+run "$uft" diff --limit 1 before1.uft after1.uft
+expect_out "noise is not known of one pair"
+expect_equal "what is beyond the limit" "$(sed -n 's/^# \([0-9]*\) more paths are not shown (--limit 1;.*/\1/p' out)" \
+	"$(($("$uft" diff --csv before1.uft after1.uft | wc -l) - 2))"
+run "$uft" diff before1.uft after1.uft before2.uft after2.uft
 expect_out "new "
 run "$uft" diff --csv --min 0 before1.uft before1.uft before1.uft before1.uft
 expect_equal "the same is noise or the same" "$(awk -F, 'NR > 1 && ($1 != "noise" || $2 != 0 || $4 != 0)' out)" ""
