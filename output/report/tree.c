@@ -325,7 +325,7 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 }
 
 /* What the reader must know of the figures. */
-static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double min_share, int is_part)
+static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, const struct uft_report_opts *o, int is_part)
 {
 	uint64_t nopen = 0, nmore = 0;
 
@@ -336,8 +336,9 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double m
 	if (nmore)
 		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES << a->may_be_flat);
 	if (nhidden)
-		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time%s or deeper than asked for are not shown (--min 0 shows all)\n", nhidden,
-			100 * min_share, is_part ? " of these functions" : "");
+		fprintf(out, "# %" PRIu64 " %s with less than %g %% of the time%s%s are not shown (--min 0%s shows all)\n", nhidden,
+			o->limit ? "rows beyond --limit or" : "paths", 100 * o->min_share, is_part ? " of these functions" : "",
+			o->limit && !o->depth ? "" : " or deeper than asked for", o->limit ? " without --limit" : "");
 	if (nopen)
 		fprintf(out, "# %" PRIu64 " calls had not returned when their process or the recording ended: they count up to its last record\n", nopen);
 	if (a->unknown)
@@ -414,7 +415,7 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 		return ret;
 	ret = table_end(&t);
 	if (!ret && o->form == UFT_FORM_TEXT)
-		put_notes(out, notes, nhidden, o->min_share, is_part);
+		put_notes(out, notes, nhidden, o, is_part);
 	return ret;
 }
 

@@ -57,6 +57,8 @@ expect_equal "lines of 100" "$(awk 'length($0) > 100 && !/^#/' out | wc -l)" 0
 run "$uft" report --tree --depth 1 rec.uft
 expect_equal "one level" "$(awk '!/^#/ { print $NF }' out)" main
 expect_out "are not shown (--min 0 shows all)"
+run "$uft" report --tree --limit 1 rec.uft
+expect_out "rows beyond --limit or with less than 0.5 % of the time are not shown (--min 0 without --limit shows all)"
 run "$uft" report --callers leaf --csv rec.uft
 expect_equal "callers" "$(calls leaf out) $(calls 'leaf;middle' out) $(calls 'leaf;jumps;main' out)" "310 200 100"
 run "$uft" report --callees 'mid*' --csv rec.uft
