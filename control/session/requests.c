@@ -227,7 +227,7 @@ static pid_t slice_process(struct uft_session *s, uint32_t slice)
 /* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
 static int has_agent_of_its_own(const struct uft_session *s, const struct target *t)
 {
-	return !t->is_preloaded || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
+	return !t->has_thread_agent || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
 }
 
 /* A target has one slice: a second slice that names its process lies. */
@@ -386,7 +386,7 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 		return -ESRCH;
 	was_started = t->space->started;
 	t->waiting = index + 1;
-	t->has_agent |= t->is_preloaded;
+	t->has_agent |= t->has_thread_agent;
 	ret = space_walk(s, t, r->arg[0]);
 	t->has_agent &= has_agent_of_its_own(s, t);
 	t->waiting = 0;

@@ -35,7 +35,7 @@
 
 /* ---- Starting -------------------------------------------------------------------------------- */
 
-static const char *library_machine(uint16_t machine)
+const char *preload_machine(uint16_t machine)
 {
 	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
 }
@@ -50,13 +50,13 @@ static const char *machine_name(const char *path, struct uft_error *err)
 	if (obj->is_static)
 		uft_fail(err, -EPFNOSUPPORT, "%s is linked statically: no loader puts the runtime into it", path);
 	else
-		name = library_machine(obj->machine);
+		name = preload_machine(obj->machine);
 	uft_object_put(obj);
 	return name;
 }
 
 /* libuft.so for @machine: beside us in the build tree, or where it is installed. */
-static int find_library(const char *machine, char *path, size_t size, struct uft_error *err)
+int preload_find_library(const char *machine, char *path, size_t size, struct uft_error *err)
 {
 	static const char *const places[] = { "runtime", "../lib/uft", UFT_LIBDIR, NULL };
 	char exe[PATH_MAX - 64];
@@ -77,7 +77,7 @@ static int find_library(const char *machine, char *path, size_t size, struct uft
 }
 
 /* The loader takes several libraries, with blanks or colons between, and qemu several variables in one, with commas. */
-static int check_places(const struct uft_session *s, const char *library, struct uft_error *err)
+int preload_check_places(const struct uft_session *s, const char *library, struct uft_error *err)
 {
 	const char *separators = s->opts.emulator ? " :," : " :";
 
@@ -203,10 +203,10 @@ int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX]
 		ret = check_image(path, image, err);
 	if (!ret) {
 		machine = machine_name(s->opts.emulator ? path : image, err);
-		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
+		ret = machine ? preload_find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
 	}
 	if (!ret)
-		ret = check_places(s, library, err);
+		ret = preload_check_places(s, library, err);
 	if (!ret) {
 		make_env(s, library, env);
 		if (s->opts.emulator)
@@ -251,7 +251,7 @@ void preload_take_agent(struct uft_session *s, struct target *t)
 
 	if (fd >= 0)
 		target_take_agent(s, t, fd);
-	t->is_preloaded = 1;
+	t->is_preloaded = t->has_thread_agent = 1;
 }
 
 /* Code and return addresses as found; the library stays. */
@@ -347,10 +347,12 @@ static int end_replaced(struct uft_session *s, pid_t pid)
 		return 0;
 	if (arena_slice_is_mapped_by(&s->arena, old->slice, pid))
 		return -EEXIST;
-	if (old->agent_fd >= 0)		/* its agent was a thread of the old image: nothing to wait for */
-		close(old->agent_fd);
-	old->agent_fd = -1;
-	old->has_agent = 0;
+	if (old->has_thread_agent) {		/* of the old image: nothing to wait for */
+		if (old->agent_fd >= 0)
+			close(old->agent_fd);
+		old->agent_fd = -1;
+		old->has_agent = 0;
+	}
 	target_end(s, old);
 	return 0;
 }

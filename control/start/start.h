@@ -76,6 +76,11 @@ void launch_forget(struct uft_session *s);	/* ends a program that was begun and 
 int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX], pid_t *pid, struct uft_error *err);
 void preload_leave(struct uft_session *s, struct target *t);	/* disarms; the library stays mapped */
 void preload_take_agent(struct uft_session *s, struct target *t);	/* its agent is a thread of the process */
+/* libuft.so for @machine, as preload_machine() names it. 0, or -errno and the reason in @err. */
+int preload_find_library(const char *machine, char *path, size_t size, struct uft_error *err);
+const char *preload_machine(uint16_t machine);
+/* Can a program find @library and the session's files by its environment? 0, or -errno and the reason in @err. */
+int preload_check_places(const struct uft_session *s, const char *library, struct uft_error *err);
 /* Answers a hello, request @index: the process becomes a target and is armed. 0 or -errno. */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
 

@@ -74,7 +74,7 @@ static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
 void spares_send(struct uft_session *s)
 {
 	for (struct target *t = s->targets; t; t = t->next) {
-		if (t->is_over || t->is_preloaded)
+		if (t->is_over || t->has_thread_agent)
 			continue;
 		take_socket(s, t);
 		for (unsigned i = 0; t->spare_sock > 0 && i < TARGET_SPARES; i++)

@@ -42,6 +42,7 @@ int agent_socket(int pair[2]);
 int boot_hold_family(int fd, uint64_t *at);	/* as boot_hold_spare(), of a descriptor, which it closes; 0 or -errno */
 int boot_map_arena(int board, int fd);	/* the board and the family of uft_boot.slice; both are closed */
 int boot_map_board(const char *path);	/* of the session whose files have this name */
+int boot_own_blob(void);			/* the blob is unmapped at a detach: the session has put it here, and no loader */
 int boot_finish(void);			/* the arena is mapped: the rest, but for the agent */
 
 long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void));	/* entry.S */

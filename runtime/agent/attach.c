@@ -92,6 +92,8 @@ static int attach(int *fd)
 		return n;
 	ret = boot_map_arena(fd[UFT_BOOT_BOARD], fd[UFT_BOOT_ARENA]);
 	if (!ret)
+		ret = boot_own_blob();
+	if (!ret)
 		ret = boot_finish();
 	return ret ? ret : n;
 }

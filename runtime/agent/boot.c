@@ -317,12 +317,15 @@ int boot_hold_family(int fd, uint64_t *at)
 	return got ? got : -EPROTO;
 }
 
+int boot_own_blob(void)
+{
+	return mem_own(uft_boot.blob_at, uft_boot.blob_bytes);
+}
+
 int boot_finish(void)
 {
-	int ret = mem_own(uft_boot.blob_at, uft_boot.blob_bytes);
+	int ret;
 
-	if (ret)
-		return ret;
 	limit_begin(&uft_boot.space, &uft_boot.stack);
 	uft_rt.rseq_offset = uft_boot.rseq_offset;
 	uft_rt.st8_ok = uft_boot.cpu_vendor_ok;
@@ -343,6 +346,8 @@ static int boot(void)
 	ret = set_thread_pointer();
 	if (!ret)
 		ret = boot_map_path(uft_boot.arena_path);
+	if (!ret)
+		ret = boot_own_blob();
 	if (!ret)
 		ret = boot_finish();
 	return ret ? ret : agent_start();
