@@ -55,7 +55,7 @@ int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);	/* 1: who calls makes the call, a fork, and calls fork_post behind it */
 int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs);	/* the same, of calls that may be forks only */
 void trace_hook_fork_post(int64_t result);
-void trace_hook_syscall_post(uint32_t nr, int64_t result);
+void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs);	/* an exec failed */
 /*
  * True return addresses back onto this task's stack. @frame: its frame pointer and return address, where
  * slots are names; else NULL

@@ -24,7 +24,7 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	else if (h->kind == UFT_HOOK_UNWIND)
 		session_warn_of(s, t->slice, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
 			     name, strerror(-h->result));
-	else
+	else if (h->result != -EILSEQ || !t->is_preloaded)	/* a debugger's breakpoint: session.c looks for libraries */
 		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
 	if (h->kind == UFT_HOOK_RBRK)

@@ -108,6 +108,23 @@ static int open_executed(pid_t tid, const char *name, int dirfd)
 	return open_place(path, OPEN_FOLLOW);
 }
 
+int executed_path(pid_t tid, const char *name, int dirfd, char *path, size_t size)
+{
+	char proc[64];
+	int fd = open_executed(tid, name, dirfd);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	n = readlink(proc, path, size - 1);
+	close(fd);
+	if (n <= 0 || path[0] != '/')
+		return -ENOENT;
+	path[n] = '\0';
+	return 0;
+}
+
 const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd)
 {
 	char proc[64];

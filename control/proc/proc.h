@@ -29,6 +29,8 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
 /* The same of the file @name that task @tid executes, from its directory @dirfd; NULL: of its descriptor @dirfd. */
 const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd);
+/* That file as we see it, into @path. 0 or -errno. */
+int executed_path(pid_t tid, const char *name, int dirfd, char *path, size_t size);
 /*
  * The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The
  * reason, for @err; its code.

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,9 +138,34 @@ static void warn_not_seized(struct uft_session *s, pid_t tid, const struct uft_r
 	session_warn_of(s, r->slice, "not followed: %s: %s", name, why);
 }
 
+/* Another tracer has task @tid, so the loader of what it executes is to bring the runtime. */
+static int serve_traced_exec(struct uft_session *s, const struct uft_request *r, pid_t tid, pid_t tgid, pid_t tracer)
+{
+	char name[3000], path[PATH_MAX], its[200];
+	struct uft_error why = { "" };
+	int ret;
+
+	if (r->arg[0] && proc_read_string(tid, r->arg[0], name, sizeof(name)) < 0)
+		return -ESRCH;			/* exec will fail as well */
+	ret = executed_path(tid, r->arg[0] ? name : NULL, (int)r->arg[2], path, sizeof(path));
+	if (!ret)
+		ret = preload_offer(s, tid, tgid, path, &why);
+	if (!ret) {
+		pid_inherit_fork(s, tgid, parent_of(s, r->slice));
+		return UFT_EXEC_PRELOAD;
+	}
+	if (why.text[0] && ret != -ENOEXEC) {
+		s->not_followed++;
+		procinfo_read_name(tracer, its, sizeof(its));
+		session_warn_of(s, r->slice, "not followed: %s: %s (process %d) traces it, and its loader cannot bring the runtime: %s", path,
+				its, tracer, why.text);
+	}
+	return ret;
+}
+
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
-	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
+	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10), tracer;
 	char name[3000];
 	const char *why;
 	int ret;
@@ -159,6 +185,9 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
 	ret = exec_task_seize(s, tid, tgid, parent_of(s, r->slice));
+	tracer = ret == -EPERM && s->opts.preload_traced ? (pid_t)proc_status_number(tid, "TracerPid", 10) : 0;
+	if (tracer > 0)
+		return serve_traced_exec(s, r, tid, tgid, tracer);
 	if (ret && proc_is_ending(tid))
 		return -ESRCH;			/* killed since it asked: there is nothing to follow */
 	if (ret) {
@@ -287,6 +316,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 		preload_take_agent(s, t);
 	else
 		target_open_agent(s, t);
+	t->is_preloaded |= sp->is_preloaded;
 	inherit(t);
 	t->has_agent &= has_agent_of_its_own(s, t);
 	target_announce(s, t);
@@ -471,6 +501,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_EXEC_FAILED:
 		exec_task_release(s, requester(s, &r));
+		preload_withdraw(s, (pid_t)proc_status_number(requester(s, &r), "Tgid", 10));
 		watchdog_exec_failed(s, requester(s, &r));
 		ret = 0;
 		break;
@@ -484,8 +515,8 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = session_detach(s, (pid_t)r.arg[0]);
 		break;
 	case UFT_REQ_HELLO:
-		/* Elsewhere nobody has a runtime that was preloaded, and the paths in a hello are not opened. */
-		ret = s->opts.preload || s->opts.emulator ? preload_hello(s, i, &r) : -EOPNOTSUPP;
+		/* Other processes have no runtime that was preloaded, and the paths in their hello are not opened. */
+		ret = s->opts.preload || s->opts.emulator || preload_is_offered(s, (pid_t)r.pid) ? preload_hello(s, i, &r) : -EOPNOTSUPP;
 		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
 			kill((pid_t)r.pid, SIGKILL);
 			r.no_wait = 1;

@@ -573,6 +573,13 @@ static void poll_targets(struct uft_session *s)
 	}
 }
 
+/* A debugger's breakpoint is where the loader would be hooked, so its list is looked at. */
+static void look_for_libraries(struct uft_session *s, struct target *t)
+{
+	if (t->is_preloaded && t->has_agent && t->space->is_dynamic && !t->space->rbrk)
+		space_walk(s, t, 0);
+}
+
 static void scan(struct uft_session *s)
 {
 	uint64_t begin = session_now_ns(), cost;
@@ -589,6 +596,7 @@ static void scan(struct uft_session *s)
 	for (struct target *t = s->targets; t; t = t->next) {
 		target_scan_tasks(s, t);
 		jitmap_look(s, t);
+		look_for_libraries(s, t);
 		perfmap_write(s, t);
 	}
 	cost = session_now_ns() - begin;

@@ -178,6 +178,9 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
 	if (!strcmp(out->comm, "uft-agent"))
 		return uft_fail(err, -EINVAL, "process %d is the agent of a traced process", pid);
+	ret = check_sessions(s, out, err);	/* first: another tracer may have what this session has */
+	if (ret)
+		return ret;
 	if (tracer > 0) {
 		procinfo_read_name((pid_t)tracer, name, sizeof(name));
 		return uft_fail(err, -EBUSY, "process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
@@ -191,7 +194,5 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	ret = check_class(out, err);
 	if (!ret)
 		ret = check_namespace(out, err);
-	if (!ret)
-		ret = check_sessions(s, out, err);
 	return ret ? ret : check_threads(out, err);
 }

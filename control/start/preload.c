@@ -281,6 +281,7 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 	if (space_create(s, pid, s->opts.emulator ? &hello : NULL, NULL, &sp, err))
 		return NULL;
 	sp->boot = r->arg[3];
+	sp->is_preloaded = 1;
 	t = target_create(s, r->slice, pid, parent > 0 ? (pid_t)parent : 0, sp);
 	if (!t) {
 		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
@@ -288,7 +289,11 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 		return NULL;
 	}
 	session_set_slice(s, r->slice);
-	preload_take_agent(s, t);
+	if (s->opts.preload || s->opts.emulator)
+		preload_take_agent(s, t);
+	else				/* preload_offer.c */
+		target_open_agent(s, t);
+	t->is_preloaded = 1;
 	return t;
 }
 
@@ -365,6 +370,7 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 
 	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
 		return -ESRCH;
+	preload_withdraw(s, (pid_t)r->pid);	/* not before: any target can name it */
 	ret = end_replaced(s, (pid_t)r->pid);
 	if (ret)
 		return ret;

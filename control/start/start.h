@@ -84,6 +84,17 @@ int preload_check_places(const struct uft_session *s, const char *library, struc
 /* Answers a hello, request @index: the process becomes a target and is armed. 0 or -errno. */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
 
+/* ---- preload_offer.c --------------------------------------------------------------------------- */
+
+/*
+ * Task @tid of process @tgid, which another tracer has, is about to execute @path. 0: the loader of that can bring the
+ * runtime; the board says what it finds in its environment, and a hello may come. -ENOEXEC: the exec will fail; another
+ * -errno: it cannot, and the reason in @err.
+ */
+int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path, struct uft_error *err);
+int preload_is_offered(const struct uft_session *s, pid_t pid);
+void preload_withdraw(struct uft_session *s, pid_t pid);	/* its exec failed, or its hello came */
+
 /* ---- exec_trace.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
 int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);	/* before its exec; 0 or -errno */

@@ -209,7 +209,8 @@ _Static_assert(sizeof(struct uft_ring) == 128, "abi");
 enum uft_request_kind {
 	UFT_REQ_EXEC	= 1,	/* args: 0 = address of the path string (0: by descriptor), 1 = system call
 				 * number, 2 = directory descriptor, 3 = flags; waits: the session seizes
-				 * the task so that the new image gets the runtime */
+				 * the task so that the new image gets the runtime. result: 0, -errno, or
+				 * UFT_EXEC_PRELOAD */
 	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
 	UFT_REQ_DETACH	= 5,	/* on the board only: by another command of the same user, not by a target. args: 0 = pid that is to
@@ -243,6 +244,9 @@ enum uft_denied {
 	UFT_DENIED_CHILDREN	= 0x40,	/* what an agent in a fork child takes, and the runtime in what is executed */
 	UFT_DENIED_LIMIT	= 0x80,	/* prlimit64: the limit of address space follows what is ours */
 };
+
+/* Another tracer has the task: the new image gets the runtime by the board's preload and start. */
+#define UFT_EXEC_PRELOAD	1
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
 
@@ -306,6 +310,8 @@ struct uft_arena {		/* the board */
 	uint64_t cookie;	/* of the session: each of its families has it, too */
 	uint32_t spare[UFT_NSPARES];	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
 	char path[256];		/* s: of the session's files, in its own mount namespace */
+	/* s: LD_PRELOAD=..., UFT_ARENA=...: the last two variables of what a task executes that another tracer has */
+	char preload[1024], start[512];
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 

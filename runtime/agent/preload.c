@@ -17,6 +17,7 @@
 #include "runtime/base/sys.h"
 
 #define AT_END		0
+#define AT_IGNORE	1
 #define AT_PAGE_BYTES	6
 #define CLOCK_TRIES	8
 
@@ -37,17 +38,17 @@ static char *find_variable(char **envp, const char *name)
 }
 
 /*
- * BYTES:PATH or BYTES!PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the environment
- * shall speak of us: what an emulated program executes may be for another machine, whose loader would
- * complain.
+ * BYTES:PATH, BYTES!PATH or BYTES?PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the
+ * environment shall speak of us: what an emulated program executes may be for another machine, whose loader would
+ * complain. ? says that the last two variables are ours alone (take_back()).
  */
-static int map_session(const char *value, int *is_secret)
+static int map_session(const char *value, char *how)
 {
 	const char *end = value + mem_strlen(value);
 
 	uft_boot.arena_bytes = mem_get_number(&value, end, 16);
-	*is_secret = *value == '!';
-	if ((*value != ':' && !*is_secret) || !uft_boot.arena_bytes)
+	*how = *value;
+	if ((*value != ':' && *value != '!' && *value != '?') || !uft_boot.arena_bytes)
 		return -EINVAL;
 	return boot_map_board(value + 1);
 }
@@ -125,13 +126,15 @@ static uint64_t measure_hz(uint64_t clock, uint64_t ns)
 static int say_hello(char **envp)
 {
 	struct uft_hello *h = (struct uft_hello *)((uint8_t *)uft_rt.slice + uft_rt.arena->cmd_offset + UFT_CMD_PAYLOAD);
-	uint64_t args[4];
+	uint64_t args[4] = { 0 };
 
 	fill_hello(h, envp);
-	read_clocks(&args[0], &args[1]);
-	args[2] = arch_clock_hz();
-	if (uft_rt.is_emulated && !args[2])
-		args[2] = measure_hz(args[0], args[1]);
+	if (uft_rt.is_emulated) {	/* else the session's clock is the same */
+		read_clocks(&args[0], &args[1]);
+		args[2] = arch_clock_hz();
+		if (!args[2])
+			args[2] = measure_hz(args[0], args[1]);
+	}
 	args[3] = (uint64_t)&uft_boot;
 	return agent_request(UFT_REQ_HELLO, args, 4, 1);
 }
@@ -142,45 +145,64 @@ static int is_wanted(void)
 	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
 }
 
-static int come_up(void)
+static int come_up(int is_thread)
 {
 	int ret;
 
 	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
 	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
 	ret = boot_finish();
-	return ret ? ret : agent_start_thread();
+	return ret ? ret : is_thread ? agent_start_thread() : agent_start();
 }
 
 /* What fails behind the mapping of its file the session is told: it waits. */
-static int start(const char *value, int *is_secret, char **envp)
+static int start(const char *value, char *how, char **envp)
 {
-	int ret = map_session(value, is_secret);
+	int ret = map_session(value, how);
 
 	if (ret || !is_wanted())
 		return ret ? ret : -EPERM;
-	uft_rt.is_emulated = (uint32_t)*is_secret;
+	uft_rt.is_emulated = *how == '!';
 	ret = trace_claim_spare();
 	if (ret)
 		return ret;
 	ret = check_pages(envp);
 	if (!ret)
-		ret = come_up();
+		ret = come_up(*how != '?');
 	if (ret)
 		uft_store_release(&uft_rt.mail->start_error, ret);
 	return ret;
 }
 
+/*
+ * The program finds its environment as it was given (trace/hooks/exec_preload.c). The kernel's vector follows at once,
+ * for programs that look for it there: in place of two variables it begins with an entry that says nothing.
+ */
+static void take_back(char **envp, const char *arena)
+{
+	uint64_t *last = (uint64_t *)envp;
+
+	while (last[0] && last[1])
+		last++;
+	if ((const char *)last[0] + sizeof("UFT_ARENA=") - 1 != arena || last == (uint64_t *)envp)
+		return;
+	last[-1] = 0;
+	last[0] = AT_IGNORE;
+	last[1] = 0;
+}
+
 static void init(int argc, char **argv, char **envp)
 {
 	char *arena = find_variable(envp, "UFT_ARENA="), *preload = find_variable(envp, "LD_PRELOAD=");
-	int is_secret = 0;
+	char how = 0;
 
 	(void)argc;
 	(void)argv;
-	if (arena && !start(arena, &is_secret, envp))
+	if (arena && !start(arena, &how, envp))
 		say_hello(envp);
-	if (is_secret) {
+	if (how == '?') {
+		take_back(envp, arena);
+	} else if (how == '!') {
 		*arena = 0;
 		if (preload)
 			*preload = 0;

@@ -74,12 +74,13 @@ uft_asm_hook_syscall_pre:
 	or	%rax, 80(%rbp)		/* into the carry flag, for who looks at it */
 	HOOK_LEAVE
 
-/* rax = result. Only the exec hooks have this one: they return only if they failed. */
+/* rax = result, the arguments where they were. Only the exec hooks have this one: they return only if they failed. */
 	.type	uft_asm_hook_syscall_post, @function
 uft_asm_hook_syscall_post:
 	HOOK_ENTER
 	mov	$59, %edi
 	mov	%rax, %rsi
+	mov	%rsp, %rdx
 	HOOK_CALL trace_hook_syscall_post
 	HOOK_LEAVE
 

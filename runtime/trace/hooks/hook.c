@@ -4,7 +4,7 @@
  *
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
  * saved (hook.S). They may wait for the session; they never change what the call does
- * (mlockall: mlock.c; limits of address space: platform/linux/limit.c).
+ * (mlockall: mlock.c; limits of address space: platform/linux/limit.c; environment of an exec: exec_preload.c).
  */
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
@@ -139,7 +139,7 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
  * args: 0 = address of the path, 0 if the call names a descriptor only; 1 = system call; 2 = directory descriptor;
  * 3 = flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
  */
-static void hook_exec(uint32_t nr, const uint64_t *regs)
+static void hook_exec(uint32_t nr, uint64_t *regs)
 {
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
@@ -162,7 +162,8 @@ static void hook_exec(uint32_t nr, const uint64_t *regs)
 	/* A child without an event so far asks in the family that it has inherited, if there is one. */
 	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
-	agent_request(UFT_REQ_EXEC, args, 4, 1);
+	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD)
+		exec_preload(&regs[at ? 3 : 2]);
 }
 
 #ifdef __NR_getrlimit
@@ -251,7 +252,7 @@ void trace_hook_fork_post(int64_t result)
 	spare_fork_end(result);
 }
 
-void trace_hook_syscall_post(uint32_t nr, int64_t result)
+void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs)
 {
 	uint64_t args[2] = { nr, (uint64_t)result };
 	uint32_t tid, children = uft_load(&uft_rt.arena->children);
@@ -261,6 +262,7 @@ void trace_hook_syscall_post(uint32_t nr, int64_t result)
 	tid = (uint32_t)plat_tid();
 	if (uft_cas(unasked_at(tid), tid, 0u))
 		return;
+	exec_preload_failed(regs);
 	if (result < 0 && children)
 		agent_request(UFT_REQ_EXEC_FAILED, args, 2, !!(children & UFT_CHILDREN_ASK));
 }

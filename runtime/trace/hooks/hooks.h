@@ -8,6 +8,11 @@
 /* ---- fork_child.c ---- */
 void adopt_note_self(void);		/* this process has its slice: what its children will know of it. Context: init */
 
+/* ---- exec_preload.c ---- */
+/* Makes the environment *@envp of an exec bring the runtime along, or leaves it as it is. */
+void exec_preload(uint64_t *envp);
+void exec_preload_failed(uint64_t *regs);	/* the exec failed: the environment's register gets back what it held */
+
 /* ---- mlock.c ---- */
 uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
 

@@ -4,6 +4,8 @@
  * the exec hooks
  */
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "runtime/arch/arch.h"
@@ -46,11 +48,12 @@ extern const char bare_ret[], call_pre[], call_post[], call_unwind[], call_rbrk[
 const void *bare_target = bare_ret;
 
 static uint32_t requested[8];
+static int answer;
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 {
 	(void)args, (void)nargs, (void)wait;
 	requested[kind]++;
-	return 0;
+	return answer;
 }
 
 /* The hooks keep everything, whatever they are called for. */
@@ -85,7 +88,7 @@ static void test_hook_exec(void)
 	trace_hook_syscall_pre(SYS_execve, regs);
 	trace_hook_syscall_pre(SYS_execveat, at);
 	CHECK_EQ(requested[UFT_REQ_EXEC], 2);
-	trace_hook_syscall_post(SYS_execve, -ENOEXEC);
+	trace_hook_syscall_post(SYS_execve, -ENOEXEC, regs);
 	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 1);
 	/* Nor for what is not there, until it is. */
 	regs[0] = (uint64_t)"/nonexistent/program";
@@ -93,17 +96,77 @@ static void test_hook_exec(void)
 		trace_hook_syscall_pre(SYS_execve, regs);
 		CHECK_EQ(requested[UFT_REQ_EXEC], 2);
 		if (!i)
-			trace_hook_syscall_post(SYS_execve, -ENOENT);
+			trace_hook_syscall_post(SYS_execve, -ENOENT, regs);
 		CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 1);
 	}
 	regs[0] = (uint64_t)"/bin/true";
 	trace_hook_syscall_pre(SYS_execve, regs);
 	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
-	trace_hook_syscall_post(SYS_execve, -ENOENT);	/* its interpreter, say */
+	trace_hook_syscall_post(SYS_execve, -ENOENT, regs);	/* its interpreter, say */
 	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 2);
 	lab_arena()->children = 0;
 	trace_hook_syscall_pre(SYS_execve, regs);
 	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
+}
+
+/* @regs of an exec, @at of its environment: @n variables of @env and two of ours; after a failure as before. */
+static void exec_with(uint32_t nr, uint64_t *regs, int at, char **env, uint64_t n, const char *preload)
+{
+	char **its;
+
+	regs[at] = (uint64_t)env;
+	trace_hook_syscall_pre(nr, regs);
+	its = (char **)regs[at];
+	CHECK(its != env);
+	for (uint64_t i = 0; i < n; i++)
+		CHECK(its[i] == env[i]);
+	CHECK(!strcmp(its[n], preload));
+	CHECK(!strcmp(its[n + 1], "UFT_ARENA=1000?/x"));
+	CHECK(!its[n + 2]);
+	trace_hook_syscall_post(SYS_execve, -EACCES, regs);
+	CHECK_EQ(regs[at], (uint64_t)env);
+}
+
+/* Another tracer has the task: the environment brings the runtime. */
+static void test_hook_exec_preload(void)
+{
+	enum { MANY = 1000 };
+	static char *many[MANY + 1], *few[] = { "A=1", "LD_PRELOAD=a.so b.so", "B", NULL }, *own[] = { "UFT_ARENA=2000:/y", NULL };
+	static char *twice[] = { "LD_PRELOAD=a.so", "LD_PRELOAD=", NULL };
+	uint64_t regs[6] = { (uint64_t)"/bin/true" }, at[6] = { 3, (uint64_t)"/bin/true" };
+	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), **last;
+
+	start((struct lab_config){ 0 });
+	strcpy(lab_arena()->preload, "LD_PRELOAD=/libuft.so");
+	strcpy(lab_arena()->start, "UFT_ARENA=1000?/x");
+	answer = UFT_EXEC_PRELOAD;
+	for (int i = 0; i < MANY; i++)
+		many[i] = i % 2 ? "NAME=value" : "";
+	exec_with(SYS_execve, regs, 2, few, 3, "LD_PRELOAD=/libuft.so:a.so b.so");
+	exec_with(SYS_execve, regs, 2, many, MANY, "LD_PRELOAD=/libuft.so");
+	exec_with(SYS_execveat, at, 3, few, 3, "LD_PRELOAD=/libuft.so:a.so b.so");
+	exec_with(SYS_execve, regs, 2, twice, 2, "LD_PRELOAD=/libuft.so:");
+	exec_with(SYS_execve, regs, 2, few + 3, 0, "LD_PRELOAD=/libuft.so");
+	/* Words and a short text at the end of memory. */
+	munmap(edge + 4096, 4096);
+	strcpy(edge + 4094, "C");
+	last = (char **)(edge + 4096 - 16 - 2 * sizeof(*last));
+	last[0] = edge + 4094;
+	exec_with(SYS_execve, regs, 2, last, 1, "LD_PRELOAD=/libuft.so");
+	/* None; one that cannot be read; one into a session that the program itself names. */
+	regs[2] = 0;
+	trace_hook_syscall_pre(SYS_execve, regs);
+	CHECK(!strcmp(((char **)regs[2])[0], "LD_PRELOAD=/libuft.so"));
+	trace_hook_syscall_post(SYS_execve, -EACCES, regs);
+	CHECK_EQ(regs[2], 0);
+	regs[2] = (uint64_t)edge + 4096;
+	trace_hook_syscall_pre(SYS_execve, regs);
+	CHECK_EQ(regs[2], (uint64_t)edge + 4096);
+	regs[2] = (uint64_t)own;
+	trace_hook_syscall_pre(SYS_execve, regs);
+	CHECK_EQ(regs[2], (uint64_t)own);
+	answer = 0;
+	munmap(edge, 4096);
 }
 
 static void test_registers(void)
@@ -202,7 +265,7 @@ static const struct lab_case cases[] = {
 	{ "registers", test_registers }, { "stack_use_walk", test_stack_use_walk },
 	{ "stack_use_walk_exchange", test_stack_use_walk_exchange }, { "stack_use", test_stack_use },
 	{ "stack_use_exchange", test_stack_use_exchange }, { "hook_registers", test_hook_registers },
-	{ "hook_exec", test_hook_exec }, { NULL, NULL },
+	{ "hook_exec", test_hook_exec }, { "hook_exec_preload", test_hook_exec_preload }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * preload_offer.c - programs that another tracer has: their loaders bring the runtime
+ *
+ * A task that executes a program asks the session to seize it. If another tracer has the task (trace-cmd record
+ * --proc-map, gdb, strace), ptrace refuses that. Then the session looks at the program, and where its loader can do it the
+ * task adds LD_PRELOAD and UFT_ARENA to the environment (runtime/trace/hooks/exec_preload.c). The texts are on the
+ * board, the same for all. The new runtime removes both and says hello (preload.c).
+ *
+ * What an offer gives: a hello of this process is served, once. The process could have opened the board and a spare
+ * by itself, as each target can, and a hello makes it a target with memory of its own.
+ *
+ * A loader other than glibc's is not asked: musl's gives an initialization function no environment. AddressSanitizer as
+ * a library refuses to start behind a preloaded one.
+ */
+#include "control/proc/proc.h"
+#include "control/start/start.h"
+#include "symbol/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOFFERS	(sizeof(((struct uft_session *)0)->offered) / sizeof(pid_t))
+
+/* Does task @tid see our file @path by the same name? */
+static int sees(pid_t tid, const char *path)
+{
+	char its[PATH_MAX + 64];
+	struct stat a, b;
+
+	snprintf(its, sizeof(its), "/proc/%d/root%s", tid, path);
+	return stat(path, &a) == 0 && stat(its, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int check_program(const char *path, struct uft_error *err)
+{
+	struct uft_object *obj;
+	const char *loader;
+	int ret = uft_object_open(path, &obj, err);
+
+	if (ret)
+		return ret;
+	loader = uft_object_interp(obj);
+	if (obj->machine != HOST_MACHINE)
+		ret = uft_fail(err, -EPFNOSUPPORT, "it is for another architecture");
+	else if (!loader)
+		ret = uft_fail(err, -EPFNOSUPPORT, "it is linked statically");
+	else if (!strstr(loader, "/ld-linux"))
+		ret = uft_fail(err, -EPFNOSUPPORT, "its loader %s is not glibc's", loader);
+	else if (uft_object_imports(obj, "__asan_init"))
+		ret = uft_fail(err, -EPFNOSUPPORT, "its AddressSanitizer must be the first library");
+	uft_object_put(obj);
+	return ret;
+}
+
+/* The agent opens the session's files by their paths, and the session knows the process by its number. */
+static int check_process(const struct uft_session *s, pid_t tid, pid_t tgid, const char *library, struct uft_error *err)
+{
+	char board[PATH_MAX];
+
+	snprintf(board, sizeof(board), "%s%s", s->arena.path, UFT_BOARD_SUFFIX);
+	if (!sees(tid, library) || !sees(tid, board))
+		return uft_fail(err, -EXDEV, "it does not see uft's files");
+	if (proc_namespace_pid(tgid) != tgid)
+		return uft_fail(err, -EXDEV, "it is in another pid namespace");
+	if (!proc_is_of_our_user(tgid))
+		return uft_fail(err, -EPERM, "it runs as another user");
+	return 0;
+}
+
+static int note(struct uft_session *s, pid_t tgid)
+{
+	unsigned at = NOFFERS;
+
+	for (unsigned i = 0; i < NOFFERS; i++) {
+		if (s->offered[i] == tgid)
+			return 0;
+		if (at == NOFFERS && (!s->offered[i] || proc_is_ending(s->offered[i])))
+			at = i;
+	}
+	if (at == NOFFERS)
+		return -EAGAIN;
+	s->offered[at] = tgid;
+	return 0;
+}
+
+int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path, struct uft_error *err)
+{
+	static const char variable[] = "LD_PRELOAD=";
+	struct uft_arena *board = s->arena.board;
+	char image[PATH_MAX], library[PATH_MAX + 64];
+	int ret = check_program(script_interpreter(path, image, sizeof(image)) ? image : path, err);
+
+	if (!ret)
+		ret = preload_find_library(preload_machine(HOST_MACHINE), library, sizeof(library), err);
+	if (!ret)
+		ret = preload_check_places(s, library, err);
+	if (!ret)
+		ret = check_process(s, tid, tgid, library, err);
+	if (ret)
+		return ret;
+	if (strlen(library) + sizeof(variable) > sizeof(board->preload))
+		return uft_fail(err, -ENAMETOOLONG, "%s: the path is too long", library);
+	if (note(s, tgid))
+		return uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
+	if (board->start[0])
+		return 0;		/* another task may be reading: nothing of it ever changes */
+	memcpy(board->preload, variable, sizeof(variable) - 1);
+	memcpy(board->preload + sizeof(variable) - 1, library, strlen(library) + 1);
+	snprintf(board->start, sizeof(board->start), "UFT_ARENA=%zx?%s", s->arena.target_bytes, s->arena.path);
+	return 0;
+}
+
+int preload_is_offered(const struct uft_session *s, pid_t pid)
+{
+	for (unsigned i = 0; pid > 0 && i < NOFFERS; i++)
+		if (s->offered[i] == pid)
+			return 1;
+	return 0;
+}
+
+void preload_withdraw(struct uft_session *s, pid_t pid)
+{
+	for (unsigned i = 0; i < NOFFERS; i++)
+		if (s->offered[i] == pid)
+			s->offered[i] = 0;
+}
