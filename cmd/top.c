@@ -9,16 +9,13 @@
  * is made of them.
  */
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/screen.h"
 #include "cmd/symbols.h"
 #include "cmd/targets.h"
 #include "control/session.h"
@@ -294,25 +291,9 @@ static void print_lines(struct top *t, FILE *out, const struct line *line, size_
 /* Rows that the terminal holds below our two. */
 static size_t row_limit(const struct top *t)
 {
-	struct winsize size;
+	unsigned rows = t->is_live ? screen_rows() : 0;
 
-	if (t->opts->limit)
-		return t->opts->limit;
-	if (t->is_live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 4)
-		return size.ws_row - 3u;
-	return ROWS_DEFAULT;
-}
-
-/* Rewrites the screen in one write: each line ends where it ends, and what was below is gone. */
-static void draw(const char *text)
-{
-	fputs("\033[H", stdout);
-	for (; *text; text++) {
-		if (*text == '\n')
-			fputs("\033[K", stdout);
-		putchar(*text);
-	}
-	fputs("\033[J", stdout);
+	return t->opts->limit ? t->opts->limit : rows > 4 ? rows - 3u : ROWS_DEFAULT;
 }
 
 /* One line of the terminal: the keys are shortened or left out where it is too narrow. */
@@ -363,7 +344,7 @@ static int refresh(struct top *t)
 	print_lines(t, out, line, n, seconds, row_limit(t));
 	if (t->is_live) {
 		fclose(out);
-		draw(text);
+		screen_draw(text);
 		free(text);
 	}
 	free(line);
@@ -372,35 +353,13 @@ static int refresh(struct top *t)
 
 /* ---- The command ---- */
 
-static volatile sig_atomic_t is_over;
-
-static void on_end(int sig)
+static void read_keys(struct top *t, const struct screen *screen)
 {
-	(void)sig;
-	is_over = 1;
-}
-
-/* An ignored signal stays so. */
-static void catch_ends(void)
-{
-	static const int sigs[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };
-	struct sigaction action = { .sa_handler = on_end }, old;
-
-	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
-		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(sigs[i], &action, NULL);
-}
-
-static void read_keys(struct top *t)
-{
-	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 	char key;
 
-	while (poll(&in, 1, 0) > 0 && in.revents & POLLIN && read(STDIN_FILENO, &key, 1) == 1) {
-		is_over |= key == 'q';
+	while ((key = screen_key(screen)))
 		if (key == 's')
 			t->sort = (t->sort + 1) % NSORTS;
-	}
 }
 
 static int is_due(const struct top *t)
@@ -414,19 +373,15 @@ static int is_due(const struct top *t)
 /* Until the last process ended, or it is enough. */
 static int look(struct top *t)
 {
-	struct termios saved, keys;
-	int has_keys = t->is_live && tcgetattr(STDIN_FILENO, &saved) == 0, ret = 0, is_alive = 1;
+	struct screen screen = { .has_keys = 0 };
+	int ret = 0, is_alive = 1;
 	uint32_t n = 0;
 
-	if (has_keys) {
-		keys = saved;
-		keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-		tcsetattr(STDIN_FILENO, TCSANOW, &keys);
-	}
-	while (!ret && !is_over && is_alive && !(t->opts->count && n >= t->opts->count)) {
+	if (t->is_live)
+		screen_begin(&screen);
+	while (!ret && !screen_is_over() && is_alive && !(t->opts->count && n >= t->opts->count)) {
 		is_alive = uft_session_poll(t->session, POLL_MS) > 0;
-		if (has_keys)
-			read_keys(t);
+		read_keys(t, &screen);
 		if (!is_due(t) && is_alive)
 			continue;
 		ret = read_sums(t);
@@ -434,8 +389,7 @@ static int look(struct top *t)
 			ret = refresh(t);
 		n++;
 	}
-	if (has_keys)
-		tcsetattr(STDIN_FILENO, TCSANOW, &saved);
+	screen_end(&screen);
 	return ret;
 }
 
@@ -444,13 +398,13 @@ static int attach_all(struct top *t, const struct cmd_targets *targets, struct u
 	size_t n = 0;
 	int ret = 0;
 
-	for (size_t i = 0; i < targets->n && !is_over; i++) {
+	for (size_t i = 0; i < targets->n && !screen_is_over(); i++) {
 		ret = uft_session_attach(t->session, targets->item[i].pid, err);
 		n += !ret;
 		if (ret && ret != -EEXIST && !(ret == -ESRCH && targets->n > 1) && !targets->item[i].is_found)
 			return ret;
 	}
-	return n || is_over ? uft_session_check(t->session, err) : ret;
+	return n || screen_is_over() ? uft_session_check(t->session, err) : ret;
 }
 
 static int watch(struct top *t, const struct cmd_targets *targets, struct uft_error *err)
@@ -511,7 +465,7 @@ static int run(struct top_opts *o, int argc, char **argv, struct cmd_targets *ta
 		return ret == -EINVAL ? cmd_usage(&top_syntax, "%s", err.text) : cmd_fail("top", "%s", err.text);
 	t.sort = o->sort;
 	t.is_live = isatty(STDOUT_FILENO) && !o->json && !o->csv;
-	catch_ends();
+	screen_catch_ends();
 	ret = watch(&t, targets, &err);
 	release(&t);
 	return ret && ret != -EPIPE ? cmd_fail("top", "%s", err.text[0] ? err.text : strerror(-ret)) : 0;
