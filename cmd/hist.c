@@ -2,6 +2,8 @@
 /*
  * hist.c - uft hist: histograms of the events of a recording, or of a command that is recorded for them
  *
+ * Histograms of what runs now are made by hist_live.c.
+ *
  * A histogram is the kernel's trigger `hist:`, with the kernel's words; hist/ makes it and prints it. Here its event
  * comes out of a recording, in the order of time, so that one may refer to variables of another as in a live session.
  *
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/hist_live.h"
 #include "cmd/hist_table.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
@@ -27,33 +30,32 @@
 #define KEYS_DEFAULT	"common_pid.execname"
 #define DEPTH		64u	/* frames of a stack: more than a histogram has */
 
-struct ask {
-	const char *event, *keys, *values, *sort, *filter;
-	uint32_t size;
-	struct cmd_list triggers;
+struct hist_opts {
+	struct hist_asks ask;
+	const char *input, *session, *instance;
+	struct cmd_list processes;
+	uint64_t delay_ns;		/* 0: none was given */
+	int no_pager, is_once, json, csv;
 };
-
-struct asks { struct ask *v; size_t n; };
-struct hist_opts { struct asks ask; const char *input; int no_pager, json, csv; };
 
 static int parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
-	struct asks *asks = field;
-	struct ask *grown = realloc(asks->v, (asks->n + 1) * sizeof(*grown));
+	struct hist_asks *asks = field;
+	struct hist_ask *grown = realloc(asks->v, (asks->n + 1) * sizeof(*grown));
 
 	(void)o;
 	if (!grown)
 		return uft_fail(err, -ENOMEM, "out of memory");
 	asks->v = grown;
-	grown[asks->n++] = (struct ask){ .event = strcmp(text, "all") ? text : "*" };
+	grown[asks->n++] = (struct hist_ask){ .event = strcmp(text, "all") ? text : "*" };
 	return 0;
 }
 
 /* All that is about the event in front of it. */
 static int parse_of_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
-	struct asks *asks = field;
-	struct ask *a = asks->n ? &asks->v[asks->n - 1] : NULL;
+	struct hist_asks *asks = field;
+	struct hist_ask *a = asks->n ? &asks->v[asks->n - 1] : NULL;
 
 	if (!a)
 		return uft_fail(err, -EINVAL, "it is for the -e in front of it, and there is none");
@@ -70,7 +72,7 @@ static int parse_of_event(const struct cmd_option *o, const char *text, void *fi
 		return cmd_uint(o, text, &a->size, err);
 	default:
 		if (strncmp(text, "hist:", 5))
-			return uft_fail(err, -EINVAL, "of a recording only histograms can be made: 'hist:keys=...', not '%s'", text);
+			return uft_fail(err, -EINVAL, "only a histogram can be made: 'hist:keys=...', not '%s'", text);
 		return cmd_strings(o, text, &a->triggers, err);
 	}
 }
@@ -86,6 +88,11 @@ static const struct cmd_option hist_options[] = {
 	{ "trigger", 'R', "TRIGGER", "make the histogram of a trigger's text: 'hist:keys=id:vals=len if len > 100'; may be repeated", parse_of_event, F(ask), NULL },
 	{ "json", 0, NULL, "print the tables as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the tables as CSV", cmd_flag, F(csv), NULL },
+	{ "pid", 'p', "PID", "make histograms of these running processes, each a PID, NAME or CGROUP; may be repeated", cmd_strings, F(processes), NULL },
+	{ "delay", 'd', "SECONDS", "draw those of -p and -S this often; default 1", cmd_time_s, F(delay_ns), NULL },
+	{ "session", 'S', "PID", "show the histograms that the session has which process PID serves; -: the current or only one", cmd_string, F(session), NULL },
+	{ "instance", 'B', "NAME", "those of this instance of it instead of the top's", cmd_string, F(instance), NULL },
+	{ "once", 0, NULL, "print the histograms of a session once, and end", cmd_flag, F(is_once), NULL },
 	CMD_INPUT(F(input)),
 	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
@@ -93,9 +100,9 @@ static const struct cmd_option hist_options[] = {
 #undef F
 
 static const struct cmd_syntax hist_syntax = {
-	"hist", "-e EVENT [OPTIONS] [FILE | -- COMMAND [ARG...]]",
+	"hist", "-e EVENT [OPTIONS] [FILE | -p PID | -S PID | -- COMMAND [ARG...]]",
 	"Count the events of the recording FILE (default " CMD_DEFAULT_FILE ") by their fields, as the kernel's hist triggers do; "
-	"or those of COMMAND, which is recorded into a temporary file.",
+	"those of COMMAND, which is recorded into a temporary file; or those of running processes (-p) and sessions (-S), as they come.",
 	hist_options, 0
 };
 
@@ -296,8 +303,7 @@ static int add(struct work *w, const struct uft_event_type *type, const char *te
 	return 0;
 }
 
-/* A trigger's text of the short options. */
-static char *text_of(const struct ask *a)
+char *hist_ask_text(const struct hist_ask *a)
 {
 	char size[32] = "", *text;
 
@@ -307,15 +313,20 @@ static char *text_of(const struct ask *a)
 			a->sort ? ":sort=" : "", a->sort ? a->sort : "", size, a->filter ? " if " : "", a->filter ? a->filter : "") < 0 ? NULL : text;
 }
 
-static int is_short(const struct ask *a)
+static int has_short(const struct hist_ask *a)
 {
-	return !a->triggers.n || a->keys || a->values || a->sort || a->size || a->filter;
+	return a->keys || a->values || a->sort || a->size || a->filter;
 }
 
-static int add_ask(struct work *w, const struct ask *a)
+int hist_ask_is_short(const struct hist_ask *a)
+{
+	return !a->triggers.n || has_short(a);
+}
+
+static int add_ask(struct work *w, const struct hist_ask *a)
 {
 	const struct uft_event_table *types = uft_stream_events(w->stream);
-	char *text = text_of(a);
+	char *text = hist_ask_text(a);
 	int status = text ? 0 : cmd_fail("hist", "%s", strerror(ENOMEM)), is_named = 0;
 
 	for (uint32_t i = 0; i < w->ntypes && !status; i++) {
@@ -324,7 +335,7 @@ static int add_ask(struct work *w, const struct ask *a)
 		if (!type || !uft_event_matches(a->event, strlen(a->event), type))
 			continue;
 		is_named = 1;
-		if (is_short(a))
+		if (hist_ask_is_short(a))
 			status = add(w, type, text);
 		for (size_t k = 0; k < a->triggers.n && !status; k++)
 			status = add(w, type, a->triggers.item[k]);
@@ -515,7 +526,7 @@ static int read_file(const struct hist_opts *o, const char *path)
 static int wants_stacks(const struct hist_opts *o)
 {
 	for (size_t i = 0; i < o->ask.n; i++) {
-		const struct ask *a = &o->ask.v[i];
+		const struct hist_ask *a = &o->ask.v[i];
 
 		if (a->keys && strstr(a->keys, "stacktrace"))
 			return 1;
@@ -610,24 +621,64 @@ static int split(int argc, char **argv)
 	return 0;
 }
 
+/* What contradicts itself. @at: of `--`, 0 none; @n: words in front of it. -1 to go on, or an exit status. */
+static int check(const struct hist_opts *o, int is_session, int at, int n, char **argv)
+{
+	int is_file = n > 1 || o->input;
+
+	if (is_session && (o->processes.n || at || is_file))
+		return cmd_usage(&hist_syntax, "-S, -B and --once are of a session, not of %s", o->processes.n ? "-p" : at ? "a command" : "a recording");
+	for (size_t i = 0; i < o->ask.n && is_session; i++)
+		if (o->ask.v[i].triggers.n || has_short(&o->ask.v[i]))
+			return cmd_usage(&hist_syntax, "the histograms of a session are made by its files trigger: -e alone says which to show");
+	if (!o->ask.n && !is_session)
+		return cmd_usage(&hist_syntax, "-e says of which event");
+	if (o->processes.n && (at || is_file))
+		return cmd_usage(&hist_syntax, "processes that run (-p) or %s, not both", at ? "a command" : "a recording");
+	if (o->json && o->csv)
+		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
+	if ((o->json || o->csv) && (is_session || o->processes.n))
+		return cmd_usage(&hist_syntax, "--%s is for recordings and commands", o->json ? "json" : "csv");
+	if (o->delay_ns && !o->processes.n && !is_session)
+		return cmd_usage(&hist_syntax, "--delay is for -p and -S");
+	if (at && is_file)
+		return cmd_usage(&hist_syntax, "a recording or a command, not both");
+	if (n > 2 || (n > 1 && o->input))
+		return cmd_usage(&hist_syntax, "one file at a time, not also '%s' (a command follows --)", argv[n - 1]);
+	return -1;
+}
+
+static int run_live(const struct hist_opts *o, int is_session)
+{
+	const struct hist_live live = { .asks = &o->ask, .delay_ns = o->delay_ns ? o->delay_ns : 1000000000, .is_once = o->is_once };
+	struct cmd_targets targets = { 0 };
+	struct uft_error err = { "" };
+	int ret = 0, status;
+
+	if (is_session)
+		return hist_of_session(&live, o->session, o->instance);
+	for (size_t i = 0; i < o->processes.n && !ret; i++)
+		ret = cmd_targets_add(&targets, TARGET_ANY, o->processes.item[i], &err);
+	status = !ret ? hist_of_processes(&live, &targets) : ret == -EINVAL ? cmd_usage(&hist_syntax, "%s", err.text) : cmd_fail("hist", "%s", err.text);
+	cmd_targets_free(&targets);
+	return status;
+}
+
 static int run(struct hist_opts *o, int argc, char **argv)
 {
 	int at = split(argc, argv), n = at ? at : argc, done = cmd_parse(&hist_syntax, &n, argv, o);
+	int is_session = o->session || o->instance || o->is_once;
 
+	if (done < 0)
+		done = check(o, is_session, at, n, argv);
 	if (done >= 0)
 		return done;
-	if (!o->ask.n)
-		return cmd_usage(&hist_syntax, "-e says of which event");
-	if (o->json && o->csv)
-		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
-	if (at && (n > 1 || o->input))
-		return cmd_usage(&hist_syntax, "a recording or a command, not both");
 	if (at && at + 1 == argc)
 		return cmd_usage(&hist_syntax, "a command follows --");
+	if (is_session || o->processes.n)
+		return run_live(o, is_session);
 	if (at)
 		return run_command(o, argc - at - 1, argv + at + 1);
-	if (n > 2 || (n > 1 && o->input))
-		return cmd_usage(&hist_syntax, "one file at a time, not also '%s' (a command follows --)", argv[n - 1]);
 	return read_file(o, n > 1 ? argv[1] : o->input);
 }
 
@@ -639,5 +690,6 @@ int cmd_hist(int argc, char **argv)
 	for (size_t i = 0; i < o.ask.n; i++)
 		free(o.ask.v[i].triggers.item);
 	free(o.ask.v);
+	free(o.processes.item);
 	return status;
 }

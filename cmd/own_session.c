@@ -141,18 +141,18 @@ static int put_number(struct own_session *s, const char *file, uint64_t n, struc
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Into the files of the events that the ask @a names. @option: who gave the text. */
-static int put_of_events(struct own_session *s, const struct event_ask *a, const char *option, const char *file, const char *text, struct uft_error *err)
+int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file, const char *text, struct uft_error *err)
 {
 	struct uft_error why = { "" };
-	const char *what, *command;
+	const char *what, *command, *colon = option ? ": " : "";
 	struct log log;
 	size_t at;
-	int ret = uft_tree_put_of_events(s->tree, a->word, file, text, &why);
+	int ret = uft_tree_put_of_events(s->tree, word, file, text, &why);
 
+	option = option ? option : "";
 	if (ret && ret != -ENOMEM && last_mistake(s, &log, &what, &command, &at))
-		return uft_fail(err, ret, "%s: %s: %s\n    %s\n    %*s^", option, a->word, what, command, (int)at, "");
-	return ret ? uft_fail(err, ret, "%s: %s: '%s': %s", option, a->word, text, why.text[0] ? why.text : strerror(-ret)) : 0;
+		return uft_fail(err, ret, "%s%s%s: %s\n    %s\n    %*s^", option, colon, word, what, command, (int)at, "");
+	return ret ? uft_fail(err, ret, "%s%s%s: '%s': %s", option, colon, word, text, why.text[0] ? why.text : strerror(-ret)) : 0;
 }
 
 /* Filters and triggers first: an event that is on has them. */
@@ -162,10 +162,10 @@ static int put_events(struct own_session *s, const struct record_opts *o, struct
 	int ret = 0;
 
 	for (size_t i = 0; i < o->event.n && !ret; i++)
-		ret = o->event.v[i].filter ? put_of_events(s, &o->event.v[i], "--event-filter", "filter", o->event.v[i].filter, err) : 0;
+		ret = o->event.v[i].filter ? own_session_put_of_events(s, o->event.v[i].word, "--event-filter", "filter", o->event.v[i].filter, err) : 0;
 	for (size_t i = 0; i < o->event.n; i++)
 		for (size_t k = 0; k < o->event.v[i].triggers.n && !ret; k++)
-			ret = put_of_events(s, &o->event.v[i], "--trigger", "trigger", o->event.v[i].triggers.item[k], err);
+			ret = own_session_put_of_events(s, o->event.v[i].word, "--trigger", "trigger", o->event.v[i].triggers.item[k], err);
 	for (size_t i = 0; i < o->event.n && !ret; i++) {
 		ret = uft_tree_put_event(s->tree, o->trace_events[i], &why);
 		if (ret)

@@ -17,6 +17,8 @@ int own_session_open(struct own_session *s, const char *command, const struct re
 int own_session_set(struct own_session *s, const struct record_opts *o, const char *path, struct uft_error *err);
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err);
 int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err);
+/* Into a file of each event that @word of set_event means. @option: who gave the text, NULL: nobody says. */
+int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file, const char *text, struct uft_error *err);
 /* Each part of a file. @flags: O_NONBLOCK: what there is; else to its end. 0, -errno. */
 int own_session_read(struct own_session *s, const char *file, int flags, int (*sink)(void *arg, const char *p, size_t n), void *arg);
 void own_session_close(struct own_session *s);

@@ -4,6 +4,7 @@
  *
  *	fire WORD...		r1,100,alpha: req(1, 100, "alpha"); d: done()
  *	storm COUNT		one req(1, 1, "one"), then, when standard input has a byte, COUNT of req(2, 1, "two"), and another byte ends it
+ *	told WORD...		says `ready`, fires when standard input has a byte, says `done`, and ends with the next byte
  *	before FILE TEXT WORD...	fires, and in the next moment writes TEXT into FILE
  *	try FILE TEXT		appends TEXT to FILE: `ok`, or the errno's text
  *	offsets			where req() and done() are in the file, for probes of a kernel
@@ -70,6 +71,15 @@ static int storm(long n)
 	return printf("done\n") < 0 || fflush(stdout) || read(0, &byte, 1) != 1;
 }
 
+static int told(int n, char **word)
+{
+	char byte;
+
+	if (puts("ready") < 0 || fflush(stdout) || read(0, &byte, 1) != 1 || fire(n, word))
+		return 1;
+	return puts("done") < 0 || fflush(stdout) || read(0, &byte, 1) != 1;
+}
+
 static int try(const char *file, const char *text)
 {
 	int fd = open(file, O_WRONLY | O_APPEND);
@@ -83,6 +93,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "fire"))
 		return fire(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "told"))
+		return told(argc - 2, argv + 2);
 	if (argc > 4 && !strcmp(argv[1], "before"))
 		return before(argv[2], argv[3], argc - 4, argv + 4);
 	if (argc == 3 && !strcmp(argv[1], "storm"))

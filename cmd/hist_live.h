@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* hist_live.h - what uft hist is asked for (hist.c), and histograms of what runs now (hist_live.c) */
+#ifndef UFT_CMD_HIST_LIVE_H
+#define UFT_CMD_HIST_LIVE_H
+
+#include "cmd/options.h"
+#include "cmd/targets.h"
+
+struct hist_ask {
+	const char *event, *keys, *values, *sort, *filter;
+	uint32_t size;
+	struct cmd_list triggers;
+};
+struct hist_asks { struct hist_ask *v; size_t n; };
+
+/* hist.c: is there a histogram of the short options, and its text as a trigger: free() it; NULL: no memory. */
+int hist_ask_is_short(const struct hist_ask *a);
+char *hist_ask_text(const struct hist_ask *a);
+
+struct hist_live {
+	const struct hist_asks *asks;
+	uint64_t delay_ns;		/* from one drawing to the next */
+	int is_once;
+};
+
+/* Attaches to them, until q, a signal or the end of the last one. Both return an exit status. */
+int hist_of_processes(const struct hist_live *opts, const struct cmd_targets *targets);
+/* The session's histograms of the asks' events; without an ask, of all events. */
+int hist_of_session(const struct hist_live *opts, const char *session, const char *instance);
+
+#endif
