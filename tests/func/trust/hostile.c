@@ -15,13 +15,14 @@
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
  * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
- * the program itself is its own affair; the test looks at the recorder. Exit 3: it found nothing; 4: it could make the board
- * writable; 5: a child has its parent's file mapped, both of which must not be.
+ * the program itself is its own affair; the test looks at the recorder. All its processes hold the pipe "alive", if there is one, open for
+ * writing. Exit 3: it found nothing; 4: it could make the board writable; 5: a child has its parent's file mapped, both of which must not be.
  */
 #include "peek.h"
 #include "uft/abi.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -128,11 +129,15 @@ static void find_areas(const char *region)
 		add_regions(board, mail, region);
 }
 
+static uint64_t seed;	/* of UFT_HOSTILE_SEED */
+
 static uint32_t next_random(void)
 {
-	static uint64_t x = 0x9e3779b97f4a7c15ull;
+	static uint64_t x;
 	static const uint32_t odd[] = { 0, 1, 0xffffffff, 0x7fffffff, 0x80000000, 0x1000, 0xfffff000, 2 };
 
+	if (!x)
+		x = 0x9e3779b97f4a7c15ull * (seed + 1);
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
@@ -443,7 +448,9 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	alarm(strcmp(argv[1], "agent") ? 10 : 60);
+	open("alive", O_WRONLY);
 	how = argv[2];
+	seed = getenv("UFT_HOSTILE_SEED") ? strtoull(getenv("UFT_HOSTILE_SEED"), NULL, 10) : 0;
 	is_once = !strcmp(how, "once");
 	if (!strcmp(argv[1], "drop"))
 		return drop(how, argv);
