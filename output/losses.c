@@ -61,6 +61,12 @@ static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, co
 		say(arg, text);
 		n++;
 	}
+	if (info->false_losses) {
+		snprintf(text, sizeof(text), "%" PRIu32 " counts of a process cannot be true, there was no time for so many: each is taken for 1",
+			 info->false_losses);
+		say(arg, text);
+		n++;
+	}
 	if (info->overwritten) {
 		snprintf(text, sizeof(text), "about %" PRIu64 " events were overwritten by newer ones, as --flight asks (to keep more: -b 16M)",
 			 info->overwritten);

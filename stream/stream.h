@@ -119,6 +119,7 @@ struct uft_info {		/* for `uft stat` and headers */
 	uint64_t events, calls, lost, bytes, duration_ns, first_ns;
 	uint64_t realtime_ns;	/* CLOCK_REALTIME when the recording began; 0 not known */
 	uint64_t lost_parts;	/* further records that were lost, of calls that are counted: ends, arguments, results */
+	uint32_t false_losses;	/* counts by which a process lost more than there was time for: each is taken for 1 */
 	uint64_t overwritten;	/* events that newer ones took the place of (--flight): estimated, by their bytes */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;

@@ -716,12 +716,10 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 	memset(out, 0, sizeof(*out));
 	memcpy(out->counters, s->counters, sizeof(out->counters));
 	for (struct target *t = s->targets; t; t = t->next) {
-		const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
-
 		any_live = 1;
 		out->targets_live++;
 		for (int i = 0; i < UFT_NCOUNTERS; i++)
-			out->counters[i] += SHARED_LOAD(&sl->counter[i]);
+			out->counters[i] += target_counter(s, t, i);
 	}
 	out->targets_total = s->targets_total;
 	out->not_followed = s->not_followed;

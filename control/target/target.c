@@ -184,11 +184,17 @@ static int agent_ends(const struct uft_session *s, int fd)
 	return target_fd_ready(fd, 0);
 }
 
+/* A target counts for itself, each of its threads at most one in a nanosecond: one stands for what is not true. */
+uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter)
+{
+	uint64_t told = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->counter[counter]);
+
+	return told / s->arena.map->ncpus > session_now_ns() - s->mono0 ? 1 : told;
+}
+
 /* Parts with a target that ends: the counters in its slice are added up. */
 static void part_with(struct uft_session *s, struct target *t)
 {
-	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
-
 	for (uint32_t i = 0; i < s->nlistener; i++)
 		if (s->listener[i].ends)
 			s->listener[i].ends(s, t);
@@ -207,7 +213,7 @@ static void part_with(struct uft_session *s, struct target *t)
 		session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
 	}
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
-		s->counters[i] += SHARED_LOAD(&sl->counter[i]);
+		s->counters[i] += target_counter(s, t, i);
 	for (struct target **p = &s->targets; *p; p = &(*p)->next)
 		if (*p == t) {
 			*p = t->next;

@@ -103,6 +103,7 @@ void target_take_agent(struct uft_session *s, struct target *t, int pidfd);
 pid_t target_agent_pid(const struct target *t);	/* the agent's number in our pid namespace; 0: there is no agent */
 /* The process has ended, or runs another image: waits for its agent, adds up its counters, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
+uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter);	/* of its slice; enum uft_counter */
 /* for a target that could not be detached from: the slice stays valid */
 void target_keep(struct uft_session *s, struct target *t);
 /* spares.c: a message of @bytes with descriptors; 0 or -errno, it does not wait. */

@@ -167,26 +167,25 @@ static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 /* ---- Losses --------------------------------------------------------------------------------- */
 
 /* A header says how many were lost in all; a LOST record that follows it tells of the same. */
-static void dec_lost_header(struct dec_ring *r, uint64_t lost)
+static uint64_t dec_lose(const struct uft_stream *st, struct dec_ring *r, uint64_t more)
 {
-	r->lost_in_header = 0;
-	if (lost > r->lost) {
-		r->lost_in_header = lost - r->lost;
-		r->lost_due += r->lost_in_header;
-		r->lost = lost;
-	}
+	more = dec_lost_more(st, r->lost, more);
+	r->lost += more;
+	r->lost_due += more;
+	return more;
 }
 
-static void dec_lost_record(struct dec_ring *r, uint64_t lost)
+static void dec_lost_header(const struct uft_stream *st, struct dec_ring *r, uint64_t lost)
+{
+	r->lost_in_header = lost > r->lost ? dec_lose(st, r, lost - r->lost) : 0;
+}
+
+static void dec_lost_record(const struct uft_stream *st, struct dec_ring *r, uint64_t lost)
 {
 	uint64_t known = lost < r->lost_in_header ? lost : r->lost_in_header;
 
 	r->lost_in_header -= known;
-	lost -= known;
-	if (lost > UINT64_MAX - r->lost)
-		lost = UINT64_MAX - r->lost;
-	r->lost += lost;
-	r->lost_due += lost;
+	dec_lose(st, r, lost - known);
 }
 
 /* ---- The loop ------------------------------------------------------------------------------- */
@@ -201,15 +200,13 @@ static int dec_next(struct uft_stream *st, struct dec_ring *r)
 		r->is_done = 1;
 		if (st->has_ends)
 			end_ring(st, r);
-		if (r->final_lost > r->lost) {
-			r->lost_due += r->final_lost - r->lost;
-			r->lost = r->final_lost;
-		}
+		if (r->final_lost > r->lost)
+			dec_lose(st, r, r->final_lost - r->lost);
 		return 0;
 	case CUR_HEADER:
 		dec_context(st, r, h.clock, h.pid, h.tid);
 		r->has_flags = 0;
-		dec_lost_header(r, h.lost);
+		dec_lost_header(st, r, h.lost);
 		break;
 	case CUR_DATA:
 		break;
@@ -538,7 +535,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	case UFT_REC_EVENT:
 		return dec_data(st, r, e, id);
 	case UFT_REC_LOST:
-		dec_lost_record(r, dec_word(p + 8));
+		dec_lost_record(st, r, dec_word(p + 8));
 		r->cur.p += 16;
 		return 0;
 	}

@@ -115,6 +115,7 @@ struct uft_stream {
 	enum uft_stamp stamp;
 	const char *clock_name;
 	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
+	uint64_t lost_max;				/* what a ring can have lost; 0 not known */
 	struct lv_hold *hold;				/* live: what a snapshot refers to, */
 	void (*release)(struct uft_stream *st);		/* and who lets it go */
 	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
@@ -182,6 +183,17 @@ int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const
 const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);	/* the first word of a stack */
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock);
 void dec_stacks_free(struct uft_stream *st);
+
+/*
+ * How many of @more losses behind @total count. A target counts them, and one that says that there were more than
+ * one in a nanosecond lies: one stands for them all, as for a ring that cannot be read.
+ */
+static inline uint64_t dec_lost_more(const struct uft_stream *st, uint64_t total, uint64_t more)
+{
+	const uint64_t max = st->lost_max ? st->lost_max : UINT64_MAX;
+
+	return more <= max && total <= max - more ? more : total < UINT64_MAX;
+}
 
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);

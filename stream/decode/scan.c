@@ -15,7 +15,7 @@ struct scan {
 	uint64_t events, calls, lost;
 	uint64_t first, last;		/* clocks of records of calls */
 	uint64_t damaged;
-	uint32_t max_cpu;
+	uint32_t max_cpu, false_losses;
 };
 
 static const uint8_t scan_words[16] = {
@@ -42,15 +42,24 @@ static inline uint32_t scan_length(uint64_t word)
 }
 
 /* The same rules for losses as decode.c: a header's count includes the LOST record that follows it. */
-struct scan_lost { uint64_t lost, in_header; };
+struct scan_lost {
+	const struct uft_stream *st;
+	uint64_t lost, in_header;
+	uint32_t is_false;
+};
+
+static uint64_t scan_lose(struct scan_lost *l, uint64_t told)
+{
+	uint64_t more = dec_lost_more(l->st, l->lost, told);
+
+	l->lost += more;
+	l->is_false |= more != told;
+	return more;
+}
 
 static void scan_lost_header(struct scan_lost *l, uint64_t lost)
 {
-	l->in_header = 0;
-	if (lost > l->lost) {
-		l->in_header = lost - l->lost;
-		l->lost = lost;
-	}
+	l->in_header = lost > l->lost ? scan_lose(l, lost - l->lost) : 0;
 }
 
 static void scan_lost_record(struct scan_lost *l, uint64_t lost)
@@ -58,15 +67,14 @@ static void scan_lost_record(struct scan_lost *l, uint64_t lost)
 	uint64_t known = lost < l->in_header ? lost : l->in_header;
 
 	l->in_header -= known;
-	lost -= known;
-	l->lost += lost > UINT64_MAX - l->lost ? UINT64_MAX - l->lost : lost;
+	scan_lose(l, lost - known);
 }
 
 /* One ring; @r is a copy that only scan uses. */
 static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 {
 	struct cursor *c = &r->cur;
-	struct scan_lost lost = { 0, 0 };
+	struct scan_lost lost = { .st = st };
 	uint64_t clock = r->key;
 	struct uft_sub_header h;
 
@@ -110,8 +118,9 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		c->p += 8 * scan_length(word);
 	}
 	if (r->final_lost > lost.lost)
-		lost.lost = r->final_lost;
+		scan_lose(&lost, r->final_lost - lost.lost);
 	s->lost += lost.lost;
+	s->false_losses += lost.is_false;
 	s->damaged += c->bad;
 	if (r->cpu > s->max_cpu)
 		s->max_cpu = r->cpu;
@@ -134,9 +143,8 @@ static double scan_missing(const struct rd_block *block, const struct rd_block *
 }
 
 /* Rings of which nothing could be saved have no block. Both lists are in order of slice and ring. */
-static uint64_t scan_lost_without_ring(const struct uft_stream *st)
+static void scan_lost_without_ring(const struct uft_stream *st, struct scan *s)
 {
-	uint64_t sum = 0;
 	uint32_t k = 0;
 
 	for (size_t i = 0; i < st->file->nlost; i++) {
@@ -145,10 +153,13 @@ static uint64_t scan_lost_without_ring(const struct uft_stream *st)
 		while (k < st->nring && (st->ring[k].slice_number < l->slice ||
 					 (st->ring[k].slice_number == l->slice && st->ring[k].ring < l->ring)))
 			k++;
-		if (k == st->nring || st->ring[k].slice_number != l->slice || st->ring[k].ring != l->ring)
-			sum += l->lost;
+		if (k == st->nring || st->ring[k].slice_number != l->slice || st->ring[k].ring != l->ring) {
+			uint64_t lost = dec_lost_more(st, 0, l->lost);
+
+			s->lost += lost;
+			s->false_losses += lost != l->lost;
+		}
 	}
-	return sum;
 }
 
 static int scan_compare(const void *a, const void *b)
@@ -240,7 +251,9 @@ void scan_info(struct uft_stream *st)
 	/* The profile tracer writes sums, no records. */
 	for (size_t i = 0; i < f->nprofile; i++)
 		info->calls += f->profile[i].hits;
-	info->lost = s.lost + scan_lost_without_ring(st);
+	scan_lost_without_ring(st, &s);
+	info->lost = s.lost;
+	info->false_losses = s.false_losses + f->nfalse;
 	info->lost_parts = f->counters[UFT_CNT_LOST_PART] < info->lost ? f->counters[UFT_CNT_LOST_PART] : info->lost;
 	info->lost -= info->lost_parts;
 	info->overwritten = overwritten < 1e18 ? (uint64_t)overwritten : (uint64_t)1e18;

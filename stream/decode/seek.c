@@ -253,6 +253,7 @@ static void put_table(struct wire *w, const struct uft_index *ix, const struct u
 	wire_put_u(w, i->duration_ns);
 	wire_put_u(w, i->damaged_bytes);
 	wire_put_u(w, i->ntasks);
+	wire_put_u(w, i->false_losses);
 	wire_put_u(w, st->ntask);
 	for (uint32_t k = 0; k < st->ntask; k++) {
 		wire_put_u(w, st->task[k]->slice);
@@ -278,6 +279,7 @@ static int get_table(struct uft_index *ix, const uint8_t *p, size_t n)
 	i->duration_ns = wire_get_u(&in);
 	i->damaged_bytes = wire_get_u(&in);
 	i->ntasks = wire_get_u32(&in);
+	i->false_losses = wire_get_u32(&in);
 	ix->ntask = wire_get_u32(&in);
 	if (in.bad || ix->ntask > n / 4)
 		return -EBADMSG;

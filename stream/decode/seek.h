@@ -48,7 +48,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 int uft_stream_seek_selection(struct uft_stream *st, const struct uft_index *ix);
 
 /* ---- The file: all numbers are little endian ---- */
-#define INDEX_MAGIC 0x3258444e49544655ull /* "UFTINDX2" */
+#define INDEX_MAGIC 0x3358444e49544655ull /* "UFTINDX3" */
 
 struct index_head {
 	uint64_t magic;

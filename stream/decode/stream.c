@@ -33,6 +33,7 @@ static int open_stream(const char *path, const struct rd_file *like, const struc
 	ret = ret || !sel ? ret : sel_events(&st->sel, st->file->events, sel->events, sel->nevents, err);
 	if (ret)
 		goto free_stream;
+	st->lost_max = st->file->lost_max;
 	ret = uft_clock_build(&st->clock, st->file->pair, st->file->npair);
 	if (!ret)
 		ret = dec_images_alloc(st);

@@ -73,6 +73,8 @@ struct rd_file {
 	int is_rescued;
 	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];
+	uint64_t lost_max;		/* what a ring can have lost; 0 not known */
+	uint32_t nfalse;		/* counters of processes that tell of more than there was time for: each counts as one */
 	uint32_t nobjects, nfuncs;
 	struct rd_meta *meta;
 };

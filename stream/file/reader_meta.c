@@ -28,6 +28,9 @@ struct rm_mapped { uint32_t image, index, order, object; struct uft_mapped m; };
 
 struct rm_sites { uint32_t image, index, order, first, count; uint64_t *addr; /* stub, site, stub, ... */ };
 
+#define RM_SPAN_SLACK_NS	2000000000ull	/* behind the last clock pair: there is one each second */
+#define RM_SPAN_MAX_NS		(1ull << 48)	/* three days; beyond that nobody is doubted */
+
 struct rm_counters { uint32_t slice, order; uint64_t counter[UFT_NCOUNTERS]; };
 
 struct rd_meta {
@@ -635,12 +638,30 @@ const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id)
 	return f->image[lo]->id == id ? f->image[lo] : f->image[f->nimage - 1];
 }
 
+/* One in each nanosecond of the recording, by its recorder's clock. */
+static uint64_t rm_lost_max(const struct rd_file *f)
+{
+	uint64_t span = f->npair ? f->pair[f->npair - 1].ns - f->pair[0].ns : 0;
+
+	return f->npair && span < RM_SPAN_MAX_NS ? span + RM_SPAN_SLACK_NS : 0;
+}
+
+/* A process counts for itself, @max by all its threads. One stands for what is not true, as for a ring (decode.h). */
+static uint64_t rm_believed(struct rd_file *f, uint64_t told, uint64_t max)
+{
+	if (!max || told <= max)
+		return told;
+	f->nfalse++;
+	return 1;
+}
+
 /* Keeps the last of each, and sums the counters over slices. */
 static void rm_build_losses(struct rd_file *f)
 {
 	struct rd_meta *meta = f->meta;
 	size_t n = 0;
 
+	f->lost_max = rm_lost_max(f);
 	rm_sort(f->lost, f->nlost, sizeof(*f->lost), rm_compare_lost);
 	for (size_t i = 0; i < f->nlost; i++) {
 		if (n && f->lost[n - 1].slice == f->lost[i].slice && f->lost[n - 1].ring == f->lost[i].ring)
@@ -652,7 +673,7 @@ static void rm_build_losses(struct rd_file *f)
 	for (size_t i = 0; i < meta->ncounters; i++)
 		for (int c = 0; c < UFT_NCOUNTERS; c++)
 			if (i + 1 == meta->ncounters || meta->counters[i + 1].slice != meta->counters[i].slice)
-				f->counters[c] += meta->counters[i].counter[c];
+				f->counters[c] += rm_believed(f, meta->counters[i].counter[c], f->lost_max * f->head.ncpus);
 }
 
 int rd_meta_build(struct rd_file *f)

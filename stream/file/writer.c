@@ -339,6 +339,7 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 		return ret;
 	}
 	w->tick_step_ns = WR_TICK_FIRST_NS;
+	w->begin_ns = wr_now();
 	w->tick_ns = wr_now() + w->tick_step_ns;
 	w->second_ns = wr_now() + WR_SECOND_NS;
 	*out = w;
@@ -436,6 +437,14 @@ int64_t uft_writer_poll(struct uft_writer *w)
 	return err ? err : (int64_t)(w->end - before);
 }
 
+/* What a ring has lost, by its target's word. The reader has the same rule: dec_lost_more(). */
+static uint64_t wr_lost(const struct uft_writer *w, uint32_t slice, uint32_t ring)
+{
+	uint64_t lost = SHARED_LOAD(&wr_arena_ring(w, slice, ring)->lost);
+
+	return !w->opts.clock && lost > wr_now() - w->begin_ns ? 1 : lost;
+}
+
 /* Everything about a slice that will not change any more. Metadata is tried even after an error. */
 static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 {
@@ -449,8 +458,7 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 	if (err)
 		wr_abandon(w, s, slice);
 	for (uint32_t i = 0; i < w->nrings; i++)
-		w->stats.lost += __atomic_load_n(&wr_arena_ring(w, slice, i)->lost, __ATOMIC_RELAXED) +
-				 s->ring[i].unsaved;
+		w->stats.lost += wr_lost(w, slice, i) + s->ring[i].unsaved;
 	wr_latch(w, wr_meta_counters(w, s, slice, 1));
 	if (w->opts.tracer == UFT_TRACER_PROFILE)
 		wr_latch(w, wr_meta_profile(w, s, slice));
@@ -501,7 +509,7 @@ void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out)
 	*out = w->stats;
 	for (uint32_t i = 0; i < w->nlive; i++)
 		for (uint32_t r = 0; r < w->nrings; r++)
-			out->lost += __atomic_load_n(&wr_arena_ring(w, w->live[i], r)->lost, __ATOMIC_RELAXED);
+			out->lost += wr_lost(w, w->live[i], r);
 }
 
 int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, struct uft_error *err)

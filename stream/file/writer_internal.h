@@ -73,6 +73,7 @@ struct uft_writer {
 	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
 
 	uint64_t second_ns;			/* when the second clock pair is worth it; 0: it is in the file */
+	uint64_t begin_ns;
 	uint64_t tick_ns, tick_step_ns;		/* next clock pair and how long until the one after it */
 	uint8_t *copy, *packed;			/* UFT_BLOCK_RUN and its compressed bound */
 	ZSTD_CCtx *zstd;

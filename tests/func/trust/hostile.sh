@@ -46,6 +46,12 @@ look_at_time() {
 	fi
 }
 
+# bounded MODE: what it says that it lost is not more than there was time for, in the summary and in the file
+bounded() {
+	"$uft" stat t.uft >stat 2>/dev/null || return 0
+	! tr -d , <err | grep -E '[0-9]{15}' && ! grep -E '^(lost|lost_parts|missing|counter_[a-z_]+): [0-9]{15}' stat || fail "$1: more is lost than can be"
+}
+
 # survive REGION HOW PHASE OPTION...
 survive() {
 	region=$1 how=$2 phase=$3
@@ -64,6 +70,7 @@ survive() {
 	esac
 	! grep -q 'Sanitizer\|runtime error' err || { fail "$region $how $phase: a memory error"; show; }
 	[ "$status" -ne 4 ] || { fail "$region $how $phase: the target can write to the board"; show; }
+	bounded "$region $how $phase"
 	# What it executes is not followed where the request was spoilt.
 	[ "$status" -eq 3 ] && [ "$phase" != exec ] && skip "nothing of the recorder's was found in the target"
 	return 0
@@ -121,6 +128,7 @@ while [ "$round" -le "$rounds" ]; do
 		survive mail $how run
 		survive command $how run
 		survive rings $how run -p function_graph
+		survive slice $how run
 	done
 	survive file once run
 	survive file once run -p function_graph -z 1
