@@ -205,7 +205,6 @@ const char *own_session_lacks(const struct record_opts *o)
 		{ o->sample_ns != 0, "--sample-period" }, { o->watch.n != 0, "--watch" }, { o->has_switches, "--sched-switch" },
 		{ o->preload, "--preload" }, { o->emulator != NULL, "--emulator" }, { o->perf_map, "--perf-map" }, { o->compress != 0, "--compress" },
 		{ o->max_bytes != 0, "--max-size" }, { o->duration_ns != 0, "--duration" }, { o->no_wait, "--no-wait" },
-		{ o->stack && o->tracer == UFT_TRACER_NOP, "--stacktrace" },
 		{ o->pids.n != 0, "--pid" }, { o->names.n != 0, "--name" }, { o->cgroups.n != 0, "--cgroup" },
 	};
 

@@ -3,6 +3,7 @@
  * import.c - the records of a trace.dat file as a recording
  *
  *	function			FUNC: the function by its number, the caller by its address
+ *	kernel_stack			a stack of the event before it
  *	funcgraph_entry, _exit		ENTRY and EXIT; without any entry in the file CALL, of rettime - calltime
  *	all others			EVENT of the type that their format describes (a FORMAT block)
  *	common_flags, _preempt_count	FLAGS, where they are others than those of the record before (UFT_FILE_LATENCY)
@@ -50,12 +51,12 @@
 #define META_MAX	(UFT_BLOCK_MAX - 4096)
 #define OBJECT_TYPE	2u			/* ET_EXEC: its addresses are where it runs */
 
-enum what { IS_UNKNOWN, IS_EVENT, IS_FUNCTION, IS_ENTRY, IS_EXIT };
+enum what { IS_UNKNOWN, IS_EVENT, IS_STACK, IS_FUNCTION, IS_ENTRY, IS_EXIT };	/* from FUNCTION on: calls */
 
 struct known {			/* a type of the file, by the kernel's id */
 	enum what what;
 	uint32_t id;			/* EVENT: in the recording; 0: none so far */
-	uint32_t a, b, c;		/* FUNCTION: ip, parent_ip. ENTRY, EXIT: func, calltime, rettime (0: none) */
+	uint32_t a, b, c;		/* STACK: caller, size. FUNCTION: ip, parent_ip. ENTRY, EXIT: func, calltime, rettime (0: none) */
 	uint32_t bytes, is_met;
 	char *system, *format;
 };
@@ -230,6 +231,30 @@ static int put_graph(struct import *im, struct ring_out *r, const struct dat_rec
 	return 0;
 }
 
+/*
+ * Of the event before it. A caller is an address in a function, mostly its first one, and readers look in front of
+ * return addresses: one behind.
+ */
+static int put_stack(struct import *im, struct ring_out *r, const struct dat_record *rec, const struct known *k, uint32_t pid)
+{
+	uint32_t n = (rec->bytes - k->a) / 8;
+	uint64_t size = load(rec, k->b, 4), *to;
+	int ret;
+
+	n = size < n ? (uint32_t)size : n;
+	n = n < UFT_STACK_MAX ? n : UFT_STACK_MAX;
+	while (n && load(rec, k->a + 8 * (n - 1), 8) + 1 < 2)	/* a list's end */
+		n--;
+	to = n ? ring_room(im, r, rec->time, pid, 1 + n, &ret) : NULL;
+	if (!to)
+		return n ? ret : 0;
+	to[0] = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_STACK, n), r->clock);
+	for (uint32_t i = 0; i < n; i++)
+		to[1 + i] = load(rec, k->a + 8 * i, 8) + 1;
+	to[1] |= UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT;
+	return 0;
+}
+
 static int put_event(struct import *im, struct ring_out *r, const struct dat_record *rec, struct known *k, uint32_t pid)
 {
 	uint32_t n = rec->bytes - UFT_EVENT_COMMON, words;
@@ -296,6 +321,7 @@ static int put_record(struct import *im, struct dat_record *rec)
 	case IS_FUNCTION: return put_function(im, r, rec, k, pid);
 	case IS_ENTRY:
 	case IS_EXIT: return put_graph(im, r, rec, k, pid);
+	case IS_STACK: return put_stack(im, r, rec, k, pid);
 	default: return put_event(im, r, rec, k, pid);
 	}
 }
@@ -392,6 +418,11 @@ static void describe(struct known *k, const struct uft_event_type *t)
 			k->c = offset_of(t, special[i].c, 8);
 			k->what = k->a ? special[i].what : IS_EVENT;
 		}
+	if (!strcmp(t->system, "ftrace") && !strcmp(t->name, "kernel_stack") && uft_event_field(t, "caller", strlen("caller"))) {
+		k->what = IS_STACK;	/* as long as it has callers */
+		k->a = k->bytes = uft_event_field(t, "caller", strlen("caller"))->offset;
+		k->b = offset_of(t, "size", 4);
+	}
 }
 
 /* The built-in types have numbers of their own, which must not be there twice. */

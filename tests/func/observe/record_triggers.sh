@@ -37,6 +37,22 @@ expect_status 0
 run "$uft" record -q -e "$S:sample_[ot][nw]*" -R traceoff:1 -o both.uft ./prog 5
 expect_equal "each event of a glob has it" "$(bodies both.uft)" "one=0 "
 
+# ---- With -T each event has its stack, with the trigger those that it chooses
+stacks() { sed -n 's/^.*: sample_one: a=\([0-9]*\)$/one=\1/p; s/^ => \(main\)$/\1/p' text | tr '\n' ' '; }
+run "$uft" record -q -T -e $S:sample_one -R 'traceoff if a == 1' ./prog 5
+expect_status 0
+bodies >/dev/null
+expect_equal "stacks of all" "$(stacks)" "one=0 main one=1 "
+run "$uft" record -q -T -p function -l main -e $S:sample_one -R 'traceoff if a == 1' ./prog 5
+expect_status 0
+run "$uft" record -q -e $S:sample_one -R 'stacktrace if a == 1' ./prog 3
+bodies >/dev/null
+expect_equal "stacks of some" "$(stacks)" "one=0 one=1 main one=2 "
+run "$uft" record -q -T -o two.dat -e $S:sample_one -R 'traceoff if a == 2' ./prog 5
+if has "stacks of a trace.dat" trace-cmd; then
+	expect_equal "stacks of trace-cmd" "$(trace-cmd report two.dat 2>/dev/null | grep -c '=> main ')" 2
+fi
+
 # ---- A histogram is printed, a snapshot kept
 run "$uft" record -q -e $S:sample_one -R 'hist:keys=a.buckets=2 if a < 4' ./prog 5
 expect_status 0
