@@ -11,7 +11,8 @@ node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)
 "$SYNTH" a.uft 60000 5 3
 "$SYNTH" markup.uft 3000 6 2 8 '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 head -c 200001 a.uft >grows.uft
-serve a.uft markup.uft grows.uft
+"$SYNTH" none.uft 0
+serve a.uft markup.uft grows.uft none.uft
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
 run node "$top/tests/func/view/page.mjs" "$modules/playwright-core/index.mjs" "$modules/axe-core/axe.min.js" "$chromium" "$url"
 expect_status 0

@@ -27,8 +27,7 @@ export class PlotView {
 		row.title = "Show this in the graph, above the tasks";
 		row.addEventListener("click", () => {
 			const what = this.what.value;
-			if (what !== "func" || this.func)
-				onRow(what === "func" ? `f${this.func}` : what === "all" ? "f" : what);
+			onRow(what === "func" ? `f${this.func}` : what === "all" ? "f" : what);
 		});
 		bar.append("plot ", this.what, " ", row);
 		root.append(bar, this.box);
@@ -37,7 +36,7 @@ export class PlotView {
 
 	setChoices(fields: string[]): void {
 		const kept = this.what.value;
-		this.what.replaceChildren(new Option("calls of the selected function", "func"), new Option("all calls", "all"), ...fields.map(f => new Option(f, `e${f}`)));
+		this.what.replaceChildren(new Option("calls of the selected function, or of all", "func"), new Option("all calls", "all"), ...fields.map(f => new Option(f, `e${f}`)));
 		this.what.value = kept;
 		if (!this.what.value)
 			this.what.value = "func";
@@ -55,9 +54,7 @@ export class PlotView {
 	}
 
 	async load(from: number, to: number, tid: number): Promise<void> {
-		const what = this.what.value;
-		if (what === "func" && !this.func)
-			return this.say("Click a call, or a function of the flame graph or the call tree; or choose what to plot.");
+		const what = this.what.value === "func" && !this.func ? "all" : this.what.value;
 		const width = Math.max(50, Math.min(2000, Math.floor(this.root.clientWidth / 2))), of = [this.api.file, from, to, tid, what, what === "func" ? this.func : "", width].join("|");
 		if (of === this.plotOf)
 			return;
@@ -115,6 +112,8 @@ export class PlotView {
 		if (!p.count.some(c => c))
 			return this.say(isTime ? "No call of it ends here." : "No such event here.");
 		this.chart = new uPlot(options, data, this.box);
+		this.chart.ctx.canvas.setAttribute("role", "img");
+		this.chart.ctx.canvas.setAttribute("aria-label", `Plot of ${this.what.selectedOptions[0]?.text ?? "values"} over time`);
 		this.chart.over.addEventListener("click", () => {
 			const left = this.chart?.cursor.left;
 			if (left !== undefined && left >= 0)

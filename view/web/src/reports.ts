@@ -16,6 +16,7 @@ export class Reports {
 	private tree: Tree | null = null;
 	private treeOf = "";
 	private histogram: Histogram | null = null;
+	private busiest = "";	/* chosen as there was no other function */
 	private brush: { x0: number; x1: number } | null = null;
 	private bars = document.createElement("canvas");
 	private weight = document.createElement("select");
@@ -106,9 +107,22 @@ export class Reports {
 
 	/* ---- Latencies ---- */
 
+	/* The function that had the most time of its own, in all of its places in the tree. */
+	private mostTime(): string {
+		const self = new Map<string, number>();
+		for (const n of this.tree?.nodes ?? [])
+			self.set(n[1], (self.get(n[1]) ?? 0) + n[4]);
+		return [...self].reduce((a, b) => b[1] > a[1] ? b : a, ["", -1])[0];
+	}
+
 	async loadLatency(from: number, to: number, tid: number): Promise<void> {
+		if (!this.func) {
+			message(this.latency, "adding up …");
+			await this.load(from, to, tid);
+			this.func = this.busiest = this.func || this.mostTime();
+		}
 		if (!this.func)
-			return message(this.latency, "Click a call, or a function of the flame graph or the call tree: here are the durations of its calls.");
+			return message(this.latency, "No calls with durations here: zoom out, or record with -p function_graph.");
 		try {
 			const func = this.func;
 			message(this.latency, `adding up the calls of ${func} …`);
@@ -146,7 +160,7 @@ export class Reports {
 			g.fillRect(x(from), height - foot - bar, Math.max(1.5, x(to + 1) - x(from) - 0.5), bar);
 		}
 		g.fillStyle = style.getPropertyValue("--text");
-		g.fillText(h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}   (logarithmic; drag to filter)` : `${h.func}: no call here`, left, 15);
+		g.fillText(h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}   (logarithmic; drag to filter${h.func === this.busiest ? "; it has the most time of its own: click another" : ""})` : `${h.func}: no call here`, left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
 		for (let ns = 1, behind = left; ns < 1e12 && h.calls; ns *= 10)
 			for (const m of [1, 1.5, 2, 3, 5, 7])
