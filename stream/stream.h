@@ -136,7 +136,7 @@ const struct uft_event_table *uft_stream_events(const struct uft_stream *st);
 enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
 const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
-/* Another stream of the recording that @st is of, at its start, made in less time. @st may be read by another thread. */
+/* Another stream of the recording that @st is of, at its start, made in less time. Another thread may read @st. */
 int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
