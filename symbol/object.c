@@ -386,6 +386,13 @@ uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *s
 	return 0;
 }
 
+int uft_object_exports(struct uft_object *obj, const char *name)
+{
+	uint64_t value;
+
+	return object_find_symbol(obj, &object_priv(obj)->view.dyn, name, &value, NULL);
+}
+
 int uft_object_imports(struct uft_object *obj, const char *name)
 {
 	const struct elf_symtab *t = &object_priv(obj)->view.dyn;

@@ -145,7 +145,9 @@ const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
  */
 uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
 
-/* 1 if a dynamic symbol of that name is to come from another object. */
+/* 1 if a dynamic symbol of that name is in it, */
+int uft_object_exports(struct uft_object *obj, const char *name);
+/* or is to come from another object. */
 int uft_object_imports(struct uft_object *obj, const char *name);
 
 struct uft_range { uint64_t addr, size; };

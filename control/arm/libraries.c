@@ -16,6 +16,7 @@
 
 #define MAX_LINK_MAPS	4096
 #define MAX_NAMESPACES	16
+#define RUNTIME_SYMBOL	"uft_preload_init"	/* runtime/libuft.so, which a loader brought: none of its code is the program's */
 
 struct walk {
 	struct uft_session *s;
@@ -118,6 +119,10 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 			session_warn_of(w->s, w->t->slice, "a library is not traced: %s", err.text);
 		else if (!ret && !proc_is_ending(w->t->pid))
 			session_warn_of(w->s, w->t->slice, "library %s is not traced: the file is not the one that is mapped", obj->path);
+		uft_object_put(obj);
+		return 0;
+	}
+	if (sp->is_preloaded && uft_object_exports(obj, RUNTIME_SYMBOL)) {
 		uft_object_put(obj);
 		return 0;
 	}

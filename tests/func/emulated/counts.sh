@@ -217,3 +217,15 @@ if [ -z "$emulator" ] && printf 'int main(void){return 0;}' | $cc -static -x c -
 		expect_err "$tmp/static is linked statically: no loader puts the runtime into it"
 	done
 fi
+
+# ---- All libraries: the one that the loader brought for us is none of them, and what runs in libc goes on as before
+build "-O2"
+for mode in threads children jumps exits; do
+	# shellcheck disable=SC2086
+	$emulator ./work $mode >untraced
+	for tracer in function function_graph; do
+		run timeout 120 "$uft" record -q "$how" -p $tracer -l '*:mod:*' -o rec.uft ./work $mode
+		expect_status 0
+		expect_equal "all libraries, $tracer, $mode" "$(cat out)" "$(cat untraced)"
+	done
+done
