@@ -225,13 +225,16 @@ static int looks_at_return(const struct body *b)
 	return 0;
 }
 
+/* Some go to the second instruction: _setjmp() passes by the landing pad of __sigsetjmp(). */
 static const struct entry *tail(const struct entries *e, const struct body *b, const struct entry *f)
 {
+	const struct entry *next;
 	uint64_t to;
 
 	if (f->size > MAX_TAIL || b->n < 4 || !arm64_jump(b->p + b->n - 4, b->addr + b->n - 4, &to))
 		return NULL;
-	return entries_find(e, to);
+	next = entries_find(e, to);
+	return next ? next : entries_find(e, to - 4);
 }
 
 static int is_plain(const struct entries *e, const struct scan_text *t, const struct entry *f, unsigned depth)
