@@ -80,7 +80,7 @@ while True:
         break
     seen += data
 assert os.waitpid(child, 0)[1] == 0, seen
-ours = seen.replace(b'\033[H', b'').replace(b'\033[K', b'').replace(b'\033[J', b'').replace(b'\r\n', b'\n')
+ours = re.sub(rb'\033\[(H|K|J|\?7[hl])', b'', seen).replace(b'\r\n', b'\n')
 text = ours.decode('utf-8', 'surrogateescape')
 bad = [c for c in text if (ord(c) < 32 and c != '\n') or 0x7f <= ord(c) < 0xa0]
 assert not bad, (bad, text)
