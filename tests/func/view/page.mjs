@@ -144,7 +144,10 @@ check("the call tree", (await page.locator("#tree .row").count()) > 20);
 await page.locator("#tree .row").nth(2).click();
 await canvas.focus();
 await page.keyboard.press("h");
-await page.waitForSelector("#latency canvas");
+await page.waitForFunction(() => {
+	const r = window.uftView.reports;
+	return document.querySelector("#latency canvas") && r.histogram?.func === r.func;
+});
 const hist = await page.locator("#latency canvas").boundingBox();
 await page.mouse.move(hist.x + hist.width / 2, hist.y + 60);
 await page.mouse.down();
