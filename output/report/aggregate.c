@@ -17,9 +17,9 @@
  *     time
  *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie
  *     within each other
- * Who needs no paths (flat tables, histograms of durations) gets a node for each function of a group instead, where the
- * parts of several threads cannot be put together: functions are fewer than paths. Its total is that of the calls which
- * are not within another one of the same function of the task, the group's that of the outermost ones.
+ * Flat tables and histograms of durations need no paths. If one thread adds them up, a node is a function of a group
+ * instead: functions are fewer than paths. A function's total is that of its calls which are not within another call of
+ * the same function by the task; the group's total is that of its outermost calls.
  * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the
  * outermost calls give the total. Memory: 110 bytes a path and 128 for each octave of its durations. Speed:
  * see bench/micro/output.c; no allocation but for first times.
@@ -288,6 +288,7 @@ int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct a
 	t->runnable += n->runnable;
 	t->sum += n->sum;
 	t->nopen += n->nopen;
+	t->is_more |= n->is_more;
 	t->min = n->min < t->min ? n->min : t->min;
 	t->max = n->max > t->max ? n->max : t->max;
 	for (unsigned i = 0; i < n->hist_n; i++)

@@ -296,7 +296,7 @@ static void put_notes(FILE *out, const struct uft_diff *d, size_t nhidden, const
 
 	for (int side = 0; side < 2; side++)
 		for (uint32_t i = 1; i < d->side[side].nnodes; i++)
-			is_more |= !strcmp(d->side[side].func[d->side[side].node[i].func].name, "[more paths]");
+			is_more |= d->side[side].node[i].is_more;
 	if (is_more)
 		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (record fewer functions: -l)\n", AGG_NODES);
 	if (nhidden && o->limit)

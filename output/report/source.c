@@ -121,7 +121,6 @@ static int put_node(struct agg *to, uint32_t parent, const struct agg *a, uint32
 	to->func[func].of = f->of;
 	to->func[func].vaddr = f->vaddr;
 	to->node[at].is_group = n->is_group;
-	to->node[at].is_more = n->is_more;
 	*place = at;
 	return n->is_group ? 0 : agg_merge(to, at, a, n, 1);
 }
