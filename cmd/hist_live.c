@@ -160,8 +160,7 @@ static void wait_next(struct live *l, const struct screen *screen)
 	l->fd[0].fd = screen->has_keys ? STDIN_FILENO : -1;
 	if (ppoll(l->fd, l->nfds, &delay, NULL) <= 0)
 		return;
-	if (l->fd[0].fd >= 0 && l->fd[0].revents && !screen_key(screen))
-		l->fd[0].fd = -1;
+	screen_key(screen);
 	for (size_t i = 1; i < l->nfds; i++)
 		if (l->fd[i].fd >= 0 && l->fd[i].revents) {
 			close(l->fd[i].fd);

@@ -4,6 +4,9 @@
  *
  * The columns are those of the text, with a name each that no other one has: keys, hitcount, sums, what actions kept. A number
  * that the text shows by a name or a range has a column more for that. What is computed of all entries (percent, graph) is a sum here.
+ *
+ * Invariant: names and cells come of one walk, so that they agree in number and order. Failure: columns beyond
+ * UFT_HIST_COLUMNS are left out; what has no name is a cell that is not known. Writers of the table need not stop.
  */
 #include "hist/hist_internal.h"
 #include "hist/syscalls.h"
@@ -11,7 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* What is filled: names, of no element, or cells. */
+/* A row that is being filled: the names of all columns, or the cells of one element. */
 struct filling {
 	const struct uft_hist *h;
 	const uint64_t *element;	/* NULL: names */
