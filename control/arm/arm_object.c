@@ -24,7 +24,7 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	else if (h->kind == UFT_HOOK_UNWIND)
 		session_warn_of(s, t->slice, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
 			     name, strerror(-h->result));
-	else if (h->result != -EILSEQ || !t->is_preloaded)	/* a debugger's breakpoint: session.c looks for libraries */
+	else if (h->result != -EILSEQ || !t->space->is_preloaded)	/* a debugger's breakpoint: session.c looks for libraries */
 		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
 	if (h->kind == UFT_HOOK_RBRK)
@@ -59,7 +59,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	if (!sent)
 		return -ENOMEM;
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
-	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
+	if (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
 		SHARED_STORE(&c->flags, UFT_CMD_HELD);	/* its only thread waits for us */
 	h = (struct uft_hook uft_shared *)channel_payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */

@@ -444,7 +444,7 @@ int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object
 
 	for (uint32_t i = 0; i < n; i++)
 		nlive += answer[i].status == UFT_ST_LIVE;
-	if (!nlive || t->is_preloaded)
+	if (!nlive || t->space->is_preloaded)
 		return 0;
 	if (!was_open)
 		ret = arm_stopped_begin(s, t);
@@ -460,7 +460,7 @@ int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, 
 
 	for (uint32_t i = 0; i < n; i++)
 		nbusy += answer[i].result == -EBUSY;
-	if (!nbusy || t->is_preloaded)
+	if (!nbusy || t->space->is_preloaded)
 		return 0;
 	if (!was_open)
 		ret = arm_stopped_begin(s, t);

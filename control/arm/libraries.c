@@ -246,7 +246,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		is_news = 1;
 	if (has_new(&w) && s->spec && (s->spec->params.has_events & (UFT_EVENTS_SOME | UFT_EVENTS_CPU) || s->spec->params.stacks) && !t->is_held_back)
 		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
-	if (t->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
+	if (t->space->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
 		preload_note_makers(s, t);	/* before anybody runs in what has come */
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;

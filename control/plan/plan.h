@@ -158,7 +158,7 @@ struct space {
 	uint64_t boot;			/* runtime address of the blob's uft_boot */
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
-	int is_preloaded;		/* the loader brought the runtime */
+	int is_preloaded;		/* the loader brought the runtime, which stays mapped: no ptrace (preload.c) */
 	/* room for stub_addr and site_addr of the program, made while its sites were looked for */
 	uint64_t *ahead[2];
 	size_t nahead;

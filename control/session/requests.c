@@ -316,7 +316,6 @@ static int adopt(struct uft_session *s, uint32_t slice)
 		preload_take_agent(s, t);
 	else
 		target_open_agent(s, t);
-	t->is_preloaded |= sp->is_preloaded;
 	inherit(t);
 	t->has_agent &= has_agent_of_its_own(s, t);
 	target_announce(s, t);

@@ -230,7 +230,7 @@ static int leave(struct uft_session *s, const struct target *only)
 	watchdog_release(s, only ? only->pid : 0);
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
-		if (t->is_preloaded && (!only || t == only))
+		if (t->space->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
 		else if (t->is_over || (only && t != only))
 			continue;
@@ -351,7 +351,7 @@ void uft_session_destroy(struct uft_session *s)
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
-		if (s->targets->is_preloaded || !process_maps_arena(s, s->targets->pid))
+		if (s->targets->space->is_preloaded || !process_maps_arena(s, s->targets->pid))
 			target_end(s, s->targets);
 		else
 			target_keep(s, s->targets);
@@ -576,7 +576,7 @@ static void poll_targets(struct uft_session *s)
 /* A debugger's breakpoint is where the loader would be hooked, so its list is looked at. */
 static void look_for_libraries(struct uft_session *s, struct target *t)
 {
-	if (t->is_preloaded && t->has_agent && t->space->is_dynamic && !t->space->rbrk)
+	if (t->space->is_preloaded && t->has_agent && t->space->is_dynamic && !t->space->rbrk)
 		space_walk(s, t, 0);
 }
 

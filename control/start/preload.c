@@ -251,7 +251,7 @@ void preload_take_agent(struct uft_session *s, struct target *t)
 
 	if (fd >= 0)
 		target_take_agent(s, t, fd);
-	t->is_preloaded = t->has_thread_agent = 1;
+	t->has_thread_agent = 1;
 }
 
 /* Code and return addresses as found; the library stays. */
@@ -293,7 +293,6 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 		preload_take_agent(s, t);
 	else				/* preload_offer.c */
 		target_open_agent(s, t);
-	t->is_preloaded = 1;
 	return t;
 }
 

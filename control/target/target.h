@@ -55,7 +55,6 @@ struct target {
 	struct target_obj *obj;
 	uint32_t nobj;
 	uint32_t spec_sent;
-	int is_preloaded;		/* the loader brought the runtime, which stays mapped: no ptrace (preload.c) */
 	int has_thread_agent;		/* the agent is a thread of the process: no descriptor of its own */
 	int is_held_back;		/* objects are added but not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
