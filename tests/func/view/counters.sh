@@ -24,12 +24,5 @@ expect_equal "both" "$(values)" "13 0 1000"
 ask plot from=0 to=$((duration + 1)) width=10 field=marker_counter.counter_value track=nothing
 expect_equal "one that is not there" "$(grep -o '"count":\[[^]]*\]' answer)" '"count":[0,0,0,0,0,0,0,0,0,0]'
 
-chromium=$(command -v chromium || command -v chromium-browser) || chromium=
-modules=$top/view/web/node_modules
-if [ -n "$chromium" ] && [ -d "$modules/playwright-core" ] && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' &&
-	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ]; then
-	run node "$here/counters.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
-	expect_status 0
-	cat out
-fi
+in_page counters.mjs
 end_server

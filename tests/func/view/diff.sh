@@ -3,7 +3,6 @@
 # diff.sh - what changed between two recordings, by time, calls and blocked time: the answer, and the page
 . "$(dirname "$0")/common.sh"
 need python3
-here=$(dirname "$0")
 cat >prog.c <<'END'
 #include <stdlib.h>
 #include <time.h>
@@ -39,12 +38,5 @@ check
 printf '%s\n' "$rest" | awk '{ exit !($1 == 5 && $2 == 5 && $3 >= 4 && $4 >= 4 && $4 < $3 * 100) }' || fail "blocked time of rest: calls, and in units of 4 and 40 ms: $rest"
 expect_equal "who waits is the one that has the time" "$(pair order | cut -d' ' -f 3-)" "0 0"
 
-chromium=$(command -v chromium || command -v chromium-browser) || chromium=
-modules=$top/view/web/node_modules
-if [ -n "$chromium" ] && [ -d "$modules/playwright-core" ] && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' &&
-	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ]; then
-	run node "$here/diff.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
-	expect_status 0
-	cat out
-fi
+in_page diff.mjs
 end_server

@@ -97,13 +97,6 @@ expect_equal "rows of one picture" "$(grep -o '"row":' answer | wc -l)" 1000
 end_server
 
 # In the page: CPUs are there, though the idle task's row is closed.
-chromium=$(command -v chromium || command -v chromium-browser) || chromium=
-modules=$top/view/web/node_modules
-if [ -n "$chromium" ] && [ -d "$modules/playwright-core" ] && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)'; then
-	serve kernel.dat many.dat
-	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
-	run node "$here/kernel.mjs" "$modules/playwright-core/index.mjs" "$chromium" "$url"
-	expect_status 0
-	cat out
-	end_server
-fi
+serve kernel.dat many.dat
+in_page kernel.mjs
+end_server

@@ -2,11 +2,7 @@
 # SPDX-License-Identifier: MIT
 # page.sh - the page of uft view in a browser: graph, list, filters, reports, keys, names that are markup, and a picture by --png
 . "$(dirname "$0")/common.sh"
-need node
-chromium=$(command -v chromium || command -v chromium-browser) || skip "chromium is not installed"
-modules=$top/view/web/node_modules
-[ -d "$modules/playwright-core" ] || skip "playwright-core is not installed (make setup, with npm)"
-node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' || skip "playwright-core needs node 18"
+has_browser || skip "$missing"
 
 "$SYNTH" a.uft 60000 5 3
 "$SYNTH" markup.uft 3000 6 2 8 '<img src=x onerror="document.title=1"><script>document.title=2</script>'
