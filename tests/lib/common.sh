@@ -18,10 +18,12 @@ uft=${UFT:-$top/build/uft}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/uft-test.XXXXXX")
 checks_failed=0
 checks_done=0
+background=
 cd "$tmp" || exit 1
 
 finish_test() {
 	test_status=$?
+	for process in $background; do grep -qs "^PPid:.$$\$" "/proc/$process/status" && kill "$process"; done
 	cd /
 	[ -n "${KEEP:-}" ] && echo "kept: $tmp" || rm -rf "$tmp"
 	[ "$test_status" -ne 0 ] && exit "$test_status"
@@ -33,6 +35,9 @@ finish_test() {
 trap finish_test EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# ends_with_test PID: a child that still runs when the test ends is ended with it
+ends_with_test() { background="$background $1"; }
 
 skip() {
 	echo "SKIP: $*"

@@ -22,13 +22,7 @@ END2
 build_traced prog
 ./prog >prog.out &
 pid=$!
-end() {
-	end_status=$?
-	kill "$pid" 2>/dev/null
-	(exit "$end_status")
-	finish_test
-}
-trap end EXIT
+ends_with_test $pid
 eventually grep -q ready prog.out || fail "the program does not start"
 run "$uft" top -n 2 -d 0.5 --json -l work -l leaf $pid
 expect_status 0

@@ -29,13 +29,7 @@ objcopy --redefine-sym "f1=$(printf '<b>&amp;"x"\047,y;')" --redefine-sym "f2=$(
 	--redefine-sym 'f3=%s%n\n\' --redefine-sym "f4=$long" prog odd || skip "no objcopy"
 ./odd >odd.out &
 pid=$!
-end() {
-	end_status=$?
-	kill "$pid" 2>/dev/null
-	(exit "$end_status")
-	finish_test
-}
-trap end EXIT
+ends_with_test $pid
 eventually grep -q ready odd.out || fail "the program does not start"
 
 for form in json csv text; do

@@ -8,20 +8,13 @@ reqs='r1,100,alpha r2,200,beta r3,300,gamma r1,5000,alpha r2,6000,beta'
 both='r1,100,alpha r2,200,beta d1,150,alpha r3,300,gamma d3,1300,gamma r1,5000,alpha d2,1024,beta d1,5007,alpha'
 mkfifo go
 exec 5<>go
-pid=
-end() {
-	end_status=$?
-	[ -z "$pid" ] || kill "$pid" 2>/dev/null
-	(exit "$end_status")
-	finish_test
-}
-trap end EXIT
 
 # start WORD...: a program that fires them with the first byte of `go`, and ends with the next one
 start() {
 	: >said
 	"$target" told "$@" <&5 >said &
 	pid=$!
+	ends_with_test $pid
 	eventually grep -q ready said || fail "the program does not start"
 }
 fired() {
@@ -29,7 +22,7 @@ fired() {
 	echo >&5
 	eventually grep -q done said || fail "it does not fire"
 }
-go_on() { echo >&5; wait "$pid"; status=$?; pid=; expect_status 0; }
+go_on() { echo >&5; wait "$pid"; status=$?; expect_status 0; }
 # live OPTION...: of the program, in the background
 live() { timeout 60 "$uft" hist -p "$pid" "$@" >live 2>live.err & hist=$!; }
 
