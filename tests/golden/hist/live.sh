@@ -24,7 +24,7 @@ fired() {
 }
 go_on() { echo >&5; wait "$pid"; status=$?; expect_status 0; }
 # live OPTION...: of the program, in the background
-live() { timeout 60 "$uft" hist -p "$pid" "$@" >live 2>live.err & hist=$!; }
+live() { : >live.err; timeout 60 "$uft" hist -p "$pid" "$@" >live 2>live.err & hist=$!; }
 
 "$uft" record -q -e 'app:*' -o reqs.uft "$target" fire $reqs
 "$uft" record -q -e 'app:*' -o both.uft "$target" fire $both
