@@ -14,7 +14,7 @@
  * table says as the kernel's does (`Dropped:`); a text that is none is refused with the kernel's words and places. Records
  * that were lost never come here: the caller counts them, and the totals have a line for them (`Lost:`) if there are any.
  *
- * Context: control, one thread at a time for a set. The map alone (map.h) is for any context.
+ * Context: control, one thread at a time for a set. The map alone (program/hist_map.h) is for any context.
  */
 #ifndef UFT_HIST_HIST_H
 #define UFT_HIST_HIST_H

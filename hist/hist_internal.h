@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hist/hist.h"
-#include "hist/map.h"
+#include "program/hist_map.h"
 
 #define MAX_KEYS	3u
 #define MAX_VALS	3u	/* hitcount is the first */

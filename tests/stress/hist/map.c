@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "hist/map.h"
+#include "program/hist_map.h"
 
 #define BITS		7u
 #define ELEMENTS	(1u << BITS)

@@ -2,17 +2,17 @@
 /*
  * map_interrupted.c - the map of a histogram when an insertion is interrupted between its slot and its element
  *
- * map.c is compiled here with a call at that place, which inserts another key as a signal handler or a second thread
+ * hist_map.c is compiled here with a call at that place, which inserts another key as a signal handler or a second thread
  * would. What four threads of map.c meet by chance, in some thousand rounds, happens here each time.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hist/map.h"
+#include "program/hist_map.h"
 
 static void interrupt_here(void);
 #define __atomic_fetch_add(p, n, order)	(interrupt_here(), __sync_fetch_and_add(p, n))
-#include "hist/map.c"
+#include "program/hist_map.c"
 #undef __atomic_fetch_add
 
 #define BITS	3u

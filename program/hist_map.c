@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map.c - see map.h
+ * hist_map.c - see hist_map.h
  *
  * A key's first free slot is claimed by writing its hash; the element follows when its key is whole. Two
  * threads that insert the same key meet at the same slot: the second one finds the hash, and, while the
@@ -9,7 +9,7 @@
  * own: the key has two elements then, and two entries of a table. A claimed slot for which no element was left stays
  * claimed: a key may have gone past it meanwhile, and is found by going past it again.
  */
-#include "hist/map.h"
+#include "program/hist_map.h"
 
 #define SPINS	1000u
 #define NO_ELEMENT	UINT32_MAX	/* of a slot: none was left */

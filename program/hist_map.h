@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in memory that is handed in
+ * hist_map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in memory that is handed in
  *
  * Nothing in the memory is a pointer, no function allocates, locks or calls libc: any number of threads, and of
  * processes that share the memory, may update while others read. An element is never moved or taken out, but
@@ -12,8 +12,8 @@
  *
  * Context: probe.
  */
-#ifndef UFT_HIST_MAP_H
-#define UFT_HIST_MAP_H
+#ifndef UFT_PROGRAM_HIST_MAP_H
+#define UFT_PROGRAM_HIST_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
