@@ -268,11 +268,22 @@ static struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32
 	return s->index[ring] ? &l->ring[s->index[ring] - 1] : NULL;
 }
 
-/* What found its ring full is nowhere else but in the LOST records. */
+void lv_bound_losses(const struct uft_live *l, struct uft_stream *st)
+{
+	st->lost_max = lv_now_ns() - l->since_ns + 1;
+}
+
+/*
+ * What found its ring full is nowhere else but in the LOST records. A target says how many there were. Only the
+ * highest number counts, else it could say the same ones again.
+ */
 static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
 {
-	if (lost > s->lost[ring] && !lv_is_muted(l, ring))
-		l->cpu[lv_cpu_of(l, ring)].dropped += lost - s->lost[ring];
+	if (lost <= s->lost[ring])
+		return;
+	lv_bound_losses(l, l->base);
+	if (!lv_is_muted(l, ring))
+		l->cpu[lv_cpu_of(l, ring)].dropped += dec_lost_more(l->base, s->lost[ring], lost - s->lost[ring]);
 	s->lost[ring] = lost;
 }
 
@@ -599,6 +610,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 	pthread_mutex_init(&l->lock, NULL);
 	l->opts = *opts;
 	l->clock_id = CLOCK_MONOTONIC;
+	l->since_ns = lv_now_ns();
 	l->until = UINT64_MAX;
 	ret = make_geometry(l, arena);
 	if (!ret) {

@@ -57,6 +57,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->clock_name = from->clock_name;
 	to->clock_id = from->clock_id;
 	to->shift_ns = from->shift_ns;
+	to->since_ns = from->since_ns;
 	to->stamp = from->stamp;
 	to->watermark = UINT64_MAX;
 	to->geo = calloc(1, sizeof(*to->geo));

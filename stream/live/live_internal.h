@@ -72,6 +72,7 @@ struct uft_live {
 	const char *clock_name;		/* NULL: CLOCK_MONOTONIC's */
 	clockid_t clock_id;		/* of the line */
 	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
+	uint64_t since_ns;		/* no record was lost before */
 	enum uft_stamp stamp;
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 	struct uft_live *leader, *next;	/* tee.c: who takes for us; of a leader the first that follows, then one another */
@@ -114,6 +115,7 @@ static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 void lv_sample_clock(struct uft_live *l);
 void lv_know_clock(struct uft_live *l);		/* snapshot.c */
 void lv_chunk_put(struct lv_chunk *c);
+void lv_bound_losses(const struct uft_live *l, struct uft_stream *st);	/* by the time that there was: dec_lost_more() */
 /* @from (one chunk, or two, before @end) becomes @to, or goes. */
 void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);

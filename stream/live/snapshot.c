@@ -70,6 +70,7 @@ static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hol
 		return -ENOMEM;
 	f->cap_block = n > f->cap_block ? n : f->cap_block;
 	f->nblock = st->nheap = 0;
+	lv_bound_losses(l, st);
 	for (uint32_t i = 0; i < l->nring; i++) {
 		struct dec_ring *r = &st->ring[i];
 
