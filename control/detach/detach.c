@@ -45,8 +45,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Each of a target; patience.c says what is left of it. */
 #define ANSWER_MS	5000		/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
-#define ANSWER_MIN_MS	50		/* if others have used that up */
 #define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
@@ -102,7 +102,7 @@ static int gives_up(const void *arg, uint64_t waited_ns)
 	if (l->answer_ns + waited_ns <= l->patience_ns)
 		return 0;
 	starved = starved_ns(l) - l->starved_ns;
-	return l->answer_ns + waited_ns > l->patience_ns + (starved < LATE_MS * 1000000ull ? starved : LATE_MS * 1000000ull);
+	return l->answer_ns + waited_ns > l->patience_ns + (starved < l->late_ns ? starved : l->late_ns);
 }
 
 static struct uft_cmd uft_shared *area(const struct detaching *l)
@@ -141,7 +141,7 @@ static struct task_search detach_search(const struct detaching *l)
 /* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
 static int restore_code(struct detaching *l)
 {
-	uint64_t deadline = session_now_ns() + RESTORE_MS * 1000000ull;
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(RESTORE_MS);
 	struct task_search look = detach_search(l);
 	struct stopped_tasks *held = NULL;
 	char by[80];
@@ -158,6 +158,7 @@ static int restore_code(struct detaching *l)
 		if (l->left > 0)
 			nanosleep(&(struct timespec){ .tv_nsec = LOOK_MAX_NS }, NULL);
 	}
+	detach_use_up(since);
 	if (l->left < 0)
 		return l->left;
 	if (!l->left)
@@ -237,28 +238,29 @@ static int say_inside(struct detaching *l, pid_t inside)
 
 static int wait_until_nobody_inside(struct detaching *l)
 {
-	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull, waited = 0;
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(LEAVE_MS), late_ns = detach_patience_ns(LATE_MS), waited = 0;
 	struct task_search look = detach_search(l);
 	long nap = LOOK_MIN_NS;
+	int ret = 0;
 
-	look.until_ns = deadline + LATE_MS * 1000000ull;
-	for (int clean = 0; clean < 2;) {
-		int ret = run(l, UFT_CMD_UNHOOK, 0);
-
+	look.until_ns = deadline + late_ns;
+	for (int clean = 0; clean < 2 && !ret;) {
+		ret = run(l, UFT_CMD_UNHOOK, 0);
 		if (ret >= 0)
 			ret = tasks_find_inside(&look);
-		if (ret < 0)
-			return ret;
 		clean = ret ? 0 : clean + 1;
-		if (!ret)
+		if (ret <= 0)
 			continue;
-		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : waited))
-			return say_inside(l, look.inside);
-		waited += let_run(&look, look.until_ns);
+		ret = 0;
+		if (session_now_ns() > deadline + (look.is_late ? late_ns : waited))
+			ret = say_inside(l, look.inside);
+		else
+			waited += let_run(&look, look.until_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
 		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
 	}
-	return 0;
+	detach_use_up(since);
+	return ret;
 }
 
 /* ---- Step 3 ---------------------------------------------------------------------------------- */
@@ -315,12 +317,13 @@ static int is_needed(const struct detaching *l, const struct uft_owned *own)
 
 static uint32_t drop_needed(struct detaching *l)
 {
-	uint64_t deadline = session_now_ns() + UNMAP_MS * 1000000ull;
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(UNMAP_MS);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->nown; i++)
 		if (session_now_ns() < deadline && !is_needed(l, &l->own[i]))
 			l->own[n++] = l->own[i];
+	detach_use_up(since);
 	n = l->nown - n;
 	l->nown -= n;
 	return n;
@@ -353,12 +356,13 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
-	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(ANSWER_MS);
 	int sig = 0, ret;
 
 	do
 		ret = task_stop(l->agent, &sig);
 	while (ret == -EAGAIN && session_now_ns() < deadline);
+	detach_use_up(since);
 	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
 		ret = -errno;
 	if (!ret)	/* with CAP_SYS_ADMIN: a filter may deny munmap */
@@ -369,7 +373,7 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 /* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
-	uint64_t deadline = session_now_ns() + UNMAP_MS * 1000000ull;
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(UNMAP_MS);
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
@@ -389,7 +393,8 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	regs->rdi = 0;
 	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
 	task_detach(l->agent, 0);
-	agent_is_over(l, ANSWER_MS);
+	agent_is_over(l, (int)(detach_patience_ns(ANSWER_MS) / 1000000));
+	detach_use_up(since);
 	return (int)failed;
 }
 
@@ -432,10 +437,12 @@ static int open_mem(pid_t pid)
  */
 static struct stopped_tasks *stop_for_detach(struct task_search *look)
 {
+	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(RESTORE_MS);
 	struct stopped_tasks *held;
 
-	for (int i = 0; stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
+	for (int i = 0; stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && session_now_ns() < deadline; i++)
 		resume_all(held);
+	detach_use_up(since);
 	return held;
 }
 
@@ -571,16 +578,12 @@ static int has_answered(const struct detaching *l)
 }
 
 /* What a target uses up that does not answer is not there for the next such one. */
-static void detach_in_time(struct detaching *l, uint64_t *patience_ns)
+static void detach_in_time(struct detaching *l)
 {
-	const uint64_t least = ANSWER_MIN_MS * 1000000ull;
-	int is_late;
-
-	l->patience_ns = *patience_ns;
+	l->patience_ns = detach_patience_ns(ANSWER_MS);
+	l->late_ns = detach_patience_ns(LATE_MS);
 	detach_target(l);
-	is_late = l->answer_ns > l->patience_ns;
-	if (is_late)
-		*patience_ns = *patience_ns > l->answer_ns + least ? *patience_ns - l->answer_ns : least;
+	detach_use_up(session_now_ns() - l->answer_ns);
 	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
 		task_restore_priority(l->agent, l->nice);
 }
@@ -591,7 +594,6 @@ static void detach_in_time(struct detaching *l, uint64_t *patience_ns)
  */
 void detach_targets(struct detaching *l, uint32_t n)
 {
-	uint64_t patience = ANSWER_MS * 1000000ull;
 	int own = getpriority(PRIO_PROCESS, 0);
 
 	setpriority(PRIO_PROCESS, 0, HURRY);
@@ -604,7 +606,7 @@ void detach_targets(struct detaching *l, uint32_t n)
 	for (int late = 0; late < 2; late++)
 		for (uint32_t i = 0; i < n; i++)
 			if (l[i].is_asked && !l[i].is_done && (late || has_answered(&l[i]))) {
-				detach_in_time(&l[i], &patience);
+				detach_in_time(&l[i]);
 				l[i].is_done = 1;
 			}
 	for (uint32_t i = 0; i < n; i++) {

@@ -21,7 +21,7 @@ struct detaching {			/* a target on its way out; zero but for the first two, or 
 	uint64_t kept_bytes;		/* of what those lead to, which stays and is not in own[] */
 	uint64_t answer_ns;		/* for which the session has waited for answers of the agent, */
 	uint64_t starved_ns;		/* and what the agent had waited for a CPU before the first */
-	uint64_t patience_ns;		/* for all answers together */
+	uint64_t patience_ns, late_ns;	/* for all answers together; and more, for what it waits for a CPU */
 	int is_hurried, nice;		/* of the agent: what is to be given back */
 	char why[200];			/* out: what remains and why; "" nothing does */
 };
@@ -33,5 +33,9 @@ void detach_finish(const struct arena *a, struct detach_notes *n);
  * slices stay as they are: their rings may still be drained.
  */
 void detach_targets(struct detaching *l, uint32_t n);
+
+/* patience.c: of @ms what a target has now; and takes, by a wait that began at @since_ns. */
+uint64_t detach_patience_ns(uint32_t ms);
+void detach_use_up(uint64_t since_ns);
 
 #endif

@@ -8,7 +8,8 @@
  *		recorder all the time; drop: it gives up its rights when HOW says, "run", "fork", "exec" or "thread", and calls
  *		work() 100 times behind that; board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
  *		child looks for its parent's file in its memory, and has a child itself; agent: it stops its agents, and those of
- *		children, makes the file "deaf", and goes on until there is a file "left"
+ *		children, makes the file "deaf", and goes on until there is a file "left"; restore: that too, and a process that is no target
+ *		answers for them that a place of their code cannot be put back
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
  *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook); always (random words as fast as it can); turns
  *		(each word wrong for a moment, then right again)
@@ -88,7 +89,7 @@ static void add_regions(char *board, char *mail, const char *region)
 	its_bell = &((struct uft_arena *)board)->bell;
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
-	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent"))
+	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent") || !strcmp(region, "restore"))
 		add(slice, 0, sizeof(struct uft_slice));
 	if (is_all || !strcmp(region, "command"))
 		add(slice, l.cmd_offset, 64 << 10);
@@ -335,7 +336,7 @@ static int bear_heir(int generation)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
-#define NDEAF	4	/* processes */
+#define NDEAF	6	/* processes */
 
 /* The agent that a family which this process has mapped names, one of several perhaps: spares are mapped, too. */
 static pid_t agent_of(const char *line)
@@ -368,7 +369,82 @@ static pid_t deafen(void)
 	return agent > 0 && !kill(agent, SIGSTOP) ? agent : 0;
 }
 
-static int be_deaf(void)
+static pid_t answerer;
+
+struct deaf { char family[1024]; uint64_t slice_at, command_at; };
+
+/* Answers for processes that are held meanwhile, whose files come by the pipe @fd: LEAVE has one place left, each time. */
+static void answer_for(int fd)
+{
+	struct { struct uft_slice *slice; struct uft_cmd *command; } one[NDEAF];
+	struct deaf d;
+	int n = 0;
+
+	alarm(60);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	for (;;) {
+		if (read(fd, &d, sizeof(d)) == sizeof(d) && n < NDEAF) {
+			int file = open(d.family, O_RDWR);
+			char *mail = mmap(NULL, d.command_at + UFT_CMD_PAYLOAD, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+			if (mail == MAP_FAILED)
+				_exit(2);
+			one[n].slice = (struct uft_slice *)(mail + d.slice_at);
+			one[n++].command = (struct uft_cmd *)(mail + d.command_at);
+		}
+		for (int i = 0; i < n; i++) {
+			uint32_t seq = __atomic_load_n(&one[i].slice->cmd_seq, __ATOMIC_ACQUIRE);
+
+			if (one[i].slice->cmd_done == seq)
+				continue;
+			one[i].command->n = 0;
+			one[i].slice->cmd_result = one[i].command->op == UFT_CMD_LEAVE;
+			__atomic_store_n(&one[i].slice->cmd_done, seq, __ATOMIC_RELEASE);
+			wake(&one[i].slice->cmd_done);
+		}
+		usleep(1000);
+	}
+}
+
+/* It is no target, but is told of each. Returns where. */
+static int start_answers(void)
+{
+	int to[2];
+
+	if (pipe(to))
+		exit(2);
+	answerer = fork();
+	if (!answerer) {
+		close(to[1]);
+		answer_for(to[0]);
+	}
+	close(to[0]);
+	return to[1];
+}
+
+static void have_answered(int to)
+{
+	struct deaf d = { .slice_at = slice_at };
+
+	find_areas("agent");
+	memcpy(d.family, family, sizeof(d.family));
+	d.command_at = (uint64_t)((char *)its_command - (char *)its_mail);
+	if (write(to, &d, sizeof(d)) != sizeof(d))
+		exit(2);
+}
+
+/* Is its code armed? */
+static int has_events(void)
+{
+	uint64_t used = 0;
+
+	work(0);
+	for (unsigned i = 0; i < sizeof(its_slice->used) / sizeof(its_slice->used[0]); i++)
+		used |= its_slice->used[i];
+	return used != 0;
+}
+
+static int be_deaf(int answers)
 {
 	int told[2], over[2], n = 0, is_parent;
 	pid_t agent;
@@ -376,12 +452,18 @@ static int be_deaf(void)
 
 	if (pipe(told) || pipe(over))
 		return 2;
+	while (!has_events())
+		usleep(10000);
 	while (n < NDEAF - 1 && fork())
 		n++;
 	is_parent = n == NDEAF - 1;
 	if (!is_parent)
 		close(over[1]);
 	agent = deafen();
+	if (agent && answers >= 0)
+		have_answered(answers);
+	if (answers >= 0)
+		close(answers);
 	c = (char)(agent != 0 || !is_parent);	/* a child without a traced call has none */
 	if (write(told[1], &c, 1) != 1)
 		return 2;
@@ -397,6 +479,8 @@ static int be_deaf(void)
 		;
 	if (agent)
 		kill(agent, SIGKILL);
+	if (is_parent && answerer)
+		kill(answerer, SIGKILL);
 	while (is_parent && wait(NULL) > 0)
 		;
 	return is_parent && n < NDEAF ? 3 : 0;
@@ -443,17 +527,18 @@ static int drop(const char *when, char **argv)
 int main(int argc, char **argv)
 {
 	pthread_t thread;
-	int is_once;
+	int is_once, answers;
 
 	if (argc < 3)
 		return 2;
-	alarm(strcmp(argv[1], "agent") ? 10 : 60);
+	alarm(strcmp(argv[1], "agent") && strcmp(argv[1], "restore") ? 10 : 60);
 	open("alive", O_WRONLY);
 	how = argv[2];
 	seed = getenv("UFT_HOSTILE_SEED") ? strtoull(getenv("UFT_HOSTILE_SEED"), NULL, 10) : 0;
 	is_once = !strcmp(how, "once");
 	if (!strcmp(argv[1], "drop"))
 		return drop(how, argv);
+	answers = !strcmp(argv[1], "restore") ? start_answers() : -1;
 	find_areas(argv[1]);
 	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
 		usleep(20000);
@@ -463,8 +548,8 @@ int main(int argc, char **argv)
 		return 3;		/* not traced, or out of its reach: nothing to spoil */
 	if (!strcmp(argv[1], "heir"))
 		return bear_heir(0);
-	if (!strcmp(argv[1], "agent"))
-		return be_deaf();
+	if (!strcmp(argv[1], "agent") || answers >= 0)
+		return be_deaf(answers);
 	if (is_once)
 		spoil();
 	else if (pthread_create(&thread, NULL, spoiler, argv[1]))

@@ -94,10 +94,11 @@ survive_attached() {
 	[ "$its" -ne 4 ] || { fail "attach $1 $2: the target can write to the board"; show; }
 }
 
-# Four processes whose agents are stopped: what the recorder waits for them when it ends is bounded for all together.
+# leave_deaf REGION SECONDS: six processes whose agents are stopped: what the recorder waits for them when it ends is bounded for
+# all together.
 leave_deaf() {
 	rm -f deaf left
-	"$hostile" agent once attach &
+	"$hostile" "$1" once attach &
 	pid=$!
 	timeout -s KILL 90 "$uft" attach -o t.uft "$pid" 2>err &
 	recorder=$!
@@ -112,17 +113,20 @@ leave_deaf() {
 	took=$(($(date +%s) - begin))
 	check
 	if [ ! -e deaf ]; then
-		echo "SKIPPED: stopped agents: none was found in the target"
+		echo "SKIPPED: $1: no agent was found in the target"
 		wait "$pid"
 		return
 	fi
-	# Commands in vain, 5 s the first; then 5 s for all answers; twice that for each on a machine where agents get no CPU.
-	[ "$took" -le 25 ] || { fail "agent: $took s until the recorder had ended"; cat err; }
+	[ "$took" -le "$2" ] || { fail "$1: $took s until the recorder had ended"; cat err; }
+	[ "$1" != restore ] || grep -q 'could not be put back' err || { fail "restore: it is not said"; cat err; }
 	: >left
 	wait "$pid"
 }
 
-leave_deaf
+# Commands in vain, 5 s the first; then 5 s for all answers; twice that for each on a machine where agents get no CPU.
+leave_deaf agent 25
+# All agents answer, but code is never put back: 5 s for the first, 10 s for all.
+leave_deaf restore 20
 while [ "$round" -le "$rounds" ]; do
 	for how in once always turns; do
 		survive mail $how run
