@@ -26,6 +26,15 @@ int task_detach(pid_t tid, int sig)
 	return -ESRCH;
 }
 
+int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg)
+{
+	(void)tid;
+	(void)pidfd;
+	(void)is_its;
+	(void)arg;
+	return -EPERM;		/* agents are threads, and end with their process */
+}
+
 void child_status_keep(pid_t pid)
 {
 	(void)pid;		/* its end comes out of no wait but the session's own */

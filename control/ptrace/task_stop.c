@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -327,6 +328,23 @@ void task_resume(pid_t tid, int sig)
 		task_resume_with(tid, sig, &regs);
 	else
 		task_detach(tid, sig);
+}
+
+/* If it executes a program, it stands before the first instruction of that. */
+int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int ret = tid > 0 && !ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC) ? 0 : -EPERM;
+
+	if (ret)
+		return ret;
+	if (poll(&p, 1, 0) == 0 && is_its(arg, tid))
+		ret = syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) ? -errno : 0;
+	else
+		ret = -ESRCH;
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	late_task_add(tid);
+	return ret;
 }
 
 /* ---- What leads inside ---------------------------------------------------------------------- */

@@ -75,6 +75,11 @@ void task_resume(pid_t tid, int sig);
  * parent does not hear of that before.
  */
 int task_detach(pid_t tid, int sig);
+/*
+ * Ends the task @tid, which @pidfd is of, by SIGKILL, if @is_its says that it runs the same program as when that was
+ * opened: it is asked when the task cannot begin another one any more. 0, or -errno: the task lives on.
+ */
+int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg);
 unsigned tasks_reap_late(void);		/* returns how many there are still */
 int task_is_late(pid_t tid);		/* only tasks_reap_late() may wait for it */
 

@@ -184,6 +184,23 @@ static int agent_ends(const struct uft_session *s, int fd)
 	return target_fd_ready(fd, 0);
 }
 
+struct orphan { const struct uft_session *s; const struct target *t; };
+
+static int is_orphan(void *arg, pid_t agent)
+{
+	const struct orphan *o = arg;
+
+	return arena_slice_is_mapped_by(&o->s->arena, o->t->slice, agent);
+}
+
+/* The process is over, and its agent does not end: it was stopped, say, and keeps the memory of both. */
+static int end_orphan(const struct uft_session *s, const struct target *t)
+{
+	struct orphan o = { s, t };
+
+	return !target_is_running(t) && !task_end(target_agent_pid(t), t->agent_fd, is_orphan, &o) && agent_ends(s, t->agent_fd);
+}
+
 /* A target counts for itself, each of its threads at most one in a nanosecond: one stands for what is not true. */
 uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter)
 {
@@ -210,7 +227,8 @@ static void part_with(struct uft_session *s, struct target *t)
 	t->is_over = 1;
 	if (t->agent_fd >= 0 && !agent_ends(s, t->agent_fd)) {
 		s->nlate++;
-		session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
+		if (!end_orphan(s, t))
+			session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
 	}
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += target_counter(s, t, i);

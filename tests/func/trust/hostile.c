@@ -9,7 +9,8 @@
  *		work() 100 times behind that; board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
  *		child looks for its parent's file in its memory, and has a child itself; agent: it stops its agents, and those of
  *		children, makes the file "deaf", and goes on until there is a file "left"; restore: that too, and a process that is no target
- *		answers for them that a place of their code cannot be put back
+ *		answers for them that a place of their code cannot be put back; orphan: it stops its agent, writes its number
+ *		into the file "agent", and ends
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
  *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook); always (random words as fast as it can); turns
  *		(each word wrong for a moment, then right again)
@@ -89,7 +90,8 @@ static void add_regions(char *board, char *mail, const char *region)
 	its_bell = &((struct uft_arena *)board)->bell;
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
-	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent") || !strcmp(region, "restore"))
+	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent") || !strcmp(region, "restore") ||
+	    !strcmp(region, "orphan"))
 		add(slice, 0, sizeof(struct uft_slice));
 	if (is_all || !strcmp(region, "command"))
 		add(slice, l.cmd_offset, 64 << 10);
@@ -486,6 +488,14 @@ static int be_deaf(int answers)
 	return is_parent && n < NDEAF ? 3 : 0;
 }
 
+static int leave_orphan(void)
+{
+	const pid_t agent = deafen();
+	FILE *f = fopen("agent", "w");
+
+	return !agent || !f || fprintf(f, "%d\n", agent) < 0 || fclose(f) ? 3 : 0;
+}
+
 static void *drop_rights(void *arg)
 {
 	/* The system calls, each of which is about the calling thread alone. */
@@ -550,6 +560,8 @@ int main(int argc, char **argv)
 		return bear_heir(0);
 	if (!strcmp(argv[1], "agent") || answers >= 0)
 		return be_deaf(answers);
+	if (!strcmp(argv[1], "orphan"))
+		return leave_orphan();
 	if (is_once)
 		spoil();
 	else if (pthread_create(&thread, NULL, spoiler, argv[1]))

@@ -127,6 +127,9 @@ leave_deaf() {
 leave_deaf agent 25
 # All agents answer, but code is never put back: 5 s for the first, 10 s for all.
 leave_deaf restore 20
+# An agent that is stopped would keep the memory of its process, which has ended.
+survive orphan once run
+[ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null || { fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
 while [ "$round" -le "$rounds" ]; do
 	for how in once always turns; do
 		survive mail $how run
