@@ -44,18 +44,18 @@ static int compare_clock(const void *a, const void *b)
 
 /*
  * Shares of @n parts that take the same time t: before + w[0] * read for the first, passing over what is before and
- * reading for the others. So w[k] = (t - pass * (w[0] + ... + w[k - 1])) / read. The sum over all is 1 for one t, which
- * is found by halving. *end: the sums.
+ * reading for the others, and `after` for the last. So w[k] = (t - pass * (w[0] + ... + w[k - 1])) / read. The sum over
+ * all is 1 for one t, which is found by halving. *end: the sums.
  */
 static void share(const struct uft_parts_cost *cost, size_t n, double *end)
 {
-	double read = cost->read, low = 0, high = read + PASS_COST + cost->before;
+	double read = cost->read, low = 0, high = read + PASS_COST + cost->before + cost->after;
 
 	for (int i = 0; i < 50; i++) {
 		double t = (low + high) / 2, sum = 0;
 
 		for (size_t k = 0; k < n; k++) {
-			double w = (t - (k ? PASS_COST * sum : cost->before)) / read;
+			double w = (t - (k ? PASS_COST * sum : cost->before) - (k && k + 1 == n ? cost->after : 0)) / read;
 
 			sum += w > 0 ? w : 0;
 			end[k] = sum;
@@ -109,6 +109,7 @@ size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_
 	uint64_t clock[UFT_PARTS_MAX];
 	size_t n = max ? max : processors(), opened = 1;
 
+	n = !max && cost->most && n > cost->most ? cost->most : n;
 	n = n > UFT_PARTS_MAX ? UFT_PARTS_MAX : n;
 	part[0] = (struct uft_part){ .st = st };
 	if (n < 2 || st->has_select || st->file->is_live)
@@ -175,6 +176,19 @@ uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_s
 	if (t == part->st->last_task)
 		return st->last_task->pub.index;
 	return dec_task_get(st, t->slice, mrg_image(st, slice), slice, t->pub.pid, t->pub.tid)->pub.index;
+}
+
+int uft_part_tell_info(struct uft_part *last, struct uft_stream *st)
+{
+	const struct uft_info *info = uft_stream_info(last->st);
+
+	for (uint32_t i = 0; i < last->st->ntask; i++)
+		if (uft_part_task(last, i, st) != i)
+			return 0;
+	for (uint32_t i = 0; i < last->st->ntask; i++)
+		st->task[i]->has_events |= last->st->task[i]->has_events;
+	scan_known(st, info);
+	return 1;
 }
 
 int uft_part_is_exact(const struct uft_part *part)

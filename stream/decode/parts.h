@@ -24,6 +24,8 @@ struct uft_part {
 struct uft_parts_cost {
 	unsigned read;		/* decoded, and what the user does with it */
 	unsigned before;	/* what the thread of the first part does beside, for each event of the whole recording */
+	unsigned most;		/* parts, where @max is 0; 0: as many as there are processors */
+	unsigned after;		/* and what that of the last part does, if there are several */
 };
 
 /**
@@ -46,6 +48,8 @@ const struct uft_sym *uft_part_open_call(const struct uft_part *part, uint32_t i
 int uft_part_is_exact(const struct uft_part *part);
 /* The index that task @index of the part has in @st. */
 uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_stream *st);
+/* Lets @st, of the first part, know what uft_stream_info() tells of the last one. 0: they met other tasks. */
+int uft_part_tell_info(struct uft_part *last, struct uft_stream *st);
 /* What @st calls each symbol of the part, by its index there: uft_resolve_others(). */
 size_t uft_part_symbols(const struct uft_part *part, struct uft_stream *st, const struct uft_sym ***out);
 /* Closes all streams but the first, which is then at its start if @is_restart, else stays where it is. */

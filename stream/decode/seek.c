@@ -170,20 +170,27 @@ static void put_point(struct wire *w, const struct uft_stream *st)
 
 /* ---- Making --------------------------------------------------------------------------------------------- */
 
+static int point_room(struct uft_index *ix)
+{
+	size_t cap = ix->cap_point ? 2 * ix->cap_point : 64;
+	struct index_point *grown;
+
+	if (ix->npoint < ix->cap_point)
+		return 0;
+	grown = realloc(ix->point, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	ix->point = grown;
+	ix->cap_point = cap;
+	return 0;
+}
+
 static int add_point(struct uft_index *ix, struct uft_stream *st)
 {
 	size_t from = ix->blob.n;
-	struct index_point *grown;
 
-	if (ix->npoint == ix->cap_point) {
-		size_t cap = ix->cap_point ? 2 * ix->cap_point : 64;
-
-		grown = realloc(ix->point, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		ix->point = grown;
-		ix->cap_point = cap;
-	}
+	if (point_room(ix))
+		return -ENOMEM;
 	put_point(&ix->blob, st);
 	if (ix->blob.err)
 		return ix->blob.err;
@@ -236,6 +243,25 @@ int uft_index_add(struct uft_index *ix, struct uft_stream *st, const struct uft_
 	if (ix->since < ix->every || (ix->every == INDEX_EVENTS && ix->since < INDEX_SHARE * ix->last_bytes))
 		return 0;
 	return add_point(ix, st);
+}
+
+int uft_index_join(struct uft_index *ix, const struct uft_index *part)
+{
+	for (size_t i = 0; i < part->npoint && ix->npoint < INDEX_POINTS; i++) {
+		struct index_point p = part->point[i];
+
+		if (point_room(ix))
+			return -ENOMEM;
+		wire_put_bytes(&ix->blob, part->blob.p + p.at, p.bytes);
+		p.at = ix->blob.n - p.bytes;
+		p.event += ix->nevents;
+		p.latest_ns = p.latest_ns > ix->latest_ns ? p.latest_ns : ix->latest_ns;
+		ix->point[ix->npoint++] = p;
+	}
+	ix->first_ns = ix->first_ns == UINT64_MAX ? part->first_ns : ix->first_ns;
+	ix->latest_ns = part->latest_ns > ix->latest_ns ? part->latest_ns : ix->latest_ns;
+	ix->nevents += part->nevents;
+	return ix->blob.err;
 }
 
 static void put_table(struct wire *w, const struct uft_index *ix, const struct uft_stream *st)

@@ -19,6 +19,8 @@ struct uft_index;
 struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every);
 /* After uft_stream_batch() gave @n events. 0, -ENOMEM, or -E2BIG: there are too many tasks for an index. */
 int uft_index_add(struct uft_index *ix, struct uft_stream *st, const struct uft_event *ev, size_t n);
+/* Appends @part, made of a stream that began where that of @ix ended (parts.h) and has the same tasks. 0 or -ENOMEM. */
+int uft_index_join(struct uft_index *ix, const struct uft_index *part);
 /* When the stream is at its end; counts what uft_stream_info() tells. 0, -ENOMEM or -E2BIG. */
 int uft_index_finish(struct uft_index *ix, struct uft_stream *st);
 const struct rd_file *uft_stream_recording(const struct uft_stream *st); /* for other files beside it (sidecar.h) */
