@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base.h - the clock, and waiting for a word of memory. Context: any thread. */
+/* base.h - the clock, waiting for a word of memory, and for targets. Context: any thread, but for patience.c. */
 #ifndef UFT_CONTROL_BASE_H
 #define UFT_CONTROL_BASE_H
 
@@ -8,6 +8,14 @@
 #include <time.h>
 
 uint64_t session_now_ns(void);		/* CLOCK_MONOTONIC */
+
+/*
+ * patience.c: how long the session waits for a target where the first one has @ms; and what the wait that began at
+ * @since_ns took.
+ */
+#define SLOW_MS	500
+uint64_t patience_ns(uint32_t ms);
+void patience_use(uint64_t since_ns, int is_vain);
 
 static inline long futex(uint32_t *word, int op, uint32_t val, const struct timespec *timeout)
 {

@@ -167,7 +167,7 @@ static int is_last(const struct agentless *s, pid_t tid)
 /* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
 static int run_through(const struct agentless *s, pid_t tid, int *sig)
 {
-	uint64_t deadline = session_now_ns() + detach_patience_ns(REJOIN_MS);
+	uint64_t deadline = session_now_ns() + patience_ns(REJOIN_MS);
 
 	ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD);
 	for (;;) {
@@ -290,7 +290,7 @@ static void refuse_requests(const struct arena *a, pid_t pid)
 /* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
 static int rejoin(const struct arena *a, const struct agentless *s)
 {
-	uint64_t deadline = session_now_ns() + detach_patience_ns(INSIDE_MS);
+	uint64_t deadline = session_now_ns() + patience_ns(INSIDE_MS);
 	char path[64];
 	int ret;
 
@@ -339,7 +339,7 @@ static void release_of(const struct arena *a, pid_t pid, int is_saved)
 /* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
 static void await_earlier(const struct agentless *s)
 {
-	uint64_t deadline = session_now_ns() + detach_patience_ns(REJOIN_MS);
+	uint64_t deadline = session_now_ns() + patience_ns(REJOIN_MS);
 	struct uft_owned own = { s->base + s->blob->rejoin, REJOIN_BYTES };
 	struct task_search look = { .pid = s->pid, .own = &own, .nown = 1 };
 	struct uft_boot boot;
@@ -354,7 +354,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	int ret;
 
 	await_earlier(s);
-	detach_use_up(since);
+	patience_use(since, 0);
 	ret = read_boot(s, boot);
 	s->stack = boot->stack;
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
@@ -369,7 +369,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
 	since = session_now_ns();
 	ret = rejoin(a, s);
-	detach_use_up(since);
+	patience_use(since, ret);
 	if (!ret)
 		ret = read_boot(s, boot);
 	if (!ret && (!arena_slice_is_mapped_by(a, boot->slice, s->pid) || !arena_has(a, boot->slice) || !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))

@@ -45,7 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Each of a target; patience.c says what is left of it. */
+/* Each of a target; base/patience.c says what is left of it. */
 #define ANSWER_MS	5000		/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
 #define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
@@ -141,7 +141,7 @@ static struct task_search detach_search(const struct detaching *l)
 /* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
 static int restore_code(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(RESTORE_MS);
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(RESTORE_MS);
 	struct task_search look = detach_search(l);
 	struct stopped_tasks *held = NULL;
 	char by[80];
@@ -158,7 +158,7 @@ static int restore_code(struct detaching *l)
 		if (l->left > 0)
 			nanosleep(&(struct timespec){ .tv_nsec = LOOK_MAX_NS }, NULL);
 	}
-	detach_use_up(since);
+	patience_use(since, l->left > 0);
 	if (l->left < 0)
 		return l->left;
 	if (!l->left)
@@ -238,7 +238,7 @@ static int say_inside(struct detaching *l, pid_t inside)
 
 static int wait_until_nobody_inside(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(LEAVE_MS), late_ns = detach_patience_ns(LATE_MS), waited = 0;
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS), waited = 0;
 	struct task_search look = detach_search(l);
 	long nap = LOOK_MIN_NS;
 	int ret = 0;
@@ -259,7 +259,7 @@ static int wait_until_nobody_inside(struct detaching *l)
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
 		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
 	}
-	detach_use_up(since);
+	patience_use(since + waited, ret);
 	return ret;
 }
 
@@ -317,13 +317,13 @@ static int is_needed(const struct detaching *l, const struct uft_owned *own)
 
 static uint32_t drop_needed(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(UNMAP_MS);
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->nown; i++)
 		if (session_now_ns() < deadline && !is_needed(l, &l->own[i]))
 			l->own[n++] = l->own[i];
-	detach_use_up(since);
+	patience_use(since, 0);
 	n = l->nown - n;
 	l->nown -= n;
 	return n;
@@ -356,13 +356,13 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(ANSWER_MS);
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(ANSWER_MS);
 	int sig = 0, ret;
 
 	do
 		ret = task_stop(l->agent, &sig);
 	while (ret == -EAGAIN && session_now_ns() < deadline);
-	detach_use_up(since);
+	patience_use(since, ret);
 	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
 		ret = -errno;
 	if (!ret)	/* with CAP_SYS_ADMIN: a filter may deny munmap */
@@ -373,7 +373,7 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 /* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(UNMAP_MS);
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
@@ -393,8 +393,7 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	regs->rdi = 0;
 	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
 	task_detach(l->agent, 0);
-	agent_is_over(l, (int)(detach_patience_ns(ANSWER_MS) / 1000000));
-	detach_use_up(since);
+	patience_use(since, !agent_is_over(l, (int)(patience_ns(ANSWER_MS) / 1000000)));
 	return (int)failed;
 }
 
@@ -437,12 +436,12 @@ static int open_mem(pid_t pid)
  */
 static struct stopped_tasks *stop_for_detach(struct task_search *look)
 {
-	uint64_t since = session_now_ns(), deadline = since + detach_patience_ns(RESTORE_MS);
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(RESTORE_MS);
 	struct stopped_tasks *held;
 
 	for (int i = 0; stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && session_now_ns() < deadline; i++)
 		resume_all(held);
-	detach_use_up(since);
+	patience_use(since, 0);
 	return held;
 }
 
@@ -580,10 +579,13 @@ static int has_answered(const struct detaching *l)
 /* What a target uses up that does not answer is not there for the next such one. */
 static void detach_in_time(struct detaching *l)
 {
-	l->patience_ns = detach_patience_ns(ANSWER_MS);
-	l->late_ns = detach_patience_ns(LATE_MS);
+	uint64_t starved;
+
+	l->patience_ns = patience_ns(ANSWER_MS);
+	l->late_ns = patience_ns(LATE_MS);
 	detach_target(l);
-	detach_use_up(session_now_ns() - l->answer_ns);
+	starved = agent_is_over(l, 0) ? 0 : starved_ns(l) - l->starved_ns;
+	patience_use(session_now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0), l->answer_ns > l->patience_ns);
 	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
 		task_restore_priority(l->agent, l->nice);
 }

@@ -34,8 +34,4 @@ void detach_finish(const struct arena *a, struct detach_notes *n);
  */
 void detach_targets(struct detaching *l, uint32_t n);
 
-/* patience.c: of @ms what a target has now; and takes, by a wait that began at @since_ns. */
-uint64_t detach_patience_ns(uint32_t ms);
-void detach_use_up(uint64_t since_ns);
-
 #endif

@@ -86,7 +86,6 @@ struct uft_session {
 	int has_hello;			/* the preloaded program is armed */
 	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
-	uint32_t nlate;			/* times that an agent did not answer, or end, in time: command_patience_ms() */
 	uint32_t command_ms;		/* an agent has to answer in; COMMAND_TIMEOUT_MS but in a test */
 	uint64_t next_scan_ns, next_budget_ns;
 	pid_t has_silent;			/* one of them; as of next_silent_ns - SILENT_MS */

@@ -18,8 +18,6 @@
 #define FROZEN_MS	1000	/* all others wait meanwhile */
 #define AGAIN_MS	2000	/* for one that may have come to itself */
 #define STARVED_MS	500	/* a part of the time in which one may wait for a CPU instead */
-#define PATIENCE_HALVED	6u	/* times, at most, */
-#define PATIENCE_MIN_MS	50u	/* and down to this: a target makes as many children as it likes, whose agents do not answer */
 
 int command_post(struct uft_session *s, struct target *t)
 {
@@ -60,28 +58,32 @@ static uint64_t starved_ns(const struct target *t)
 	return waited;
 }
 
-/* As await_answer(), in the time that an agent has. One that gets no CPU is waited for as long again. */
+/*
+ * As await_answer(), in the time that an agent has. An agent that gets no CPU is waited for as long again, and what it
+ * waited for one is not its fault.
+ */
 static int await_in_time(const struct uft_session *s, const struct target *t)
 {
-	const uint32_t ms = command_patience_ms(s, s->command_ms);
-	int ret = await_answer(s, t, ms);
+	const uint64_t since = session_now_ns();
+	const uint32_t ms = (uint32_t)(patience_ns(s->command_ms) / 1000000), soon = ms < SLOW_MS ? ms : SLOW_MS;
+	int ret = await_answer(s, t, soon);
+	uint64_t begin, before, now;
 	char group[200];
 
+	if (ret)
+		return ret;
+	begin = starved_ns(t);
+	ret = await_answer(s, t, ms - soon);
+	now = starved_ns(t);
 	for (uint32_t more = 0; !ret && more < ms && ms > STARVED_MS && !cgroup_is_frozen(t->pid, group, sizeof(group)); more += STARVED_MS) {
-		uint64_t before = starved_ns(t);
-
+		before = now;
 		ret = await_answer(s, t, STARVED_MS);
-		if (starved_ns(t) - before < STARVED_MS * 1000000ull / 2)
+		now = starved_ns(t);
+		if (now - before < STARVED_MS * 1000000ull / 2)
 			break;
 	}
+	patience_use(since + (now > begin ? now - begin : 0), !ret);
 	return ret;
-}
-
-uint32_t command_patience_ms(const struct uft_session *s, uint32_t ms)
-{
-	uint32_t less = ms >> (s->nlate < PATIENCE_HALVED ? s->nlate : PATIENCE_HALVED);
-
-	return less < PATIENCE_MIN_MS && ms > PATIENCE_MIN_MS ? PATIENCE_MIN_MS : less;
 }
 
 int command_wait(struct uft_session *s, struct target *t)
@@ -100,7 +102,6 @@ int command_wait(struct uft_session *s, struct target *t)
 		return ret;
 	}
 	unresponsive_begin(s, t);
-	s->nlate++;
 	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
 	session_warn_of(s, t->slice, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
 		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
@@ -109,9 +110,10 @@ int command_wait(struct uft_session *s, struct target *t)
 
 int command_is_unanswered(struct uft_session *s, const struct target *t)
 {
-	int is_stuck = t->is_stuck && await_answer(s, t, command_patience_ms(s, AGAIN_MS)) == 0;
+	const uint64_t since = session_now_ns();
+	int is_stuck = t->is_stuck && await_answer(s, t, (uint32_t)(patience_ns(AGAIN_MS) / 1000000)) == 0;
 
-	s->nlate += (uint32_t)is_stuck;
+	patience_use(since, is_stuck);
 	return is_stuck;
 }
 

@@ -175,13 +175,16 @@ void target_announce(struct uft_session *s, struct target *t)
 }
 
 /* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
-static int agent_ends(const struct uft_session *s, int fd)
+static int agent_ends(int fd)
 {
-	uint64_t deadline = session_now_ns() + command_patience_ms(s, AGENT_GRACE_MS) * 1000000ull;
+	const uint64_t since = session_now_ns(), deadline = since + patience_ns(AGENT_GRACE_MS);
+	int is_over;
 
 	while (!target_fd_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
 		tasks_reap_late();
-	return target_fd_ready(fd, 0);
+	is_over = target_fd_ready(fd, 0);
+	patience_use(since, !is_over);
+	return is_over;
 }
 
 struct orphan { const struct uft_session *s; const struct target *t; };
@@ -198,7 +201,7 @@ static int end_orphan(const struct uft_session *s, const struct target *t)
 {
 	struct orphan o = { s, t };
 
-	return !target_is_running(t) && !task_end(target_agent_pid(t), t->agent_fd, is_orphan, &o) && agent_ends(s, t->agent_fd);
+	return !target_is_running(t) && !task_end(target_agent_pid(t), t->agent_fd, is_orphan, &o) && agent_ends(t->agent_fd);
 }
 
 /* A target counts for itself, each of its threads at most one in a nanosecond: one stands for what is not true. */
@@ -225,11 +228,8 @@ static void part_with(struct uft_session *s, struct target *t)
 		channel_post(&s->arena, t->slice);
 	}
 	t->is_over = 1;
-	if (t->agent_fd >= 0 && !agent_ends(s, t->agent_fd)) {
-		s->nlate++;
-		if (!end_orphan(s, t))
-			session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
-	}
+	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd) && !end_orphan(s, t))
+		session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += target_counter(s, t, i);
 	for (struct target **p = &s->targets; *p; p = &(*p)->next)

@@ -151,8 +151,6 @@ int command_is_unanswered(struct uft_session *s, const struct target *t);
 void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
 /* 1: it has answered by now; target_arm() with force comes next */
 int unresponsive_ends(struct uft_session *s, struct target *t);
-/* Of @ms that one target is waited for: less for each that did not answer in time before. */
-uint32_t command_patience_ms(const struct uft_session *s, uint32_t ms);
 struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);

@@ -9,7 +9,7 @@
  *		work() 100 times behind that; board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
  *		child looks for its parent's file in its memory, and has a child itself; agent: it stops its agents, and those of
  *		children, makes the file "deaf", and goes on until there is a file "left"; restore: that too, and a process that is no target
- *		answers for them that a place of their code cannot be put back; orphan: it stops its agent, writes its number
+ *		answers for them that a place of their code cannot be put back; tardy: it answers all commands well, but late; orphan: it stops its agent, writes its number
  *		into the file "agent", and ends
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
  *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook); always (random words as fast as it can); turns
@@ -91,7 +91,7 @@ static void add_regions(char *board, char *mail, const char *region)
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
 	if (is_all || !strcmp(region, "slice") || !strcmp(region, "agent") || !strcmp(region, "restore") ||
-	    !strcmp(region, "orphan"))
+	    !strcmp(region, "tardy") || !strcmp(region, "orphan"))
 		add(slice, 0, sizeof(struct uft_slice));
 	if (is_all || !strcmp(region, "command"))
 		add(slice, l.cmd_offset, 64 << 10);
@@ -375,10 +375,15 @@ static pid_t answerer;
 
 struct deaf { char family[1024]; uint64_t slice_at, command_at; };
 
-/* Answers for processes that are held meanwhile, whose files come by the pipe @fd: LEAVE has one place left, each time. */
-static void answer_for(int fd)
+#define TARDY_MS	1500	/* less than the recorder waits, by itself */
+
+/*
+ * Answers for processes that are held meanwhile, whose files come by the pipe @fd: LEAVE has one place left, each time, or,
+ * if @is_tardy, each command takes its time.
+ */
+static void answer_for(int fd, int is_tardy)
 {
-	struct { struct uft_slice *slice; struct uft_cmd *command; } one[NDEAF];
+	struct { struct uft_slice *slice; struct uft_cmd *command; unsigned ms; } one[NDEAF];
 	struct deaf d;
 	int n = 0;
 
@@ -391,16 +396,18 @@ static void answer_for(int fd)
 
 			if (mail == MAP_FAILED)
 				_exit(2);
+			one[n].ms = 0;
 			one[n].slice = (struct uft_slice *)(mail + d.slice_at);
 			one[n++].command = (struct uft_cmd *)(mail + d.command_at);
 		}
 		for (int i = 0; i < n; i++) {
 			uint32_t seq = __atomic_load_n(&one[i].slice->cmd_seq, __ATOMIC_ACQUIRE);
 
-			if (one[i].slice->cmd_done == seq)
+			if (one[i].slice->cmd_done == seq || (is_tardy && one[i].ms++ < TARDY_MS))
 				continue;
+			one[i].ms = 0;
 			one[i].command->n = 0;
-			one[i].slice->cmd_result = one[i].command->op == UFT_CMD_LEAVE;
+			one[i].slice->cmd_result = !is_tardy && one[i].command->op == UFT_CMD_LEAVE;
 			__atomic_store_n(&one[i].slice->cmd_done, seq, __ATOMIC_RELEASE);
 			wake(&one[i].slice->cmd_done);
 		}
@@ -409,7 +416,7 @@ static void answer_for(int fd)
 }
 
 /* It is no target, but is told of each. Returns where. */
-static int start_answers(void)
+static int start_answers(int is_tardy)
 {
 	int to[2];
 
@@ -418,7 +425,7 @@ static int start_answers(void)
 	answerer = fork();
 	if (!answerer) {
 		close(to[1]);
-		answer_for(to[0]);
+		answer_for(to[0], is_tardy);
 	}
 	close(to[0]);
 	return to[1];
@@ -541,14 +548,14 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	alarm(strcmp(argv[1], "agent") && strcmp(argv[1], "restore") ? 10 : 60);
+	alarm(strcmp(argv[1], "agent") && strcmp(argv[1], "restore") && strcmp(argv[1], "tardy") ? 10 : 60);
 	open("alive", O_WRONLY);
 	how = argv[2];
 	seed = getenv("UFT_HOSTILE_SEED") ? strtoull(getenv("UFT_HOSTILE_SEED"), NULL, 10) : 0;
 	is_once = !strcmp(how, "once");
 	if (!strcmp(argv[1], "drop"))
 		return drop(how, argv);
-	answers = !strcmp(argv[1], "restore") ? start_answers() : -1;
+	answers = !strcmp(argv[1], "restore") || !strcmp(argv[1], "tardy") ? start_answers(argv[1][0] == 't') : -1;
 	find_areas(argv[1]);
 	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
 		usleep(20000);

@@ -127,6 +127,8 @@ leave_deaf() {
 leave_deaf agent 25
 # All agents answer, but code is never put back: 5 s for the first, 10 s for all.
 leave_deaf restore 20
+# Each command has its answer, just in time.
+leave_deaf tardy 25
 # An agent that is stopped would keep the memory of its process, which has ended.
 survive orphan once run
 [ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null || { fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
