@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -332,6 +333,8 @@ int cmd_view(int argc, char **argv)
 				"--png: this uft was built without its page: npm was missing (make setup, then make)");
 	if (n > SOURCES_MAX)
 		return cmd_usage(&view_syntax, "at most %u recordings are shown together", SOURCES_MAX);
+	/* The lists of levels grow and shrink: mapped one by one, they leave no holes behind. */
+	mallopt(M_MMAP_THRESHOLD, 64 << 10);
 	file = calloc(n, sizeof(*file));
 	if (!file || names_init(&names)) {
 		free(file);

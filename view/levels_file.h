@@ -25,7 +25,7 @@ int levels_save(const char *path, const struct rd_file *of, const struct levels 
 int levels_open(const char *path, const struct rd_file *of, struct names *names, struct rows *rows, struct levels *out);
 
 /* ---- The file: all numbers are little endian ---- */
-#define LEVELS_MAGIC 0x354c56454c544655ull /* "UFTLEVL5" */
+#define LEVELS_MAGIC 0x364c56454c544655ull /* "UFTLEVL6" */
 
 struct levels_head {
 	uint64_t magic;

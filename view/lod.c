@@ -3,11 +3,13 @@
  * lod.c - levels of detail
  *
  * Level 0 of a track is a list of spans in the order of time that do not overlap. While there are few of them each call
- * is one. When all tracks together have more than may be kept, the resolution R doubles, and neighbours that together
- * last less than R become one; later calls join their neighbour by the same rule. So
+ * is one. When all tracks together have more than may be kept, the resolution R doubles: time is cut into cells of R
+ * ns, and neighbours shorter than R that begin in the same cell become one; later calls join by the same rule. So
  *   - a call of R or more is always a span of its own, exact to the ns: a rare long call is seen at every zoom
  *   - every call lies in a span: where anything happened something is drawn
  *   - memory is bounded, whatever the recording holds
+ *   - R is a power of two, so cells lie in those of the next R: what becomes of some calls does not depend on when they
+ *     were joined, and threads that make a part each get what one would have made of all (lod_join.c)
  * Above level 0 each level merges by the same rule with 8 times the resolution of the one below, until few are left. A
  * query takes the highest level that is not coarser than a pixel, so it touches a number of spans that depends on the
  * pixels only. Where a pixel is finer than R the reader makes a second index of that part, which holds the calls below
@@ -23,8 +25,8 @@
 #include "view/lod_internal.h"
 #include "view/sched_events.h"
 
-#define LEVEL_FEW 512u	     /* spans of a track that need no further level */
-#define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
+#define LEVEL_FEW 512u /* spans of a track that need no further level */
+#define EARLY_MAX (1u << 16)
 
 struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, size_t most, uint64_t below)
 {
@@ -52,6 +54,7 @@ void lod_free(struct lod *l)
 	for (uint32_t i = 0; i < l->ntrack; i++) {
 		for (uint32_t k = 0; k < LEVELS && !l->loaded; k++)
 			free(l->track[i]->level[k].v);
+		free(l->track[i]->raw);
 		free(l->track[i]);
 	}
 	for (uint32_t i = 0; i < l->nstate; i++)
@@ -66,6 +69,7 @@ void lod_free(struct lod *l)
 	free(l->row_of);
 	free(l->sched);
 	free(l->runs);
+	free(l->early);
 	free(l);
 }
 
@@ -96,6 +100,13 @@ static void link_track(struct lod *l, uint32_t i)
 	l->hash[at] = i + 1;
 }
 
+void lod_link_tracks(struct lod *l)
+{
+	memset(l->hash, 0, (l->mask + 1ull) * sizeof(*l->hash));
+	for (uint32_t i = 0; i < l->ntrack; i++)
+		link_track(l, i);
+}
+
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 {
 	struct track *t = find_track(l, row, lane);
@@ -110,8 +121,7 @@ struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 		free(l->hash);
 		l->hash = grown;
 		l->mask = mask;
-		for (uint32_t i = 0; i < l->ntrack; i++)
-			link_track(l, i);
+		lod_link_tracks(l);
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t || dense_reserve(&l->track, &l->cap_track, l->ntrack, sizeof(*l->track)) < 0) {
@@ -132,111 +142,120 @@ static uint32_t fill_of(uint64_t busy, uint64_t len)
 	return !len || busy >= len ? 255 : (uint32_t)(busy * 255.0 / (double)len);
 }
 
-static int joins(const struct lod_span *tail, uint64_t start, uint64_t len, uint64_t resolution)
-{
-	return len < resolution && tail->len < resolution && start + len - tail->start < resolution;
-}
-
 static uint32_t sum_count(uint32_t a, uint32_t b)
 {
 	return a + b < 1u << 24 ? a + b : (1u << 24) - 1;
 }
 
-/* Joins @s to the span before it: of two the name of the one whose calls take longer stays. */
-static void join(struct lod_span *tail, const struct lod_span *s)
+/* A longer span before this one ends behind its own cell, so that nothing begins in that any more. */
+static inline int joins(const struct raw_span *tail, const struct raw_span *s, uint64_t resolution)
 {
-	double a = (double)tail->len * tail->fill / tail->count, b = (double)s->len * s->fill / s->count;
-	uint64_t busy = (uint64_t)((double)tail->len * tail->fill / 255 + (double)s->len * s->fill / 255);
+	return s->len < resolution && (tail->start ^ s->start) < resolution;
+}
 
-	if (b > a)
+static inline void join(struct raw_span *tail, const struct raw_span *s)
+{
+	if (s->longest > tail->longest) {
+		tail->longest = s->longest;
 		tail->name = s->name;
+	}
+	tail->busy += s->busy;
 	tail->len = s->start + s->len - tail->start;
-	tail->fill = fill_of(busy, tail->len);
 	tail->count = sum_count(tail->count, s->count);
 }
 
-/* The same for all of a list, in place or to another one; returns how many are left. */
-size_t lod_merge(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution)
+size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (kept && joins(&to[kept - 1], from[i].start, from[i].len, resolution))
+		if (kept && joins(&to[kept - 1], &from[i], resolution))
 			join(&to[kept - 1], &from[i]);
 		else
 			to[kept++] = from[i];
 	return kept;
 }
 
-/* The last span of a track is complete but for how much of it is filled, which is reckoned once. */
-static void settle(struct track *t)
+uint64_t lod_power_of_two(uint64_t at_least)
 {
-	struct lod_span *tail = t->level[0].n ? &t->level[0].v[t->level[0].n - 1] : NULL;
-
-	if (tail && tail->count > 1)
-		tail->fill = fill_of(t->busy, tail->len);
+	return at_least <= 1 ? 1 : at_least > 1ull << 63 ? 1ull << 63 : 1ull << (64 - __builtin_clzll(at_least - 1));
 }
 
-/* All that is there becomes coarser until a quarter of the room is free. */
-static void coarsen(struct lod *l)
+static int set_room(struct track *t, size_t cap)
 {
-	while (l->total > l->most / 4 * 3) {
-		l->resolution = l->resolution ? 2 * l->resolution : l->last >> 22 ? l->last >> 22 : 1;
-		l->total = 0;
-		for (uint32_t i = 0; i < l->ntrack; i++) {
-			struct track *t = l->track[i];
+	struct raw_span *moved = realloc(t->raw, cap * sizeof(*moved));
 
-			settle(t);
-			t->level[0].n = lod_merge(t->level[0].v, t->level[0].v, t->level[0].n, l->resolution);
-			t->busy = t->longest = 0;
-			if (t->level[0].n) {
-				const struct lod_span *tail = &t->level[0].v[t->level[0].n - 1];
+	if (!moved)
+		return -ENOMEM;
+	t->raw = moved;
+	t->cap_raw = cap;
+	return 0;
+}
 
-				t->busy = tail->len * tail->fill / 255;
-				t->longest = t->busy / tail->count;
-			}
-			l->total += t->level[0].n;
-		}
-		if (l->resolution >> 62)
-			break; /* there are more tracks than spans may be kept */
+/* Tracks give back what they need no more: each was the largest at some resolution. */
+void lod_coarsen_to(struct lod *l, uint64_t resolution)
+{
+	if (resolution <= l->resolution)
+		return;
+	l->resolution = resolution;
+	l->total = 0;
+	for (uint32_t i = 0; i < l->ntrack; i++) {
+		struct track *t = l->track[i];
+
+		t->nraw = lod_merge(t->raw, t->raw, t->nraw, resolution);
+		l->total += t->nraw;
+		if (t->cap_raw > t->nraw + t->nraw / 2 + 64)
+			set_room(t, t->nraw + t->nraw / 8 + 16);
 	}
 }
 
-static int add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, uint32_t name, uint32_t count)
+/*
+ * Takes the least resolution at which a quarter of the room is free: a span joins the one before it from 2^bits on. If
+ * there are more tracks than spans may be kept, there is none.
+ */
+static void coarsen(struct lod *l)
 {
-	struct level *v = &t->level[0];
-	struct lod_span *tail = v->n ? &v->v[v->n - 1] : NULL;
+	size_t join[65] = {0}, left = l->total;
+	unsigned bits = 0;
 
+	if (left <= l->most / 4 * 3)
+		return;
+	for (uint32_t i = 0; i < l->ntrack; i++)
+		for (size_t k = 1; k < l->track[i]->nraw; k++) {
+			const struct raw_span *s = &l->track[i]->raw[k];
+			uint64_t at = s->len | (s->start ^ s[-1].start);
+
+			join[at ? 64 - __builtin_clzll(at) : 0]++;
+		}
+	for (left -= join[0]; left > l->most / 4 * 3 && bits < 63; left -= join[bits])
+		bits++;
+	lod_coarsen_to(l, 1ull << bits);
+}
+
+int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s)
+{
+	struct raw_span *tail = t->nraw ? &t->raw[t->nraw - 1] : NULL;
+
+	t->end = s->start + s->len;
+	if (tail && joins(tail, s, l->resolution)) {
+		join(tail, s);
+		return 0;
+	}
+	if (t->nraw == t->cap_raw && set_room(t, t->nraw + t->nraw / 8 + 16))
+		return -ENOMEM;
+	t->raw[t->nraw++] = *s;
+	if (++l->total > l->most)
+		coarsen(l);
+	return 0;
+}
+
+int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, uint32_t name, uint32_t count)
+{
 	if (start < t->end) { /* out of order: it is drawn where nothing is yet */
 		len = start + len > t->end ? start + len - t->end : 0;
 		start = t->end;
 	}
-	t->end = start + len;
-	if (tail && joins(tail, start, len, l->resolution)) {
-		t->busy += len;
-		if (len > t->longest) {
-			t->longest = len;
-			tail->name = name;
-		}
-		tail->len = start + len - tail->start;
-		tail->count = sum_count(tail->count, count);
-		return 0;
-	}
-	settle(t);
-	if (v->n == v->cap) {
-		size_t cap = v->cap ? v->cap + v->cap / 2 : 16;
-		struct lod_span *grown = realloc(v->v, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		v->v = grown;
-		v->cap = cap;
-	}
-	v->v[v->n++] = (struct lod_span){start, len, name, sum_count(count, 0), 255};
-	t->busy = t->longest = len;
-	if (++l->total > l->most)
-		coarsen(l);
-	return 0;
+	return lod_add_raw(l, t, &(struct raw_span){start, len, len, len, name, sum_count(count, 0)});
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------- */
@@ -298,6 +317,27 @@ struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t
 	return &l->row[*at - 1];
 }
 
+static int add_early(struct lod *l, const struct early *e)
+{
+	if (l->nearly >= EARLY_MAX)
+		l->is_dependent = 1;
+	else if (dense_reserve(&l->early, &l->cap_early, l->nearly, sizeof(*l->early)) < 0)
+		return -ENOMEM;
+	else
+		l->early[l->nearly++] = *e;
+	return 0;
+}
+
+/* A call that began before the part. Where its lane is and how much of it is drawn may depend on what was there. */
+static int add_early_call(struct lod *l, const struct uft_event *ev, struct track *track, uint64_t t, uint64_t len,
+			  uint32_t name)
+{
+	l->is_dependent |= ev->flags & UFT_EVF_CALL;
+	track->end = t;
+	return add_early(l, &(struct early){.kind = EARLY_CALL, .row = track->row, .lane = track->lane, .name = name,
+					    .t = t, .len = len});
+}
+
 static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t,
 		    uint32_t name)
 {
@@ -318,7 +358,9 @@ static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const
 		return -ENOMEM;
 	r->lanes = lane >= r->lanes ? lane + 1 : r->lanes;
 	r->calls++;
-	return add_span(l, track, t - len, len, name, 1);
+	if (l->is_part && !track->end && t - len < l->border - 1)
+		return add_early_call(l, ev, track, t, len, name);
+	return lod_add_span(l, track, t - len, len, name, 1);
 }
 
 static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t t)
@@ -329,7 +371,7 @@ static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t 
 		return -ENOMEM;
 	s->open[depth].start = t;
 	s->open[depth].sym = ev->sym;
-	s->open[depth].is_open = 1;
+	s->open[depth].state = CALL_OPEN;
 	return 0;
 }
 
@@ -337,18 +379,25 @@ static int add_point(struct lod *l, uint32_t row, uint32_t lane, uint64_t t, uin
 {
 	struct track *track = lod_track(l, row, lane);
 
-	return track ? add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) : -ENOMEM;
+	return track ? lod_add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) : -ENOMEM;
 }
 
-static int close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
+int lod_close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
 {
 	struct track *track;
 
 	c->is_busy = 0;
+	if (c->has_first == FIRST_LASTS) {
+		c->has_first = FIRST_ENDED;
+		c->first_row = c->row;
+		c->first_start = c->start;
+		c->first_last = c->last;
+		return 0;
+	}
 	if (l->below && c->last - c->start >= l->below)
 		return 0;
 	track = lod_track(l, ROW_CPU | cpu, 0);
-	return track ? add_span(l, track, c->start, c->last - c->start, c->row, 1) : -ENOMEM;
+	return track ? lod_add_span(l, track, c->start, c->last - c->start, c->row, 1) : -ENOMEM;
 }
 
 /* Which task a CPU had, as far as events tell. */
@@ -367,9 +416,14 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uf
 		return 0;
 	}
 	if (c->is_busy && (c->row != row || t - c->last > CPU_IDLE_NS))
-		ret = close_cpu(l, cpu, c);
-	if (!c->is_busy)
-		*c = (struct cpu_state){.row = row, .is_busy = 1, .start = t, .last = t};
+		ret = lod_close_cpu(l, cpu, c);
+	if (!c->is_busy) {
+		c->row = row;
+		c->is_busy = 1;
+		c->start = t;
+		if (l->is_part && c->has_first == FIRST_NONE)
+			c->has_first = FIRST_LASTS;
+	}
 	c->last = t;
 	return ret;
 }
@@ -394,7 +448,7 @@ static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint6
 	if (!was || t <= from || (l->below && t - from >= l->below))
 		return 0;
 	track = lod_track(l, row, LANE_STATES);
-	return track ? add_span(l, track, from, t - from, name, 1) : -ENOMEM;
+	return track ? lod_add_span(l, track, from, t - from, name, 1) : -ENOMEM;
 }
 
 /*
@@ -453,7 +507,7 @@ static int switch_cpu(struct lod *l, uint32_t cpu, uint32_t prev, uint32_t row, 
 	c = &l->cpu[cpu];
 	if (c->is_busy) {
 		c->last = c->is_told || c->row == prev ? t : c->last;
-		ret = close_cpu(l, cpu, c);
+		ret = lod_close_cpu(l, cpu, c);
 	}
 	*c = (struct cpu_state){.row = row, .is_busy = !is_idle, .is_told = 1, .start = t, .last = t};
 	return ret;
@@ -501,8 +555,10 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 
 	if (ev->kind == UFT_EV_ENTRY)
 		return note_entry(s, ev, t);
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_SWITCH)
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_SWITCH) {
+		l->is_dependent = 1;
 		return add_state(l, r->row, ev, t);
+	}
 	if (name_of_event(l, ev, &name) < 0)
 		return -ENOMEM;
 	switch (ev->kind) {
@@ -519,14 +575,14 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 		if (UFT_EVENT_IS_NAMED(ev->data) && sched_kind(l, ev->type, &kind) < 0)
 			return -ENOMEM;
 		ret = add_point(l, r->row, LANE_EVENTS, t, name, 1);
+		l->is_dependent |= kind != SCHED_NONE;
 		return ret || kind == SCHED_NONE ? ret : add_sched(l, kind, ev, t);
 	default:
 		return add_point(l, r->row, LANE_EVENTS, t, name, 1);
 	}
 }
 
-/* Calls of a row that are open end at @end. */
-static int close_open(struct lod *l, uint32_t row, uint64_t end)
+int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *touched)
 {
 	struct row_state *s = &l->state[row];
 
@@ -536,19 +592,44 @@ static int close_open(struct lod *l, uint32_t row, uint64_t end)
 		struct track *track;
 		uint32_t name;
 
-		if (!o->is_open)
+		if (o->state != CALL_OPEN || (touched && d < LOD_LANES && touched[d / 64] >> d % 64 & 1))
 			continue;
-		o->is_open = 0;
+		o->state = CALL_CLOSED;
 		if (!r || l->below)
 			continue;
 		track = lod_track(l, row, d);
 		if (!track || name_of_sym(l, o->sym, &name) < 0 ||
-		    add_span(l, track, o->start, end > o->start ? end - o->start : 0, name, 1) < 0)
+		    lod_add_span(l, track, o->start, end > o->start ? end - o->start : 0, name, 1) < 0)
 			return -ENOMEM;
 		r->lanes = d >= r->lanes ? d + 1 : r->lanes;
 		r->calls++;
 	}
 	return 0;
+}
+
+/*
+ * It executes another program. What the session records of it, as switches, is of a task that has no calls. Of a part
+ * the second change closes what was open before it, if the first did not.
+ */
+static int change_task(struct lod *l, uint32_t row, struct row_state *s, uint32_t task)
+{
+	struct early e = {.kind = EARLY_TASK, .row = row, .task = task, .t = s->at ? l->row[s->at - 1].last + 1 : 0};
+
+	for (uint32_t d = 0; d < s->cap && d < LOD_LANES; d++)
+		e.touched[d / 64] |= (uint64_t)(s->open[d].state != CALL_UNKNOWN) << d % 64;
+	s->task = task;
+	if (l->is_part && ++s->ntasks <= 2 && add_early(l, &e))
+		return -ENOMEM;
+	return s->at ? lod_close_open(l, row, l->row[s->at - 1].last, NULL) : 0;
+}
+
+/* An event that a part begins with, or one that is out of order there. */
+static void note_border(struct lod *l, uint64_t t)
+{
+	if (!l->border)
+		l->border = t + 1;
+	else
+		l->is_dependent = 1;
 }
 
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f)
@@ -564,14 +645,17 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	if (row_number(l, ev->task, &row) < 0)
 		return -ENOMEM;
 	s = &l->state[row];
-	/* It executes another program. What the session records of it, as switches, is of a task that has no calls. */
-	if (is_call && s->task != ev->task->index + 1) {
-		if (s->at && close_open(l, row, l->row[s->at - 1].last) < 0)
+	if (l->is_part && (!l->border || t < l->border - 1))
+		note_border(l, t);
+	if (is_call && s->task != ev->task->index + 1 && change_task(l, row, s, ev->task->index + 1) < 0)
+		return -ENOMEM;
+	if (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) {
+		if (l->is_part && ev->depth >= s->cap && ev->depth < LOD_LANES &&
+		    dense_reserve(&s->open, &s->cap, ev->depth, sizeof(*s->open)) < 0)
 			return -ENOMEM;
-		s->task = ev->task->index + 1;
+		if (ev->depth < s->cap)
+			s->open[ev->depth].state = CALL_CLOSED;
 	}
-	if ((ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) && ev->depth < s->cap)
-		s->open[ev->depth].is_open = 0;
 	if (!match)
 		return 0;
 	r = s->at ? &l->row[s->at - 1] : lod_row_of(l, row, &s->at, t);
@@ -597,43 +681,50 @@ static int finish_open(struct lod *l, struct uft_stream *st)
 
 		uint64_t end = has_ended ? l->row[s->at - 1].last : l->last;
 
-		ret = close_open(l, row, end);
+		ret = lod_close_open(l, row, end, NULL);
 		if (!ret && !l->below && s->since) /* in a part, a state may go on behind it */
 			ret = next_state(l, row, THREAD_RUNS, end, 0);
 	}
 	return ret;
 }
 
+static int keep_level(struct lod *l, struct track *t, uint64_t resolution)
+{
+	struct level *v = &t->level[t->nlevels];
+
+	v->v = malloc((t->nraw + !t->nraw) * sizeof(*v->v));
+	if (!v->v)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->nraw; i++) {
+		const struct raw_span *s = &t->raw[i];
+
+		v->v[i] = (struct lod_span){s->start, s->len, s->name, s->count, s->count > 1 ? fill_of(s->busy, s->len) : 255};
+	}
+	v->n = v->cap = t->nraw;
+	t->resolution[t->nlevels++] = resolution;
+	l->total += v->n;
+	return 0;
+}
+
 static int make_levels(struct lod *l, struct track *t)
 {
 	uint64_t resolution = l->resolution;
+	int ret = keep_level(l, t, resolution);
 
-	settle(t);
-	t->nlevels = 1;
-	t->resolution[0] = l->resolution;
-	while (t->nlevels < LEVELS && t->level[t->nlevels - 1].n > LEVEL_FEW && resolution < t->end) {
-		struct level *below = &t->level[t->nlevels - 1], *v = &t->level[t->nlevels];
-		struct lod_span *less;
-
+	l->total -= t->nraw;
+	while (!ret && t->nlevels < LEVELS && t->level[t->nlevels - 1].n > LEVEL_FEW && resolution < t->end) {
 		if (!resolution) /* the mean distance */
-			resolution = (t->end - below->v[0].start) / below->n + 1;
-		resolution = resolution < UINT64_MAX / 8 ? resolution * 8 : UINT64_MAX;
-		v->v = malloc(below->n * sizeof(*v->v));
-		if (!v->v)
-			return -ENOMEM;
-		v->n = lod_merge(v->v, below->v, below->n, resolution);
-		if (v->n > below->n / 4 * 3) { /* most calls are longer: not worth a list */
-			free(v->v);
-			*v = (struct level){0};
+			resolution = lod_power_of_two((t->end - t->raw[0].start) / t->nraw + 1);
+		resolution = resolution < 1ull << 60 ? resolution * 8 : 1ull << 63;
+		t->nraw = lod_merge(t->raw, t->raw, t->nraw, resolution);
+		if (t->nraw > t->level[t->nlevels - 1].n / 4 * 3) /* most calls are longer: not worth a list */
 			continue;
-		}
-		less = realloc(v->v, v->n * sizeof(*less));
-		v->v = less ? less : v->v;
-		v->cap = v->n;
-		t->resolution[t->nlevels++] = resolution;
-		l->total += v->n;
+		ret = keep_level(l, t, resolution);
 	}
-	return 0;
+	free(t->raw);
+	t->raw = NULL;
+	t->nraw = t->cap_raw = 0;
+	return ret;
 }
 
 int lod_finish(struct lod *l, struct uft_stream *st)
@@ -643,11 +734,38 @@ int lod_finish(struct lod *l, struct uft_stream *st)
 	for (uint32_t i = 0; i < l->ncpu && !ret; i++)
 		if (l->cpu[i].is_busy) {
 			l->cpu[i].last = l->cpu[i].is_told && !l->below ? l->last : l->cpu[i].last;
-			ret = close_cpu(l, i, &l->cpu[i]);
+			ret = lod_close_cpu(l, i, &l->cpu[i]);
 		}
+	lod_sort(l);
+	coarsen(l);
 	for (uint32_t i = 0; i < l->ntrack && !ret; i++)
 		ret = make_levels(l, l->track[i]);
 	return ret;
+}
+
+void lod_begin_part(struct lod *l)
+{
+	l->is_part = 1;
+}
+
+int lod_is_dependent(const struct lod *l)
+{
+	return l->is_dependent;
+}
+
+uint64_t lod_origin(const struct lod *l)
+{
+	return l->origin_ns;
+}
+
+uint64_t lod_last(const struct lod *l)
+{
+	return l->origin_ns + l->last;
+}
+
+size_t lod_bytes_of(size_t most)
+{
+	return most * sizeof(struct raw_span);
 }
 
 uint64_t lod_resolution(const struct lod *l)
@@ -664,9 +782,11 @@ size_t lod_bytes(const struct lod *l)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < l->ntrack; i++)
+	for (uint32_t i = 0; i < l->ntrack; i++) {
+		n += l->track[i]->cap_raw * sizeof(struct raw_span);
 		for (uint32_t k = 0; k < LEVELS; k++)
 			n += l->track[i]->level[k].cap * sizeof(struct lod_span);
+	}
 	return n;
 }
 
@@ -770,7 +890,7 @@ static void query_lane(const struct lane_query *q, const struct track *t, const 
 	for (;;) {
 		const struct lod_span *s;
 
-		while (q->below && a.p < a.end && a.p->len < q->below)
+		while (q->below && a.p < a.end && (a.p->len < q->below || a.p->count > 1))
 			a.p++;
 		if (a.p == a.end && b.p == b.end)
 			break;

@@ -35,10 +35,26 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
  * one; with @below nowhere. 0 or -ENOMEM. */
 int lod_finish(struct lod *l, struct uft_stream *st);
 
+/* ---- Parts of a recording, in the order of time, each made by a thread with names and rows of its own (lod_join.c) */
+void lod_begin_part(struct lod *l); /* before the first event: calls may be open, but it is not known which */
+/* 1: it depends on what was before it in ways that are not known here. It can be left then. */
+int lod_is_dependent(const struct lod *l);
+struct lod_part_map {
+	const uint32_t *task; /* by index of a task of the part's stream: its index in that of the whole */
+	const struct uft_sym *const *sym;
+	size_t nsym;
+};
+/* Adds @part, of which nothing remains, to what is before it; neither is finished. 1: done; 0: it cannot be, and @to is
+ * as it was; -ENOMEM. */
+int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map);
+
 /* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread
  * that adds. */
 struct lod *lod_preview(const struct lod *from);
 
+uint64_t lod_origin(const struct lod *l); /* what its times are counted from */
+uint64_t lod_last(const struct lod *l);	 /* the latest event, not counted from there */
+size_t lod_bytes_of(size_t most); /* while it is made, at most */
 uint64_t lod_resolution(const struct lod *l); /* calls of this many ns and longer are spans of their own; 0: all are */
 size_t lod_bytes(const struct lod *l);
 size_t lod_spans(const struct lod *l);

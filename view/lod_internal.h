@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lod_internal.h - what making levels of detail (lod.c) and keeping them in a file (levels_file.c) share */
+/* lod_internal.h - what making levels of detail (lod.c, lod_join.c) and keeping them in a file (levels_file.c) share */
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 
@@ -7,24 +7,34 @@
 #include "view/lod.h"
 
 #define LEVELS 12u
+#define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
 
 struct level {
 	struct lod_span *v;
 	size_t n, cap;
 };
 
+/* A span of a track that is being made: exact sums, so that spans that are joined in any order give the same. */
+struct raw_span {
+	uint64_t start, len, busy, longest; /* ns of the calls in it; of the one whose name it has */
+	uint32_t name, count;
+};
+
 struct track {
 	uint32_t row, lane;
+	struct raw_span *raw; /* level 0 until it is finished */
+	size_t nraw, cap_raw;
 	struct level level[LEVELS];
 	uint64_t resolution[LEVELS];
 	uint32_t nlevels;
-	uint64_t end, busy, longest; /* of the last span: where it ends; of its calls */
+	uint64_t end; /* of the last span */
 };
 
+enum call_state { CALL_UNKNOWN, CALL_OPEN, CALL_CLOSED }; /* UNKNOWN: of a part, as it was before it */
 struct open_call {
 	uint64_t start;
 	const struct uft_sym *sym;
-	int is_open;
+	enum call_state state;
 	struct track *track; /* of calls of this depth, once there was one */
 };
 
@@ -33,6 +43,7 @@ struct row_state {
 	uint32_t depth, cap; /* entries without an exit so far, by depth */
 	uint32_t at;	     /* in rows, + 1 */
 	uint32_t task;	     /* index of the one that the open calls are of, + 1: after an exec it is another one */
+	uint32_t ntasks;     /* how often that changed */
 	uint32_t name;	       /* of the state that began at since (names.h) */
 	uint64_t since;	       /* when it got or lost its CPU, or woke up, + 1; 0: nothing is known */
 };
@@ -43,6 +54,18 @@ struct cpu_state {
 	uint32_t row, is_busy;
 	uint32_t is_told; /* sched_switch says which task it has: it is not gone where no event comes */
 	uint64_t start, last;
+	/* Of a part: the CPU had its first task already before, perhaps. */
+	enum { FIRST_NONE, FIRST_LASTS, FIRST_ENDED } has_first;
+	uint32_t first_row;
+	uint64_t first_start, first_last;
+};
+
+/* What a part does to calls that were open when it began, in the order of time: lod_join.c does it. */
+struct early {
+	enum { EARLY_CALL, EARLY_TASK } kind;
+	uint32_t row, lane, name, task;	  /* CALL: row, lane, name. TASK: calls of the row are of this one from here on */
+	uint64_t t, len;		  /* CALL: its end. TASK: that of those before, + 1; 0: before the part */
+	uint64_t touched[LOD_LANES / 64]; /* TASK: depths at which the part had calls by then */
 };
 
 struct lod {
@@ -68,12 +91,26 @@ struct lod {
 	uint8_t *sched;
 	uint32_t nsched; /* by uft_event_type.index: enum sched_kind + 1 */
 	uint32_t state_name[3]; /* by enum thread_state, + 1 */
+	int is_part, is_dependent; /* dependent: it depends on what was before in ways that lod_join() does not know */
+	uint64_t border;	   /* of a part: its first event, + 1 */
+	struct early *early;
+	uint32_t nearly, cap_early;
 };
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */
-/* Merges neighbours of @from that together last less than @resolution, in place or to another list: how many remain. */
-size_t lod_merge(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution);
+/* Joins neighbours that are shorter than @resolution, a power of two, and begin in the same multiple of it. */
+size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution);
+uint64_t lod_power_of_two(uint64_t at_least);
 /* The state of row @row, by its number, which is in *at once it is made. */
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t);
+/* Both: the next span of a track, which may join the one before. 0 or -ENOMEM. */
+int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, uint32_t name, uint32_t count);
+int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s);
+void lod_coarsen_to(struct lod *l, uint64_t resolution);
+/* Calls that are open and at none of the depths of @touched (NULL: there is none) end at @end. 0 or -ENOMEM. */
+int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *touched);
+void lod_sort(struct lod *l); /* tracks by row and lane: whoever made them, in the same order */
+void lod_link_tracks(struct lod *l);
+int lod_close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c);
 
 #endif

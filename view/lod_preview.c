@@ -15,27 +15,19 @@
 
 static int copy_track(struct lod *to, const struct track *t)
 {
-	const struct level *from = &t->level[0];
 	struct track *copy = lod_track(to, t->row, t->lane);
-	struct lod_span *less;
-	struct level *v;
 
 	if (!copy)
 		return -ENOMEM;
-	v = &copy->level[0];
 	copy->end = t->end;
-	if (!from->n)
+	if (!t->nraw)
 		return 0;
-	v->v = malloc(from->n * sizeof(*v->v));
-	if (!v->v)
+	copy->raw = malloc(t->nraw * sizeof(*copy->raw));
+	if (!copy->raw)
 		return -ENOMEM;
-	v->n = lod_merge(v->v, from->v, from->n, to->resolution);
-	less = realloc(v->v, v->n * sizeof(*less));
-	v->v = less ? less : v->v;
-	v->cap = v->n;
-	copy->busy = v->v[v->n - 1].len * v->v[v->n - 1].fill / 255;
-	copy->longest = copy->busy / v->v[v->n - 1].count;
-	to->total += v->n;
+	copy->nraw = lod_merge(copy->raw, t->raw, t->nraw, to->resolution);
+	copy->cap_raw = t->nraw;
+	to->total += copy->nraw;
 	return 0;
 }
 
@@ -79,7 +71,8 @@ struct lod *lod_preview(const struct lod *from)
 	if (!to)
 		return NULL;
 	to->last = from->last;
-	to->resolution = from->last / PREVIEW_PARTS > from->resolution ? from->last / PREVIEW_PARTS : from->resolution;
+	to->resolution = lod_power_of_two(from->last / PREVIEW_PARTS);
+	to->resolution = to->resolution > from->resolution ? to->resolution : from->resolution;
 	memcpy(to->state_name, from->state_name, sizeof(to->state_name));
 	ret = copy_rows(to, from);
 	for (uint32_t i = 0; i < from->ntrack && !ret; i++)

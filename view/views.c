@@ -13,41 +13,13 @@
 
 #include "stream/file/reader.h"
 #include "view/levels_file.h"
+#include "view/making.h"
 #include "view/recording_internal.h"
 
 #define SPANS_MIN (1u << 18) /* 6 MB */
-#define SPANS_MAX (4u << 20)
+#define SPANS_MAX (3u << 20)
 #define SPAN_SHARE 720u	     /* bytes of the recording for each span: with levels less than 5 % of it */
 #define KEEP_FROM (32 << 20) /* bytes: smaller recordings are read as quickly as what was made of them */
-
-struct making {
-	struct uft_index *index;
-	int is_new_index;
-	struct lod *lod;
-	uint64_t *before; /* of a filter: as in struct view */
-	size_t at;
-	uint64_t events, matches, first_ns, last_ns;
-	uint64_t next_point; /* the event before which the next point is */
-	uint64_t preview_at; /* when the next preview may be made */
-};
-
-static void making_free(struct making *m)
-{
-	if (m->is_new_index)
-		uft_index_close(m->index);
-	lod_free(m->lod);
-	free(m->before);
-}
-
-/* Remembers how many matched before each point that is reached. */
-static void pass_points(struct making *m)
-{
-	size_t n = uft_index_points(m->index);
-
-	while (m->at < n && uft_index_point_event(m->index, m->at) <= m->events)
-		m->before[m->at++] = m->matches;
-	m->next_point = m->at < n ? uft_index_point_event(m->index, m->at) : UINT64_MAX;
-}
 
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point)
 {
@@ -72,28 +44,6 @@ static size_t spans_for(const struct recording *r)
 	return n < SPANS_MIN ? SPANS_MIN : n > SPANS_MAX ? SPANS_MAX : n;
 }
 
-static int add_events(struct recording *r, struct view *v, struct making *m, const struct uft_event *ev, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int ret;
-
-		if (m->first_ns == UINT64_MAX && ev[i].kind != UFT_EV_LOST && ev[i].kind != UFT_EV_LEFT)
-			m->first_ns = ev[i].ts_ns;
-		m->last_ns = ev[i].ts_ns > m->last_ns ? ev[i].ts_ns : m->last_ns;
-		if (!m->lod)
-			m->lod = lod_new(r->names, &r->rows, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
-					 0);
-		ret = m->lod ? lod_add(m->lod, &ev[i], v->filter) : -ENOMEM;
-		if (ret < 0)
-			return ret;
-		m->events++;
-		m->matches += (uint64_t)ret;
-		if (m->events >= m->next_point)
-			pass_points(m);
-	}
-	return 0;
-}
-
 /* ---- A first picture ---- */
 
 static uint64_t now_ns(void)
@@ -111,51 +61,43 @@ void preview_end(struct recording *r)
 	r->preview = (struct preview){0};
 }
 
+struct watching {
+	struct recording *r;
+	struct view *v;
+	uint64_t preview_at; /* when the next preview may be made */
+};
+
 /* Publishes what there is so far, if somebody has asked since the last time. It takes at most a tenth of the time. */
-static void offer_preview(struct recording *r, struct making *m, struct uft_stream *st, double progress)
+static void offer_preview(struct watching *w, const struct making *m, struct uft_stream *st, double progress)
 {
-	uint64_t begun = now_ns(), so_far = m->last_ns > m->first_ns ? m->last_ns - m->first_ns : 0;
+	struct recording *r = w->r;
+	uint64_t begun = now_ns(), so_far = lod_last(m->lod) > m->first_ns ? lod_last(m->lod) - m->first_ns : 0;
 	struct preview made = {.events = m->events, .ncpus = uft_stream_recording(st)->head.ncpus};
 	int is_wanted;
 
 	pthread_mutex_lock(&r->lock);
-	is_wanted = r->preview.is_wanted && begun >= m->preview_at;
+	is_wanted = r->preview.is_wanted && begun >= w->preview_at;
 	pthread_mutex_unlock(&r->lock);
 	if (!is_wanted)
 		return;
 	made.duration_ns = progress > 0 && progress < 1 ? (uint64_t)((double)so_far / progress) : so_far;
 	made.lod = lod_preview(m->lod);
-	m->preview_at = now_ns() + 10 * (now_ns() - begun);
+	w->preview_at = now_ns() + 10 * (now_ns() - begun);
 	pthread_mutex_lock(&r->lock);
 	preview_end(r);
 	r->preview = made;
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* By one thread: to hand events to another processor's cache takes longer than all that is done with them. */
-static int make_events(struct recording *r, struct view *v, struct making *m, struct uft_stream *st)
+static int go_on(void *arg, const struct making *m, struct uft_stream *st, double progress)
 {
-	struct uft_event ev[BATCH];
-	uint64_t asked = 0;
-	size_t n;
-	int ret = 0;
+	struct watching *w = arg;
 
-	while (!ret && (n = uft_stream_batch(st, ev, BATCH)) != 0) {
-		ret = m->is_new_index ? uft_index_add(m->index, st, ev, n) : 0;
-		ret = ret ? ret : add_events(r, v, m, ev, n);
-		if (ret || m->events - asked < 1u << 18)
-			continue;
-		asked = m->events;
-		if (!is_wanted(r, v, uft_stream_progress(st)))
-			ret = -ECANCELED;
-		else if (v == &r->view[0])
-			offer_preview(r, m, st, uft_stream_progress(st));
-	}
-	if (!ret && !m->lod)
-		m->lod = lod_new(r->names, &r->rows, 0, 1, 0);
-	if (!ret && m->is_new_index)
-		ret = uft_index_finish(m->index, st);
-	return ret ? ret : m->lod ? lod_finish(m->lod, st) : -ENOMEM;
+	if (!is_wanted(w->r, w->v, progress))
+		return -ECANCELED;
+	if (w->v == &w->r->view[0] && progress < 1)
+		offer_preview(w, m, st, progress);
+	return 0;
 }
 
 static int describe(struct recording *r, struct uft_stream *st, const struct making *m)
@@ -196,7 +138,9 @@ static void save(struct recording *r, struct uft_stream *st, const struct making
 void view_make(struct recording *r, struct view *v)
 {
 	struct uft_select all = {.no_parents = 1};
-	struct making m = {.first_ns = UINT64_MAX, .index = r->index};
+	struct making m = {.names = r->names, .rows = &r->rows, .filter = v->filter, .spans = spans_for(r), .index = r->index,
+			   .first_ns = UINT64_MAX};
+	struct watching w = {r, v, 0};
 	struct uft_stream *st = NULL;
 	int ret = recording_stream_of(r, &all, &st), is_all = !v->filter, is_read = 0;
 
@@ -205,10 +149,6 @@ void view_make(struct recording *r, struct view *v)
 
 		m.before = calloc(n + 1, sizeof(*m.before));
 		ret = !n ? r->view[0].error : m.before ? 0 : -ENOMEM; /* without an index the first view has failed */
-		if (!ret)
-			pass_points(&m);
-	} else {
-		m.next_point = UINT64_MAX;
 	}
 	if (!ret && !m.index && uft_index_open(r->path, st, &m.index)) {
 		m.index = uft_index_new(st, 0);
@@ -218,7 +158,7 @@ void view_make(struct recording *r, struct view *v)
 	if (!ret && is_all && !m.is_new_index)
 		is_read = !read_levels(r, st, &m);
 	if (!ret && !is_read)
-		ret = make_events(r, v, &m, st);
+		ret = making_run(&m, st, 0, &(struct making_watch){go_on, &w});
 	pthread_mutex_lock(&r->lock);
 	if (is_all)
 		preview_end(r);
