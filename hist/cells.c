@@ -138,7 +138,7 @@ static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct u
 {
 	struct filling to = { .h = h, .element = element, .columns = columns, .cell = cell };
 
-	to.label = element && h->table->label ? h->table->label[uft_hist_map_index(h->table->map, element)] : NULL;
+	to.label = element && h->table->label ? h->table->label[uft_hist_map_index(&h->table->map, element)] : NULL;
 	for (uint32_t i = h->nvals; i < h->nvals + h->nkeys; i++)
 		put_key(&to, h->field[i]);
 	if (!h->attrs.no_hitcount)
@@ -172,7 +172,7 @@ void uft_hist_columns(const struct uft_hist *h, struct uft_hist_columns *to)
 
 int uft_hist_each_entry(const struct uft_hist *h, void (*row)(void *arg, const struct uft_hist_cell *cell, uint32_t n), void *arg, struct uft_hist_totals *totals)
 {
-	uint64_t hits = uft_hist_read(&h->table->map->hits), drops = uft_hist_read(&h->table->map->drops), **v;
+	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops), **v;
 	struct uft_hist_cell cell[UFT_HIST_COLUMNS];
 	uint32_t n;
 

@@ -41,11 +41,11 @@ static void free_table(struct hist_table *t)
 {
 	if (!t || --t->refs)
 		return;
-	for (uint32_t i = 0; t->label && t->map && i < 1u << t->map->bits; i++)
+	for (uint32_t i = 0; t->label && i < 1u << t->map.bits; i++)
 		free(t->label[i]);
 	free(t->label);
-	if (t->map)
-		munmap(t->map, t->bytes);
+	if (t->map.memory)
+		munmap(t->map.memory, t->bytes);
 	free(t);
 }
 
@@ -61,18 +61,18 @@ static int needs_labels(const struct uft_hist *h)
 static int make_table(struct uft_hist *h)
 {
 	struct hist_table *t = calloc(1, sizeof(*t));
+	void *memory;
 
 	h->table = t;
 	if (!t)
 		return -ENOMEM;
 	t->refs = 1;
 	t->bytes = uft_hist_map_bytes(h->attrs.bits, h->words);
-	t->map = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (t->map == MAP_FAILED) {
-		t->map = NULL;
+	t->map = (struct uft_hist_map){ .bits = h->attrs.bits, .key_words = h->key_words, .words = h->words };
+	memory = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
 		return -ENOMEM;
-	}
-	uft_hist_map_init(t->map, h->attrs.bits, h->key_words, h->words);
+	t->map.memory = memory;
 	t->label = needs_labels(h) ? calloc((size_t)1 << h->attrs.bits, sizeof(*t->label)) : NULL;
 	return needs_labels(h) && !t->label ? -ENOMEM : 0;
 }
@@ -255,7 +255,7 @@ static int resolve(const struct uft_hist *h, const uint64_t *key, int own, uint6
 
 		if ((r->of == h) != own)
 			continue;
-		e = r->of->key_words == h->key_words ? uft_hist_map_find(r->of->table->map, key) : NULL;
+		e = r->of->key_words == h->key_words ? uft_hist_map_find(&r->of->table->map, key) : NULL;
 		if (!e || !(e[r->of->set_word] & bit))
 			return 0;
 		refs[i] = e[r->target->word];
@@ -282,7 +282,7 @@ void variable_store(const struct uft_hist *h, const struct hist_field *var, uint
 /* Names of the addresses in a new element's key, a line each, as long as their object is there. */
 static void set_label(const struct uft_hist *h, const uint64_t *element, const struct uft_hist_record *rec)
 {
-	char **label = &h->table->label[uft_hist_map_index(h->table->map, element)], *text;
+	char **label = &h->table->label[uft_hist_map_index(&h->table->map, element)], *text;
 	size_t n = 0;
 
 	if (*label || !h->set->env.name)
@@ -321,7 +321,7 @@ void uft_hist_update(struct uft_hist *h, const struct uft_hist_record *rec)
 	make_key(h, rec, key);
 	if (h->nrefs && !resolve(h, key, 0, refs))
 		return;
-	element = uft_hist_map_insert(h->table->map, key, &is_new);
+	element = uft_hist_map_insert(&h->table->map, key, &is_new);
 	if (!element)
 		return;
 	if (is_new)
@@ -345,9 +345,9 @@ void uft_hist_clear(struct uft_hist *h)
 {
 	struct hist_table *t = h->table;
 
-	for (uint32_t i = 0; t->label && i < 1u << t->map->bits; i++) {
+	for (uint32_t i = 0; t->label && i < 1u << t->map.bits; i++) {
 		free(t->label[i]);
 		t->label[i] = NULL;
 	}
-	uft_hist_map_clear(t->map);
+	uft_hist_map_clear(&t->map);
 }

@@ -77,7 +77,7 @@ struct action {
 
 struct hist_table {			/* shared by histograms of one name */
 	uint32_t refs;
-	struct uft_hist_map *map;
+	struct uft_hist_map map;
 	char **label;			/* of each element's keys that are code addresses, by its index; NULL: there are none */
 	size_t bytes;
 };

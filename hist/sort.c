@@ -92,7 +92,7 @@ static int compare_keys(const void *a, const void *b, void *words)
 
 uint64_t **sort_elements(const struct uft_hist *h, uint32_t *n)
 {
-	const struct uft_hist_map *map = h->table->map;
+	const struct uft_hist_map *map = &h->table->map;
 	uint64_t **v = malloc(((size_t)1 << map->bits) * sizeof(*v)), *e;
 	struct order first = { h, h->sort[0].field, h->sort[0].is_descending };
 

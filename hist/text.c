@@ -144,7 +144,7 @@ static void put_key_part(const struct uft_hist *h, const struct hist_field *f, c
 
 static void put_key(const struct uft_hist *h, const uint64_t *element, const struct uft_hist_sink *to)
 {
-	const char *label = h->table->label ? h->table->label[uft_hist_map_index(h->table->map, element)] : NULL;
+	const char *label = h->table->label ? h->table->label[uft_hist_map_index(&h->table->map, element)] : NULL;
 	int has_lines = 0;
 
 	hist_printf(to, "{ ");
@@ -227,7 +227,7 @@ static void put_snapshot(const struct uft_hist *h, const struct uft_hist_sink *t
 int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to)
 {
 	struct stats stats[MAX_FIELDS] = { { 0, 0 } };
-	uint64_t hits = uft_hist_read(&h->table->map->hits), drops = uft_hist_read(&h->table->map->drops), **v;
+	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops), **v;
 	uint32_t n;
 
 	v = sort_elements(h, &n);

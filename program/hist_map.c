@@ -58,7 +58,7 @@ static uint32_t hash_of(const uint64_t *key, uint32_t words)
 
 static struct uft_hist_slot *slots_of(const struct uft_hist_map *map)
 {
-	return (struct uft_hist_slot *)(uintptr_t)(map + 1);
+	return (struct uft_hist_slot *)(uintptr_t)(map->memory + 1);
 }
 
 static uint64_t *element_at(const struct uft_hist_map *map, uint32_t i)
@@ -68,14 +68,7 @@ static uint64_t *element_at(const struct uft_hist_map *map, uint32_t i)
 
 size_t uft_hist_map_bytes(uint32_t bits, uint32_t words)
 {
-	return sizeof(struct uft_hist_map) + ((size_t)2 << bits) * sizeof(struct uft_hist_slot) + ((size_t)1 << bits) * words * 8;
-}
-
-void uft_hist_map_init(struct uft_hist_map *map, uint32_t bits, uint32_t key_words, uint32_t words)
-{
-	map->bits = bits;
-	map->key_words = key_words;
-	map->words = words;
+	return sizeof(struct uft_hist_memory) + ((size_t)2 << bits) * sizeof(struct uft_hist_slot) + ((size_t)1 << bits) * words * 8;
 }
 
 static int is_key(const struct uft_hist_map *map, const uint64_t *element, const uint64_t *key)
@@ -86,7 +79,13 @@ static int is_key(const struct uft_hist_map *map, const uint64_t *element, const
 	return 1;
 }
 
-/* The element of a slot with the key's hash; 0: it does not come. */
+/* Its element, of what stands in a slot; NULL: none, or none that the map has. */
+static uint64_t *element_of(const struct uft_hist_map *map, uint32_t e)
+{
+	return e - 1 < 1u << map->bits ? element_at(map, e - 1) : NULL;
+}
+
+/* What stands in a slot with the key's hash; 0: it does not come. */
 static uint32_t await(const struct uft_hist_slot *s)
 {
 	uint32_t e = __atomic_load_n(&s->element, __ATOMIC_ACQUIRE);
@@ -96,9 +95,9 @@ static uint32_t await(const struct uft_hist_slot *s)
 	return e;
 }
 
-static uint64_t *fill(struct uft_hist_map *map, struct uft_hist_slot *s, const uint64_t *key)
+static uint64_t *fill(const struct uft_hist_map *map, struct uft_hist_slot *s, const uint64_t *key)
 {
-	uint32_t i = __atomic_fetch_add(&map->used, 1, __ATOMIC_RELAXED);
+	uint32_t i = __atomic_fetch_add(&map->memory->used, 1, __ATOMIC_RELAXED);
 	uint64_t *element;
 
 	if (i >= 1u << map->bits) {
@@ -113,18 +112,19 @@ static uint64_t *fill(struct uft_hist_map *map, struct uft_hist_slot *s, const u
 }
 
 /* @make: else the key is only looked for. *is_new stays as it is unless an element was made. */
-static uint64_t *look_up(struct uft_hist_map *map, const uint64_t *key, int make, int *is_new)
+static uint64_t *look_up(const struct uft_hist_map *map, const uint64_t *key, int make, int *is_new)
 {
 	uint32_t hash = hash_of(key, map->key_words), n = 2u << map->bits, at = hash >> (31 - map->bits);
 	struct uft_hist_slot *slot = slots_of(map);
 
 	for (uint32_t tried = 0; tried < n; tried++, at++) {
 		struct uft_hist_slot *s = &slot[at & (n - 1)];
-		uint32_t there = __atomic_load_n(&s->hash, __ATOMIC_RELAXED), e;
+		uint32_t there = __atomic_load_n(&s->hash, __ATOMIC_RELAXED);
+		uint64_t *element;
 
 		if (!there && !make)
 			return NULL;
-		if (!there && __atomic_load_n(&map->used, __ATOMIC_RELAXED) >= 1u << map->bits)
+		if (!there && __atomic_load_n(&map->memory->used, __ATOMIC_RELAXED) >= 1u << map->bits)
 			return NULL;
 		if (!there && __atomic_compare_exchange_n(&s->hash, &there, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			*is_new = 1;
@@ -132,36 +132,36 @@ static uint64_t *look_up(struct uft_hist_map *map, const uint64_t *key, int make
 		}
 		if (there != hash)
 			continue;
-		e = await(s);
-		if (e && e != NO_ELEMENT && is_key(map, element_at(map, e - 1), key))
-			return element_at(map, e - 1);
+		element = element_of(map, await(s));
+		if (element && is_key(map, element, key))
+			return element;
 	}
 	return NULL;
 }
 
-uint64_t *uft_hist_map_insert(struct uft_hist_map *map, const uint64_t *key, int *is_new)
+uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new)
 {
 	uint64_t *element;
 
 	*is_new = 0;
 	element = look_up(map, key, 1, is_new);
-	uft_hist_add(element ? &map->hits : &map->drops, 1);
+	uft_hist_add(element ? &map->memory->hits : &map->memory->drops, 1);
 	return element;
 }
 
 uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key)
 {
-	return look_up((struct uft_hist_map *)(uintptr_t)map, key, 0, NULL);
+	return look_up(map, key, 0, NULL);
 }
 
 uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at)
 {
 	for (; *at < 2u << map->bits; (*at)++) {
-		uint32_t e = __atomic_load_n(&slots_of(map)[*at].element, __ATOMIC_ACQUIRE);
+		uint64_t *element = element_of(map, __atomic_load_n(&slots_of(map)[*at].element, __ATOMIC_ACQUIRE));
 
-		if (e && e != NO_ELEMENT) {
+		if (element) {
 			(*at)++;
-			return element_at(map, e - 1);
+			return element;
 		}
 	}
 	return NULL;
@@ -172,14 +172,14 @@ uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *elem
 	return (uint32_t)((uint64_t)(element - element_at(map, 0)) / map->words);
 }
 
-void uft_hist_map_clear(struct uft_hist_map *map)
+void uft_hist_map_clear(const struct uft_hist_map *map)
 {
-	uint32_t used = map->used < 1u << map->bits ? map->used : 1u << map->bits;
+	struct uft_hist_memory *m = map->memory;
+	uint32_t used = m->used < 1u << map->bits ? m->used : 1u << map->bits;
 
 	for (uint64_t i = 0; i < (uint64_t)used * map->words; i++)
 		element_at(map, 0)[i] = 0;
 	for (uint32_t i = 0; i < 2u << map->bits; i++)
 		slots_of(map)[i] = (struct uft_hist_slot){ 0, 0 };
-	map->used = 0;
-	map->hits = map->drops = 0;
+	*m = (struct uft_hist_memory){ .used = 0 };
 }

@@ -2,12 +2,15 @@
 /*
  * hist_map.h - the map of a histogram: keys of a fixed size to elements of 64-bit words, in memory that is handed in
  *
- * Nothing in the memory is a pointer, no function allocates, locks or calls libc: any number of threads, and of
- * processes that share the memory, may update while others read. An element is never moved or taken out, but
- * for uft_hist_map_clear(). The map is exact: a key that finds no free element counts as dropped, and every
- * update is a hit or a drop.
+ * The geometry stands in struct uft_hist_map, which each user has of its own; the memory has no size and no pointer
+ * in it. So a reader goes nowhere by what a writer of the memory says: a slot that names an element beyond the last is
+ * none, and a key, a hash or a sum may be anything.
  *
- * Layout: the header, 2 * elements slots (the hash of a key, its element), the elements. The hash is Bob
+ * No function allocates, locks or calls libc: any number of threads, and of processes that share the memory, may
+ * update while others read. An element is never moved or taken out, but for uft_hist_map_clear(). The map is exact: a
+ * key that finds no free element counts as dropped, and every update is a hit or a drop.
+ *
+ * Layout of the memory: the header, 2 * elements slots (the hash of a key, its element), the elements. The hash is Bob
  * Jenkins' lookup3; slots are tried in their order.
  *
  * Context: probe.
@@ -21,31 +24,33 @@
 #define UFT_HIST_BITS_MIN	7u
 #define UFT_HIST_BITS_MAX	17u
 
-struct uft_hist_map {
-	uint32_t bits;			/* 1 << bits elements */
-	uint32_t key_words;		/* the first of each element's words are its key */
-	uint32_t words;			/* of an element */
-	uint32_t used;			/* atomic: elements handed out; may count beyond their number */
+struct uft_hist_memory {
+	uint32_t used, pad;		/* atomic: elements handed out; may count beyond their number */
 	uint64_t hits, drops;		/* atomic */
 	/* follows: struct uft_hist_slot[2 << bits], then elements */
 };
 
 struct uft_hist_slot { uint32_t hash, element; };	/* atomic both; element: + 1; all bits: none was left for it */
 
+struct uft_hist_map {
+	struct uft_hist_memory *memory;	/* zeroes at first, uft_hist_map_bytes() of them */
+	uint32_t bits;			/* 1 << bits elements */
+	uint32_t key_words;		/* the first of each element's words are its key */
+	uint32_t words;			/* of an element */
+};
+
 size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
-/* @map: zeroes, of so many bytes. */
-void uft_hist_map_init(struct uft_hist_map *map, uint32_t bits, uint32_t key_words, uint32_t words);
 /*
  * The element of a key, made if there is none (*is_new): counts a hit. NULL: dropped, counted. An element
  * that another thread is making is found when its key is whole.
  */
-uint64_t *uft_hist_map_insert(struct uft_hist_map *map, const uint64_t *key, int *is_new);
+uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
 uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key);	/* NULL: none */
 /* All elements at their slots' order: from slot *at on; NULL: no more. */
 uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at);
 uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *element);	/* below 1 << bits */
 /* The caller sees to it that no thread updates the map meanwhile. */
-void uft_hist_map_clear(struct uft_hist_map *map);
+void uft_hist_map_clear(const struct uft_hist_map *map);
 
 static inline void uft_hist_add(uint64_t *word, uint64_t v)
 {

@@ -235,7 +235,7 @@ static void do_line(struct lab *lab, char *line, size_t n)
 static void check_totals(const struct lab *lab)
 {
 	for (uint32_t i = 0; i < lab->n; i++) {
-		const struct uft_hist_map *map = lab->hist[i]->table->map;
+		const struct uft_hist_memory *map = lab->hist[i]->table->map.memory;
 
 		if (!lab->hist[i]->nrefs && map->hits + map->drops != lab->fired[i])
 			abort();

@@ -26,7 +26,7 @@
 #define KEY_WORDS	2u
 #define WORDS		(KEY_WORDS + 2)	/* count, sum */
 
-static struct uft_hist_map *map;
+static struct uft_hist_map map = { .bits = BITS, .key_words = KEY_WORDS, .words = WORDS };
 static pthread_barrier_t begin, end;
 static atomic_int is_over, writing;
 static uint32_t nkeys;
@@ -59,7 +59,7 @@ static void update(uint32_t thread, uint32_t number)
 	int is_new;
 
 	make_key(number, key);
-	e = uft_hist_map_insert(map, key, &is_new);
+	e = uft_hist_map_insert(&map, key, &is_new);
 	if (!e) {
 		dropped[thread]++;
 		return;
@@ -99,8 +99,8 @@ static void *read_on(void *arg)
 		do {
 			uint64_t *e;
 
-			for (uint32_t at = 0; (e = uft_hist_map_next(map, &at)); reads++) {
-				uint64_t n = uft_hist_read(&e[KEY_WORDS]), *last = &seen[uft_hist_map_index(map, e)];
+			for (uint32_t at = 0; (e = uft_hist_map_next(&map, &at)); reads++) {
+				uint64_t n = uft_hist_read(&e[KEY_WORDS]), *last = &seen[uft_hist_map_index(&map, e)];
 
 				if (e[0] >= nkeys || e[1] != ~e[0] << 32)
 					fail("a key", e[0], nkeys);
@@ -118,8 +118,8 @@ static void check_elements(void)
 	uint64_t count[KEYS] = { 0 }, sum[KEYS] = { 0 }, *e;
 	uint32_t elements[KEYS] = { 0 };
 
-	for (uint32_t at = 0; (e = uft_hist_map_next(map, &at)); ) {
-		uint64_t *found = uft_hist_map_find(map, e);
+	for (uint32_t at = 0; (e = uft_hist_map_next(&map, &at)); ) {
+		uint64_t *found = uft_hist_map_find(&map, e);
 
 		if (!found || found[0] != e[0])
 			fail("an element that its key does not find", found ? found[0] : KEYS, e[0]);
@@ -145,10 +145,10 @@ static void check_round(void)
 
 	for (uint32_t t = 0; t < THREADS; t++)
 		drops += dropped[t];
-	if (map->hits + map->drops != THREADS * UPDATES)
-		fail("hits and drops", map->hits + map->drops, THREADS * UPDATES);
-	if (map->drops != drops)
-		fail("drops", map->drops, drops);
+	if (map.memory->hits + map.memory->drops != THREADS * UPDATES)
+		fail("hits and drops", map.memory->hits + map.memory->drops, THREADS * UPDATES);
+	if (map.memory->drops != drops)
+		fail("drops", map.memory->drops, drops);
 	if (nkeys < ELEMENTS / 2 && drops)
 		fail("drops of a map with room", drops, 0);
 	if (nkeys > ELEMENTS && !drops)
@@ -159,7 +159,7 @@ static void check_round(void)
 static void round_of(uint32_t keys)
 {
 	nkeys = keys;
-	uft_hist_map_clear(map);
+	uft_hist_map_clear(&map);
 	memset(done, 0, sizeof(done));
 	memset(dropped, 0, sizeof(dropped));
 	writing = THREADS;
@@ -174,10 +174,9 @@ int main(int argc, char **argv)
 	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	pthread_t thread[THREADS + 1];
 
-	map = calloc(1, uft_hist_map_bytes(BITS, WORDS));
-	if (!map || pthread_barrier_init(&begin, NULL, THREADS + 2) || pthread_barrier_init(&end, NULL, THREADS + 2))
+	map.memory = calloc(1, uft_hist_map_bytes(BITS, WORDS));
+	if (!map.memory || pthread_barrier_init(&begin, NULL, THREADS + 2) || pthread_barrier_init(&end, NULL, THREADS + 2))
 		return 1;
-	uft_hist_map_init(map, BITS, KEY_WORDS, WORDS);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, write_on, (void *)i))
 			return 1;
@@ -192,6 +191,6 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i <= THREADS; i++)
 		pthread_join(thread[i], NULL);
 	printf("%lu rounds, %lu elements read meanwhile, %lu keys with two elements\n", rounds, reads, doubles);
-	free(map);
+	free(map.memory);
 	return 0;
 }

@@ -18,7 +18,7 @@ static void interrupt_here(void);
 #define BITS	3u
 #define ALL	(1u << BITS)
 
-static struct uft_hist_map *map;
+static struct uft_hist_map map = { .bits = BITS, .key_words = 1, .words = 2 };
 static uint64_t updates;
 static uint64_t inner_key;	/* what the interruption inserts; 0: nothing */
 static uint64_t *inner;		/* where that is */
@@ -36,7 +36,7 @@ static uint64_t *insert(uint64_t key)
 	int is_new;
 
 	updates++;
-	return uft_hist_map_insert(map, &key, &is_new);
+	return uft_hist_map_insert(&map, &key, &is_new);
 }
 
 static void interrupt_here(void)
@@ -62,7 +62,7 @@ static uint64_t key_at(uint32_t slot, uint64_t after)
 /* All elements but @left are taken, by keys that begin at slots of their own: neither 0 nor 1. */
 static void begin(uint32_t left)
 {
-	uft_hist_map_clear(map);
+	uft_hist_map_clear(&map);
 	updates = 0;
 	for (uint32_t slot = 2; slot < 2 + ALL - left; slot++)
 		check(insert(key_at(slot, 0)) != NULL, "no room for the first keys");
@@ -70,26 +70,25 @@ static void begin(uint32_t left)
 
 static void check_counts(uint64_t drops)
 {
-	check(map->drops == drops, "drops are not the updates without an element");
-	check(map->hits + map->drops == updates, "hits and drops are not the updates");
+	check(map.memory->drops == drops, "drops are not the updates without an element");
+	check(map.memory->hits + map.memory->drops == updates, "hits and drops are not the updates");
 }
 
 int main(void)
 {
 	uint64_t a = key_at(0, 0), b = key_at(0, a), *at;
 
-	map = calloc(1, uft_hist_map_bytes(BITS, 2));
-	check(map != NULL, "no memory");
-	uft_hist_map_init(map, BITS, 1, 2);
+	map.memory = calloc(1, uft_hist_map_bytes(BITS, 2));
+	check(map.memory != NULL, "no memory");
 
 	/* The other key goes past the claimed slot and takes the last element. */
 	begin(1);
 	inner_key = b;
 	check(insert(a) == NULL, "a key has an element beyond the last");
 	check(inner != NULL, "the other key found no element");
-	check(uft_hist_map_find(map, &b) == inner, "the other key is not found behind a slot without an element");
+	check(uft_hist_map_find(&map, &b) == inner, "the other key is not found behind a slot without an element");
 	check(insert(b) == inner, "a further update of the other key is not its element's");
-	check(insert(a) == NULL && uft_hist_map_find(map, &a) == NULL, "a key without an element has one");
+	check(insert(a) == NULL && uft_hist_map_find(&map, &a) == NULL, "a key without an element has one");
 	check_counts(2);
 
 	/* It is the same key: it has two elements, which hold all updates. */
@@ -104,8 +103,8 @@ int main(void)
 	begin(1);
 	inner_key = a;
 	check(insert(a) == NULL, "two elements of one that was left");
-	check(inner && uft_hist_map_find(map, &a) == inner && insert(a) == inner, "the element of the interruption is lost");
+	check(inner && uft_hist_map_find(&map, &a) == inner && insert(a) == inner, "the element of the interruption is lost");
 	check_counts(1);
-	free(map);
+	free(map.memory);
 	return 0;
 }
