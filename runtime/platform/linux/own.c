@@ -107,17 +107,29 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
 	return at;
 }
 
-/* The lower end of a hole that has room for both; should somebody take it meanwhile, where the kernel likes. */
+/*
+ * The lower end of a hole that has room for both; should somebody take it meanwhile, where the kernel likes. The first
+ * place again if it is free: qemu-user searches upwards from its last answer and keeps notes of each page it ever gave,
+ * which a fork copies.
+ */
 long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 {
+	static uint64_t first;
+	const uint64_t hint = uft_load(&first);
 	const size_t room = bytes + ARCH_REACH;
-	long hole = ARCH_REACH < 1ull << 30 ? sys_mmap(0, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : -ENOSYS, at;
+	long at = -ENOSYS;
 
-	if (sys_is_error(hole))
-		return mem_map(0, bytes, prot, flags, fd);
-	sys_munmap((uint64_t)hole, room);
-	at = mem_map((uint64_t)hole, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd);
-	return sys_is_error(at) ? mem_map(0, bytes, prot, flags, fd) : at;
+	if (ARCH_REACH < 1ull << 30)
+		at = sys_mmap(hint, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!sys_is_error(at)) {
+		sys_munmap((uint64_t)at, room);
+		at = mem_map((uint64_t)at, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd);
+	}
+	if (sys_is_error(at))
+		at = mem_map(hint, bytes, prot, flags, fd);
+	if (!hint && !sys_is_error(at))
+		uft_store(&first, (uint64_t)at);
+	return at;
 }
 
 void mem_unmap(uint64_t at, size_t bytes)
