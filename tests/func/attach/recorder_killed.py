@@ -4,15 +4,15 @@
 
 PROGRAM (recorder_killed.c) ends when a register, its signal mask or a system call is not as it was, or when instructions are lost that
 it was in the middle of. PRELOAD (kill_at_ptrace.c) kills before the
-first call, after the second, and so on, until all is armed. UFT_STEP: only each so many-th call (default 6; 1 is the long form)."""
-import os, subprocess, sys, tempfile, time
+first call, after the second, and so on, until all is armed. Most of that is waiting, so SHARES programs of each mode have a part of the calls."""
+import concurrent.futures, os, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
 import left
 from left import fail, goes_on, wait_for
 
 uft, program, preload = sys.argv[1:4]
-STEP = int(os.environ.get('UFT_STEP', '6'))
+SHARES = 3
 LAST = 2000
 
 
@@ -40,7 +40,8 @@ def state(pid):
     return s
 
 
-def run(mode, first, scratch):
+def run_share(mode, first, scratch):
+    """How often its recorder was killed."""
     f = tempfile.TemporaryFile()
     p = subprocess.Popen([program, mode], stdout=f)
     wait_for(lambda: left.turns(f), 'ready')
@@ -56,17 +57,26 @@ def run(mode, first, scratch):
             fail(name + ': text has changed')
         if not killed:
             break
-        at, n = at + STEP, n + 1
-    print('%s: killed %d times, up to call %d' % (mode, n, at), flush=True)
-    if not n:
-        fail(mode + ': no call of ptrace was seen')
+        at, n = at + SHARES, n + 1
     p.kill()
     p.wait()
+    return n
 
 
-with tempfile.TemporaryDirectory() as scratch:
-    run('spin', 1 if STEP == 1 else 6, scratch)
-    run('sleep', 1, scratch)
-    STEP = 1
-    run('hot', 44, scratch)		# from there on the places of its functions are changed
+def run_all(modes):
+    with concurrent.futures.ThreadPoolExecutor(SHARES * len(modes)) as pool, tempfile.TemporaryDirectory() as scratch:
+        share = {}
+        for mode, first in modes.items():
+            for i in range(SHARES):
+                mine = os.path.join(scratch, '%s-%d' % (mode, i))
+                os.mkdir(mine)
+                share.setdefault(mode, []).append(pool.submit(run_share, mode, first + i, mine))
+        for mode, shares in share.items():
+            n = [s.result() for s in shares]
+            print('%s: killed %d times' % (mode, sum(n)), flush=True)
+            if not all(n):
+                fail(mode + ': no call of ptrace was seen')
+
+
+run_all({'spin': 1, 'sleep': 1, 'hot': 44})		# from 44 on the places of functions are changed
 sys.exit(left.failures != 0)
