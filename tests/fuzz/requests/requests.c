@@ -4,7 +4,8 @@
  *
  * usage: requests [seconds] [seed]
  *
- * A session serves requests, then one that preloads its runtime, then one whose programs are emulated. A child has a family
+ * A session serves requests, then one that offers its runtime to programs that another tracer has, then one that preloads it, then
+ * one whose programs are emulated. A child has a family
  * mapped, as a target does, and a spare, as for its own child, in which it only says hello: it writes random
  * requests into the mail, in the name of itself, its agent, the recorder and another process, and random words into its
  * slice; its agent answers commands by random bytes. The other process has a family, too, asks for nothing, and must come to
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +30,7 @@
 #include "control/proc/proc.h"
 #include "control/session/internal.h"
 #include "control/session/price.h"
+#include "control/start/start.h"
 #include "control/target/target.h"
 #include "tests/fuzz/words.h"
 
@@ -36,7 +39,7 @@
 #define UNANSWERED	12345		/* is no session's result */
 #define OTHER_NAME	"uft-other"
 
-static uint64_t seed, nserved;
+static uint64_t seed, nserved, noffers;
 static struct { uint64_t served, refused; } *count;	/* by kind, shared with the targets */
 
 static void fail(const char *what)
@@ -50,7 +53,7 @@ static void fail(const char *what)
 static struct {
 	uint8_t *file, *spare;		/* its family's, and that of one for a child */
 	size_t bytes;
-	uint32_t slice, other_slice, spare_slice, is_preload;
+	uint32_t slice, other_slice, spare_slice, is_preload, is_traced;
 	uint32_t name[4];		/* of itself, its agent, the recorder, the other process */
 	struct uft_slice *sl;
 	uint8_t *cmd;
@@ -84,7 +87,7 @@ static uint64_t any_arg(void)
 		prog.len = (unsigned short)(rnd(4) ? 4 : rnd(65536));
 		return (uintptr_t)&prog;
 	case 3:
-		return (uintptr_t)"/bin/su";
+		return (uintptr_t)(rnd(2) ? "/bin/su" : "/bin/true");
 	case 4:
 		return rnd(8);
 	}
@@ -220,6 +223,26 @@ static int agent(void *arg)
 	return 0;
 }
 
+/* Another tracer, so that the session cannot seize the caller for what it executes. */
+static void be_traced(void)
+{
+	const pid_t its = getpid();
+	int status;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	if (fork()) {
+		while (proc_status_number(its, "TracerPid", 10) <= 0)
+			usleep(200);
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (ptrace(PTRACE_SEIZE, its, 0, 0))
+		_exit(4);
+	while (waitpid(its, &status, __WALL) == its && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, its, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	_exit(0);
+}
+
 static void be_target(int fd)
 {
 	static uint8_t stack[256 << 10] __attribute__((aligned(16)));
@@ -241,6 +264,8 @@ static void be_target(int fd)
 	me.cmd = me.file + where.slice_at + where.cmd_at;
 	me.boot = (struct uft_boot){ .version = UFT_ABI_VERSION, .arena_bytes = me.arena_bytes };
 	me.name[0] = (uint32_t)getpid();
+	if (me.is_traced)
+		be_traced();
 	me.name[1] = (uint32_t)clone(agent, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_FS, NULL);
 	for (int i = 0;; i++) {
 		if (!i && me.is_preload)
@@ -287,6 +312,7 @@ static struct child start(struct uft_session *s, const struct child *other)
 	me.bytes = s->arena.target_bytes - UFT_BOARD_BYTES;
 	me.slice = c.slice;
 	me.is_preload = s->opts.preload || s->opts.emulator;
+	me.is_traced = s->opts.preload_traced;
 	me.other_slice = other ? other->slice : c.slice;
 	me.name[2] = (uint32_t)getpid();
 	me.name[3] = (uint32_t)(other ? other->pid : c.pid);
@@ -353,6 +379,7 @@ static void run(struct uft_session *s, const struct child *other)
 			request_serve(s);
 		look_at_other(s, other);
 		look_at_targets(s, &c);
+		noffers += (uint64_t)preload_is_offered(s, c.pid);
 		memset(s->purse, 0, s->arena.nfamilies * sizeof(*s->purse));	/* here all is to be served */
 	}
 	nserved += s->targets_total - total;
@@ -386,14 +413,14 @@ static void on_warning(void *arg, const char *text)
 		puts(text);
 }
 
-enum start_kind { INJECTED, PRELOADED, EMULATED };
+enum start_kind { INJECTED, OFFERED, PRELOADED, EMULATED };
 
-/* For @seconds, and until one child was a target. */
+/* For @seconds, and until one child was a target; or was offered the runtime, if it can be. */
 static uint64_t serve(enum start_kind how, uint64_t seconds)
 {
 	static const char *const emulator[] = { "/bin/false", NULL };	/* is not started */
 	const struct uft_session_opts opts = { .ring_bytes = 16384, .sub_bytes = 4096, .preload = how == PRELOADED,
-		.emulator = how == EMULATED ? emulator : NULL };
+		.preload_traced = how == OFFERED, .emulator = how == EMULATED ? emulator : NULL };
 	const char *const filter[] = { "uft_object_*", NULL };
 	const struct uft_ops ops = { .tracer = UFT_TRACER_FUNCTION, .filter = filter };
 	const struct uft_trace_spec spec = { .ops = &ops, .nops = 1, .is_unchecked = 1 };
@@ -412,7 +439,7 @@ static uint64_t serve(enum start_kind how, uint64_t seconds)
 	other = start(s, NULL);
 	if (space_create(s, other.pid, NULL, NULL, &sp, &err) || uft_session_trace(s, &spec, &err))
 		fail(err.text);
-	for (begin = time(NULL); (uint64_t)(time(NULL) - begin) < seconds || nserved == before; n++) {
+	for (begin = time(NULL); (uint64_t)(time(NULL) - begin) < seconds || nserved == before || (how == OFFERED && !noffers); n++) {
 		fuzz_random(&seed, 0);
 		run(s, &other);
 	}
@@ -432,13 +459,15 @@ int main(int argc, char **argv)
 	count = mmap(NULL, NKINDS * sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (count == MAP_FAILED)
 		fail("no memory");
-	n = serve(INJECTED, (seconds + 2) / 3);
-	n += serve(PRELOADED, (seconds + 1) / 3);
-	n += serve(EMULATED, seconds / 3);
+	n = serve(INJECTED, (seconds + 3) / 4);
+	n += serve(OFFERED, (seconds + 2) / 4);
+	n += serve(PRELOADED, (seconds + 1) / 4);
+	n += serve(EMULATED, seconds / 4);
 	for (uint32_t i = 0; i < NKINDS; i++) {
 		served |= (count[i].served != 0) << i;
 		printf("kind %u: %llu served, %llu refused\n", i, (unsigned long long)count[i].served, (unsigned long long)count[i].refused);
 	}
-	printf("%llu children, %llu became targets\n", (unsigned long long)n, (unsigned long long)nserved);
+	printf("%llu children, %llu became targets, %llu turns with an offer\n", (unsigned long long)n, (unsigned long long)nserved,
+	       (unsigned long long)noffers);
 	return 0;
 }
