@@ -449,6 +449,7 @@ int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **ou
 	if (!h)
 		return -ENOMEM;
 	h->l = l;
+	l->searched = 0;
 	begin_hurry(h);
 	find_writable(h);
 	l->writable = h->writable;

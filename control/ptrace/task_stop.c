@@ -45,6 +45,7 @@
 #define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
 #define BRIEF_NS	2000000ull
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
+#define SEARCH_MAX	(4ull << 30)	/* of all stacks, in one look: a second or two */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
 
@@ -432,7 +433,7 @@ static uint64_t end_of_stack(const struct task_search *l, uint64_t from)
 }
 
 /* 1: a signal frame in it leads inside. Stops at unmapped memory. */
-static int scan_stack(const struct task_search *l, struct stacks *s, uint64_t from, uint8_t *buf)
+static int scan_stack(struct task_search *l, struct stacks *s, uint64_t from, uint8_t *buf)
 {
 	const size_t overlap = sizeof(struct signal_frame);
 	uint64_t end = end_of_stack(l, from);
@@ -442,6 +443,7 @@ static int scan_stack(const struct task_search *l, struct stacks *s, uint64_t fr
 		struct iovec mine = { buf, want }, its = { (void *)(uintptr_t)at, want };
 		ssize_t n = process_vm_readv(l->pid, &mine, 1, &its, 1, 0);
 
+		l->searched += n > 0 ? (uint64_t)n : 0;
 		for (ssize_t i = 0; i + (ssize_t)overlap <= n; i += 8) {
 			const struct signal_frame *f = (const void *)(buf + i);
 
@@ -457,13 +459,24 @@ static int scan_stack(const struct task_search *l, struct stacks *s, uint64_t fr
 	return 0;
 }
 
-int stack_leads_inside(const struct task_search *l, uint64_t pc, uint64_t sp)
+/* It is not searched: 1, or all ranges are marked. */
+static int count_as_inside(const struct task_search *l)
+{
+	if (l->hit)
+		memset(l->hit, 1, l->nown);
+	return !l->hit;
+}
+
+int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp)
 {
 	uint8_t buf[PART];
 	struct stacks s = { { sp }, 1 };
 
 	if (is_ours(l, pc))
 		return 1;
+	/* All targets wait for a search, and one can have any number of tasks whose stacks are long. */
+	if (l->searched >= SEARCH_MAX)
+		return count_as_inside(l);
 	for (unsigned i = 0; i < s.n; i++)
 		if (scan_stack(l, &s, s.from[i], buf))
 			return 1;
@@ -473,7 +486,7 @@ int stack_leads_inside(const struct task_search *l, uint64_t pc, uint64_t sp)
 /* ---- Tasks that sleep ----------------------------------------------------------------------- */
 
 /* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
-static int check_asleep(const struct task_search *l, pid_t pid, pid_t tid)
+static int check_asleep(struct task_search *l, pid_t pid, pid_t tid)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct asleep before, after;
@@ -577,6 +590,7 @@ static int check_task_fn(void *arg, pid_t pid, pid_t tid)
 int tasks_find_inside(struct task_search *l)
 {
 	tasks_reap_late();
+	l->searched = 0;
 	return each_sharing_task(l, check_task_fn, l);
 }
 

@@ -28,6 +28,7 @@ struct task_search {				/* whose memory is meant: not to be changed between call
 	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
 	void *arg;
 	uint64_t until_ns;		/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
+	uint64_t searched;		/* out: bytes of stacks, in the last look */
 	pid_t inside;			/* out: a task that is inside, */
 	int is_late;			/* or one that did not stop in time to be looked at */
 	uint64_t turns;			/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
@@ -121,7 +122,7 @@ void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as 
 int regs_restart_call(struct user_regs_struct *regs);
 uint32_t owned_range_of(const struct task_search *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
-int stack_leads_inside(const struct task_search *l, uint64_t pc, uint64_t sp);
+int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp);
 /* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
 int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg);
 

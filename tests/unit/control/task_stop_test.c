@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <sys/mman.h>
@@ -140,6 +141,69 @@ static pid_t start_forking(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return 0;
+}
+
+#define THREADS		80
+#define AREA		(8ul << 20)	/* what is searched of a stack at most */
+#define AREAS		8
+
+/* What looks like a signal frame on a stack, whose handler interrupted one that stands at @sp. */
+static void put_frame(uint8_t *at, const uint8_t *sp)
+{
+	uint64_t frame[25] = { [0] = 1, [21] = (uintptr_t)sp, [22] = 1, [23] = 0x202, [24] = 0x33 | 0x2bull << 48 };
+
+	memcpy(at, frame, sizeof(frame));
+}
+
+static int sleep_on(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* A process of many threads, each of which seems to stand on 64 MB of stacks. */
+static pid_t start_deep(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		uint8_t *area = mmap(NULL, AREAS * 2 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (area == MAP_FAILED)
+			_exit(1);
+		for (int i = 0; i < AREAS; i++)
+			put_frame(area + (size_t)i * 2 * AREA + AREA / 2, area + ((size_t)i + 1) % AREAS * 2 * AREA);
+		for (int i = 0; i < THREADS; i++)
+			if (clone(sleep_on, area + AREA / 4 + i * 4096, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL) < 0)
+				_exit(1);
+		sleep_on(NULL);
+	}
+	for (int ms = 0; ms < STOP_MS && proc_status_number(pid, "Threads", 10) != THREADS + 1; ms += 10)
+		nap_ms(10);
+	return pid;
+}
+
+/* All are searched as far as is said; behind that each is taken for one that stands inside. */
+static void test_deep_stacks(void **state)
+{
+	const pid_t pid = start_deep();
+	struct uft_owned own = { 1 << 16, 4096 };
+	uint8_t hit = 0;
+	struct task_search look = { .pid = pid, .own = &own, .nown = 1 };
+	struct stopped_tasks *h;
+
+	(void)state;
+	assert_int_equal(tasks_find_inside(&look), 1);
+	look.hit = &hit;
+	assert_int_equal(stop_all_tasks(&look, STOP_MS, &h), 0);
+	stopped_find_inside(&look, h);
+	assert_int_equal(hit, 1);
+	resume_all(h);
+	kill(pid, SIGKILL);
+	assert_int_equal(exit_status(pid), SIGKILL);
 }
 
 /* Whoever forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can be held. */
@@ -311,7 +375,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_agent_is_proved),
 		cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
-		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork),
+		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_deep_stacks),
+		cmocka_unit_test(test_fork_is_no_vfork),
 		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
 		cmocka_unit_test(test_time_is_told) };
 	pid_t pid;
