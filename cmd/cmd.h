@@ -24,6 +24,7 @@ int cmd_detach(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_pack(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_stream(int argc, char **argv);
 int cmd_hist(int argc, char **argv);

@@ -64,8 +64,7 @@ static void fill_format_names(void)
 
 /* ---- Writing, until it is done or somebody asks us to end ------------------------------------------------ */
 
-static const int end_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-#define NENDS	(sizeof(end_signals) / sizeof(end_signals[0]))
+static const int end_signals[CMD_NENDS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 
 /* Written before the handler is there. */
 static struct {
@@ -97,13 +96,12 @@ static void on_end(int sig)
 	raise(sig);			/* once this returns */
 }
 
-/* A signal that is ignored (nohup, background jobs of scripts) stays so. */
-static void watch_ends(struct sigaction *old)
+void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS])
 {
-	struct sigaction action = { .sa_handler = on_end };
+	struct sigaction action = { .sa_handler = handler };
 
 	sigfillset(&action.sa_mask);
-	for (size_t i = 0; i < NENDS; i++)
+	for (size_t i = 0; i < CMD_NENDS; i++)
 		if (sigaction(end_signals[i], NULL, &old[i]) == 0 && old[i].sa_handler != SIG_IGN)
 			sigaction(end_signals[i], &action, NULL);
 }
@@ -118,18 +116,18 @@ static uint64_t file_bytes(const char *path)
 int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
 		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err)
 {
-	struct sigaction old[NENDS];
+	struct sigaction old[CMD_NENDS];
 	int ret;
 
 	writing.output = output;
 	writing.last = last;
 	writing.was_there = stat(output, &writing.before) == 0;
-	watch_ends(old);
+	cmd_watch_ends(on_end, old);
 	if (!is_quiet)
 		progress_begin(who, st, file_bytes(input));
 	ret = format->write(st, output, opts, err);
 	progress_end();
-	for (size_t i = 0; i < NENDS; i++)
+	for (size_t i = 0; i < CMD_NENDS; i++)
 		sigaction(end_signals[i], &old[i], NULL);
 	return ret;
 }

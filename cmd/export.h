@@ -3,6 +3,8 @@
 #ifndef UFT_CMD_EXPORT_H
 #define UFT_CMD_EXPORT_H
 
+#include <signal.h>
+
 #include "output/output.h"
 
 /*
@@ -12,5 +14,9 @@
  */
 int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
 		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err);
+
+/* Signals that ask us to end get @handler; one that is ignored (nohup, background jobs of scripts) stays so. */
+#define CMD_NENDS	4
+void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS]);
 
 #endif

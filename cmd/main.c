@@ -38,6 +38,7 @@ static const struct command commands[] = {
 	{ "stat", cmd_stat, "print what a recording holds, one key: value per line" },
 	{ "hist", cmd_hist, "count events by their fields, as the kernel's hist triggers do" },
 	{ "export", cmd_export, "convert a recording to another format" },
+	{ "pack", cmd_pack, "write a recording in fewer bytes" },
 	{ .doc = "Trace live, with the kernel's tracing files" },
 	{ "shell", cmd_shell, "run a shell whose /sys/kernel/tracing traces processes" },
 	{ "mount", cmd_mount, "start a session and mount its tracing files" },

@@ -14,9 +14,11 @@
 
 #define WHO_MAX		24
 
-/* Set before the timer starts; the stream is cleared after it stopped. */
+/* Set before the timer starts; stream and done, of which one is set, are cleared after it stopped. */
 static struct {
 	struct uft_stream *stream;
+	const volatile uint64_t *done;
+	uint64_t bytes;
 	const char *who;
 	uint64_t megabytes;		/* 0: percent */
 	volatile sig_atomic_t is_shown;
@@ -49,7 +51,7 @@ static char *put_number(char *p, uint64_t n, unsigned width)
 static void show_progress(int sig)
 {
 	int saved_errno = errno;
-	double part = uft_stream_progress(progress.stream);
+	double part = progress.done ? (double)*progress.done / (double)(progress.bytes + 1) : uft_stream_progress(progress.stream);
 	char text[WHO_MAX + 80], *p = text;
 
 	(void)sig;
@@ -71,18 +73,37 @@ static void show_progress(int sig)
 	errno = saved_errno;
 }
 
-void progress_begin(const char *who, struct uft_stream *st, uint64_t bytes)
+static void begin(const char *who, uint64_t bytes)
 {
 	struct sigaction action = { .sa_handler = show_progress, .sa_flags = SA_RESTART };
 	struct itimerval every = { { 0, 250000 }, { 1, 0 } };
 
-	if (!isatty(STDERR_FILENO) || strlen(who) > WHO_MAX)
-		return;
 	progress.who = who;
+	progress.bytes = bytes;
 	progress.megabytes = (bytes + 999999) / 1000000;
-	progress.stream = st;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static int can_show(const char *who)
+{
+	return isatty(STDERR_FILENO) && strlen(who) <= WHO_MAX;
+}
+
+void progress_begin(const char *who, struct uft_stream *st, uint64_t bytes)
+{
+	if (!can_show(who))
+		return;
+	progress.stream = st;
+	begin(who, bytes);
+}
+
+void progress_begin_bytes(const char *who, const volatile uint64_t *done, uint64_t bytes)
+{
+	if (!can_show(who))
+		return;
+	progress.done = done;
+	begin(who, bytes);
 }
 
 void progress_end(void)
@@ -90,11 +111,12 @@ void progress_end(void)
 	struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	static const char clear[] = "\r\033[K";
 
-	if (!progress.stream)
+	if (!progress.stream && !progress.done)
 		return;
 	setitimer(ITIMER_REAL, &never, NULL);
 	signal(SIGALRM, SIG_IGN);
 	progress.stream = NULL;
+	progress.done = NULL;
 	if (progress.is_shown && write(STDERR_FILENO, clear, sizeof(clear) - 1) < 0)
 		progress.is_shown = 0;
 }

@@ -10,6 +10,8 @@
  * terminal.
  */
 void progress_begin(const char *who, struct uft_stream *st, uint64_t bytes);
+/* The same of work that counts its bytes: *@done of @bytes. */
+void progress_begin_bytes(const char *who, const volatile uint64_t *done, uint64_t bytes);
 /* Takes the line away. A signal handler that ends the process may call it. */
 void progress_end(void);
 

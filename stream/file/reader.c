@@ -41,16 +41,16 @@ void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t siz
 	return p;
 }
 
-static int rd_head_ok(const struct uft_file_block *b)
+int rd_head_ok(const struct uft_file_block *b)
 {
 	return b->magic == UFT_BLOCK_MAGIC && b->stored <= UFT_BLOCK_MAX && b->raw <= UFT_BLOCK_MAX &&
-	       (b->flags & UFT_BLOCK_ZSTD || b->stored == b->raw) &&
+	       (b->flags & (UFT_BLOCK_ZSTD | UFT_BLOCK_PACKED) || b->stored == b->raw) &&
 	       b->head_sum == wire_sum(b, offsetof(struct uft_file_block, head_sum));
 }
 
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 {
-	uint8_t *stored = b->flags & UFT_BLOCK_ZSTD ? f->stored : to;
+	uint8_t *stored = b->flags & (UFT_BLOCK_ZSTD | UFT_BLOCK_PACKED) ? f->stored : to;
 
 	if (b->mem) {
 		memcpy(to, b->mem, b->raw);
@@ -58,9 +58,10 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 	}
 	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
 	    wire_sum(stored, b->stored) == b->payload_sum) {
-		if (!(b->flags & UFT_BLOCK_ZSTD))
+		if (stored == to)
 			return 0;
-		if (ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw)
+		if (b->flags & UFT_BLOCK_PACKED ? !pack_decode(f->pack, stored, b->stored, to, b->raw) :
+		    ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw)
 			return 0;
 	}
 	if (!b->is_damaged)
@@ -108,8 +109,7 @@ static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64
 	return head->type == UFT_BLOCK_RING ? rd_add(f, &b) : rd_metadata(f, head, &b, raw);
 }
 
-/* The next offset at or after @from where the magic of a block stands; the file's size: none. */
-static uint64_t rd_resync(struct rd_file *f, uint64_t from)
+uint64_t rd_resync(struct rd_file *f, uint64_t from)
 {
 	static const uint64_t magic = UFT_BLOCK_MAGIC;
 
@@ -221,6 +221,7 @@ static int rd_import(struct rd_file *f, const char *path, struct uft_error *err)
 		return ret;
 	close(f->fd);
 	f->fd = fd;
+	f->is_imported = 1;
 	if (fstat(fd, &st))
 		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
 	f->size = (uint64_t)st.st_size;
@@ -270,15 +271,17 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 	ret = rd_open_file(f, path, err);
 	if (ret)
 		goto close_file;
-	f->stored = malloc(UFT_BLOCK_MAX);
+	f->stored = calloc(1, UFT_BLOCK_MAX + PACK_SLACK);
+	f->pack = pack_new();
 	f->zstd = ZSTD_createDCtx();
 	f->events = uft_event_table_new();
-	ret = f->stored && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
+	ret = f->stored && f->pack && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
-	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
+	else if (!ret && ((f->head.version != UFT_FILE_VERSION && f->head.version != UFT_FILE_PACKED) ||
+			  f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
 		ret = uft_fail(err, -EPROTONOSUPPORT, "%s: was made by another version of uft (format %u.%u, this one reads %u.%u)",
-			       path, f->head.version, f->head.abi, UFT_FILE_VERSION, UFT_ABI_VERSION);
+			       path, f->head.version, f->head.abi, UFT_FILE_PACKED, UFT_ABI_VERSION);
 	else if (!ret && !rd_geometry_ok(&f->head))
 		ret = uft_fail(err, -EBADMSG, "%s: its header makes no sense", path);
 	else if (!ret)
@@ -306,6 +309,7 @@ void rd_close(struct rd_file *f)
 	uft_event_table_put(f->events);
 	free(f->block);
 	free(f->stored);
+	pack_free(f->pack);
 	ZSTD_freeDCtx(f->zstd);
 	free(f);
 }

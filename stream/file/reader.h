@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "stream/wire/clock.h"
+#include "stream/wire/pack.h"
 #include "stream/stream.h"
 #include "stream/wire/uft_file.h"
 #include "stream/wire/wire.h"
@@ -51,6 +52,7 @@ struct rd_file {
 	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
+	int is_imported;		/* of a trace.dat; fd is the recording made of it */
 	uint32_t stop;			/* enum uft_stop */
 	uint64_t stop_bytes;
 	int is_live;			/* buffer.c: a ring that is at its end may go on */
@@ -59,7 +61,8 @@ struct rd_file {
 	uint64_t budget;		/* bytes that metadata may still make us allocate */
 	char *cmdline, *hostname, *uname;
 	ZSTD_DCtx *zstd;
-	uint8_t *stored;		/* UFT_BLOCK_MAX, a payload as stored */
+	struct pack *pack;
+	uint8_t *stored;		/* UFT_BLOCK_MAX and PACK_SLACK, a payload as stored */
 
 	struct rd_block *block; size_t nblock, cap_block;	/* by slice, ring, order */
 	struct uft_clock_pair *pair; size_t npair, cap_pair;
@@ -83,6 +86,9 @@ struct rd_file {
 int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, struct uft_error *err);
 void rd_close(struct rd_file *f);
 
+int rd_head_ok(const struct uft_file_block *b);	/* it can be a block's, and its sum is right */
+/* The next offset at or after @from where the magic of a block stands; the file's size: none. */
+uint64_t rd_resync(struct rd_file *f, uint64_t from);
 /* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
 

@@ -29,6 +29,23 @@
  * others exchange rings. Slices are numbered in the order they were met, never reused in a file (the
  * arena's slices are).
  *
+ * Packed ring data (UFT_BLOCK_PACKED; in files of version 2). The block's bytes are words; each is either coded or
+ * literal. Coded are ENTRY and EXIT records (abi.h) whose id a dictionary and a stack of open calls tell. Payload:
+ *
+ *	u UFT_PACK_VERSION, u clock, u records coded, u ids, u below, u runs, u bytes of codes, u bytes of more
+ *	ids x s id - previous id		the dictionary; an id's code is its place, at most 4336 of them
+ *	below x u id				calls that were open before the block, the innermost first, at most 512
+ *	runs x { u records, u words, u pops }	so many coded records, literal words, calls taken off the stack
+ *	bits		1 bit a coded record, the lowest first, up to a whole byte: 1 is an EXIT
+ *	steps		1 byte a coded record: what its clock (modulo 2^32) is beyond that of the coded one before, `clock`
+ *			before the first. From 224 to 254: (byte - 224) << 8 | a byte of `more`; 255: 4 bytes of `more` instead
+ *	codes		1 byte an ENTRY: the code of its id. From 240 on: 240 + ((byte - 240) << 8 | the next byte)
+ *	more
+ *	words		8 bytes a literal one
+ *
+ * An ENTRY puts its id on the stack, an EXIT has the id that it takes off. The stack is a circle of 4096 ids that
+ * `below` lies in at the begin, all others 0. Nothing follows the words and no array has a byte that is not used.
+ *
  * Metadata payloads are sequences of varints: u = unsigned LEB128, s = the same of a zigzag number, str = u
  * length, bytes. A payload that does not repeat may grow at its end; readers ignore what follows what they
  * know. When the same thing is described twice the later description holds.
@@ -76,6 +93,7 @@
 
 #define UFT_FILE_MAGIC		0x31454c4946544655ull	/* "UFTFILE1" */
 #define UFT_FILE_VERSION	1u
+#define UFT_FILE_PACKED		2u	/* the same, and RING blocks may be packed */
 #define UFT_BLOCK_MAGIC		0x4b434f4c42544655ull	/* "UFTBLOCK" */
 
 /* The most bytes of a payload, stored or raw: it bounds what a reader must hold of each ring. */
@@ -117,7 +135,11 @@ enum uft_block_type {
  */
 enum uft_stop { UFT_STOP_NONE, UFT_STOP_SIZE, UFT_STOP_ROOM, UFT_NSTOPS };
 
-enum uft_block_flags { UFT_BLOCK_ZSTD = 1 /* the payload is one zstd frame of `raw` bytes */ };
+enum uft_block_flags {
+	UFT_BLOCK_ZSTD = 1,	/* the payload is one zstd frame of `raw` bytes */
+	UFT_BLOCK_PACKED = 2,	/* RING, and not ZSTD: packed ring data of `raw` bytes */
+};
+#define UFT_PACK_VERSION	1u
 
 struct uft_file_block {
 	uint64_t magic;

@@ -47,16 +47,20 @@ void wire_put_s(struct wire *w, int64_t v)
 	wire_put_u(w, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
 }
 
-void wire_put_bytes(struct wire *w, const void *p, size_t n)
+void wire_put_raw(struct wire *w, const void *p, size_t n)
 {
-	uint8_t *to;
+	uint8_t *to = wire_room(w, n);
 
-	wire_put_u(w, n);
-	to = wire_room(w, n);
 	if (to && n) {
 		memcpy(to, p, n);
 		w->n += n;
 	}
+}
+
+void wire_put_bytes(struct wire *w, const void *p, size_t n)
+{
+	wire_put_u(w, n);
+	wire_put_raw(w, p, n);
 }
 
 void wire_put_str(struct wire *w, const char *s)

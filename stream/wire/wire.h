@@ -19,6 +19,7 @@ struct wire {			/* a growing buffer; zero is an empty one */
 void wire_put_u(struct wire *w, uint64_t v);
 void wire_put_s(struct wire *w, int64_t v);
 void wire_put_bytes(struct wire *w, const void *p, size_t n);	/* length first */
+void wire_put_raw(struct wire *w, const void *p, size_t n);	/* the bytes alone */
 void wire_put_str(struct wire *w, const char *s);		/* NULL is "" */
 void wire_free(struct wire *w);
 

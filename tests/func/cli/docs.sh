@@ -5,7 +5,7 @@
 
 commands=$("$uft" --list-commands)
 "$uft" help >help
-expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 36
+expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 37
 
 for command in $commands; do
 	page=$top/doc/man/uft-$command.1.scd

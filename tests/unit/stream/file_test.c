@@ -203,7 +203,7 @@ static void test_version(void **state)
 	check_finish(&c);
 	b = slurp(c.path);
 	h = (void *)b.p;
-	h->version = 2;
+	h->version = UFT_FILE_PACKED + 1;
 	h->head_sum = wire_sum(h, offsetof(struct uft_file_header, head_sum));
 	spill(c.path, b.p, b.n);
 	assert_int_equal(uft_stream_open(c.path, NULL, &st, &err), -EPROTONOSUPPORT);

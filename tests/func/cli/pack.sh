@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pack.sh - uft pack: every view of a packed recording is that of the recording; what cannot be packed keeps its place
+. "$(dirname "$0")/../../lib/common.sh"
+
+cp "$top/tests/func/cli/prog.c" .
+build_traced prog
+run "$uft" record -q -b 16M ./prog calls 50000
+expect_status 0
+[ "$(stat_value trace.uft lost)" = 0 ] || skip "this machine loses calls of so short a program"
+
+run "$uft" pack -o small.uft
+expect_status 0
+expect_err "uft pack: "
+check
+[ "$(($(wc -c <small.uft) * 2))" -lt "$(wc -c <trace.uft)" ] || fail "$(wc -c <small.uft) bytes of $(wc -c <trace.uft)"
+for view in "report" "report --profile" "report --tree" "export -f folded" "export -f trace.dat"; do
+	for f in trace small; do
+		case $view in
+		export*) run "$uft" $view -o $f.view $f.uft ;;
+		*) run "$uft" $view $f.uft && cp out $f.view ;;
+		esac
+		expect_status 0
+	done
+	cmp -s trace.view small.view || fail "$view of a packed recording is another"
+done
+
+# In its place, with its mode; again, which changes nothing.
+cp trace.uft place.uft
+chmod 640 place.uft
+run "$uft" pack place.uft
+expect_status 0
+cmp -s place.uft small.uft || fail "in its place it is packed in another way"
+expect_equal "mode" "$(stat -c %a place.uft)" 640
+run "$uft" pack -i place.uft -o place.uft
+expect_status 0
+cmp -s place.uft small.uft || fail "packed twice it is another"
+
+# Compressed before, and without an end, and not ours.
+run "$uft" record -q -z 3 -b 16M -o z.uft ./prog calls 50000
+run "$uft" pack -o zp.uft z.uft
+expect_status 0
+check
+[ "$(wc -c <zp.uft)" -le "$(wc -c <z.uft)" ] || fail "a compressed recording has grown"
+head -c $(($(wc -c <trace.uft) / 2)) trace.uft >cut.uft
+cp cut.uft cut.before
+run "$uft" pack cut.uft
+expect_status 1
+expect_err "uft pack: cut.uft has no end: its recorder is still running or was killed (-o FILE packs what is there)"
+cmp -s cut.uft cut.before || fail "a refused recording has changed"
+run "$uft" pack -o cutp.uft cut.uft
+expect_status 0
+"$uft" report cut.uft | grep -v '^#' >a	# which say how much of the end is cut off
+"$uft" report cutp.uft | grep -v '^#' >b
+cmp -s a b || fail "what is there of a cut recording is another"
+run "$uft" pack trace.view
+expect_status 1
+expect_err "trace.view is a trace.dat file: only .uft recordings can be packed"
+run "$uft" pack -o /dev/full trace.uft
+expect_status 1
+expect_err "cannot write /dev/full: No space left on device"
+run "$uft" pack none.uft
+expect_status 1
+run "$uft" pack trace.uft small.uft
+expect_status 2
+check
+[ -z "$(ls | grep part-)" ] || fail "left: $(ls)"
