@@ -27,6 +27,11 @@ for (const state of ["blocked", "waits", "runs"]) {
 	said[state] = true;
 	colours.add(await page.evaluate(([x, y]) => [...document.querySelector("#canvas").getContext("2d").getImageData(x, y, 1, 1).data].join(), [Math.round(at[state]), Math.round(at.y)]));
 }
+const rows = await page.evaluate(() => {
+	const g = window.uftView.graph, row = g.rows.find(r => r.label === "first-100"), open = g.height({ ...row, isOpen: true, lanes: 1 });
+	return [open, g.height({ ...row, isOpen: false })];
+});
+check("a closed row has room for its strip", rows[0] === rows[1], rows.join());
 check("a strip of what a task does", Object.keys(said).length === 3 && colours.size === 3, [...colours].join(" "));
 
 // Ten thousand tasks: a row is found where it is, and the last one can be reached.

@@ -343,6 +343,17 @@ for (const [name, keys] of [["dark", "lgchpD"], ["light", "lp"]]) {
 	}
 }
 
+// In a small window nothing is cut: buttons are in it, and what the widths of the flame graph mean covers none of it.
+await open(url);
+await page.setViewportSize({ width: 800, height: 600 });
+await canvas.focus();
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+const cut = await page.evaluate(() => [...document.querySelectorAll("header button, nav button, footer a")].filter(e => { const b = e.getBoundingClientRect(); return b.right > innerWidth || b.bottom > innerHeight || e.scrollWidth > e.clientWidth + 1; }).map(e => e.textContent));
+check("800 pixels are enough", !cut.length, cut.join());
+const [widths, flames] = await page.evaluate(() => ["#flame .bar-of-fields", "#flame canvas"].map(s => document.querySelector(s).getBoundingClientRect()).map(b => [b.top, b.bottom]));
+check("nothing covers the flame graph", widths[1] <= flames[0] + 1 && flames[1] > flames[0] + 40, [widths, flames].join());
+
 // Nothing is asked of anybody else; nothing went wrong.
 check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));
 const wrong = said.filter(s => !s.includes("400"));		// the wrong filter

@@ -197,7 +197,7 @@ export class Graph {
 
 	/* ---- Where rows are ---- */
 
-	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (r.isOpen && !r.isProcess && this.hasStates(r) ? stripHeight : 0); }
+	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 

@@ -65,7 +65,7 @@ export class EventList {
 		span.textContent = text;
 		span.setAttribute("role", role);
 		if (width)
-			span.style.width = `${width}px`;
+			span.style.width = width < 150 ? `${width}px` : `min(${width}px, ${width / 10}vw)`; /* narrow windows need room for what follows */
 		else
 			span.style.flex = "1";
 		if (width === flagsWidth) {
