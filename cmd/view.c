@@ -44,7 +44,7 @@ static const char *const tab_names[] = {"list", "flame", "tree", "latency", "plo
 static const struct cmd_option view_options[] = {
 	{"no-browser", 0, NULL, "print the address only", cmd_flag, F(no_browser), NULL},
 	{"port", 'p', "N", "listen on this port of 127.0.0.1; default: any that is free", cmd_uint, F(port), NULL},
-	{"png", 0, "FILE", "write a picture of the graph to FILE, with Chromium, and end", cmd_string, F(png), NULL},
+	{"png", 0, "FILE", "write a picture of the graph to FILE, with Chromium, and end; of several recordings on one clock", cmd_string, F(png), NULL},
 	{"range", 'r', "A~B", "begin with this part, counted from the first event: 0.5s~2s, 10ms~", cmd_time_range,
 	 F(range), NULL},
 	{"filter", 'f', "FILTER", "begin with this filter: 'func ~ \"lua*\" && duration > 1000'", cmd_string, F(filter),
@@ -262,9 +262,9 @@ static void put_escaped(char *to, size_t size, const char *s)
 }
 
 /* What the page begins with is behind the #: it does not even go to the server. No character of it ends a string. */
-static void page_address(char *to, size_t size, const char *url, const struct view_opts *o)
+static void page_address(char *to, size_t size, const char *url, size_t n, const struct view_opts *o)
 {
-	snprintf(to, size, "%s#%s", url, o->png ? "picture=1&" : "");
+	snprintf(to, size, "%s#%s%s", url, o->png ? "picture=1&" : "", o->png && n > 1 ? "file=all&" : "");
 	if (o->range.from.ns || o->range.to.ns)
 		snprintf(to + strlen(to), size - strlen(to), "from=%llu&to=%llu&", (unsigned long long)o->range.from.ns,
 			 (unsigned long long)o->range.to.ns);
@@ -294,10 +294,12 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 	signal(SIGPIPE, SIG_IGN);
 	if (view_server_start(file, n, o->port, &s, &err))
 		return cmd_fail("view", "%s", err.text);
-	page_address(address, sizeof(address), view_server_url(s), o);
+	page_address(address, sizeof(address), view_server_url(s), n, o);
 	if (o->png) {
-		status = wait_for_index(file[0]) ? cmd_fail("view", "%s: cannot be read", recording_path(file[0]))
-						 : draw(address, o->png);
+		for (size_t i = 0; i < n && !status; i++)
+			if (wait_for_index(file[i]))
+				status = cmd_fail("view", "%s: cannot be read", recording_path(file[i]));
+		status = status ? status : draw(address, o->png);
 	} else {
 		printf("%s\n", address);
 		fflush(stdout);

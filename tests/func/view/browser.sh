@@ -56,3 +56,9 @@ grep -q "^--user-data-dir=$PWD/run/uft-view-......\$" seen || fail "the profile 
 expect_equal "no character of a filter ends the text" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" \
 	'picture=1&filter=func%20%3D%3D%20%22a%3C%2Fscript%3E%5C%22b%22")'
 expect_equal "files that are left then" "$(ls run)" ""
+
+# Of several recordings there is one picture, on one clock.
+rm -f seen*
+PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png both.png a.uft a.uft
+expect_status 0
+expect_equal "of all" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" 'picture=1&file=all")'
