@@ -222,7 +222,8 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 {
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
-		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
+		.ring_bytes = ring_bytes(o->buffer_bytes), .ring_max = ring_bytes(o->buffer_max),
+		.overwrite = o->overwrite, .no_children = o->no_children,
 		.nexch = o->keep.n || o->emulator ? KEEP_RINGS : 0, .preload = o->preload,
 		.emulator = (const char *const *)o->emulator_words, 
 		.watchdog = o->watchdog || o->int3, .int3 = o->int3, .perf_map = o->perf_map,

@@ -14,9 +14,9 @@
  * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
  *
  * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
- * a ring of the default size takes far longer to fill than that. A message wakes it at once, but not before
- * the program is on its way (recorder_hold()): copying and writing tables of 100,000 functions would take the
- * CPU from those who arm them.
+ * a ring of the default size takes far longer to fill than that, and one that is read late grows (abi.h). A message
+ * wakes it at once, but not before the program is on its way (recorder_hold()): copying and writing tables of 100,000
+ * functions would take the CPU from those who arm them.
  *
  * Priority: where it may, the writer's thread goes before the programs that it records, which can have every CPU for
  * longer than it takes to fill a ring. It sleeps whenever it has caught up.

@@ -133,6 +133,7 @@ static const struct cmd_option record_options[] = {
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "no-wait", 0, NULL, "end with PROGRAM, and restore the processes that it leaves running", cmd_flag, F(no_wait), NULL },
 	{ "buffer", 'b', "KB", "size of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
+	{ "buffer-max", 0, "KB", "what a ring may grow to while uft is late (default 128M; with -b: not)", cmd_kb, F(buffer_max), NULL },
 	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
@@ -314,6 +315,12 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_usage(syntax, "--max-size: %llu KB is too small: at least 2M", (unsigned long long)(o->max_bytes >> 10));
 	if (o->buffer_bytes > 1ull << 31)
 		return cmd_usage(syntax, "--buffer: 2 GB is the largest ring of a CPU");
+	if (o->buffer_max > 1ull << 31)
+		return cmd_usage(syntax, "--buffer-max: 2 GB is the largest ring of a CPU");
+	if (o->buffer_max && o->buffer_max < o->buffer_bytes)
+		return cmd_usage(syntax, "--buffer-max: %llu KB is less than --buffer", (unsigned long long)(o->buffer_max >> 10));
+	if (o->buffer_max && o->overwrite)
+		return cmd_usage(syntax, "--buffer-max: with --flight rings keep their size");
 	return -1;
 }
 

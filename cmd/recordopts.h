@@ -16,7 +16,7 @@ struct record_opts {
 	struct event_asks event;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
-	uint64_t sample_ns, thresh_ns, buffer_bytes;
+	uint64_t sample_ns, thresh_ns, buffer_bytes, buffer_max;
 	int no_children, no_wait, overwrite, watchdog, int3, perf_map, is_quiet, wants_status;
 	int preload;
 	int stack, func_stack, has_switches;

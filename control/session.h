@@ -17,6 +17,7 @@
 
 struct uft_session_opts {
 	uint32_t ring_bytes;	/* per ring, 0: default */
+	uint32_t ring_max;	/* what a ring may grow to; 0: the default, or with ring_bytes not at all */
 	uint32_t sub_bytes;	/* 0: default */
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */

@@ -52,7 +52,7 @@ static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, co
 
 	if (info->lost || info->lost_parts) {
 		snprintf(text, sizeof(text), "%" PRIu64 " of %" PRIu64 " calls and other events were lost: the buffer was full (record fewer functions with -l, "
-			 "or with a larger buffer: -b 16M)", info->lost, (info->calls ? info->calls : info->events) + info->lost);
+			 "or let rings grow further: --buffer-max 512M)", info->lost, (info->calls ? info->calls : info->events) + info->lost);
 		say(arg, text);
 		n++;
 	}

@@ -18,7 +18,8 @@
  *
  * Pages of rings are asked for before they are written (runtime/ring/memory.c): on a full tmpfs records are lost, which
  * is counted. Rings are made smaller until those of one process fit into half of the free space; of a size that the
- * user asked for one has to fit.
+ * user asked for one has to fit. What a ring may grow to beyond that while it is not read in time (abi.h) are
+ * addresses at first: as many as leave room for all families, and of free memory as much as fits likewise.
  *
  * A family's processes can write to every word of its file. The session looks for nothing by what stands
  * there: its mapping begins with a private read-only copy of the layout (arena.map), with the slices of all
@@ -59,6 +60,7 @@
 #define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
 #define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
 #define RING_BYTES	(16u << 20)
+#define RING_GROWN	(128u << 20)	/* and what it may grow to */
 #define SMALLER		16u		/* than others is what an emulator's programs map: it keeps books of each page */
 #define RING_BYTES_MIN	(64u << 10)
 #define SUB_BYTES	(64u << 10)
@@ -307,6 +309,22 @@ static int fit(const struct uft_session_opts *opts, const struct uft_arena *l, u
 	return 0;
 }
 
+/*
+ * What rings may grow to: the default only where the user asked for no size, a flight recorder's keep theirs, and an
+ * emulator keeps books of addresses.
+ */
+static uint32_t grown(const struct uft_session_opts *opts, const struct uft_arena *l, uint64_t avail)
+{
+	const uint64_t room = (HOST_MACHINE == EM_X86_64 ? ROOM_MAX : ROOM_OTHER) / (3u * l->nprocesses + UFT_NSPARES);
+	uint64_t max = opts->ring_max ? opts->ring_max : opts->ring_bytes ? 0 : RING_GROWN;
+
+	if (opts->overwrite || opts->emulator || max <= l->ring_usual)
+		return l->ring_usual;
+	while (max > l->ring_usual && (max * l->ncpus > avail / 2 || max * (l->ncpus + l->nexch) > room / 2))
+		max /= 2;
+	return (uint32_t)max;
+}
+
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
@@ -320,16 +338,17 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
 	l->nprocesses = opts->no_children ? 2 : PROCESSES;
-	if (fit(opts, l, avail, &l->ring_bytes))
+	if (fit(opts, l, avail, &l->ring_usual))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
+	l->ring_bytes = grown(opts, l, avail);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
-	while (!opts->sub_bytes && l->sub_bytes > UFT_PAGE && l->ring_bytes / l->sub_bytes < 4)
+	while (!opts->sub_bytes && l->sub_bytes > UFT_PAGE && l->ring_usual / l->sub_bytes < 4)
 		l->sub_bytes /= 2;
-	if (!is_power_of_two(l->ring_bytes) || !is_power_of_two(l->sub_bytes) || l->ring_bytes % UFT_PAGE ||
-	    l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes / l->sub_bytes < 4)
+	if (!is_power_of_two(l->ring_bytes) || !is_power_of_two(l->ring_usual) || !is_power_of_two(l->sub_bytes) ||
+	    l->ring_usual % UFT_PAGE || l->sub_bytes < SUB_BYTES_MIN || l->ring_usual / l->sub_bytes < 4)
 		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
-				l->ring_bytes, l->sub_bytes);
+				l->ring_usual, l->sub_bytes);
 	l->per_file = 1;
 	l->slice_offset = UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail));
 	at = page_up(sizeof(struct uft_slice));
@@ -526,7 +545,8 @@ static int is_sound(const struct uft_arena *l)
 	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > UFT_SLICES_MAX || !l->per_file ||
 	    l->nslices % l->per_file ||
 	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
-	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_bytes < l->sub_bytes)
+	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_usual < l->sub_bytes ||
+	    l->ring_usual > l->ring_bytes || l->ring_usual % l->sub_bytes)
 		return 0;
 	return l->slice_bytes && l->slice_bytes <= BYTES_MAX / l->nslices && l->slice_bytes % UFT_PAGE == 0 &&
 	       l->slice_offset == UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail)) &&

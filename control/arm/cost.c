@@ -170,6 +170,19 @@ static double clock_per_ns(struct uft_session *s)
 	return (double)session_clock_units(s, 1000000) / 1e6;
 }
 
+/* Bytes that were written up to a position of a ring: of its area the usual part is taken to be written each time. */
+static uint64_t written_to(const struct uft_arena *a, uint64_t position)
+{
+	return position / a->ring_bytes * a->ring_usual + position % a->ring_bytes;
+}
+
+static uint64_t written(const struct uft_arena *a, uint64_t from, uint64_t to)
+{
+	const uint64_t before = written_to(a, from), all = written_to(a, to);
+
+	return all > before ? all - before : 0;
+}
+
 static void measure_ring(struct uft_session *s, const struct uft_slice uft_shared *sl, uint32_t index, struct cost_meter *m,
 			 struct budget_load *load)
 {
@@ -178,15 +191,19 @@ static void measure_ring(struct uft_session *s, const struct uft_slice uft_share
 	const struct uft_tracer_params *p = &s->spec->params;
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
 	uint64_t commit = shared_ring_is_used(sl, index) ? SHARED_LOAD_ACQUIRE(&ring->commit) : 0, was = m->pos[index], from = was;
-	const uint64_t sub = a->sub_bytes, all = commit - was;
+	const uint64_t sub = a->sub_bytes, all = written(a, was, commit), newest = commit & -(uint64_t)a->ring_bytes;
 	struct sample r = { .x = s->meter_scratch, .arena = a, .gap = UINT32_MAX };
 	double cost = event_ns(s->meter_scratch), weight;
 
 	m->pos[index] = commit;
 	if (!m->at_ns || commit <= was)
 		return;
-	if (all > a->ring_bytes / 2)			/* the rest may be overwritten at any moment */
-		from = commit - a->ring_bytes / 2;
+	if (commit - from > a->ring_usual / 2)		/* the rest may be overwritten at any moment */
+		from = commit - a->ring_usual / 2;
+	if (a->ring_usual < a->ring_bytes && from < newest)	/* before it something may be left out */
+		from = newest;
+	if (from == commit)
+		return;
 	if (!is_fast) {
 		uint64_t some = commit - from > 2 * sub ? (commit - 2 * sub) & -sub : from;
 

@@ -179,7 +179,7 @@ static void read_file_facts(struct doctor_facts *f)
 	if (!f->arena_error) {
 		char *slash = strrchr(f->arena_text, '/');
 
-		f->arena_ring_bytes = arena.map->ring_bytes;
+		f->arena_ring_bytes = arena.map->ring_usual;
 		f->arena_slices = arena.map->nprocesses;
 		if (slash)
 			*slash = '\0';

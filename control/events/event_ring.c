@@ -69,15 +69,24 @@ static uint64_t *word_at(const struct uft_arena *a, struct uft_ring *r, uint64_t
 	return (uint64_t *)((uint8_t *)r + UFT_PAGE + (position & (a->ring_bytes - 1)));
 }
 
+/* Where the next sub-buffer begins: abi.h, how a ring grows. Without gaps: these rings are read by our own process. */
+static uint64_t next_sub(const struct uft_arena *a, const struct uft_ring *r, uint64_t read)
+{
+	uint64_t next = (r->sub_end | (a->ring_bytes - 1)) + 1;
+
+	return (r->sub_end & (a->ring_bytes - 1)) < a->ring_usual || next + a->sub_bytes > read + a->ring_bytes ? r->sub_end : next;
+}
+
 /* Begins the next sub-buffer. The rest of the last one is PAD. *@at: behind its header. */
 static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t flags, uint64_t clock, uint64_t task, uint64_t *at)
 {
+	uint64_t read = __atomic_load_n(&r->read, __ATOMIC_ACQUIRE);
 	struct uft_sub_header h = {
-		.position = r->sub_end, .lost = r->lost, .clock = clock, .pid = (uint32_t)task, .tid = (uint32_t)(task >> 32),
+		.position = next_sub(a, r, read), .lost = r->lost, .clock = clock, .pid = (uint32_t)task, .tid = (uint32_t)(task >> 32),
 	};
 	uint64_t end = h.position + a->sub_bytes;
 
-	if (!(flags & UFT_RING_OVERWRITE) && end > __atomic_load_n(&r->read, __ATOMIC_ACQUIRE) + a->ring_bytes) {
+	if (!(flags & UFT_RING_OVERWRITE) && end > read + a->ring_bytes) {
 		__atomic_store_n(&r->lost, r->lost + 1, __ATOMIC_RELAXED);
 		return -ENOBUFS;
 	}
@@ -85,8 +94,10 @@ static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t fla
 		__atomic_store_n(&r->oldest, end - a->ring_bytes, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* before data: a reader that copied new data sees it */
 	}
-	if (r->commit < h.position)
+	if (r->commit < r->sub_end)
 		*word_at(a, r, r->commit) = 0;
+	if (h.position != r->sub_end)
+		__atomic_store_n(&uft_ring_turn(r, r->sub_end, a->ring_bytes)->skip, r->sub_end, __ATOMIC_RELAXED);
 	memcpy(word_at(a, r, h.position), &h, sizeof(h));
 	*at = h.position + sizeof(h);
 	r->sub_end = end;

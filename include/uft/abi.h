@@ -18,7 +18,8 @@
  *   slice     what one target process owns: counters, a command area, its rings, its profile. Slice i is in family
  *             i / per_file; the numbers are the session's. The session numbers `nown` more, behind them, in
  *             memory of its own, for what it finds out and records itself.
- *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
+ *   ring      a control page and a power-of-two data area, divided into sub-buffers. Of the area the first part,
+ *             ring_usual bytes, is used while the session keeps up. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
  *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
  *   record    8-byte words; a record never straddles a sub-buffer.
@@ -181,6 +182,11 @@ enum uft_ring_flags {
  * New sub-buffer, overwrite mode: advance `oldest` first, then (store barrier) write data; readers
  * copy, (load barrier) re-read `oldest`, and drop what was overtaken, counted.
  */
+struct uft_ring_turn {		/* positions that the writer left out; what is not of the turn is of an earlier one */
+	uint64_t gap, gap_to;	/* w: it went on at gap_to, which is of the same turn */
+	uint64_t skip;		/* w: it went on with the next turn; 0 none */
+	uint64_t pad;
+};
 struct uft_ring {
 	uint64_t commit;	/* w: bytes committed since the start, monotonic */
 	uint32_t ctx_tid;	/* w: task of the current context; 0 none */
@@ -195,14 +201,50 @@ struct uft_ring {
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
 	uint64_t backed;	/* w: memory for positions below this is there */
-	uint64_t pad1[6];
+	uint64_t made;		/* w: the area has memory below this offset */
+	uint64_t pad1[5];
+	struct uft_ring_turn turn[2];	/* of the turns with an even and an odd number: p / ring_bytes */
 };
-_Static_assert(sizeof(struct uft_ring) == 128, "abi");
+_Static_assert(sizeof(struct uft_ring) == 192, "abi");
 /*
  * Memory of a ring. The writer's slow path asks the kernel for it before it writes there (runtime/ring/memory.c), a
- * step at a time; once it has gone around `backed` is UFT_RING_ALL.
+ * step at a time. Where all of the area is usual, `backed` is UFT_RING_ALL once the writer has gone around.
  */
 #define UFT_RING_ALL	(~7ull)
+
+/*
+ * How a ring grows. Position p lies at offset p % ring_bytes of the area; each ring_bytes of positions are a turn.
+ *  - A sub-buffer that would begin behind the usual part begins the next turn instead, as soon as the reader is through
+ *    with what stands there (`skip`); until then the writer goes on behind. A ring that is read in time touches its
+ *    usual part alone.
+ *  - Where the writer comes to a sub-buffer of the turn before that is not read yet, it goes on behind all that that
+ *    one has written (`gap`), from where to the end of the area nothing is in its way. A turn has one gap at most.
+ * Nothing ever moves, and records are lost when the area has no more room behind.
+ *
+ * Both notes are made by the writer before the commit that makes them true. One that was aborted in between leaves a
+ * note that holds: the conditions of a skip stay, and whoever comes to a gap that is noted takes it. A skip at the
+ * place of a gap is void: it is taken out then, but may be seen.
+ * A writer begins a turn when the reader has begun the one before: so [read, commit] lies in two of them.
+ */
+static inline struct uft_ring_turn *uft_ring_turn(const struct uft_ring *r, uint64_t position, uint64_t ring_bytes)
+{
+	return (struct uft_ring_turn *)((uintptr_t)r + offsetof(struct uft_ring, turn)) + (position / ring_bytes & 1);
+}
+
+/* A run of bytes from a position on, and where the next one begins. */
+struct uft_ring_run { uint64_t end, next; };
+
+/* For who reads. @turn: that of @at, read behind @commit. */
+static inline struct uft_ring_run uft_ring_run(uint64_t at, uint64_t commit, struct uft_ring_turn turn, uint64_t ring_bytes)
+{
+	struct uft_ring_run run = { (at | (ring_bytes - 1)) + 1, (at | (ring_bytes - 1)) + 1 };
+
+	if (turn.skip && at <= turn.skip && turn.skip < run.end && !(turn.skip & 7))
+		run.end = turn.skip;
+	if (at <= turn.gap && turn.gap <= run.end && turn.gap < turn.gap_to && turn.gap_to < run.next && !((turn.gap | turn.gap_to) & 7))
+		run = (struct uft_ring_run){ turn.gap, turn.gap_to };
+	return commit <= run.end || commit < run.next ? (struct uft_ring_run){ commit, commit } : run;
+}
 
 /* ---- Arena -------------------------------------------------------------------------------- */
 
@@ -308,6 +350,8 @@ struct uft_arena {		/* the board */
 	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice */
 	uint32_t nprocesses;	/* that are followed at once */
 	uint64_t cookie;	/* of the session: each of its families has it, too */
+	uint32_t ring_usual;	/* bytes of a ring that are used while it is read in time, whole sub-buffers, at most ring_bytes */
+	uint32_t pad;
 	uint32_t spare[UFT_NSPARES];	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
 	char path[256];		/* s: of the session's files, in its own mount namespace */
 	/* s: LD_PRELOAD=..., UFT_ARENA=...: the last two variables of what a task executes that another tracer has */

@@ -10,6 +10,7 @@
 /* struct ring_fast */
 #define RF_RSEQ		0
 #define RF_NCPUS	8
+#define RF_USUAL	12
 #define RF_CPU		16
 #define RF_GEN		24
 #define RF_FLAGS	32
@@ -65,6 +66,11 @@
 #define R_LAST		56
 #define R_READ		64
 #define R_BACKED	72
+#define R_TURN		128
+#define RT_GAP		0
+#define RT_GAP_TO	8
+#define RT_SKIP		16
+#define RT_SHIFT	5
 #define R_DATA		4096
 
 #define RINGF_ON	1
@@ -93,6 +99,8 @@
 #define OP_MORE		96
 #define OP_RING		104
 #define OP_NEED		112
+#define OP_GAP		120
+#define OP_GAP_TO	128
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 #define RING_OP_EVENT	2	/* key is for the fast path of tracepoints alone */
@@ -112,7 +120,7 @@
 #define RING_WRITTEN	0
 #define RING_RETRY	1	/* the section was aborted */
 #define RING_NONE	2	/* no ring for this task here: wiped table or no CPU number */
-#define RING_LOST	3	/* discard mode, full: counted in the ring */
+#define RING_LOST	3	/* discard mode, full: counted in the ring; of assembly not yet: op.ring, at position op.need */
 #define RING_GUARD	4	/* *guard != expect any more */
 #define RING_UNBACKED	5	/* op.ring has no memory there yet: ring_back(op.ring, op.need) */
 

@@ -13,12 +13,17 @@
  *
  * A page that is made twice, or made and not used, does no harm: its contents stay. `backed` changes by
  * compare-and-swap: a signal handler may be here in the middle of the step of the code that it interrupted.
+ *
+ * A ring that can grow (abi.h) begins its area anew each time it has written the usual part. `made` says how much of
+ * the area has memory from its beginning on, so that no page is asked for twice: `backed` then grows by STEP_MADE
+ * without a system call. It is raised by a compare-and-swap, too, with what it was before the pages were made.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 
 #define STEP_MAX	(64u << 10)
+#define STEP_MADE	(1u << 20)	/* of memory that is there */
 #define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: how long it is believed that there is no memory */
 
 static uint64_t scarce_until;		/* clock; 0: there was memory */
@@ -71,18 +76,34 @@ static int no_memory(struct uft_ring *r)
 	return -ENOMEM;
 }
 
+/* Bytes of the next step from offset @at of the area on, which has memory below @made. */
+static uint64_t step_at(uint64_t at, uint64_t made)
+{
+	if (at < made)
+		return made - at < STEP_MADE ? made - at : STEP_MADE;
+	return at < step_first() ? step_first() : at < STEP_MAX ? at : STEP_MAX;
+}
+
 int ring_back(struct uft_ring *r, uint64_t need)
 {
-	const uint64_t size = uft_rt.arena->ring_bytes;
+	const uint64_t size = uft_rt.arena->ring_bytes, sub = uft_rt.arena->sub_bytes;
+	const int can_grow = uft_rt.arena->ring_usual < size;
 
 	for (;;) {
-		uint64_t was = uft_load_acquire(&r->backed), from = page_down(was), step, to, most;
+		uint64_t made = can_grow ? uft_load_acquire(&r->made) : 0, was = uft_load_acquire(&r->backed);
+		uint64_t turn = can_grow ? (need - 1) & -size : 0, from = page_down(was), to, most;
 
 		if (need <= was)
 			return 0;
-		step = from < step_first() ? step_first() : from < STEP_MAX ? from : STEP_MAX;
-		to = from + step > need ? from + step : page_down(need + UFT_PAGE - 1);
-		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
+		if (from < turn) {	/* who reads copies the rest of the last sub-buffer, too */
+			if (from & (sub - 1) && reserve_data(r, from, (from | (sub - 1)) + 1))
+				return no_memory(r);
+			from = turn;
+		}
+		to = from + step_at(from - turn, made);
+		to = to > need ? to : page_down(need + UFT_PAGE - 1);
+		to = can_grow && to > turn + size ? turn + size : to;
+		if (!can_grow && !(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
 			most = page_down(uft_load_acquire(&r->read) + size);
 			to = to < most ? to : most;
 		}
@@ -91,9 +112,10 @@ int ring_back(struct uft_ring *r, uint64_t need)
 			uft_add(&r->lost, 1);
 			return -ENOBUFS;
 		}
-		if (reserve_data(r, from, to))
+		if (to - turn > made && reserve_data(r, from - turn < made ? turn + made : from, to))
 			return no_memory(r);
-		uft_cas(&r->backed, was, to >= size ? UFT_RING_ALL : to);
+		if (uft_cas(&r->backed, was, !can_grow && to >= size ? UFT_RING_ALL : to) && from - turn <= made && to - turn > made)
+			uft_cas(&r->made, made, to - turn);
 	}
 }
 
@@ -107,6 +129,7 @@ struct uft_ring *ring_open(uint32_t index)
 	if (reserve((uintptr_t)r, UFT_PAGE + step_first()))
 		return NULL;
 	uft_cas(&r->backed, 0, step_first());
+	uft_cas(&r->made, 0, step_first());
 	uft_ring_set_used(uft_rt.slice, index);
 	return r;
 }

@@ -52,6 +52,7 @@ struct ring_private {
 #define RING_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
 RING_OFFSET(struct ring_fast, rseq_offset, RF_RSEQ);
 RING_OFFSET(struct ring_fast, ncpus, RF_NCPUS);
+RING_OFFSET(struct ring_fast, usual, RF_USUAL);
 RING_OFFSET(struct ring_fast, cpu, RF_CPU);
 RING_OFFSET(struct ring_fast, generation, RF_GEN);
 RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
@@ -97,6 +98,11 @@ RING_OFFSET(struct uft_ring, lost_pending, R_LOST_PENDING);
 RING_OFFSET(struct uft_ring, last, R_LAST);
 RING_OFFSET(struct uft_ring, read, R_READ);
 RING_OFFSET(struct uft_ring, backed, R_BACKED);
+RING_OFFSET(struct uft_ring, turn, R_TURN);
+RING_OFFSET(struct uft_ring_turn, gap, RT_GAP);
+RING_OFFSET(struct uft_ring_turn, gap_to, RT_GAP_TO);
+RING_OFFSET(struct uft_ring_turn, skip, RT_SKIP);
+_Static_assert(sizeof(struct uft_ring_turn) == 1 << RT_SHIFT, "layout.h");
 RING_OFFSET(struct uft_sub_header, position, SH_POSITION);
 RING_OFFSET(struct uft_sub_header, lost, SH_LOST);
 RING_OFFSET(struct uft_sub_header, clock, SH_CLOCK);
@@ -119,6 +125,8 @@ RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
 RING_OFFSET(struct ring_op, more, OP_MORE);
 RING_OFFSET(struct ring_op, ring, OP_RING);
 RING_OFFSET(struct ring_op, need, OP_NEED);
+RING_OFFSET(struct ring_op, gap, OP_GAP);
+RING_OFFSET(struct ring_op, gap_to, OP_GAP_TO);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
@@ -168,6 +176,7 @@ int ring_init(void)
 	uft_ring_fast.cpu = (struct ring_cpu *)map;
 	ring_private = (struct ring_private *)(map + table_bytes());
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
+	uft_ring_fast.usual = a->ring_usual;
 	ring_attach();
 	ring_private->pid = (uint32_t)plat_pid();
 	uft_store_release(&ring_private->state, RING_LIVE);
@@ -293,6 +302,56 @@ static struct uft_ring *exch_take(uint32_t tid)
 	return NULL;
 }
 
+/* In the turn of @at: behind all that the turn before has written, if that left out the rest; else 0. */
+static uint64_t left_out(const struct uft_ring *r, uint64_t at)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes, begin = at & -size;
+	const uint64_t skip = begin ? uft_load(&uft_ring_turn(r, begin - size, size)->skip) : 0;
+
+	return skip && skip >= begin - size && skip < begin ? skip + size : 0;
+}
+
+uint64_t ring_gap(const struct uft_ring *r, uint64_t end)
+{
+	uint64_t to = left_out(r, end);
+
+	return to > end && to - (end & -(uint64_t)uft_rt.arena->ring_bytes) <= uft_rt.arena->ring_bytes - uft_rt.arena->sub_bytes ? to : 0;
+}
+
+int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to)
+{
+	uint64_t from = left_out(r, at);
+
+	return (int64_t)(to - uft_rt.arena->ring_bytes) <= (int64_t)uft_load_acquire(&r->read) || (from && from <= at);
+}
+
+/*
+ * Where the sub-buffer behind position @end begins, and a note for the reader; 0 at a position that is not: there is no
+ * room. As ring.S, with the ring to ourselves.
+ */
+static uint64_t next_sub(struct uft_ring *r, uint64_t end)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes, sub = uft_rt.arena->sub_bytes, next = (end | (size - 1)) + 1;
+	struct uft_ring_turn *t = uft_ring_turn(r, end, size);
+	uint64_t gap_to;
+
+	if (t->gap == end)
+		return t->gap_to;
+	if ((end & (size - 1)) >= uft_rt.arena->ring_usual && ring_is_free(r, next, next + sub)) {
+		uft_store(&t->skip, end);
+		return next;
+	}
+	if (ring_is_free(r, end, end + sub))
+		return end;
+	gap_to = ring_gap(r, end);
+	if (gap_to) {
+		uft_store(&t->skip, 0ull);
+		uft_store(&t->gap_to, gap_to);
+		uft_store_release(&t->gap, end);
+	}
+	return gap_to;
+}
+
 /* The same steps as ring.S, with the ring to ourselves. */
 static int exch_append(struct uft_ring *r, struct ring_op *op)
 {
@@ -308,12 +367,13 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	    ring_back(r, commit + op->bytes + (context ? 24 : 0)))
 		return RING_LOST;
 	if (commit + op->bytes + (context ? 24 : 0) > end) {
-		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* below this all is overwritten */
-		struct uft_sub_header *h;
 		uint64_t lost = uft_load(&r->lost), since;
+		struct uft_sub_header *h;
+		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* below this all is overwritten */
 
 		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
-			if (over > (int64_t)uft_load_acquire(&r->read)) {
+			end = next_sub(r, end);
+			if (!end && commit) {
 				r->lost_pending = 1;
 				uft_store(&r->lost, lost + 1);
 				return RING_LOST;
@@ -326,10 +386,10 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 			/* Orders `oldest` before the data; partner: the reader's re-read of it. */
 			__atomic_thread_fence(__ATOMIC_RELEASE);
 		}
-		if (commit != end)
+		if (commit & (sub - 1))
 			*(uint64_t *)(data + (commit & mask)) = 0;	/* PAD */
 		h = (struct uft_sub_header *)(data + (end & mask));
-		since = end ? lost - ((struct uft_sub_header *)(data + ((end - sub) & mask)))->lost : 0;
+		since = commit ? lost - ((struct uft_sub_header *)(data + ((commit - 1) & -sub & mask)))->lost : 0;
 		h->position = end;
 		h->lost = lost;
 		h->clock = clock;
@@ -434,6 +494,16 @@ int ring_write(struct ring_op *op, int rseq)
 		ret = uft_asm_ring_write(op);
 		if (ret == RING_UNBACKED && ring_back(op->ring, op->need))
 			return RING_LOST;
+		if (ret == RING_LOST) {
+			op->gap = op->need;
+			op->gap_to = ring_gap(op->ring, op->need);
+			if (op->gap_to)
+				continue;
+			/* An atomic add: a task that migrated meanwhile counts here. */
+			op->ring->lost_pending = 1;
+			uft_add(&op->ring->lost, 1);
+			return RING_LOST;
+		}
 		if (ret != RING_RETRY && ret != RING_UNBACKED && (ret != RING_NONE || !cpu_open()))
 			return ret;
 	}

@@ -30,8 +30,9 @@ struct ring_op {
 	void *thread;		/* for them; */
 	const uint32_t *thread_flags;	/* and only while this is 0 */
 	const uint64_t *more;
-	struct uft_ring *ring;	/* of RING_UNBACKED: the ring, */
-	uint64_t need;		/* and the position below which it has to have memory */
+	struct uft_ring *ring;	/* of RING_UNBACKED and RING_LOST: the ring, */
+	uint64_t need;		/* and the position below which it has to have memory, or at which it has no room */
+	uint64_t gap, gap_to;	/* at that position a gap may begin, and end there; 0 none */
 	/* where unset pointers point */
 	uint64_t own_clock;
 	struct ring_receipt own_receipt;
@@ -102,7 +103,8 @@ struct ring_own_table {
 /* What the fast paths load pc-relative. Written by ring_attach() and ring_new_generation(). */
 struct ring_fast {
 	int64_t rseq_offset;	/* 0: never touch the area */
-	uint32_t ncpus, pad;
+	uint32_t ncpus;
+	uint32_t usual;		/* of each ring, bytes */
 	struct ring_cpu *cpu;
 	uint64_t generation;	/* bits 48-63, the rest is 0; of an own_key() the lowest ten */
 	uint32_t *ring_flags;	/* of the slice */
@@ -177,6 +179,10 @@ struct ring_past {
  * counted. 0, or -ENOMEM, -ENOBUFS (unread). Context: probe.
  */
 int ring_back(struct uft_ring *r, uint64_t need);
+/* Where a gap that begins at @end would end; 0: no room behind what the turn before has written. Context: probe. */
+uint64_t ring_gap(const struct uft_ring *r, uint64_t end);
+/* Nothing that is not read lies in [@at, @to) of one turn. Context: probe; discard mode. */
+int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to);
 /* Ring @index of the slice, with its first memory; NULL: there is none. Context: probe. */
 struct uft_ring *ring_open(uint32_t index);
 

@@ -60,16 +60,28 @@ static uint64_t past_bytes(uint64_t n, uint64_t sub)
 	return bytes + (bytes / (sub - 2 * extra) + 2) * 2 * extra;
 }
 
-/* Fits without touching what is not read, or makes room in overwrite mode. */
-static int past_has_room(const struct past *w, uint64_t bytes)
+/* All of it is written in one piece. It begins here, or with a sub-buffer at the beginning of the area. */
+static uint64_t past_begin(const struct past *w, uint64_t bytes)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	int64_t over = (int64_t)(((w->at + bytes + w->sub) & -w->sub) - a->ring_bytes);
+	uint64_t next = (w->at | w->mask) + 1, all = bytes + 2 * w->sub;
 
-	if (bytes + 2 * w->sub > a->ring_bytes)
+	if (a->ring_usual == a->ring_bytes || (w->at & w->mask) + all <= a->ring_usual)
+		return w->at;
+	return w->at + all > next || ring_is_free(w->ring, next, next + all) ? next : w->at;
+}
+
+/* Fits without touching what is not read, or makes room in overwrite mode. */
+static int past_has_room(const struct past *w, uint64_t begin, uint64_t bytes)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint64_t end = (begin + bytes + w->sub) & -w->sub;
+	int64_t over = (int64_t)(end - a->ring_bytes);
+
+	if (bytes + 2 * w->sub > a->ring_usual)
 		return 0;
 	if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE))
-		return over <= (int64_t)uft_load_acquire(&w->ring->read);
+		return ring_is_free(w->ring, begin, end);
 	if (over > (int64_t)w->ring->oldest) {
 		uft_store(&w->ring->oldest, (uint64_t)over);
 		/* Orders `oldest` before the data; partner: the reader's re-read of it. */
@@ -88,9 +100,9 @@ static void past_header(struct past *w, uint64_t end)
 	uint64_t lost = uft_load(&w->ring->lost), since;
 	struct uft_sub_header *h = (struct uft_sub_header *)past_at(w, end);
 
-	if (w->at != end)
+	if (w->at & (w->sub - 1))
 		*past_at(w, w->at) = 0;		/* PAD */
-	since = end ? lost - ((struct uft_sub_header *)past_at(w, end - w->sub))->lost : 0;
+	since = w->at ? lost - ((struct uft_sub_header *)past_at(w, (w->at - 1) & -w->sub))->lost : 0;
 	h->position = end;
 	h->lost = lost;
 	h->clock = w->clock;
@@ -153,11 +165,26 @@ static void past_write(struct past *w, const uint64_t *words, uint64_t n, uint64
 	}
 }
 
+/* What a writer noted that then found no memory, or was killed, is not to be taken for ours. */
+static void past_turn(struct past *w, uint64_t begin)
+{
+	struct uft_ring_turn *t = uft_ring_turn(w->ring, w->at, w->mask + 1);
+	uint64_t end = (w->at + w->sub - 1) & -w->sub;
+
+	if (t->gap == end)
+		uft_store(&t->gap, 0ull);
+	if (t->skip == end || begin != w->at)
+		uft_store(&t->skip, begin != w->at ? end : 0);
+	if (begin != w->at)
+		past_header(w, begin);
+}
+
 int ring_write_past(const struct ring_past *p)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	struct past w = { .mask = a->ring_bytes - 1, .sub = a->sub_bytes, .ctx_pos = ~0ull, .pid = p->pid, .tid = p->tid };
 	struct uft_ring *r = past_take(p->begin, p->tid);
+	uint64_t bytes = past_bytes(p->n, w.sub), begin;
 	int ret = RING_LOST;
 
 	if (!r)
@@ -166,8 +193,10 @@ int ring_write_past(const struct ring_past *p)
 	w.data = (char *)r + UFT_PAGE;
 	w.at = r->commit;
 	w.clock = p->begin;
-	if (past_has_room(&w, past_bytes(p->n, w.sub)) && !ring_back(r, w.at + past_bytes(p->n, w.sub))) {
+	begin = past_begin(&w, bytes);
+	if (past_has_room(&w, begin, bytes) && !ring_back(r, begin + bytes)) {
 		r->ctx_pos = ~0ull;	/* invalid from here to the commit: a task may be killed between */
+		past_turn(&w, begin);
 		past_write(&w, p->words, p->n, p->lost);
 		r->ctx_tid = p->tid;
 		r->ctx_hi = w.hi;

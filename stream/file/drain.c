@@ -6,7 +6,8 @@
  * goes from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after
  * each run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most. A
  * target that changes it all the same spoils its own block, whose sum is wrong then. Data is copied before it
- * is compressed: no compressor was written for memory that changes.
+ * is compressed: no compressor was written for memory that changes. Where the target left out positions
+ * (abi.h, how a ring grows) those of blocks have a gap, which begins and ends with a sub-buffer.
  *
  * Beyond a limit (wr_may_grow()) data is not written, but `read` goes on: no ring fills, so nothing counts as lost.
  *
@@ -65,6 +66,18 @@ static void wr_estimate(struct uft_writer *w, uint64_t bytes)
 	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
 }
 
+/* How far the bytes from wr->read on go on; where that is nowhere it moves to where the next ones stand. */
+static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const struct uft_ring uft_shared *r, uint64_t commit)
+{
+	struct uft_ring_run run = wr_ring_run(w, r, wr->read, commit);
+
+	if (run.end == wr->read && run.end != commit) {
+		wr->read = run.next;
+		run = wr_ring_run(w, r, wr->read, commit);
+	}
+	return run.end;
+}
+
 static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring uft_shared *r,
 			    uint64_t now, int force)
 {
@@ -74,7 +87,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 
 	if (!ready)
 		return 0;
-	if (ready > w->head.ring_bytes || commit & 7) {
+	if (ready > w->most_unread || commit & 7) {
 		wr_retire(wr);
 		return 0;
 	}
@@ -82,8 +95,9 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		return 0;
 	wr->copied_ns = now;
 	while (wr->read != commit) {
+		uint64_t end = wr_run_end(w, wr, r, commit);
 		const uint8_t uft_shared *data = wr_arena_data(w, r, wr->read);
-		size_t n = wr_run(w, wr->read, commit);
+		size_t n = wr_run(w, wr->read, end);
 		int err;
 
 		if (!wr_may_grow(w, n)) {
@@ -189,10 +203,10 @@ void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
 		struct wr_ring *wr = &s->ring[i];
 		uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);
 
-		if (wr->is_broken || commit - wr->read > w->head.ring_bytes || commit & 7)
+		if (wr->is_broken || commit - wr->read > w->most_unread || commit & 7)
 			continue;
 		while (wr->read != commit) {
-			size_t n = wr_run(w, wr->read, commit);
+			size_t n = wr_run(w, wr->read, wr_run_end(w, wr, r, commit));
 
 			shared_read(w->copy, wr_arena_data(w, r, wr->read), n);
 			wr->unsaved += wr_count_records(w->copy, n, wr->read, w->head.sub_bytes);

@@ -222,6 +222,7 @@ static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 	w->ring_stride = a->ring_stride;
 	w->profile_offset = a->profile_offset;
 	w->profile_ids = a->profile_ids;
+	w->most_unread = wr_most_unread(a);
 	w->head = (struct uft_file_header){
 		.magic = UFT_FILE_MAGIC, .version = UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
 		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,

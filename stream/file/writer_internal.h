@@ -59,6 +59,7 @@ struct uft_writer {
 	uint8_t uft_shared *arena;		/* and its geometry, copied: the arena is the target's to scribble on */
 	uint32_t nslices, nrings;
 	uint64_t slice_offset, slice_bytes, ring_offset, ring_stride, profile_offset, profile_ids;
+	uint64_t most_unread;			/* positions between a ring's `read` and its commit */
 	struct uft_file_header head;
 	struct uft_writer_opts opts;
 
@@ -91,6 +92,21 @@ extern struct uft_ring wr_unused;	/* always zero */
 static inline uint8_t uft_shared *wr_arena_data(const struct uft_writer *w, struct uft_ring uft_shared *r, uint64_t position)
 {
 	return (uint8_t uft_shared *)r + UFT_PAGE + (position & (w->head.ring_bytes - 1));
+}
+
+/* Of a ring that can grow the last two turns may be unread, as each leaves something out. */
+static inline uint64_t wr_most_unread(const struct uft_arena *a)
+{
+	return a->ring_usual < a->ring_bytes ? 2 * (uint64_t)a->ring_bytes : a->ring_bytes;
+}
+
+/* How far its bytes go on from @at; @commit was read before. */
+static inline struct uft_ring_run wr_ring_run(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t at, uint64_t commit)
+{
+	const struct uft_ring_turn uft_shared *t = &r->turn[at / w->head.ring_bytes & 1];
+	struct uft_ring_turn turn = { .gap = SHARED_LOAD(&t->gap), .gap_to = SHARED_LOAD(&t->gap_to), .skip = SHARED_LOAD(&t->skip) };
+
+	return uft_ring_run(at, commit, turn, w->head.ring_bytes);
 }
 
 /* One that the target never began would get memory by being looked at: another in place of it. */

@@ -300,7 +300,7 @@ static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uin
 static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index, uint32_t ring)
 {
 	struct uft_ring uft_shared *r = wr_arena_ring(l->geo, index, ring);
-	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit), at = s->read[ring], begin = at;
+	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit), at = s->read[ring], taken = 0;
 	uint32_t sub = l->geo->head.sub_bytes;
 
 	for (struct uft_live *f = l; f; f = f->next)
@@ -308,25 +308,31 @@ static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index
 			count_lost(f, &f->slice[index], ring, SHARED_LOAD(&r->lost));
 	if (commit == at || s->is_broken[ring])
 		return 0;
-	if (commit - at > l->geo->head.ring_bytes || commit & 7) {
+	if (commit - at > l->geo->most_unread || commit & 7) {
 		s->is_broken[ring] = 1;
 		return 0;
 	}
 	if (!l->pulled && !(l->pulled = malloc(sub)))
 		return 0;		/* the next time */
 	while (at != commit) {
+		struct uft_ring_run run = wr_ring_run(l->geo, r, at, commit);
 		uint64_t n = sub - (at & (sub - 1));
 
-		n = n < commit - at ? n : commit - at;
+		if (at == run.end) {
+			at = run.next;
+			continue;
+		}
+		n = n < run.end - at ? n : run.end - at;
 		shared_read(l->pulled, wr_arena_data(l->geo, r, at), n);
 		for (struct uft_live *f = l; f; f = f->next)
 			hand_over(f, &f->slice[index], ring, at, l->pulled, n);
 		at += n;
+		taken += n;
 	}
 	s->read[ring] = commit;
 	/* The copy is done before the target may write there again. */
 	SHARED_STORE_RELEASE(&r->read, commit);
-	return commit - begin;
+	return taken;
 }
 
 uint64_t lv_pull_slice(struct uft_live *l, uint32_t index)
@@ -592,6 +598,7 @@ static int make_geometry(struct uft_live *l, const struct uft_arena *a)
 	l->geo->slice_bytes = a->slice_bytes;
 	l->geo->ring_offset = a->ring_offset;
 	l->geo->ring_stride = a->ring_stride;
+	l->geo->most_unread = wr_most_unread(a);
 	l->geo->head = (struct uft_file_header){
 		.abi = a->version, .ncpus = a->ncpus, .nexch = a->nexch, .ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes,
 	};

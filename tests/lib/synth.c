@@ -46,6 +46,7 @@ struct synth *synth_new(const struct synth_opts *o)
 	a.ncpus = o->ncpus ? o->ncpus : 2;
 	a.nexch = o->nexch ? o->nexch : 2;
 	a.ring_bytes = o->ring_bytes ? o->ring_bytes : 256u << 10;
+	a.ring_usual = o->ring_usual ? o->ring_usual : a.ring_bytes;
 	a.sub_bytes = o->sub_bytes ? o->sub_bytes : 16u << 10;
 	a.nslices = o->nslices ? o->nslices : 4;
 	a.slice_offset = synth_page(sizeof(a));

@@ -19,6 +19,7 @@
 struct synth_opts {			/* zero: the default in brackets */
 	uint32_t ncpus, nexch;		/* [2], [2] */
 	uint32_t ring_bytes, sub_bytes;	/* [256 KiB], [16 KiB] */
+	uint32_t ring_usual;		/* [ring_bytes] */
 	uint32_t nslices;		/* [4] */
 	uint32_t profile_ids;		/* [4096] */
 	int overwrite;

@@ -21,7 +21,7 @@
 
 #define IDLE_MS		100	/* the session's own pace */
 #define BUSY_MS		5	/* a ring takes far longer to fill */
-#define RING_BYTES	(4u << 20)
+#define RING_BYTES	(4u << 20)	/* no more: a file waits until what was written before is taken */
 #define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
 
 struct request {

@@ -115,19 +115,61 @@ uft_asm_ring_write_start:
 	cmp	x9, x8
 	b.ls	.Lwrite_fits
 
-	/* The sub-buffer from x8 on. Discard mode: is it consumed? Overwrite: give up the oldest. */
-	add	x9, x8, x11
-	sub	x12, x9, x14		/* its end less the ring's size: everything below is overwritten */
+	/* The sub-buffer from x8 on. Overwrite mode: give up the oldest. */
 	ldr	x13, [x16, #RF_FLAGS]
 	ldr	w13, [x13]
 	tst	w13, #RINGF_OVERWRITE
 	b.ne	5f
-	add	x13, x3, #R_READ
-	ldar	x13, [x13]		/* partner: the reader's release, behind its copy */
-	cmp	x12, x13
-	b.gt	.Lwrite_lost
+	/* Discard mode: where it begins (abi.h, how a ring grows). x15 = its turn, x17 = what is read. */
+	add	x17, x3, #R_READ
+	ldar	x17, [x17]		/* partner: the reader's release, behind its copy */
+	add	x12, x14, #1
+	tst	x8, x12
+	cset	x12, ne
+	add	x15, x3, #R_TURN
+	add	x15, x15, x12, lsl #RT_SHIFT
+	ldr	x12, [x15, #RT_GAP]
+	cmp	x12, x8
+	b.eq	8f
+	ldr	x12, [x0, #OP_GAP]
+	cmp	x12, x8
+	b.ne	9f
+	str	xzr, [x15, #RT_SKIP]
+	ldr	x12, [x0, #OP_GAP_TO]
+	str	x12, [x15, #RT_GAP_TO]
+	str	x8, [x15, #RT_GAP]	/* behind where it leads */
+8:	ldr	x8, [x15, #RT_GAP_TO]
 	b	6f
-5:	ldr	x13, [x3, #R_OLDEST]
+9:	and	x12, x8, x14		/* behind the usual part: can the next turn begin? */
+	ldr	w13, [x16, #RF_USUAL]
+	cmp	x12, x13
+	b.lo	9f
+	orr	x13, x8, x14
+	add	x12, x13, x11
+	sub	x12, x12, x14
+	cmp	x12, x17
+	b.ge	9f
+	str	x8, [x15, #RT_SKIP]
+	add	x8, x13, #1
+	b	6f
+9:	add	x12, x8, x11		/* is what stands here consumed? */
+	sub	x12, x12, x14
+	cmp	x12, x17
+	b.le	6f
+	eor	x15, x15, #1 << RT_SHIFT	/* or has the turn before left it out? */
+	ldr	x13, [x15, #RT_SKIP]
+	cbz	x13, .Lwrite_lost
+	sub	x12, x8, x14
+	sub	x12, x12, #1
+	cmp	x12, x13
+	b.lo	.Lwrite_lost
+	eor	x12, x12, x13
+	cmp	x12, x14
+	b.hi	.Lwrite_lost
+	b	6f
+5:	add	x12, x8, x11
+	sub	x12, x12, x14		/* its end less the ring's size: everything below is overwritten */
+	ldr	x13, [x3, #R_OLDEST]
 	cmp	x12, x13
 	b.le	6f
 	str	x12, [x3, #R_OLDEST]
@@ -137,7 +179,7 @@ uft_asm_ring_write_start:
 	cmp	x13, x12
 	b.hi	.Lwrite_unbacked
 	dmb	ishst			/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
-	cmp	x8, x5
+	tst	x5, x11			/* is the last one full? */
 	b.eq	7f
 	PLACE	x10, x5
 	str	xzr, [x10]		/* PAD */
@@ -152,9 +194,9 @@ uft_asm_ring_write_start:
 	add	x9, x9, x6
 
 	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
-	sub	x12, x8, x11
-	subs	x12, x12, #1
-	b.mi	.Lwrite_record		/* the first sub-buffer */
+	cbz	x5, .Lwrite_record	/* the first sub-buffer */
+	sub	x12, x5, #1
+	bic	x12, x12, x11
 	PLACE	x13, x12
 	ldr	x13, [x13, #SH_LOST]
 	subs	x15, x15, x13
@@ -213,14 +255,8 @@ uft_asm_ring_write_end:
 	ret
 
 .Lwrite_lost:
-	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */
-	mov	w12, #1
-	str	w12, [x3, #R_LOST_PENDING]
-	add	x12, x3, #R_LOST
-1:	ldxr	x13, [x12]
-	add	x13, x13, #1
-	stxr	w15, x13, [x12]
-	cbnz	w15, 1b
+	str	x3, [x0, #OP_RING]
+	str	x8, [x0, #OP_NEED]
 	mov	w0, #RING_LOST
 	b	.Lwrite_out
 .Lwrite_unbacked:

@@ -81,28 +81,71 @@ uft_asm_ring_write_start:
 	cmp	%r13, %r14
 	jbe	.Lwrite_fits
 
-	/* The sub-buffer after r13; r14 its end. Discard mode: is it consumed? Overwrite: give up the oldest. */
-	lea	1(%r13,%rcx), %r14	/* rcx = sub-buffer mask */
-	mov	RC_MASK(%rbx), %rax
-	inc	%rax
-	mov	%r14, %rdx
-	sub	%rax, %rdx		/* everything below this position is overwritten */
+	/* The sub-buffer from r13 on; r14 its end; rcx = sub-buffer mask. Overwrite mode: give up the oldest. */
+	mov	RC_MASK(%rbx), %rdx
 	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
 	testl	$RINGF_OVERWRITE, (%rax)
 	jnz	5f
-	mov	%rdx, %rax
+	/* Discard mode: where it begins (abi.h, how a ring grows). rsi = its turn. */
+	lea	1(%rdx), %rax
+	xor	%esi, %esi
+	test	%rax, %r13
+	setnz	%sil
+	shl	$RT_SHIFT, %esi
+	lea	R_TURN(%r12,%rsi), %rsi
+	cmp	%r13, RT_GAP(%rsi)
+	je	8f
+	cmp	%r13, OP_GAP(%rdi)
+	jne	9f
+	movq	$0, RT_SKIP(%rsi)
+	mov	OP_GAP_TO(%rdi), %rax
+	mov	%rax, RT_GAP_TO(%rsi)
+	mov	%r13, RT_GAP(%rsi)	/* behind where it leads */
+8:	mov	RT_GAP_TO(%rsi), %r13
+	jmp	10f
+9:	mov	%r13, %rax		/* behind the usual part: can the next turn begin? */
+	and	%rdx, %rax
+	mov	uft_ring_fast+RF_USUAL(%rip), %ebp
+	cmp	%rbp, %rax
+	jb	9f
+	mov	%r13, %rbp
+	or	%rdx, %rbp
+	lea	1(%rbp,%rcx), %rax
+	sub	%rdx, %rax
 	sub	R_READ(%r12), %rax
-	jg	.Lwrite_lost
+	jg	9f
+	mov	%r13, RT_SKIP(%rsi)
+	lea	1(%rbp), %r13
+	jmp	10f
+9:	lea	(%r13,%rcx), %rax	/* is what stands here consumed? */
+	sub	%rdx, %rax
+	sub	R_READ(%r12), %rax
+	jle	10f
+	xor	$1 << RT_SHIFT, %rsi	/* or has the turn before left it out? */
+	mov	RT_SKIP(%rsi), %rbp
+	test	%rbp, %rbp
+	jz	.Lwrite_lost
+	lea	-1(%r13), %rax
+	sub	%rdx, %rax
+	cmp	%rbp, %rax
+	jb	.Lwrite_lost
+	xor	%rbp, %rax
+	cmp	%rdx, %rax
+	ja	.Lwrite_lost
+10:	lea	1(%r13,%rcx), %r14
 	jmp	6f
-5:	mov	%rdx, %rax
+5:	lea	1(%r13,%rcx), %r14
+	lea	-1(%r14), %rax
+	sub	%rdx, %rax		/* everything below this position is overwritten */
+	mov	%rax, %rdx
 	sub	R_OLDEST(%r12), %rax
 	jle	6f
 	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
 6:	lea	SH_BYTES+16(%r13,%r10), %rax
 	cmp	R_BACKED(%r12), %rax
 	ja	.Lwrite_unbacked
-	cmp	%r13, %r9
-	je	7f
+	test	%rcx, %r9		/* is the last one full? */
+	jz	7f
 	mov	%r9, %rsi
 	and	RC_MASK(%rbx), %rsi
 	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
@@ -128,10 +171,11 @@ uft_asm_ring_write_start:
 	lea	SH_BYTES(%r13,%r10), %r14
 
 	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
-	mov	%r13, %rax
-	sub	%rcx, %rax
-	dec	%rax
-	js	.Lwrite_record		/* the first sub-buffer */
+	mov	%r9, %rax
+	sub	$1, %rax
+	jb	.Lwrite_record		/* the first sub-buffer */
+	not	%rcx
+	and	%rcx, %rax
 	and	RC_MASK(%rbx), %rax
 	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
 	jz	.Lwrite_record
@@ -255,9 +299,8 @@ uft_asm_ring_write_end:
 	.cfi_restore_state
 
 .Lwrite_lost:
-	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */
-	movl	$1, R_LOST_PENDING(%r12)
-	lock incq R_LOST(%r12)
+	mov	%r12, OP_RING(%rdi)
+	mov	%r13, OP_NEED(%rdi)
 	mov	$RING_LOST, %eax
 	jmp	.Lwrite_out
 .Lwrite_unbacked:

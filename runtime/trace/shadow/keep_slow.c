@@ -28,7 +28,7 @@
 
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes)
 {
-	uint64_t most = uft_rt.arena->ring_bytes / 8;	/* what a ring can take at once, with new contexts in between */
+	uint64_t most = uft_rt.arena->ring_usual / 8;	/* what a ring can take at once, with new contexts in between */
 
 	th->kept = words;
 	th->kept_max = (bytes < most ? bytes : most) / 8;

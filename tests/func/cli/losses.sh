@@ -29,7 +29,7 @@ for how in "-p function" "-p function_graph" "-p function_graph -O funcgraph-arg
 	[ "$(stat_value trace.uft lost)" -gt 0 ] || skip "nothing was lost with buffers of 16 KB"
 	expect_err "warning: $(stat_value trace.uft lost) of $all calls and other events were lost: the buffer was full"
 done
-sentence="$(stat_value trace.uft lost) of $all calls and other events were lost: the buffer was full (record fewer functions with -l, or with a larger buffer: -b 16M)"
+sentence="$(stat_value trace.uft lost) of $all calls and other events were lost: the buffer was full (record fewer functions with -l, or let rings grow further: --buffer-max 512M)"
 run "$uft" stat
 expect_out "missing: $sentence"
 for view in "" --profile; do

@@ -39,6 +39,8 @@ refused "--max-depth: 'deep' is not a number" record --max-depth deep ./prog
 refused "--thresh: 'x' is not a time" record --thresh x ./prog
 refused "--buffer: '1Q' is not a size" record -b 1Q ./prog
 refused "--buffer: '0' is a size of zero" record -b 0 ./prog
+refused "--buffer-max: 1024 KB is less than --buffer" record -b 4M --buffer-max 1M ./prog
+refused "--buffer-max: with --flight rings keep their size" record --flight --buffer-max 64M ./prog
 refused "--option: there is no option 'funcgraph-prc'; did you mean 'funcgraph-proc'" record -O funcgraph-prc ./prog
 refused "--option: there is no option 'nofuncgraph-tial'; did you mean 'funcgraph-tail'" report -O nofuncgraph-tial
 refused "--max-depth is for the tracer function_graph" record -p function --max-depth 3 ./prog

@@ -281,8 +281,8 @@ static void test_stat(void)
 		"counter_lost_return: 0\ncounter_shared_thread_pointer: 0\ncounter_patched: 0\ncounter_site_live: 0\n"
 		"counter_not_kept: 0\ncounter_keep_no_ring: 0\ncounter_site_reach: 0\ncounter_no_slot: 0\ncounter_site_taken: 0\n"
 		"counter_lost_part: 0\ncounter_event_too_large: 0\ncounter_no_memory: 0\n"
-		"missing: 9 of 10 calls and other events were lost: the buffer was full (record fewer functions with -l, or with a larger "
-		"buffer: -b 16M)\nmissing: 3 calls were not followed: nested too deep (limit the depth (-D))\n"));
+		"missing: 9 of 10 calls and other events were lost: the buffer was full (record fewer functions with -l, or let rings grow "
+		"further: --buffer-max 512M)\nmissing: 3 calls were not followed: nested too deep (limit the depth (-D))\n"));
 	free(got);
 	uft_stream_close(st);
 }

@@ -200,6 +200,7 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	a.nexch = lab.config.nexch;
 	a.ring_bytes = lab.config.ring_bytes;
+	a.ring_usual = c->ring_usual ? c->ring_usual : a.ring_bytes;
 	a.sub_bytes = lab.config.sub_bytes;
 	a.nslices = lab.config.nslices;
 	a.per_file = 1;
@@ -403,13 +404,21 @@ static void lab_decode_ring(struct lab_events *ev, uint32_t slice, uint32_t inde
 	uint64_t sub = lab.arena->sub_bytes, size = lab.arena->ring_bytes;
 	uint64_t from = r->commit > size ? ((r->commit + sub - 1) & -sub) - size : 0;
 
+	if (lab.arena->ring_usual < size)
+		from = r->read & -sub;
 	if (uft_rt.slice->ring_flags & UFT_RING_OVERWRITE)
 		from = r->oldest;
 	ev->lost_counted += r->lost;
 	for (uint64_t at = from; at < r->commit; at += sub) {
-		const struct uft_sub_header *h = (const void *)(data + (at & (size - 1)));
-		uint64_t end = r->commit - at < sub ? r->commit - at : sub;
-		struct lab_event context = { .pid = h->pid, .tid = h->tid, .clock = h->clock, .ring = index, .slice = slice };
+		struct uft_ring_run run = uft_ring_run(at, r->commit, *uft_ring_turn(r, at, size), size);
+		const struct uft_sub_header *h;
+		struct lab_event context;
+		uint64_t end;
+
+		at = run.end == at ? run.next : at;
+		h = (const void *)(data + (at & (size - 1)));
+		end = r->commit - at < sub ? r->commit - at : sub;
+		context = (struct lab_event){ .pid = h->pid, .tid = h->tid, .clock = h->clock, .ring = index, .slice = slice };
 
 		if (h->position != at) {
 			ev->damaged++;

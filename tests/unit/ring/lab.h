@@ -30,6 +30,7 @@
 
 struct lab_config {
 	uint32_t ring_bytes, sub_bytes, nexch, nslices;
+	uint32_t ring_usual;	/* [ring_bytes] */
 	uint32_t flags;		/* enum uft_ring_flags */
 	int no_rseq;		/* pretend that libc has none; nor has a thread a ring of its own */
 	int no_own;		/* this alone */

@@ -226,6 +226,111 @@ static void test_discard_exchange(void)
 	discard(1);
 }
 
+#define A_SUB	254	/* function events in a sub-buffer of 4096 bytes */
+
+static void call_subs(unsigned n)
+{
+	for (unsigned i = 0; i < n * A_SUB; i++)
+		site0(i);
+}
+
+static void check_kept(uint64_t events, uint64_t lost)
+{
+	struct lab_events *ev = lab_decode();
+
+	CHECK_EQ(ev->n, events);
+	CHECK_EQ(ev->lost_counted, lost);
+	CHECK_EQ(ev->damaged, 0);
+	CHECK_EQ(ev->backwards, 0);
+	lab_free(ev);
+}
+
+/* What site0() writes the compiler does not see. */
+static volatile struct uft_ring *start_growing(int no_rseq)
+{
+	stay();
+	start((struct lab_config){ .ring_bytes = 65536, .ring_usual = 16384, .no_rseq = no_rseq, .nexch = 1 }, UFT_TRACER_FUNCTION);
+	return lab_ring(0, ring_of_one(no_rseq));
+}
+
+/* A ring that is read in time stays in its usual part; one that is not read takes all of its area, and counts what comes then. */
+static void grow(int no_rseq)
+{
+	volatile struct uft_ring *r = start_growing(no_rseq);
+
+	for (int turn = 0; turn < 50; turn++) {
+		for (int sub = 0; sub < 4; sub++) {
+			call_subs(1);
+			r->read = r->commit;
+		}
+		CHECK_EQ(r->commit, turn * 65536ull + 16384);
+		CHECK_EQ(r->made, 16384);
+	}
+	call_subs(16);
+	check_kept(16 * A_SUB, 0);
+	CHECK_EQ(r->made, 65536);
+	call_subs(1);
+	check_kept(16 * A_SUB, A_SUB);
+	/* Half of it is read: the next turn begins, and has as much room. */
+	r->read = 50 * 65536 + 32768;
+	call_subs(9);
+	check_kept(16 * A_SUB, 2 * A_SUB + 1);	/* one of them is the record of the loss */
+	/* Then all of it: what comes next is in the usual part again. */
+	r->read = r->commit;
+	call_subs(40);
+	CHECK_EQ(r->lost, 2 * A_SUB + 1 + 24 * A_SUB + 1);
+	r->read = r->commit;
+	call_subs(1);
+	CHECK(r->commit % 65536 < 2 * 4096);
+}
+
+static void test_grow(void)
+{
+	grow(0);
+}
+
+static void test_grow_exchange(void)
+{
+	grow(1);
+}
+
+/* The reader stops when the writer has begun the next turn: it goes on behind all that is not read. */
+static void gap(int no_rseq)
+{
+	volatile struct uft_ring *r = start_growing(no_rseq);
+
+	call_subs(4);
+	r->read = 4096;
+	call_subs(1);
+	CHECK_EQ(r->commit, 65536 + 4096);
+	call_subs(12);
+	CHECK_EQ(r->commit, 2 * 65536);
+	check_kept(16 * A_SUB, 0);
+	call_subs(1);
+	check_kept(16 * A_SUB, A_SUB);
+	/* What the two turns left out is where they say. */
+	CHECK_EQ(r->turn[0].skip, 16384);
+	CHECK_EQ(r->turn[1].gap, 65536 + 4096);
+	CHECK_EQ(r->turn[1].gap_to, 65536 + 16384);
+	/* The first turn is read, and of the second one what stands before its gap. */
+	r->read = 65536 + 4096;
+	call_subs(1);
+	CHECK_EQ(r->commit, 2 * 65536 + 4096);
+	check_kept(13 * A_SUB, A_SUB + 1);	/* the record of the loss takes a place */
+	call_subs(1);
+	check_kept(13 * A_SUB, 2 * A_SUB + 1);
+}
+
+static void test_gap(void)
+{
+	gap(0);
+}
+
+static void test_gap_exchange(void)
+{
+	gap(1);
+}
+
 /* Overwrite mode: the newest records, oldest sub-buffers recycled, position and time monotonic. */
 static void overwrite(int no_rseq)
 {
@@ -410,6 +515,7 @@ static void test_rseq_late(void)
 static const struct lab_case cases[] = {
 	{ "record", test_record }, { "turn_over", test_turn_over }, { "context", test_context },
 	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
+	{ "grow", test_grow }, { "grow_exchange", test_grow_exchange }, { "gap", test_gap }, { "gap_exchange", test_gap_exchange },
 	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
 	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
 	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { NULL, NULL },

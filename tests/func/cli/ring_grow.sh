@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ring_grow.sh - while the recorder is late a ring grows: nothing is lost up to the bound, and beyond it each event is counted
+. "$(dirname "$0")/../../lib/common.sh"
+
+cat >burst.c <<'EOF'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) int leaf(int i) { __asm__ volatile(""); return i; }
+static void wait_for(const char *name)
+{
+	while (access(name, F_OK))
+		usleep(1000);
+}
+int main(int argc, char **argv)
+{
+	cpu_set_t one;		/* and one ring */
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	leaf(0);
+	fclose(fopen("begun", "w"));
+	wait_for("go");
+	for (int i = 1; i < atoi(argv[1]); i++)
+		leaf(i);
+	fclose(fopen("written", "w"));
+	wait_for("end");
+	return 3;
+}
+EOF
+cc -O1 -pg -mfentry -fno-pie -no-pie -o burst burst.c 2>>err || skip "no compiler for -mfentry"
+
+# All threads of it stand still.
+stands() {
+	cat "/proc/$1"/task/*/stat | sed 's/.*) //; s/ .*//' | grep -qv T && return 1
+	return 0
+}
+
+# burst CALLS OPTIONS...: the recorder stands still while the program makes them
+burst() {
+	calls=$1
+	shift
+	rm -f begun go written end burst.uft
+	"$uft" record "$@" -p function -l leaf -o burst.uft ./burst "$calls" >out 2>err &
+	recorder=$!
+	eventually test -e begun || fail "the program did not begin: $(cat err)"
+	kill -STOP $recorder
+	eventually stands $recorder || fail "the recorder does not stop"
+	: >go
+	eventually test -e written || fail "the program waits for its recorder"
+	kill -CONT $recorder
+	: >end
+	wait $recorder
+	expect_equal "the program's status" $? 3
+	kept=$(stat_value burst.uft calls)
+	[ "$*" = --flight ] || expect_equal "calls, recorded or lost" $((kept + $(stat_value burst.uft lost))) "$calls"
+}
+
+# Four times the usual size, then more than there is room for: a record has 16 bytes.
+burst 4000000
+expect_equal "lost of 64 MB" "$(stat_value burst.uft lost)" 0
+burst 4000000 -b 4M --buffer-max 32M
+check
+[ "$kept" -gt 2000000 ] || fail "only $kept calls are in 32 MB"
+check
+[ "$kept" -le 2097152 ] || fail "$kept calls are in 32 MB"
+# A size that was asked for is the size.
+burst 1000000 -b 4M
+check
+[ "$kept" -le 262144 ] || fail "a ring of 4 MB has grown"
+# Nor does a flight recorder's grow.
+burst 4000000 --flight
+check
+[ "$kept" -le 1048576 ] || fail "a flight recorder's ring has grown"
+check
