@@ -84,6 +84,8 @@ struct uft_ops {
 	uint32_t graph_turn;		/* of the graph, not 0: only in threads that an event switched on while it was this number */
 };
 
+struct uft_hist_row;
+
 /*
  * A type of uft_session_types() that is recorded, if the filter lets it through. The same index several times:
  * what any of them lets through. Those with another action ask for no record: what the filter lets through does it.
@@ -93,6 +95,11 @@ struct uft_event_want {
 	const char *filter;		/* NULL: none */
 	uint32_t action;		/* enum uft_rule_action; 0: UFT_RULE_RECORD */
 	uint32_t count, key;		/* of other actions: as of struct uft_event_rule */
+	/*
+	 * Of UFT_RULE_HIST: by which the target counts it, if nothing else is wanted of the event; else, and where it
+	 * cannot, it is recorded. So each event is either in a map or a record. Read in the call only.
+	 */
+	const struct uft_hist_row *row;
 };
 
 /*

@@ -236,11 +236,6 @@ static struct hist_value stack_field(const struct uft_hist_record *rec, const st
 	return v;
 }
 
-static uint64_t log2_of(uint64_t v)
-{
-	return v < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(v - 1);
-}
-
 static uint64_t compute(char op, uint64_t a, uint64_t b)
 {
 	switch (op) {
@@ -283,7 +278,7 @@ struct hist_value field_value(const struct uft_hist *h, const struct hist_field 
 	else if (f->flags & F_STACK)
 		v = (struct hist_value){ 0, rec->stack, 8 * (rec->nstack < STACK_DEPTH ? rec->nstack : STACK_DEPTH) };
 	else if (f->flags & F_LOG2)
-		v.number = log2_of(field_value(h, f->operand[0], rec, refs).number);
+		v.number = uft_hist_log2(field_value(h, f->operand[0], rec, refs).number);
 	else if (f->flags & F_BUCKET)
 		v.number = field_value(h, f->operand[0], rec, refs).number / f->buckets * f->buckets;
 	else if (f->flags & F_TIMESTAMP)

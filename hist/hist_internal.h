@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hist/hist.h"
-#include "program/hist_map.h"
+#include "program/hist_row.h"
 
 #define MAX_KEYS	3u
 #define MAX_VALS	3u	/* hitcount is the first */

@@ -139,12 +139,16 @@ static uint64_t *look_up(const struct uft_hist_map *map, const uint64_t *key, in
 	return NULL;
 }
 
+uint64_t *uft_hist_map_element(const struct uft_hist_map *map, const uint64_t *key, int *is_new)
+{
+	*is_new = 0;
+	return look_up(map, key, 1, is_new);
+}
+
 uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new)
 {
-	uint64_t *element;
+	uint64_t *element = uft_hist_map_element(map, key, is_new);
 
-	*is_new = 0;
-	element = look_up(map, key, 1, is_new);
 	uft_hist_add(element ? &map->memory->hits : &map->memory->drops, 1);
 	return element;
 }

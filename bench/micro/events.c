@@ -3,8 +3,8 @@
  * events.c - bench_events HOW COUNT: an event of three integers COUNT times, for bench/events-instructions.sh to count
  *
  * HOW: loop (nothing), off, on; pass: with a filter that accepts; number, three (of them), text, tid: with one that
- * rejects by these; function: what is beside it. Each record is looked for. The runtime is the real one, and so is the
- * event's own code; the session is the lab's.
+ * rejects by these; hist: counted by a histogram with one key; function: what is beside it. Each record is looked for.
+ * The runtime is the real one, and so is the event's own code; the session is the lab's.
  *
  * valgrind has no rseq: the area that the fast path asks is a variable of this program, which says CPU 0. No other
  * thread is here and no signal comes, so nothing needs the kernel to look at it.
@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "tests/unit/ring/lab.h"
+#include "program/hist_row.h"
 #include "program/program.h"
 
 #define CREATE_TRACE_POINTS
@@ -107,12 +108,31 @@ static void filter(const char *how)
 	CHECK(!trace_rules(&f, 1, sizeof(f)));
 }
 
+static struct uft_hist_row row = { .bits = 11, .nkeys = 1, .key = { { .load = UFT_LOAD_S32, .at = 4 } } };
+
+static void count(void)
+{
+	struct { struct uft_event_rules rules; struct uft_event_rule rule; struct uft_hist_row row; } r = {
+		.rules = { .id = ID, .bytes = sizeof(r), .nrules = 1 }, .rule = { .action = UFT_RULE_HIST, .count = sizeof(row) }, .row = row,
+	};
+
+	CHECK(!trace_rules(&r, 1, sizeof(r)));
+}
+
+static unsigned long counted(void)
+{
+	const struct uft_hist_map map = uft_hist_row_map(&row, (char *)uft_rt.slice + uft_rt.arena->hist_offset);
+	const uint64_t two = 2, *element = uft_hist_map_find(&map, &two);
+
+	return element ? (unsigned long)element[1] : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .no_rseq = 1 };
 	const char *how = argc > 1 ? argv[1] : "on";
 	long n = argc > 2 ? atol(argv[2]) : 1000;
-	int is_function = !strcmp(how, "function"), is_loop = !strcmp(how, "loop"), is_off = !strcmp(how, "off");
+	int is_function = !strcmp(how, "function"), is_loop = !strcmp(how, "loop"), is_off = !strcmp(how, "off"), is_hist = !strcmp(how, "hist");
 	int is_recorded = is_function || !strcmp(how, "on") || !strcmp(how, "pass");
 	struct lab_events *ev;
 
@@ -123,7 +143,9 @@ int main(int argc, char **argv)
 	lab_arm(traced, 0, LAB_FUNCTION, 0);
 	if (!is_off && !is_loop)
 		switch_on();
-	if (!is_off && !is_loop && !is_function && strcmp(how, "on"))
+	if (is_hist)
+		count();
+	else if (!is_off && !is_loop && !is_function && strcmp(how, "on"))
 		filter(how);
 	if (is_function)
 		traced(0);
@@ -139,6 +161,7 @@ int main(int argc, char **argv)
 	ev = lab_decode();
 	CHECK_EQ(lab_count(ev, 0, is_function ? UFT_REC_FUNC : UFT_REC_EVENT, -1),
 		 is_recorded ? (unsigned long)n + 1 : 0);
+	CHECK_EQ(counted(), is_hist ? (unsigned long)n + 1 : 0);
 	lab_free(ev);
 	return 0;
 }

@@ -66,6 +66,7 @@
 #define SUB_BYTES	(64u << 10)
 #define CMD_SITES	(1u << 20)
 #define PROFILE_IDS	(1u << 20)
+#define HIST_BYTES	(32u << 20)	/* sparse: a map of the usual size takes 80 KB */
 #define BYTES_MAX	(1ull << 46)
 #define CPUS_MAX	(1u << 16)
 #define SUB_BYTES_MIN	1024u
@@ -361,7 +362,9 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->profile_offset = at;
 	l->profile_ids = PROFILE_IDS / part;
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
-	l->slice_bytes = page_up(at);
+	l->hist_offset = page_up(at);
+	l->hist_bytes = HIST_BYTES / part;
+	l->slice_bytes = l->hist_offset + l->hist_bytes;
 	l->nown = l->nprocesses + 1;	/* one for each target, and one of no target */
 	l->nslices = l->per_file * families(l, opts);
 	if (getrandom(&l->cookie, sizeof(l->cookie), GRND_NONBLOCK) != (ssize_t)sizeof(l->cookie))
@@ -556,7 +559,8 @@ static int is_sound(const struct uft_arena *l)
 	       l->ring_stride * nrings <= l->slice_bytes &&
 	       l->profile_offset == l->ring_offset + l->ring_stride * nrings && l->profile_offset <= l->slice_bytes &&
 	       l->profile_ids <= l->slice_bytes / sizeof(struct uft_profile) / l->ncpus &&
-	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * l->ncpus <= l->slice_bytes;
+	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * l->ncpus <= l->hist_offset &&
+	       l->hist_offset % UFT_PAGE == 0 && l->hist_offset <= l->slice_bytes && l->hist_bytes == l->slice_bytes - l->hist_offset;
 }
 
 /* The files of the session whose first one is @dir/@name, mapped; checked. 0 or -errno. */

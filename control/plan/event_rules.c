@@ -5,7 +5,8 @@
  * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that
  * does not fit the event (a field that it does not have, with a word that means several events) filters nothing,
  * as in the kernel. Behind those come rules that do something else (switch the graph of a thread); an event that only
- * has such is recorded unfiltered. Rules are made once for each type and specification.
+ * has such is recorded unfiltered. An event of which one histogram is all that is wanted is counted by targets, where
+ * they can. Rules are made once for each type and specification.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,10 +20,11 @@ struct spec_rules {
 	struct uft_event_rules *rules;	/* malloc'd; NULL: none, every record is wanted */
 };
 
-/* Appends @head with the program @p; NULL: none. */
-static int append(struct uft_event_rules **out, struct uft_event_rule head, const struct uft_program *p)
+/* Appends @head with the program @p, and @row behind it; NULL: none. */
+static int append(struct uft_event_rules **out, struct uft_event_rule head, const struct uft_program *p, const struct uft_hist_row *row)
 {
-	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), more = (uint32_t)sizeof(struct uft_event_rule) + (p ? p->bytes : 0);
+	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), of_program = p ? p->bytes : 0;
+	uint32_t more = (uint32_t)(sizeof(struct uft_event_rule) + of_program + (row ? sizeof(*row) : 0));
 	struct uft_event_rules *grown = realloc(*out, bytes + more);
 	struct uft_event_rule *rule;
 
@@ -32,9 +34,13 @@ static int append(struct uft_event_rules **out, struct uft_event_rule head, cons
 		*grown = (struct uft_event_rules){ 0 };
 	rule = (struct uft_event_rule *)((char *)grown + bytes);
 	*rule = head;
-	rule->program_bytes = p ? p->bytes : 0;
+	rule->program_bytes = of_program;
 	if (p)
-		memcpy(rule + 1, p, p->bytes);
+		memcpy(rule + 1, p, of_program);
+	if (row) {
+		rule->count = sizeof(*row);
+		memcpy((char *)(rule + 1) + of_program, row, sizeof(*row));
+	}
 	grown->bytes = bytes + more;
 	grown->nrules++;
 	*out = grown;
@@ -49,7 +55,7 @@ static int add_filter(struct uft_event_rules **out, const struct uft_event_type 
 	int ret = text ? uft_event_filter_make(type, text, &p, &err) : -EINVAL;
 
 	if (!ret)
-		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, p);
+		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, p, NULL);
 	free(p);
 	return ret == -ENOMEM ? ret : !ret;
 }
@@ -63,9 +69,15 @@ static int add_action(struct uft_event_rules **out, const struct uft_event_type 
 	int ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
 
 	if (!ret)
-		ret = append(out, head, p);
+		ret = append(out, head, p, NULL);
 	free(p);
 	return ret == -ENOMEM ? ret : 0;
+}
+
+/* Where an event is not counted in the target it is recorded for its histogram. */
+static int is_for_records(const struct spec_event *e)
+{
+	return e->action <= UFT_RULE_RECORD || e->action == UFT_RULE_HIST;
 }
 
 static int is_of(const struct spec *sp, size_t i, const struct uft_event_type *type)
@@ -78,7 +90,7 @@ static uint32_t count_actions(const struct spec *sp, const struct uft_event_type
 	uint32_t n = 0;
 
 	for (size_t i = spec_first_event(sp, type); is_of(sp, i, type); i++)
-		n += sp->event[i].action > UFT_RULE_RECORD;
+		n += !is_for_records(&sp->event[i]);
 	return n;
 }
 
@@ -88,31 +100,64 @@ static int add_actions(const struct spec *sp, const struct uft_event_type *type,
 	int ret = 0;
 
 	for (size_t i = spec_first_event(sp, type); !ret && is_of(sp, i, type); i++) {
-		if (sp->event[i].action <= UFT_RULE_RECORD)
+		if (is_for_records(&sp->event[i]))
 			continue;
 		if (!*out)
-			ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, NULL);
+			ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_RECORD }, NULL, NULL);
 		ret = ret ? ret : add_action(out, type, &sp->event[i]);
 	}
 	return ret;
 }
 
-static int make(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+/* The word that decides about @type, the last one that means it; nevent_words: none does. */
+static size_t last_word(const struct spec *sp, const struct uft_event_type *type)
 {
-	int ret = 1;
-
-	for (size_t i = spec_first_event(sp, type); ret > 0 && is_of(sp, i, type); i++)
-		if (sp->event[i].action <= UFT_RULE_RECORD)
-			ret = add_filter(out, type, sp->event[i].filter);
-	for (size_t i = sp->nevent_words; ret > 0 && i--;) {	/* the last word that means it decides */
+	for (size_t i = sp->nevent_words; i--;) {
 		const char *word = sp->event_words[i];
 		int is_not = *word == '!';
 
-		if (!uft_event_matches(word + is_not, strlen(word + is_not), type))
-			continue;
-		ret = is_not ? ret : add_filter(out, type, sp->event_filters[i]);
-		break;
+		if (uft_event_matches(word + is_not, strlen(word + is_not), type))
+			return i;
 	}
+	return sp->nevent_words;
+}
+
+static int has_word(const struct spec *sp, size_t word)
+{
+	return word < sp->nevent_words && *sp->event_words[word] != '!';
+}
+
+/*
+ * The rule that has targets count the event: one histogram is all that is wanted of it, and its filter asks nothing
+ * that a target may not know. 1: made; 0: records are to be written; -ENOMEM.
+ */
+static int make_count(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+{
+	size_t i = spec_first_event(sp, type);
+	const struct spec_event *e = &sp->event[i];
+	struct uft_filter_error err;
+	struct uft_program *p = NULL;
+	int ret;
+
+	if (!is_of(sp, i, type) || e->action != UFT_RULE_HIST || is_of(sp, i + 1, type) || has_word(sp, last_word(sp, type)))
+		return 0;
+	ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
+	if (!ret && !(p && p->facts & ~(uint32_t)UFT_FACT_TID))
+		ret = append(out, (struct uft_event_rule){ .action = UFT_RULE_HIST }, p, &e->row);
+	free(p);
+	return ret == -ENOMEM ? ret : *out != NULL;
+}
+
+static int make_records(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+{
+	size_t word = last_word(sp, type);
+	int ret = 1;
+
+	for (size_t i = spec_first_event(sp, type); ret > 0 && is_of(sp, i, type); i++)
+		if (is_for_records(&sp->event[i]))
+			ret = add_filter(out, type, sp->event[i].filter);
+	if (ret > 0 && has_word(sp, word))
+		ret = add_filter(out, type, sp->event_filters[word]);
 	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {	/* readers filter, too */
 		free(*out);
 		*out = NULL;
@@ -122,9 +167,17 @@ static int make(const struct spec *sp, const struct uft_event_type *type, struct
 		free(*out);
 		*out = NULL;
 	}
+	return ret;
+}
+
+static int make(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
+{
+	int ret = make_count(sp, type, out);
+
+	ret = ret ? ret : make_records(sp, type, out);
 	if (*out)
 		(*out)->id = type->id;
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out)
@@ -160,9 +213,11 @@ int spec_accepts_event(struct spec *sp, const struct uft_event_type *type, const
 		return 1;
 	rule = (const struct uft_event_rule *)(rules + 1);
 	for (uint32_t i = 0; i < rules->nrules; i++) {
-		if (rule->action == UFT_RULE_RECORD && (!rule->program_bytes || uft_program_run((const struct uft_program *)(rule + 1), r)))
+		int is_wanted = rule->action == UFT_RULE_RECORD || rule->action == UFT_RULE_HIST;
+
+		if (is_wanted && (!rule->program_bytes || uft_program_run((const struct uft_program *)(rule + 1), r)))
 			return 1;
-		rule = (const struct uft_event_rule *)((const char *)(rule + 1) + rule->program_bytes);
+		rule = uft_event_rule_next(rule);
 	}
 	return 0;
 }

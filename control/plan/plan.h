@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_PLAN_H
 #define UFT_CONTROL_PLAN_H
 
+#include "program/hist_row.h"
 #include "program/program.h"
 #include "control/proc/proc.h"
 #include "control/session.h"
@@ -43,7 +44,7 @@ struct spec {
 	int has_switches;		/* of sched_switch, or beside calls */
 	uint32_t tasks;			/* enum uft_tasks */
 	char **event_words, **event_filters; size_t nevent_words;	/* which tracepoints are on: words, with a filter or NULL, */
-	struct spec_event { uint32_t index; char *filter; uint32_t action, count, key; } *event; size_t nevents;	/* and types, by rising index: struct uft_event_want */
+	struct spec_event { uint32_t index; char *filter; uint32_t action, count, key; struct uft_hist_row row; } *event; size_t nevents;	/* and types, by rising index: struct uft_event_want */
 	struct spec_rules *rules; uint32_t nrules;	/* event_rules.c: by index of the type */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;

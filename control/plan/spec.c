@@ -108,7 +108,11 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 
 		if (want->filter && !filter)
 			return -ENOMEM;
-		sp->event[sp->nevents] = (struct spec_event){ want->index, filter, want->action, want->count, want->key };
+		sp->event[sp->nevents] = (struct spec_event){
+			.index = want->index, .filter = filter, .action = want->action, .count = want->count, .key = want->key,
+		};
+		if (want->row)
+			sp->event[sp->nevents].row = *want->row;
 	}
 	return 0;
 }

@@ -356,6 +356,7 @@ struct uft_arena {		/* the board */
 	char path[256];		/* s: of the session's files, in its own mount namespace */
 	/* s: LD_PRELOAD=..., UFT_ARENA=...: the last two variables of what a task executes that another tracer has */
 	char preload[1024], start[512];
+	uint64_t hist_offset, hist_bytes;	/* maps of histograms, relative to a slice: each lies where its rule says */
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 
@@ -655,16 +656,19 @@ struct uft_event_switch {
 };
 /*
  * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written.
- * Without rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it.
+ * Without rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it. A list with
+ * UFT_RULE_HIST has no other rule, so that an event is either counted or written.
  */
 enum uft_rule_action {
 	UFT_RULE_RECORD = 1,
 	UFT_RULE_GRAPH,		/* of what it accepts: the graph is on for the thread from now on (UFT_ROOTS_TRIGGER), */
 	UFT_RULE_GRAPH_STOP,	/* or off */
+	UFT_RULE_HIST,		/* what it accepts is counted in a map of the slice: it is written only if that has no room for it */
 };
 struct uft_event_rule {
 	uint32_t action;	/* enum uft_rule_action */
-	uint32_t count;		/* GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end */
+	uint32_t count;		/* GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end. HIST: bytes of its
+				 * struct uft_hist_row (program/hist_row.h), which follows the program */
 	uint32_t program_bytes;	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
 	uint32_t key;		/* with a count: of rules with the same key it is one count, also of lists that come later */
 };
@@ -675,6 +679,10 @@ struct uft_event_rules {
 	uint32_t pad;
 	/* follows: struct uft_event_rule and its program, nrules times */
 };
+static inline const struct uft_event_rule *uft_event_rule_next(const struct uft_event_rule *r)
+{
+	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes + (r->action == UFT_RULE_HIST ? r->count : 0));
+}
 #define UFT_EVENT_RULES_IDS	(1u << 16)	/* events that may have some: ids from UFT_EVENT_FREE on */
 #define UFT_EVENT_RULES_MAX	32u		/* of an event */
 _Static_assert(sizeof(struct uft_event_rule) == 16 && sizeof(struct uft_event_rules) == 16, "programs are aligned to 8");

@@ -358,7 +358,7 @@ static size_t put_wants(const struct instance *in, const struct settings *set, u
 			to[n] = (struct uft_event_want){ .index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL };
 		n++;
 	}
-	return n + commands_of(in)->put_wants(in, event, to ? to + n : NULL);
+	return n + commands_of(in)->put_wants(in, set, event, to ? to + n : NULL);
 }
 
 /*

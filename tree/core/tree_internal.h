@@ -93,7 +93,7 @@ struct command_ops {
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
 	uint32_t (*graph_turn)(const struct instance *in);	/* triggers of events switch the graph: struct uft_ops; 0: none */
 	/* What triggers have targets do with the type: record it, and more; into @want, NULL: nowhere. How many. */
-	size_t (*put_wants)(const struct instance *in, uint32_t event, struct uft_event_want *want);
+	size_t (*put_wants)(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want);
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);
 	int (*needs)(const struct instance *in, uint32_t event);	/* the type has a trigger */
@@ -276,6 +276,7 @@ struct uft_tree {
 	int has_emitted;		/* histograms made events that are in no buffer yet; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */
+	struct tree_hists *hists;	/* event_hist.c */
 	uint32_t dump_on_oops;		/* dump_on_oops.c */
 	int32_t sysctl[3];		/* values.c: ftrace_enabled, traceoff_on_warning, kprobes-optimization */
 	uint32_t cmdlines;		/* saved_cmdlines.c: how many saved_cmdlines lists */
@@ -382,7 +383,7 @@ int trigger_has_functions(const struct instance *in);	/* some have commands */
 int trigger_wants_event(const struct instance *in, uint32_t event);	/* event_trigger.c: it has a trigger */
 int trigger_wants_event_stacks(const struct instance *in);	/* and one of them needs stacks */
 uint32_t trigger_graph_turn(const struct instance *in);
-size_t trigger_put_wants(const struct instance *in, uint32_t event, struct uft_event_want *want);
+size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want);
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
@@ -407,7 +408,10 @@ struct event_command {
 int event_trigger_do(struct instance *in, struct event_command *c);	/* 0, negative errno */
 int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its histograms out */
 void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
-int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out);
+int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_text *out);
+void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);	/* event_hist.c */
+void event_hists_end(struct uft_tree *t, uint32_t slice);
+void event_hists_free(struct uft_tree *t);
 void trigger_round(struct uft_tree *t);
 int trigger_keep(struct instance *in);	/* all events are looked at, for options/event-fork. 0, -ENOMEM */
 void trigger_free(struct instance *in);

@@ -173,6 +173,7 @@ static const struct row rows[] = {
 static const struct tree_part parts[] = {
 	{ .slice_begin = profile_begin, .slice_end = profile_end, .tree_free = profile_free },
 	{ .slice_begin = stack_begin, .slice_end = stack_end, .tree_free = stack_free },
+	{ .slice_begin = event_hists_begin, .slice_end = event_hists_end, .tree_free = event_hists_free },
 	{ .round = trigger_round, .switched = trigger_switched },
 	{ .told = event_fork_take, .instance_free = event_fork_free },
 	{ .exited = dump_on_end },

@@ -4,7 +4,8 @@
  *
  * As commands of functions (trigger.c) they are looked at in the tap, in the order of time, a round late; what
  * they do counts from the clock of their event. An event with a trigger is recorded for it, and shown only if it is
- * on. Plain ones run the newest first, histograms behind them in the order in which they were made.
+ * on. Plain ones run the newest first, histograms behind them in the order in which they were made. Of a histogram of
+ * numbers alone targets may count the event instead (event_hist.c).
  *
  * A trigger's filter is its own: that of the event's file does not matter to it. Targets know it, too: where the event
  * is not on, they record what the filter of a trigger lets through. A histogram that makes a synthetic event has the
@@ -64,6 +65,7 @@ void event_trigger_free(struct event_trigger *v)
 	if (!v)
 		return;
 	uft_hist_free(v->hist);
+	event_hist_free(v);
 	free(v->program);
 	free(v->filter);
 	free(v);
@@ -133,13 +135,15 @@ static uint32_t rule_of(const struct event_trigger *v)
 	return v->action == EVT_GRAPH ? UFT_RULE_GRAPH : v->action == EVT_GRAPH_STOP ? UFT_RULE_GRAPH_STOP : UFT_RULE_RECORD;
 }
 
-size_t trigger_put_wants(const struct instance *in, uint32_t event, struct uft_event_want *want)
+size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want)
 {
 	size_t n = 0;
 
 	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v; v = v->next) {
 		if (want)
-			want[n] = (struct uft_event_want){ .index = event, .filter = v->filter };
+			want[n] = event_hist_is_counted(in, set, v) ?
+				(struct uft_event_want){ .index = event, .filter = v->filter, .action = UFT_RULE_HIST, .row = &v->row } :
+				(struct uft_event_want){ .index = event, .filter = v->filter };
 		n++;
 		if (rule_of(v) == UFT_RULE_RECORD || !is_ready(v))
 			continue;
@@ -173,6 +177,17 @@ static void count_lost_anew(const struct triggers *g, struct event_trigger *v)
 {
 	v->lost = 0;
 	v->lost_before = uft_live_missing(g->tap);
+}
+
+/* From here on its events are records, and what was counted before is in its table. */
+static int withdraw_hist(struct instance *in, struct event_trigger *v)
+{
+	int ret;
+
+	v->is_withdrawn = 1;
+	ret = tree_apply(in, &in->set, NULL);
+	event_hist_collect(in);
+	return ret;
 }
 
 static void pause_hist(const struct triggers *g, struct event_trigger *v, int is_paused)
@@ -272,10 +287,12 @@ static void fail_at(struct event_command *c, const char *what, const char *str)
 }
 
 /* :pause, :cont and :clear are about one that is there. 1: done; 0: it is new. */
-static int change_there(struct triggers *g, struct event_command *c, struct event_trigger *v)
+static int change_there(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
+	struct triggers *g = in->triggers;
 	struct event_trigger *there = find_hist(g, v);
 	enum uft_hist_verb verb = uft_hist_verb(v->hist);
+	int ret;
 
 	if (!there && (verb == UFT_HIST_CONT || verb == UFT_HIST_CLEAR)) {
 		fail_at(c, "Can't clear or continue a nonexistent hist trigger", "hist:");
@@ -292,10 +309,14 @@ static int change_there(struct triggers *g, struct event_command *c, struct even
 	if (verb == UFT_HIST_CLEAR) {
 		uft_hist_clear(there->hist);
 		count_lost_anew(g, there);
-	} else {
-		pause_hist(g, there, verb == UFT_HIST_PAUSE);
+		return 1;
 	}
-	return 1;
+	ret = verb == UFT_HIST_PAUSE ? withdraw_hist(in, there) : 0;
+	pause_hist(g, there, verb == UFT_HIST_PAUSE);
+	there->is_withdrawn = 0;
+	if (verb == UFT_HIST_CONT)
+		ret = tree_apply(in, &in->set, NULL);
+	return ret ? ret : 1;
 }
 
 static int use_clock(struct instance *in, struct event_command *c, const struct uft_hist *h)
@@ -323,7 +344,7 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 		fail_at(c, "Named hist trigger doesn't match existing named trigger (includes variables)", uft_hist_name(v->hist));
 		return -EINVAL;
 	}
-	ret = change_there(g, c, v);
+	ret = change_there(in, c, v);
 	if (ret)
 		return ret;
 	ret = use_clock(in, c, v->hist);
@@ -331,7 +352,10 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 		ret = uft_session_emit_open(in->t->session);
 	if (named)
 		uft_hist_share(v->hist, named->hist);
-	return ret ? ret : uft_hist_join(v->hist, &c->errors);
+	ret = ret ? ret : uft_hist_join(v->hist, &c->errors);
+	if (!ret)
+		event_hist_place(in, v);
+	return ret;
 }
 
 /* Threads that the triggers before the first one of these switched on are off. */
@@ -425,8 +449,10 @@ int event_trigger_do(struct instance *in, struct event_command *c)
 	struct event_trigger *v;
 	int ret;
 
-	if (in->triggers)	/* it is not for what came before it */
+	if (in->triggers) {	/* it is not for what came before it */
 		tree_pull(in->t);
+		event_hist_collect(in);
+	}
 	ret = trigger_begin(in);
 	ret = ret ? ret : event_trigger_parse(in, c, &v);
 	if (ret) {
@@ -488,12 +514,13 @@ void event_trigger_show(const struct instance *in, uint32_t event, struct tree_t
 		show_one(in, v, out);
 }
 
-int event_trigger_show_hist(const struct instance *in, uint32_t event, struct tree_text *out)
+int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_text *out)
 {
 	const struct uft_hist_sink to = { out, put };
 	uint64_t lost;
 	int n = 0, ret = 0;
 
+	event_hist_collect(in);
 	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v && !ret; v = v->next) {
 		if (v->action != EVT_HIST)
 			continue;
@@ -535,6 +562,7 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 		return 0;
 	case EVT_ENABLE_HIST:
 	case EVT_DISABLE_HIST:
+		event_hist_collect(in);		/* of before it */
 		for (struct event_trigger *t = event_trigger_first(g, v->target); t; t = t->next)
 			if (t->action == EVT_HIST)
 				pause_hist(g, t, v->action == EVT_DISABLE_HIST);

@@ -4,6 +4,7 @@
 #define UFT_TREE_EVENT_TRIGGER_H
 
 #include "hist/hist.h"
+#include "program/hist_row.h"
 #include "symbol/event_filter.h"
 #include "tree/triggers/trigger_internal.h"
 
@@ -23,6 +24,11 @@ struct event_trigger {
 	char *filter;			/* its text; NULL: none */
 	struct uft_program *program;
 	struct uft_hist *hist;
+	/* event_hist.c: */
+	struct uft_hist_row row; int has_row;	/* by which targets can count it */
+	uint64_t since;			/* when targets could begin: CLOCK_MONOTONIC in ns */
+	int is_withdrawn;		/* it is about to be paused: they shall not */
+	uint64_t **seen; uint32_t nseen;	/* by slice: of each element what was added; NULL: none */
 	uint64_t lost, lost_before;	/* records that the tap missed while it was active; what the tap had missed when it became so */
 };
 
@@ -33,5 +39,11 @@ void event_trigger_free(struct event_trigger *v);
 int event_trigger_needs_stack(const struct event_trigger *v);	/* of its event */
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event);
 struct uft_hist_set *event_trigger_hists(struct instance *in);
+
+/* ---- event_hist.c ---- */
+void event_hist_place(struct instance *in, struct event_trigger *v);	/* of a new histogram: a map in each slice, where targets can count it */
+int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v);	/* by targets, once @in has @set */
+void event_hist_collect(struct instance *in);	/* adds what targets have counted until now */
+void event_hist_free(struct event_trigger *v);
 
 #endif

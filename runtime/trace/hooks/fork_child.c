@@ -210,6 +210,7 @@ static int adopt(struct trace_task *t, int is_forced)
 		uft_rt.slice->tid_offset = 0;
 	if (uft_rt.family == FAMILY_HEIR)
 		uft_store_release(&uft_rt.family, (uint32_t)FAMILY_PRIVATE);
+	event_rules_forked();
 	adopt_note_self();
 	ring_attach();
 	return 0;

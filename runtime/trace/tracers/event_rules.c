@@ -15,6 +15,10 @@
  *
  * Programs that ask about numbers alone also become quick steps (program/quick.h), which tracepoint.c asks first.
  *
+ * Counting. A list of one rule may count what it accepts in a map of the slice (program/hist_row.h): then no record is
+ * written. It is where the map has no room or no memory, or where a number is asked for that is not known here. The
+ * session counts each record that comes, so an event is counted once, whichever list a thread is in.
+ *
  * Facts. Thread and CPU are known here where they are the session's own numbers: not the thread's in another pid
  * namespace, nor a CPU without rseq. A thread's name, and the names of functions, are the session's knowledge; a
  * program says which way leads to "write it" then.
@@ -40,9 +44,47 @@ static const struct uft_program *program_of(const struct uft_event_rule *r)
 	return (const struct uft_program *)(r + 1);
 }
 
+/* In a list that does not count. */
 static const struct uft_event_rule *next_rule(const struct uft_event_rule *r)
 {
 	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes);
+}
+
+static void *hist_region(void)
+{
+	return (char *)uft_rt.slice + uft_rt.arena->hist_offset;
+}
+
+/* Asks for the memory of the map (runtime/ring/memory.c says why). 1: it is there. */
+static int hist_back(struct event_hist *h)
+{
+	const struct uft_hist_row *row = &h->row;
+	uintptr_t at = (uintptr_t)hist_region() + row->offset, from = at & -(uintptr_t)UFT_PAGE;
+	size_t bytes = uft_hist_map_bytes(row->bits, row->nkeys + 1u + row->nsums);
+	uint32_t is_there = plat_reserve(from, (at + bytes - from + UFT_PAGE - 1) & -(size_t)UFT_PAGE) ? HIST_SCARCE : HIST_BACKED;
+
+	uft_store_release(&h->state, is_there);
+	return is_there == HIST_BACKED;
+}
+
+int event_rules_count(const struct event_rules *r, const struct uft_record *record)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
+	struct event_hist *h = r->hist;
+	uint32_t state = uft_load_acquire(&h->state);
+
+	if (rule->program_bytes && !uft_program_run(program_of(rule), record))
+		return 0;
+	if (h->facts & ~record->known || state == HIST_SCARCE || (state == HIST_UNBACKED && !hist_back(h)))
+		return 1;
+	return !uft_hist_row_count(&h->row, hist_region(), record);
+}
+
+void event_rules_forked(void)
+{
+	for (struct event_rules *r = all; r; r = r->next)
+		if (r->hist)
+			uft_store(&r->hist->state, (uint32_t)HIST_UNBACKED);
 }
 
 int event_rules_accept(const struct event_rules *r, const struct uft_record *record)
@@ -96,6 +138,18 @@ void event_rules_switch(const struct event_rules *r, const struct uft_record *re
 	}
 }
 
+static const struct uft_hist_row *row_of(const struct uft_event_rule *r)
+{
+	return (const struct uft_hist_row *)((const char *)(r + 1) + r->program_bytes);
+}
+
+/* Of a rule that counts, alone in its list, with @bytes behind it. */
+static int is_good_count(const struct uft_event_rule *r, size_t bytes, uint32_t nrules)
+{
+	return nrules == 1 && r->count == sizeof(struct uft_hist_row) && r->count <= bytes - r->program_bytes &&
+	       uft_hist_row_is_good(row_of(r), uft_rt.arena->hist_bytes);
+}
+
 /* A private copy of the list: 0 and what it asks for, or -EINVAL. */
 static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t *facts)
 {
@@ -106,16 +160,19 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 		const struct uft_event_rule *rule = (const struct uft_event_rule *)at;
 
 		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) || rule->program_bytes % 8 ||
-		    rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_GRAPH_STOP)
+		    rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_HIST ||
+		    (rule->action == UFT_RULE_HIST && !is_good_count(rule, (size_t)(end - at) - sizeof(*rule), nrules)))
 			return -EINVAL;
-		if (rule->action != UFT_RULE_RECORD)
+		if (rule->action == UFT_RULE_HIST)
+			*facts |= EVENT_RULES_HIST;
+		else if (rule->action != UFT_RULE_RECORD)
 			*facts |= EVENT_RULES_THREAD;
 		if (rule->program_bytes) {
 			if (!uft_program_is_good(program_of(rule), rule->program_bytes) || program_of(rule)->bytes != rule->program_bytes)
 				return -EINVAL;
 			*facts |= program_of(rule)->facts;
 		}
-		at = (const char *)next_rule(rule);
+		at = (const char *)uft_event_rule_next(rule);
 	}
 	return at == end ? 0 : -EINVAL;
 }
@@ -125,10 +182,10 @@ static int add_rations(const struct event_rules *r)
 {
 	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
 
-	for (uint32_t i = 0; i < r->nrules; i++, rule = next_rule(rule)) {
+	for (uint32_t i = 0; i < r->nrules; i++, rule = uft_event_rule_next(rule)) {
 		struct ration *made;
 
-		if (!rule->count || find_ration(rule->key))
+		if (rule->action == UFT_RULE_HIST || !rule->count || find_ration(rule->key))
 			continue;
 		made = plat_alloc(sizeof(*made));
 		if (!made)
@@ -146,12 +203,27 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 	uint32_t n = 0;
 
 	*need = 0;
-	for (uint32_t i = 0; i < nrules; i++, rule = next_rule(rule)) {
+	for (uint32_t i = 0; i < nrules; i++, rule = uft_event_rule_next(rule)) {
 		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ? uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need) : 0;
 		if (!n)
 			return 0;
 	}
 	return n;
+}
+
+/* The map of the only rule, if that counts. 0, -ENOMEM. */
+static int make_hist(struct event_rules *r)
+{
+	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
+
+	if (!(r->facts & EVENT_RULES_HIST))
+		return 0;
+	r->hist = plat_alloc(sizeof(*r->hist));
+	if (!r->hist)
+		return -ENOMEM;
+	*r->hist = (struct event_hist){ .row = *row_of(rule) };
+	r->hist->facts = uft_hist_row_facts(&r->hist->row) | (rule->program_bytes ? program_of(rule)->facts : 0);
+	return 0;
 }
 
 /* NULL: too much is kept, or there is no memory. */
@@ -175,6 +247,8 @@ static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint
 	r->quick = (struct uft_quick_step *)(r->list + bytes / 8);
 	memcpy(r->list, list, bytes);
 	memcpy(r->list + bytes / 8, quick, nquick * sizeof(*quick));
+	if (make_hist(r))
+		return NULL;
 	all = r;
 	return r;
 }
@@ -191,6 +265,8 @@ static int put(uint32_t id, const uint64_t *list, uint32_t bytes, uint32_t nrule
 		r = keep(list, bytes, nrules, facts);
 		ret = r ? add_rations(r) : -ENOMEM;
 	}
+	if (r && r->hist)	/* memory may be there by now */
+		uft_cas(&r->hist->state, (uint32_t)HIST_SCARCE, (uint32_t)HIST_UNBACKED);
 	if (!event_rules_table) {
 		const struct event_rules **table = r ? plat_map_sparse(UFT_EVENT_RULES_IDS * sizeof(*table)) : NULL;
 

@@ -20,7 +20,7 @@ struct event_block {
 
 static struct event_block *blocks;	/* tracepoints that have a writer, so that a detach finds them */
 
-/* What the rules may know of who writes. They switch its graph, and say whether the record is written. */
+/* What the rules may know of who writes. They switch its graph, or count, and say whether the record is written. */
 static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record, uint32_t bytes)
 {
 	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid };
@@ -31,8 +31,11 @@ static int is_accepted(const struct event_rules *rules, struct trace_task *t, ui
 	}
 	if (!(uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS))
 		r.known |= UFT_FACT_TID;
-	if (rules->facts & EVENT_RULES_THREAD)
+	if (rules->facts & (EVENT_RULES_THREAD | EVENT_RULES_HIST)) {
+		if (rules->hist)
+			return event_rules_count(rules, &r);
 		event_rules_switch(rules, &r, t, turn);
+	}
 	return event_rules_accept(rules, &r);
 }
 

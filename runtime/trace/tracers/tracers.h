@@ -3,6 +3,7 @@
 #ifndef UFT_TRACE_TRACERS_H
 #define UFT_TRACE_TRACERS_H
 
+#include "program/hist_row.h"
 #include "runtime/trace/shadow/shadow.h"
 
 /* ---- function.c ---- */
@@ -34,17 +35,27 @@ uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
 void tracepoint_write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp);
 
 /* ---- event_rules.c ---- */
+enum hist_state { HIST_UNBACKED, HIST_BACKED, HIST_SCARCE };	/* the map's memory; SCARCE: there was none */
+struct event_hist {
+	struct uft_hist_row row;
+	uint32_t facts;			/* enum uft_facts that have to be known */
+	uint32_t state;			/* enum hist_state, in the slice of this process */
+};
 struct event_rules {
 	struct event_rules *next;	/* of all lists */
 	uint32_t nrules, bytes;		/* bytes: of list[] */
 	uint32_t facts;			/* enum uft_facts that they ask for */
 	uint32_t need;			/* bytes of records that the quick steps are for; UINT32_MAX: there are none */
 	const struct uft_quick_step *quick;	/* behind the list: the same as one program */
+	struct event_hist *hist;	/* of the rule that counts; NULL: there is none */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
 };
 extern const struct event_rules **event_rules_table;	/* by event; NULL: none has any */
 #define EVENT_RULES_THREAD	0x80000000u	/* in facts: some switch the graph of the thread */
+#define EVENT_RULES_HIST	0x40000000u	/* it counts, for which the thread has to be known */
 int event_rules_accept(const struct event_rules *r, const struct uft_record *record);
+/* Of a list that counts (hist): 1: the record is to be written; 0: it is not wanted, or the map has it. */
+int event_rules_count(const struct event_rules *r, const struct uft_record *record);
 /* The thread @t fires the event: switches its graph. */
 void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t, uint32_t turn);
 /* Is the graph on for @th by the triggers that are in force, if it is by triggers at all? */
@@ -52,6 +63,7 @@ static inline int graph_is_on(const struct uft_thread *th, const struct uft_trac
 {
 	return !(p->has_roots & UFT_ROOTS_TRIGGER) || th->graph_turn == p->graph_turn;
 }
+void event_rules_forked(void);	/* init: this process has another slice than its parent */
 /* Of this event; NULL: there are none, every record is written. */
 static inline const struct event_rules *event_rules_of(uint32_t id)
 {

@@ -34,17 +34,25 @@ struct uft_event_table *uft_session_types(const struct uft_session *s)
 	return table;
 }
 
+const struct uft_arena *uft_session_arena(const struct uft_session *s)	/* it has no targets */
+{
+	static const struct uft_arena none = { .ncpus = 1, .hist_bytes = 1u << 20 };
+
+	(void)s;
+	return &none;
+}
+
 /* What a target would be told has to be rules that it takes. */
 int tree_apply(struct instance *at, const struct settings *set, struct uft_error *err)
 {
 	(void)set, (void)err;
 	for (uint32_t i = 0; i < uft_event_table_count(table); i++) {
-		size_t n = trigger_put_wants(at, i, NULL), ntriggers = 0;
+		size_t n = trigger_put_wants(at, &at->set, i, NULL), ntriggers = 0;
 		struct uft_event_want *want = calloc(n + 1, sizeof(*want));
 
 		for (const struct event_trigger *v = event_trigger_first(at->triggers, i); v; v = v->next)
 			ntriggers++;
-		if (n < ntriggers || n > 2 * ntriggers || trigger_put_wants(at, i, want) != n)
+		if (n < ntriggers || n > 2 * ntriggers || trigger_put_wants(at, &at->set, i, want) != n)
 			abort();
 		for (size_t k = 0; k < n; k++) {
 			struct uft_filter_error wrong;
@@ -359,6 +367,7 @@ static void end(void)
 	}
 	if (n || in.triggers)
 		abort();
+	event_hists_free(&tree);
 	while (tree.synths.first) {
 		if (tree.synths.first->refs)
 			abort();

@@ -21,6 +21,7 @@
 #define LAB_CASE_MS 100000	/* it ends what hangs, under emulators, too */
 #define CMD_BYTES 4096u
 #define PROFILE_IDS 256u
+#define HIST_BYTES	(1u << 20)
 
 /* Doubles of what the agent and the patcher do; a test may bring its own. */
 struct uft_rt uft_rt;
@@ -211,7 +212,9 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.ring_stride = UFT_PAGE + a.ring_bytes;
 	a.profile_offset = a.ring_offset + (a.ncpus + a.nexch) * a.ring_stride;
 	a.profile_ids = PROFILE_IDS;
-	a.slice_bytes = round_page(a.profile_offset + a.ncpus * a.profile_ids * sizeof(struct uft_profile));
+	a.hist_offset = round_page(a.profile_offset + a.ncpus * a.profile_ids * sizeof(struct uft_profile));
+	a.hist_bytes = HIST_BYTES;
+	a.slice_bytes = a.hist_offset + a.hist_bytes;
 	a.children = 1;
 	a.session_pid = (uint32_t)getpid();
 	lab.bytes = UFT_BOARD_BYTES + a.nslices * (mail_bytes() + a.slice_bytes);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hist_row.h - what a target adds up of an event's record, in a map of its slice
+ *
+ * A row is numbers only: the keys and sums that it names are numbers of the record, or the thread's. The session
+ * makes it of a histogram (hist/row.c), the runtime checks it once and follows it for each event (tracers/event_rules.c),
+ * and the session reads the map by the row that it has kept. The map lies at `offset` of a region that both know.
+ *
+ * An element: the keys, the number of events, the sums. Context: any.
+ */
+#ifndef UFT_PROGRAM_HIST_ROW_H
+#define UFT_PROGRAM_HIST_ROW_H
+
+#include "program/hist_map.h"
+#include "program/program.h"
+
+#define UFT_HIST_ROW_KEYS	3u
+#define UFT_HIST_ROW_SUMS	2u
+#define UFT_HIST_ROW_WORDS	(UFT_HIST_ROW_KEYS + 1 + UFT_HIST_ROW_SUMS)
+#define UFT_HIST_ROW_BITS	13u	/* at most: the memory of the whole map is asked for before its first event */
+
+enum uft_hist_make { UFT_HIST_AS_IS, UFT_HIST_LOG2, UFT_HIST_BUCKET, UFT_HIST_NMAKES };
+
+struct uft_hist_number {
+	uint8_t load;		/* enum uft_load: of a number */
+	uint8_t make;		/* enum uft_hist_make */
+	uint16_t at;		/* where, behind the common fields */
+	uint32_t pad;
+	uint64_t width;		/* BUCKET: it is rounded down to a multiple of this */
+};
+
+struct uft_hist_row {
+	uint64_t offset;	/* of the map, a multiple of 8 */
+	uint8_t bits, nkeys, nsums, pad[5];
+	struct uft_hist_number key[UFT_HIST_ROW_KEYS], sum[UFT_HIST_ROW_SUMS];
+};
+_Static_assert(sizeof(struct uft_hist_row) == 16 + 16 * (UFT_HIST_ROW_KEYS + UFT_HIST_ROW_SUMS), "rows travel");
+
+static inline uint64_t uft_hist_log2(uint64_t v)
+{
+	uint64_t n = 0;
+
+	for (v -= v != 0; v; v >>= 1)	/* not all processors can tell it */
+		n++;
+	return n;
+}
+
+/* 1: it may be followed, and its map lies within @bytes. */
+int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes);
+uint32_t uft_hist_row_facts(const struct uft_hist_row *row);	/* enum uft_facts that it needs: all must be known */
+/* Of a good row, with its region. */
+struct uft_hist_map uft_hist_row_map(const struct uft_hist_row *row, void *region);
+/* Counts the record: 1. 0: the map has no room for its key. */
+int uft_hist_row_count(const struct uft_hist_row *row, void *region, const struct uft_record *r);
+
+#endif
