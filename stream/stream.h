@@ -47,6 +47,7 @@ struct uft_stack {
 struct uft_task {
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
+	const char *program;	/* what its process is called: the name of the main thread, or else the file's */
 	const struct uft_image *image;
 	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
 };

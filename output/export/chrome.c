@@ -49,7 +49,6 @@ static void put_time(FILE *out, uint64_t ns)
 
 static int describe(struct chrome *c, const struct uft_task *t)
 {
-	const char *exe = t->image && t->image->exe ? strrchr(t->image->exe, '/') : NULL;
 	int n;
 
 	if (dense_reserve(&c->task, &c->ntasks, t->index, sizeof(*c->task)) < 0)
@@ -64,7 +63,7 @@ static int describe(struct chrome *c, const struct uft_task *t)
 	c->task[t->index].n = (size_t)n;
 	put_start(c, 'M', t->pid, t->tid);
 	fputs(",\"name\":\"process_name\",\"args\":{\"name\":", c->out);
-	table_put_json(c->out, exe ? exe + 1 : t->image && t->image->exe ? t->image->exe : "?");
+	table_put_json(c->out, t->program);
 	fputs("}}", c->out);
 	put_start(c, 'M', t->pid, t->tid);
 	fputs(",\"name\":\"thread_name\",\"args\":{\"name\":", c->out);

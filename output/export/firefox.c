@@ -489,13 +489,12 @@ static int put_samples(struct firefox *f, struct thread *t, FILE *out)
 
 static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_first)
 {
-	const char *exe = t->task->image && t->task->image->exe ? t->task->image->exe : "?", *slash = strrchr(exe, '/');
 	int ret;
 
 	fprintf(out, "%s{\"name\":", is_first ? "\n" : ",\n");
 	table_put_json(out, t->task->comm && *t->task->comm ? t->task->comm : "?");
 	fputs(",\"processName\":", out);
-	table_put_json(out, slash && slash[1] ? slash + 1 : exe);
+	table_put_json(out, t->task->program);
 	fprintf(out, ",\"pid\":\"%" PRIu32 "\",\"tid\":%" PRIu32 ",\"isMainThread\":%s,\"processType\":\"default\",\"processStartupTime\":0,"
 		"\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],\"name\":[]},"

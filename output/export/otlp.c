@@ -96,13 +96,6 @@ static void add_trace_id(struct otlp *o, uint64_t root)
 
 /* ---- Lanes ---- */
 
-static const char *program_of(const struct uft_task *t)
-{
-	const char *exe = t->image && t->image->exe ? t->image->exe : "?", *slash = strrchr(exe, '/');
-
-	return slash && slash[1] ? slash + 1 : exe;
-}
-
 static int put(struct otlp *o, const struct pb *message)
 {
 	char head[1 + PB_VARINT_MAX], *end;
@@ -126,7 +119,7 @@ static int flush(struct otlp *o, struct lane *l)
 		return l->spans.error;
 	o->span.n = 0;		/* of the resource, now */
 	if (t) {
-		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "service.name", program_of(t), 0, 0);
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "service.name", t->program, 0, 0);
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "process.pid", NULL, VALUE_INT, t->pid);
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.id", NULL, VALUE_INT, t->tid);
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.name", t->comm && *t->comm ? t->comm : "?", 0, 0);

@@ -88,13 +88,6 @@ static void add_text(struct perfetto *p, struct pb *to, uint32_t field, const ch
 		to->error = -ENOMEM;
 }
 
-static const char *program_of(const struct uft_task *t)
-{
-	const char *exe = t->image && t->image->exe ? t->image->exe : "?", *slash = strrchr(exe, '/');
-
-	return slash && slash[1] ? slash + 1 : exe;
-}
-
 static uint64_t uuid_of(const struct uft_task *t)
 {
 	return TASK_UUID + t->index;
@@ -108,7 +101,7 @@ static int describe(struct perfetto *p, const struct uft_task *t)
 	p->part.n = p->inner.n = 0;
 	pb_uint(&p->part, TRACK_UUID, PROCESS_UUID + t->pid);
 	pb_uint(&p->inner, PROCESS_PID, t->pid);
-	add_text(p, &p->inner, PROCESS_NAME, program_of(t));
+	add_text(p, &p->inner, PROCESS_NAME, t->program);
 	pb_message(&p->part, TRACK_PROCESS, &p->inner);
 	pb_message(&p->packet, PACKET_TRACK, &p->part);
 	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE);

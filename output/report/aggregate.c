@@ -316,17 +316,9 @@ uint64_t *agg_calls_below(const struct agg *a)
 
 /* ---- Groups ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path && *path ? path : "?";
-}
-
 static uint32_t group_of(struct agg *a, const struct uft_event *ev)
 {
 	const struct uft_task *t = ev->task;
-	const char *exe = base_name(t->image ? t->image->exe : NULL);
 	char name[300], key[304];
 	uint32_t func, i;
 
@@ -335,10 +327,10 @@ static uint32_t group_of(struct agg *a, const struct uft_event *ev)
 		snprintf(name, sizeof(name), "task %.64s-%u", t->comm && *t->comm ? t->comm : "<...>", t->tid);
 		break;
 	case UFT_BY_PROCESS:
-		snprintf(name, sizeof(name), "process %u (%.200s)", t->pid, exe);
+		snprintf(name, sizeof(name), "process %u (%.200s)", t->pid, t->program);
 		break;
 	case UFT_BY_PROGRAM:
-		snprintf(name, sizeof(name), "program %.250s", exe);
+		snprintf(name, sizeof(name), "program %.250s", t->program);
 		break;
 	case UFT_BY_OBJECT:
 		snprintf(name, sizeof(name), "object %.250s", ev->sym->object && *ev->sym->object ? ev->sym->object : "?");

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/names.h"
 
 #define DEC_TASKS	(1u << 19)
 #define DEC_FRAMES	(4u << 20)
@@ -83,6 +84,20 @@ static struct dec_share *share_of(struct uft_stream *st, uint32_t slice)
 	return st->share ? &st->share[slice % SHARES] : NULL;
 }
 
+/*
+ * A process is called as it was started: what `redis-server` links to may be the file `redis-check-rdb`. The kernel
+ * keeps 15 bytes of a name, a recording those before a newline (`?` when it is read): a file's name that begins so is
+ * the whole one. Names of a live buffer come and go, the file's stays.
+ */
+static const char *program_of(const struct uft_stream *st, const struct dec_task *t, uint32_t image)
+{
+	const struct rd_task *main = rd_find_task(st->file, t->pub.pid, t->pub.pid, image);
+	const char *file = uft_base_name(t->image->img && t->image->img->exe ? t->image->img->exe : "?");
+	size_t n = main && main->image == image && !st->file->is_live ? strlen(main->comm) : 0;
+
+	return !n || (!strncmp(file, main->comm, n) && (n == 15 || file[n] == '?')) ? file : main->comm;
+}
+
 static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
 	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
@@ -90,6 +105,7 @@ static void task_describe(struct uft_stream *st, struct dec_task *t, const struc
 	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
 	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.pid ? slice->ppid : 0;
 	t->pub.image = t->image->img;
+	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
 }
 
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
@@ -247,6 +263,7 @@ int dec_images_alloc(struct uft_stream *st)
 	st->last_task->image = &st->image[st->nimage - 1];
 	st->last_task->slice = UINT32_MAX;
 	st->last_task->pub.comm = "<...>";
+	st->last_task->pub.program = "?";
 	st->last_task->pub.image = st->last_task->image->img;
 	st->last_task->pub.index = DEC_TASKS;
 	return 0;

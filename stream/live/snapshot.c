@@ -144,6 +144,7 @@ struct uft_stream *lv_stream_new(struct uft_live *l)
 	st->pool.file = st->file;
 	st->last_task->slice = UINT32_MAX;
 	st->last_task->pub.comm = "<...>";
+	st->last_task->pub.program = "?";
 	st->last_task->pub.index = 1u << 19;
 	return st;
 }

@@ -7,6 +7,7 @@
 
 #include "fake_stream.h"
 #include "stream/decode/parts.h"
+#include "symbol/names.h"
 
 #define MAX_SYMS	65536
 #define MAX_TASKS	4096
@@ -78,7 +79,8 @@ const struct uft_task *fake_task(struct uft_stream *st, uint32_t tid, const char
 	if (st->ntasks == MAX_TASKS)
 		abort();
 	t = need(calloc(1, sizeof(*t)));
-	*t = (struct uft_task){ .tid = tid, .pid = tid, .comm = need(strdup(comm)), .image = img, .index = st->ntasks };
+	*t = (struct uft_task){ .tid = tid, .pid = tid, .comm = need(strdup(comm)), .image = img, .index = st->ntasks,
+				.program = uft_base_name(img && img->exe ? img->exe : "?") };
 	st->info.ntasks = st->ntasks + 1;
 	return st->task[st->ntasks++] = t;
 }

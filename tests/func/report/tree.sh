@@ -91,6 +91,18 @@ expect_equal "timeline" "$(awk -F, 'NR > 1 { n += $2 } END { print n }' out)" "$
 expect_equal "its slots" "$(awk -F, 'NR > 1 { n++; if ($1 <= last && NR > 2) bad = 1; last = $1 } END { print bad + 0, (n <= 51) }' out)" "0 1"
 run "$uft" report --timeline rec.uft
 expect_equal "the busiest has the longest bar" "$(awk '!/^#/ && $2 + 0 > calls { calls = $2; bar = $NF } END { print bar }' out)" "************************************"
+# A program is called as it was started, and by its file's name where the kernel keeps only the first 15 bytes of that
+ln -s prog called
+cp prog a-program-of-a-long-name
+for name in called a-program-of-a-long-name; do
+	run "$uft" record -q -o name.uft ./$name
+	run "$uft" report --flat --by program --depth 1 --csv name.uft
+	expect_equal "program $name" "$(sed -n 's/.*,\(program .*\)/\1/p' out | sort -u)" "program $name"
+	run "$uft" report --flat --by process --depth 1 --csv name.uft
+	expect_equal "process of $name" "$(sed -n 's/.*,process [0-9]* (\(.*\))$/\1/p' out | sort -u)" "$name"
+	run "$uft" export -f chrome -o name.json name.uft
+	expect_equal "process of $name in an export" "$(grep -o '"process_name","args":{"name":"[^"]*"' name.json | sort -u)" "\"process_name\",\"args\":{\"name\":\"$name\""
+done
 run "$uft" report --flat --by process --csv rec.uft
 expect_equal "by process" "$(awk -F, '$13 == "leaf" { print $4 }' out)" 310
 
