@@ -154,11 +154,17 @@ int cmd_list(int argc, char **argv)
 		return cmd_usage(&list_syntax, "no operands but those of -e, not '%s'", argv[1]);
 	if ((o.formats || o.full) && !o.events)
 		return cmd_usage(&list_syntax, "%s is for the events: with -e", o.formats ? "-F" : "--full");
-	if (o.json + o.csv + (o.formats || o.full) > 1)
-		return cmd_usage(&list_syntax, "--json, --csv, and -F or --full exclude each other");
+	if (o.json && o.csv)
+		return cmd_usage(&list_syntax, "--json and --csv exclude each other");
+	if (is_table && (o.formats || o.full) && (o.tracers || o.options || o.functions || o.clocks))
+		return cmd_usage(&list_syntax, "with --json and --csv, -F and --full make a table of their own: -e alone beside them");
+	if (is_table && (o.formats || o.full)) {
+		table.column = list_format_columns;
+		table.ncolumns = list_format_ncolumns;
+	}
 	if (is_table) {
 		table.form = o.json ? UFT_FORM_JSON : UFT_FORM_CSV;
-		table_begin(&table, "list");
+		table_begin(&table, o.formats || o.full ? "formats" : "list");
 	}
 	ret = list_all(&o, is_table ? &table : NULL, argv + 1, argc - 1, &err);
 	if (is_table)

@@ -32,6 +32,33 @@ static void print_format(const struct listing *l, const char *system, const char
 	printf("system: %s\n%.*s\n", system, (int)(print && !(l->forms & LIST_EVENT_FULL) ? print - format : (long)strlen(format)), format);
 }
 
+const struct table_column list_format_columns[] = {
+	{ NULL, "event", TABLE_NAME, 0 }, { NULL, "id", TABLE_COUNT, 0 }, { NULL, "field", TABLE_NAME, 0 }, { NULL, "type", TABLE_NAME, 0 },
+	{ NULL, "offset", TABLE_COUNT, 0 }, { NULL, "size", TABLE_COUNT, 0 }, { NULL, "signed", TABLE_COUNT, 0 },
+	{ NULL, "print", TABLE_NAME, 0 },
+};
+const size_t list_format_ncolumns = sizeof(list_format_columns) / sizeof(list_format_columns[0]);
+
+/* A row for each field; of an event without any one that tells its number. */
+static void put_fields(const struct listing *l, const struct uft_event_type *type)
+{
+	char event[512], kind[256];
+	struct table_cell print = CELL_NAME(type->print);
+
+	print.is_known = (l->forms & LIST_EVENT_FULL) != 0;
+	snprintf(event, sizeof(event), "%s:%s", type->system, type->name);
+	for (uint32_t i = 0; i < type->nfields + !type->nfields; i++) {
+		const struct uft_event_field *f = i < type->nfields ? &type->field[i] : NULL;
+
+		snprintf(kind, sizeof(kind), "%s%s", f ? f->type : "", f ? f->brackets : "");
+		table_row(l->table, (struct table_cell[]){
+			CELL_NAME(event), CELL_COUNT(type->kernel_id), { .is_known = f != NULL, .s = f ? f->name : NULL },
+			{ .is_known = f != NULL, .s = kind }, { .is_known = f != NULL, .u = f ? f->offset : 0 },
+			{ .is_known = f != NULL, .u = f ? f->size : 0 }, { .is_known = f != NULL, .u = f ? f->is_signed : 0 }, print,
+		}, 0);
+	}
+}
+
 static void put_event(const struct listing *l, const struct uft_event_type *type)
 {
 	char name[512];
@@ -48,7 +75,9 @@ static void print_types(const struct listing *l, const struct uft_event_table *t
 	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
 		const struct uft_event_type *type = uft_event_table_at(types, i);
 
-		if (type && l->forms)
+		if (type && l->forms && l->table)
+			put_fields(l, type);
+		else if (type && l->forms)
 			print_format(l, type->system, type->format);
 		else if (type)
 			put_event(l, type);
@@ -104,7 +133,8 @@ static int list_files(struct listing *l, char *const *file, int n)
 static int print_session_format(struct listing *l, const char *event)
 {
 	char path[CLIENT_PATH], *text;
-	int system = (int)strcspn(event, ":");
+	int system = (int)strcspn(event, ":"), ret = 0;
+	struct uft_event_type *type = NULL;
 
 	if (snprintf(path, sizeof(path), "events/%.*s/%s/format", system, event, event + system + 1) >= (int)sizeof(path))
 		return 0;
@@ -112,9 +142,15 @@ static int print_session_format(struct listing *l, const char *event)
 	if (!text)
 		return -EIO;
 	path[7 + system] = '\0';
-	print_format(l, path + 7, text);
+	if (!l->table)
+		print_format(l, path + 7, text);
+	else if (!uft_event_format_parse(path + 7, text, &type, l->err))
+		put_fields(l, type);
+	else
+		ret = -EIO;
+	free(type);
 	free(text);
-	return 0;
+	return ret;
 }
 
 static int list_session(struct listing *l)
@@ -125,10 +161,10 @@ static int list_session(struct listing *l)
 	if (events && !l->forms && !l->table)
 		fputs(events, stdout);
 	for (char *line = events ? strtok(events, "\n") : NULL; line && !ret; line = strtok(NULL, "\n")) {
-		if (l->table)
-			cmd_list_row(l->table, "event", line, NULL);
-		else if (l->forms && strchr(line, ':'))
+		if (l->forms && strchr(line, ':'))
 			ret = print_session_format(l, line);
+		else if (l->table)
+			cmd_list_row(l->table, "event", line, NULL);
 	}
 	free(events);
 	return ret;

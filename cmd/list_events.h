@@ -9,10 +9,12 @@
 enum list_event_forms { LIST_EVENT_FORMAT = 1, LIST_EVENT_FULL = 2 };	/* 0: SYSTEM:EVENT, one a line */
 
 /*
- * @t: gets a row an event, and @forms is 0; NULL: text. @file: programs, or PIDs; none: of the session, if there is one
- * to ask. 0, or a negative errno with @err.
+ * @t: gets a row an event (cmd_list_row()), with @forms a row a field (list_format_columns); NULL: text. @file:
+ * programs, or PIDs; none: of the session, if there is one to ask. 0, or a negative errno with @err.
  */
 int cmd_list_events(const char *session, int forms, struct table *t, char *const *file, int n, struct uft_error *err);
+extern const struct table_column list_format_columns[];
+extern const size_t list_format_ncolumns;
 /* A row of the table of uft list (list.c); @value NULL: it has none. */
 void cmd_list_row(struct table *t, const char *kind, const char *name, const char *value);
 

@@ -76,6 +76,8 @@ expect_equal "events of a file" "$(sort out | tr '\n' ' ')" "sched:sched_process
 run "$uft" list -e -F ./plain
 expect_equal "fields" "$(sed -n '/^name: sample_text/,/^system:/p' out | sed 's/^ID: .*/ID/; /^system/d')" "$(printf 'name: sample_text\nID\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
 \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n\tfield:__data_loc char[] text;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:int c;\toffset:12;\tsize:4;\tsigned:1;\n')"
+run "$uft" list -e -F --csv ./plain
+expect_equal "fields as CSV" "$(sed -n 's/^\(uft_sample:sample_text\),[0-9]*,/\1,/p' out | tr '\n' ' ')" "uft_sample:sample_text,text,__data_loc char[],8,4,1, uft_sample:sample_text,c,int,12,4,1, "
 run "$uft" list -e --full ./plain
 expect_equal "print formats" "$(grep -c '^print fmt: ' out)" 8
 run "$uft" list -e "$tmp/wanted"

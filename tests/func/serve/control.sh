@@ -156,6 +156,17 @@ for kind in "session", "tracer", "option", "function", "clock", "event":
 assert said["session"] == 1 and min(said.values()) >= 1, said
 all_rows = json.load(open("json.all"))["rows"]
 assert len(all_rows) == said["tracer"] + said["clock"], all_rows
+import re
+fields, full = list(csv.DictReader(open("csv.fields"))), json.load(open("json.full"))
+assert full["report"] == "formats" and [{k: "" if k == "print" else str(v) for k, v in r.items()} for r in full["rows"]] == fields
+want, have = [], [tuple(r.values()) for r in full["rows"]]
+for part in re.split("^system: ", open("text.full").read(), flags=re.M)[1:]:
+    event = part.split("\n")[0] + ":" + re.search("^name: (.*)", part, re.M)[1]
+    for kind, name, length, offset, size, signed in re.findall(r"^\tfield:(.*) (\w+)(\[.*\])?;\toffset:(\d+);\tsize:(\d+);\tsigned:(\d);", part, re.M):
+        if not name.startswith("common_"):
+            want.append((event, int(re.search("^ID: (.*)", part, re.M)[1]), name, kind + length, int(offset), int(size), int(signed),
+                         re.search("^print fmt: (.*)", part, re.M)[1]))
+assert want == have and want, (want, have)
 print("the same")
 END
 	# shellcheck disable=SC2016
@@ -163,13 +174,13 @@ END
 		for kind in session tracer option function clock event; do
 			case $kind in session) o= ;; clock) o=-C ;; *) o=-$(echo $kind | cut -c1) ;; esac
 			$U list $o >text.$kind; $U list --json $o >json.$kind; $U list --csv $o >csv.$kind
-		done; $U list --json -t -C >json.all'
+		done; $U list --json -t -C >json.all; $U list -e -F --full >text.full; $U list -e --full --json >json.full; $U list -e -F --csv >csv.fields'
 	expect_status 0
 	expect_equal "lists" "$(python3 compare.py 2>&1 | tail -n 1)" "the same"
 fi
 run "$uft" list --json --csv
 expect_status 2
-run "$uft" list --json -e -F
+run "$uft" list --json -e -F -t
 expect_status 2
 
 run "$uft" list
