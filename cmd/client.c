@@ -210,6 +210,11 @@ const char *client_path(const char *instance, const char *file, char buf[CLIENT_
 	return instance ? buf : file;
 }
 
+int client_read_cells(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+{
+	return take_all(ask(session, SERVE_READ, SERVE_CELLS, path, err), path, sink, arg, err);
+}
+
 int client_extract(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
 {
 	return take_all(ask(session, SERVE_EXTRACT, 0, path, err), path, sink, arg, err);

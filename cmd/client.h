@@ -21,6 +21,8 @@ int client_read(const char *session, const char *path, int no_wait, int (*sink)(
 int client_print(void *arg, const char *p, size_t n);
 /* All of a file, as far as it is there now; free() it. NULL: with @err. */
 char *client_read_text(const char *session, const char *path, struct uft_error *err);
+/* Histograms of a file hist, for programs (uft_tree_hist_cells()). */
+int client_read_cells(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err);
 /* `instances/@instance/@file` in @buf, or @file itself: the top's. */
 #define CLIENT_PATH	512
 const char *client_path(const char *instance, const char *file, char buf[CLIENT_PATH]);

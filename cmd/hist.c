@@ -458,22 +458,27 @@ static int print(const struct work *w, FILE *out)
 	return ret;
 }
 
+static enum uft_form form_of(const struct hist_opts *o)
+{
+	return o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT;
+}
+
 /* For programs. */
 static int print_form(const struct work *w, enum uft_form form, FILE *out)
 {
 	uint64_t lost = uft_stream_info(w->stream)->lost;
-	struct hist_shown *shown;
-	size_t n = 0;
-	int ret;
+	char *words = NULL;
+	size_t n;
+	FILE *f = open_memstream(&words, &n);
+	const struct uft_hist_sink to = { f, put };
+	int ret = f ? 0 : -ENOMEM;
 
-	for (const struct histogram *h = w->first; h; h = h->made)
-		n++;
-	shown = calloc(n + 1, sizeof(*shown));
-	n = 0;
-	for (const struct histogram *h = w->first; h && shown; h = h->made)
-		shown[n++] = (struct hist_shown){ .hist = h->hist, .filter = h->filter, .is_paused = h->is_paused, .lost = h->is_paused ? 0 : lost };
-	ret = shown ? cmd_hist_put(out, form, shown, n) : -ENOMEM;
-	free(shown);
+	for (const struct histogram *h = w->first; h && !ret; h = h->made)
+		ret = uft_hist_put_cells(h->hist, h->filter, h->is_paused, h->is_paused ? 0 : lost, &to);
+	if (f && fclose(f) && !ret)
+		ret = -ENOMEM;
+	ret = ret ? ret : cmd_hist_put("hist", out, form, words, n);
+	free(words);
 	return ret;
 }
 
@@ -484,7 +489,7 @@ static int print_all(const struct work *w, const struct hist_opts *o)
 
 	if (!out)
 		return cmd_fail("hist", "%s", strerror(ENOMEM));
-	ret = o->json || o->csv ? print_form(w, o->json ? UFT_FORM_JSON : UFT_FORM_CSV, cmd_output_file(out)) : print(w, cmd_output_file(out));
+	ret = o->json || o->csv ? print_form(w, form_of(o), cmd_output_file(out)) : print(w, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	ret = ret ? ret : closed;
 	return ret ? cmd_fail("hist", "%s", strerror(-ret)) : 0;
@@ -637,8 +642,6 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 		return cmd_usage(&hist_syntax, "processes that run (-p) or %s, not both", at ? "a command" : "a recording");
 	if (o->json && o->csv)
 		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
-	if ((o->json || o->csv) && (is_session || o->processes.n))
-		return cmd_usage(&hist_syntax, "--%s is for recordings and commands", o->json ? "json" : "csv");
 	if (o->delay_ns && !o->processes.n && !is_session)
 		return cmd_usage(&hist_syntax, "--delay is for -p and -S");
 	if (at && is_file)
@@ -650,7 +653,7 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 
 static int run_live(const struct hist_opts *o, int is_session)
 {
-	const struct hist_live live = { .asks = &o->ask, .delay_ns = o->delay_ns ? o->delay_ns : 1000000000, .is_once = o->is_once };
+	const struct hist_live live = { .asks = &o->ask, .delay_ns = o->delay_ns ? o->delay_ns : 1000000000, .is_once = o->is_once, .form = form_of(o) };
 	struct cmd_targets targets = { 0 };
 	struct uft_error err = { "" };
 	int ret = 0, status;

@@ -20,6 +20,7 @@
 
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/hist_table.h"
 #include "cmd/own_session.h"
 #include "cmd/screen.h"
 
@@ -189,11 +190,37 @@ static int follow(struct live *l, struct uft_error *err)
 	return ret;
 }
 
+/* For programs. */
+static int put_form(const struct live *l, struct uft_error *err)
+{
+	char file[CLIENT_PATH], path[CLIENT_PATH], *words = NULL;
+	size_t size;
+	FILE *f = open_memstream(&words, &size);
+	int ret = f ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < l->nevents && !ret; i++) {
+		snprintf(file, sizeof(file), "events/%s/hist", l->event[i]);
+		ret = l->own ? own_session_read_cells(l->own, file, put_text, f)
+			     : client_read_cells(l->session, client_path(l->instance, file, path), put_text, f, err);
+		if (ret && !err->text[0])
+			uft_fail(err, ret, "%s: %s", file, strerror(-ret));
+	}
+	if (f && fclose(f) && !ret)
+		ret = -ENOMEM;
+	ret = ret ? ret : cmd_hist_put("hist", stdout, l->opts->form, words, size);
+	free(words);
+	return ret;
+}
+
 /* Draws, as long as it is to, and prints what there is in the end. */
 static int show(struct live *l, int is_once, struct uft_error *err)
 {
 	int ret = is_once ? 0 : follow(l, err);
-	char *text = ret ? NULL : read_tables(l, err);
+	char *text;
+
+	if (!ret && l->opts->form != UFT_FORM_TEXT)
+		return put_form(l, err);
+	text = ret ? NULL : read_tables(l, err);
 
 	if (!text)
 		return ret ? ret : -EIO;

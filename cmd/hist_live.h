@@ -5,6 +5,7 @@
 
 #include "cmd/options.h"
 #include "cmd/targets.h"
+#include "output/output.h"
 
 struct hist_ask {
 	const char *event, *keys, *values, *sort, *filter;
@@ -21,6 +22,7 @@ struct hist_live {
 	const struct hist_asks *asks;
 	uint64_t delay_ns;		/* from one drawing to the next */
 	int is_once;
+	enum uft_form form;		/* of the tables that are printed in the end */
 };
 
 /* Attaches to them, until q, a signal or the end of the last one. Both return an exit status. */

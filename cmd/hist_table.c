@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* hist_table.c - histograms as JSON or CSV; the columns are made in hist/cells.c */
+/*
+ * hist_table.c - histograms as JSON or CSV
+ *
+ * The tables come as words (hist/hist.h), out of a recording, this command's own session or another process's: the
+ * same words give the same text. The words of a session are not trusted: what is cut off ends the reading.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/hist_table.h"
+#include "hist/hist.h"
 #include "output/report/table.h"
 
 static int result_of(FILE *out)
@@ -14,111 +20,122 @@ static int result_of(FILE *out)
 	return fflush(out) || ferror(out) ? errno ? -errno : -EIO : 0;
 }
 
-static void put(void *arg, const char *p, size_t n)
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+struct words { const char *p, *end; int is_cut; };
+
+static const char *next_word(struct words *w)
 {
-	fwrite(p, 1, n, arg);
+	const char *word = w->p, *nul = memchr(word, '\0', (size_t)(w->end - word));
+
+	w->is_cut |= !nul;
+	w->p = nul ? nul + 1 : w->end;
+	return nul ? word : "";
 }
 
-/* malloc'd; NULL: no memory. */
-static char *definition_of(const struct hist_shown *s)
+static uint64_t next_number(struct words *w)
 {
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	const struct uft_hist_sink to = { f, put };
+	const char *word = next_word(w);
 
-	if (!f)
-		return NULL;
-	uft_hist_put_definition(s->hist, s->filter, &to);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	return *word ? strtoull(word + 1, NULL, 10) : 0;
+}
+
+/* A histogram in front of its entries. */
+struct head {
+	const char *event, *definition, *state, *name[UFT_HIST_COLUMNS];
+	uint64_t lost, hits, dropped, ncolumns, nrows;
+};
+
+static void next_head(struct words *w, struct head *h)
+{
+	h->event = next_word(w);
+	h->definition = next_word(w);
+	h->state = next_word(w);
+	h->lost = next_number(w);
+	h->hits = next_number(w);
+	h->dropped = next_number(w);
+	h->ncolumns = next_number(w);
+	w->is_cut |= h->ncolumns > UFT_HIST_COLUMNS;
+	for (uint64_t i = 0; i < h->ncolumns && !w->is_cut; i++)
+		h->name[i] = next_word(w);
+	h->nrows = next_number(w);
+}
+
+/* Names of a stack behind @cell. */
+static uint64_t names_of(const char *cell)
+{
+	return *cell == UFT_HIST_STACK ? strtoull(cell + 1, NULL, 10) : 0;
+}
+
+static void skip_rows(struct words *w, const struct head *h)
+{
+	for (uint64_t i = 0; i < h->nrows && !w->is_cut; i++)
+		for (uint64_t k = 0; k < h->ncolumns && !w->is_cut; k++)
+			for (uint64_t n = names_of(next_word(w)); n && !w->is_cut; n--)
+				next_word(w);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-struct json { FILE *out; const struct uft_hist_columns *columns; uint64_t nrows; };
-
-static void put_value(FILE *out, const struct uft_hist_cell *c)
+static void put_value(FILE *out, struct words *w)
 {
-	const char *name = c->text;
+	const char *cell = next_word(w);
+	uint64_t n = names_of(cell);
 
-	switch (c->kind) {
-	case UFT_HIST_UNKNOWN:
-		fputs("null", out);
-		break;
+	switch (*cell) {
 	case UFT_HIST_UNSIGNED:
-		fprintf(out, "%" PRIu64, c->number);
-		break;
 	case UFT_HIST_SIGNED:
-		fprintf(out, "%" PRId64, (int64_t)c->number);
+		fputs(cell + 1, out);
 		break;
 	case UFT_HIST_TEXT:
-		table_put_json(out, c->text);
+		table_put_json(out, cell + 1);
 		break;
 	case UFT_HIST_STACK:
 		putc('[', out);
-		for (uint64_t i = 0; i < c->number; i++, name += strlen(name) + 1) {
+		for (uint64_t i = 0; i < n && !w->is_cut; i++) {
 			fputs(i ? "," : "", out);
-			table_put_json(out, name);
+			table_put_json(out, next_word(w));
 		}
 		putc(']', out);
 		break;
+	default:
+		fputs("null", out);
 	}
 }
 
-static void row_json(void *arg, const struct uft_hist_cell *cell, uint32_t n)
+static void put_json(FILE *out, struct words *w)
 {
-	struct json *j = arg;
+	struct head h;
 
-	fputs(j->nrows++ ? ",\n{" : "\n{", j->out);
-	for (uint32_t i = 0; i < n; i++) {
-		fputs(i ? "," : "", j->out);
-		table_put_json(j->out, j->columns->name[i]);
-		putc(':', j->out);
-		put_value(j->out, &cell[i]);
-	}
-	putc('}', j->out);
-}
-
-static int put_json(FILE *out, const struct hist_shown *s, struct uft_hist_columns *columns)
-{
-	const struct uft_event_type *type = uft_hist_type(s->hist);
-	struct json j = { out, columns, 0 };
-	struct uft_hist_totals totals;
-	char name[512], *definition = definition_of(s);
-	int ret;
-
-	if (!definition)
-		return -ENOMEM;
-	snprintf(name, sizeof(name), "%s:%s", type->system, type->name);
-	uft_hist_columns(s->hist, columns);
+	next_head(w, &h);
 	fputs("{\"event\":", out);
-	table_put_json(out, name);
+	table_put_json(out, h.event);
 	fputs(",\"trigger\":", out);
-	table_put_json(out, definition);
-	free(definition);
-	fprintf(out, ",\"paused\":%s,\"rows\":[", s->is_paused ? "true" : "false");
-	ret = uft_hist_each_entry(s->hist, row_json, &j, &totals);
-	if (!ret)
-		fprintf(out, "\n],\"hits\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64 "}", totals.hits, totals.dropped, s->lost);
-	return ret;
+	table_put_json(out, h.definition);
+	fprintf(out, ",\"paused\":%s,\"rows\":[", strcmp(h.state, "paused") ? "false" : "true");
+	for (uint64_t i = 0; i < h.nrows && !w->is_cut; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		for (uint64_t k = 0; k < h.ncolumns && !w->is_cut; k++) {
+			fputs(k ? "," : "", out);
+			table_put_json(out, h.name[k]);
+			putc(':', out);
+			put_value(out, w);
+		}
+		putc('}', out);
+	}
+	fprintf(out, "\n],\"hits\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64 "}", h.hits, h.dropped, h.lost);
 }
 
-static int put_all_json(FILE *out, const struct hist_shown *shown, size_t n)
+static void put_all_json(FILE *out, struct words *w)
 {
-	struct uft_hist_columns *columns = malloc(sizeof(*columns));
-	int ret = columns ? 0 : -ENOMEM;
+	const char *comma = "\n";
 
 	fputs("{\"report\":\"hist\",\"version\":1,\"histograms\":[", out);
-	for (size_t i = 0; i < n && !ret; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		ret = put_json(out, &shown[i], columns);
+	for (; w->p < w->end && !w->is_cut; comma = ",\n") {
+		fputs(comma, out);
+		put_json(out, w);
 	}
 	fputs("\n]}\n", out);
-	free(columns);
-	return ret;
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -126,47 +143,56 @@ static int put_all_json(FILE *out, const struct hist_shown *shown, size_t n)
 /* All columns, and where those of the histogram that is written are among them. */
 struct csv {
 	FILE *out;
-	char (*name)[UFT_HIST_COLUMN_NAME];
-	uint32_t n, at[UFT_HIST_COLUMNS];
-	const struct uft_hist_cell **cell;
-	size_t number;			/* of the histogram, from 1 */
-	const char *event;
+	const char *command;
+	const char **name;
+	size_t n, at[UFT_HIST_COLUMNS];
+	const char **cell;
 };
 
-static int add_column(struct csv *t, const char *name, uint32_t *at)
+/* Of the columns of @h. */
+static int find_columns(struct csv *t, const struct head *h)
 {
-	char (*grown)[UFT_HIST_COLUMN_NAME];
+	for (uint64_t i = 0; i < h->ncolumns; i++) {
+		size_t k = 0;
 
-	for (*at = 0; *at < t->n; ++*at)
-		if (!strcmp(t->name[*at], name))
-			return 0;
-	grown = realloc(t->name, (t->n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	t->name = grown;
-	strcpy(t->name[t->n++], name);
+		while (k < t->n && strcmp(t->name[k], h->name[i]))
+			k++;
+		t->at[i] = k;
+		if (k == t->n) {
+			const char **grown = realloc(t->name, (t->n + 1) * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			t->name = grown;
+			grown[t->n++] = h->name[i];
+		}
+	}
 	return 0;
 }
 
-static int find_columns(struct csv *t, const struct uft_hist *h, struct uft_hist_columns *columns)
+static int find_all_columns(struct csv *t, struct words w)
 {
+	struct head h;
 	int ret = 0;
 
-	uft_hist_columns(h, columns);
-	for (uint32_t i = 0; i < columns->n && !ret; i++)
-		ret = add_column(t, columns->name[i], &t->at[i]);
-	return ret;
+	while (!ret && w.p < w.end && !w.is_cut) {
+		next_head(&w, &h);
+		ret = w.is_cut ? -EPROTO : find_columns(t, &h);
+		skip_rows(&w, &h);
+	}
+	return ret || !w.is_cut ? ret : -EPROTO;
 }
 
 /* Names with `;` between, in which it is `:`. */
-static void put_stack(FILE *out, const struct uft_hist_cell *c)
+static void put_stack(FILE *out, const char *cell)
 {
+	uint64_t n = names_of(cell);
+	const char *name = cell + strlen(cell) + 1;
 	size_t size;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &size);
-	const char *name = c->text;
 
-	for (uint64_t i = 0; f && i < c->number; i++, name++) {
+	for (uint64_t i = 0; f && i < n; i++, name++) {
 		fputs(i ? ";" : "", f);
 		for (; *name; name++)
 			putc(*name == ';' ? ':' : *name, f);
@@ -176,77 +202,80 @@ static void put_stack(FILE *out, const struct uft_hist_cell *c)
 	free(text);
 }
 
-static void row_csv(void *arg, const struct uft_hist_cell *cell, uint32_t n)
+static void row_csv(const struct csv *t, size_t number, const char *event)
 {
-	struct csv *t = arg;
-
-	memset(t->cell, 0, t->n * sizeof(const struct uft_hist_cell *));
-	for (uint32_t i = 0; i < n; i++)
-		t->cell[t->at[i]] = &cell[i];
-	fprintf(t->out, "%zu,", t->number);
-	table_put_csv(t->out, t->event);
-	for (uint32_t i = 0; i < t->n; i++) {
-		const struct uft_hist_cell *c = t->cell[i];
+	fprintf(t->out, "%zu,", number);
+	table_put_csv(t->out, event);
+	for (size_t i = 0; i < t->n; i++) {
+		const char *cell = t->cell[i] ? t->cell[i] : "";
 
 		putc(',', t->out);
-		if (c && c->kind == UFT_HIST_TEXT)
-			table_put_csv(t->out, c->text);
-		else if (c && c->kind == UFT_HIST_STACK)
-			put_stack(t->out, c);
-		else if (c && c->kind != UFT_HIST_UNKNOWN)
-			put_value(t->out, c);
+		if (*cell == UFT_HIST_TEXT)
+			table_put_csv(t->out, cell + 1);
+		else if (*cell == UFT_HIST_STACK)
+			put_stack(t->out, cell);
+		else if (*cell == UFT_HIST_UNSIGNED || *cell == UFT_HIST_SIGNED)
+			fputs(cell + 1, t->out);
 	}
 	putc('\n', t->out);
 }
 
-static int put_csv(struct csv *t, const struct hist_shown *s, struct uft_hist_columns *columns)
+/* All of them were counted, so nothing is cut off. */
+static void put_csv(struct csv *t, struct words *w, size_t number)
 {
-	const struct uft_event_type *type = uft_hist_type(s->hist);
-	struct uft_hist_totals totals;
-	char name[512];
-	int ret = find_columns(t, s->hist, columns);
+	struct head h;
 
-	snprintf(name, sizeof(name), "%s:%s", type->system, type->name);
-	t->event = name;
-	ret = ret ? ret : uft_hist_each_entry(s->hist, row_csv, t, &totals);
-	if (ret)
-		return ret;
-	if (totals.dropped)
-		fprintf(stderr, "uft hist: %s: the table dropped %" PRIu64 " events that found no room (give it more: -n)\n", name, totals.dropped);
-	if (s->lost)
-		fprintf(stderr, "uft hist: %s: %" PRIu64 " records of any kind were lost as they were recorded, the table may lack as many\n", name, s->lost);
-	return 0;
+	next_head(w, &h);
+	find_columns(t, &h);
+	for (uint64_t i = 0; i < h.nrows; i++) {
+		memset(t->cell, 0, t->n * sizeof(*t->cell));
+		for (uint64_t k = 0; k < h.ncolumns; k++) {
+			const char *cell = next_word(w);
+
+			t->cell[t->at[k]] = cell;
+			for (uint64_t n = names_of(cell); n; n--)
+				next_word(w);
+		}
+		row_csv(t, number, h.event);
+	}
+	if (h.dropped)
+		fprintf(stderr, "uft %s: %s: the table dropped %" PRIu64 " event%s that found no room (give it more: -n)\n",
+			t->command, h.event, h.dropped, h.dropped == 1 ? "" : "s");
+	if (h.lost)
+		fprintf(stderr, "uft %s: %s: %" PRIu64 " record%s of any kind %s lost as they were recorded, the table may lack as many\n",
+			t->command, h.event, h.lost, h.lost == 1 ? "" : "s", h.lost == 1 ? "was" : "were");
 }
 
-static int put_all_csv(FILE *out, const struct hist_shown *shown, size_t n)
+static int put_all_csv(const char *command, FILE *out, struct words *w)
 {
-	struct uft_hist_columns *columns = malloc(sizeof(*columns));
-	struct csv t = { .out = out };
-	int ret = columns ? 0 : -ENOMEM;
+	struct csv t = { .out = out, .command = command };
+	int ret = find_all_columns(&t, *w);
 
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = find_columns(&t, shown[i].hist, columns);
-	t.cell = calloc(t.n + 1, sizeof(*t.cell));
+	t.cell = ret ? NULL : calloc(t.n + 1, sizeof(*t.cell));
 	ret = ret || t.cell ? ret : -ENOMEM;
-	fputs("histogram,event", out);
-	for (uint32_t i = 0; i < t.n; i++) {
-		putc(',', out);
-		table_put_csv(out, t.name[i]);
+	if (!ret) {
+		fputs("histogram,event", out);
+		for (size_t i = 0; i < t.n; i++) {
+			putc(',', out);
+			table_put_csv(out, t.name[i]);
+		}
+		putc('\n', out);
 	}
-	putc('\n', out);
-	for (size_t i = 0; i < n && !ret; i++) {
-		t.number = i + 1;
-		ret = put_csv(&t, &shown[i], columns);
-	}
+	for (size_t i = 1; w->p < w->end && !ret; i++)
+		put_csv(&t, w, i);
 	free(t.cell);
 	free(t.name);
-	free(columns);
 	return ret;
 }
 
-int cmd_hist_put(FILE *out, enum uft_form form, const struct hist_shown *shown, size_t n)
+int cmd_hist_put(const char *command, FILE *out, enum uft_form form, const char *words, size_t n)
 {
-	int ret = form == UFT_FORM_JSON ? put_all_json(out, shown, n) : put_all_csv(out, shown, n);
+	struct words w = { words, words + n, 0 };
+	int ret = 0;
 
-	return ret ? ret : result_of(out);
+	if (form == UFT_FORM_JSON)
+		put_all_json(out, &w);
+	else
+		ret = put_all_csv(command, out, &w);
+	return ret ? ret : w.is_cut ? -EPROTO : result_of(out);
 }

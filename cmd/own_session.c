@@ -61,6 +61,21 @@ int own_session_read(struct own_session *s, const char *file, int flags, int (*s
 	return ret ? ret : n < 0 && n != -EAGAIN ? (int)n : 0;
 }
 
+int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg)
+{
+	uft_node node;
+	char *words;
+	size_t n;
+	int ret = uft_tree_walk(s->tree, file, &node);
+
+	ret = ret ? ret : uft_tree_hist_cells(s->tree, node, &words, &n);
+	if (ret)
+		return ret;
+	ret = n ? sink(arg, words, n) : 0;
+	free(words);
+	return ret;
+}
+
 struct log { char text[8192]; size_t n; };
 
 /* The end of it: entries are short. */

@@ -21,6 +21,8 @@ int own_session_put(struct own_session *s, const char *file, const char *text, s
 int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file, const char *text, struct uft_error *err);
 /* Each part of a file. @flags: O_NONBLOCK: what there is; else to its end. 0, -errno. */
 int own_session_read(struct own_session *s, const char *file, int flags, int (*sink)(void *arg, const char *p, size_t n), void *arg);
+/* The same of a file hist, for programs (uft_tree_hist_cells()). */
+int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg);
 void own_session_close(struct own_session *s);
 
 /* The first option that only a recording by `uft record` has; NULL: none is given. */

@@ -19,6 +19,7 @@
 
 #include "cmd/client.h"
 #include "cmd/cmd.h"
+#include "cmd/hist_table.h"
 #include "cmd/own_session.h"
 #include "cmd/program.h"
 #include "cmd/sql.h"
@@ -26,7 +27,7 @@
 
 struct sqlhist_opts {
 	const char *name, *file, *max, *change, *save, *keys, *session, *instance;
-	int execute, trace, snapshot;
+	int execute, trace, snapshot, json, csv;
 };
 
 #define F(field) offsetof(struct sqlhist_opts, field)
@@ -40,6 +41,8 @@ static const struct cmd_option sqlhist_options[] = {
 	{ "snapshot", 's', NULL, "as the action, take a snapshot", cmd_flag, F(snapshot), NULL },
 	{ "save", 0, "FIELDS", "as the action, save these fields of the second event: common_pid,pieces", cmd_string, F(save), NULL },
 	{ "keys", 'k', "KEYS", "print a histogram of the synthetic event by these keys instead of its text: 'lat.buckets=100'", cmd_string, F(keys), NULL },
+	{ "json", 0, NULL, "print the histogram of a program's events as JSON", cmd_flag, F(json), NULL },
+	{ "csv", 0, NULL, "print the histogram of a program's events as CSV", cmd_flag, F(csv), NULL },
 	CMD_SESSION(F(session)),
 	CMD_INSTANCE(F(instance)),
 	{ 0 }
@@ -198,15 +201,41 @@ static int print(void *arg, const char *p, size_t n)
 	return fwrite(p, 1, n, stdout) == n ? 0 : -EIO;
 }
 
+static int keep(void *f, const char *p, size_t n)
+{
+	return fwrite(p, 1, n, f) == n ? 0 : -ENOMEM;
+}
+
+/* The histogram, for programs. */
+static int print_form(struct work *w)
+{
+	char *words = NULL;
+	size_t n;
+	FILE *f = open_memstream(&words, &n);
+	int ret = f ? own_session_read_cells(&w->own, w->hist, keep, f) : -ENOMEM;
+
+	if (f && fclose(f) && !ret)
+		ret = -ENOMEM;
+	ret = ret ? ret : cmd_hist_put("sqlhist", stdout, w->o->json ? UFT_FORM_JSON : UFT_FORM_CSV, words, n);
+	free(words);
+	return ret;
+}
+
 /* An exit status. */
 static int run_program(struct work *w, char *const argv[], struct uft_error *err)
 {
-	int ret = own_session_start(&w->own, argv, err), status;
+	int ret, status;
 
+	if ((w->o->json || w->o->csv) && !w->hist)
+		return cmd_fail("sqlhist", "--json and --csv are for histograms, and the query makes events: add --keys, or record them (uft record)");
+	ret = own_session_start(&w->own, argv, err);
 	if (ret)
 		return cmd_fail("sqlhist", "%s", err->text);
 	status = uft_tree_wait(w->own.tree, -1);
-	ret = own_session_read(&w->own, w->hist ? w->hist : "trace", 0, print, NULL);
+	if (w->o->json || w->o->csv)
+		ret = print_form(w);
+	else
+		ret = own_session_read(&w->own, w->hist ? w->hist : "trace", 0, print, NULL);
 	if (ret)
 		return cmd_fail("sqlhist", "%s", strerror(-ret));
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -289,6 +318,10 @@ int cmd_sqlhist(int argc, char **argv)
 		return cmd_usage(&sqlhist_syntax, "a program follows --");
 	if (at && (o.session || o.instance))
 		return cmd_usage(&sqlhist_syntax, "-S and -B are of a session, not of a program that is started");
+	if (o.json && o.csv)
+		return cmd_usage(&sqlhist_syntax, "--json and --csv exclude each other");
+	if ((o.json || o.csv) && (!o.execute || !at))
+		return cmd_usage(&sqlhist_syntax, "--json and --csv are for the histogram of a program: add -e and -- PROGRAM");
 	if ((o.max && o.change) || (o.keys && !o.execute))
 		return cmd_usage(&sqlhist_syntax, o.keys ? "--keys is for what -e executes" : "-m and -c exclude each other");
 	if (o.file) {

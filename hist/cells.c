@@ -5,6 +5,8 @@
  * The columns are those of the text, with a name each that no other one has: keys, hitcount, sums, what actions kept. A number
  * that the text shows by a name or a range has a column more for that. What is computed of all entries (percent, graph) is a sum here.
  *
+ * uft_hist_put_cells() makes words of all that, which another process can read (hist.h).
+ *
  * Invariant: names and cells come of one walk, so that they agree in number and order. Failure: columns beyond
  * UFT_HIST_COLUMNS are left out; what has no name is a cell that is not known. Writers of the table need not stop.
  */
@@ -12,44 +14,50 @@
 #include "hist/syscalls.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#define COLUMN_NAME	128u
+struct columns { uint32_t n; char name[UFT_HIST_COLUMNS][COLUMN_NAME]; };
+struct cell { enum uft_hist_kind kind; uint64_t number; const char *text; };
 
 /* A row that is being filled: the names of all columns, or the cells of one element. */
 struct filling {
 	const struct uft_hist *h;
 	const uint64_t *element;	/* NULL: names */
 	const char *label;		/* the next name of one of its addresses */
-	struct uft_hist_columns *columns;
-	struct uft_hist_cell *cell;
+	struct columns *columns;
+	struct cell *cell;
 	uint32_t n;
 };
 
 /* The next cell: of a column that is called @name between @before and @behind. NULL: names are asked for, or there is no room. */
-static struct uft_hist_cell *next_cell(struct filling *to, const char *before, const char *name, const char *behind)
+static struct cell *next_cell(struct filling *to, const char *before, const char *name, const char *behind)
 {
 	if (to->n == UFT_HIST_COLUMNS)
 		return NULL;
 	if (to->element)
 		return &to->cell[to->n++];
-	snprintf(to->columns->name[to->n++], UFT_HIST_COLUMN_NAME, "%s%s%s", before, name, behind);
+	snprintf(to->columns->name[to->n++], COLUMN_NAME, "%s%s%s", before, name, behind);
 	return NULL;
 }
 
 static void put_number(struct filling *to, const char *before, const char *name, const char *behind, uint64_t v, int is_signed)
 {
-	struct uft_hist_cell *c = next_cell(to, before, name, behind);
+	struct cell *c = next_cell(to, before, name, behind);
 
 	if (c)
-		*c = (struct uft_hist_cell){ .kind = is_signed ? UFT_HIST_SIGNED : UFT_HIST_UNSIGNED, .number = v };
+		*c = (struct cell){ .kind = is_signed ? UFT_HIST_SIGNED : UFT_HIST_UNSIGNED, .number = v };
 }
 
 /* @text NULL: not known. */
 static void put_text(struct filling *to, const char *before, const char *name, const char *behind, const char *text)
 {
-	struct uft_hist_cell *c = next_cell(to, before, name, behind);
+	struct cell *c = next_cell(to, before, name, behind);
 
 	if (c)
-		*c = (struct uft_hist_cell){ .kind = text ? UFT_HIST_TEXT : UFT_HIST_UNKNOWN, .text = text };
+		*c = (struct cell){ .kind = text ? UFT_HIST_TEXT : UFT_HIST_UNKNOWN, .text = text };
 }
 
 static uint64_t word(const struct filling *to, uint32_t at)
@@ -73,7 +81,7 @@ static const char *next_label(struct filling *to)
 /* Each of its places has a label, used or not. */
 static void put_stack(struct filling *to, const struct hist_field *f)
 {
-	struct uft_hist_cell *c = next_cell(to, "", field_name(f), "");
+	struct cell *c = next_cell(to, "", field_name(f), "");
 	const char *first = to->label;
 	uint32_t n = 0;
 
@@ -82,7 +90,7 @@ static void put_stack(struct filling *to, const struct hist_field *f)
 		n += n == i && word(to, f->word + i);
 	}
 	if (c)
-		*c = (struct uft_hist_cell){ .kind = UFT_HIST_STACK, .text = first, .number = first ? n : 0 };
+		*c = (struct cell){ .kind = UFT_HIST_STACK, .text = first, .number = first ? n : 0 };
 }
 
 static void put_key(struct filling *to, const struct hist_field *f)
@@ -134,7 +142,7 @@ static void put_kept(struct filling *to)
 	}
 }
 
-static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct uft_hist_columns *columns, struct uft_hist_cell *cell)
+static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct columns *columns, struct cell *cell)
 {
 	struct filling to = { .h = h, .element = element, .columns = columns, .cell = cell };
 
@@ -153,35 +161,93 @@ static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct u
 	return to.n;
 }
 
-void uft_hist_columns(const struct uft_hist *h, struct uft_hist_columns *to)
+static void find_columns(const struct uft_hist *h, struct columns *to)
 {
 	to->n = fill(h, NULL, to, NULL);
 	/* Two keys of one field, or two sums: the second is `NAME_2`. */
 	for (uint32_t i = 1; i < to->n; i++) {
-		char base[UFT_HIST_COLUMN_NAME];
+		char base[COLUMN_NAME];
 		uint32_t again = 1;
 
 		memcpy(base, to->name[i], sizeof(base));
 		for (uint32_t k = 0; k < i; k++)
 			if (!strcmp(to->name[k], to->name[i])) {
-				snprintf(to->name[i], UFT_HIST_COLUMN_NAME, "%.*s_%u", (int)UFT_HIST_COLUMN_NAME - 12, base, ++again);
+				snprintf(to->name[i], COLUMN_NAME, "%.*s_%u", (int)COLUMN_NAME - 12, base, ++again);
 				k = UINT32_MAX;		/* from the first again */
 			}
 	}
 }
 
-int uft_hist_each_entry(const struct uft_hist *h, void (*row)(void *arg, const struct uft_hist_cell *cell, uint32_t n), void *arg, struct uft_hist_totals *totals)
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static void put_word(const struct uft_hist_sink *to, const char *text)
 {
+	to->put(to->arg, text, strlen(text) + 1);
+}
+
+static void put_count(const struct uft_hist_sink *to, char kind, uint64_t v, int is_signed)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), is_signed ? "%c%" PRId64 : "%c%" PRIu64, kind, v);
+	put_word(to, text);
+}
+
+static void put_cell(const struct uft_hist_sink *to, const struct cell *c)
+{
+	const char *name = c->text, kind = (char)c->kind;
+
+	switch (c->kind) {
+	case UFT_HIST_UNSIGNED:
+	case UFT_HIST_SIGNED:
+		put_count(to, kind, c->number, c->kind == UFT_HIST_SIGNED);
+		return;
+	case UFT_HIST_UNKNOWN:
+	case UFT_HIST_TEXT:
+		to->put(to->arg, &kind, 1);
+		put_word(to, name ? name : "");
+		return;
+	case UFT_HIST_STACK:
+		put_count(to, kind, c->number, 0);
+		for (uint64_t i = 0; i < c->number; i++, name += strlen(name) + 1)
+			put_word(to, name);
+		return;
+	}
+}
+
+int uft_hist_put_cells(const struct uft_hist *h, const char *filter, int is_paused, uint64_t lost,
+		       const struct uft_hist_sink *to)
+{
+	const struct uft_event_type *type = uft_hist_type(h);
 	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops), **v;
-	struct uft_hist_cell cell[UFT_HIST_COLUMNS];
+	struct columns *columns = malloc(sizeof(*columns));
+	struct cell cell[UFT_HIST_COLUMNS];
 	uint32_t n;
 
-	v = sort_elements(h, &n);
-	if (!v)
+	v = columns ? sort_elements(h, &n) : NULL;
+	if (!v) {
+		free(columns);
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		row(arg, cell, fill(h, v[i], NULL, cell));
+	}
+	hist_printf(to, "%s:", type->system);
+	put_word(to, type->name);
+	uft_hist_put_definition(h, filter, to);
+	put_word(to, "");
+	put_word(to, is_paused ? "paused" : "active");
+	put_count(to, 'n', lost, 0);
+	put_count(to, 'n', hits, 0);
+	put_count(to, 'n', drops, 0);
+	find_columns(h, columns);
+	put_count(to, 'n', columns->n, 0);
+	for (uint32_t i = 0; i < columns->n; i++)
+		put_word(to, columns->name[i]);
+	put_count(to, 'n', n, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		fill(h, v[i], NULL, cell);
+		for (uint32_t k = 0; k < columns->n; k++)
+			put_cell(to, &cell[k]);
+	}
 	free(v);
-	*totals = (struct uft_hist_totals){ .hits = hits, .dropped = drops, .entries = n };
+	free(columns);
 	return 0;
 }

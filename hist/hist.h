@@ -114,18 +114,15 @@ int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft
 /* ---- The table for programs: cells.c ---- */
 
 #define UFT_HIST_COLUMNS	88u	/* at most: keys, values, and what actions kept */
-#define UFT_HIST_COLUMN_NAME	128u
-struct uft_hist_columns { uint32_t n; char name[UFT_HIST_COLUMNS][UFT_HIST_COLUMN_NAME]; };
+enum uft_hist_kind { UFT_HIST_UNKNOWN = '?', UFT_HIST_UNSIGNED = 'u', UFT_HIST_SIGNED = 'i', UFT_HIST_TEXT = 't', UFT_HIST_STACK = 's' };
 
-enum uft_hist_kind { UFT_HIST_UNKNOWN, UFT_HIST_UNSIGNED, UFT_HIST_SIGNED, UFT_HIST_TEXT, UFT_HIST_STACK };
-/* Of a stack: @number names, the innermost first, each with a NUL behind it, the first at @text. */
-struct uft_hist_cell { enum uft_hist_kind kind; uint64_t number; const char *text; };
-struct uft_hist_totals { uint64_t hits, dropped; uint32_t entries; };
-
-/* The names are all different. */
-void uft_hist_columns(const struct uft_hist *h, struct uft_hist_columns *to);
-/* Calls @row for each entry, in the order of the text, with a cell for each column; they are valid until it returns. 0, -ENOMEM. */
-int uft_hist_each_entry(const struct uft_hist *h, void (*row)(void *arg, const struct uft_hist_cell *cell, uint32_t n), void *arg,
-			struct uft_hist_totals *totals);
+/*
+ * Writes the table as words, each with a NUL behind it: SYSTEM:EVENT, the definition, `active` or `paused`; `n` and a
+ * number each: records that were lost, hits, dropped events, columns; the columns' names, which are all different; the number
+ * of entries; and the cells of each, in the order of the text. A cell's first letter is its kind. Behind that of a
+ * stack stands a number, and as many words follow: its names, the innermost first. 0, -ENOMEM.
+ */
+int uft_hist_put_cells(const struct uft_hist *h, const char *filter, int is_paused, uint64_t lost,
+		       const struct uft_hist_sink *to);
 
 #endif

@@ -75,6 +75,11 @@ int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct u
  * then, even if that failed.
  */
 int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path);
+/*
+ * The histograms of @node, a file hist, for programs: words of uft_hist_put_cells(), free() them. 0; -EINVAL: it is
+ * another file.
+ */
+int uft_tree_hist_cells(struct uft_tree *t, uft_node node, char **words, size_t *n);
 /* What the kernel's command line would say, `ftrace=function ftrace_filter=...`: before the launch. */
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err);
 /* Makes the events known that the program or library @path declares: before it is started. */

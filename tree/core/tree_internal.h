@@ -409,6 +409,7 @@ int event_trigger_do(struct instance *in, struct event_command *c);	/* 0, negati
 int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its histograms out */
 void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
 int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_text *out);
+int event_trigger_put_cells(struct instance *in, uint32_t event, struct tree_text *out);	/* as uft_hist_put_cells() */
 void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);	/* event_hist.c */
 void event_hists_end(struct uft_tree *t, uint32_t slice);
 void event_hists_free(struct uft_tree *t);

@@ -27,6 +27,41 @@ int show_event_hist(const struct place *at, struct tree_text *out)
 	return event_trigger_show_hist(at->in, event_of(at), out);
 }
 
+struct cells_job { struct uft_tree *t; uft_node node; struct tree_text text; };
+
+static int cells_job(void *arg)
+{
+	struct cells_job *j = arg;
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&j->t->lock);
+	ret = node_place(j->t, j->node, &at);
+	pthread_mutex_unlock(&j->t->lock);
+	if (ret)
+		return ret;
+	if (at.row->show != show_event_hist)
+		return -EINVAL;
+	if (at.in->triggers)
+		tree_pull_all(j->t);
+	ret = event_trigger_put_cells(at.in, event_of(&at), &j->text);
+	return ret ? ret : j->text.error;
+}
+
+int uft_tree_hist_cells(struct uft_tree *t, uft_node node, char **words, size_t *n)
+{
+	struct cells_job j = { .t = t, .node = node };
+	int ret = tree_call(t, cells_job, &j);
+
+	*words = j.text.p;
+	*n = j.text.n;
+	if (!ret)
+		return 0;
+	free(j.text.p);
+	*words = NULL;
+	return ret;
+}
+
 /* Into error_log: the mistakes of a histogram, or of a filter, under the names that the kernel has for them. */
 static void note(struct uft_handle *h, const struct event_command *c)
 {

@@ -304,6 +304,20 @@ static int extract(struct connection *c, uft_node node)
 	return ret;
 }
 
+static int send_cells(struct connection *c, uft_node node)
+{
+	char *words;
+	size_t n, at = 0, part;
+	int ret = uft_tree_hist_cells(c->s->tree, node, &words, &n);
+
+	for (; !ret && at < n; at += part) {
+		part = n - at < SERVE_FRAME ? n - at : SERVE_FRAME;
+		ret = send_frame(c, words + at, part) ? -EPIPE : 0;
+	}
+	free(words);
+	return ret;
+}
+
 /* An instance is made or removed. */
 static int change_dir(struct connection *c, uint32_t op, char *path)
 {
@@ -351,6 +365,8 @@ static int answer(struct connection *c)
 		return ret;
 	if (r.op == SERVE_EXTRACT)
 		return extract(c, node);
+	if (r.op == SERVE_READ && r.flags & SERVE_CELLS)
+		return send_cells(c, node);
 	return r.op == SERVE_LIST ? list(c, node, path) : use_file(c, node, &r, peer.pid);
 }
 

@@ -36,7 +36,8 @@ enum serve_op {
 	SERVE_MKDIR	= 5,	/* no frames: an instance */
 	SERVE_RMDIR	= 6,
 };
-enum serve_flags { SERVE_APPEND = 1, SERVE_NOWAIT = 2 };
+/* SERVE_CELLS: read a file hist as words for programs (uft_tree_hist_cells()). */
+enum serve_flags { SERVE_APPEND = 1, SERVE_NOWAIT = 2, SERVE_CELLS = 4 };
 struct serve_request { uint32_t magic, op, flags, path_bytes; };
 struct serve_entry { uint32_t mode; };
 

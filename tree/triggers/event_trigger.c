@@ -536,6 +536,18 @@ int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_tex
 	return ret;
 }
 
+int event_trigger_put_cells(struct instance *in, uint32_t event, struct tree_text *out)
+{
+	const struct uft_hist_sink to = { out, put };
+	int ret = 0;
+
+	event_hist_collect(in);
+	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v && !ret; v = v->next)
+		if (v->action == EVT_HIST)
+			ret = uft_hist_put_cells(v->hist, v->filter, v->is_paused, lost_of(in->triggers, v), &to);
+	return ret;
+}
+
 /* ---- An event -------------------------------------------------------------------------------- */
 
 /* 1: it was not so before. With the graph as the tracer all threads are on anyway. */

@@ -30,6 +30,16 @@ expect_status 0
 expect_equal "synthetic events" "$(sed -n 's/^.*: lat: a=\([0-9]\) us=[0-9]*$/\1/p' out | tr '\n' ' ')" "2 3 4 "
 run "$uft" sqlhist -e -n lat -k a.buckets=2 "$join" -- ./prog 5
 expect_equal "histogram of them" "$(sed -n 's/^{ a: ~ \([0-9]\)-[0-9] } hitcount: *\([0-9]\)$/\1=\2/p' out | sort | tr '\n' ' ')" "0=2 2=2 4=1 "
+run "$uft" sqlhist -e -n lat -k a.buckets=2 --csv "$join" -- ./prog 5
+expect_equal "histogram as CSV" "$(sort out | tr '\n' ' ')" "1,synthetic:lat,0,1,2 1,synthetic:lat,2,3,2 1,synthetic:lat,4,5,1 histogram,event,a_from,a_to,hitcount "
+run "$uft" sqlhist -e --json "SELECT a FROM sample_one WHERE a >= 4" -- ./prog 5
+expect_status 0
+expect_equal "histogram as JSON" "$(grep -c '^{"a":4,"hitcount":1}' out)" 1
+run "$uft" sqlhist -e -n lat --json "$join" -- ./prog 5
+expect_status 1
+expect_err "add --keys"
+run "$uft" sqlhist --csv "SELECT a FROM sample_one" -- ./prog
+expect_status 2
 run "$uft" sqlhist -e "SELECT a FROM sample_one" -- sh -c 'exit 3'
 expect_status 1
 expect_err "event not found"

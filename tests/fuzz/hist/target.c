@@ -115,35 +115,70 @@ static void check_errors(const struct uft_hist_errors *errors, const char *text)
 			abort();
 }
 
-/* Every byte of a cell is looked at. */
-static void look_at_row(void *arg, const struct uft_hist_cell *cell, uint32_t n)
+struct words { char *p, *at; size_t n; };
+
+static void keep(void *f, const char *p, size_t n)
 {
-	const struct uft_hist_columns *columns = arg;
-
-	if (n != columns->n)
+	if (fwrite(p, 1, n, f) != n)
 		abort();
-	for (uint32_t i = 0; i < n; i++) {
-		const char *text = cell[i].text;
-
-		for (uint64_t k = 0; cell[i].kind == UFT_HIST_STACK && k < cell[i].number; k++, text += strlen(text) + 1)
-			put(NULL, text, strlen(text));
-		if (cell[i].kind == UFT_HIST_TEXT)
-			put(NULL, text, strlen(text));
-	}
 }
 
+static char *next_word(struct words *w)
+{
+	char *word = w->at, *end = memchr(word, 0, w->n - (size_t)(word - w->p));
+
+	if (!end)
+		abort();
+	w->at = end + 1;
+	return word;
+}
+
+static uint64_t next_number(struct words *w)
+{
+	const char *word = next_word(w);
+
+	if (*word != 'n' || !word[1] || word[1 + strspn(word + 1, "0123456789")])
+		abort();
+	return strtoull(word + 1, NULL, 10);
+}
+
+/* The words are as many as they say, and no column has the name of another. */
 static void look_at_cells(const struct uft_hist *h)
 {
-	struct uft_hist_columns columns;
-	struct uft_hist_totals totals;
+	struct words w = { 0 };
+	FILE *f = open_memstream(&w.p, &w.n);
+	const struct uft_hist_sink to = { f, keep };
+	char *name[UFT_HIST_COLUMNS];
+	uint64_t n, rows;
 
-	uft_hist_columns(h, &columns);
-	for (uint32_t i = 0; i < columns.n; i++)
-		for (uint32_t k = 0; k < i; k++)
-			if (!strcmp(columns.name[i], columns.name[k]))
-				abort();
-	if (uft_hist_each_entry(h, look_at_row, &columns, &totals))
+	if (!f || uft_hist_put_cells(h, "id == 1", 0, 7, &to) || fclose(f))
 		abort();
+	w.at = w.p;
+	if (!strchr(next_word(&w), ':') || strncmp(next_word(&w), "hist:", 5) || strcmp(next_word(&w), "active") || next_number(&w) != 7)
+		abort();
+	next_number(&w);
+	next_number(&w);
+	n = next_number(&w);
+	if (n > UFT_HIST_COLUMNS)
+		abort();
+	for (uint64_t i = 0; i < n; i++) {
+		name[i] = next_word(&w);
+		for (uint64_t k = 0; k < i; k++)
+			if (!strcmp(name[i], name[k]))
+				abort();
+	}
+	rows = next_number(&w);
+	for (uint64_t i = 0; i < rows * n; i++) {
+		const char *cell = next_word(&w);
+
+		if (!*cell || !strchr("?uits", *cell))
+			abort();
+		for (uint64_t k = *cell == 's' ? strtoull(cell + 1, NULL, 10) : 0; k; k--)
+			next_word(&w);
+	}
+	if (w.at != w.p + w.n)
+		abort();
+	free(w.p);
 }
 
 static void print(struct lab *lab)

@@ -40,6 +40,17 @@ wait $hist
 expect_equal "the last process ends: status" $? 0
 expect_equal "the table then" "$(cat live)" "$(cat want)"
 
+for form in --json --csv; do
+	"$uft" hist "$@" $form reqs.uft >want.form
+	start $reqs
+	live "$@" $form
+	fired
+	go_on
+	wait $hist
+	expect_equal "$form: status" $? 0
+	expect_equal "$form" "$(cat live)" "$(cat want.form)"
+done
+
 start $reqs
 live "$@"
 fired
