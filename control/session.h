@@ -26,7 +26,6 @@ struct uft_session_opts {
 	int perf_map;		/* names of our code into /tmp/perf-PID.map: perf_map.c */
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
-	int preload_traced;	/* what a task executes that another tracer has gets the runtime by LD_PRELOAD: preload.c */
 	int watchdog;		/* look at every fault of a target: watchdog.c */
 	int int3;		/* with the watchdog: int3 at entries that no jump fits: int3.c */
 	/*

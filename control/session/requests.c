@@ -185,7 +185,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	if (!session_follows_children(s))
 		return -EOPNOTSUPP;
 	ret = exec_task_seize(s, tid, tgid, parent_of(s, r->slice));
-	tracer = ret == -EPERM && s->opts.preload_traced ? (pid_t)proc_status_number(tid, "TracerPid", 10) : 0;
+	tracer = ret == -EPERM ? (pid_t)proc_status_number(tid, "TracerPid", 10) : 0;
 	if (tracer > 0)
 		return serve_traced_exec(s, r, tid, tgid, tracer);
 	if (ret && proc_is_ending(tid))

@@ -312,7 +312,7 @@ static void init_sync(struct uft_tree *t)
 int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out, struct uft_error *err)
 {
 	struct uft_session_opts so = {
-		.no_children = opts->no_children, .preload_traced = 1, .forgets_images = 1, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
+		.no_children = opts->no_children, .forgets_images = 1, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
 		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
 	};
 	struct uft_session_events ev = {

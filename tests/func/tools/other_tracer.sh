@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# other_tracer.sh PROGRAM LATE LIBRARY - in uft shell a program that another tracer has by ptrace is followed, and finds its
-# environment as it was given; where it cannot be followed one line says why
+# other_tracer.sh PROGRAM LATE LIBRARY - a program that another tracer has by ptrace is followed, in uft shell and by uft record, and
+# finds its environment as it was given; where it cannot be followed one line says why
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 
@@ -35,6 +35,14 @@ if has "a program of strace" strace; then
 	in_shell 'cd /sys/kernel/tracing; echo function > current_tracer; echo ":mod:prog" > set_ftrace_filter; cd '"$tmp"'
 		strace -f -o /dev/null bash -c "./none; shopt -s execfail; exec ./none; exec ./prog"; cat /sys/kernel/tracing/trace > traced'
 	traced prog "not followed after an exec that failed"
+
+	# ---- uft record follows it as uft shell does
+	for how in "./prog" "-f sh -c ./prog"; do
+		# shellcheck disable=SC2086
+		run "$uft" record -q -p function_graph -l :mod:prog -o rec.uft strace -o /dev/null $how
+		expect_equal "uft record strace $how: what is said" "$(cat err)" ""
+		expect_equal "uft record strace $how: main" "$("$uft" report rec.uft | grep -c '|  main() {')" 1
+	done
 
 	# ---- What cannot be followed runs, and one line says so
 	printf '%s\n' 'int main(void) { return 3; }' >small.c
