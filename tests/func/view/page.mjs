@@ -354,6 +354,28 @@ check("800 pixels are enough", !cut.length, cut.join());
 const [widths, flames] = await page.evaluate(() => ["#flame .bar-of-fields", "#flame canvas"].map(s => document.querySelector(s).getBoundingClientRect()).map(b => [b.top, b.bottom]));
 check("nothing covers the flame graph", widths[1] <= flames[0] + 1 && flames[1] > flames[0] + 40, [widths, flames].join());
 
+// Names of calls are read on any colour, dark and light: the contrast of each with what it stands on.
+const contrast = () => page.evaluate(() => {
+	const c = document.querySelector("#canvas"), g = c.getContext("2d"), draw = g.fillText, said = [];
+	g.fillText = function (...a) { if (["#111111", "#ffffff"].includes(this.fillStyle)) said.push([this.fillStyle, a[1], a[2]]); return draw.apply(this, a); };
+	window.uftView.graph.draw();
+	delete g.fillText;
+	const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+	const both = said.map(([ink, x, y]) => [light(g.getImageData((x - 1) * devicePixelRatio, (y - 4) * devicePixelRatio, 1, 1).data), ink === "#111111" ? light([17, 17, 17]) : 1]);
+	return { n: both.length, worst: Math.min(...both.map(([a, b]) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05))) };
+});
+await page.setViewportSize({ width: 1280, height: 800 });
+await page.evaluate(() => window.uftView.graph.show(1e6, 1.02e6));
+await settled();
+for (const name of ["dark", "light"]) {
+	await canvas.focus();
+	if (await theme() !== name)
+		await page.keyboard.press("t");
+	await settled();
+	const seen = await contrast();
+	check(`names are read on their colours, ${name}`, seen.n > 10 && seen.worst > 3.5, JSON.stringify(seen));
+}
+
 // Nothing is asked of anybody else; nothing went wrong.
 check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));
 const wrong = said.filter(s => !s.includes("400"));		// the wrong filter

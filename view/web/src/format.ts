@@ -81,7 +81,9 @@ export function css(pixel: number): string {
 
 /** Black or white, whichever is read better on a colour. */
 export function ink(pixel: number): string {
-	return (pixel & 255) * 0.299 + (pixel >> 8 & 255) * 0.587 + (pixel >> 16 & 255) * 0.114 > 140 ? "#111" : "#fff";
+	const light = (v: number): number => (v / 255) ** 2;
+
+	return 0.2126 * light(pixel & 255) + 0.7152 * light(pixel >> 8 & 255) + 0.0722 * light(pixel >> 16 & 255) > 0.19 ? "#111" : "#fff";
 }
 
 const widths = new Map<string, number>(), widthsMost = 20000;

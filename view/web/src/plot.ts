@@ -9,6 +9,19 @@ const top = 34;
 
 export interface PlotHooks { onRange(from: number, to: number): void; onTime(t: number): void }
 
+/* A million and more has no room beside an axis. */
+function short(n: number): string {
+	return n < 1e5 ? count(n) : n < 1e8 ? `${+(n / 1e6).toFixed(2)} M` : `${+(n / 1e9).toFixed(2)} G`;
+}
+
+/** Of the marks of a logarithmic axis the decades have a number, or as many of them as there is room for. */
+function decades(u: uPlot, marks: number[]): (number | null)[] {
+	const power = (v: number): number => Math.round(Math.log10(v)), isDecade = (v: number): boolean => Math.abs(Math.log10(v) - power(v)) < 1e-6;
+	const every = Math.max(1, Math.ceil(marks.filter(isDecade).length * 16 * devicePixelRatio / Math.max(1, u.bbox.height)));
+
+	return marks.map(v => isDecade(v) && power(v) % every === 0 ? v : null);
+}
+
 export class PlotView {
 	func = "";
 	private chart: uPlot | null = null;
@@ -89,7 +102,7 @@ export class PlotView {
 		const options: uPlot.Options = {
 			...this.size(),
 			scales: { x: { time: false }, rate: { range: (_u, _lo, hi) => [0, (hi || 1) * 1.05] }, value: isTime ? { distr: 3 } : {} },
-			axes: [{ ...axis, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${count(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, values: (_u, v) => v.map(value) }],
+			axes: [{ ...axis, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades } : {}), values: (_u, v) => v.map(value) }],
 			series: [
 				{ label: "time", value: (_u, v) => v === null ? "" : `${v.toFixed(9)} s` },
 				{ label: isTime ? "calls" : "events", scale: "rate", stroke: css("--dim"), fill: `color-mix(in srgb, ${css("--dim")} 25%, transparent)`, width: 1, value: (_u, v) => v === null ? "" : `${count(Math.round(v))}/s`, points: { show: false }, paths: uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder },
