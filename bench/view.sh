@@ -19,6 +19,7 @@ trap 'kill "${server:-}" 2>/dev/null || :; rm -f "$file" "$file.index" "$file.le
 cat "$file" >/dev/null
 
 seconds() { date +%s.%N; }
+# serve WHAT SECONDS: how long until it has all, asked every SECONDS.
 serve() {
 	: >"$address"
 	begun=$(seconds)
@@ -26,8 +27,8 @@ serve() {
 	server=$!
 	while ! grep -q / "$address"; do sleep 0.01; done
 	url=$(cat "$address")
-	while ! curl -s "${url}api/info" | grep -q '"state":"done"'; do sleep 0.1; done
-	echo "$1: $(echo "$(seconds) $begun" | awk '{ printf "%.2f s", $1 - $2 }'), $(awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f s", ($14 + $15) / hz }' "/proc/$server/stat") of CPU, $(awk '/^RssAnon/ { printf "%.0f MB", $2 / 1024 }' "/proc/$server/status") resident"
+	while ! curl -s "${url}api/info" | grep -q '"state":"done"'; do sleep "$2"; done
+	echo "$1: $(echo "$(seconds) $begun" | awk '{ printf "%.2f s", $1 - $2 }'), $(awk -v hz="$(getconf CLK_TCK)" '{ printf "%.2f s", ($14 + $15) / hz }' "/proc/$server/stat") of CPU, $(awk '/^RssAnon/ { printf "%.0f MB resident", $2 / 1024 } /^VmHWM/ { printf "%.0f MB at most, ", $2 / 1024 }' "/proc/$server/status")"
 }
 end() { kill "$server"; wait "$server" || :; server=; }
 chromium=$(command -v chromium || command -v chromium-browser || :)
@@ -41,10 +42,10 @@ if [ -n "$chromium" ]; then
 	end
 	rm -f "$file.index" "$file.levels"
 fi
-serve "first opening of $(stat -c %s "$file" | awk '{ printf "%.0f MB", $1 / 1e6 }')"
+serve "first opening of $(stat -c %s "$file" | awk '{ printf "%.0f MB", $1 / 1e6 }')" 0.1
 end
 echo "index: $(stat -c %s "$file.index") bytes, levels: $(stat -c %s "$file.levels") bytes"
-serve "second opening"
+serve "second opening" 0.01
 python3 - "$url" <<'END'
 import http.client, json, random, sys, time, urllib.parse
 u = urllib.parse.urlparse(sys.argv[1])

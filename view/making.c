@@ -23,8 +23,8 @@
 #define BATCH 512u
 #define WATCH_EVENTS (1u << 18)
 #define WATCH_NS 50000000
-#define COST_READ 330u	      /* of an event, as parts.c counts: decoding, and the levels */
-#define COST_SCAN 30u	      /* of uft_stream_info(), by the last thread */
+#define COST_READ 140u		 /* of an event, as parts.c counts: decoding, and the levels */
+#define COST_SCAN 20u		 /* of uft_stream_info(), by the last thread */
 #define PARTS_BYTES (192u << 20) /* of levels of all parts while they are made, at most */
 
 struct run {
