@@ -26,8 +26,9 @@
 
 /* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
 #define MAP_SLACK_S	2
-/* Names cost nine times their text, and a process writes as many as it likes. */
-#define MAP_MAX_BYTES	(32ull << 20)
+/* Names cost nine times their text, and a process writes as many as it likes, as do its children. */
+#define MAP_MAX_BYTES	(32ull << 20)	/* at once, */
+#define MAPS_MAX_BYTES	(64ull << 20)	/* and of all: one gets half of what is left at most */
 
 /* @start: of a process, as proc_start_ticks() gives it. */
 static int is_of_earlier(const struct stat *st, uint64_t start)
@@ -107,10 +108,34 @@ static int add_object(struct target *t, const struct uft_names *names)
 	return target_grow(t, sp->nobj);
 }
 
+static uint64_t max_bytes(const struct uft_session *s)
+{
+	uint64_t left = MAPS_MAX_BYTES;
+
+	for (const struct space *sp = s->spaces; sp; sp = sp->next)
+		left -= sp->jit_bytes < left ? sp->jit_bytes : left;
+	return left / 2 < MAP_MAX_BYTES ? left / 2 : MAP_MAX_BYTES;
+}
+
+/* Reads on from where the map was read to before. */
+static int read_names(const struct uft_session *s, struct target *t, uint64_t *max, uint64_t *cut, struct uft_names *names)
+{
+	const off_t from = lseek(t->jit_fd, 0, SEEK_CUR);
+	off_t to;
+	int ret;
+
+	*max = max_bytes(s);
+	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, *max, cut, names);
+	to = lseek(t->jit_fd, 0, SEEK_CUR);
+	if (!ret && to > from && (uint64_t)(to - from) > *cut)
+		t->space->jit_bytes += (uint64_t)(to - from) - *cut;
+	return ret;
+}
+
 void jitmap_read(struct uft_session *s, struct target *t)
 {
 	struct uft_names names;
-	uint64_t cut = 0;
+	uint64_t cut = 0, max;
 	char path[64];
 	int ret;
 
@@ -123,7 +148,7 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	}
 	if (t->jit_fd <= 0)
 		return;
-	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, MAP_MAX_BYTES, &cut, &names);
+	ret = read_names(s, t, &max, &cut, &names);
 	if (!ret) {
 		t->jit_lines += names.n;
 		ret = names.n ? add_object(t, &names) : 0;
@@ -131,7 +156,7 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	}
 	if (cut)
 		session_warn_of(s, t->slice, "process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
-			     t->pid, MAP_MAX_BYTES >> 20, t->pid, ((unsigned long long)cut >> 20) + 1);
+			     t->pid, (unsigned long long)max >> 20, t->pid, ((unsigned long long)cut >> 20) + 1);
 	if (ret)
 		session_warn_of(s, t->slice, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
 }

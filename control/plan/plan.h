@@ -163,6 +163,7 @@ struct space {
 	/* room for stub_addr and site_addr of the program, made while its sites were looked for */
 	uint64_t *ahead[2];
 	size_t nahead;
+	uint64_t jit_bytes;		/* of perf-PID.map, all its processes': jit_names.c */
 	int started;			/* all objects of the start are known: constructors may run */
 	int was_used;			/* there was a target that had it */
 	int is_unneeded;		/* forget_spaces.c */

@@ -8,7 +8,7 @@
  * thread that asks gives up at its own time, which is counted (UFT_CNT_REQ_TIMEOUT). A start, or dlopen() of large
  * libraries, is far within the purse.
  *
- * Time that the session waits for an agent is no CPU time: command.c bounds it.
+ * Time that the session waits for an agent is no CPU time: base/patience.c bounds it.
  */
 #include "control/session/price.h"
 
