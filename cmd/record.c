@@ -256,7 +256,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 {
 	char cmdline[4096];
 	struct uft_writer_opts opts = {
-		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
+		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress, .pack = rec->opts->pack,
 		.overwrite = rec->opts->overwrite, .max_bytes = rec->opts->max_bytes,
 	};
 	int ret;

@@ -137,6 +137,7 @@ static const struct cmd_option record_options[] = {
 	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
+	{ "pack", 0, NULL, "pack graph calls while recording, as uft pack does", cmd_flag, F(pack), NULL },
 	{ "output", 'o', "FILE", "write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
 	{ "max-size", 0, "KB", "stop recording when the file has reached this size (also with M, G); the program goes on", cmd_kb, F(max_bytes), NULL },

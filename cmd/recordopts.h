@@ -26,6 +26,7 @@ struct record_opts {
 	char **trace_events;		/* of event: words of set_event, `!` in front of what is left out, NULL-terminated; NULL: none */
 	const char **event_filters;	/* parallel; of each its filter or NULL */
 	uint32_t compress;
+	int pack;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;

@@ -51,7 +51,7 @@ static int wr_run_write(struct uft_writer *w, const struct wr_slice *s, uint32_t
 
 	if (first + sizeof(struct uft_sub_header) <= n)
 		memcpy(&head.clock, data + first + offsetof(struct uft_sub_header, clock), 8);
-	return wr_block(w, &head, data, n, w->opts.compress);
+	return wr_block_ring(w, &head, data, n);
 }
 
 /* How many records that costs nobody can say; one loss stands for them. */
@@ -84,6 +84,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 	struct wr_ring *wr = &s->ring[ring];
 	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);	/* data before commit is there */
 	uint64_t ready = commit - wr->read;
+	int is_coded = w->opts.compress || w->opts.pack;
 
 	if (!ready)
 		return 0;
@@ -104,10 +105,10 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 			wr->read = commit;
 			break;
 		}
-		if (w->opts.compress)
+		if (is_coded)
 			shared_read(w->copy, data, n);
 		/* As it is it goes to the file: what the target changes meanwhile gives its own block a wrong sum. */
-		err = wr_run_write(w, s, ring, wr->read, w->opts.compress ? w->copy : shared_address(data), n);
+		err = wr_run_write(w, s, ring, wr->read, is_coded ? w->copy : shared_address(data), n);
 		if (err)
 			return err;
 		wr->read += n;

@@ -131,24 +131,13 @@ static uint64_t wr_reserve(unsigned type)
 	return type == UFT_BLOCK_END || type == UFT_BLOCK_SETUP ? 0 : WR_RESERVE_END;
 }
 
-int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack)
+/* A payload of @n bytes, of which @stored are stored as head->flags say. */
+static int wr_block_stored(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t stored, size_t n)
 {
 	static const uint64_t zero;
 	struct iovec v[3];
-	size_t stored = n;
 	int err;
 
-	if (n > UFT_BLOCK_MAX)
-		return -E2BIG;
-	if (pack) {
-		size_t z = ZSTD_compressCCtx(w->zstd, w->packed, ZSTD_compressBound(UFT_BLOCK_MAX), payload, n, pack);
-
-		if (!ZSTD_isError(z) && z < n) {
-			payload = w->packed;
-			stored = z;
-			head->flags |= UFT_BLOCK_ZSTD;
-		}
-	}
 	head->magic = UFT_BLOCK_MAGIC;
 	head->stored = (uint32_t)stored;
 	head->raw = (uint32_t)n;
@@ -163,6 +152,35 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 	if (!err)
 		w->stats.bytes = w->end;
 	return err;
+}
+
+int wr_block_ring(struct uft_writer *w, struct uft_file_block *head, const uint8_t *data, size_t n)
+{
+	const uint8_t *packed;
+	size_t stored = w->pack ? pack_encode(w->pack, data, n, n, &packed) : 0;
+
+	if (!stored)
+		return wr_block(w, head, data, n, w->opts.compress);
+	head->flags |= UFT_BLOCK_PACKED;
+	return wr_block_stored(w, head, packed, stored, n);
+}
+
+int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack)
+{
+	size_t stored = n;
+
+	if (n > UFT_BLOCK_MAX)
+		return -E2BIG;
+	if (pack) {
+		size_t z = ZSTD_compressCCtx(w->zstd, w->packed, ZSTD_compressBound(UFT_BLOCK_MAX), payload, n, pack);
+
+		if (!ZSTD_isError(z) && z < n) {
+			payload = w->packed;
+			stored = z;
+			head->flags |= UFT_BLOCK_ZSTD;
+		}
+	}
+	return wr_block_stored(w, head, payload, stored, n);
 }
 
 /* ---- Limits ------------------------------------------------------------------------------- */
@@ -224,7 +242,7 @@ static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 	w->profile_ids = a->profile_ids;
 	w->most_unread = wr_most_unread(a);
 	w->head = (struct uft_file_header){
-		.magic = UFT_FILE_MAGIC, .version = UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
+		.magic = UFT_FILE_MAGIC, .version = w->opts.pack ? UFT_FILE_PACKED : UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
 		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,
 		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags = w->opts.overwrite ? UFT_FILE_OVERWRITE : 0,
 	};
@@ -258,6 +276,7 @@ void wr_free(struct uft_writer *w)
 	uft_event_set_free(&w->formats);
 	free(w->copy);
 	free(w->packed);
+	pack_free(w->pack);
 	ZSTD_freeCCtx(w->zstd);
 	free((char *)w->opts.cmdline);
 	free(w->path);
@@ -311,7 +330,8 @@ int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, 
 	w->copy = malloc(UFT_BLOCK_RUN);
 	w->packed = malloc(ZSTD_compressBound(UFT_BLOCK_MAX));
 	w->zstd = ZSTD_createCCtx();
-	if (!w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed || !w->zstd) {
+	w->pack = w->opts.pack ? pack_new() : NULL;
+	if ((w->opts.pack && !w->pack) || !w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed || !w->zstd) {
 		wr_free(w);
 		return -ENOMEM;
 	}

@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "stream/wire/clock.h"
+#include "stream/wire/pack.h"
 #include "stream/wire/uft_file.h"
 #include "stream/wire/wire.h"
 #include "stream/file/writer.h"
@@ -78,6 +79,7 @@ struct uft_writer {
 	uint64_t tick_ns, tick_step_ns;		/* next clock pair and how long until the one after it */
 	uint8_t *copy, *packed;			/* UFT_BLOCK_RUN and its compressed bound */
 	ZSTD_CCtx *zstd;
+	struct pack *pack;			/* of a writer that packs */
 	struct uft_writer_stats stats;
 };
 
@@ -133,6 +135,8 @@ static inline void wr_arena_forget(struct uft_slice uft_shared *s)
 
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
+/* The same of ring data, packed or compressed as the writer was asked to. */
+int wr_block_ring(struct uft_writer *w, struct uft_file_block *head, const uint8_t *data, size_t n);
 
 /* May @n bytes of ring data be written? If not, recording ends here: stats.stop says why. */
 int wr_may_grow(struct uft_writer *w, uint64_t n);

@@ -36,6 +36,21 @@ run "$uft" pack -i place.uft -o place.uft
 expect_status 0
 cmp -s place.uft small.uft || fail "packed twice it is another"
 
+# Packed while recording: the same calls, and nothing is left to pack.
+for how in "" --flight "-z 3"; do
+	# shellcheck disable=SC2086
+	run "$uft" record -q --pack $how -b 16M -o now.uft ./prog calls 50000
+	expect_status 0
+	check
+	if [ "$(stat_value now.uft lost)" = 0 ]; then
+		expect_equal "calls of it, $how" "$(stat_value now.uft calls)" "$(stat_value trace.uft calls)"
+		[ "$(($(wc -c <now.uft) * 2))" -lt "$(wc -c <trace.uft)" ] || fail "$(wc -c <now.uft) bytes recorded with --pack $how"
+		expect_equal "damaged bytes, $how" "$(stat_value now.uft damaged_bytes)" 0
+	fi
+	run "$uft" pack -o again.uft now.uft
+	cmp -s now.uft again.uft || fail "--pack $how left something to pack"
+done
+
 # Compressed before, and without an end, and not ours.
 run "$uft" record -q -z 3 -b 16M -o z.uft ./prog calls 50000
 run "$uft" pack -o zp.uft z.uft
