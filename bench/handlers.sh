@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# handlers.sh BUILD - how many instructions the handlers of a function event and of a graph call have, by machine
+# handlers.sh BUILD - how many instructions the handlers of a function event, a graph call and a profile call have, by machine
 #
 # Counted in their code, from the first to where they leave if nothing is unusual: fast paths do not branch. No noise
 # touches these figures. A machine whose runtime was not built, or whose objdump is not here, has no line.
@@ -23,5 +23,7 @@ for machine in x86_64 aarch64 riscv64; do
 	[ "$machine" = "$(uname -m)" ] && objdump=objdump
 	command -v "$objdump" >/dev/null && [ -f "$file" ] || continue
 	echo "function.$machine $(hot_path "$objdump" "$file" uft_asm_func)"
+	[ "$machine" != x86_64 ] ||
+		echo "profile.$machine $(hot_path "$objdump" "$file" uft_asm_graph_enter_profile uft_asm_graph_exit_profile)"
 	echo "graph.$machine $(hot_path "$objdump" "$file" uft_asm_graph_enter uft_asm_graph_exit)"
 done

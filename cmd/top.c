@@ -174,11 +174,11 @@ static int collect(struct top *t, uint32_t slice, int is_done)
 
 		uft_object_names(o->obj, NULL);		/* once; a function without a name is shown by its place */
 		for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids; id++)
-			for (uint32_t cpu = 0; cpu < a->ncpus; cpu++) {
+			for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(a->ncpus); block++) {
 				struct uft_profile p;
 				struct row *row;
 
-				shared_read(&p, &sums[(uint64_t)cpu * a->profile_ids + id], sizeof(p));
+				shared_read(&p, &sums[(uint64_t)block * a->profile_ids + id], sizeof(p));
 				row = p.hits ? row_of(t, s, (uint32_t)id) : NULL;
 				if (p.hits && !row)
 					return -ENOMEM;

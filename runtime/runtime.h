@@ -48,6 +48,7 @@ enum graph_path {				/* which handlers thunks lead to */
 	GRAPH_PLAIN,		/* everything is recorded */
 	GRAPH_DEPTH,		/* down to a depth */
 	GRAPH_THRESH,		/* calls that took long, perhaps with a depth */
+	GRAPH_PROFILE,		/* the profile alone, perhaps with a depth */
 };
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */

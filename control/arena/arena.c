@@ -361,7 +361,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	at += l->ring_stride * (l->ncpus + l->nexch);
 	l->profile_offset = at;
 	l->profile_ids = PROFILE_IDS / part;
-	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
+	at += l->profile_ids * sizeof(struct uft_profile) * UFT_PROFILE_BLOCKS(l->ncpus);
 	l->hist_offset = page_up(at);
 	l->hist_bytes = HIST_BYTES / part;
 	l->slice_bytes = l->hist_offset + l->hist_bytes;
@@ -558,8 +558,8 @@ static int is_sound(const struct uft_arena *l)
 	       l->ring_offset == l->cmd_offset + l->cmd_bytes && l->ring_stride == UFT_PAGE + (uint64_t)l->ring_bytes &&
 	       l->ring_stride * nrings <= l->slice_bytes &&
 	       l->profile_offset == l->ring_offset + l->ring_stride * nrings && l->profile_offset <= l->slice_bytes &&
-	       l->profile_ids <= l->slice_bytes / sizeof(struct uft_profile) / l->ncpus &&
-	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * l->ncpus <= l->hist_offset &&
+	       l->profile_ids <= l->slice_bytes / sizeof(struct uft_profile) / UFT_PROFILE_BLOCKS(l->ncpus) &&
+	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * UFT_PROFILE_BLOCKS(l->ncpus) <= l->hist_offset &&
 	       l->hist_offset % UFT_PAGE == 0 && l->hist_offset <= l->slice_bytes && l->hist_bytes == l->slice_bytes - l->hist_offset;
 }
 

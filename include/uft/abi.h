@@ -332,7 +332,7 @@ struct uft_arena {		/* the board */
 	uint64_t slice_bytes;
 	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
 	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
-	uint64_t profile_offset;		/* profile: ncpus blocks of profile_ids entries */
+	uint64_t profile_offset;		/* profile: UFT_PROFILE_BLOCKS(ncpus) blocks of profile_ids entries */
 	uint64_t profile_ids;
 	uint32_t session_pid;	/* s: whose death makes agents put the original code back */
 	uint32_t children;	/* s: enum uft_children */
@@ -850,7 +850,11 @@ struct uft_hello {
 
 /* ---- Profile ------------------------------------------------------------------------------ */
 
-/* Entry [cpu][stub id]; cpu blocks lie profile_ids entries apart. Updated by atomic adds. */
+/*
+ * Entry [block][stub id]; blocks lie profile_ids entries apart. Block i is of CPU i: tasks with rseq add to it in
+ * sections, processes without rseq atomically. The last block is of tasks without rseq in processes that have it, whose
+ * atomic additions would be lost between the load and the store of a section's.
+ */
 struct uft_profile {
 	uint64_t hits;		/* calls begun */
 	uint64_t total;		/* clock units, callees included */
@@ -860,6 +864,7 @@ struct uft_profile {
 	uint64_t pad[2];
 };
 #define UFT_PROFILE_SQ_SHIFT	6
+#define UFT_PROFILE_BLOCKS(ncpus)	((ncpus) + 1u)
 _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 
 /* ---- Entry of the blob -------------------------------------------------------------------- */

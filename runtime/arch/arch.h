@@ -78,10 +78,12 @@
  */
 extern const char uft_asm_func[], uft_asm_mcount_func[], uft_asm_func_slow[];	/* slow: without rseq (x86_64) */
 extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
-extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, events, profile: through C */
+extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, events: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 /* ARCH_HAS_LIMITS: as the fast ones, with a depth limit, or a threshold and perhaps a depth limit. */
 extern const char uft_asm_graph_enter_depth[], uft_asm_graph_enter_thresh[], uft_asm_graph_exit_thresh[];
+/* ARCH_HAS_SUMS: the profile alone, perhaps with a depth limit; mcount's go through C. */
+extern const char uft_asm_graph_enter_profile[], uft_asm_graph_exit_profile[];
 extern const char uft_asm_mcount_graph_depth[], uft_asm_mcount_graph_thresh[];
 
 /* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). Where there are signals the

@@ -21,10 +21,12 @@ static inline const char *thunk_handler(enum thunk t)
 		return uft_asm_mcount_func;
 	case THUNK_ENTER:
 		return path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
-		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh : uft_asm_graph_enter_slow;
+		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh :
+		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_enter_profile : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:
 		return path == GRAPH_PLAIN || (ARCH_HAS_LIMITS && path == GRAPH_DEPTH) ? uft_asm_graph_exit :
-		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh : uft_asm_graph_exit_slow;
+		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh :
+		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow;
 	default:			/* where there is no key these go to C by themselves */
 		return ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_mcount_graph_depth :
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;

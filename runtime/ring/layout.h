@@ -17,6 +17,7 @@
 #define RF_SUB_MASK	40
 #define RF_ON_CPUS	48
 #define RF_OWN		56
+#define RF_PROFILE_BYTES	64
 
 /* struct ring_own; neighbours are loaded as pairs */
 #define RO_AGAIN	0
@@ -52,6 +53,7 @@
 #define RC_STACK_KEY	32
 #define RC_STACK_THREAD	40
 #define RC_EVENT_KEY	48
+#define RC_PROFILE	56
 #define RC_SHIFT	6
 
 /* struct uft_ring and the data behind it */
@@ -82,6 +84,15 @@
 #define SH_CLOCK	16
 #define SH_TASK		24
 #define SH_BYTES	32
+
+/* struct uft_profile */
+#define PR_HITS		0
+#define PR_TOTAL	8
+#define PR_SELF		16
+#define PR_SQUARES	24
+#define PR_MIN		32
+#define PR_MAX		40
+#define PR_BYTES_SHIFT	6
 
 /* struct ring_op */
 #define OP_WORD0	0
@@ -115,6 +126,8 @@
 /* struct ring_receipt */
 #define RR_WHERE	0
 #define RR_WORD		8
+
+#define UFT_ASM_PROFILE_SQ_SHIFT	6
 
 /* results of uft_asm_ring_write() */
 #define RING_WRITTEN	0

@@ -59,6 +59,7 @@ RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
 RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
 RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_fast, own, RF_OWN);
+RING_OFFSET(struct ring_fast, profile_bytes, RF_PROFILE_BYTES);
 RING_OFFSET(struct ring_own, again, RO_AGAIN);
 RING_OFFSET(struct ring_own, at, RO_AT);
 RING_OFFSET(struct ring_own, end, RO_END);
@@ -86,6 +87,15 @@ RING_OFFSET(struct ring_cpu, mask, RC_MASK);
 RING_OFFSET(struct ring_cpu, stack_key, RC_STACK_KEY);
 RING_OFFSET(struct ring_cpu, stack_thread, RC_STACK_THREAD);
 RING_OFFSET(struct ring_cpu, event_key, RC_EVENT_KEY);
+RING_OFFSET(struct ring_cpu, profile, RC_PROFILE);
+RING_OFFSET(struct uft_profile, hits, PR_HITS);
+RING_OFFSET(struct uft_profile, total, PR_TOTAL);
+RING_OFFSET(struct uft_profile, self, PR_SELF);
+RING_OFFSET(struct uft_profile, squares, PR_SQUARES);
+RING_OFFSET(struct uft_profile, min, PR_MIN);
+RING_OFFSET(struct uft_profile, max, PR_MAX);
+_Static_assert(UFT_PROFILE_SQ_SHIFT == UFT_ASM_PROFILE_SQ_SHIFT, "layout.h");
+_Static_assert(sizeof(struct uft_profile) == 1 << PR_BYTES_SHIFT, "layout.h");
 _Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT, "layout.h");
 RING_OFFSET(struct uft_ring, commit, R_COMMIT);
 RING_OFFSET(struct uft_ring, ctx_tid, R_CTX_TID);
@@ -219,8 +229,10 @@ void ring_attach(void)
 
 		c->key = c->stack_key = c->event_key = 0;
 		c->mask = a->ring_bytes - 1;
+		c->profile = (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset) + i * a->profile_ids;
 		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
 	}
+	uft_ring_fast.profile_bytes = a->profile_ids * sizeof(struct uft_profile);
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	if (uft_ring_fast.on_cpus != &no_cpus)
 		uft_ring_fast.on_cpus = uft_on_cpus(a, uft_rt.slice_index);

@@ -47,7 +47,7 @@ struct ring_cpu {
 	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
 	void *stack_thread;	/* valid with stack_key */
 	uint64_t event_key;	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
-	uint64_t pad;
+	struct uft_profile *profile;	/* the CPU's block of the slice */
 };
 
 /*
@@ -111,6 +111,7 @@ struct ring_fast {
 	uint64_t sub_mask;
 	const uint32_t *on_cpus;	/* of the slice, on the board, which a fork child has, too */
 	struct ring_own *own;	/* line[] of the table, aligned to all of them */
+	uint64_t profile_bytes;	/* of a block */
 };
 extern struct ring_fast uft_ring_fast;
 

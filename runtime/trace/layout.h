@@ -19,6 +19,7 @@
 #define E_WHERE		0
 #define E_WORD		8
 #define E_FLAGS		16
+#define E_CHILD		24
 #define E_RET		32
 #define E_CLOCK		40
 #define E_PARENT	48
@@ -27,6 +28,8 @@
 
 #define FG_SILENT	1	/* its ENTRY is in no ring, or its EXIT is as well (E_WHERE may overrule) */
 #define FG_CALL		2	/* tracing_thresh: a CALL record at the end, if it took long */
+#define FG_PROFILE	4	/* counts in the profile at the end */
+#define FG_PASS		65536	/* the graph's alone beside the profile: `child` goes on to its caller */
 
 /*
  * x86_64: where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi,

@@ -21,8 +21,7 @@
 #define FG_SLOT_MIN	1u		/* slots are above it: FG_NO_SLOT, or a tombstone of the set-aside table */
 #define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
 
-enum fg_flags {				/* FG_SILENT and FG_CALL are in layout.h; fast paths know 0 and, with a threshold, these two */
-	FG_PROFILE	= 4,		/* counts in the profile at the end */
+enum fg_flags {				/* those that fast paths know are in layout.h: they push 0, FG_CALL | FG_SILENT and FG_PROFILE | FG_SILENT */
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
 	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
 	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
@@ -36,7 +35,6 @@ enum fg_flags {				/* FG_SILENT and FG_CALL are in layout.h; fast paths know 0 a
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 	FG_DOOMED	= 16384,	/* a sweep of the set-aside table is about to forget it */
 	FG_NOT_GRAPH	= 32768,	/* only the profile beside the graph counts it */
-	FG_PASS		= 65536,	/* the graph's alone beside the profile: `child` goes on to its caller */
 };
 
 /*

@@ -501,7 +501,7 @@ static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
 	for (uint32_t i = 0; i < w->nrings; i++)
 		shared_clear(wr_arena_ring(w, slice, i), sizeof(struct uft_ring));
 	if (w->opts.tracer == UFT_TRACER_PROFILE)
-		shared_clear(p + w->profile_offset, w->head.ncpus * w->profile_ids * sizeof(struct uft_profile));
+		shared_clear(p + w->profile_offset, UFT_PROFILE_BLOCKS(w->head.ncpus) * w->profile_ids * sizeof(struct uft_profile));
 }
 
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)

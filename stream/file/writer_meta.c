@@ -454,14 +454,14 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 	return err;
 }
 
-/* Sums one id over the CPUs. Other threads may be adding: each field is exact, the row as of about now. */
+/* Sums one id over the blocks. Other threads may be adding: each field is exact, the row as of about now. */
 static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t index, uint64_t id)
 {
 	const struct uft_profile uft_shared *e = (const struct uft_profile uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, index) + w->profile_offset);
 	struct uft_profile row = { 0 };
 
-	for (uint32_t cpu = 0; cpu < w->head.ncpus; cpu++) {
-		const struct uft_profile uft_shared *at = e + cpu * w->profile_ids + id;
+	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(w->head.ncpus); block++) {
+		const struct uft_profile uft_shared *at = e + block * w->profile_ids + id;
 		struct uft_profile q;
 
 		if (!SHARED_LOAD(&at->hits))

@@ -111,12 +111,12 @@ static int collect_object(struct uft_tree *t, uint32_t slice, const struct uft_i
 	int ret = 0;
 
 	for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids && !ret; id++)
-		for (uint32_t cpu = 0; cpu < a->ncpus && !ret; cpu++) {
+		for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(a->ncpus) && !ret; block++) {
 			struct uft_profile e;
 
-			shared_read(&e, p + cpu * a->profile_ids + id, sizeof(e));
+			shared_read(&e, p + block * a->profile_ids + id, sizeof(e));
 			if (e.hits)
-				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, cpu, &e);
+				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, block < a->ncpus ? block : 0, &e);
 		}
 	return ret;
 }
@@ -179,7 +179,7 @@ static void forget(struct uft_tree *t)
 	p->end.clock = 0;
 	for (uint32_t i = 0; p->live && i < a->nslices; i++)
 		if (p->live[i])
-			madvise(shared_address(sums_of(t, i)), a->ncpus * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
+			madvise(shared_address(sums_of(t, i)), UFT_PROFILE_BLOCKS(a->ncpus) * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

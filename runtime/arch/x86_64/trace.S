@@ -78,6 +78,50 @@
 	mov	TH_TOP(%r9), %r10
 	.endm
 
+	/*
+	 * PROFILE_ADD adds to a sum of the profile in this CPU's block (struct uft_profile), by a section of its own;
+	 * rdi = the rseq area. Uses rcx. Nothing is added where there is no block: in a fork child that has no slice.
+	 * An abort begins it anew, perhaps on another CPU, so no other register may change inside. With @extreme, rax
+	 * is the duration and r9 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
+	 */
+	.macro PROFILE_BLOCK none
+	mov	%fs:RSEQ_CPU_ID(%rdi), %ecx
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
+	jae	\none
+	shl	$RC_SHIFT, %rcx
+	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	mov	RC_PROFILE(%rcx), %rcx
+	test	%rcx, %rcx
+	jz	\none
+	.endm
+	.macro PROFILE_ADD name, offset, field, value, extreme, none
+.Larm_\name:
+	RSEQ_ARM .Lcs_\name, %rdi, %rcx
+	.globl	\name\()_start, \name\()_end
+	.hidden	\name\()_start, \name\()_end
+\name\()_start:
+.Lstart_\name:
+	.ifb	\none
+	PROFILE_BLOCK .Ladded_\name
+	.else
+	PROFILE_BLOCK \none
+	.endif
+	.ifnb	\extreme
+	cmp	PR_MAX(%rcx,\offset), %rax
+	ja	\extreme
+	cmp	PR_MIN(%rcx,\offset), %r9
+	ja	\extreme
+	.endif
+	addq	\value, \field(%rcx,\offset)
+.Ladded_\name:
+\name\()_end:
+	.endm
+	.macro PROFILE_ADD_ABORT name
+	RSEQ_ABORT .Labort_\name
+	jmp	.Larm_\name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Ladded_\name, .Labort_\name
+	.endm
+
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
 	.macro CALL_C fn
 	cmpb	$0, -UFT_SLOW_STACK(%rsp)	/* reads only: the memory there may be somebody's */
@@ -260,10 +304,10 @@ uft_asm_event_write_end:
  *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring
  *	r9 thread			r10 free entry	rdx commit
  *
- * Three of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
- * passed by before the clock is read; and with a threshold, where the call is pushed and nothing is written before
- * its end. The latter two know the shadow stack by a key of its own (RC_STACK_KEY), as a ring that they seldom
- * write says nothing of it.
+ * Four of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
+ * passed by before the clock is read; with a threshold, where the call is pushed and nothing is written before
+ * its end; and the profile's, which pushes and then counts it. The latter two, and a call that is passed by, know the
+ * shadow stack by a key of its own (RC_STACK_KEY), as a ring that they seldom write says nothing of it.
  */
 	.macro ENTER_SAVE
 	SAVE	%rcx
@@ -288,6 +332,12 @@ uft_asm_event_write_end:
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	.endm
+
+	/* Flags of the entries that are pushed without a record; 0: it has one. */
+	.set	SILENT_plain, 0
+	.set	SILENT_depth, 0
+	.set	SILENT_thresh, FG_CALL | FG_SILENT
+	.set	SILENT_profile, FG_PROFILE | FG_SILENT
 
 	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
 	RSEQ_AREA \is_mcount, .Lnorseq_\name
@@ -326,14 +376,22 @@ uft_asm_event_write_end:
 	rdtsc
 	.endif
 	mov	%r8, E_SLOT(%r10)
-	.ifnc	\mode, thresh
+	.if !SILENT_\mode
 	mov	RC_RING(%rcx), %r8
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Lslow_\name
 	.endif
 	mov	%eax, E_CLOCK(%r10)
 	mov	%edx, E_CLOCK+4(%r10)
-	.ifc	\mode, thresh
+	.ifc	\mode, profile
+	mov	%rsi, %rdx
+	shl	$4, %rdx		/* without the kind */
+	shr	$36 - PR_BYTES_SHIFT, %rdx
+	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rdx
+	jae	.Lslow_\name
+	movq	$0, E_CHILD(%r10)
+	.endif
+	.if SILENT_\mode
 	mov	%rsi, E_WORD(%r10)
 	movq	$0, E_WHERE(%r10)
 	.else
@@ -359,20 +417,19 @@ uft_asm_event_write_end:
 	add	$5, %rax
 	.endif
 	mov	%rax, E_RET(%r10)
-	.ifc	\mode, thresh
-	movq	$FG_CALL | FG_SILENT, E_FLAGS(%r10)
-	.else
-	movq	$0, E_FLAGS(%r10)
-	.endif
+	movq	$SILENT_\mode, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
 	mov	%r10, TH_TOP(%r9)
-	.ifnc	\mode, thresh
+	.if !SILENT_\mode
 	mov	%rdx, R_COMMIT(%r8)
 	.endif
 .Lcommit_\name:
 \name\()_end:
+	.ifc	\mode, profile
+	PROFILE_ADD uft_asm_profile_hits, %rdx, PR_HITS, $1
+	.endif
 	movq	$0, %fs:RSEQ_CS(%rdi)
-	.ifnc	\mode, thresh
+	.if !SILENT_\mode
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
 	.endif
 	.if \is_mcount
@@ -395,6 +452,9 @@ uft_asm_event_write_end:
 	.else
 	jmp	.Ldecline
 	.endif
+	.endif
+	.ifc	\mode, profile
+	PROFILE_ADD_ABORT uft_asm_profile_hits
 	.endif
 	RSEQ_ABORT .Labort_\name
 	.endm
@@ -461,6 +521,7 @@ uft_asm_graph_enter_slow:
 
 	ENTER_LIMITED uft_asm_graph_enter_depth, depth
 	ENTER_LIMITED uft_asm_graph_enter_thresh, thresh
+	ENTER_LIMITED uft_asm_graph_enter_profile, profile
 
 	.macro ENTER_MCOUNT name, mode
 	.balign	64
@@ -688,5 +749,110 @@ uft_asm_graph_exit_thresh:
 	EXIT_SHORT_CS uft_asm_graph_short, .Labort_uft_asm_graph_short
 	.cfi_endproc
 	.size	uft_asm_graph_exit_thresh, . - uft_asm_graph_exit_thresh
+
+/*
+ * uft_asm_graph_exit_profile - the call is popped, then its time added up
+ *
+ * The sums are added to behind the pop, as they must be once: what follows cannot be aborted back to before.
+ *
+ *	rsi offset of the function's entry in a block	rdi rseq area	rax duration	r8 self		r9 ~duration	r10 popped entry
+ */
+	.balign	64
+	.globl	uft_asm_graph_exit_profile, uft_asm_profile_pop_start, uft_asm_profile_pop_end
+	.hidden	uft_asm_graph_exit_profile, uft_asm_profile_pop_start, uft_asm_profile_pop_end
+	.type	uft_asm_graph_exit_profile, @function
+	nop
+uft_asm_graph_exit_profile:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	EXIT_SAVE
+	RSEQ_AREA 0
+	RSEQ_ARM .Lprofile_pop_cs, %rdi, %rax
+uft_asm_profile_pop_start:
+.Lprofile_pop_start:
+	FIND_STACK %rdi, .Lslow_uft_asm_graph_exit
+	lea	64(%rsp), %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
+	jne	.Lslow_uft_asm_graph_exit
+	cmpl	$FG_PROFILE | FG_SILENT, E_FLAGS-E_BYTES(%r10)
+	jne	.Lslow_uft_asm_graph_exit
+	mov	E_WORD-E_BYTES(%r10), %rsi
+	shl	$4, %rsi
+	shr	$36, %rsi
+	shl	$PR_BYTES_SHIFT, %rsi
+	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rsi
+	jae	.Lslow_uft_asm_graph_exit
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	sub	E_CLOCK-E_BYTES(%r10), %rax
+	xor	%edx, %edx
+	mov	%rax, %r8
+	sub	E_CHILD-E_BYTES(%r10), %r8
+	cmovb	%rdx, %r8
+	mov	E_PARENT-E_BYTES(%r10), %rdx
+	mov	%rdx, 64(%rsp)
+	sub	$E_BYTES, %r10
+	mov	%r10, TH_TOP(%r9)
+.Lprofile_popped:
+uft_asm_profile_pop_end:
+	testl	$FG_PROFILE | FG_PASS, E_FLAGS-E_BYTES(%r10)
+	jz	1f
+	add	%rax, E_CHILD-E_BYTES(%r10)
+1:	PROFILE_ADD uft_asm_profile_total, %rsi, PR_TOTAL, %rax
+	PROFILE_ADD uft_asm_profile_self, %rsi, PR_SELF, %r8
+	mov	%rax, %rdx
+	shr	$UFT_ASM_PROFILE_SQ_SHIFT, %rdx
+	imul	%rdx, %rdx
+	mov	%rax, %r9
+	not	%r9			/* as min is stored */
+	PROFILE_ADD uft_asm_profile_squares, %rsi, PR_SQUARES, %rdx, .Lprofile_extreme
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	ENTER_RESTORE
+	ret
+	.cfi_adjust_cfa_offset 64
+.Lprofile_extreme:			/* the shortest or the longest so far, which C notes: then the addition again */
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	SAVE	%rdi
+	SAVE	%rsi
+	SAVE	%rax
+	SAVE	%rdx
+	SAVE	%r9
+	mov	%rsi, %rdi
+	mov	%rax, %rsi
+	CALL_C	uft_profile_extreme
+	UNSAVE	%r9
+	UNSAVE	%rdx
+	UNSAVE	%rax
+	UNSAVE	%rsi
+	UNSAVE	%rdi
+	jmp	.Larm_uft_asm_profile_squares
+	RSEQ_ABORT .Lprofile_pop_abort
+	jmp	.Lslow_uft_asm_graph_exit
+	PROFILE_ADD_ABORT uft_asm_profile_total
+	PROFILE_ADD_ABORT uft_asm_profile_self
+	PROFILE_ADD_ABORT uft_asm_profile_squares
+	.cfi_endproc
+	.size	uft_asm_graph_exit_profile, . - uft_asm_graph_exit_profile
+	RSEQ_CS_DESC .Lprofile_pop_cs, .Lprofile_pop_start, .Lprofile_popped, .Lprofile_pop_abort
+
+/* int uft_asm_profile_add(uint64_t offset, uint64_t v) - to the word of this CPU's block; 0: it has none */
+	.balign	64
+	.globl	uft_asm_profile_add
+	.hidden	uft_asm_profile_add
+	.type	uft_asm_profile_add, @function
+uft_asm_profile_add:
+	.cfi_startproc
+	mov	%rdi, %rdx
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	xor	%eax, %eax
+	PROFILE_ADD uft_asm_profile_word, %rdx, 0, %rsi, , .Lprofile_word_none
+	inc	%eax
+.Lprofile_word_none:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	ret
+	PROFILE_ADD_ABORT uft_asm_profile_word
+	.cfi_endproc
+	.size	uft_asm_profile_add, . - uft_asm_profile_add
 
 	.section .note.GNU-stack, "", @progbits

@@ -62,8 +62,11 @@ enum graph_path trace_graph_path(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	if (p->tracer != UFT_TRACER_GRAPH || p->has_roots || p->has_events || p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT)
+	if ((p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) || p->has_roots || p->has_events ||
+	    p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT)
 		return GRAPH_SLOW;
+	if (p->tracer == UFT_TRACER_PROFILE)
+		return ARCH_HAS_SUMS ? GRAPH_PROFILE : GRAPH_SLOW;
 	if (!ARCH_HAS_LIMITS && (p->thresh || p->max_depth))
 		return GRAPH_SLOW;
 	return p->thresh ? GRAPH_THRESH : p->max_depth ? GRAPH_DEPTH : GRAPH_PLAIN;

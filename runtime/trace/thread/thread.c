@@ -60,6 +60,7 @@ TRACE_OFFSET(struct uft_thread, flags, TH_FLAGS);
 TRACE_OFFSET(struct graph_limits, depth, GL_DEPTH);
 TRACE_OFFSET(struct graph_limits, thresh, GL_THRESH);
 TRACE_OFFSET(struct fg_entry, slot, E_SLOT);
+TRACE_OFFSET(struct fg_entry, child, E_CHILD);
 TRACE_OFFSET(struct fg_entry, parent, E_PARENT);
 TRACE_OFFSET(struct fg_entry, ret, E_RET);
 TRACE_OFFSET(struct fg_entry, clock, E_CLOCK);

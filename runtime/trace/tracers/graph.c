@@ -184,14 +184,14 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && act->ops & UFT_ACT_FUNC))
 		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
-		profile_hit(fg_id(e));
+		profile_hit(t, fg_id(e));
 	return 1;
 }
 
 /* From now on fast paths may pass calls by that are too deep, or push and pop those that are not too long. */
 static void fg_know_stack(const struct trace_task *t)
 {
-	if (ARCH_HAS_LIMITS && t->rseq && t->th && !t->guest && !t->mute && trace_graph_path() >= GRAPH_DEPTH)
+	if ((ARCH_HAS_LIMITS || ARCH_HAS_SUMS) && t->rseq && t->th && !t->guest && !t->mute && trace_graph_path() >= GRAPH_DEPTH)
 		uft_asm_know_stack(t->th, t->key);
 }
 

@@ -2,9 +2,14 @@
 /*
  * profile.c - the profile tracer's sums
  *
- * One entry per function and CPU in the slice, added to by atomic instructions, so a thread that is moved to
- * another CPU half way costs a cache miss and nothing else. The reader sees the five sums at slightly different
- * times; each is exact.
+ * One entry per function and CPU in the slice (struct uft_profile). Where there are rseq sections each addition is
+ * one: it is made by one instruction on the CPU that the entry is of, or begun anew, so it needs no lock prefix and
+ * is exact under signals and migration. Tasks that sections do not protect add atomically to entries of their own,
+ * as a section's load and store are two steps to other CPUs. The longest and the shortest call seldom change: they
+ * are set by compare-and-swap everywhere. The reader sees the sums at slightly different times; each is exact.
+ *
+ * Alone, and without what has to be asked of each call (GRAPH_PROFILE), the calls take fast paths of trace.S, which
+ * push and pop entries that are the same as those made here and add to the same sums.
  *
  * A call is counted when it begins, as the kernel's profiler does: one that is left by longjmp, an exception or the
  * end of the program counts too. Its time is added when it returns.
@@ -15,14 +20,27 @@
  */
 #include "runtime/trace/tracers/tracers.h"
 
-static uint32_t profile_cpu(void)
-{
-	uint32_t cpu;
+/* trace.S: adds @v to the word at @offset of this CPU's block. 0: it has none. */
+int uft_asm_profile_add(uint64_t offset, uint64_t v);
 
-	if (ring_has_rseq())
-		return arch_rseq_cpu(uft_ring_fast.rseq_offset);
-	cpu = plat_cpu();
-	return cpu < uft_rt.arena->ncpus ? cpu : 0;
+/* In the block for atomic additions. */
+static struct uft_profile *atomic_entry(uint32_t id)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint32_t block = a->ncpus;
+
+	if (!ARCH_HAS_SUMS || !uft_load(&uft_ring_fast.rseq_offset)) {
+		block = ring_has_rseq() ? arch_rseq_cpu(uft_ring_fast.rseq_offset) : plat_cpu();
+		if (block >= a->ncpus)
+			block = 0;
+	}
+	return (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset) + block * a->profile_ids + id;
+}
+
+static void profile_sum(const struct trace_task *t, uint32_t id, uint64_t field, uint64_t v)
+{
+	if (!ARCH_HAS_SUMS || !t->rseq || !uft_asm_profile_add(id * sizeof(struct uft_profile) + field, v))
+		uft_add((uint64_t *)((char *)atomic_entry(id) + field), v);
 }
 
 static void profile_max(uint64_t *at, uint64_t v)
@@ -33,38 +51,41 @@ static void profile_max(uint64_t *at, uint64_t v)
 		old = uft_load(at);
 }
 
-/* NULL: no room for this function. */
-static struct uft_profile *profile_entry(uint32_t id)
+static void profile_extreme(struct uft_profile *p, uint64_t duration)
 {
-	const struct uft_arena *a = uft_rt.arena;
-	struct uft_profile *p;
-
-	if (id >= a->profile_ids)
-		return 0;
-	p = (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset);
-	return p + profile_cpu() * a->profile_ids + id;
-}
-
-void profile_hit(uint32_t id)
-{
-	struct uft_profile *p = profile_entry(id);
-
-	if (p)
-		uft_add(&p->hits, 1);
-}
-
-static void profile_add(uint32_t id, uint64_t duration, uint64_t self)
-{
-	uint64_t unit = duration >> UFT_PROFILE_SQ_SHIFT;
-	struct uft_profile *p = profile_entry(id);
-
-	if (!p)
-		return;
-	uft_add(&p->total, duration);
-	uft_add(&p->self, self);
-	uft_add(&p->squares, unit * unit);
 	profile_max(&p->min, ~duration);
 	profile_max(&p->max, duration);
+}
+
+/* From trace.S, too. @offset: of the function's entry in a block. Context: probe, with rseq. */
+void uft_profile_extreme(uint64_t offset, uint64_t duration);
+void uft_profile_extreme(uint64_t offset, uint64_t duration)
+{
+	struct uft_profile *block = ring_has_rseq() ? uft_ring_fast.cpu[arch_rseq_cpu(uft_ring_fast.rseq_offset)].profile : NULL;
+
+	if (block)
+		profile_extreme((struct uft_profile *)((char *)block + offset), duration);
+}
+
+void profile_hit(const struct trace_task *t, uint32_t id)
+{
+	if (id < uft_rt.arena->profile_ids)
+		profile_sum(t, id, PR_HITS, 1);
+}
+
+static void profile_add(const struct trace_task *t, uint32_t id, uint64_t duration, uint64_t self)
+{
+	uint64_t unit = duration >> UFT_PROFILE_SQ_SHIFT;
+
+	if (id >= uft_rt.arena->profile_ids)
+		return;		/* no room for this function */
+	profile_sum(t, id, PR_TOTAL, duration);
+	profile_sum(t, id, PR_SELF, self);
+	profile_sum(t, id, PR_SQUARES, unit * unit);
+	if (ARCH_HAS_SUMS && t->rseq)
+		uft_profile_extreme(id * sizeof(struct uft_profile), duration);
+	else
+		profile_extreme(atomic_entry(id), duration);
 }
 
 void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller)
@@ -77,7 +98,7 @@ void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entr
 	if (e->flags & FG_PROFILE) {
 		took = event_duration(t, e);
 		self = took - (e->child < took ? e->child : took);
-		profile_add(fg_id(e), p->has_events & UFT_EVENTS_SELF ? self : took, self);
+		profile_add(t, fg_id(e), p->has_events & UFT_EVENTS_SELF ? self : took, self);
 	}
 	if (caller && caller->flags & (FG_PROFILE | FG_PASS))
 		arch_local_add64(&caller->child, took);

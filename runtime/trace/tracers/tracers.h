@@ -82,7 +82,7 @@ int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id);	/* of this 
 void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
 
 /* ---- profile.c ---- */
-void profile_hit(uint32_t id);		/* a call begins */
+void profile_hit(const struct trace_task *t, uint32_t id);		/* a call begins */
 void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller);	/* it returns; to @caller, if that is known */
 /* Is it counted? @ops: enum uft_action_ops. */
 static inline int profile_is_wanted(const struct uft_tracer_params *p, uint32_t ops)

@@ -60,13 +60,15 @@
 	/* Not led to here. */
 	.globl	uft_asm_graph_enter_depth, uft_asm_graph_enter_thresh, uft_asm_mcount_graph_depth, uft_asm_mcount_graph_thresh
 	.hidden	uft_asm_graph_enter_depth, uft_asm_graph_enter_thresh, uft_asm_mcount_graph_depth, uft_asm_mcount_graph_thresh
-	.globl	uft_asm_graph_exit_thresh
-	.hidden	uft_asm_graph_exit_thresh
+	.globl	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
+	.hidden	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
 uft_asm_graph_enter_depth:
 uft_asm_graph_enter_thresh:
 uft_asm_mcount_graph_depth:
 uft_asm_mcount_graph_thresh:
 uft_asm_graph_exit_thresh:
+uft_asm_graph_enter_profile:
+uft_asm_graph_exit_profile:
 	ud2
 
 	.globl	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return

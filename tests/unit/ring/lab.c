@@ -212,7 +212,7 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.ring_stride = UFT_PAGE + a.ring_bytes;
 	a.profile_offset = a.ring_offset + (a.ncpus + a.nexch) * a.ring_stride;
 	a.profile_ids = PROFILE_IDS;
-	a.hist_offset = round_page(a.profile_offset + a.ncpus * a.profile_ids * sizeof(struct uft_profile));
+	a.hist_offset = round_page(a.profile_offset + UFT_PROFILE_BLOCKS(a.ncpus) * a.profile_ids * sizeof(struct uft_profile));
 	a.hist_bytes = HIST_BYTES;
 	a.slice_bytes = a.hist_offset + a.hist_bytes;
 	a.children = 1;

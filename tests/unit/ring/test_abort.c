@@ -45,7 +45,7 @@ enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen fr
 static struct mode {
 	const char *name;
 	enum signal_place place;
-	int jump, messy, walk, no_rseq, func, slow, late, keep;
+	int jump, messy, walk, no_rseq, func, profile, slow, late, keep;
 	uint32_t depth;
 	uint64_t thresh;
 	size_t expect_hits;
@@ -243,6 +243,44 @@ static void check_func(const struct lab_events *ev)
 	}
 }
 
+static struct uft_profile *profile_entries(size_t *n)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	*n = UFT_PROFILE_BLOCKS(a->ncpus) * a->profile_ids;
+	return (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset);
+}
+
+/* Each call is counted once, wherever the signal came, and no record is written; its time is where the handler returns. */
+static void check_profile(const struct lab_events *ev)
+{
+	uint64_t n = 0, ids = uft_rt.arena->profile_ids;
+	size_t nentries;
+	const struct uft_profile *p = profile_entries(&nentries);
+
+	for (uint64_t id = 0; id < ids; id++) {
+		struct uft_profile sum = { 0 };
+
+		for (size_t i = id; i < nentries; i += ids) {
+			sum.hits += p[i].hits;
+			sum.total += p[i].total;
+			sum.self += p[i].self;
+			sum.min = p[i].min > sum.min ? p[i].min : sum.min;
+			sum.max = p[i].max > sum.max ? p[i].max : sum.max;
+		}
+		n += sum.hits;
+		if (!jump_away && (sum.self > sum.total || sum.total > sum.hits * sum.max || sum.max > sum.total || (sum.max && sum.max < ~sum.min))) {
+			fprintf(stderr, "function %lu: %lu calls, total %lu, self %lu, max %lu\n", id, sum.hits, sum.total, sum.self, sum.max);
+			bad = 1;
+		}
+	}
+	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) || lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
+	/* A handler that jumps away may have come between a body's entry and its count, or between the count and the body. */
+	bad |= n - all_bodies() + 1 > (jump_away && shared->hits ? 2 : 1) || (!jump_away && n != all_bodies());
+	if (bad)
+		fprintf(stderr, "%lu calls, %lu bodies\n", n, all_bodies());
+}
+
 /* Where the breakpoint is, for messages. */
 static const char *symbol;
 static uint64_t symbol_start;
@@ -259,7 +297,11 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	struct lab_events *ev;
 	uint64_t start = __builtin_ia32_rdtsc();
 
+	size_t nentries;
+	struct uft_profile *entries = profile_entries(&nentries);
+
 	lab_clear();
+	memset(entries, 0, nentries * sizeof(*entries));
 	memset(bodies, 0, sizeof(bodies));
 	tail_bodies = mcount_bodies = 0;
 	shared->address = address;
@@ -269,7 +311,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	for (volatile int pass = 0; pass < 3; pass++) {
 		if (!sigsetjmp(away, 1))
 			scenario();
-		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !old; i++) {
+		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
 		}
@@ -304,7 +346,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 static const char *const prefixes[] = {
 	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
 	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "plat_peek", "trace_params", "plat_signals_",
-	"keep_", "past_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_",
+	"keep_", "past_", "profile_", "uft_profile_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_",
 };
 
 static int is_ours(const char *name)
@@ -376,10 +418,10 @@ static void run_instruction(uint64_t address, void *arg)
 static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
-	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.thresh ? check_thresh : check_graph, 0 };
+	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.profile ? check_profile : mode.thresh ? check_thresh : check_graph, 0 };
 	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
-	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH };
+	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : mode.profile ? UFT_TRACER_PROFILE : UFT_TRACER_GRAPH };
 	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
 	size_t n;
 
@@ -536,6 +578,13 @@ static const struct mode modes[] = {
 	{ .name = "thresh_all_jump", .thresh = 1, .jump = 1, .expect_hits = 1000 },
 	{ .name = "thresh_walk", .thresh = 1, .walk = 1, .expect_hits = 1000 },
 	{ .name = "thresh_tail", .thresh = 1, .late = 1, .expect_hits = 1000 },
+	{ .name = "profile_return", .profile = 1, .expect_hits = 1700 },
+	{ .name = "profile_return_above", .profile = 1, .place = ABOVE, .expect_hits = 1700 },
+	{ .name = "profile_jump", .profile = 1, .jump = 1, .expect_hits = 1700 },
+	{ .name = "profile_messy", .profile = 1, .messy = 1, .expect_hits = 1700 },
+	{ .name = "profile_walk", .profile = 1, .walk = 1, .expect_hits = 1700 },
+	{ .name = "profile_tail", .profile = 1, .late = 1, .expect_hits = 1700 },
+	{ .name = "profile_exchange", .profile = 1, .no_rseq = 1, .expect_hits = 1000 },
 	{ .name = "tail_return", .late = 1, .expect_hits = 1200 },
 	{ .name = "tail_jump", .late = 1, .jump = 1, .expect_hits = 1200 },
 	{ .name = "graph_messy", .messy = 1, .expect_hits = 1200 },

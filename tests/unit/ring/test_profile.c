@@ -3,16 +3,16 @@
 #include "runtime/arch/arch.h"
 #include "graph_sites.h"
 
-/* Sums over all CPUs. */
+/* Sums over all blocks. */
 static struct uft_profile profile_of(uint32_t id)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	struct uft_profile sum = { 0 };
 
-	for (uint32_t cpu = 0; cpu < a->ncpus; cpu++) {
+	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(a->ncpus); block++) {
 		const struct uft_profile *p = (const void *)((const char *)uft_rt.slice + a->profile_offset);
 
-		p += cpu * a->profile_ids + id;
+		p += block * a->profile_ids + id;
 		sum.hits += p->hits;
 		sum.total += p->total;
 		sum.self += p->self;
