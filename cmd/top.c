@@ -179,8 +179,8 @@ static int collect(struct top *t, uint32_t slice, int is_done)
 				struct row *row;
 
 				shared_read(&p, &sums[(uint64_t)block * a->profile_ids + id], sizeof(p));
-				row = p.hits ? row_of(t, s, (uint32_t)id) : NULL;
-				if (p.hits && !row)
+				row = p.hits || p.total ? row_of(t, s, (uint32_t)id) : NULL;	/* it may have begun on another CPU */
+				if ((p.hits || p.total) && !row)
 					return -ENOMEM;
 				if (row)
 					add(is_done ? &row->done : &row->now, &p);

@@ -464,7 +464,8 @@ static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t in
 		const struct uft_profile uft_shared *at = e + block * w->profile_ids + id;
 		struct uft_profile q;
 
-		if (!SHARED_LOAD(&at->hits))
+		/* A call counts where it began, its time where it ended. */
+		if (!SHARED_LOAD(&at->hits) && !SHARED_LOAD(&at->total))
 			continue;
 		shared_read(&q, at, sizeof(q));
 		row.hits += q.hits;

@@ -446,6 +446,10 @@ static void test_profile(void **state)
 		*synth_profile(c.s, 0, cpu, synth_stub_id(c.img, 9)) = (struct uft_profile){
 			.hits = 2, .total = 100, .self = 60, .squares = 2, .min = ~(20ull + cpu), .max = 70 + cpu,
 		};
+	/* A call that began elsewhere. */
+	*synth_profile(c.s, 0, synth_arena(c.s)->ncpus, synth_stub_id(c.img, 9)) = (struct uft_profile){
+		.total = 10, .self = 10, .min = ~10ull, .max = 10,
+	};
 	check_finish(&c);
 	assert_int_equal(uft_stream_open(c.path, NULL, &st, NULL), 0);
 	assert_int_equal(uft_stream_info(st)->calls, 4);
@@ -453,9 +457,9 @@ static void test_profile(void **state)
 	assert_int_equal(n, 1);
 	assert_string_equal(row->sym->name, "func_9");
 	assert_int_equal(row->hits, 4);
-	assert_int_equal(row->total_ns, 200);
-	assert_int_equal(row->self_ns, 120);
-	assert_int_equal(row->min_ns, 20);
+	assert_int_equal(row->total_ns, 210);
+	assert_int_equal(row->self_ns, 130);
+	assert_int_equal(row->min_ns, 10);
 	assert_int_equal(row->max_ns, 71);
 	assert_true(row->squares_ns2 > 4 * 4095.0 && row->squares_ns2 < 4 * 4097.0);
 	uft_stream_close(st);
