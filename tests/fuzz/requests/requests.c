@@ -4,8 +4,8 @@
  *
  * usage: requests [seconds] [seed]
  *
- * A session serves requests, then one that offers its runtime to programs that another tracer has, then one that preloads it, then
- * one whose programs are emulated. A child has a family
+ * A session serves requests, then one whose children another tracer has, so that it offers its runtime, then one that preloads it,
+ * then one whose programs are emulated. A child has a family
  * mapped, as a target does, and a spare, as for its own child, in which it only says hello: it writes random
  * requests into the mail, in the name of itself, its agent, the recorder and another process, and random words into its
  * slice; its agent answers commands by random bytes. The other process has a family, too, asks for nothing, and must come to
@@ -40,6 +40,7 @@
 #define OTHER_NAME	"uft-other"
 
 static uint64_t seed, nserved, noffers;
+static int is_traced;		/* another tracer has the children */
 static struct { uint64_t served, refused; } *count;	/* by kind, shared with the targets */
 
 static void fail(const char *what)
@@ -312,7 +313,7 @@ static struct child start(struct uft_session *s, const struct child *other)
 	me.bytes = s->arena.target_bytes - UFT_BOARD_BYTES;
 	me.slice = c.slice;
 	me.is_preload = s->opts.preload || s->opts.emulator;
-	me.is_traced = s->opts.preload_traced;
+	me.is_traced = is_traced;
 	me.other_slice = other ? other->slice : c.slice;
 	me.name[2] = (uint32_t)getpid();
 	me.name[3] = (uint32_t)(other ? other->pid : c.pid);
@@ -420,7 +421,7 @@ static uint64_t serve(enum start_kind how, uint64_t seconds)
 {
 	static const char *const emulator[] = { "/bin/false", NULL };	/* is not started */
 	const struct uft_session_opts opts = { .ring_bytes = 16384, .sub_bytes = 4096, .preload = how == PRELOADED,
-		.preload_traced = how == OFFERED, .emulator = how == EMULATED ? emulator : NULL };
+		.emulator = how == EMULATED ? emulator : NULL };
 	const char *const filter[] = { "uft_object_*", NULL };
 	const struct uft_ops ops = { .tracer = UFT_TRACER_FUNCTION, .filter = filter };
 	const struct uft_trace_spec spec = { .ops = &ops, .nops = 1, .is_unchecked = 1 };
@@ -436,6 +437,7 @@ static uint64_t serve(enum start_kind how, uint64_t seconds)
 	if (uft_session_create(&opts, &ev, &s, &err))
 		fail(err.text);
 	s->command_ms = 20;
+	is_traced = how == OFFERED;
 	other = start(s, NULL);
 	if (space_create(s, other.pid, NULL, NULL, &sp, &err) || uft_session_trace(s, &spec, &err))
 		fail(err.text);
