@@ -71,7 +71,7 @@ static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const
 {
 	struct uft_ring_run run = wr_ring_run(w, r, wr->read, commit);
 
-	if (run.end == wr->read && run.end != commit) {
+	while (run.end == wr->read && run.end != commit) {
 		wr->read = run.next;
 		run = wr_ring_run(w, r, wr->read, commit);
 	}
