@@ -44,8 +44,9 @@ struct lod_part_map {
 	const struct uft_sym *const *sym;
 	size_t nsym;
 };
-/* Adds @part, of which nothing remains, to what is before it; neither is finished. 1: done; 0: it cannot be, and @to is
- * as it was; -ENOMEM. */
+/* 1: @l can be joined behind what ends at *last (0: the first part), which is then the end of both. */
+int lod_can_join(const struct lod *l, uint64_t *last);
+/* Adds @part, of which nothing remains, to what is before it; neither is finished. 0 or -ENOMEM. */
 int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map);
 
 /* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread

@@ -157,13 +157,19 @@ static int join_row(struct joining *j, const struct lod_row *from)
 	return 0;
 }
 
+int lod_can_join(const struct lod *l, uint64_t *last)
+{
+	if (l->is_dependent || (l->border && *last > l->border - 1))
+		return 0;
+	*last = l->last > *last ? l->last : *last;
+	return 1;
+}
+
 int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map)
 {
 	struct joining j = {.to = to, .part = part, .map = map};
 	int ret;
 
-	if (to->is_dependent || part->is_dependent || (part->border && to->last > part->border - 1))
-		return 0;
 	ret = map_tables(&j);
 	lod_coarsen_to(to, part->resolution);
 	ret = ret ? ret : make_rows(&j);
@@ -177,7 +183,7 @@ int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map)
 	to->last = part->last > to->last ? part->last : to->last;
 	free(j.name);
 	free(j.row);
-	return ret ? ret : 1;
+	return ret;
 }
 
 static int compare_tracks(const void *a, const void *b)

@@ -141,7 +141,7 @@ static void free_part(struct run *r)
 	rows_free(&r->rows);
 }
 
-/* 1: done; 0: it cannot be joined, and @m is as it was; or a negative errno. */
+/* 0 or -ENOMEM. */
 static int join_part(struct making *m, struct uft_stream *st, struct run *r)
 {
 	const struct uft_task *tasks;
@@ -149,22 +149,18 @@ static int join_part(struct making *m, struct uft_stream *st, struct run *r)
 	uint32_t *task = calloc(n + 1, sizeof(*task));
 	const struct uft_sym **sym = NULL;
 	struct lod_part_map map = {.task = task, .nsym = uft_part_symbols(r->part, st, &sym)};
-	int ret = task && sym ? 1 : -ENOMEM;
+	int ret = task && sym ? 0 : -ENOMEM;
 
 	map.sym = sym;
-	for (uint32_t i = 0; ret > 0 && i < n; i++)
+	for (uint32_t i = 0; !ret && i < n; i++)
 		task[i] = uft_part_task(r->part, i, st);
-	if (ret > 0 && r->is_last && m->is_new_index)
-		ret = uft_part_tell_info(r->part, st);
-	if (ret > 0)
+	if (!ret)
 		ret = lod_join(m->lod, r->m.lod, &map);
-	if (ret > 0 && m->is_new_index)
-		ret = uft_index_join(m->index, r->m.index) ? -ENOMEM : 1;
-	if (ret > 0) {
-		m->events += r->m.events;
-		m->matches += r->m.matches;
-		m->first_ns = m->first_ns == UINT64_MAX ? r->m.first_ns : m->first_ns;
-	}
+	if (!ret && m->is_new_index)
+		ret = uft_index_join(m->index, r->m.index);
+	m->events += r->m.events;
+	m->matches += r->m.matches;
+	m->first_ns = m->first_ns == UINT64_MAX ? r->m.first_ns : m->first_ns;
 	free(sym);
 	free(task);
 	return ret;
@@ -256,16 +252,19 @@ static int make_first(struct parts *p, struct making *m, struct uft_stream *st, 
 	return ret;
 }
 
-/* 1: the parts are one; 0: they are of no use; or a negative errno. */
+/* 1: the parts are one; 0: they are of no use, and @m is as it was; or a negative errno. */
 static int join_parts(struct parts *p, struct making *m, struct uft_stream *st, const struct making_watch *watch)
 {
 	int ret = end_threads(p, m, st, watch);
+	uint64_t last = 0;
 
 	ret = ret ? ret : !is_set(&p->stop);
 	for (size_t i = 0; ret > 0 && i < p->n; i++)
-		ret = uft_part_is_exact(&p->part[i]);
+		ret = uft_part_is_exact(&p->part[i]) && lod_can_join(i ? p->run[i].m.lod : m->lod, &last);
+	if (ret > 0 && m->is_new_index)
+		ret = uft_part_tell_info(&p->part[p->n - 1], st);
 	for (size_t i = 1; ret > 0 && i < p->n; i++)
-		ret = join_part(m, st, &p->run[i]);
+		ret = join_part(m, st, &p->run[i]) ? -ENOMEM : 1;
 	return ret;
 }
 
