@@ -81,8 +81,8 @@ void record_say_losses(struct recording *rec, const struct uft_session_stats *s,
 	memcpy(info.counters, s->counters, sizeof(info.counters));
 	losses_each(&info, 0, say_missing, rec);
 	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
-		record_say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
-			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
+		record_say(rec, "%llu call%s shorter than --keep-slow allows and %s not kept", (unsigned long long)s->counters[UFT_CNT_NOT_KEPT],
+			   s->counters[UFT_CNT_NOT_KEPT] == 1 ? " was" : "s were", s->counters[UFT_CNT_NOT_KEPT] == 1 ? "was" : "were");
 	say_left_alone(rec, s);
 	say_chooser(rec, s);
 	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)

@@ -67,7 +67,7 @@ static void put_box(FILE *out, const struct agg *a, uint32_t i, double x, double
 	put_xml(out, name, 400);
 	fprintf(out, ": %s (%.2f %%)", table_time(total, n->total), 100 * (double)n->total / all);
 	if (!n->is_inlined)
-		fprintf(out, ", self %s, %" PRIu64 " calls", table_time(self, n->self), n->calls);
+		fprintf(out, ", self %s, %" PRIu64 " call%s", table_time(self, n->self), n->calls, n->calls == 1 ? "" : "s");
 	if (n->nopen)
 		fprintf(out, ", %" PRIu64 " open at the end", n->nopen);
 	if (f->file) {

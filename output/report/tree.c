@@ -325,6 +325,12 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 }
 
 /* What the reader must know of the figures. */
+static void put_note(FILE *out, uint64_t n, const char *one, const char *many)
+{
+	if (n)
+		fprintf(out, "# %" PRIu64 " %s\n", n, n == 1 ? one : many);
+}
+
 static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, const struct uft_report_opts *o, int is_part)
 {
 	uint64_t nopen = 0, nmore = 0;
@@ -336,15 +342,15 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, const st
 	if (nmore)
 		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES << a->may_be_flat);
 	if (nhidden)
-		fprintf(out, "# %" PRIu64 " %s with less than %g %% of the time%s%s are not shown (--min 0%s shows all)\n", nhidden,
-			o->limit ? "rows beyond --limit or" : "paths", 100 * o->min_share, is_part ? " of these functions" : "",
-			o->limit && !o->depth ? "" : " or deeper than asked for", o->limit ? " without --limit" : "");
-	if (nopen)
-		fprintf(out, "# %" PRIu64 " calls had not returned when their process or the recording ended: they count up to its last record\n", nopen);
-	if (a->unknown)
-		fprintf(out, "# %" PRIu64 " calls have no known duration, as their entry or return was not recorded\n", a->unknown);
-	if (a->lost)
-		fprintf(out, "# %" PRIu64 " records were lost: calls and times of this recording are too small\n", a->lost);
+		fprintf(out, "# %" PRIu64 " %s with less than %g %% of the time%s%s %s not shown (--min 0%s shows all)\n", nhidden,
+			o->limit ? nhidden == 1 ? "row beyond --limit or" : "rows beyond --limit or" : nhidden == 1 ? "path" : "paths", 100 * o->min_share, is_part ? " of these functions" : "",
+			o->limit && !o->depth ? "" : " or deeper than asked for", nhidden == 1 ? "is" : "are", o->limit ? " without --limit" : "");
+	put_note(out, nopen, "call had not returned when its process or the recording ended: it counts up to the last record",
+		 "calls had not returned when their process or the recording ended: they count up to its last record");
+	put_note(out, a->unknown, "call has no known duration, as its entry or return was not recorded",
+		 "calls have no known duration, as their entry or return was not recorded");
+	put_note(out, a->lost, "record was lost: calls and times of this recording are too small",
+		 "records were lost: calls and times of this recording are too small");
 	if (a->has_thresh)
 		fputs("# short calls were not recorded (--thresh), and entries neither: callers are not known\n", out);
 }
@@ -462,7 +468,8 @@ static int print_histogram(const struct agg *a, FILE *out, const struct uft_repo
 		memset(b.octave, 0, sizeof(b.octave));
 		b.all = n->timed;
 		agg_each_bucket(a, n, put_bucket, &b);
-		fprintf(out, "%s# %s: %" PRIu64 " calls, min %s, p50 %s, p99 %s, max %s\n", i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
+		fprintf(out, "%s# %s: %" PRIu64 " call%s, min %s, p50 %s, p99 %s, max %s\n", i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
+			n->calls == 1 ? "" : "s",
 			table_time(min, n->timed ? n->min : 0), table_time(p50, n->timed ? agg_rank(a, n, 50) : 0),
 			table_time(p99, n->timed ? agg_rank(a, n, 99) : 0), table_time(max, n->max));
 		table_begin(&b.t, "histogram");

@@ -110,7 +110,9 @@ expect_equal "by process" "$(awk -F, '$13 == "leaf" { print $4 }' out)" 310
 run "$uft" record -q -o killed.uft ./prog killed
 run "$uft" report --tree killed.uft
 expect_out "main (1 open)"
-expect_out "had not returned when their process or the recording ended"
+expect_out "# 1 call had not returned when its process or the recording ended"
+run "$uft" report --histogram main rec.uft
+expect_out "# main: 1 call, min"
 
 # Processes that end, are killed or become another program in the middle of a call, long before the recording ends.
 cat >ends.c <<'END'
