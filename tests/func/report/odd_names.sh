@@ -101,7 +101,7 @@ def format(form):
         for f in want:
             text = f.replace('\\', '\\\\').replace('"', '\\"') if form == 'ctf' else f
             assert text.encode() in data, (form, f)
-        assert b'z\xff' not in data and b'x\xff' not in data, (form, 'no UTF-8')
+        assert b'z\xff\xc3\xa9' not in data and b'x\xff;g' not in data, (form, 'no UTF-8')
 
 (format if sys.argv[1] == 'format' else table)(sys.argv[2])
 END
