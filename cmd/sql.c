@@ -5,15 +5,22 @@
  * The library is loaded when a query comes: no other command needs it, and where it is missing the command says so. It
  * runs in a child, which hands the commands, or the mistake, over by a pipe: some queries that it does not
  * understand end it by a signal (1.6.4: a CAST to _COUNTER_ that comes before a key).
+ *
+ * The machine's own tracing files do not matter: by its README the library would write other commands, so it gets a
+ * folder that no machine has. But it joins two events only where tracefs is mounted somewhere (1.6.4). Where it is not,
+ * as in most containers, the child mounts it for itself alone, if it may.
  */
 #include "cmd/sql.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <mntent.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +39,7 @@ int sql_commands(const struct sql_query *q, char **out, struct uft_error *err)
 #include <tracefs.h>
 
 #define QUERY_S		5u	/* a query takes microseconds */
+#define NOWHERE		"/dev/null/tracing"	/* below a file there is none */
 #define WRONG		2	/* exit status of the child: the query is, and why was written */
 
 static struct library {
@@ -73,11 +81,49 @@ static int load(struct uft_error *err)
 
 /* ---- The child ------------------------------------------------------------------------------- */
 
+static int has_tracefs(void)
+{
+	FILE *f = setmntent("/proc/mounts", "r");
+	const struct mntent *m;
+	int found = 0;
+
+	while (f && !found && (m = getmntent(f)))
+		found = !strcmp(m->mnt_type, "tracefs");
+	if (f)
+		endmntent(f);
+	return found;
+}
+
+/* In a mount namespace of this process. */
+static void mount_tracefs(void)
+{
+	if (!has_tracefs() && !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		mount("nodev", SQL_ROOT, "tracefs", 0, NULL);
+}
+
 /* What the library says of a mistake: the query up to the line, a line with a caret, and why. */
 static int say_mistake(FILE *out, const char *said)
 {
 	fprintf(out, "%s", said ? said : "an event or a field of it is not known, or does not fit where it stands");
 	return WRONG;
+}
+
+static int say_join(FILE *out)
+{
+	if (has_tracefs())
+		return say_mistake(out, NULL);
+	fprintf(out, "libtracefs joins events only where tracefs is mounted: mount -t tracefs nodev " SQL_ROOT);
+	return WRONG;
+}
+
+/* @lines with SQL_ROOT in place of the folder that the library got. */
+static void put_lines(FILE *out, const char *lines)
+{
+	const char *at;
+
+	for (; (at = strstr(lines, NOWHERE)); lines = at + strlen(NOWHERE))
+		fprintf(out, "%.*s%.*s", (int)(at - lines), lines, (int)sizeof(SQL_ROOT) - 2, SQL_ROOT);
+	fputs(lines, out);
 }
 
 static int make(const struct sql_query *q, FILE *out)
@@ -88,7 +134,8 @@ static int make(const struct sql_query *q, FILE *out)
 	char *said = NULL;
 
 	lib.seq_init(&seq);
-	lib.set_tracing_dir("/sys/kernel/tracing");
+	lib.set_tracing_dir(NOWHERE);
+	mount_tracefs();
 	for (size_t i = 0; tep && i < q->nformats; i++)		/* one that it does not understand is unknown to the query */
 		lib.parse_event(tep, q->format[i].text, strlen(q->format[i].text), q->format[i].system);
 	synth = tep ? lib.sql(tep, q->name, q->text, &said) : NULL;
@@ -96,12 +143,12 @@ static int make(const struct sql_query *q, FILE *out)
 		return say_mistake(out, said);
 	if (lib.is_complete(synth)) {
 		if (lib.echo(&seq, synth))
-			return say_mistake(out, NULL);
+			return say_join(out);
 	} else if (lib.hist_echo(&seq, NULL, lib.start_hist(synth), 0)) {
 		return say_mistake(out, NULL);
 	}
 	lib.seq_terminate(&seq);
-	fputs(seq.buffer, out);
+	put_lines(out, seq.buffer);
 	return 0;
 }
 

@@ -12,6 +12,7 @@ expect_equal "commands" "$(cat out)" "echo 'hist:keys=a' > /sys/kernel/tracing/e
 
 join="SELECT start.a, (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS us FROM sample_one AS start JOIN sample_two AS end ON start.a = end.a"
 run "$uft" sqlhist -n lat "$join WHERE end.a > 1" -- ./prog
+grep -q "only where tracefs is mounted" err && skip "$(tail -n 1 err)"
 expect_status 0
 expect_equal "a join" "$(sed 's/_[0-9][0-9]*_[0-9][0-9]*/_N/g' out)" "echo 's:lat s32 a; u64 us;' >> /sys/kernel/tracing/dynamic_events
 echo 'hist:keys=a:__arg_N=a,__arg_N=common_timestamp.usecs' >> /sys/kernel/tracing/events/$S/sample_one/trigger
@@ -31,7 +32,7 @@ expect_equal "synthetic events" "$(sed -n 's/^.*: lat: a=\([0-9]\) us=[0-9]*$/\1
 run "$uft" sqlhist -e -n lat -k a.buckets=2 "$join" -- ./prog 5
 expect_equal "histogram of them" "$(sed -n 's/^{ a: ~ \([0-9]\)-[0-9] } hitcount: *\([0-9]\)$/\1=\2/p' out | sort | tr '\n' ' ')" "0=2 2=2 4=1 "
 run "$uft" sqlhist -e -n lat -k a.buckets=2 --csv "$join" -- ./prog 5
-expect_equal "histogram as CSV" "$(sort out | tr '\n' ' ')" "1,synthetic:lat,0,1,2 1,synthetic:lat,2,3,2 1,synthetic:lat,4,5,1 histogram,event,a_from,a_to,hitcount "
+expect_equal "histogram as CSV" "$(grep , out | sort | tr '\n' ' ')" "1,synthetic:lat,0,1,2 1,synthetic:lat,2,3,2 1,synthetic:lat,4,5,1 histogram,event,a_from,a_to,hitcount "
 run "$uft" sqlhist -e --json "SELECT a FROM sample_one WHERE a >= 4" -- ./prog 5
 expect_status 0
 expect_equal "histogram as JSON" "$(grep -c '^{"a":4,"hitcount":1}' out)" 1
