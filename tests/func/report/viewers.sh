@@ -37,7 +37,8 @@ for rec in whole killed gaps; do
 	done
 done
 
-# same.py REC calls|times <a line of JSON a thread: the times of each function are those of the report
+# same.py REC calls|times <a line of JSON a thread: the times of each function are those of the report. Its calls are, too, but for those
+# that took no time by the clock of this processor, which speedscope leaves out.
 cat >same.py <<'END'
 import csv, json, sys
 from collections import defaultdict
@@ -49,7 +50,16 @@ for line in sys.stdin:
     for f in thread['frames']:
         for i, key in enumerate(('self', 'total', 'calls')):
             got[f['name']][i] += f.get(key, 0)
+instant, stack = defaultdict(int), []
+if has_calls:
+    file = json.load(open(rec + '.speedscope'))
+    for e in (e for p in file['profiles'] for e in p['events']):
+        if e['type'] == 'O':
+            stack.append(e['at'])
+        elif stack.pop() == e['at']:
+            instant[file['shared']['frames'][e['frame']]['name']] += 1
 for f, (self_ns, total_ns, calls) in want.items():
+    calls -= instant[f]
     if not has_calls:
         calls = 0
     # Sums of binary fractions of a millisecond: off by less than a millionth of a ns.
