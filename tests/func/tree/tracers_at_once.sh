@@ -30,7 +30,7 @@ inside 'mkdir instances/a; $T 1; echo blk >current_tracer; echo inner >instances
 expect_equal "blk beside function, a graph, kmemtrace" "$(tr '\n' ' ' <out)" "6 some 0 0 6 0 some 0 some 0 "
 
 # ---- Commands beside a tracer that has no calls for them
-inside 'mkdir instances/a; $T 1; cd instances/a; echo hwlat >current_tracer; echo inner:traceoff >set_ftrace_filter; cat tracing_on; $T 2; for k in $(seq 300); do grep -q 0 tracing_on && break; sleep 0.1; done; cat tracing_on; grep -c inner trace
+inside 'mkdir instances/a; $T 1; cd instances/a; echo hwlat >current_tracer; echo inner:traceoff >set_ftrace_filter; cat tracing_on; $T 2; for k in $(seq 300); do grep -q 0 tracing_on && break; sleep 0.1; done; cat tracing_on; grep -c "inner <-outer" trace
 	echo preemptoff >current_tracer; echo 1 >tracing_on; $T 2; for k in $(seq 300); do grep -q 0 tracing_on && break; sleep 0.1; done; cat tracing_on'
 expect_equal "commands beside hwlat and preemptoff" "$(tr '\n' ' ' <out)" "1 0 0 0 "
 
