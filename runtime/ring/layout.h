@@ -112,6 +112,7 @@
 #define OP_NEED		112
 #define OP_GAP		120
 #define OP_GAP_TO	128
+#define OP_GAP_RING	136
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 #define RING_OP_EVENT	2	/* key is for the fast path of tracepoints alone */

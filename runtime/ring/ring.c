@@ -137,6 +137,7 @@ RING_OFFSET(struct ring_op, ring, OP_RING);
 RING_OFFSET(struct ring_op, need, OP_NEED);
 RING_OFFSET(struct ring_op, gap, OP_GAP);
 RING_OFFSET(struct ring_op, gap_to, OP_GAP_TO);
+RING_OFFSET(struct ring_op, gap_ring, OP_GAP_RING);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
@@ -507,6 +508,7 @@ int ring_write(struct ring_op *op, int rseq)
 		if (ret == RING_UNBACKED && ring_back(op->ring, op->need))
 			return RING_LOST;
 		if (ret == RING_LOST) {
+			op->gap_ring = op->ring;	/* the next attempt may be on another CPU */
 			op->gap = op->need;
 			op->gap_to = ring_gap(op->ring, op->need);
 			if (op->gap_to)

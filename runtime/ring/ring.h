@@ -32,7 +32,8 @@ struct ring_op {
 	const uint64_t *more;
 	struct uft_ring *ring;	/* of RING_UNBACKED and RING_LOST: the ring, */
 	uint64_t need;		/* and the position below which it has to have memory, or at which it has no room */
-	uint64_t gap, gap_to;	/* at that position a gap may begin, and end there; 0 none */
+	uint64_t gap, gap_to;	/* at that position of gap_ring a gap may begin, and end there */
+	struct uft_ring *gap_ring;
 	/* where unset pointers point */
 	uint64_t own_clock;
 	struct ring_receipt own_receipt;

@@ -131,6 +131,9 @@ uft_asm_ring_write_start:
 	ldr	x12, [x15, #RT_GAP]
 	cmp	x12, x8
 	b.eq	8f
+	ldr	x12, [x0, #OP_GAP_RING]
+	cmp	x12, x3
+	b.ne	9f
 	ldr	x12, [x0, #OP_GAP]
 	cmp	x12, x8
 	b.ne	9f

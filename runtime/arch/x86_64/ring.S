@@ -95,6 +95,8 @@ uft_asm_ring_write_start:
 	lea	R_TURN(%r12,%rsi), %rsi
 	cmp	%r13, RT_GAP(%rsi)
 	je	8f
+	cmp	%r12, OP_GAP_RING(%rdi)
+	jne	9f
 	cmp	%r13, OP_GAP(%rdi)
 	jne	9f
 	movq	$0, RT_SKIP(%rsi)

@@ -13,6 +13,8 @@
 
 #include "lab.h"
 #include "runtime/arch/arch.h"
+#include "runtime/ring/ring.h"
+#include "runtime/runtime.h"
 
 LAB_SITE long site0(long x);
 LAB_SITE long site0(long x)
@@ -331,6 +333,26 @@ static void test_gap_exchange(void)
 	gap(1);
 }
 
+/* A thread that has found a gap in one ring goes on in another one, which ends at the same position, and is full. */
+static void test_gap_elsewhere(void)
+{
+	const struct ring_op call = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16, .pid = 1, .tid = 1 };
+	volatile struct uft_ring *r;
+	struct ring_op op = call;
+
+	start_growing(0);
+	for (unsigned i = 0; i < 16 * A_SUB; i++, op = call)
+		CHECK_EQ(ring_write(&op, 1), RING_WRITTEN);
+	r = lab_ring(0, (uint32_t)sched_getcpu());
+	CHECK_EQ(r->commit, 65536);
+	op.gap = 65536;
+	op.gap_to = 65536 + 16384;
+	op.gap_ring = lab_ring(0, uft_rt.arena->ncpus);
+	CHECK_EQ(ring_write(&op, 1), RING_LOST);
+	CHECK_EQ(r->commit, 65536);
+	CHECK_EQ(r->turn[1].gap, 0);
+}
+
 /* Overwrite mode: the newest records, oldest sub-buffers recycled, position and time monotonic. */
 static void overwrite(int no_rseq)
 {
@@ -515,7 +537,7 @@ static void test_rseq_late(void)
 static const struct lab_case cases[] = {
 	{ "record", test_record }, { "turn_over", test_turn_over }, { "context", test_context },
 	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
-	{ "grow", test_grow }, { "grow_exchange", test_grow_exchange }, { "gap", test_gap }, { "gap_exchange", test_gap_exchange },
+	{ "grow", test_grow }, { "grow_exchange", test_grow_exchange }, { "gap", test_gap }, { "gap_exchange", test_gap_exchange }, { "gap_elsewhere", test_gap_elsewhere },
 	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
 	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
 	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { NULL, NULL },
