@@ -265,33 +265,13 @@ static int wait_until_nobody_inside(struct detaching *l)
 
 /* ---- Step 3 ---------------------------------------------------------------------------------- */
 
-static uint64_t find_syscall(pid_t pid)
+/*
+ * The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone; -ETIMEDOUT: it
+ * did not come back until @deadline, and goes to sleep behind the call (remote_park()) once it does.
+ */
+static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b, uint64_t deadline)
 {
-	static uint64_t offset;		/* in the vdso: the same in every process */
-	uint8_t raw[UFT_AUXV_MAX], code[2 * UFT_PAGE];
-	struct auxv av;
-	size_t bytes;
-
-	if (auxv_read(pid, raw, &bytes, &av) || !av.vdso)
-		return 0;
-	if (offset && !proc_read_memory(pid, av.vdso + offset, code, 2) && code[0] == 0x0f && code[1] == 0x05)
-		return av.vdso + offset;
-	for (size_t len = sizeof(code); len >= UFT_PAGE; len -= UFT_PAGE) {
-		if (proc_read_memory(pid, av.vdso, code, len))
-			continue;
-		for (size_t i = 0; i + 1 < len; i++)
-			if (code[i] == 0x0f && code[i + 1] == 0x05) {
-				offset = i;
-				return av.vdso + i;
-			}
-	}
-	return 0;
-}
-
-/* The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone. */
-static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b)
-{
-	int status;
+	int status, ret;
 
 	regs->rip = insn;
 	regs->rax = (unsigned long long)nr;
@@ -300,10 +280,20 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 	regs->rsi = b;
 	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
 		return -ESRCH;
-	for (int i = 0; i < 2; i++)
-		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || task_wait_status(agent, &status) != agent ||
-		    !WIFSTOPPED(status))
+	for (int i = 0; i < 2; i++) {
+		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0)
 			return -ESRCH;
+		do
+			ret = task_wait_stop(agent, &status);
+		while (ret == -EAGAIN && session_now_ns() < deadline);
+		if (ret == -EAGAIN) {
+			ptrace(PTRACE_INTERRUPT, agent, 0, 0);
+			late_task_add(agent);
+			return -ETIMEDOUT;
+		}
+		if (ret)
+			return ret;
+	}
 	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
 }
 
@@ -330,8 +320,8 @@ static uint32_t drop_needed(struct detaching *l)
 }
 
 /*
- * Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there
- * is room for that.
+ * Where the agent makes its calls, and sleeps if we are killed, or do not wait for it; 0: there is no room for that. Who
+ * goes on then finds how far it came, if there is room for the note.
  */
 static uint64_t note(const struct detaching *l, struct remote *r)
 {
@@ -340,18 +330,19 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 	struct auxv av;
 	size_t bytes;
 
-	if (r->mem < 0 || l->nown > sizeof(n->own) / sizeof(n->own[0]) || auxv_read(l->pid, raw, &bytes, &av))
-		return find_syscall(l->pid);
-	n->agent = l->agent;
-	n->slice = l->slice;
-	n->nown = l->nown;
+	if (r->mem < 0 || auxv_read(l->pid, raw, &bytes, &av))
+		return 0;
 	n->park = 0;
-	memcpy(n->own, l->own, l->nown * sizeof(*l->own));
-	__atomic_store_n(&n->pid, l->pid, __ATOMIC_RELEASE);
-	if (remote_park(r, &av, &n->park))
-		return r->guard;
-	n->pid = 0;
-	return find_syscall(l->pid);
+	if (l->nown <= sizeof(n->own) / sizeof(n->own[0])) {
+		n->agent = l->agent;
+		n->slice = l->slice;
+		n->nown = l->nown;
+		memcpy(n->own, l->own, l->nown * sizeof(*l->own));
+		__atomic_store_n(&n->pid, l->pid, __ATOMIC_RELEASE);
+	}
+	if (!remote_park(r, &av, &n->park))
+		n->pid = 0;
+	return r->guard;
 }
 
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
@@ -370,17 +361,23 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 	return ret;
 }
 
-/* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
+/*
+ * The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. -ETIMEDOUT: one of them does not
+ * end, as a target can bring about (UFFD_FEATURE_EVENT_UNMAP, a frozen control group).
+ */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
 	uint64_t since = session_now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
-		long got = agent_call(l->agent, regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
+		long got = agent_call(l->agent, regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP,
+				      deadline);
 
-		if (got == -ESRCH)
-			return -ESRCH;
+		if (got == -ESRCH || got == -ETIMEDOUT) {
+			patience_use(since, got == -ETIMEDOUT);
+			return (int)got;
+		}
 		failed += got != 0;
 		if (session_now_ns() > deadline) {
 			failed += i;
@@ -397,9 +394,11 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	return (int)failed;
 }
 
-static void forget(struct remote *r)
+/* @ret: of unmap_rest(). An agent that comes back late needs the code that it sleeps in. */
+static void forget(struct remote *r, int ret)
 {
-	remote_unguard(r);
+	if (ret != -ETIMEDOUT)
+		remote_unguard(r);
 	guard_notes()->leaving.pid = 0;
 }
 
@@ -414,11 +413,13 @@ static int unmap_held(struct detaching *l, struct remote *r)
 	insn = note(l, r);
 	if (!insn) {
 		task_resume(l->agent, 0);
-		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
+		return say(l, "%u mappings remain, because its vdso has no room for a system call", l->nown);
 	}
 	SHARED_STORE(&arena_slice(l->arena, l->slice)->agent_tid, 0);		/* nobody looks for it any more */
 	ret = unmap_rest(l, l->nown, &regs, insn);
-	forget(r);
+	forget(r, ret);
+	if (ret == -ETIMEDOUT)
+		say(l, "mappings and its agent remain, because the kernel did not unmap them in time (is it frozen, or watched by userfaultfd?)");
 	return ret;
 }
 
@@ -479,13 +480,14 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	struct user_regs_struct regs;
 	struct task_search look = detach_search(&l);
 	struct stopped_tasks *held = NULL;
+	int ret = 0;
 
 	l.agent_fd = task_open_agent(l.pid, l.agent);
 	if (l.agent_fd >= 0)
 		held = stop_for_detach(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
-			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
+			ret = unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
 			SHARED_STORE(&arena_slice(a, l.slice)->agent_tid, (uint32_t)proc_namespace_pid(l.agent));	/* it serves still */
 			task_resume(l.agent, 0);
@@ -493,7 +495,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	}
 	resume_all(held);
 	if (r.mem >= 0) {
-		remote_unguard(&r);
+		forget(&r, ret);
 		close(r.mem);
 	}
 	if (l.agent_fd >= 0)
@@ -558,7 +560,8 @@ static void detach_target(struct detaching *l)
 		ret = say(l, "its agent was ended, by a seccomp filter perhaps: uft's memory remains");
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
 		l->is_over = ret == -ESRCH;
-		say(l, ret == -ESRCH ? "" : "its agent does not answer");
+		if (ret == -ESRCH || !l->why[0])
+			say(l, ret == -ESRCH ? "" : "its agent does not answer");
 	} else if (ret && !l->why[0]) {
 		say(l, "%s", strerror(-ret));
 	}
