@@ -267,7 +267,7 @@ static int wait_until_nobody_inside(struct detaching *l)
 
 /*
  * The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone; -ETIMEDOUT: it
- * did not come back until @deadline, and goes to sleep behind the call (remote_park()) once it does.
+ * did not come back until @deadline, and sleeps behind the call (remote_park()) once it does.
  */
 static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b, uint64_t deadline)
 {
@@ -320,8 +320,8 @@ static uint32_t drop_needed(struct detaching *l)
 }
 
 /*
- * Where the agent makes its calls, and sleeps if we are killed, or do not wait for it; 0: there is no room for that. Who
- * goes on then finds how far it came, if there is room for the note.
+ * Where the agent makes its calls, and sleeps if we are killed or stop waiting; 0: there is no room for that. The guard
+ * then finds how far the agent came, if there is room for the note.
  */
 static uint64_t note(const struct detaching *l, struct remote *r)
 {
