@@ -13,7 +13,7 @@
  * take records.
  *
  * A target can write anything into its maps. Geometry and place are the session's own; a key may be any. A count that
- * falls, or rises by more than time allows, is a lie: it is not added, and counted as a lost record.
+ * falls, or has risen beyond what time allows, is a lie: it is not added, and counted as a lost record.
  *
  * All is the owner's.
  */
@@ -89,14 +89,17 @@ int event_hist_is_counted(const struct instance *in, const struct settings *set,
 	       !is_switched_by_events(in->triggers, v->event);
 }
 
-/* What an element has more than @seen, into @more. 1: there is something; 0: nothing, or a lie. */
+/*
+ * What an element has more than @seen, into @more. 1: there is something; 0: nothing, or a lie. @most: what there was
+ * time for since it was nothing, not since the last look: a target that lies at each one would gain by our looking.
+ */
 static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t *seen, uint64_t most, uint64_t *more)
 {
 	uint64_t hits = uft_hist_read(element);
 
 	if (hits == seen[0])
 		return 0;
-	if (hits - seen[0] > most) {
+	if (hits < seen[0] || hits > most) {
 		seen[0] = hits;
 		v->lost++;
 		return 0;
@@ -112,7 +115,10 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 	return 1;
 }
 
-/* Of a live slice. @most: events that it can have had. Of a map without elements no page is read: it would be made. */
+/*
+ * Of a live slice. @most: events that it can have had since its map was empty. Of a map without elements only the first
+ * page is read (which makes it).
+ */
 static void collect_slice(const struct uft_arena *a, struct event_trigger *v, uint32_t slice, uint64_t most)
 {
 	char *region = (char *)(uintptr_t)a + a->slice_offset + slice * a->slice_bytes + a->hist_offset;
