@@ -4,8 +4,8 @@
  *
  * usage: pack RECORDING...
  *
- * For each: bytes a graph call in the ring and packed, and million calls a second of CPU time that are packed and
- * unpacked, in memory (the best of three rounds).
+ * For each: bytes a call (graph call or function event) in the ring and packed, and million calls a second of CPU time
+ * that are packed and unpacked, in memory (the best of three rounds).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static uint64_t count_entries(const uint8_t *p, size_t n)
 
 	for (size_t i = 0; i + 8 <= n; i += 8) {
 		memcpy(&w, p + i, 8);
-		count += UFT_REC_KIND(w) == UFT_REC_ENTRY;
+		count += UFT_REC_KIND(w) == UFT_REC_ENTRY || UFT_REC_KIND(w) == UFT_REC_FUNC;
 	}
 	return count;
 }

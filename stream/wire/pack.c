@@ -9,7 +9,10 @@
  * The encoder makes all decisions: the decoder's stack follows the same steps, so it has the same content wherever
  * the encoder relied on it. What the stack does not explain (an exit after loss, another thread) is a literal word.
  *
- * Measured in the commit that made this file; bench/pack.c prints the figures.
+ * FUNC records have a code of their own, without a stack: the ring of a function recording has no ENTRY and no EXIT, so
+ * a block has one code or the other, and the loop of calls does not look for FUNC.
+ *
+ * Measured in the commits that made this file; bench/pack.c prints the figures.
  */
 #include <endian.h>
 #include <errno.h>
@@ -43,10 +46,12 @@ struct slot { uint32_t id; uint16_t block, code; };
 struct pack {
 	uint32_t stack[STACK];
 	uint32_t dict[IDS_MAX];
+	uint64_t parent[IDS_MAX];		/* UFT_PACK_FUNCS: of the pair whose id is in dict */
 	/* Of the encoder */
-	struct slot slot[1u << SLOTS_LOG];	/* id -> code; of an earlier block: empty */
+	struct slot slot[1u << SLOTS_LOG];	/* id, or id and parent -> code; of an earlier block: empty */
 	uint32_t below[BELOW_MAX];
 	uint16_t block;
+	unsigned code_kind;			/* enum uft_pack_code */
 	uint32_t nids, nbelow, nruns, nwords;
 	int32_t sp, deepest;			/* depth against the begin of the block; the deepest one */
 	struct run run[WORDS_MAX + 1];
@@ -88,6 +93,23 @@ static struct slot *find_slot(struct pack *p, uint32_t id)
 		if (p->nids == IDS_MAX)
 			return NULL;
 		*s = (struct slot){ id, p->block, (uint16_t)p->nids };
+		p->dict[p->nids++] = id;
+	}
+	return s;
+}
+
+/* The same of a pair. */
+static struct slot *find_pair(struct pack *p, uint32_t id, uint64_t parent)
+{
+	struct slot *s = &p->slot[((id ^ parent << 20 ^ parent >> 44) * 0x9e3779b97f4a7c15ull) >> (64 - SLOTS_LOG)];
+
+	while (s->block == p->block && (s->id != id || p->parent[s->code] != parent))
+		s = s + 1 < p->slot + (1u << SLOTS_LOG) ? s + 1 : p->slot;
+	if (s->block != p->block) {
+		if (p->nids == IDS_MAX)
+			return NULL;
+		*s = (struct slot){ id, p->block, (uint16_t)p->nids };
+		p->parent[p->nids] = parent;
 		p->dict[p->nids++] = id;
 	}
 	return s;
@@ -173,10 +195,12 @@ static size_t put_block(struct pack *p, struct sink to)
 {
 	size_t ncode = (size_t)(to.code - p->code), nmore = (size_t)(to.more - p->more);
 	struct wire *w = &p->out;
+	uint64_t last_parent = 0;
 	uint32_t last = 0;
 
 	w->n = 0;
 	wire_put_u(w, UFT_PACK_VERSION);
+	wire_put_u(w, p->code_kind);
 	wire_put_u(w, to.first);
 	wire_put_u(w, to.n);
 	wire_put_u(w, p->nids);
@@ -184,8 +208,13 @@ static size_t put_block(struct pack *p, struct sink to)
 	wire_put_u(w, p->nruns);
 	wire_put_u(w, ncode);
 	wire_put_u(w, nmore);
-	for (uint32_t i = 0; i < p->nids; last = p->dict[i++])
+	for (uint32_t i = 0; i < p->nids; last = p->dict[i++]) {
 		wire_put_s(w, (int64_t)p->dict[i] - last);
+		if (p->code_kind == UFT_PACK_FUNCS) {
+			wire_put_s(w, (int64_t)(p->parent[i] - last_parent));
+			last_parent = p->parent[i];
+		}
+	}
 	for (uint32_t i = 0; i < p->nbelow; i++)
 		wire_put_u(w, p->below[i]);
 	for (uint32_t i = 0; i < p->nruns; i++) {
@@ -193,12 +222,23 @@ static size_t put_block(struct pack *p, struct sink to)
 		wire_put_u(w, p->run[i].words);
 		wire_put_u(w, p->run[i].pops);
 	}
-	wire_put_raw(w, p->bits, (to.n + 7) / 8);
+	if (p->code_kind == UFT_PACK_CALLS)
+		wire_put_raw(w, p->bits, (to.n + 7) / 8);
 	wire_put_raw(w, p->step, to.n);
 	wire_put_raw(w, p->code, ncode);
 	wire_put_raw(w, p->more, nmore);
 	wire_put_raw(w, p->word, 8 * (size_t)p->nwords);
 	return w->err ? 0 : w->n;
+}
+
+static inline void put_code(struct sink *to, uint32_t code)
+{
+	if (__builtin_expect(code >= CODE_PAIR, 0)) {
+		*to->code++ = (uint8_t)(CODE_PAIR + ((code - CODE_PAIR) >> 8));
+		*to->code++ = (uint8_t)(code - CODE_PAIR);
+	} else {
+		*to->code++ = (uint8_t)code;
+	}
 }
 
 /* 0: the id has no code. */
@@ -211,12 +251,7 @@ static inline int put_entry(struct pack *p, struct sink *to, uint32_t id)
 		if (!s)
 			return 0;
 	}
-	if (__builtin_expect(s->code >= CODE_PAIR, 0)) {
-		*to->code++ = (uint8_t)(CODE_PAIR + ((s->code - CODE_PAIR) >> 8));
-		*to->code++ = (uint8_t)(s->code - CODE_PAIR);
-	} else {
-		*to->code++ = (uint8_t)s->code;
-	}
+	put_code(to, s->code);
 	p->stack[(uint32_t)to->sp++ & (STACK - 1)] = id;
 	to->deepest = to->sp > to->deepest ? to->sp : to->deepest;
 	return 1;
@@ -235,7 +270,7 @@ static inline int put_exit(struct pack *p, struct sink *to, uint32_t id)
 	return 1;
 }
 
-static inline void put_clock(struct pack *p, struct sink *to, uint32_t clock, unsigned is_exit)
+static inline void put_step(struct pack *p, struct sink *to, uint32_t clock)
 {
 	uint32_t step;
 
@@ -254,33 +289,44 @@ static inline void put_clock(struct pack *p, struct sink *to, uint32_t clock, un
 		memcpy(to->more, &step, 4);
 		to->more += 4;
 	}
+}
+
+static inline void put_kind(struct pack *p, struct sink *to, unsigned is_exit)
+{
 	to->bits = to->bits >> 1 | (uint64_t)is_exit << 63;
 	if (!(++to->n & 63))
 		p->bits[to->n / 64 - 1] = htole64(to->bits);
 }
 
-size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, const uint8_t **out)
+static uint64_t word_at(const uint8_t *raw)
 {
-	struct sink to = { .code = p->code, .more = p->more };
+	uint64_t w;
+
+	memcpy(&w, raw, 8);
+	return le64toh(w);
+}
+
+static void end_runs(struct pack *p, uint32_t records)
+{
+	if (records)
+		begin_run(p, records);
+	p->nruns++;
+}
+
+static struct sink encode_calls(struct pack *p, const uint8_t *raw, size_t n)
+{
+	struct sink to = { .code = p->code, .more = p->more, .block = p->block };
 	uint32_t records = 0;
-	size_t size;
 
-	if (!n || n & 7 || n > UFT_BLOCK_MAX)
-		return 0;
-	begin_block(p);
-	to.block = p->block;
 	for (const uint8_t *end = raw + n; raw < end; raw += 8) {
-		unsigned kind;
-		int is_coded;
-		uint64_t w;
+		uint64_t w = word_at(raw);
+		unsigned kind = UFT_REC_KIND(w);
+		int is_coded = kind == UFT_REC_ENTRY ? put_entry(p, &to, UFT_REC_VALUE(w)) :
+			       kind == UFT_REC_EXIT ? put_exit(p, &to, UFT_REC_VALUE(w)) : 0;
 
-		memcpy(&w, raw, 8);
-		w = le64toh(w);
-		kind = UFT_REC_KIND(w);
-		is_coded = kind == UFT_REC_ENTRY ? put_entry(p, &to, UFT_REC_VALUE(w)) :
-			   kind == UFT_REC_EXIT ? put_exit(p, &to, UFT_REC_VALUE(w)) : 0;
 		if (__builtin_expect(is_coded, 1)) {
-			put_clock(p, &to, UFT_REC_CLOCK(w), kind == UFT_REC_EXIT);
+			put_step(p, &to, UFT_REC_CLOCK(w));
+			put_kind(p, &to, kind == UFT_REC_EXIT);
 			records++;
 		} else {
 			p->sp = to.sp;
@@ -290,10 +336,57 @@ size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, co
 	}
 	if (to.n & 63)
 		p->bits[to.n / 64] = htole64(to.bits >> (64 - (to.n & 63)));
-	if (records)
-		begin_run(p, records);
-	p->nruns++;
-	size = put_block(p, to);
+	end_runs(p, records);
+	return to;
+}
+
+static struct sink encode_funcs(struct pack *p, const uint8_t *raw, size_t n)
+{
+	struct sink to = { .code = p->code, .more = p->more };
+	uint32_t records = 0;
+
+	for (const uint8_t *end = raw + n; raw < end; raw += 8) {
+		uint64_t w = word_at(raw);
+		const struct slot *s = UFT_REC_KIND(w) == UFT_REC_FUNC && end - raw >= 16 ?
+			find_pair(p, UFT_REC_VALUE(w), word_at(raw + 8)) : NULL;
+
+		if (s) {
+			put_code(&to, s->code);
+			put_step(p, &to, UFT_REC_CLOCK(w));
+			to.n++;
+			records++;
+			raw += 8;
+		} else {
+			put_literal(p, w, &records);
+		}
+	}
+	end_runs(p, records);
+	return to;
+}
+
+/* The code for the first record that has one. */
+static unsigned choose_code(const uint8_t *raw, size_t n)
+{
+	for (size_t i = 0; i < n; i += 8) {
+		unsigned kind = UFT_REC_KIND(word_at(raw + i));
+
+		if (kind == UFT_REC_FUNC)
+			return UFT_PACK_FUNCS;
+		if (kind == UFT_REC_ENTRY || kind == UFT_REC_EXIT)
+			break;
+	}
+	return UFT_PACK_CALLS;
+}
+
+size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, const uint8_t **out)
+{
+	size_t size;
+
+	if (!n || n & 7 || n > UFT_BLOCK_MAX)
+		return 0;
+	begin_block(p);
+	p->code_kind = choose_code(raw, n);
+	size = put_block(p, p->code_kind == UFT_PACK_FUNCS ? encode_funcs(p, raw, n) : encode_calls(p, raw, n));
 	*out = p->out.p;
 	return size < room ? size : 0;
 }
@@ -307,17 +400,34 @@ struct source {
 	const uint8_t *code_end, *more_end, *word_end;
 	uint32_t n, at, nruns, nids;
 	uint32_t clock, sp;
+	unsigned code_kind;		/* enum uft_pack_code */
+	unsigned words;			/* of a coded record */
 };
+
+static void get_dict(struct pack *p, struct source *s)
+{
+	uint64_t parent = 0;
+	uint32_t id = 0;
+
+	for (uint32_t i = 0; i < s->nids; i++) {
+		p->dict[i] = id = (id + (uint32_t)wire_get_s(&s->in)) & UFT_REC_VALUE_MAX;
+		if (s->code_kind == UFT_PACK_FUNCS)
+			p->parent[i] = parent += (uint64_t)wire_get_s(&s->in);
+	}
+	for (uint32_t i = s->nids; i < CODE_PAIR; i++)
+		p->dict[i] = p->parent[i] = 0;
+}
 
 static int open_source(struct pack *p, struct source *s, const uint8_t *packed, size_t stored, size_t n)
 {
 	struct wire_in *in = &s->in;
-	uint32_t nbelow, ncode, nmore, last = 0;
+	uint32_t nbelow, ncode, nmore, nbits;
 	uint64_t arrays;
 
 	*in = (struct wire_in){ packed, packed + stored, 0 };
 	if (wire_get_u(in) != UFT_PACK_VERSION)
 		return -EBADMSG;
+	s->code_kind = wire_get_u32(in);
 	s->clock = wire_get_u32(in);
 	s->n = wire_get_u32(in);
 	s->nids = wire_get_u32(in);
@@ -325,28 +435,46 @@ static int open_source(struct pack *p, struct source *s, const uint8_t *packed, 
 	s->nruns = wire_get_u32(in);
 	ncode = wire_get_u32(in);
 	nmore = wire_get_u32(in);
-	if (in->bad || n & 7 || s->n > n / 8 || s->nids > IDS_MAX || nbelow > BELOW_MAX)
+	s->words = s->code_kind == UFT_PACK_FUNCS ? 2 : 1;
+	if (in->bad || s->code_kind > UFT_PACK_FUNCS || n & 7 || s->n > n / 8 / s->words || s->nids > IDS_MAX || nbelow > BELOW_MAX)
 		return -EBADMSG;
-	arrays = (uint64_t)(s->n + 7) / 8 + s->n + ncode + nmore + (n / 8 - s->n) * 8;
+	nbits = s->code_kind == UFT_PACK_CALLS ? (s->n + 7) / 8 : 0;
+	arrays = (uint64_t)nbits + s->n + ncode + nmore + (n / 8 - (size_t)s->n * s->words) * 8;
 	if (arrays > stored)
 		return -EBADMSG;
 	s->bits = packed + stored - arrays;
-	s->step = s->bits + (s->n + 7) / 8;
+	s->step = s->bits + nbits;
 	s->code = s->step + s->n;
 	s->more = s->code_end = s->code + ncode;
 	s->word = s->more_end = s->more + nmore;
 	s->word_end = packed + stored;
 	in->end = s->bits;
-	for (uint32_t i = 0; i < s->nids; last = p->dict[i++])
-		p->dict[i] = (last + (uint32_t)wire_get_s(in)) & UFT_REC_VALUE_MAX;
-	if (s->nids < CODE_PAIR)
-		memset(p->dict + s->nids, 0, (CODE_PAIR - s->nids) * sizeof(p->dict[0]));
+	get_dict(p, s);
 	memset(p->stack, 0, sizeof(p->stack));
 	for (uint32_t i = 1; i <= nbelow; i++)
 		p->stack[STACK - i] = wire_get_u32(in) & UFT_REC_VALUE_MAX;
 	s->sp = 0;
 	s->at = 0;
 	return in->bad ? -EBADMSG : 0;
+}
+
+static inline uint32_t get_step(uint32_t step, const uint8_t **more)
+{
+	uint32_t d;
+
+	if (__builtin_expect(step < STEP_PAIR, 1))
+		return step;
+	if (step != STEP_WORD)
+		return (step - STEP_PAIR) << 8 | *(*more)++;
+	memcpy(&d, *more, 4);
+	*more += 4;
+	return le32toh(d);
+}
+
+static inline void put_word(uint8_t *to, uint64_t w)
+{
+	w = htole64(w);
+	memcpy(to, &w, 8);
 }
 
 /* Up to 64 records, whose bits are @bits. Reads at most PACK_SLACK bytes beyond where the arrays are. */
@@ -357,7 +485,6 @@ static int decode_some(struct pack *p, struct source *s, uint64_t bits, uint32_t
 
 	for (uint32_t i = 0; i < n; i++, bits >>= 1, to += 8) {
 		uint32_t hi;
-		uint64_t w;
 
 		if (bits & 1) {
 			hi = p->stack[--sp & (STACK - 1)] | (uint32_t)UFT_REC_EXIT << UFT_REC_VALUE_BITS;
@@ -373,19 +500,8 @@ static int decode_some(struct pack *p, struct source *s, uint64_t bits, uint32_t
 			p->stack[sp++ & (STACK - 1)] = hi;
 			hi |= (uint32_t)UFT_REC_ENTRY << UFT_REC_VALUE_BITS;
 		}
-		if (step[i] < STEP_PAIR) {
-			clock += step[i];
-		} else if (step[i] != STEP_WORD) {
-			clock += (uint32_t)(step[i] - STEP_PAIR) << 8 | *more++;
-		} else {
-			uint32_t d;
-
-			memcpy(&d, more, 4);
-			clock += le32toh(d);
-			more += 4;
-		}
-		w = htole64(clock | (uint64_t)hi << 32);
-		memcpy(to, &w, 8);
+		clock += get_step(step[i], &more);
+		put_word(to, clock | (uint64_t)hi << 32);
 	}
 	s->code = code;
 	s->more = more;
@@ -395,7 +511,7 @@ static int decode_some(struct pack *p, struct source *s, uint64_t bits, uint32_t
 	return code > s->code_end || more > s->more_end ? -EBADMSG : 0;
 }
 
-static int decode_records(struct pack *p, struct source *s, uint32_t n, uint8_t *to)
+static int decode_calls(struct pack *p, struct source *s, uint32_t n, uint8_t *to)
 {
 	while (n) {
 		uint32_t some = 64 - (s->at & 63);
@@ -412,6 +528,25 @@ static int decode_records(struct pack *p, struct source *s, uint32_t n, uint8_t 
 	return 0;
 }
 
+static int decode_funcs(struct pack *p, struct source *s, uint32_t n, uint8_t *to)
+{
+	for (uint32_t i = 0; i < n; i++, to += 16) {
+		uint32_t c = *s->code++;
+
+		if (c >= CODE_PAIR) {
+			c = CODE_PAIR + ((c - CODE_PAIR) << 8 | *s->code++);
+			if (c >= s->nids)
+				return -EBADMSG;
+		}
+		s->clock += get_step(s->step[s->at++], &s->more);
+		if (s->code > s->code_end || s->more > s->more_end)
+			return -EBADMSG;
+		put_word(to, UFT_REC_WORD(UFT_REC_FUNC, p->dict[c], s->clock));
+		put_word(to + 8, p->parent[c]);
+	}
+	return 0;
+}
+
 int pack_decode(struct pack *p, const uint8_t *packed, size_t stored, uint8_t *to, size_t n)
 {
 	struct source s;
@@ -421,9 +556,11 @@ int pack_decode(struct pack *p, const uint8_t *packed, size_t stored, uint8_t *t
 	for (uint32_t i = 0; i < s.nruns; i++) {
 		uint32_t records = wire_get_u32(&s.in), words = wire_get_u32(&s.in), pops = wire_get_u32(&s.in);
 
-		if (s.in.bad || records > s.n - s.at || words > (size_t)(s.word_end - s.word) / 8 || decode_records(p, &s, records, to))
+		if (s.in.bad || records > s.n - s.at || words > (size_t)(s.word_end - s.word) / 8)
 			return -EBADMSG;
-		to += 8 * (size_t)records;
+		if (s.code_kind == UFT_PACK_FUNCS ? decode_funcs(p, &s, records, to) : decode_calls(p, &s, records, to))
+			return -EBADMSG;
+		to += 8 * (size_t)records * s.words;
 		memcpy(to, s.word, 8 * (size_t)words);
 		s.word += 8 * (size_t)words;
 		to += 8 * (size_t)words;

@@ -30,16 +30,19 @@
  * arena's slices are).
  *
  * Packed ring data (UFT_BLOCK_PACKED; in files of version 2). The block's bytes are words; each is either coded or
- * literal. Coded are ENTRY and EXIT records (abi.h) whose id a dictionary and a stack of open calls tell. Payload:
+ * literal. With UFT_PACK_CALLS, ENTRY and EXIT records (abi.h) are coded, whose id a dictionary and a stack of open
+ * calls tell; with UFT_PACK_FUNCS, FUNC records, whose id and second word a dictionary of such pairs tells. Payload:
  *
- *	u UFT_PACK_VERSION, u clock, u records coded, u ids, u below, u runs, u bytes of codes, u bytes of more
+ *	u UFT_PACK_VERSION, u enum uft_pack_code, u clock, u records coded, u ids, u below, u runs, u bytes of codes,
+ *		u bytes of more
  *	ids x s id - previous id		the dictionary; an id's code is its place, at most 4336 of them
+ *		with UFT_PACK_FUNCS ids x { s id - previous id, s parent - previous parent (modulo 2^64) }
  *	below x u id				calls that were open before the block, the innermost first, at most 512
  *	runs x { u records, u words, u pops }	so many coded records, literal words, calls taken off the stack
- *	bits		1 bit a coded record, the lowest first, up to a whole byte: 1 is an EXIT
+ *	bits		1 bit a coded record, the lowest first, up to a whole byte: 1 is an EXIT. None with UFT_PACK_FUNCS
  *	steps		1 byte a coded record: what its clock (modulo 2^32) is beyond that of the coded one before, `clock`
  *			before the first. From 224 to 254: (byte - 224) << 8 | a byte of `more`; 255: 4 bytes of `more` instead
- *	codes		1 byte an ENTRY: the code of its id. From 240 on: 240 + ((byte - 240) << 8 | the next byte)
+ *	codes		1 byte an ENTRY or FUNC: the code of its id or pair. From 240 on: 240 + ((byte - 240) << 8 | the next byte)
  *	more
  *	words		8 bytes a literal one
  *
@@ -140,6 +143,7 @@ enum uft_block_flags {
 	UFT_BLOCK_PACKED = 2,	/* RING, and not ZSTD: packed ring data of `raw` bytes */
 };
 #define UFT_PACK_VERSION	1u
+enum uft_pack_code { UFT_PACK_CALLS, UFT_PACK_FUNCS };
 
 struct uft_file_block {
 	uint64_t magic;

@@ -25,6 +25,17 @@ for view in "report" "report --profile" "report --tree" "export -f folded" "expo
 	cmp -s trace.view small.view || fail "$view of a packed recording is another"
 done
 
+# Events of the function tracer.
+run "$uft" record -q -p function -b 16M -o func.uft ./prog calls 50000
+run "$uft" pack -o funcp.uft func.uft
+expect_status 0
+check
+[ "$(($(wc -c <funcp.uft) * 2))" -lt "$(wc -c <func.uft)" ] || fail "$(wc -c <funcp.uft) bytes of $(wc -c <func.uft) of the function tracer"
+run "$uft" report func.uft && cp out func.view
+run "$uft" report funcp.uft
+expect_status 0
+cmp -s func.view out || fail "report of packed events of the function tracer is another"
+
 # In its place, with its mode; again, which changes nothing.
 cp trace.uft place.uft
 chmod 640 place.uft

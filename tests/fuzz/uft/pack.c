@@ -4,7 +4,7 @@
  *
  * usage: pack [seconds] [seed]
  *
- * Words of random calls, damaged words, then packed; the packed bytes damaged in their head, their arrays, their length.
+ * Words of random calls or functions, damaged words, then packed; the packed bytes damaged in their head, their arrays, their length.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static uint32_t rnd(uint32_t below)
 	return below ? (uint32_t)(seed >> 33) % below : 0;
 }
 
-static size_t make_words(uint64_t *w)
+static size_t make_calls(uint64_t *w)
 {
 	uint32_t n = 1 + rnd(WORDS), ids = 1 + rnd(rnd(4) ? 50 : 6000), step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX), clock = rnd(UINT32_MAX);
 	uint32_t open[WORDS], depth = 0;
@@ -48,6 +48,19 @@ static size_t make_words(uint64_t *w)
 	return n;
 }
 
+static size_t make_funcs(uint64_t *w)
+{
+	uint32_t n = 0, end = 1 + rnd(WORDS - 1), pairs = 1 + rnd(rnd(4) ? 50 : 6000), step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX), clock = 0;
+
+	while (n < end) {
+		uint32_t pair = rnd(pairs);
+
+		w[n++] = UFT_REC_WORD(rnd(50) ? UFT_REC_FUNC : rnd(16), pair / 3, clock += rnd(step));
+		w[n++] = 0x555500000000ull + (uint64_t)pair * pair;
+	}
+	return n - rnd(2);
+}
+
 static void fail(const char *what)
 {
 	fprintf(stderr, "pack: %s, seed %llu\n", what, (unsigned long long)seed);
@@ -58,7 +71,7 @@ static void fail(const char *what)
 static void round_trip(struct pack *p)
 {
 	uint64_t word[WORDS];
-	size_t n = 8 * make_words(word), size;
+	size_t n = 8 * (rnd(2) ? make_calls(word) : make_funcs(word)), size;
 	uint8_t *again = malloc(n), *copy;
 	const uint8_t *packed;
 

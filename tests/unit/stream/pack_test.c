@@ -94,6 +94,42 @@ static void test_calls(void **state)
 	}
 }
 
+/* Events of the function tracer, of @pairs functions and callers. */
+static void put_funcs(struct block *b, size_t n, uint32_t pairs, uint32_t step)
+{
+	uint32_t clock = pick(UINT32_MAX);
+
+	while (n--) {
+		uint32_t pair = pick(pairs);
+
+		put(b, UFT_REC_FUNC, pair / 2 * 5, clock += pick(step));
+		b->word[b->n++] = 0x7f0000000000ull + pair * 0x123u;
+	}
+}
+
+static void test_funcs(void **state)
+{
+	static const struct { uint32_t pairs, step; double most; } cases[] = {
+		{ 1, 2, 1.1 }, { 100, 200, 1.2 }, { 200, 1000, 1.8 }, { 3000, 200, 3.2 }, { 20000, UINT32_MAX, 9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct block b;
+
+		begin(&b);
+		put(&b, UFT_REC_PAD, 0, 0);
+		put_funcs(&b, 4096, cases[i].pairs, cases[i].step);
+		if (round_trip(&b) > cases[i].most)
+			fail_msg("case %zu: %.2f bytes a word", i, round_trip(&b));
+		put_calls(&b, 100, 10, 10, 0);			/* literal here */
+		put_funcs(&b, 10, 2, 3);
+		put(&b, UFT_REC_FUNC, 1, 1);			/* cut */
+		round_trip(&b);
+		end(&b);
+	}
+}
+
 /* Deeper than the stack of the code, down again, and below where it began. */
 static void test_deep(void **state)
 {
@@ -123,7 +159,8 @@ static void test_mixture(void **state)
 	for (int round = 0; round < 200; round++) {
 		begin(&b);
 		while (b.n < 4000) {
-			switch (pick(8)) {
+			switch (pick(9)) {
+			case 8: put_funcs(&b, pick(50), 40, 300); break;
 			case 0: put(&b, UFT_REC_CONTEXT, 0, pick(1000)); b.word[b.n++] = 1ull << 40 | pick(100); b.word[b.n++] = pick(5); break;
 			case 1: put(&b, UFT_REC_UNWIND, pick(9), pick(1000)); break;
 			case 2: put(&b, UFT_REC_EXIT, pick(40), pick(1000)); break;
@@ -163,16 +200,11 @@ static void test_sizes(void **state)
 }
 
 /* Hostile bytes: any cut is refused, any change is, or says something else; nothing is touched beyond the buffers. */
-static void test_damaged(void **state)
+static void damage(struct block *block)
 {
-	struct block b;
+	struct block b = *block;
 	uint8_t *to, *copy;
 
-	(void)state;
-	begin(&b);
-	put_calls(&b, 500, 300, 9000, 20);
-	put(&b, UFT_REC_UNWIND, 3, 5);
-	put_calls(&b, 100, 3, 10, 20);
 	round_trip(&b);
 	to = malloc(8 * b.n);
 	for (size_t n = 0; n < b.size; n++) {
@@ -192,6 +224,48 @@ static void test_damaged(void **state)
 	assert_int_equal(pack_decode(b.p, b.packed, b.size, to, 8 * b.n - 8), -EBADMSG);
 	free(copy);
 	free(to);
+}
+
+static void test_damaged(void **state)
+{
+	struct block b;
+
+	(void)state;
+	begin(&b);
+	put_calls(&b, 500, 300, 9000, 20);
+	put(&b, UFT_REC_UNWIND, 3, 5);
+	put_calls(&b, 100, 3, 10, 20);
+	damage(&b);
+	b.n = 0;
+	put_funcs(&b, 500, 300, 9000);
+	put(&b, UFT_REC_UNWIND, 3, 5);
+	put_funcs(&b, 100, 3, 10);
+	damage(&b);
+	end(&b);
+}
+
+/* A code that the dictionary lacks is refused, though an earlier block's dictionary had it. */
+static void test_unknown_code(void **state)
+{
+	struct block b;
+	uint8_t *to;
+
+	(void)state;
+	begin(&b);
+	to = malloc(8 * WORDS);
+	for (int is_func = 0; is_func < 2; is_func++)
+		for (uint32_t ids = 300; ids >= 250; ids -= 50) {
+			b.n = 0;
+			for (uint32_t i = 0; i < ids; i++) {
+				put(&b, is_func ? UFT_REC_FUNC : UFT_REC_ENTRY, i, 0);
+				if (is_func)
+					put(&b, UFT_REC_PAD, 0, i);
+			}
+			round_trip(&b);
+			b.packed[b.size - 1]++;		/* the last code's second byte */
+			assert_int_equal(pack_decode(b.p, b.packed, b.size, to, 8 * b.n), -EBADMSG);
+		}
+	free(to);
 	end(&b);
 }
 
@@ -199,9 +273,9 @@ static void test_damaged(void **state)
 
 struct files { char from[64], to[64]; };
 
-static void make_files(struct files *f, int compress)
+static void make_files(struct files *f, int compress, uint32_t tracer)
 {
-	struct synth_load load = { .ncalls = 60000, .tracer = UFT_TRACER_GRAPH, .compress = compress, .seed = 5, .nthreads = 3 };
+	struct synth_load load = { .ncalls = 60000, .tracer = tracer, .compress = compress, .seed = 5, .nthreads = 3 };
 	struct synth_expect expect;
 
 	snprintf(f->from, sizeof(f->from), "/tmp/uft-pack-XXXXXX");
@@ -271,20 +345,20 @@ static uint64_t find_ring(const char *path, unsigned n, struct uft_file_block *h
 static void test_file(void **state)
 {
 	(void)state;
-	for (int compress = 0; compress < 2; compress++) {
+	for (int i = 0; i < 4; i++) {
 		struct uft_pack pack = { .is_in_place = 1 }, twice = { 0 };
 		struct uft_file_header head;
 		struct uft_error err = { "" };
 		struct files f;
+		int compress = i & 1, fd;
 		char *a, *b;
-		int fd;
 
-		make_files(&f, compress);
+		make_files(&f, compress, i & 2 ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH);
 		if (pack_files(f.from, f.to, &pack, &err))
 			fail_msg("%s", err.text);
 		assert_true(pack.bytes == size_of(f.from) && pack.packed == size_of(f.to) && pack.damaged == 0);
 		if (!compress)
-			assert_true(pack.packed * 5 < pack.bytes * 2);
+			assert_true(pack.packed * (i & 2 ? 4 : 5) < pack.bytes * 2);	/* pairs of FUNC are random here */
 		a = check_text(f.from, NULL);
 		b = check_text(f.to, NULL);
 		assert_string_equal(a, b);
@@ -313,14 +387,14 @@ static uint64_t events_of(const char *path, uint64_t *damaged)
 
 	assert_int_equal(uft_stream_open(path, NULL, &st, NULL), 0);
 	while (uft_stream_next(st, &ev) == 1)
-		n += ev.kind == UFT_EV_ENTRY || ev.kind == UFT_EV_EXIT;
+		n += ev.kind == UFT_EV_ENTRY || ev.kind == UFT_EV_EXIT || ev.kind == UFT_EV_FUNC;
 	*damaged = uft_stream_info(st)->damaged_bytes;
 	uft_stream_close(st);
 	return n;
 }
 
 /* A damaged block costs what the same block costs that is not packed. */
-static void test_damaged_file(void **state)
+static void damage_file(uint32_t tracer)
 {
 	struct uft_pack pack = { 0 }, in_place = { .is_in_place = 1 }, rest = { 0 };
 	struct uft_error err = { "" };
@@ -328,8 +402,7 @@ static void test_damaged_file(void **state)
 	uint64_t all, n, bad, bad_before, at;
 	struct files f;
 
-	(void)state;
-	make_files(&f, 0);
+	make_files(&f, 0, tracer);
 	assert_int_equal(pack_files(f.from, f.to, &pack, &err), 0);
 	all = events_of(f.to, &bad);
 	assert_int_equal(bad, 0);
@@ -353,6 +426,13 @@ static void test_damaged_file(void **state)
 	remove_files(&f);
 }
 
+static void test_damaged_file(void **state)
+{
+	(void)state;
+	damage_file(UFT_TRACER_GRAPH);
+	damage_file(UFT_TRACER_FUNCTION);
+}
+
 /* A recorder that writes whenever the result is written. */
 static ssize_t grow(void *path, const char *p, size_t n)
 {
@@ -371,7 +451,7 @@ static void test_refused(void **state)
 	FILE *full;
 
 	(void)state;
-	make_files(&f, 0);
+	make_files(&f, 0, UFT_TRACER_GRAPH);
 	full = fopen("/dev/full", "w");
 	assert_non_null(full);
 	assert_int_equal(uft_pack_file(f.from, full, &pack, &err), -ENOSPC);
@@ -388,8 +468,9 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_deep), cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_damaged), cmocka_unit_test(test_file), cmocka_unit_test(test_damaged_file), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_funcs), cmocka_unit_test(test_deep), cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_damaged), cmocka_unit_test(test_unknown_code),
+		cmocka_unit_test(test_file), cmocka_unit_test(test_damaged_file), cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
