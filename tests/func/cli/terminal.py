@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""terminal.py - uft on a terminal: status line, Ctrl-C once and twice, job control, pager, colour, exports that are ended
+"""terminal.py - uft on a terminal: status line, Ctrl-C once and twice, job control, pager, colour, exports and uft pack that are ended
 
 Each case gets a pseudo terminal of its own as controlling terminal, so that the keyboard's signals are the kernel's."""
 import os
@@ -347,6 +347,37 @@ def export_ended():
     check("a pipe is not removed", os.path.exists("fifo.dat"))
 
 
+def pack_ended():
+    """A recording that is packed in its place is as it was until it is packed, whenever Ctrl-C comes, and nothing stays beside it."""
+    subprocess.run([UFT, "record", "-q", "-o", "whole.uft", "./prog", "calls", "1000000"], check=True)
+    with open("whole.uft", "rb") as f:
+        recording = f.read()
+    command = [UFT, "pack", "place.uft"]
+
+    def beside():
+        return [name for name in os.listdir(".") if name.startswith("place.uft.")]
+
+    def has_begun(t):
+        try:
+            return any(os.path.getsize(name) for name in beside())
+        except OSError:			# it has its name now
+            return False
+
+    t = until_stopped(command, has_begun, lambda: shutil.copy("whole.uft", "place.uft"))
+    if t:
+        await_pending(t, signal.SIGALRM)		# a second has passed
+        go_on(t)
+        check("uft pack says how far it is", t.read(LONG, b"\ruft pack: ") and t.read(LONG, b" of %d MB" % -(-len(recording) // 10**6)), t.seen)
+        check("it ends, and its last line is the result", t.wait() == 0 and re.search(rb"\r\x1b\[Kuft pack: [0-9.]+ MB are [0-9.]+ MB now\r\n$", t.seen), t.seen)
+        check("the result is in the recording's place", os.path.getsize("place.uft") < len(recording) and not beside(), str(beside()))
+    t = until_stopped(command, has_begun, lambda: shutil.copy("whole.uft", "place.uft"))
+    if t:
+        check("Ctrl-C ends uft pack, by SIGINT", end_by_key(t) == -signal.SIGINT, t.seen)
+        with open("place.uft", "rb") as f:
+            check("the recording that was to be packed is as it was", f.read() == recording)
+        check("no file stays beside it", not beside(), str(beside()))
+
+
 def record_export_ended():
     """The same at the end of uft record -o FILE.dat: the recording stays."""
     there = lambda t=None: os.path.exists("y.dat")
@@ -398,7 +429,7 @@ def main():
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
         for case in (status_line, status_shared, status_attached, table_progress, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
-                     progress, export_ended, record_export_ended, broken_pipe):
+                     progress, export_ended, pack_ended, record_export_ended, broken_pipe):
             case()
     finally:
         os.chdir("/")
