@@ -68,8 +68,10 @@ static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, co
 		n++;
 	}
 	if (info->overwritten) {
-		snprintf(text, sizeof(text), "about %" PRIu64 " events were overwritten by newer ones, as --flight asks (to keep more: -b 16M)",
-			 info->overwritten);
+		uint32_t kb = info->ring_bytes / 1024;
+
+		snprintf(text, sizeof(text), "about %" PRIu64 " events were overwritten by newer ones, as --flight asks (rings had %" PRIu32
+			 "%s: to keep more, a larger -b)", info->overwritten, kb % 1024 ? kb : kb / 1024, kb % 1024 ? "K" : "M");
 		say(arg, text);
 		n++;
 	}

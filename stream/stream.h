@@ -124,6 +124,7 @@ struct uft_info {		/* for `uft stat` and headers */
 	uint64_t overwritten;	/* events that newer ones took the place of (--flight): estimated, by their bytes */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;
+	uint32_t ring_bytes;	/* what one ring could hold */
 	int complete;		/* 0: the recorder did not finish the file; 1 it did */
 	uint32_t stop;		/* enum uft_stop: it finished because of that limit, */
 	uint64_t stop_bytes;	/* which is this */

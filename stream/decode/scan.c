@@ -196,6 +196,7 @@ static void scan_describe(struct uft_stream *st)
 	info->bytes = f->size;
 	memcpy(info->counters, f->counters, sizeof(info->counters));
 	info->ncpus = f->head.ncpus;
+	info->ring_bytes = f->head.ring_bytes;
 	info->nobjects = f->nobjects;
 	info->nfuncs = f->nfuncs;
 	info->tracer = f->head.tracer;

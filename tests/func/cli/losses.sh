@@ -56,7 +56,7 @@ expect_err "0 lost, about "
 over=$(stat_value trace.uft overwritten) calls=$(stat_value trace.uft calls)
 check
 [ $((over + calls)) -gt $((all * 7 / 10)) ] && [ $((over + calls)) -lt $((all * 13 / 10)) ] || fail "$over overwritten and $calls kept, of $all"
-expect_err "events were overwritten by newer ones, as --flight asks"
+expect_err "events were overwritten by newer ones, as --flight asks (rings had 16K: to keep more, a larger -b)"
 
 # Nothing is missing, nothing is said.
 run "$uft" record -p function -l mid -b 4M ./prog
