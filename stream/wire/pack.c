@@ -52,6 +52,7 @@ struct pack {
 	uint32_t below[BELOW_MAX];
 	uint16_t block;
 	unsigned code_kind;			/* enum uft_pack_code */
+	uint32_t clock;				/* that the first step is from */
 	uint32_t nids, nbelow, nruns, nwords;
 	int32_t sp, deepest;			/* depth against the begin of the block; the deepest one */
 	struct run run[WORDS_MAX + 1];
@@ -165,32 +166,31 @@ static void begin_run(struct pack *p, uint32_t records)
 	p->run[p->nruns].records = records;
 }
 
-static void put_literal(struct pack *p, uint64_t w, uint32_t *records)
+/* @records: coded since the literal word before. */
+static void put_literal(struct pack *p, uint64_t w, uint32_t records)
 {
 	uint32_t pops = pops_of(p, w);
 	struct run *r;
 
-	if (*records)
-		begin_run(p, *records);
+	if (records)
+		begin_run(p, records);
 	r = &p->run[p->nruns];
 	r->words++;
 	r->pops += pops;
 	p->sp -= (int32_t)pops;
 	p->word[p->nwords++] = htole64(w);
-	*records = 0;
 }
 
 /* Where the encoder is in its arrays, and sp and deepest of struct pack: written back when a function needs them. */
 struct sink {
 	uint8_t *code, *more;
-	uint32_t n, clock, first;	/* coded records; the last one's clock, the first one's */
+	uint32_t n, clock;		/* coded records; the last one's clock */
 	uint64_t bits;			/* of the last 64 */
 	int32_t sp, deepest;
 	uint16_t block;
 };
 
-/* Puts a block together from its arrays. */
-/* By value: a sink whose address is known to others is not kept in registers. */
+/* Puts a block together from its arrays. @to by value: a sink whose address others know is not kept in registers. */
 static size_t put_block(struct pack *p, struct sink to)
 {
 	size_t ncode = (size_t)(to.code - p->code), nmore = (size_t)(to.more - p->more);
@@ -201,7 +201,7 @@ static size_t put_block(struct pack *p, struct sink to)
 	w->n = 0;
 	wire_put_u(w, UFT_PACK_VERSION);
 	wire_put_u(w, p->code_kind);
-	wire_put_u(w, to.first);
+	wire_put_u(w, p->clock);
 	wire_put_u(w, to.n);
 	wire_put_u(w, p->nids);
 	wire_put_u(w, p->nbelow);
@@ -272,11 +272,8 @@ static inline int put_exit(struct pack *p, struct sink *to, uint32_t id)
 
 static inline void put_step(struct pack *p, struct sink *to, uint32_t clock)
 {
-	uint32_t step;
+	uint32_t step = clock - to->clock;
 
-	if (__builtin_expect(!to->n, 0))
-		to->clock = to->first = clock;
-	step = clock - to->clock;
 	to->clock = clock;
 	if (step < STEP_PAIR) {
 		p->step[to->n] = (uint8_t)step;
@@ -315,8 +312,8 @@ static void end_runs(struct pack *p, uint32_t records)
 
 static struct sink encode_calls(struct pack *p, const uint8_t *raw, size_t n)
 {
-	struct sink to = { .code = p->code, .more = p->more, .block = p->block };
-	uint32_t records = 0;
+	struct sink to = { .code = p->code, .more = p->more, .block = p->block, .clock = p->clock };
+	uint32_t literal_at = 0;
 
 	for (const uint8_t *end = raw + n; raw < end; raw += 8) {
 		uint64_t w = word_at(raw);
@@ -327,23 +324,23 @@ static struct sink encode_calls(struct pack *p, const uint8_t *raw, size_t n)
 		if (__builtin_expect(is_coded, 1)) {
 			put_step(p, &to, UFT_REC_CLOCK(w));
 			put_kind(p, &to, kind == UFT_REC_EXIT);
-			records++;
 		} else {
 			p->sp = to.sp;
-			put_literal(p, w, &records);
+			put_literal(p, w, to.n - literal_at);
+			literal_at = to.n;
 			to.sp = p->sp;
 		}
 	}
 	if (to.n & 63)
 		p->bits[to.n / 64] = htole64(to.bits >> (64 - (to.n & 63)));
-	end_runs(p, records);
+	end_runs(p, to.n - literal_at);
 	return to;
 }
 
 static struct sink encode_funcs(struct pack *p, const uint8_t *raw, size_t n)
 {
-	struct sink to = { .code = p->code, .more = p->more };
-	uint32_t records = 0;
+	struct sink to = { .code = p->code, .more = p->more, .clock = p->clock };
+	uint32_t literal_at = 0;
 
 	for (const uint8_t *end = raw + n; raw < end; raw += 8) {
 		uint64_t w = word_at(raw);
@@ -354,28 +351,31 @@ static struct sink encode_funcs(struct pack *p, const uint8_t *raw, size_t n)
 			put_code(&to, s->code);
 			put_step(p, &to, UFT_REC_CLOCK(w));
 			to.n++;
-			records++;
 			raw += 8;
 		} else {
-			put_literal(p, w, &records);
+			put_literal(p, w, to.n - literal_at);
+			literal_at = to.n;
 		}
 	}
-	end_runs(p, records);
+	end_runs(p, to.n - literal_at);
 	return to;
 }
 
-/* The code for the first record that has one. */
-static unsigned choose_code(const uint8_t *raw, size_t n)
+/* The code is that for the first record that has one, and the first step from its clock. */
+static void choose_code(struct pack *p, const uint8_t *raw, size_t n)
 {
+	p->code_kind = UFT_PACK_CALLS;
+	p->clock = 0;
 	for (size_t i = 0; i < n; i += 8) {
-		unsigned kind = UFT_REC_KIND(word_at(raw + i));
+		uint64_t w = word_at(raw + i);
+		unsigned kind = UFT_REC_KIND(w);
 
-		if (kind == UFT_REC_FUNC)
-			return UFT_PACK_FUNCS;
-		if (kind == UFT_REC_ENTRY || kind == UFT_REC_EXIT)
-			break;
+		if (kind != UFT_REC_FUNC && kind != UFT_REC_ENTRY && kind != UFT_REC_EXIT)
+			continue;
+		p->code_kind = kind == UFT_REC_FUNC ? UFT_PACK_FUNCS : UFT_PACK_CALLS;
+		p->clock = UFT_REC_CLOCK(w);
+		break;
 	}
-	return UFT_PACK_CALLS;
 }
 
 size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, const uint8_t **out)
@@ -385,7 +385,7 @@ size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, co
 	if (!n || n & 7 || n > UFT_BLOCK_MAX)
 		return 0;
 	begin_block(p);
-	p->code_kind = choose_code(raw, n);
+	choose_code(p, raw, n);
 	size = put_block(p, p->code_kind == UFT_PACK_FUNCS ? encode_funcs(p, raw, n) : encode_calls(p, raw, n));
 	*out = p->out.p;
 	return size < room ? size : 0;
