@@ -9,7 +9,8 @@
  * that share.
  *
  * Parts are divided at clocks, not at bytes: a part ends where no ring has a record up to that clock any more, which is
- * a moment between two events of the merged order. The clocks are those of blocks.
+ * a moment between two events of the merged order. The clocks are those of blocks; a block in which no sub-buffer
+ * begins has none, and counts as at that of the block before it in its ring.
  *
  * A stream opened again is of the same file, by its descriptor. If it has another number of blocks, the recording
  * grows, and there are no parts.
@@ -35,9 +36,14 @@ static unsigned processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
+struct extent {			/* of a block */
+	uint64_t clock;
+	uint32_t bytes;
+};
+
 static int compare_clock(const void *a, const void *b)
 {
-	const struct rd_block *x = *(const struct rd_block *const *)a, *y = *(const struct rd_block *const *)b;
+	const struct extent *x = a, *y = b;
 
 	return (x->clock > y->clock) - (x->clock < y->clock);
 }
@@ -69,21 +75,24 @@ static size_t divide(const struct uft_stream *st, const struct uft_parts_cost *c
 		     uint64_t *clock)
 {
 	const struct rd_file *f = st->file;
-	const struct rd_block **block = malloc((f->nblock + 1) * sizeof(*block));
+	struct extent *block = malloc((f->nblock + 1) * sizeof(*block));
 	double end[UFT_PARTS_MAX], sum = 0, all = 0;
 	size_t k = 0;
 
 	for (size_t i = 0; block && i < f->nblock; i++) {
-		block[i] = &f->block[i];
-		all += f->block[i].raw;
+		const struct rd_block *b = &f->block[i];
+		int is_next = i && b->slice == b[-1].slice && b->ring == b[-1].ring;
+
+		block[i] = (struct extent){ b->clock || !is_next ? b->clock : block[i - 1].clock, b->raw };
+		all += b->raw;
 	}
 	if (block && all >= (double)at_least) {
 		qsort(block, f->nblock, sizeof(*block), compare_clock);
 		share(cost, n, end);
 		for (size_t i = 0; i < f->nblock && k + 1 < n; i++) {
-			if (sum >= end[k] * all && (k ? block[i]->clock > clock[k - 1] : block[i]->clock > block[0]->clock))
-				clock[k++] = block[i]->clock;
-			sum += block[i]->raw;
+			if (sum >= end[k] * all && block[i].clock > (k ? clock[k - 1] : block[0].clock))
+				clock[k++] = block[i].clock;
+			sum += block[i].bytes;
 		}
 	}
 	free(block);

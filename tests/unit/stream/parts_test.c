@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* parts_test.c - parts of a recording give the events of the whole, and a profile by many threads is that of one */
+#include <inttypes.h>
+
 #include "output/output.h"
 #include "output/report/aggregate.h"
 #include "stream/decode/parts.h"
@@ -69,6 +71,29 @@ static void test_events(void **state)
 		}
 		check_end(&c);
 	}
+}
+
+/* Two parts of a recording in which most blocks have no clock: each has half of the events where passing costs nothing. */
+static void test_shares(void **state)
+{
+	struct digest sum[2] = { { 0, 0 }, { 0, 0 } };
+	struct uft_part part[UFT_PARTS_MAX];
+	uint64_t all;
+	struct check c;
+
+	(void)state;
+	seed = 1;
+	random_calls(&c, 20000, 0, 0);
+	part[0].st = open_it(&c);
+	assert_int_equal(uft_parts_open(part[0].st, 2, &(struct uft_parts_cost){ .read = 1000000 }, part), 2);
+	read_part(&part[0], &sum[0], NULL, NULL);
+	read_part(&part[1], &sum[1], NULL, NULL);
+	uft_stream_close(part[0].st);
+	uft_stream_close(part[1].st);
+	all = sum[0].events + sum[1].events;
+	if (sum[0].events < all * 48 / 100 || sum[0].events > all * 52 / 100)
+		fail_msg("%" PRIu64 " of %" PRIu64 " events are in the first part", sum[0].events, all);
+	check_end(&c);
 }
 
 static char *profile(const struct check *c, unsigned threads)
@@ -182,8 +207,8 @@ static void test_tree(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_profile),
-				      cmocka_unit_test(test_tree) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_shares),
+				      cmocka_unit_test(test_profile), cmocka_unit_test(test_tree) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
