@@ -54,7 +54,7 @@ static int add_file(struct uft_diff *d, int side, const char *path)
 
 	if (cmd_input_open(path, &all, &st, &err) < 0)
 		return cmd_fail("diff", "%s", err.text);
-	tracer = uft_stream_info(st)->tracer;
+	tracer = uft_stream_tracer(st);
 	if (uft_tracer(tracer)->has_no_returns) {
 		uft_stream_close(st);
 		return cmd_fail("diff", "%s: the recording has no calls with a duration: record it with -p function_graph", path);

@@ -220,7 +220,7 @@ static int fail_of_view(int error, const struct report_opts *o)
 /* Why there is no tree of this recording; NULL: there is. */
 static const char *why_no_tree(struct uft_stream *st)
 {
-	return uft_tracer(uft_stream_info(st)->tracer)->no_tree;
+	return uft_tracer(uft_stream_tracer(st))->no_tree;
 }
 
 /*
@@ -308,7 +308,7 @@ static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_
 		cmd_input_seek(o->input, sel, *st);
 	if (ret < 0 || !sel->ncpus)
 		return ret;
-	if (!uft_tracer_is_latency(uft_stream_info(*st)->tracer))
+	if (!uft_tracer_is_latency(uft_stream_tracer(*st)))
 		return ret;
 	uft_stream_close(*st);
 	sel->ncpus = 0;
@@ -412,7 +412,7 @@ static int follow_events(struct uft_stream *st, const struct uft_select *sel, co
 /* Why events cannot be followed; NULL: they can. */
 static const char *why_no_follow(const struct report_opts *o, struct uft_stream *st)
 {
-	enum uft_tracer_kind kind = uft_tracer_kind(uft_stream_info(st)->tracer);
+	enum uft_tracer_kind kind = uft_tracer_kind(uft_stream_tracer(st));
 
 	if (o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns)
 		return "--follow prints events as they come, which is no range: leave out --range, --from and --to";

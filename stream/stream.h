@@ -151,6 +151,8 @@ size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
  * stand for a call, and those that a profile has summed up.
  */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
+/* The tracer of uft_stream_info(), which the head of the file tells: without a scan. */
+uint32_t uft_stream_tracer(const struct uft_stream *st);
 /* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until
  * the next call. */
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);

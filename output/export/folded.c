@@ -89,7 +89,7 @@ int export_paths(struct uft_stream *st, const char *path, const struct uft_expor
 	struct agg a;
 	int ret;
 
-	if (uft_tracer(uft_stream_info(st)->tracer)->has_no_returns) {
+	if (uft_tracer(uft_stream_tracer(st))->has_no_returns) {
 		snprintf(err->text, sizeof(err->text), "the recording has no calls with a duration: record it with -p function_graph");
 		return -EINVAL;
 	}

@@ -27,7 +27,8 @@
 #include "symbol/thread.h"
 
 #define BEFORE		UINT64_MAX	/* start of a frame: before the part */
-#define COST_READ	230u		/* of an event, as parts.c counts: decoding and adding up by path */
+#define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up by path */
+#define COST_SCAN	41u		/* and of uft_stream_info(), which the first thread calls */
 
 struct run {
 	struct agg *agg;
@@ -288,7 +289,10 @@ static int add_parts(struct agg *a, struct uft_stream *st, struct uft_part *part
 	a->build->stop = &stop;
 	if (started < n)
 		__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-	add_part(&run[0]);
+	if (started == n && !uft_stream_info(st))
+		run[0].ret = -ENOMEM;
+	else
+		add_part(&run[0]);
 	for (size_t i = 0; i < started; i++) {
 		if (i)
 			pthread_join(run[i].thread, NULL);
@@ -322,7 +326,7 @@ static int begin_again(struct agg *a)
 
 int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsigned threads)
 {
-	static const struct uft_parts_cost cost = { .read = COST_READ, .before = 0 };
+	static const struct uft_parts_cost cost = { .read = COST_READ, .before = COST_SCAN };
 	struct uft_part part[UFT_PARTS_MAX];
 	size_t n = a->nnodes == 1 ? uft_parts_open(st, threads, &cost, part) : 1;
 	int ret = 0;

@@ -241,7 +241,7 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
 	if (!prof)
 		return -ENOMEM;
 	ret = uft_stream_profile(st, &counted, &ncounted);
-	if (ncounted && uft_stream_info(st)->tracer != UFT_TRACER_PROFILE)
+	if (ncounted && uft_stream_tracer(st) != UFT_TRACER_PROFILE)
 		ncounted = 0;
 	if (!ret && !ncounted)
 		ret = profile_add_stream(prof, st, o->threads);

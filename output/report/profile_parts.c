@@ -22,8 +22,8 @@
 #include "stream/decode/parts.h"
 #include "symbol/thread.h"
 
-#define COST_READ	150u		/* of an event, as parts.c counts: decoding and adding up */
-#define COST_SCAN	50u		/* and of uft_stream_info(), which the first thread calls */
+#define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up */
+#define COST_SCAN	42u		/* and of uft_stream_info(), which the first thread calls */
 
 struct run {
 	struct profile *prof;

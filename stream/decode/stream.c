@@ -92,6 +92,11 @@ const struct uft_info *uft_stream_info(struct uft_stream *st)
 	return &st->info;
 }
 
+uint32_t uft_stream_tracer(const struct uft_stream *st)
+{
+	return st->file->head.tracer;
+}
+
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out)
 {
 	struct uft_task *copy = realloc(st->task_copy, (st->ntask + 1) * sizeof(*copy));

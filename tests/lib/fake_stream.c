@@ -210,6 +210,11 @@ const struct uft_info *uft_stream_info(struct uft_stream *st)
 	return &st->info;
 }
 
+uint32_t uft_stream_tracer(const struct uft_stream *st)
+{
+	return st->info.tracer;
+}
+
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out)
 {
 	for (uint32_t i = 0; i < st->ntasks; i++)
