@@ -9,28 +9,29 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "output/losses.h"
 #include "output/output.h"
 #include "stream/wire/uft_file.h"
 
-/* What each counter means when it is not zero, and what helps; the others are no loss. */
+/* What each counter means when it is not zero, as put_number() takes it, and what helps; the others are no loss. */
 static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
-	[UFT_CNT_NO_RING] = { "records were dropped: every ring for threads without rseq was busy, or there was no memory for rings", "trace fewer functions (-l)" },
-	[UFT_CNT_NO_MEMORY] = { "of the lost records were lost since the file system of the rings was full: no memory for rings",
+	[UFT_CNT_NO_RING] = { "record{ was|s were} dropped: every ring for threads without rseq was busy, or there was no memory for rings", "trace fewer functions (-l)" },
+	[UFT_CNT_NO_MEMORY] = { "of the lost records {was|were} lost since the file system of the rings was full: no memory for rings",
 		"remove files from /dev/shm, or set XDG_RUNTIME_DIR to a larger tmpfs" },
-	[UFT_CNT_SHADOW_FULL] = { "calls were not followed: nested too deep", "limit the depth (-D)" },
-	[UFT_CNT_NO_THREAD] = { "records were dropped: no memory for a thread's state", "give the program more memory" },
-	[UFT_CNT_RECURSION] = { "records were dropped: a signal came while one was written", NULL },
-	[UFT_CNT_NO_SLICE] = { "child processes were not followed: too many at once", "use a smaller buffer (-b)" },
-	[UFT_CNT_REQ_TIMEOUT] = { "requests of the program were answered too late: it may have run code unrecorded", "lower the load" },
-	[UFT_CNT_SITE_REFUSED] = { "function entries were left alone: their bytes were not what was expected", NULL },
-	[UFT_CNT_SITE_REACH] = { "function entries were left alone: too far from the memory that armed ones lead to", NULL },
-	[UFT_CNT_NO_SLOT] = { "calls were left alone: the return address is not where the function seems to have put it", "use -p function" },
-	[UFT_CNT_SITE_LIVE] = { "function entries were left as they were: they cannot be switched while threads run", NULL },
-	[UFT_CNT_LOST_RETURN] = { "returns had no call that belongs to them", NULL },
-	[UFT_CNT_KEEP_NO_RING] = { "words of slow calls were dropped: too many slow calls at once", "name fewer functions (--keep-slow)" },
-	[UFT_CNT_SHARED_TP] = { "calls were not recorded: two tasks shared one thread pointer", NULL },
+	[UFT_CNT_SHADOW_FULL] = { "call{ was|s were} not followed: nested too deep", "limit the depth (-D)" },
+	[UFT_CNT_NO_THREAD] = { "record{ was|s were} dropped: no memory for a thread's state", "give the program more memory" },
+	[UFT_CNT_RECURSION] = { "record{ was|s were} dropped: a signal came while one was written", NULL },
+	[UFT_CNT_NO_SLICE] = { "child process{ was|es were} not followed: too many at once", "use a smaller buffer (-b)" },
+	[UFT_CNT_REQ_TIMEOUT] = { "request{|s} of the program {was|were} answered too late: it may have run code unrecorded", "lower the load" },
+	[UFT_CNT_SITE_REFUSED] = { "function entr{y was|ies were} left alone: {its|their} bytes were not what was expected", NULL },
+	[UFT_CNT_SITE_REACH] = { "function entr{y was|ies were} left alone: too far from the memory that armed ones lead to", NULL },
+	[UFT_CNT_NO_SLOT] = { "call{ was|s were} left alone: the return address is not where the function seems to have put it", "use -p function" },
+	[UFT_CNT_SITE_LIVE] = { "function entr{y was left as it was: it|ies were left as they were: they} cannot be switched while threads run", NULL },
+	[UFT_CNT_LOST_RETURN] = { "return{|s} had no call that belongs to {it|them}", NULL },
+	[UFT_CNT_KEEP_NO_RING] = { "word{|s} of slow calls {was|were} dropped: too many slow calls at once", "name fewer functions (--keep-slow)" },
+	[UFT_CNT_SHARED_TP] = { "call{ was|s were} not recorded: two tasks shared one thread pointer", NULL },
 };
 
 uint64_t losses_unrecorded(const uint64_t *counters)
@@ -45,33 +46,55 @@ uint64_t losses_unrecorded(const uint64_t *counters)
 
 #define ROOM	400
 
+/* @n and @form, in which {one|many} is what belongs to the number. */
+static void put_number(char *to, size_t size, uint64_t n, const char *form)
+{
+	size_t at = (size_t)snprintf(to, size, "%" PRIu64 " ", n);
+	int is_shown = 1;
+
+	for (; *form && at + 1 < size; form++) {
+		if (*form == '{')
+			is_shown = n == 1;
+		else if (*form == '|')
+			is_shown = n != 1;
+		else if (*form == '}')
+			is_shown = 1;
+		else if (is_shown)
+			to[at++] = *form;
+	}
+	to[at] = '\0';
+}
+
 static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, const char *sentence), void *arg)
 {
 	char text[ROOM];
 	unsigned n = 0;
 
 	if (info->lost || info->lost_parts) {
-		snprintf(text, sizeof(text), "%" PRIu64 " of %" PRIu64 " calls and other events were lost: the buffer was full (record fewer functions with -l, "
-			 "or let rings grow further: --buffer-max 512M)", info->lost, (info->calls ? info->calls : info->events) + info->lost);
+		snprintf(text, sizeof(text), "%" PRIu64 " of %" PRIu64 " calls and other events %s lost: the buffer was full (record fewer functions with -l, "
+			 "or let rings grow further: --buffer-max 512M)", info->lost, (info->calls ? info->calls : info->events) + info->lost,
+			 info->lost == 1 ? "was" : "were");
 		say(arg, text);
 		n++;
 	}
 	if (info->lost_parts) {
-		snprintf(text, sizeof(text), "%" PRIu64 " ends, arguments or results of recorded calls were lost with them", info->lost_parts);
+		snprintf(text, sizeof(text), "%" PRIu64 " of the ends, arguments and results of recorded calls %s lost, too", info->lost_parts,
+			 info->lost_parts == 1 ? "was" : "were");
 		say(arg, text);
 		n++;
 	}
 	if (info->false_losses) {
-		snprintf(text, sizeof(text), "%" PRIu32 " counts of a process cannot be true, there was no time for so many: each is taken for 1",
-			 info->false_losses);
+		put_number(text, sizeof(text), info->false_losses,
+			   "count{|s} of a process cannot be true, there was no time for so many: {it|each} is taken for 1");
 		say(arg, text);
 		n++;
 	}
 	if (info->overwritten) {
 		uint32_t kb = info->ring_bytes / 1024;
 
-		snprintf(text, sizeof(text), "about %" PRIu64 " events were overwritten by newer ones, as --flight asks (rings had %" PRIu32
-			 "%s: to keep more, a larger -b)", info->overwritten, kb % 1024 ? kb : kb / 1024, kb % 1024 ? "K" : "M");
+		snprintf(text, sizeof(text), "about %" PRIu64 " event%s overwritten by newer ones, as --flight asks (rings had %" PRIu32
+			 "%s: to keep more, a larger -b)", info->overwritten, info->overwritten == 1 ? " was" : "s were",
+			 kb % 1024 ? kb : kb / 1024, kb % 1024 ? "K" : "M");
 		say(arg, text);
 		n++;
 	}
@@ -88,8 +111,9 @@ unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(vo
 
 		if (!counters[i].what || !info->counters[i])
 			continue;
-		snprintf(text, sizeof(text), "%" PRIu64 " %s%s%s%s", info->counters[i], counters[i].what, remedy ? " (" : "", remedy ? remedy : "",
-			 remedy ? ")" : "");
+		put_number(text, sizeof(text), info->counters[i], counters[i].what);
+		if (remedy)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " (%s)", remedy);
 		say(arg, text);
 		n++;
 	}
@@ -106,7 +130,8 @@ unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(vo
 		n++;
 	}
 	if (info->damaged_bytes) {
-		snprintf(text, sizeof(text), "%" PRIu64 " bytes of the file could not be read: it is damaged", info->damaged_bytes);
+		snprintf(text, sizeof(text), "%" PRIu64 " byte%s of the file could not be read: it is damaged", info->damaged_bytes,
+			 info->damaged_bytes == 1 ? "" : "s");
 		say(arg, text);
 		n++;
 	}

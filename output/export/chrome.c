@@ -146,7 +146,8 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 
 	put_start(c, 'i', task ? task->pid : 0, task ? task->tid : 0);
 	put_time(c->out, ns);
-	fprintf(c->out, ",\"s\":\"g\",\"name\":\"%" PRIu64 " records lost\",\"args\":{\"lost\":%" PRIu64 "}}", records, records);
+	fprintf(c->out, ",\"s\":\"g\",\"name\":\"%" PRIu64 " record%s lost\",\"args\":{\"lost\":%" PRIu64 "}}", records,
+		records == 1 ? "" : "s", records);
 	return 0;
 }
 

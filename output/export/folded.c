@@ -61,7 +61,7 @@ static int put_paths(const struct agg *a, FILE *out)
 		fprintf(out, "%" PRIu64 "\n", a->node[i].self);
 	}
 	if (a->lost)
-		fprintf(out, "[%" PRIu64 " records lost] 0\n", a->lost);
+		fprintf(out, "[%" PRIu64 " record%s lost] 0\n", a->lost, a->lost == 1 ? "" : "s");
 	free(path);
 	return 0;
 }

@@ -227,7 +227,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 
 	if (!l)
 		return -ENOMEM;
-	snprintf(name, sizeof(name), "%" PRIu64 " records lost", records);
+	snprintf(name, sizeof(name), "%" PRIu64 " record%s lost", records, records == 1 ? "" : "s");
 	begin_span(o, id, id, name, ns, ns);
 	add_attribute(o, &o->span, SPAN_ATTRIBUTE, "uft.lost", NULL, VALUE_INT, records);
 	ret = add_span(o, l);

@@ -262,7 +262,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 
 	if (ret)
 		return ret;
-	snprintf(name, sizeof(name), "%" PRIu64 " records lost", records);
+	snprintf(name, sizeof(name), "%" PRIu64 " record%s lost", records, records == 1 ? "" : "s");
 	p->part.n = p->inner.n = 0;
 	pb_uint(&p->part, EVENT_TYPE, TYPE_INSTANT);
 	pb_uint(&p->part, EVENT_TRACK, task ? uuid_of(task) : LOST_UUID);

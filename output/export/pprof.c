@@ -91,8 +91,8 @@ static void put_strings(struct pprof *p, const struct agg *a, uint64_t nopen)
 
 	for (unsigned i = 0; i < STRING_COMMENT; i++)
 		put_string(p, words[i]);
-	snprintf(comment, sizeof(comment), "uft: %" PRIu64 " records lost, %" PRIu64 " calls open at the end, %" PRIu64 " calls of unknown duration",
-		 a->lost, nopen, a->unknown);
+	snprintf(comment, sizeof(comment), "uft: %" PRIu64 " record%s lost, %" PRIu64 " call%s open at the end, %" PRIu64 " call%s of unknown duration",
+		 a->lost, a->lost == 1 ? "" : "s", nopen, nopen == 1 ? "" : "s", a->unknown, a->unknown == 1 ? "" : "s");
 	put_string(p, comment);
 	for (uint32_t i = 0; i < a->nfuncs; i++) {
 		put_string(p, a->func[i].name);

@@ -142,9 +142,10 @@ static int put(struct uft_stream *st, struct agg *a, FILE *out)
 	for (uint32_t i = 1; i < a->nnodes && !ferror(out); i++)
 		if (box[i].depth)
 			put_box(out, a, i, box[i].x, TOP + (rows - box[i].depth) * ROW, (double)a->node[i].total * scale, (double)a->node[0].total);
-	fprintf(out, "</g>\n</g>\n<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">%" PRIu64 " paths are too narrow or too deep to be drawn.", MARGIN, height - 14, nhidden);
+	fprintf(out, "</g>\n</g>\n<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">%" PRIu64 " path%s too narrow or too deep to be drawn.", MARGIN, height - 14,
+		nhidden, nhidden == 1 ? " is" : "s are");
 	if (a->lost)
-		fprintf(out, " %" PRIu64 " records were lost: what they held is not here.", a->lost);
+		fprintf(out, " %" PRIu64 " record%s lost: what they held is not here.", a->lost, a->lost == 1 ? " was" : "s were");
 	fputs("</text>\n</svg>\n", out);
 	free(box);
 	return 0;

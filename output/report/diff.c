@@ -300,10 +300,12 @@ static void put_notes(FILE *out, const struct uft_diff *d, size_t nhidden, const
 	if (is_more)
 		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (record fewer functions: -l)\n", AGG_NODES);
 	if (nhidden && o->limit)
-		fprintf(out, "# %zu more paths are not shown (--limit %zu; those whose change is less than %g %% of the whole time by --min 0)\n", nhidden, o->limit,
-			100 * o->min_share);
+		fprintf(out, "# %zu more path%s not shown (--limit %zu; those whose change is less than %g %% of the whole time by --min 0)\n", nhidden,
+			nhidden == 1 ? " is" : "s are", o->limit, 100 * o->min_share);
 	else if (nhidden)
-		fprintf(out, "# %zu paths whose change is less than %g %% of the whole time are not shown (--min 0 shows all)\n", nhidden, 100 * o->min_share);
+		fprintf(out, "# %zu path%s whose change is less than %g %% of the whole time %s not shown (--min 0 shows all)\n", nhidden,
+			nhidden == 1 ? "" : "s", 100 * o->min_share,
+			nhidden == 1 ? "is" : "are");
 	if (d->nruns[0] < 2 && d->nruns[1] < 2)
 		fputs("# noise is not known of one pair: a change may be one of the machine. Record both again and give all: A B A2 B2\n", out);
 }

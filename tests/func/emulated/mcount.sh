@@ -74,7 +74,7 @@ done
 $cc -O2 -pg -fstack-clash-protection main.c -o clash || fail "gcc -fstack-clash-protection"
 [ "$machine" != aarch64 ] || recorded clash clash function_graph "${calls#large }"
 recorded odd odd function_graph "$calls"
-expect_err '1 calls were left alone'
+expect_err '1 call was left alone'
 check
 "$uft" stat rec.uft | grep -q '^counter_no_slot: 1$' || fail "odd: $("$uft" stat rec.uft)"
 

@@ -270,6 +270,7 @@ static void test_stat(void)
 	fake_info(st)->bytes = 17;
 	fake_info(st)->cmdline = "./prog 'a\nb'";
 	fake_info(st)->counters[UFT_CNT_SHADOW_FULL] = 3;
+	fake_info(st)->counters[UFT_CNT_SITE_REFUSED] = 1;
 	check("stat returns 0", uft_output_stat(st, f, UFT_FORM_TEXT) == 0);
 	fclose(f);
 	check("stat", !strcmp(got,
@@ -277,12 +278,13 @@ static void test_stat(void)
 		"uname: Linux 6.1 x86_64\nevents: 2\ncalls: 1\nlost: 9\nlost_parts: 0\noverwritten: 0\nduration_ns: 2000\nfirst_ns: 1000\ntasks: 1\n"
 		"cpus: 4\nobjects: 0\nfunctions: 1\nbytes: 17\nbytes_per_event: 8.50\nbytes_per_call: 17.00\n"
 		"damaged_bytes: 0\ncounter_no_ring: 0\ncounter_shadow_full: 3\ncounter_no_thread: 0\n"
-		"counter_recursion: 0\ncounter_no_slice: 0\ncounter_request_timeout: 0\ncounter_site_refused: 0\n"
+		"counter_recursion: 0\ncounter_no_slice: 0\ncounter_request_timeout: 0\ncounter_site_refused: 1\n"
 		"counter_lost_return: 0\ncounter_shared_thread_pointer: 0\ncounter_patched: 0\ncounter_site_live: 0\n"
 		"counter_not_kept: 0\ncounter_keep_no_ring: 0\ncounter_site_reach: 0\ncounter_no_slot: 0\ncounter_site_taken: 0\n"
 		"counter_lost_part: 0\ncounter_event_too_large: 0\ncounter_no_memory: 0\n"
 		"missing: 9 of 10 calls and other events were lost: the buffer was full (record fewer functions with -l, or let rings grow "
-		"further: --buffer-max 512M)\nmissing: 3 calls were not followed: nested too deep (limit the depth (-D))\n"));
+		"further: --buffer-max 512M)\nmissing: 3 calls were not followed: nested too deep (limit the depth (-D))\n"
+		"missing: 1 function entry was left alone: its bytes were not what was expected\n"));
 	free(got);
 	uft_stream_close(st);
 }
