@@ -200,14 +200,36 @@ static uint32_t ring_bytes(uint64_t wanted)
 	return bytes;
 }
 
-/* The recorded program and its arguments, for the file. */
+/* An argument as a shell takes it: between quotes if it is empty, or a character of it means something to a shell. */
+static void put_arg(FILE *out, const char *arg)
+{
+	if (*arg && !strpbrk(arg, " \t\r\n\"'`$\\|&;<>()*?[]{}~#!")) {
+		fputs(arg, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *arg; arg++)
+		if (*arg == '\'')
+			fputs("'\\''", out);
+		else
+			putc(*arg, out);
+	putc('\'', out);
+}
+
+/* The recorded program and its arguments, for the file: cut off where @buf ends. */
 static void join_args(char *const argv[], char *buf, size_t size)
 {
-	size_t len = 0;
+	FILE *out = fmemopen(buf, size, "w");
 
 	buf[0] = '\0';
-	for (; *argv && len < size; argv++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? " " : "", *argv);
+	for (size_t i = 0; out && argv[i]; i++) {
+		if (i)
+			putc(' ', out);
+		put_arg(out, argv[i]);
+	}
+	if (out)
+		fclose(out);
+	buf[size - 1] = '\0';
 }
 
 /* ---- The recording ------------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ expect_err "0 lost"
 expect_equal calls "$(stat_value trace.uft calls)" 2002
 expect_equal lost "$(stat_value trace.uft lost)" 0
 expect_equal complete "$(stat_value trace.uft complete)" yes
+# The command line is kept as a shell takes it.
+run "$uft" record -o quoted.uft ./prog calls 1 '' 'a b' "it's"
+expect_equal "the command line" "$(stat_value quoted.uft cmdline)" "./prog calls 1 '' 'a b' 'it'\\''s'"
 run "$uft" report
 expect_status 0
 expect_no_err
