@@ -96,10 +96,16 @@ static void on_end(int sig)
 	raise(sig);			/* once this returns */
 }
 
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
 void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS])
 {
 	struct sigaction action = { .sa_handler = handler };
 
+	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = on_nothing }, NULL);	/* the write fails then, with EFBIG */
 	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < CMD_NENDS; i++)
 		if (sigaction(end_signals[i], NULL, &old[i]) == 0 && old[i].sa_handler != SIG_IGN)

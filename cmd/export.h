@@ -15,7 +15,10 @@
 int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
 		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err);
 
-/* Signals that ask us to end get @handler; one that is ignored (nohup, background jobs of scripts) stays so. */
+/*
+ * Signals that ask us to end get @handler; one that is ignored (nohup, background jobs of scripts) stays so. A limit of
+ * file sizes is an error of the write.
+ */
 #define CMD_NENDS	4
 void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS]);
 

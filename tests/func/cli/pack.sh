@@ -85,9 +85,12 @@ expect_err "trace.view is a trace.dat file: only .uft recordings can be packed"
 run "$uft" pack -o /dev/full trace.uft
 expect_status 1
 expect_err "cannot write /dev/full: No space left on device"
+run sh -c 'ulimit -f 1; exec "$1" pack -o limited.uft trace.uft' sh "$uft"
+expect_status 1
+expect_err "File too large"
 run "$uft" pack none.uft
 expect_status 1
 run "$uft" pack trace.uft small.uft
 expect_status 2
 check
-[ -z "$(ls | grep part-)" ] || fail "left: $(ls)"
+[ -z "$(ls | grep -e part- -e limited)" ] || fail "left: $(ls)"
