@@ -80,7 +80,7 @@ static uint32_t hash_track(uint32_t row, uint32_t lane)
 	return (uint32_t)(((uint64_t)row << 16 ^ lane) * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-static struct track *find_track(const struct lod *l, uint32_t row, uint32_t lane)
+struct track *lod_find_track(const struct lod *l, uint32_t row, uint32_t lane)
 {
 	for (uint32_t at = hash_track(row, lane) & l->mask; l->hash[at]; at = (at + 1) & l->mask) {
 		struct track *t = l->track[l->hash[at] - 1];
@@ -109,7 +109,7 @@ void lod_link_tracks(struct lod *l)
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 {
-	struct track *t = find_track(l, row, lane);
+	struct track *t = lod_find_track(l, row, lane);
 
 	if (t)
 		return t;
@@ -137,12 +137,12 @@ struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 
 /* ---- Spans ----------------------------------------------------------------------------------------------- */
 
-static uint32_t fill_of(uint64_t busy, uint64_t len)
+uint32_t lod_fill_of(uint64_t busy, uint64_t len)
 {
 	return !len || busy >= len ? 255 : (uint32_t)(busy * 255.0 / (double)len);
 }
 
-static uint32_t sum_count(uint32_t a, uint32_t b)
+uint32_t lod_sum_count(uint32_t a, uint32_t b)
 {
 	return a + b < 1u << 24 ? a + b : (1u << 24) - 1;
 }
@@ -161,7 +161,7 @@ static inline void join(struct raw_span *tail, const struct raw_span *s)
 	}
 	tail->busy += s->busy;
 	tail->len = s->start + s->len - tail->start;
-	tail->count = sum_count(tail->count, s->count);
+	tail->count = lod_sum_count(tail->count, s->count);
 }
 
 size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution)
@@ -255,7 +255,7 @@ int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, u
 		len = start + len > t->end ? start + len - t->end : 0;
 		start = t->end;
 	}
-	return lod_add_raw(l, t, &(struct raw_span){start, len, len, len, name, sum_count(count, 0)});
+	return lod_add_raw(l, t, &(struct raw_span){start, len, len, len, name, lod_sum_count(count, 0)});
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------- */
@@ -698,7 +698,7 @@ static int keep_level(struct lod *l, struct track *t, uint64_t resolution)
 	for (size_t i = 0; i < t->nraw; i++) {
 		const struct raw_span *s = &t->raw[i];
 
-		v->v[i] = (struct lod_span){s->start, s->len, s->name, s->count, s->count > 1 ? fill_of(s->busy, s->len) : 255};
+		v->v[i] = (struct lod_span){s->start, s->len, s->name, s->count, s->count > 1 ? lod_fill_of(s->busy, s->len) : 255};
 	}
 	v->n = v->cap = t->nraw;
 	t->resolution[t->nlevels++] = resolution;
@@ -794,129 +794,4 @@ size_t lod_rows(const struct lod *l, const struct lod_row **out)
 {
 	*out = l->row;
 	return l->nrow;
-}
-
-/* ---- Queries --------------------------------------------------------------------------------------------- */
-
-struct walk {
-	const struct lod_span *p, *end;
-};
-
-/* The spans of a track that reach into [from, to), from the level that suits. */
-static struct walk walk_track(const struct track *t, uint64_t from, uint64_t to, uint64_t pixel)
-{
-	const struct level *v;
-	uint32_t k = 0;
-	size_t lo = 0, hi, end;
-
-	if (!t)
-		return (struct walk){NULL, NULL};
-	while (k + 1 < t->nlevels && t->resolution[k + 1] <= pixel)
-		k++;
-	v = &t->level[k];
-	for (hi = v->n; lo < hi;) { /* the first that does not end before */
-		size_t mid = (lo + hi) / 2;
-
-		if (v->v[mid].start + v->v[mid].len < from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (end = lo, hi = v->n; end < hi;) { /* the first that begins behind */
-		size_t mid = (end + hi) / 2;
-
-		if (v->v[mid].start < to)
-			end = mid + 1;
-		else
-			hi = mid;
-	}
-	return (struct walk){v->v + lo, v->v + end};
-}
-
-/* Spans that are one column of the picture, as far as they are known. */
-struct column {
-	struct lod_span s;
-	uint32_t n;	      /* spans in it */
-	uint64_t end;	      /* of the column; 0: its span is not shorter, and stays alone */
-	double busy, longest; /* ns of calls in it; of each, of the span whose name it has */
-};
-
-static void begin_column(struct column *c, const struct lod_span *s, uint64_t pixel)
-{
-	*c = (struct column){.s = *s, .n = 1};
-	if (s->len >= pixel)
-		return;
-	c->end = s->start - s->start % pixel + pixel;
-	c->busy = (double)s->len * s->fill;
-	c->longest = c->busy / s->count;
-}
-
-static void add_to_column(struct column *c, const struct lod_span *s)
-{
-	double busy = (double)s->len * s->fill, longest = busy / s->count;
-
-	if (longest > c->longest) {
-		c->longest = longest;
-		c->s.name = s->name;
-	}
-	c->busy += busy;
-	c->s.len = s->start + s->len - c->s.start;
-	c->s.count = sum_count(c->s.count, s->count);
-	c->n++;
-}
-
-struct lane_query {
-	const struct lod_asked *asked;
-	uint64_t below; /* calls shorter than this are shown by the finer index; 0: there is none */
-	void (*put)(void *arg, uint32_t lane, const struct lod_span *s);
-	void *arg;
-};
-
-static void put_column(const struct lane_query *q, uint32_t lane, struct column *c)
-{
-	if (c->n > 1)
-		c->s.fill = fill_of((uint64_t)(c->busy / 255), c->s.len);
-	if (c->n)
-		q->put(q->arg, lane, &c->s);
-}
-
-static void query_lane(const struct lane_query *q, const struct track *t, const struct track *fine, uint32_t lane)
-{
-	const struct lod_asked *k = q->asked;
-	struct walk a = walk_track(t, k->from, k->to, k->pixel), b = walk_track(fine, k->from, k->to, k->pixel);
-	uint64_t pixel = k->pixel;
-	struct column c = {0};
-
-	for (;;) {
-		const struct lod_span *s;
-
-		while (q->below && a.p < a.end && (a.p->len < q->below || a.p->count > 1))
-			a.p++;
-		if (a.p == a.end && b.p == b.end)
-			break;
-		s = b.p == b.end || (a.p < a.end && a.p->start <= b.p->start) ? a.p++ : b.p++;
-		if (s->start < c.end && s->len < pixel) {
-			add_to_column(&c, s);
-			continue;
-		}
-		put_column(q, lane, &c);
-		begin_column(&c, s, pixel);
-	}
-	put_column(q, lane, &c);
-}
-
-void lod_query(const struct lod *l, const struct lod *fine, const struct lod_asked *asked,
-	       void (*put)(void *arg, uint32_t lane, const struct lod_span *s), void *arg)
-{
-	struct lane_query q = {asked, fine ? l->resolution : 0, put, arg};
-	uint32_t row = asked->row;
-	uint32_t lanes = row & ROW_CPU			       ? 1
-			 : row < l->nstate && l->state[row].at ? l->row[l->state[row].at - 1].lanes
-							       : 0;
-
-	lanes = asked->behind_lane < lanes ? asked->behind_lane : lanes;
-	for (uint32_t lane = asked->first_lane; lane < lanes; lane++)
-		query_lane(&q, find_track(l, row, lane), fine ? find_track(fine, row, lane) : NULL, lane);
-	for (uint32_t lane = LANE_STATES; lane <= LANE_LOST; lane++)
-		query_lane(&q, find_track(l, row, lane), fine ? find_track(fine, row, lane) : NULL, lane);
 }

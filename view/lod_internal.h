@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lod_internal.h - what making levels of detail (lod.c, lod_join.c) and keeping them in a file (levels_file.c) share */
+/* lod_internal.h - what lod.c, lod_join.c and lod_query.c share, and levels_file.c, which keeps levels in a file */
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 
@@ -97,7 +97,10 @@ struct lod {
 	uint32_t nearly, cap_early;
 };
 
+struct track *lod_find_track(const struct lod *l, uint32_t row, uint32_t lane); /* NULL: there is none */
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */
+uint32_t lod_fill_of(uint64_t busy, uint64_t len); /* of 255 */
+uint32_t lod_sum_count(uint32_t a, uint32_t b);     /* at most what fits */
 /* Joins neighbours that are shorter than @resolution, a power of two, and begin in the same multiple of it. */
 size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution);
 uint64_t lod_power_of_two(uint64_t at_least);
