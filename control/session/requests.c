@@ -350,6 +350,8 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	t = target_create(s, slice, is_child ? pid : 0, is_child || told < 0 ? from : 0, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
+	if (!is_child)		/* children of its own, which come later, count as its parent's (pid_inherit.c) */
+		s->last[slice].pid = from;
 	target_announce(s, t);
 	target_end(s, t);
 	return 0;
