@@ -472,7 +472,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		record_say_absent_events(rec);
 	ret = recorder_finish(rec->recorder, &total, &err);
 	rec->recorder = NULL;
-	uft_session_destroy(rec->session);
+	rec->late_status = uft_session_destroy(rec->session);
 	rec->session = NULL;
 	record_say_attached(rec, &stats);
 	info.lost_parts = stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
@@ -516,7 +516,7 @@ static int wait_program(struct recording *rec, int saved)
 	if (detach_signal)
 		return 128 + detach_signal;
 	if (got < 0)
-		status = uft_session_late_status(rec->program);
+		status = rec->late_status;
 	if (got < 0 && status < 0)
 		return CMD_FAILED;
 	status = exit_status(status);

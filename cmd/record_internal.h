@@ -38,6 +38,7 @@ struct recording {
 	uint64_t ended_ns;		/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
 	int is_limited;			/* the limit of size, room or time was reached: */
 	int is_released;		/* the program goes on without us */
+	int late_status;		/* what the session's end told of it */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
 };

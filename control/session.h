@@ -252,15 +252,11 @@ int uft_session_poll(struct uft_session *s, int timeout_ms);
 int uft_session_status(const struct uft_session *s);
 /* A process that the session waits for when the launched program has ended, with its name; 0: none that is known. */
 pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size);
-/*
- * The same of a program that ended while its session was destroyed; -1: it goes on, or the caller has to wait
- * for it.
- */
-int uft_session_late_status(pid_t program);
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out);
 /* Leaves every target as it was found, frees. Targets go on. What remains in one is said by a warning. Nobody drains
- * rings any more. */
-void uft_session_destroy(struct uft_session *s);
+ * rings any more. The wait status of the launched program, if the session has reaped it; -1: it goes on, or the caller
+ * has to wait for it. */
+int uft_session_destroy(struct uft_session *s);
 
 /* Not of this session: whoever traces process @who, a number or a program's name, leaves it. -ESRCH nobody does. */
 int uft_detach(const char *who, struct uft_error *err);

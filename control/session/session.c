@@ -330,10 +330,12 @@ static void wake_askers(struct uft_mail uft_shared *m)
 			futex(shared_address(&m->req[i].state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
-void uft_session_destroy(struct uft_session *s)
+int uft_session_destroy(struct uft_session *s)
 {
+	int status;
+
 	if (!s)
-		return;
+		return -1;
 	__atomic_store_n(&s->arena.board->children, 0, __ATOMIC_RELAXED);
 	set_ring_flags(s, 0);
 	exec_task_release_all(s);
@@ -355,7 +357,11 @@ void uft_session_destroy(struct uft_session *s)
 			target_end(s, s->targets);
 		else
 			target_keep(s, s->targets);
+	if (s->launched_status < 0 && child_status_take(s->launched, &status))
+		s->launched_status = status;
+	status = s->launched_status;
 	session_free(s);
+	return status;
 }
 
 /* ---- What is traced ------------------------------------------------------------------------- */
@@ -700,13 +706,6 @@ pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size
 int uft_session_status(const struct uft_session *s)
 {
 	return s->launched_status;
-}
-
-int uft_session_late_status(pid_t program)
-{
-	int status;
-
-	return child_status_take(program, &status) ? status : -1;
 }
 
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)

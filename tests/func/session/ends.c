@@ -151,6 +151,43 @@ static void test_killed_session(void)
 
 static void test_destroyed_session(void) { CHECK(!has_file(end_session(0)), "its file is still there"); }
 
+/* The program is killed while the session is destroyed: the status is there, once, be it reaped for a stop of it or not. */
+static void kill_while_destroyed(long after_us)
+{
+	char *argv[] = { (char *)target, "loop", NULL };
+	struct run *r = new_run(UFT_TRACER_GRAPH);
+	struct uft_ops op = { .tracer = UFT_TRACER_GRAPH };
+	struct uft_session *s;
+	struct uft_error err;
+	int in[2], status, was = dup(0);
+	pid_t prog, killer;
+
+	CHECK(pipe2(in, O_CLOEXEC) == 0 && dup2(in[0], 0) == 0, "pipe");
+	CHECK(uft_session_create(&r->opts, NULL, &s, &err) == 0 && trace_op(s, &op, &err) == 0, "create");
+	CHECK(uft_session_launch(s, argv, &prog, &err) == 0, "%s", err.text);
+	dup2(was, 0);
+	close(was);
+	close(in[0]);
+	killer = fork();
+	if (!killer) {
+		usleep((useconds_t)after_us);
+		_exit(kill(prog, SIGKILL));
+	}
+	status = uft_session_destroy(s);
+	if (status < 0)
+		CHECK(waitpid(prog, &status, 0) == prog, "after %ld us: nobody has its status", after_us);
+	CHECK(status == SIGKILL, "after %ld us: %x", after_us, status);
+	waitpid(killer, NULL, 0);
+	close(in[1]);
+	free(r);
+}
+
+static void test_killed_while_destroyed(void)
+{
+	for (long us = 0; us < 3000; us += 150)
+		kill_while_destroyed(us);
+}
+
 /* A session of the same thread, which begins and ends while the first one's program runs. Each is served in turns. */
 static void serve_first(struct run *r)
 {
@@ -192,6 +229,6 @@ static void test_two_sessions(void)
 
 const struct session_case ends_cases[] = {
 	{ "killed-target", test_killed_target }, { "killed-session", test_killed_session },
-	{ "destroyed-session", test_destroyed_session }, { "two-sessions", test_two_sessions },
+	{ "destroyed-session", test_destroyed_session }, { "killed-while-destroyed", test_killed_while_destroyed }, { "two-sessions", test_two_sessions },
 	{ NULL, NULL },
 };
