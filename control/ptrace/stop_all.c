@@ -271,10 +271,7 @@ static unsigned ask(struct stopped_tasks *h, int asleep)
 			continue;
 		t->asked_ns = session_now_ns();
 		t->state = HELD_ASKED;
-		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0) {
-			late_task_add(t->tid);
-			t->state = HELD_OVER;
-		}
+		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);		/* if it fails, the task is over as soon as waitpid() says so, not before */
 		n++;
 	}
 	return n;

@@ -21,7 +21,7 @@ from left import compare, complaint, fail, is_armed, is_attached, state, text, w
 uft, target, shim = sys.argv[1:4]
 phase = (sys.argv + ['attach'])[4]
 each = int(os.environ.get('UFT_FAILURES', '3'))
-IN_TARGET = 42, 54		# ptraces of an attach, about: the last call that the stopped thread makes for uft, and that it goes on
+IN_TARGET = 42, 66		# ptraces of an attach, about: the last call that the stopped thread makes for uft, that it goes on, and the stops of its end
 END_S = 60			# for a recorder that may end at once, on a loaded machine
 
 
