@@ -165,8 +165,8 @@ static int restore_code(struct detaching *l)
 		return 0;
 	tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
 	if (tid)
-		return say(l, "%d places of its code could not be put back: its thread %d is being traced by %s", l->left, tid, by);
-	return say(l, "%d places of its code could not be put back: its threads cannot be held", l->left);
+		return say(l, "%d place%s of its code could not be put back: its thread %d is being traced by %s", l->left, l->left == 1 ? "" : "s", tid, by);
+	return say(l, "%d place%s of its code could not be put back: its threads cannot be held", l->left, l->left == 1 ? "" : "s");
 }
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
@@ -552,8 +552,9 @@ static void detach_target(struct detaching *l)
 	if (!ret)
 		ret = unmap_all(l);
 	if (!ret && l->stuck)
-		ret = say(l, "%d places of its code could not be put back, as another program has changed them (a debugger's breakpoint?): "
-			  "the %llu kB of code that they lead to remain mapped, and record nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
+		ret = say(l, "%d place%s of its code could not be put back, as another program has changed %s (a debugger's breakpoint?): "
+			  "%llu kB of uft's code remain mapped, and record nothing", l->stuck, l->stuck == 1 ? "" : "s",
+			  l->stuck == 1 ? "it" : "them", (unsigned long long)l->kept_bytes >> 10);
 	if (ret && proc_is_ending(l->pid))
 		ret = -ESRCH;
 	else if (ret == -ESRCH && (l->is_alone = arena_is_mapped_by(l->arena, l->pid)))

@@ -260,7 +260,8 @@ void preload_leave(struct uft_session *s, struct target *t)
 	int left = command_run(s, t, UFT_CMD_LEAVE);
 
 	if (left > 0)
-		session_warn_left(s, t->slice, "process %d: %d places of its code could not be changed back beside its running threads", t->pid, left);
+		session_warn_left(s, t->slice, "process %d: %d place%s of its code could not be changed back beside its running threads", t->pid, left,
+				  left == 1 ? "" : "s");
 	if (left >= 0)
 		command_run(s, t, UFT_CMD_UNHOOK);
 	command_run(s, t, UFT_CMD_AGENT_EXIT);

@@ -374,7 +374,7 @@ static void put_back(struct fault *f)
 	if (left < 0)
 		say(f, "  not put back: the agent does not answer (%s)\n", strerror(-left));
 	else if (left)
-		say(f, "  put back: all but %d places, which cannot change while threads run\n", left);
+		say(f, "  put back: all but %d place%s, which cannot change while threads run\n", left, left == 1 ? "" : "s");
 	else
 		say(f, "  put back: all function entries, hooks and return addresses of the process\n");
 	if (f->where == AT_SITE)

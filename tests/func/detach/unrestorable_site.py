@@ -58,8 +58,8 @@ def run(program, tracer, scratch):
     poke(p.pid, at, INT3)
     r.terminate()
     said = r.communicate(timeout=90)[1]
-    lines = [l for l in said.splitlines() if 'were left alone' not in l]
-    if len(lines) != 1 or '1 places of its code could not be put back, as another program has changed them' not in lines[0]:
+    lines = [l for l in said.splitlines() if ' left alone' not in l]
+    if len(lines) != 1 or '1 place of its code could not be put back, as another program has changed it ' not in lines[0]:
         fail('%s: it says %r' % (what, said))
     after, now = left.state(p.pid), left.text(p.pid)
     more = sum(after['anonymous'].values()) - sum(before['anonymous'].values())

@@ -73,7 +73,7 @@ if [ "$machine" = riscv64 ]; then
 		touch go
 		ends "$tracer: between words" "ready same done"
 		check
-		cat out err err.record | grep -q ': 1 places of its code could not be changed back' ||
+		cat out err err.record | grep -q ': 1 place of its code could not be changed back' ||
 			fail "$tracer: left armed, and not a word: $(cat out err err.record)"
 	done
 fi
