@@ -2,7 +2,7 @@
 /*
  * runtime.h - who offers what to whom inside the runtime
  *
- * Context words (doc/design/context.md): probe, control, init. Everything returns 0 or a negative errno.
+ * Context words (doc/design/README.md): probe, control, init. Everything returns 0 or a negative errno.
  * The state of the runtime is one struct uft_rt in the blob's data, copied by fork; the table of rings
  * lies apart in wipe-on-fork memory, so that a fork child finds no ring and announces itself first.
  */

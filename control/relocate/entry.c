@@ -31,7 +31,7 @@
  *   2. A jump of a function to its own start is a loop: it would count as calls and nest without end. Such a function
  *	is left alone.
  *   3. The bytes of two entries never overlap, pads included.
- *   4. The reasons sum to the entries (tests/func/coverage).
+ *   4. The reasons sum to the entries (tests/unit/relocate/coverage.c).
  *   5. Any file ends in bounded time without a fault (tests/fuzz/relocate): what is looked at more than once
  *      has a budget.
  */

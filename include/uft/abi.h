@@ -4,7 +4,7 @@
  *
  * This header is the specification of everything that both sides see: records (records.h), rings, the arena
  * that holds them, the requests a target makes and the commands a session sends. It is the only header, with
- * records.h and runtime/arch/x/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
+ * records.h and runtime/arch/NAME/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
  *
  * Objects
  *   arena     what a session and its targets share: sparse files in its run directory.

@@ -15,7 +15,7 @@
  *
  * The fast paths do not look at the context at all: they compare one word, ring_cpu.key (that of tracepoints:
  * event_key, which is the same in all that follows), with their own key.
- * Invariants (tests/unit/ring, tests/unit/ringabort):
+ * Invariants (tests/unit/ring, above all test_ring.c and test_abort.c):
  *  1. key != 0 implies that the ring's context is that thread's and ctx_hi is its clock half: whoever writes a
  *     context clears the key before, and it is set again by a section of its own (ring.S, section 2) only
  *     while commit is still where the same call left it.

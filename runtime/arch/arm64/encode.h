@@ -4,7 +4,7 @@
  *
  * Pure functions on 32-bit words: no memory, no system, no state. Shared by the runtime, the session and tests on any
  * host. Builders return the instruction, or 0 (which no CPU executes: UDF #0) when an operand does not fit.
- * tests/arch/arm64 holds every builder against the assembler's output.
+ * tests/arch/encode holds every builder against the assembler's output.
  *
  * Source: Arm Architecture Reference Manual for A-profile, C6.2.
  */

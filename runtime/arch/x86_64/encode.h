@@ -5,7 +5,7 @@
  * Pure functions on bytes: no memory but the caller's, no system, no state. Shared by the runtime, the session
  * and tests on any host (values are put together byte by byte, so the host's order does not matter). Builders
  * return the length written; recognisers return the length of the instruction, 0 for "not that".
- * tests/arch/encode.c holds every builder against the assembler's output.
+ * tests/arch/encode holds every builder against the assembler's output.
  *
  * Source: Intel SDM volume 2 ("NOP", table 4-12; "CALL"; "JMP"), AMD64 volume 3.
  */

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""doc_names.py SOURCE - files, functions and constants that the documents and comments name exist
+
+ - In Markdown, manual pages and comments: a path whose first folder is one of ours names a file, a folder or a test program. `*` stands
+   for any name, and so does a component that is one of PLACEHOLDERS.
+ - In doc/design, where nothing is an example: the base name of a file is that of one of ours, and a function or a word of ours
+   (name(), uft_name, UFT_NAME) is a word of the sources."""
+import os, re, sys
+
+CODE = '.c', '.h', '.S'
+PLACEHOLDERS = 'NAME', 'MACHINE', 'PROGRAM', 'TEST'
+# Of others: functions that nothing of ours calls, and the kernel's file of our folder's name.
+FOREIGN = 'sched_getparam', '_init', 'frame_dummy', 'include/linux/ring_buffer.h'
+# Made by the build.
+BUILT = r'runtime/libuft\.so'
+
+
+def listing(top):
+    """All files, as paths below TOP."""
+    for path, dirs, names in os.walk(top):
+        dirs[:] = sorted(d for d in dirs if not d.startswith('.') and d != 'node_modules'
+                         and not os.path.exists(os.path.join(path, d, 'meson-info')))
+        for name in names:
+            yield os.path.relpath(os.path.join(path, name), top)
+
+
+def read(top, path):
+    with open(os.path.join(top, path), encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def comments(text):
+    """The text with all but its C comments blanked, line by line."""
+    out, at = [], 0
+    for m in re.finditer(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', text, re.S):
+        out.append('\n' * text.count('\n', at, m.start()))
+        out.append('\n' * m.group().count('\n') if m.group()[0] == '"' else m.group())
+        at = m.end()
+    return ''.join(out)
+
+
+class Names:
+    def __init__(self, top):
+        self.files = sorted(listing(top))
+        self.known = set(self.files)
+        for path in self.files:
+            while os.path.dirname(path):
+                path = os.path.dirname(path)
+                self.known.add(path)
+        self.bases = {os.path.basename(f) for f in self.files}
+        self.tops = {f.split('/')[0] for f in self.files if '/' in f}
+        # A program of the tests stands in a meson.build as a word.
+        self.programs = {f: set(re.findall(r"'([\w-]+)'", read(top, f))) for f in self.files if f.endswith('meson.build')}
+        self.words = set()
+        for f in self.files:
+            if f.endswith(CODE + ('.py', '.sh', '.build', '.js', '.mjs')):
+                self.words.update(re.findall(r'[A-Za-z_]\w*', read(top, f)))
+        self.path = re.compile(r'(?<![\w./$%{}<-])((?:' + '|'.join(sorted(self.tops)) + r')/[\w./*-]*[\w*])')
+
+    def is_there(self, path):
+        if path in self.known or path in FOREIGN or re.fullmatch(BUILT, path):
+            return True
+        parts = ['[^/]*' if p in PLACEHOLDERS else re.escape(re.sub('^(' + '|'.join(PLACEHOLDERS) + r')(?=[_.])', '*', p)).replace(r'\*', '[^/]*')
+                 for p in path.split('/')]
+        pattern = re.compile('/'.join(parts) + r'(\.(c|h|sh|py|txt|S))?')
+        if any(pattern.fullmatch(k) for k in self.known):
+            return True
+        folder, name = os.path.split(path)
+        return name in self.programs.get(folder + '/meson.build', ()) or name in self.programs.get(os.path.dirname(folder) + '/meson.build', ())
+
+    def complaints(self, text, is_design=False):
+        for n, line in enumerate(text.splitlines(), 1):
+            for m in self.path.finditer(line):
+                path = m.group(1).rstrip('/')
+                if not self.is_there(path):
+                    yield n, 'there is no ' + path
+            if not is_design:
+                continue
+            for m in re.finditer(r'(?<![\w./*-])(\w+\.(?:c|h|S|py|sh))\b', line):
+                name = m.group(1)
+                if name not in self.bases and not name.startswith(PLACEHOLDERS):
+                    yield n, 'no file is called ' + name
+            for m in re.finditer(r'\b([A-Za-z_]\w*)\(\)|\b((?:uft_|UFT_)\w*\w)', line):
+                word = m.group(1) or m.group(2)
+                if word.endswith('_'):
+                    if not any(w.startswith(word) for w in self.words):
+                        yield n, 'no word of the sources begins with ' + word
+                elif word not in self.words and word not in FOREIGN:
+                    yield n, 'no word of the sources is ' + word
+
+
+def main():
+    top = sys.argv[1]
+    names = Names(top)
+    bad, seen = 0, 0
+    for path in names.files:
+        is_doc = path.endswith(('.md', '.scd'))
+        is_code = path.endswith(CODE) and not path.startswith('tests/')
+        if not is_doc and not is_code:
+            continue
+        seen += 1
+        text = read(top, path)
+        for n, what in names.complaints(text if is_doc else comments(text), path.startswith('doc/design/')):
+            print('%s:%d: %s' % (path, n, what))
+            bad += 1
+    # The check itself: each kind is found, and what is there is not.
+    for line in 'see control/arm/nothing.c', 'nothing_like_it.c', 'uft_nothing' '_like_it()', 'tests/func/nothing':
+        if not list(names.complaints(line, True)):
+            print('doc_names.py does not find: ' + line)
+            bad += 1
+    for line in 'runtime/arch/*/encode.h', 'control/relocate/NAME.c', 'tests/check/doc_names.py', 'uft_stream_open()', 'tests/func/':
+        for n, what in names.complaints(line, True):
+            print('doc_names.py finds in "%s": %s' % (line, what))
+            bad += 1
+    if seen < 100:
+        print('doc_names.py found %d files only' % seen)
+    return 1 if bad or seen < 100 else 0
+
+
+sys.exit(main())
