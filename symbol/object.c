@@ -34,6 +34,7 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
 #include "symbol/object_internal.h"
+#include "symbol/sorted.h"
 #include "symbol/unwind.h"
 
 static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -302,18 +303,10 @@ int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
 {
-	size_t lo = 0, hi, i;
+	size_t lo, i;
 
 	uft_object_sort(obj);
-	hi = obj->nfunc;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (obj->func[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SORTED_FIRST(k, obj->nfunc, obj->func[k].addr > addr);
 	if (!lo)
 		return NULL;
 	if (!obj->func[lo - 1].size)		/* size unknown: up to the next one, if that is the same text */

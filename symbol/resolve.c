@@ -26,6 +26,7 @@
 
 #include "symbol/image.h"
 #include "symbol/names.h"
+#include "symbol/sorted.h"
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
@@ -432,19 +433,11 @@ static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
 static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, uint32_t id)
 {
 	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2);
-	uint32_t lo = 0, hi;
+	uint32_t lo;
 
 	if (map->nsites != m->nstubs)
 		res_index_sites(map, m);
-	hi = map->nsites;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (map->site[mid].addr < granule)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SORTED_FIRST(i, map->nsites, map->site[i].addr >= granule);
 	if (lo < map->nsites && map->site[lo].addr < granule + 4 && m->stub_addr)
 		return m->stub_addr[map->site[lo].stub];
 	return granule;

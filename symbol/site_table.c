@@ -11,6 +11,7 @@
 
 #include "symbol/elf_view.h"
 #include "symbol/site_table.h"
+#include "symbol/sorted.h"
 #include "symbol/table.h"
 
 static int site_compare_addr(const void *a, const void *b)
@@ -33,19 +34,9 @@ void site_sort_addrs(uint64_t *addr, size_t n)
 /* Linkers sort relocations by address: the first one from @addr on, if that was so. */
 static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
 {
-	size_t lo = 0, hi = v->rela.n;
 	Elf64_Rela r;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		elf_rela(&v->rela, mid, &r);
-		if (r.r_offset < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, v->rela.n, (elf_rela(&v->rela, i, &r), r.r_offset >= addr));
 }
 
 /* Each entry has its relocation, one behind the other: the others need not be looked at. 0: it is not so. */

@@ -41,6 +41,7 @@
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
 #include "symbol/site_table.h"
+#include "symbol/sorted.h"
 #include "symbol/table.h"
 #include "symbol/thread.h"
 #include "symbol/unwind.h"
@@ -288,16 +289,8 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 /* The first function symbol above @from and not above @to; 0: none. */
 static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_t to)
 {
-	size_t lo = 0, hi = s->syms.n;
+	size_t lo = SORTED_FIRST(i, s->syms.n, s->syms.addr[i] > from);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->syms.addr[mid] <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->syms.n && s->syms.addr[lo] <= to ? s->syms.addr[lo] : 0;
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "output/kernel_flags.h"
+#include "symbol/sorted.h"
 #include "view/event_name.h"
 #include "view/recording_internal.h"
 
@@ -62,16 +63,8 @@ static uint64_t before_next(const struct cursor *c, size_t point)
 /* The last point with at most @number matching events before it. */
 static size_t point_of_match(const struct cursor *c, uint64_t number)
 {
-	size_t lo = 0, hi = uft_index_points(c->r->index);
+	size_t lo = SORTED_FIRST(i, uft_index_points(c->r->index), view_before(c->r, c->v, i) > number);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (view_before(c->r, c->v, mid) <= number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : 0;
 }
 

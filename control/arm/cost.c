@@ -16,6 +16,7 @@
 #include "control/arm/budget.h"
 #include "control/arm/arm.h"
 #include "symbol/host.h"
+#include "symbol/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,16 +234,8 @@ static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
 {
 	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2) - m->bias;
 	const struct uft_object *obj = m->obj;
-	size_t lo = 0, hi = obj->nsite;
+	size_t lo = SORTED_FIRST(i, obj->nsite, obj->site[i].addr + 16 > granule);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (obj->site[mid].addr + 16 <= granule)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (; lo < obj->nsite && obj->site[lo].addr <= granule + 3; lo++)
 		if (((obj->site[lo].addr + obj->site[lo].len) & ~3ull) == granule)
 			return (int64_t)lo;

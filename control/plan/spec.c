@@ -7,6 +7,7 @@
 #include "control/plan/watch_list.h"
 #include "control/state/state.h"
 #include "control/plan/plan.h"
+#include "symbol/sorted.h"
 #include "symbol/tracer.h"
 #include "symbol/words.h"
 
@@ -119,17 +120,7 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 
 size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type)
 {
-	size_t lo = 0, hi = sp->nevents;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (sp->event[mid].index < type->index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, sp->nevents, sp->event[i].index >= type->index);
 }
 
 int spec_wants_event(const struct spec *sp, const struct uft_event_type *type)

@@ -19,6 +19,7 @@
 #include "control/arena/journal.h"
 #include "control/base/base.h"
 #include "control/proc/proc.h"
+#include "symbol/sorted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -353,16 +354,8 @@ int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *ar
 /* The last range that begins at or below @addr is the only one that can hold it. */
 static uint32_t in_sorted(const struct task_search *l, uint64_t addr)
 {
-	uint32_t lo = 0, hi = l->nown;
+	uint32_t lo = SORTED_FIRST(i, l->nown, l->own[i].at > addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->own[mid].at <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes ? lo : 0;
 }
 
@@ -418,16 +411,8 @@ static void add_stack(struct stacks *s, uint64_t sp)
 /* Where the memory that a stack lies in ends, if that is known. */
 static uint64_t end_of_stack(const struct task_search *l, uint64_t from)
 {
-	uint32_t lo = 0, hi = l->nwritable;
+	uint32_t lo = SORTED_FIRST(i, l->nwritable, l->writable[i].end > from);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (l->writable[mid].end <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < l->nwritable && l->writable[lo].start <= from && l->writable[lo].end - from < STACK_MAX ?
 	       l->writable[lo].end : from + STACK_MAX;
 }

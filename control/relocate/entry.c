@@ -45,6 +45,7 @@
 #include "control/relocate/plan.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
+#include "symbol/sorted.h"
 
 #define STARTS_MAX	(1u << 28)	/* bytes of text: 32 MiB of bits */
 
@@ -60,7 +61,7 @@ static int compare_entry(const void *a, const void *b)
 /* Mostly asked by rising address: then the answer is the last one, or the one behind it. */
 static const struct uft_unwind *unwind_at(struct entries_priv *pr, uint64_t addr)
 {
-	size_t lo = 0, hi = pr->nunwind;
+	size_t lo;
 
 	for (unsigned i = 0; i < 2 && pr->hint + i < pr->nunwind; i++) {
 		const struct uft_unwind *u = &pr->unwind[pr->hint + i];
@@ -70,14 +71,7 @@ static const struct uft_unwind *unwind_at(struct entries_priv *pr, uint64_t addr
 			return u;
 		}
 	}
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pr->unwind[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = SORTED_FIRST(i, pr->nunwind, pr->unwind[i].addr > addr);
 	pr->hint = lo ? lo - 1 : 0;
 	return lo && addr - pr->unwind[lo - 1].addr < pr->unwind[lo - 1].size ? &pr->unwind[lo - 1] : NULL;
 }

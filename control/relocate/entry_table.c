@@ -3,19 +3,12 @@
  * entry_table.c - which entry of an object is where
  */
 #include "control/relocate/internal.h"
+#include "symbol/sorted.h"
 
 size_t entries_index(const struct entries *e, uint64_t addr)
 {
-	size_t lo = 0, hi = e->n;
+	size_t lo = SORTED_FIRST(i, e->n, e->entry[i].func > addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (e->entry[mid].func <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : e->n;
 }
 

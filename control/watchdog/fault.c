@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "symbol/names.h"
+#include "symbol/sorted.h"
 
 #define REPORT_BYTES	8192
 #define BEHIND		UFT_PAGE	/* so far behind our memory a pc may be our doing */
@@ -94,16 +95,8 @@ static int place_of(const struct fault *f, struct place *p)
 static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct space_obj *o = &f->t->space->obj[object];
-	size_t lo = 0, hi = unprepared_count(o), nsite = f->t->space->img->obj[object].obj->nsite;
+	size_t lo = SORTED_FIRST(i, unprepared_count(o), unprepared_entry(o, i)->addr > addr), nsite = f->t->space->img->obj[object].obj->nsite;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (unprepared_entry(o, mid)->addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
 	    addr - unprepared_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, unprepared_entry(o, lo - 1)))
 		return 0;
@@ -118,16 +111,8 @@ static int find_site(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct uft_object *obj = f->t->space->img->obj[object].obj;
 	const uint16_t *sent = f->t->space->obj[object].sent;
-	size_t lo = 0, hi = obj->nsite;
+	size_t lo = SORTED_FIRST(i, obj->nsite, obj->site[i].addr > addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (obj->site[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || !sent || addr - obj->site[lo - 1].addr >= obj->site[lo - 1].len || sent[lo - 1] == WANT_NOT)
 		return find_plain(f, object, addr);
 	f->where = AT_SITE;

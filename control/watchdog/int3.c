@@ -52,6 +52,7 @@
 #include <unistd.h>
 
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/sorted.h"
 
 #define TRAPS_MAX	(1u << 20)
 #define TEND_LEAST	1024u	/* marked places, before processes are asked for them */
@@ -74,17 +75,7 @@ struct int3_traps {
 /* The first at @site or behind it. */
 static size_t place_of(const struct int3_traps *tr, uint64_t site)
 {
-	size_t lo = 0, hi = tr->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (tr->trap[mid].site < site)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, tr->n, tr->trap[i].site >= site);
 }
 
 /* As the runtime lays it out (runtime/patch/bytes/unprepared.c). */

@@ -22,6 +22,7 @@
 
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
+#include "symbol/sorted.h"
 #include "symbol/thread.h"
 
 #include <errno.h>
@@ -60,17 +61,7 @@ struct watchdog {
 
 static size_t place_of(const struct watchdog *w, pid_t tid)
 {
-	size_t lo = 0, hi = w->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (w->tid[mid] < tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, w->n, w->tid[i] >= tid);
 }
 
 int watchdog_has(const struct uft_session *s, pid_t tid)

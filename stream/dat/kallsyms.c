@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "stream/dat/kallsyms.h"
+#include "symbol/sorted.h"
 
 #define OBJECTS_MAX	4096u
 #define FUNCS_MAX	(4u << 20)
@@ -148,15 +149,7 @@ void dat_kallsyms_free(struct dat_kallsyms *k)
 
 uint32_t dat_kallsyms_id(const struct dat_kallsyms *k, uint64_t addr)
 {
-	uint32_t lo = 0, hi = k->nfuncs;
+	uint32_t lo = SORTED_FIRST(i, k->nfuncs, k->func[i].addr > addr);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (k->func[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? k->func[lo - 1].id : 0;
 }

@@ -9,20 +9,13 @@
  * (uft_select.ends).
  */
 #include "stream/decode/decode.h"
+#include "symbol/sorted.h"
 
 /* The first ring of the slice; NULL: it has none. Rings are in the order of slices. */
 static struct dec_ring *first_ring(const struct uft_stream *st, uint32_t slice)
 {
-	uint32_t lo = 0, hi = st->nring;
+	uint32_t lo = SORTED_FIRST(i, st->nring, st->ring[i].slice_number >= slice);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (st->ring[mid].slice_number < slice)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < st->nring && st->ring[lo].slice_number == slice ? &st->ring[lo] : NULL;
 }
 

@@ -28,6 +28,7 @@
 
 #include "stream/decode/decode.h"
 #include "stream/decode/seek.h"
+#include "symbol/sorted.h"
 
 #define INDEX_EVENTS (16u << 10) /* between two points, at least */
 #define INDEX_SHARE 8u		  /* and this many events for each byte of the last point */
@@ -486,16 +487,9 @@ uint64_t uft_index_point_event(const struct uft_index *ix, size_t point)
 
 size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns)
 {
-	size_t lo = 0, hi = ix->npoint;
+	/* The first point that has an event of @ns or later before it. */
+	size_t lo = SORTED_FIRST(i, ix->npoint, ix->point[i].latest_ns >= ns);
 
-	while (lo < hi) { /* the first that has one of @ns or later before it */
-		size_t mid = (lo + hi) / 2;
-
-		if (ix->point[mid].latest_ns < ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "stream/file/reader.h"
 #include "symbol/namefile.h"
+#include "symbol/sorted.h"
 
 struct rm_image { uint32_t id, order; char *exe; };
 
@@ -125,16 +126,8 @@ static int rm_image(struct rd_file *f, struct wire_in *in)
 static struct rm_object *rm_find_object(struct rd_file *f, uint32_t number)
 {
 	struct rm_object *o = f->meta->object;
-	size_t lo = 0, hi = f->meta->nobject;
+	size_t lo = SORTED_FIRST(i, f->meta->nobject, o[i].number >= number);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (o[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < f->meta->nobject && o[lo].number == number ? &o[lo] : NULL;
 }
 
@@ -625,16 +618,8 @@ static int rm_build_images(struct rd_file *f)
 
 const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id)
 {
-	size_t lo = 0, hi = f->nimage - 1;
+	size_t lo = SORTED_FIRST(i, f->nimage - 1, f->image[i]->id >= id);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->image[mid]->id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return f->image[lo]->id == id ? f->image[lo] : f->image[f->nimage - 1];
 }
 
@@ -761,32 +746,15 @@ void rd_meta_free(struct rd_file *f)
 
 const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number)
 {
-	size_t lo = 0, hi = f->nslice;
+	size_t lo = SORTED_FIRST(i, f->nslice, f->slice[i].number >= number);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->slice[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < f->nslice && f->slice[lo].number == number ? &f->slice[lo] : NULL;
 }
 
 uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring)
 {
-	size_t lo = 0, hi = f->nlost;
+	size_t lo = SORTED_FIRST(i, f->nlost, f->lost[i].slice > slice || (f->lost[i].slice == slice && f->lost[i].ring >= ring));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct rd_lost *l = &f->lost[mid];
-
-		if (l->slice < slice || (l->slice == slice && l->ring < ring))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < f->nlost && f->lost[lo].slice == slice && f->lost[lo].ring == ring ? f->lost[lo].lost : 0;
 }
 
@@ -798,17 +766,8 @@ static int rm_task_rank(const struct rd_task *t, uint32_t image)
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image)
 {
 	const struct rd_task *best = NULL;
-	size_t lo = 0, hi = f->ntask;
+	size_t lo = SORTED_FIRST(i, f->ntask, f->task[i].pid > pid || (f->task[i].pid == pid && f->task[i].tid >= tid));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct rd_task *t = &f->task[mid];
-
-		if (t->pid < pid || (t->pid == pid && t->tid < tid))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (; lo < f->ntask && f->task[lo].pid == pid && f->task[lo].tid == tid; lo++) {
 		const struct rd_task *t = &f->task[lo];
 

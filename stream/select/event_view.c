@@ -13,6 +13,7 @@
 #include "stream/select/event_record.h"
 #include "stream/select/select.h"
 #include "symbol/event_filter.h"
+#include "symbol/sorted.h"
 
 struct lv_filter { const struct uft_event_type *type; char *text; struct uft_program *filter; };
 
@@ -154,16 +155,8 @@ int event_view_wait(const struct sel_choice *c, uint32_t id)
 
 static const struct uft_program *find_filter(const struct event_view *e, const struct uft_event_type *type)
 {
-	size_t lo = 0, hi = e->nfilters;
+	size_t lo = SORTED_FIRST(i, e->nfilters, e->filter[i].type->index >= type->index);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (e->filter[mid].type->index < type->index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < e->nfilters && e->filter[lo].type == type ? e->filter[lo].filter : NULL;
 }
 

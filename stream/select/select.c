@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stream/select/select.h"
+#include "symbol/sorted.h"
 
 static int sel_in(const uint32_t *list, size_t n, uint32_t v)
 {
@@ -51,16 +52,8 @@ static int sel_func(struct selection *s, const struct uft_sym *sym)
 /* The spans are in order. Both their ends are shown. */
 static int is_hidden(const struct selection *s, uint64_t clock)
 {
-	size_t lo = 0, hi = s->nhidden;
+	size_t lo = SORTED_FIRST(i, s->nhidden, s->hidden[i].to > clock);
 
-	while (lo < hi) {	/* the first that does not end before */
-		size_t mid = (lo + hi) / 2;
-
-		if (s->hidden[mid].to <= clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->nhidden && s->hidden[lo].from < clock;
 }
 
@@ -79,31 +72,13 @@ void sel_begin(struct selection *s, uint64_t first_ns)
 
 size_t sel_single_from(const uint64_t *at, size_t n, uint64_t clock)
 {
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (at[mid] < clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, n, at[i] >= clock);
 }
 
 size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock)
 {
-	size_t lo = 0, hi = n;
+	size_t lo = SORTED_FIRST(i, n, choice[i].from > clock);
 
-	while (lo < hi) {	/* the first that is younger */
-		size_t mid = (lo + hi) / 2;
-
-		if (choice[mid].from <= clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : 0;
 }
 

@@ -18,6 +18,7 @@
  * and who ended: they are judged there, by the lists and by who left them since. All is the owner's.
  */
 #include "output/dense.h"
+#include "symbol/sorted.h"
 #include "tree/core/tree_internal.h"
 
 #include <errno.h>
@@ -41,17 +42,7 @@ struct event_fork {
 /* Where @value is, or would be. */
 static size_t place_of(const struct sorted *s, uint64_t value)
 {
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s->v[mid] < value)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_FIRST(i, s->n, s->v[i] >= value);
 }
 
 static int is_in(const struct sorted *s, uint64_t value)
