@@ -149,7 +149,7 @@ static int object_is_file(const struct uft_object *obj, const char *path, const 
 
 void uft_object_forked(void)
 {
-	pthread_mutex_init(&object_lock, NULL);
+	pthread_mutex_init(&object_lock, NULL); /* GUARD(uft_object_forked_pthread_mutex_init) */
 	object_list = NULL;
 	guard_forked();
 }

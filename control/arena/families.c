@@ -85,7 +85,7 @@ static int map_family(struct arena *a, uint32_t family, int fd, int is_new)
 	ret = guard_add(mail, arena_mail_bytes(l));
 	if (!ret && arena_map_part(family_slices(a, family), bytes, MAP_FIXED, fd, arena_mail_bytes(l)) == MAP_FAILED)
 		ret = -errno;
-	if (!ret && is_new) {
+	if (!ret && is_new) { /* GUARD(map_family_is_new) */
 		ret = reserve(mail, arena_mail_bytes(l));
 		if (!ret)
 			ret = reserve(family_slices(a, family), l->cmd_offset + UFT_PAGE);

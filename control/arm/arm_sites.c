@@ -34,7 +34,7 @@ static uint8_t site_kind(const struct space_obj *o, const struct uft_site *site)
 /* What an imported name stands for is known when all objects of the start are. Nobody calls it before. */
 static int must_wait(const struct space *sp, const struct uft_site *site)
 {
-	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
+	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started; /* GUARD(must_wait_site) */
 }
 
 /*

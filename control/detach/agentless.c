@@ -223,7 +223,7 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
 		return -ESRCH;
-	if (seccomp_may_end_task(tid, names, sizeof(names)))
+	if (seccomp_may_end_task(tid, names, sizeof(names))) /* GUARD(send_in_seccomp_may_end_task) */
 		return -EACCES;
 	if (*sig || !is_movable(s, tid, &r.regs))
 		return -EAGAIN;

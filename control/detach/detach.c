@@ -148,7 +148,7 @@ static int restore_code(struct detaching *l)
 	pid_t tid;
 
 	while (l->left > 0) {
-		if (stop_all_tasks(&look, TASK_STOP_MS, &held) == 0) {
+		if (stop_all_tasks(&look, TASK_STOP_MS, &held) == 0) { /* GUARD(restore_code_stop_all_tasks) */
 			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
 			l->stuck = l->left < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 		}
@@ -566,7 +566,7 @@ static void detach_target(struct detaching *l)
 	} else if (ret && !l->why[0]) {
 		say(l, "%s", strerror(-ret));
 	}
-	if (ret && l->may_stay && l->left > 0 && !l->is_over)
+	if (ret && l->may_stay && l->left > 0 && !l->is_over) /* GUARD(detach_target_may_stay) */
 		return;		/* tried again */
 	l->may_stay = 0;
 	if (ret && !agent_is_over(l, 0) && ret != -ETIMEDOUT)

@@ -68,7 +68,7 @@ static void finish_noted(const struct arena *a)
 	if (n.attach.pid && attach_finish(&n))
 		arena_release((struct arena *)a, n.slice);
 	if (n.leaving.pid)
-		detach_finish(a, &n.leaving);
+		detach_finish(a, &n.leaving); /* GUARD(finish_noted_detach_finish) */
 }
 
 /* ---- Detach ----------------------------------------------------------------------------------- */
@@ -125,9 +125,9 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 	__atomic_store_n(&a->board->children, 0, __ATOMIC_RELAXED);
 	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
 	n = collect(a, l);
-	detach_targets(l, n);
+	detach_targets(l, n); /* GUARD(guard_finish_detach_targets) */
 	for (uint32_t i = 0; i < n; i++) {
-		close_slice(&l[i]);
+		close_slice(&l[i]); /* GUARD(guard_finish_close_slice) */
 		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
 			continue;		/* an agent that has just ended, its process perhaps not */
 		failed += l[i].why[0] != '\0';
@@ -168,7 +168,7 @@ static void put_away(struct arena *a, unsigned failed)
 		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_DEAD)
 			arena_release(a, i);
 		else
-			arena_empty(a, i);
+			arena_empty(a, i); /* GUARD(put_away_arena_empty) */
 	}
 	arena_drop_unused(a);
 }
@@ -207,7 +207,7 @@ static void clean_up(struct arena *a, void *s)
 {
 	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
 		return;
-	a->board->is_tried = 1;
+	a->board->is_tried = 1; /* GUARD(clean_up_board) */
 	session_warn(s, "cannot detach from all programs of a recorder that has ended: uft detach tries it again");
 }
 
@@ -301,7 +301,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 		finish_noted(&a);
 		failed = finish(&a, 0, &its);
 		if (s->opts.rescue && file >= 0)
-			s->opts.rescue(&head, (void *)a.map, file);
+			s->opts.rescue(&head, (void *)a.map, file); /* GUARD(guard_main_opts) */
 		put_away(&a, failed);
 	}
 	_exit(0);

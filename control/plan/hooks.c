@@ -111,7 +111,7 @@ static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, size
 	struct uft_hook h = { .addr = addr - 5, .kind = UFT_HOOK_SYSCALL, .len = 5 };
 	int prefix;
 
-	if (uft_insn_is_last_argument(p - 5)) {
+	if (uft_insn_is_last_argument(p - 5)) { /* GUARD(check_syscall_uft_insn_is_last_argument) */
 		h.nr = UFT_HOOK_ANY;
 		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
 		add(f, &h);

@@ -234,7 +234,7 @@ static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t ba
 
 	/* The path stands in memory of the process: another user's may lead to what only we can read. */
 	if (!is_emulated && proc_is_of_our_user(pid) && !map_files_open(pid, path, out, err)) {
-		if (map_files_are_mapped(pid, *out, base))
+		if (map_files_are_mapped(pid, *out, base)) /* GUARD(open_loader_map_files_are_mapped, 1) */
 			return 0;
 		uft_object_put(*out);
 	}

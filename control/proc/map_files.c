@@ -205,7 +205,7 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
 	/* The very file that is mapped: its name may by now lead to one that the process cannot read, and we can. */
 	ret = uft_object_open_as(link, is_gone || same_file(theirs, name) ? name : theirs, out, err);
-	if (ret != -EPERM && ret != -EACCES && ret != -ENOENT)
+	if (ret != -EPERM && ret != -EACCES && ret != -ENOENT) /* GUARD(uft_process_file) */
 		return ret;
 	if (is_gone)
 		return uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name);

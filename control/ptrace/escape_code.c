@@ -171,7 +171,7 @@ void remote_guard(struct remote *r, const struct auxv *av)
 	at = find_room(r, av->vdso, r->guard_bytes);
 	/* First the note: bytes that nobody knows of would stay. */
 	guard_notes()->way_back_bytes = r->guard_bytes;
-	guard_notes()->way_back = at;
+	guard_notes()->way_back = at; /* GUARD(remote_guard_guard_notes) */
 	if (!at || remote_write(r, at + e.values, &values, sizeof(values)) || remote_write(r, at, e.code, e.n))
 		return;
 	regs.rip = at + REMOTE_RESUME;

@@ -566,5 +566,5 @@ uint64_t resume_all(struct stopped_tasks *h)
 	free(h->writable);
 	free(h);
 	tasks_reap_late();
-	return longest;
+	return longest; /* GUARD(resume_all_longest) */
 }

@@ -460,7 +460,7 @@ int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp)
 	if (is_ours(l, pc))
 		return 1;
 	/* All targets wait for a search, and one can have any number of tasks whose stacks are long. */
-	if (l->searched >= SEARCH_MAX)
+	if (l->searched >= SEARCH_MAX) /* GUARD(stack_leads_inside_searched) */
 		return count_as_inside(l);
 	for (unsigned i = 0; i < s.n; i++)
 		if (scan_stack(l, &s, s.from[i], buf))

@@ -29,7 +29,7 @@ static void fill(struct price_purse *p, uint64_t now_ns)
 int price_has_left(struct price_purse *p, uint64_t now_ns)
 {
 	fill(p, now_ns);
-	return p->left_ns > 0;
+	return p->left_ns > 0; /* GUARD(price_has_left_left_ns, 1) */
 }
 
 void price_pay(struct price_purse *p, uint64_t cost_ns, uint64_t now_ns)

@@ -109,7 +109,7 @@ static int records(const struct spec *sp)
 
 static void session_free(struct uft_session *s)
 {
-	launch_forget(s);
+	launch_forget(s); /* GUARD(session_free_launch_forget) */
 	watchdog_end(s);
 	int3_free(s);
 	sources_stop(s, NULL);

@@ -145,7 +145,7 @@ static void agent_loop(void)
 			continue;
 		if (target_is_gone())
 			return;
-		if (!agent.is_thread && creds_follow(&agent.creds)) {
+		if (!agent.is_thread && creds_follow(&agent.creds)) { /* GUARD(agent_loop_is_thread) */
 			command_leave(0);
 			uft_store(&uft_rt.slice->agent_tid, 0u);
 			return;
@@ -198,7 +198,7 @@ void agent_isolate(void)
 	uint64_t all = ~0ull;
 
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
-	close_all();
+	close_all(); /* GUARD(agent_isolate_close_all) */
 	name_agent();
 	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
 	sys_call3(__NR_setsid, 0, 0, 0);
@@ -266,7 +266,7 @@ static int make_agent(void)
 	long tid;
 
 	sys_call6(__NR_prctl, PR_GET_CHILD_SUBREAPER_, &is_subreaper, 0, 0, 0, 0);
-	if (is_subreaper || agent.pid == 1)
+	if (is_subreaper || agent.pid == 1) /* GUARD(make_agent_is_subreaper, 1) */
 		return (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, agent_main);
 	agent.tid = -EAGAIN;
 	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, between_main);

@@ -88,7 +88,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 
 	if (!ready)
 		return 0;
-	if (ready > w->most_unread || commit & 7) {
+	if (ready > w->most_unread || commit & 7) { /* GUARD(wr_drain_discard_ready) */
 		wr_retire(wr);
 		return 0;
 	}

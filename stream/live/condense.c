@@ -134,7 +134,7 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 	s->n = 0;
 	memcpy(&h, (before ? before : c)->data, sizeof(h));
 	is_done = (!before || feed_chunk(s, before)) && feed_chunk(s, c) && (bytes = put_nets(s, &h, NULL)) < (before ? UFT_PAGE : c->len);
-	if (is_done && s->n) {
+	if (is_done && s->n) { /* GUARD(lv_condense_is_done) */
 		*out = malloc(sizeof(**out) + bytes);
 		is_done = *out != NULL;
 	}

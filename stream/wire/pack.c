@@ -440,7 +440,7 @@ static int open_source(struct pack *p, struct source *s, const uint8_t *packed, 
 		return -EBADMSG;
 	nbits = s->code_kind == UFT_PACK_CALLS ? (s->n + 7) / 8 : 0;
 	arrays = (uint64_t)nbits + s->n + ncode + nmore + (n / 8 - (size_t)s->n * s->words) * 8;
-	if (arrays > stored)
+	if (arrays > stored) /* GUARD(open_source_arrays) */
 		return -EBADMSG;
 	s->bits = packed + stored - arrays;
 	s->step = s->bits + nbits;
@@ -493,7 +493,7 @@ static int decode_some(struct pack *p, struct source *s, uint64_t bits, uint32_t
 
 			if (__builtin_expect(c >= CODE_PAIR, 0)) {
 				c = CODE_PAIR + ((c - CODE_PAIR) << 8 | *code++);
-				if (c >= nids)
+				if (c >= nids) /* GUARD(decode_some_nids) */
 					return -EBADMSG;
 			}
 			hi = p->dict[c];
@@ -535,11 +535,11 @@ static int decode_funcs(struct pack *p, struct source *s, uint32_t n, uint8_t *t
 
 		if (c >= CODE_PAIR) {
 			c = CODE_PAIR + ((c - CODE_PAIR) << 8 | *s->code++);
-			if (c >= s->nids)
+			if (c >= s->nids) /* GUARD(decode_funcs_nids) */
 				return -EBADMSG;
 		}
 		s->clock += get_step(s->step[s->at++], &s->more);
-		if (s->code > s->code_end || s->more > s->more_end)
+		if (s->code > s->code_end || s->more > s->more_end) /* GUARD(decode_funcs_code_end) */
 			return -EBADMSG;
 		put_word(to, UFT_REC_WORD(UFT_REC_FUNC, p->dict[c], s->clock));
 		put_word(to + 8, p->parent[c]);

@@ -6,9 +6,11 @@
 #	run.sh [BUILD] [LIST ...] [--only PATTERN]	minutes; for developers (make mutations)
 #	run.sh --check BUILD [LIST ...]			seconds: is every line still about something? (make test)
 #
-# A line of a LIST (default: *.txt here) is `path|||sed expression|||tests`; # begins a comment. The expression takes
-# a guard out of the file, or is `GUARD(name)`: the condition on the one line of the file that has this comment becomes 0.
-# Every tag in runtime/ must be in a list. Every one of the tests must fail then: end with a status other than 0 and 77, crash or hang.
+# A line of a LIST (default: *.txt here) is `GUARD(name)|||tests` or `path|||sed expression|||tests`; # begins a comment.
+# Of a tag, one line of the sources has the comment; it may move to wherever it likes. Taken out is what stands before the comment: the condition
+# of an `if` becomes 0, a `return` gives 0, another statement is empty. `GUARD(name, 1)` makes the condition, or what is returned, 1. An
+# expression takes a guard out of the file that is named; it quotes what it changes. Every tag must be in a list.
+# Every one of the tests must fail then: end with a status other than 0 and 77, crash or hang.
 # A test is the name of a meson test, or `name:case` for its program with that case alone (further cases of the
 # same program may follow). PATTERN is an extended regular expression that a line must match.
 #
@@ -58,14 +60,28 @@ for list in $lists; do
 	grep -v -e '^#' -e '^[[:space:]]*$' "$list" | grep -E -e "$only" | sed "s|^|$(basename "$list" .txt)	|"
 done >"$scratch/lines"
 list_of() { printf '%s' "${1%%	*}"; }
-path_of() { l=${1#*	}; printf '%s' "${l%%|||*}"; }
-sed_of() { l=${1#*|||}; printf '%s' "${l%|||*}"; }
-# The expression; for a tag `if (CONDITION) { /* GUARD(name) */` becomes `if (0) {`.
+# Each tag of the sources, with its file: FILE:/* TAG */
+tagged='runtime control stream tree symbol program output cmd view hist include'
+list_tags() { (cd "$1" && grep -roE --include='*.[ch]' '/[*] GUARD\([a-z0-9_]+(, 1)?\) [*]/' $tagged 2>/dev/null); }
+path_of()
+{
+	l=${1#*	}
+	case $l in
+	'GUARD('*) l=$(grep -F "/* ${l%%|||*} */" "$scratch/tags" | head -n 1); printf '%s' "${l%%:*}" ;;
+	*) printf '%s' "${l%%|||*}" ;;
+	esac
+}
+sed_of() { l=${1#*	}; case $l in 'GUARD('*) ;; *) l=${l#*|||} ;; esac; printf '%s' "${l%|||*}"; }
+# The expression; on the line of a tag `if (CONDITION) {` becomes `if (0) {`, `return X;` `return 0;`, a statement `;`.
 expression_of()
 {
-	case $(sed_of "$1") in
-	'GUARD('*')') printf '%s' "\\:/[*] $(sed_of "$1") [*]/:s:if (.*)\\([[:space:]{]*/[*] GUARD\\):if (0)\\1:" ;;
-	*) sed_of "$1" ;;
+	tag=$(sed_of "$1")
+	case $tag in
+	'GUARD('*)
+		value=0 before='\([[:space:]{]*/[*] GUARD\)'
+		[ "$tag" = "${tag%, 1)}" ] || value=1
+		printf '%s' "\\:/[*] $tag [*]/:{s:if (.*)$before:if ($value)\\1:;t;s:return .*;$before:return $value;\\1:;t;s:[^[:space:]].*;$before:;\\1:;}" ;;
+	*) printf '%s' "$tag" ;;
 	esac
 }
 tests_of() { printf '%s' "${1##*|||}"; }
@@ -84,11 +100,11 @@ words_of() {
 
 # What is wrong with a line, in words; nothing if it is as it should be. Leaves the mutant in $scratch/mutant.
 rot_of() {
+	case $(sed_of "$1") in
+	'GUARD('*) [ "$(grep -cF "/* $(sed_of "$1") */" "$scratch/tags")" = 1 ] || { echo "the tag does not stand once in the sources"; return; } ;;
+	esac
 	file=$src/$(path_of "$1")
 	[ -f "$file" ] || { echo "no such file"; return; }
-	case $(sed_of "$1") in
-	'GUARD('*) [ "$(grep -cF "/* $(sed_of "$1") */" "$file")" = 1 ] || { echo "the tag does not stand once in the file"; return; } ;;
-	esac
 	sed -e "$(expression_of "$1")" "$file" >"$scratch/mutant" 2>"$scratch/sed" || { head -n 1 "$scratch/sed"; return; }
 	! cmp -s "$scratch/mutant" "$file" || { echo "the expression changes nothing"; return; }
 	[ -n "$(tests_of "$1")" ] || { echo "no test"; return; }
@@ -101,6 +117,7 @@ tests=$scratch/tests
 if [ $mode = check ]; then
 	src=$top
 	list_tests "${build:-$top/build}" >"$tests" || exit 1
+	list_tags "$src" >"$scratch/tags"
 	bad=0 n=0
 	while IFS= read -r line; do
 		n=$((n + 1))
@@ -108,9 +125,10 @@ if [ $mode = check ]; then
 		[ -z "$rot" ] || { bad=$((bad + 1)); printf '%s: %s: %s\n' "$(list_of "$line")" "$rot" "${line#*	}"; }
 	done <"$scratch/lines"
 	# Is every tag still somebody's?
-	grep -rhoE '/[*] GUARD\([a-z0-9_]+\) [*]/' "$top/runtime" | sort >"$scratch/tags"
-	while read -r _ tag _; do
-		grep -qF "|||$tag|||" "$here"/*.txt || { bad=$((bad + 1)); echo "no list names $tag"; }
+	while IFS= read -r tag; do
+		tag=${tag#*:/?} tag=${tag%?/}
+		tag=${tag# } tag=${tag% }
+		grep -qF "$tag|||" "$here"/*.txt || { bad=$((bad + 1)); echo "no list names $tag"; }
 	done <"$scratch/tags"
 	echo "$n mutations, $bad rotted"
 	[ $bad -eq 0 ] && [ $n -gt 0 ]
@@ -131,6 +149,7 @@ done
 [ -f "$obj/build.ninja" ] || meson setup "$obj" "$src" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 ninja -C "$obj" build.ninja >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; exit 1; }
 list_tests "$obj" >"$tests" || exit 1
+list_tags "$src" >"$scratch/tags"
 
 # build_for WORD: what the test needs
 build_for() {

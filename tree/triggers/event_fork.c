@@ -173,7 +173,7 @@ static int follow(struct instance *in, const struct uft_told_event *e)
 
 		if (e->id == UFT_EVENT_SCHED_EXIT && is_in(s, e->tid)) {
 			ret = take_left(in->event_fork, i, e) ? -ENOMEM : ret;
-			take_out(s, e->tid);
+			take_out(s, e->tid); /* GUARD(event_fork_follow_take_out) */
 		} else if (e->id == UFT_EVENT_SCHED_FORK && has(in, i, e)) {
 			ret = put_in(s, e->child) ? -ENOMEM : ret;
 		}

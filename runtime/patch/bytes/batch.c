@@ -398,7 +398,7 @@ static void write_items(int fresh)
 {
 	int stands = journal.has_stand_ins;
 
-	if (stands)
+	if (stands) /* GUARD(write_items_stands) */
 		step_stand_ins();
 	if (stands || fresh)
 		plat_sync_cores();
@@ -453,7 +453,7 @@ int batch_is_open(void)
 void batch_after_fork(void)
 {
 	plat_text_forget();
-	if (!batch_is_open())
+	if (!batch_is_open()) /* GUARD(batch_after_fork_batch_is_open, 1) */
 		return;
 	/* The parent may have been anywhere in open_windows(): ours are opened afresh; opening is idempotent. */
 	open_windows();

@@ -40,7 +40,7 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n)
 	if (reach)
 		trace_count(UFT_CNT_SITE_REACH, -(uint64_t)reach);
 	if (o->nstuck)
-		near_pass_through(o);
+		near_pass_through(o); /* GUARD(stuck_note_near_pass_through) */
 }
 
 uint32_t patch_stuck(void)

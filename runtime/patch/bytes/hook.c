@@ -449,7 +449,7 @@ uint32_t hook_disarm(void)
 
 	/* At once for all, whatever becomes of their bytes. */
 	batch_begin();
-	point_areas(0);
+	point_areas(0); /* GUARD(hook_disarm_point_areas) */
 	for (h = hooks; h; h = h->next)
 		if (!h->is_gone && h->state != HOOK_ORIGINAL) {
 			int ret = hook_switch(h, HOOK_ORIGINAL, &q);

@@ -119,7 +119,7 @@ struct yielding {
 static void end_yield(struct yielding *y)
 {
 	if (y->n)
-		plat_order_forks();
+		plat_order_forks(); /* GUARD(end_yield_plat_order_forks) */
 	while (y->n)
 		forget(y->o, y->block[--y->n]);
 }
@@ -130,7 +130,7 @@ static void yield_block(struct yielding *y, uint32_t k)
 
 	if (!(b->asked | b->member))
 		return;
-	write_back(y->o, k, b->member);
+	write_back(y->o, k, b->member); /* GUARD(yield_block_write_back) */
 	y->block[y->n++] = k;
 	if (y->n == SWEEP_YIELD)
 		end_yield(y);
@@ -494,7 +494,7 @@ long known_bits(struct patch_object *o, const struct uft_site_order *order, uint
 	batch_begin();
 	if (find_run(&w) || make_table(o))
 		return 0;
-	yield_others(&w);
+	yield_others(&w); /* GUARD(known_bits_yield_others) */
 	if (run_open(&w.run))
 		return 0;
 	write_sweep(&w);

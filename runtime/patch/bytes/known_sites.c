@@ -242,7 +242,7 @@ static void write_run(struct pass *d, struct uft_patch *p, uint32_t n, struct st
 		if (k < blocks)
 			begin_block(d, p + k * DENSE_BLOCK, k + 1 < blocks ? DENSE_BLOCK : n - k * DENSE_BLOCK);
 		end[now] = d->standing;
-		put_tails(at[before], end[before]);
+		put_tails(at[before], end[before]); /* GUARD(write_run_put_tails) */
 		put_heads(at[last], end[last]);
 		if (end[now] > at[now] || end[before] > at[before] || end[last] > at[last] || k == blocks + 1)
 			plat_sync_cores();
@@ -384,7 +384,7 @@ void dense_after_fork(void)
 {
 	uint32_t i;
 
-	if (!run.o)
+	if (!run.o) /* GUARD(dense_after_fork_run, 1) */
 		return;
 	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
 		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)

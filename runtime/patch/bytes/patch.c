@@ -139,7 +139,7 @@ static unsigned plan_rule(const struct patch_site *s, uintptr_t at)
 		return ITEM_ANY_CPU;		/* a word of data */
 	/* A displacement before the entry, of a jump whose first byte stays: nothing can stand in for it. */
 	if (UFT_SITE_IS_OWN(s->kind_len & 0xf) || (at < s->addr && is_last_of_line(at)))
-		return ITEM_AT_ONCE;
+		return ITEM_AT_ONCE; /* GUARD(plan_rule_at_once) */
 	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
 }
 
@@ -519,7 +519,7 @@ uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags
 	uint32_t i, changed = l->n ? patch_chunk(o, l->p, l->n, flags) : 0;
 
 	for (i = 0; i < l->n; i++)
-		l->from[i]->status = l->p[i].status;
+		l->from[i]->status = l->p[i].status; /* GUARD(left_flush_from) */
 	l->n = 0;
 	return changed;
 }
@@ -532,7 +532,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
-	sweep_yield(o, p, n);
+	sweep_yield(o, p, n); /* GUARD(patch_change_sweep_yield) */
 	if (!(flags & UFT_PATCH_STILL))
 		batch_begin();
 	for (at = 0; at < n; at += part) {
@@ -634,7 +634,7 @@ void patch_object_anew(uint32_t object)
 
 	if (!o)
 		return;
-	o->is_gone = 1;
+	o->is_gone = 1; /* GUARD(patch_object_anew_is_gone) */
 	sweep_end(o);
 	pun_forget(o);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));

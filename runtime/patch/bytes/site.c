@@ -138,7 +138,7 @@ static int learn_quiet_ends(struct patch_site *s, unsigned class, struct quiet *
 	if (!quiet_at(q, s->addr, s->addr + site_len(s)))
 		return UFT_ST_LIVE;
 	s->class = (uint8_t)class;
-	s->bits |= SITE_QUIET_ENDS;
+	s->bits |= SITE_QUIET_ENDS; /* GUARD(learn_quiet_ends_bits) */
 	return UFT_ST_OK;
 }
 

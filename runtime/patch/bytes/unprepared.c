@@ -367,7 +367,7 @@ static int is_as_noted(const struct patch_object *o, const struct patch_site *s,
 	if (is_pun(s)) {	/* a jump ends in those behind it */
 		uint64_t behind = orig_at(s, 0, s->orig[ORIG_PUN_LEN]) & ~code_mask(len);
 
-		len = s->orig[ORIG_PUN_LEN];
+		len = s->orig[ORIG_PUN_LEN]; /* GUARD(is_as_noted_len) */
 		orig |= behind;
 		jump |= behind;
 	}
@@ -441,7 +441,7 @@ static int item_pad(struct patch_item *it, const struct patch_object *o, const s
 		return 1;
 	}
 	if (!quiet_at(q, pad - 1, pad + PAD_LEN))
-		return -UFT_ST_LIVE;
+		return -UFT_ST_LIVE; /* GUARD(item_pad_st_live) */
 	item_bytes(it, PROTO_PLAIN, pad, orig_at(s, ORIG_PAD, PAD_LEN), PAD_LEN);
 	return 1;
 }
@@ -457,7 +457,7 @@ static int set_cell(const struct patch_object *o, uint32_t stub, unsigned state)
 		to = stub_at(o, stub);
 	if (uft_load(cell) == to)
 		return 0;
-	uft_store_release(cell, to);
+	uft_store_release(cell, to); /* GUARD(set_cell_uft_store_release) */
 	return 1;
 }
 
@@ -523,7 +523,7 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 			if (!is_word_in(w, pad))
 				break;
 			__builtin_memcpy(&now, (const void *)pad, 8);
-			if ((now & code_mask(PAD_LEN)) != jump_to(UFT_OP_JMP, pad, slot))
+			if ((now & code_mask(PAD_LEN)) != jump_to(UFT_OP_JMP, pad, slot)) /* GUARD(code_link_now) */
 				break;
 			jump = UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
 			mask = code_mask(UFT_LEN_JMP_SHORT);

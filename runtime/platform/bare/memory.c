@@ -52,7 +52,7 @@ static int pool_put(uintptr_t lo, uintptr_t hi)
 		if (pool.piece[i].lo == hi)
 			high = &pool.piece[i];
 	}
-	if (low && high) {
+	if (low && high) { /* GUARD(pool_put_low) */
 		low->hi = high->hi;
 		*high = pool.piece[--pool.n];
 	} else if (low) {
@@ -73,7 +73,7 @@ static int pool_cut(uint32_t i, uintptr_t lo, uintptr_t hi)
 	struct piece *p = &pool.piece[i];
 
 	if (p->lo < lo && hi < p->hi) {
-		if (pool.n == PIECES)
+		if (pool.n == PIECES) /* GUARD(pool_cut) */
 			return -ENOSPC;
 		pool.piece[pool.n++] = (struct piece){ hi, p->hi };
 		p->hi = lo;
@@ -147,7 +147,7 @@ void plat_unmap(void *at, size_t bytes)
 	uint64_t mask;
 
 	bytes = PLAT_PAGE_UP(bytes);
-	clear((uintptr_t)at, bytes);
+	clear((uintptr_t)at, bytes); /* GUARD(plat_unmap_clear) */
 	pool_lock(&mask);
 	if (pool_put((uintptr_t)at, (uintptr_t)at + bytes))
 		uft_store_release(&pool.lost_bytes, pool.lost_bytes + bytes);

@@ -76,7 +76,7 @@ int plat_look_up(const char *path)
 void plat_signals_block(uint64_t *mask)
 {
 	*mask = 0;
-	if (bare_host->block)
+	if (bare_host->block) /* GUARD(plat_signals_block_bare_host) */
 		bare_host->block(mask);
 }
 

@@ -54,7 +54,7 @@ int plat_text_poke(uintptr_t at, const void *bytes, size_t n)
 			part = n;
 		for (size_t i = 0; i < part; i++)
 			((uint8_t *)&v)[(at & 7) + i] = from[i];
-		uft_store(word, v);
+		uft_store(word, v); /* GUARD(plat_text_poke_word) */
 		at += part;
 		from += part;
 		n -= part;

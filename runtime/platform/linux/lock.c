@@ -89,7 +89,7 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 	if (bytes > limit.now && !is_free)
 		return -ENOMEM;
 	/* Later mappings are not locked any more, unless the call says so: it comes after this. */
-	if (is_future && !is_free)
+	if (is_future && !is_free) /* GUARD(plat_lock_others_is_future) */
 		sys_call3(__NR_munlockall, 0, 0, 0);
 	if (is_free)
 		lock_walk(large, LOCK_LEAVE, &bytes);

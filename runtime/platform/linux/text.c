@@ -39,7 +39,7 @@ int plat_text_keep(void)
 
 void plat_text_forget(void)
 {
-	kept_fd = window_fd = -1;
+	kept_fd = window_fd = -1; /* GUARD(plat_text_forget_kept_fd) */
 	window_users = 0;
 }
 
@@ -77,7 +77,7 @@ int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 			*hi = seg.hi;
 			return seg.prot;
 		}
-		if (!is_mapped(PLAT_PAGE_DOWN(at), PLAT_PAGE))
+		if (!is_mapped(PLAT_PAGE_DOWN(at), PLAT_PAGE)) /* GUARD(plat_text_segment_is_mapped, 1) */
 			return -ENOENT;
 	}
 	*lo = PLAT_PAGE_DOWN(at);
@@ -120,7 +120,7 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 void plat_text_close(struct plat_window *w)
 {
 	if (w->is_direct) {
-		sys_mprotect(w->lo, w->hi - w->lo, w->prot);
+		sys_mprotect(w->lo, w->hi - w->lo, w->prot); /* GUARD(plat_text_close_sys_mprotect) */
 		return;
 	}
 	plat_order_forks();

@@ -31,8 +31,8 @@ static void hook_vfork(uint64_t sp)
 		t.th->vfork_sp = sp;
 		uft_barrier();
 		arch_local_or32(&t.th->flags, TH_VFORK);
-		uft_store(&t.th->tid, UFT_NO_TID);
-		ring_forget(t.th->tp);
+		uft_store(&t.th->tid, UFT_NO_TID); /* GUARD(hook_vfork_tid) */
+		ring_forget(t.th->tp); /* GUARD(hook_vfork_ring_forget) */
 	}
 	task_end(&t);
 }
@@ -82,7 +82,7 @@ static int hook_clone(uint64_t flags, uint64_t tls, uint64_t stack, uint64_t sp)
 		struct trace_task t;
 
 		task_begin(&t);
-		thread_reset(&t, tls);
+		thread_reset(&t, tls); /* GUARD(hook_clone_thread_reset) */
 		task_end(&t);
 		forget_rseq(tls);
 		return 0;
@@ -90,7 +90,7 @@ static int hook_clone(uint64_t flags, uint64_t tls, uint64_t stack, uint64_t sp)
 	if (flags & CLONE_VFORK)
 		hook_vfork(sp);
 	else
-		hook_share();
+		hook_share(); /* GUARD(hook_clone_hook_share) */
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
 {
 	int ret = nr == __NR_execve ? plat_look_up((const char *)regs[0]) : 0;
 
-	return ret == -ENOENT || ret == -ENOTDIR;
+	return ret == -ENOENT || ret == -ENOTDIR; /* GUARD(is_missing) */
 }
 
 /*
@@ -152,7 +152,7 @@ static void hook_exec(uint32_t nr, uint64_t *regs)
 		uft_store(unasked_at(tid), tid);
 		return;
 	}
-	uft_cas(unasked_at(tid), tid, 0u);
+	uft_cas(unasked_at(tid), tid, 0u); /* GUARD(hook_exec_unasked_at) */
 	if (args[3] & AT_EMPTY_PATH) {
 		char first = 0;
 
@@ -220,10 +220,10 @@ int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	case __NR_getrlimit:
 	case __NR_setrlimit:
 	case __NR_prlimit64:
-		return hook_limit(nr, regs);
+		return hook_limit(nr, regs); /* GUARD(trace_hook_syscall_pre_hook_limit) */
 #endif
 	case __NR_mlockall:
-		regs[HOOK_NR] = trace_hook_mlockall(regs);
+		regs[HOOK_NR] = trace_hook_mlockall(regs); /* GUARD(trace_hook_syscall_pre_regs) */
 		break;
 	}
 	return 0;
@@ -279,5 +279,5 @@ void trace_hook_rbrk(void)
 	if (uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
 	if (uft_load(ring_state()) == RING_LIVE)
-		agent_request(UFT_REQ_OBJECTS, &arg, 1, 1);
+		agent_request(UFT_REQ_OBJECTS, &arg, 1, 1); /* GUARD(trace_hook_rbrk_agent_request) */
 }

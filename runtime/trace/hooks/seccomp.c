@@ -51,7 +51,7 @@ static void go_out(uint64_t sp)
 
 	task_begin(&t);
 	trace_go_out();
-	ring_close();
+	ring_close(); /* GUARD(go_out_ring_close) */
 	if (t.th) {
 		task_lock(&t);
 		unwind_restore_array(t.th, sp, NULL);
@@ -99,12 +99,12 @@ void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp)
 
 		if (denied >= 0) {
 			note_signal_stack();
-			plat_deny((uint32_t)denied);
+			plat_deny((uint32_t)denied); /* GUARD(trace_hook_sandbox_plat_deny) */
 			return;
 		}
 		args[0] = UFT_SANDBOX_OUT_FILTER;
 	}
-	go_out(sp);
+	go_out(sp); /* GUARD(trace_hook_sandbox_go_out) */
 	if (is_told)
 		agent_request(UFT_REQ_SANDBOX, args, 2, 1);
 }

@@ -164,7 +164,7 @@ static void aside_sweep(void)
 	if (!ARCH_SLOT_IN_MEMORY || aside_doom())
 		return;
 	for (const struct uft_thread *th = thread_first(); th; th = th->next)
-		aside_spare(th);
+		aside_spare(th); /* GUARD(aside_sweep_aside_spare) */
 	for (struct fg_entry *e = NULL; (e = aside_next(e));)
 		if (e->flags & FG_DOOMED && !fg_is_hooked(e, e + 1))
 			aside_remove(e);
@@ -234,7 +234,7 @@ void aside_put(const struct fg_entry *e)
 		aside.puts--;
 	if (aside.used >= ASIDE_USED_MAX && !aside.puts) {
 		aside_sweep();
-		aside.puts = SWEEP_PUTS;
+		aside.puts = SWEEP_PUTS; /* GUARD(aside_put_puts) */
 	}
 	for (uint32_t n = 0, i = aside_home(e->slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
 		struct fg_entry *x = &aside.table[i];
@@ -258,7 +258,7 @@ void aside_put(const struct fg_entry *e)
 			continue;
 		if (!is_asked++)
 			caller = aside_caller_age(e, age);
-		if (fg_is_older(caller, aside_age(x))) {
+		if (fg_is_older(caller, aside_age(x))) { /* GUARD(aside_put_fg_is_older, 1) */
 			uft_store_release(&x->slot, ASIDE_TOMBSTONE);
 			aside.living--;
 			if (!free)

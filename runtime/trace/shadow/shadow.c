@@ -46,7 +46,7 @@ struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint6
 	const struct uft_thread *th = t->th;
 	struct fg_entry *e = top - 1;
 
-	if (th->flags & TH_ALT && !fg_in_alt(th, slot)) {
+	if (th->flags & TH_ALT && !fg_in_alt(th, slot)) { /* GUARD(fg_keep_flags) */
 		struct fg_entry *alt = e;
 
 		/* The signal stack was left, by longjmp: all of it, wherever it lies. */

@@ -55,7 +55,7 @@ static uint32_t unhook_all(void)
 	uint32_t n = 0;
 
 	for (struct fg_entry *e = NULL; (e = aside_next(e));)
-		n += unhook(e);
+		n += unhook(e); /* GUARD(unhook_all) */
 	for (struct uft_thread *th = thread_first(); th; th = th->next)
 		n += unhook_array(th);
 	return n;

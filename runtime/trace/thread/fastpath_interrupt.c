@@ -28,7 +28,7 @@ void inside_begin(struct trace_task *t)
 	int is_inside;
 
 	if (i->at && i->is_kept && i->at == own_at(t->tid, &is_inside) && i->entry < t->th->top)
-		*i->entry = i->kept;
+		*i->entry = i->kept; /* GUARD(inside_begin_entry) */
 }
 
 int inside_has_moved(const struct trace_task *t)

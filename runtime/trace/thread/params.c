@@ -55,7 +55,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	if (n->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS))
 		signal_forget();
 	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
-	ring_new_generation();
+	ring_new_generation(); /* GUARD(trace_set_params_ring_new_generation) */
 }
 
 enum graph_path trace_graph_path(void)

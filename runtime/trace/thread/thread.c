@@ -393,10 +393,10 @@ void thread_forked(struct trace_task *t)
 			fg_settle(e);
 			if (e->flags & FG_SCRATCH)
 				e->flags &= ~(uint32_t)FG_INSIDE;
-			e->flags = fg_silenced(e->flags);
+			e->flags = fg_silenced(e->flags); /* GUARD(thread_forked_flags) */
 		}
 		keep_reset(th);
-		th->graph_turn = 0;
+		th->graph_turn = 0; /* GUARD(thread_forked_graph_turn) */
 		if (th != t->th) {
 			th->tid = UFT_NO_TID;
 			th->owner = 0;
@@ -515,7 +515,7 @@ static int task_is_mute(void)
 	if (uft_load_acquire(state) == RING_LIVE)
 		return 0;
 	if (uft_load(state) == RING_FRESH)
-		trace_adopt_child();
+		trace_adopt_child(); /* GUARD(task_is_mute_trace_adopt_child) */
 	for (int ms = 0; uft_load_acquire(state) == RING_ADOPTING && ms < UFT_REQ_TIMEOUT_MS; ms++)
 		plat_wait(state, RING_ADOPTING, 1000000);
 	return uft_load_acquire(state) != RING_LIVE;
@@ -545,7 +545,7 @@ void task_begin(struct trace_task *t)
 		t->tid = (uint32_t)plat_quiet_tid();
 		task_lock(t);
 		t->th = thread_find(t->tp);	/* a signal handler that came in between may have made it */
-		if (!t->th)
+		if (!t->th) /* GUARD(task_begin, 1) */
 			t->th = thread_make(t->tp);
 		task_unlock(t);
 		if (!t->th && !t->mute)

@@ -137,7 +137,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		}
 		flags |= FG_ALT;
 	} else if (top == th->base) {
-		flags |= fg_check_bound(t, e->slot);
+		flags |= fg_check_bound(t, e->slot); /* GUARD(fg_try_enter_flags) */
 	}
 	alt = flags;
 	if (!fg_choose(t, p, top, e, act->ops, &flags, &is_handler)) {
@@ -148,7 +148,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	}
 	if (p->has_events & UFT_EVENTS_PROFILE)
 		flags |= profile_is_wanted(p, act->ops) ? FG_PROFILE : FG_PASS;
-	if (top >= th->limit) {
+	if (top >= th->limit) { /* GUARD(fg_try_enter_top) */
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
 		th->overruns++;
 		if (top > th->base)	/* it tells at its end, by the slow path */

@@ -216,7 +216,7 @@ static uint64_t walk_true(struct walk *w, uint64_t slot, uint64_t pc)
 		const struct fg_entry *e = w->at - 1;
 
 		if (e->slot == slot && e->ret == pc)
-			pc = e->parent;
+			pc = e->parent; /* GUARD(walk_true_parent) */
 		else if (e->slot > slot && !(th->flags & TH_ALT))
 			break;
 	}
@@ -269,7 +269,7 @@ static int walk_next(struct walk *w)
 		/* The row of the call, not of what follows: that may be another function. */
 		struct uft_stack_row row = find_row(w->pc - 1);
 
-		if (row.rule == UFT_RULE_SIGNAL) {
+		if (row.rule == UFT_RULE_SIGNAL) { /* GUARD(walk_next_row) */
 			if (walk_read(w, w->sp + ARCH_SIGNAL_PC, &pc) || walk_read(w, w->sp + ARCH_SIGNAL_FP, &w->fp) ||
 			    walk_read(w, w->sp + ARCH_SIGNAL_SP, &w->sp) || !pc)
 				return 0;
@@ -417,6 +417,6 @@ void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp
 	if (!is_same || slot < th->stack_low)
 		th->stack_low = slot;
 	th->stack_top = top;
-	if (top - slot + 8 > uft_load(&m->depth))
+	if (top - slot + 8 > uft_load(&m->depth)) /* GUARD(stack_measure_top) */
 		stack_keep(t, m, id, top, slot, fp);
 }
