@@ -162,7 +162,7 @@ static int start_or_set(const struct cmd_syntax *syntax, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1)
-		return cmd_usage(syntax, "no operands, not '%s': programs are started by uft shell", argv[1]);
+		return cmd_usage(syntax, "unexpected operand '%s': uft shell and uft record start programs", argv[1]);
 	if (o.instance && (o.graph.n || o.depth != NO_NUMBER))
 		return cmd_usage(syntax, "%s is for all instances: not with -B", o.graph.n ? "-g" : "-D");
 	return apply(&o, syntax == &start_syntax, &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
@@ -205,7 +205,7 @@ static int run_steps(const struct cmd_syntax *syntax, const struct step *step, i
 	if (status >= 0)
 		return status;
 	if (argc > 1)
-		return cmd_usage(syntax, "no operands, not '%s'", argv[1]);
+		return cmd_usage(syntax, "unexpected operand '%s'", argv[1]);
 	for (; step->file; step++)
 		if (put(&o, step->file, step->text, 0, &err))
 			return cmd_fail(syntax->name, "%s", err.text);
@@ -251,7 +251,7 @@ int cmd_show(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1 || (o.pipe && o.snapshot))
-		return cmd_usage(&show_syntax, argc > 1 ? "no operands, not '%s'" : "%s is never consumed", argc > 1 ? argv[1] : "a snapshot");
+		return cmd_usage(&show_syntax, argc > 1 ? "unexpected operand '%s'" : "%s is never consumed", argc > 1 ? argv[1] : "a snapshot");
 	if (o.cpu != NO_NUMBER)
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/", o.cpu);
 	strcat(path, o.pipe ? "trace_pipe" : o.snapshot ? "snapshot" : "trace");
@@ -280,7 +280,7 @@ int cmd_snapshot(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1 || o.take + o.clear + o.free_it > 1)
-		return cmd_usage(&snapshot_syntax, "one of -s, -r and -f");
+		return cmd_usage(&snapshot_syntax, "give one of -s, -r and -f");
 	if (o.take + o.clear + o.free_it == 0)
 		return show(&o, "snapshot", "snapshot");
 	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) : 0;
@@ -309,7 +309,7 @@ int cmd_stack(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1 || o.start + o.stop + o.clear > 1)
-		return cmd_usage(&stack_syntax, "one of --start, --stop and --reset");
+		return cmd_usage(&stack_syntax, "give one of --start, --stop and --reset");
 	if (o.start + o.stop + o.clear == 0)
 		return show(&o, "stack", "stack_trace");
 	return put(&o, o.clear ? "stack_max_size" : "stack_tracer_enabled", o.start ? "1" : "0", 0, &err) ? cmd_fail("stack", "%s", err.text) : 0;
@@ -348,7 +348,7 @@ int cmd_extract(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1)
-		return cmd_usage(&extract_syntax, "no operands, not '%s'", argv[1]);
+		return cmd_usage(&extract_syntax, "unexpected operand '%s'", argv[1]);
 	path = client_path(o.instance, "trace", buf);
 	fd = uft_newfile_open(o.output, 0, NULL, &why);		/* what it holds goes when there is something to put there */
 	f = fd < 0 ? NULL : fdopen(fd, "w");

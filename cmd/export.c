@@ -210,7 +210,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 	if (argc > 2 || (argc > 1 && o->input))
 		return cmd_usage(&export_syntax, "one recording at a time, not also '%s'", argv[argc - 1]);
 	if (!o->output)
-		return cmd_usage(&export_syntax, "-o FILE is missing: where to write");
+		return cmd_usage(&export_syntax, "no output file given: -o FILE");
 	if (argc > 1)
 		o->input = argv[1];
 	format = choose_format(o);

@@ -61,7 +61,7 @@ int cmd_read(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc != 2)
-		return cmd_usage(&read_syntax, "one FILE, not %d", argc - 1);
+		return cmd_usage(&read_syntax, "give one FILE, not %d", argc - 1);
 	ret = client_read(o.session, argv[1], o.no_wait, client_print, NULL, &err);
 	return ret && ret != -EPIPE ? cmd_fail("read", "%s", err.text) : 0;
 }
@@ -102,7 +102,7 @@ int cmd_write(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc != 2 && argc != 3)
-		return cmd_usage(&write_syntax, "a FILE and one TEXT, not %d words", argc - 1);
+		return cmd_usage(&write_syntax, "give a FILE and one TEXT, not %d words", argc - 1);
 	if (argc == 2)
 		text = read_input(&n);
 	else if (asprintf(&text, "%s\n", argv[2]) >= 0)
@@ -139,7 +139,7 @@ int cmd_ls(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 2)
-		return cmd_usage(&ls_syntax, "one directory, not %d", argc - 1);
+		return cmd_usage(&ls_syntax, "give one directory, not %d", argc - 1);
 	if (client_list(o.session, argc > 1 ? argv[1] : "/", print_entry, &o, &err))
 		return cmd_fail("ls", "%s", err.text);
 	return 0;
@@ -168,7 +168,7 @@ static int change_instance(const struct cmd_syntax *syntax, int argc, char **arg
 	if (status >= 0)
 		return status;
 	if (argc != 2)
-		return cmd_usage(syntax, "one NAME, not %d", argc - 1);
+		return cmd_usage(syntax, "give one NAME, not %d", argc - 1);
 	return fn(o.session, strchr(argv[1], '/') ? argv[1] : client_path(argv[1], "", path), &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
 }
 

@@ -58,7 +58,7 @@ static int parse_of_event(const struct cmd_option *o, const char *text, void *fi
 	struct hist_ask *a = asks->n ? &asks->v[asks->n - 1] : NULL;
 
 	if (!a)
-		return uft_fail(err, -EINVAL, "it is for the -e in front of it, and there is none");
+		return uft_fail(err, -EINVAL, "it belongs behind the -e EVENT whose histogram it describes");
 	switch (o->letter) {
 	case 'k':
 		return cmd_string(o, text, &a->keys, err);
@@ -632,14 +632,14 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 	int is_file = n > 1 || o->input;
 
 	if (is_session && (o->processes.n || at || is_file))
-		return cmd_usage(&hist_syntax, "-S, -B and --once are of a session, not of %s", o->processes.n ? "-p" : at ? "a command" : "a recording");
+		return cmd_usage(&hist_syntax, "-S, -B and --once choose a session: not with %s", o->processes.n ? "-p" : at ? "a command" : "a recording");
 	for (size_t i = 0; i < o->ask.n && is_session; i++)
 		if (o->ask.v[i].triggers.n || has_short(&o->ask.v[i]))
-			return cmd_usage(&hist_syntax, "the histograms of a session are made by its files trigger: -e alone says which to show");
+			return cmd_usage(&hist_syntax, "with a session -e names an event and no more: its trigger file makes histograms");
 	if (!o->ask.n && !is_session)
-		return cmd_usage(&hist_syntax, "-e says of which event");
+		return cmd_usage(&hist_syntax, "no event given: -e EVENT");
 	if (o->processes.n && (at || is_file))
-		return cmd_usage(&hist_syntax, "processes that run (-p) or %s, not both", at ? "a command" : "a recording");
+		return cmd_usage(&hist_syntax, "-p and %s exclude each other", at ? "a command" : "a recording");
 	if (o->json && o->csv)
 		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
 	if (o->delay_ns && !o->processes.n && !is_session)

@@ -151,7 +151,7 @@ int cmd_list(int argc, char **argv)
 		return status;
 	is_table = o.json || o.csv;
 	if (argc > 1 && !o.events)
-		return cmd_usage(&list_syntax, "no operands but those of -e, not '%s'", argv[1]);
+		return cmd_usage(&list_syntax, "unexpected operand '%s': only -e takes patterns", argv[1]);
 	if ((o.formats || o.full) && !o.events)
 		return cmd_usage(&list_syntax, "%s is for the events: with -e", o.formats ? "-F" : "--full");
 	if (o.json && o.csv)

@@ -190,7 +190,7 @@ int cmd_mount(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 2)
-		return cmd_usage(&mount_syntax, "one directory, not %d", argc - 1);
+		return cmd_usage(&mount_syntax, "give one directory, not %d", argc - 1);
 	dir = argc > 1 ? argv[1] : default_dir(buf, &err);
 	if (!dir)
 		return cmd_fail("mount", "%s", err.text);

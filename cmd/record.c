@@ -570,7 +570,7 @@ static int attach(struct recording *rec, struct uft_error *err)
 		}
 	}
 	if (!n && nsaid && !detach_signal)	/* not the last of them again */
-		return uft_fail(err, -ESRCH, "no process was attached to");
+		return uft_fail(err, -ESRCH, "could not attach to any process");
 	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;
 }
 

@@ -59,7 +59,7 @@ static void say_chooser(struct recording *rec, const struct uft_session_stats *s
 		return;
 	if (s->chosen[0])
 		snprintf(names, sizeof(names), ": -l '__%s*:mod:%s'", s->chosen, object);
-	record_say(rec, "%.*s of %s only chooses, at the start, what is called by this name (ifunc); that has a name of its own%s",
+	record_say(rec, "%.*s of %s is an ifunc: it only chooses, at the start, which function is called; that one has a name of its own%s",
 	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
 }
 
@@ -109,7 +109,7 @@ void record_say_absent_events(struct recording *rec)
 		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
 			k++;
 		if (k == n)
-			record_say(rec, "warning: nothing that was traced declares an event '%s': its TRACE_EVENT() has the name", *word);
+			record_say(rec, "warning: no traced program or library declares an event '%s' (by TRACE_EVENT())", *word);
 	}
 }
 

@@ -52,7 +52,7 @@ int record_parse_filter(const struct cmd_option *o, const char *text, void *fiel
 	char *both;
 
 	if (!last)
-		return uft_fail(err, -EINVAL, "it filters the events of the -e in front of it, and there is none");
+		return uft_fail(err, -EINVAL, "it belongs behind the -e EVENT that it filters");
 	if (!*text)
 		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
 	if ((last->filter ? asprintf(&both, "(%s) && (%s)", last->filter, text) : asprintf(&both, "%s", text)) < 0)
@@ -68,7 +68,7 @@ int record_parse_trigger(const struct cmd_option *o, const char *text, void *fie
 	struct event_asks *asks = field;
 
 	if (!asks->n)
-		return uft_fail(err, -EINVAL, "it is a trigger of the events of the -e in front of it, and there is none");
+		return uft_fail(err, -EINVAL, "it belongs behind the -e EVENT that it is a trigger of");
 	if (!*text)
 		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
 	return cmd_strings(o, text, &asks->v[asks->n - 1].triggers, err);
@@ -233,13 +233,13 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 static int check_host(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	if (syntax == &cmd_attach_syntax)
-		return cmd_fail("attach", "running programs are traced on x86-64 only yet, not on " HOST_NAME
+		return cmd_fail("attach", "uft traces running programs on x86-64 only, not on " HOST_NAME
 				": start the program here with `uft record PROGRAM`");
 	if (o->watchdog || o->int3)
-		return cmd_fail("record", "%s is there on x86-64 only yet, not on " HOST_NAME ": record without it",
+		return cmd_fail("record", "%s works on x86-64 only, not on " HOST_NAME ": record without it",
 				o->int3 ? "--int3" : "--watchdog");
 	if (o->func_stack || o->stack)
-		return cmd_fail("record", "%s: stacks are walked on x86-64 only yet, not on " HOST_NAME ": use function_graph to see callers",
+		return cmd_fail("record", "%s: uft records stacks on x86-64 only, not on " HOST_NAME ": use function_graph to see callers",
 				o->func_stack ? "--func-stack" : "--stacktrace");
 	return -1;
 }
@@ -258,7 +258,7 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 	if (o->watchdog || o->int3)
 		return cmd_usage(syntax, "%s needs ptrace: not with %s", o->int3 ? "--int3" : "--watchdog", how);
 	if (o->emulator && (o->func_stack || o->stack))
-		return cmd_usage(syntax, "%s: stacks are walked on x86-64 only, not with --emulator",
+		return cmd_usage(syntax, "%s: uft records stacks on x86-64 only, not with --emulator",
 				 o->func_stack ? "--func-stack" : "--stacktrace");
 	return -1;
 }
@@ -291,7 +291,7 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", uft_tracer_name((uint32_t)o->tracer));
 	if ((o->watch.n != 0) != takes(o, UFT_TAKES_MEMORY))
 		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s", uft_tracer_name((uint32_t)o->tracer)) :
-				    cmd_usage(syntax, "mmiotrace: which memory? --watch NAME, or --watch ADDRESS,BYTES");
+				    cmd_usage(syntax, "mmiotrace needs memory to watch: --watch NAME, or --watch ADDRESS,BYTES");
 	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)
 		return cmd_usage(syntax, "--sample-period: less than 100us between two samples is not possible");
 	if (!takes(o, UFT_TAKES_LIMITS) && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
@@ -410,7 +410,7 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 	if (done < 0 && (o->preload || o->emulator))
 		done = check_preload(o, syntax);
 	if (done < 0 && o->emulator && !split_emulator(o))
-		done = cmd_usage(syntax, "--emulator: which command?");
+		done = cmd_usage(syntax, "--emulator needs the command of an emulator, like qemu-aarch64");
 	if (done < 0)
 		done = take_options(o, syntax);
 	return done < 0 ? split_keep(o, syntax) : done;

@@ -197,11 +197,11 @@ int cmd_reset(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1)
-		return cmd_usage(&reset_syntax, "no operands, not '%s'", argv[1]);
+		return cmd_usage(&reset_syntax, "unexpected operand '%s'", argv[1]);
 	if (o.all && o.instance)
-		return cmd_usage(&reset_syntax, "-a means all instances, -B one of them");
+		return cmd_usage(&reset_syntax, "-a and -B exclude each other: all instances, or one");
 	if (o.remove && !o.all && !o.instance)
-		return cmd_usage(&reset_syntax, "-d removes instances: of -B, or of -a");
+		return cmd_usage(&reset_syntax, "-d removes instances: name one with -B, or all with -a");
 	if (o.all)
 		ret = reset_instances(&o, &err);
 	if (!ret && o.remove && o.instance)

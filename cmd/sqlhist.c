@@ -313,11 +313,11 @@ int cmd_sqlhist(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (n > 2 || (n > 1 && o.file) || (n < 2 && !o.file))
-		return cmd_usage(&sqlhist_syntax, n > 2 ? "one query: put it between quotes" : o.file ? "a query or a file with one, not both" : "which query?");
+		return cmd_usage(&sqlhist_syntax, n > 2 ? "one query: put it between quotes" : o.file ? "a query or a file with one, not both" : "no query given");
 	if (at && at + 1 == argc)
 		return cmd_usage(&sqlhist_syntax, "a program follows --");
 	if (at && (o.session || o.instance))
-		return cmd_usage(&sqlhist_syntax, "-S and -B are of a session, not of a program that is started");
+		return cmd_usage(&sqlhist_syntax, "-S and -B choose a session: not with a program to start");
 	if (o.json && o.csv)
 		return cmd_usage(&sqlhist_syntax, "--json and --csv exclude each other");
 	if ((o.json || o.csv) && (!o.execute || !at))

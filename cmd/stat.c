@@ -43,7 +43,7 @@ int cmd_stat(int argc, char **argv)
 	if (done >= 0)
 		return done;
 	if (o.instance && !o.session)
-		return cmd_usage(&stat_syntax, "-B is of a session: -S says which");
+		return cmd_usage(&stat_syntax, "-B names an instance of a session: name the session with -S");
 	if (o.json && o.csv)
 		return cmd_usage(&stat_syntax, "--json and --csv exclude each other");
 	form = o.json ? UFT_FORM_JSON : o.csv ? UFT_FORM_CSV : UFT_FORM_TEXT;

@@ -138,9 +138,9 @@ int cmd_stream(int argc, char **argv)
 	record_opts_begin();
 	status = cmd_parse(&stream_syntax, &argc, argv, &o);
 	if (status < 0 && argc < 2 && !is_plain(&o.record))
-		status = cmd_usage(&stream_syntax, "options but -S and -B are for a PROGRAM that is started: uft start sets those of a session");
+		status = cmd_usage(&stream_syntax, "with a session only -S and -B: uft start sets what it records");
 	if (status < 0 && argc > 1 && (o.session || o.instance))
-		status = cmd_usage(&stream_syntax, "-S and -B are of a session, not of a program that is started");
+		status = cmd_usage(&stream_syntax, "-S and -B choose a session: not with a program to start");
 	if (status < 0 && argc < 2)
 		status = follow_session(&o);
 	if (status < 0)

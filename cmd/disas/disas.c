@@ -293,7 +293,7 @@ int cmd_disas(int argc, char **argv)
 	if (argc == 3)
 		return dis_operand(&opts, argv[1], argv[2]);
 	if (strpbrk(argv[1], "/.") && access(argv[1], F_OK) == 0)
-		return cmd_usage(&dis_syntax, "which function of %s?", argv[1]);
+		return cmd_usage(&dis_syntax, "no function of %s given", argv[1]);
 	program = dis_recorded_program(&err);
 	if (!program)
 		return cmd_fail("disas", "%s", err.text);

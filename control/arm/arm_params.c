@@ -25,7 +25,7 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	if (!wanted || !seccomp_risk_is_possible(t, &why))
 		return wanted;
 	if (why && !t->is_unasked)
-		session_warn_of(s, t->slice, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their %s", t->pid,
+		session_warn_of(s, t->slice, "process %d may use seccomp (%s), so uft does not ask its threads for their %s", t->pid,
 			     why, wanted & UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
 			     "scheduling policy: wakeup shows ?, wakeup_rt nothing");
 	t->is_unasked |= why != NULL;
@@ -42,8 +42,8 @@ static void warn_stacks(struct uft_session *s, struct target *t)
 
 	if (!s->spec->params.stacks || t->is_unsafe_said || !seccomp_risk_is_possible(t, &why) || !why)
 		return;
-	session_warn_of(s, t->slice, "process %d: has or could make a seccomp filter (%s): stacks are read by process_vm_readv, so a filter "
-		     "that kills for this call ends the process (record without stacks if it may)", t->pid, why);
+	session_warn_of(s, t->slice, "process %d may use seccomp (%s): uft reads stacks by process_vm_readv, and a filter "
+		     "may kill the process for this call (to be safe, record without stacks)", t->pid, why);
 	t->is_unsafe_said = 1;
 }
 

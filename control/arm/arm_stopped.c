@@ -343,8 +343,8 @@ static void say_taken(const struct stopped_batch *h)
 	pid_t tid = h->is_taken ? procinfo_taken(h->t->pid, getpid(), by, sizeof(by)) : 0;
 
 	if (tid)
-		session_warn_of(h->s, h->t->slice, "process %d: its thread %d is being traced by %s: what cannot be switched while threads run stays as "
-			     "it is", h->t->pid, tid, by);
+		session_warn_of(h->s, h->t->slice, "process %d: its thread %d is being traced by %s: places that change only while all threads are "
+			     "stopped stay as they are", h->t->pid, tid, by);
 }
 
 int arm_stopped_commit(struct target *t)

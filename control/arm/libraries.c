@@ -138,7 +138,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	if (index < 0) {
 		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld),
 				index == -EDQUOT ? "processes of this program that run as another user have loaded too many" :
-				index == -EADDRINUSE ? "another process of this program has another one at its place" : strerror(-index));
+				index == -EADDRINUSE ? "another process of this program has a different library at this address" : strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -217,7 +217,7 @@ static uint64_t find_rdebug(struct target *t)
 /* Before the tracer's first instruction: what was armed so far is taken back. */
 static void leave_to_tracer(struct uft_session *s, struct space *sp)
 {
-	session_warn(s, "%s is traced by %s, which needs the same places: no function of it is recorded", sp->img->exe, sp->other_tracer);
+	session_warn(s, "%s is traced by %s, which changes the same bytes: uft records no function of it", sp->img->exe, sp->other_tracer);
 	for (uint32_t i = 0; i < sp->nobj; i++)
 		sp->obj[i].planned = 0;
 }

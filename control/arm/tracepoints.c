@@ -176,12 +176,12 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 		ret = ret ? ret : send_events(s, t, object, on, &failed);
 		ret = ret ? ret : send_calls(s, t, object, on, &failed);
 		if (!ret && failed)
-			session_warn_of(s, t->slice, "%s: %u calls of tracepoints could not be switched: their code is not as it was built, or cannot be written",
-				     t->space->img->obj[object].obj->path, failed);
+			session_warn_of(s, t->slice, "%s: %u call%s of tracepoints could not be switched: the code is not as it was built, or cannot be written",
+				     t->space->img->obj[object].obj->path, failed, failed == 1 ? "" : "s");
 	}
 	if (!ret && refused)
-		session_warn_of(s, t->slice, "%s: filters of %u events have no room in process %d: they record all, and what is shown is filtered",
-			     t->space->img->obj[object].obj->path, refused, t->pid);
+		session_warn_of(s, t->slice, "%s: process %d has no room for the filters of %u event%s: it records every such event, and uft filters what it shows",
+			     t->space->img->obj[object].obj->path, t->pid, refused, refused == 1 ? "" : "s");
 	if (!ret) {
 		to->has_rules = nrules != 0;
 		to->has_events_on = n != 0;

@@ -166,7 +166,7 @@ static int restore_code(struct detaching *l)
 	tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
 	if (tid)
 		return say(l, "%d place%s of its code could not be put back: its thread %d is being traced by %s", l->left, l->left == 1 ? "" : "s", tid, by);
-	return say(l, "%d place%s of its code could not be put back: its threads cannot be held", l->left, l->left == 1 ? "" : "s");
+	return say(l, "%d place%s of its code could not be put back: its threads cannot be stopped", l->left, l->left == 1 ? "" : "s");
 }
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */

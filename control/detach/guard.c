@@ -346,7 +346,7 @@ void guard_await(struct uft_session *s)
 	if (!__atomic_load_n(pid, __ATOMIC_ACQUIRE) && is_over) {
 		close(s->guard_sock);
 		s->guard_sock = -1;
-		session_warn(s, "the guard process did not start: if the recorder is killed, our memory stays in the programs, and "
+		session_warn(s, "the guard process did not start: if the recorder is killed, uft's memory stays in the programs, and "
 			     "records that were not written yet are lost");
 		return;
 	}

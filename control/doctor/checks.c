@@ -256,7 +256,7 @@ static int judge_shstk(const struct doctor_facts *f, struct doctor_finding *out)
 		return say(out, DOCTOR_OK, "%s", f->is_shstk ? "the program has the note, this machine has none" :
 			   "the program was not built for one");
 	if (f->pid)
-		return say(out, DOCTOR_FAIL, "on: return addresses cannot be taken back, so that the process could not be left");
+		return say(out, DOCTOR_FAIL, "on: return addresses cannot be put back, so uft could not detach from it");
 	if (f->nframed) {
 		say(out, DOCTOR_WARN, "%zu entries are calls after the prologue (-pg): function_graph replaces "
 		    "their return addresses, which a shadow stack forbids", f->nframed);
@@ -310,7 +310,7 @@ static int judge_memlock(const struct doctor_facts *f, struct doctor_finding *ou
 	if (limit == UINT64_MAX || f->has_cap_lock)
 		return say(out, DOCTOR_OK, "memory may be locked without limit");
 	if (f->locked) {
-		say(out, DOCTOR_WARN, "%llu KB are locked and the limit is %llu KB: a later mlockall(MCL_CURRENT) counts our memory too",
+		say(out, DOCTOR_WARN, "%llu KB are locked and the limit is %llu KB: a later mlockall(MCL_CURRENT) counts uft's memory too",
 		    (unsigned long long)f->locked >> 10, (unsigned long long)limit >> 10);
 		return remedy(out, "prlimit --memlock=unlimited");
 	}
@@ -325,7 +325,7 @@ static int judge_process(const struct doctor_facts *f, struct doctor_finding *ou
 	if (f->is_gone)
 		return say(out, DOCTOR_FAIL, "there is no process %d", f->pid);
 	if (f->state == 'Z' || f->state == 'X')
-		return say(out, DOCTOR_FAIL, "process %d (%s) has ended; its parent has not asked for its status", f->pid, f->comm);
+		return say(out, DOCTOR_FAIL, "process %d (%s) has ended; its parent has not waited for it", f->pid, f->comm);
 	if (f->is_ours)
 		return say(out, DOCTOR_FAIL, "process %d (%s) is traced by another session of uft", f->pid, f->comm);
 	return say(out, DOCTOR_OK, "%d (%s), user %d, %d thread%s", f->pid, f->comm, f->uid, f->threads, f->threads == 1 ? "" : "s");
@@ -336,8 +336,8 @@ static int judge_access(const struct doctor_facts *f, struct doctor_finding *out
 	if (f->is_kernel_thread || f->state == 'Z')
 		return 0;
 	if (!f->access_error)
-		return say(out, DOCTOR_OK, "we may trace it");
-	say(out, DOCTOR_FAIL, "we may not trace it: %s", strerror(f->access_error));
+		return say(out, DOCTOR_OK, "uft may trace it");
+	say(out, DOCTOR_FAIL, "uft may not trace it: %s", strerror(f->access_error));
 	if (f->is_other_user)
 		return remedy(out, "it belongs to another user: run as root");
 	if (f->is_undumpable)
@@ -364,10 +364,10 @@ static int judge_namespaces(const struct doctor_facts *f, struct doctor_finding 
 	if (f->is_kernel_thread || f->state == 'Z')
 		return 0;
 	if (!f->has_other_mnt && !f->has_other_pid && !f->has_other_user && !f->has_other_root)
-		return say(out, DOCTOR_OK, "the same as ours");
+		return say(out, DOCTOR_OK, "the same as uft's");
 	snprintf(what, sizeof(what), "%s%s%s", f->has_other_mnt ? ", mount namespace" : f->has_other_root ? ", root directory" : "",
 		 f->has_other_pid ? ", pid namespace" : "", f->has_other_user ? ", user namespace" : "");
-	return say(out, DOCTOR_WARN, "another %s: what it sees of files and processes is not what we see", what + 2);
+	return say(out, DOCTOR_WARN, "another %s: it sees other files or processes than uft", what + 2);
 }
 
 #define FILES		(DOCTOR_PROGRAM | DOCTOR_PROCESS)

@@ -178,9 +178,9 @@ static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_erro
 	if (ret || !sp->nkeep)
 		return ret;
 	if (in->events)
-		return uft_fail(err, -EINVAL, "slow calls are kept without arguments, results and the like");
+		return uft_fail(err, -EINVAL, "keeping slow calls does not go with arguments, results or stacks");
 	if (in->tracer != UFT_TRACER_GRAPH || in->thresh_ns)
-		return uft_fail(err, -EINVAL, "only the graph of slow calls is kept: not another tracer's, not beside a threshold");
+		return uft_fail(err, -EINVAL, "keeping slow calls needs the tracer function_graph, without a threshold");
 	sp->keep_action = calloc(sp->nkeep, 1);
 	if (!sp->keep_action)
 		return -ENOMEM;
@@ -190,7 +190,7 @@ static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_erro
 		while (k < sp->nlimits && sp->keep_ns[k] != in->keep_ns[i])
 			k++;
 		if (k == ACTION_LIMITS)
-			return uft_fail(err, -E2BIG, "more than %u different times for slow calls", ACTION_LIMITS);
+			return uft_fail(err, -E2BIG, "slow calls may have %u different times at most", ACTION_LIMITS);
 		sp->keep_ns[k] = in->keep_ns[i];
 		sp->keep_action[i] = (uint8_t)(ACTION_KEPT + k);
 		sp->nlimits = k == sp->nlimits ? k + 1 : sp->nlimits;

@@ -97,7 +97,7 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 	if (ret)
 		return uft_fail(err, ret, "cannot watch '%s': write NAME or ADDRESS, with ,BYTES or :w behind it if needed", watch[*n - 1]);
 	if (points > ACCESS_MAX)		/* so there are no more than 32, for bits, either */
-		return uft_fail(err, -E2BIG, "more memory than can be watched: a CPU has %u registers for it, of up to 8 bytes at a multiple of that", ACCESS_MAX);
+		return uft_fail(err, -E2BIG, "too much memory to watch: a CPU has %u debug registers, each for 1, 2, 4 or 8 bytes at a multiple of that", ACCESS_MAX);
 	return 0;
 }
 

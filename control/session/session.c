@@ -211,7 +211,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
-		session_warn_left(s, t->slice, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
+		session_warn_left(s, t->slice, "process %d: cannot start an agent in it, so uft's memory remains in it: %s", t->pid, strerror(-ret));
 	return !ret;
 }
 

@@ -100,8 +100,8 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
 	pid_t tid = procinfo_taken(of, getpid(), by, sizeof(by));
 
 	if (tid)
-		session_warn_of(s, t->slice, "process %d: its task %d is being traced by %s: until that is over %s", t->pid, tid, by,
-			     s->opts.int3 ? "functions that need an int3 are left alone, and its faults are not seen" : "its faults are not seen");
+		session_warn_of(s, t->slice, "process %d: its task %d is being traced by %s: until that ends, %s", t->pid, tid, by,
+			     s->opts.int3 ? "uft does not trace functions that need an int3, and does not see its faults" : "uft does not see its faults");
 }
 
 /*

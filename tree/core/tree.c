@@ -247,7 +247,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 	each_part(t, slice_begin, t, slice, img);
 	ret = uft_live_slice(t->instances->live, slice, img);
 	if (ret) {
-		snprintf(text, sizeof(text), "what process %d records is lost: %s", pid, strerror(-ret));
+		snprintf(text, sizeof(text), "the events of process %d are lost: %s", pid, strerror(-ret));
 		on_warning(arg, text);
 	}
 }
@@ -327,7 +327,7 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 		return uft_fail(err, -ENOMEM, "out of memory");
 	if (so.watchdog && !uft_session_can_attach()) {
 		free(t);
-		return uft_fail(err, -EOPNOTSUPP, "%s is there on x86-64 only yet: start without it", so.int3 ? "--int3" : "--watchdog");
+		return uft_fail(err, -EOPNOTSUPP, "%s works on x86-64 only: start without it", so.int3 ? "--int3" : "--watchdog");
 	}
 	t->opts = *opts;
 	t->table = table;

@@ -334,7 +334,7 @@ static int add(struct instance *in, struct command *c)
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function matches, or each that does has it already", 0);
+		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function matches, or each that does has the command already", 0);
 	if (!ret && action_of(c->kind) == SNAPSHOT)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
@@ -369,7 +369,7 @@ static int take_out(struct instance *in, struct command *c)
 	if (!drop_matching(g, c)) {
 		uft_event_set_free(&switched);
 		uft_event_set_free(&on);
-		return trigger_refuse(c, "No function has it", 0);
+		return trigger_refuse(c, "No function has this command", 0);
 	}
 	forget_known(g);
 	uft_event_set_free(&in->set.events);

@@ -45,7 +45,7 @@ static int parse_event(const struct uft_event_table *types, struct command *c, c
 	size_t n;
 
 	if (!colon)
-		return trigger_refuse(c, "A system and an event must follow", strlen(word));
+		return trigger_refuse(c, "SYSTEM:EVENT must follow", strlen(word));
 	n = strcspn(colon + 1, ":");
 	if (!find_event(types, system, (size_t)(colon - system), colon + 1, n, event))
 		return trigger_refuse(c, "Event not found", (size_t)(system - word));

@@ -87,7 +87,7 @@ until guarded || ! kill -0 $recorder; do sleep 0.1; done
 run "$uft" attach --name $name-y
 expect_status 1
 expect_equal "how often it is said that it cannot be attached to" "$(grep -c "$recorder ($name-y) is traced by another session" err)" 1
-expect_err "uft attach: no process was attached to"
+expect_err "uft attach: could not attach to any process"
 [ "$(grep -c uft-guard err)" -eq 0 ] || { fail "a guard is found by name"; show; }
 exec 7>&-
 wait $recorder

@@ -65,7 +65,7 @@ expect_err "work"
 for file in ./prog.o two.a; do
 	run "$uft" disas $file
 	expect_status 2
-	expect_err "which function of $file?"
+	expect_err "no function of $file given"
 done
 
 # ---- Symbols that cannot be read: recorded all the same, by address ----

@@ -48,7 +48,7 @@ refused "--thresh is for the tracer function_graph" record -p profile --thresh 3
 refused "--graph is for the tracer function_graph" record -p function -g main ./prog
 refused "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for initcall" record -p initcall --stacktrace ./prog
 refused "not a level from 1 to 19" record -z 20 ./prog
-refused "--func-stack: stacks are walked on x86-64 only" record -p function --func-stack --emulator qemu-aarch64 ./prog
+refused "--func-stack: uft records stacks on x86-64 only" record -p function --func-stack --emulator qemu-aarch64 ./prog
 
 refused "unknown option '--profil'; did you mean '--profile'" report --profil
 refused "no KEY 'totl'; did you mean 'total'" report --sort totl
@@ -60,7 +60,7 @@ refused "one file at a time" stat a b
 refused "one file at a time, not also 'b'" report -i a b
 refused "one file at a time, not also 'b'" stat -i a b
 refused "one recording at a time, not also 'b'" export -o x.dat -i a b
-refused "-o FILE is missing" export
+refused "no output file given: -o FILE" export
 refused "does not say which format" export -o x.unknown
 refused "no FORMAT 'nonsense'" export -f nonsense -o x
 echo recording >r.uft
@@ -106,7 +106,7 @@ expect_status 2
 expect_err "there is no event 'sched:nosuch'"
 run "$uft" record -e shop:nosuch -o events.uft true
 expect_status 0
-expect_err "nothing that was traced declares an event 'shop:nosuch'"
+expect_err "no traced program or library declares an event 'shop:nosuch'"
 run "$uft" report -F 'nosuch*' events.uft
 expect_err "matches 'nosuch*'"
 run "$uft" record -e sched:sched_process_exit -f 'prio >' true

@@ -50,16 +50,16 @@ same cflags --quiet --cc=aarch64-linux-gnu-gcc
 # What is there on x86-64 only is refused, and said is what works.
 run other attach 1
 expect_status 1
-expect_err "running programs are traced on x86-64 only yet, not on arm64: start the program here with \`uft record PROGRAM\`"
+expect_err "uft traces running programs on x86-64 only, not on arm64: start the program here with \`uft record PROGRAM\`"
 run other record --watchdog "$program"
 expect_status 1
-expect_err "--watchdog is there on x86-64 only yet"
+expect_err "--watchdog works on x86-64 only"
 run other record --int3 "$program"
 expect_status 1
-expect_err "--int3 is there on x86-64 only yet"
+expect_err "--int3 works on x86-64 only"
 run other record --stacktrace -p kmemtrace "$program"
 expect_status 1
-expect_err "stacks are walked on x86-64 only yet"
+expect_err "uft records stacks on x86-64 only"
 run other record ./here.prog
 expect_status 1
 expect_err "it is for another architecture (only arm64 programs"

@@ -168,9 +168,9 @@ heirs)	# a fork child has nothing of its parent's memory, and gets its own from 
 	done
 	;;
 refused)
-	refused 1 'running programs are traced on x86-64 only yet, not on arm64: start the program here with `uft record PROGRAM`' attach 1
-	refused 1 '--watchdog is there on x86-64 only yet, not on arm64' record --watchdog /patchable
-	refused 1 '--int3 is there on x86-64 only yet, not on arm64' record --int3 /patchable
+	refused 1 'uft traces running programs on x86-64 only, not on arm64: start the program here with `uft record PROGRAM`' attach 1
+	refused 1 '--watchdog works on x86-64 only, not on arm64' record --watchdog /patchable
+	refused 1 '--int3 works on x86-64 only, not on arm64' record --int3 /patchable
 	refused 1 'mmiotrace is not there on arm64 yet' record -p mmiotrace --watch main /patchable
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record /bin/busybox true
 	printf '#!/bin/busybox sh\n' >script && chmod +x script && printf '#!/tmp/script\n' >second && chmod +x second

@@ -143,15 +143,15 @@ kill $pid
 # ---- Refused, or said
 run "$uft" record -p mmiotrace "$T" other
 expect_status 2
-expect_err "which memory? --watch NAME"
+expect_err "mmiotrace needs memory to watch: --watch NAME"
 run "$uft" record -p function --watch watched "$T" other
 expect_status 2
 expect_err "--watch is for the tracer mmiotrace, not for function"
 for wrong in 12x watched, watched,0 ,8 0x1000,8x 0xffffffffffffffff,8; do
 	refuse "cannot watch '$wrong'" --watch "$wrong"
 done
-refuse "more memory than can be watched" --watch 0x1000,33
-refuse "more memory than can be watched" --watch a --watch b --watch c --watch d --watch e
+refuse "too much memory to watch" --watch 0x1000,33
+refuse "too much memory to watch" --watch a --watch b --watch c --watch d --watch e
 run "$uft" record -q -p mmiotrace --watch large --watch watched -o large.uft "$T" other
 expect_status 0
 expect_err "large is not watched: it takes more than is left of the CPU's 4 debug registers"

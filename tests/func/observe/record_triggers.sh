@@ -82,7 +82,7 @@ expect_status 7
 # ---- Refused, with the recording that was there untouched
 cp trace.uft before
 refused() { status_of=$1; text=$2; shift 2; run "$uft" record -q "$@" ./prog 5; expect_status "$status_of"; expect_err "$text"; }
-refused 2 "there is none" -R traceoff -e $S:sample_one
+refused 2 "it belongs behind the -e EVENT that it is a trigger of" -R traceoff -e $S:sample_one
 refused 1 "$S:sample_one: Couldn't find field" -e $S:sample_one -R hist:keys=b
 expect_equal "the place" "$(sed -n '2,3p' err)" "$(printf '    hist:keys=b\n              ^')"
 refused 1 "Field not found" -e $S:sample_one -R 'traceoff if b == 1'

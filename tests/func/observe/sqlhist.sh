@@ -68,7 +68,7 @@ expect_out "lat	s32 a; u64 us"
 
 # ---- Refused
 refused() { status_of=$1; text=$2; shift 2; run "$uft" sqlhist "$@"; expect_status "$status_of"; expect_err "$text"; }
-refused 2 "which query?"
+refused 2 "no query given"
 refused 2 "one query" SELECT a
 refused 2 "a program follows" "SELECT a FROM sample_one" --
 refused 1 "syntax error" "SELECT a FRO sample_one" -- ./prog

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 }
 END
 $cc -fPIC -shared -o libchosen.so chosen.c && $cc -o choosing choosing.c ./libchosen.so || exit 1
-chooses="pick of libchosen.so only chooses, at the start, what is called by this name (ifunc); that has a name of its own: -l '__pic*:mod:libchosen.so'"
+chooses="pick of libchosen.so is an ifunc: it only chooses, at the start, which function is called; that one has a name of its own: -l '__pic*:mod:libchosen.so'"
 for name in pick 'p*'; do
 	run "$uft" record -p function -o x.uft -l "$name:mod:libchosen*" ./choosing
 	expect_status 0

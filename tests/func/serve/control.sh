@@ -43,7 +43,7 @@ expect_equal "the word in error_log" "$(grep -c "error: Function not found: 'nos
 shell '$U list -t; $U list -C; $U list -o | grep overwrite; $T 1; $U list -f | grep -x work; $U list | grep -c nop; $U show -p -s; $U start now'
 expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
 expect_err "a snapshot is never consumed"
-expect_err "no operands, not 'now'"
+expect_err "unexpected operand 'now'"
 
 # ---- extract takes it out, for trace-cmd; an older file stays if there is nothing to take
 echo kept >kept.dat

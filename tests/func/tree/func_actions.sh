@@ -67,10 +67,10 @@ set_ftrace_filter: error: Event not found
 set_ftrace_filter: error: Event not found
   Command: outer:disable_event:ftrace:function:3
                                ^
-set_ftrace_filter: error: A system and an event must follow
+set_ftrace_filter: error: SYSTEM:EVENT must follow
   Command: outer:enable_event:sched
                                    ^
-set_ftrace_filter: error: A system and an event must follow
+set_ftrace_filter: error: SYSTEM:EVENT must follow
   Command: outer:enable_event
                              ^
 set_ftrace_filter: error: Event not found

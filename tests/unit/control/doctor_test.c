@@ -234,7 +234,7 @@ static void process(void **state)
 	f.seccomp = 1;
 	expect("seccomp", DOCTOR_FAIL, "strict");
 	f.has_shstk_on = 1;
-	expect("shadow-stack", DOCTOR_FAIL, "could not be left");
+	expect("shadow-stack", DOCTOR_FAIL, "could not detach from it");
 	f.its_rseq = 0;
 	expect("rseq", DOCTOR_WARN, "no C library");
 	f.its_memlock = 64 << 10;
