@@ -12,20 +12,19 @@
  *	session.PID.fN	family N: mail and the slice of one process. No other one maps it, and no later one: with
  *			its process the file goes. Where forks are not hooked fork children have slices there, too
  *
- * Stale files are removed by the next session, at once, but for those of which somebody still has the board
- * mapped: he could not be left, and by what is in the files he can be later (guard.c). What neither recorder
- * nor guard had written down is lost.
+ * The next session removes stale files at once, but for those whose board a process still maps: uft could not detach
+ * from it, and needs what is in the files to do so later (guard.c). Records that neither recorder nor guard had saved
+ * are lost.
  *
  * Pages of rings are asked for before they are written (runtime/ring/memory.c): on a full tmpfs records are lost, which
  * is counted. Rings are made smaller until those of one process fit into half of the free space; of a size that the
  * user asked for one has to fit. What a ring may grow to beyond that while it is not read in time (abi.h) are
  * addresses at first: as many as leave room for all families, and of free memory as much as fits likewise.
  *
- * A family's processes can write to every word of its file. The session looks for nothing by what stands
- * there: its mapping begins with a private read-only copy of the layout (arena.map), with the slices of all
- * families behind it, each at the place that its number says. Where there is no family lies memory of nobody:
- * what the session still looks at there reads as FREE. Board and mail are mapped apart. doc/design/trust.md
- * has the rules.
+ * A family's processes can write to every word of its file. The session looks for nothing by what stands there: its
+ * mapping begins with a private read-only copy of the layout (arena.map), with the slices of all families behind it,
+ * each at the place that its number says. Where there is no family lies empty memory of the session alone, so what it
+ * still looks at there reads as FREE. Board and mail are mapped apart. doc/design/trust.md has the rules.
  */
 #include "control/proc/proc.h"
 #include "control/arena/families.h"

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_stopped.c - text that may not change while threads run is changed while they stand
+ * arm_stopped.c - change code while all tasks of a target are stopped, where it may not change while they run
  *
- * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All
- * tasks that share the memory are stopped (stop_all.c), and each pc, and each pc that a signal frame on its
- * stack will restore, is looked at. Who runs between the instructions that change goes on in their copy. The
- * places where a signal handler will return into stay as they are for now; about the rest the agent is told
- * (UFT_CMD_HELD), and writes. What was left is tried again a moment later: a handler that sleeps for long
- * costs its place, no other.
+ * The agent first tries to change sites beside the running program; those that it leaves (UFT_ST_LIVE, -EBUSY) come
+ * here. The session stops all tasks that share the memory (stop_all.c) and looks at each pc, and at each pc that a
+ * signal frame on a stack will restore. A task that stands between the instructions that change continues in their
+ * copy. Sites to which a signal handler will return stay as they are for now; the agent is told of the others
+ * (UFT_CMD_HELD), and writes them. The session tries the rest again a moment later: a handler that sleeps for long
+ * delays its own site, and no other.
  *
- * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are gathered
- * (arm_stopped_begin() to arm_stopped_commit()), and one stop does them all, unless that takes too long: then the
- * rest waits for the next. Hooks come first, and sites only in a stop that finds them all in place and no vfork
+ * To stop a hundred threads takes longer than to write ten thousand sites. So lists of many objects are gathered
+ * (arm_stopped_begin() to arm_stopped_commit()), and one stop serves them all, unless that takes too long: then the
+ * rest waits for the next stop. Hooks come first, and sites only in a stop that finds all hooks in place and no vfork
  * child at work.
  *
- * Instead of the int3 on each first byte that would leave running threads alone (int3.c): that needs every
- * trap served, a mask and a disposition put back for programs that block or ignore SIGTRAP, and every fork
- * child followed meanwhile. Here no trap is ever taken, and nothing but time is asked of the program.
+ * The alternative, an int3 on each first byte (int3.c), would leave running threads alone. But it needs every trap
+ * served, a mask and a disposition put back for programs that block or ignore SIGTRAP, and every fork child followed
+ * meanwhile. Here no trap is ever taken, and the program loses nothing but time.
  *
- * Interrupted system calls go on (task_resume()). A program whose tasks cannot be stopped keeps those places as
+ * Interrupted system calls are resumed (task_resume()). If tasks of a program cannot be stopped, those sites stay as
  * they are, counted as before (UFT_CNT_SITE_LIVE).
  */
 #include "control/arm/arm_stopped.h"

@@ -7,8 +7,9 @@
  * appended is then an object of the image, without sites, that only names addresses. Fork children share
  * their parent's image, so where two of them put different code at one address the later file's name is shown.
  *
- * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read. Nobody
- * removes them, and process numbers come again: one that was last written before the process began is another's.
+ * Any user may have written a file of that name: it is read only if it belongs to the process's user or to root. Such
+ * files are never removed, and process numbers are used again: a file that was last written before the process began
+ * is that of an earlier one.
  */
 #include "control/arm/arm.h"
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * agentless.c - processes that have our runtime but no agent, at the moment of a detach
+ * agentless.c - detach from processes that have the runtime but no agent
  *
- * A fork child that has made no traced call, one that is not followed, one for which there was no slice; and every
- * target, when recorder and guard were both killed. Nobody in there can be told anything. So one of its threads is
- * stopped, sent into the runtime (trace_rejoin()), which gives the process a slice and an agent, and put back to where
- * it was; then it is left like all others (detach.c).
+ * These are: a fork child that has made no traced call, one that is not followed, one for which there was no slice;
+ * and every target, when recorder and guard were both killed. No agent takes commands there. So the session stops one
+ * thread of the process and sends it into the runtime (trace_rejoin()), which gives the process a slice and an agent.
+ * Then the session puts the thread back to where it was, and detaches as from all others (detach.c).
  *
- * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The
- * thread runs on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent
- * has the upper half. Its stop and its way back are attach.c's: it goes on from a stop after which the kernel
- * restarts what it interrupted. If we are killed it goes on by itself, behind the last system call that it
- * makes in there (entry.S); whoever comes after us waits for that.
+ * The session finds the runtime by its code: it compares the pages of anonymous code mappings with the blob. The
+ * thread runs on the lower half of the agent's stack, which is unused, with all signals blocked; the agent has the
+ * upper half. attach.c stops and resumes the thread: it continues from a stop after which the kernel restarts what it
+ * interrupted. If the session is killed, the thread goes back by itself, behind the last system call that it makes in
+ * the runtime (entry.S); the next session, or the guard, waits for that.
  *
- * A process whose seccomp filter would end it for what its agent calls is left as it is: its calls go on, recorded by
- * nobody.
+ * A process whose seccomp filter would end it for the system calls of an agent stays as it is: its calls are still
+ * traced, and recorded by nobody.
  *
- * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
- * looked at again.
+ * A thread inside the runtime may hold its locks, and one inside an rseq section must not be moved: the session
+ * resumes such threads and looks again.
  */
 #include "control/detach/agentless.h"
 

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * detach.c - detach: a target is left as it was
+ * detach.c - detach from a target: it is afterwards as it was before the attach
  *
- * It needs the arena and a slice's number, nothing of the session: the guard does the same with what is in the arena.
+ * A detach needs the arena and the number of a slice, and nothing of the session: the guard does the same with what is
+ * in the arena.
  *
- *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once
- *	   more while all tasks are held.
- *	2. UNHOOK: slots get their true return addresses; look at every task.
- *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/shadow/way_out.c).
- *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
- *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held
- *	   meanwhile: a child forked in that moment would have a part of us, which nobody could take out of it.
- *	   If we are killed there the guard goes on where we were: detach_finish().
+ *	1. LEAVE: the agent stops recording and puts sites and hooks back. Sites that cannot change beside running
+ *	   threads are put back once more while all tasks are stopped.
+ *	2. UNHOOK: the agent puts true return addresses into all slots; the session looks at every task. Again, until
+ *	   two looks in a row find no task inside (why two: runtime/trace/shadow/way_out.c).
+ *	3. The session stops the agent, has it unmap all memory of uft by system calls made at an instruction of the
+ *	   vdso, its own stack and code among it, and has it exit. Nothing remains, so nothing can pile up. All tasks
+ *	   are stopped meanwhile: a child forked in that moment would have a part of the runtime, which nobody could
+ *	   take out of it. If the session is killed there, the guard continues at that point: detach_finish().
  *
- * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
- * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
- * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer
- * to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What
- * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/bytes/foreign_bytes.c): our jump
- * may be put back there.
+ * Invariants. Memory is unmapped only when step 1 has left no code that leads into it and step 2 has found no task
+ * inside. If a step fails, the target stays as it is from there, which is sound: its text is its own, and what is
+ * mapped is inert; ->why has the reason. rseq: a critical section of ours that is left, aborted or committed has no
+ * pointer to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of the runtime has
+ * none. Where another program has changed a site, the memory that our jump led to stays mapped, inert
+ * (runtime/patch/bytes/foreign_bytes.c): that program may put our jump back.
  */
 #include "control/detach/detach.h"
 

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 /*
- * guard.c - who finishes the detach when the recorder is killed
+ * guard.c - the process that completes the detach when the recorder is killed
  *
- * The session forks a process when it is created, before it has threads of its own. (Who creates it may have
- * one that reads a program's file, symbol/prefetch.c, and holds the lock of objects, which the guard makes
- * anew: it opens some when it saves a recording.) That one holds the arena's file (and with it the lock that
- * says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
- * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is
- * init's child, in a kernel session of its own, all signals blocked: nobody who waits for the recorder's
- * children or signals its group meets it.
+ * The session forks the guard when it is created, before it has threads of its own. (The session's creator may have a
+ * thread that reads a program's file, symbol/prefetch.c, and holds the lock of objects. The guard makes that lock
+ * anew, because it opens objects when it saves a recording.) The guard holds the arena's file (and with it the lock
+ * that says that the file is not stale), a pidfd of the session's process and one end of a socket, by which it gets
+ * the recording's file. It has no terminal, no directory, and none of the session's other descriptors. It is a child
+ * of init, in a kernel session of its own, with all signals blocked: a program that waits for the recorder's children
+ * or signals its group does not meet it.
  *
  *	waits -- the socket closes, arena.closed is set --> ends
  *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
  *							    (.rescue), removes the arena's file, ends
  *
- * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve
- * yet is undone, borrowed priorities are given back, a target whose agent is unmapping is unmapped to the
- * end. What it needs then is in the arena: slices, and in them the targets' and agents' numbers. The agents
- * have put the code back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the
- * session died are finished by the agents; the guard's come after them.
+ * First the guard completes what the session was in the middle of (guard_notes): it undoes an attach whose agent does
+ * not serve yet, gives borrowed priorities back, and unmaps the rest of a target whose agent was unmapping. What it
+ * needs for that is in the arena: slices, and in them the numbers of targets and agents. The agents have put the code
+ * back by themselves meanwhile, and still take commands (agent.c). They complete commands in the middle of which the
+ * session died; the guard's come after those.
  *
- * The arena is the targets' to scribble on: where its rings are is known from before there were any.
+ * Targets can write anything into the arena: the guard knows where its rings are from before there were any targets.
  *
- * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or
- * `uft detach` takes over. So it is with what a recorder, or the guard, could not leave: then the file stays,
- * and nobody's lock is on it. It is for who is still in there alone, so it has no records any more and slices
- * only of those; who was left is DEAD in it from then on, while the rings are saved, and FREE after that. One
- * that could not be left by the next recording either (a program that is frozen, say) would keep all later
- * ones waiting as long: after that only uft detach tries.
+ * If the guard is killed as well, the agents end, and what is mapped stays, inert, until the next recording or `uft
+ * detach` takes over. The same holds for processes from which a recorder, or the guard, could not detach: then the
+ * file stays, without a lock. It is there for those processes alone, so it has no records any more, and no slices of
+ * others: a process that was detached is DEAD in it from then on, while the rings are saved, and FREE after that. If
+ * the next recording cannot detach from such a process either (a program that is frozen, say), all later ones would
+ * wait as long: after that only uft detach tries.
  */
 #include "control/start/start.h"
 #include "control/detach/guard.h"

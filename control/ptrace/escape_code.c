@@ -13,10 +13,10 @@
  * exit. The values are those with which the kernel would have let the thread go on: an interrupted system
  * call is made again.
  *
- * Where: the unused end of the vdso's last page, the only place that is executable, there before any call is
- * made, and nobody's. Its page becomes the process's own copy; the bytes are zero again when we are done. Who
- * was killed left them there, and the next one takes the bytes behind them. Without room the thread is as
- * unprotected as the first call would be elsewhere.
+ * Where: the unused end of the vdso's last page, the only place that is executable, there before any call is made, and
+ * unused. Its page becomes the process's own copy; the bytes are zero again when we are done. A session that was
+ * killed leaves its bytes there, and the next one takes those behind them. Without room the thread is as unprotected
+ * as the first call would be elsewhere.
  *
  * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the
  * mask is set before the registers that a system call destroys. mov, lea and syscall leave the flags alone.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * stop_all.c - all tasks of an address space, standing for as short a time as can be
+ * stop_all.c - stop all tasks of an address space, for as short a time as possible
  *
- * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops
- * nobody; whose memory other processes have is found out (kcmp). Only then they are asked to stop, the
- * sleepers first; their stops are collected, whichever comes first, and looked at while others are on their
- * way. When the sleepers stand those are asked that run, which goes on for as short a time as can be: to wake
- * and look at a hundred takes longer than what the hold is for. They go on in the same order, those that ran
- * before all others, so that none stands for the time of both.
+ * Life of a stop. Slow work is done while all tasks run: they are listed and seized, which stops none, and the
+ * processes that share the memory are found (kcmp). Only then tasks are asked to stop, sleepers first; their stops are
+ * collected as they come, and each task is looked at while others are on their way. When the sleepers have stopped,
+ * the running tasks are asked. They stand for as short a time as possible: to wake and look at a hundred sleepers
+ * takes longer than the change for which all are stopped. Tasks that ran are resumed before all others, so that none
+ * stands for the time of both.
  *
- * Missed tasks. There are none if the kernel made no task at all since the list was begun, and the process has as
- * many as stand. Else tasks are listed again when all stand, until there is none that is new: who stands
- * makes no other. Of other processes only those are asked about that were not there the first time.
+ * Missed tasks. There are none if the kernel made no task at all since the list was begun, and the process has as many
+ * as have stopped. Otherwise tasks are listed again when all have stopped, until there is no new one: a stopped task
+ * makes no other. Of other processes, only those that are new are compared.
  *
- * Unstoppable tasks. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
- * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
- * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (tasks_reap_late()).
+ * Unstoppable tasks. The parent of a vfork child does not run while the child, which is stopped, lives: it is not
+ * seized, and looked at again in the end. A task that gets no CPU gets a better priority until it is resumed. If a
+ * task still does not stop (it waits for a disk), all others are resumed, and that one as soon as it stops
+ * (tasks_reap_late()).
  *
- * Tracers of the tasks. There is no other, or the session's already, by its watchdog (watchdog.c): those are not seized
- * and not detached, and what they stopped for, a signal perhaps, is the watchdog's to judge when they go on.
+ * Tracers of the tasks. There is none, or the session's own watchdog (watchdog.c). Its tasks are not seized and not
+ * detached here, and the watchdog decides about what they stopped for, a signal perhaps, when they are resumed.
  *
  * Concurrency: the session's thread, or the guard's only one.
  */

@@ -2,12 +2,12 @@
 /*
  * command.c - commands to the agent of a target (arena/channel.c), and a target whose agent does not answer
  *
- * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), twice that
- * if it gets no CPU, or FROZEN_MS if its control group is frozen, makes its target stuck: it gets no more
- * commands, since the area may still be read, and what became of the last one is not known; the user is
- * told once. When it answers after all it is brought up to date (unresponsive.c); when it is to be left it
- * is asked for that last answer again (command_is_unanswered). What the agent writes back is data from a
- * target: indices into our own tables are never taken from it.
+ * The session waits COMMAND_TIMEOUT_MS for an answer, twice that if the agent gets no CPU, and FROZEN_MS if its
+ * control group is frozen. An agent that does not answer in time (SIGSTOP stopped all tasks, or it was killed) makes
+ * its target stuck. A stuck target gets no more commands, because the agent may still read the area, and the result of
+ * the last command is not known; the user is told once. When the agent answers after all, the session brings it up to
+ * date (unresponsive.c); a detach asks for that last answer again (command_is_unanswered). What the agent writes back
+ * is data from a target: indices into our own tables are never taken from it.
  */
 #include "control/proc/cgroup.h"
 #include "control/target/target.h"

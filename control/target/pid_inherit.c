@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * pid_inherit.c - the option function-fork: who is on a list of pids because the process that made it is
+ * pid_inherit.c - the option function-fork: a process is on a list of pids because the process that made it is
  *
- * A fork child's runtime knows by itself (runtime/trace/thread/params.c), from its first call on. But a program that
- * is executed has a new one, and so has whoever is told anew: so the session notes it when a process or
- * program becomes a target. Between that and the last process that the session knows there may be some that
- * never had a call, shells mostly: they are looked at by who is whose parent. What was noted while the lists
- * had another number does not count any more, nor does who was forked before its parent came to be on the
- * list: by the 100th of a second in which the kernel says that it was.
+ * The runtime of a fork child knows this by itself (runtime/trace/thread/params.c), from its first call on. The
+ * runtime of a program that was executed is new, and so is one that gets its lists again: so the session notes it when
+ * a process or program becomes a target. Between that one and the last process that the session knows there may be
+ * some that never made a call, shells mostly: the session finds them by their parents. Notes that were made while the
+ * lists had another number do not count any more. Neither does a process that was forked before its parent came onto
+ * the list: the kernel gives its start in hundredths of a second.
  *
- * A number is a process only together with its time. Those that are gone are forgotten when room is needed,
- * but for the last few: children of theirs may not have been heard of yet.
+ * A pid names a process only together with its start. Processes that have ended are forgotten when room is needed, but
+ * for the last few: the session may not have heard of their children yet.
  */
 #include "control/functions.h"
 #include "control/target/target.h"

@@ -4,9 +4,9 @@
  *
  *	claimed -> announced (slice_begin) -> live -> over -> (agent gone) slice_end, freed
  *
- * The process is held by pidfd, so its number cannot come to mean another one; the agent likewise. A slice is handed
- * back only when both are gone: until then somebody may write to it. Who drains slices (slice_end) makes them
- * free again; without such a listener they are freed here.
+ * The process is held by pidfd, so its number cannot come to mean another one; the agent likewise. A slice is given
+ * back only when both have ended: until then either may write to it. The listener that drains slices (slice_end) frees
+ * them; without such a listener they are freed here.
  */
 #include "control/arena/channel.h"
 #include "control/target/target.h"

@@ -2,21 +2,20 @@
 /*
  * int3.c - the watchdog serves int3s: functions at whose entry no jump fits (opts.int3)
  *
- * The kernel's way with a trap is to force its signal: if that is blocked or ignored the program dies, unless
- * a tracer takes it before it is delivered. The watchdog (watchdog.c) is one. Who stands behind an int3 of
- * ours is put into the function's slot, as if a jump had led there, and the signal is dropped: no handler is
- * needed, nor a stack, and no other thread waits.
+ * The kernel's way with a trap is to force its signal: if that is blocked or ignored the program dies, unless a tracer
+ * takes it before it is delivered. The watchdog (watchdog.c) is one. A task that stands behind an int3 of ours is put
+ * into the function's slot, as if a jump had led there, and the signal is dropped: no handler is needed, nor a stack,
+ * and no other thread waits.
  *
  *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (patch/bytes/unprepared.c)
  *
- * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one
- * left, so a place stays in the table while any process has the session's code for it. When a target ends,
- * executes another program or unmaps a library, its places are marked; once many are marked, those that no
- * process has are dropped (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone.
- * Whether an int3 is ours in a certain memory is seen there: at the place that its target told stands the code
- * that the session made for it, with the site's address and a slot behind it. The place is the word of one
- * target, and a trap may be another one's: an address alone stands in many tables of a program, and would lead
- * it into them.
+ * Objects. A table of all places where an int3 may be. A fork child has its parent's, and may be the only one left, so
+ * a place stays in the table while any process has the session's code for it. When a target ends, executes another
+ * program or unmaps a library, its places are marked; once many are marked, those that no process has are dropped
+ * (int3_tend()). At most TRAPS_MAX are noted: further functions are left alone. Whether an int3 is ours in a certain
+ * memory is seen there: at the place that its target told stands the code that the session made for it, with the
+ * site's address and a slot behind it. A target told the place, and the trap may be another target's: an address alone
+ * stands in many tables of a program, and would lead the task into them.
  *
  * Invariants:
  *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c).
@@ -30,10 +29,9 @@
  * its int3s until it is left as such (agentless.c), which may be later. This is why int3 is asked for, never
  * the default (doc/design/decisions.md).
  *
- * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked
- * again where all other signals are, as in libc's own sections. That it was blocked alone, by the program,
- * nothing tells afterwards. It takes a handler of such a thread away, and SIG_IGN of any: processes that have
- * either are left alone.
+ * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked again
+ * where all other signals are, as in libc's own sections. If the program had blocked SIGTRAP alone, nothing shows that
+ * afterwards. It takes a handler of such a thread away, and SIG_IGN of any: processes that have either are left alone.
  */
 #include "control/watchdog/int3.h"
 

@@ -11,16 +11,17 @@
  *	/proc/TID/fdinfo/FD	where in the file the call began
  *	the call before		how much the pipe took: the first splice of an open file goes page by page, and tells it
  *
- * A call that ended for want of data tells nothing of the pipe. A reader whose call cannot be seen (another
- * user's, another pid namespace's, one that gives an offset) is served by pages, and so is who shares the
- * file with another reader: the kernel's cache is one for both.
+ * A call that ended for want of data tells nothing of the pipe. A reader whose call cannot be seen (another user's,
+ * another pid namespace's, one that gives an offset) is served by pages, and so is one that shares the file with
+ * another reader: the kernel's cache is one for both.
  *
- * Pages put there are kept until the reader asks for what follows it. So nothing depends on the kernel's
- * keeping it: if it drops a page, or did not take it, the reader asks and gets it again, from here; and whose
- * pipe took less than the last time finds the rest at his next splice. Poll says that there is data as long
- * as he has not asked for what follows.
+ * Pages put there are kept until the reader asks for what follows it. So nothing depends on the kernel's keeping it:
+ * if it drops a page, or did not take it, the reader asks and gets it again, from here; and a reader whose pipe took
+ * less than the last time finds the rest at its next splice. Poll says that there is data as long as the reader has
+ * not asked for what follows.
  *
- * Two threads could put pages there that the other's reader waits for: one at a time does, the others answer by pages.
+ * Two threads could each put pages there that the other's reader waits for: so one thread at a time does, and the
+ * others answer by pages.
  */
 #include "tree/serve/fuse_internal.h"
 

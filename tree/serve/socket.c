@@ -13,8 +13,8 @@
  * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
  * uft_serve_stop() ends all of them and waits until the last has let go of its handle.
  *
- * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name nobody listens
- * to; who finds it removes it.
+ * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name on which
+ * nothing listens; a command that finds it removes it.
  */
 #include "symbol/rundir.h"
 #include "symbol/thread.h"
