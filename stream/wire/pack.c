@@ -83,37 +83,34 @@ static inline struct slot *slot_of(struct pack *p, uint32_t id)
 	return &p->slot[(id * 0x9e3779b1u) >> (32 - SLOTS_LOG)];
 }
 
-/* The slot of an id that is not in its first one, added if the block has room for it; NULL: it has none. */
-static struct slot *find_slot(struct pack *p, uint32_t id)
+/*
+ * The slot of an id, from @s on, where its hash leads; added if the block has room for it; NULL: it has none. With
+ * @parent the slot of the pair of both.
+ */
+static inline __attribute__((always_inline)) struct slot *find(struct pack *p, struct slot *s, uint32_t id, const uint64_t *parent)
 {
-	struct slot *s = slot_of(p, id);
-
-	while (s->block == p->block && s->id != id)
+	while (s->block == p->block && (s->id != id || (parent && p->parent[s->code] != *parent)))
 		s = s + 1 < p->slot + (1u << SLOTS_LOG) ? s + 1 : p->slot;
 	if (s->block != p->block) {
 		if (p->nids == IDS_MAX)
 			return NULL;
 		*s = (struct slot){ id, p->block, (uint16_t)p->nids };
+		if (parent)
+			p->parent[p->nids] = *parent;
 		p->dict[p->nids++] = id;
 	}
 	return s;
 }
 
-/* The same of a pair. */
+/* Of an id that is not in its first slot. */
+static struct slot *find_slot(struct pack *p, uint32_t id)
+{
+	return find(p, slot_of(p, id), id, NULL);
+}
+
 static struct slot *find_pair(struct pack *p, uint32_t id, uint64_t parent)
 {
-	struct slot *s = &p->slot[((id ^ parent << 20 ^ parent >> 44) * 0x9e3779b97f4a7c15ull) >> (64 - SLOTS_LOG)];
-
-	while (s->block == p->block && (s->id != id || p->parent[s->code] != parent))
-		s = s + 1 < p->slot + (1u << SLOTS_LOG) ? s + 1 : p->slot;
-	if (s->block != p->block) {
-		if (p->nids == IDS_MAX)
-			return NULL;
-		*s = (struct slot){ id, p->block, (uint16_t)p->nids };
-		p->parent[p->nids] = parent;
-		p->dict[p->nids++] = id;
-	}
-	return s;
+	return find(p, &p->slot[((id ^ parent << 20 ^ parent >> 44) * 0x9e3779b97f4a7c15ull) >> (64 - SLOTS_LOG)], id, &parent);
 }
 
 static void begin_block(struct pack *p)
