@@ -27,6 +27,7 @@
 #include "symbol/image.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
+#include "symbol/hash_text.h"
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
@@ -88,15 +89,6 @@ static uint64_t res_hash_key(uint64_t addr, uint32_t object, uint32_t kind)
 	return h ^ h >> 29;
 }
 
-static uint64_t res_hash_name(const char *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211ull;
-	return h ^ h >> 32;
-}
-
 static void res_insert(struct res_sym **table, size_t size, uint64_t hash, struct res_sym *s)
 {
 	size_t at = hash & (size - 1);
@@ -127,7 +119,7 @@ static int res_grow(struct uft_resolver *r)
 		struct res_sym *s = res_sym_at(r, i);
 
 		res_insert(by_key, size, res_hash_key(s->key_addr, s->key_object, s->key_kind), s);
-		res_insert(by_name, size, res_hash_name(s->sym.name), s);
+		res_insert(by_name, size, hash_text(s->sym.name), s);
 	}
 	free(r->by_key);
 	free(r->by_name);
@@ -156,7 +148,7 @@ static struct res_sym *res_find_name(const struct uft_resolver *r, const char *n
 {
 	size_t at;
 
-	for (at = res_hash_name(name) & (r->hash_size - 1); r->by_name[at]; at = (at + 1) & (r->hash_size - 1))
+	for (at = hash_text(name) & (r->hash_size - 1); r->by_name[at]; at = (at + 1) & (r->hash_size - 1))
 		if (!strcmp(r->by_name[at]->sym.name, name))
 			return r->by_name[at];
 	return NULL;
@@ -186,7 +178,7 @@ static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t o
 	*s = (struct res_sym){ .sym = { .index = i, .name = name, .object = "" }, .key_addr = addr, .key_object = object,
 			       .key_kind = kind };
 	res_insert(r->by_key, r->hash_size, res_hash_key(addr, object, kind), s);
-	res_insert(r->by_name, r->hash_size, res_hash_name(name), s);
+	res_insert(r->by_name, r->hash_size, hash_text(name), s);
 	return s;
 fail:
 	free(name);

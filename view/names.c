@@ -6,16 +6,8 @@
 #include <string.h>
 
 #include "output/dense.h"
+#include "symbol/hash_text.h"
 #include "view/names.h"
-
-static uint32_t hash_text(const char *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211ull;
-	return (uint32_t)(h ^ h >> 32);
-}
 
 int names_init(struct names *t)
 {

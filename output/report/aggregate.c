@@ -32,20 +32,12 @@
 #include "output/dense.h"
 #include "output/emit.h"
 #include "output/report/aggregate_build.h"
+#include "symbol/hash_text.h"
 
 #define MORE_KEY	"\001more"
 #define NOPEN_KEPT	1024u		/* functions that a task without open calls remembers */
 
 /* ---- Tables ---- */
-
-static uint32_t hash_text(const char *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211ull;
-	return (uint32_t)(h ^ h >> 32);
-}
 
 static int grow_keys(struct agg *a)
 {

@@ -5,6 +5,7 @@
  * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h).
  * See function_list.h.
  */
+#include "symbol/hash_text.h"
 #include "tree/core/function_list.h"
 
 #include "control/functions.h"
@@ -140,19 +141,10 @@ static int line_order(const void *a, const void *b, void *batch)
 	return (x > y) - (x < y);
 }
 
-static uint64_t word_hash(const char *p, size_t n)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)p[i]) * 1099511628211ull;
-	return h ^ h >> 29;
-}
-
 static int known_fn(void *arg, const struct uft_function *f)
 {
 	struct word_known *k = arg;
-	uint64_t h = word_hash(f->name, strlen(f->name)) | 1;
+	uint64_t h = hash_text(f->name) | 1;
 	size_t i = h >> 1 & k->mask;
 
 	while (k->hash[i] && k->hash[i] != h)
@@ -184,7 +176,7 @@ static void make_known(struct uft_tree *t, struct word_known *k)
 
 static int is_known(const struct word_known *k, const char *name)
 {
-	uint64_t h = word_hash(name, strlen(name)) | 1;
+	uint64_t h = hash_text(name) | 1;
 	size_t i = h >> 1 & k->mask;
 
 	while (k->hash[i] && k->hash[i] != h)
@@ -244,7 +236,7 @@ static int is_repeated(const char **seen, size_t mask, const char *p)
 {
 	size_t n, len;
 	const char *word = bare(p, &n), *other;
-	size_t i = word_hash(word, n) & mask;
+	size_t i = hash_bytes(word, n) & mask;
 
 	for (; seen[i]; i = (i + 1) & mask) {
 		other = bare(seen[i], &len);

@@ -28,6 +28,7 @@
  * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
  * each. All is the owner's.
  */
+#include "symbol/hash_text.h"
 #include "tree/triggers/trigger_internal.h"
 #include "tree/core/function_list.h"
 
@@ -43,19 +44,10 @@
 
 /* ---- The list, and where a name is in it ------------------------------------------------------ */
 
-static size_t hash(const char *name)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	while (*name)
-		h = (h ^ (unsigned char)*name++) * 1099511628211ull;
-	return (size_t)(h ^ h >> 29);
-}
-
 /* The slot of @func: its first trigger, or empty. */
 static uint32_t *slot_of(const struct triggers *g, const char *func)
 {
-	size_t i = hash(func) & g->mask;
+	size_t i = hash_text(func) & g->mask;
 
 	while (g->slot[i] && strcmp(g->v[g->slot[i] - 1].func, func))
 		i = (i + 1) & g->mask;
