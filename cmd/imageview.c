@@ -8,20 +8,9 @@
 
 static void free_list(struct uft_mapped *obj, uint32_t nobj)
 {
-	for (uint32_t i = 0; obj && i < nobj; i++) {
-		free(obj[i].stub_addr);
-		free(obj[i].site_addr);
-	}
+	for (uint32_t i = 0; obj && i < nobj; i++)
+		uft_mapped_free_arrays(&obj[i]);
 	free(obj);
-}
-
-static uint64_t *copy_array(const uint64_t *from, uint32_t n)
-{
-	uint64_t *to = from ? malloc((n ? n : 1) * sizeof(*to)) : NULL;
-
-	if (to)
-		memcpy(to, from, n * sizeof(*to));
-	return to;
 }
 
 /* Without references of its own: those are taken when the list is sure to be used. */
@@ -30,10 +19,7 @@ static struct uft_mapped *copy_list(const struct uft_mapped *from, uint32_t n)
 	struct uft_mapped *to = calloc(n ? n : 1, sizeof(*to));
 
 	for (uint32_t i = 0; to && i < n; i++) {
-		to[i] = from[i];
-		to[i].stub_addr = copy_array(from[i].stub_addr, from[i].nstubs);
-		to[i].site_addr = copy_array(from[i].site_addr, from[i].nstubs);
-		if ((from[i].stub_addr && !to[i].stub_addr) || (from[i].site_addr && !to[i].site_addr)) {
+		if (uft_mapped_copy(&to[i], &from[i])) {
 			free_list(to, i + 1);
 			return NULL;
 		}

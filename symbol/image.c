@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c - see image.h; uft_object_make() is in object.c, the resolver in resolve.c */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +29,34 @@ void uft_image_free(struct uft_image *img)
 		return;
 	for (i = 0; i < img->nobj; i++) {
 		uft_object_put(img->obj[i].obj);
-		free(img->obj[i].stub_addr);
-		free(img->obj[i].site_addr);
+		uft_mapped_free_arrays(&img->obj[i]);
 	}
 	free(img->obj);
 	free(img->exe);
 	free(img);
+}
+
+void uft_mapped_free_arrays(struct uft_mapped *m)
+{
+	free(m->stub_addr);
+	free(m->site_addr);
+}
+
+static uint64_t *copy_array(const uint64_t *from, uint32_t n)
+{
+	uint64_t *to = from ? malloc((n ? n : 1) * sizeof(*to)) : NULL;
+
+	if (to)
+		memcpy(to, from, n * sizeof(*to));
+	return to;
+}
+
+int uft_mapped_copy(struct uft_mapped *to, const struct uft_mapped *from)
+{
+	*to = *from;
+	to->stub_addr = copy_array(from->stub_addr, from->nstubs);
+	to->site_addr = copy_array(from->site_addr, from->nstubs);
+	return (from->stub_addr && !to->stub_addr) || (from->site_addr && !to->site_addr) ? -ENOMEM : 0;
 }
 
 struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, uint64_t bias)

@@ -36,6 +36,9 @@ struct uft_image *uft_image_alloc(uint32_t id, const char *exe);
 void uft_image_free(struct uft_image *img);
 /* Appends; takes a reference on @obj. The returned pointer is valid until the next add. */
 struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, uint64_t bias);
+/* @to becomes @from with arrays of its own, and no reference of its own. -ENOMEM: an array of @from is NULL in @to. */
+int uft_mapped_copy(struct uft_mapped *to, const struct uft_mapped *from);
+void uft_mapped_free_arrays(struct uft_mapped *m);
 
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);

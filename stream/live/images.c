@@ -6,15 +6,6 @@
 
 #include "stream/live/live_internal.h"
 
-static uint64_t *copy_array(const uint64_t *from, uint32_t n)
-{
-	uint64_t *to = from ? malloc((n ? n : 1) * sizeof(*to)) : NULL;
-
-	if (to)
-		memcpy(to, from, n * sizeof(*to));
-	return to;
-}
-
 /* What @img says now into @to, under a new id: whoever resolved with the old one starts anew. */
 static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_t id)
 {
@@ -23,18 +14,15 @@ static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_
 	if (!obj)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < img->nobj; i++) {
-		obj[i] = img->obj[i];
+		uft_mapped_copy(&obj[i], &img->obj[i]);
 		uft_object_get(obj[i].obj);
 		uft_object_names(obj[i].obj, NULL);	/* by the session's thread, before anybody resolves */
-		obj[i].stub_addr = copy_array(img->obj[i].stub_addr, img->obj[i].nstubs);
-		obj[i].site_addr = copy_array(img->obj[i].site_addr, img->obj[i].nstubs);
 		if (!obj[i].stub_addr || !obj[i].site_addr)
 			obj[i].nstubs = 0;
 	}
 	for (uint32_t i = 0; i < to->nobj; i++) {
 		uft_object_put(to->obj[i].obj);
-		free(to->obj[i].stub_addr);
-		free(to->obj[i].site_addr);
+		uft_mapped_free_arrays(&to->obj[i]);
 	}
 	free(to->obj);
 	to->obj = obj;
