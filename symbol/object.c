@@ -506,15 +506,6 @@ static size_t object_section_of(const struct uft_object *obj, uint64_t addr)
 	return 0;
 }
 
-const char *uft_object_section(struct uft_object *obj, uint64_t addr, uint64_t *start)
-{
-	struct object_priv *priv = object_priv(obj);
-	size_t i = object_section_of(obj, addr);
-
-	*start = !i ? 0 : obj->type == ET_REL ? priv->rel_addr[i] : priv->view.sh[i].sh_addr;
-	return i ? elf_section_name(&priv->view, i) : "";
-}
-
 int object_in_plt(const struct uft_object *obj, uint64_t addr)
 {
 	size_t i = object_section_of(obj, addr);

@@ -193,9 +193,6 @@ int uft_unwind_each(const struct uft_unwind *u, int (*fn)(void *arg, const struc
 /* Copies file contents at vaddr @addr (zero for bss). Returns bytes copied. */
 size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t len);
 
-/* Name of the section that holds @addr ("" unknown), *start its address. */
-const char *uft_object_section(struct uft_object *obj, uint64_t addr, uint64_t *start);
-
 /* Name of the function that the PLT entry at @addr calls, or whose address GOT slot @slot gets; NULL: none. */
 const char *uft_object_plt(struct uft_object *obj, uint64_t addr);
 const char *uft_object_got(struct uft_object *obj, uint64_t slot);

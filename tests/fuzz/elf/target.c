@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void look_up(struct uft_object *obj)
 {
 	uint8_t buf[64];
-	uint64_t start, size;
+	uint64_t size;
 	size_t i;
 
 	for (i = 0; i < obj->nfunc; i += 1 + obj->nfunc / 64) {
@@ -34,7 +34,6 @@ static void look_up(struct uft_object *obj)
 		uft_object_func(obj, obj->func[i].addr + obj->func[i].size / 2);
 		uft_object_plt(obj, obj->func[i].addr);
 		uft_object_reloc(obj, obj->func[i].addr, 64);
-		uft_object_section(obj, obj->func[i].addr, &start);
 		uft_object_read(obj, obj->func[i].addr, buf, sizeof(buf));
 	}
 	uft_object_read(obj, obj->entry, buf, sizeof(buf));
