@@ -460,7 +460,7 @@ static int unmap_all(struct detaching *l)
 		close(r.mem);
 	if (ret < 0)
 		return ret;
-	return ret + needed ? say(l, "%u mappings remain", ret + needed) : 0;
+	return ret + needed ? say(l, ret + needed == 1 ? "%u mapping remains" : "%u mappings remain", ret + needed) : 0;
 }
 
 /* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
