@@ -225,15 +225,15 @@ static inline uint64_t dec_word(const uint8_t *p)
 	return v;
 }
 
-static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint64_t ns, uint64_t clock)
+static inline void dec_event(struct uft_event *e, const struct dec_task *task, uint32_t cpu, uint64_t ns, uint64_t clock)
 {
 	e->ts_ns = ns;
 	e->clock = clock;
 	e->duration_ns = e->self_ns = 0;
-	e->task = &r->task->pub;
+	e->task = &task->pub;
 	e->sym = e->parent = NULL;
 	e->lost = 0;
-	e->cpu = r->cpu;
+	e->cpu = cpu;
 	e->flags = 0;
 	e->depth = 0;
 }
@@ -252,7 +252,7 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 	if (r->lost_due && n < max) {
 		if (!r->task)
 			dec_context(st, r, r->key, 0, 0);
-		dec_event(&ev[n], r, uft_clock_ns(&st->clock, r->key), r->key);
+		dec_event(&ev[n], r->task, r->cpu, uft_clock_ns(&st->clock, r->key), r->key);
 		ev[n].kind = UFT_EV_LOST;
 		ev[n].lost = r->lost_due;
 		r->lost_due = 0;
@@ -264,7 +264,7 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 			r->is_ending = 1;
 			continue;
 		}
-		dec_event(&ev[n], r, r->left_ns, r->key);
+		dec_event(&ev[n], r->task, r->cpu, r->left_ns, r->key);
 		dec_left(st, r, &ev[n]);
 		ev[n].flags = r->is_ending ? UFT_EVF_OPEN : 0;
 		n += dec_keep(st, &ev[n], r->key);
@@ -295,111 +295,188 @@ static int dec_exit_odd(struct uft_stream *st, struct dec_ring *r, struct uft_ev
 	return 0;
 }
 
+static inline int dec_is_fast(uint64_t word)
+{
+	return UFT_REC_KIND(word) - UFT_REC_FUNC <= UFT_REC_EXIT - UFT_REC_FUNC;
+}
+
 /*
- * The records that nearly all are: ENTRY, EXIT of the top frame, FUNC. Everything that the loop needs is in locals, as
- * the stores into events could otherwise be stores into it. Ends at anything else, and the caller finds out what;
- * only that the next record is beyond the limit, the usual end when rings alternate, is told in *is_past.
+ * The record at @p, one of those that nearly all are: ENTRY, EXIT of the top frame, FUNC. Returns its bytes; 0: it is
+ * something else, and dec_run() finds out what.
  */
-static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max,
-			      int *is_past)
+static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *st, struct dec_task *t, uint32_t cpu,
+							     const uint8_t *p, const uint8_t *lim, uint64_t clock,
+							     struct uft_event *e)
+{
+	uint64_t word = dec_word(p), ns = uft_clock_ns(&st->clock, clock);
+	unsigned kind = UFT_REC_KIND(word);
+	uint32_t id = UFT_REC_VALUE(word);
+
+	dec_event(e, t, cpu, ns, clock);
+	if (kind == UFT_REC_ENTRY) {
+		e->kind = UFT_EV_ENTRY;
+		e->sym = dec_sym(st, t->image, id);
+		e->depth = t->depth + t->over;
+		dec_push(st, t, id, e->sym, ns);
+	} else if (kind == UFT_REC_EXIT) {
+		if (!t->depth || t->over || t->stack[t->depth - 1].id != id)
+			return 0;
+		e->kind = UFT_EV_EXIT;
+		dec_pop(t, e, ns);
+	} else {
+		if (lim - p < 16)
+			return 0;
+		e->kind = UFT_EV_FUNC;
+		e->sym = dec_sym(st, t->image, id);
+		if (!st->no_parents)
+			e->parent = dec_addr(st, t->image, dec_word(p + 8), clock);
+		e->parent_addr = dec_word(p + 8);
+		return 16;
+	}
+	return 8;
+}
+
+/*
+ * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
+ * Their names are looked up for those that are still open at the end.
+ */
+static inline __attribute__((always_inline)) size_t dec_pass(struct uft_stream *st, struct dec_task *t, const uint8_t *p,
+							     const uint8_t *lim, uint64_t clock)
+{
+	uint64_t word = dec_word(p), ns;
+	unsigned kind = UFT_REC_KIND(word);
+	uint32_t id = UFT_REC_VALUE(word);
+
+	if (kind == UFT_REC_FUNC)
+		return lim - p < 16 ? 0 : 16;
+	ns = uft_clock_ns(&st->clock, clock);
+	if (kind == UFT_REC_ENTRY) {
+		dec_push(st, t, id, NULL, ns);
+	} else {
+		struct dec_frame *f = t->stack + t->depth - 1;
+		uint64_t duration;
+
+		if (!t->depth || t->over || f->id != id)
+			return 0;
+		duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
+		if (--t->depth)
+			f[-1].child_ns += duration;
+	}
+	return 8;
+}
+
+/*
+ * Such records of one ring, up to @limit. Returns how many events that is; only that the next record is beyond the
+ * limit, the usual end when rings alternate, is told in *is_past. Everything that the loop needs is in locals, as the
+ * stores into events could otherwise be stores into it.
+ */
+static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *st, struct dec_ring *r, uint64_t limit,
+							    struct uft_event *ev, size_t max, int is_passing, int *is_past)
 {
 	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
 	uint64_t hi = r->hi, key = r->key;
 	struct dec_task *t = r->task;
-	struct uft_event *e = ev, *end = ev + max;
+	uint32_t cpu = r->cpu;
+	size_t n = 0, bytes;
 
-	while (e < end && (size_t)(lim - p) >= 8) {
-		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
-		unsigned kind = UFT_REC_KIND(word);
-		uint32_t id = UFT_REC_VALUE(word);
+	while (n < max && (size_t)(lim - p) >= 8 && dec_is_fast(dec_word(p))) {
+		uint64_t clock = hi | UFT_REC_CLOCK(dec_word(p));
 
-		if (kind - UFT_REC_FUNC > UFT_REC_EXIT - UFT_REC_FUNC)
-			break;
 		clock = clock < key ? key : clock;	/* damage: time stands still rather than run backwards */
 		if (clock > limit) {
 			key = clock;
 			*is_past = 1;
 			break;
 		}
-		ns = uft_clock_ns(&st->clock, clock);
-		dec_event(e, r, ns, clock);
-		if (kind == UFT_REC_ENTRY) {
-			e->kind = UFT_EV_ENTRY;
-			e->sym = dec_sym(st, t->image, id);
-			e->depth = t->depth + t->over;
-			dec_push(st, t, id, e->sym, ns);
-		} else if (kind == UFT_REC_EXIT) {
-			if (!t->depth || t->over || t->stack[t->depth - 1].id != id)
-				break;
-			e->kind = UFT_EV_EXIT;
-			dec_pop(t, e, ns);
-		} else {
-			if (lim - p < 16)
-				break;
-			e->kind = UFT_EV_FUNC;
-			e->sym = dec_sym(st, t->image, id);
-			if (!st->no_parents)
-				e->parent = dec_addr(st, t->image, dec_word(p + 8), clock);
-			e->parent_addr = dec_word(p + 8);
-			p += 8;
-		}
-		p += 8;
+		bytes = is_passing ? dec_pass(st, t, p, lim, clock) : dec_fast(st, t, cpu, p, lim, clock, ev + n);
+		if (!bytes)
+			break;
+		p += bytes;
 		key = clock;
-		e += dec_keep(st, e, clock);
+		n += is_passing ? 1 : dec_keep(st, ev + n, clock);
 	}
 	r->cur.p = (uint8_t *)p;
 	r->key = key;
-	return (size_t)(e - ev);
+	return n;
 }
 
-/*
- * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
- * Their names are looked up for those that are still open at the end. Returns how many events it would have been.
- */
-static inline uint64_t dec_pass(struct uft_stream *st, struct dec_ring *r, uint64_t limit, int *is_past)
+struct dec_at {		/* where a ring is */
+	const uint8_t *p, *lim;
+	uint64_t hi, key;
+	struct dec_task *task;
+	uint32_t cpu, is_later;	/* of equal clocks the other's comes first */
+	size_t given;
+};
+
+static inline struct dec_at dec_at(const struct dec_ring *r, int is_later)
 {
-	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
-	uint64_t hi = r->hi, key = r->key, n = 0;
-	struct dec_task *t = r->task;
+	return (struct dec_at){ r->cur.p, r->cur.lim, r->hi, r->key, r->task, r->cpu, (uint32_t)is_later, 0 };
+}
 
-	for (; (size_t)(lim - p) >= 8; n++) {
-		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
-		unsigned kind = UFT_REC_KIND(word);
-		uint32_t id = UFT_REC_VALUE(word);
+/* Up to which clock the records of @x come before those of the other, which is at @key. */
+static inline uint64_t dec_until(const struct uft_stream *st, const struct dec_at *x, uint64_t key)
+{
+	uint64_t until = key - (x->is_later & (key != 0));
 
-		if (kind - UFT_REC_FUNC > UFT_REC_EXIT - UFT_REC_FUNC)
-			break;
-		clock = clock < key ? key : clock;
+	return st->limit && st->limit < until ? st->limit : until;
+}
+
+static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_stream *st, struct dec_at *x, struct dec_at *y,
+								  struct uft_event *ev, size_t max, int is_passing)
+{
+	uint64_t limit = dec_until(st, x, y->key);
+	size_t n = 0, bytes;
+
+	while (n < max && (size_t)(x->lim - x->p) >= 8 && dec_is_fast(dec_word(x->p))) {
+		uint64_t clock = x->hi | UFT_REC_CLOCK(dec_word(x->p));
+
+		clock = clock < x->key ? x->key : clock;
 		if (clock > limit) {
-			key = clock;
-			*is_past = 1;
-			break;
-		}
-		if (kind == UFT_REC_FUNC) {
-			if (lim - p < 16)
+			struct dec_at *due = y;
+
+			x->key = clock;
+			limit = dec_until(st, due, clock);
+			if (due->key > limit)	/* of st->limit */
 				break;
-			p += 16;
-			key = clock;
+			y = x;
+			x = due;
 			continue;
 		}
-		ns = uft_clock_ns(&st->clock, clock);
-		if (kind == UFT_REC_ENTRY) {
-			dec_push(st, t, id, NULL, ns);
-		} else {
-			struct dec_frame *f = t->stack + t->depth - 1;
-			uint64_t duration;
-
-			if (!t->depth || t->over || f->id != id)
-				break;
-			duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
-			if (--t->depth)
-				f[-1].child_ns += duration;
-		}
-		p += 8;
-		key = clock;
+		bytes = is_passing ? dec_pass(st, x->task, x->p, x->lim, clock) :
+				     dec_fast(st, x->task, x->cpu, x->p, x->lim, clock, ev + n);
+		if (!bytes)
+			break;
+		x->p += bytes;
+		x->key = clock;
+		x->given++;
+		n += !is_passing;
 	}
-	r->cur.p = (uint8_t *)p;
-	r->key = key;
+	return n;
+}
+
+static void dec_set(struct dec_ring *r, const struct dec_at *at)
+{
+	r->cur.p = (uint8_t *)at->p;
+	r->key = at->key;
+	r->given += at->given;
+}
+
+/* Nothing is due before the next record of @r, and its events need nothing but what dec_fast() does. */
+static inline int dec_is_plain(const struct dec_ring *r)
+{
+	return !r->cur.is_evicted && !r->has_flags && !r->lost_due && !r->left && !r->ending;
+}
+
+size_t dec_two(struct uft_stream *st, struct dec_ring *a, struct dec_ring *b, struct uft_event *ev, size_t max)
+{
+	struct dec_at x = dec_at(a, a > b), y = dec_at(b, b > a);
+	size_t n;
+
+	if (st->has_select || !dec_is_plain(a) || !dec_is_plain(b))
+		return 0;
+	n = st->is_passing ? dec_alternate(st, &x, &y, ev, max, 1) : dec_alternate(st, &x, &y, ev, max, 0);
+	dec_set(a, &x);
+	dec_set(b, &y);
 	return n;
 }
 
@@ -501,7 +578,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	uint8_t *p = r->cur.p;
 
 	r->key = clock;
-	dec_event(e, r, uft_clock_ns(&st->clock, clock), clock);
+	dec_event(e, r->task, r->cpu, uft_clock_ns(&st->clock, clock), clock);
 	e->kind = UFT_EV_EXIT;
 	switch (UFT_REC_KIND(word)) {
 	case UFT_REC_EXIT:
@@ -605,9 +682,9 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			continue;
 		}
 		if (__builtin_expect(st->is_passing, 0)) {
-			r->given += dec_pass(st, r, limit, &is_past);
+			r->given += dec_one(st, r, limit, NULL, SIZE_MAX, 1, &is_past);
 		} else {
-			size_t got = dec_fast(st, r, limit, ev + n, max - n, &is_past);
+			size_t got = dec_one(st, r, limit, ev + n, max - n, 0, &is_past);
 
 			dec_flags(r, ev + n, got);
 			n += got;
@@ -638,7 +715,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			break;
 		} else if (kind == UFT_REC_MARK) {
 			r->key = clock;
-			dec_event(ev + n, r, uft_clock_ns(&st->clock, clock), clock);
+			dec_event(ev + n, r->task, r->cpu, uft_clock_ns(&st->clock, clock), clock);
 			if (dec_mark(st, ev + n, c->p + 8, UFT_REC_VALUE(word)) && dec_keep(st, ev + n, clock))
 				n++;
 			c->p += dec_length(r, word);

@@ -197,6 +197,11 @@ static inline uint64_t dec_lost_more(const struct uft_stream *st, uint64_t total
 
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);
+/*
+ * The same of two rings whose records alternate, as those of two busy CPUs do, in the order of time, up to st->limit.
+ * @a is due. Ends where dec_run() has to go on, with the ring that is due then.
+ */
+size_t dec_two(struct uft_stream *st, struct dec_ring *a, struct dec_ring *b, struct uft_event *ev, size_t max);
 void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid);
 
 /* seek.c: back to the first event, as if nothing had been read; tasks keep their numbers */

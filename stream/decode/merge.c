@@ -53,16 +53,25 @@ static uint64_t mrg_limit(const struct uft_stream *st)
 	return st->ring[next].key - (st->heap[0] > next && st->ring[next].key);
 }
 
+/* Makes *a the ring whose next record is due. */
+static inline void mrg_order_two(struct dec_ring **a, struct dec_ring **b)
+{
+	struct dec_ring *was = *a;
+
+	if ((*a)->key < (*b)->key || ((*a)->key == (*b)->key && *a < *b))
+		return;
+	*a = *b;
+	*b = was;
+}
+
 /* Two rings left: two busy CPUs, whose records alternate. No heap then, and nothing but pointers. */
 static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
 	struct dec_ring *a = &st->ring[st->heap[0]], *b = &st->ring[st->heap[1]];
-	uint64_t a_after_b = a > b, other = b->key;
 	size_t n = 0;
 
 	while (n < max && !st->sel.is_past && (!st->limit || a->key <= st->limit)) {
-		uint64_t limit = other - (a_after_b & (other != 0));
-		struct dec_ring *t = a;
+		uint64_t limit = b->key - (a > b && b->key);
 
 		n += dec_run(st, a, st->limit && st->limit < limit ? st->limit : limit, ev + n, max - n);
 		if (mrg_ended(a)) {
@@ -70,12 +79,11 @@ static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 			st->nheap = 1;
 			return n;
 		}
-		if (a->key < other || (a->key == other && !a_after_b))
-			continue;
-		other = a->key;
-		a = b;
-		b = t;
-		a_after_b ^= 1;
+		if (n < max) {
+			mrg_order_two(&a, &b);
+			n += dec_two(st, a, b, ev + n, max - n);
+		}
+		mrg_order_two(&a, &b);
 	}
 	st->heap[0] = a->index;
 	st->heap[1] = b->index;
