@@ -70,6 +70,33 @@ static void scan_lost_record(struct scan_lost *l, uint64_t lost)
 	scan_lose(l, lost - known);
 }
 
+/* Entries and exits, nearly all records of a graph. Time does not run backwards: the first is the earliest. */
+static void scan_graph(struct dec_ring *r, uint64_t *last, struct scan *s)
+{
+	const uint8_t *p = r->cur.p, *lim = r->cur.lim, *from = p;
+	uint64_t clock = *last, hi = r->hi, entries = 0, first = 0;
+
+	for (; lim - p >= 8; p += 8) {
+		uint64_t word = scan_word(p), at = hi | UFT_REC_CLOCK(word);
+		unsigned kind = UFT_REC_KIND(word);
+
+		if (kind != UFT_REC_ENTRY && kind != UFT_REC_EXIT)
+			break;
+		clock = at > clock ? at : clock;
+		first = p == from ? clock : first;
+		entries += kind == UFT_REC_ENTRY;
+	}
+	if (p == from)
+		return;
+	s->first = first < s->first ? first : s->first;
+	s->last = clock > s->last ? clock : s->last;
+	s->events += (size_t)(p - from) / 8;
+	s->calls += entries;
+	r->task->has_events = 1;
+	r->cur.p = (uint8_t *)p;
+	*last = clock;
+}
+
 /* One ring; @r is a copy that only scan uses. */
 static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 {
@@ -82,6 +109,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		uint64_t word, at;
 		unsigned kind;
 
+		scan_graph(r, &clock, s);
 		if (c->lim - c->p < 8 || c->lim - c->p < 8 * scan_length(scan_word(c->p))) {
 			enum cur_result got = cur_next(c, &h);
 

@@ -234,11 +234,14 @@ struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every)
 
 int uft_index_add(struct uft_index *ix, struct uft_stream *st, const struct uft_event *ev, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		ix->latest_ns = ev[i].ts_ns > ix->latest_ns ? ev[i].ts_ns : ix->latest_ns;
-		if (ix->first_ns == UINT64_MAX && ev[i].kind != UFT_EV_LOST && ev[i].kind != UFT_EV_LEFT)
+	uint64_t latest_ns = ix->latest_ns;
+
+	for (size_t i = 0; ix->first_ns == UINT64_MAX && i < n; i++)
+		if (ev[i].kind != UFT_EV_LOST && ev[i].kind != UFT_EV_LEFT)
 			ix->first_ns = ev[i].ts_ns;
-	}
+	for (size_t i = 0; i < n; i++)
+		latest_ns = ev[i].ts_ns > latest_ns ? ev[i].ts_ns : latest_ns;
+	ix->latest_ns = latest_ns;
 	ix->nevents += n;
 	ix->since += n;
 	if (ix->since < ix->every || (ix->every == INDEX_EVENTS && ix->since < INDEX_SHARE * ix->last_bytes))
