@@ -142,35 +142,13 @@ uint32_t lod_fill_of(uint64_t busy, uint64_t len)
 	return !len || busy >= len ? 255 : (uint32_t)(busy * 255.0 / (double)len);
 }
 
-uint32_t lod_sum_count(uint32_t a, uint32_t b)
-{
-	return a + b < 1u << 24 ? a + b : (1u << 24) - 1;
-}
-
-/* A longer span before this one ends behind its own cell, so that nothing begins in that any more. */
-static inline int joins(const struct raw_span *tail, const struct raw_span *s, uint64_t resolution)
-{
-	return s->len < resolution && (tail->start ^ s->start) < resolution;
-}
-
-static inline void join(struct raw_span *tail, const struct raw_span *s)
-{
-	if (s->longest > tail->longest) {
-		tail->longest = s->longest;
-		tail->name = s->name;
-	}
-	tail->busy += s->busy;
-	tail->len = s->start + s->len - tail->start;
-	tail->count = lod_sum_count(tail->count, s->count);
-}
-
 size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (kept && joins(&to[kept - 1], &from[i], resolution))
-			join(&to[kept - 1], &from[i]);
+		if (kept && lod_joins(&to[kept - 1], &from[i], resolution))
+			lod_join_span(&to[kept - 1], &from[i]);
 		else
 			to[kept++] = from[i];
 	return kept;
@@ -237,8 +215,8 @@ int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s)
 	struct raw_span *tail = t->nraw ? &t->raw[t->nraw - 1] : NULL;
 
 	t->end = s->start + s->len;
-	if (tail && joins(tail, s, l->resolution)) {
-		join(tail, s);
+	if (tail && lod_joins(tail, s, l->resolution)) {
+		lod_join_span(tail, s);
 		return 0;
 	}
 	if (t->nraw == t->cap_raw && set_room(t, t->nraw + t->nraw / 8 + 16))

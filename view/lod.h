@@ -31,6 +31,9 @@ struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, 
 void lod_free(struct lod *l);
 /* The next event of the stream; all go through here, and those that match @f are kept. 1: it matched; 0; -ENOMEM. */
 int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f);
+/* Adds, without a filter, the entries and exits that @ev begins with, as far as nothing about them is new. Returns how
+ * many; the next one is for lod_add(). */
+size_t lod_add_calls(struct lod *l, const struct uft_event *ev, size_t n);
 /* Calls that are open go up to the last event; those of a task that has ended, as @st (or NULL) says, to its own last
  * one; with @below nowhere. 0 or -ENOMEM. */
 int lod_finish(struct lod *l, struct uft_stream *st);

@@ -100,7 +100,28 @@ struct lod {
 struct track *lod_find_track(const struct lod *l, uint32_t row, uint32_t lane); /* NULL: there is none */
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane); /* made if there is none; NULL: no memory */
 uint32_t lod_fill_of(uint64_t busy, uint64_t len); /* of 255 */
-uint32_t lod_sum_count(uint32_t a, uint32_t b);     /* at most what fits */
+static inline uint32_t lod_sum_count(uint32_t a, uint32_t b) /* at most what fits */
+{
+	return a + b < 1u << 24 ? a + b : (1u << 24) - 1;
+}
+
+/* A longer span before this one ends behind its own cell, so that nothing begins in that any more. */
+static inline int lod_joins(const struct raw_span *tail, const struct raw_span *s, uint64_t resolution)
+{
+	return s->len < resolution && (tail->start ^ s->start) < resolution;
+}
+
+static inline void lod_join_span(struct raw_span *tail, const struct raw_span *s)
+{
+	if (s->longest > tail->longest) {
+		tail->longest = s->longest;
+		tail->name = s->name;
+	}
+	tail->busy += s->busy;
+	tail->len = s->start + s->len - tail->start;
+	tail->count = lod_sum_count(tail->count, s->count);
+}
+
 /* Joins neighbours that are shorter than @resolution, a power of two, and begin in the same multiple of it. */
 size_t lod_merge(struct raw_span *to, const struct raw_span *from, size_t n, uint64_t resolution);
 uint64_t lod_power_of_two(uint64_t at_least);
