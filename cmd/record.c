@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/cmdline.h"
 #include "cmd/export.h"
 #include "cmd/input.h"
 #include "cmd/program.h"
@@ -200,38 +201,6 @@ static uint32_t ring_bytes(uint64_t wanted)
 	return bytes;
 }
 
-/* An argument as a shell takes it: between quotes if it is empty, or a character of it means something to a shell. */
-static void put_arg(FILE *out, const char *arg)
-{
-	if (*arg && !strpbrk(arg, " \t\r\n\"'`$\\|&;<>()*?[]{}~#!")) {
-		fputs(arg, out);
-		return;
-	}
-	putc('\'', out);
-	for (; *arg; arg++)
-		if (*arg == '\'')
-			fputs("'\\''", out);
-		else
-			putc(*arg, out);
-	putc('\'', out);
-}
-
-/* The recorded program and its arguments, for the file: cut off where @buf ends. */
-static void join_args(char *const argv[], char *buf, size_t size)
-{
-	FILE *out = fmemopen(buf, size, "w");
-
-	buf[0] = '\0';
-	for (size_t i = 0; out && argv[i]; i++) {
-		if (i)
-			putc(' ', out);
-		put_arg(out, argv[i]);
-	}
-	if (out)
-		fclose(out);
-	buf[size - 1] = '\0';
-}
-
 /* ---- The recording ------------------------------------------------------------------------- */
 
 /* We were killed: this is the guard. What it cannot save nobody can be told. */
@@ -287,7 +256,10 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 		opts.clock = uft_session_clock;
 		opts.clock_arg = rec->session;
 	}
-	join_args(argv, cmdline, sizeof(cmdline));
+	if (rec->targets)
+		cmd_cmdline_of_targets(rec->targets, cmdline, sizeof(cmdline));
+	else
+		cmd_cmdline_of_args(argv, cmdline, sizeof(cmdline));
 	ret = recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
 	if (!ret)
 		uft_session_rescue_into(rec->session, recorder_file(rec->recorder));
