@@ -713,6 +713,7 @@ void observe_run(struct observe *o, int on)
 void observe_end(struct observe *o)
 {
 	take_all(o);
+	points_say_unfound(o);
 	while (o->procs) {
 		points_end(o, o->procs, session_now_ns());
 		observe_proc_end(o, o->procs);

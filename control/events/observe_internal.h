@@ -64,6 +64,7 @@ struct observe {
 	pid_t coming;			/* the process that is becoming a target; 0 none */
 	int is_final;			/* what comes is understood as well as it can be now; nothing is left for later */
 	uint32_t said;			/* which ranges were said to be missing */
+	uint32_t sought, found;		/* which were looked for in a process, and which a process had */
 };
 
 extern const struct thread observe_no_thread;	/* of which nothing is known, and which has no events */
@@ -122,5 +123,7 @@ void points_ended(struct observe *o);
 void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_t ns);
 /* Each time that something was taken: what could not be done before. */
 void points_round(struct observe *o);
+/* At the end: warns of each variable that no process had. */
+void points_say_unfound(struct observe *o);
 
 #endif

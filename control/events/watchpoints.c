@@ -130,6 +130,8 @@ void points_find(struct observe *o, struct proc *p, uint32_t wanted)
 		return;
 	p->nobj = p->into->space->img->nobj;
 	p->npoints = access_points(p->into->space, sp->watch, sp->nwatch, wanted, p->point, before, &p->missing, &wrong);
+	o->sought |= wanted;
+	o->found |= wanted & ~p->missing;
 	if (wrong)
 		say_wrong(o, p, wrong);
 	if (p->npoints == before)
@@ -146,6 +148,17 @@ static void say_missing(struct observe *o, const struct proc *p)
 		if (p->missing & 1u << i && !(o->said & 1u << i))
 			session_warn_of(o->s, observe_slice(o, p->pid), "process %d has no variable '%s': it is watched once a library that has it is loaded", p->pid, sp->watch[i].name);
 	o->said |= p->missing;
+}
+
+/* Of variables that no process had, and of which a process that ended before the first round told nothing. */
+void points_say_unfound(struct observe *o)
+{
+	const struct spec *sp = o->s->spec;
+
+	for (uint32_t i = 0; sp && i < sp->nwatch; i++)
+		if (o->sought & ~(o->found | o->said) & 1u << i)
+			session_warn(o->s, "no process had a variable '%s': nothing of it was recorded (nm PROGRAM lists variables; a stripped program "
+				     "needs its debug file)", sp->watch[i].name);
 }
 
 /* Variables of objects that came meanwhile; threads that were made before their maker had events. */

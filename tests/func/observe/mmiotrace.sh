@@ -162,3 +162,10 @@ for none in nothing own; do
 	expect_status 0
 	expect_err "has no variable '$none'"
 done
+# Said also of programs that end before anything is looked at a second time, one that executes another among them.
+for i in 1 2 3; do
+	run "$uft" record -q -p mmiotrace --watch nothing -o none.uft sh -c 'exec true'
+	expect_status 0
+	expect_err "variable 'nothing'"
+	expect_err_lines 1
+done
