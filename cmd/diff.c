@@ -72,9 +72,6 @@ static int check(struct uft_diff *d, const struct cmd_list *conditions, FILE *ou
 	for (size_t i = 0; i < conditions->n; i++) {
 		int ret = uft_diff_check(d, conditions->item[i], out);
 
-		if (ret == -EINVAL)
-			return cmd_usage(&diff_syntax, "--fail-if: '%s' is no condition: calls, total, self, avg, p50, p99 or max, a function in brackets, "
-					 "< or >, and a limit: 1.1x (times A), 10ms, or a number of calls", conditions->item[i]);
 		if (ret == -ENOENT)
 			return cmd_fail("diff", "--fail-if: no function of the recordings is meant by '%s'", conditions->item[i]);
 		if (ret < 0)
@@ -122,6 +119,10 @@ static int run(struct diff_opts *o, int argc, char **argv)
 		return cmd_usage(&diff_syntax, "--json and --csv exclude each other");
 	if (argc < 3 || argc % 2 == 0)
 		return cmd_usage(&diff_syntax, "recordings come in pairs: A B, of more runs A2 B2 and so on");
+	for (size_t i = 0; i < o->conditions.n; i++)
+		if (!uft_diff_is_condition(o->conditions.item[i]))
+			return cmd_usage(&diff_syntax, "--fail-if: '%s' is no condition: calls, total, self, avg, p50, p99 or max, a function in brackets, "
+					 "< or >, and a limit: 1.1x (times A), 10ms, or a number of calls", o->conditions.item[i]);
 	d = uft_diff_new();
 	if (!d)
 		return cmd_fail("diff", "%s", strerror(ENOMEM));

@@ -139,6 +139,7 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
  * condition; -ENOENT: of no function.
  */
 int uft_diff_check(struct uft_diff *d, const char *condition, FILE *out);
+int uft_diff_is_condition(const char *text);
 void uft_diff_free(struct uft_diff *d);
 
 /* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */

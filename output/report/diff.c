@@ -438,6 +438,13 @@ static int check_one(const struct condition *c, const char *text, const char *na
 	return holds;
 }
 
+int uft_diff_is_condition(const char *text)
+{
+	struct condition c;
+
+	return parse_condition(text, &c) == 0;
+}
+
 int uft_diff_check(struct uft_diff *d, const char *text, FILE *out)
 {
 	struct condition c;

@@ -66,6 +66,7 @@ for wrong in 'p98(leaf) > 1x' 'leaf > 1x' 'p99(leaf) = 1x' 'p99(leaf) > 10' 'cal
 	run "$uft" diff --fail-if "$wrong" before1.uft after1.uft
 	expect_status 2
 	expect_err "is no condition"
+	expect_no_out
 done
 run "$uft" diff --fail-if 'p99(nosuch) > 1.1x' before1.uft after1.uft
 expect_status 1
