@@ -460,7 +460,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!failed && !ret && record_arms(rec))
 		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
-		record_say(rec, "warning: nothing was recorded: no function of the program could be traced");
+		record_say(rec, "warning: nothing was recorded: %s", rec->opts->notrace.n ?
+			   "--notrace leaves no function that could be traced" : "no function of the program could be traced");
 		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
 	}
 	if (ret && !rec->error)

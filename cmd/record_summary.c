@@ -109,7 +109,8 @@ void record_say_absent_events(struct recording *rec)
 		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
 			k++;
 		if (k == n)
-			record_say(rec, "warning: no traced program or library declares an event '%s' (by TRACE_EVENT())", *word);
+			record_say(rec, "warning: no traced program or library declares an event '%s' (uft list -e PROGRAM lists those of a "
+				   "program)", *word);
 	}
 }
 
@@ -128,7 +129,7 @@ void record_count(const char *path, struct uft_writer_stats *total, const char *
 	/* A profile is all sums: calls without events. */
 	if (info && info->tracer == UFT_TRACER_PROFILE) {
 		total->events = info->calls;
-		*unit = "calls summed up";
+		*unit = info->calls == 1 ? "call summed up" : "calls summed up";
 	}
 	*is_exact = info != NULL;
 	if (info)
