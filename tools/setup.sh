@@ -13,8 +13,8 @@ gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user li
 packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev
 liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14 libmicrohttpd-dev"
 # Without these, or a network to have them from, a test or a part of bench/ is skipped by name: some boot a kernel, one builds a program with cgo, some
-# trace programs of other languages and an emulator.
-optional="lttng-tools liblttng-ust-dev qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind"
+# trace programs of other languages, an emulator and one more server.
+optional="lttng-tools liblttng-ust-dev qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind memcached"
 # The page of uft view is built by npm's packages (tools/npm.sh). Who has an npm from elsewhere cannot have Debian's beside it.
 command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""servers.py UFT SERVER:TRACER... - Debian's redis-server, nginx and postgres are attached to and left, again and again, under load
+"""servers.py UFT SERVER:TRACER... - Debian's redis-server, nginx, postgres, memcached and sshd are attached to and left, again and again, under load
 
 UFT_CYCLES times each (default 12; make soak: 1000): all processes of a server are attached to, with its own functions, with
 malloc, with all of libc by turns; then left by uft detach, by SIGTERM to the recorder, and now and then by kill -9 of it. The
-clients (redis-benchmark, ab, pgbench with connections that stay and with one for each transaction, which postgres forks for) must
-see no error, and the server must have counted what they sent. Of each process that lives all the while mappings, descriptors,
+clients (redis-benchmark, ab, pgbench with connections that stay and with one for each transaction, which postgres forks for, a
+client of memcached's text protocol, ssh) must see no error, and the server must have counted what they sent. Of each process that lives all the while mappings, descriptors,
 tasks, children, signal lines and text are compared before and after, the text with its files as well. Exit status 0, 1, or 77 if
 a server is not installed."""
 import glob, os, pwd, shutil, signal, socket, subprocess, sys, tempfile, threading, time
@@ -46,6 +46,7 @@ class Load(threading.Thread):
 
 class Server:
     """name, start() -> Popen, loads() -> what clients do, served() -> requests that it counted"""
+    MAY_SAY = None				# of what may remain in a process that ends by itself
 
     def __init__(self, scratch):
         self.scratch, self.port = scratch, free_port()
@@ -162,6 +163,78 @@ class Postgres(Server):
         return int(self.sql('SELECT count(*) FROM t') or 0)
 
 
+class Memcached(Server):
+    NAME, NEEDS, END, REQUESTS = 'memcached', ('memcached',), signal.SIGTERM, 4000
+    CLIENT = """
+import socket, sys
+port, n = map(int, sys.argv[1:])
+links = [socket.create_connection(('127.0.0.1', port)).makefile('rwb') for _ in range(8)]
+for i in range(n // 8):
+    for k, f in enumerate(links):
+        value = b'%d-%d ' % (i, k) * (1 + i % 300)
+        f.write(b'set k%d 0 0 %d\\r\\n%s\\r\\nget k%d\\r\\nincr counter 1\\r\\n' % (k, len(value), value, k))
+        f.flush()
+        want = [b'STORED', b'VALUE k%d 0 %d' % (k, len(value)), value, b'END']
+        got = [f.readline()[:-2] for _ in range(5)]
+        if got[:4] != want or not got[4].isdigit():
+            sys.exit('%s instead of %s' % (got, want))
+print('good')
+"""
+
+    def start(self):
+        user = ['-u', 'nobody'] if os.getuid() == 0 else []
+        self.p = subprocess.Popen(['memcached', '-l', '127.0.0.1', '-p', self.port, '-U', '0', '-t', '2', *user])
+
+    def ask(self, line):
+        with socket.create_connection(('127.0.0.1', int(self.port))) as s, s.makefile('rwb') as f:
+            f.write(line.encode() + b'\r\n')
+            f.flush()
+            return f.readline().decode().strip(), f.readline().decode().strip() if line.startswith('get') else ''
+
+    def is_ready(self):
+        return self.ask('set counter 0 0 1\r\n0')[0] == 'STORED'
+
+    def prepare(self):
+        pass
+
+    def loads(self):
+        return [Load(lambda out: out == 'good\n', sys.executable, '-c', self.CLIENT, self.port, str(self.REQUESTS))]
+
+    def served(self):
+        return int(self.ask('get counter')[1])
+
+
+class Sshd(Server):
+    """Each connection is a process for itself, and before the login a child of that under a seccomp filter."""
+    NAME, NEEDS, END, REQUESTS = 'sshd', ('sshd', 'ssh', 'ssh-keygen'), signal.SIGTERM, 1
+    MAY_SAY = 'its seccomp filter would end it'
+
+    @staticmethod
+    def why_not():
+        if os.getuid() == 0 and not os.path.isdir('/run/sshd'):
+            return 'no /run/sshd'
+
+    def start(self):
+        s = self.scratch
+        for key in 'host', 'user':
+            run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', s + '/' + key)
+        shutil.copy(s + '/user.pub', s + '/keys')
+        with open(s + '/conf', 'w') as f:
+            f.write('ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/keys\nStrictModes no\nUsePAM no\nPidFile none\n' %
+                    (self.port, s, s) + 'PermitRootLogin yes\nPasswordAuthentication no\nMaxStartups 100\nLogLevel INFO\n')
+        self.p = subprocess.Popen([shutil.which('sshd'), '-D', '-f', s + '/conf', '-E', s + '/log'])
+
+    def loads(self):
+        s = self.scratch
+        ssh = ['ssh', '-F', 'none', '-i', s + '/user', '-p', self.port, '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null',
+               '-o', 'LogLevel=ERROR', '-o', 'BatchMode=yes', '127.0.0.1']
+        return [Load(lambda out: out == '42\n', *ssh, 'echo $((6 * 7))') for _ in range(3)]
+
+    def served(self):
+        with open(self.scratch + '/log') as f:
+            return sum('Accepted publickey' in line for line in f)
+
+
 def attached(pids):
     """Those of them that have a session's file mapped; who has ended has not."""
     for pid in pids:
@@ -179,7 +252,7 @@ class Cycles:
 
     def said(self, i, err):
         err.seek(0)
-        bad = left.complaint(err.read())
+        bad = left.complaint('\n'.join(l for l in err.read().splitlines() if not self.server.MAY_SAY or self.server.MAY_SAY not in l))
         if bad:
             fail('%s: cycle %d: %s' % (self.server.NAME, i, bad))
 
@@ -263,6 +336,10 @@ def test(kind, tracers):
         if not shutil.which(tool):
             print('skip: %s: no %s' % (kind.NAME, tool))
             return False
+    why_not = getattr(kind, 'why_not', lambda: None)()
+    if why_not:
+        print('skip: %s: %s' % (kind.NAME, why_not))
+        return False
     with tempfile.TemporaryDirectory() as scratch:
         server = kind(scratch)
         server.start()
@@ -282,7 +359,7 @@ def test(kind, tracers):
 
 
 os.environ['PATH'] += ':/usr/sbin:' + ':'.join(glob.glob('/usr/lib/postgresql/*/bin'))
-kinds = {k.NAME: k for k in (Redis, Nginx, Postgres)}
+kinds = {k.NAME: k for k in (Redis, Nginx, Postgres, Memcached, Sshd)}
 wanted = {}
 for part in sys.argv[2:]:
     wanted.setdefault(part.split(':')[0], []).append(part.split(':')[1])
