@@ -190,6 +190,18 @@ static int has_packed_relocs(const struct elf_view *v)
 	return 0;
 }
 
+/* The address of a function that the object exports is a relocation by name, even where the object itself takes it. */
+static void scan_named_pointer(struct scanner *sc, const struct elf_symtab *t, const Elf64_Rela *r)
+{
+	Elf64_Sym s;
+
+	if (!ELF64_R_SYM(r->r_info) || ELF64_R_SYM(r->r_info) >= t->n)
+		return;
+	elf_sym(t, ELF64_R_SYM(r->r_info), &s);
+	if (s.st_shndx != SHN_UNDEF && elf_sym_is_func(&s))
+		scan_pointer(sc, s.st_value + (uint64_t)r->r_addend);
+}
+
 static void scan_data(struct scanner *sc)
 {
 	struct elf_view *v = &object_priv(sc->obj)->view;
@@ -199,6 +211,8 @@ static void scan_data(struct scanner *sc)
 		elf_rela(&v->rela, i, &r);
 		if (ELF64_R_TYPE(r.r_info) == elf_relative(v) || ELF64_R_TYPE(r.r_info) == elf_irelative(v))
 			scan_pointer(sc, (uint64_t)r.r_addend);
+		else
+			scan_named_pointer(sc, &v->dyn, &r);
 	}
 	for (size_t i = 0; i < v->jmprel.n; i++) {
 		elf_rela(&v->jmprel, i, &r);

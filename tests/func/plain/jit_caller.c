@@ -3,7 +3,7 @@
  * jit_caller.c - makes code that calls a function of the program, which finds that call's return address on the stack
  *
  * As the collectors of virtual machines do it: the code notes its stack pointer, a function further down reads the word
- * below it. The object says by a name which kind it is.
+ * below it. The object says by a name which kind it is. -DLIBRARY: as a library, whose made code calls a function that it exports.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +27,15 @@ __attribute__((noinline)) static void collect(void)
 	__asm__ volatile("");
 }
 
+#ifdef LIBRARY
+#define main run
+/* Its address is in the global offset table, by name: as of MoarVM's functions. */
+__attribute__((noinline)) long entry(void)
+{
+	collect();
+	return calls % 2 + JNI_CreateJavaVM();
+}
+#else
 __attribute__((noinline)) static long inner(long n)
 {
 	collect();
@@ -38,6 +47,7 @@ __attribute__((noinline)) static long entry(void)
 {
 	return inner(calls % 2);
 }
+#endif
 
 int main(void)
 {

@@ -22,6 +22,10 @@ stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || ex
 	set -- ./stream; least=7000 ;;
 runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/jit_caller.c" || exit 1
 	set -- ./runtime; least=2500 ;;
+library) ${CC:-cc} -O2 -Wall -fPIC -shared -DLIBRARY -o libcaller.so "$here/jit_caller.c" || exit 1
+	echo 'int run(void); int main(void) { return run(); }' >library.c
+	${CC:-cc} -o library library.c ./libcaller.so || exit 1
+	set -- ./library; least=2500 ;;
 cleanups) ${CXX:-g++} -O1 -w -static -o cleanups "$here/cleanups.cc" || skip "this compiler cannot link C++ statically"
 	set -- ./cleanups; least=800 ;;
 ocaml)	need ocamlopt; cp "$here/collect.ml" . && ocamlopt -o collect collect.ml || exit 1
