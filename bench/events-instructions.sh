@@ -16,12 +16,12 @@ cd "$dir"
 
 # of_a_call HOW: by the instructions of 1000 within fire*(); the first one, which is slow, is elsewhere
 of_a_call() {
-	valgrind --tool=callgrind --toggle-collect=fire --toggle-collect=fire_loop --toggle-collect=fire_function --callgrind-out-file=out \
+	valgrind --tool=callgrind --toggle-collect=fire --toggle-collect=fire_dynamic --toggle-collect=fire_loop --toggle-collect=fire_function --callgrind-out-file=out \
 		"$program" "$1" 1000 >log 2>&1 || { cat log >&2; exit 1; }
 	echo $((($(sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' log) + 500) / 1000))
 }
 
 loop=$(of_a_call loop)
-for how in off on pass number three text tid hist function; do
+for how in off on pass number three text dynamic tid hist function; do
 	echo "event.$how.x86_64 $(($(of_a_call $how) - loop))"
 done

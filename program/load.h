@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* load.h - uft_load_number() within the interpreter, where a call and a table of jumps cost more than the rest */
+/*
+ * load.h - values of a record within the interpreter, where a call and a table of jumps cost more than the rest
+ *
+ * Words that say where others lie are not believed.
+ */
 #ifndef UFT_PROGRAM_LOAD_H
 #define UFT_PROGRAM_LOAD_H
 
@@ -10,7 +14,8 @@ typedef uint16_t any_u16 __attribute__((aligned(1), may_alias));
 typedef uint32_t any_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t any_u64 __attribute__((aligned(1), may_alias));
 
-_Static_assert(UFT_LOAD_U8 == 0 && UFT_LOAD_U64 == 3 && UFT_LOAD_S8 == 4 && UFT_LOAD_S64 == 7, "two bits are the size, the third is the sign");
+_Static_assert(UFT_LOAD_U8 == 0 && UFT_LOAD_U64 == 3 && UFT_LOAD_S8 == 4 && UFT_LOAD_S64 == 7,
+	       "two bits are the size, the third is the sign");
 
 static inline int64_t load_number(unsigned load, uint32_t at, const struct uft_record *r)
 {
@@ -29,6 +34,32 @@ static inline int64_t load_number(unsigned load, uint32_t at, const struct uft_r
 	if (size == 2)
 		return is_signed ? (int16_t)*(const any_u16 *)p : (int64_t)*(const any_u16 *)p;
 	return is_signed ? (int8_t)*p : (int64_t)*p;
+}
+
+/* Of UFT_LOAD_DATA_LOC or _REL_LOC. Where the word, or the bytes, are not all in the record: none. */
+static inline const uint8_t *load_dynamic(unsigned load, uint32_t at, const struct uft_record *r, uint32_t *n)
+{
+	uint32_t word, bytes, from;
+
+	*n = 0;
+	if (at > r->bytes || r->bytes - at < 4)
+		return r->payload;
+	word = *(const any_u32 *)(r->payload + at);
+	bytes = word >> 16;
+	from = (word & 0xffff) + (load == UFT_LOAD_DATA_LOC ? 0u - 8 : at + 4);
+	if (from > r->bytes || bytes > r->bytes - from)
+		return r->payload;
+	*n = bytes;
+	return r->payload + from;
+}
+
+/* A text, which ends at a 0 or behind @n bytes, is the one of @nb bytes at @b. */
+static inline int load_is_text(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (i == n || a[i] != b[i])
+			return 0;
+	return n == nb || (n > nb && !a[nb]);
 }
 
 #endif

@@ -27,34 +27,127 @@ static int range_of(const struct uft_step *s, struct uft_quick_step *to)
 	}
 }
 
-/* Of a step of its program, to which of all: @first is its program's first, @otherwise what follows its rejection. */
-static uint16_t next_of(uint16_t next, uint32_t first, uint16_t otherwise)
+/* Bytes of a text, and the 0 behind it, that are compared; of its field, if that is shorter. */
+static uint32_t compared(const struct uft_step *s)
 {
-	return next == UFT_STEP_REJECT ? otherwise : next == UFT_STEP_ACCEPT ? next : (uint16_t)(first + next);
+	uint32_t n = UFT_STEP_BYTES(s->value) + 1, field = UFT_STEP_FIELD(s->value);
+
+	return n < field ? n : field;
+}
+
+/* Of numbers that hold @n bytes of text: the last one may share some with the one before. */
+static uint32_t size_of_part(uint32_t n)
+{
+	return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+}
+
+/* How many quick steps it becomes; 0: it cannot be any. */
+static uint32_t steps_of(const struct uft_step *s)
+{
+	unsigned load = s->load & ~UFT_STEP_MAYBE_NO;
+	uint32_t n;
+
+	if (s->op <= UFT_STEP_BITS)
+		return load <= UFT_LOAD_S64 || load == UFT_LOAD_TID;
+	if (s->op != UFT_STEP_TEXT || load == UFT_LOAD_COMM)
+		return 0;
+	if (load != UFT_LOAD_BYTES)
+		return 1;
+	n = compared(s);
+	if (UFT_STEP_BYTES(s->value) > n)	/* it is longer than the field: no */
+		return 1;
+	return (n + size_of_part(n) - 1) / size_of_part(n);
+}
+
+static void make_number(const struct uft_step *s, unsigned load, struct uft_quick_step *q)
+{
+	unsigned bytes = load == UFT_LOAD_TID ? 4 : 1u << (load & 3);
+
+	q->size = load == UFT_LOAD_TID ? UFT_QUICK_TID : (uint8_t)bytes;
+	q->shift = (uint8_t)(64 - 8 * bytes);
+	q->mask = load & 4 || bytes == 8 || load == UFT_LOAD_TID ? UINT64_MAX : (1ull << 8 * bytes) - 1;
+	if (!range_of(s, q))
+		q->yes = q->no;
+}
+
+/* Text in an array: @n steps from @first on, each of which leads to the next one. */
+static void make_parts(const struct uft_step *s, const uint8_t *constant, struct uft_quick_step *q, uint32_t n,
+		       uint32_t first)
+{
+	uint32_t bytes = compared(s), size = size_of_part(bytes);
+	struct uft_quick_step last = *q;
+
+	if (UFT_STEP_BYTES(s->value) > bytes) {
+		*q = (struct uft_quick_step){ .at = s->at, .size = 1, .yes = q->no, .no = q->no };
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t at = i + 1 < n ? i * size : bytes - size;
+
+		q[i] = (struct uft_quick_step){
+			.at = (uint16_t)(s->at + at), .size = (uint8_t)size, .shift = (uint8_t)(64 - 8 * size),
+			.yes = i + 1 < n ? (uint16_t)(first + i + 1) : last.yes, .no = last.no,
+			.mask = UINT64_MAX >> (64 - 8 * size), .from = quick_load(constant + at, size),
+		};
+	}
+}
+
+static uint32_t bytes_needed(const struct uft_step *s, unsigned load)
+{
+	if (load == UFT_LOAD_BYTES)
+		return s->at + UFT_STEP_FIELD(s->value);
+	return load == UFT_LOAD_TID ? 0 : s->at + (load <= UFT_LOAD_S64 ? 1u << (load & 3) : 4);
+}
+
+static void make(const struct uft_program *p, const struct uft_step *s, struct uft_quick_step *q, uint32_t n, uint32_t first,
+		 uint32_t *need, const void *base)
+{
+	unsigned load = s->load & ~UFT_STEP_MAYBE_NO;
+	const uint8_t *constant = uft_program_constants(p) + UFT_STEP_OFFSET(s->value);
+	uint32_t bytes = bytes_needed(s, load),
+		 deep = load > UFT_LOAD_S64 && load != UFT_LOAD_BYTES ? UFT_QUICK_DEEP : 0;
+
+	q->at = s->at;
+	if (UFT_LOAD_IS_NUMBER(load)) {
+		make_number(s, load, q);
+	} else if (load == UFT_LOAD_BYTES) {
+		make_parts(s, constant, q, n, first);
+	} else {
+		q->size = load == UFT_LOAD_DATA_LOC ? UFT_QUICK_DATA_LOC : UFT_QUICK_REL_LOC;
+		q->from = (uint64_t)(constant - (const uint8_t *)base);
+		q->span = UFT_STEP_BYTES(s->value);
+	}
+	*need = (bytes > (*need & ~UFT_QUICK_DEEP) ? bytes : *need & ~UFT_QUICK_DEEP) | (*need & UFT_QUICK_DEEP) | deep;
 }
 
 uint32_t uft_quick_append(const struct uft_program *p, int is_last, struct uft_quick_step *to, uint32_t n,
-			  uint32_t *need)
+			  uint32_t *need, const void *base)
 {
-	uint16_t otherwise = is_last ? UFT_STEP_REJECT : (uint16_t)(n + p->nsteps);
+	uint16_t first[UFT_QUICK_STEPS], next[2];	/* first: of the quick steps of each of the program's */
+	uint32_t end = n;
 
 	if (p->nsteps > UFT_QUICK_STEPS - n)
 		return 0;
 	for (uint32_t i = 0; i < p->nsteps; i++) {
-		const struct uft_step *s = &p->step[i];
-		unsigned load = s->load & ~UFT_STEP_MAYBE_NO, bytes = 1u << (load & 3);
-		struct uft_quick_step *q = &to[n + i];
+		uint32_t its = steps_of(&p->step[i]);
 
-		if (s->op > UFT_STEP_BITS || load > UFT_LOAD_S64)
+		if (!its || its > UFT_QUICK_STEPS - end)
 			return 0;
-		*q = (struct uft_quick_step){
-			.at = s->at, .size = (uint8_t)bytes, .shift = (uint8_t)(64 - 8 * bytes),
-			.yes = next_of(s->yes, n, otherwise), .no = next_of(s->no, n, otherwise),
-			.mask = load & 4 || bytes == 8 ? UINT64_MAX : (1ull << 8 * bytes) - 1,
-		};
-		if (!range_of(s, q))
-			q->yes = q->no;
-		*need = s->at + bytes > *need ? s->at + bytes : *need;
+		first[i] = (uint16_t)end;
+		end += its;
 	}
-	return n + p->nsteps;
+	for (uint32_t i = 0; i < p->nsteps; i++) {
+		const struct uft_step *s = &p->step[i];
+
+		next[0] = s->no;
+		next[1] = s->yes;
+		for (int k = 0; k < 2; k++)
+			if (next[k] == UFT_STEP_REJECT)
+				next[k] = is_last ? UFT_STEP_REJECT : (uint16_t)end;
+			else if (next[k] != UFT_STEP_ACCEPT)
+				next[k] = first[next[k]];
+		to[first[i]] = (struct uft_quick_step){ .yes = next[1], .no = next[0] };
+		make(p, s, &to[first[i]], steps_of(s), first[i], need, base);
+	}
+	return end;
 }

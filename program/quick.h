@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.h - programs that ask about numbers alone, as steps of one kind: what most filters are
+ * quick.h - programs that ask about numbers, texts and the thread alone, as steps of one kind: what most filters are
  *
  * A quick step takes a number of the record, extends it by its sign, masks it, and asks whether it lies in a range: == < <= and & are
  * all that. It takes 17 instructions, a step of run.c about 50. It reads what the program wrote a moment ago, by loads of the size of the
- * stores: a whole word that was written in halves would wait for them. Several programs, one of which has to accept, become one: where one rejects, the
- * next is asked. The answer is that of uft_program_run() for each record that is as long as the steps need; shorter ones are run.c's.
+ * stores: a whole word that was written in halves would wait for them. A text in an array is as many numbers as hold it and the 0 behind
+ * it. Several programs, one of which has to accept, become one: where one rejects, the next is asked. The answer is that of
+ * uft_program_run() for each record that is as long as the steps need; shorter ones are run.c's.
+ *
+ * Deep steps ask for what has no place in the record: a text wherever a word says, the thread's number. Their
+ * `size` is none of a number. uft_quick_run() does not look for them, so lists that have some go to
+ * uft_quick_run_deep().
  *
  * Context: any.
  */
@@ -15,21 +20,26 @@
 #include "program/load.h"
 
 #define UFT_QUICK_STEPS	64u	/* of all programs together */
+#define UFT_QUICK_DEEP	(1u << 31)	/* in the bytes that a record needs: some steps are deep */
 
 struct uft_quick_step {
-	uint16_t at;		/* of the number, behind the common fields */
-	uint8_t size, shift;	/* its bytes; the bits that a word has more */
+	uint16_t at;		/* of the number, or of the word, behind the common fields */
+	uint8_t size, shift;	/* the number's bytes, or enum uft_quick_deep; the bits that a word has more */
 	uint16_t yes, no;	/* what comes next, as in struct uft_step */
-	uint64_t mask, from, span;	/* yes: (value & mask) - from <= span */
+	/* yes: (value & mask) - from <= span. Texts: the constant is at `from`, `span` bytes of it */
+	uint64_t mask, from, span;
 };
 _Static_assert(sizeof(struct uft_quick_step) == 32, "a shift finds it");
 
+enum uft_quick_deep { UFT_QUICK_TID = 16, UFT_QUICK_DATA_LOC, UFT_QUICK_REL_LOC };
+
 /*
  * Appends the steps of @p, which is verified, to @n at @to, whose last program is it (@is_last) or not. Returns how many there are
- * then; 0: it asks something else, or there would be more than UFT_QUICK_STEPS. *need: raised to the bytes that a record has to have.
+ * then; 0: it asks something else, or there would be more than UFT_QUICK_STEPS. *need: raised to the bytes that a record has to have;
+ * UFT_QUICK_DEEP is set in it if a step is deep. @base: uft_quick_run_deep() gets the same bytes, with @p at the same place of them.
  */
 uint32_t uft_quick_append(const struct uft_program *p, int is_last, struct uft_quick_step *to, uint32_t n,
-			  uint32_t *need);
+			  uint32_t *need, const void *base);
 
 static inline uint64_t quick_load(const uint8_t *p, unsigned size)
 {
@@ -40,17 +50,43 @@ static inline uint64_t quick_load(const uint8_t *p, unsigned size)
 	return size == 2 ? *(const any_u16 *)p : *p;
 }
 
-/* 1: one of the programs accepts it. */
+static inline uint32_t quick_next(const struct uft_quick_step *s, uint64_t v)
+{
+	v = (uint64_t)((int64_t)(v << s->shift) >> s->shift) & s->mask;
+	return v - s->from <= s->span ? s->yes : s->no;
+}
+
+/* 1: one of the programs accepts it. No step is deep. */
 static inline int uft_quick_run(const struct uft_quick_step *steps, const uint8_t *payload)
 {
 	uint32_t i = 0;
 
 	do {
 		const struct uft_quick_step *s = &steps[i];
-		uint64_t v = quick_load(payload + s->at, s->size);
 
-		v = (uint64_t)((int64_t)(v << s->shift) >> s->shift) & s->mask;
-		i = v - s->from <= s->span ? s->yes : s->no;
+		i = quick_next(s, quick_load(payload + s->at, s->size));
+	} while (i < UFT_STEP_ACCEPT);
+	return i == UFT_STEP_ACCEPT;
+}
+
+/* The same, of any steps. @r->tid is known if they ask for it. */
+static inline int uft_quick_run_deep(const struct uft_quick_step *steps, const struct uft_record *r, const void *base)
+{
+	uint32_t i = 0, n;
+
+	do {
+		const struct uft_quick_step *s = &steps[i];
+		const uint8_t *text;
+
+		if (s->size < UFT_QUICK_TID) {
+			i = quick_next(s, quick_load(r->payload + s->at, s->size));
+		} else if (s->size == UFT_QUICK_TID) {
+			i = quick_next(s, r->tid);
+		} else {
+			text = load_dynamic(s->size == UFT_QUICK_DATA_LOC ? UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC, s->at,
+					    r, &n);
+			i = load_is_text(text, n, (const uint8_t *)base + s->from, (uint32_t)s->span) ? s->yes : s->no;
+		}
 	} while (i < UFT_STEP_ACCEPT);
 	return i == UFT_STEP_ACCEPT;
 }

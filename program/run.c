@@ -22,15 +22,6 @@ static int compare_masks(unsigned op, const uint8_t *a, uint32_t na, const uint8
 	return op == UFT_STEP_MASK;
 }
 
-/* The text at @a ends at a 0 or behind @n bytes. */
-static int is_text(const uint8_t *a, uint32_t n, const uint8_t *b, uint32_t nb)
-{
-	for (uint32_t i = 0; i < nb; i++)
-		if (i == n || a[i] != b[i])
-			return 0;
-	return n == nb || (n > nb && !a[nb]);
-}
-
 /* The questions that need a constant. */
 static int ask(const struct uft_program *p, const struct uft_step *s, unsigned load, const struct uft_record *r)
 {
@@ -49,7 +40,7 @@ static int ask(const struct uft_program *p, const struct uft_step *s, unsigned l
 	}
 	bytes = uft_load_bytes(load, s->at, UFT_STEP_FIELD(s->value), r, &n);
 	if (s->op == UFT_STEP_TEXT)
-		return is_text(bytes, n, constant, nconstant);
+		return load_is_text(bytes, n, constant, nconstant);
 	if (s->op == UFT_STEP_GLOB)
 		return uft_glob_bytes((const char *)constant, bytes, n);
 	return compare_masks(s->op, bytes, n, constant, nconstant);

@@ -2,9 +2,9 @@
 /*
  * events.c - bench_events HOW COUNT: an event of three integers COUNT times, for bench/events-instructions.sh to count
  *
- * HOW: loop (nothing), off, on; pass: with a filter that accepts; number, three (of them), text, tid: with one that
- * rejects by these; hist: counted by a histogram with one key; function: what is beside it. Each record is looked for.
- * The runtime is the real one, and so is the event's own code; the session is the lab's.
+ * HOW: loop (nothing), off, on; pass: with a filter that accepts; number, three (of them), text (in an array), dynamic
+ * (text), tid: with one that rejects by these; hist: counted by a histogram with one key; function: what is beside it.
+ * Each record is looked for. The runtime is the real one, and so is the event's own code; the session is the lab's.
  *
  * valgrind has no rseq: the area that the fast path asks is a variable of this program, which says CPU 0. No other
  * thread is here and no signal comes, so nothing needs the kernel to look at it.
@@ -36,6 +36,16 @@ __attribute__((noinline)) void fire(long n)
 	for (long i = 0; i < n; i++) {
 		__asm__ volatile("" : : "r"(i));
 		trace_three((int)i, 2, 3);
+	}
+}
+
+/* The third is the word of a text in the first two: 8 bytes. */
+__attribute__((noinline)) void fire_dynamic(long n);
+__attribute__((noinline)) void fire_dynamic(long n)
+{
+	for (long i = 0; i < n; i++) {
+		__asm__ volatile("" : : "r"(i));
+		trace_three((int)i, 2, 8 << 16 | 8);
 	}
 }
 
@@ -77,7 +87,8 @@ struct filter {
 	struct uft_step step[3];
 	char text[8];
 };
-_Static_assert(offsetof(struct filter, step) - offsetof(struct filter, program) == sizeof(struct uft_program), "a program");
+_Static_assert(offsetof(struct filter, step) - offsetof(struct filter, program) == sizeof(struct uft_program),
+	       "a program");
 
 /* Only the last step rejects, or accepts. */
 static void filter(const char *how)
@@ -99,6 +110,8 @@ static void filter(const char *how)
 		f.step[2] = (struct uft_step){ UFT_STEP_LT, UFT_LOAD_S32, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT, 0 };
 	} else if (!strcmp(how, "text")) {
 		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_BYTES, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT, UFT_STEP_VALUE(0, 3, 8) };
+	} else if (!strcmp(how, "dynamic")) {
+		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_DATA_LOC, 8, UFT_STEP_ACCEPT, UFT_STEP_REJECT, UFT_STEP_VALUE(0, 3, 0) };
 	} else if (!strcmp(how, "tid")) {
 		f.step[0] = (struct uft_step){
 			UFT_STEP_EQ, UFT_LOAD_TID | UFT_STEP_MAYBE_NO, 0, UFT_STEP_REJECT, UFT_STEP_REJECT, 1
@@ -132,7 +145,8 @@ int main(int argc, char **argv)
 	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .no_rseq = 1 };
 	const char *how = argc > 1 ? argv[1] : "on";
 	long n = argc > 2 ? atol(argv[2]) : 1000;
-	int is_function = !strcmp(how, "function"), is_loop = !strcmp(how, "loop"), is_off = !strcmp(how, "off"), is_hist = !strcmp(how, "hist");
+	int is_function = !strcmp(how, "function"), is_loop = !strcmp(how, "loop"), is_off = !strcmp(how, "off"),
+	    is_hist = !strcmp(how, "hist");
 	int is_recorded = is_function || !strcmp(how, "on") || !strcmp(how, "pass");
 	struct lab_events *ev;
 
@@ -156,6 +170,8 @@ int main(int argc, char **argv)
 		fire_function(n);
 	else if (is_loop)
 		fire_loop(n);
+	else if (!strcmp(how, "dynamic"))
+		fire_dynamic(n);
 	else
 		fire(n);
 	ev = lab_decode();

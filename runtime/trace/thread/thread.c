@@ -170,6 +170,22 @@ struct uft_thread *thread_find(uint64_t tp)
 	return NULL;
 }
 
+/*
+ * A fork child that is not adopted yet has its parent's table, and emulators do not wipe the ring's state; in
+ * another pid namespace the thread has another number for the session.
+ */
+uint32_t thread_known_tid(void)
+{
+	const struct uft_thread *th;
+
+	if (!ARCH_HAS_HOOKS || uft_rt.is_emulated)
+		return UFT_NO_TID;
+	if (uft_load_acquire(ring_state()) != RING_LIVE || uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS)
+		return UFT_NO_TID;
+	th = thread_find(arch_thread_pointer());
+	return th ? uft_load(&th->tid) : UFT_NO_TID;
+}
+
 struct uft_thread *thread_first(void)
 {
 	return threads.all;

@@ -19,6 +19,8 @@ void task_unlock(struct trace_task *t);
 /* Fills in who writes and writes; counts what cannot be written. Returns RING_*. */
 int task_write(struct trace_task *t, struct ring_op *op);
 struct uft_thread *thread_find(uint64_t tp);
+/* The calling thread's number, as the session has it; UFT_NO_TID: somebody has to be asked. Context: probe. */
+uint32_t thread_known_tid(void);
 struct uft_thread *thread_first(void);
 struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */

@@ -13,7 +13,9 @@
  * child begins without a mark. The mark is the number of the triggers: once they are gone it means nothing. How often a
  * rule may still switch is counted for the process, whatever list the rule is in.
  *
- * Programs that ask about numbers alone also become quick steps (program/quick.h), which tracepoint.c asks first.
+ * Programs that ask about numbers, texts and the thread alone also become quick steps (program/quick.h), which
+ * tracepoint.c asks first. Lists with deep steps, and those without any, have `need` above each record's size: so
+ * tracepoint.c goes the fast way with numbers alone, and pays nothing for asking which sort it has.
  *
  * Counting. A list of one rule may count what it accepts in a map of the slice (program/hist_row.h): then no record is
  * written. It is where the map has no room or no memory, or where a number is asked for that is not known here. The
@@ -204,7 +206,7 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 
 	*need = 0;
 	for (uint32_t i = 0; i < nrules; i++, rule = uft_event_rule_next(rule)) {
-		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ? uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need) : 0;
+		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ? uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need, list) : 0;
 		if (!n)
 			return 0;
 	}

@@ -21,7 +21,8 @@ struct event_block {
 static struct event_block *blocks;	/* tracepoints that have a writer, so that a detach finds them */
 
 /* What the rules may know of who writes. They switch its graph, or count, and say whether the record is written. */
-static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record, uint32_t bytes)
+static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record,
+		       uint32_t bytes)
 {
 	struct uft_record r = { .payload = record, .bytes = bytes, .tid = t->tid };
 
@@ -89,7 +90,7 @@ static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t n
 #endif
 }
 
-/* A record that is empty or too large, or with rules that are more than quick steps. */
+/* A record that is empty or too large, or with rules that quick steps do not answer. */
 static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
 						  const uint64_t *frame)
 {
@@ -112,6 +113,30 @@ static __attribute__((noinline)) void write_oddly(uint32_t id, const void *recor
 		write_accepted(id, words, nwords, frame);
 }
 
+/* With rules that have deep steps. */
+static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+						 const uint64_t *frame)
+{
+	struct uft_record r = { .payload = record, .bytes = (uint32_t)bytes };
+
+	if (rules->facts & UFT_FACT_TID)
+		r.tid = thread_known_tid();
+	if (r.tid == UFT_NO_TID || !record || bytes - 1 >= 8 * MAX_WORDS || bytes < (rules->need & ~UFT_QUICK_DEEP))
+		write_oddly(id, record, bytes, rules, frame);
+	else if (uft_quick_run_deep(rules->quick, &r, rules->list))
+		write_accepted(id, record, (bytes + 7) / 8, frame);
+}
+
+/* On its own, so that tracepoint_write() keeps to the registers that it has without this. */
+static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+						   const uint64_t *frame)
+{
+	if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)
+		write_deep(id, record, bytes, rules, frame);
+	else
+		write_oddly(id, record, bytes, rules, frame);
+}
+
 /*
  * Context: probe, from code of the program. Most records may be rejected, and mostly nothing of who writes matters
  * for that: it is done before anything is saved or looked up. The way through here and uft_asm_event_write() saves no
@@ -124,7 +149,7 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 	const struct event_rules *rules = event_rules_of(id);
 
 	if (!record || bytes - 1 >= 8 * MAX_WORDS || (rules && bytes < rules->need)) {
-		write_oddly(id, record, bytes, rules, frame);
+		write_rarely(id, record, bytes, rules, frame);
 		return;
 	}
 	if (!rules || uft_quick_run(rules->quick, record))

@@ -45,7 +45,7 @@ struct event_rules {
 	struct event_rules *next;	/* of all lists */
 	uint32_t nrules, bytes;		/* bytes: of list[] */
 	uint32_t facts;			/* enum uft_facts that they ask for */
-	uint32_t need;			/* bytes of records that the quick steps are for; UINT32_MAX: there are none */
+	uint32_t need;			/* bytes of records that the quick steps are for, with UFT_QUICK_DEEP; UINT32_MAX: there are none */
 	const struct uft_quick_step *quick;	/* behind the list: the same as one program */
 	struct event_hist *hist;	/* of the rule that counts; NULL: there is none */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */

@@ -58,3 +58,15 @@ CPU & CPUS{4000}:
 small == 255 && state == 3: 0 3
 
 18'
+
+# Programs look for their threads' numbers themselves: none is taken for its parent.
+"$@" -O2 $include -o filter_tasks "$source/tests/func/tree/filter_tasks.c" -pthread 2>compiled || { cat compiled; fail "cannot build filter_tasks"; }
+in_shell '. $TMP/lib; echo 1 >options/event-fork; echo 1 >$S/sample_one/enable; $TMP/filter_tasks 1 >/dev/null
+	for odd in 1 0; do
+		if [ $odd = 1 ]; then echo "common_pid & 1"; else echo "!(common_pid & 1)"; fi >$S/sample_one/filter
+		echo >trace; $TMP/filter_tasks $odd | sort -n >$TMP/wanted; sed -n "s/^.*sample_one: a=//p" trace | sort -n >$TMP/found
+		cmp $TMP/wanted $TMP/found; [ $(wc -l <$TMP/wanted) -gt 12 ] && echo some
+	done'
+expect_no_err
+expect_equal "tasks" "$(cat out)" "some
+some"

@@ -25,7 +25,9 @@ static struct uft_event_field fields[] = {
 	FIELD("m", "__data_loc cpumask_t", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1),
 	FIELD("w", "cpumask_t", .offset = 16, .size = 8), FIELD("odd", "struct x", .offset = 9, .size = 3),
 };
-static const struct uft_event_type type = { .system = "x", .name = "y", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]), .kernel_id = 7 };
+static const struct uft_event_type type = {
+	.system = "x", .name = "y", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]), .kernel_id = 7
+};
 
 static int is_in_function(const struct uft_record *r, uint64_t address, const char *function)
 {
@@ -33,17 +35,21 @@ static int is_in_function(const struct uft_record *r, uint64_t address, const ch
 	return strlen(function) == address % 8;
 }
 
-/* Quick steps, where there are any, read no more than the bytes that they need, and have the program's @answer. */
-static void run_quick(const struct uft_program *p, const uint8_t *record, size_t size, int answer)
+/* Quick steps, where there are any, read no more than the bytes that they need, deep ones no more than the record, and have the program's @answer. */
+static void run_quick(const struct uft_program *p, const struct uft_record *r, int answer)
 {
 	struct uft_quick_step quick[UFT_QUICK_STEPS];
 	uint32_t need = 0;
 	uint8_t *exact;
 
-	if (!uft_quick_append(p, 1, quick, 0, &need) || need > size)
+	if (!uft_quick_append(p, 1, quick, 0, &need, p) || (need & ~UFT_QUICK_DEEP) > r->bytes)
 		return;
-	exact = malloc(need);
-	memcpy(exact, record, need);
+	if (uft_quick_run_deep(quick, r, p) != answer)
+		abort();
+	if (need & UFT_QUICK_DEEP)
+		return;
+	exact = malloc(need ? need : 1);
+	memcpy(exact, r->payload, need);
 	if (uft_quick_run(quick, exact) != answer)
 		abort();
 	free(exact);
@@ -63,7 +69,7 @@ static void run(const struct uft_program *p, const uint8_t *record, size_t size)
 	answer = uft_program_run(p, &r);
 	if (answer != uft_program_run(p, &r) || (answer != 0 && answer != 1))
 		abort();
-	run_quick(p, record, size, answer);
+	run_quick(p, &r, answer);
 	r = (struct uft_record){ .payload = exact, .bytes = (uint32_t)size };
 	uft_program_run(p, &r);
 	free(exact);

@@ -223,11 +223,13 @@ static void expect_quick(const struct uft_program *p, const struct uft_record *r
 	struct uft_quick_step quick[UFT_QUICK_STEPS];
 	uint32_t need = 0;
 
-	if (!uft_quick_append(p, 1, quick, 0, &need) || r->bytes < need)
+	if (!uft_quick_append(p, 1, quick, 0, &need, p) || r->bytes < (need & ~UFT_QUICK_DEEP) || p->facts & ~r->known)
 		return;
 	nquick++;
-	if (uft_quick_run(quick, r->payload) != answer)
+	if (!(need & UFT_QUICK_DEEP) && uft_quick_run(quick, r->payload) != answer)
 		fail_msg("%s: quick steps say %d", text, !answer);
+	if (uft_quick_run_deep(quick, r, p) != answer)
+		fail_msg("%s: deep steps say %d", text, !answer);
 }
 
 static int accepts(const char *text, const struct uft_record *r)
@@ -310,38 +312,92 @@ static void quick_numbers(void **state)
 	assert_int_equal(nquick, 15 * 15 * 6 * 8 * 8);
 }
 
-/* Several programs: one accepts, or none. More steps than there is room for, and texts, are none. */
+/* Several programs, all in a list: one accepts, or none. More steps than there is room for, and CPUs, are none. */
 static void quick_several(void **state)
 {
-	static const char *const text[] = { "a == 1 && b == 1", "a == 2 || c < 7", "!(a == 200 && b == 1)", "b < -5 && (c == 60000 || d == 1)" };
+	static const char *const text[] = { "a == 1 && b == 1", "a == 2 || c < 7", "!(a == 200 && b == 1)", "b < -5 && (c == 60000 || d == 1)",
+					   "common_pid == 43 || near == \"nearer\" && a == 200", "text == \"hello\" && common_pid < 42",
+					   "a == 200 && (name == \"8 bytes?\" || name == \"8 bytes! or more\")" };
 	struct uft_quick_step quick[UFT_QUICK_STEPS];
 	struct uft_filter_error err;
-	struct uft_program *p;
+	struct uft_program *p, *made[7];
 	struct room room;
 	struct uft_record r = a_record(&room);
+	uint8_t *base = calloc(7, 1024);
 
 	(void)state;
-	for (unsigned set = 1; set < 16; set++) {
+	for (unsigned i = 0; i < 7; i++) {
+		assert_false(uft_event_filter_make(types[ALL], text[i], &p, &err));
+		assert_true(p->bytes <= 1024);
+		made[i] = memcpy(base + (size_t)i * 1024, p, p->bytes);
+		free(p);
+	}
+	for (unsigned set = 1; set < 128; set++) {
 		uint32_t n = 0, need = 0;
 		int answer = 0;
 
-		for (unsigned i = 0; i < 4; i++) {
+		for (unsigned i = 0; i < 7; i++) {
 			if (!(set >> i & 1))
 				continue;
-			assert_false(uft_event_filter_make(types[ALL], text[i], &p, &err));
-			n = uft_quick_append(p, !(set >> i >> 1), quick, n, &need);
+			p = made[i];
+			n = uft_quick_append(p, !(set >> i >> 1), quick, n, &need, base);
 			assert_true(n);
 			answer |= uft_program_run(p, &r);
-			free(p);
 		}
-		assert_true(need && need <= 8);
-		assert_int_equal(uft_quick_run(quick, r.payload), answer);
+		assert_int_equal(!!(need & UFT_QUICK_DEEP), !!(set & 0x30));
+		assert_int_equal(uft_quick_run_deep(quick, &r, base), answer);
+		if (!(need & UFT_QUICK_DEEP))
+			assert_int_equal(uft_quick_run(quick, r.payload), answer);
 	}
+	free(base);
 	p = program_of(UFT_STEP_EQ, UFT_LOAD_U8, 0, 1);
-	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS - 1, &(uint32_t){ 0 }), UFT_QUICK_STEPS);
-	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS, &(uint32_t){ 0 }), 0);
-	p->step[0].load = UFT_LOAD_TID;
-	assert_int_equal(uft_quick_append(p, 1, quick, 0, &(uint32_t){ 0 }), 0);
+	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS - 1, &(uint32_t){ 0 }, p), UFT_QUICK_STEPS);
+	assert_int_equal(uft_quick_append(p, 1, quick, UFT_QUICK_STEPS, &(uint32_t){ 0 }, p), 0);
+	p->step[0].load = UFT_LOAD_CPU;
+	assert_int_equal(uft_quick_append(p, 1, quick, 0, &(uint32_t){ 0 }, p), 0);
+	free(p);
+}
+
+/* A text of each length in a field of each, where it differs at each place, behind a number's step that leads to it. */
+static void quick_texts(void **state)
+{
+	enum { LONGEST = 19 };
+	struct { struct uft_program p; struct uft_step step[2]; char constant[24]; } all = { .p = { .bytes = sizeof(all), .nsteps = 2 } };
+	struct uft_program *p = malloc(sizeof(all));
+	uint8_t record[LONGEST + 16];
+
+	(void)state;
+	nquick = 0;
+	for (unsigned k = 0; k < 3u * (LONGEST + 1) * (LONGEST + 1); k++) {
+		static const uint8_t loads[] = { UFT_LOAD_BYTES, UFT_LOAD_DATA_LOC, UFT_LOAD_REL_LOC };
+		unsigned load = loads[k % 3], length = k / 3 % (LONGEST + 1), field = k / 3 / (LONGEST + 1);
+		uint32_t where = field << 16 | (load == UFT_LOAD_DATA_LOC ? 5 + 8 : 0);
+
+		memset(all.constant, 0, sizeof(all.constant));
+		memcpy(all.constant, "abcdefghijklmnopqrstuvwx", length);
+		all.step[0] = (struct uft_step){ UFT_STEP_EQ, UFT_LOAD_U8, 0, 1, UFT_STEP_REJECT, 7 };
+		all.step[1] = (struct uft_step){ UFT_STEP_TEXT, (uint8_t)load, load == UFT_LOAD_BYTES ? 5 : 1, UFT_STEP_ACCEPT,
+						 UFT_STEP_REJECT, UFT_STEP_VALUE(0, length, load == UFT_LOAD_BYTES ? field : 0) };
+		memcpy(p, &all, sizeof(all));
+		assert_true(uft_program_is_good(p, sizeof(all)));
+		for (unsigned other = 0; other < LONGEST + 3u; other++) {
+			struct uft_record r = { .payload = record, .bytes = 5 + field };
+
+			memset(record, 'z', sizeof(record));
+			record[0] = other == LONGEST + 2 ? 8 : 7;
+			memcpy(record + 1, &where, 4);
+			memcpy(record + 5, all.constant, field < length + 1 ? field : length + 1);
+			record[5 + other % LONGEST] ^= other < LONGEST ? 0x80 : 0;
+			if (other == LONGEST)
+				record[5 + field] = 0;
+			if (other == LONGEST + 1 && field)
+				record[5 + field - 1] = 0;
+			expect_quick(p, &r, uft_program_run(p, &r), "a text");
+			if (other == LONGEST)
+				assert_int_equal(uft_program_run(p, &r), length <= field);
+		}
+	}
+	assert_int_equal(nquick, (3u * (LONGEST + 1) * (LONGEST + 1) - 1) * (LONGEST + 3));	/* all but "" in an array of nothing */
 	free(p);
 }
 
@@ -438,7 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
-		cmocka_unit_test(quick_several), cmocka_unit_test(unknown), cmocka_unit_test(shorter),
+		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown), cmocka_unit_test(shorter),
 		cmocka_unit_test(sizes),
 	};
 
