@@ -103,7 +103,7 @@ void uft_hist_clear(struct uft_hist *h);
 struct uft_hist_row;
 int uft_hist_row(const struct uft_hist *h, struct uft_hist_row *out);
 /* Events of one key that a target has added up by that row: their number and sums. Hits, or drops of a full table. */
-void uft_hist_add_counted(struct uft_hist *h, const uint64_t *key, const uint64_t *counts);
+void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *key, const uint64_t *counts);
 
 struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
 /* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */

@@ -2,11 +2,12 @@
 /*
  * hist_row.h - what a target adds up of an event's record, in a map of its slice
  *
- * A row is numbers only: the keys and sums that it names are numbers of the record, or the thread's. The session
+ * The keys and sums that a row names are numbers of the record, or the thread's; a key may be a text of the record as
+ * well, which the map has whole, in words with zeroes behind it: a text that is longer has no room there. The session
  * makes it of a histogram (hist/row.c), the runtime checks it once and follows it for each event (tracers/event_rules.c),
  * and the session reads the map by the row that it has kept. The map lies at `offset` of a region that both know.
  *
- * An element: the keys, the number of events, the sums. Context: any.
+ * An element: the keys (a number is one word), the number of events, the sums. Context: any.
  */
 #ifndef UFT_PROGRAM_HIST_ROW_H
 #define UFT_PROGRAM_HIST_ROW_H
@@ -16,25 +17,33 @@
 
 #define UFT_HIST_ROW_KEYS	3u
 #define UFT_HIST_ROW_SUMS	2u
-#define UFT_HIST_ROW_WORDS	(UFT_HIST_ROW_KEYS + 1 + UFT_HIST_ROW_SUMS)
+#define UFT_HIST_TEXT_WORDS	8u	/* of the longest text */
+#define UFT_HIST_KEY_WORDS	(UFT_HIST_ROW_KEYS * UFT_HIST_TEXT_WORDS)	/* of all keys */
 #define UFT_HIST_ROW_BITS	13u	/* at most: the memory of the whole map is asked for before its first event */
 
 enum uft_hist_make { UFT_HIST_AS_IS, UFT_HIST_LOG2, UFT_HIST_BUCKET, UFT_HIST_NMAKES };
 
 struct uft_hist_number {
-	uint8_t load;		/* enum uft_load: of a number */
-	uint8_t make;		/* enum uft_hist_make */
+	uint8_t load;		/* enum uft_load: of a number, or of a text of the record */
+	uint8_t make;		/* enum uft_hist_make; of a text AS_IS */
 	uint16_t at;		/* where, behind the common fields */
-	uint32_t pad;
+	uint16_t field;		/* of a text in an array: its bytes */
+	uint8_t words, pad;	/* of a text, in the key */
 	uint64_t width;		/* BUCKET: it is rounded down to a multiple of this */
 };
 
 struct uft_hist_row {
 	uint64_t offset;	/* of the map, a multiple of 8 */
-	uint8_t bits, nkeys, nsums, pad[5];
+	uint8_t bits, nkeys, nsums, key_words, pad[4];	/* key_words: of all keys */
 	struct uft_hist_number key[UFT_HIST_ROW_KEYS], sum[UFT_HIST_ROW_SUMS];
 };
 _Static_assert(sizeof(struct uft_hist_row) == 16 + 16 * (UFT_HIST_ROW_KEYS + UFT_HIST_ROW_SUMS), "rows travel");
+
+/* Of one key. */
+static inline uint32_t uft_hist_key_words(const struct uft_hist_number *n)
+{
+	return n->words ? n->words : 1;
+}
 
 static inline uint64_t uft_hist_log2(uint64_t v)
 {
@@ -50,7 +59,7 @@ int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes);
 uint32_t uft_hist_row_facts(const struct uft_hist_row *row);	/* enum uft_facts that it needs: all must be known */
 /* Of a good row, with its region. */
 struct uft_hist_map uft_hist_row_map(const struct uft_hist_row *row, void *region);
-/* Counts the record: 1. 0: the map has no room for its key. */
+/* Counts the record: 1. 0: the map has no room for its key, or the key for a text. */
 int uft_hist_row_count(const struct uft_hist_row *row, void *region, const struct uft_record *r);
 
 #endif

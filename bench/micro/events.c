@@ -121,7 +121,7 @@ static void filter(const char *how)
 	CHECK(!trace_rules(&f, 1, sizeof(f)));
 }
 
-static struct uft_hist_row row = { .bits = 11, .nkeys = 1, .key = { { .load = UFT_LOAD_S32, .at = 4 } } };
+static struct uft_hist_row row = { .bits = 11, .nkeys = 1, .key_words = 1, .key = { { .load = UFT_LOAD_S32, .at = 4 } } };
 
 static void count(void)
 {

@@ -2,9 +2,10 @@
 /*
  * event_hist.c - histograms that targets count: where their maps lie, and how the counts come from there
  *
- * A histogram of numbers alone, of an event of which nothing else is wanted, needs no records: each target counts the
- * event in a map of its slice (program/hist_row.h) by a rule (UFT_RULE_HIST). What the map has no room for is
- * written, and a record that comes is counted by the session as ever: an event is in a map or a record, never in both.
+ * A histogram of numbers and short texts, of an event of which nothing else is wanted, needs no records: each target
+ * counts the event in a map of its slice (program/hist_row.h) by a rule (UFT_RULE_HIST). What the map has no room for
+ * is written, and a record that comes is counted by the session as ever: an event is in a map or a record, never in
+ * both.
  *
  * A thread may be in a list of rules that was replaced, at any time. So a map is never cleared, nor its place given to
  * another histogram: counts only grow. The session keeps what it has seen of each element, and adds the difference to
@@ -71,7 +72,7 @@ void event_hist_place(struct instance *in, struct event_trigger *v)
 	v->has_row = uft_hist_row_is_good(&v->row, a->hist_bytes);
 	v->since = now_ns();
 	if (v->has_row)
-		h->used += (uft_hist_map_bytes(v->row.bits, v->row.nkeys + counts_of(v)) + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
+		h->used += (uft_hist_map_bytes(v->row.bits, v->row.key_words + counts_of(v)) + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
 }
 
 /* The clock of an event decides what an enable_hist or disable_hist does not see. */
@@ -124,7 +125,7 @@ static void collect_slice(const struct uft_arena *a, struct event_trigger *v, ui
 {
 	char *region = (char *)(uintptr_t)a + a->slice_offset + slice * a->slice_bytes + a->hist_offset;
 	const struct uft_hist_map map = uft_hist_row_map(&v->row, region);
-	uint64_t more[1 + UFT_HIST_ROW_SUMS], key[UFT_HIST_ROW_KEYS], *e;
+	uint64_t more[1 + UFT_HIST_ROW_SUMS], key[UFT_HIST_KEY_WORDS], *e;
 
 	if (!__atomic_load_n(&map.memory->used, __ATOMIC_RELAXED) || dense_reserve(&v->seen, &v->nseen, slice, sizeof(*v->seen)))
 		return;
@@ -136,7 +137,7 @@ static void collect_slice(const struct uft_arena *a, struct event_trigger *v, ui
 		for (uint32_t i = 0; i < map.key_words; i++)
 			key[i] = uft_hist_read(&e[i]);
 		if (!v->is_paused)
-			uft_hist_add_counted(v->hist, key, more);
+			uft_hist_add_counted(v->hist, &v->row, key, more);
 	}
 }
 

@@ -62,7 +62,7 @@ static int hist_back(struct event_hist *h)
 {
 	const struct uft_hist_row *row = &h->row;
 	uintptr_t at = (uintptr_t)hist_region() + row->offset, from = at & -(uintptr_t)UFT_PAGE;
-	size_t bytes = uft_hist_map_bytes(row->bits, row->nkeys + 1u + row->nsums);
+	size_t bytes = uft_hist_map_bytes(row->bits, row->key_words + 1u + row->nsums);
 	uint32_t is_there = plat_reserve(from, (at + bytes - from + UFT_PAGE - 1) & -(size_t)UFT_PAGE) ? HIST_SCARCE : HIST_BACKED;
 
 	uft_store_release(&h->state, is_there);

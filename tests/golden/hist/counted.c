@@ -9,6 +9,7 @@
  *	die TIMES		TIMES, then SIGKILL
  *	wait TIMES		TIMES, says so, and waits for a byte on standard input
  *	keys KEYS		each of so many keys once
+ *	texts TIMES		TIMES with texts of 0, 1, 8, 63 and 64 bytes by turns; long TIMES: of 65 and of 300, a thousand times more slowly
  *	lie TIMES		TIMES, says so; with each byte on standard input it spoils the maps in its slice in another way, and says so
  */
 #include <pthread.h>
@@ -94,6 +95,22 @@ static int children(void)
 	return 0;
 }
 
+static void texts(int is_long)
+{
+	static const int bytes[] = { 0, 1, 8, 63, 64, 65, 300 };
+	char text[301];
+
+	for (long i = 0; i < times; i++) {
+		int n = bytes[is_long ? 5 + i % 2 : i % 5];
+
+		memset(text, 'a' + (int)(i / 5 % 3), (size_t)n);
+		text[n] = 0;
+		trace_req((int)(i % 2), 1, text);
+		if (is_long)
+			usleep(1000);
+	}
+}
+
 /* The maps lie at the end of the slice, in the only file that the session shares with this process for writing. */
 static uint32_t *find_maps(size_t *words)
 {
@@ -141,7 +158,9 @@ int main(int argc, char **argv)
 		return handler();
 	if (!strcmp(how, "children"))
 		return children();
-	if (!strcmp(how, "keys"))
+	if (!strcmp(how, "texts") || !strcmp(how, "long"))
+		texts(*how == 'l');
+	else if (!strcmp(how, "keys"))
 		for (int i = 0; i < times; i++)
 			trace_req(i, 1, "x");
 	else

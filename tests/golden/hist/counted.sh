@@ -47,6 +47,14 @@ expect_equal "a filter" "$(awk '/^{/{ print $3 + 0, $6 }' filtered | sort | tr '
 expect_equal "a full map" "$(awk '/^{/{ n++ } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' full)" "128 128 872 128"
 expect_equal "again" "$(awk '/^{/{ n += $6 } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' fuller)" "256 128 1744 256"
 
+# Texts of up to 64 bytes are keys of the map; the session counts longer ones, from records.
+in_shell 'cd /sys/kernel/tracing; $T fire 0; H=events/app/req/hist G=events/app/req/trigger
+	echo hist:keys=name,id:vals=us >$G; $T texts $N; cat $H >$TMP/texts; $T long 60; cat $H >$TMP/long'
+expect_status 0
+expect_equal "texts" "$(awk -v n=$N '/^{/{ name = $3; sub(/,$/, "", name); hits[length(name)] += $(NF - 2); sum += $NF; keys++ } /Hits:|Lost:|Dropped: *[1-9]/{ total = total $2 }
+	END { for (i in hits) { lengths++; if (hits[i] != n / 5) odd++ } printf "%d %d %d %s %d", keys, lengths, sum, total, odd }' texts)" "26 5 $N $N 0"
+expect_equal "long texts" "$(awk '/Hits:|Lost:/{ printf "%s ", $2 }' long)$(grep -c 'name: a\{65\},\|name: b\{255\},' long)" "$((N + 60)) 2"
+
 # What a target writes into its maps is not believed: it can spoil its own table, and no more. Its first map is that of the session's first histogram.
 in_shell 'cd /sys/kernel/tracing; $T fire 0; H=events/app/req/hist G=events/app/req/trigger; mkfifo $TMP/tell $TMP/says; exec 5<>$TMP/tell 6<>$TMP/says
 	echo hist:keys=id >$G; $T lie $N <&5 >&6 & read -r word <&6; cat $H >$TMP/before; echo >&5; read -r word <&6; cat $H >$TMP/fell
