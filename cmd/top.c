@@ -21,7 +21,6 @@
 #include "control/session.h"
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
-#include "symbol/shared.h"
 
 #define POLL_MS		50
 #define ROWS_DEFAULT	40u		/* where the output is no terminal */
@@ -162,31 +161,37 @@ static void add(struct sums *to, const struct uft_profile *p)
 	to->max = p->max > to->max ? p->max : to->max;
 }
 
+struct collecting { struct top *t; struct slice *s; int is_done; };
+
+/* A call may have begun on another CPU. */
+static int collect_sum(void *arg, uint32_t id, uint32_t block, const struct uft_profile *p)
+{
+	const struct collecting *c = arg;
+	struct row *row = row_of(c->t, c->s, id);
+
+	(void)block;
+	if (!row)
+		return -ENOMEM;
+	add(c->is_done ? &row->done : &row->now, p);
+	return 0;
+}
+
 /* Adds what a process has by now to `now`, or to `done`. */
 static int collect(struct top *t, uint32_t slice, int is_done)
 {
-	const struct uft_arena *a = uft_session_arena(t->session);
-	const struct uft_profile uft_shared *sums = (const struct uft_profile uft_shared *)((const char uft_shared *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
-	struct slice *s = &t->slice[slice];
+	struct collecting c = { .t = t, .s = &t->slice[slice], .is_done = is_done };
+	const struct uft_image *img = c.s->img;
+	struct uft_slice_file f;
+	int ret = uft_slice_open(t->session, slice, &f);
 
-	for (uint32_t i = 0; i < s->img->nobj; i++) {
-		const struct uft_mapped *o = &s->img->obj[i];
-
-		uft_object_names(o->obj, NULL);		/* once; a function without a name is shown by its place */
-		for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids; id++)
-			for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(a->ncpus); block++) {
-				struct uft_profile p;
-				struct row *row;
-
-				shared_read(&p, &sums[(uint64_t)block * a->profile_ids + id], sizeof(p));
-				row = p.hits || p.total ? row_of(t, s, (uint32_t)id) : NULL;	/* it may have begun on another CPU */
-				if ((p.hits || p.total) && !row)
-					return -ENOMEM;
-				if (row)
-					add(is_done ? &row->done : &row->now, &p);
-			}
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < img->nobj && !ret; i++) {
+		uft_object_names(img->obj[i].obj, NULL);	/* once; a function without a name is shown by its place */
+		ret = uft_slice_sums(t->session, &f, img->obj[i].first_stub_id, img->obj[i].nstubs, collect_sum, &c);
 	}
-	return 0;
+	uft_slice_close(&f);
+	return ret;
 }
 
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)

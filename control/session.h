@@ -181,6 +181,18 @@ struct uft_session;
 int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
 		       struct uft_session **out, struct uft_error *err);
 const struct uft_arena *uft_session_arena(const struct uft_session *s);
+/*
+ * A target's slice as a file: what its target has not written is not made by reading it, as it would be through the
+ * mapping, and reads as zeros, also where the file system is full. So does what the target cut off. Context: control.
+ */
+struct uft_slice_file { int fd; uint64_t at; };
+int uft_slice_open(const struct uft_session *s, uint32_t slice, struct uft_slice_file *f);	/* 0 or -errno */
+void uft_slice_read(const struct uft_slice_file *f, uint64_t offset, void *to, size_t bytes);
+/* Sums that are not zero, of @n functions from @first on, of each block. Ends with what @fn returns, if not 0. */
+typedef int uft_sums_fn(void *arg, uint32_t id, uint32_t block, const struct uft_profile *p);
+int uft_slice_sums(const struct uft_session *s, const struct uft_slice_file *f, uint32_t first, uint32_t n, uft_sums_fn *fn, void *arg);
+void uft_slice_clear_sums(const struct uft_session *s, const struct uft_slice_file *f);	/* keeps their memory, which the target counts on */
+void uft_slice_close(struct uft_slice_file *f);
 /* An image that slice_begin gave stays behind its slice_end while it is held: @by 1 more, or -1. NULL: no image. */
 void uft_session_hold_image(struct uft_session *s, const struct uft_image *img, int by);
 struct uft_event_table *uft_session_types(const struct uft_session *s);	/* the table of event types: it grows while programs run */

@@ -10,14 +10,12 @@
  * be on (ops.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
  * time there. Turning it on forgets what there was; turning it off keeps it to be read.
  */
-#include "symbol/shared.h"
 #include "tree/files/rows.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "stream/wire/clock.h"
 
@@ -96,39 +94,35 @@ static int table_add(struct table *t, const char *name, uint32_t cpu, const stru
 
 /* ---- What the runtime added up --------------------------------------------------------------- */
 
-static struct uft_profile uft_shared *sums_of(struct uft_tree *t, uint32_t slice)
+/*
+ * Sums are read from the slice's file, not from the session's mapping of it, where a look at a page that is not there
+ * makes it, or on a full file system makes the session blind for it (control/session.h).
+ */
+struct collecting {
+	const struct uft_image *img;
+	struct uft_resolver *names;
+	struct table *to;
+	uint32_t ncpus;
+};
+
+static int collect_sum(void *arg, uint32_t id, uint32_t block, const struct uft_profile *p)
 {
-	const struct uft_arena *a = uft_session_arena(t->session);
+	const struct collecting *c = arg;
 
-	return (struct uft_profile uft_shared *)((char uft_shared *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
-}
-
-static int collect_object(struct uft_tree *t, uint32_t slice, const struct uft_image *img, const struct uft_mapped *o,
-			  struct uft_resolver *names, struct table *to)
-{
-	const struct uft_arena *a = uft_session_arena(t->session);
-	const struct uft_profile uft_shared *p = sums_of(t, slice);
-	int ret = 0;
-
-	for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids && !ret; id++)
-		for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(a->ncpus) && !ret; block++) {
-			struct uft_profile e;
-
-			shared_read(&e, p + block * a->profile_ids + id, sizeof(e));
-			if (e.hits)
-				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, block < a->ncpus ? block : 0, &e);
-		}
-	return ret;
+	return p->hits ? table_add(c->to, uft_resolve_id(c->names, c->img, id)->name, block < c->ncpus ? block : 0, p) : 0;
 }
 
 static int collect(struct uft_tree *t, uint32_t slice, const struct uft_image *img, struct table *to)
 {
-	struct uft_resolver *names = uft_resolver_alloc();
-	int ret = names ? 0 : -ENOMEM;
+	struct collecting c = { .img = img, .names = uft_resolver_alloc(), .to = to, .ncpus = uft_session_arena(t->session)->ncpus };
+	struct uft_slice_file f = { .fd = -1 };
+	int ret = c.names ? uft_slice_open(t->session, slice, &f) : -ENOMEM;
 
-	for (uint32_t i = 0; i < img->nobj && !ret; i++)
-		ret = collect_object(t, slice, img, &img->obj[i], names, to);
-	uft_resolver_free(names);
+	for (uint32_t i = 0; !ret && i < img->nobj; i++)
+		ret = uft_slice_sums(t->session, &f, img->obj[i].first_stub_id, img->obj[i].nstubs, collect_sum, &c);
+	if (f.fd >= 0)
+		uft_slice_close(&f);
+	uft_resolver_free(c.names);
 	return ret;
 }
 
@@ -177,9 +171,14 @@ static void forget(struct uft_tree *t)
 	table_free(&p->done);
 	uft_clock_sample(&p->begin);
 	p->end.clock = 0;
-	for (uint32_t i = 0; p->live && i < a->nslices; i++)
-		if (p->live[i])
-			madvise(shared_address(sums_of(t, i)), UFT_PROFILE_BLOCKS(a->ncpus) * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
+	for (uint32_t i = 0; p->live && i < a->nslices; i++) {
+		struct uft_slice_file f;
+
+		if (p->live[i] && !uft_slice_open(t->session, i, &f)) {
+			uft_slice_clear_sums(t->session, &f);
+			uft_slice_close(&f);
+		}
+	}
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

@@ -17,6 +17,10 @@
  * A target can write anything into its maps. Geometry and place are the session's own; a key may be any. A count that
  * falls, or has risen beyond what time allows, is a lie: it is not added, and counted as a lost record.
  *
+ * A map is copied by read(), not looked at in the session's mapping of it. A target asks for the memory of a map before
+ * the first event, and a look at a page that is not there would make it. On a full file system it cannot: the session
+ * would get a page of zeros of its own there (symbol/guard_map.h), and never see what the target counts later.
+ *
  * All is the owner's.
  */
 #include "tree/triggers/event_trigger.h"
@@ -32,6 +36,7 @@
 struct tree_hists {
 	uint8_t *live;		/* by slice */
 	uint64_t used;		/* of the region, from its begin on, for good */
+	void *copy;		/* room for the largest map that a row can have */
 };
 
 static uint64_t now_ns(void)
@@ -117,49 +122,74 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 	return 1;
 }
 
-/*
- * Of a live slice. @most: events that it can have had since its map was empty. Of a map without elements only the first
- * page is read (which makes it).
- */
-static void collect_slice(const struct uft_arena *a, struct event_trigger *v, uint32_t slice, uint64_t most)
+/* The map's memory, as it is now. NULL: it has no elements, or there is no memory for a copy. */
+static void *copy_map(struct tree_hists *h, const struct event_trigger *v, const struct uft_slice_file *f, uint64_t region)
 {
-	char *region = (char *)(uintptr_t)a + a->slice_offset + slice * a->slice_bytes + a->hist_offset;
-	const struct uft_hist_map map = uft_hist_row_map(&v->row, region);
-	uint64_t more[1 + UFT_HIST_ROW_SUMS], key[UFT_HIST_KEY_WORDS], *e;
+	const uint64_t at = region + v->row.offset;
+	struct uft_hist_memory head;
 
-	if (!__atomic_load_n(&map.memory->used, __ATOMIC_RELAXED) || dense_reserve(&v->seen, &v->nseen, slice, sizeof(*v->seen)))
+	uft_slice_read(f, at, &head, sizeof(head));
+	if (!head.used || (!h->copy && !(h->copy = malloc(uft_hist_map_bytes(UFT_HIST_ROW_BITS, UFT_HIST_KEY_WORDS + 1 + UFT_HIST_ROW_SUMS)))))
+		return NULL;
+	uft_slice_read(f, at, h->copy, uft_hist_map_bytes(v->row.bits, v->row.key_words + counts_of(v)));
+	return h->copy;
+}
+
+/*
+ * Of a live slice, whose region of maps is at @region of the file. @most: events that it can have had since its map was
+ * empty.
+ */
+static void collect_map(struct tree_hists *h, struct event_trigger *v, uint32_t slice, const struct uft_slice_file *f,
+			uint64_t region, uint64_t most)
+{
+	void *copy = copy_map(h, v, f, region);
+	struct uft_hist_row row = v->row;
+	struct uft_hist_map map;
+	uint64_t more[1 + UFT_HIST_ROW_SUMS], *e;
+
+	row.offset = 0;
+	map = uft_hist_row_map(&row, copy);
+	if (!copy || dense_reserve(&v->seen, &v->nseen, slice, sizeof(*v->seen)))
 		return;
 	if (!v->seen[slice])
 		v->seen[slice] = calloc((size_t)counts_of(v) << map.bits, sizeof(**v->seen));
-	for (uint32_t at = 0; v->seen[slice] && (e = uft_hist_map_next(&map, &at)); ) {
-		if (!take_more(v, e + map.key_words, v->seen[slice] + (size_t)counts_of(v) * uft_hist_map_index(&map, e), most, more))
-			continue;
-		for (uint32_t i = 0; i < map.key_words; i++)
-			key[i] = uft_hist_read(&e[i]);
-		if (!v->is_paused)
-			uft_hist_add_counted(v->hist, &v->row, key, more);
-	}
+	for (uint32_t at = 0; v->seen[slice] && (e = uft_hist_map_next(&map, &at)); )
+		if (take_more(v, e + map.key_words, v->seen[slice] + (size_t)counts_of(v) * uft_hist_map_index(&map, e), most, more) &&
+		    !v->is_paused)
+			uft_hist_add_counted(v->hist, &v->row, e, more);
 }
 
-/* Of one slice, or of all that are live. */
-static void collect(struct instance *in, uint32_t from, uint32_t to)
+static int has_maps(const struct triggers *g)
+{
+	for (uint32_t k = 0; g && k < g->nof; k++)
+		for (const struct event_trigger *v = g->of[k]; v; v = v->next)
+			if (v->has_row)
+				return 1;
+	return 0;
+}
+
+/* Of one slice. */
+static void collect_slice(struct instance *in, uint32_t slice, uint64_t now)
 {
 	const struct uft_arena *a = uft_session_arena(in->t->session);
-	const struct tree_hists *h = in->t->hists;
 	const struct triggers *g = in->triggers;
-	uint64_t now = now_ns();
+	struct uft_slice_file f;
 
-	for (uint32_t k = 0; g && h && k < g->nof; k++)
+	if (!in->t->hists->live[slice] || !has_maps(g) || uft_slice_open(in->t->session, slice, &f))
+		return;
+	for (uint32_t k = 0; k < g->nof; k++)
 		for (struct event_trigger *v = g->of[k]; v; v = v->next)
-			for (uint32_t i = from; v->has_row && i < to; i++)
-				if (h->live[i])
-					collect_slice(a, v, i, (now - v->since) * a->ncpus);
+			if (v->has_row)
+				collect_map(in->t->hists, v, slice, &f, a->hist_offset, (now - v->since) * a->ncpus);
+	uft_slice_close(&f);
 }
 
 void event_hist_collect(struct instance *in)
 {
-	if (in->t->hists)
-		collect(in, 0, uft_session_arena(in->t->session)->nslices);
+	uint64_t now = now_ns();
+
+	for (uint32_t i = 0; in->t->hists && i < uft_session_arena(in->t->session)->nslices; i++)
+		collect_slice(in, i, now);
 }
 
 void event_hist_free(struct event_trigger *v)
@@ -182,7 +212,7 @@ void event_hists_end(struct uft_tree *t, uint32_t slice)
 	if (!t->hists || slice >= uft_session_arena(t->session)->nslices || !t->hists->live[slice])
 		return;
 	for (struct instance *in = t->instances; in; in = in->next) {
-		collect(in, slice, slice + 1);
+		collect_slice(in, slice, now_ns());
 		for (uint32_t k = 0; in->triggers && k < in->triggers->nof; k++)
 			for (struct event_trigger *v = in->triggers->of[k]; v; v = v->next)
 				if (slice < v->nseen) {
@@ -195,8 +225,10 @@ void event_hists_end(struct uft_tree *t, uint32_t slice)
 
 void event_hists_free(struct uft_tree *t)
 {
-	if (t->hists)
+	if (t->hists) {
 		free(t->hists->live);
+		free(t->hists->copy);
+	}
 	free(t->hists);
 	t->hists = NULL;
 }

@@ -42,6 +42,23 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s)	/* it has
 	return &none;
 }
 
+int uft_slice_open(const struct uft_session *s, uint32_t slice, struct uft_slice_file *f)
+{
+	(void)s, (void)slice, (void)f;
+	return -ESRCH;
+}
+
+void uft_slice_read(const struct uft_slice_file *f, uint64_t offset, void *to, size_t bytes)
+{
+	(void)f, (void)offset;
+	memset(to, 0, bytes);
+}
+
+void uft_slice_close(struct uft_slice_file *f)
+{
+	(void)f;
+}
+
 /* What a target would be told has to be rules that it takes. */
 int tree_apply(struct instance *at, const struct settings *set, struct uft_error *err)
 {
