@@ -8,7 +8,9 @@
  * board, the same for all. The new runtime removes both and says hello (preload.c).
  *
  * What an offer gives: a hello of this process is served, once. The process could have opened the board and a spare
- * by itself, as each target can, and a hello makes it a target with memory of its own.
+ * by itself, as each target can, and a hello makes it a target with memory of its own. An offer is the process's, not
+ * its number's, and one that no hello took up for OFFER_NS gives way where all are in use: a process that asks need not
+ * execute.
  *
  * A loader other than glibc's is not asked: musl's gives an initialization function no environment. AddressSanitizer as
  * a library refuses to start behind a preloaded one.
@@ -24,7 +26,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NOFFERS	(sizeof(((struct uft_session *)0)->offered) / sizeof(pid_t))
+#define NOFFERS		(sizeof(((struct uft_session *)0)->offered) / sizeof(struct offer))
+#define OFFER_NS	10000000000ull	/* an exec follows at once, and its loader soon */
 
 /* Does task @tid see our file @path by the same name? */
 static int sees(pid_t tid, const char *path)
@@ -72,19 +75,35 @@ static int check_process(const struct uft_session *s, pid_t tid, pid_t tgid, con
 	return 0;
 }
 
-static int note(struct uft_session *s, pid_t tgid)
+static int is_of(const struct offer *o, pid_t pid)
 {
-	unsigned at = NOFFERS;
+	return o->pid == pid && o->start == proc_start_ticks(pid);
+}
 
-	for (unsigned i = 0; i < NOFFERS; i++) {
-		if (s->offered[i] == tgid)
+static int is_over(const struct offer *o)
+{
+	return !o->pid || proc_is_ending(o->pid) || o->start != proc_start_ticks(o->pid);
+}
+
+static int note(struct uft_session *s, pid_t tgid, uint64_t now)
+{
+	struct offer *to = NULL, *oldest = &s->offered[0];
+
+	for (struct offer *o = s->offered; o < s->offered + NOFFERS; o++) {
+		if (is_of(o, tgid)) {
+			o->at = now;
 			return 0;
-		if (at == NOFFERS && (!s->offered[i] || proc_is_ending(s->offered[i])))
-			at = i;
+		}
+		if (!to && is_over(o))
+			to = o;
+		if (o->at < oldest->at)
+			oldest = o;
 	}
-	if (at == NOFFERS)
+	if (!to && now - oldest->at > OFFER_NS)
+		to = oldest;
+	if (!to)
 		return -EAGAIN;
-	s->offered[at] = tgid;
+	*to = (struct offer){ .pid = tgid, .start = proc_start_ticks(tgid), .at = now };
 	return 0;
 }
 
@@ -105,7 +124,7 @@ int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path
 		return ret;
 	if (strlen(library) + sizeof(variable) > sizeof(board->preload))
 		return uft_fail(err, -ENAMETOOLONG, "%s: the path is too long", library);
-	if (note(s, tgid))
+	if (note(s, tgid, session_now_ns()))
 		return uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
 	if (board->start[0])
 		return 0;		/* another task may be reading: nothing of it ever changes */
@@ -118,7 +137,7 @@ int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path
 int preload_is_offered(const struct uft_session *s, pid_t pid)
 {
 	for (unsigned i = 0; pid > 0 && i < NOFFERS; i++)
-		if (s->offered[i] == pid)
+		if (is_of(&s->offered[i], pid))
 			return 1;
 	return 0;
 }
@@ -126,6 +145,6 @@ int preload_is_offered(const struct uft_session *s, pid_t pid)
 void preload_withdraw(struct uft_session *s, pid_t pid)
 {
 	for (unsigned i = 0; i < NOFFERS; i++)
-		if (s->offered[i] == pid)
-			s->offered[i] = 0;
+		if (s->offered[i].pid == pid)
+			s->offered[i].pid = 0;
 }

@@ -82,7 +82,7 @@ struct uft_session {
 	int is_told;			/* who wants to know that it was released */
 	int is_launched_left;		/* it was detached and goes on */
 
-	pid_t offered[64];		/* preload_offer.c: processes whose loaders bring the runtime; 0 none */
+	struct offer { pid_t pid; uint64_t start, at; } offered[64];	/* preload_offer.c: processes whose loaders bring the runtime; pid 0: none */
 	int has_hello;			/* the preloaded program is armed */
 	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
