@@ -17,7 +17,7 @@
 
 /* What each counter means when it is not zero, as put_number() takes it, and what helps; the others are no loss. */
 static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
-	[UFT_CNT_NO_RING] = { "record{ was|s were} dropped: every ring for threads without rseq was busy, or there was no memory for rings", "trace fewer functions (-l)" },
+	[UFT_CNT_NO_RING] = { "record{ was|s were} dropped: every ring for threads without rseq was busy, or there was no memory for rings or for a profile's sums", "trace fewer functions (-l)" },
 	[UFT_CNT_NO_MEMORY] = { "of the lost records {was|were} lost since the file system of the rings was full: no memory for rings",
 		"remove files from /dev/shm, or set XDG_RUNTIME_DIR to a larger tmpfs" },
 	[UFT_CNT_SHADOW_FULL] = { "call{ was|s were} not followed: nested too deep", "limit the depth (-D)" },

@@ -644,8 +644,11 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 {
 	int64_t family = arena_make_family(a);
 
-	if (family < 0)
+	if (family < 0) {
+		errno = (int)-family;
 		return UFT_NO_SLICE;
+	}
+	errno = EAGAIN;
 	return claim(a, (uint32_t)family * a->map->per_file, (uint32_t)family * a->map->per_file + 1, pid, ppid);
 }
 

@@ -49,6 +49,14 @@ int arena_lock_dead(int fd);
 int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
 struct uft_slice uft_shared *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index);
+/* Bytes of a command's payload that have memory from the beginning on: what cannot be sent in parts needs no more. */
+#define CMD_ROOM	(2 * UFT_PAGE - UFT_CMD_PAYLOAD)
+_Static_assert(sizeof(struct uft_tracer_params) <= CMD_ROOM && sizeof(struct uft_hello) <= CMD_ROOM, "sent whole");
+/*
+ * Makes memory that target and session write to without asking: on a full file system the first to touch a page that
+ * is not there would be ended by SIGBUS. 0 or -ENOMEM. A kernel before 5.14 knows no such advice.
+ */
+int arena_reserve(void *at, uint64_t bytes);
 void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);	/* of the slices that there are, and will be */
 void arena_set_slice(const struct arena *a, uint32_t index);	/* whether its rings are written, and how: as @a says by now */
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
@@ -60,7 +68,10 @@ int arena_is_unclaimed(const struct arena *a, uint32_t family);	/* no process ha
 int arena_close_family(struct arena *a, uint32_t family);
 void arena_drop_family(struct arena *a, uint32_t family);	/* its file goes; who has it mapped keeps that */
 void arena_drop_unused(struct arena *a);	/* all that no process has a slice in, or has mapped */
-/* Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE if there is no room. */
+/*
+ * Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE, errno: EAGAIN there are too
+ * many, or what is short.
+ */
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */

@@ -63,11 +63,7 @@ int arena_open_family(const struct arena *a, uint32_t family)
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * Makes memory that target and session write to without asking: on a full file system the first to touch a page that
- * is not there would be ended by SIGBUS. 0 or -ENOMEM. A kernel before 5.14 knows no such advice.
- */
-static int reserve(void *at, uint64_t bytes)
+int arena_reserve(void *at, uint64_t bytes)
 {
 	return !madvise(at, bytes, MADV_POPULATE_WRITE_) || errno == EINVAL ? 0 : -ENOMEM;
 }
@@ -86,9 +82,9 @@ static int map_family(struct arena *a, uint32_t family, int fd, int is_new)
 	if (!ret && arena_map_part(family_slices(a, family), bytes, MAP_FIXED, fd, arena_mail_bytes(l)) == MAP_FAILED)
 		ret = -errno;
 	if (!ret && is_new) { /* GUARD(map_family_is_new) */
-		ret = reserve(mail, arena_mail_bytes(l));
+		ret = arena_reserve(mail, arena_mail_bytes(l));
 		if (!ret)
-			ret = reserve(family_slices(a, family), l->cmd_offset + UFT_PAGE);
+			ret = arena_reserve(family_slices(a, family), l->cmd_offset + UFT_CMD_PAYLOAD + CMD_ROOM);
 	}
 	if (ret) {
 		arena_unmap_mail(a, (struct uft_mail uft_shared *)mail);

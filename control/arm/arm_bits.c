@@ -118,6 +118,8 @@ static int send_form(struct site_diff *d, struct uft_site_order *o)
 
 	if (bits_bytes(o->form, d->nsite) > d->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD || !choose(d, o))
 		return 0;
+	if (command_room(d->s, d->t, bits_bytes(o->form, d->nsite)) < bits_bytes(o->form, d->nsite))
+		return 0;		/* parts of lists need less memory */
 	ret = command_object(d->s, d->t, d->object);
 	sent = ret ? NULL : calloc(nwords, sizeof(*sent));
 	if (!sent)

@@ -40,11 +40,34 @@ static int is_waiting(const struct uft_session *s, const struct target *t)
 	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
 }
 
+/* As many at a time as there is memory for. Of the answers only results are taken, each once. */
+static int send_hooks(struct uft_session *s, struct target *t, uint32_t object, struct uft_hook *sent, uint32_t n)
+{
+	const uint32_t most = (uint32_t)(command_room(s, t, n * sizeof(*sent)) / sizeof(*sent));
+	int ret = 0;
+
+	for (uint32_t at = 0, part; at < n && ret != -ESRCH && ret != -ETIMEDOUT; at += part) {
+		struct uft_cmd uft_shared *c;
+		struct uft_hook uft_shared *h;
+
+		part = n - at < most ? n - at : most;
+		c = command_begin(s, t, UFT_CMD_HOOK, part, object);
+		h = (struct uft_hook uft_shared *)channel_payload(c);
+		if (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
+			SHARED_STORE(&c->flags, UFT_CMD_HELD);	/* its only thread waits for us */
+		shared_write(h, sent + at, part * sizeof(*sent));
+		ret = command_post(s, t);
+		if (!ret)
+			ret = command_wait(s, t);
+		for (uint32_t i = 0; i < part && ret != -ESRCH && ret != -ETIMEDOUT; i++)
+			sent[at + i].result = SHARED_LOAD(&h[i].result);
+	}
+	return ret;
+}
+
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct space_obj *o = &t->space->obj[object];
-	struct uft_cmd uft_shared *c;
-	struct uft_hook uft_shared *h;
 	struct uft_hook *sent;
 	uint32_t n = 0, k = 0;
 	int ret;
@@ -58,23 +81,12 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	sent = malloc(o->nhook * sizeof(*sent));
 	if (!sent)
 		return -ENOMEM;
-	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
-	if (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
-		SHARED_STORE(&c->flags, UFT_CMD_HELD);	/* its only thread waits for us */
-	h = (struct uft_hook uft_shared *)channel_payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
 		if (!o->hook[i].result)
 			sent[n++] = o->hook[i];
-	shared_write(h, sent, n * sizeof(*sent));
-	SHARED_STORE(&c->n, n);
-	ret = n ? command_post(s, t) : 0;
-	if (!ret && n)
-		ret = command_wait(s, t);
+	ret = send_hooks(s, t, object, sent, n);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		goto out;
-	/* Only results are taken from the answer, each once. */
-	for (uint32_t i = 0; i < n; i++)
-		sent[i].result = SHARED_LOAD(&h[i].result);
 	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
 	for (uint32_t i = 0; i < o->nhook && !o->is_reported; i++) {
 		struct uft_hook told = o->hook[i];

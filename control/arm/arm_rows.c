@@ -67,8 +67,8 @@ void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_p
 
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 {
-	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD - sizeof(struct uft_cmd_rows)) / sizeof(struct uft_stack_row));
 	const struct space_obj *o = &t->space->obj[object];
+	uint32_t max;
 	int ret;
 
 	if (!s->spec || !s->spec->params.stacks || t->obj[object].has_rows)
@@ -76,6 +76,7 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	ret = stacks_make(t->space, object);
+	max = (uint32_t)((command_room(s, t, sizeof(struct uft_cmd_rows) + o->nrow * sizeof(*o->row)) - sizeof(struct uft_cmd_rows)) / sizeof(*o->row));
 	for (uint32_t first = 0; first < o->nrow && !ret; first += max)
 		ret = send_part(s, t, object, first, o->nrow - first < max ? o->nrow - first : max);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)

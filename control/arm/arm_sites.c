@@ -13,7 +13,6 @@
 #include "control/arm/arm_sites.h"
 #include "control/arm/arm_stopped.h"
 #include "control/plan/unprepared.h"
-#include "symbol/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,16 +49,22 @@ struct part {
 	uint32_t n;
 };
 
+/* Of a part, as many as a command has memory for: all of them, unless the file system is full. */
+struct lot {
+	struct uft_patch *patch;
+	uint32_t *index, n;
+};
+
 /* Scratch of a session. */
 struct sender {
 	struct part part[2];
 	unsigned filling;		/* the other one may be under way */
 	uint32_t most;			/* sites in it */
-	int is_posted;
+	struct lot posted;		/* n: 0 none */
 };
 
 /* What has to wait until all stand is as it was, for now. */
-static int take_answer(const struct site_diff *d, const struct part *sent)
+static int take_answer(const struct site_diff *d, const struct lot *sent)
 {
 	const struct uft_patch uft_shared *answer = (const struct uft_patch uft_shared *)channel_payload(arena_cmd(&d->s->arena, d->t->slice));
 	struct uft_patch *copy = malloc(sent->n * sizeof(*copy));
@@ -76,17 +81,37 @@ static int take_answer(const struct site_diff *d, const struct part *sent)
 	return ret;
 }
 
-/* Waits for the part under way, if there is one, and records what the agent says became of it. */
-static int part_wait(const struct site_diff *d)
+/* Waits for the lot under way, if there is one, and records what the agent says became of it. */
+static int lot_wait(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
+	const struct lot sent = snd->posted;
 	int ret;
 
-	if (!snd->is_posted)
+	if (!sent.n)
 		return 0;
-	snd->is_posted = 0;
+	snd->posted.n = 0;
 	ret = command_wait(d->s, d->t);
-	return ret ? ret : take_answer(d, &snd->part[!snd->filling]);
+	return ret ? ret : take_answer(d, &sent);
+}
+
+/* Sends it behind what is under way. */
+static int lot_post(const struct site_diff *d, struct lot lot)
+{
+	struct uft_cmd uft_shared *c;
+	int ret = lot_wait(d);
+
+	if (!ret && lot.n && lot.index[0] >= d->nsite)
+		ret = unprepared_send_code(d, lot.patch, lot.index, &lot.n);
+	if (ret || !lot.n)
+		return ret;
+	c = command_begin(d->s, d->t, UFT_CMD_PATCH, lot.n, d->object);
+	SHARED_STORE(&c->flags, command_patch_flags(d->s, d->t, d->object));
+	shared_write(channel_payload(c), lot.patch, lot.n * sizeof(*lot.patch));
+	ret = command_post(d->s, d->t);
+	if (!ret)
+		d->s->sender->posted = lot;
+	return ret;
 }
 
 /* Sends what was filled, behind what is under way. */
@@ -94,23 +119,21 @@ static int part_post(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
 	struct part *part = &snd->part[snd->filling];
-	struct uft_cmd uft_shared *c;
-	int ret = part_wait(d);
+	const int is_code = part->n && part->index[0] >= d->nsite;
+	const size_t size = is_code ? sizeof(struct uft_code) : sizeof(*part->patch);
+	const uint32_t most = (uint32_t)(command_room(d->s, d->t, part->n * size) / size);
+	int ret = part->n ? 0 : lot_wait(d);
 
-	if (!ret && part->n && part->index[0] >= d->nsite)
-		ret = unprepared_send_code(d, part->patch, part->index, &part->n);
-	if (ret || !part->n)
+	for (uint32_t at = 0, n; at < part->n && !ret; at += n) {
+		n = part->n - at < most ? part->n - at : most;
+		ret = lot_post(d, (struct lot){ part->patch + at, part->index + at, n });
+	}
+	if (ret)
 		return ret;
-	c = command_begin(d->s, d->t, UFT_CMD_PATCH, part->n, d->object);
-	SHARED_STORE(&c->flags, command_patch_flags(d->s, d->t, d->object));
-	table_populate(shared_address(channel_payload(c)), part->n * sizeof(*part->patch));
-	shared_write(channel_payload(c), part->patch, part->n * sizeof(*part->patch));
-	ret = command_post(d->s, d->t);
-	snd->is_posted = !ret;
 	snd->filling ^= 1;
-	snd->most = part->index[0] >= d->nsite ? snd->most : PART_SITES;
+	snd->most = is_code ? snd->most : PART_SITES;
 	snd->part[snd->filling].n = 0;
-	return ret;
+	return 0;
 }
 
 static struct uft_patch prepared_site(const struct site_diff *d, uint32_t i)
@@ -152,14 +175,14 @@ static int send_list(const struct site_diff *d)
 	struct sender *snd = d->s->sender;
 	int ret, end;
 
-	snd->is_posted = 0;
+	snd->posted.n = 0;
 	snd->part[snd->filling = 0].n = 0;
 	snd->most = PART_FIRST;
 	ret = send_range(d, 0, d->nsite);
 	snd->most = unprepared_list_max(d->s) < PART_SITES ? unprepared_list_max(d->s) : PART_SITES;
 	if (!ret)
 		ret = send_range(d, d->nsite, d->n);
-	end = part_wait(d);
+	end = lot_wait(d);
 	return ret ? ret : end;
 }
 

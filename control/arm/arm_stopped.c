@@ -108,14 +108,15 @@ static void take(struct stopped_batch *h, const struct part *p, uint32_t from, u
 	}
 }
 
-/* How many fit into a command and, as far as that is known, into the time. */
-static uint32_t how_many(const struct stopped_batch *h, const struct part *p, uint64_t until_ns)
+/* How many of @most fit into a command and, as far as that is known, into the time. */
+static uint32_t how_many(const struct stopped_batch *h, const struct part *p, uint64_t until_ns, uint32_t most)
 {
-	uint64_t room = (h->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / p->size, now = session_now_ns();
-	uint64_t n = until_ns > now ? (until_ns - now) / h->place_ns : 0;
+	uint64_t now = session_now_ns(), n = until_ns > now ? (until_ns - now) / h->place_ns : 0, room;
 
 	if (n < CHUNK_MIN)
 		n = CHUNK_MIN;
+	n = n < most ? n : most;
+	room = command_room(h->s, h->t, n * p->size) / p->size;
 	return (uint32_t)(n < room ? n : room);
 }
 
@@ -124,12 +125,10 @@ static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t 
 {
 	struct uft_cmd uft_shared *c = arena_cmd(&h->s->arena, h->t->slice);
 	uint8_t uft_shared *payload = (uint8_t uft_shared *)channel_payload(c);
-	uint32_t from = *at, n = how_many(h, p, until_ns), sent;
+	uint32_t from = *at, n = how_many(h, p, until_ns, p->n - from), sent;
 	uint64_t begin = session_now_ns();
 	int ret;
 
-	if (n > p->n - from)
-		n = p->n - from;
 	*at += n;
 	sent = fill(h, p, from, n, payload);
 	shared_write(c, &(struct uft_cmd){ .op = p->op, .n = sent, .object = p->object, .flags = flags }, sizeof(*c));

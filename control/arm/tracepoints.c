@@ -44,7 +44,7 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
 static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from, uint32_t n, size_t size,
 		     size_t status, uint32_t *failed)
 {
-	uint32_t most = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / size);
+	uint32_t most = (uint32_t)(command_room(s, t, n * size) / size);
 	int ret = 0;
 
 	for (uint32_t at = 0, part; at < n && !ret; at += part) {
@@ -107,14 +107,13 @@ static int post_rules(struct uft_session *s, struct target *t, uint32_t object, 
 }
 
 /*
- * The rules of the events that are on, as many at a time as a command has room for; of one that has none, that it has
- * none. Rules that are longer than a command are left out: readers filter, too. *n: how many events have some.
+ * The rules of the events that are on, as many at a time as a command always has room for; of one that has none, that
+ * it has none. Rules that are longer than a command are left out: readers filter, too. *n: how many events have some.
  */
 static int send_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *n, uint32_t *failed)
 {
 	const struct space_obj *o = &t->space->obj[object];
-	const size_t room = s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD;
-	uint8_t *lists = malloc(room);
+	uint8_t *lists = malloc(s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD);
 	size_t bytes = 0;
 	uint32_t count = 0;
 	int ret = lists ? 0 : -ENOMEM;
@@ -127,9 +126,9 @@ static int send_rules(struct uft_session *s, struct target *t, uint32_t object, 
 			continue;
 		ret = spec_event_rules(s->spec, o->type[i], &rules);
 		*n += rules != NULL;
-		if (!rules || rules->bytes > room)
+		if (!rules || rules->bytes > command_room(s, t, rules->bytes))
 			rules = &none;
-		if (!ret && rules->bytes > room - bytes) {
+		if (!ret && bytes && bytes + rules->bytes > CMD_ROOM) {
 			ret = post_rules(s, t, object, lists, bytes, count, failed);
 			bytes = count = 0;
 		}

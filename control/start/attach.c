@@ -485,7 +485,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
 	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);
 	if (slice == UFT_NO_SLICE) {
-		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->nprocesses);
+		ret = start_no_slice(a->s, err);
 		goto no_space;
 	}
 	a->slice = slice;

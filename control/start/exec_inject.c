@@ -176,6 +176,16 @@ static int explain_user(pid_t tid, int ret, char *why, size_t size)
 	return 1;
 }
 
+int start_no_slice(const struct uft_session *s, struct uft_error *err)
+{
+	int why = errno;
+
+	if (why == EAGAIN)
+		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nprocesses);
+	return uft_fail(err, -why, "cannot make memory for its records: %s: %s (remove files there, or set XDG_RUNTIME_DIR to a larger tmpfs)",
+			s->arena.path, strerror(why));
+}
+
 /* A slice, and the runtime into the image. */
 static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, uint32_t *slice,
 			  struct remote **r, uint64_t *boot, struct uft_error *err)
@@ -185,7 +195,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 
 	*slice = arena_claim(&s->arena, proc_namespace_pid(tid), ppid);
 	if (*slice == UFT_NO_SLICE)
-		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nprocesses);
+		return start_no_slice(s, err);
 	session_set_slice(s, *slice);
 	ret = inject_blob(s, *slice, tid, limit, r, boot);
 	if (!ret)

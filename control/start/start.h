@@ -31,6 +31,8 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
  */
 int inject_release(struct uft_session *s, struct target *t);
 
+int start_no_slice(const struct uft_session *s, struct uft_error *err);	/* of arena_claim()'s errno: the reason in @err */
+
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 
 /* Makes a running process a target and arms it. The guard is ready by then. 0, or -errno and the reason in @err. */

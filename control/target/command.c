@@ -122,6 +122,18 @@ struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t
 	return channel_begin(&s->arena, t->slice, op, n, object);
 }
 
+size_t command_room(struct uft_session *s, const struct target *t, size_t bytes)
+{
+	const size_t most = s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD;
+	const uintptr_t page = UFT_PAGE, at = (uintptr_t)shared_address(channel_payload(arena_cmd(&s->arena, t->slice)));
+	const uintptr_t from = (at + CMD_ROOM) & -page;
+
+	bytes = bytes < most ? bytes : most;
+	if (bytes <= CMD_ROOM || !arena_reserve((void *)from, ((at + bytes + page - 1) & -page) - from))
+		return bytes;
+	return CMD_ROOM;
+}
+
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object)
 {
 	int ret;

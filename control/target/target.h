@@ -151,6 +151,11 @@ int command_is_unanswered(struct uft_session *s, const struct target *t);
 void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
 /* 1: it has answered by now; target_arm() with force comes next */
 int unresponsive_ends(struct uft_session *s, struct target *t);
+/*
+ * Makes memory for a command's payload of @bytes: how many of them may be written, CMD_ROOM at least, so that longer
+ * lists go out in parts where the file system is full. Its target reads there: a page that is not there would end it.
+ */
+size_t command_room(struct uft_session *s, const struct target *t, size_t bytes);
 struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);

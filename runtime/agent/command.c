@@ -69,6 +69,28 @@ static int list_mappings(struct uft_owned *own, uint32_t n)
 	return 0;
 }
 
+/*
+ * At most @most; the area has memory for those of its first page. *n: how many there are. 0 or -ENOMEM: not all are
+ * listed.
+ */
+static int list_owned(struct uft_owned *own, uint32_t most, uint32_t *n)
+{
+	const uint32_t there = (UFT_PAGE - UFT_CMD_PAYLOAD) / sizeof(*own);
+	uintptr_t from = (uintptr_t)own + UFT_PAGE - UFT_CMD_PAYLOAD;
+
+	*n = plat_list_owned(own, most < there ? most : there);
+	if (*n <= there || *n > most)
+		return 0;
+	if (plat_reserve(from, (*n * sizeof(*own) + UFT_PAGE) & -(size_t)UFT_PAGE)) {
+		*n = there;
+		return -ENOMEM;
+	}
+	most = *n;
+	*n = plat_list_owned(own, most);
+	*n = *n < most ? *n : most;
+	return 0;
+}
+
 /* Whoever waits for an answer in one of our hooks shall look up. */
 static void wake_waiting(void)
 {
@@ -119,6 +141,14 @@ static int do_sites(struct uft_cmd *cmd, uint32_t n)
 	return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
 }
 
+/* A site of it may be counted by the profile as soon as it is armed. */
+static int do_object(struct uft_cmd_object *o)
+{
+	int ret = patch_object(o);
+
+	return ret ? ret : ring_profile_want(uft_load(&o->first_stub_id), uft_load(&o->nstubs));
+}
+
 static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
@@ -129,7 +159,7 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_NOP:
 		return 0;
 	case UFT_CMD_OBJECT:
-		return patch_object(payload);
+		return do_object(payload);
 	case UFT_CMD_PATCH:
 		return do_sites(cmd, n);
 	case UFT_CMD_CODE:
@@ -164,9 +194,9 @@ static int do_command(struct uft_cmd *cmd)
 		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
 		if (uft_load(&cmd->flags) & UFT_CMD_HELD)
 			plat_limit_end();		/* what is listed goes next */
-		n = plat_list_owned(payload, n);
+		ret = list_owned(payload, n, &n);
 		uft_store(&cmd->n, n);
-		return list_mappings(payload, n);
+		return ret ? ret : list_mappings(payload, n);
 	case UFT_CMD_ROWS:
 		return (uint64_t)n * sizeof(struct uft_stack_row) + sizeof(struct uft_cmd_rows) <=
 		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) : -E2BIG;

@@ -17,6 +17,12 @@
  * A ring that can grow (abi.h) begins its area anew each time it has written the usual part. `made` says how much of
  * the area has memory from its beginning on, so that no page is asked for twice: `backed` then grows by STEP_MADE
  * without a system call. It is raised by a compare-and-swap, too, with what it was before the pages were made.
+ *
+ * The profile's sums have no slow path of their own: each call adds to some page of its CPU's block. So a block is
+ * opened before the first addition (ring_profile_open()), and has memory then for all functions of the objects that
+ * were announced. An object that is announced later (ring_profile_want()) gets memory in the blocks that are open
+ * before a site of it is armed. Opening a block sets its bit in `begun` before it reads `wanted`, and announcing sets
+ * `wanted` before it reads `begun`: one of the two sees the other.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -24,6 +30,8 @@
 
 #define STEP_MAX	(64u << 10)
 #define STEP_MADE	(1u << 20)	/* of memory that is there */
+#define PROFILE_PAGES	(1u << 14)	/* of a block, at most */
+#define PROFILE_BLOCKS	4160u		/* the same for blocks: CPUs that platforms know, and one for atomics */
 #define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: how long it is believed that there is no memory */
 
 static uint64_t scarce_until;		/* clock; 0: there was memory */
@@ -132,4 +140,77 @@ struct uft_ring *ring_open(uint32_t index)
 	uft_cas(&r->made, 0, step_first());
 	uft_ring_set_used(uft_rt.slice, index);
 	return r;
+}
+
+/* ---- Profile --------------------------------------------------------------------------------- */
+
+static uint64_t wanted[PROFILE_PAGES / 64];	/* pages of a block; a fork child has its parent's */
+static uint64_t begun[PROFILE_BLOCKS / 64], opened[PROFILE_BLOCKS / 64];
+
+static int has_bit(const uint64_t *set, uint32_t i)
+{
+	return (int)(__atomic_load_n(&set[i / 64], __ATOMIC_SEQ_CST) >> i % 64 & 1);
+}
+
+static void set_bit(uint64_t *set, uint32_t i)
+{
+	__atomic_fetch_or(&set[i / 64], 1ull << i % 64, __ATOMIC_SEQ_CST);
+}
+
+static uintptr_t block_at(uint32_t block)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	return (uintptr_t)uft_rt.slice + a->profile_offset + (uint64_t)block * a->profile_ids * sizeof(struct uft_profile);
+}
+
+/* Blocks begin where they like: pages of two blocks may be the same. @is_probe: as reserve(). */
+static int reserve_pages(uint32_t block, uint32_t first, uint32_t end, int is_probe)
+{
+	uintptr_t from = (block_at(block) + (uint64_t)first * UFT_PAGE) & -(uintptr_t)UFT_PAGE;
+	uintptr_t to = (block_at(block) + (uint64_t)end * UFT_PAGE + UFT_PAGE - 1) & -(uintptr_t)UFT_PAGE;
+
+	return is_probe ? reserve(from, to - from) : plat_reserve(from, to - from);
+}
+
+void ring_profile_attach(void)
+{
+	arch_fill(begun, 0, sizeof(begun));
+	arch_fill(opened, 0, sizeof(opened));
+}
+
+int ring_profile_want(uint32_t first, uint32_t n)
+{
+	const uint64_t per_page = UFT_PAGE / sizeof(struct uft_profile), ids = uft_rt.arena->profile_ids;
+	uint64_t end = (uint64_t)first + n < ids ? (uint64_t)first + n : ids;
+	uint32_t from = (uint32_t)(first / per_page), to = (uint32_t)((end + per_page - 1) / per_page);
+	int ret = 0;
+
+	if (!n || first >= ids || to > PROFILE_PAGES)
+		return 0;
+	for (uint32_t i = from; i < to; i++)
+		set_bit(wanted, i);
+	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(uft_rt.arena->ncpus) && block < PROFILE_BLOCKS && !ret; block++)
+		if (has_bit(begun, block))
+			ret = reserve_pages(block, from, to, 0);
+	return ret;
+}
+
+int ring_profile_open(uint32_t block)
+{
+	if (block >= PROFILE_BLOCKS)
+		return 0;
+	if (has_bit(opened, block))
+		return 1;
+	set_bit(begun, block);
+	for (uint32_t i = 0, end; i < PROFILE_PAGES; i = end + 1) {
+		for (end = i; end < PROFILE_PAGES && has_bit(wanted, end); end++)
+			;
+		if (end > i && reserve_pages(block, i, end, 1))
+			return 0;
+	}
+	if (ARCH_HAS_RSEQ && block < uft_rt.arena->ncpus)
+		uft_store_release(&uft_ring_fast.cpu[block].profile, (struct uft_profile *)block_at(block));
+	set_bit(opened, block);
+	return 1;
 }

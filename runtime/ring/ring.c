@@ -230,9 +230,10 @@ void ring_attach(void)
 
 		c->key = c->stack_key = c->event_key = 0;
 		c->mask = a->ring_bytes - 1;
-		c->profile = (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset) + i * a->profile_ids;
+		c->profile = NULL;	/* until ring_profile_open() */
 		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
 	}
+	ring_profile_attach();
 	uft_ring_fast.profile_bytes = a->profile_ids * sizeof(struct uft_profile);
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	if (uft_ring_fast.on_cpus != &no_cpus)

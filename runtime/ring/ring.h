@@ -188,6 +188,15 @@ int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to);
 /* Ring @index of the slice, with its first memory; NULL: there is none. Context: probe. */
 struct uft_ring *ring_open(uint32_t index);
 
+/*
+ * @n functions from @first on may be counted by the profile from now on. 0 or -ENOMEM: a block that is open has no
+ * memory for them. Context: control.
+ */
+int ring_profile_want(uint32_t first, uint32_t n);
+/* 1: the block of the profile has its memory. 0: there is none now. Context: probe. */
+int ring_profile_open(uint32_t block);
+void ring_profile_attach(void);	/* no block is open in a new slice */
+
 /* RING_WRITTEN, RING_LOST (no room, counted in the ring), RING_NONE. Context: probe, signals blocked. */
 int ring_write_past(const struct ring_past *p);
 

@@ -80,7 +80,8 @@
 
 	/*
 	 * PROFILE_ADD adds to a sum of the profile in this CPU's block (struct uft_profile), by a section of its own;
-	 * rdi = the rseq area. Uses rcx. Nothing is added where there is no block: in a fork child that has no slice.
+	 * rdi = the rseq area. Uses rcx. Where there is no block its memory is asked for (runtime/ring/memory.c);
+	 * nothing is added where there is none, nor in a fork child that has no slice.
 	 * An abort begins it anew, perhaps on another CPU, so no other register may change inside. With @extreme, rax
 	 * is the duration and r9 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
 	 */
@@ -102,7 +103,7 @@
 \name\()_start:
 .Lstart_\name:
 	.ifb	\none
-	PROFILE_BLOCK .Ladded_\name
+	PROFILE_BLOCK .Lopen_\name
 	.else
 	PROFILE_BLOCK \none
 	.endif
@@ -116,9 +117,33 @@
 .Ladded_\name:
 \name\()_end:
 	.endm
-	.macro PROFILE_ADD_ABORT name
+	.macro PROFILE_ADD_ABORT name, is_hit=0, can_open=1
 	RSEQ_ABORT .Labort_\name
 	jmp	.Larm_\name
+	.if \can_open
+.Lopen_\name:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	SAVE	%rdi
+	SAVE	%rsi
+	SAVE	%rax
+	SAVE	%rdx
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	$\is_hit, %edi
+	CALL_C	uft_profile_open
+	mov	%eax, %ecx
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdx
+	UNSAVE	%rax
+	UNSAVE	%rsi
+	UNSAVE	%rdi
+	test	%ecx, %ecx
+	jnz	.Larm_\name
+	jmp	.Ladded_\name
+	.endif
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Ladded_\name, .Labort_\name
 	.endm
 
@@ -454,7 +479,7 @@ uft_asm_event_write_end:
 	.endif
 	.endif
 	.ifc	\mode, profile
-	PROFILE_ADD_ABORT uft_asm_profile_hits
+	PROFILE_ADD_ABORT uft_asm_profile_hits, is_hit=1
 	.endif
 	RSEQ_ABORT .Labort_\name
 	.endm
@@ -851,7 +876,7 @@ uft_asm_profile_add:
 .Lprofile_word_none:
 	movq	$0, %fs:RSEQ_CS(%rdi)
 	ret
-	PROFILE_ADD_ABORT uft_asm_profile_word
+	PROFILE_ADD_ABORT uft_asm_profile_word, can_open=0
 	.cfi_endproc
 	.size	uft_asm_profile_add, . - uft_asm_profile_add
 

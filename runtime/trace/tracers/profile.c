@@ -23,7 +23,7 @@
 /* trace.S: adds @v to the word at @offset of this CPU's block. 0: it has none. */
 int uft_asm_profile_add(uint64_t offset, uint64_t v);
 
-/* In the block for atomic additions. */
+/* In the block for atomic additions. NULL: it has no memory. */
 static struct uft_profile *atomic_entry(uint32_t id)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -34,13 +34,46 @@ static struct uft_profile *atomic_entry(uint32_t id)
 		if (block >= a->ncpus)
 			block = 0;
 	}
+	if (!ring_profile_open(block))
+		return NULL;
 	return (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset) + block * a->profile_ids + id;
+}
+
+/*
+ * This CPU has no block yet. From trace.S, too, which is in no section then: 1, the addition is made again. @is_hit:
+ * else a call is lost, which is counted. Context: probe, with rseq.
+ */
+int uft_profile_open(int is_hit);
+int uft_profile_open(int is_hit)
+{
+	uint32_t cpu;
+
+	if (uft_load(ring_state()) != RING_LIVE || !ring_has_rseq())
+		return 0;
+	cpu = arch_rseq_cpu(uft_ring_fast.rseq_offset);
+	if (cpu < uft_rt.arena->ncpus && ring_profile_open(cpu))
+		return 1;
+	if (is_hit)
+		trace_count(UFT_CNT_NO_RING, 1);
+	return 0;
+}
+
+static int profile_add_here(uint64_t offset, uint64_t v)
+{
+	return uft_asm_profile_add(offset, v) || (uft_profile_open(0) && uft_asm_profile_add(offset, v));
 }
 
 static void profile_sum(const struct trace_task *t, uint32_t id, uint64_t field, uint64_t v)
 {
-	if (!ARCH_HAS_SUMS || !t->rseq || !uft_asm_profile_add(id * sizeof(struct uft_profile) + field, v))
-		uft_add((uint64_t *)((char *)atomic_entry(id) + field), v);
+	struct uft_profile *p;
+
+	if (ARCH_HAS_SUMS && t->rseq && profile_add_here(id * sizeof(struct uft_profile) + field, v))
+		return;
+	p = atomic_entry(id);
+	if (p)
+		uft_add((uint64_t *)((char *)p + field), v);
+	else if (field == PR_HITS)
+		trace_count(UFT_CNT_NO_RING, 1);
 }
 
 static void profile_max(uint64_t *at, uint64_t v)
@@ -76,6 +109,7 @@ void profile_hit(const struct trace_task *t, uint32_t id)
 static void profile_add(const struct trace_task *t, uint32_t id, uint64_t duration, uint64_t self)
 {
 	uint64_t unit = duration >> UFT_PROFILE_SQ_SHIFT;
+	struct uft_profile *p;
 
 	if (id >= uft_rt.arena->profile_ids)
 		return;		/* no room for this function */
@@ -84,8 +118,8 @@ static void profile_add(const struct trace_task *t, uint32_t id, uint64_t durati
 	profile_sum(t, id, PR_SQUARES, unit * unit);
 	if (ARCH_HAS_SUMS && t->rseq)
 		uft_profile_extreme(id * sizeof(struct uft_profile), duration);
-	else
-		profile_extreme(atomic_entry(id), duration);
+	else if ((p = atomic_entry(id)))
+		profile_extreme(p, duration);
 }
 
 void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller)
