@@ -125,6 +125,7 @@ static void identify(pid_t pid, uint64_t *began, uint64_t *exe)
 		fclose(f);
 }
 
+/* While the process waits for its ioctl: the kernel lets it neither end nor execute. */
 static int write_bit(pid_t pid, uint64_t addr, int bit, int size, int is_on)
 {
 	uint64_t word = 0;
@@ -161,6 +162,28 @@ static int is_there(const struct enabler *e)
 	return began && began == e->began && exe == e->exe;
 }
 
+/*
+ * Its process may execute another program at any time, su among them, and may have named an address of that one. So the
+ * memory is opened first, and is that of the process that registered, if that is there behind it.
+ */
+static int switch_enabler(const struct enabler *e, int is_on)
+{
+	uint64_t word = 0;
+	char path[32];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", e->pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = is_there(e) && pread(fd, &word, e->size, (off_t)e->addr) == e->size ? 0 : -ESRCH;
+	word = is_on ? word | 1ull << e->bit : word & ~(1ull << e->bit);
+	if (!ret && pwrite(fd, &word, e->size, (off_t)e->addr) != e->size)
+		ret = -EFAULT;
+	close(fd);
+	return ret;
+}
+
 void user_events_switch(struct uft_tree *t)
 {
 	struct user_events *all = t->user_events;
@@ -172,7 +195,7 @@ void user_events_switch(struct uft_tree *t)
 			continue;
 		e->is_on = is_on;
 		for (struct enabler **p = &all->enablers; *p;) {
-			int is_left = (*p)->event == e && (!is_there(*p) || write_bit((*p)->pid, (*p)->addr, (*p)->bit, (*p)->size, is_on));
+			int is_left = (*p)->event == e && switch_enabler(*p, is_on);
 
 			p = is_left ? drop_enabler(p) : &(*p)->next;
 		}
