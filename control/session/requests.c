@@ -633,13 +633,17 @@ static void serve_slots(struct uft_session *s, uint32_t from, uint32_t to)
 		}
 }
 
-/* Of many families few have posted anything since the last turn: a line of memory each tells which. */
+/*
+ * Of many families few have posted anything since the last turn: a line of memory each tells which. It is read first: a
+ * swap takes the line from its target's CPU, also where nothing was posted.
+ */
 static void serve_posted(struct uft_session *s, uint32_t from, uint32_t to)
 {
 	const uint32_t family = from / UFT_NREQUESTS;
 	uint32_t posted = 1;
 
-	if (SHARED_SWAP(&s->arena.mail[family]->posted, &posted, 0) || s->purse[family].has_waiting) {
+	if ((SHARED_LOAD_ACQUIRE(&s->arena.mail[family]->posted) && SHARED_SWAP(&s->arena.mail[family]->posted, &posted, 0)) ||
+	    s->purse[family].has_waiting) {
 		s->purse[family].has_waiting = 0;
 		serve_slots(s, from, to);
 	}
