@@ -68,6 +68,8 @@ static struct {
 	int tid;			/* its own */
 	int coming;			/* the one that was started last, ready or late */
 	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
+	uint32_t is_watching;		/* the two latter are open, or need not be; */
+	uint32_t is_alone;		/* neither could be opened: both are gone */
 	uint32_t must_claim;		/* a fork child's: it has no memory of its own yet */
 	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
 	struct agent_creds creds;
@@ -104,11 +106,31 @@ static int target_is_gone(void)
 	return sys_call6(__NR_kcmp, agent.pid, sys_getpid(), KCMP_VM_, 0, 0, 0) > 0;
 }
 
+/*
+ * Opened at the first look, TICK_MS after the start: most fork children live shorter, and their first event waits for
+ * the agent.
+ */
+static void watch_session(void)
+{
+	agent.is_watching = 1;
+	/* In a pid namespace of its own only arena.closed tells that the session has gone. */
+	if (agent.is_thread || trace_other_ns())
+		return;
+	agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
+	if (uft_load(&uft_rt.arena->guard_pid))
+		agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
+	agent.is_alone = agent.session_fd < 0 && agent.guard_fd < 0;
+	if (agent.session_fd < 0)		/* the guard wants it */
+		agent.session_fd = agent.guard_fd;
+}
+
 static int session_is_gone(void)
 {
+	if (!agent.is_watching)
+		watch_session();
 	if (agent.is_thread && sys_call3(__NR_kill, uft_load(&uft_rt.arena->session_pid), 0, 0) == -ESRCH)
 		return 1;
-	return uft_load(&uft_rt.arena->closed) || (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
+	return uft_load(&uft_rt.arena->closed) || agent.is_alone || (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
 }
 
 /* The session will not come back. 1: nor does anybody else, end. */
@@ -193,6 +215,12 @@ static void name_agent(void)
 	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
 }
 
+static void watch_later(void)
+{
+	agent.session_fd = agent.guard_fd = -1;
+	agent.is_watching = agent.is_alone = 0;
+}
+
 void agent_isolate(void)
 {
 	uint64_t all = ~0ull;
@@ -214,20 +242,10 @@ static int agent_setup(void)
 	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
 	if (agent.target_fd < 0)
 		return agent.target_fd;
-	agent.session_fd = agent.guard_fd = -1;
-	/* In a pid namespace of its own only arena.closed tells that the session has gone. */
-	if (!trace_other_ns()) {
-		agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
-		if (uft_load(&uft_rt.arena->guard_pid))
-			agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
-		if (agent.session_fd < 0 && agent.guard_fd < 0)
-			return agent.session_fd;	/* gone, both */
-		if (agent.session_fd < 0)		/* the guard wants it */
-			agent.session_fd = agent.guard_fd;
-	}
+	watch_later();
 	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
-	creds_open(&agent.creds, agent.pid);
+	creds_begin(&agent.creds, agent.pid);
 	if (!agent.must_claim)
 		spare_begin();
 	return 0;
@@ -290,13 +308,15 @@ void agent_serve(const int *fd, uint32_t nfds)
 	agent.session_fd = fd[UFT_BOOT_SESSION];
 	agent.target_fd = fd[UFT_BOOT_TARGET];
 	agent.guard_fd = nfds > UFT_BOOT_GUARD ? fd[UFT_BOOT_GUARD] : -1;
+	agent.is_watching = 1;
+	agent.is_alone = 0;
 	command_begin();
 	agent.started = 1;
 	agent.coming = sys_gettid();
 	limit_raise_agent();
 	catch_faults();
 	plat_text_keep();
-	creds_open(&agent.creds, agent.pid);
+	creds_begin(&agent.creds, agent.pid);
 	spare_begin();
 	uft_store(&uft_rt.slice->agent_tid, (uint32_t)agent.coming);
 	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
@@ -310,7 +330,8 @@ static void thread_main(void)
 
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	name_agent();
-	agent.target_fd = agent.session_fd = agent.guard_fd = -1;
+	agent.target_fd = -1;
+	watch_later();
 	ret = agent.must_claim ? trace_claim_own() : 0;
 	if (!agent.must_claim)
 		spare_begin();

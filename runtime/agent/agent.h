@@ -19,10 +19,12 @@ int agent_has_files(void);			/* its descriptors are not the program's */
 
 /* creds.c: the agent's credentials follow the target's. */
 struct agent_creds {
+	int pid;			/* of the target */
+	int is_open;
 	int status_fd;			/* /proc/PID/status of the target; -1 none */
 	uint64_t digest;		/* of the lines last seen */
 };
-void creds_open(struct agent_creds *c, int pid);	/* while both have the same */
+void creds_begin(struct agent_creds *c, int pid);	/* makes no system call */
 int creds_follow(struct agent_creds *c);	/* 0, or -errno: the agent has more rights than the target */
 
 /* attach.c: the agent of a process that was attached to comes to life by itself. */

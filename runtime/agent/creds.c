@@ -2,8 +2,9 @@
 /*
  * creds.c - the agent has the credentials of its target, also after that gave some up
  *
- * The target's /proc/PID/status is opened at the start, while both are equal, and read at every tick. When the lines
- * change that matter, groups, gids, uids and capabilities are set to what it says, in the order in which rights are
+ * The target's /proc/PID/status is opened at the first tick, since most fork children end before that, and read at
+ * every tick. What the agent has at the first is what clone gave it: the target's of the start. When the lines differ
+ * that matter, groups, gids, uids and capabilities are set to what it says, in the order in which rights are
  * lost. Capabilities are only taken away: a target that made itself a user namespace has all of them there, and the
  * agent stays outside with fewer.
  * A target may also gain: seteuid() back from a saved id. The agent has the same saved ids and does the same.
@@ -126,31 +127,60 @@ static int apply(const struct creds *c)
 	return 0;
 }
 
-/* Reads what the target has now; 0: not to be read, and nothing is known. */
-static uint64_t read_creds(const struct agent_creds *c, struct creds *now)
+/* Reads what a task has now; 0: not to be read, and nothing is known. */
+static uint64_t read_creds(int fd, struct creds *now)
 {
 	char text[4096];
-	long n = c->status_fd < 0 ? 0 : sys_pread(c->status_fd, text, sizeof(text), 0);
+	long n = fd < 0 ? 0 : sys_pread(fd, text, sizeof(text), 0);
 
 	return n > 0 ? parse(text, text + n, now) : 0;
 }
 
-void creds_open(struct agent_creds *c, int pid)
+/* Could a task with these gain what another one of its user has not? */
+static int has_rights(const struct creds *c)
 {
-	struct creds now;
-	char path[40];
+	for (int i = 1; i < 4; i++)
+		if (c->uid[i] != c->uid[0] || c->gid[i] != c->gid[0])
+			return 1;
+	return c->cap_permitted != 0;
+}
 
-	pid = plat_proc_pid(pid);
-	mem_put(mem_put_dec(mem_put(path, "/proc/"), pid > 0 ? (uint64_t)pid : 0), "/status");
+void creds_begin(struct agent_creds *c, int pid)
+{
+	*c = (struct agent_creds){ .pid = pid, .status_fd = -1 };
+}
+
+/*
+ * 0 also where /proc tells nothing. -errno: the target hides itself (hidepid, and made undumpable), so it may have
+ * given up what the agent has.
+ */
+static int open_status(struct agent_creds *c)
+{
+	struct creds own;
+	char path[40];
+	int fd = sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC), pid;
+
+	c->is_open = 1;
+	c->digest = read_creds(fd, &own);
+	if (fd >= 0)
+		sys_close(fd);
+	pid = c->digest ? plat_proc_pid(c->pid) : 0;
+	if (pid <= 0)
+		return 0;
+	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
 	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
-	c->digest = read_creds(c, &now);	/* what clone gave us as well */
+	return c->status_fd < 0 && has_rights(&own) ? c->status_fd : 0;
 }
 
 int creds_follow(struct agent_creds *c)
 {
 	struct creds now;
-	uint64_t digest = read_creds(c, &now);
+	uint64_t digest;
+	int ret = c->is_open ? 0 : open_status(c);
 
+	if (ret)
+		return ret;
+	digest = read_creds(c->status_fd, &now);
 	if (!digest || digest == c->digest)
 		return 0;
 	c->digest = digest;

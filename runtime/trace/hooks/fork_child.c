@@ -160,11 +160,18 @@ int trace_claim_own(void)
 	return uft_load_acquire(&claim.state) == CLAIM_DONE ? 0 : -ENOSPC;
 }
 
+/* A process stays in its namespace; its children may be born in another one. */
+static uint64_t own_ns;
+
 int trace_other_ns(void)
 {
-	uint64_t its = uft_load(&uft_rt.arena->pid_ns), ours = its ? plat_pid_ns() : 0;
+	uint64_t its = uft_load(&uft_rt.arena->pid_ns), ours = uft_load(&own_ns);
 
-	return ours && ours != its;
+	if (its && !ours) {
+		ours = plat_pid_ns();
+		uft_store(&own_ns, ours);
+	}
+	return its && ours && ours != its;
 }
 
 /* 0, -EPERM or -ENOSPC. With an agent, where there can be one. */
@@ -181,6 +188,7 @@ static int adopt(struct trace_task *t, int is_forced)
 		return -EPERM;
 	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
+	own_ns = 0;			/* that of a parent */
 	claim.state = CLAIM_NONE;
 	claim.error = 0;
 	claim.pid = t->pid;
