@@ -84,7 +84,7 @@ struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
 	uint64_t span, start, attach, rejoin, boot;
 	uint64_t build;			/* tells it from another's image */
-	struct { uint64_t addr, end; int prot; } seg[6];
+	struct { uint64_t addr, end, used; int prot; } seg[6];	/* behind used there are zeros, wherever it is loaded */
 	unsigned nseg;
 	const void *rela; size_t nrela;
 };

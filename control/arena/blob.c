@@ -84,6 +84,28 @@ static void blob_symbols(struct blob *b, const Elf64_Ehdr *eh)
 	}
 }
 
+static void use_until(struct blob *b, uint64_t end)
+{
+	for (unsigned i = 0; i < b->nseg; i++)
+		if (end > b->seg[i].used && end <= b->seg[i].end && end > b->seg[i].addr)
+			b->seg[i].used = end;
+}
+
+/* Up to where each segment is written: its last byte that is not zero, relocated word, or the boot block. */
+static void blob_used(struct blob *b)
+{
+	const Elf64_Rela *r = b->rela;
+
+	for (unsigned i = 0; i < b->nseg; i++) {
+		b->seg[i].used = b->seg[i].end;
+		while (b->seg[i].used > b->seg[i].addr && !b->image[b->seg[i].used - 1])
+			b->seg[i].used--;
+	}
+	for (size_t i = 0; i < b->nrela; i++)
+		use_until(b, r[i].r_offset + sizeof(uint64_t));
+	use_until(b, b->boot + sizeof(struct uft_boot));
+}
+
 /* FNV-1a, by words: what makes the difference is no adversary. */
 static uint64_t sum_of(const uint8_t *p, size_t n)
 {
@@ -121,6 +143,7 @@ int blob_get(const struct blob **out)
 		free(b.image);
 		return ret;
 	}
+	blob_used(&b);
 	b.build = sum_of(b.image, b.span);
 	cached = b;
 	*out = &cached;

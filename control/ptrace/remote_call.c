@@ -151,11 +151,9 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
 	boot->blob_bytes = b->span + extra;
 	memcpy(image + b->boot, boot, sizeof(*boot));
 	for (unsigned i = 0; i < b->nseg && !ret; i++) {
-		uint64_t from = b->seg[i].addr, to = b->seg[i].end;
+		uint64_t from = b->seg[i].addr, to = b->seg[i].used;
 
-		while (to > from && !image[to - 1])	/* zero memory need not be touched */
-			to--;
-		if (to > from)
+		if (to > from)			/* zero memory need not be touched */
 			ret = remote_write(r, r->base + from, image + from, to - from);
 	}
 	free(image);
