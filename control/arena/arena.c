@@ -380,8 +380,10 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 static void free_lists(struct arena *a)
 {
 	free(a->mail);
+	free(a->file);
 	free(a->used);
 	a->mail = NULL;
+	a->file = NULL;
 	a->used = NULL;
 }
 
@@ -399,9 +401,10 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	a->board = NULL;
 	a->nfamilies = l->nslices / l->per_file;
 	a->mail = calloc(a->nfamilies, sizeof(*a->mail));
+	a->file = calloc(a->nfamilies, sizeof(*a->file));
 	a->used = calloc(a->nfamilies, sizeof(*a->used));
 	a->nused = 0;
-	if (map == MAP_FAILED || !a->mail || !a->used) {
+	if (map == MAP_FAILED || !a->mail || !a->file || !a->used) {
 		ret = map == MAP_FAILED ? -errno : -ENOMEM;
 		if (map != MAP_FAILED)
 			munmap(map, a->bytes);

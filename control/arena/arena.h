@@ -17,6 +17,7 @@ struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
 	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
 	struct uft_mail uft_shared **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
+	struct file_id { dev_t dev; ino_t ino; } *file;	/* of each family that there is */
 	uint32_t nfamilies, next_family;
 	uint32_t *used, nused;		/* the families that there are; a dropped one leaves its place to the last */
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
@@ -60,6 +61,8 @@ int arena_reserve(void *at, uint64_t bytes);
 void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);	/* of the slices that there are, and will be */
 void arena_set_slice(const struct arena *a, uint32_t index);	/* whether its rings are written, and how: as @a says by now */
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
+/* Its file, by device and inode alone, as when it was mapped: no system call. 0 or -ENOENT. */
+int arena_stat_family(const struct arena *a, uint32_t family, struct stat *st);
 int64_t arena_make_family(struct arena *a);	/* its number; -EAGAIN: there are too many, or -errno */
 void arena_keep_spares(struct arena *a);	/* makes others in place of those that were taken */
 int arena_is_spare(const struct arena *a, uint32_t family);

@@ -20,20 +20,43 @@ struct looked_for {
 	int is_writable;
 };
 
+/*
+ * FROM-TO PERM OFFSET MAJOR:MINOR INODE, without sscanf(): each fork child has its lines read. The permissions, four
+ * characters; NULL: no file.
+ */
+static const char *parse_line(const char *line, dev_t *dev, unsigned long long *inode)
+{
+	const char *perms = strchr(line, ' '), *at = perms ? strchr(perms + 1, ' ') : NULL;
+	unsigned long major;
+	char *end;
+
+	if (!at || at - perms != 5)
+		return NULL;
+	at = strchr(at + 1, ' ');
+	if (!at)
+		return NULL;
+	major = strtoul(at, &end, 16);
+	if (*end != ':')
+		return NULL;
+	*dev = makedev((unsigned int)major, (unsigned int)strtoul(end + 1, &end, 16));
+	*inode = strtoull(end, NULL, 10);
+	return *inode ? perms + 1 : NULL;
+}
+
 /* Ends the reading once all are noted. */
 static int note_line(void *arg, char *line)
 {
 	struct looked_for *l = arg;
-	unsigned int major, minor;
 	unsigned long long inode;
-	char perms[8];
+	dev_t dev;
+	const char *perms = parse_line(line, &dev, &inode);
 
-	if (sscanf(line, "%*x-%*x %7s %*x %x:%x %llu", perms, &major, &minor, &inode) != 4 || !inode)
+	if (!perms)
 		return 0;
 	if (l->is_writable && (perms[1] != 'w' || perms[3] != 's'))
 		return 0;
 	for (size_t i = 0; i < l->n; i++)
-		if (!l->mapped[i] && inode == l->st[i].st_ino && makedev(major, minor) == l->st[i].st_dev)
+		if (!l->mapped[i] && inode == l->st[i].st_ino && dev == l->st[i].st_dev)
 			l->found += l->mapped[i] = 1;
 	return l->found == l->n;
 }
@@ -79,15 +102,12 @@ int arena_is_mapped_by(const struct arena *a, pid_t pid)
 
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid)
 {
-	int fd = index < a->map->nslices ? arena_open_family(a, index / a->map->per_file) : -1;
 	struct stat st;
 	/* The session and its guard have all families mapped, and are nobody's target. */
 	int is_ours = pid == getpid() || pid == (pid_t)a->board->guard_pid || pid == (pid_t)a->board->session_pid;
-	int found = fd >= 0 && pid > 0 && !is_ours && fstat(fd, &st) == 0 && is_mapped(pid, 1, &st);
 
-	if (fd >= 0)
-		close(fd);
-	return found;
+	return index < a->map->nslices && pid > 0 && !is_ours && !arena_stat_family(a, index / a->map->per_file, &st) &&
+	       is_mapped(pid, 1, &st);
 }
 
 int arena_may_be_mapped_by(const struct arena *a, pid_t pid)

@@ -63,6 +63,14 @@ int arena_open_family(const struct arena *a, uint32_t family)
 	return fd < 0 ? -errno : fd;
 }
 
+int arena_stat_family(const struct arena *a, uint32_t family, struct stat *st)
+{
+	if (family >= a->nfamilies || !a->mail[family])
+		return -ENOENT;
+	*st = (struct stat){ .st_dev = a->file[family].dev, .st_ino = a->file[family].ino };
+	return 0;
+}
+
 int arena_reserve(void *at, uint64_t bytes)
 {
 	return !madvise(at, bytes, MADV_POPULATE_WRITE_) || errno == EINVAL ? 0 : -ENOMEM;
@@ -72,9 +80,13 @@ static int map_family(struct arena *a, uint32_t family, int fd, int is_new)
 {
 	const struct uft_arena *l = a->map;
 	const uint64_t bytes = l->slice_bytes * l->per_file;
-	void *mail = arena_map_part(NULL, arena_mail_bytes(l), 0, fd, 0);
+	struct stat st;
+	void *mail;
 	int ret;
 
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	mail = arena_map_part(NULL, arena_mail_bytes(l), 0, fd, 0);
 	if (mail == MAP_FAILED)
 		return -errno;
 	/* A target can make its file shorter: its pages become zeros. Slices are guarded as a whole: arena_map(). */
@@ -95,6 +107,7 @@ static int map_family(struct arena *a, uint32_t family, int fd, int is_new)
 	madvise(mail, arena_mail_bytes(l), MADV_DONTFORK);
 	madvise(family_slices(a, family), bytes, MADV_DONTFORK);
 	madvise(family_slices(a, family), bytes, MADV_DONTDUMP);
+	a->file[family] = (struct file_id){ st.st_dev, st.st_ino };
 	a->mail[family] = (struct uft_mail uft_shared *)mail;
 	a->used[a->nused++] = family;
 	return 0;
@@ -253,20 +266,12 @@ static size_t take_unclaimed(struct arena *a, uint32_t *family, struct stat *st)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
-		int fd;
-
 		if (!a->mail[i] || !arena_is_unclaimed(a, i))
 			continue;
-		if (is_stock(a, i)) {
+		if (is_stock(a, i))
 			arena_drop_family(a, i);
-			continue;
-		}
-		fd = arena_open_family(a, i);
-		if (fd < 0)
-			continue;
-		if (!fstat(fd, &st[n]))
+		else if (!arena_stat_family(a, i, &st[n]))
 			family[n++] = i;
-		close(fd);
 	}
 	return n;
 }

@@ -678,16 +678,11 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 
 	for (uint32_t i = 0; i < s->arena.nused; i++) {
 		uint32_t f = s->arena.used[i];
-		int fd;
 
 		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
 			continue;
-		fd = arena_open_family(&s->arena, f);
-		if (fd < 0 || fstat(fd, &st[n]))
-			memset(&st[n], 0, sizeof(*st));
-		if (fd >= 0)
-			close(fd);
-		family[n++] = f;
+		if (!arena_stat_family(&s->arena, f, &st[n]))
+			family[n++] = f;
 	}
 	return n;
 }
