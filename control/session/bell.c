@@ -24,8 +24,9 @@ static void *bell_main(void *arg)
 	while (!atomic_load(&s->bell_stop)) {
 		if (futex(bell, 0 /* FUTEX_WAIT */, __atomic_load_n(bell, __ATOMIC_ACQUIRE), NULL) < 0 && errno == EINTR)
 			continue;
-		__atomic_fetch_add(bell, 1, __ATOMIC_ACQ_REL);
-		futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+		if (atomic_load(&s->is_at_bell))
+			futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		if (write(s->bell_fd, &one, sizeof(one)) < 0)
 			continue;	/* it is full: the session is late anyway */
 		/* Any target can ring for nothing. One that asks rings until it is heard. */

@@ -55,18 +55,21 @@ static int run_to_start(struct uft_session *s, struct target **t)
 	pid_t pid = (*t)->pid;
 	int has_waited = 0;
 
+	atomic_store(&s->is_at_bell, 1);	/* before the number is read: a ring behind that wakes us */
 	for (;;) {
-		uint32_t seen = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
+		uint32_t seen = __atomic_load_n(bell, __ATOMIC_SEQ_CST);
 
 		session_step(s, 0);
 		if (has_waited)
 			tell_released(s);
 		*t = target_by_slice(s, slice);
 		if (!*t || (*t)->pid != pid || (*t)->space->started || session_now_ns() >= deadline)
-			return *t && (*t)->pid == pid ? 0 : -ESRCH;
+			break;
 		futex(bell, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = STEP_MS * 1000000 });
 		has_waited = 1;
 	}
+	atomic_store(&s->is_at_bell, 0);
+	return *t && (*t)->pid == pid ? 0 : -ESRCH;
 }
 
 static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)

@@ -66,6 +66,8 @@ struct uft_session {
 	pthread_t bell_thread;
 	atomic_int bell_stop;
 	int has_bell_thread;
+	atomic_int is_at_bell;		/* the session's thread waits for the bell itself */
+	uint64_t own_start;		/* of this process, in ticks since boot; 0: not asked for */
 
 	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
 	int held_result;

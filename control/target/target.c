@@ -104,8 +104,9 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	t->own_pid = pid ? own_number(s, slice, pid) : (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
 	t->ppid = ppid;
 	t->start = pid ? proc_start_ticks(pid) : 0;
-	if (!t->start)
-		t->start = proc_start_ticks(getpid());
+	if (!t->start && !s->own_start)
+		s->own_start = proc_start_ticks(getpid());
+	t->start = t->start ? t->start : s->own_start;
 	t->space = space;
 	t->agent_fd = -1;
 	t->pidfd = pid ? open_pidfd(s, pid) : -ESRCH;		/* -ESRCH: over, and reaped already */
