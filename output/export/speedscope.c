@@ -213,8 +213,10 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, const struct 
 	ret = nest_run(st, &ops, &s, &r);
 	if (!ret && o && o->has_lines)
 		ret = find_places(&s, o);
-	fprintf(sink.out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: %" PRIu64 " calls, %" PRIu64
-		" open at the end, %" PRIu64 " returns without entry, %" PRIu64 " records lost, %" PRIu64 " events not shown\",\n\"activeProfileIndex\":0,\n", r.calls, r.open, r.without_entry, r.lost, r.events);
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: ", sink.out);
+	fprintf(sink.out, "%" PRIu64 " call%s, %" PRIu64 " open at the end, %" PRIu64 " return%s without entry, %" PRIu64 " record%s lost, %" PRIu64
+		" event%s not shown\",\n\"activeProfileIndex\":0,\n", r.calls, r.calls == 1 ? "" : "s", r.open, r.without_entry, r.without_entry == 1 ? "" : "s",
+		r.lost, r.lost == 1 ? "" : "s", r.events, r.events == 1 ? "" : "s");
 	if (!ret)
 		ret = put_profiles(&s, sink.out, r.end_ns);
 	put_frames(&s, sink.out);

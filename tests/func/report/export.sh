@@ -98,6 +98,9 @@ for format in folded svg chrome speedscope; do
 	) && [ "$format" != folded ] && [ "$format" != svg ] && fail "$format: 512 bytes are enough"
 done
 expect_equal "no half file is left" "$(ls | grep -c part-)" 0
+run "$uft" record -q -l main -o one.uft ./prog
+run "$uft" export -f speedscope -o one.speedscope one.uft
+expect_equal "one call" "$(grep -c '^"exporter":"uft: 1 call, 0 open at the end, 0 returns without entry, 0 records lost, 0 events not shown",$' one.speedscope)" 1
 run "$uft" record -q -p function -o hits.uft ./prog
 run "$uft" export -f svg -o hits.svg hits.uft
 expect_status 1
