@@ -39,7 +39,7 @@
 #include "uft/records.h"
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	8u
+#define UFT_ABI_VERSION	9u
 #define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Rings -------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ struct uft_ring {
 	uint32_t ctx_tid;	/* w: task of the current context; 0 none */
 	uint32_t ctx_hi;	/* w: high half of the clock of the current context */
 	uint64_t ctx_pos;	/* w: ring position at which that context was written */
-	uint64_t sub_end;	/* w: position where the current sub-buffer ends; 0 before first use */
+	uint64_t sub_end;	/* w: position where the current sub-buffer ends, of CPUs' rings a word before; 0 before first use */
 	uint64_t oldest;	/* w: position of the oldest sub-buffer not recycled (overwrite mode) */
 	uint64_t lost;		/* w: records lost in discard mode */
 	uint32_t owner;		/* a: exchange rings: 0 free, else tid of the writer inside */
@@ -241,9 +241,12 @@ struct uft_arena {		/* the board */
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 
 /*
- * s: for each slice the board's ncpus while recording is on (UFT_RING_ON), else 0: one comparison serves fast
- * paths (x86_64) for both. They read it before anything else, in a fork child, too, which has no family yet.
+ * s: for each slice the board's ncpus, shifted, while recording is on (UFT_RING_ON), else 0: one comparison serves fast
+ * paths (x86_64) for both. They read it before anything else, in a fork child, too, which has no family yet. It is
+ * in bytes of their table of CPUs, which saves them an instruction.
  */
+#define UFT_ON_CPUS_SHIFT	6
+
 static inline uint32_t *uft_on_cpus(const struct uft_arena *board, uint32_t slice)
 {
 	return (uint32_t *)((uintptr_t)board + UFT_PAGE) + slice;

@@ -18,6 +18,7 @@
 #define RF_ON_CPUS	48
 #define RF_OWN		56
 #define RF_PROFILE_BYTES	64
+#define RF_MASK		72
 
 /* struct ring_own; neighbours are loaded as pairs */
 #define RO_AGAIN	0
@@ -49,7 +50,7 @@
 #define RC_KEY		0
 #define RC_RING		8
 #define RC_THREAD	16
-#define RC_MASK		24
+#define RC_CTX_HI	24
 #define RC_STACK_KEY	32
 #define RC_STACK_THREAD	40
 #define RC_EVENT_KEY	48

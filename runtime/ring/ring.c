@@ -16,10 +16,11 @@
  * The fast paths do not look at the context at all: they compare one word, ring_cpu.key (that of tracepoints:
  * event_key, which is the same in all that follows), with their own key.
  * Invariants (tests/unit/ring, above all test_ring.c and test_abort.c):
- *  1. key != 0 implies that the ring's context is that thread's and ctx_hi is its clock half: whoever writes a
+ *  1. key != 0 implies that the ring's context is that thread's and both ctx_hi are its clock half: whoever writes a
  *     context clears the key before, and it is set again by a section of its own (ring.S, section 2) only
  *     while commit is still where the same call left it.
- *  2. sub_end <= the end of the sub-buffer that commit lies in; the general writer computes that end itself.
+ *  2. sub_end <= the last word of the sub-buffer that commit lies in, and a multiple of 8; the general writer
+ *     computes that end itself.
  *  3. key is cleared in a fork child by the kernel (MADV_WIPEONFORK), by ring_forget() when a thread pointer
  *     stops naming one task, and misses when the generation changes. So is stack_key, which says whose shadow stack it
  *     is and nothing of the ring: what a fast path that writes no record needs (depth limit, threshold). It is set by a
@@ -60,6 +61,7 @@ RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
 RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_fast, own, RF_OWN);
 RING_OFFSET(struct ring_fast, profile_bytes, RF_PROFILE_BYTES);
+RING_OFFSET(struct ring_fast, mask, RF_MASK);
 RING_OFFSET(struct ring_own, again, RO_AGAIN);
 RING_OFFSET(struct ring_own, at, RO_AT);
 RING_OFFSET(struct ring_own, end, RO_END);
@@ -83,7 +85,7 @@ _Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT && sizeof(struct ring_ow
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
-RING_OFFSET(struct ring_cpu, mask, RC_MASK);
+RING_OFFSET(struct ring_cpu, ctx_hi, RC_CTX_HI);
 RING_OFFSET(struct ring_cpu, stack_key, RC_STACK_KEY);
 RING_OFFSET(struct ring_cpu, stack_thread, RC_STACK_THREAD);
 RING_OFFSET(struct ring_cpu, event_key, RC_EVENT_KEY);
@@ -96,7 +98,7 @@ RING_OFFSET(struct uft_profile, min, PR_MIN);
 RING_OFFSET(struct uft_profile, max, PR_MAX);
 _Static_assert(UFT_PROFILE_SQ_SHIFT == UFT_ASM_PROFILE_SQ_SHIFT, "layout.h");
 _Static_assert(sizeof(struct uft_profile) == 1 << PR_BYTES_SHIFT, "layout.h");
-_Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT, "layout.h");
+_Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT && RC_SHIFT == UFT_ON_CPUS_SHIFT, "layout.h");
 RING_OFFSET(struct uft_ring, commit, R_COMMIT);
 RING_OFFSET(struct uft_ring, ctx_tid, R_CTX_TID);
 RING_OFFSET(struct uft_ring, ctx_hi, R_CTX_HI);
@@ -188,6 +190,7 @@ int ring_init(void)
 	ring_private = (struct ring_private *)(map + table_bytes());
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	uft_ring_fast.usual = a->ring_usual;
+	uft_ring_fast.mask = a->ring_bytes - 1;
 	ring_attach();
 	ring_private->pid = (uint32_t)plat_pid();
 	uft_store_release(&ring_private->state, RING_LIVE);
@@ -229,7 +232,6 @@ void ring_attach(void)
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
 
 		c->key = c->stack_key = c->event_key = 0;
-		c->mask = a->ring_bytes - 1;
 		c->profile = NULL;	/* until ring_profile_open() */
 		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
 	}

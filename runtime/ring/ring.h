@@ -44,7 +44,7 @@ struct ring_cpu {
 	uint64_t key;		/* whose context the ring has, if its fast paths may write: ring_key(); else 0 */
 	struct uft_ring *ring;
 	void *thread;		/* valid with key */
-	uint64_t mask;		/* ring_bytes - 1 */
+	uint32_t ctx_hi, pad;	/* valid with key and event_key: the ring's */
 	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
 	void *stack_thread;	/* valid with stack_key */
 	uint64_t event_key;	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
@@ -113,6 +113,7 @@ struct ring_fast {
 	const uint32_t *on_cpus;	/* of the slice, on the board, which a fork child has, too */
 	struct ring_own *own;	/* line[] of the table, aligned to all of them */
 	uint64_t profile_bytes;	/* of a block */
+	uint64_t mask;		/* ring_bytes - 1: bounds what is written, whatever other programs have made of a ring's header */
 };
 extern struct ring_fast uft_ring_fast;
 

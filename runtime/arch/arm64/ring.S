@@ -92,7 +92,7 @@ uft_asm_ring_write_start:
 	ldr	x5, [x3, #R_COMMIT]
 	ldr	x6, [x0, #OP_BYTES]
 	ldr	x11, [x16, #RF_SUB_MASK]
-	ldr	x14, [x2, #RC_MASK]
+	ldr	x14, [x16, #RF_MASK]
 
 	mov	x7, #0			/* is the ring's context ours, and really in the ring? */
 	ldr	w12, [x0, #OP_TASK + 4]

@@ -82,7 +82,7 @@ uft_asm_ring_write_start:
 	jbe	.Lwrite_fits
 
 	/* The sub-buffer from r13 on; r14 its end; rcx = sub-buffer mask. Overwrite mode: give up the oldest. */
-	mov	RC_MASK(%rbx), %rdx
+	mov	uft_ring_fast+RF_MASK(%rip), %rdx
 	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
 	testl	$RINGF_OVERWRITE, (%rax)
 	jnz	5f
@@ -149,7 +149,7 @@ uft_asm_ring_write_start:
 	test	%rcx, %r9		/* is the last one full? */
 	jz	7f
 	mov	%r9, %rsi
-	and	RC_MASK(%rbx), %rsi
+	and	uft_ring_fast+RF_MASK(%rip), %rsi
 	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
 7:	movq	$0, RC_KEY(%rbx)
 	movq	$0, RC_EVENT_KEY(%rbx)
@@ -161,7 +161,7 @@ uft_asm_ring_write_start:
 	mov	%eax, R_CTX_HI(%r12)
 
 	mov	%r13, %rsi
-	and	RC_MASK(%rbx), %rsi
+	and	uft_ring_fast+RF_MASK(%rip), %rsi
 	lea	R_DATA(%r12,%rsi), %rsi
 	mov	%r13, SH_POSITION(%rsi)
 	mov	R_LOST(%r12), %rbp
@@ -178,7 +178,7 @@ uft_asm_ring_write_start:
 	jb	.Lwrite_record		/* the first sub-buffer */
 	not	%rcx
 	and	%rcx, %rax
-	and	RC_MASK(%rbx), %rax
+	and	uft_ring_fast+RF_MASK(%rip), %rax
 	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
 	jz	.Lwrite_record
 	mov	%r8d, %eax
@@ -197,7 +197,7 @@ uft_asm_ring_write_start:
 	cmp	R_BACKED(%r12), %rax
 	ja	.Lwrite_unbacked
 	mov	%r9, %rsi
-	and	RC_MASK(%rbx), %rsi
+	and	uft_ring_fast+RF_MASK(%rip), %rsi
 	lea	R_DATA(%r12,%rsi), %rsi
 	test	%r11d, %r11d
 	jz	.Lwrite_record
@@ -277,7 +277,11 @@ uft_asm_ring_write_end:
 	mov	R_BACKED(%r12), %rax	/* nor further than there is memory; its bit 0 is below a record's size */
 	cmp	%rax, %r14
 	cmova	%rax, %r14
+	sub	$8, %r14
+	and	$-8, %r14
 	mov	%r14, R_SUB_END(%r12)
+	mov	R_CTX_HI(%r12), %eax
+	mov	%eax, RC_CTX_HI(%rbx)
 	lea	RC_EVENT_KEY(%rbx), %rcx
 	testb	$RING_OP_EVENT, OP_FLAGS(%rdi)
 	jnz	1f

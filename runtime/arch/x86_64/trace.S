@@ -31,62 +31,91 @@
 #define UFT_SLOW_STACK	2048
 #define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
 
-	/* rdi = the rseq area. Thunks lead past fast paths while there is none, but mcount's have to look. */
-	.macro RSEQ_AREA is_mcount, none
-	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	/*
+	 * The section \desc begins behind this; rcx = the rseq area. Uses rax. Thunks lead past fast paths while there
+	 * is none, but mcount's have to look. Nobody keeps the area's address: it is loaded again where the section's
+	 * note is taken back, which is one instruction, where a register for it would be saved and restored.
+	 */
+	.macro BEGIN desc, is_mcount=0, none
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
 	.if \is_mcount
-	test	%rdi, %rdi
+	test	%rcx, %rcx
 	jz	\none
 	.endif
+	RSEQ_ARM \desc, %rcx, %rax
+	.endm
+	/* The section is over, or was left. Uses rcx. A detach relies on that: nobody outside has a note (detach.c). */
+	.macro END
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
+	movq	$0, %fs:RSEQ_CS(%rcx)
 	.endm
 
 	/*
-	 * rcx = this CPU's struct ring_cpu. Uses r8. One comparison says that the CPU has a ring and that recording is
-	 * on. The number is the arena's and trusted: whoever sets it above ncpus sends us behind uft_ring_fast.cpu. A
-	 * bound of our own would be one more comparison an event.
+	 * rcx = this CPU's struct ring_cpu. Uses rdx. One comparison says that the CPU has a ring and that recording is
+	 * on. The number is the board's and trusted: whoever sets it too high sends us behind uft_ring_fast.cpu. A
+	 * bound of our own would be one more comparison an event. Both are in bytes of the table; what stands for no
+	 * CPU (-1, -2) is beyond all of it so, too.
 	 */
 	.macro CPU_LINE area, slow
-	mov	%fs:RSEQ_CPU_ID(\area), %ecx
-	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
-	cmp	(%r8), %ecx
+	imul	$1 << RC_SHIFT, %fs:RSEQ_CPU_ID(\area), %ecx
+	mov	uft_ring_fast+RF_ON_CPUS(%rip), %rdx
+	cmp	(%rdx), %ecx
 	jae	\slow
-	shl	$RC_SHIFT, %rcx
 	add	uft_ring_fast+RF_CPU(%rip), %rcx
 	.endm
 
-	/* rcx as above, if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8. */
-	.macro FIND_CPU area, slow
+	/* rcx as above, if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses \key. */
+	.macro FIND_CPU area, slow, key
 	CPU_LINE \area, \slow
-	mov	uft_ring_fast+RF_GEN(%rip), %r8
-	or	%fs:0, %r8
 	rdtsc
-	cmp	RC_KEY(%rcx), %r8
+	cmp	RC_CTX_HI(%rcx), %edx
+	jne	\slow
+	mov	uft_ring_fast+RF_GEN(%rip), \key
+	or	%fs:0, \key
+	cmp	RC_KEY(%rcx), \key
 	jne	\slow
 	.endm
 
 	/*
-	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; r9 the thread,
-	 * r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as well.
+	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; \thread the
+	 * thread, r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as
+	 * well.
 	 */
-	.macro FIND_STACK area, slow
+	.macro FIND_STACK area, slow, thread=%r10
 	CPU_LINE \area, \slow
 	mov	uft_ring_fast+RF_GEN(%rip), %rax
 	or	%fs:0, %rax
 	cmp	RC_STACK_KEY(%rcx), %rax
 	jne	\slow
-	mov	RC_STACK_THREAD(%rcx), %r9
-	mov	TH_TOP(%r9), %r10
+	mov	RC_STACK_THREAD(%rcx), \thread
+	mov	TH_TOP(\thread), %r10
+	.endm
+
+	/*
+	 * \at = where in \ring a record of \words words goes, else to \slow. R_SUB_END is a word before the end of
+	 * the sub-buffer, so one bound serves both kinds. The commit is then an addition to the position, not a store
+	 * of a sum that a register would have to keep. The mask bounds our stores, see above.
+	 */
+	.macro ROOM words, ring, at, slow
+	mov	R_COMMIT(\ring), \at
+	cmp	R_SUB_END(\ring), \at
+	.if \words == 1
+	ja	\slow
+	.else
+	jae	\slow
+	.endif
+	and	uft_ring_fast+RF_MASK(%rip), \at
 	.endm
 
 	/*
 	 * PROFILE_ADD adds to a sum of the profile in this CPU's block (struct uft_profile), by a section of its own;
-	 * rdi = the rseq area. Uses rcx. Where there is no block its memory is asked for (runtime/ring/memory.c);
+	 * r10 = the rseq area. Uses rcx. Where there is no block its memory is asked for (runtime/ring/memory.c);
 	 * nothing is added where there is none, nor in a fork child that has no slice.
 	 * An abort begins it anew, perhaps on another CPU, so no other register may change inside. With @extreme, rax
-	 * is the duration and r9 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
+	 * is the duration and r8 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
 	 */
 	.macro PROFILE_BLOCK none
-	mov	%fs:RSEQ_CPU_ID(%rdi), %ecx
+	mov	%fs:RSEQ_CPU_ID(%r10), %ecx
 	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
 	jae	\none
 	shl	$RC_SHIFT, %rcx
@@ -97,7 +126,7 @@
 	.endm
 	.macro PROFILE_ADD name, offset, field, value, extreme, none
 .Larm_\name:
-	RSEQ_ARM .Lcs_\name, %rdi, %rcx
+	RSEQ_ARM .Lcs_\name, %r10, %rcx
 	.globl	\name\()_start, \name\()_end
 	.hidden	\name\()_start, \name\()_end
 \name\()_start:
@@ -110,7 +139,7 @@
 	.ifnb	\extreme
 	cmp	PR_MAX(%rcx,\offset), %rax
 	ja	\extreme
-	cmp	PR_MIN(%rcx,\offset), %r9
+	cmp	PR_MIN(%rcx,\offset), %r8
 	ja	\extreme
 	.endif
 	addq	\value, \field(%rcx,\offset)
@@ -122,7 +151,7 @@
 	jmp	.Larm_\name
 	.if \can_open
 .Lopen_\name:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	movq	$0, %fs:RSEQ_CS(%r10)
 	SAVE	%rdi
 	SAVE	%rsi
 	SAVE	%rax
@@ -145,6 +174,20 @@
 	jmp	.Ladded_\name
 	.endif
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Ladded_\name, .Labort_\name
+	.endm
+
+	/* What fast paths have not saved, in the order of layout.h. */
+	.macro SLOW_SAVE
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	.endm
+	.macro SLOW_RESTORE
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdi
 	.endm
 
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
@@ -170,20 +213,18 @@
  *
  *	(rsp) = rax	8(rsp) = site + len	16(rsp) = parent (mcount: 8(rbp))	eax = K
  *
- *	rsi id and kind		rdi rseq area	rcx ring_cpu, then offset	r8 ring		rdx end of the record
+ *	rsi id and kind		rcx ring_cpu, then offset in the ring	rdx the ring
  */
 	.macro FUNC_SAVE
 	SAVE	%rcx
 	SAVE	%rdx
 	SAVE	%rsi
-	SAVE	%rdi
-	SAVE	%r8
-	mov	48(%rsp), %rsi
+	mov	32(%rsp), %rsi
 	shr	$2, %rsi
 	sub	%eax, %esi
 	.endm
 
-	.macro FUNC_HANDLER name, is_mcount, parent
+	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -193,50 +234,38 @@
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rax, -16
 	FUNC_SAVE
-	RSEQ_AREA \is_mcount, .Lnorseq_\name
-	RSEQ_ARM .Lcs_\name, %rdi, %rax
+	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rdi, .Lslow_\name
-	mov	RC_RING(%rcx), %r8
-	cmp	R_CTX_HI(%r8), %edx
-	jne	.Lslow_\name
-	mov	R_COMMIT(%r8), %rdx
-	mov	RC_MASK(%rcx), %rcx
-	and	%rdx, %rcx
-	add	$16, %rdx
-	cmp	R_SUB_END(%r8), %rdx
-	ja	.Lslow_\name
-	mov	%eax, R_DATA(%r8,%rcx)
-	prefetchw R_DATA+RING_AHEAD(%r8,%rcx)
-	mov	%esi, R_DATA+4(%r8,%rcx)
+	FIND_CPU %rcx, .Lslow_\name, %rdx
+	mov	RC_RING(%rcx), %rdx
+	ROOM 2, %rdx, %rcx, .Lslow_\name
+	mov	%eax, R_DATA(%rdx,%rcx)
+	prefetchw R_DATA+RING_AHEAD(%rdx,%rcx)
+	mov	%esi, R_DATA+4(%rdx,%rcx)
 	mov	\parent, %rax
-	mov	%rax, R_DATA+8(%r8,%rcx)
-	mov	%rdx, R_COMMIT(%r8)
+	mov	%rax, R_DATA+8(%rdx,%rcx)
+	addq	$16, R_COMMIT(%rdx)
 .Lcommit_\name:
 \name\()_end:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lout_\name:
-	UNSAVE	%r8
-	UNSAVE	%rdi
 	UNSAVE	%rsi
 	UNSAVE	%rdx
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	ret
-	.cfi_adjust_cfa_offset 48
+	.cfi_adjust_cfa_offset 32
 	RSEQ_ABORT .Labort_\name
 .Lslow_\name:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lnorseq_\name:
+	SLOW_SAVE
 	mov	%rsi, %rdi
 	shl	$32, %rdi
-	mov	\parent, %rsi
-	SAVE	%r9
-	SAVE	%r10
+	mov	\slow_parent, %rsi
 	CALL_C	uft_func_slow
-	UNSAVE	%r10
-	UNSAVE	%r9
+	SLOW_RESTORE
 	jmp	.Lout_\name
 	.if !\is_mcount
 uft_asm_func_slow:
@@ -251,8 +280,8 @@ uft_asm_func_slow:
 
 	.globl	uft_asm_func_slow
 	.hidden	uft_asm_func_slow
-	FUNC_HANDLER uft_asm_func, 0, 56(%rsp)
-	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp)
+	FUNC_HANDLER uft_asm_func, 0, 40(%rsp), 72(%rsp)
+	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp), 8(%rbp)
 
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
@@ -285,7 +314,7 @@ uft_asm_event_write_start:
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Levent_slow
 	mov	R_COMMIT(%r8), %r11
-	mov	RC_MASK(%rcx), %rcx
+	mov	uft_ring_fast+RF_MASK(%rip), %rcx
 	and	%r11, %rcx
 	lea	8(%r11,%r10), %r11
 	cmp	R_SUB_END(%r8), %r11
@@ -326,8 +355,7 @@ uft_asm_event_write_end:
  * The push comes before the commit, both inside the section. If the section is aborted between them the entry
  * stays, with E_WHERE naming a word that was never committed: trace/tracers/graph.c sees that and starts over.
  *
- *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring
- *	r9 thread			r10 free entry	rdx commit
+ *	rsi id and kind, high half	rcx ring_cpu	r8 thread, slot, ring	r10 free entry	rdx E_WHERE
  *
  * Four of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
  * passed by before the clock is read; with a threshold, where the call is pushed and nothing is written before
@@ -338,24 +366,40 @@ uft_asm_event_write_end:
 	SAVE	%rcx
 	SAVE	%rdx
 	SAVE	%rsi
-	SAVE	%rdi
 	SAVE	%r8
-	SAVE	%r9
 	SAVE	%r10
-	mov	64(%rsp), %rsi
+	mov	48(%rsp), %rsi
 	shr	$4, %rsi
 	sub	%eax, %esi
 	shl	$32, %rsi
 	.endm
 	.macro ENTER_RESTORE
 	UNSAVE	%r10
-	UNSAVE	%r9
 	UNSAVE	%r8
-	UNSAVE	%rdi
 	UNSAVE	%rsi
 	UNSAVE	%rdx
 	UNSAVE	%rcx
 	UNSAVE	%rax
+	.endm
+	/* The parent stays; go on where the stub's second call goes: stub + 5: e8 rel32. */
+	.macro DECLINE
+	mov	48(%rsp), %rax
+	movslq	1(%rax), %rcx
+	lea	5(%rax,%rcx), %rax
+	mov	%rax, 48(%rsp)
+	ENTER_RESTORE
+	ret
+	.cfi_adjust_cfa_offset 48
+	.endm
+	.macro ENTER_SLOW_SAVE
+	UNSAVE	%r10
+	UNSAVE	%r8
+	SLOW_SAVE
+	.endm
+	.macro ENTER_SLOW_RESTORE
+	SLOW_RESTORE
+	SAVE	%r8
+	SAVE	%r10
 	.endm
 
 	/* Flags of the entries that are pushed without a record; 0: it has one. */
@@ -364,32 +408,55 @@ uft_asm_event_write_end:
 	.set	SILENT_thresh, FG_CALL | FG_SILENT
 	.set	SILENT_profile, FG_PROFILE | FG_SILENT
 
-	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
-	RSEQ_AREA \is_mcount, .Lnorseq_\name
-	RSEQ_ARM .Lcs_\name, %rdi, %rax
-\name\()_start:
+	/*
+	 * The same slot as the top's: a tail call if the parent is what the caller's hook left. Stands before the
+	 * handler, as it is part of the section, which begins here: before its note is made that means nothing.
+	 */
+	.macro ENTER_SAME name, slot, parent
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	.cfi_remember_state
+	.irp	reg, %rcx, %rdx, %rsi, %r8, %r10
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset \reg, 0
+	.endr
 .Lstart_\name:
-	.ifc	\mode, plain
-	FIND_CPU %rdi, .Lslow_\name
-	mov	RC_THREAD(%rcx), %r9
-	mov	TH_TOP(%r9), %r10
-	.else
-	FIND_STACK %rdi, .Lslow_\name
-	.endif
-	cmp	TH_LIMIT(%r9), %r10
-	jae	.Lslow_\name
-	lea	\slot, %r8
-	cmp	%r8, E_SLOT-E_BYTES(%r10)
-	ja	.Ldeeper_\name
+\name\()_start:
+	.type	\name\()_same, @function
+\name\()_same:
+.Lsame_\name:
 	jne	.Lslow_\name
-	mov	\parent, %r8		/* the same slot: a tail call if the parent is what the caller's hook left */
+	mov	\parent, %r8
 	cmp	%r8, E_RET-E_BYTES(%r10)
 	jne	.Lslow_\name
 	lea	\slot, %r8
-.Ldeeper_\name:
+	jmp	.Ldeeper_\name
+	.size	\name\()_same, . - \name\()_same
+	.cfi_restore_state
+	.balign	64
+	.endm
+
+	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
+	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
+	.ifc	\mode, plain
+	FIND_CPU %rcx, .Lslow_\name, %r8
+	mov	RC_THREAD(%rcx), %r8
+	mov	TH_TOP(%r8), %r10
+	.else
+	FIND_STACK %rcx, .Lslow_\name, %r8
+	.endif
+	cmp	TH_LIMIT(%r8), %r10
+	jae	.Lslow_\name
 	.ifnc	\mode, plain
 	mov	uft_graph_limits+GL_DEPTH(%rip), %rdx
-	add	TH_BASE(%r9), %rdx
+	add	TH_BASE(%r8), %rdx
+	.endif
+	lea	\slot, %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
+	jbe	.Lsame_\name
+.Ldeeper_\name:
+	.ifnc	\mode, plain
 	cmp	%rdx, %r10
 	jae	.Ldeep_\name
 	.endif
@@ -401,9 +468,8 @@ uft_asm_event_write_end:
 	rdtsc
 	.endif
 	mov	%r8, E_SLOT(%r10)
-	.if !SILENT_\mode
-	mov	RC_RING(%rcx), %r8
-	cmp	R_CTX_HI(%r8), %edx
+	.ifc	\mode, depth
+	cmp	RC_CTX_HI(%rcx), %edx
 	jne	.Lslow_\name
 	.endif
 	mov	%eax, E_CLOCK(%r10)
@@ -421,39 +487,43 @@ uft_asm_event_write_end:
 	movq	$0, E_WHERE(%r10)
 	.else
 	or	%rsi, %rax
-	mov	R_COMMIT(%r8), %rdx
-	mov	RC_MASK(%rcx), %rcx
-	and	%rdx, %rcx
-	add	$8, %rdx
-	cmp	R_SUB_END(%r8), %rdx
-	ja	.Lslow_\name
-	lea	R_DATA(%r8,%rcx), %rcx
-	mov	%rax, (%rcx)
-	prefetchw RING_AHEAD(%rcx)
+	mov	RC_RING(%rcx), %r8
+	ROOM 1, %r8, %rdx, .Lslow_\name
+	lea	R_DATA(%r8,%rdx), %rdx
+	mov	%rax, (%rdx)
+	prefetchw RING_AHEAD(%rdx)	/* for the exit as well: of eight words in a line one is an entry's */
 	mov	%rax, E_WORD(%r10)
-	mov	%rcx, E_WHERE(%r10)
+	mov	%rdx, E_WHERE(%r10)
 	.endif
 	mov	\parent, %rax
 	mov	%rax, E_PARENT(%r10)
 	.if \is_mcount
 	lea	uft_asm_mcount_return(%rip), %rax
 	.else
-	mov	64(%rsp), %rax
+	mov	48(%rsp), %rax
 	add	$5, %rax
 	.endif
 	mov	%rax, E_RET(%r10)
 	movq	$SILENT_\mode, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
-	mov	%r10, TH_TOP(%r9)
+	.ifc	\mode, plain
+	mov	RC_THREAD(%rcx), %rax
+	.else
+	mov	RC_STACK_THREAD(%rcx), %rax
+	.endif
+	mov	%r10, TH_TOP(%rax)
 	.if !SILENT_\mode
-	mov	%rdx, R_COMMIT(%r8)
+	addq	$8, R_COMMIT(%r8)
 	.endif
 .Lcommit_\name:
 \name\()_end:
 	.ifc	\mode, profile
+	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
 	PROFILE_ADD uft_asm_profile_hits, %rdx, PR_HITS, $1
+	movq	$0, %fs:RSEQ_CS(%r10)
+	.else
+	END
 	.endif
-	movq	$0, %fs:RSEQ_CS(%rdi)
 	.if !SILENT_\mode
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
 	.endif
@@ -466,16 +536,16 @@ uft_asm_event_write_end:
 	ENTER_RESTORE
 	ret	$8			/* to stub + 5; the stub's next call fills the parent's slot */
 	.endif
-	.cfi_adjust_cfa_offset 64
+	.cfi_adjust_cfa_offset 48
 	.ifnc	\mode, plain
 .Ldeep_\name:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 	.if \is_mcount
 	ENTER_RESTORE
 	ret
-	.cfi_adjust_cfa_offset 64
+	.cfi_adjust_cfa_offset 48
 	.else
-	jmp	.Ldecline
+	DECLINE
 	.endif
 	.endif
 	.ifc	\mode, profile
@@ -488,35 +558,27 @@ uft_asm_event_write_end:
 	.globl	uft_asm_graph_enter, uft_asm_graph_enter_start, uft_asm_graph_enter_end, uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter, uft_asm_graph_enter_start, uft_asm_graph_enter_end, uft_asm_graph_enter_slow
 	.type	uft_asm_graph_enter, @function
+	ENTER_SAME uft_asm_graph_enter, 56(%rsp), 56(%rsp)
 uft_asm_graph_enter:
-	.cfi_startproc
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rax, -16
 	ENTER_SAVE
-	ENTER_FAST uft_asm_graph_enter, 0, 72(%rsp), 72(%rsp)
+	ENTER_FAST uft_asm_graph_enter, 0, 56(%rsp), 56(%rsp)
 .Lslow_uft_asm_graph_enter:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lenter_slow:
+	ENTER_SLOW_SAVE
 	shr	$32, %rsi
 	mov	%esi, %edi
 	lea	72(%rsp), %rsi
 	mov	64(%rsp), %rdx
 	sub	$5, %rdx
 	CALL_C	uft_enter_slow
+	ENTER_SLOW_RESTORE
 	test	%eax, %eax
-	jz	.Ldecline
+	jz	1f
 	ENTER_RESTORE
 	ret	$8
-	.cfi_adjust_cfa_offset 64
-.Ldecline:
-	/* The parent stays; go on where the stub's second call goes: stub + 5: e8 rel32. */
-	mov	64(%rsp), %rax
-	movslq	1(%rax), %rcx
-	lea	5(%rax,%rcx), %rax
-	mov	%rax, 64(%rsp)
-	ENTER_RESTORE
-	ret
-	.cfi_adjust_cfa_offset 64
+	.cfi_adjust_cfa_offset 48
+1:	DECLINE
 uft_asm_graph_enter_slow:
 	.cfi_def_cfa_offset 16
 	ENTER_SAVE
@@ -532,12 +594,10 @@ uft_asm_graph_enter_slow:
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
 	.type	\name, @function
+	ENTER_SAME \name, 56(%rsp), 56(%rsp)
 \name:
-	.cfi_startproc
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rax, -16
 	ENTER_SAVE
-	ENTER_FAST \name, 0, 72(%rsp), 72(%rsp), \mode
+	ENTER_FAST \name, 0, 56(%rsp), 56(%rsp), \mode
 	jmp	.Lslow_uft_asm_graph_enter
 	.cfi_endproc
 	.size	\name, . - \name
@@ -553,21 +613,21 @@ uft_asm_graph_enter_slow:
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
 	.type	\name, @function
+	ENTER_SAME \name, 8(%rbp), 8(%rbp)
 \name:
-	.cfi_startproc
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rax, -16
 	ENTER_SAVE
 	ENTER_FAST \name, 1, 8(%rbp), 8(%rbp), \mode
 .Lslow_\name:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lnorseq_\name:
+	ENTER_SLOW_SAVE
 	shr	$32, %rsi
 	mov	%esi, %edi
 	lea	8(%rbp), %rsi
 	mov	64(%rsp), %rdx
 	sub	$5, %rdx
 	CALL_C	uft_mcount_enter_slow
+	ENTER_SLOW_RESTORE
 	test	%eax, %eax
 	jz	1f
 	lea	uft_asm_mcount_return(%rip), %rax
@@ -593,9 +653,13 @@ uft_asm_graph_enter_slow:
  * The entry is popped after the commit, in the same section. An abort must know whether the commit was made,
  * and the ring tells only until others have filled it. So the commit is an addition: one instruction like a
  * store, whose flags (above: no carry, not zero) come with it. Flags of the comparison before are not above,
- * and rax is the new top from just before; up to there it is a descriptor's address or half a clock.
+ * and rax is the new top from just before; up to there it is a descriptor's address, half a clock, or of the ring.
+ * So the last comparison is that of the entry's flags, equal; the mask's `and` would leave flags like the addition's.
  *
- *	rsi EXIT word, parent	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring	r9 thread	r10 top	  rdx commit
+ * E_WORD is an ENTRY here. Who is aborted behind its store goes on in C, which settles the entry; a signal handler that
+ * jumps away instead leaves a frame that nobody returns from, and a call in its place finds the slot taken and is C's.
+ *
+ *	rsi EXIT word, parent	rcx ring_cpu, then thread	rdx slot, ring	r10 top	  rax E_WHERE, then the top to be
  */
 	.macro EXIT_SAVE
 	lea	-8(%rsp), %rsp
@@ -604,9 +668,6 @@ uft_asm_graph_enter_slow:
 	SAVE	%rcx
 	SAVE	%rdx
 	SAVE	%rsi
-	SAVE	%rdi
-	SAVE	%r8
-	SAVE	%r9
 	SAVE	%r10
 	.endm
 
@@ -617,12 +678,12 @@ uft_asm_graph_enter_slow:
 	 * commits, and nothing is written. The parent is in its slot before, as above.
 	 */
 	.macro EXIT_SHORT p, slow
-	RSEQ_ARM .Lcs_\p, %rdi, %rax
+	BEGIN .Lcs_\p
 \p\()_start:
 .Lstart_\p:
-	FIND_STACK %rdi, \slow
-	lea	64(%rsp), %r8
-	cmp	%r8, E_SLOT-E_BYTES(%r10)
+	FIND_STACK %rcx, \slow
+	lea	40(%rsp), %rdx
+	cmp	%rdx, E_SLOT-E_BYTES(%r10)
 	jne	\slow
 	cmpl	$FG_CALL | FG_SILENT, E_FLAGS-E_BYTES(%r10)
 	jne	\slow
@@ -633,12 +694,13 @@ uft_asm_graph_enter_slow:
 	cmp	uft_graph_limits+GL_THRESH(%rip), %rax
 	jae	\slow
 	mov	E_PARENT-E_BYTES(%r10), %rsi
-	mov	%rsi, 64(%rsp)
+	mov	%rsi, 40(%rsp)
 	sub	$E_BYTES, %r10
-	mov	%r10, TH_TOP(%r9)
+	mov	RC_STACK_THREAD(%rcx), %rcx
+	mov	%r10, TH_TOP(%rcx)
 .Lpopped_\p:
 \p\()_end:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 	.endm
 
 	.macro EXIT_SHORT_CS p, abort
@@ -658,50 +720,38 @@ uft_asm_graph_enter_slow:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
-	RSEQ_AREA \is_mcount, .Lfinish_\name
-	RSEQ_ARM .Lcs_\name, %rdi, %rax
+	BEGIN .Lcs_\name, \is_mcount, .Lfinish_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rdi, .Lslow_\name
-	mov	RC_THREAD(%rcx), %r9
-	mov	TH_TOP(%r9), %r10
-	lea	64(%rsp), %r8
-	cmp	%r8, E_SLOT-E_BYTES(%r10)
-	jne	.Lslow_\name
-	cmpl	$0, E_FLAGS-E_BYTES(%r10)
+	FIND_CPU %rcx, .Lslow_\name, %rdx
+	mov	RC_THREAD(%rcx), %r10
+	mov	TH_TOP(%r10), %r10
+	lea	40(%rsp), %rdx
+	cmp	%rdx, E_SLOT-E_BYTES(%r10)
 	jne	.Lslow_\name
 	mov	E_WORD+4-E_BYTES(%r10), %esi
-	add	$(UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << 28, %esi
-	test	$1 << 28, %esi		/* an aborted exit has made an EXIT of it already */
-	jnz	.Lslow_\name
+	xor	$(UFT_ASM_REC_EXIT ^ UFT_ASM_REC_ENTRY) << 28, %esi
 	shl	$32, %rsi
-	mov	RC_RING(%rcx), %r8
-	cmp	R_CTX_HI(%r8), %edx
-	jne	.Lslow_\name
 	or	%rax, %rsi
-	mov	R_COMMIT(%r8), %rdx
-	mov	RC_MASK(%rcx), %rcx
-	and	%rdx, %rcx
-	add	$8, %rdx
-	cmp	R_SUB_END(%r8), %rdx
-	ja	.Lslow_\name
-	lea	R_DATA(%r8,%rcx), %rcx
-	mov	%rsi, (%rcx)
+	mov	RC_RING(%rcx), %rdx
+	ROOM 1, %rdx, %rax, .Lslow_\name
+	lea	R_DATA(%rdx,%rax), %rax
+	cmpl	$0, E_FLAGS-E_BYTES(%r10)
+	jne	.Lslow_\name
+	mov	%rsi, (%rax)
 	mov	%rsi, E_WORD-E_BYTES(%r10)	/* before E_WHERE, which makes it count */
-	mov	%rcx, E_WHERE-E_BYTES(%r10)
+	mov	%rax, E_WHERE-E_BYTES(%r10)
 	mov	E_PARENT-E_BYTES(%r10), %rsi
+	mov	RC_THREAD(%rcx), %rcx
 	lea	-E_BYTES(%r10), %rax
-	addq	$8, R_COMMIT(%r8)	/* nothing since the comparison has changed flags */
-	mov	%rsi, 64(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
-	mov	%rax, TH_TOP(%r9)
+	addq	$8, R_COMMIT(%rdx)	/* nothing since the comparison has changed flags */
+	mov	%rsi, 40(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
+	mov	%rax, TH_TOP(%rcx)
 .Lpopped_\name:
 \name\()_end:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lout_\name:
 	UNSAVE	%r10
-	UNSAVE	%r9
-	UNSAVE	%r8
-	UNSAVE	%rdi
 	UNSAVE	%rsi
 	UNSAVE	%rdx
 	UNSAVE	%rcx
@@ -716,17 +766,17 @@ uft_asm_graph_enter_slow:
 	.else
 	ret
 	.endif
-	.cfi_adjust_cfa_offset 64
+	.cfi_adjust_cfa_offset 40
 	RSEQ_ABORT .Labort_\name
 	jbe	.Lslow_\name
-	lea	-E_BYTES(%r10), %rcx
-	cmp	%rcx, %rax
+	lea	-E_BYTES(%r10), %rdx
+	cmp	%rdx, %rax
 	jne	.Lslow_\name
 	/* The record is written: only the pop again. It fails if a signal handler left entries above. */
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
-	mov	%rsi, 64(%rsp)
-	cmpxchg	%rcx, TH_TOP(%r9)
+	mov	%rsi, 40(%rsp)
+	cmpxchg	%rdx, TH_TOP(%rcx)
 	je	.Lpopped_\name
 .Lslow_\name:
 	.if \is_mcount			/* its slots name this handler, whatever the limits are */
@@ -738,10 +788,16 @@ uft_asm_graph_enter_slow:
 .Lc_\name:
 	EXIT_SHORT_CS uft_asm_mcount_short, .Lshort_abort_\name
 	.endif
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	END
 .Lfinish_\name:
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
 	lea	64(%rsp), %rdi
 	CALL_C	uft_exit_slow
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdi
 	jmp	.Lout_\name
 	.if !\is_mcount
 uft_asm_graph_exit_slow:
@@ -766,7 +822,6 @@ uft_asm_graph_exit_thresh:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
-	RSEQ_AREA 0
 	EXIT_SHORT uft_asm_graph_short, .Lslow_uft_asm_graph_exit
 	jmp	.Lout_uft_asm_graph_exit
 	RSEQ_ABORT .Labort_uft_asm_graph_short
@@ -780,7 +835,7 @@ uft_asm_graph_exit_thresh:
  *
  * The sums are added to behind the pop, as they must be once: what follows cannot be aborted back to before.
  *
- *	rsi offset of the function's entry in a block	rdi rseq area	rax duration	r8 self		r9 ~duration	r10 popped entry
+ *	rsi offset of the function's entry in a block	rax duration	r8 self, then ~duration		r10 popped entry, then rseq area
  */
 	.balign	64
 	.globl	uft_asm_graph_exit_profile, uft_asm_profile_pop_start, uft_asm_profile_pop_end
@@ -791,22 +846,22 @@ uft_asm_graph_exit_profile:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
-	RSEQ_AREA 0
-	RSEQ_ARM .Lprofile_pop_cs, %rdi, %rax
+	SAVE	%r8
+	BEGIN .Lprofile_pop_cs
 uft_asm_profile_pop_start:
 .Lprofile_pop_start:
-	FIND_STACK %rdi, .Lslow_uft_asm_graph_exit
-	lea	64(%rsp), %r8
+	FIND_STACK %rcx, .Lprofile_slow
+	lea	48(%rsp), %r8
 	cmp	%r8, E_SLOT-E_BYTES(%r10)
-	jne	.Lslow_uft_asm_graph_exit
+	jne	.Lprofile_slow
 	cmpl	$FG_PROFILE | FG_SILENT, E_FLAGS-E_BYTES(%r10)
-	jne	.Lslow_uft_asm_graph_exit
+	jne	.Lprofile_slow
 	mov	E_WORD-E_BYTES(%r10), %rsi
 	shl	$4, %rsi
 	shr	$36, %rsi
 	shl	$PR_BYTES_SHIFT, %rsi
 	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rsi
-	jae	.Lslow_uft_asm_graph_exit
+	jae	.Lprofile_slow
 	rdtsc
 	shl	$32, %rdx
 	or	%rdx, %rax
@@ -816,44 +871,56 @@ uft_asm_profile_pop_start:
 	sub	E_CHILD-E_BYTES(%r10), %r8
 	cmovb	%rdx, %r8
 	mov	E_PARENT-E_BYTES(%r10), %rdx
-	mov	%rdx, 64(%rsp)
+	mov	%rdx, 48(%rsp)
 	sub	$E_BYTES, %r10
-	mov	%r10, TH_TOP(%r9)
+	mov	RC_STACK_THREAD(%rcx), %rcx
+	mov	%r10, TH_TOP(%rcx)
 .Lprofile_popped:
 uft_asm_profile_pop_end:
 	testl	$FG_PROFILE | FG_PASS, E_FLAGS-E_BYTES(%r10)
 	jz	1f
 	add	%rax, E_CHILD-E_BYTES(%r10)
-1:	PROFILE_ADD uft_asm_profile_total, %rsi, PR_TOTAL, %rax
+1:	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
+	PROFILE_ADD uft_asm_profile_total, %rsi, PR_TOTAL, %rax
 	PROFILE_ADD uft_asm_profile_self, %rsi, PR_SELF, %r8
 	mov	%rax, %rdx
 	shr	$UFT_ASM_PROFILE_SQ_SHIFT, %rdx
 	imul	%rdx, %rdx
-	mov	%rax, %r9
-	not	%r9			/* as min is stored */
+	mov	%rax, %r8
+	not	%r8			/* as min is stored */
 	PROFILE_ADD uft_asm_profile_squares, %rsi, PR_SQUARES, %rdx, .Lprofile_extreme
-	movq	$0, %fs:RSEQ_CS(%rdi)
-	ENTER_RESTORE
+	movq	$0, %fs:RSEQ_CS(%r10)
+	UNSAVE	%r8
+	UNSAVE	%r10
+	UNSAVE	%rsi
+	UNSAVE	%rdx
+	UNSAVE	%rcx
+	UNSAVE	%rax
 	ret
-	.cfi_adjust_cfa_offset 64
+	.cfi_adjust_cfa_offset 48
 .Lprofile_extreme:			/* the shortest or the longest so far, which C notes: then the addition again */
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	movq	$0, %fs:RSEQ_CS(%r10)
 	SAVE	%rdi
-	SAVE	%rsi
-	SAVE	%rax
-	SAVE	%rdx
 	SAVE	%r9
+	.irp	reg, %rsi, %rax, %rdx, %r8, %r10
+	push	\reg
+	.cfi_adjust_cfa_offset 8
+	.endr
 	mov	%rsi, %rdi
 	mov	%rax, %rsi
 	CALL_C	uft_profile_extreme
+	.irp	reg, %r10, %r8, %rdx, %rax, %rsi
+	pop	\reg
+	.cfi_adjust_cfa_offset -8
+	.endr
 	UNSAVE	%r9
-	UNSAVE	%rdx
-	UNSAVE	%rax
-	UNSAVE	%rsi
 	UNSAVE	%rdi
 	jmp	.Larm_uft_asm_profile_squares
 	RSEQ_ABORT .Lprofile_pop_abort
+.Lprofile_slow:
+	UNSAVE	%r8
 	jmp	.Lslow_uft_asm_graph_exit
+	.cfi_adjust_cfa_offset 8
 	PROFILE_ADD_ABORT uft_asm_profile_total
 	PROFILE_ADD_ABORT uft_asm_profile_self
 	PROFILE_ADD_ABORT uft_asm_profile_squares
@@ -869,12 +936,12 @@ uft_asm_profile_pop_end:
 uft_asm_profile_add:
 	.cfi_startproc
 	mov	%rdi, %rdx
-	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
 	xor	%eax, %eax
 	PROFILE_ADD uft_asm_profile_word, %rdx, 0, %rsi, , .Lprofile_word_none
 	inc	%eax
 .Lprofile_word_none:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	movq	$0, %fs:RSEQ_CS(%r10)
 	ret
 	PROFILE_ADD_ABORT uft_asm_profile_word, can_open=0
 	.cfi_endproc

@@ -231,7 +231,8 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	lab_use(0);
 	for (uint32_t i = 0; i < a.nslices; i++) {
 		lab_slice(i)->ring_flags = UFT_RING_ON | c->flags;
-		lab_slice(i)->on_cpus = *uft_on_cpus(lab.arena, i) = a.ncpus;
+		lab_slice(i)->on_cpus = a.ncpus;
+		*uft_on_cpus(lab.arena, i) = a.ncpus << UFT_ON_CPUS_SHIFT;
 	}
 	if (!c->no_rseq && !c->no_own)
 		lab_note_libc();
@@ -330,9 +331,15 @@ unsigned lab_old_clock(void)
 {
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
-		n += lab_ring(0, i)->ctx_tid == (uint32_t)getpid() &&
-		     lab_put_context(lab_ring(0, i), arch_clock() - (1ull << 32), (uint32_t)getpid(), (uint32_t)getpid());
+	for (uint32_t i = 0; i < lab.arena->ncpus; i++) {
+		uint64_t old = arch_clock() - (1ull << 32);
+
+		if (lab_ring(0, i)->ctx_tid != (uint32_t)getpid() || !lab_put_context(lab_ring(0, i), old, (uint32_t)getpid(), (uint32_t)getpid()))
+			continue;
+		if (ARCH_HAS_RSEQ)
+			uft_ring_fast.cpu[i].ctx_hi = (uint32_t)(old >> 32);
+		n++;
+	}
 	return n;
 }
 

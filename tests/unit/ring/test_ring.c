@@ -399,7 +399,7 @@ static void test_off(void)
 		site0(i);
 	__atomic_store_n(&uft_rt.slice->ring_flags, UFT_RING_ON, __ATOMIC_RELAXED);
 	__atomic_store_n(&uft_rt.slice->on_cpus, uft_rt.arena->ncpus, __ATOMIC_RELAXED);
-	__atomic_store_n(uft_on_cpus(lab_arena(), 0), uft_rt.arena->ncpus, __ATOMIC_RELAXED);
+	__atomic_store_n(uft_on_cpus(lab_arena(), 0), uft_rt.arena->ncpus << UFT_ON_CPUS_SHIFT, __ATOMIC_RELAXED);
 	site0(1);
 	ev = lab_decode();
 	check_sound(ev);
