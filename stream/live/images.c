@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/sorted.h"
 
 /* What @img says now into @to, under a new id: whoever resolved with the old one starts anew. */
 static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_t id)
@@ -148,14 +149,13 @@ static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t pp
 {
 	struct rd_file *f = l->base->file;
 	struct rd_task *t = NULL;
-	size_t at = 0;
+	size_t at;
 	char *name = strdup(comm ? comm : "");
 
 	if (!name)
 		return -ENOMEM;
 	pthread_mutex_lock(&l->lock);
-	while (at < f->ntask && (f->task[at].pid < pid || (f->task[at].pid == pid && f->task[at].tid < tid)))
-		at++;
+	at = SORTED_FIRST(i, f->ntask, f->task[i].pid > pid || (f->task[i].pid == pid && f->task[i].tid >= tid));
 	if (at < f->ntask && f->task[at].pid == pid && f->task[at].tid == tid) {
 		t = &f->task[at];
 		free(t->comm);
@@ -186,7 +186,6 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 		ret = name_task(l, pid, tid, ppid, comm);
 	return ret;
 }
-
 
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg)
 {
