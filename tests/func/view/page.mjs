@@ -141,6 +141,20 @@ check("a click zooms it", await page.evaluate(() => window.uftView.reports.graph
 await canvas.focus();
 await page.keyboard.press("c");
 check("the call tree", (await page.locator("#tree .row").count()) > 20);
+// One that is on its way is waited for, by whichever of its two views.
+let answer;
+const held = new Promise(resolve => { answer = resolve; });
+await page.route("**/api/tree*", async route => { await held; await route.continue(); });
+await page.evaluate(() => window.uftView.reports.forget());
+for (const key of ["g", "c"]) {
+	await canvas.focus();
+	await page.keyboard.press(key);
+	await page.waitForTimeout(400);
+}
+check("a tree that has not come yet", (await text("#tree")).includes("adding up"), await text("#tree"));
+answer();
+await page.waitForSelector("#tree .row");
+await page.unroute("**/api/tree*");
 await page.locator("#tree .row").nth(2).click();
 await canvas.focus();
 await page.keyboard.press("h");

@@ -83,6 +83,7 @@ export class DiffView {
 		if (of === this.diffOf)
 			return this.show();
 		this.diffOf = of;
+		this.diff = null;
 		message(this.box, "comparing …");
 		this.table.replaceChildren();
 		try {

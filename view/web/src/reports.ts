@@ -15,6 +15,7 @@ export class Reports {
 	readonly graph: Flame;
 	private tree: Tree | null = null;
 	private treeOf = "";
+	private coming: Promise<void> = Promise.resolve();
 	private histogram: Histogram | null = null;
 	private busiest = "";	/* chosen as there was no other function */
 	private brush: { x0: number; x1: number } | null = null;
@@ -57,21 +58,29 @@ export class Reports {
 		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (blocked || runnable ? `\n${time(blocked)} blocked, ${time(runnable)} waiting for a CPU` : "") + (open ? `\n${count(open)} had not returned` : "");
 	}
 
+	/** Also while the same is on its way, and shows it when it has come. */
 	async load(from: number, to: number, tid: number): Promise<void> {
 		const of = `${this.api.file}|${from}|${to}|${tid}`;
+		if (of !== this.treeOf) {
+			this.treeOf = of;
+			this.tree = null;
+			this.coming = this.ask(of, from, to, tid);
+		}
+		await this.coming;
 		if (of === this.treeOf)
-			return this.show();
-		this.treeOf = of;
+			this.show();
+	}
+
+	private async ask(of: string, from: number, to: number, tid: number): Promise<void> {
 		message(this.flame, "adding up …");
 		message(this.table, "adding up …");
 		try {
 			const tree = await this.api.ask<Tree>("tree", { from, to, tid });
-			if (of !== this.treeOf)
-				return;
-			this.tree = tree;
-			this.show();
+			if (of === this.treeOf)
+				this.tree = tree;
 		} catch (e) {
-			this.treeOf = "";
+			if (of === this.treeOf)
+				this.treeOf = "";
 			this.hooks.onError(e instanceof Error ? e.message : String(e));
 		}
 	}
@@ -79,7 +88,9 @@ export class Reports {
 	forget(): void { this.treeOf = ""; this.tree = null; this.histogram = null; }
 
 	private show(): void {
-		if (!this.tree?.nodes.length) {
+		if (!this.tree)
+			return;
+		if (!this.tree.nodes.length) {
 			const why = "No calls with durations here: zoom out, or record with -p function_graph.";
 			message(this.flame, why);
 			message(this.table, why);
