@@ -119,7 +119,8 @@ long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 	const size_t room = bytes + ARCH_REACH;
 	long at = -ENOSYS;
 
-	if (ARCH_REACH < 1ull << 30)
+	/* Two large ones would fill all that code of the libraries above reaches, and hooks have no room. */
+	if (ARCH_REACH < 1ull << 30 || bytes > ARCH_REACH / 4)
 		at = sys_mmap(hint, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!sys_is_error(at)) {
 		sys_munmap((uint64_t)at, room);
