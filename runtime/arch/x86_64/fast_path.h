@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fast_path.h - what the handlers of trace.S are made of: how a section begins and ends, finds its CPU and room in the
+ * ring, adds to a sum of the profile, and calls C
+ *
+ * Only for trace.S, which has the theory, and includes the layouts of rings and threads. Each macro names the registers
+ * it uses; those are free at its place. Where a macro cannot go on it jumps to the label it was given, and has changed
+ * nothing but these registers.
+ */
+#ifndef UFT_X86_64_FAST_PATH_H
+#define UFT_X86_64_FAST_PATH_H
+
+#include "runtime/arch/x86_64/rseq.h"
+
+#define UFT_SLOW_STACK	2048
+#define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
+
+	/*
+	 * The section \desc begins behind this; rcx = the rseq area. Uses rax. Thunks lead past fast paths while there
+	 * is none, but mcount's have to look. Nobody keeps the area's address: it is loaded again where the section's
+	 * note is taken back, which is one instruction, where a register for it would be saved and restored.
+	 */
+	.macro BEGIN desc, is_mcount=0, none
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
+	.if \is_mcount
+	test	%rcx, %rcx
+	jz	\none
+	.endif
+	RSEQ_ARM \desc, %rcx, %rax
+	.endm
+	/* The section is over, or was left. Uses rcx. A detach relies on that: nobody outside has a note (detach.c). */
+	.macro END
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
+	movq	$0, %fs:RSEQ_CS(%rcx)
+	.endm
+
+	/*
+	 * rcx = this CPU's struct ring_cpu. Uses rdx. One comparison says that the CPU has a ring and that recording is
+	 * on. The number is the board's and trusted: whoever sets it too high sends us behind uft_ring_fast.cpu. A
+	 * bound of our own would be one more comparison an event. Both are in bytes of the table; what stands for no
+	 * CPU (-1, -2) is beyond all of it so, too.
+	 */
+	.macro CPU_LINE area, slow
+	imul	$1 << RC_SHIFT, %fs:RSEQ_CPU_ID(\area), %ecx
+	mov	uft_ring_fast+RF_ON_CPUS(%rip), %rdx
+	cmp	(%rdx), %ecx
+	jae	\slow
+	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	.endm
+
+	/* rcx as above, if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses \key. */
+	.macro FIND_CPU area, slow, key
+	CPU_LINE \area, \slow
+	rdtsc
+	cmp	RC_CTX_HI(%rcx), %edx
+	jne	\slow
+	mov	uft_ring_fast+RF_GEN(%rip), \key
+	or	%fs:0, \key
+	cmp	RC_KEY(%rcx), \key
+	jne	\slow
+	.endm
+
+	/*
+	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; \thread the
+	 * thread, r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as
+	 * well.
+	 */
+	.macro FIND_STACK area, slow, thread=%r10
+	CPU_LINE \area, \slow
+	mov	uft_ring_fast+RF_GEN(%rip), %rax
+	or	%fs:0, %rax
+	cmp	RC_STACK_KEY(%rcx), %rax
+	jne	\slow
+	mov	RC_STACK_THREAD(%rcx), \thread
+	mov	TH_TOP(\thread), %r10
+	.endm
+
+	/*
+	 * \at = where in \ring a record of \words words goes, else to \slow. R_SUB_END is a word before the end of
+	 * the sub-buffer, so one bound serves both kinds. The commit is then an addition to the position, not a store
+	 * of a sum that a register would have to keep. The mask bounds our stores, see above.
+	 */
+	.macro ROOM words, ring, at, slow
+	mov	R_COMMIT(\ring), \at
+	cmp	R_SUB_END(\ring), \at
+	.if \words == 1
+	ja	\slow
+	.else
+	jae	\slow
+	.endif
+	and	uft_ring_fast+RF_MASK(%rip), \at
+	.endm
+
+	/*
+	 * PROFILE_ADD adds to a sum of the profile in this CPU's block (struct uft_profile), by a section of its own;
+	 * r10 = the rseq area. Uses rcx. Where there is no block its memory is asked for (runtime/ring/memory.c);
+	 * nothing is added where there is none, nor in a fork child that has no slice.
+	 * An abort begins it anew, perhaps on another CPU, so no other register may change inside. With @extreme, rax
+	 * is the duration and r8 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
+	 */
+	.macro PROFILE_BLOCK none
+	mov	%fs:RSEQ_CPU_ID(%r10), %ecx
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
+	jae	\none
+	shl	$RC_SHIFT, %rcx
+	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	mov	RC_PROFILE(%rcx), %rcx
+	test	%rcx, %rcx
+	jz	\none
+	.endm
+	.macro PROFILE_ADD name, offset, field, value, extreme, none
+.Larm_\name:
+	RSEQ_ARM .Lcs_\name, %r10, %rcx
+	.globl	\name\()_start, \name\()_end
+	.hidden	\name\()_start, \name\()_end
+\name\()_start:
+.Lstart_\name:
+	.ifb	\none
+	PROFILE_BLOCK .Lopen_\name
+	.else
+	PROFILE_BLOCK \none
+	.endif
+	.ifnb	\extreme
+	cmp	PR_MAX(%rcx,\offset), %rax
+	ja	\extreme
+	cmp	PR_MIN(%rcx,\offset), %r8
+	ja	\extreme
+	.endif
+	addq	\value, \field(%rcx,\offset)
+.Ladded_\name:
+\name\()_end:
+	.endm
+	.macro PROFILE_ADD_ABORT name, is_hit=0, can_open=1
+	RSEQ_ABORT .Labort_\name
+	jmp	.Larm_\name
+	.if \can_open
+.Lopen_\name:
+	movq	$0, %fs:RSEQ_CS(%r10)
+	SAVE	%rdi
+	SAVE	%rsi
+	SAVE	%rax
+	SAVE	%rdx
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	$\is_hit, %edi
+	CALL_C	uft_profile_open
+	mov	%eax, %ecx
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdx
+	UNSAVE	%rax
+	UNSAVE	%rsi
+	UNSAVE	%rdi
+	test	%ecx, %ecx
+	jnz	.Larm_\name
+	jmp	.Ladded_\name
+	.endif
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Ladded_\name, .Labort_\name
+	.endm
+
+	/* What fast paths have not saved, in the order of layout.h. */
+	.macro SLOW_SAVE
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	.endm
+	.macro SLOW_RESTORE
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdi
+	.endm
+
+	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
+	.macro CALL_C fn
+	cmpb	$0, -UFT_SLOW_STACK(%rsp)	/* reads only: the memory there may be somebody's */
+	SAVE	%r11
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	and	$-16, %rsp
+	cld
+	call	\fn
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	UNSAVE	%rbp
+	UNSAVE	%r11
+	.endm
+
+#endif
