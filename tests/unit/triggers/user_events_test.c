@@ -30,7 +30,7 @@ static void hear(int fd)
 		abort();
 }
 
-/* What is executed lies between the look at the process and the opening of its memory. */
+/* The child executes another program just before the session opens the child's memory. */
 static int hooked_open(const char *path, int flags)
 {
 	if (is_armed) {
