@@ -3,6 +3,7 @@
 # servers.sh - Debian's redis-server and nginx, unmodified and under load, are attached to: every request is answered
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
+. "$top/tests/lib/nginx.sh"
 need python3
 command -v redis-server >/dev/null || command -v nginx >/dev/null || skip "neither redis-server nor nginx is installed"
 
@@ -47,17 +48,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
 fi
 
 if command -v nginx >/dev/null && command -v ab >/dev/null; then
-	port=$(free_port)
-	mkdir -p www logs
-	echo hello >www/index.html
-	cat >nginx.conf <<-EOF
-		daemon off; pid $tmp/nginx.pid; error_log $tmp/logs/error.log; worker_processes 2;
-		events { worker_connections 256; }
-		http { access_log off; client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
-		uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
-		server { listen 127.0.0.1:$port; root $tmp/www; } }
-	EOF
-	chmod 755 "$tmp"
+	nginx_conf 2
 	# 500 requests, every one of them complete
 	ab_exactly() {
 		ab -q -n 500 -c 10 "http://127.0.0.1:$port/index.html" >ab.out 2>&1 || return 1

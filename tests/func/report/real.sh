@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # real.sh - recordings of Debian's programs, as they are: each view, each format, and the same time in all of them
 . "$(dirname "$0")/../../lib/common.sh"
+. "$(dirname "$0")/../../lib/nginx.sh"
 need git python3
 
 mkdir repo
@@ -57,17 +58,7 @@ if has "redis" redis-server redis-benchmark; then
 	at_least "commands of redis" "$(called processCommand redis.uft)" 300
 fi
 if has "nginx" nginx ab; then
-	port=$(free_port)
-	mkdir -p www logs
-	echo hello >www/index.html
-	chmod 755 "$tmp"
-	cat >nginx.conf <<-EOF
-		daemon off; pid $tmp/nginx.pid; error_log $tmp/logs/error.log; worker_processes 1;
-		events { worker_connections 256; }
-		http { access_log off; client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
-		uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
-		server { listen 127.0.0.1:$port; root $tmp/www; } }
-	EOF
+	nginx_conf 1
 	"$uft" record -q -D 12 -o nginx.uft nginx -p "$tmp" -c "$tmp/nginx.conf" >nginx.log 2>&1 &
 	server=$!
 	eventually ab -q -n 1 "http://127.0.0.1:$port/" >/dev/null

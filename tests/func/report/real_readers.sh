@@ -5,6 +5,8 @@
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 . "$top/tests/func/report/readers/look.sh"
+. "$readers/look_speedscope.sh"
+. "$top/tests/lib/nginx.sh"
 HOME=$tmp
 export HOME
 PATH=$PATH:/usr/sbin:$(echo /usr/lib/postgresql/*/bin | tr ' ' ':')
@@ -28,17 +30,7 @@ if has "make" make cc; then
 	expect_status 0
 fi
 if has "nginx" nginx ab; then
-	port=$(free_port)
-	mkdir -p www logs
-	echo hello >www/index.html
-	chmod 755 "$tmp"
-	cat >nginx.conf <<-EOF
-		daemon off; pid $tmp/nginx.pid; error_log $tmp/logs/error.log; worker_processes 1;
-		events { worker_connections 64; }
-		http { access_log off; client_body_temp_path $tmp/b; proxy_temp_path $tmp/p; fastcgi_temp_path $tmp/f;
-		uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
-		server { listen 127.0.0.1:$port; root $tmp/www; } }
-	EOF
+	nginx_conf 1
 	"$uft" record -q -D 6 -o nginx.uft nginx -p "$tmp" -c "$tmp/nginx.conf" >nginx.log 2>&1 &
 	server=$!
 	eventually ab -q -n 1 "http://127.0.0.1:$port/" >/dev/null
@@ -79,12 +71,7 @@ for file in *.uft; do
 	look_all $rec real
 	has "trace.dat" trace-cmd && look trace.dat $rec real trace-cmd report -R $rec.trace.dat
 	if [ -d "$readers/node_modules/speedscope" ] && has "speedscope" node; then
-		run node "$readers/speedscope.js" $rec.speedscope
-		expect_status 0
-		mv out $rec.lines
-		run sh -c 'python3 "$1/frames.py" $2 calls <$2.lines' sh "$readers" $rec
-		expect_status 0
-		expect_no_err
+		look_speedscope $rec
 	fi
 	rm -rf $rec.[a-tv-z]*
 done

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 need python3 node
 readers=$top/tests/func/report/readers
+. "$readers/look_speedscope.sh"
 modules=$readers/node_modules
 [ -d "$modules" ] || skip "the readers from npm are not installed (make setup, with npm)"
 
@@ -38,12 +39,7 @@ for rec in whole killed gaps; do
 done
 
 for rec in whole killed gaps; do
-	run node "$readers/speedscope.js" $rec.speedscope
-	expect_status 0
-	mv out $rec.lines
-	run sh -c 'python3 "$1/frames.py" $2 calls <$2.lines' sh "$readers" $rec
-	expect_status 0
-	expect_no_err
+	look_speedscope $rec
 done
 
 # The command line of Firefox's profiler loads a profile in a process of its own, and answers through a socket.
