@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* slice_file.c - slices of targets as parts of their families' files (session.h) */
+/*
+ * slice_file.c - slices of targets as parts of their families' files (session.h)
+ *
+ * What a target adds up (sums of the profile, maps of histograms) is copied by read(), not looked at in the session's
+ * mapping: a look at a page that its target has not written would make the page, or on a full file system leave the
+ * session with a page of zeros of its own.
+ *
+ * Invariants: a hole stays a hole. Each word is read once. Places are the session's own (arena.map).
+ * Failure: what cannot be read, or was cut off by the target, is zeros; sums that cannot be cleared stay.
+ */
 #include "control/arena/arena.h"
 #include "control/session/internal.h"
 
