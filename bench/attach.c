@@ -302,7 +302,8 @@ static void print_row(int i)
 
 	qsort(row[i], (size_t)n, sizeof(double), by_value);
 	if (n)
-		printf("%s %.2f %.2f %.2f %d\n", row_name[i], row[i][n / 2], row[i][(n * 99 + 99) / 100 - 1], row[i][n - 1], n);
+		printf("%s %.2f %.2f %.2f %d\n", row_name[i], row[i][n / 2], row[i][(n * 99 + 99) / 100 - 1],
+		       row[i][n - 1], n);
 }
 
 int main(int argc, char **argv)

@@ -95,7 +95,8 @@ static int measure(struct pack *p, struct blocks *b, struct sums *s)
 
 static int load(struct rd_file *f, struct blocks *b, struct sums *s)
 {
-	*b = (struct blocks){ malloc(BYTES_MAX), malloc(2 * BYTES_MAX), malloc(BYTES_MAX), calloc(f->nblock, sizeof(*b->block)), 0 };
+	*b = (struct blocks){ malloc(BYTES_MAX), malloc(2 * BYTES_MAX), malloc(BYTES_MAX),
+		calloc(f->nblock, sizeof(*b->block)), 0 };
 	if (!b->raw || !b->packed || !b->again || !b->block)
 		return 1;
 	for (size_t i = 0; i < f->nblock && s->raw + UFT_BLOCK_MAX <= BYTES_MAX; i++) {
@@ -125,8 +126,10 @@ static int measure_file(const char *path)
 	if (bad)
 		fprintf(stderr, "pack: %s: a block is not what it was\n", path);
 	else
-		printf("%-24s %9" PRIu64 " calls  %6.2f -> %5.2f bytes a call  packing %4.0f, unpacking %4.0f M calls/s\n", path, s.calls,
-		       (double)s.raw / (double)s.calls, (double)s.packed / (double)s.calls, (double)s.calls / s.pack_s / 1e6,
+		printf("%-24s %9" PRIu64 " calls  %6.2f -> %5.2f bytes a call  packing %4.0f, unpacking %4.0f M calls/s\n",
+		       path, s.calls,
+		       (double)s.raw / (double)s.calls, (double)s.packed / (double)s.calls,
+		       (double)s.calls / s.pack_s / 1e6,
 		       (double)s.calls / s.unpack_s / 1e6);
 	free(b.raw);
 	free(b.packed);

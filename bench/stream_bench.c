@@ -143,7 +143,8 @@ static int bench_seek(const char *path)
 		return 1;
 	made = seconds(CLOCK_MONOTONIC) - start;
 	total = uft_index_events(ix);
-	printf("index: %.2f s (%.1f M events/s), %zu points, %.2f MB", made, (double)total / made / 1e6, uft_index_points(ix),
+	printf("index: %.2f s (%.1f M events/s), %zu points, %.2f MB", made, (double)total / made / 1e6,
+	       uft_index_points(ix),
 	       (double)uft_index_bytes(ix) / 1e6);
 	uft_index_close(ix);
 	start = seconds(CLOCK_MONOTONIC);
@@ -156,7 +157,8 @@ static int bench_seek(const char *path)
 	uft_stream_close(st);
 	uft_index_close(ix);
 	start = seconds(CLOCK_MONOTONIC);
-	if (uft_stream_open(path, &last, &st, NULL) || uft_index_open(path, st, &ix) || uft_stream_seek_selection(st, ix))
+	if (uft_stream_open(path, &last, &st, NULL) || uft_index_open(path, st, &ix) ||
+	    uft_stream_seek_selection(st, ix))
 		return 1;
 	while ((n = uft_stream_batch(st, ev, 512)))
 		events += n;

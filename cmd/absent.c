@@ -58,7 +58,8 @@ static void list_objects(const struct uft_image *const *img, size_t n, char *out
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < img[i]->nobj; k++) {
-			const char *path = img[i]->obj[k].obj->path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+			const char *path = img[i]->obj[k].obj->path, *slash = strrchr(path, '/'),
+				   *base = slash ? slash + 1 : path;
 
 			if (is_listed(name, listed, base) || len >= size)
 				continue;
@@ -71,7 +72,8 @@ static void list_objects(const struct uft_image *const *img, size_t n, char *out
 		}
 }
 
-static void warn(const char *command, struct status *status, const char *text, const struct uft_image *const *img, size_t n)
+static void warn(const char *command, struct status *status, const char *text, const struct uft_image *const *img,
+		 size_t n)
 {
 	struct uft_pattern pattern;
 	char loaded[NAMED * 44];
@@ -80,7 +82,9 @@ static void warn(const char *command, struct status *status, const char *text, c
 		return;
 	if (pattern.object && !is_there(pattern.object, img, n)) {
 		list_objects(img, n, loaded, sizeof(loaded));
-		status_say(status, "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded (loaded: %s)", command,
+		status_say(status,
+			   "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded (loaded: %s)",
+			   command,
 			   text, pattern.object, loaded);
 	}
 	uft_pattern_free(&pattern);

@@ -23,13 +23,17 @@ struct cflags_opts {
 };
 
 static const struct cmd_option cflags_options[] = {
-	{ "mode", 'm', "MODE", "patchable, nop-mcount, fentry, mcount, record-mcount or before; default: the first that works",
+	{ "mode", 'm', "MODE",
+		"patchable, nop-mcount, fentry, mcount, record-mcount or before; default: the first that works",
 	  cmd_choice, offsetof(struct cflags_opts, mode), uft_cflags_mode_names },
-	{ "cc", 'c', "CC", "compiler to ask (default: $CC, else cc)", cmd_string, offsetof(struct cflags_opts, cc), NULL },
-	{ "link", 'l', NULL, "print the flags for linking instead", cmd_flag, offsetof(struct cflags_opts, link), NULL },
+	{ "cc", 'c', "CC", "compiler to ask (default: $CC, else cc)", cmd_string, offsetof(struct cflags_opts, cc),
+		NULL },
+	{ "link", 'l', NULL, "print the flags for linking instead", cmd_flag, offsetof(struct cflags_opts, link),
+		NULL },
 	{ "explain", 'e', NULL, "print on standard error what the compiler does in each mode", cmd_flag,
 	  offsetof(struct cflags_opts, explain), NULL },
-	{ "quiet", 'q', NULL, "do not print which mode was taken", cmd_flag, offsetof(struct cflags_opts, quiet), NULL },
+	{ "quiet", 'q', NULL, "do not print which mode was taken", cmd_flag, offsetof(struct cflags_opts, quiet),
+		NULL },
 	{ 0 }
 };
 
@@ -73,7 +77,8 @@ static int find_start_file(const char *name, char *path, size_t size)
  * gcc makes a pad of one-byte nops, a cycle a call. It takes any assembler that -B leads to: ours assembles
  * and then makes each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
  */
-static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t, const struct uft_cflags_probe *p,
+static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t,
+			const struct uft_cflags_probe *p,
 			char *flag, size_t size)
 {
 	struct uft_cflags_probe joined;
@@ -93,7 +98,8 @@ static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_t
 {
 	/* Named so that they come from the archive even when only the linker's compiler (-flto) calls them. */
 	static const char *const wanted[] = {
-		[UFT_CFLAGS_PATCHABLE] = "", [UFT_CFLAGS_NOP_MCOUNT] = " -no-pie", [UFT_CFLAGS_FENTRY] = " -Wl,-u,__fentry__",
+		[UFT_CFLAGS_PATCHABLE] = "", [UFT_CFLAGS_NOP_MCOUNT] = " -no-pie",
+		[UFT_CFLAGS_FENTRY] = " -Wl,-u,__fentry__",
 		[UFT_CFLAGS_MCOUNT] = " -Wl,-u,mcount", [UFT_CFLAGS_RECORD] = " -Wl,-u,__fentry__",
 		[UFT_CFLAGS_BEFORE] = "",
 	};
@@ -131,7 +137,8 @@ static void explain(enum uft_cflags_mode mode, const struct uft_cflags_target *t
 	if (mode == UFT_CFLAGS_PATCHABLE)
 		fprintf(stderr, " (%s)", p->one_nop ? "one instruction" : "several instructions, made one when traced");
 	if (p->one_list && t->is_cxx)
-		fprintf(stderr, "; link with `uft cflags --link`: this compiler's list breaks inline functions otherwise");
+		fprintf(stderr,
+			"; link with `uft cflags --link`: this compiler's list breaks inline functions otherwise");
 	fputc('\n', stderr);
 }
 

@@ -89,7 +89,8 @@ static int find_session(const char *session, char *name, size_t size, struct uft
 	}
 	ret = client_sessions(take_only, &o, err);
 	if (!ret && o.n != 1)
-		ret = uft_fail(err, o.n ? -E2BIG : -ESRCH, o.n ? "%u sessions run: choose one with -S PID (uft list shows them)" :
+		ret = uft_fail(err, o.n ? -E2BIG : -ESRCH,
+			       o.n ? "%u sessions run: choose one with -S PID (uft list shows them)" :
 			       "no session runs: uft shell or uft mount starts one", o.n);
 	snprintf(name, size, "%s", o.name);
 	return ret;
@@ -100,7 +101,9 @@ static int find_session(const char *session, char *name, size_t size, struct uft
 /* A descriptor, or -errno. */
 static int ask(const char *session, uint32_t op, uint32_t flags, const char *path, struct uft_error *err)
 {
-	struct serve_request r = { .magic = SERVE_MAGIC, .op = op, .flags = flags, .path_bytes = (uint32_t)strlen(path) + 1 };
+	struct serve_request r = {
+		.magic = SERVE_MAGIC, .op = op, .flags = flags, .path_bytes = (uint32_t)strlen(path) + 1
+	};
 	char name[512];
 	int ret = find_session(session, name, sizeof(name), err), fd;
 
@@ -117,7 +120,8 @@ static int ask(const char *session, uint32_t op, uint32_t flags, const char *pat
 	if (!ret)
 		return fd;
 	close(fd);
-	return uft_fail(err, -ECONNRESET, "%s: %s", path, strerror(-ret));	/* -EPIPE is the reader's of what we print */
+	/* -EPIPE is the reader's of what we print */
+	return uft_fail(err, -ECONNRESET, "%s: %s", path, strerror(-ret));
 }
 
 /* One frame into @buf, with an end. Its bytes, 0 the end, or -errno. */
@@ -141,7 +145,8 @@ static int finish(int fd, int ret, const char *path, struct uft_error *err)
 	return ret < 0 ? uft_fail(err, ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 
-static int take_all(int fd, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+static int take_all(int fd, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		    struct uft_error *err)
 {
 	int n;
 	char *buf = malloc(SERVE_FRAME + 1);
@@ -159,7 +164,8 @@ static int take_all(int fd, const char *path, int (*sink)(void *arg, const char 
 	return finish(fd, n, path, err);
 }
 
-int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n),
+		void *arg,
 		struct uft_error *err)
 {
 	int ret = take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
@@ -210,12 +216,14 @@ const char *client_path(const char *instance, const char *file, char buf[CLIENT_
 	return instance ? buf : file;
 }
 
-int client_read_cells(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+int client_read_cells(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		      struct uft_error *err)
 {
 	return take_all(ask(session, SERVE_READ, SERVE_CELLS, path, err), path, sink, arg, err);
 }
 
-int client_extract(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+int client_extract(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		   struct uft_error *err)
 {
 	return take_all(ask(session, SERVE_EXTRACT, 0, path, err), path, sink, arg, err);
 }
@@ -242,7 +250,8 @@ int client_rmdir(const char *session, const char *path, struct uft_error *err)
 	return change_dir(session, SERVE_RMDIR, path, err);
 }
 
-int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
+int client_list(const char *session, const char *path,
+		void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
 		void *arg, struct uft_error *err)
 {
 	int fd = ask(session, SERVE_LIST, 0, path, err), n;

@@ -57,8 +57,10 @@ static const struct cmd_option set_options[] = {
 	CMD_FILTER(FIELD(filter)),
 	CMD_NOTRACE(FIELD(notrace)),
 	CMD_GRAPH(FIELD(graph)),
-	{ "pid", 'P', "PID", "trace only these tasks: 1200,1204; uft attaches to processes outside the session", cmd_numbers, FIELD(pids), NULL },
-	{ "option", 'O', "OPTION", "set an option of trace_options: noirq-info; may be repeated", cmd_strings, FIELD(options), NULL },
+	{ "pid", 'P', "PID", "trace only these tasks: 1200,1204; uft attaches to processes outside the session",
+		cmd_numbers, FIELD(pids), NULL },
+	{ "option", 'O', "OPTION", "set an option of trace_options: noirq-info; may be repeated", cmd_strings,
+		FIELD(options), NULL },
 	{ "clock", 'C', "CLOCK", "set the clock, as trace_clock does", cmd_string, FIELD(clock), NULL },
 	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer", cmd_kb, FIELD(buffer), NULL },
 	{ "max-depth", 'D', "N", "function_graph: record no calls nested deeper than N", cmd_uint, FIELD(depth), NULL },
@@ -74,7 +76,8 @@ static const struct cmd_syntax set_syntax = {
 };
 
 /* @is_start: also if there is nothing to put into it. */
-static int put_list(const struct control_opts *o, const char *file, const struct cmd_list *list, int is_start, struct uft_error *err)
+static int put_list(const struct control_opts *o, const char *file, const struct cmd_list *list, int is_start,
+		    struct uft_error *err)
 {
 	int ret = !list->n && is_start ? put(o, file, "", 0, err) : 0;
 
@@ -232,7 +235,8 @@ int cmd_clear(int argc, char **argv)
 static const struct cmd_option show_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "pipe", 'p', NULL, "print and consume events as they arrive, as trace_pipe does", cmd_flag, FIELD(pipe), NULL },
+	{ "pipe", 'p', NULL, "print and consume events as they arrive, as trace_pipe does", cmd_flag, FIELD(pipe),
+		NULL },
 	{ "snapshot", 's', NULL, "print the snapshot that uft snapshot -s took", cmd_flag, FIELD(snapshot), NULL },
 	{ "cpu", 'c', "CPU", "print only this CPU", cmd_uint, FIELD(cpu), NULL },
 	{ 0 }
@@ -251,7 +255,8 @@ int cmd_show(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 1 || (o.pipe && o.snapshot))
-		return cmd_usage(&show_syntax, argc > 1 ? "unexpected operand '%s'" : "%s is never consumed", argc > 1 ? argv[1] : "a snapshot");
+		return cmd_usage(&show_syntax, argc > 1 ? "unexpected operand '%s'" : "%s is never consumed",
+				 argc > 1 ? argv[1] : "a snapshot");
 	if (o.cpu != NO_NUMBER)
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/", o.cpu);
 	strcat(path, o.pipe ? "trace_pipe" : o.snapshot ? "snapshot" : "trace");
@@ -283,7 +288,8 @@ int cmd_snapshot(int argc, char **argv)
 		return cmd_usage(&snapshot_syntax, "give one of -s, -r and -f");
 	if (o.take + o.clear + o.free_it == 0)
 		return show(&o, "snapshot", "snapshot");
-	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) : 0;
+	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) :
+		0;
 }
 
 /* ---- stack ----------------------------------------------------------------------------------- */
@@ -312,7 +318,8 @@ int cmd_stack(int argc, char **argv)
 		return cmd_usage(&stack_syntax, "give one of --start, --stop and --reset");
 	if (o.start + o.stop + o.clear == 0)
 		return show(&o, "stack", "stack_trace");
-	return put(&o, o.clear ? "stack_max_size" : "stack_tracer_enabled", o.start ? "1" : "0", 0, &err) ? cmd_fail("stack", "%s", err.text) : 0;
+	return put(&o, o.clear ? "stack_max_size" : "stack_tracer_enabled", o.start ? "1" : "0", 0, &err) ?
+		cmd_fail("stack", "%s", err.text) : 0;
 }
 
 /* ---- extract --------------------------------------------------------------------------------- */
@@ -350,7 +357,8 @@ int cmd_extract(int argc, char **argv)
 	if (argc > 1)
 		return cmd_usage(&extract_syntax, "unexpected operand '%s'", argv[1]);
 	path = client_path(o.instance, "trace", buf);
-	fd = uft_newfile_open(o.output, 0, NULL, &why);		/* what it holds goes when there is something to put there */
+	/* what it holds goes when there is something to put there */
+	fd = uft_newfile_open(o.output, 0, NULL, &why);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
 		return cmd_fail("extract", "%s: %s", o.output, why ? why : strerror(fd < 0 ? -fd : errno));

@@ -25,9 +25,11 @@ struct diff_opts {
 
 #define F(field) offsetof(struct diff_opts, field)
 static const struct cmd_option diff_options[] = {
-	{ "fail-if", 0, "CONDITION", "exit with status 3 if it holds: 'p99(work) > 1.1x'; may be repeated", cmd_strings, F(conditions), NULL },
+	{ "fail-if", 0, "CONDITION", "exit with status 3 if it holds: 'p99(work) > 1.1x'; may be repeated", cmd_strings,
+		F(conditions), NULL },
 	{ "limit", 'n', "N", "print at most N rows", cmd_uint, F(limit), NULL },
-	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
+	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV",
+		cmd_percent_or_0, F(min), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
 	{ "wide", 'w', NULL, "show total time and 99th percentile of both sides as well", cmd_flag, F(wide), NULL },
@@ -57,7 +59,9 @@ static int add_file(struct uft_diff *d, int side, const char *path)
 	tracer = uft_stream_tracer(st);
 	if (uft_tracer(tracer)->has_no_returns) {
 		uft_stream_close(st);
-		return cmd_fail("diff", "%s: the recording has no calls with a duration: record it with -p function_graph", path);
+		return cmd_fail("diff",
+				"%s: the recording has no calls with a duration: record it with -p function_graph",
+				path);
 	}
 	ret = uft_diff_add(d, side, st);
 	uft_stream_close(st);
@@ -73,7 +77,8 @@ static int check(struct uft_diff *d, const struct cmd_list *conditions, FILE *ou
 		int ret = uft_diff_check(d, conditions->item[i], out);
 
 		if (ret == -ENOENT)
-			return cmd_fail("diff", "--fail-if: no function of the recordings is meant by '%s'", conditions->item[i]);
+			return cmd_fail("diff", "--fail-if: no function of the recordings is meant by '%s'",
+					conditions->item[i]);
 		if (ret < 0)
 			return cmd_fail("diff", "%s", strerror(-ret));
 		if (ret)
@@ -85,7 +90,8 @@ static int check(struct uft_diff *d, const struct cmd_list *conditions, FILE *ou
 static int print(struct uft_diff *d, const struct diff_opts *o, const char *a, const char *b)
 {
 	struct uft_report_opts table = {
-		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO), .limit = o->limit, .is_wide = o->wide,
+		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT,
+		.width = cmd_terminal_width(STDOUT_FILENO), .limit = o->limit, .is_wide = o->wide,
 		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
 	};
 	struct cmd_output *out = cmd_output_open(o->no_pager);
@@ -121,8 +127,10 @@ static int run(struct diff_opts *o, int argc, char **argv)
 		return cmd_usage(&diff_syntax, "recordings come in pairs: A B, of more runs A2 B2 and so on");
 	for (size_t i = 0; i < o->conditions.n; i++)
 		if (!uft_diff_is_condition(o->conditions.item[i]))
-			return cmd_usage(&diff_syntax, "--fail-if: '%s' is no condition: calls, total, self, avg, p50, p99 or max, a function in brackets, "
-					 "< or >, and a limit: 1.1x (times A), 10ms, or a number of calls", o->conditions.item[i]);
+			return cmd_usage(&diff_syntax,
+					 "--fail-if: '%s' is no condition: calls, total, self, avg, p50, p99 or max, a function in brackets, "
+					 "< or >, and a limit: 1.1x (times A), 10ms, or a number of calls",
+						 o->conditions.item[i]);
 	d = uft_diff_new();
 	if (!d)
 		return cmd_fail("diff", "%s", strerror(ENOMEM));

@@ -20,7 +20,8 @@ struct doctor_opts {
 };
 
 static const struct cmd_option doctor_options[] = {
-	{ "quiet", 'q', NULL, "print only warnings and failures", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
+	{ "quiet", 'q', NULL, "print only warnings and failures", cmd_flag, offsetof(struct doctor_opts, is_quiet),
+		NULL },
 	{ "json", 0, NULL, "print JSON", cmd_flag, offsetof(struct doctor_opts, is_json), NULL },
 	{ "csv", 0, NULL, "print CSV", cmd_flag, offsetof(struct doctor_opts, is_csv), NULL },
 	{ 0 }

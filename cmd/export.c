@@ -38,12 +38,17 @@ static const struct cmd_option export_options[] = {
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
 	CMD_INPUT(offsetof(struct export_opts, input)),
 	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
-	{ "range", 'r', "A~B", "write only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range,
+	{ "range", 'r', "A~B", "write only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps",
+		cmd_time_range,
 	  offsetof(struct export_opts, range), NULL },
-	{ "tid", 't', "LIST", "write only these threads: 1200,1204-1209", cmd_numbers, offsetof(struct export_opts, tids), NULL },
-	{ "pid", 0, "LIST", "write only these processes, with all their threads", cmd_numbers, offsetof(struct export_opts, pids), NULL },
-	{ "cpu", 'C', "LIST", "write only events of these CPUs", cmd_numbers, offsetof(struct export_opts, cpus), NULL },
-	{ "lines", 0, NULL, "write where functions are defined, from debug information", cmd_flag, offsetof(struct export_opts, lines), NULL },
+	{ "tid", 't', "LIST", "write only these threads: 1200,1204-1209", cmd_numbers,
+		offsetof(struct export_opts, tids), NULL },
+	{ "pid", 0, "LIST", "write only these processes, with all their threads", cmd_numbers,
+		offsetof(struct export_opts, pids), NULL },
+	{ "cpu", 'C', "LIST", "write only events of these CPUs", cmd_numbers, offsetof(struct export_opts, cpus),
+		NULL },
+	{ "lines", 0, NULL, "write where functions are defined, from debug information", cmd_flag,
+		offsetof(struct export_opts, lines), NULL },
 	{ "inlines", 0, NULL, "write inlined functions between callers and callees, from debug information", cmd_flag,
 	  offsetof(struct export_opts, inlines), NULL },
 	CMD_DEMANGLE_OPTION,
@@ -78,7 +83,8 @@ static int is_as_before(const struct stat *now)
 {
 	const struct stat *was = &writing.before;
 
-	return writing.was_there && now->st_dev == was->st_dev && now->st_ino == was->st_ino && now->st_size == was->st_size &&
+	return writing.was_there && now->st_dev == was->st_dev && now->st_ino == was->st_ino &&
+		now->st_size == was->st_size &&
 	       now->st_mtim.tv_sec == was->st_mtim.tv_sec && now->st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
@@ -105,7 +111,8 @@ void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS])
 {
 	struct sigaction action = { .sa_handler = handler };
 
-	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = on_nothing }, NULL);	/* the write fails then, with EFBIG */
+	/* the write fails then, with EFBIG */
+	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = on_nothing }, NULL);
 	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < CMD_NENDS; i++)
 		if (sigaction(end_signals[i], NULL, &old[i]) == 0 && old[i].sa_handler != SIG_IGN)
@@ -119,7 +126,8 @@ static uint64_t file_bytes(const char *path)
 	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
+int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output,
+		     const char *who,
 		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err)
 {
 	struct sigaction old[CMD_NENDS];
@@ -167,8 +175,10 @@ static const struct uft_export *choose_format(const struct export_opts *o)
 static struct uft_select selection(const struct export_opts *o, const struct uft_export *format)
 {
 	return (struct uft_select){
-		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain, .is_to_stamp = o->range.to.is_plain,
-		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
+		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain,
+		.is_to_stamp = o->range.to.is_plain,
+		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n,
+		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.ends = !(format->takes & UFT_EXPORT_RECORDS),
 	};
 }
@@ -219,10 +229,12 @@ static int run(struct export_opts *o, int argc, char **argv)
 		return cmd_usage(&export_syntax, "the name '%s' does not say which format; choose one with -f: %s",
 				 o->output, formats);
 	if (o->lines && !(format->takes & UFT_EXPORT_LINES))
-		return cmd_usage(&export_syntax, "--lines: the format %s has no place for source lines; these have: %s", format->name,
+		return cmd_usage(&export_syntax, "--lines: the format %s has no place for source lines; these have: %s",
+				 format->name,
 				 formats_that_take(UFT_EXPORT_LINES, formats, sizeof(formats)));
 	if (o->inlines && !(format->takes & UFT_EXPORT_INLINES))
-		return cmd_usage(&export_syntax, "--inlines: the format %s has a row for each call, and inlined functions have none; these take them: %s",
+		return cmd_usage(&export_syntax,
+				 "--inlines: the format %s has a row for each call, and inlined functions have none; these take them: %s",
 				 format->name, formats_that_take(UFT_EXPORT_INLINES, formats, sizeof(formats)));
 	opts.has_lines = o->lines;
 	opts.has_inlines = o->inlines;
@@ -233,7 +245,8 @@ static int run(struct export_opts *o, int argc, char **argv)
 		return cmd_usage(&export_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
-	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL, &opts, &err);
+	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL,
+			       &opts, &err);
 	if (!ret)
 		uft_output_losses(st, stderr);
 	uft_stream_close(st);

@@ -12,7 +12,8 @@
  * asks us to end does so at once, by that signal, and what is not complete is removed; @last: what is said
  * then, NULL nothing. @opts may be NULL. 0 or -errno.
  */
-int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
+int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output,
+		     const char *who,
 		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err);
 
 /*

@@ -22,7 +22,8 @@ struct file_opts {
 
 static const struct cmd_option read_options[] = {
 	SESSION,
-	{ "no-wait", 'n', NULL, "end instead of waiting for events in trace_pipe", cmd_flag, offsetof(struct file_opts, no_wait), NULL },
+	{ "no-wait", 'n', NULL, "end instead of waiting for events in trace_pipe", cmd_flag,
+		offsetof(struct file_opts, no_wait), NULL },
 	{ 0 }
 };
 
@@ -44,7 +45,8 @@ static const struct cmd_syntax write_syntax = {
 
 static const struct cmd_option ls_options[] = {
 	SESSION,
-	{ "long", 'l', NULL, "print modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long), NULL },
+	{ "long", 'l', NULL, "print modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long),
+		NULL },
 	{ 0 }
 };
 
@@ -150,7 +152,8 @@ int cmd_ls(int argc, char **argv)
 static const struct cmd_option dir_options[] = { SESSION, { 0 } };
 
 static const struct cmd_syntax mkdir_syntax = {
-	"mkdir", "[OPTIONS] NAME", "Create the instance NAME in a session: a buffer with its own settings.", dir_options, 0
+	"mkdir", "[OPTIONS] NAME", "Create the instance NAME in a session: a buffer with its own settings.",
+	dir_options, 0
 };
 
 static const struct cmd_syntax rmdir_syntax = {
@@ -169,7 +172,8 @@ static int change_instance(const struct cmd_syntax *syntax, int argc, char **arg
 		return status;
 	if (argc != 2)
 		return cmd_usage(syntax, "give one NAME, not %d", argc - 1);
-	return fn(o.session, strchr(argv[1], '/') ? argv[1] : client_path(argv[1], "", path), &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
+	return fn(o.session, strchr(argv[1], '/') ? argv[1] : client_path(argv[1], "", path), &err) ?
+		cmd_fail(syntax->name, "%s", err.text) : 0;
 }
 
 int cmd_mkdir(int argc, char **argv)

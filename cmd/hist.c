@@ -79,18 +79,29 @@ static int parse_of_event(const struct cmd_option *o, const char *text, void *fi
 
 #define F(field) offsetof(struct hist_opts, field)
 static const struct cmd_option hist_options[] = {
-	{ "event", 'e', "EVENT", "make histograms of this event: sched:sched_process_exit, a glob; may be repeated", parse_event, F(ask), NULL },
-	{ "keys", 'k', "KEYS", "of the -e in front of it: make an entry for each value of these fields (default " KEYS_DEFAULT ")", parse_of_event, F(ask), NULL },
-	{ "values", 'v', "VALUES", "add up these fields in each entry, beside the number of events", parse_of_event, F(ask), NULL },
+	{ "event", 'e', "EVENT", "make histograms of this event: sched:sched_process_exit, a glob; may be repeated",
+		parse_event, F(ask), NULL },
+	{ "keys", 'k', "KEYS",
+		"of the -e in front of it: make an entry for each value of these fields (default " KEYS_DEFAULT ")",
+		parse_of_event, F(ask), NULL },
+	{ "values", 'v', "VALUES", "add up these fields in each entry, beside the number of events", parse_of_event,
+		F(ask), NULL },
 	{ "sort", 's', "FIELDS", "sort entries by these fields: 'bytes.descending,id'", parse_of_event, F(ask), NULL },
-	{ "size", 'n', "N", "keep at most N entries (default 2048) and count what they leave out", parse_of_event, F(ask), NULL },
-	{ "event-filter", 'f', "FILTER", "count only events that pass: 'len > 100 && comm ~ \"a*\"'", parse_of_event, F(ask), NULL },
-	{ "trigger", 'R', "TRIGGER", "make the histogram of a trigger's text: 'hist:keys=id:vals=len if len > 100'; may be repeated", parse_of_event, F(ask), NULL },
+	{ "size", 'n', "N", "keep at most N entries (default 2048) and count what they leave out", parse_of_event,
+		F(ask), NULL },
+	{ "event-filter", 'f', "FILTER", "count only events that pass: 'len > 100 && comm ~ \"a*\"'", parse_of_event,
+		F(ask), NULL },
+	{ "trigger", 'R', "TRIGGER",
+		"make the histogram of a trigger's text: 'hist:keys=id:vals=len if len > 100'; may be repeated",
+		parse_of_event, F(ask), NULL },
 	{ "json", 0, NULL, "print the tables as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the tables as CSV", cmd_flag, F(csv), NULL },
-	{ "pid", 'p', "PID", "make histograms of these running processes, each a PID, NAME or CGROUP; may be repeated", cmd_strings, F(processes), NULL },
+	{ "pid", 'p', "PID", "make histograms of these running processes, each a PID, NAME or CGROUP; may be repeated",
+		cmd_strings, F(processes), NULL },
 	{ "delay", 'd', "SECONDS", "draw those of -p and -S this often; default 1", cmd_time_s, F(delay_ns), NULL },
-	{ "session", 'S', "PID", "show the histograms that the session has which process PID serves; -: the current or only one", cmd_string, F(session), NULL },
+	{ "session", 'S', "PID",
+		"show the histograms that the session has which process PID serves; -: the current or only one",
+		cmd_string, F(session), NULL },
 	{ "instance", 'B', "NAME", "those of this instance of it instead of the top's", cmd_string, F(instance), NULL },
 	{ "once", 0, NULL, "print the histograms of a session once, and end", cmd_flag, F(is_once), NULL },
 	CMD_INPUT(F(input)),
@@ -101,7 +112,8 @@ static const struct cmd_option hist_options[] = {
 
 static const struct cmd_syntax hist_syntax = {
 	"hist", "-e EVENT [OPTIONS] [FILE | -p PID | -S PID | -- COMMAND [ARG...]]",
-	"Count the events of the recording FILE (default " CMD_DEFAULT_FILE ") by their fields, as the kernel's hist triggers do; "
+	"Count the events of the recording FILE (default " CMD_DEFAULT_FILE
+	") by their fields, as the kernel's hist triggers do; "
 	"those of COMMAND, which is recorded into a temporary file; or those of running processes (-p) and sessions (-S), as they come.",
 	hist_options, 0
 };
@@ -151,7 +163,8 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 	}
 	if (!sym || !sym->size)
 		return 0;
-	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)offset, (unsigned long long)sym->size) :
+	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)offset,
+				  (unsigned long long)sym->size) :
 			 snprintf(to, room, "%s", sym->name);
 	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
@@ -218,13 +231,15 @@ static int say(const struct uft_event_type *type, const char *what, const char *
 	return cmd_fail("hist", "%s:%s: %s\n    %s\n    %*s^", type->system, type->name, what, text, (int)at, "");
 }
 
-static int say_errors(const struct uft_event_type *type, const char *text, const struct uft_hist_errors *errors, int ret)
+static int say_errors(const struct uft_event_type *type, const char *text, const struct uft_hist_errors *errors,
+		      int ret)
 {
 	int status = 0;
 
 	for (uint32_t i = 0; i < errors->n; i++)
 		status = say(type, errors->v[i].what, text, errors->v[i].at);
-	return status ? status : cmd_fail("hist", "%s:%s: '%s' is no trigger: %s", type->system, type->name, text, strerror(-ret));
+	return status ? status : cmd_fail("hist", "%s:%s: '%s' is no trigger: %s", type->system, type->name, text,
+					  strerror(-ret));
 }
 
 /* The table of a named histogram is one for all that have the name. */
@@ -270,7 +285,8 @@ static int make(struct work *w, const struct uft_event_type *type, const char *t
 	if (uft_hist_verb(h->hist) == UFT_HIST_CONT || uft_hist_verb(h->hist) == UFT_HIST_CLEAR)
 		return say(type, "Can't clear or continue a nonexistent hist trigger", text, 0);
 	if (share(w, h->hist))
-		return say(type, "Named hist trigger doesn't match existing named trigger (includes variables)", text, 0);
+		return say(type, "Named hist trigger doesn't match existing named trigger (includes variables)", text,
+			   0);
 	ret = uft_hist_join(h->hist, &errors);
 	return ret ? say_errors(type, text, &errors, ret) : 0;
 }
@@ -309,8 +325,10 @@ char *hist_ask_text(const struct hist_ask *a)
 
 	if (a->size)
 		snprintf(size, sizeof(size), ":size=%u", a->size);
-	return asprintf(&text, "hist:keys=%s%s%s%s%s%s%s%s", a->keys ? a->keys : KEYS_DEFAULT, a->values ? ":vals=" : "", a->values ? a->values : "",
-			a->sort ? ":sort=" : "", a->sort ? a->sort : "", size, a->filter ? " if " : "", a->filter ? a->filter : "") < 0 ? NULL : text;
+	return asprintf(&text, "hist:keys=%s%s%s%s%s%s%s%s", a->keys ? a->keys : KEYS_DEFAULT,
+			a->values ? ":vals=" : "", a->values ? a->values : "",
+			a->sort ? ":sort=" : "", a->sort ? a->sort : "", size, a->filter ? " if " : "",
+			a->filter ? a->filter : "") < 0 ? NULL : text;
 }
 
 static int has_short(const struct hist_ask *a)
@@ -341,7 +359,9 @@ static int add_ask(struct work *w, const struct hist_ask *a)
 			status = add(w, type, a->triggers.item[k]);
 	}
 	free(text);
-	return status || is_named ? status : cmd_fail("hist", "the recording has no event that '%s' names (uft stat lists them)", a->event);
+	return status ||
+		is_named ? status : cmd_fail("hist", "the recording has no event that '%s' names (uft stat lists them)",
+					     a->event);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -350,8 +370,10 @@ static void look(struct work *w, const struct uft_event *e, const uint8_t *paylo
 {
 	uint64_t frames[DEPTH];
 	struct uft_hist_record rec = {
-		.type = e->type, .payload = payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu, .tid = e->task->tid,
-		.comm = e->task->comm, .where = e->task->image, .stack = frames, .nstack = stack ? stack->n < DEPTH ? stack->n : DEPTH : 0,
+		.type = e->type, .payload = payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu,
+		.tid = e->task->tid,
+		.comm = e->task->comm, .where = e->task->image, .stack = frames, .nstack = stack ? stack->n < DEPTH ?
+			stack->n : DEPTH : 0,
 	};
 
 	for (uint32_t i = 0; i < rec.nstack; i++)
@@ -451,7 +473,9 @@ static int print(const struct work *w, FILE *out)
 		uft_hist_put_definition(h->hist, h->filter, &to);
 		fprintf(out, " [%s]\n", h->is_paused ? "paused" : "active");
 		if (lost && !h->is_paused)
-			fprintf(out, "# %llu records of any kind were lost as they were recorded. The table may lack as many.\n", (unsigned long long)lost);
+			fprintf(out,
+				"# %llu records of any kind were lost as they were recorded. The table may lack as many.\n",
+				(unsigned long long)lost);
 		fprintf(out, "#\n\n");
 		ret = uft_hist_put_table(h->hist, h->is_paused ? 0 : lost, &to);
 	}
@@ -502,7 +526,9 @@ static int read_file(const struct hist_opts *o, const char *path)
 	struct uft_synth_list none = { NULL };
 	struct uft_error err = { "" };
 	struct work w = { .stream = NULL };
-	const struct uft_hist_env env = { .arg = &w, .name = name_of, .synths = &none, .find_event = find_event, .add_to = add_to };
+	const struct uft_hist_env env = {
+		.arg = &w, .name = name_of, .synths = &none, .find_event = find_event, .add_to = add_to
+	};
 	int status = 0, ret;
 
 	w.last = &w.first;
@@ -597,7 +623,8 @@ static int run_command(const struct hist_opts *o, int argc, char **argv)
 	if (asprintf(&folder, "%s/uft-hist.XXXXXX", dir && *dir ? dir : "/tmp") < 0)
 		return cmd_fail("hist", "%s", strerror(ENOMEM));
 	if (!mkdtemp(folder) || asprintf(&path, "%s/" CMD_DEFAULT_FILE, folder) < 0) {
-		status = cmd_fail("hist", "cannot make a folder in %s: %s", dir && *dir ? dir : "/tmp", strerror(errno));
+		status =
+			cmd_fail("hist", "cannot make a folder in %s: %s", dir && *dir ? dir : "/tmp", strerror(errno));
 		free(folder);
 		return status;
 	}
@@ -632,10 +659,13 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 	int is_file = n > 1 || o->input;
 
 	if (is_session && (o->processes.n || at || is_file))
-		return cmd_usage(&hist_syntax, "-S, -B and --once choose a session: not with %s", o->processes.n ? "-p" : at ? "a command" : "a recording");
+		return cmd_usage(&hist_syntax, "-S, -B and --once choose a session: not with %s",
+				 o->processes.n ? "-p" : at ? "a command" : "a recording");
 	for (size_t i = 0; i < o->ask.n && is_session; i++)
 		if (o->ask.v[i].triggers.n || has_short(&o->ask.v[i]))
-			return cmd_usage(&hist_syntax, "with a session -e names an event and no more: its trigger file makes histograms");
+			return cmd_usage(
+				&hist_syntax,
+				"with a session -e names an event and no more: its trigger file makes histograms");
 	if (!o->ask.n && !is_session)
 		return cmd_usage(&hist_syntax, "no event given: -e EVENT");
 	if (o->processes.n && (at || is_file))
@@ -653,7 +683,8 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 
 static int run_live(const struct hist_opts *o, int is_session)
 {
-	const struct hist_live live = { .asks = &o->ask, .delay_ns = o->delay_ns ? o->delay_ns : 1000000000, .is_once = o->is_once, .form = form_of(o) };
+	const struct hist_live live = { .asks = &o->ask, .delay_ns = o->delay_ns ? o->delay_ns : 1000000000,
+		.is_once = o->is_once, .form = form_of(o) };
 	struct cmd_targets targets = { 0 };
 	struct uft_error err = { "" };
 	int ret = 0, status;
@@ -662,7 +693,8 @@ static int run_live(const struct hist_opts *o, int is_session)
 		return hist_of_session(&live, o->session, o->instance);
 	for (size_t i = 0; i < o->processes.n && !ret; i++)
 		ret = cmd_targets_add(&targets, TARGET_ANY, o->processes.item[i], &err);
-	status = !ret ? hist_of_processes(&live, &targets) : ret == -EINVAL ? cmd_usage(&hist_syntax, "%s", err.text) : cmd_fail("hist", "%s", err.text);
+	status = !ret ? hist_of_processes(&live, &targets) : ret == -EINVAL ? cmd_usage(&hist_syntax, "%s", err.text) :
+		cmd_fail("hist", "%s", err.text);
 	cmd_targets_free(&targets);
 	return status;
 }

@@ -136,7 +136,8 @@ static int draw(const struct live *l, struct uft_error *err)
 	unsigned rows = screen_rows();
 	int ret = tables ? 0 : -EIO;
 
-	if (!ret && asprintf(&text, "uft hist: every %g s (q quits)\n%s", (double)l->opts->delay_ns / 1e9, end_of(tables, rows > 3 ? rows - 2 : ~0u)) < 0)
+	if (!ret && asprintf(&text, "uft hist: every %g s (q quits)\n%s", (double)l->opts->delay_ns / 1e9,
+			     end_of(tables, rows > 3 ? rows - 2 : ~0u)) < 0)
 		ret = uft_fail(err, -ENOMEM, "out of memory");
 	if (!ret)
 		screen_draw(text);
@@ -156,7 +157,8 @@ static int is_running(const struct live *l)
 /* Until the next drawing, a key, a signal, or the end of a process. */
 static void wait_next(struct live *l, const struct screen *screen)
 {
-	const struct timespec delay = { (time_t)(l->opts->delay_ns / 1000000000), (long)(l->opts->delay_ns % 1000000000) };
+	const struct timespec delay = { (time_t)(l->opts->delay_ns / 1000000000),
+		(long)(l->opts->delay_ns % 1000000000) };
 
 	l->fd[0].fd = screen->has_keys ? STDIN_FILENO : -1;
 	if (ppoll(l->fd, l->nfds, &delay, NULL) <= 0)
@@ -177,7 +179,8 @@ static int follow(struct live *l, struct uft_error *err)
 	if (is_drawn)
 		screen_begin(&screen);
 	else
-		fprintf(stderr, "uft hist: counts events of %zu process%s until Ctrl-C\n", l->nfds - 1, l->nfds == 2 ? "" : "es");
+		fprintf(stderr, "uft hist: counts events of %zu process%s until Ctrl-C\n", l->nfds - 1,
+			l->nfds == 2 ? "" : "es");
 	while (!ret && !screen_is_over() && is_running(l)) {
 		if (is_drawn)
 			ret = draw(l, err);
@@ -265,7 +268,9 @@ static int open_targets(struct live *l, const struct cmd_targets *targets, struc
 		int fd = kill(pid, 0) ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
 
 		if (fd < 0 && !targets->item[i].is_found)
-			return uft_fail(err, -errno, errno == EINVAL ? "%d is a thread: give the process that it is of" : "process %d: %s", pid, strerror(errno));
+			return uft_fail(err, -errno,
+					errno == EINVAL ? "%d is a thread: give the process that it is of" :
+					"process %d: %s", pid, strerror(errno));
 		if (fd >= 0)
 			l->fd[l->nfds++] = (struct pollfd){ fd, POLLIN, 0 };
 	}
@@ -368,14 +373,18 @@ static int find_hists(struct live *l, char *events)
 
 int hist_of_session(const struct hist_live *opts, const char *session, const char *instance)
 {
-	struct live l = { .opts = opts, .session = session, .instance = instance, .fd = calloc(1, sizeof(*l.fd)), .nfds = 1 };
+	struct live l = {
+		.opts = opts, .session = session, .instance = instance, .fd = calloc(1, sizeof(*l.fd)), .nfds = 1
+	};
 	struct uft_error err = { "" };
-	char *events = l.fd ? client_read_text(session, "available_events", &err) : NULL;	/* an instance has no such file */
+	/* an instance has no such file */
+	char *events = l.fd ? client_read_text(session, "available_events", &err) : NULL;
 	int ret = events ? find_hists(&l, events) : -EIO;
 
 	free(events);
 	if (!ret && !l.nevents)
-		ret = uft_fail(&err, -ENOENT, "no such event of the session has a histogram (echo hist:keys=FIELD >>events/SYSTEM/EVENT/trigger makes one)");
+		ret = uft_fail(&err, -ENOENT,
+			       "no such event of the session has a histogram (echo hist:keys=FIELD >>events/SYSTEM/EVENT/trigger makes one)");
 	if (!ret) {
 		l.fd[0].events = POLLIN;
 		screen_catch_ends();

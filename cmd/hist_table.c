@@ -123,7 +123,8 @@ static void put_json(FILE *out, struct words *w)
 		}
 		putc('}', out);
 	}
-	fprintf(out, "\n],\"hits\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64 "}", h.hits, h.dropped, h.lost);
+	fprintf(out, "\n],\"hits\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64 "}", h.hits, h.dropped,
+		h.lost);
 }
 
 static void put_all_json(FILE *out, struct words *w)
@@ -239,10 +240,13 @@ static void put_csv(struct csv *t, struct words *w, size_t number)
 		row_csv(t, number, h.event);
 	}
 	if (h.dropped)
-		fprintf(stderr, "uft %s: %s: the table dropped %" PRIu64 " event%s that found no room (give it more: -n)\n",
+		fprintf(stderr,
+			"uft %s: %s: the table dropped %" PRIu64 " event%s that found no room (give it more: -n)\n",
 			t->command, h.event, h.dropped, h.dropped == 1 ? "" : "s");
 	if (h.lost)
-		fprintf(stderr, "uft %s: %s: %" PRIu64 " record%s of any kind %s lost as they were recorded, the table may lack as many\n",
+		fprintf(stderr,
+			"uft %s: %s: %" PRIu64
+			" record%s of any kind %s lost as they were recorded, the table may lack as many\n",
 			t->command, h.event, h.lost, h.lost == 1 ? "" : "s", h.lost == 1 ? "was" : "were");
 }
 

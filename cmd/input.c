@@ -29,7 +29,8 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 	ssize_t n;
 
 	if (ret == -ENOENT && !given)
-		return uft_fail(err, ret, "there is no %s here: make one with uft record PROGRAM, or name a file", path);
+		return uft_fail(err, ret, "there is no %s here: make one with uft record PROGRAM, or name a file",
+				path);
 	if (ret == -ENOENT && !strcmp(path, "-"))
 		return uft_fail(err, ret, "a recording is not read from standard input: name its file");
 	if (ret)
@@ -42,7 +43,8 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 	n = read(fd, head, sizeof(head));
 	close(fd);
 	if (n == 0 && is_plain)
-		return uft_fail(err, -ENODATA, "%s is empty: nothing was recorded into it, or its recorder was killed as it started "
+		return uft_fail(err, -ENODATA,
+				"%s is empty: nothing was recorded into it, or its recorder was killed as it started "
 				"(record again)", path);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (n >= (ssize_t)others[i].len && memcmp(head, others[i].magic, others[i].len) == 0)

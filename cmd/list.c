@@ -28,7 +28,8 @@ static const struct cmd_option list_options[] = {
 	{ "options", 'o', NULL, "list the options and their values", cmd_flag, FIELD(options), NULL },
 	{ "functions", 'f', NULL, "list the functions that can be traced", cmd_flag, FIELD(functions), NULL },
 	{ "clocks", 'C', NULL, "list the clocks", cmd_flag, FIELD(clocks), NULL },
-	{ "events", 'e', NULL, "list the events of uft record -e: of the programs or PIDs given, of the session, or those of all programs",
+	{ "events", 'e', NULL,
+		"list the events of uft record -e: of the programs or PIDs given, of the session, or those of all programs",
 	  cmd_flag, FIELD(events), NULL },
 	{ "formats", 'F', NULL, "with -e: list the fields of each event, too", cmd_flag, FIELD(formats), NULL },
 	{ "full", 0, NULL, "with -e -F: list their print formats, too", cmd_flag, FIELD(full), NULL },
@@ -39,7 +40,8 @@ static const struct cmd_option list_options[] = {
 #undef FIELD
 
 static const struct cmd_syntax list_syntax = {
-	"list", "[OPTIONS] [-e PROGRAM|PID...]", "List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
+	"list", "[OPTIONS] [-e PROGRAM|PID...]",
+	"List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
 };
 
 static const struct table_column columns[] = {
@@ -48,7 +50,9 @@ static const struct table_column columns[] = {
 
 void cmd_list_row(struct table *t, const char *kind, const char *name, const char *value)
 {
-	table_row(t, (struct table_cell[]){ CELL_NAME(kind), CELL_NAME(name), { .is_known = value != NULL, .s = value } }, 0);
+	table_row(t,
+		  (struct table_cell[]){ CELL_NAME(kind), CELL_NAME(name), { .is_known = value != NULL, .s = value } },
+		  0);
 }
 
 /* ---- Files of a session ---------------------------------------------------------------------- */
@@ -131,7 +135,9 @@ static int list_all(const struct list_opts *o, struct table *t, char *const *fil
 	int ret = 0, is_any = o->events;
 
 	if (o->events)
-		ret = cmd_list_events(o->session, (o->formats || o->full ? LIST_EVENT_FORMAT : 0) | (o->full ? LIST_EVENT_FULL : 0), t, file, n, err);
+		ret = cmd_list_events(o->session,
+				      (o->formats || o->full ? LIST_EVENT_FORMAT : 0) | (o->full ? LIST_EVENT_FULL : 0),
+				      t, file, n, err);
 	for (size_t i = 0; i < sizeof(list_files) / sizeof(list_files[0]) && !ret; i++)
 		if (*(const int *)((const char *)o + list_files[i].wanted)) {
 			is_any = 1;
@@ -157,7 +163,9 @@ int cmd_list(int argc, char **argv)
 	if (o.json && o.csv)
 		return cmd_usage(&list_syntax, "--json and --csv exclude each other");
 	if (is_table && (o.formats || o.full) && (o.tracers || o.options || o.functions || o.clocks))
-		return cmd_usage(&list_syntax, "with --json and --csv, -F and --full make a table of their own: -e alone beside them");
+		return cmd_usage(
+			&list_syntax,
+			"with --json and --csv, -F and --full make a table of their own: -e alone beside them");
 	if (is_table && (o.formats || o.full)) {
 		table.column = list_format_columns;
 		table.ncolumns = list_format_ncolumns;

@@ -29,11 +29,13 @@ static void print_format(const struct listing *l, const char *system, const char
 {
 	const char *print = strstr(format, "\nprint fmt:");
 
-	printf("system: %s\n%.*s\n", system, (int)(print && !(l->forms & LIST_EVENT_FULL) ? print - format : (long)strlen(format)), format);
+	printf("system: %s\n%.*s\n", system,
+	       (int)(print && !(l->forms & LIST_EVENT_FULL) ? print - format : (long)strlen(format)), format);
 }
 
 const struct table_column list_format_columns[] = {
-	{ NULL, "event", TABLE_NAME, 0 }, { NULL, "id", TABLE_COUNT, 0 }, { NULL, "field", TABLE_NAME, 0 }, { NULL, "type", TABLE_NAME, 0 },
+	{ NULL, "event", TABLE_NAME, 0 }, { NULL, "id", TABLE_COUNT, 0 }, { NULL, "field", TABLE_NAME, 0 },
+	{ NULL, "type", TABLE_NAME, 0 },
 	{ NULL, "offset", TABLE_COUNT, 0 }, { NULL, "size", TABLE_COUNT, 0 }, { NULL, "signed", TABLE_COUNT, 0 },
 	{ NULL, "print", TABLE_NAME, 0 },
 };
@@ -52,9 +54,11 @@ static void put_fields(const struct listing *l, const struct uft_event_type *typ
 
 		snprintf(kind, sizeof(kind), "%s%s", f ? f->type : "", f ? f->brackets : "");
 		table_row(l->table, (struct table_cell[]){
-			CELL_NAME(event), CELL_COUNT(type->kernel_id), { .is_known = f != NULL, .s = f ? f->name : NULL },
+			CELL_NAME(event), CELL_COUNT(type->kernel_id),
+				{ .is_known = f != NULL, .s = f ? f->name : NULL },
 			{ .is_known = f != NULL, .s = kind }, { .is_known = f != NULL, .u = f ? f->offset : 0 },
-			{ .is_known = f != NULL, .u = f ? f->size : 0 }, { .is_known = f != NULL, .u = f ? f->is_signed : 0 }, print,
+			{ .is_known = f != NULL, .u = f ? f->size : 0 },
+			{ .is_known = f != NULL, .u = f ? f->is_signed : 0 }, print,
 		}, 0);
 	}
 }
@@ -136,7 +140,8 @@ static int print_session_format(struct listing *l, const char *event)
 	int system = (int)strcspn(event, ":"), ret = 0;
 	struct uft_event_type *type = NULL;
 
-	if (snprintf(path, sizeof(path), "events/%.*s/%s/format", system, event, event + system + 1) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "events/%.*s/%s/format", system, event, event + system + 1) >=
+	    (int)sizeof(path))
 		return 0;
 	text = client_read_text(l->session, path, l->err);
 	if (!text)

@@ -56,7 +56,8 @@ static int end(const struct source *of)
 	return fflush(out) || ferror(out) ? errno ? -errno : -EIO : 0;
 }
 
-static int read_file(const struct source *of, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+static int read_file(const struct source *of, const char *file, int (*sink)(void *arg, const char *p, size_t n),
+		     void *arg, struct uft_error *err)
 {
 	char path[CLIENT_PATH];
 

@@ -22,7 +22,8 @@
 struct command {
 	const char *name;
 	int (*fn)(int argc, char **argv);
-	const char *doc;	/* an imperative sentence; the man pages and README.md have the same (tests/func/cli/docs.sh) */
+	/* an imperative sentence; the man pages and README.md have the same (tests/func/cli/docs.sh) */
+	const char *doc;
 };
 
 static const struct command commands[] = {
@@ -73,7 +74,8 @@ static const struct command commands[] = {
 
 static void print_commands(FILE *out)
 {
-	fprintf(out, "usage: uft COMMAND [OPTIONS] ...\n\nTrace the functions of ordinary programs as ftrace traces the kernel's.\n");
+	fprintf(out,
+		"usage: uft COMMAND [OPTIONS] ...\n\nTrace the functions of ordinary programs as ftrace traces the kernel's.\n");
 	for (const struct command *c = commands; c < commands + NCOMMANDS; c++) {
 		if (c->name)
 			fprintf(out, "  %-14s%c%s\n", c->name, toupper(c->doc[0]), c->doc + 1);

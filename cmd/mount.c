@@ -31,13 +31,18 @@ struct mount_opts {
 };
 
 static const struct cmd_option mount_options[] = {
-	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb, offsetof(struct mount_opts, buffer), NULL },
-	{ "foreground", 'f', NULL, "stay in the foreground; Ctrl-C unmounts", cmd_flag, offsetof(struct mount_opts, foreground), NULL },
+	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb,
+		offsetof(struct mount_opts, buffer), NULL },
+	{ "foreground", 'f', NULL, "stay in the foreground; Ctrl-C unmounts", cmd_flag,
+		offsetof(struct mount_opts, foreground), NULL },
 	{ "allow-other", 0, NULL, "allow other users, as far as the files' modes permit", cmd_flag,
 	  offsetof(struct mount_opts, allow_other), NULL },
-	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program", cmd_flag,
+	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program",
+		cmd_flag,
 	  offsetof(struct mount_opts, watchdog), NULL },
-	{ "int3", 0, NULL, "trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program", cmd_flag,
+	{ "int3", 0, NULL,
+		"trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program",
+		cmd_flag,
 	  offsetof(struct mount_opts, int3), NULL },
 	{ 0 }
 };
@@ -52,7 +57,9 @@ static const struct cmd_syntax mount_syntax = {
 static const struct cmd_option umount_options[] = { { 0 } };
 
 static const struct cmd_syntax umount_syntax = {
-	"umount", "[DIR]", "Unmount the tracing files that uft mount mounted, and restore the processes that the session traced.", umount_options, 0
+	"umount", "[DIR]",
+	"Unmount the tracing files that uft mount mounted, and restore the processes that the session traced.",
+	umount_options, 0
 };
 
 /*
@@ -104,7 +111,8 @@ static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 {
 	struct uft_tree_opts topts = {
-		.buffer_kb = o->buffer / 1024, .warning = cmd_warn, .arg = "mount", .watchdog = o->watchdog, .int3 = o->int3,
+		.buffer_kb = o->buffer / 1024, .warning = cmd_warn, .arg = "mount", .watchdog = o->watchdog,
+		.int3 = o->int3,
 		.dump = o->foreground ? cmd_dump : NULL,	/* in the background there is no standard error */
 	};
 	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };

@@ -68,7 +68,8 @@ static int put_line(const struct uft_object *obj, uint32_t functions, FILE *out)
 	uft_put_clean(out, uft_base_name(obj->path));
 	fputs(": it was recorded without symbols. Name them by --symbols; for the next recording ", out);
 	if (find_package(obj->path, package))
-		fprintf(out, "install %s-dbgsym (or -dbg) from Debian's debug archive, or set DEBUGINFOD_URLS\n", package);
+		fprintf(out, "install %s-dbgsym (or -dbg) from Debian's debug archive, or set DEBUGINFOD_URLS\n",
+			package);
 	else
 		fputs("install its debug symbols, or set DEBUGINFOD_URLS\n", out);
 	return ferror(out) ? -EIO : 0;

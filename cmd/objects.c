@@ -126,7 +126,8 @@ static int objects_open_process(pid_t pid, struct cmd_objects *o, struct uft_err
 	free(line);
 	fclose(maps);
 	if (!ret && !o->n)
-		ret = uft_fail(err, -ESRCH, "process %d has no executable file mapped: a kernel thread or a zombie", (int)pid);
+		ret = uft_fail(err, -ESRCH, "process %d has no executable file mapped: a kernel thread or a zombie",
+			       (int)pid);
 	return ret;
 }
 
@@ -140,7 +141,8 @@ int cmd_objects_open(const char *operand, struct cmd_objects *out, struct uft_er
 	out->mem = -1;
 	if (digits && digits < 10 && !operand[digits] && access(operand, F_OK) < 0)
 		ret = objects_open_process(atoi(operand), out, err);
-	else if (!strchr(operand, '/') && access(operand, F_OK) < 0 && cmd_find_program(operand, path, sizeof(path)) == 0)
+	else if (!strchr(operand, '/') && access(operand, F_OK) < 0 &&
+		 cmd_find_program(operand, path, sizeof(path)) == 0)
 		ret = objects_open_file(path, out, err);
 	else
 		ret = objects_open_file(operand, out, err);

@@ -433,13 +433,15 @@ static int parse_percent(const char *text, double least, void *field)
 int cmd_percent(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	(void)o;
-	return parse_percent(text, 0.001, field) ? uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0.001%% to 1000%%", text) : 0;
+	return parse_percent(text, 0.001, field) ?
+		uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0.001%% to 1000%%", text) : 0;
 }
 
 int cmd_percent_or_0(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	(void)o;
-	return parse_percent(text, 0, field) ? uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0 to 1000%%", text) : 0;
+	return parse_percent(text, 0, field) ? uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0 to 1000%%",
+							text) : 0;
 }
 
 /*

@@ -50,13 +50,17 @@ struct cmd_range { struct cmd_moment from, to; };	/* to 0: to the end */
 
 /* Rows that several commands have; @at: the offset of the field. */
 #define CMD_SESSION(at) { "session", 'S', "PID", \
-	"the session that process PID serves; default: the current uft shell, or the only session", cmd_string, at, NULL }
+	"the session that process PID serves; default: the current uft shell, or the only session", cmd_string, at, \
+		NULL }
 #define CMD_INSTANCE(at) { "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, at, NULL }
 #define CMD_INPUT(at)	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, at, NULL }
 #define CMD_NO_PAGER(at) { "no-pager", 0, NULL, "never start a pager", cmd_flag, at, NULL }
-#define CMD_FILTER(at)	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, at, NULL }
-#define CMD_NOTRACE(at)	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, at, NULL }
-#define CMD_GRAPH(at)	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", cmd_strings, at, NULL }
+#define CMD_FILTER(at)	{ "filter", 'l', "FUNC", \
+	"trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, at, NULL }
+#define CMD_NOTRACE(at)	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, at, \
+	NULL }
+#define CMD_GRAPH(at)	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", \
+	cmd_strings, at, NULL }
 
 /* Field types */
 int cmd_flag(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, set to 1 */
@@ -67,10 +71,14 @@ int cmd_numbers(const struct cmd_option *, const char *, void *field, struct uft
 int cmd_choice(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, index */
 int cmd_kb(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t bytes; KB, K M G */
 int cmd_percent(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
-int cmd_percent_or_0(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
-int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: us */
-int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns, not 0; plain: seconds */
-int cmd_moment(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct cmd_moment, seconds */
+/* uint32_t, millionths */
+int cmd_percent_or_0(const struct cmd_option *, const char *, void *field, struct uft_error *);
+/* uint64_t ns; plain: us */
+int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);
+/* uint64_t ns, not 0; plain: seconds */
+int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);
+/* struct cmd_moment, seconds */
+int cmd_moment(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int cmd_time_range(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* A~B, seconds */
 
 /*

@@ -20,10 +20,12 @@
 #include "symbol/names.h"
 #include "symbol/tracer.h"
 
-int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb, struct uft_error *err)
+int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
+		     struct uft_error *err)
 {
 	struct uft_tree_opts opts = {
-		.buffer_kb = buffer_kb, .no_children = o->no_children, .watchdog = o->watchdog, .int3 = o->int3, .warning = cmd_warn, .dump = cmd_dump,
+		.buffer_kb = buffer_kb, .no_children = o->no_children, .watchdog = o->watchdog, .int3 = o->int3,
+		.warning = cmd_warn, .dump = cmd_dump,
 		.arg = (void *)command,
 	};
 
@@ -39,7 +41,8 @@ void own_session_close(struct own_session *s)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-int own_session_read(struct own_session *s, const char *file, int flags, int (*sink)(void *arg, const char *p, size_t n), void *arg)
+int own_session_read(struct own_session *s, const char *file, int flags,
+		     int (*sink)(void *arg, const char *p, size_t n), void *arg)
 {
 	static char buf[65536];
 	struct uft_handle *h;
@@ -61,7 +64,8 @@ int own_session_read(struct own_session *s, const char *file, int flags, int (*s
 	return ret ? ret : n < 0 && n != -EAGAIN ? (int)n : 0;
 }
 
-int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg)
+int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n),
+			   void *arg)
 {
 	uft_node node;
 	char *words;
@@ -128,11 +132,13 @@ int own_session_put(struct own_session *s, const char *file, const char *text, s
 
 	if (ret && ret != -ENOMEM && last_mistake(s, &log, &what, &command, &at))
 		return uft_fail(err, ret, "%s: %s\n    %s\n    %*s^", file, what, command, (int)at, "");
-	return ret ? uft_fail(err, ret, "%s: '%.*s': %s", file, (int)strcspn(text, "\n"), text, why.text[0] ? why.text : strerror(-ret)) : 0;
+	return ret ? uft_fail(err, ret, "%s: '%.*s': %s", file, (int)strcspn(text, "\n"), text, why.text[0] ? why.text :
+			      strerror(-ret)) : 0;
 }
 
 /* @program: whose functions patterns without an object mean, as no function is known yet; NULL: no patterns. */
-static int put_list(struct own_session *s, const char *file, const struct cmd_list *list, const char *program, struct uft_error *err)
+static int put_list(struct own_session *s, const char *file, const struct cmd_list *list, const char *program,
+		    struct uft_error *err)
 {
 	int ret = 0;
 
@@ -140,7 +146,8 @@ static int put_list(struct own_session *s, const char *file, const struct cmd_li
 		int is_plain = program && !strstr(list->item[i], ":mod:");
 		char line[1024];
 
-		snprintf(line, sizeof(line), "%s%s%s\n", list->item[i], is_plain ? ":mod:" : "", is_plain ? uft_base_name(program) : "");
+		snprintf(line, sizeof(line), "%s%s%s\n", list->item[i], is_plain ? ":mod:" : "",
+			 is_plain ? uft_base_name(program) : "");
 		ret = own_session_put(s, file, line, err);
 	}
 	return ret;
@@ -156,7 +163,8 @@ static int put_number(struct own_session *s, const char *file, uint64_t n, struc
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file, const char *text, struct uft_error *err)
+int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file,
+			      const char *text, struct uft_error *err)
 {
 	struct uft_error why = { "" };
 	const char *what, *command, *colon = option ? ": " : "";
@@ -166,8 +174,10 @@ int own_session_put_of_events(struct own_session *s, const char *word, const cha
 
 	option = option ? option : "";
 	if (ret && ret != -ENOMEM && last_mistake(s, &log, &what, &command, &at))
-		return uft_fail(err, ret, "%s%s%s: %s\n    %s\n    %*s^", option, colon, word, what, command, (int)at, "");
-	return ret ? uft_fail(err, ret, "%s%s%s: '%s': %s", option, colon, word, text, why.text[0] ? why.text : strerror(-ret)) : 0;
+		return uft_fail(err, ret, "%s%s%s: %s\n    %s\n    %*s^", option, colon, word, what, command, (int)at,
+				"");
+	return ret ? uft_fail(err, ret, "%s%s%s: '%s': %s", option, colon, word, text, why.text[0] ? why.text :
+			      strerror(-ret)) : 0;
 }
 
 /* Filters and triggers first: an event that is on has them. */
@@ -177,14 +187,17 @@ static int put_events(struct own_session *s, const struct record_opts *o, struct
 	int ret = 0;
 
 	for (size_t i = 0; i < o->event.n && !ret; i++)
-		ret = o->event.v[i].filter ? own_session_put_of_events(s, o->event.v[i].word, "--event-filter", "filter", o->event.v[i].filter, err) : 0;
+		ret = o->event.v[i].filter ? own_session_put_of_events(s, o->event.v[i].word, "--event-filter",
+			"filter", o->event.v[i].filter, err) : 0;
 	for (size_t i = 0; i < o->event.n; i++)
 		for (size_t k = 0; k < o->event.v[i].triggers.n && !ret; k++)
-			ret = own_session_put_of_events(s, o->event.v[i].word, "--trigger", "trigger", o->event.v[i].triggers.item[k], err);
+			ret = own_session_put_of_events(s, o->event.v[i].word, "--trigger", "trigger",
+							o->event.v[i].triggers.item[k], err);
 	for (size_t i = 0; i < o->event.n && !ret; i++) {
 		ret = uft_tree_put_event(s->tree, o->trace_events[i], &why);
 		if (ret)
-			uft_fail(err, ret, "--event: '%s': %s", o->trace_events[i], why.text[0] ? why.text : strerror(-ret));
+			uft_fail(err, ret, "--event: '%s': %s", o->trace_events[i],
+				 why.text[0] ? why.text : strerror(-ret));
 	}
 	return ret;
 }
@@ -216,9 +229,12 @@ int own_session_start(struct own_session *s, char *const argv[], struct uft_erro
 const char *own_session_lacks(const struct record_opts *o)
 {
 	const struct { int is_given; const char *option; } lacks[] = {
-		{ o->budget_ppm != 0, "--budget" }, { o->max_rate != 0, "--max-rate" }, { o->min_size != 0, "--min-size" }, { o->keep.n != 0, "--keep-slow" },
-		{ o->sample_ns != 0, "--sample-period" }, { o->watch.n != 0, "--watch" }, { o->has_switches, "--sched-switch" },
-		{ o->preload, "--preload" }, { o->emulator != NULL, "--emulator" }, { o->perf_map, "--perf-map" }, { o->compress != 0, "--compress" },
+		{ o->budget_ppm != 0, "--budget" }, { o->max_rate != 0, "--max-rate" },
+		{ o->min_size != 0, "--min-size" }, { o->keep.n != 0, "--keep-slow" },
+		{ o->sample_ns != 0, "--sample-period" }, { o->watch.n != 0, "--watch" },
+		{ o->has_switches, "--sched-switch" },
+		{ o->preload, "--preload" }, { o->emulator != NULL, "--emulator" }, { o->perf_map, "--perf-map" },
+		{ o->compress != 0, "--compress" },
 		{ o->max_bytes != 0, "--max-size" }, { o->duration_ns != 0, "--duration" }, { o->no_wait, "--no-wait" },
 		{ o->pids.n != 0, "--pid" }, { o->names.n != 0, "--name" }, { o->cgroups.n != 0, "--cgroup" },
 	};

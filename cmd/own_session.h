@@ -12,17 +12,21 @@ struct own_session {
 };
 
 /* Before the process has other threads. @command says who speaks; @buffer_kb of each CPU, 0: the kernel's. */
-int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb, struct uft_error *err);
+int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
+		     struct uft_error *err);
 /* @path: of the program, whose events are known from then on. 0, or -errno with the file that refuses and why. */
 int own_session_set(struct own_session *s, const struct record_opts *o, const char *path, struct uft_error *err);
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err);
 int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err);
 /* Into a file of each event that @word of set_event means. @option: who gave the text, NULL: nobody says. */
-int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file, const char *text, struct uft_error *err);
+int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file,
+			      const char *text, struct uft_error *err);
 /* Each part of a file. @flags: O_NONBLOCK: what there is; else to its end. 0, -errno. */
-int own_session_read(struct own_session *s, const char *file, int flags, int (*sink)(void *arg, const char *p, size_t n), void *arg);
+int own_session_read(struct own_session *s, const char *file, int flags,
+		     int (*sink)(void *arg, const char *p, size_t n), void *arg);
 /* The same of a file hist, for programs (uft_tree_hist_cells()). */
-int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg);
+int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(void *arg, const char *p, size_t n),
+			   void *arg);
 void own_session_close(struct own_session *s);
 
 /* The first option that only a recording by `uft record` has; NULL: none is given. */

@@ -24,7 +24,8 @@ struct pack_opts { const char *output, *input; };
 
 static const struct cmd_option pack_options[] = {
 	CMD_INPUT(offsetof(struct pack_opts, input)),
-	{ "output", 'o', "FILE", "write to FILE and keep RECORDING", cmd_string, offsetof(struct pack_opts, output), NULL },
+	{ "output", 'o', "FILE", "write to FILE and keep RECORDING", cmd_string, offsetof(struct pack_opts, output),
+		NULL },
 	{ 0 }
 };
 
@@ -108,7 +109,8 @@ int cmd_pack(int argc, char **argv)
 	if (cmd_input_check(o.input, &err) < 0)
 		return cmd_fail("pack", "%s", err.text);
 	pack.is_in_place = !o.output ||
-		(stat(o.input, &in) == 0 && stat(o.output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino);
+		(stat(o.input, &in) == 0 && stat(o.output, &out) == 0 && in.st_dev == out.st_dev &&
+		 in.st_ino == out.st_ino);
 	ret = write_packed(o.input, o.output ? o.output : o.input, &pack, &err);
 	if (ret)
 		return cmd_fail("pack", "%s", err.text[0] ? err.text : strerror(-ret));

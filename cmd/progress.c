@@ -51,7 +51,8 @@ static char *put_number(char *p, uint64_t n, unsigned width)
 static void show_progress(int sig)
 {
 	int saved_errno = errno;
-	double part = progress.done ? (double)*progress.done / (double)(progress.bytes + 1) : uft_stream_progress(progress.stream);
+	double part = progress.done ? (double)*progress.done / (double)(progress.bytes + 1) :
+		uft_stream_progress(progress.stream);
 	char text[WHO_MAX + 80], *p = text;
 
 	(void)sig;

@@ -62,7 +62,8 @@
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
 static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
 static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
-static int is_background;			/* a job of a script: SIGINT was ignored, so the terminal's is not for us */
+/* a job of a script: SIGINT was ignored, so the terminal's is not for us */
+static int is_background;
 
 static void on_interrupt(int sig, siginfo_t *info, void *context)
 {
@@ -223,14 +224,16 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	struct uft_session_events events = record_listener(rec);
 	struct uft_ops op = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
-		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n,
+		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item,
+		.npids = o->pids.n,
 		.max_depth = o->max_depth, .thresh_ns = o->thresh_ns, .events = o->events,
 		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0) |
 			  (o->stack && o->event.n ? UFT_STACKS_TRACEPOINT : 0),
 		.watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches,
 	};
 	struct uft_trace_spec spec = {
-		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = (const char *const *)o->trace_events, .event_filters = o->event_filters,
+		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = (const char *const *)o->trace_events,
+		.event_filters = o->event_filters,
 		.min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
@@ -238,7 +241,8 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	if (o->int3)
 		record_say(rec, "warning: %s", CMD_INT3_RISK);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
-	if (!ret && record_arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
+	/* not before: two threads of one address space would wait for each other's page faults */
+	if (!ret && record_arms(rec))
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
@@ -247,7 +251,8 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 {
 	char cmdline[4096];
 	struct uft_writer_opts opts = {
-		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress, .pack = rec->opts->pack,
+		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
+		.pack = rec->opts->pack,
 		.overwrite = rec->opts->overwrite, .max_bytes = rec->opts->max_bytes,
 	};
 	int ret;
@@ -307,7 +312,8 @@ static int poll_ms(const struct recording *rec)
 	return rec->end_ns && left < POLL_MS * 1000000ull ? (int)(left / 1000000) + 1 : POLL_MS;
 }
 
-#define WAIT_SAID_NS	500000000ull	/* what runs on for so long is named: most of what a program starts ends with it */
+/* what runs on for so long is named: most of what a program starts ends with it */
+#define WAIT_SAID_NS	500000000ull
 
 /* The program has ended, and what it started (a daemon, say) runs on. 1: it is not waited for. */
 static int is_left_running(struct recording *rec)
@@ -325,7 +331,9 @@ static int is_left_running(struct recording *rec)
 		return 0;
 	pid = uft_session_waits_for(rec->session, name, sizeof(name));
 	if (pid && !rec->opts->is_quiet)
-		record_say(rec, "the program has ended; waiting for process %d (%s), which it started: --no-wait ends with the program", pid, name);
+		record_say(rec,
+			   "the program has ended; waiting for process %d (%s), which it started: --no-wait ends with the program",
+			   pid, name);
 	rec->ended_ns = pid ? 1 : rec->ended_ns;
 	return 0;
 }
@@ -344,7 +352,8 @@ static void follow(struct recording *rec)
 
 	if (rec->opts->duration_ns)
 		rec->end_ns = now_ns() + rec->opts->duration_ns;
-	while (!detach_signal && !rec->is_limited && !is_command_over(rec) && uft_session_poll(rec->session, poll_ms(rec)) > 0 &&
+	while (!detach_signal && !rec->is_limited && !is_command_over(rec) &&
+	       uft_session_poll(rec->session, poll_ms(rec)) > 0 &&
 	       !is_left_running(rec)) {
 		int error = recorder_error(rec->recorder);
 
@@ -371,7 +380,8 @@ static void follow(struct recording *rec)
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
-	return record_arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
+	return record_arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits &&
+	       stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
 /* 0, or the exit status. */
@@ -384,7 +394,8 @@ int record_export(struct recording *rec, const struct uft_export *format)
 	int ret;
 
 	snprintf(who, sizeof(who), "uft %s", rec->syntax->name);
-	snprintf(last, sizeof(last), "%s: %s was not written to its end; the recording is in %s\n", who, rec->opts->output, rec->path);
+	snprintf(last, sizeof(last), "%s: %s was not written to its end; the recording is in %s\n", who,
+		 rec->opts->output, rec->path);
 	status_clear(&rec->status);
 	if (detach_signal) {
 		status_say(&rec->status, "%.*s", (int)strlen(last) - 1, last);
@@ -392,11 +403,13 @@ int record_export(struct recording *rec, const struct uft_export *format)
 	}
 	ret = uft_stream_open(rec->path, &all, &st, &err);
 	if (ret == 0) {
-		ret = cmd_export_write(format, st, rec->path, rec->opts->output, who, rec->opts->is_quiet, last, NULL, &err);
+		ret = cmd_export_write(format, st, rec->path, rec->opts->output, who, rec->opts->is_quiet, last, NULL,
+				       &err);
 		uft_stream_close(st);
 	}
 	if (ret)
-		return cmd_fail(rec->syntax->name, "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
+		return cmd_fail(rec->syntax->name, "%s; the recording is in %s",
+				err.text[0] ? err.text : strerror(-ret), rec->path);
 	unlink(rec->path);
 	return 0;
 }
@@ -447,7 +460,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	rec->late_status = uft_session_destroy(rec->session);
 	rec->session = NULL;
 	record_say_attached(rec, &stats);
-	info.lost_parts = stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
+	info.lost_parts =
+		stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
 	total.lost -= info.lost_parts;
 	info.lost = total.lost;
 	info.events = total.events;
@@ -461,11 +475,13 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
 		record_say(rec, "warning: nothing was recorded: %s", rec->opts->notrace.n ?
-			   "--notrace leaves no function that could be traced" : "no function of the program could be traced");
+			   "--notrace leaves no function that could be traced" :
+			   "no function of the program could be traced");
 		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
 	}
 	if (ret && !rec->error)
-		failed = cmd_fail(rec->syntax->name, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
+		failed = cmd_fail(rec->syntax->name, "writing %s failed: %s; what is in the file stays readable",
+				  rec->path, strerror(-ret));
 	if (!failed && format)
 		failed = record_export(rec, format);
 	total.lost += losses_unrecorded(stats.counters);
@@ -525,7 +541,8 @@ static int attach(struct recording *rec, struct uft_error *err)
 	size_t n = 0, nsaid = 0;
 
 	/* Processes that are not attached to yet may have made others meanwhile. */
-	for (size_t i = 0; !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
+	for (size_t i = 0;
+	     !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
 		const struct target_pid *t = &rec->targets->item[i];
 		char name[32];
 		unsigned left_out = t->is_found ? 0 : cmd_targets_left_out(rec->targets, t->pid, name, sizeof(name));
@@ -533,7 +550,9 @@ static int attach(struct recording *rec, struct uft_error *err)
 
 		n += !ret;
 		if (!ret && left_out && !rec->opts->is_quiet)
-			record_say(rec, "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them", t->pid, left_out,
+			record_say(rec,
+				   "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them",
+				   t->pid, left_out,
 			    left_out == 1 ? "" : "ren", name);
 		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
 			return ret;
@@ -653,10 +672,12 @@ static enum status_line line_of(const struct recording *rec)
 static void say_attaching(struct recording *rec)
 {
 	if (isatty(STDERR_FILENO) && !rec->opts->is_quiet && rec->targets && !rec->status.is_live)
-		record_say(rec, "recording %zu process%s, to %s; Ctrl-C ends it", rec->targets->n, rec->targets->n == 1 ? "" : "es", rec->path);
+		record_say(rec, "recording %zu process%s, to %s; Ctrl-C ends it", rec->targets->n,
+			   rec->targets->n == 1 ? "" : "es", rec->path);
 }
 
-static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv, struct cmd_targets *targets)
+static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv,
+	       struct cmd_targets *targets)
 {
 	struct recording rec = { .syntax = syntax, .opts = o, .command_status = -1 };
 	const struct uft_export *format;
@@ -696,7 +717,8 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	status_begin(&rec.status, o->is_quiet, line_of(&rec));
 	catch_signals();
 	say_attaching(&rec);
-	done = record_opts_has_triggers(o) ? record_with_triggers(&rec, format, argv + 1, asked) : record(&rec, format, argv + 1);
+	done = record_opts_has_triggers(o) ? record_with_triggers(&rec, format, argv + 1, asked) :
+		record(&rec, format, argv + 1);
 	if (rec.is_started)
 		cmd_symbols_end(syntax->name);
 	uft_prefetch_end(rec.ahead);

@@ -43,14 +43,17 @@ static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img
 	struct uft_object *obj = img->nobj ? img->obj[0].obj : NULL;
 	int is_one = 0;
 
-	if (rec->is_warned || !obj || !record_arms(rec) || rec->opts->tracer == UFT_TRACER_FUNCTION || (asan && strstr(asan, slow)) ||
+	if (rec->is_warned || !obj || !record_arms(rec) || rec->opts->tracer == UFT_TRACER_FUNCTION ||
+	    (asan && strstr(asan, slow)) ||
 	    (lsan && strstr(lsan, slow)))
 		return;
 	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]) && !is_one; i++)
 		is_one = uft_object_imports(obj, inits[i]) > 0 || uft_object_symbol(obj, inits[i], NULL);
 	if (is_one)
-		record_say(rec, "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
-			 "(with %s in ASAN_OPTIONS and LSAN_OPTIONS, or -p function, they are the program's)", img->exe, slow);
+		record_say(rec,
+			   "warning: %s is built with a sanitizer, which finds callers by frame pointers: those in its reports are stubs of uft "
+			 "(with %s in ASAN_OPTIONS and LSAN_OPTIONS, or -p function, they are the program's)", img->exe,
+				 slow);
 }
 
 static void on_event_type(void *arg, const struct uft_event_type *type)
@@ -102,7 +105,8 @@ static void on_dropped(void *arg, const struct uft_drop *d)
 
 	if (rec->recorder)
 		recorder_drop(rec->recorder, &(struct uft_writer_drop){
-			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid, .why = d->why,
+			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid,
+			.why = d->why,
 			.clock = d->clock, .calls_per_s = d->calls_per_s });
 	if (!rec->opts->is_quiet && rec->ndropped++ < DROPPED_SAID)
 		record_say(rec, "dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
@@ -141,6 +145,7 @@ struct uft_session_events record_listener(struct recording *rec)
 {
 	return (struct uft_session_events){
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning, .fault = on_fault,
+		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning,
+		.fault = on_fault,
 	};
 }

@@ -35,7 +35,8 @@ struct recording {
 	int command_status;		/* -1: it runs */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	uint64_t end_ns;		/* --duration ends then; 0: never */
-	uint64_t ended_ns;		/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
+	/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
+	uint64_t ended_ns;
 	int is_limited;			/* the limit of size, room or time was reached: */
 	int is_released;		/* the program goes on without us */
 	int late_status;		/* what the session's end told of it */
@@ -45,16 +46,19 @@ struct recording {
 
 /* ---- record.c ---- */
 struct uft_export;
-int record_keep_old(struct recording *rec, struct uft_error *err);	/* the recording that was there before; restored when nothing could be started */
+/* the recording that was there before; restored when nothing could be started */
+int record_keep_old(struct recording *rec, struct uft_error *err);
 void record_restore_old(struct recording *rec);
-int record_export(struct recording *rec, const struct uft_export *format);	/* what is in rec->path, into the output; 0, or the exit status */
+/* what is in rec->path, into the output; 0, or the exit status */
+int record_export(struct recording *rec, const struct uft_export *format);
 
 /* ---- record_events.c ---- */
 int record_arms(const struct recording *rec);	/* Are functions of the program traced? */
 struct uft_session_events record_listener(struct recording *rec);
 
 /* ---- record_triggers.c: the exit status; @is_asked: the signal by which somebody asked us to end, 0: none did ---- */
-int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[], int (*is_asked)(void));
+int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
+			 int (*is_asked)(void));
 
 /* ---- record_summary.c: sentences for the terminal, above the line of the status ---- */
 void record_say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -64,6 +68,7 @@ void record_say_attached(struct recording *rec, const struct uft_session_stats *
 void record_say_absent_events(struct recording *rec);	/* events that were asked for and that no program declares */
 void record_say_time(struct recording *rec, const struct uft_writer_stats *total);
 /* Reads the file @path in place of the writer's estimates; leaves all as it is where it cannot be read. */
-void record_count(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact, struct uft_info *out);
+void record_count(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact,
+		  struct uft_info *out);
 
 #endif

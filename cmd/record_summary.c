@@ -45,7 +45,8 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
 	if (no_graph && no_graph < most)
 		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
-	record_say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
+	record_say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n,
+		   n == 1 ? " was" : "s were",
 	    part, why, also);
 }
 
@@ -59,7 +60,8 @@ static void say_chooser(struct recording *rec, const struct uft_session_stats *s
 		return;
 	if (s->chosen[0])
 		snprintf(names, sizeof(names), ": -l '__%s*:mod:%s'", s->chosen, object);
-	record_say(rec, "%.*s of %s is an ifunc: it only chooses, at the start, which function is called; that one has a name of its own%s",
+	record_say(rec,
+		   "%.*s of %s is an ifunc: it only chooses, at the start, which function is called; that one has a name of its own%s",
 	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
 }
 
@@ -81,20 +83,26 @@ void record_say_losses(struct recording *rec, const struct uft_session_stats *s,
 	memcpy(info.counters, s->counters, sizeof(info.counters));
 	losses_each(&info, 0, say_missing, rec);
 	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
-		record_say(rec, "%llu call%s shorter than --keep-slow allows and %s not kept", (unsigned long long)s->counters[UFT_CNT_NOT_KEPT],
-			   s->counters[UFT_CNT_NOT_KEPT] == 1 ? " was" : "s were", s->counters[UFT_CNT_NOT_KEPT] == 1 ? "was" : "were");
+		record_say(rec, "%llu call%s shorter than --keep-slow allows and %s not kept",
+			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT],
+			   s->counters[UFT_CNT_NOT_KEPT] == 1 ? " was" : "s were",
+			   s->counters[UFT_CNT_NOT_KEPT] == 1 ? "was" : "were");
 	say_left_alone(rec, s);
 	say_chooser(rec, s);
 	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
-		record_say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
+		record_say(rec, "dropped %u more functions; uft report lists all at its end",
+			   rec->ndropped - DROPPED_SAID);
 	if (s->not_followed)
-		record_say(rec, "warning: %u process%s could not be followed", s->not_followed, s->not_followed == 1 ? "" : "es");
+		record_say(rec, "warning: %u process%s could not be followed", s->not_followed,
+			   s->not_followed == 1 ? "" : "es");
 }
 
 void record_say_attached(struct recording *rec, const struct uft_session_stats *s)
 {
 	if (rec->targets && !rec->opts->is_quiet)
-		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms, in all %.2f ms", s->attached,
+		status_say(&rec->status,
+			   "uft: attached to %u process%s; no thread was stopped for more than %.2f ms, in all %.2f ms",
+			   s->attached,
 			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6, (double)s->stop_ns_sum / 1e6);
 }
 
@@ -109,12 +117,14 @@ void record_say_absent_events(struct recording *rec)
 		while (k < n && !uft_event_matches(*word, strlen(*word), uft_event_table_at(types, k)))
 			k++;
 		if (k == n)
-			record_say(rec, "warning: no traced program or library declares an event '%s' (uft list -e PROGRAM lists those of a "
+			record_say(rec,
+				   "warning: no traced program or library declares an event '%s' (uft list -e PROGRAM lists those of a "
 				   "program)", *word);
 	}
 }
 
-void record_count(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact, struct uft_info *out)
+void record_count(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact,
+		  struct uft_info *out)
 {
 	struct uft_select all = { 0 };
 	const struct uft_info *info;

@@ -40,7 +40,8 @@ static int has_hist(const struct record_opts *o, const struct uft_event_type *ty
 {
 	for (size_t i = 0; i < o->event.n; i++)
 		for (size_t k = 0; k < o->event.v[i].triggers.n; k++)
-			if (!strncmp(o->event.v[i].triggers.item[k], "hist:", 5) && uft_event_matches(o->event.v[i].word, strlen(o->event.v[i].word), type))
+			if (!strncmp(o->event.v[i].triggers.item[k], "hist:", 5) &&
+			    uft_event_matches(o->event.v[i].word, strlen(o->event.v[i].word), type))
 				return 1;
 	return 0;
 }
@@ -136,7 +137,8 @@ static int wait_end(struct own_session *s, int (*is_asked)(void))
 	return status;
 }
 
-int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[], int (*is_asked)(void))
+int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
+			 int (*is_asked)(void))
 {
 	const char *lacks = own_session_lacks(rec->opts);
 	struct uft_error err = { "" };
@@ -145,7 +147,8 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 
 	if (lacks || rec->targets)
 		return cmd_usage(rec->syntax, "--trigger: not with %s", lacks ? lacks : "running processes");
-	ret = own_session_open(&s, rec->syntax->name, rec->opts, rec->opts->buffer_bytes ? rec->opts->buffer_bytes / 1024 : BUFFER_KB, &err);
+	ret = own_session_open(&s, rec->syntax->name, rec->opts,
+			       rec->opts->buffer_bytes ? rec->opts->buffer_bytes / 1024 : BUFFER_KB, &err);
 	if (ret)
 		return cmd_fail(rec->syntax->name, "%s", err.text);
 	ret = own_session_set(&s, rec->opts, rec->image, &err);
@@ -167,5 +170,6 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 	say_summary(rec, format ? rec->opts->output : rec->path);
 	if (format)
 		ret = record_export(rec, format);
-	return ret ? ret : status < 0 ? 128 + is_asked() : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return ret ? ret : status < 0 ? 128 + is_asked() : WIFSIGNALED(status) ? 128 +
+		WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -110,7 +110,8 @@ void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, uint
 	const struct uft_image *its = r->is_held ? img : view_of(r, img);
 
 	if (its)
-		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .pid = pid, .ppid = ppid, .img = its });
+		post(r, &(struct message){
+				.kind = MSG_SLICE_BEGIN, .slice = slice, .pid = pid, .ppid = ppid, .img = its });
 }
 
 void recorder_hold(struct recorder *r)

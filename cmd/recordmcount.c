@@ -11,10 +11,14 @@ struct rm_opts {
 };
 
 static const struct cmd_option rm_options[] = {
-	{ "nop", 'n', NULL, "also turn calls, and pads of several nops, into one nop each", cmd_flag, offsetof(struct rm_opts, nop), NULL },
-	{ "pads", 'p', NULL, "only turn pads of several nops into one nop each", cmd_flag, offsetof(struct rm_opts, pads), NULL },
-	{ "dry-run", 'd', NULL, "print what would be done, write nothing", cmd_flag, offsetof(struct rm_opts, dry_run), NULL },
-	{ "quiet", 'q', NULL, "print nothing unless something is wrong", cmd_flag, offsetof(struct rm_opts, quiet), NULL },
+	{ "nop", 'n', NULL, "also turn calls, and pads of several nops, into one nop each", cmd_flag,
+		offsetof(struct rm_opts, nop), NULL },
+	{ "pads", 'p', NULL, "only turn pads of several nops into one nop each", cmd_flag,
+		offsetof(struct rm_opts, pads), NULL },
+	{ "dry-run", 'd', NULL, "print what would be done, write nothing", cmd_flag, offsetof(struct rm_opts, dry_run),
+		NULL },
+	{ "quiet", 'q', NULL, "print nothing unless something is wrong", cmd_flag, offsetof(struct rm_opts, quiet),
+		NULL },
 	{ 0 }
 };
 
@@ -31,7 +35,8 @@ static void print_pads(const char *path, const struct rm_opts *o, const struct u
 	if (r->joined)
 		printf(", %zu of several nops %s one nop each\n", r->joined, o->dry_run ? "would become" : "became");
 	else
-		printf(", %s: nothing to do\n", r->many ? "of several nops (--nop makes them one)" : "none of several nops");
+		printf(", %s: nothing to do\n",
+		       r->many ? "of several nops (--nop makes them one)" : "none of several nops");
 }
 
 static const char *plural(size_t n)
@@ -78,7 +83,8 @@ static void print_warnings(const char *path, const struct uft_recordmcount_resul
 		fprintf(stderr, "uft recordmcount: %s: %zu reference%s to mcount not made by a near call "
 			"(-mcmodel=large?): not listed\n", path, r->unknown, plural(r->unknown));
 	if (r->link_time_code)
-		fprintf(stderr, "uft recordmcount: %s: holds link-time code (-flto): what the linker compiles from it is "
+		fprintf(stderr,
+			"uft recordmcount: %s: holds link-time code (-flto): what the linker compiles from it is "
 			"not listed; use -fpatchable-function-entry there\n", path);
 }
 

@@ -15,7 +15,8 @@
 #include "symbol/tracer.h"
 #include "tree/tree.h"
 
-const char *record_tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
+/* by number; record_opts_begin() fills it from the table of tracers */
+const char *record_tracer_names[UFT_NTRACERS + 1];
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
 #define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
@@ -25,7 +26,9 @@ const char *record_tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_beg
 int record_parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	if (text[0] && text[strspn(text, "0123456789,")] == '\0')
-		return uft_fail(err, -EINVAL, "'%s' is no tracer; a process is named by `uft attach %s` or `uft record -P %s`", text, text, text);
+		return uft_fail(err, -EINVAL,
+				"'%s' is no tracer; a process is named by `uft attach %s` or `uft record -P %s`", text,
+				text, text);
 	return cmd_choice(o, text, field, err);
 }
 
@@ -85,63 +88,91 @@ int record_parse_except(const struct cmd_option *o, const char *text, void *fiel
 
 #define F(field) offsetof(struct record_opts, field)
 static const struct cmd_option record_options[] = {
-	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", record_parse_tracer, F(tracer), record_tracer_names },
-	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", record_parse_event,
+	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each",
+		record_parse_tracer, F(tracer), record_tracer_names },
+	{ "event", 'e', "EVENT",
+		"record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated",
+		record_parse_event,
 	  F(event), NULL },
-	{ "trigger", 'R', "TRIGGER", "record: what the events of the -e in front of it do: 'traceoff if id == 7', 'hist:keys=id'; may be repeated",
+	{ "trigger", 'R', "TRIGGER",
+		"record: what the events of the -e in front of it do: 'traceoff if id == 7', 'hist:keys=id'; may be repeated",
 	  record_parse_trigger, F(event), NULL },
-	{ "event-filter", 'f', "FILTER", "record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'", record_parse_filter, F(event), NULL },
+	{ "event-filter", 'f', "FILTER",
+		"record only events of the -e in front of it that pass: 'len > 100 && comm ~ \"a*\"'",
+		record_parse_filter, F(event), NULL },
 	{ "except", 'v', NULL, "leave out the events of each -e that follows", record_parse_except, F(event), NULL },
 	CMD_FILTER(F(filter)),
 	CMD_NOTRACE(F(notrace)),
 	CMD_GRAPH(F(roots)),
-	{ "pid", 'P', "PID", "record: these running processes (1200,1204), while PROGRAM runs, if there is one; attach: only these threads",
+	{ "pid", 'P', "PID",
+		"record: these running processes (1200,1204), while PROGRAM runs, if there is one; attach: only these threads",
 	  cmd_numbers, F(pids), NULL },
-	{ "name", 0, "NAME", "record the running processes of this name; may be repeated", cmd_strings, F(names), NULL },
-	{ "cgroup", 0, "PATH", "record the processes of a control group and the groups below it; may be repeated", cmd_strings, F(cgroups),
+	{ "name", 0, "NAME", "record the running processes of this name; may be repeated", cmd_strings, F(names),
+		NULL },
+	{ "cgroup", 0, "PATH", "record the processes of a control group and the groups below it; may be repeated",
+		cmd_strings, F(cgroups),
 	  NULL },
 	{ "max-depth", 'D', "N", "function_graph: record no calls nested deeper than N", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "func-stack", 0, NULL, "function: record a stack trace with each event", cmd_flag, F(func_stack), NULL },
-	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof, events of the program (-e): record a stack trace with each event; preemptoff, wakeup ...: one at the end", cmd_flag, F(stack), NULL },
-	{ "sched-switch", 0, NULL, "function, function_graph: record also when threads get and leave a CPU", cmd_flag, F(has_switches), NULL },
-	{ "thresh", 0, "US", "function_graph: record only calls that take longer than US (or with ns, ms, s); hwlat, osnoise: shortest gap that counts",
+	{ "stacktrace", 'T', NULL,
+		"kmemtrace, blk, sysprof, events of the program (-e): record a stack trace with each event; preemptoff, wakeup ...: one at the end",
+		cmd_flag, F(stack), NULL },
+	{ "sched-switch", 0, NULL, "function, function_graph: record also when threads get and leave a CPU", cmd_flag,
+		F(has_switches), NULL },
+	{ "thresh", 0, "US",
+		"function_graph: record only calls that take longer than US (or with ns, ms, s); hwlat, osnoise: shortest gap that counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
-	{ "sample-period", 0, "US", "sysprof: CPU time between two samples of a thread (default 1ms, at least 100us)", cmd_time_us, F(sample_ns), NULL },
-	{ "watch", 0, "MEMORY", "mmiotrace: watch NAME|ADDRESS[,BYTES][:w] (w: only writes); may be repeated", cmd_strings, F(watch), NULL },
-	{ "option", 'O', "NAME", "function_graph: set an option of trace_options: funcgraph-retval, funcgraph-args, nosleep-time; "
+	{ "sample-period", 0, "US", "sysprof: CPU time between two samples of a thread (default 1ms, at least 100us)",
+		cmd_time_us, F(sample_ns), NULL },
+	{ "watch", 0, "MEMORY", "mmiotrace: watch NAME|ADDRESS[,BYTES][:w] (w: only writes); may be repeated",
+		cmd_strings, F(watch), NULL },
+	{ "option", 'O', "NAME",
+		"function_graph: set an option of trace_options: funcgraph-retval, funcgraph-args, nosleep-time; "
 	  "may be repeated", cmd_strings, F(options), NULL },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
 	  cmd_percent, F(budget_ppm), NULL },
-	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
+	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second",
+		cmd_uint,
 	  F(max_rate), NULL },
 	{ "min-size", 0, "BYTES", "do not trace functions smaller than BYTES", cmd_uint, F(min_size), NULL },
-	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
+	{ "symbols", 0, "FILE",
+		"take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
-	{ "keep-slow", 0, "FUNC=TIME", "function_graph: trace only these functions and what they call, and keep a call only if it took "
+	{ "keep-slow", 0, "FUNC=TIME",
+		"function_graph: trace only these functions and what they call, and keep a call only if it took "
 	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
 	{ "watchdog", 0, NULL, "if uft causes a fault, report it, restore all code and resume the program", cmd_flag,
 	  F(watchdog), NULL },
-	{ "int3", 0, NULL, "trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill the program", cmd_flag,
+	{ "int3", 0, NULL,
+		"trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill the program",
+		cmd_flag,
 	  F(int3), NULL },
 	{ "perf-map", 0, NULL, "write names for uft's code to /tmp/perf-PID.map, for perf", cmd_flag, F(perf_map),
 	  NULL },
 	{ "preload", 0, NULL, "load the runtime by LD_PRELOAD instead of ptrace", cmd_flag, F(preload), NULL },
-	{ "emulator", 0, "COMMAND", "the same, and run PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string,
+	{ "emulator", 0, "COMMAND", "the same, and run PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+		cmd_string,
 	  F(emulator), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
-	{ "no-wait", 0, NULL, "end with PROGRAM, and restore the processes that it leaves running", cmd_flag, F(no_wait), NULL },
+	{ "no-wait", 0, NULL, "end with PROGRAM, and restore the processes that it leaves running", cmd_flag,
+		F(no_wait), NULL },
 	{ "buffer", 'b', "KB", "size of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
-	{ "buffer-max", 0, "KB", "what a ring may grow to while uft is late (default 128M; with -b: not)", cmd_kb, F(buffer_max), NULL },
+	{ "buffer-max", 0, "KB", "what a ring may grow to while uft is late (default 128M; with -b: not)", cmd_kb,
+		F(buffer_max), NULL },
 	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
 	{ "pack", 0, NULL, "pack graph calls while recording, as uft pack does", cmd_flag, F(pack), NULL },
-	{ "output", 'o', "FILE", "write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
+	{ "output", 'o', "FILE",
+		"write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
-	{ "max-size", 0, "KB", "stop recording when the file has reached this size (also with M, G); the program goes on", cmd_kb, F(max_bytes), NULL },
-	{ "duration", 0, "TIME", "stop recording after TIME seconds (also with ms, min); the program goes on", cmd_time_s, F(duration_ns), NULL },
+	{ "max-size", 0, "KB",
+		"stop recording when the file has reached this size (also with M, G); the program goes on", cmd_kb,
+		F(max_bytes), NULL },
+	{ "duration", 0, "TIME", "stop recording after TIME seconds (also with ms, min); the program goes on",
+		cmd_time_s, F(duration_ns), NULL },
 	{ "status", 0, NULL, "show the status line even when the program writes to the same terminal", cmd_flag,
 	  F(wants_status), NULL },
 	{ "quiet", 'q', NULL, "print no status line and no summary", cmd_flag, F(is_quiet), NULL },
@@ -150,7 +181,8 @@ static const struct cmd_option record_options[] = {
 #undef F
 
 const struct cmd_syntax cmd_record_syntax = {
-	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH [[--] PROGRAM [ARGUMENTS]]",
+	"record",
+	"[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH [[--] PROGRAM [ARGUMENTS]]",
 	"Run PROGRAM and record the function calls of it and its children.",
 	record_options, 1
 };
@@ -194,7 +226,8 @@ int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word)
 	const char *names[MAX_OPTIONS];
 	char near[256];
 
-	cmd_near(strncmp(word, "no", 2) ? word : word + 2, names, uft_tree_options(names, MAX_OPTIONS), near, sizeof(near));
+	cmd_near(strncmp(word, "no", 2) ? word : word + 2, names, uft_tree_options(names, MAX_OPTIONS), near,
+		 sizeof(near));
 	return cmd_usage(syntax, "--option: there is no option '%s'%s", word, near);
 }
 
@@ -210,19 +243,23 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 	uint32_t text = 0;
 
 	if (o->options.n && !takes(o, UFT_TAKES_EVENTS))
-		return cmd_usage(syntax, "--option is for the tracers function_graph and profile, not for %s", uft_tracer_name((uint32_t)o->tracer));
+		return cmd_usage(syntax, "--option is for the tracers function_graph and profile, not for %s",
+				 uft_tracer_name((uint32_t)o->tracer));
 	for (size_t i = 0; i < o->options.n; i++) {
 		int kinds = uft_tree_option(o->options.item[i], &text, &o->events);
 
 		if (!kinds)
 			return cmd_no_trace_option(syntax, o->options.item[i]);
 		if (strstr(o->options.item[i], "stack"))
-			return cmd_usage(syntax, "--option: '%s': stacks are recorded with --func-stack (function) or --stacktrace "
+			return cmd_usage(syntax,
+					 "--option: '%s': stacks are recorded with --func-stack (function) or --stacktrace "
 					 "(kmemtrace, blk, sysprof)", o->options.item[i]);
 		if (kinds & UFT_OPTION_OTHER)
-			return cmd_usage(syntax, "--option: '%s' is for the tracing directory (man uft-shell)", o->options.item[i]);
+			return cmd_usage(syntax, "--option: '%s' is for the tracing directory (man uft-shell)",
+					 o->options.item[i]);
 		if (!(kinds & UFT_OPTION_EVENTS))
-			return cmd_usage(syntax, "--option: '%s' changes the text only: give it to uft report", o->options.item[i]);
+			return cmd_usage(syntax, "--option: '%s' changes the text only: give it to uft report",
+					 o->options.item[i]);
 	}
 	if (o->events && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow records names and times only: not with --option");
@@ -239,7 +276,9 @@ static int check_host(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_fail("record", "%s works on x86-64 only, not on " HOST_NAME ": record without it",
 				o->int3 ? "--int3" : "--watchdog");
 	if (o->func_stack || o->stack)
-		return cmd_fail("record", "%s: uft records stacks on x86-64 only, not on " HOST_NAME ": use function_graph to see callers",
+		return cmd_fail("record",
+				"%s: uft records stacks on x86-64 only, not on " HOST_NAME
+				": use function_graph to see callers",
 				o->func_stack ? "--func-stack" : "--stacktrace");
 	return -1;
 }
@@ -252,7 +291,8 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 	if (syntax == &cmd_attach_syntax)
 		return cmd_usage(syntax, "%s is for programs that are started", how);
 	if (o->emulator && uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN)
-		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", uft_tracer_name((uint32_t)o->tracer));
+		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator",
+				 uft_tracer_name((uint32_t)o->tracer));
 	if (o->emulator && o->has_switches)
 		return cmd_usage(syntax, "--sched-switch goes by this machine's clock: not with --emulator");
 	if (o->watchdog || o->int3)
@@ -280,23 +320,29 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	int has_thresh = o->thresh_ns && !takes(o, UFT_TAKES_GAP);
 
 	if (!takes(o, UFT_TAKES_FILTER) && (o->filter.n || o->notrace.n || o->min_size))
-		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
+		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" :
+				 o->notrace.n ? "--notrace" :
 				 "--min-size", uft_tracer_name((uint32_t)o->tracer));
 	if (o->no_wait && syntax == &cmd_attach_syntax)
 		return cmd_usage(syntax, "--no-wait is for programs that are started");
 	if (o->has_switches && !takes(o, UFT_TAKES_SWITCHES))
-		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s", uft_tracer_name((uint32_t)o->tracer),
+		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s",
+				 uft_tracer_name((uint32_t)o->tracer),
 				 o->tracer == UFT_TRACER_SCHED_SWITCH ? ", which is that" : "");
 	if (o->sample_ns && !takes(o, UFT_TAKES_PERIOD))
-		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", uft_tracer_name((uint32_t)o->tracer));
+		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s",
+				 uft_tracer_name((uint32_t)o->tracer));
 	if ((o->watch.n != 0) != takes(o, UFT_TAKES_MEMORY))
-		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s", uft_tracer_name((uint32_t)o->tracer)) :
-				    cmd_usage(syntax, "mmiotrace needs memory to watch: --watch NAME, or --watch ADDRESS,BYTES");
+		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s",
+					      uft_tracer_name((uint32_t)o->tracer)) :
+				    cmd_usage(syntax,
+					      "mmiotrace needs memory to watch: --watch NAME, or --watch ADDRESS,BYTES");
 	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)
 		return cmd_usage(syntax, "--sample-period: less than 100us between two samples is not possible");
 	if (!takes(o, UFT_TAKES_LIMITS) && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
 		return cmd_usage(syntax, "%s is for the tracer function_graph, not for %s",
-				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
+				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" :
+				 "--keep-slow",
 				 uft_tracer_name((uint32_t)o->tracer));
 	/* Both go by the records: of what is not recorded nobody knows the cost. */
 	if ((o->budget_ppm || o->max_rate) &&
@@ -304,22 +350,27 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
 	if (o->func_stack && !takes(o, UFT_TAKES_FUNC_STACK))
-		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", uft_tracer_name((uint32_t)o->tracer));
+		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s",
+				 uft_tracer_name((uint32_t)o->tracer));
 	if (o->stack && !takes(o, UFT_TAKES_EVENT_STACK) && !o->event.n)
-		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for %s%s", uft_tracer_name((uint32_t)o->tracer),
+		return cmd_usage(syntax,
+				 "--stacktrace is for kmemtrace, blk, sysprof, the tracers of latencies and events (-e), not for %s%s",
+				 uft_tracer_name((uint32_t)o->tracer),
 				 takes(o, UFT_TAKES_FUNC_STACK) ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
 	if (o->compress > 19)
 		return cmd_usage(syntax, "--compress: %u is not a level from 1 to 19", o->compress);
 	if (o->max_bytes && o->max_bytes < MAX_SIZE_MIN)
-		return cmd_usage(syntax, "--max-size: %llu KB is too small: at least 2M", (unsigned long long)(o->max_bytes >> 10));
+		return cmd_usage(syntax, "--max-size: %llu KB is too small: at least 2M",
+				 (unsigned long long)(o->max_bytes >> 10));
 	if (o->buffer_bytes > 1ull << 31)
 		return cmd_usage(syntax, "--buffer: 2 GB is the largest ring of a CPU");
 	if (o->buffer_max > 1ull << 31)
 		return cmd_usage(syntax, "--buffer-max: 2 GB is the largest ring of a CPU");
 	if (o->buffer_max && o->buffer_max < o->buffer_bytes)
-		return cmd_usage(syntax, "--buffer-max: %llu KB is less than --buffer", (unsigned long long)(o->buffer_max >> 10));
+		return cmd_usage(syntax, "--buffer-max: %llu KB is less than --buffer",
+				 (unsigned long long)(o->buffer_max >> 10));
 	if (o->buffer_max && o->overwrite)
 		return cmd_usage(syntax, "--buffer-max: with --flight rings keep their size");
 	return -1;
@@ -340,7 +391,8 @@ static int is_of_kernel(const struct uft_event_table *types, const char *word)
 }
 
 /* One -e: which tasks' events it means; -1 to go on. A wrong filter of a type that is known is refused. */
-static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types, const struct event_ask *ask)
+static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types,
+		      const struct event_ask *ask)
 {
 	int is_known = !strcmp(ask->word, "*");
 
@@ -358,7 +410,8 @@ static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, co
 			continue;
 		ret = uft_event_filter_make(type, ask->filter, &program, &err);
 		if (ret)
-			return cmd_usage(syntax, "--event-filter: %s:%s: %s\n    %s\n    %*s^", type->system, type->name, err.what, ask->filter, (int)err.at, "");
+			return cmd_usage(syntax, "--event-filter: %s:%s: %s\n    %s\n    %*s^", type->system,
+					 type->name, err.what, ask->filter, (int)err.at, "");
 		free(program);
 	}
 	if (!is_known && (!strchr(ask->word, ':') || is_of_kernel(types, ask->word)))
@@ -384,7 +437,8 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 	}
 	uft_event_table_put(types);
 	if (done < 0 && o->emulator && o->tasks)
-		done = cmd_usage(syntax, "--event: the kernel tells of them by this machine's clock: not with --emulator");
+		done = cmd_usage(syntax,
+				 "--event: the kernel tells of them by this machine's clock: not with --emulator");
 	return done;
 }
 

@@ -23,7 +23,8 @@ struct record_opts {
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t tasks;			/* of event: enum uft_tasks */
-	char **trace_events;		/* of event: words of set_event, `!` in front of what is left out, NULL-terminated; NULL: none */
+	/* of event: words of set_event, `!` in front of what is left out, NULL-terminated; NULL: none */
+	char **trace_events;
 	const char **event_filters;	/* parallel; of each its filter or NULL */
 	uint32_t compress;
 	int pack;
@@ -36,9 +37,11 @@ struct record_opts {
 extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
 
 /* Types of fields of these options, for other commands that have some of them */
-extern const char *record_tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
+/* by number; record_opts_begin() fills it from the table of tracers */
+extern const char *record_tracer_names[UFT_NTRACERS + 1];
 int record_parse_tracer(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int */
-int record_parse_event(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct event_asks, as the next ones */
+/* struct event_asks, as the next ones */
+int record_parse_event(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int record_parse_filter(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int record_parse_trigger(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int record_parse_except(const struct cmd_option *, const char *, void *field, struct uft_error *);

@@ -67,35 +67,50 @@ static const struct cmd_option report_options[] = {
 	CMD_INPUT(F(input)),
 	{ "profile", 0, NULL, "print one row per function instead of events", cmd_flag, F(profile), NULL },
 	{ "tree", 0, NULL, "print the call tree: each path with its calls and times", cmd_flag, F(tree), NULL },
-	{ "flat", 0, NULL, "print one row per function; with --by for each task, process ...", cmd_flag, F(flat), NULL },
+	{ "flat", 0, NULL, "print one row per function; with --by for each task, process ...", cmd_flag, F(flat),
+		NULL },
 	{ "callers", 0, "GLOB", "print which functions call these, and theirs", cmd_string, F(callers), NULL },
 	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
-	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string, F(histogram), NULL },
+	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string,
+		F(histogram), NULL },
 	{ "timeline", 0, NULL, "print how many calls a second there were, over time", cmd_flag, F(timeline), NULL },
 	{ "follow", 0, NULL, "print events, or the table again, while the recording grows", cmd_flag, F(follow), NULL },
-	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
+	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by),
+		by_names },
 	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
-	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
-	{ "lines", 0, NULL, "show where each function of a table is defined, from debug information", cmd_flag, F(lines), NULL },
-	{ "inlines", 0, NULL, "show inlined functions between callers and callees, from debug information", cmd_flag, F(inlines), NULL },
+	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV",
+		cmd_percent_or_0, F(min), NULL },
+	{ "lines", 0, NULL, "show where each function of a table is defined, from debug information", cmd_flag,
+		F(lines), NULL },
+	{ "inlines", 0, NULL, "show inlined functions between callers and callees, from debug information", cmd_flag,
+		F(inlines), NULL },
 	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "print at most N rows of a table", cmd_uint, F(limit), NULL },
-	{ "threads", 0, "N", "read with at most N threads; default: as many as there are processors", cmd_uint, F(threads), NULL },
+	{ "threads", 0, "N", "read with at most N threads; default: as many as there are processors", cmd_uint,
+		F(threads), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
-	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
-	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
+	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps",
+		cmd_time_range, F(range), NULL },
+	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)",
+		cmd_moment, F(from), NULL },
 	{ "to", 0, "TIME", "leave out later events", cmd_moment, F(to), NULL },
-	{ "func", 'F', "GLOB", "print only these functions: a glob, or GLOB:mod:OBJECT; or these events: 'EVENT: FILTER'; may be repeated", parse_func, F(funcs), NULL },
-	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
+	{ "func", 'F', "GLOB",
+		"print only these functions: a glob, or GLOB:mod:OBJECT; or these events: 'EVENT: FILTER'; may be repeated",
+		parse_func, F(funcs), NULL },
+	{ "symbols", 0, "FILE",
+		"take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
 	CMD_DEMANGLE_OPTION,
 	{ "tid", 't', "LIST", "print only these threads: 1200,1204-1209", cmd_numbers, F(tids), NULL },
 	{ "pid", 0, "LIST", "print only these processes, with all their threads", cmd_numbers, F(pids), NULL },
 	{ "cpu", 'C', "LIST", "print only events of these CPUs", cmd_numbers, F(cpus), NULL },
-	{ "option", 'O', "NAME", "set an option of trace_options: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
+	{ "option", 'O', "NAME",
+		"set an option of trace_options: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated",
+		cmd_strings,
 	  F(options), NULL },
-	{ "color", 0, "WHEN", "use colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
+	{ "color", 0, "WHEN", "use colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour),
+		colour_names },
 	CMD_NO_PAGER(F(no_pager)),
 	{ 0 }
 };
@@ -140,9 +155,12 @@ static int take_options(struct report_opts *o)
 		if (!kinds)
 			return cmd_no_trace_option(&report_syntax, o->options.item[i]);
 		if (kinds & UFT_OPTION_OTHER)
-			return cmd_usage(&report_syntax, "--option: '%s' is for the tracing directory (man uft-shell)", o->options.item[i]);
+			return cmd_usage(&report_syntax, "--option: '%s' is for the tracing directory (man uft-shell)",
+					 o->options.item[i]);
 		if (!(kinds & UFT_OPTION_TEXT))
-			return cmd_usage(&report_syntax, "--option: '%s' changes what is recorded: give it to uft record", o->options.item[i]);
+			return cmd_usage(&report_syntax,
+					 "--option: '%s' changes what is recorded: give it to uft record",
+					 o->options.item[i]);
 	}
 	return -1;
 }
@@ -174,8 +192,10 @@ static int print_drops(const char *path, FILE *out)
 static struct uft_report_opts table_opts(const struct report_opts *o, struct uft_error *err)
 {
 	return (struct uft_report_opts){
-		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO),
-		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .threads = o->threads, .by = (enum uft_by)o->by, .depth = o->depth,
+		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT,
+		.width = cmd_terminal_width(STDOUT_FILENO),
+		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .threads = o->threads,
+		.by = (enum uft_by)o->by, .depth = o->depth,
 		.func = o->callers ? o->callers : o->callees ? o->callees : o->histogram,
 		.has_lines = o->lines, .has_inlines = o->inlines, .err = err,
 		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
@@ -184,7 +204,8 @@ static struct uft_report_opts table_opts(const struct report_opts *o, struct uft
 
 static enum uft_tree_view view_of(const struct report_opts *o)
 {
-	return o->callers ? UFT_VIEW_CALLERS : o->callees ? UFT_VIEW_CALLEES : o->histogram ? UFT_VIEW_HISTOGRAM : o->flat ? UFT_VIEW_FLAT : UFT_VIEW_TREE;
+	return o->callers ? UFT_VIEW_CALLERS : o->callees ? UFT_VIEW_CALLEES : o->histogram ? UFT_VIEW_HISTOGRAM :
+		o->flat ? UFT_VIEW_FLAT : UFT_VIEW_TREE;
 }
 
 /* Views exclude each other. An exit status, or -1 to go on. */
@@ -193,13 +214,15 @@ static int check_view(const struct report_opts *o)
 	int nviews = o->profile + o->tree + o->flat + o->timeline + !!o->callers + !!o->callees + !!o->histogram;
 
 	if (nviews > 1)
-		return cmd_usage(&report_syntax, "--profile, --tree, --flat, --callers, --callees, --histogram and --timeline exclude each other");
+		return cmd_usage(&report_syntax,
+				 "--profile, --tree, --flat, --callers, --callees, --histogram and --timeline exclude each other");
 	if (o->json && o->csv)
 		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
 	if (o->by && !o->tree && !o->flat)
 		return cmd_usage(&report_syntax, "--by is for --tree and --flat");
 	if ((o->lines || o->inlines) && (!is_tree(o) || o->histogram))
-		return cmd_usage(&report_syntax, "--lines and --inlines are for tables of functions: add --tree or --flat");
+		return cmd_usage(&report_syntax,
+				 "--lines and --inlines are for tables of functions: add --tree or --flat");
 	if ((o->depth || o->min != MIN_DEFAULT) && !is_tree(o))
 		return cmd_usage(&report_syntax, "--depth and --min are for trees: add --tree");
 	return -1;
@@ -211,7 +234,8 @@ static int fail_of_view(int error, const struct report_opts *o)
 	struct uft_report_opts table = table_opts(o, NULL);
 
 	if (error == -ENOENT && table.func)
-		return cmd_fail("report", "no function of the recording matches '%s' (uft report --flat lists them)", table.func);
+		return cmd_fail("report", "no function of the recording matches '%s' (uft report --flat lists them)",
+				table.func);
 	if (error == -EINVAL && table.func)
 		return cmd_fail("report", "'%s' is no pattern of names", table.func);
 	return cmd_fail("report", "%s", strerror(-error));
@@ -227,7 +251,8 @@ static const char *why_no_tree(struct uft_stream *st)
  * A table comes only when all was read: it is made before the pager has the terminal, so that the progress
  * can be seen there.
  */
-static int make_table(struct uft_stream *st, const struct report_opts *o, const struct uft_report_opts *table, char **text, size_t *n)
+static int make_table(struct uft_stream *st, const struct report_opts *o, const struct uft_report_opts *table,
+		      char **text, size_t *n)
 {
 	FILE *f = open_memstream(text, n);
 	int ret;
@@ -259,11 +284,13 @@ static int is_part(const struct report_opts *o)
 	return o->tids.n || o->pids.n || o->cpus.n || o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns;
 }
 
-static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile, struct uft_error *err)
+static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile,
+		 struct uft_error *err)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
-	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL, .nonly_cpus = o->is_worst ? o->cpus.n : 0 };
+	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL,
+		.nonly_cpus = o->is_worst ? o->cpus.n : 0 };
 	struct uft_report_opts table = table_opts(o, err);
 	int is_table = o->timeline || is_tree(o) || is_profile, ret = 0, closed;
 	char *made = NULL;
@@ -283,7 +310,9 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		ret = print_text(st, cmd_output_file(out), colour, &text);
 	free(made);
 	if (!ret && o->funcs.n && !is_part(o) && !uft_stream_found_func(st))
-		fprintf(stderr, "uft report: no function of the recording matches '%s' (uft report --flat lists them)\n", o->funcs.item[0]);
+		fprintf(stderr,
+			"uft report: no function of the recording matches '%s' (uft report --flat lists them)\n",
+			o->funcs.item[0]);
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = print_drops(path, cmd_output_file(out));
 	if (!ret && table.form == UFT_FORM_TEXT)
@@ -348,7 +377,8 @@ struct follow {
 	int is_printed;		/* the header */
 };
 
-static int print_part(const struct report_opts *o, struct uft_select sel, uint64_t first_ns, uint64_t to_ns, struct follow *f, struct uft_error *err)
+static int print_part(const struct report_opts *o, struct uft_select sel, uint64_t first_ns, uint64_t to_ns,
+		      struct follow *f, struct uft_error *err)
 {
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
 	struct uft_text_opts text = { .flags = o->text | (f->is_printed ? UFT_TEXT_NO_HEADER : 0) };
@@ -368,7 +398,8 @@ static int print_part(const struct report_opts *o, struct uft_select sel, uint64
 }
 
 /* @st is closed. 1: the recorder has completed the file, and all is printed; 0; -errno. */
-static int follow_once(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o, struct follow *f, struct uft_error *err)
+static int follow_once(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o,
+		       struct follow *f, struct uft_error *err)
 {
 	const struct uft_info info = *uft_stream_info(st);
 	uint64_t last_ns = info.first_ns + info.duration_ns, to_ns;
@@ -387,7 +418,8 @@ static int follow_once(struct uft_stream *st, const struct uft_select *sel, cons
 	return ret ? ret : info.complete;
 }
 
-static int follow_events(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o, struct uft_error *err)
+static int follow_events(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o,
+			 struct uft_error *err)
 {
 	struct follow f = { .bytes = -1 };
 	struct uft_stream *last;

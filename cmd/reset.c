@@ -23,7 +23,8 @@ static const struct cmd_option reset_options[] = {
 	CMD_SESSION(F(session)),
 	CMD_INSTANCE(F(instance)),
 	{ "all", 'a', NULL, "reset the top and all instances", cmd_flag, F(all), NULL },
-	{ "delete", 'd', NULL, "remove the instance of -B, or with -a all instances, instead of resetting them", cmd_flag, F(remove), NULL },
+	{ "delete", 'd', NULL, "remove the instance of -B, or with -a all instances, instead of resetting them",
+		cmd_flag, F(remove), NULL },
 	{ "buffer-size", 'b', "KB", "set the size of each CPU's ring buffer then", cmd_kb, F(buffer), NULL },
 	{ 0 }
 };
@@ -33,7 +34,8 @@ static const struct cmd_syntax reset_syntax = {
 	"reset", "[OPTIONS]", "Reset all tracing settings of a session, and clear its buffers.", reset_options, 0
 };
 
-static int put(const struct reset_opts *o, const char *instance, const char *file, const char *text, struct uft_error *err)
+static int put(const struct reset_opts *o, const char *instance, const char *file, const char *text,
+	       struct uft_error *err)
 {
 	char path[CLIENT_PATH];
 
@@ -107,7 +109,8 @@ static int reset_filters(const struct reset_opts *o, const char *instance, struc
 	char done[128] = "";
 	int ret = events ? 0 : -EIO;
 
-	for (char *event = events ? strtok_r(events, "\n", &rest) : NULL; event && !ret; event = strtok_r(NULL, "\n", &rest)) {
+	for (char *event = events ? strtok_r(events, "\n", &rest) : NULL; event && !ret;
+	     event = strtok_r(NULL, "\n", &rest)) {
 		char file[CLIENT_PATH];
 
 		event[strcspn(event, ":")] = '\0';
@@ -129,11 +132,15 @@ static const struct step {
 } steps[] = {
 #define PUT(file, text)	{ file, text, 0, NULL }
 #define TOP(file, text)	{ file, text, 1, NULL }
-	PUT("tracing_on", "0"), TOP("function_profile_enabled", "0"), TOP("stack_tracer_enabled", "0"), PUT("current_tracer", "nop"),
+	PUT("tracing_on", "0"), TOP("function_profile_enabled", "0"), TOP("stack_tracer_enabled", "0"),
+	PUT("current_tracer", "nop"),
 	PUT("set_event", ""), { .reset = reset_triggers }, { .reset = reset_filters },
-	PUT("set_event_pid", ""), PUT("set_event_notrace_pid", ""), PUT("set_ftrace_filter", ""), PUT("set_ftrace_notrace", ""),
-	TOP("set_graph_function", ""), TOP("set_graph_notrace", ""), PUT("set_ftrace_pid", ""), PUT("set_ftrace_notrace_pid", ""),
-	TOP("max_graph_depth", "0"), TOP("tracing_thresh", "0"), PUT("trace_clock", "local"), PUT("snapshot", "0"), PUT("trace", ""),
+	PUT("set_event_pid", ""), PUT("set_event_notrace_pid", ""), PUT("set_ftrace_filter", ""),
+	PUT("set_ftrace_notrace", ""),
+	TOP("set_graph_function", ""), TOP("set_graph_notrace", ""), PUT("set_ftrace_pid", ""),
+	PUT("set_ftrace_notrace_pid", ""),
+	TOP("max_graph_depth", "0"), TOP("tracing_thresh", "0"), PUT("trace_clock", "local"), PUT("snapshot", "0"),
+	PUT("trace", ""),
 	PUT("tracing_on", "1"),
 };
 

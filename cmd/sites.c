@@ -83,7 +83,8 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 		return "idle";
 	while (len < UFT_LEN_JMP && at < len && now[at] == UFT_PFX_CS)		/* of a punned jump */
 		at++;
-	if (uft_insn_is_jmp(now + at) || now[0] == UFT_OP_JMP_SHORT || (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
+	if (uft_insn_is_jmp(now + at) || now[0] == UFT_OP_JMP_SHORT ||
+	    (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
 		return "armed:jmp";
 	if (now[0] == UFT_OP_CALL || (now[0] == UFT_PFX_ADDRSIZE && memchr(now, UFT_OP_CALL, 4)))
 		return "armed:call";
@@ -99,7 +100,8 @@ static char *name_at(struct uft_object *obj, uint64_t addr)
 
 	if (known && func->addr == addr)
 		name = strdup(known);
-	else if (asprintf(&name, "%s+0x%" PRIx64, known ? known : cmd_object_base(obj), known ? addr - func->addr : addr) < 0)
+	else if (asprintf(&name, "%s+0x%" PRIx64, known ? known : cmd_object_base(obj),
+			  known ? addr - func->addr : addr) < 0)
 		name = NULL;
 	free(shown);
 	return name;
@@ -219,7 +221,8 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 	if (obj->has_gmon)
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
 	if (!c->usable && !obj->nbefore)
-		fprintf(f, "# nothing prepared: plain code is %s; %s prepares all functions (`uft cflags` prints the flags for your "
+		fprintf(f,
+			"# nothing prepared: plain code is %s; %s prepares all functions (`uft cflags` prints the flags for your "
 			"compiler)\n", entries_are_known(obj) ? "rewritten" : "left alone on this machine",
 			uft_prepare_options(obj->machine));
 }
@@ -267,10 +270,12 @@ static void print_entry_counts(FILE *f, const struct entry_count *c, int is_befo
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		all += c->skip[i];
 	if (is_before)
-		fprintf(f, "# before: %zu of %zu entries with a pad before them can be rewritten: %zu by a jump, %zu by a short one to "
+		fprintf(f,
+			"# before: %zu of %zu entries with a pad before them can be rewritten: %zu by a jump, %zu by a short one to "
 			"the pad\n", c->usable, all, c->usable - c->pads, c->pads);
 	else
-		fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
+		fprintf(f,
+			"# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
 			"tracer only\n", c->usable, all, c->usable - c->pads - c->puns, c->pads, puns, c->plain);
 	if (c->walker)
 		fprintf(f, "# function tracer only, where its runtime may look: %s\n", c->walker);
@@ -285,7 +290,8 @@ static void print_entry_counts(FILE *f, const struct entry_count *c, int is_befo
 
 static void print_heading(FILE *f, const struct cmd_objects *o)
 {
-	fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND", o->pid ? " NOW        " : "");
+	fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND",
+		o->pid ? " NOW        " : "");
 }
 
 /* Prints entries with a pad of their own (@is_before), or all others that have no site. */

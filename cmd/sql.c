@@ -31,7 +31,8 @@ int sql_commands(const struct sql_query *q, char **out, struct uft_error *err)
 {
 	(void)q;
 	*out = NULL;
-	return uft_fail(err, -ENOPKG, "this uft was built without libtracefs, which reads SQL: install it (Debian: libtracefs-dev) and build again");
+	return uft_fail(err, -ENOPKG,
+			"this uft was built without libtracefs, which reads SQL: install it (Debian: libtracefs-dev) and build again");
 }
 
 #else
@@ -59,8 +60,10 @@ static struct library {
 static int load(struct uft_error *err)
 {
 	const struct { const char *name; void *at; int is_event; } function[] = {
-		{ "tep_alloc", &lib.alloc, 1 }, { "tep_parse_event", &lib.parse_event, 1 }, { "trace_seq_init", &lib.seq_init, 1 },
-		{ "trace_seq_terminate", &lib.seq_terminate, 1 }, { "tracefs_set_tracing_dir", &lib.set_tracing_dir, 0 }, { "tracefs_sql", &lib.sql, 0 },
+		{ "tep_alloc", &lib.alloc, 1 }, { "tep_parse_event", &lib.parse_event, 1 },
+		{ "trace_seq_init", &lib.seq_init, 1 },
+		{ "trace_seq_terminate", &lib.seq_terminate, 1 },
+		{ "tracefs_set_tracing_dir", &lib.set_tracing_dir, 0 }, { "tracefs_sql", &lib.sql, 0 },
 		{ "tracefs_synth_complete", &lib.is_complete, 0 }, { "tracefs_synth_echo_cmd", &lib.echo, 0 },
 		{ "tracefs_synth_get_start_hist", &lib.start_hist, 0 }, { "tracefs_hist_echo_cmd", &lib.hist_echo, 0 },
 	};
@@ -68,12 +71,14 @@ static int load(struct uft_error *err)
 	lib.event = dlopen("libtraceevent.so.1", RTLD_NOW | RTLD_LOCAL);
 	lib.so = lib.event ? dlopen("libtracefs.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (!lib.so)
-		return uft_fail(err, -ENOPKG, "cannot load %s, which reads SQL: install it (Debian: libtracefs1)", lib.event ? "libtracefs.so.1" : "libtraceevent.so.1");
+		return uft_fail(err, -ENOPKG, "cannot load %s, which reads SQL: install it (Debian: libtracefs1)",
+				lib.event ? "libtracefs.so.1" : "libtraceevent.so.1");
 	for (size_t i = 0; i < sizeof(function) / sizeof(function[0]); i++) {
 		void *f = dlsym(function[i].is_event ? lib.event : lib.so, function[i].name);
 
 		if (!f)
-			return uft_fail(err, -ENOPKG, "the libtracefs.so.1 that is installed is too old: it has no %s", function[i].name);
+			return uft_fail(err, -ENOPKG, "the libtracefs.so.1 that is installed is too old: it has no %s",
+					function[i].name);
 		memcpy(function[i].at, &f, sizeof(f));
 	}
 	return 0;
@@ -136,7 +141,8 @@ static int make(const struct sql_query *q, FILE *out)
 	lib.seq_init(&seq);
 	lib.set_tracing_dir(NOWHERE);
 	mount_tracefs();
-	for (size_t i = 0; tep && i < q->nformats; i++)		/* one that it does not understand is unknown to the query */
+	/* one that it does not understand is unknown to the query */
+	for (size_t i = 0; tep && i < q->nformats; i++)
 		lib.parse_event(tep, q->format[i].text, strlen(q->format[i].text), q->format[i].system);
 	synth = tep ? lib.sql(tep, q->name, q->text, &said) : NULL;
 	if (!synth)
@@ -204,7 +210,8 @@ static const char *find_variable(const char *lines, const char *name, size_t *n)
 	snprintf(begin, sizeof(begin), "__%.150s_", name);
 	for (const char *p = lines; (p = strstr(p, begin)); p++) {
 		const char *number = p + strlen(begin);
-		size_t digits = strspn(number, "0123456789"), more = digits && number[digits] == '_' ? strspn(number + digits + 1, "0123456789") : 0;
+		size_t digits = strspn(number, "0123456789"),
+		       more = digits && number[digits] == '_' ? strspn(number + digits + 1, "0123456789") : 0;
 
 		*n = (size_t)(number - p) + digits + 1 + more;
 		if (more && p[*n] == '=')
@@ -213,7 +220,8 @@ static const char *find_variable(const char *lines, const char *name, size_t *n)
 	return NULL;
 }
 
-static int put_handler(const struct sql_query *q, const struct action *a, const char *lines, FILE *to, struct uft_error *err)
+static int put_handler(const struct sql_query *q, const struct action *a, const char *lines, FILE *to,
+		       struct uft_error *err)
 {
 	const char *name = q->max ? q->max : q->change, *var;
 	size_t n;
@@ -222,11 +230,13 @@ static int put_handler(const struct sql_query *q, const struct action *a, const 
 		return fprintf(to, ":onmatch(%.*s)", (int)a->nevent, a->event) < 0 ? -ENOMEM : 0;
 	var = find_variable(lines, name, &n);
 	if (!var)
-		return uft_fail(err, -EINVAL, "%s %s: the query computes nothing of this name: '(...) AS %s'", q->max ? "--max" : "--change", name, name);
+		return uft_fail(err, -EINVAL, "%s %s: the query computes nothing of this name: '(...) AS %s'",
+				q->max ? "--max" : "--change", name, name);
 	return fprintf(to, ":%s($%.*s)", q->max ? "onmax" : "onchange", (int)n, var) < 0 ? -ENOMEM : 0;
 }
 
-static int put_actions(const struct sql_query *q, const struct action *a, const char *lines, FILE *to, struct uft_error *err)
+static int put_actions(const struct sql_query *q, const struct action *a, const char *lines, FILE *to,
+		       struct uft_error *err)
 {
 	int ret = 0;
 
@@ -339,7 +349,8 @@ int sql_commands(const struct sql_query *q, char **out, struct uft_error *err)
 	} else if (*out && WIFEXITED(status) && WEXITSTATUS(status) == WRONG)
 		ret = refuse(*out, err);
 	else if (pid > 0 && WIFSIGNALED(status))
-		ret = uft_fail(err, -EINVAL, "libtracefs ended by signal %d (%s) at this query", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		ret = uft_fail(err, -EINVAL, "libtracefs ended by signal %d (%s) at this query", WTERMSIG(status),
+			       strsignal(WTERMSIG(status)));
 	else
 		ret = uft_fail(err, -ENOMEM, "the query could not be read");
 	free(*out);

@@ -32,15 +32,19 @@ struct sqlhist_opts {
 
 #define F(field) offsetof(struct sqlhist_opts, field)
 static const struct cmd_option sqlhist_options[] = {
-	{ "name", 'n', "NAME", "name of the synthetic event that the query makes (default Anonymous)", cmd_string, F(name), NULL },
+	{ "name", 'n', "NAME", "name of the synthetic event that the query makes (default Anonymous)", cmd_string,
+		F(name), NULL },
 	{ "execute", 'e', NULL, "execute the commands instead of printing them", cmd_flag, F(execute), NULL },
 	{ "file", 'f', "FILE", "read the query from FILE (-: standard input)", cmd_string, F(file), NULL },
 	{ "max", 'm', "FIELD", "act when this field of the query has a new maximum", cmd_string, F(max), NULL },
 	{ "change", 'c', "FIELD", "act when this field of the query changes", cmd_string, F(change), NULL },
 	{ "trace", 't', NULL, "as the action, record the synthetic event (the default)", cmd_flag, F(trace), NULL },
 	{ "snapshot", 's', NULL, "as the action, take a snapshot", cmd_flag, F(snapshot), NULL },
-	{ "save", 0, "FIELDS", "as the action, save these fields of the second event: common_pid,pieces", cmd_string, F(save), NULL },
-	{ "keys", 'k', "KEYS", "print a histogram of the synthetic event by these keys instead of its text: 'lat.buckets=100'", cmd_string, F(keys), NULL },
+	{ "save", 0, "FIELDS", "as the action, save these fields of the second event: common_pid,pieces", cmd_string,
+		F(save), NULL },
+	{ "keys", 'k', "KEYS",
+		"print a histogram of the synthetic event by these keys instead of its text: 'lat.buckets=100'",
+		cmd_string, F(keys), NULL },
 	{ "json", 0, NULL, "print the histogram of a program's events as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the histogram of a program's events as CSV", cmd_flag, F(csv), NULL },
 	CMD_SESSION(F(session)),
@@ -61,7 +65,8 @@ struct work {
 	struct own_session own;		/* its tree is NULL: the files are another process's */
 	struct sql_format *format;
 	size_t n;
-	char *hist;			/* file with the result of a query of one event; malloc'd, NULL: a synthetic event */
+	/* file with the result of a query of one event; malloc'd, NULL: a synthetic event */
+	char *hist;
 };
 
 /* ---- Formats --------------------------------------------------------------------------------- */
@@ -119,7 +124,8 @@ static int put(struct work *w, const char *file, const char *text, struct uft_er
 	if (w->own.tree)
 		return own_session_put(&w->own, file, text, err);
 	/* synthetic events are all instances' */
-	return client_write(w->o->session, strncmp(file, "events/", 7) ? file : client_path(w->o->instance, file, path), text, strlen(text), 1, err);
+	return client_write(w->o->session, strncmp(file, "events/", 7) ? file : client_path(w->o->instance, file, path),
+			    text, strlen(text), 1, err);
 }
 
 /* `echo 'TEXT' >> FILE`, one a line; @lines is changed. */
@@ -227,7 +233,8 @@ static int run_program(struct work *w, char *const argv[], struct uft_error *err
 	int ret, status;
 
 	if ((w->o->json || w->o->csv) && !w->hist)
-		return cmd_fail("sqlhist", "--json and --csv are for histograms, and the query makes events: add --keys, or record them (uft record)");
+		return cmd_fail("sqlhist",
+				"--json and --csv are for histograms, and the query makes events: add --keys, or record them (uft record)");
 	ret = own_session_start(&w->own, argv, err);
 	if (ret)
 		return cmd_fail("sqlhist", "%s", err->text);
@@ -275,7 +282,8 @@ static int answer(struct work *w, const char *sql, char *const program[])
 {
 	const struct sqlhist_opts *o = w->o;
 	struct sql_query q = {
-		.text = sql, .name = name_of(o), .max = o->max, .change = o->change, .save = o->save, .trace = o->trace, .snapshot = o->snapshot,
+		.text = sql, .name = name_of(o), .max = o->max, .change = o->change, .save = o->save, .trace = o->trace,
+		.snapshot = o->snapshot,
 	};
 	struct uft_error err = { "" };
 	char *lines = NULL;
@@ -313,7 +321,8 @@ int cmd_sqlhist(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (n > 2 || (n > 1 && o.file) || (n < 2 && !o.file))
-		return cmd_usage(&sqlhist_syntax, n > 2 ? "one query: put it between quotes" : o.file ? "a query or a file with one, not both" : "no query given");
+		return cmd_usage(&sqlhist_syntax, n > 2 ? "one query: put it between quotes" : o.file ?
+				 "a query or a file with one, not both" : "no query given");
 	if (at && at + 1 == argc)
 		return cmd_usage(&sqlhist_syntax, "a program follows --");
 	if (at && (o.session || o.instance))
@@ -321,13 +330,16 @@ int cmd_sqlhist(int argc, char **argv)
 	if (o.json && o.csv)
 		return cmd_usage(&sqlhist_syntax, "--json and --csv exclude each other");
 	if ((o.json || o.csv) && (!o.execute || !at))
-		return cmd_usage(&sqlhist_syntax, "--json and --csv are for the histogram of a program: add -e and -- PROGRAM");
+		return cmd_usage(&sqlhist_syntax,
+				 "--json and --csv are for the histogram of a program: add -e and -- PROGRAM");
 	if ((o.max && o.change) || (o.keys && !o.execute))
-		return cmd_usage(&sqlhist_syntax, o.keys ? "--keys is for what -e executes" : "-m and -c exclude each other");
+		return cmd_usage(&sqlhist_syntax,
+				 o.keys ? "--keys is for what -e executes" : "-m and -c exclude each other");
 	if (o.file) {
 		query = read_query(o.file);
 		if (!query)
-			return cmd_fail("sqlhist", "%s: cannot read a query: %s", o.file, errno ? strerror(errno) : "it is empty");
+			return cmd_fail("sqlhist", "%s: cannot read a query: %s", o.file,
+					errno ? strerror(errno) : "it is empty");
 	}
 	cmd_heap_prepare();
 	status = answer(&w, query ? query : argv[1], at ? argv + at + 1 : NULL);

@@ -16,9 +16,11 @@ struct stat_opts {
 
 static const struct cmd_option stat_options[] = {
 	CMD_INPUT(offsetof(struct stat_opts, input)),
-	{ "session", 'S', "PID", "ask the session that process PID serves instead of a recording; -: the current or only one",
+	{ "session", 'S', "PID",
+		"ask the session that process PID serves instead of a recording; -: the current or only one",
 	  cmd_string, offsetof(struct stat_opts, session), NULL },
-	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string, offsetof(struct stat_opts, instance), NULL },
+	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string,
+		offsetof(struct stat_opts, instance), NULL },
 	{ "json", 0, NULL, "print one JSON object", cmd_flag, offsetof(struct stat_opts, json), NULL },
 	{ "csv", 0, NULL, "print CSV: key and value", cmd_flag, offsetof(struct stat_opts, csv), NULL },
 	{ 0 }

@@ -83,7 +83,8 @@ void status_begin(struct status *s, int is_quiet, enum status_line line)
 {
 	memset(s, 0, sizeof(*s));
 	s->is_quiet = is_quiet;
-	s->is_live = !is_quiet && isatty(STDERR_FILENO) && (line == STATUS_ALWAYS || (line == STATUS_UNSHARED && !is_shared()));
+	s->is_live = !is_quiet && isatty(STDERR_FILENO) &&
+		     (line == STATUS_ALWAYS || (line == STATUS_UNSHARED && !is_shared()));
 	s->last_ns = now_ns();
 }
 
@@ -133,7 +134,8 @@ void status_say(struct status *s, const char *fmt, ...)
 	put(line, (size_t)len);
 }
 
-void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path)
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact,
+		    const char *path)
 {
 	char events[32], lost[32], over[64] = "", number[32];
 
@@ -141,7 +143,9 @@ void status_summary(struct status *s, const struct uft_writer_stats *total, cons
 	if (s->is_quiet)
 		return;
 	if (total->overwritten)
-		snprintf(over, sizeof(over), ", about %s overwritten", grouped(total->overwritten, number, sizeof(number)));
+		snprintf(over, sizeof(over), ", about %s overwritten",
+			 grouped(total->overwritten, number, sizeof(number)));
 	status_say(s, "uft: %s%s %s in %s (%.1f MB), %s lost%s", is_exact ? "" : "about ",
-		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)), over);
+		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6,
+		   grouped(total->lost, lost, sizeof(lost)), over);
 }

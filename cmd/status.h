@@ -32,6 +32,7 @@ struct cmd_list;
 void cmd_warn_absent(const char *command, const char *path, struct status *status,
 		     const struct cmd_list *const *lists, size_t nlists);
 /* The last line: what was recorded (@total->events of @unit), and where. */
-void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path);
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact,
+		    const char *path);
 
 #endif

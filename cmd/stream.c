@@ -26,20 +26,28 @@ struct stream_opts { struct record_opts record; const char *session, *instance; 
 
 #define F(field) offsetof(struct stream_opts, field)
 static const struct cmd_option stream_options[] = {
-	{ "tracer", 'p', "TRACER", "what to print: a tracer (default: nop with -e, else function_graph)", record_parse_tracer, F(record.tracer),
+	{ "tracer", 'p', "TRACER", "what to print: a tracer (default: nop with -e, else function_graph)",
+		record_parse_tracer, F(record.tracer),
 	  record_tracer_names },
-	{ "event", 'e', "EVENT", "print this event: sched:sched_process_exit, sched, a glob, all; may be repeated", record_parse_event,
+	{ "event", 'e', "EVENT", "print this event: sched:sched_process_exit, sched, a glob, all; may be repeated",
+		record_parse_event,
 	  F(record.event), NULL },
-	{ "event-filter", 'f', "FILTER", "print only events of the -e in front of it that pass", record_parse_filter, F(record.event), NULL },
-	{ "trigger", 'R', "TRIGGER", "what the events of the -e in front of it do: 'traceoff if id == 7'", record_parse_trigger, F(record.event), NULL },
-	{ "except", 'v', NULL, "leave out the events of each -e that follows", record_parse_except, F(record.event), NULL },
+	{ "event-filter", 'f', "FILTER", "print only events of the -e in front of it that pass", record_parse_filter,
+		F(record.event), NULL },
+	{ "trigger", 'R', "TRIGGER", "what the events of the -e in front of it do: 'traceoff if id == 7'",
+		record_parse_trigger, F(record.event), NULL },
+	{ "except", 'v', NULL, "leave out the events of each -e that follows", record_parse_except, F(record.event),
+		NULL },
 	CMD_FILTER(F(record.filter)),
 	CMD_NOTRACE(F(record.notrace)),
 	CMD_GRAPH(F(record.roots)),
-	{ "max-depth", 'D', "N", "function_graph: print no calls nested deeper than N", cmd_uint, F(record.max_depth), NULL },
+	{ "max-depth", 'D', "N", "function_graph: print no calls nested deeper than N", cmd_uint, F(record.max_depth),
+		NULL },
 	{ "buffer", 'b', "KB", "size of one CPU's buffer (default 16M)", cmd_kb, F(record.buffer_bytes), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(record.no_children), NULL },
-	{ "session", 'S', "PID", "without PROGRAM: the session that process PID serves; default: the current or only one", cmd_string, F(session), NULL },
+	{ "session", 'S', "PID",
+		"without PROGRAM: the session that process PID serves; default: the current or only one", cmd_string,
+		F(session), NULL },
 	{ "instance", 'B', "NAME", "without PROGRAM: this instance instead of the top", cmd_string, F(instance), NULL },
 	{ 0 }
 };
@@ -126,7 +134,8 @@ static int follow_session(const struct stream_opts *o)
 
 static int is_plain(const struct record_opts *o)
 {
-	return o->tracer < 0 && !o->event.n && !o->filter.n && !o->notrace.n && !o->roots.n && !o->max_depth && !o->buffer_bytes && !o->no_children;
+	return o->tracer < 0 && !o->event.n && !o->filter.n && !o->notrace.n && !o->roots.n && !o->max_depth &&
+	       !o->buffer_bytes && !o->no_children;
 }
 
 int cmd_stream(int argc, char **argv)

@@ -56,7 +56,9 @@ void cmd_symbols_end(const char *command)
 	uft_symbols_unused(warn_unused, (void *)command);
 }
 
-const char *const cmd_demangle_styles[] = { [UFT_DEMANGLE_SHORT] = "short", [UFT_DEMANGLE_FULL] = "full", [UFT_DEMANGLE_NO] = "no", NULL };
+const char *const cmd_demangle_styles[] = {
+	[UFT_DEMANGLE_SHORT] = "short", [UFT_DEMANGLE_FULL] = "full", [UFT_DEMANGLE_NO] = "no", NULL
+};
 
 int cmd_demangle(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {

@@ -14,7 +14,8 @@ void cmd_symbols_end(const char *command);	/* warns of files that gave no name *
 extern const char *const cmd_demangle_styles[];
 int cmd_demangle(const struct cmd_option *o, const char *text, void *field, struct uft_error *err);
 #define CMD_DEMANGLE_OPTION \
-	{ "demangle", 0, "STYLE", "show C++ names short (no return type, parameters, long template arguments), in full, or as linked (no)", \
+	{ "demangle", 0, "STYLE", \
+		"show C++ names short (no return type, parameters, long template arguments), in full, or as linked (no)", \
 	  cmd_demangle, 0, cmd_demangle_styles }
 
 #endif

@@ -90,7 +90,8 @@ unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name
 	name[strcspn(name, "\n")] = '\0';
 	if (f)
 		fclose(f);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);	/* none where the kernel was built without: nothing is said */
+	/* none where the kernel was built without: nothing is said */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
 	f = fopen(path, "re");
 	while (f && name[0] && fscanf(f, "%d", &child) == 1) {
 		size_t i = 0;
@@ -149,7 +150,8 @@ static int add_members(struct cmd_targets *t, const char *dir, struct uft_error 
 		if (pid > 0 && !is_uft((pid_t)pid))		/* 0: of another pid namespace */
 			ret = add(t, (pid_t)pid, 1, err);
 	if (!ret && (!f || ferror(f)))
-		ret = uft_fail(err, -errno, errno == EOPNOTSUPP ? "the cgroup '%s' is threaded: name the one above it that "
+		ret = uft_fail(err, -errno,
+			       errno == EOPNOTSUPP ? "the cgroup '%s' is threaded: name the one above it that "
 			       "has the processes" : "the cgroup '%s' cannot be read: %s", dir, strerror(errno));
 	if (f)
 		fclose(f);

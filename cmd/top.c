@@ -33,7 +33,8 @@ struct top_opts {
 };
 
 enum top_sort { SORT_SELF, SORT_TOTAL, SORT_CALLS, SORT_AVG, SORT_MAX, SORT_NAME, NSORTS };
-static const char *const sort_names[] = { [SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls", [SORT_AVG] = "avg",
+static const char *const sort_names[] = { [SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls",
+	[SORT_AVG] = "avg",
 					  [SORT_MAX] = "max", [SORT_NAME] = "name", NULL };
 
 #define F(field) offsetof(struct top_opts, field)
@@ -187,7 +188,8 @@ static int collect(struct top *t, uint32_t slice, int is_done)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < img->nobj && !ret; i++) {
-		uft_object_names(img->obj[i].obj, NULL);	/* once; a function without a name is shown by its place */
+		/* once; a function without a name is shown by its place */
+		uft_object_names(img->obj[i].obj, NULL);
 		ret = uft_slice_sums(t->session, &f, img->obj[i].first_stub_id, img->obj[i].nstubs, collect_sum, &c);
 	}
 	uft_slice_close(&f);
@@ -260,7 +262,8 @@ static int line_order;		/* enum top_sort, of compare() */
 static int compare(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	double v[NSORTS] = { [SORT_SELF] = x->self_ns - y->self_ns, [SORT_TOTAL] = x->total_ns - y->total_ns, [SORT_CALLS] = (double)x->hits - (double)y->hits,
+	double v[NSORTS] = { [SORT_SELF] = x->self_ns - y->self_ns, [SORT_TOTAL] = x->total_ns - y->total_ns,
+		[SORT_CALLS] = (double)x->hits - (double)y->hits,
 			     [SORT_AVG] = x->avg_ns - y->avg_ns, [SORT_MAX] = x->max_ns - y->max_ns };
 
 	if (v[line_order] != 0)
@@ -269,22 +272,28 @@ static int compare(const void *a, const void *b)
 }
 
 static const struct table_column columns[] = {
-	{ "calls/s", "calls_per_s", TABLE_COUNT, 11 }, { NULL, "calls", TABLE_COUNT, 0 }, { "total", "total_ns", TABLE_TIME, 8 },
-	{ "self", "self_ns", TABLE_TIME, 8 }, { "self%", "self_share", TABLE_SHARE, 7 }, { "avg", "avg_ns", TABLE_TIME, 8 },
+	{ "calls/s", "calls_per_s", TABLE_COUNT, 11 }, { NULL, "calls", TABLE_COUNT, 0 },
+	{ "total", "total_ns", TABLE_TIME, 8 },
+	{ "self", "self_ns", TABLE_TIME, 8 }, { "self%", "self_share", TABLE_SHARE, 7 },
+	{ "avg", "avg_ns", TABLE_TIME, 8 },
 	{ "max", "max_ns", TABLE_TIME, 8 }, { "function", "function", TABLE_NAME, 0 },
 };
 #define NCOLUMNS	(sizeof(columns) / sizeof(columns[0]))
 
 static void print_lines(struct top *t, FILE *out, const struct line *line, size_t n, double seconds, size_t limit)
 {
-	struct table table = { .out = out, .form = t->opts->json ? UFT_FORM_JSON : t->opts->csv ? UFT_FORM_CSV : UFT_FORM_TEXT,
-			       .width = t->is_live ? cmd_terminal_width(STDOUT_FILENO) : 0, .column = columns, .ncolumns = NCOLUMNS };
+	struct table table = { .out = out, .form = t->opts->json ? UFT_FORM_JSON : t->opts->csv ? UFT_FORM_CSV :
+		UFT_FORM_TEXT,
+			       .width = t->is_live ? cmd_terminal_width(STDOUT_FILENO) : 0, .column = columns,
+			       .ncolumns = NCOLUMNS };
 
 	table_begin(&table, "top");
 	for (size_t i = 0; i < n && i < limit; i++) {
 		struct table_cell cell[NCOLUMNS] = {
-			CELL_COUNT((uint64_t)((double)line[i].hits / seconds + 0.5)), CELL_COUNT(line[i].hits), CELL_TIME((uint64_t)line[i].total_ns, 1),
-			CELL_TIME((uint64_t)line[i].self_ns, 1), CELL_NUMBER(line[i].self_ns / (seconds * 1e9), 1), CELL_TIME((uint64_t)line[i].avg_ns, 1),
+			CELL_COUNT((uint64_t)((double)line[i].hits / seconds + 0.5)), CELL_COUNT(line[i].hits),
+			CELL_TIME((uint64_t)line[i].total_ns, 1),
+			CELL_TIME((uint64_t)line[i].self_ns, 1), CELL_NUMBER(line[i].self_ns / (seconds * 1e9), 1),
+			CELL_TIME((uint64_t)line[i].avg_ns, 1),
 			CELL_TIME((uint64_t)line[i].max_ns, 1), CELL_NAME(line[i].name),
 		};
 
@@ -307,11 +316,13 @@ static void print_title(FILE *out, double rate, size_t n, const char *sort)
 	static const char keys[] = "   (q quits, s sorts by another column)", short_keys[] = "   (q: quit, s: sort)";
 	unsigned width = cmd_terminal_width(STDOUT_FILENO);
 	char title[160];
-	size_t len = (size_t)snprintf(title, sizeof(title), "uft top: %.0f calls/s of %zu functions, by %s", rate, n, sort);
+	size_t len =
+		(size_t)snprintf(title, sizeof(title), "uft top: %.0f calls/s of %zu functions, by %s", rate, n, sort);
 
 	if (width && len > width)
 		title[width] = '\0';
-	fprintf(out, "%s%s\n", title, !width || len + sizeof(keys) - 1 <= width ? keys : len + sizeof(short_keys) - 1 <= width ? short_keys : "");
+	fprintf(out, "%s%s\n", title, !width || len + sizeof(keys) - 1 <= width ? keys : len +
+		sizeof(short_keys) - 1 <= width ? short_keys : "");
 }
 
 static int refresh(struct top *t)
@@ -340,7 +351,9 @@ static int refresh(struct top *t)
 
 		calls += hits;
 		if (hits || self > 0)
-			line[n++] = (struct line){ r->name, hits, total, self, hits ? total / (double)hits : 0, (double)r->now.max * unit };
+			line[n++] = (struct line){
+				r->name, hits, total, self, hits ? total / (double)hits : 0, (double)r->now.max * unit
+			};
 	}
 	line_order = t->sort;
 	qsort(line, n, sizeof(*line), compare);
@@ -415,8 +428,11 @@ static int attach_all(struct top *t, const struct cmd_targets *targets, struct u
 static int watch(struct top *t, const struct cmd_targets *targets, struct uft_error *err)
 {
 	struct uft_session_opts opts = { 0 };
-	struct uft_session_events events = { .arg = t, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .warning = on_warning };
-	struct uft_ops op = { .tracer = UFT_TRACER_PROFILE, .filter = t->opts->filter.item, .notrace = t->opts->notrace.item };
+	struct uft_session_events events = {
+		.arg = t, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .warning = on_warning
+	};
+	struct uft_ops op = { .tracer = UFT_TRACER_PROFILE, .filter = t->opts->filter.item,
+		.notrace = t->opts->notrace.item };
 	struct uft_trace_spec spec = { .ops = &op, .nops = 1 }, nothing = { .nops = 0 };
 	int ret = uft_session_create(&opts, &events, &t->session, err);
 

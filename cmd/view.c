@@ -44,7 +44,9 @@ static const char *const tab_names[] = {"list", "flame", "tree", "latency", "plo
 static const struct cmd_option view_options[] = {
 	{"no-browser", 0, NULL, "print the address only", cmd_flag, F(no_browser), NULL},
 	{"port", 'p', "N", "listen on this port of 127.0.0.1; default: any that is free", cmd_uint, F(port), NULL},
-	{"png", 0, "FILE", "write a picture of the graph to FILE, with Chromium, and end; of several recordings on one clock", cmd_string, F(png), NULL},
+	{"png", 0, "FILE",
+		"write a picture of the graph to FILE, with Chromium, and end; of several recordings on one clock",
+		cmd_string, F(png), NULL},
 	{"range", 'r', "A~B", "begin with this part, counted from the first event: 0.5s~2s, 10ms~", cmd_time_range,
 	 F(range), NULL},
 	{"filter", 'f', "FILTER", "begin with this filter: 'func ~ \"lua*\" && duration > 1000'", cmd_string, F(filter),
@@ -186,7 +188,8 @@ static int is_interrupted(void)
 {
 	sigset_t set;
 
-	return !sigpending(&set) && (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
+	return !sigpending(&set) &&
+	       (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
 }
 
 static int draw(const char *address, const char *out)

@@ -19,7 +19,8 @@ struct uft_function {
  * until it does not return 0; returns that, or -errno. Plain functions (unprepared.md) are those of programs,
  * of objects that the spec names, and of those that glob @object (or NULL) matches.
  */
-int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f), void *arg);
+int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f),
+			  void *arg);
 /* Is there an object of that name (a glob)? */
 int uft_session_has_object(struct uft_session *s, const char *object);
 /* Leaves process @pid as it was found: -ESRCH not ours, -EBUSY it starts, -EAGAIN something remains. */

@@ -22,7 +22,8 @@ struct uft_session_opts {
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
-	int forgets_images;	/* slice_begin's image may be freed behind its slice_end, unless it is held: uft_session_hold_image() */
+	/* slice_begin's image may be freed behind its slice_end, unless it is held: uft_session_hold_image() */
+	int forgets_images;
 	int perf_map;		/* names of our code into /tmp/perf-PID.map: perf_map.c */
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
@@ -61,7 +62,8 @@ struct uft_ops {
 	const char *const *notrace;	/* -n */
 	const char *const *roots;	/* -g */
 	const char *const *hidden;	/* not in the graph, nor what they call */
-	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
+	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
+	const char *const *keep;
 	const uint64_t *keep_ns;	/* parallel; at most 127 different ones */
 	const char *const *stack_of;	/* a stack behind each call of these functions, of those that are traced */
 	const uint32_t *pids; size_t npids;	/* -P */
@@ -73,14 +75,17 @@ struct uft_ops {
 	int is_forking; uint32_t kin;
 	uint32_t max_depth;
 	uint64_t thresh_ns;
-	uint32_t events;		/* enum uft_events of every call: of the graph; CPU and SELF of the profile, too */
+	/* enum uft_events of every call: of the graph; CPU and SELF of the profile, too */
+	uint32_t events;
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_bare;			/* latency tracers: only what they are made of, of no function else */
-	struct uft_hwlat_opts hwlat, osnoise;	/* osnoise: width is its runtime, window its period; a thread for each CPU */
+	/* osnoise: width is its runtime, window its period; a thread for each CPU */
+	struct uft_hwlat_opts hwlat, osnoise;
 	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
-	uint32_t graph_turn;		/* of the graph, not 0: only in threads that an event switched on while it was this number */
+	/* of the graph, not 0: only in threads that an event switched on while it was this number */
+	uint32_t graph_turn;
 };
 
 struct uft_hist_row;
@@ -116,7 +121,8 @@ struct uft_trace_spec {
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
-	int is_whole;			/* a target that cannot be switched over has all of them switched back: nothing has changed */
+	/* a target that cannot be switched over has all of them switched back: nothing has changed */
+	int is_whole;
 };
 
 /* A function that is not traced any more because of budget_ppm or max_rate, until the next uft_session_trace(). */
@@ -140,12 +146,15 @@ struct uft_session_stats {
 	uint64_t sites, armed, skipped;			/* over live images */
 	uint64_t skip_reason[UFT_SKIP_NKINDS];
 	uint64_t plain_skip[UFT_PLAIN_NREASONS];	/* functions that nobody prepared: wanted, but left alone */
-	const char *chooser, *chooser_object;		/* STT_GNU_IFUNC, by a pattern: who calls it calls what it chose; the session's, or NULL */
-	char chosen[4];					/* what such names begin with in that object, behind two underscores; "": unknown */
+	/* STT_GNU_IFUNC, by a pattern: who calls it calls what it chose; the session's, or NULL */
+	const char *chooser, *chooser_object;
+	/* what such names begin with in that object, behind two underscores; "": unknown */
+	char chosen[4];
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
 	uint32_t attached;				/* running processes attached to */
-	uint64_t stop_ns_max, stop_ns_sum;		/* the longest that any thread was stopped for one, at once and in all */
+	/* the longest that any thread was stopped for one, at once and in all */
+	uint64_t stop_ns_max, stop_ns_sum;
 };
 
 /*
@@ -168,7 +177,8 @@ struct uft_session_events {
 	void (*events_found)(void *arg, const struct uft_event_type *const *type, uint32_t n);
 	/* From uft_session_gather(), too: before its record is in a ring. A task's own come in their order. */
 	void (*told)(void *arg, const struct uft_told_event *e);
-	void (*event_type)(void *arg, const struct uft_event_type *type);	/* its events may come: before the first does */
+	/* its events may come: before the first does */
+	void (*event_type)(void *arg, const struct uft_event_type *type);
 	/* The program that is launched is armed and on its way, its loader before it: time for what was put off. */
 	void (*released)(void *arg);
 	void (*dropped)(void *arg, const struct uft_drop *drop);
@@ -190,12 +200,15 @@ int uft_slice_open(const struct uft_session *s, uint32_t slice, struct uft_slice
 void uft_slice_read(const struct uft_slice_file *f, uint64_t offset, void *to, size_t bytes);
 /* Sums that are not zero, of @n functions from @first on, of each block. Ends with what @fn returns, if not 0. */
 typedef int uft_sums_fn(void *arg, uint32_t id, uint32_t block, const struct uft_profile *p);
-int uft_slice_sums(const struct uft_session *s, const struct uft_slice_file *f, uint32_t first, uint32_t n, uft_sums_fn *fn, void *arg);
-void uft_slice_clear_sums(const struct uft_session *s, const struct uft_slice_file *f);	/* keeps their memory, which the target counts on */
+int uft_slice_sums(const struct uft_session *s, const struct uft_slice_file *f, uint32_t first, uint32_t n,
+		   uft_sums_fn *fn, void *arg);
+/* keeps their memory, which the target counts on */
+void uft_slice_clear_sums(const struct uft_session *s, const struct uft_slice_file *f);
 void uft_slice_close(struct uft_slice_file *f);
 /* An image that slice_begin gave stays behind its slice_end while it is held: @by 1 more, or -1. NULL: no image. */
 void uft_session_hold_image(struct uft_session *s, const struct uft_image *img, int by);
-struct uft_event_table *uft_session_types(const struct uft_session *s);	/* the table of event types: it grows while programs run */
+/* the table of event types: it grows while programs run */
+struct uft_event_table *uft_session_types(const struct uft_session *s);
 
 /* The open file that .rescue gets. 0 or -errno. */
 int uft_session_rescue_into(struct uft_session *s, int fd);
@@ -227,7 +240,8 @@ int uft_session_emit_open(struct uft_session *s);
  * A record of an event that is made of others: of task @pid, @tid at @clock on @cpu. @id: of its type; @bytes: at
  * most UFT_EVENT_PAYLOAD_MAX. By rising clocks. 0, -EAGAIN: nothing is recorded now; -ENOBUFS: counted as lost.
  */
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id, const void *payload, size_t bytes);
+int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
+		     const void *payload, size_t bytes);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
 
@@ -277,6 +291,7 @@ int uft_detach(const char *who, struct uft_error *err);
  * The file that a process has mapped from @start to @end, @path by its maps. -ENOENT: it has gone, and we may
  * not read it any more. What is said then names the file.
  */
-int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err);
+int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out,
+		     struct uft_error *err);
 
 #endif

@@ -170,8 +170,10 @@ int actions_are_same(const struct uft_hist *a, const struct uft_hist *b)
 	for (uint32_t i = 0; i < a->nactions; i++) {
 		const struct action *x = a->action[i], *y = b->action[i];
 
-		if (x->handler != y->handler || x->kind != y->kind || x->nparams != y->nparams || !is_same_text(x->name, y->name) ||
-		    !is_same_text(x->synth_name, y->synth_name) || !is_same_text(x->system, y->system) || !is_same_text(x->event, y->event) ||
+		if (x->handler != y->handler || x->kind != y->kind || x->nparams != y->nparams ||
+		    !is_same_text(x->name, y->name) ||
+		    !is_same_text(x->synth_name, y->synth_name) || !is_same_text(x->system, y->system) ||
+		    !is_same_text(x->event, y->event) ||
 		    !is_same_text(x->var, y->var))
 			return 0;
 		for (uint32_t k = 0; k < x->nparams; k++)
@@ -257,7 +259,8 @@ static const struct uft_hist *compatible(const struct uft_hist *h, const struct 
 }
 
 /* A field of the other event as a variable of a histogram that is added there. */
-static struct hist_field *field_of_match(struct uft_hist *h, const char *system, const char *event, const char *name, struct uft_hist **of)
+static struct hist_field *field_of_match(struct uft_hist *h, const char *system, const char *event, const char *name,
+					 struct uft_hist **of)
 {
 	const struct uft_event_type *type = h->set->env.find_event(h->set->env.arg, system, event);
 	const struct uft_hist *like = type ? compatible(h, type) : NULL;
@@ -277,7 +280,8 @@ static struct hist_field *field_of_match(struct uft_hist *h, const char *system,
 	if (v)
 		return v;
 	for (uint32_t i = 0; i < like->nkeys; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? "," : "", field_name(like->field[like->nvals + i]));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? "," : "",
+			 field_name(like->field[like->nvals + i]));
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), ":%s=%s", var, name);
 	if (!h->set->env.add_to || h->set->env.add_to(h->set->env.arg, like, text)) {
 		if (!field_find(type, name))
@@ -291,7 +295,8 @@ static struct hist_field *field_of_match(struct uft_hist *h, const char *system,
 	return v;
 }
 
-static struct hist_field *find_param_variable(struct uft_hist *h, const struct action *a, const char *system, const char *event, const char *name,
+static struct hist_field *find_param_variable(struct uft_hist *h, const struct action *a, const char *system,
+					      const char *event, const char *name,
 					      struct uft_hist **of)
 {
 	struct hist_field *v = system ? NULL : variable_of(h, name);
@@ -309,7 +314,8 @@ static struct hist_field *find_param_variable(struct uft_hist *h, const struct a
 	return v;
 }
 
-static struct hist_field *find_param_field(struct uft_hist *h, const struct action *a, const char *system, const char *event, const char *name,
+static struct hist_field *find_param_field(struct uft_hist *h, const struct action *a, const char *system,
+					   const char *event, const char *name,
 					   struct uft_hist **of)
 {
 	struct field_var *v;
@@ -358,7 +364,8 @@ static int make_param(struct uft_hist *h, struct action *a, uint32_t i)
 		free(copy);
 		return -EINVAL;
 	}
-	v = *rest == '$' ? find_param_variable(h, a, system, event, rest + 1, &of) : find_param_field(h, a, system, event, rest, &of);
+	v = *rest == '$' ? find_param_variable(h, a, system, event, rest + 1, &of) :
+		find_param_field(h, a, system, event, rest, &of);
 	if (v && h->errors)	/* the other event's has it */
 		h->errors->n = errors;
 	if (!v)
@@ -449,12 +456,14 @@ void actions_free(struct uft_hist *h)
 
 /* ---- An entry -------------------------------------------------------------------------------- */
 
-void field_var_store(const struct uft_hist *h, const struct field_var *v, uint64_t *element, const struct uft_hist_record *rec, const uint64_t *refs)
+void field_var_store(const struct uft_hist *h, const struct field_var *v, uint64_t *element,
+		     const struct uft_hist_record *rec, const uint64_t *refs)
 {
 	variable_store(h, v->var, element, field_value(h, v->val, rec, refs));
 }
 
-static void emit(const struct uft_hist *h, const struct action *a, const struct uft_hist_record *rec, const uint64_t *refs)
+static void emit(const struct uft_hist *h, const struct action *a, const struct uft_hist_record *rec,
+		 const uint64_t *refs)
 {
 	struct uft_synth_value v[MAX_PARAMS];
 	uint64_t payload[UFT_EVENT_PAYLOAD_MAX / 8];

@@ -32,7 +32,10 @@ struct filling {
 	uint32_t n;
 };
 
-/* The next cell: of a column that is called @name between @before and @behind. NULL: names are asked for, or there is no room. */
+/*
+ * The next cell: of a column that is called @name between @before and @behind. NULL: names are asked for, or
+ * there is no room.
+ */
 static struct cell *next_cell(struct filling *to, const char *before, const char *name, const char *behind)
 {
 	if (to->n == UFT_HIST_COLUMNS)
@@ -43,7 +46,8 @@ static struct cell *next_cell(struct filling *to, const char *before, const char
 	return NULL;
 }
 
-static void put_number(struct filling *to, const char *before, const char *name, const char *behind, uint64_t v, int is_signed)
+static void put_number(struct filling *to, const char *before, const char *name, const char *behind, uint64_t v,
+		       int is_signed)
 {
 	struct cell *c = next_cell(to, before, name, behind);
 
@@ -129,7 +133,8 @@ static void put_kept(struct filling *to)
 
 		if (a->handler == ON_MATCH || a->kind == ACT_SNAPSHOT)
 			continue;
-		put_number(to, a->handler == ON_MAX ? "max_" : "changed_", a->var + strspn(a->var, "$"), "", word(to, a->track_word), 0);
+		put_number(to, a->handler == ON_MAX ? "max_" : "changed_", a->var + strspn(a->var, "$"), "",
+			   word(to, a->track_word), 0);
 		has_save = 1;
 	}
 	for (uint32_t i = 0; i < h->nsave_vars && has_save; i++) {
@@ -155,7 +160,8 @@ static uint32_t fill(const struct uft_hist *h, const uint64_t *element, struct c
 		const struct hist_field *f = h->field[i];
 
 		if (!(f->flags & (F_VAR | F_EXPR)))
-			put_number(&to, "sum_", field_name(f), "", word(&to, f->word), f->is_signed && !(f->flags & F_HEX));
+			put_number(&to, "sum_", field_name(f), "", word(&to, f->word),
+				   f->is_signed && !(f->flags & F_HEX));
 	}
 	put_kept(&to);
 	return to.n;
@@ -219,7 +225,8 @@ int uft_hist_put_cells(const struct uft_hist *h, const char *filter, int is_paus
 		       const struct uft_hist_sink *to)
 {
 	const struct uft_event_type *type = uft_hist_type(h);
-	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops), **v;
+	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops),
+		 **v;
 	struct columns *columns = malloc(sizeof(*columns));
 	struct cell cell[UFT_HIST_COLUMNS];
 	uint32_t n;

@@ -34,7 +34,8 @@ int variable_is_there(const struct uft_hist *h, const char *name)
 }
 
 /* Of the event's histograms the first that has it. */
-static struct hist_field *variable_of_event(const struct uft_hist_set *set, const struct uft_event_type *type, const char *name, struct uft_hist **of)
+static struct hist_field *variable_of_event(const struct uft_hist_set *set, const struct uft_event_type *type,
+					    const char *name, struct uft_hist **of)
 {
 	for (struct uft_hist *o = set->first; o; o = o->next) {
 		struct hist_field *v = o->type == type ? variable_of(o, name) : NULL;
@@ -54,12 +55,15 @@ static struct hist_field *variable_of_match(struct uft_hist *h, const char *name
 
 	for (uint32_t i = 0; i < h->nactions; i++) {
 		const struct action *a = h->action[i];
-		const struct uft_event_type *type = a->handler == ON_MATCH ? h->set->env.find_event(h->set->env.arg, a->system, a->event) : NULL;
+		const struct uft_event_type *type =
+			a->handler == ON_MATCH ? h->set->env.find_event(h->set->env.arg, a->system, a->event) : NULL;
 		struct uft_hist *in;
 		struct hist_field *v = type ? variable_of_event(h->set, type, name, &in) : NULL;
 
 		if (v && found && v != found) {
-			hist_fail(h, -EINVAL, "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable", name);
+			hist_fail(h, -EINVAL,
+				  "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable",
+				  name);
 			*is_wrong = 1;
 			return NULL;
 		}
@@ -80,7 +84,9 @@ static struct hist_field *variable_of_any(struct uft_hist *h, const char *name, 
 		if (!variable_of(o, name) || o->type == type)
 			continue;
 		if (type) {
-			hist_fail(h, -EINVAL, "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable", name);
+			hist_fail(h, -EINVAL,
+				  "Variable name not unique, need to use fully qualified name (subsys.event.var) for variable",
+				  name);
 			return NULL;
 		}
 		type = o->type;
@@ -88,7 +94,8 @@ static struct hist_field *variable_of_any(struct uft_hist *h, const char *name, 
 	return type ? variable_of_event(h->set, type, name, of) : NULL;
 }
 
-struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name, struct uft_hist **of)
+struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name,
+				 struct uft_hist **of)
 {
 	struct hist_field *v = NULL;
 	int is_wrong = 0;
@@ -102,7 +109,8 @@ struct hist_field *variable_find(struct uft_hist *h, const char *system, const c
 	return v || is_wrong ? v : variable_of_any(h, name, of);
 }
 
-struct hist_field *reference_make(struct uft_hist *h, struct uft_hist *of, const struct hist_field *target, const char *system, const char *event)
+struct hist_field *reference_make(struct uft_hist *h, struct uft_hist *of, const struct hist_field *target,
+				  const char *system, const char *event)
 {
 	struct hist_field *r;
 
@@ -119,7 +127,8 @@ struct hist_field *reference_make(struct uft_hist *h, struct uft_hist *of, const
 	r->type = strdup(target->type);
 	r->system = system ? strdup(system) : NULL;
 	r->event = event ? strdup(event) : NULL;
-	if ((system && event ? asprintf(&r->name, "%s.%s.%s", system, event, target->var) : asprintf(&r->name, "%s", target->var)) < 0)
+	if ((system && event ? asprintf(&r->name, "%s.%s.%s", system, event, target->var) :
+		asprintf(&r->name, "%s", target->var)) < 0)
 		r->name = NULL;
 	if (!r->name || !r->type || (system && !r->system) || (event && !r->event)) {
 		field_free(r);
@@ -171,8 +180,10 @@ static int take_buckets(const char *text, uint64_t *buckets)
 static uint32_t modifier_flag(const char *text, const char *name, uint32_t flags)
 {
 	static const struct { const char *text; uint32_t flag; } of[] = {
-		{ "hex", F_HEX }, { "sym", F_SYM }, { "symXoffset", F_SYM_OFFSET }, { "execname", F_EXECNAME }, { "syscall", F_SYSCALL },
-		{ "stacktrace", F_STACK }, { "log2", F_LOG2 }, { "usecs", F_USECS }, { "percent", F_PERCENT }, { "graph", F_GRAPH },
+		{ "hex", F_HEX }, { "sym", F_SYM }, { "symXoffset", F_SYM_OFFSET }, { "execname", F_EXECNAME },
+		{ "syscall", F_SYSCALL },
+		{ "stacktrace", F_STACK }, { "log2", F_LOG2 }, { "usecs", F_USECS }, { "percent", F_PERCENT },
+		{ "graph", F_GRAPH },
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
@@ -188,7 +199,8 @@ static uint32_t modifier_flag(const char *text, const char *name, uint32_t flags
 }
 
 /* A field with its modifier: its flags are added. */
-static int parse_field(struct uft_hist *h, char *text, uint32_t *flags, uint64_t *buckets, const struct uft_event_field **out)
+static int parse_field(struct uft_hist *h, char *text, uint32_t *flags, uint64_t *buckets,
+		       const struct uft_event_field **out)
 {
 	char *modifier = text, *name = strsep(&modifier, ".");
 	const struct uft_event_field *f = NULL;
@@ -255,7 +267,8 @@ static const char *local_field(const struct uft_hist *h, const char *text)
 	return NULL;
 }
 
-static int parse_constant(struct uft_hist *h, const char *text, uint32_t flags, const char *var, struct hist_field **out)
+static int parse_constant(struct uft_hist *h, const char *text, uint32_t flags, const char *var,
+			  struct hist_field **out)
 {
 	uint64_t v;
 	char *end;
@@ -275,7 +288,8 @@ static int parse_constant(struct uft_hist *h, const char *text, uint32_t flags, 
 }
 
 /* 1: *out is a reference. 0: no such variable, or none at all. */
-static int parse_reference(struct uft_hist *h, const char *system, const char *event, const char *text, uint32_t flags, const char *var, struct hist_field **out)
+static int parse_reference(struct uft_hist *h, const char *system, const char *event, const char *text, uint32_t flags,
+			   const char *var, struct hist_field **out)
 {
 	struct uft_hist *of;
 	struct hist_field *target, *r;
@@ -288,7 +302,8 @@ static int parse_reference(struct uft_hist *h, const char *system, const char *e
 		hist_fail(h, -EINVAL, "Couldn't find variable", text + 1);
 		return 0;
 	}
-	*out = var ? field_new(F_ALIAS | flags | (r->flags & (F_STRING | F_STACK)), var) : reference_copy(r, flags, NULL);
+	*out = var ? field_new(F_ALIAS | flags | (r->flags & (F_STRING | F_STACK)), var) :
+		reference_copy(r, flags, NULL);
 	if (!*out)
 		return -ENOMEM;
 	if (!var)
@@ -335,7 +350,8 @@ int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char 
 /* Where it splits; NULL: nowhere. *is_minus: it is -(...). */
 static char *find_operator(char *text, int *is_minus)
 {
-	char *minus = strrchr(text, '-'), *plus = strrchr(text, '+'), *times = strrchr(text, '*'), *by = strrchr(text, '/');
+	char *minus = strrchr(text, '-'), *plus = strrchr(text, '+'), *times = strrchr(text, '*'),
+	     *by = strrchr(text, '/');
 	char *last = minus > plus ? minus : plus;
 
 	*is_minus = 0;
@@ -356,7 +372,8 @@ static void append_operand(char *to, size_t room, const struct hist_field *f)
 	if (f->flags & F_CONST)
 		snprintf(to + n, room - n, "%llu", (unsigned long long)f->constant);
 	else
-		snprintf(to + n, room - n, "%s%s%s%s", f->flags & F_VAR_REF ? "$" : "", field_name(f), modifier ? "." : "", modifier ? modifier : "");
+		snprintf(to + n, room - n, "%s%s%s%s", f->flags & F_VAR_REF ? "$" : "", field_name(f),
+			 modifier ? "." : "", modifier ? modifier : "");
 }
 
 /* The text of an expression of these operands. */
@@ -402,7 +419,8 @@ static int set_kind(struct hist_field *e)
 	return e->type ? set_name(e) : -ENOMEM;
 }
 
-static int parse_minus(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub, struct hist_field **out)
+static int parse_minus(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub,
+		       struct hist_field **out)
 {
 	char *from = strchr(text, '('), *end = strrchr(text, ')');
 	struct hist_field *e;
@@ -431,7 +449,8 @@ static int parse_minus(struct uft_hist *h, char *text, uint32_t flags, const cha
 /* The units of times: of nanoseconds none is used with one of microseconds, as far as the text tells. */
 static int check_units(struct uft_hist *h, const struct hist_field *a, const struct hist_field *b)
 {
-	uint32_t of_a = a->flags & F_VAR_REF ? a->target->flags : a->flags, of_b = b->flags & F_VAR_REF ? b->target->flags : b->flags;
+	uint32_t of_a = a->flags & F_VAR_REF ? a->target->flags : a->flags,
+		 of_b = b->flags & F_VAR_REF ? b->target->flags : b->flags;
 
 	if (!((of_a ^ of_b) & F_USECS))
 		return 0;
@@ -447,8 +466,10 @@ static void read_once(struct uft_hist *h, struct hist_field *f)
 /* Two constants are one. */
 static void fold(struct hist_field *e)
 {
-	e->constant = e->op == '+' ? e->operand[0]->constant + e->operand[1]->constant : e->op == '-' ? e->operand[0]->constant - e->operand[1]->constant :
-		      e->op == '*' ? e->operand[0]->constant * e->operand[1]->constant : e->operand[0]->constant / e->operand[1]->constant;
+	e->constant = e->op == '+' ? e->operand[0]->constant + e->operand[1]->constant : e->op == '-' ?
+	e->operand[0]->constant - e->operand[1]->constant :
+		      e->op == '*' ? e->operand[0]->constant * e->operand[1]->constant :
+		      e->operand[0]->constant / e->operand[1]->constant;
 	field_free(e->operand[0]);
 	field_free(e->operand[1]);
 	e->operand[0] = e->operand[1] = NULL;
@@ -458,7 +479,8 @@ static void fold(struct hist_field *e)
 	e->flags = (e->flags & F_VAR) | F_CONST;
 }
 
-int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub, struct hist_field **out)
+int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub,
+		     struct hist_field **out)
 {
 	struct hist_field *e;
 	char *at, op;

@@ -14,11 +14,13 @@
 static const struct uft_event_field common[] = {
 	{ .name = "common_type", .type = "unsigned short", .brackets = "", .offset = 0, .size = 2, .element = 2 },
 	{ .name = "common_flags", .type = "unsigned char", .brackets = "", .offset = 2, .size = 1, .element = 1 },
-	{ .name = "common_preempt_count", .type = "unsigned char", .brackets = "", .offset = 3, .size = 1, .element = 1 },
+	{ .name = "common_preempt_count", .type = "unsigned char", .brackets = "", .offset = 3, .size = 1,
+		.element = 1 },
 	{ .name = "common_pid", .type = "int", .brackets = "", .offset = 4, .size = 4, .element = 4, .is_signed = 1 },
 	/* Those without bytes: parse_field() takes them for what they are called. */
 	{ .name = "CPU", .type = "int", .brackets = "" }, { .name = "cpu", .type = "int", .brackets = "" },
-	{ .name = "STACKTRACE", .type = "char *", .brackets = "" }, { .name = "stacktrace", .type = "char *", .brackets = "" },
+	{ .name = "STACKTRACE", .type = "char *", .brackets = "" },
+	{ .name = "stacktrace", .type = "char *", .brackets = "" },
 };
 
 const struct uft_event_field *field_find(const struct uft_event_type *type, const char *name)
@@ -144,7 +146,8 @@ static const char *name_of(const struct hist_field *f, int level)
 		return "common_cpu";
 	if (f->name)
 		return f->name;
-	return f->flags & F_TIMESTAMP ? "common_timestamp" : f->flags & F_STACK ? "common_stacktrace" : f->flags & F_HITCOUNT ? "hitcount" : "";
+	return f->flags & F_TIMESTAMP ? "common_timestamp" : f->flags & F_STACK ? "common_stacktrace" :
+		f->flags & F_HITCOUNT ? "hitcount" : "";
 }
 
 const char *field_name(const struct hist_field *f)
@@ -155,8 +158,10 @@ const char *field_name(const struct hist_field *f)
 const char *field_modifier(const struct hist_field *f)
 {
 	static const struct { uint32_t flag; const char *text; } of[] = {
-		{ F_HEX, "hex" }, { F_SYM, "sym" }, { F_SYM_OFFSET, "sym-offset" }, { F_EXECNAME, "execname" }, { F_SYSCALL, "syscall" },
-		{ F_LOG2, "log2" }, { F_BUCKET, "buckets" }, { F_USECS, "usecs" }, { F_PERCENT, "percent" }, { F_GRAPH, "graph" },
+		{ F_HEX, "hex" }, { F_SYM, "sym" }, { F_SYM_OFFSET, "sym-offset" }, { F_EXECNAME, "execname" },
+		{ F_SYSCALL, "syscall" },
+		{ F_LOG2, "log2" }, { F_BUCKET, "buckets" }, { F_USECS, "usecs" }, { F_PERCENT, "percent" },
+		{ F_GRAPH, "graph" },
 		{ F_STACK, "stacktrace" },
 	};
 
@@ -258,7 +263,8 @@ static struct hist_value reference_value(const struct hist_field *f, const uint6
 	return v;
 }
 
-struct hist_value field_value(const struct uft_hist *h, const struct hist_field *f, const struct uft_hist_record *rec, const uint64_t *refs)
+struct hist_value field_value(const struct uft_hist *h, const struct hist_field *f, const struct uft_hist_record *rec,
+			      const uint64_t *refs)
 {
 	struct hist_value v = { 0, NULL, 0 };
 

@@ -206,7 +206,8 @@ static int is_same_event_field(const struct uft_event_field *a, const struct uft
 {
 	if (a == b || !a || !b)
 		return a == b;
-	return !strcmp(a->name, b->name) && !strcmp(a->type, b->type) && a->size == b->size && a->is_signed == b->is_signed;
+	return !strcmp(a->name, b->name) && !strcmp(a->type, b->type) && a->size == b->size &&
+	       a->is_signed == b->is_signed;
 }
 
 static int is_same_field(const struct hist_field *a, const struct hist_field *b)
@@ -240,7 +241,8 @@ static void make_key(const struct uft_hist *h, const struct uft_hist_record *rec
 		struct hist_value v = field_value(h, f, rec, NULL);
 
 		if (v.p)
-			memcpy(key + f->word, v.p, v.bytes < f->size ? v.bytes : f->size - ((f->flags & F_STRING) != 0));
+			memcpy(key + f->word, v.p,
+			       v.bytes < f->size ? v.bytes : f->size - ((f->flags & F_STRING) != 0));
 		else
 			key[f->word] = v.number;
 	}
@@ -294,7 +296,8 @@ static void set_label(const struct uft_hist *h, const uint64_t *element, const s
 
 		for (uint32_t k = 0; k < of && n + 1024 < LABEL_BYTES; k++) {
 			uint64_t addr = element[f->word + k];
-			size_t got = addr ? h->set->env.name(h->set->env.arg, rec->where, addr, !(f->flags & F_SYM), text + n, 1023) : 0;
+			size_t got = addr ? h->set->env.name(h->set->env.arg, rec->where, addr, !(f->flags & F_SYM),
+				text + n, 1023) : 0;
 
 			n += got ? got : (size_t)snprintf(text + n, 1023, "0x%llx", (unsigned long long)addr);
 			text[n++] = '\0';

@@ -44,7 +44,8 @@ struct uft_hist_env {
 	size_t (*name)(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room);
 	const struct uft_synth_list *synths;
 	/* A synthetic event came out of @rec. @payload: its record behind the common fields. */
-	void (*emit)(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes, const struct uft_hist_record *rec);
+	void (*emit)(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes,
+		     const struct uft_hist_record *rec);
 	void (*snapshot)(void *arg, const struct uft_hist_record *rec);
 	const struct uft_event_type *(*find_event)(void *arg, const char *system, const char *name);
 	/*
@@ -78,7 +79,8 @@ enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLE
  *
  * Returns 0 or what the kernel returns, with @errors.
  */
-int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not, struct uft_hist **out,
+int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
+		  struct uft_hist **out,
 		  struct uft_hist_errors *errors);
 /*
  * Its actions are made, and it takes part in the set: after it was found not to be there yet. 0, or negative
@@ -99,11 +101,15 @@ void uft_hist_share(struct uft_hist *h, struct uft_hist *other);
 void uft_hist_update(struct uft_hist *h, const struct uft_hist_record *rec);
 void uft_hist_clear(struct uft_hist *h);
 
-/* row.c. What a target may add up of each event; where, the caller says (offset). 0: it needs records. Once it has joined. */
+/*
+ * row.c. What a target may add up of each event; where, the caller says (offset). 0: it needs records. Once it
+ * has joined.
+ */
 struct uft_hist_row;
 int uft_hist_row(const struct uft_hist *h, struct uft_hist_row *out);
 /* Events of one key that a target has added up by that row: their number and sums. Hits, or drops of a full table. */
-void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *key, const uint64_t *counts);
+void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *key,
+			  const uint64_t *counts);
 
 struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
 /* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */
@@ -114,7 +120,8 @@ int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft
 /* ---- The table for programs: cells.c ---- */
 
 #define UFT_HIST_COLUMNS	88u	/* at most: keys, values, and what actions kept */
-enum uft_hist_kind { UFT_HIST_UNKNOWN = '?', UFT_HIST_UNSIGNED = 'u', UFT_HIST_SIGNED = 'i', UFT_HIST_TEXT = 't', UFT_HIST_STACK = 's' };
+enum uft_hist_kind { UFT_HIST_UNKNOWN = '?', UFT_HIST_UNSIGNED = 'u', UFT_HIST_SIGNED = 'i', UFT_HIST_TEXT = 't',
+	UFT_HIST_STACK = 's' };
 
 /*
  * Writes the table as words, each with a NUL behind it: SYSTEM:EVENT, the definition, `active` or `paused`; `n` and a

@@ -23,8 +23,10 @@
 #define MAX_KEY_BYTES	(TEXT_BYTES + STACK_BYTES)
 
 enum field_flags {
-	F_KEY = 1, F_VAR = 2, F_HEX = 4, F_SYM = 8, F_SYM_OFFSET = 0x10, F_EXECNAME = 0x20, F_SYSCALL = 0x40, F_STACK = 0x80, F_LOG2 = 0x100,
-	F_USECS = 0x200, F_BUCKET = 0x400, F_PERCENT = 0x800, F_GRAPH = 0x1000, F_TIMESTAMP = 0x2000, F_CPU = 0x4000, F_HITCOUNT = 0x8000,
+	F_KEY = 1, F_VAR = 2, F_HEX = 4, F_SYM = 8, F_SYM_OFFSET = 0x10, F_EXECNAME = 0x20, F_SYSCALL = 0x40,
+	F_STACK = 0x80, F_LOG2 = 0x100,
+	F_USECS = 0x200, F_BUCKET = 0x400, F_PERCENT = 0x800, F_GRAPH = 0x1000, F_TIMESTAMP = 0x2000, F_CPU = 0x4000,
+	F_HITCOUNT = 0x8000,
 	F_CONST = 0x10000, F_STRING = 0x20000, F_EXPR = 0x40000, F_VAR_REF = 0x80000, F_ALIAS = 0x100000,
 };
 
@@ -40,7 +42,8 @@ struct hist_field {
 	char op;			/* + - * /, `m`: unary minus; 0 none */
 	struct hist_field *operand[2];
 	uint64_t constant, buckets;
-	uint32_t word;			/* in an element: the variable's, or the value's sum; of a key: its first word */
+	/* in an element: the variable's, or the value's sum; of a key: its first word */
+	uint32_t word;
 	uint32_t text_word;		/* of a variable that is a text: where that is */
 	uint32_t bit;			/* of a variable: in the element's word of those that are set */
 	/* VAR_REF: */
@@ -78,7 +81,8 @@ struct action {
 struct hist_table {			/* shared by histograms of one name */
 	uint32_t refs;
 	struct uft_hist_map map;
-	char **label;			/* of each element's keys that are code addresses, by its index; NULL: there are none */
+	/* of each element's keys that are code addresses, by its index; NULL: there are none */
+	char **label;
 	size_t bytes;
 };
 
@@ -138,17 +142,21 @@ const struct uft_event_field *field_find(const struct uft_event_type *type, cons
 int field_is_stack(const struct uft_event_field *f);	/* of a synthetic event: addresses, the first 0 ends them */
 const char *field_name(const struct hist_field *f);
 const char *field_modifier(const struct hist_field *f);	/* NULL: none */
-struct hist_value field_value(const struct uft_hist *h, const struct hist_field *f, const struct uft_hist_record *rec, const uint64_t *refs);
+struct hist_value field_value(const struct uft_hist *h, const struct hist_field *f, const struct uft_hist_record *rec,
+			      const uint64_t *refs);
 
 /* ---- expression.c ---------------------------------------------------------------------------- */
 
 /* A value, variable or key. @text is changed. 0, or negative errno with what is wrong noted. */
-int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub, struct hist_field **out);
+int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub,
+		     struct hist_field **out);
 int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char *var, struct hist_field **out);
 /* A variable of some event; NULL: none. @system NULL: of any, which has to be one. */
-struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name, struct uft_hist **of);
+struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name,
+				 struct uft_hist **of);
 struct hist_field *variable_of(const struct uft_hist *h, const char *name);
-struct hist_field *reference_make(struct uft_hist *h, struct uft_hist *of, const struct hist_field *target, const char *system, const char *event);
+struct hist_field *reference_make(struct uft_hist *h, struct uft_hist *of, const struct hist_field *target,
+				  const char *system, const char *event);
 int variable_is_there(const struct uft_hist *h, const char *name);	/* in one of the same event */
 
 /* ---- action.c -------------------------------------------------------------------------------- */
@@ -158,7 +166,8 @@ int actions_make(struct uft_hist *h);
 void actions_free(struct uft_hist *h);
 void actions_run(struct uft_hist *h, uint64_t *element, const struct uft_hist_record *rec, const uint64_t *refs);
 int actions_are_same(const struct uft_hist *a, const struct uft_hist *b);
-void field_var_store(const struct uft_hist *h, const struct field_var *v, uint64_t *element, const struct uft_hist_record *rec, const uint64_t *refs);
+void field_var_store(const struct uft_hist *h, const struct field_var *v, uint64_t *element,
+		     const struct uft_hist_record *rec, const uint64_t *refs);
 
 /* ---- sink.c ---------------------------------------------------------------------------------- */
 

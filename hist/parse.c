@@ -75,7 +75,8 @@ static int take_assignment(struct uft_hist *h, char *text)
 
 static int take_action(struct attrs *a, char *text)
 {
-	if (a->nactions == MAX_ACTIONS || !(has_prefix(text, "onmatch(") || has_prefix(text, "onmax(") || has_prefix(text, "onchange(")))
+	if (a->nactions == MAX_ACTIONS ||
+	    !(has_prefix(text, "onmatch(") || has_prefix(text, "onmax(") || has_prefix(text, "onchange(")))
 		return -EINVAL;
 	a->action[a->nactions++] = text;
 	return 0;
@@ -162,7 +163,8 @@ static int make_field(struct uft_hist *h, const char *text, uint32_t flags, cons
 
 static int add_value(struct uft_hist *h, const char *text, uint32_t flags, const char *var)
 {
-	uint32_t wrong = flags & F_VAR ? F_GRAPH | F_PERCENT | F_BUCKET | F_LOG2 : F_BUCKET | F_LOG2 | F_STACK | F_SYM | F_SYM_OFFSET | F_SYSCALL;
+	uint32_t wrong = flags & F_VAR ? F_GRAPH | F_PERCENT | F_BUCKET | F_LOG2 : F_BUCKET | F_LOG2 | F_STACK | F_SYM |
+		F_SYM_OFFSET | F_SYSCALL;
 	struct hist_field *f;
 	int ret = make_field(h, text, flags, var, &f);
 
@@ -304,7 +306,8 @@ static int parse(struct uft_hist *h, const char *text)
 	return ret ? ret : make_order(h);
 }
 
-int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not, struct uft_hist **out,
+int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
+		  struct uft_hist **out,
 		  struct uft_hist_errors *errors)
 {
 	struct uft_hist *h = calloc(1, sizeof(*h));

@@ -17,7 +17,8 @@ static int make_number(const struct hist_field *f, struct uft_hist_number *out)
 	const struct uft_event_field *e;
 
 	if (flags & (F_LOG2 | F_BUCKET)) {
-		if (flags & ~(uint32_t)(F_LOG2 | F_BUCKET) || !f->operand[0] || !make_number(f->operand[0], out) || out->make)
+		if (flags & ~(uint32_t)(F_LOG2 | F_BUCKET) || !f->operand[0] || !make_number(f->operand[0], out) ||
+		    out->make)
 			return 0;
 		out->make = flags & F_LOG2 ? UFT_HIST_LOG2 : UFT_HIST_BUCKET;
 		out->width = f->buckets;
@@ -29,7 +30,8 @@ static int make_number(const struct hist_field *f, struct uft_hist_number *out)
 	*out = (struct uft_hist_number){ .load = UFT_LOAD_TID };
 	if (e->offset < UFT_EVENT_COMMON)
 		return e->offset == 4 && e->size == 4;
-	if ((e->size != 1 && e->size != 2 && e->size != 4 && e->size != 8) || e->offset - UFT_EVENT_COMMON >= UFT_PROGRAM_RECORD)
+	if ((e->size != 1 && e->size != 2 && e->size != 4 && e->size != 8) ||
+	    e->offset - UFT_EVENT_COMMON >= UFT_PROGRAM_RECORD)
 		return 0;
 	out->load = (uint8_t)((e->is_signed ? UFT_LOAD_S8 : UFT_LOAD_U8) + __builtin_ctz(e->size));
 	out->at = (uint16_t)(e->offset - UFT_EVENT_COMMON);
@@ -41,12 +43,15 @@ static int make_text(const struct hist_field *f, struct uft_hist_number *out)
 	const struct uft_event_field *e = f->field;
 	uint32_t words = (f->size + 7) / 8;
 
-	if (f->flags != (F_KEY | F_STRING) || f->op || !e || !e->is_string || e->offset < UFT_EVENT_COMMON || !f->size ||
+	if (f->flags != (F_KEY | F_STRING) || f->op || !e || !e->is_string || e->offset < UFT_EVENT_COMMON ||
+	    !f->size ||
 	    e->offset - UFT_EVENT_COMMON > UFT_PROGRAM_RECORD)
 		return 0;
 	*out = (struct uft_hist_number){
-		.load = e->place == UFT_FIELD_FIXED ? UFT_LOAD_BYTES : e->place == UFT_FIELD_DATA_LOC ? UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC,
-		.at = (uint16_t)(e->offset - UFT_EVENT_COMMON), .field = e->place == UFT_FIELD_FIXED ? (uint16_t)e->size : 0,
+		.load = e->place == UFT_FIELD_FIXED ? UFT_LOAD_BYTES : e->place == UFT_FIELD_DATA_LOC ?
+			UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC,
+		.at = (uint16_t)(e->offset - UFT_EVENT_COMMON), .field = e->place == UFT_FIELD_FIXED ?
+			(uint16_t)e->size : 0,
 		.words = (uint8_t)(words < UFT_HIST_TEXT_WORDS ? words : UFT_HIST_TEXT_WORDS),
 	};
 	return 1;
@@ -87,7 +92,8 @@ static void make_key(const struct uft_hist *h, const struct uft_hist_row *row, c
 	}
 }
 
-void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *from, const uint64_t *counts)
+void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *from,
+			  const uint64_t *counts)
 {
 	struct uft_hist_memory *m = h->table->map.memory;
 	uint64_t key[MAX_KEY_BYTES / 8], *element;

@@ -53,7 +53,10 @@ static void sift(const struct order *o, uint64_t **v, size_t n, size_t a)
 	}
 }
 
-/* The root goes to the end, and the larger of its children in front of it; both places are filled from the heap's end. */
+/*
+ * The root goes to the end, and the larger of its children in front of it; both places are filled from the
+ * heap's end.
+ */
 static void sort(const struct order *o, uint64_t **v, size_t n)
 {
 	if (n < 2)

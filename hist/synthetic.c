@@ -14,9 +14,12 @@
 #include <stdio.h>
 
 static const struct { const char *type, *print; uint8_t size, is_signed; } number_type[] = {
-	{ "s64", "%lld", 8, 1 }, { "u64", "%llu", 8, 0 }, { "s32", "%d", 4, 1 }, { "u32", "%u", 4, 0 }, { "s16", "%d", 2, 1 }, { "u16", "%u", 2, 0 },
-	{ "s8", "%d", 1, 1 }, { "u8", "%u", 1, 0 }, { "char", "%d", 1, 1 }, { "unsigned char", "%u", 1, 0 }, { "int", "%d", 4, 1 },
-	{ "unsigned int", "%u", 4, 0 }, { "long", "%ld", 8, 1 }, { "unsigned long", "%lu", 8, 0 }, { "bool", "%d", 1, 1 }, { "pid_t", "%d", 4, 1 },
+	{ "s64", "%lld", 8, 1 }, { "u64", "%llu", 8, 0 }, { "s32", "%d", 4, 1 }, { "u32", "%u", 4, 0 },
+	{ "s16", "%d", 2, 1 }, { "u16", "%u", 2, 0 },
+	{ "s8", "%d", 1, 1 }, { "u8", "%u", 1, 0 }, { "char", "%d", 1, 1 }, { "unsigned char", "%u", 1, 0 },
+	{ "int", "%d", 4, 1 },
+	{ "unsigned int", "%u", 4, 0 }, { "long", "%ld", 8, 1 }, { "unsigned long", "%lu", 8, 0 },
+	{ "bool", "%d", 1, 1 }, { "pid_t", "%d", 4, 1 },
 	{ "gfp_t", "%x", 4, 0 },
 };
 
@@ -94,7 +97,8 @@ static int make_field(const struct parser *s, char **v, int n, int is_first, str
 	const char *type = v[is_unsigned], *name = v[is_unsigned + 1], *bracket;
 
 	if (n < 2)
-		return is_first ? fail(s, "Command must be of the form: <name> field[;field] ...", "") : fail(s, "Invalid field", v[0]);
+		return is_first ? fail(s, "Command must be of the form: <name> field[;field] ...", "") :
+			fail(s, "Invalid field", v[0]);
 	if (n < 2 + is_unsigned)
 		return fail(s, "Incomplete type", v[0]);
 	bracket = strchr(name, '[');
@@ -205,7 +209,8 @@ static void put_print(const struct uft_synth_field *f, int is_first, const struc
 
 static void put_argument(const struct uft_synth_field *f, const struct uft_hist_sink *to)
 {
-	hist_printf(to, f->is_stack ? ", __get_stacktrace(%s)" : f->is_dynamic ? ", __get_str(%s)" : ", REC->%s", f->name);
+	hist_printf(to, f->is_stack ? ", __get_stacktrace(%s)" : f->is_dynamic ? ", __get_str(%s)" : ", REC->%s",
+		    f->name);
 }
 
 static void put_declaration(const struct uft_synth_field *f, const struct uft_hist_sink *to)
@@ -299,7 +304,8 @@ size_t uft_synth_pack(const struct uft_synth *s, const struct uft_synth_value *v
 		} else if (!f->is_dynamic) {
 			memcpy(to + f->offset, v[i].p ? v[i].p : "", bytes < f->size ? bytes : f->size - 1);
 		} else {
-			uint32_t len = (uint32_t)(bytes < UFT_SYNTH_TEXT - 1 ? bytes : UFT_SYNTH_TEXT - 1) + f->is_string;
+			uint32_t len =
+				(uint32_t)(bytes < UFT_SYNTH_TEXT - 1 ? bytes : UFT_SYNTH_TEXT - 1) + f->is_string;
 			uint64_t where = (uint64_t)len << 16 | (UFT_EVENT_COMMON + n);
 
 			if (n + len > room)

@@ -112,10 +112,12 @@ static void put_syscall(const char *name, uint64_t nr, const struct uft_hist_sin
 {
 	const char *call = nr < UFT_HIST_SYSCALLS ? uft_hist_syscall[nr] : NULL;
 
-	hist_printf(to, "%s: %s%-*s[%3llu]", name, call ? "sys_" : "", call ? 26 : 30, call ? call : "unknown_syscall", (unsigned long long)nr);
+	hist_printf(to, "%s: %s%-*s[%3llu]", name, call ? "sys_" : "", call ? 26 : 30, call ? call : "unknown_syscall",
+		    (unsigned long long)nr);
 }
 
-static void put_key_part(const struct uft_hist *h, const struct hist_field *f, const uint64_t *element, const char **label, const struct uft_hist_sink *to)
+static void put_key_part(const struct uft_hist *h, const struct hist_field *f, const uint64_t *element,
+			 const char **label, const struct uft_hist_sink *to)
 {
 	unsigned long long v = element[f->word];
 	const char *name = field_name(f);
@@ -162,14 +164,16 @@ static uint64_t share(uint64_t v, uint64_t of)
 	return of ? (uint64_t)((unsigned __int128)v * 10000 / of) : 0;
 }
 
-static void put_value(const struct hist_field *f, const char *name, const struct stats *s, const uint64_t *element, const struct uft_hist_sink *to)
+static void put_value(const struct hist_field *f, const char *name, const struct stats *s, const uint64_t *element,
+		      const struct uft_hist_sink *to)
 {
 	uint64_t v = uft_hist_read(&element[f->word]);
 
 	if (f->flags & F_PERCENT && !s->total) {
 		hist_printf(to, " %s (%%):[ERROR]", name);
 	} else if (f->flags & F_PERCENT) {
-		hist_printf(to, " %s (%%): %3llu.%02llu", name, (unsigned long long)share(v, s->total) / 100, (unsigned long long)share(v, s->total) % 100);
+		hist_printf(to, " %s (%%): %3llu.%02llu", name, (unsigned long long)share(v, s->total) / 100,
+			    (unsigned long long)share(v, s->total) % 100);
 	} else if (f->flags & F_GRAPH) {
 		uint64_t n = share(v, s->max) * BAR / 10000;
 
@@ -180,9 +184,11 @@ static void put_value(const struct hist_field *f, const char *name, const struct
 }
 
 /* What save() kept, and of which value. */
-static void put_saved(const struct uft_hist *h, const struct action *a, const uint64_t *element, const struct uft_hist_sink *to)
+static void put_saved(const struct uft_hist *h, const struct action *a, const uint64_t *element,
+		      const struct uft_hist_sink *to)
 {
-	hist_printf(to, "\n\t%s: %10llu", a->handler == ON_MAX ? "max" : "changed", (unsigned long long)element[a->track_word]);
+	hist_printf(to, "\n\t%s: %10llu", a->handler == ON_MAX ? "max" : "changed",
+		    (unsigned long long)element[a->track_word]);
 	for (uint32_t i = 0; i < h->nsave_vars; i++) {
 		const struct hist_field *v = h->save_var[i]->var;
 
@@ -193,7 +199,8 @@ static void put_saved(const struct uft_hist *h, const struct action *a, const ui
 	}
 }
 
-static void put_entry(const struct uft_hist *h, const uint64_t *element, const struct stats *stats, const struct uft_hist_sink *to)
+static void put_entry(const struct uft_hist *h, const uint64_t *element, const struct stats *stats,
+		      const struct uft_hist_sink *to)
 {
 	put_key(h, element, to);
 	if (!h->attrs.no_hitcount)
@@ -217,7 +224,8 @@ static void put_snapshot(const struct uft_hist *h, const struct uft_hist_sink *t
 
 		if (a->kind != ACT_SNAPSHOT || !a->has_fired)
 			continue;
-		hist_printf(to, "\nSnapshot taken (see tracing/snapshot).  Details:\n\ttriggering value { %s(%s) }: %10llu\ttriggered by event with key: ",
+		hist_printf(to,
+			    "\nSnapshot taken (see tracing/snapshot).  Details:\n\ttriggering value { %s(%s) }: %10llu\ttriggered by event with key: ",
 			    a->handler == ON_MAX ? "onmax" : "onchange", a->var, (unsigned long long)a->fired);
 		put_key(h, a->fired_element, to);
 		hist_printf(to, "\n");
@@ -227,7 +235,8 @@ static void put_snapshot(const struct uft_hist *h, const struct uft_hist_sink *t
 int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to)
 {
 	struct stats stats[MAX_FIELDS] = { { 0, 0 } };
-	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops), **v;
+	uint64_t hits = uft_hist_read(&h->table->map.memory->hits), drops = uft_hist_read(&h->table->map.memory->drops),
+		 **v;
 	uint32_t n;
 
 	v = sort_elements(h, &n);
@@ -243,7 +252,8 @@ int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft
 	for (uint32_t i = 0; i < n; i++)
 		put_entry(h, v[i], stats, to);
 	put_snapshot(h, to);
-	hist_printf(to, "\nTotals:\n    Hits: %llu\n    Entries: %u\n    Dropped: %llu\n", (unsigned long long)hits, n, (unsigned long long)drops);
+	hist_printf(to, "\nTotals:\n    Hits: %llu\n    Entries: %u\n    Dropped: %llu\n", (unsigned long long)hits, n,
+		    (unsigned long long)drops);
 	if (lost)
 		hist_printf(to, "    Lost: %llu\n", (unsigned long long)lost);
 	free(v);

@@ -52,12 +52,16 @@ static struct call *enter(struct calls *c, struct call_task *t, const struct uft
 {
 	struct call *call;
 
-	if (ev->depth >= DEPTH_MAX || (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
+	if (ev->depth >= DEPTH_MAX ||
+	    (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
 		return NULL;
-	for (uint32_t i = t->n; i < ev->depth; i++)	/* calls between that are not shown, as they are another tracer's */
+	/* calls between that are not shown, as they are another tracer's */
+	for (uint32_t i = t->n; i < ev->depth; i++)
 		t->call[i] = (struct call){ 0 };
 	call = &t->call[ev->depth];
-	*call = (struct call){ .sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym), .image = ev->task->image };
+	*call = (struct call){
+		.sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym), .image = ev->task->image
+	};
 	if (ev->depth && ev->depth <= t->n)
 		call->parent = call[-1].sym;
 	call->in_handler = ev->depth && ev->depth <= t->n && call[-1].in_handler;
@@ -111,7 +115,8 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 	}
 	if (ev->kind == UFT_EV_ENTRY)
 		return enter(c, t, ev);
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_OVERRUN) {		/* of the task, and deeper than what is kept here */
+	/* of the task, and deeper than what is kept here */
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_OVERRUN) {
 		t->overruns = ev->word[0];
 		return NULL;
 	}

@@ -173,18 +173,21 @@ static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 /* What the file trace_clock reads as: readers look for the brackets alone. */
 static size_t clock_list(char *out, size_t n, const struct dat_file *file)
 {
-	static const char *const names[] = { "local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc" };
+	static const char *const names[] = { "local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot",
+		"tai", "x86-tsc" };
 	size_t at = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		at += (size_t)snprintf(out + at, n - at, strcmp(names[i], file->clock) ? "%s%s" : "%s[%s]", i ? " " : "", names[i]);
+		at += (size_t)snprintf(out + at, n - at, strcmp(names[i], file->clock) ? "%s%s" : "%s[%s]",
+				       i ? " " : "", names[i]);
 	return at + (size_t)snprintf(out + at, n - at, "\n");
 }
 
 /* As trace-cmd has it: `Linux HOST RELEASE MACHINE`. */
 static void put_uname(struct blob *b, const struct uft_info *info)
 {
-	const char *uname = info->uname ? info->uname : "", *host = info->hostname && *info->hostname ? info->hostname : "(none)";
+	const char *uname = info->uname ? info->uname : "",
+		   *host = info->hostname && *info->hostname ? info->hostname : "(none)";
 	int system = (int)strcspn(uname, " ");
 	char text[512];
 

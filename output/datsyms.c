@@ -155,7 +155,8 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 
 	if (slot < 0 || reserve_index(syms, sym->index) < 0 || (syms->nentry == syms->cap && grow(syms) < 0))
 		return 0;
-	addr = sym->addr ? sym->addr + ((uint64_t)slot << SLOT_SHIFT) : NAMELESS + ((uint64_t)syms->first_slot << 32) + ((uint64_t)sym->index << 4);
+	addr = sym->addr ? sym->addr + ((uint64_t)slot << SLOT_SHIFT) : NAMELESS + ((uint64_t)syms->first_slot << 32) +
+		((uint64_t)sym->index << 4);
 	/* Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. */
 	while ((other = owner(syms, addr)) && strcmp(other->name, sym->name))
 		addr++;

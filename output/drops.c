@@ -28,9 +28,12 @@ static void put(FILE *out, const struct drop *d, uint64_t first, uint64_t last)
 {
 	double left = seconds(d->row.ts_ns, last);
 
-	fprintf(out, "# dropped: %s after %.6f s, by %s of process %" PRIu32 ": %" PRIu64 " calls/s took %.1f %% of its CPU time; "
-		"%" PRIu64 " calls recorded, about %.0f missing (at that rate for the other %.6f s)\n", d->row.sym->name,
-		seconds(first, d->row.ts_ns), d->row.why == 1 ? "--budget" : "--max-rate", d->row.pid, d->row.calls_per_s,
+	fprintf(out,
+		"# dropped: %s after %.6f s, by %s of process %" PRIu32 ": %" PRIu64 " calls/s took %.1f %% of its CPU time; "
+		"%" PRIu64 " calls recorded, about %.0f missing (at that rate for the other %.6f s)\n",
+			d->row.sym->name,
+		seconds(first, d->row.ts_ns), d->row.why == 1 ? "--budget" : "--max-rate", d->row.pid,
+		d->row.calls_per_s,
 		d->row.cost_ppm / 1e4, d->calls, (double)d->row.calls_per_s * left, left);
 }
 

@@ -83,7 +83,8 @@ static void put_switch(struct uft_printer *t, const struct stretch *w, const str
 	p = text_context(t, p, ev);
 	if (!p)
 		return;
-	p += sprintf(p, "%7u:%s:R %s [%03u] %7u:%s:R %.16s\n", from->task->tid, prio[0], how, to->cpu, to->task->tid, prio[1],
+	p += sprintf(p, "%7u:%s:R %s [%03u] %7u:%s:R %.16s\n", from->task->tid, prio[0], how, to->cpu, to->task->tid,
+		     prio[1],
 		     form_name(to->task, name));
 	emit_buf_end(&t->buf, p);
 }
@@ -106,7 +107,8 @@ static void put_graph_line(struct uft_printer *t, const struct stretch *w, uint3
 	const struct stretch_line *l = &w->line[i];
 	int is_end = !i || i + 1 == w->n;
 	struct uft_event ev = {
-		.kind = is_end ? UFT_EV_ENTRY : l->kind, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym, .cpu = l->cpu, .depth = l->level,
+		.kind = is_end ? UFT_EV_ENTRY : l->kind, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym,
+		.cpu = l->cpu, .depth = l->level,
 		.duration_ns = is_end ? 0 : l->duration_ns,
 	};
 
@@ -125,14 +127,16 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 	for (uint32_t i = 0; i < w->n && !t->buf.error; i++) {
 		const struct stretch_line *l = &w->line[i];
 		struct uft_event ev = {
-			.kind = UFT_EV_FUNC, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym, .parent = l->parent, .cpu = l->cpu,
+			.kind = UFT_EV_FUNC, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym, .parent = l->parent,
+			.cpu = l->cpu,
 		};
 		char flags[6] = ".....";
 
 		if (!is_shown(t, l->cpu))
 			continue;
 		flags[0] = l->is_masked ? 'd' : '.';
-		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : l->depth < 16 ? 'a' + l->depth - 10 : 'f') : '.';
+		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : l->depth < 16 ? 'a' +
+					     l->depth - 10 : 'f') : '.';
 		t->task_flags = flags;
 		t->next_ns = i + 1 < w->n ? l[1].ts_ns : l->ts_ns;
 		if (is_graph(t))
@@ -149,7 +153,8 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 /* Behind its last line, as in the kernel. */
 static void put_end(struct uft_printer *t, const struct stretch *w)
 {
-	struct uft_event ev = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = w->end_ns, .task = w->task, .cpu = w->cpu, .stack = w->stack };
+	struct uft_event ev = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = w->end_ns, .task = w->task,
+		.cpu = w->cpu, .stack = w->stack };
 
 	if (!w->stack || !is_shown(t, w->cpu))
 		return;
@@ -164,7 +169,8 @@ void events_end(struct uft_printer *t)
 	t->annotate = 0;
 	t->flags |= UFT_TEXT_LATENCY;		/* these have no other format, as in the kernel */
 	if (is_graph(t))			/* nor this other columns */
-		t->flags = (t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_DISPLAY_GRAPH | UFT_TEXT_CONTEXT | UFT_TEXT_TAIL)) | TEXT_REL_TIME | UFT_TEXT_CPU |
+		t->flags = (t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_DISPLAY_GRAPH | UFT_TEXT_CONTEXT | UFT_TEXT_TAIL)) |
+			TEXT_REL_TIME | UFT_TEXT_CPU |
 			   UFT_TEXT_PROC | UFT_TEXT_DURATION | UFT_TEXT_OVERHEAD;
 	text_header(t, uft_stream_info(t->src.st));
 	put_lines(t, &t->events->worst);
@@ -189,7 +195,8 @@ int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts,
 	size_t n;
 
 	*ns = 0;
-	while ((uft_tracer_is_latency(opts->tracer) || uft_tracer(opts->tracer)->takes & UFT_TAKES_GAP) && (n = uft_stream_batch(st, ev, 64)))
+	while ((uft_tracer_is_latency(opts->tracer) || uft_tracer(opts->tracer)->takes & UFT_TAKES_GAP) &&
+	       (n = uft_stream_batch(st, ev, 64)))
 		for (size_t i = 0; i < n; i++) {
 			uint64_t one = ev[i].ts_ns >= opts->from_ns ? own_latency_ns(&ev[i]) : 0;
 

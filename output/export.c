@@ -7,10 +7,13 @@
 #include "output/tracedat.h"
 
 const struct uft_export uft_exports[] = {
-	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd, UFT_EXPORT_RECORDS },
+	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd,
+		UFT_EXPORT_RECORDS },
 	{ "trace.dat-v7", NULL, "the same, not compressed", uft_tracedat_v7, UFT_EXPORT_RECORDS },
-	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6, UFT_EXPORT_RECORDS },
-	{ "folded", ".folded", "folded stacks, for flame graph tools: own time of each call path in ns", uft_export_folded,
+	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6,
+		UFT_EXPORT_RECORDS },
+	{ "folded", ".folded", "folded stacks, for flame graph tools: own time of each call path in ns",
+		uft_export_folded,
 	  UFT_EXPORT_INLINES },
 	{ "svg", ".svg", "a flame graph in one file, for browsers", uft_export_svg,
 	  UFT_EXPORT_LINES | UFT_EXPORT_INLINES },
@@ -22,7 +25,8 @@ const struct uft_export uft_exports[] = {
 	{ "perfetto", ".pftrace", "protobuf for Perfetto: track events of each task", uft_export_perfetto, 0 },
 	{ "pprof", ".pb.gz", "protobuf for pprof: calls and own time of each call path", uft_export_pprof,
 	  UFT_EXPORT_LINES | UFT_EXPORT_INLINES },
-	{ "ctf", ".ctf", "a directory in the Common Trace Format 1.8, for babeltrace2 and Trace Compass", uft_export_ctf, 0 },
+	{ "ctf", ".ctf", "a directory in the Common Trace Format 1.8, for babeltrace2 and Trace Compass",
+		uft_export_ctf, 0 },
 	{ "sqlite", ".sqlite", "a database of SQLite, a row for each call", uft_export_sqlite,
 	  UFT_EXPORT_LINES },
 	{ "parquet-events", ".events.parquet", "the same of events, marks and losses", uft_export_parquet_events, 0 },

@@ -51,9 +51,12 @@ static void put_task(struct uft_printer *t, const struct stretch *w)
 	int is_known = w->has_state, is_rt = w->policy == 1 || w->policy == 2;
 	char name[17], nice[24], policy[24], rt[24], line[256];
 
-	snprintf(line, sizeof(line), "#    | task: %.16s-%u (uid:? nice:%s policy:%s rt_prio:%s)\n#    -----------------\n",
-		 form_name(w->task, name), w->task->tid, number(nice, sizeof(nice), is_known, is_rt ? 0 : (long)w->priority - 120),
-		 number(policy, sizeof(policy), is_known, w->policy), number(rt, sizeof(rt), is_known, is_rt ? 99 - (long)w->priority : 0));
+	snprintf(line, sizeof(line),
+		 "#    | task: %.16s-%u (uid:? nice:%s policy:%s rt_prio:%s)\n#    -----------------\n",
+		 form_name(w->task, name), w->task->tid,
+		 number(nice, sizeof(nice), is_known, is_rt ? 0 : (long)w->priority - 120),
+		 number(policy, sizeof(policy), is_known, w->policy),
+		 number(rt, sizeof(rt), is_known, is_rt ? 99 - (long)w->priority : 0));
 	emit_buf_puts(&t->buf, line);
 }
 
@@ -74,7 +77,8 @@ static void put_ends(struct uft_printer *t, const struct stretch *w)
 
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst)
 {
-	uint64_t stack = worst && worst->stack, in_buffer = worst ? worst->n + stack : info->events, written = worst ? worst->total + stack : info->events + info->lost;
+	uint64_t stack = worst && worst->stack, in_buffer = worst ? worst->n + stack : info->events,
+		 written = worst ? worst->total + stack : info->events + info->lost;
 	struct utsname u;
 	char line[512];
 
@@ -84,8 +88,10 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 		 "# --------------------------------------------------------------------\n"
 		 "# latency: %llu us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n"
 		 "#    -----------------\n",
-		 text_tracer(t->tracer), u.release, (unsigned long long)(worst ? (worst->end_ns - worst->start_ns) / 1000 : 0),
-		 (unsigned long long)in_buffer, (unsigned long long)written, worst ? worst->cpu : 0, preemption(&u), info->ncpus);
+		 text_tracer(t->tracer), u.release,
+		 (unsigned long long)(worst ? (worst->end_ns - worst->start_ns) / 1000 : 0),
+		 (unsigned long long)in_buffer, (unsigned long long)written, worst ? worst->cpu : 0, preemption(&u),
+		 info->ncpus);
 	emit_buf_puts(&t->buf, line);
 	if (worst && worst->task)
 		put_task(t, worst);
@@ -102,7 +108,8 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 static char delay_mark(uint64_t ns)
 {
 	static const struct { uint64_t above; char sign; } mark[] = {
-		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' }, { 100000, '!' }, { 10000, '+' },
+		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' }, { 100000, '!' },
+		{ 10000, '+' },
 	};
 
 	for (size_t i = 0; i < sizeof(mark) / sizeof(mark[0]); i++)
@@ -116,9 +123,11 @@ static char *put_verbose(char *p, const struct uft_event *ev, uint64_t index, ui
 {
 	char name[17];
 
-	p += sprintf(p, "%16s %7u %3u %d %08x %08llx ", form_name(ev->task, name), ev->task->tid, ev->cpu, 0, 0, (unsigned long long)index);
+	p += sprintf(p, "%16s %7u %3u %d %08x %08llx ", form_name(ev->task, name), ev->task->tid, ev->cpu, 0, 0,
+		     (unsigned long long)index);
 	if (is_plain)
-		return p + sprintf(p, "[%016llx] %llu (+%llu): ", (unsigned long long)ev->ts_ns, (unsigned long long)since, (unsigned long long)until);
+		return p + sprintf(p, "[%016llx] %llu (+%llu): ", (unsigned long long)ev->ts_ns,
+				   (unsigned long long)since, (unsigned long long)until);
 	return p + sprintf(p, "[%08llx] %llu.%03llums (+%llu.%03llums): ", (unsigned long long)(ev->ts_ns / 1000),
 			   (unsigned long long)(since / 1000000), (unsigned long long)(since / 1000 % 1000),
 			   (unsigned long long)(until / 1000000), (unsigned long long)(until / 1000 % 1000));
@@ -224,18 +233,22 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 }
 
 /* As the kernel's %pS. */
-char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr)
+char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image,
+		 const struct uft_sym *sym, uint64_t addr)
 {
 	p += sprintf(p, " %s=", field);
 	memcpy(p, name->text, name->len);
-	return p + name->len + sprintf(p + name->len, "+0x%llx/0x%llx", image ? (unsigned long long)uft_image_offset(image, addr) : 0,
+	return p + name->len +
+		sprintf(p + name->len, "+0x%llx/0x%llx", image ? (unsigned long long)uft_image_offset(image, addr) : 0,
 				       (unsigned long long)sym->size);
 }
 
-char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr)
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym,
+		uint64_t addr)
 {
 	if (t->flags & UFT_TEXT_SYM_OFFSET && sym)
-		p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)uft_image_offset(image, addr), (unsigned long long)sym->size);
+		p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)uft_image_offset(image, addr),
+			     (unsigned long long)sym->size);
 	if (t->flags & UFT_TEXT_SYM_ADDR)
 		p += sprintf(p, " <%016llx>", (unsigned long long)addr);
 	return p;

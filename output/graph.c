@@ -38,7 +38,8 @@ static void latency_columns(struct uft_printer *t)
 		"  _-----=> irqs-off        \n", " / _----=> need-resched    \n", "| / _---=> hardirq/softirq \n",
 		"|| / _--=> preempt-depth   \n", "||| /                      \n",
 	};
-	int width = (t->flags & (UFT_TEXT_ABSTIME | TEXT_REL_TIME) ? 16 : 0) + (t->flags & UFT_TEXT_CPU ? 4 : 0) + (t->flags & UFT_TEXT_PROC ? 17 : 0);
+	int width = (t->flags & (UFT_TEXT_ABSTIME | TEXT_REL_TIME) ? 16 : 0) + (t->flags & UFT_TEXT_CPU ? 4 : 0) +
+		    (t->flags & UFT_TEXT_PROC ? 17 : 0);
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		char line[96];
@@ -137,7 +138,8 @@ static int has_duration(const struct uft_printer *t)
 
 static char *put_duration(const struct uft_printer *t, char *p, uint64_t ns)
 {
-	const struct mark *m = t->flags & UFT_TEXT_OVERHEAD ? mark_of(ns) : &marks[sizeof(marks) / sizeof(marks[0]) - 1];
+	const struct mark *m =
+		t->flags & UFT_TEXT_OVERHEAD ? mark_of(ns) : &marks[sizeof(marks) / sizeof(marks[0]) - 1];
 
 	if (!has_duration(t))
 		return p;
@@ -175,12 +177,14 @@ static const char *flags_of(const struct uft_printer *t, const struct uft_event 
 }
 
 /* All that stands before the duration. @flags: of the latency format, NULL: nothing is known. */
-static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
+static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task,
+			uint64_t ts_ns,
 			const struct call *call, const char *flags)
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
-	if (t->flags & UFT_TEXT_ABSTIME) {	/* text_seconds() without its blank in front and its colon; so the kernel, too, whatever the clock is */
+	/* text_seconds() without its blank in front and its colon; so the kernel, too, whatever the clock is */
+	if (t->flags & UFT_TEXT_ABSTIME) {
 		char time[48], *end = text_seconds(t, time, ts_ns);
 
 		memcpy(p, time + 1, (size_t)(end - time) - 3);
@@ -189,7 +193,8 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 		p += 4;
 	}
 	if (t->flags & TEXT_REL_TIME)
-		p += sprintf(p, "%9llu us |  ", (unsigned long long)(ts_ns > t->start_ns ? (ts_ns - t->start_ns) / 1000 : 0));
+		p += sprintf(p, "%9llu us |  ",
+			     (unsigned long long)(ts_ns > t->start_ns ? (ts_ns - t->start_ns) / 1000 : 0));
 	if (t->flags & UFT_TEXT_CPU)
 		p = put_cpu(p, c);
 	if (t->flags & UFT_TEXT_PROC) {
@@ -225,7 +230,8 @@ static char *put_text(char *p, const char *text, size_t n)
 /* ---- Lines ---- */
 
 /* The kernel is about to call a signal handler, or the handler has returned to it. */
-static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
+static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task,
+		      uint64_t ts_ns,
 		      const struct call *call, const char *arrow)
 {
 	int has_column = has_duration(t);
@@ -238,7 +244,8 @@ static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, 
 static struct call *call_of_open(struct uft_printer *t, const struct text_cpu *c, const struct uft_event *leaf)
 {
 	struct call_task *task = t->has_data ? calls_task(&t->events->calls, c->open_task) : NULL;
-	struct call *call = task && leaf ? &t->events->calls.ended : task && c->open_depth < task->cap ? &task->call[c->open_depth] : NULL;
+	struct call *call = task && leaf ? &t->events->calls.ended : task && c->open_depth < task->cap ?
+		&task->call[c->open_depth] : NULL;
 
 	return call && call->sym == c->open_sym && call->start_ns == c->open_ns ? call : NULL;
 }
@@ -310,7 +317,8 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(t, p) : put_duration(t, p, ev->duration_ns);
 	p = put_indent(p, ev->depth);
 	*p++ = '}';
-	if (is_left || !is_matched || t->flags & UFT_TEXT_TAIL || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL)) || graph_has_result(t, call)) {
+	if (is_left || !is_matched || t->flags & UFT_TEXT_TAIL || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL)) ||
+	    graph_has_result(t, call)) {
 		p = is_left ? put_text(p, " /* left: ", 10) : put_text(p, " /* ", 4);
 		p = put_text(p, name->text, name->len);
 		p = put_text(graph_put_result(t, p, call), " */", 3);
@@ -450,14 +458,16 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev)
 	/* The first: from here on calls are followed, this one, too. */
 	if (!t->has_data && c)
 		calls_feed(&t->events->calls, &(struct uft_event){
-			.kind = UFT_EV_ENTRY, .ts_ns = c->open_ns, .task = ev->task, .sym = ev->sym, .depth = ev->depth });
+			.kind = UFT_EV_ENTRY, .ts_ns = c->open_ns, .task = ev->task, .sym = ev->sym,
+			.depth = ev->depth });
 	t->has_data = 1;
 	calls_feed(&t->events->calls, ev);
 }
 
 void graph_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	struct text_cpu *c = text_cpu_get(t, ev->cpu), *open = t->has_data && ev->kind != UFT_EV_ENTRY ? open_of(t, ev) : NULL;
+	struct text_cpu *c = text_cpu_get(t, ev->cpu),
+			*open = t->has_data && ev->kind != UFT_EV_ENTRY ? open_of(t, ev) : NULL;
 	const struct call *call;
 
 	if (open && open != c)	/* it ends on another CPU: what was given to it is known no longer than that */

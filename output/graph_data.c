@@ -31,7 +31,8 @@ static char *put_args(const struct uft_printer *t, char *p, const struct call *c
 char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call)
 {
 	int has_args = call && call->has_args && t->flags & UFT_TEXT_ARGS;
-	size_t len = uft_demangle_get() == UFT_DEMANGLE_FULL ? uft_name_length(name->text) : 0;	/* f(int): not f(int)() */
+	/* f(int): not f(int)() */
+	size_t len = uft_demangle_get() == UFT_DEMANGLE_FULL ? uft_name_length(name->text) : 0;
 
 	memcpy(p, name->text, name->len);
 	if (len && !has_args)
@@ -57,7 +58,8 @@ char *graph_put_result(const struct uft_printer *t, char *p, const struct call *
 	return p + sprintf(p, " = 0x%llx", (unsigned long long)call->result);
 }
 
-char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller, int is_leaf)
+char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller,
+		     int is_leaf)
 {
 	if (!caller->len && !(is_leaf && graph_has_result(t, call)))
 		return p;
@@ -68,7 +70,8 @@ char *graph_put_note(const struct uft_printer *t, char *p, const struct call *ca
 		memcpy(p + 3, caller->text, caller->len);
 		p += 3 + caller->len;
 		if (call->from)
-			p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)uft_image_offset(call->image, call->from_addr),
+			p += sprintf(p, "+0x%llx/0x%llx",
+				     (unsigned long long)uft_image_offset(call->image, call->from_addr),
 				     (unsigned long long)call->from->size);
 		if (t->flags & UFT_TEXT_SYM_ADDR)
 			p += sprintf(p, " <%016llx>", (unsigned long long)call->from_addr);

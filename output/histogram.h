@@ -95,7 +95,8 @@ static inline int hist_add(struct hist_pool *pool, struct histogram *h, uint64_t
 }
 
 /* Adds what @from has, of another pool. 0 or -ENOMEM. */
-static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const struct hist_pool *from_pool, const struct histogram *from)
+static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const struct hist_pool *from_pool,
+			     const struct histogram *from)
 {
 	for (unsigned o = 0; o <= HIST_OCTAVES; o++) {
 		if (!from->octave[o])
@@ -103,7 +104,8 @@ static inline int hist_merge(struct hist_pool *pool, struct histogram *h, const 
 		if (!h->octave[o] && hist_take_block(pool, h, o) < 0)
 			return -ENOMEM;
 		for (unsigned b = 0; b < HIST_SUB; b++) {
-			uint32_t *n = &pool->block[h->octave[o] - 1][b], more = from_pool->block[from->octave[o] - 1][b];
+			uint32_t *n = &pool->block[h->octave[o] - 1][b],
+				 more = from_pool->block[from->octave[o] - 1][b];
 
 			*n = more > UINT32_MAX - *n ? UINT32_MAX : *n + more;
 		}

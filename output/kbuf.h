@@ -28,7 +28,8 @@
 #define KBUF_TIME_EXTEND	30u
 #define KBUF_DELTA_BITS		27
 #define KBUF_SMALL_MAX		112u	/* payload bytes whose length fits in type_len */
-#define KBUF_PAYLOAD_MAX	(KBUF_DATA - 16)	/* alone in a page: a head of two words, and room for the count of what was lost */
+/* alone in a page: a head of two words, and room for the count of what was lost */
+#define KBUF_PAYLOAD_MAX	(KBUF_DATA - 16)
 #define KBUF_MISSED		(1ull << 31)
 #define KBUF_MISSED_COUNT	(1ull << 30)
 
@@ -48,7 +49,8 @@ struct uft_kbuf {
  * @page: @bytes of them, KBUF_PAGE << 0..7, aligned to 8, for as long as @kb is used. @sink takes as many and returns 0
  * or a negative errno, which the writing call returns.
  */
-void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(void *ctx, const void *page), void *ctx);
+void uft_kbuf_init(struct uft_kbuf *kb, void *page, uint32_t bytes, int (*sink)(void *ctx, const void *page),
+		   void *ctx);
 /* Hands over the page being filled, if any. The next record starts a new one. */
 int uft_kbuf_flush(struct uft_kbuf *kb);
 /* @n records are missing at this place: the next page says so. At most one page goes to the sink. */

@@ -3,7 +3,8 @@
 #include "output/kernel_flags.h"
 
 enum {
-	IRQS_OFF = 1, RESCHED_LAZY = 2, RESCHED = 4, HARDIRQ = 8, SOFTIRQ = 16, PREEMPT_RESCHED = 32, NMI = 64, BH_OFF = 128,
+	IRQS_OFF = 1, RESCHED_LAZY = 2, RESCHED = 4, HARDIRQ = 8, SOFTIRQ = 16, PREEMPT_RESCHED = 32, NMI = 64,
+		BH_OFF = 128,
 };
 
 static char digit(unsigned v)

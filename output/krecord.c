@@ -245,7 +245,8 @@ struct rec_stack {
 	uint32_t size, pad;		/* callers that follow */
 	uint64_t caller[1 + UFT_STACK_MAX];
 };
-_Static_assert(offsetof(struct rec_stack, caller) == 16 && sizeof(struct rec_stack) <= KBUF_PAYLOAD_MAX, "format of kernel_stack");
+_Static_assert(offsetof(struct rec_stack, caller) == 16 && sizeof(struct rec_stack) <= KBUF_PAYLOAD_MAX,
+	       "format of kernel_stack");
 
 /* ---- Records ---- */
 
@@ -253,7 +254,9 @@ static struct rec_common common_of(const struct uft_event *ev, enum krecord_id i
 {
 	uint16_t v = ev->flags & UFT_EVF_LATENCY ? ev->latency : 0;
 
-	return (struct rec_common){ .type = (uint16_t)id, .flags = (uint8_t)v, .preempt_count = (uint8_t)(v >> 8), .pid = ev->task->tid };
+	return (struct rec_common){
+		.type = (uint16_t)id, .flags = (uint8_t)v, .preempt_count = (uint8_t)(v >> 8), .pid = ev->task->tid
+	};
 }
 
 static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)
@@ -336,8 +339,10 @@ static int put_mmio(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	uint64_t how = ev->word[3];
 	struct rec_mmio rec = {
-		common_of(ev, KRECORD_MMIO_RW), ev->word[0], how & UFT_ACCESS_VALUE ? ev->word[1] : UINT64_MAX, ev->word[2],
-		(int32_t)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff), MMIO_UNKNOWN_OP, (uint8_t)(how >> UFT_ACCESS_WIDTH_SHIFT), { 0 },
+		common_of(ev, KRECORD_MMIO_RW), ev->word[0], how & UFT_ACCESS_VALUE ? ev->word[1] : UINT64_MAX,
+			ev->word[2],
+		(int32_t)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff), MMIO_UNKNOWN_OP,
+		(uint8_t)(how >> UFT_ACCESS_WIDTH_SHIFT), { 0 },
 	};
 	int ret = 0;
 
@@ -356,7 +361,8 @@ static int put_mmio(struct uft_kbuf *kb, const struct uft_event *ev)
 static int put_watch(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	struct rec_mmio rec = {
-		common_of(ev, KRECORD_MMIO_MAP), ev->word[0], ev->word[0], ev->word[1], (int32_t)(ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff),
+		common_of(ev, KRECORD_MMIO_MAP), ev->word[0], ev->word[0], ev->word[1],
+			(int32_t)(ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff),
 		ev->word[3] & UFT_ACCESS_END ? MMIO_UNPROBE : MMIO_PROBE, 0, { 0 },
 	};
 
@@ -376,10 +382,12 @@ static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 	struct rec_switch sw = switch_of(ev);
 	struct rec_osnoise noise = {
 		common_of(ev, KRECORD_OSNOISE), (uint32_t)ev->word[0], ev->word[0] >> 32, (uint32_t)ev->word[1],
-		UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], (uint32_t)(ev->word[2] >> 32), (uint32_t)(ev->word[1] >> 32),
+		UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], (uint32_t)(ev->word[2] >> 32),
+		(uint32_t)(ev->word[1] >> 32),
 	};
 	struct rec_hwlat rec = {
-		common_of(ev, KRECORD_HWLAT), ev->word[0] / 1000, ev->word[1] / 1000, 0, (int64_t)(ev->word[2] / 1000000000),
+		common_of(ev, KRECORD_HWLAT), ev->word[0] / 1000, ev->word[1] / 1000, 0,
+			(int64_t)(ev->word[2] / 1000000000),
 		(int64_t)(ev->word[2] % 1000000000), 0, (uint32_t)ev->word[3], (uint32_t)(ev->word[3] >> 32),
 	};
 
@@ -456,11 +464,13 @@ int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_eve
 	}
 }
 
-int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev, const struct uft_drop_row *drop)
+int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev,
+		     const struct uft_drop_row *drop)
 {
 	uint64_t ip = dat_syms_addr(syms, ev->task->image, drop->sym);
 	char text[64];
-	int n = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" : "max-rate",
+	int n = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" :
+			 "max-rate",
 			 drop->calls_per_s);
 
 	return ip ? put_print(kb, ev, ip, text, (size_t)n) : -ENOMEM;

@@ -10,12 +10,15 @@
 #include "output/kbuf.h"
 #include "stream/stream.h"
 
-enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, KRECORD_PRINT = 5, KRECORD_MMIO_RW = 7, KRECORD_MMIO_MAP = 8, KRECORD_EXIT = 10, KRECORD_ENTRY = 11, KRECORD_HWLAT = 15, KRECORD_OSNOISE = 16, KRECORD_RAW = 18 };
+enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, KRECORD_PRINT = 5, KRECORD_MMIO_RW = 7,
+	KRECORD_MMIO_MAP = 8, KRECORD_EXIT = 10, KRECORD_ENTRY = 11, KRECORD_HWLAT = 15, KRECORD_OSNOISE = 16,
+	KRECORD_RAW = 18 };
 
 /* The kernel's files events/header_page and events/header_event. */
 extern const char krecord_header_page[], krecord_header_event[];
 #define KRECORD_HEADER_MAX	256
-int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes);	/* of pages that have another size; its length */
+/* of pages that have another size; its length */
+int krecord_put_header_page(char out[KRECORD_HEADER_MAX], uint32_t page_bytes);
 
 /* Its files events/ftrace/NAME/format. */
 #define KRECORD_NFORMATS	11
@@ -30,6 +33,7 @@ extern const struct krecord_format krecord_formats[KRECORD_NFORMATS];
  */
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev);
 /* print, with the dropped function as ip, at the time of @ev: from here on its calls are missing. */
-int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev, const struct uft_drop_row *drop);
+int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev,
+		     const struct uft_drop_row *drop);
 
 #endif

@@ -41,7 +41,8 @@
 
 /* ---- Stretches ---------------------------------------------------------------------------- */
 
-static void add_line(struct latency *l, struct stretch *s, const struct uft_event *ev, const struct call *call, uint64_t ts_ns,
+static void add_line(struct latency *l, struct stretch *s, const struct uft_event *ev, const struct call *call,
+		     uint64_t ts_ns,
 		     const struct call_task *t)
 {
 	s->total++;
@@ -60,7 +61,8 @@ static void add_line(struct latency *l, struct stretch *s, const struct uft_even
 	}
 	s->line[s->n++] = (struct stretch_line){
 		.ts_ns = ts_ns, .sym = call->sym, .parent = call->parent, .task = ev->task, .cpu = ev->cpu,
-		.depth = (uint8_t)t->nheld, .is_masked = (t->mask & ~LIBC_SIGNALS) != 0, .kind = (uint8_t)ev->kind, .level = ev->depth,
+		.depth = (uint8_t)t->nheld, .is_masked = (t->mask & ~LIBC_SIGNALS) != 0, .kind = (uint8_t)ev->kind,
+		.level = ev->depth,
 		.duration_ns = ev->duration_ns,
 	};
 }
@@ -89,7 +91,8 @@ static void begin(struct latency *l, struct call_task *t, const struct uft_event
 }
 
 /* Of what @ev ends by: behind the call's arguments, its stack is the task's next event; at its return the last. */
-static void take_stack(struct stretch *s, const struct call_task *t, const struct uft_event *ev, const struct call *call)
+static void take_stack(struct stretch *s, const struct call_task *t, const struct uft_event *ev,
+		       const struct call *call)
 {
 	s->wants_stack = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL;
 	s->stack = !s->wants_stack && t->stack_of == call->sym ? t->stack : NULL;
@@ -126,7 +129,8 @@ static void end(struct latency *l, struct call_task *t, const struct uft_event *
 	if (!s || !is_worse(l, s->start_ns, ev->ts_ns))
 		return;
 	/* In the place of its own entry. */
-	if (s->n && s->total == s->n && s->line[s->n - 1].sym == call->sym && s->line[s->n - 1].ts_ns == call->start_ns) {
+	if (s->n && s->total == s->n && s->line[s->n - 1].sym == call->sym &&
+	    s->line[s->n - 1].ts_ns == call->start_ns) {
 		s->n--;
 		s->total--;
 	}
@@ -225,7 +229,8 @@ static void note_wake(struct latency *l, const struct call_task *t, const struct
 	struct wake *w = wake_at(l, address, ev->task->pid);
 
 	if (w)
-		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority, t->has_state };
+		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority,
+			t->has_state };
 }
 
 static void woken(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
@@ -234,13 +239,15 @@ static void woken(struct latency *l, struct call_task *t, const struct uft_event
 	struct stretch *s;
 	int is_rt = t->policy == 1 || t->policy == 2;
 
-	if (!w || w->address != call->arg[0] || w->ts_ns <= call->start_ns || w->task == ev->task || w->task->pid != ev->task->pid ||
+	if (!w || w->address != call->arg[0] || w->ts_ns <= call->start_ns || w->task == ev->task ||
+	    w->task->pid != ev->task->pid ||
 	    !is_worse(l, w->ts_ns, ev->ts_ns) || (uft_tracer(l->calls.tracer)->is_rt && !is_rt))
 		return;
 	s = &l->worst;
 	s->n = 0;
 	s->total = 0;
-	add_line(l, s, &(struct uft_event){ .task = w->task, .cpu = w->cpu }, &(struct call){ .sym = w->sym, .parent = w->parent },
+	add_line(l, s, &(struct uft_event){ .task = w->task, .cpu = w->cpu },
+		 &(struct call){ .sym = w->sym, .parent = w->parent },
 		 w->ts_ns, &(struct call_task){ 0 });
 	add_line(l, s, ev, call, ev->ts_ns, &(struct call_task){ 0 });
 	if (s->n < 2)

@@ -30,7 +30,8 @@ struct stretch {
 	uint8_t wants_stack;		/* it comes next */
 };
 
-struct wake { uint64_t address, ts_ns; const struct uft_task *task; const struct uft_sym *sym, *parent; uint32_t cpu, priority; uint8_t has_state; };
+struct wake { uint64_t address, ts_ns; const struct uft_task *task; const struct uft_sym *sym, *parent; uint32_t cpu,
+	priority; uint8_t has_state; };
 #define WAKES	4096u			/* addresses; of two in one place the later counts */
 
 struct latency {

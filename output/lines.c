@@ -48,7 +48,8 @@ static void heap_line(struct uft_printer *t, const struct call *call, char sign,
 	if (!p)
 		return;
 	if (sign == '+')
-		p += sprintf(p, "  +      %c   %4llu      -          -   0x%llx      -   ", type, (unsigned long long)bytes,
+		p += sprintf(p, "  +      %c   %4llu      -          -   0x%llx      -   ", type,
+			     (unsigned long long)bytes,
 			     (unsigned long long)at);
 	else
 		p += sprintf(p, "  -      %c                           0x%llx          ", type, (unsigned long long)at);
@@ -87,7 +88,8 @@ static void heap_lines(struct uft_printer *t, const struct call *call)
 
 void lines_heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
-	struct uft_event stack = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = ev->ts_ns, .task = ev->task, .cpu = ev->cpu,
+	struct uft_event stack = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = ev->ts_ns, .task = ev->task,
+		.cpu = ev->cpu,
 				   .stack = call->stack };
 	uint64_t before = t->printed;
 
@@ -105,7 +107,8 @@ static char *put_request(char *p, const struct call *call, char action, int64_t 
 	int is_read = call->role == UFT_ROLE_READ || call->role == UFT_ROLE_PREAD || call->role == UFT_ROLE_READV;
 	int is_at = call->role == UFT_ROLE_PREAD || call->role == UFT_ROLE_PWRITE;
 
-	p += sprintf(p, " fd,%-3d %2c %3c ", (int)call->arg[0], action, call->role == UFT_ROLE_SYNC ? 'F' : is_read ? 'R' : 'W');
+	p += sprintf(p, " fd,%-3d %2c %3c ", (int)call->arg[0], action, call->role == UFT_ROLE_SYNC ? 'F' : is_read ?
+		     'R' : 'W');
 	if (is_at)
 		p += sprintf(p, "%llu ", (unsigned long long)call->arg[3]);
 	if (bytes >= 0 && call->role != UFT_ROLE_SYNC)
@@ -115,7 +118,8 @@ static char *put_request(char *p, const struct call *call, char action, int64_t 
 
 void lines_io(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
-	int is_queued = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL, is_done = ev->kind == UFT_EV_EXIT && call->has_result;
+	int is_queued = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL,
+	    is_done = ev->kind == UFT_EV_EXIT && call->has_result;
 	int is_vector = call->role == UFT_ROLE_READV || call->role == UFT_ROLE_WRITEV;
 	int64_t result = call->role == UFT_ROLE_SYNC ? (int32_t)call->result : (int64_t)call->result;
 	uint64_t ns = ev->ts_ns - call->start_ns;
@@ -151,7 +155,8 @@ void lines_initcall(struct uft_printer *t, const struct uft_event *ev, const str
 	if (!p || (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT))
 		return;
 	if (t->flags & UFT_TEXT_CONTEXT)
-		p += sprintf(p, "[%5llu.%09llu] ", (unsigned long long)(ev->ts_ns / 1000000000), (unsigned long long)(ev->ts_ns % 1000000000));
+		p += sprintf(p, "[%5llu.%09llu] ", (unsigned long long)(ev->ts_ns / 1000000000),
+			     (unsigned long long)(ev->ts_ns % 1000000000));
 	p += sprintf(p, "%s%s+0x0/0x%llx ", ev->kind == UFT_EV_ENTRY ? "calling  " : "initcall ", func->text,
 		     (unsigned long long)(ev->sym ? ev->sym->size : 0));
 	if (ev->kind == UFT_EV_ENTRY)

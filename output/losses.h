@@ -21,6 +21,7 @@ uint64_t losses_unrecorded(const uint64_t *counters);
  *
  * Calls @say for each. Returns how many there were. Context: control.
  */
-unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(void *arg, const char *sentence), void *arg);
+unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(void *arg, const char *sentence),
+		     void *arg);
 
 #endif

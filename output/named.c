@@ -36,7 +36,8 @@ static void put_array(struct line *l, const struct uft_event_field *f, const str
 
 	put_text(l, "{");
 	for (size_t i = 0; (i + 1) * size <= v->len; i++) {
-		snprintf(text, sizeof(text), "%s0x%" PRIx64, i ? "," : "", (uint64_t)uft_field_number(v->bytes + i * size, size, 0));
+		snprintf(text, sizeof(text), "%s0x%" PRIx64, i ? "," : "",
+			 (uint64_t)uft_field_number(v->bytes + i * size, size, 0));
 		put_text(l, text);
 	}
 	put_text(l, "}");
@@ -84,7 +85,8 @@ static size_t name_at(void *arg, uint64_t addr, int has_offset, char *to, size_t
 char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 {
 	struct line l = { p, p + NAMED_ROOM - 1 };
-	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid, .name = name_at, .arg = (void *)ev };
+	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid,
+		.name = name_at, .arg = (void *)ev };
 
 	if (!UFT_EVENT_IS_NAMED(ev->data))
 		return p;
@@ -106,7 +108,8 @@ uint32_t named_record(char rec[NAMED_RECORD_MAX], const struct uft_event *ev)
 
 	memset(rec, 0, UFT_EVENT_COMMON);
 	memcpy(rec, &id, sizeof(id));
-	memcpy(rec + 2, ev->flags & UFT_EVF_LATENCY ? &ev->latency : &(uint16_t){0}, 2); /* common_flags, common_preempt_count */
+	/* common_flags, common_preempt_count */
+	memcpy(rec + 2, ev->flags & UFT_EVF_LATENCY ? &ev->latency : &(uint16_t){0}, 2);
 	memcpy(rec + 4, &ev->task->tid, 4);
 	memcpy(rec + UFT_EVENT_COMMON, ev->payload, n);
 	return UFT_EVENT_COMMON + n;

@@ -39,11 +39,14 @@ enum uft_text_flags {
 	UFT_TEXT_RETVAL_HEX	= 0x400000,
 	UFT_TEXT_ARGS		= 0x800000,
 	UFT_TEXT_RETADDR	= 0x1000000,
-	UFT_TEXT_FIELDS		= 0x4000000,	/* a record as the names of its fields, each with what it holds; a graph has none */
+	/* a record as the names of its fields, each with what it holds; a graph has none */
+	UFT_TEXT_FIELDS		= 0x4000000,
 	UFT_TEXT_DISPLAY_GRAPH	= 0x8000000,	/* latency tracers: their calls as a graph */
-	UFT_TEXT_NO_REPEATS	= 0x2000000,	/* func-no-repeats: calls of one function by one caller on a CPU, one after the other, are two lines */
+	/* func-no-repeats: calls of one function by one caller on a CPU, one after the other, are two lines */
+	UFT_TEXT_NO_REPEATS	= 0x2000000,
 };
-#define UFT_TEXT_STACK		0x10000000u	/* stacks as the kernel shows its own; so they are if none of these is set */
+/* stacks as the kernel shows its own; so they are if none of these is set */
+#define UFT_TEXT_STACK		0x10000000u
 #define UFT_TEXT_USER_STACK	0x20000000u	/* as it shows a program's */
 #define UFT_TEXT_USEROBJ	0x40000000u	/* sym-userobj */
 #define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
@@ -81,7 +84,8 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 int uft_text_run(struct uft_printer *t, size_t max);
 /* @n events of @cpu went before anybody read them: told in front of its next. */
 void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n);
-void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);	/* from now on */
+/* from now on */
+void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);
 /* Prints the events that later ones cannot change any more; with @end all. 0 or -errno. */
 int uft_text_collect(struct uft_printer *t, int end);
 void uft_text_close(struct uft_printer *t);
@@ -121,7 +125,8 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
  * -ENOMEM; or of @out.
  */
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
-int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);	/* -ENOPKG: no libdw */
+/* -ENOPKG: no libdw */
+int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
 /* How many calls a second there were, over the time of the recording. Of @o: form. 0, -ENOMEM, or of @out. */
 int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
@@ -133,7 +138,8 @@ int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_repor
 struct uft_diff;
 struct uft_diff *uft_diff_new(void);		/* NULL: no memory */
 int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st);		/* all of @st; 0 or -ENOMEM */
-int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);	/* form, width, limit, min_share, is_wide */
+/* form, width, limit, min_share, is_wide */
+int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);
 /*
  * `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no
  * condition; -ENOENT: of no function.
@@ -159,17 +165,20 @@ struct uft_export_opts {
 	/* Is told of each object without debug information why that is; may be NULL. */
 	void (*note)(void *ctx, const char *object, const char *why);
 	void *ctx;
-	uint64_t max_string;	/* bytes of a file that its reader takes as one string; 0: what browsers take. For tests */
+	/* bytes of a file that its reader takes as one string; 0: what browsers take. For tests */
+	uint64_t max_string;
 };
 enum uft_export_takes {
 	UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2,
-	UFT_EXPORT_RECORDS = 4,	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
+	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
+	UFT_EXPORT_RECORDS = 4,
 };
 struct uft_export {
 	const char *name;	/* `uft export --format` */
 	const char *suffix;	/* -o name ending that selects it */
 	const char *doc;
-	int (*write)(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);	/* @o NULL: none */
+	/* @o NULL: none */
+	int (*write)(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 	unsigned takes;		/* enum uft_export_takes */
 };
 extern const struct uft_export uft_exports[];	/* ends with name NULL */

@@ -11,13 +11,16 @@
 /* As the kernel's trace_hwlat_print(): no NMI is seen from a process, so it has none to tell of. */
 static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
-	uint64_t us[2] = { ev->word[0] / 1000, ev->word[1] / 1000 }, s = ev->word[2] / 1000000000, ns = ev->word[2] % 1000000000;
+	uint64_t us[2] = { ev->word[0] / 1000, ev->word[1] / 1000 }, s = ev->word[2] / 1000000000,
+		ns = ev->word[2] % 1000000000;
 	uint32_t seq = (uint32_t)ev->word[3], count = (uint32_t)(ev->word[3] >> 32);
 
 	if (t->flags & UFT_TEXT_RAW)
-		return p + sprintf(p, "%llu %llu %llu %09llu %u\n", (unsigned long long)us[0], (unsigned long long)us[1],
+		return p +
+			sprintf(p, "%llu %llu %llu %09llu %u\n", (unsigned long long)us[0], (unsigned long long)us[1],
 				   (unsigned long long)s, (unsigned long long)ns, seq);
-	return p + sprintf(p, "#%-5u inner/outer(us): %4llu/%-5llu ts:%llu.%09llu count:%u\n", seq, (unsigned long long)us[0],
+	return p + sprintf(p, "#%-5u inner/outer(us): %4llu/%-5llu ts:%llu.%09llu count:%u\n", seq,
+			   (unsigned long long)us[0],
 			   (unsigned long long)us[1], (unsigned long long)s, (unsigned long long)ns, count);
 }
 
@@ -34,13 +37,16 @@ static char *put_count(char *p, const char *format, uint64_t v)
 /* As the kernel's trace_osnoise_print(). */
 static char *put_osnoise(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
-	uint32_t noise = (uint32_t)ev->word[0], runtime = (uint32_t)(ev->word[0] >> 32), longest = (uint32_t)ev->word[1];
-	uint64_t count[5] = { UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], ev->word[2] >> 32, ev->word[1] >> 32 };
+	uint32_t noise = (uint32_t)ev->word[0], runtime = (uint32_t)(ev->word[0] >> 32),
+		 longest = (uint32_t)ev->word[1];
+	uint64_t count[5] = { UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], ev->word[2] >> 32,
+		ev->word[1] >> 32 };
 	uint64_t rest = runtime && noise < runtime ? (uint64_t)(runtime - noise) * 10000000 / runtime : 0;
 	int is_raw = t->flags & UFT_TEXT_RAW;
 
 	p += is_raw ? sprintf(p, "%u %u %u", runtime, noise, longest) :
-		      sprintf(p, "%u %10u %3u.%05u %7u", runtime, noise, (uint32_t)(rest / 100000), (uint32_t)(rest % 100000), longest);
+		      sprintf(p, "%u %10u %3u.%05u %7u", runtime, noise, (uint32_t)(rest / 100000),
+			      (uint32_t)(rest % 100000), longest);
 	for (int i = 0; i < 5; i++)
 		p = put_count(p, is_raw ? " %s" : " %6s", count[i]);
 	*p++ = '\n';
@@ -66,7 +72,8 @@ const char own_osnoise_columns[] =
 static char *put_switch(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	uint32_t how = (uint32_t)ev->word[0], is_in = how & UFT_SWITCH_IN;
-	char state = is_in || how & UFT_SWITCH_PREEMPTED ? 'R' : how & UFT_SWITCH_ENDED ? 'X' : 'S', prio[12] = "?", name[17];
+	char state = is_in || how & UFT_SWITCH_PREEMPTED ? 'R' : how & UFT_SWITCH_ENDED ? 'X' : 'S', prio[12] = "?",
+		name[17];
 
 	if (how & UFT_SWITCH_PRIO)
 		snprintf(prio, sizeof(prio), "%u", (uint32_t)(ev->word[0] >> 32));
@@ -75,9 +82,11 @@ static char *put_switch(const struct uft_printer *t, char *p, const struct uft_e
 	if (t->flags & UFT_TEXT_RAW)
 		return p + sprintf(p, "%u %s %c %u ? ? ?\n", ev->task->tid, prio, state, ev->cpu);
 	if (is_in)
-		return p + sprintf(p, " %7s:%3s:%c ==> [%03u] %7u:%3s:%c %.16s\n", "?", "?", '?', ev->cpu, ev->task->tid, prio, state,
+		return p + sprintf(p, " %7s:%3s:%c ==> [%03u] %7u:%3s:%c %.16s\n", "?", "?", '?', ev->cpu,
+				   ev->task->tid, prio, state,
 				   form_name(ev->task, name));
-	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?", "?", '?');
+	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?",
+			   "?", '?');
 }
 
 /* Microseconds as the kernel's mmiotrace has them, rounded: ns2usecs(). */
@@ -90,7 +99,8 @@ static char *put_time(char *p, uint64_t ns)
 
 static char *put_access_line(char *p, char op, const struct uft_event *ev, int has_value)
 {
-	unsigned width = ev->word[3] >> UFT_ACCESS_WIDTH_SHIFT & 0xff, map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
+	unsigned width = ev->word[3] >> UFT_ACCESS_WIDTH_SHIFT & 0xff,
+		 map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
 
 	p += sprintf(p, "%c %u ", op, width);
 	p = put_time(p, ev->ts_ns);
@@ -117,7 +127,8 @@ static char *put_access(const struct uft_printer *t, char *p, const struct uft_e
 		return p;
 	p += sprintf(p, "UNKNOWN ");
 	p = put_time(p, ev->ts_ns);
-	return p + sprintf(p, " %u 0x%llx ? 0x%llx %u\n", (unsigned)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff), (unsigned long long)ev->word[0],
+	return p + sprintf(p, " %u 0x%llx ? 0x%llx %u\n", (unsigned)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff),
+			   (unsigned long long)ev->word[0],
 			   (unsigned long long)ev->word[2], ev->task->tid);
 }
 
@@ -131,7 +142,8 @@ static char *put_watch(const struct uft_printer *t, char *p, const struct uft_ev
 	p = put_time(p, ev->ts_ns);
 	if (ev->word[3] & UFT_ACCESS_END)
 		return p + sprintf(p, " %u 0x0 %u\n", map, ev->task->tid);
-	return p + sprintf(p, " %u 0x%llx 0x%llx 0x%llx 0x0 %u\n", map, (unsigned long long)ev->word[0], (unsigned long long)ev->word[0],
+	return p + sprintf(p, " %u 0x%llx 0x%llx 0x%llx 0x0 %u\n", map, (unsigned long long)ev->word[0],
+			   (unsigned long long)ev->word[0],
 			   (unsigned long long)ev->word[1], ev->task->tid);
 }
 
@@ -169,7 +181,8 @@ void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *tex
 }
 
 /* Printers by event: each writes its line at @p, with the newline, and returns where it ends. */
-static const struct { uint32_t data; char *(*put)(const struct uft_printer *t, char *p, const struct uft_event *ev); } printers[] = {
+static const struct {
+	uint32_t data; char *(*put)(const struct uft_printer *t, char *p, const struct uft_event *ev); } printers[] = {
 	{ UFT_EVENT_HWLAT, put_hwlat },
 	{ UFT_EVENT_OSNOISE, put_osnoise },
 	{ UFT_EVENT_SWITCH, put_switch },

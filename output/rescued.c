@@ -11,7 +11,8 @@ int uft_output_rescued(struct uft_stream *st, FILE *out)
 
 	if (!r)
 		return 0;
-	fprintf(out, "# rescued: the recorder was killed; %" PRIu64 " bytes of what %" PRIu64 " process%s had in the buffers were "
+	fprintf(out,
+		"# rescued: the recorder was killed; %" PRIu64 " bytes of what %" PRIu64 " process%s had in the buffers were "
 		"added to the recording afterwards. Missing are the names of threads that it had not seen yet and of code that "
 		"was made at run time", r->bytes, r->slices, r->slices == 1 ? "" : "es");
 	if (r->unknown)

@@ -44,7 +44,8 @@ static int put_frame(struct uft_printer *t, const struct uft_event *ev, const st
 		memcpy(p, name->text, name->len);
 		p += name->len;
 		if (t->flags & UFT_TEXT_SYM_OFFSET)
-			p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)f->offset, (unsigned long long)f->sym->size);
+			p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)f->offset,
+				     (unsigned long long)f->sym->size);
 		if (t->flags & UFT_TEXT_SYM_ADDR)
 			p += sprintf(p, " <%016llx>", (unsigned long long)f->addr);
 	}
@@ -60,7 +61,8 @@ static void put_stack(struct uft_printer *t, const struct uft_event *ev, int is_
 	int ok = 1;
 	char *p;
 
-	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 32);	/* in a graph, too: the kernel makes no comment of stacks */
+	/* in a graph, too: the kernel makes no comment of stacks */
+	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 32);
 	p = p ? text_context(t, p, ev) : NULL;
 	ok = p != NULL;
 	if (p) {

@@ -48,7 +48,8 @@ static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct 
 	if (t->buf.error || !t->buf.len || !emit_buf_room(&t->buf, 80))
 		return;
 	t->buf.len--;		/* the line's end */
-	t->buf.len += (size_t)sprintf(t->buf.text + t->buf.len, " (repeats: %u, last_ts:%.*s)\n", c->repeats, (int)(end - last) - 2, last);
+	t->buf.len += (size_t)sprintf(t->buf.text + t->buf.len, " (repeats: %u, last_ts:%.*s)\n", c->repeats,
+				      (int)(end - last) - 2, last);
 	t->printed++;
 }
 
@@ -66,7 +67,8 @@ static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
 
 	if (!c || !has_repeats(t->tracer, t->flags))
 		return 0;
-	if (c->call.sym == ev->sym && c->call.parent_addr == ev->parent_addr && c->call.sym && c->repeats < MAX_REPEATS) {
+	if (c->call.sym == ev->sym && c->call.parent_addr == ev->parent_addr && c->call.sym &&
+	    c->repeats < MAX_REPEATS) {
 		c->repeats++;
 		c->call.ts_ns = ev->ts_ns;
 		c->call.task = ev->task;
@@ -251,7 +253,8 @@ static void set_tracer(struct uft_printer *t, uint32_t tracer)
 	t->row = text_row(tracer);
 }
 
-static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
+static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour,
+		     const struct uft_text_opts *opts)
 {
 	const struct uft_info *info = uft_stream_info(st);
 

@@ -79,7 +79,8 @@ void text_header(struct uft_printer *t, const struct uft_info *info);
 /* Says that the buffer of a cpu begins here. */
 void text_put_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu);
 /* The task, the CPU and the time; as text_context(), of what was looked up. */
-char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task, const struct uft_event *ev);
+char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,
+		       const struct uft_event *ev);
 /* One FUNC, as the function tracer's line. */
 void text_function(struct uft_printer *t, const struct uft_event *ev);
 /* Writes the task, the CPU and the time at @p, TEXT_CONTEXT_ROOM bytes at most; NULL: no memory. */
@@ -91,7 +92,8 @@ void stack_text(struct uft_printer *t, const struct uft_event *ev);
 void stack_put(struct uft_printer *t, const struct uft_event *ev);	/* wherever it stands */
 
 /* ---- events.c: the tracers whose functions write events ---- */
-int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);	/* 0 or -ENOMEM */
+/* 0 or -ENOMEM */
+int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);
 /* 1: its header and lines come at the end, all at once. */
 int events_wait(const struct uft_printer *t);
 void events_event(struct uft_printer *t, const struct uft_event *ev);
@@ -109,7 +111,8 @@ uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 n
 
 /* ---- forms.c ---- */
 
-#define TEXT_REL_TIME	0x80000000u	/* beside enum uft_text_flags. graph: its first column is the time since start_ns */
+/* beside enum uft_text_flags. graph: its first column is the time since start_ns */
+#define TEXT_REL_TIME	0x80000000u
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)
 /* @worst: what it tells of, NULL: nothing. */
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst);
@@ -124,8 +127,10 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
 /* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */
 /* `ip=name+0x0/0x20`: a field that is an address in a function. FORM_ADDR_ROOM, and the name. */
-char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
-char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
+char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image,
+		 const struct uft_sym *sym, uint64_t addr);
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym,
+		uint64_t addr);
 
 void graph_header(struct uft_printer *t);
 /* A DATA: of the call that is innermost. */
@@ -134,9 +139,11 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev);
 /* ---- graph_data.c: what is known of a call besides its name and times; @call NULL: nothing ---- */
 #define GRAPH_DATA_ROOM		192u	/* of one line, beside the name that graph_caller() has */
 const struct emit_text *graph_caller(struct uft_printer *t, const struct call *call);
-char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call);	/* `name()` at least */
+/* `name()` at least */
+char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call);
 /* The comment behind a line: where it was called, of a leaf what it returned. */
-char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller, int is_leaf);
+char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller,
+		     int is_leaf);
 static inline int graph_has_result(const struct uft_printer *t, const struct call *call)
 {
 	return call && call->has_result && t->flags & UFT_TEXT_RETVAL;

@@ -20,7 +20,8 @@ static void put_columns(struct uft_printer *t)
 	char line[640];
 
 	if (t->flags & UFT_TEXT_IRQ_INFO) {
-		snprintf(line, sizeof(line), flags_header, wide, space, wide, space, wide, space, wide, space, wide, space, wide, space);
+		snprintf(line, sizeof(line), flags_header, wide, space, wide, space, wide, space, wide, space, wide,
+			 space, wide, space);
 		emit_buf_puts(&t->buf, line);
 		emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION\n"
 					      "#              | |           |       |   |||||     |         |\n" :
@@ -55,7 +56,8 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 	if (row->is_tree || !is_usual)
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
-		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost + info->lost_parts + info->overwritten), info->ncpus);
+		 (unsigned long long)info->events,
+		 (unsigned long long)(info->events + info->lost + info->lost_parts + info->overwritten), info->ncpus);
 	emit_buf_puts(&t->buf, line);
 	put_columns(t);
 }

@@ -143,7 +143,8 @@ char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev)
 }
 
 /* What the option fields makes of a call: the names are those of events/ftrace/function/format. */
-static char *put_fields(char *p, const struct uft_event *ev, const struct emit_text *name, const struct emit_text *caller)
+static char *put_fields(char *p, const struct uft_event *ev, const struct emit_text *name,
+			const struct emit_text *caller)
 {
 	memcpy(p, "function:", 9);
 	p = form_field(p + 9, "ip", name, NULL, ev->sym, 0);
@@ -177,7 +178,8 @@ void text_function(struct uft_printer *t, const struct uft_event *ev)
 		return;
 	}
 	p = put_name(p, &name);
-	p = form_addr(t, p, NULL, ev->sym, ev->sym && t->flags & UFT_TEXT_SYM_ADDR ? uft_image_sym_addr(ev->task->image, ev->sym) : 0);
+	p = form_addr(t, p, NULL, ev->sym,
+		      ev->sym && t->flags & UFT_TEXT_SYM_ADDR ? uft_image_sym_addr(ev->task->image, ev->sym) : 0);
 	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
 		p = put_name(p + 3, &caller);

@@ -10,11 +10,13 @@ static const struct text_row rows[UFT_NTRACERS] = {
 	[UFT_TRACER_PREEMPTIRQSOFF] = { .take = events_event },
 	[UFT_TRACER_WAKEUP] = { .take = events_event },
 	[UFT_TRACER_WAKEUP_RT] = { .take = events_event },
-	[UFT_TRACER_KMEMTRACE] = { .take = events_event, .columns = lines_heap_columns, .call = lines_heap, .has_late_lines = 1 },
+	[UFT_TRACER_KMEMTRACE] = { .take = events_event, .columns = lines_heap_columns, .call = lines_heap,
+		.has_late_lines = 1 },
 	[UFT_TRACER_BLK] = { .take = events_event, .columns = "", .call = lines_io },
 	[UFT_TRACER_INITCALL] = { .take = events_event, .columns = "", .call = lines_initcall, .is_every_call = 1 },
 	[UFT_TRACER_OSNOISE] = { .columns = own_osnoise_columns },
-	[UFT_TRACER_MMIOTRACE] = { .columns = "VERSION 20070824\n", .has_one_form = 1, .line = own_line, .mark = own_mark },
+	[UFT_TRACER_MMIOTRACE] = { .columns = "VERSION 20070824\n", .has_one_form = 1, .line = own_line,
+		.mark = own_mark },
 };
 
 const struct text_row *text_row(uint32_t tracer)

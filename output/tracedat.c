@@ -202,7 +202,8 @@ static char *cmdlines_text(struct uft_stream *st, size_t *len)
 static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_info *info, int fd)
 {
 	static const struct spool_lane nothing;
-	struct dat_file file = { .version = dat->version, .info = info, .clock = uft_stream_clock_name(st), .events = uft_stream_events(st), .ncpus = dat->ncpus, .spool = &dat->spool };
+	struct dat_file file = { .version = dat->version, .info = info, .clock = uft_stream_clock_name(st),
+		.events = uft_stream_events(st), .ncpus = dat->ncpus, .spool = &dat->spool };
 	struct dat_cpu_data *cpu = calloc(dat->ncpus + 1, sizeof(*cpu));
 	char *kallsyms = dat_syms_text(&dat->syms, &file.kallsyms_len);
 	char *cmdlines = cmdlines_text(st, &file.cmdlines_len);
@@ -327,7 +328,8 @@ int uft_tracedat_v7(struct uft_stream *st, const char *path, const struct uft_ex
 	return export_to(st, path, DAT_V7, err);
 }
 
-int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			 struct uft_error *err)
 {
 	(void)o;
 	return export_to(st, path, DAT_V7_ZSTD, err);

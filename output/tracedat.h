@@ -7,6 +7,7 @@
 
 int uft_tracedat_v6(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_tracedat_v7(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
-int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			 struct uft_error *err);
 
 #endif

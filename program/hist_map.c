@@ -68,7 +68,8 @@ static uint64_t *element_at(const struct uft_hist_map *map, uint32_t i)
 
 size_t uft_hist_map_bytes(uint32_t bits, uint32_t words)
 {
-	return sizeof(struct uft_hist_memory) + ((size_t)2 << bits) * sizeof(struct uft_hist_slot) + ((size_t)1 << bits) * words * 8;
+	return sizeof(struct uft_hist_memory) + ((size_t)2 << bits) * sizeof(struct uft_hist_slot) +
+	       ((size_t)1 << bits) * words * 8;
 }
 
 static int is_key(const struct uft_hist_map *map, const uint64_t *element, const uint64_t *key)
@@ -126,7 +127,8 @@ static uint64_t *look_up(const struct uft_hist_map *map, const uint64_t *key, in
 			return NULL;
 		if (!there && __atomic_load_n(&map->memory->used, __ATOMIC_RELAXED) >= 1u << map->bits)
 			return NULL;
-		if (!there && __atomic_compare_exchange_n(&s->hash, &there, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (!there &&
+		    __atomic_compare_exchange_n(&s->hash, &there, hash, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			*is_new = 1;
 			return fill(map, s, key);
 		}

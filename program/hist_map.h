@@ -45,7 +45,8 @@ size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
  * that another thread is making is found when its key is whole.
  */
 uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
-uint64_t *uft_hist_map_element(const struct uft_hist_map *map, const uint64_t *key, int *is_new);	/* the same, and counts neither */
+/* the same, and counts neither */
+uint64_t *uft_hist_map_element(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
 uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key);	/* NULL: none */
 /* All elements at their slots' order: from slot *at on; NULL: no more. */
 uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at);

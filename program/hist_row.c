@@ -5,7 +5,8 @@
 
 static int is_good_number(const struct uft_hist_number *n)
 {
-	return (n->load <= UFT_LOAD_S64 || n->load == UFT_LOAD_TID) && n->at < UFT_PROGRAM_RECORD && n->make < UFT_HIST_NMAKES &&
+	return (n->load <= UFT_LOAD_S64 || n->load == UFT_LOAD_TID) && n->at < UFT_PROGRAM_RECORD &&
+		n->make < UFT_HIST_NMAKES &&
 	       (n->make != UFT_HIST_BUCKET || n->width);
 }
 
@@ -13,8 +14,10 @@ static int is_good_number(const struct uft_hist_number *n)
 static int is_good_text(const struct uft_hist_number *n)
 {
 	if (n->load == UFT_LOAD_BYTES)
-		return n->words && n->words <= UFT_HIST_TEXT_WORDS && n->at <= UFT_PROGRAM_RECORD && n->field <= UFT_PROGRAM_RECORD - n->at;
-	return (n->load == UFT_LOAD_DATA_LOC || n->load == UFT_LOAD_REL_LOC) && n->words && n->words <= UFT_HIST_TEXT_WORDS &&
+		return n->words && n->words <= UFT_HIST_TEXT_WORDS && n->at <= UFT_PROGRAM_RECORD &&
+		       n->field <= UFT_PROGRAM_RECORD - n->at;
+	return (n->load == UFT_LOAD_DATA_LOC || n->load == UFT_LOAD_REL_LOC) && n->words &&
+		n->words <= UFT_HIST_TEXT_WORDS &&
 	       n->at <= UFT_PROGRAM_RECORD - 4;
 }
 
@@ -22,7 +25,8 @@ int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes)
 {
 	uint32_t words = 0;
 
-	if (row->bits < UFT_HIST_BITS_MIN || row->bits > UFT_HIST_ROW_BITS || !row->nkeys || row->nkeys > UFT_HIST_ROW_KEYS ||
+	if (row->bits < UFT_HIST_BITS_MIN || row->bits > UFT_HIST_ROW_BITS || !row->nkeys ||
+	    row->nkeys > UFT_HIST_ROW_KEYS ||
 	    row->nsums > UFT_HIST_ROW_SUMS || row->offset % 8 || row->offset > bytes)
 		return 0;
 	for (uint32_t i = 0; i < row->nkeys; words += uft_hist_key_words(&row->key[i++]))

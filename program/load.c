@@ -27,5 +27,6 @@ const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const 
 
 uint32_t uft_load_facts(unsigned load)
 {
-	return load == UFT_LOAD_TID ? UFT_FACT_TID : load == UFT_LOAD_CPU ? UFT_FACT_CPU : load == UFT_LOAD_COMM ? UFT_FACT_COMM : 0;
+	return load == UFT_LOAD_TID ? UFT_FACT_TID : load == UFT_LOAD_CPU ? UFT_FACT_CPU : load == UFT_LOAD_COMM ?
+		UFT_FACT_COMM : 0;
 }

@@ -72,7 +72,10 @@ struct uft_step {
 #define UFT_STEP_MAYBE_NO	0x80u	/* where the fact is not known, `no` comes next; else `yes` */
 _Static_assert(sizeof(struct uft_step) == 16, "programs travel");
 
-/* How `value` names a constant. Names, texts and globs have a 0 behind them; bit i of a mask is bit i % 8 of byte i / 8. */
+/*
+ * How `value` names a constant. Names, texts and globs have a 0 behind them; bit i of a mask is bit i % 8 of
+ * byte i / 8.
+ */
 #define UFT_STEP_VALUE(offset, bytes, field)	((uint64_t)(offset) | (uint64_t)(bytes) << 16 | (uint64_t)(field) << 32)
 #define UFT_STEP_OFFSET(value)	((uint32_t)(value) & 0xffff)		/* in the constants */
 #define UFT_STEP_BYTES(value)	((uint32_t)((value) >> 16) & 0xffff)	/* of the constant, without the 0 of a text */

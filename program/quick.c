@@ -99,7 +99,8 @@ static uint32_t bytes_needed(const struct uft_step *s, unsigned load)
 	return load == UFT_LOAD_TID ? 0 : s->at + (load <= UFT_LOAD_S64 ? 1u << (load & 3) : 4);
 }
 
-static void make(const struct uft_program *p, const struct uft_step *s, struct uft_quick_step *q, uint32_t n, uint32_t first,
+static void make(const struct uft_program *p, const struct uft_step *s, struct uft_quick_step *q, uint32_t n,
+		 uint32_t first,
 		 uint32_t *need, const void *base)
 {
 	unsigned load = s->load & ~UFT_STEP_MAYBE_NO;

@@ -51,7 +51,10 @@ static uint32_t facts_of(const struct uft_step *s, unsigned load)
 	return uft_load_facts(load) | (s->op == UFT_STEP_IN_FUNCTION ? UFT_FACT_FUNCTION : 0);
 }
 
-/* Questions about a number. Comparisons one after the other: their branches are foreseen, a jump by a table costs more. */
+/*
+ * Questions about a number. Comparisons one after the other: their branches are foreseen, a jump by a table
+ * costs more.
+ */
 static int is_so(unsigned op, int64_t v, uint64_t value)
 {
 	if (op == UFT_STEP_EQ)

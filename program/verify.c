@@ -49,9 +49,11 @@ static int is_good_step(const struct uft_program *p, uint32_t i)
 	uint32_t facts = uft_load_facts(load) | (s->op == UFT_STEP_IN_FUNCTION ? UFT_FACT_FUNCTION : 0);
 	uint32_t bytes = bytes_of(s, load);
 
-	if (s->op >= UFT_NSTEPS_OPS || load >= UFT_NLOADS || !is_next(p, i, s->yes) || !is_next(p, i, s->no) || facts & ~(uint32_t)p->facts)
+	if (s->op >= UFT_NSTEPS_OPS || load >= UFT_NLOADS || !is_next(p, i, s->yes) || !is_next(p, i, s->no) ||
+	    facts & ~(uint32_t)p->facts)
 		return 0;
-	if (bytes > UFT_PROGRAM_RECORD || s->at > UFT_PROGRAM_RECORD - bytes || UFT_LOAD_IS_NUMBER(load) != (s->op <= UFT_STEP_IN_FUNCTION))
+	if (bytes > UFT_PROGRAM_RECORD || s->at > UFT_PROGRAM_RECORD - bytes ||
+	    UFT_LOAD_IS_NUMBER(load) != (s->op <= UFT_STEP_IN_FUNCTION))
 		return 0;
 	return s->op <= UFT_STEP_BITS || is_constant(p, s);
 }
@@ -60,7 +62,8 @@ int uft_program_is_good(const void *program, size_t bytes)
 {
 	const struct uft_program *p = program;
 
-	if (bytes < sizeof(*p) || p->bytes < sizeof(*p) || p->bytes > bytes || p->bytes > UFT_PROGRAM_BYTES || p->bytes % 8)
+	if (bytes < sizeof(*p) || p->bytes < sizeof(*p) || p->bytes > bytes || p->bytes > UFT_PROGRAM_BYTES ||
+	    p->bytes % 8)
 		return 0;
 	if (!p->nsteps || p->nsteps > UFT_PROGRAM_STEPS || p->nsteps > (p->bytes - sizeof(*p)) / sizeof(p->step[0]))
 		return 0;

@@ -17,14 +17,16 @@ struct uft_rt {
 	uint32_t slice_index;
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
-	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
+	/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
+	uint32_t is_emulated;
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
 	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
 	uint32_t family;		/* enum rt_family: what a fork child finds there */
 };
 enum rt_family {
 	FAMILY_PRIVATE = 1,		/* nothing, or not for long (agent/spare.c) */
-	FAMILY_HEIR,			/* nothing; and this process, a fork child, has not claimed the slice there yet */
+	/* nothing; and this process, a fork child, has not claimed the slice there yet */
+	FAMILY_HEIR,
 	FAMILY_NONE,			/* a copy of private memory that stands in place of the parent's family */
 };
 extern struct uft_rt uft_rt;
@@ -53,7 +55,8 @@ enum graph_path {				/* which handlers thunks lead to */
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
-int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);	/* 1: who calls makes the call, a fork, and calls fork_post behind it */
+/* 1: who calls makes the call, a fork, and calls fork_post behind it */
+int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
 int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs);	/* the same, of calls that may be forks only */
 void trace_hook_fork_post(int64_t result);
 void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs);	/* an exec failed */
@@ -66,11 +69,16 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
-void trace_note_libc(void);			/* in a fork child, which still has its parent's memory: what the session said of libc there */
-void trace_note_heir(void);			/* in a fork child, which has just got memory of its own: whose child it is */
-int trace_claim_spare(void);			/* init, preloaded: a spare family becomes this process's. 0 or -errno */
-int trace_claim_own(void);			/* the agent of a fork child: memory of its own for it, before anything else */
-int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent for a process without one */
+/* in a fork child, which still has its parent's memory: what the session said of libc there */
+void trace_note_libc(void);
+/* in a fork child, which has just got memory of its own: whose child it is */
+void trace_note_heir(void);
+/* init, preloaded: a spare family becomes this process's. 0 or -errno */
+int trace_claim_spare(void);
+/* the agent of a fork child: memory of its own for it, before anything else */
+int trace_claim_own(void);
+/* any thread, sent here by who detaches: an agent for a process without one */
+int trace_rejoin(void);
 void trace_leave(void);				/* control: from now on nobody hooks a return address */
 int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
 uint32_t trace_unhook(void);			/* control: true return addresses back, on every stack; how many */
@@ -100,15 +108,19 @@ int patch_hooks(struct uft_hook *h, uint32_t n);
  */
 int patch_calls(struct uft_call_switch *c, uint32_t n);
 int trace_events(struct uft_event_switch *e, uint32_t n);	/* what tracepoints write; writes each status */
-int trace_rules(void *rules, uint32_t n, size_t bytes);		/* n struct uft_event_rules in @bytes; returns how many were refused */
+/* n struct uft_event_rules in @bytes; returns how many were refused */
+int trace_rules(void *rules, uint32_t n, size_t bytes);
 void trace_events_off(void);		/* of all: nobody writes any more */
 uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
 						 * how many could not be changed while threads run */
-uint32_t patch_stuck(void);			/* of those that patch_disarm() left: how many cannot be changed at all */
+/* of those that patch_disarm() left: how many cannot be changed at all */
+uint32_t patch_stuck(void);
 int patch_is_needed(uint64_t at, uint64_t bytes);	/* Does one of them lead to this mapping of ours? */
-void patch_vouch(int nobody_runs);		/* 1: the session holds every task, and none rests inside what it asks for */
+/* 1: the session holds every task, and none rests inside what it asks for */
+void patch_vouch(int nobody_runs);
 void patch_object_gone(uint32_t object);
-void patch_object_anew(uint32_t object);		/* the same, but its text is there still, and so are its hooks */
+/* the same, but its text is there still, and so are its hooks */
+void patch_object_anew(uint32_t object);
 void patch_describe(struct uft_debug *d);	/* init: its part for debuggers */
 uint64_t frames_tables(void);			/* address of the runtime's own .eh_frame_hdr */
 void patch_retarget(void);			/* thunks follow trace_graph_path(), and rseq being known */
@@ -116,14 +128,16 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
-int agent_start_child(void);			/* the same in a fork child, whose agent calls trace_claim_own() first */
+/* the same in a fork child, whose agent calls trace_claim_own() first */
+int agent_start_child(void);
 void agent_note_slice(void);			/* uft_rt.slice_index is known */
 /*
  * A spare family is mapped, at @at (0: anywhere), in place of what is there, its first slice LIVE. Its
  * number; -EAGAIN: all are taken, -errno. Context: init, or the agent of a fork child.
  */
 int boot_take_spare(uint64_t at);
-int boot_ask_family(uint64_t at);		/* the same of who detaches, by a socket (uft_boot.fd), where no file may be opened */
+/* the same of who detaches, by a socket (uft_boot.fd), where no file may be opened */
+int boot_ask_family(uint64_t at);
 /*
  * Around a fork, by the forking thread (agent/spare.c). 1: spare_fork_end() must follow, with what the call
  * returned, in both processes. Context: probe.
@@ -134,15 +148,19 @@ void spare_fork_end(int64_t result);
 void spare_leave_family(void);
 uint64_t spare_place(void);			/* where a fork child shall map its own; 0 anywhere */
 int spare_is_void(void);			/* a fork child that is not followed: it was counted at the fork */
-void spare_begin(void);				/* a first spare, for a process that nobody forked. Context: the agent */
+/* a first spare, for a process that nobody forked. Context: the agent */
+void spare_begin(void);
 void spare_stock(void);				/* the agent: spares for the forks to come */
 /* plat_ours_fn, of spares. */
 int spare_next(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 /* The same as boot_take_spare(0), for a child to come: its number and where it is, HELD. Context: the agent. */
 int boot_hold_spare(uint64_t *at);
 void boot_keep_private(uint64_t at);		/* the family that was just mapped there */
-int agent_poll(void);				/* control: does the command that waits, if there is one (1). Where no agent is
-						 * started: arena.session_pid, and so on, are what the holder says */
+/*
+ * control: does the command that waits, if there is one (1). Where no agent is started: arena.session_pid, and
+ * so on, are what the holder says
+ */
+int agent_poll(void);
 int agent_start_thread(void);			/* the same as a thread of the process, here and in its fork children */
 /* A request to the session (abi.h); any thread. 0, -ETIMEDOUT, or the session's result. probe. */
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait);

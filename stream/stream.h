@@ -20,7 +20,12 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered. UFT_EVENT_IS_NAMED(data): type, payload */
+	/*
+	 * data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if
+	 * UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered.
+	 * UFT_EVENT_IS_NAMED(data): type, payload
+	 */
+	UFT_EV_DATA,
 };
 
 enum uft_event_flags {
@@ -29,7 +34,8 @@ enum uft_event_flags {
 	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
 	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
 	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
-	UFT_EVF_OPEN	= 32,	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
+	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
+	UFT_EVF_OPEN	= 32,
 	UFT_EVF_LATENCY	= 64,	/* of a kernel: latency has the flags of the moment */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
@@ -101,7 +107,8 @@ struct uft_select {		/* what the reader wants; zero = everything */
 	const uint32_t *pids; size_t npids;	/* and all of these processes */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
-	const char *const *events; size_t nevents;	/* EVENT[,EVENT...]:FILTER of events by name; without funcs: nothing else */
+	/* EVENT[,EVENT...]:FILTER of events by name; without funcs: nothing else */
+	const char *const *events; size_t nevents;
 	int ends;		/* LEFT events also for calls that were open when their process ended */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
 };
@@ -119,7 +126,8 @@ struct uft_info {		/* for `uft stat` and headers */
 	const char *format;	/* "uft", "trace.dat v6" ... */
 	uint64_t events, calls, lost, bytes, duration_ns, first_ns;
 	uint64_t realtime_ns;	/* CLOCK_REALTIME when the recording began; 0 not known */
-	uint64_t lost_parts;	/* further records that were lost, of calls that are counted: ends, arguments, results */
+	/* further records that were lost, of calls that are counted: ends, arguments, results */
+	uint64_t lost_parts;
 	uint32_t false_losses;	/* counts by which a process lost more than there was time for: each is taken for 1 */
 	uint64_t overwritten;	/* events that newer ones took the place of (--flight): estimated, by their bytes */
 	uint64_t counters[UFT_NCOUNTERS];
@@ -139,7 +147,8 @@ enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
 const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 /* Another stream of the recording that @st is of, at its start, made in less time. Another thread may read @st. */
-int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
+int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out,
+			  struct uft_error *err);
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
 /* The same, up to @max at a time: for those in a hurry. Returns how many, 0 at the end; the pointers in them stay

@@ -56,7 +56,8 @@ static long arm64_pad_site(uint64_t at, const uint8_t *p, size_t n)
 	return n >= 8 && arm64_is_pad(p, n) && is_site(p + n - 8) ? (long)n - 8 : -1;
 }
 
-static long arm64_site(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind, unsigned *len)
+static long arm64_site(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind,
+		       unsigned *len)
 {
 	size_t at = n >= 4 && a64_is_bti(isa_word(p)) ? 4 : 0;
 
@@ -72,7 +73,8 @@ static long arm64_site(const struct isa_calls *c, uint64_t func, const uint8_t *
 		*len = 4;
 	*kind = UFT_SITE_MCOUNT_CALL;
 	for (at = 0; at + 4 <= n && at < ISA_MCOUNT_BYTES && (c->func || c->slot[0]); at += 4)
-		if (a64_is_bl(isa_word(p + at)) && isa_leads_to_mcount(c, a64_branch_target(isa_word(p + at), func + at), plt_slot)) {
+		if (a64_is_bl(isa_word(p + at)) &&
+		    isa_leads_to_mcount(c, a64_branch_target(isa_word(p + at), func + at), plt_slot)) {
 			*len = 4;
 			return (long)at;
 		}

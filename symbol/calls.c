@@ -97,7 +97,8 @@ static void callee_read_notes(struct callees *c, struct callee_names *names)
 	struct elf_note note = { 0 };
 
 	while (elf_note_next(&object_priv(c->obj)->view, &note)) {
-		if (note.owner_len != 4 || memcmp(note.owner, "uft", 4) || note.desc_len != 4 || !note.type || note.type > 2)
+		if (note.owner_len != 4 || memcmp(note.owner, "uft", 4) || note.desc_len != 4 || !note.type ||
+		    note.type > 2)
 			continue;
 		names->has_archive = 1;
 		callee_note(c->func, &c->nfunc, note.desc_addr + (int32_t)elf_get32(note.desc), what[note.type]);
@@ -209,7 +210,8 @@ static void callee_read_slots(struct callees *c)
 				if (ELF64_R_SYM(r.r_info) == want[w].sym)
 					callee_note(c->got, &c->ngot, r.r_offset, want[w].what);
 			for (w = 0; w < c->nfunc; w++)
-				if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE && (uint64_t)r.r_addend == c->func[w].addr)
+				if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE &&
+				    (uint64_t)r.r_addend == c->func[w].addr)
 					callee_note(c->got, &c->ngot, r.r_offset, c->func[w].what);
 		}
 }
@@ -237,7 +239,8 @@ void callees_init(struct callees *c, struct uft_object *obj)
 			c->func[i].what &= ~CALLEE_OWN;
 	obj->own_calls = names.is_libc ? 0 : callee_exports(c, &v->dyn);
 	/* It offers libc's mcount and what -finstrument-functions calls, and is not libc: uftrace's libmcount. */
-	obj->is_tracer = names.is_libc && !callee_defines(&v->dyn, "__libc_start_main") && callee_defines(&v->dyn, "__cyg_profile_func_enter");
+	obj->is_tracer = names.is_libc && !callee_defines(&v->dyn, "__libc_start_main") &&
+			 callee_defines(&v->dyn, "__cyg_profile_func_enter");
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;
 	c->has_gmon = names.has_monstartup && !names.has_archive && !names.is_libc;

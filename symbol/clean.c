@@ -8,7 +8,8 @@
 /* Bytes of the UTF-8 character that begins here, 0: none does. */
 static size_t character(const unsigned char *p, size_t n)
 {
-	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 &&
+		*p < 0xf5 ? 4 : 0;
 
 	if (len > n)
 		return 0;
@@ -25,7 +26,8 @@ size_t uft_clean_length(const char *text, size_t n)
 
 	for (; i < n; i += len ? len : 1) {
 		len = p[i] < 0x80 ? 1 : character(p + i, n - i);
-		if (p[i] < 0x20 || p[i] == 0x7f || (!len && p[i] < 0xa0) || (len == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0))
+		if (p[i] < 0x20 || p[i] == 0x7f || (!len && p[i] < 0xa0) ||
+		    (len == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0))
 			return i;
 	}
 	return n;

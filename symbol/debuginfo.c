@@ -55,8 +55,10 @@ int debuginfo_load(struct uft_error *err)
 {
 #define FUNCTION(f)	{ "dwarf_" #f, &dw.f }
 	const struct { const char *name; void *at; } function[] = {
-		FUNCTION(begin), FUNCTION(get_units), FUNCTION(tag), FUNCTION(child), FUNCTION(siblingof), FUNCTION(attr), FUNCTION(attr_integrate),
-		FUNCTION(hasattr), FUNCTION(formref_die), FUNCTION(formstring), FUNCTION(diename), FUNCTION(decl_file), FUNCTION(decl_line),
+		FUNCTION(begin), FUNCTION(get_units), FUNCTION(tag), FUNCTION(child), FUNCTION(siblingof),
+		FUNCTION(attr), FUNCTION(attr_integrate),
+		FUNCTION(hasattr), FUNCTION(formref_die), FUNCTION(formstring), FUNCTION(diename), FUNCTION(decl_file),
+		FUNCTION(decl_line),
 		FUNCTION(ranges), FUNCTION(getsrc_die), FUNCTION(lineno), FUNCTION(linesrc), FUNCTION(dieoffset),
 	};
 
@@ -64,14 +66,16 @@ int debuginfo_load(struct uft_error *err)
 		return 0;
 	dw.so = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!dw.so)
-		return uft_fail(err, -ENOPKG, "cannot load libdw.so.1, which reads source lines: install it (Debian: libdw1)");
+		return uft_fail(err, -ENOPKG,
+				"cannot load libdw.so.1, which reads source lines: install it (Debian: libdw1)");
 	for (size_t i = 0; i < sizeof(function) / sizeof(function[0]); i++) {
 		void *f = dlsym(dw.so, function[i].name);
 
 		if (!f) {
 			dlclose(dw.so);
 			dw.so = NULL;
-			return uft_fail(err, -ENOPKG, "the libdw.so.1 that is installed is too old: it has no %s", function[i].name);
+			return uft_fail(err, -ENOPKG, "the libdw.so.1 that is installed is too old: it has no %s",
+					function[i].name);
 		}
 		memcpy(function[i].at, &f, sizeof(f));
 	}
@@ -164,7 +168,8 @@ static const char *linked_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 
-	if (dw.attr_integrate(die, DW_AT_linkage_name, &attr) || dw.attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
+	if (dw.attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dw.attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
 		const char *name = dw.formstring(&attr);
 
 		if (name)
@@ -190,7 +195,8 @@ static int is_same_name(const char *linked, const char *source)
 
 /* ---- Call sites ---- */
 
-static void add_site(struct call_answer *a, const struct frame *chain, const Dwarf_Off *offset, uint32_t n, int is_direct)
+static void add_site(struct call_answer *a, const struct frame *chain, const Dwarf_Off *offset, uint32_t n,
+		     int is_direct)
 {
 	uint32_t same = 0;
 
@@ -208,11 +214,13 @@ static void add_site(struct call_answer *a, const struct frame *chain, const Dwa
 }
 
 /* @from and @to: the wanted calls of the function that @site is in. */
-static void see_site(struct search *s, size_t from, size_t to, Dwarf_Die *site, const struct frame *chain, const Dwarf_Off *offset, uint32_t n)
+static void see_site(struct search *s, size_t from, size_t to, Dwarf_Die *site, const struct frame *chain,
+		     const Dwarf_Off *offset, uint32_t n)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die origin;
-	int is_direct = (dw.attr(site, DW_AT_call_origin, &attr) || dw.attr(site, DW_AT_abstract_origin, &attr)) && dw.formref_die(&attr, &origin);
+	int is_direct = (dw.attr(site, DW_AT_call_origin, &attr) || dw.attr(site, DW_AT_abstract_origin, &attr)) &&
+			dw.formref_die(&attr, &origin);
 	const char *name = is_direct ? linked_name(&origin) : NULL, *source = is_direct ? dw.diename(&origin) : NULL;
 
 	for (size_t i = from; i < to; i++) {
@@ -223,7 +231,8 @@ static void see_site(struct search *s, size_t from, size_t to, Dwarf_Die *site, 
 	}
 }
 
-static void find_sites(struct search *s, size_t from, size_t to, Dwarf_Die *parent, struct frame *chain, Dwarf_Off *offset, uint32_t n, unsigned depth)
+static void find_sites(struct search *s, size_t from, size_t to, Dwarf_Die *parent, struct frame *chain,
+		       Dwarf_Off *offset, uint32_t n, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -249,7 +258,8 @@ static void find_sites(struct search *s, size_t from, size_t to, Dwarf_Die *pare
 /* Are all calls of the function described? Those that replace its return need not be: they are last in it. */
 static int has_all_sites(Dwarf_Die *func)
 {
-	return dw.hasattr(func, DW_AT_call_all_calls) || dw.hasattr(func, DW_AT_call_all_source_calls) || dw.hasattr(func, DW_AT_GNU_all_call_sites) ||
+	return dw.hasattr(func, DW_AT_call_all_calls) || dw.hasattr(func, DW_AT_call_all_source_calls) ||
+		dw.hasattr(func, DW_AT_GNU_all_call_sites) ||
 	       dw.hasattr(func, DW_AT_GNU_all_source_call_sites);
 }
 
@@ -331,10 +341,12 @@ static int is_wanted(struct search *s, Dwarf_Die *unit)
 	return !has_ranges;
 }
 
-int debuginfo_answer(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs, const struct debuginfo_want *call,
+int debuginfo_answer(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func,
+		     size_t nfuncs, const struct debuginfo_want *call,
 		 size_t ncalls, FILE *out)
 {
-	struct search s = { .q = q, .func = func, .call = call, .nfuncs = nfuncs, .ncalls = ncalls, .is_found = calloc(nfuncs + 1, 1),
+	struct search s = { .q = q, .func = func, .call = call, .nfuncs = nfuncs, .ncalls = ncalls,
+		.is_found = calloc(nfuncs + 1, 1),
 			    .answer = calloc(ncalls + 1, sizeof(*s.answer)), .out = out };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Dwarf *file = fd < 0 ? NULL : dw.begin(fd, DWARF_C_READ);

@@ -19,7 +19,8 @@ struct debuginfo_want { uint64_t vaddr; uint32_t index; };
  *	'C' u32 index, u32 n, n times: u32 line, text name, text file
  * A text is u32 length and bytes. @func and @call ascend by vaddr. 0 or -1: @path has no usable debug information.
  */
-int debuginfo_answer(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs,
+int debuginfo_answer(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func,
+		     size_t nfuncs,
 		 const struct debuginfo_want *call, size_t ncalls, FILE *out);
 
 #endif

@@ -13,7 +13,8 @@ const char *uft_object_interp(struct uft_object *obj)
 	struct elf_view *v = &object_priv(obj)->view;
 
 	for (size_t i = 0; i < v->nph; i++) {
-		const uint8_t *p = v->ph[i].p_type == PT_INTERP ? elf_bytes(v, v->ph[i].p_offset, v->ph[i].p_filesz) : NULL;
+		const uint8_t *p =
+			v->ph[i].p_type == PT_INTERP ? elf_bytes(v, v->ph[i].p_offset, v->ph[i].p_filesz) : NULL;
 
 		if (p && v->ph[i].p_filesz && !p[v->ph[i].p_filesz - 1])
 			return (const char *)p;

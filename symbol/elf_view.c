@@ -352,7 +352,8 @@ static int elf_check_header(struct elf_view *v, const char *name, struct uft_err
 		machine = v->data[19] | v->data[18] << 8;
 	if (v->data[EI_CLASS] != ELFCLASS64 || v->data[EI_DATA] != ELFDATA2LSB ||
 	    (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_RISCV))
-		return uft_fail(err, -EPFNOSUPPORT, "%s: %s program; this uft traces 64-bit x86-64, aarch64 and riscv64 programs", name,
+		return uft_fail(err, -EPFNOSUPPORT,
+				"%s: %s program; this uft traces 64-bit x86-64, aarch64 and riscv64 programs", name,
 				elf_machine_name(machine));
 	if (v->size < sizeof(v->eh))
 		return uft_fail(err, -ENOEXEC, "%s: damaged ELF file: cut off inside its header", name);
@@ -457,7 +458,8 @@ int elf_open_file(const char *path, const char *name, struct stat *st, struct uf
 	int fd = open_regular(path, OPEN_FOLLOW, st), ret;
 
 	if (fd == -EISDIR || fd == -ENODEV)
-		return uft_fail(err, -ENOEXEC, "%s: not an ELF file but a %s", name, fd == -EISDIR ? "directory" : "special file");
+		return uft_fail(err, -ENOEXEC, "%s: not an ELF file but a %s", name,
+				fd == -EISDIR ? "directory" : "special file");
 	if (fd < 0)
 		return uft_fail(err, fd, "%s: %s", name, strerror(-fd));
 	ret = !st->st_size ? uft_fail(err, -ENOEXEC, "%s: not an ELF file: it is empty", name) :
@@ -486,11 +488,13 @@ static int copy_file(int fd, size_t size, const char *name, const uint8_t **data
 
 	if (__atomic_fetch_add(&copied, size, __ATOMIC_RELAXED) + size > ELF_COPIES_MAX_BYTES) {
 		__atomic_fetch_sub(&copied, size, __ATOMIC_RELAXED);
-		return uft_fail(err, -EFBIG, "%s: not read: another user can change it, and with it more than %llu MB of such files would be copied",
+		return uft_fail(err, -EFBIG,
+				"%s: not read: another user can change it, and with it more than %llu MB of such files would be copied",
 				name, ELF_COPIES_MAX_BYTES >> 20);
 	}
 	to = malloc(size);
-	while (to && have < size && ((n = pread(fd, to + have, size - have, (off_t)have)) > 0 || (n < 0 && errno == EINTR)))
+	while (to && have < size &&
+	       ((n = pread(fd, to + have, size - have, (off_t)have)) > 0 || (n < 0 && errno == EINTR)))
 		have += n > 0 ? (size_t)n : 0;
 	*data = to;
 	if (to && have == size)
@@ -499,7 +503,8 @@ static int copy_file(int fd, size_t size, const char *name, const uint8_t **data
 	return uft_fail(err, to ? -EIO : -ENOMEM, "%s: %s", name, to ? "cannot be read as a whole" : "no memory");
 }
 
-static int take_file(int fd, const struct stat *st, const char *name, const uint8_t **data, enum elf_memory *memory, struct uft_error *err)
+static int take_file(int fd, const struct stat *st, const char *name, const uint8_t **data, enum elf_memory *memory,
+		     struct uft_error *err)
 {
 	const size_t size = (size_t)st->st_size;
 	int ret = 0;

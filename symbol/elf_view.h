@@ -61,13 +61,15 @@ struct elf_view {
 /* The type of relocation that adds the load address, as the machine numbers it. */
 static inline unsigned elf_relative(const struct elf_view *v)
 {
-	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : v->eh.e_machine == EM_RISCV ? R_RISCV_RELATIVE : R_X86_64_RELATIVE;
+	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : v->eh.e_machine == EM_RISCV ? R_RISCV_RELATIVE :
+		R_X86_64_RELATIVE;
 }
 
 /* The same of one that asks a function. */
 static inline unsigned elf_irelative(const struct elf_view *v)
 {
-	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : v->eh.e_machine == EM_RISCV ? 58 : R_X86_64_IRELATIVE;
+	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : v->eh.e_machine == EM_RISCV ? 58 :
+		R_X86_64_IRELATIVE;
 }
 
 /* Opens and checks headers. 0, -ENOEXEC (not ELF, damaged), -EPFNOSUPPORT (other machine), -errno of open. */

@@ -31,7 +31,8 @@
 #define TEXT_BYTES	256u
 #define CONSTANT_BYTES	(UFT_PROGRAM_BYTES - sizeof(struct uft_program) - UFT_PROGRAM_STEPS * sizeof(struct uft_step))
 
-enum op { OP_EQ, OP_NE, OP_GLOB, OP_LE, OP_LT, OP_GE, OP_GT, OP_BITS, NOPS };	/* longer ones before those that they begin with */
+/* longer ones before those that they begin with */
+enum op { OP_EQ, OP_NE, OP_GLOB, OP_LE, OP_LT, OP_GE, OP_GT, OP_BITS, NOPS };
 static const char *const op_text[NOPS] = { "==", "!=", "~", "<=", "<", ">=", ">", "&" };
 
 enum node_kind { NODE_AND, NODE_OR, NODE_NOT, NODE_NUMBER, NODE_TEXT, NODE_CPUS, NODE_FUNCTION };
@@ -100,8 +101,10 @@ static int is_name(const char *p, size_t n, const char *name)
 static int find_field(const struct uft_event_type *type, const char *p, size_t n, struct node *out)
 {
 	static const struct { const char *name; enum special of; } common[] = {
-		{ "common_pid", OF_TID }, { "common_type", OF_TYPE }, { "common_flags", OF_ZERO }, { "common_preempt_count", OF_ZERO },
-		{ "CPU", OF_CPU }, { "cpu", OF_CPU }, { "common_cpu", OF_CPU }, { "COMM", OF_COMM }, { "comm", OF_COMM },
+		{ "common_pid", OF_TID }, { "common_type", OF_TYPE }, { "common_flags", OF_ZERO },
+		{ "common_preempt_count", OF_ZERO },
+		{ "CPU", OF_CPU }, { "cpu", OF_CPU }, { "common_cpu", OF_CPU }, { "COMM", OF_COMM },
+		{ "comm", OF_COMM },
 		{ "stacktrace", OF_ZERO },
 	};
 
@@ -335,7 +338,8 @@ static int parse_not(struct parser *s, uint32_t *out)
 
 	skip(s);
 	if (!*s->p)
-		return fail(s, -EINVAL, s->nodes.n ? "Meaningless filter expression" : "No filter found", (size_t)(s->p - s->text));
+		return fail(s, -EINVAL, s->nodes.n ? "Meaningless filter expression" : "No filter found",
+			    (size_t)(s->p - s->text));
 	if (*s->p == ')' || *s->p == '&' || *s->p == '|')
 		return fail(s, *s->p == ')' ? -EINVAL : -EPERM, "Error", 0);
 	if (*s->p != '!' && *s->p != '(')
@@ -357,7 +361,8 @@ static int parse_not(struct parser *s, uint32_t *out)
 }
 
 /* @next on both sides of @op, as often as there is one. */
-static int parse_joined(struct parser *s, const char *op, enum node_kind kind, int (*next)(struct parser *s, uint32_t *out), uint32_t *out)
+static int parse_joined(struct parser *s, const char *op, enum node_kind kind,
+			int (*next)(struct parser *s, uint32_t *out), uint32_t *out)
 {
 	struct node n = { .kind = kind };
 	int ret = next(s, out);
@@ -440,7 +445,8 @@ static int put_constant(struct maker *m, const void *bytes, size_t n, uint32_t *
 static unsigned load_of_number(const struct node *n)
 {
 	static const uint8_t load_of[9] = {
-		UFT_NLOADS, UFT_LOAD_U8, UFT_LOAD_U16, UFT_NLOADS, UFT_LOAD_U32, UFT_NLOADS, UFT_NLOADS, UFT_NLOADS, UFT_LOAD_U64,
+		UFT_NLOADS, UFT_LOAD_U8, UFT_LOAD_U16, UFT_NLOADS,   UFT_LOAD_U32,
+		UFT_NLOADS, UFT_NLOADS,	 UFT_NLOADS,   UFT_LOAD_U64,
 	};
 	unsigned load = n->of != OF_FIELD || n->field->size > 8 ? UFT_NLOADS : load_of[n->field->size];
 
@@ -453,7 +459,8 @@ static unsigned load_of_bytes(const struct node *n)
 {
 	if (n->of == OF_COMM)
 		return UFT_LOAD_COMM;
-	return n->field->place == UFT_FIELD_FIXED ? UFT_LOAD_BYTES : n->field->place == UFT_FIELD_DATA_LOC ? UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC;
+	return n->field->place == UFT_FIELD_FIXED ? UFT_LOAD_BYTES : n->field->place == UFT_FIELD_DATA_LOC ?
+		UFT_LOAD_DATA_LOC : UFT_LOAD_REL_LOC;
 }
 
 static uint32_t field_bytes(const struct node *n)
@@ -476,14 +483,16 @@ static enum uft_step_op step_op(const struct node *n, int *is_not)
 /* The answer to a question about common_type, or about what is 0 in all records. */
 static int answer_of(const struct maker *m, const struct node *n)
 {
-	uint64_t room[(sizeof(struct uft_program) + sizeof(struct uft_step)) / sizeof(uint64_t)], number = n->of == OF_TYPE ? m->s->type->kernel_id : 0;
+	uint64_t room[(sizeof(struct uft_program) + sizeof(struct uft_step)) / sizeof(uint64_t)],
+		number = n->of == OF_TYPE ? m->s->type->kernel_id : 0;
 	struct uft_program *p = (struct uft_program *)room;
 	struct uft_record r = { .payload = (const uint8_t *)&number, .bytes = sizeof(number) };
 	int is_not;
 
 	p->nsteps = 1;
 	p->step[0] = (struct uft_step){
-		.op = (uint8_t)step_op(n, &is_not), .load = UFT_LOAD_U64, .yes = UFT_STEP_ACCEPT, .no = UFT_STEP_REJECT, .value = (uint64_t)n->number,
+		.op = (uint8_t)step_op(n, &is_not), .load = UFT_LOAD_U64, .yes = UFT_STEP_ACCEPT, .no = UFT_STEP_REJECT,
+		.value = (uint64_t)n->number,
 	};
 	return uft_program_run(p, &r) != is_not;
 }
@@ -548,7 +557,8 @@ static int make_step(struct maker *m, const struct node *n, struct uft_step *s, 
 	} else {
 		if (!put_constant(m, n->text, strlen(n->text), &at))
 			return 0;
-		s->op = n->kind == NODE_FUNCTION ? UFT_STEP_IN_FUNCTION : n->op == OP_GLOB ? UFT_STEP_GLOB : UFT_STEP_TEXT;
+		s->op = n->kind == NODE_FUNCTION ? UFT_STEP_IN_FUNCTION : n->op == OP_GLOB ? UFT_STEP_GLOB :
+			UFT_STEP_TEXT;
 		s->load = (uint8_t)(n->kind == NODE_FUNCTION ? load_of_number(n) : load_of_bytes(n));
 		s->value = UFT_STEP_VALUE(at, strlen(n->text), n->kind == NODE_TEXT ? field_bytes(n) : 0);
 	}
@@ -599,7 +609,8 @@ static struct uft_program *make_program(struct maker *m)
 
 	if (first >= UFT_STEP_ACCEPT) {		/* the same for all records: one step that leads there in any case */
 		m->nsteps = 1;
-		m->step[UFT_PROGRAM_STEPS - 1] = (struct uft_step){ .op = UFT_STEP_EQ, .load = UFT_LOAD_U8, .yes = first, .no = first };
+		m->step[UFT_PROGRAM_STEPS - 1] = (struct uft_step){ .op = UFT_STEP_EQ, .load = UFT_LOAD_U8,
+			.yes = first, .no = first };
 	}
 	bytes = (sizeof(*p) + m->nsteps * sizeof(p->step[0]) + m->nconstant + 7) & ~(size_t)7;
 	p = m->is_full ? NULL : calloc(1, bytes);
@@ -631,7 +642,8 @@ static int compile(struct parser *s, struct uft_program **out)
 	return *out ? 0 : -E2BIG;
 }
 
-int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out, struct uft_filter_error *err)
+int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out,
+			  struct uft_filter_error *err)
 {
 	struct parser s = { .type = type, .text = text, .p = text, .err = err };
 	uint32_t last;

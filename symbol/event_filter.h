@@ -16,6 +16,7 @@ struct uft_filter_error {
  * Of records of @type; free() it. 0, or what the kernel returns: -EINVAL, -EPERM, -ENOENT, -ESRCH, with *err;
  * -E2BIG (it has more to ask than a program has room for), -ENOMEM.
  */
-int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out, struct uft_filter_error *err);
+int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out,
+			  struct uft_filter_error *err);
 
 #endif

@@ -105,8 +105,10 @@ static int split_declaration(struct cursor *c, const char *p, size_t n, struct u
 static uint32_t element_of(const char *type)
 {
 	static const struct { const char *word; uint32_t bytes; } known[] = {
-		{ "char", 1 }, { "u8", 1 }, { "s8", 1 }, { "uint8_t", 1 }, { "int8_t", 1 }, { "bool", 1 }, { "short", 2 }, { "u16", 2 },
-		{ "s16", 2 }, { "uint16_t", 2 }, { "int16_t", 2 }, { "long", 8 }, { "u64", 8 }, { "s64", 8 }, { "uint64_t", 8 },
+		{ "char", 1 }, { "u8", 1 }, { "s8", 1 }, { "uint8_t", 1 }, { "int8_t", 1 }, { "bool", 1 },
+		{ "short", 2 }, { "u16", 2 },
+		{ "s16", 2 }, { "uint16_t", 2 }, { "int16_t", 2 }, { "long", 8 }, { "u64", 8 }, { "s64", 8 },
+		{ "uint64_t", 8 },
 		{ "int64_t", 8 }, { "size_t", 8 }, { "cpumask_t", 8 },
 	};
 	const char *space = strrchr(type, ' '), *word = space ? space + 1 : type, *end = strchr(word, '[');
@@ -143,10 +145,12 @@ static int take_field(struct cursor *c, struct uft_event_field *f)
 	if (!take(c, "\toffset:") || !take_number(c, &f->offset) || !take(c, ";\tsize:") || !take_number(c, &f->size) ||
 	    !take(c, ";\tsigned:") || !take_number(c, &is_signed) || !take(c, ";\n"))
 		return 0;
-	if (f->offset > UFT_EVENT_COMMON + UFT_EVENT_PAYLOAD_MAX || f->size > UFT_EVENT_COMMON + UFT_EVENT_PAYLOAD_MAX - f->offset)
+	if (f->offset > UFT_EVENT_COMMON + UFT_EVENT_PAYLOAD_MAX ||
+	    f->size > UFT_EVENT_COMMON + UFT_EVENT_PAYLOAD_MAX - f->offset)
 		return 0;
 	f->is_signed = is_signed != 0;
-	f->place = !strncmp(f->type, "__data_loc ", 11) ? UFT_FIELD_DATA_LOC : !strncmp(f->type, "__rel_loc ", 10) ? UFT_FIELD_REL_LOC : UFT_FIELD_FIXED;
+	f->place = !strncmp(f->type, "__data_loc ", 11) ? UFT_FIELD_DATA_LOC : !strncmp(f->type, "__rel_loc ", 10) ?
+		UFT_FIELD_REL_LOC : UFT_FIELD_FIXED;
 	f->is_array = f->place != UFT_FIELD_FIXED || f->brackets[0];
 	f->is_string = f->is_array && is_char(f->type);
 	f->element = f->size;
@@ -229,7 +233,8 @@ int uft_event_format_parse(const char *system, const char *format, struct uft_ev
 
 		for (const char *p = format; p < c.p; p++)
 			line += *p == '\n';
-		uft_fail(err, -EINVAL, "event %s:%.64s: the format is damaged in line %d", system, t->name ? t->name : "?", line);
+		uft_fail(err, -EINVAL, "event %s:%.64s: the format is damaged in line %d", system,
+			 t->name ? t->name : "?", line);
 		free(t);
 		return -EINVAL;
 	}

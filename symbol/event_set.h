@@ -23,7 +23,8 @@ static inline int uft_event_set_has(const struct uft_event_set *s, uint32_t inde
 int uft_event_set_is_empty(const struct uft_event_set *s);
 int uft_event_set_equal(const struct uft_event_set *a, const struct uft_event_set *b);
 int uft_event_set_change(struct uft_event_set *s, uint32_t index, int is_in);	/* 0, -ENOMEM: unchanged */
-int uft_event_set_copy(struct uft_event_set *to, const struct uft_event_set *from);	/* into an empty one; 0, -ENOMEM */
+/* into an empty one; 0, -ENOMEM */
+int uft_event_set_copy(struct uft_event_set *to, const struct uft_event_set *from);
 int uft_event_set_add(struct uft_event_set *to, const struct uft_event_set *other);	/* 0, -ENOMEM: unchanged */
 void uft_event_set_remove(struct uft_event_set *from, const struct uft_event_set *other);
 void uft_event_set_free(struct uft_event_set *s);	/* empty afterwards */

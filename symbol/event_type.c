@@ -31,7 +31,8 @@ static const struct { const char *system, *format; uint32_t tasks; } builtin[UFT
 		"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
 		"\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n"
 		"\tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;\n"
-		"\nprint fmt: \"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid\n", UFT_TASKS_EXEC },
+		"\nprint fmt: \"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid\n",
+			UFT_TASKS_EXEC },
 	[UFT_BUILTIN_EXIT] = { "sched", "name: sched_process_exit\nID: 307\nformat:\n" COMMON
 		"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
 		"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
@@ -52,7 +53,8 @@ struct uft_event_table {
 	uint32_t count;			/* atomic, stored last */
 	struct uft_event_type **chunk[NCHUNKS];
 	uint32_t nsystems;		/* atomic, stored last */
-	struct system { char *name; uint32_t *member, nmembers; } system[MAX_SYSTEMS];	/* members: under the lock; room: the next power of two */
+	/* members: under the lock; room: the next power of two */
+	struct system { char *name; uint32_t *member, nmembers; } system[MAX_SYSTEMS];
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
@@ -121,7 +123,8 @@ static uint32_t hash_of(const char *system, size_t nsystem, const char *name, si
 }
 
 /* The slot of the type, or the free one that it would have. There are slots. */
-static uint32_t *slot_of(const struct uft_event_table *t, const char *system, size_t nsystem, const char *name, size_t nname)
+static uint32_t *slot_of(const struct uft_event_table *t, const char *system, size_t nsystem, const char *name,
+			 size_t nname)
 {
 	uint32_t i = hash_of(system, nsystem, name, nname);
 
@@ -277,7 +280,8 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 	for (uint32_t i = 0; i < a->nfields; i++) {
 		const struct uft_event_field *f = &a->field[i], *g = &b->field[i];
 
-		if (strcmp(f->name, g->name) || strcmp(f->type, g->type) || strcmp(f->brackets, g->brackets) || f->offset != g->offset ||
+		if (strcmp(f->name, g->name) || strcmp(f->type, g->type) || strcmp(f->brackets, g->brackets) ||
+		    f->offset != g->offset ||
 		    f->size != g->size || f->is_signed != g->is_signed)
 			return 0;
 	}
@@ -285,7 +289,8 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 }
 
 /* Gives the parsed @type its place. Takes it over. */
-static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format, int is_builtin)
+static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format,
+		 int is_builtin)
 {
 	int ret = index < UFT_EVENT_TYPES_MAX ? grow_slots(t) : -ENOSPC;
 
@@ -306,7 +311,8 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 	return 0;
 }
 
-int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
+int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
+			const struct uft_event_type **out,
 			struct uft_error *err)
 {
 	const struct uft_event_type *there;
@@ -322,7 +328,8 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 	index = ret ? 0 : *slot_of_type(t, type);
 	there = index ? uft_event_table_at(t, index - 1) : NULL;
 	if (there) {
-		ret = is_same(there, type) ? 0 : uft_fail(err, -EEXIST, "event %s:%s exists with other fields", type->system, type->name);
+		ret = is_same(there, type) ? 0 : uft_fail(err, -EEXIST, "event %s:%s exists with other fields",
+							  type->system, type->name);
 		free_type(type);
 		*out = ret ? NULL : there;
 	} else if (!ret) {
@@ -436,7 +443,8 @@ static int replace(struct uft_event_table *t, uint32_t index)
 	return 0;
 }
 
-int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format, struct uft_error *err)
+int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format,
+			struct uft_error *err)
 {
 	uint32_t index = id - UFT_EVENT_FREE;
 	struct uft_event_type *type;

@@ -85,10 +85,12 @@ void uft_event_table_put(struct uft_event_table *t);
  * A type of the same system and name and with the same fields and print format is the same. One that differs
  * is refused. Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
  */
-int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
+int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
+			const struct uft_event_type **out,
 			struct uft_error *err);
 /* The same with an id of ours, by which records name it (a recording's own description). */
-int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format, struct uft_error *err);
+int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format,
+			struct uft_error *err);
 
 /* The object whose file has this name declares @type, a type of the table. 0, -ENOMEM. */
 int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name);
@@ -99,11 +101,13 @@ int uft_event_table_note_object(struct uft_event_table *t, const struct uft_even
 void uft_event_table_remove(struct uft_event_table *t, uint32_t index);
 
 uint32_t uft_event_table_count(const struct uft_event_table *t);	/* places: some may be empty */
-const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);	/* NULL: empty */
+/* NULL: empty */
+const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);
 uint32_t uft_event_table_systems(const struct uft_event_table *t);
 const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system);
 uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system);	/* types of a system */
-uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i);	/* the place of the i-th of them */
+/* the place of the i-th of them */
+uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i);
 const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
 						  const char *name, size_t nname);
 

@@ -32,7 +32,8 @@ int uft_event_matches(const char *word, size_t n, const struct uft_event_type *t
 	size_t before;
 	int is_system;
 
-	if (!n || memchr(word, '\0', n) || (mod && (!take_part(mod + 5, n - (size_t)(mod - word) - 5, object) || !is_of_object(type, object))))
+	if (!n || memchr(word, '\0', n) ||
+	    (mod && (!take_part(mod + 5, n - (size_t)(mod - word) - 5, object) || !is_of_object(type, object))))
 		return 0;
 	n = mod ? (size_t)(mod - word) : n;
 	colon = memchr(word, ':', n);

@@ -90,7 +90,8 @@ uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *s
 		const struct uft_mapped *m = &img->obj[i];
 		uint64_t addr = sym->vaddr + m->bias;
 
-		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && sym->of && uft_object_is_same(m->obj, sym->of))
+		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && sym->of &&
+		    uft_object_is_same(m->obj, sym->of))
 			return addr;
 	}
 	return sym->addr;
@@ -100,7 +101,8 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 {
 	for (uint32_t i = 0; img && i < img->nobj; i++) {
 		const struct uft_mapped *m = &img->obj[i];
-		const struct uft_func *func = addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
+		const struct uft_func *func =
+			addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
 
 		if (func)
 			return addr - m->bias - func->addr;
@@ -141,7 +143,8 @@ uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock
 	for (uint32_t i = 0; i < img->nobj; i++) {
 		const struct uft_mapped *m = &img->obj[i];
 
-		if (m->obj->type && addr >= m->text_start && addr < m->text_end && (best == UINT32_MAX || is_better(m, &img->obj[best], clock)))
+		if (m->obj->type && addr >= m->text_start && addr < m->text_end &&
+		    (best == UINT32_MAX || is_better(m, &img->obj[best], clock)))
 			best = i;
 	}
 	return best;

@@ -73,7 +73,8 @@ struct uft_sym {
 	const char *name;		/* text to show: uft_name_shown(); object+0xoffset without a name */
 	const char *raw;		/* as in the object, if that differs; else NULL */
 	const char *object;		/* base name of the object, "" unknown */
-	const struct uft_object *of;	/* the object; of each image uft_object_is_same() tells which of its it is. NULL unknown */
+	/* the object; of each image uft_object_is_same() tells which of its it is. NULL unknown */
+	const struct uft_object *of;
 	uint64_t addr, size;		/* runtime */
 	uint64_t vaddr;			/* the same in its object: uft_image_sym_addr() */
 };
@@ -91,7 +92,8 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
 uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
 /* The same as it was at @clock, where several objects had the address one after the other (uft_image_overlaps()). */
-const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr, uint64_t clock);
+const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr,
+					  uint64_t clock);
 
 /*
  * Of each symbol of @other, by index, in the order in which that one met them, what @r calls it, as if @r met them now.

@@ -27,7 +27,8 @@ struct isa {
 	 * The site of the function at @func, whose first @n bytes are at @p: its offset, kind and length; -1:
 	 * there is none. *len is the length of a pad that is too small, then.
 	 */
-	long (*site)(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind, unsigned *len);
+	long (*site)(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind,
+		     unsigned *len);
 	/* The slot that the PLT entry at @at of c->obj jumps through, 0: it is none. */
 	uint64_t (*plt_slot)(const struct isa_calls *c, uint64_t at);
 };

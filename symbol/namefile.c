@@ -156,7 +156,8 @@ int uft_names_parse(char *text, size_t len, enum uft_name_form form, struct uft_
 }
 
 /* There is more than @max: whole lines of that. */
-static int read_part(int fd, char *text, size_t n, enum uft_name_form form, uint64_t max, uint64_t *cut, struct uft_names *out)
+static int read_part(int fd, char *text, size_t n, enum uft_name_form form, uint64_t max, uint64_t *cut,
+		     struct uft_names *out)
 {
 	struct stat st;
 

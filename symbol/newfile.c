@@ -83,7 +83,8 @@ static int is_proc_link(const char *path)
 	struct stat st;
 
 	if (fd >= 0)
-		is = fstat(fd, &st) == 0 && S_ISLNK(st.st_mode) && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+		is = fstat(fd, &st) == 0 && S_ISLNK(st.st_mode) && fstatfs(fd, &fs) == 0 &&
+		     fs.f_type == PROC_SUPER_MAGIC;
 	if (fd >= 0)
 		close(fd);
 	return is;

@@ -298,7 +298,8 @@ void uft_object_sort(struct uft_object *obj)
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 {
 	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
-			  !(a->build_id_len ? strcmp(uft_base_name(a->path), uft_base_name(b->path)) : strcmp(a->path, b->path)));
+			  !(a->build_id_len ? strcmp(uft_base_name(a->path), uft_base_name(b->path)) :
+			    strcmp(a->path, b->path)));
 }
 
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
@@ -343,7 +344,8 @@ static int object_find_symbol(const struct uft_object *obj, const struct elf_sym
 	for (i = 1; i < t->n; i++) {
 		elf_sym(t, i, &s);
 		/* Nearly all differ in their first letter. */
-		if (s.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s.st_info) == STT_TLS || s.st_name >= t->str.len || t->str.s[s.st_name] != *name ||
+		if (s.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s.st_info) == STT_TLS || s.st_name >= t->str.len ||
+		    t->str.s[s.st_name] != *name ||
 		    strcmp(elf_sym_name(t, &s), name))
 			continue;
 		*value = object_sym_addr(obj, &s);

@@ -35,7 +35,8 @@ enum uft_site_source { UFT_FROM_EH_FRAME_HDR, UFT_FROM_EH_FRAME, UFT_FROM_SECTIO
 /* Why a function has no usable site. Text for each by uft_skip_text(). */
 enum uft_skip {
 	UFT_SKIP_NONE, UFT_SKIP_NO_PAD, UFT_SKIP_PAD_SMALL, UFT_SKIP_DANGLING,
-	UFT_SKIP_BEFORE,	/* kind UFT_SITE_CODE: prepared, by a pad of len bytes before the entry; relocate/ makes it usable */
+	/* kind UFT_SITE_CODE: prepared, by a pad of len bytes before the entry; relocate/ makes it usable */
+	UFT_SKIP_BEFORE,
 	UFT_SKIP_NKINDS
 };
 
@@ -47,7 +48,8 @@ struct uft_site {
 	uint8_t source;		/* enum uft_site_source */
 	uint8_t skip;		/* enum uft_skip; not NONE: listed, never patched */
 	uint8_t is_framed;	/* 1: behind the prologue, where mcount is called; 0: at the entry */
-	uint8_t call_name;	/* enum uft_call_name: a call of whatever the dynamic linker finds under the name; 0: not */
+	/* enum uft_call_name: a call of whatever the dynamic linker finds under the name; 0: not */
+	uint8_t call_name;
 };
 
 /* Bits. An object that exports one of these (own_calls) may get the calls of others, whose files say libc's. */
@@ -57,7 +59,8 @@ struct uft_object {
 	char *path;		/* as given */
 	uint8_t build_id[32];
 	uint32_t build_id_len;
-	uint64_t file_bytes, mtime_ns;	/* of its file when it was opened, or recorded; 0: a member of an archive, or not known */
+	/* of its file when it was opened, or recorded; 0: a member of an archive, or not known */
+	uint64_t file_bytes, mtime_ns;
 	uint16_t machine;	/* EM_* */
 	uint16_t type;		/* ET_EXEC, ET_DYN */
 	int is_static;		/* no PT_INTERP and no dynamic needs */
@@ -71,9 +74,11 @@ struct uft_object {
 	size_t nunwind;		/* function starts that the unwind tables know; filled by uft_object_sites() */
 	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
 				 * gmon.out; filled by uft_object_sites() */
-	int is_tracer;		/* its functions are called by instrumented code to trace it; filled by uft_object_sites() */
+	/* its functions are called by instrumented code to trace it; filled by uft_object_sites() */
+	int is_tracer;
 	unsigned own_calls;	/* enum uft_call_name: its own ones that it exports; filled by uft_object_sites() */
-	uint64_t *init; size_t ninit;	/* by address: functions that are called at the load; filled by uft_object_inits() */
+	/* by address: functions that are called at the load; filled by uft_object_inits() */
+	uint64_t *init; size_t ninit;
 	int has_inits;
 	int refs;
 	void *priv;
@@ -111,7 +116,8 @@ int uft_object_sites(struct uft_object *obj, struct uft_error *err);
 
 /* How many functions are called when the object is loaded, as far as its tables tell. Idempotent; one thread asks. */
 size_t uft_object_inits(struct uft_object *obj);
-int uft_object_is_init(struct uft_object *obj, uint64_t addr);		/* Is the function at vaddr @addr one of them? */
+/* Is the function at vaddr @addr one of them? */
+int uft_object_is_init(struct uft_object *obj, uint64_t addr);
 
 /*
  * How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or

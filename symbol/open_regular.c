@@ -14,7 +14,8 @@
 
 #define FUSE_MAGIC		0x65735546
 #define HOLLOW_MIN_BYTES	(64ll << 20)
-#define HOLLOW_RATIO		64		/* of the size to what is stored: no file system packs programs so well */
+/* of the size to what is stored: no file system packs programs so well */
+#define HOLLOW_RATIO		64
 #define BLOCK_BYTES		512ll		/* of st_blocks */
 
 /* Length of "/proc/PID/root", if the path goes on behind that; else 0. */
@@ -73,7 +74,8 @@ int open_regular(const char *path, enum open_links links, struct stat *st)
 
 int is_hollow(const struct stat *st)
 {
-	return st->st_size > HOLLOW_MIN_BYTES && st->st_blocks && st->st_size / HOLLOW_RATIO > st->st_blocks * BLOCK_BYTES;
+	return st->st_size > HOLLOW_MIN_BYTES && st->st_blocks &&
+	       st->st_size / HOLLOW_RATIO > st->st_blocks * BLOCK_BYTES;
 }
 
 /* An owner in a file system that a user's process serves is what that process says. */
@@ -81,5 +83,6 @@ int can_others_write(int fd, const struct stat *st)
 {
 	struct statfs fs;
 
-	return (st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH) || fstatfs(fd, &fs) || fs.f_type == FUSE_MAGIC;
+	return (st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH) || fstatfs(fd, &fs) ||
+	       fs.f_type == FUSE_MAGIC;
 }

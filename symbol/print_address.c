@@ -53,13 +53,15 @@ size_t print_address(const char *p, const struct print_value *v, char *to, size_
 	if (how == 'S')
 		a = in_sockaddr(v);
 	else
-		a = (struct address){ v->len >= (how == '4' ? 4 : 16) ? v->bytes : NULL, how == '4' ? AF_INET : AF_INET6, NULL };
+		a = (struct address){ v->len >= (how == '4' ? 4 : 16) ? v->bytes : NULL,
+			how == '4' ? AF_INET : AF_INET6, NULL };
 	if (!a.bytes)
 		return 0;
 	has_port = a.port && memchr(p + 2, 'p', noptions);
 	put_bytes(text, &a, memchr(p + 2, 'c', noptions) != NULL);
 	if (has_port)
-		n = snprintf(to, room, a.family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, (unsigned)(a.port[0] << 8 | a.port[1]));
+		n = snprintf(to, room, a.family == AF_INET6 ? "[%s]:%u" : "%s:%u", text,
+			     (unsigned)(a.port[0] << 8 | a.port[1]));
 	else
 		n = snprintf(to, room, "%s", text);
 	return n > 0 && (size_t)n < room ? (size_t)n : 0;

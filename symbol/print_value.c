@@ -180,7 +180,8 @@ static void put_hex_dump(struct print_run *r, struct print_text *t, const struct
 
 		number[i] = print_number(&one);
 	}
-	uint64_t row = number[1] == 32 ? 32 : 16, len = number[4] < 0 ? 0 : (uint64_t)number[4] < bytes->len ? (uint64_t)number[4] : bytes->len;
+	uint64_t row = number[1] == 32 ? 32 : 16, len = number[4] < 0 ? 0 : (uint64_t)number[4] < bytes->len ?
+		(uint64_t)number[4] : bytes->len;
 	uint64_t group = number[2] == 2 || number[2] == 4 || number[2] == 8 ? (uint64_t)number[2] : 1;
 
 	for (uint64_t from = 0; from < len; from += row) {

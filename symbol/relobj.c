@@ -44,7 +44,8 @@ static int rel_call_words(struct rel_scan *s, const struct isa *isa, size_t sec,
 	if ((type != isa->call_type[0] && type != isa->call_type[1]) || s->v->sh[sec].sh_size < isa->mcount_len ||
 	    r->r_offset > s->v->sh[sec].sh_size - isa->mcount_len)
 		return 0;
-	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, isa->mcount_len, UFT_FROM_RELOC, UFT_SKIP_NONE) ?
+	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, isa->mcount_len, UFT_FROM_RELOC,
+			       UFT_SKIP_NONE) ?
 	       0 : -ENOMEM;
 }
 
@@ -113,7 +114,8 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 			}
 	}
 	if (isa_of(s->obj))
-		return rel_entry_words(s, isa_of(s->obj), addr, func > addr || !is_mcount ? func : rel_function(s, addr), is_mcount);
+		return rel_entry_words(s, isa_of(s->obj), addr,
+				       func > addr || !is_mcount ? func : rel_function(s, addr), is_mcount);
 	if (func > addr) {
 		before = func - addr;
 		addr = func;

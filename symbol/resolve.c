@@ -135,7 +135,8 @@ static struct res_sym *res_find_key(const struct uft_resolver *r, uint64_t addr,
 
 	if (!r->hash_size)
 		return NULL;
-	for (at = res_hash_key(addr, object, kind) & (r->hash_size - 1); r->by_key[at]; at = (at + 1) & (r->hash_size - 1)) {
+	for (at = res_hash_key(addr, object, kind) & (r->hash_size - 1); r->by_key[at];
+	     at = (at + 1) & (r->hash_size - 1)) {
 		struct res_sym *s = r->by_key[at];
 
 		if (s->key_addr == addr && s->key_object == object && s->key_kind == kind)
@@ -175,7 +176,8 @@ static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t o
 	}
 	s = res_sym_at(r, i);
 	r->nsyms++;
-	*s = (struct res_sym){ .sym = { .index = i, .name = name, .object = "" }, .key_addr = addr, .key_object = object,
+	*s = (struct res_sym){ .sym = { .index = i, .name = name, .object = "" }, .key_addr = addr,
+		.key_object = object,
 			       .key_kind = kind };
 	res_insert(r->by_key, r->hash_size, res_hash_key(addr, object, kind), s);
 	res_insert(r->by_name, r->hash_size, hash_text(name), s);
@@ -339,7 +341,8 @@ static int res_image_set(struct res_image *ri, const struct uft_image *img)
 	res_image_reset(ri);
 	for (i = 0; i < img->nobj; i++) {
 		const struct uft_mapped *m = &img->obj[i];
-		uint64_t text = (uint64_t)m->first_text_id + m->ntext_ids, stub = (uint64_t)m->first_stub_id + m->nstubs;
+		uint64_t text = (uint64_t)m->first_text_id + m->ntext_ids,
+			 stub = (uint64_t)m->first_stub_id + m->nstubs;
 
 		text = text > stub ? text : stub;
 		if (text > max)
@@ -530,7 +533,8 @@ static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t ad
 	for (uint32_t i = ri->nobj; i-- > 0;) {
 		const struct uft_mapped *o = &ri->img->obj[i];
 
-		if (o->obj->type || addr < o->text_start || addr >= o->text_end || !uft_object_func(o->obj, addr - o->bias))
+		if (o->obj->type || addr < o->text_start || addr >= o->text_end ||
+		    !uft_object_func(o->obj, addr - o->bias))
 			continue;
 		*index = i;
 		return o;
@@ -558,7 +562,8 @@ static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *
 	for (i = 0; i < ri->nobj; i++) {
 		const struct uft_mapped *o = &ri->img->obj[i];
 
-		if (o->obj->type && addr >= o->text_start && addr < o->text_end && (!m || !o->to_clock || m->to_clock)) {
+		if (o->obj->type && addr >= o->text_start && addr < o->text_end &&
+		    (!m || !o->to_clock || m->to_clock)) {
 			m = o;
 			best = i;
 		}
@@ -568,7 +573,8 @@ static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *
 	return m ? res_addr_in(r, ri, best, addr) : res_unknown(r, addr, RES_KEY_ADDR);
 }
 
-const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr, uint64_t clock)
+const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr,
+					  uint64_t clock)
 {
 	struct res_image *ri = res_current(r, img);
 	uint32_t at = ri ? uft_image_at(img, addr, clock) : UINT32_MAX;

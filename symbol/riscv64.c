@@ -62,7 +62,8 @@ static uint64_t plt_slot(const struct isa_calls *c, uint64_t at)
 	size_t avail;
 	const uint8_t *p = object_code(c->obj, at, &avail);
 
-	if (!p || avail < 8 || !rv_is_auipc(isa_word(p), RV_T3) || !rv_is_like(isa_word(p + 4), rv_ld(RV_T3, RV_T3, 0, 0)))
+	if (!p || avail < 8 || !rv_is_auipc(isa_word(p), RV_T3) ||
+	    !rv_is_like(isa_word(p + 4), rv_ld(RV_T3, RV_T3, 0, 0)))
 		return 0;
 	return rv_pair_target(isa_word(p), isa_word(p + 4), at);
 }

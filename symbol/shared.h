@@ -27,7 +27,8 @@
 #define SHARED_STORE_ORDERED(p, value)	__atomic_store_n(p, value, __ATOMIC_SEQ_CST)
 #define SHARED_STORE_RELEASE(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 /* From *@was to @value, if that is what is there; else *@was is what is there. */
-#define SHARED_SWAP(p, was, value)	__atomic_compare_exchange_n(p, was, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
+#define SHARED_SWAP(p, was, value)	__atomic_compare_exchange_n(p, was, value, 0, __ATOMIC_ACQ_REL, \
+	__ATOMIC_RELAXED)
 
 /* For the kernel, which reads and writes there itself (futex, madvise, mmap). */
 static inline void *shared_address(const volatile void uft_shared *p)

@@ -48,7 +48,8 @@ enum uft_demangle_style uft_demangle_get(void)
 
 static int is_word(char c)
 {
-	return c == '_' || c == '$' || (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+	return c == '_' || c == '$' || (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') ||
+	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
 /* Bytes of the operator's name at @at, "operator" included; 0: there is none. @s: where the text begins. */

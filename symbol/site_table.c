@@ -57,7 +57,8 @@ static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64
 }
 
 /* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
-static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr, size_t n)
+static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr,
+			      size_t n)
 {
 	Elf64_Rela r;
 	size_t i;

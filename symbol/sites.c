@@ -350,7 +350,8 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 	if (!listed && (before = site_unlisted_pad(s, func)))
 		listed = 1;
 	at = s->isa->site(&s->isa_calls, func, p, n, &kind, &len);
-	if (before && (at < 0 || kind != UFT_SITE_NOPS)) {	/* nothing at the unwind entry: it lies behind the pad */
+	/* nothing at the unwind entry: it lies behind the pad */
+	if (before && (at < 0 || kind != UFT_SITE_NOPS)) {
 		pad = object_code(s->obj, func - before, &have);
 		at = pad && have >= before ? s->isa->pad_site(func - before, pad, before) : -1;
 		kind = UFT_SITE_NOPS;
@@ -363,7 +364,8 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 		long nops = site_listed_words(s, func, n, p, at);
 
 		if (at < 0 && nops >= 0) {
-			site_add(s, func + (uint64_t)nops, func, UFT_SITE_MCOUNT_NOP, s->isa->mcount_len, source, UFT_SKIP_NONE);
+			site_add(s, func + (uint64_t)nops, func, UFT_SITE_MCOUNT_NOP, s->isa->mcount_len, source,
+				 UFT_SKIP_NONE);
 			return;
 		}
 	}
@@ -377,10 +379,12 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 		symbol = site_symbol_in(s, func - before - 5, func - before - 4);
 	if (symbol)
 		func = symbol;
-	if (kind == UFT_SITE_NOPS && site_symbol_in(s, site, site + len))	/* the entry lies behind its first word */
+	/* the entry lies behind its first word */
+	if (kind == UFT_SITE_NOPS && site_symbol_in(s, site, site + len))
 		site_add(s, site, func, UFT_SITE_NONE, len, source, UFT_SKIP_PAD_SMALL);
 	else
-		site_add(s, site, func, kind, len, source, kind != UFT_SITE_NOPS || listed ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
+		site_add(s, site, func, kind, len, source,
+			 kind != UFT_SITE_NOPS || listed ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
 }
 
 /* Adds the site of the function at @func, or the reason why it has none. @end: of what may be its code. */
@@ -421,9 +425,11 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 	    (listed ? before >= SITE_MIN_LEN : site_is_gcc_prepad(s->obj, func, p, len)))
 		site_add(s, func, func, UFT_SITE_PREPAD, len, source, UFT_SKIP_NONE);
 	else if (before >= SITE_MIN_LEN)
-		site_add(s, func + at, func, UFT_SITE_CODE, before < SITE_MAX_LEN ? before : SITE_MAX_LEN, source, UFT_SKIP_BEFORE);
+		site_add(s, func + at, func, UFT_SITE_CODE, before < SITE_MAX_LEN ? before : SITE_MAX_LEN, source,
+			 UFT_SKIP_BEFORE);
 	else if (!listed && !s->pfe.n && site_has_ones_before(s->obj, func))
-		site_add(s, func + at, func, UFT_SITE_CODE, SITE_ONES_BEFORE, source, UFT_SKIP_NO_PAD);	/* settled later */
+		/* settled later */
+		site_add(s, func + at, func, UFT_SITE_CODE, SITE_ONES_BEFORE, source, UFT_SKIP_NO_PAD);
 	else
 		site_add(s, func + at, func, UFT_SITE_NONE, listed ? len : 0, source,
 			 listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
@@ -462,7 +468,8 @@ static unsigned site_pad_of_5(const uint8_t *p, size_t avail)
 		return UFT_SITE_NONE;
 	if (site_is_compilers(p))
 		return UFT_SITE_NOP;
-	return !memcmp(p, "\x90\x90\x90\x90\x90", SITE_MIN_LEN) && p[SITE_MIN_LEN] != UFT_OP_NOP ? UFT_SITE_NOPS : UFT_SITE_NONE;
+	return !memcmp(p, "\x90\x90\x90\x90\x90", SITE_MIN_LEN) && p[SITE_MIN_LEN] != UFT_OP_NOP ? UFT_SITE_NOPS :
+		UFT_SITE_NONE;
 }
 
 /* What most functions of a prepared object are: such a pad at the entry, next in the table. 1: so it was. */
@@ -476,7 +483,8 @@ static int site_is_plainest(struct site_scan *s, uint64_t func, const uint8_t *p
 	    obj->machine != EM_X86_64 || !(kind = site_pad_of_5(p, avail)))
 		return 0;
 	t->seen[t->at++] = 1;
-	obj->site[obj->nsite++] = (struct uft_site){ .addr = func, .func = func, .kind = (uint8_t)kind, .len = SITE_MIN_LEN,
+	obj->site[obj->nsite++] = (struct uft_site){ .addr = func, .func = func, .kind = (uint8_t)kind,
+		.len = SITE_MIN_LEN,
 						     .source = (uint8_t)source };
 	s->shapes[kind == UFT_SITE_NOPS][SITE_MIN_LEN]++;
 	return 1;
@@ -551,7 +559,8 @@ static int site_wants_symbols(const struct site_scan *s, const struct uw_starts 
 	if (s->calls.has_any && s->calls.nfuncsyms > uw->n &&
 	    (s->calls.nfuncsyms < 4096 || s->calls.nfuncsyms > uw->n + uw->n / 32))
 		return 1;
-	return !uw->n || s->calls.nfuncsyms > 2 * uw->n + 16 || site_table_unseen(&s->pfe) || site_table_unseen(&s->loc);
+	return !uw->n || s->calls.nfuncsyms > 2 * uw->n + 16 || site_table_unseen(&s->pfe) ||
+	       site_table_unseen(&s->loc);
 }
 
 /* Without a function around it: behind `push %rbp; mov %rsp,%rbp` a site of __mcount_loc is mcount's. */

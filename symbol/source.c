@@ -85,7 +85,8 @@ static int read_answers(int fd, struct answers *a)
 	}
 }
 
-static int ask(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs, const struct debuginfo_want *call,
+static int ask(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs,
+	       const struct debuginfo_want *call,
 	       size_t ncalls, struct answers *a)
 {
 	int fd[2], status = 0, ret;
@@ -207,12 +208,14 @@ void uft_source_free(struct uft_source_query *q)
 static int is_recorded_file(const struct uft_object *real, const struct uft_object *obj)
 {
 	if (obj->build_id_len)
-		return real->build_id_len == obj->build_id_len && !memcmp(real->build_id, obj->build_id, obj->build_id_len);
+		return real->build_id_len == obj->build_id_len &&
+		       !memcmp(real->build_id, obj->build_id, obj->build_id_len);
 	return !real->build_id_len && real->file_bytes == obj->file_bytes && real->mtime_ns == obj->mtime_ns;
 }
 
 /* Why there are no answers, or NULL. */
-static const char *ask_object(struct uft_source_query *q, const struct uft_object *obj, const struct debuginfo_want *func, size_t nfuncs,
+static const char *ask_object(struct uft_source_query *q, const struct uft_object *obj,
+			      const struct debuginfo_want *func, size_t nfuncs,
 			      const struct debuginfo_want *call, size_t ncalls)
 {
 	struct uft_object *real;
@@ -221,7 +224,8 @@ static const char *ask_object(struct uft_source_query *q, const struct uft_objec
 	const char *why = NULL;
 	char *path;
 
-	if (!obj->path || obj->path[0] != '/' || stat(obj->path, &st) < 0 || !S_ISREG(st.st_mode) || uft_object_open(obj->path, &real, NULL) < 0)
+	if (!obj->path || obj->path[0] != '/' || stat(obj->path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    uft_object_open(obj->path, &real, NULL) < 0)
 		return "its file is not here";
 	path = is_recorded_file(real, obj) ? object_debug_info(real) : NULL;
 	if (!is_recorded_file(real, obj))
@@ -242,7 +246,8 @@ static int by_vaddr(const void *a, const void *b)
 {
 	const struct debuginfo_want *x = a, *y = b;
 
-	return x->vaddr != y->vaddr ? (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr) : (x->index > y->index) - (x->index < y->index);
+	return x->vaddr != y->vaddr ? (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr) :
+		(x->index > y->index) - (x->index < y->index);
 }
 
 static size_t wanted_funcs(const struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *want)
@@ -267,7 +272,8 @@ static size_t wanted_calls(const struct uft_source_query *q, const struct uft_ob
 	return n;
 }
 
-static void ask_for(struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *func, struct debuginfo_want *call)
+static void ask_for(struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *func,
+		    struct debuginfo_want *call)
 {
 	size_t nfuncs = wanted_funcs(q, obj, func), ncalls = wanted_calls(q, obj, call);
 	const char *why = ask_object(q, obj, func, nfuncs, call, ncalls);

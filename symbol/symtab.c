@@ -400,7 +400,8 @@ int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint
 	ret = sym_gather_given(obj, is_program, lo, hi, &l);
 	for (size_t i = 0; !ret && i < obj->nfunc; i++)
 		ret = sym_add(&l, (struct sym_cand){ .addr = old[i].addr, .size = old[i].size, .name = old[i].name,
-						     .flags = old[i].flags & (UFT_FUNC_LOCAL | UFT_FUNC_CHOOSER), .rank = 100 });
+						     .flags = old[i].flags & (UFT_FUNC_LOCAL | UFT_FUNC_CHOOSER),
+						     .rank = 100 });
 	if (!ret)
 		ret = sym_sort(&l);
 	if (!ret) {

@@ -235,9 +235,11 @@ static int put_fields(FILE *f, const struct text *class)
 		if (!length || !is_name(name) || strpbrk(type, ";\n\t") || strpbrk(length, ";\n\t[]") ||
 		    field.kind > UFT_CLASS_REL_LOC)
 			return 0;
-		loc = field.kind == UFT_CLASS_DATA_LOC ? "__data_loc " : field.kind == UFT_CLASS_REL_LOC ? "__rel_loc " : "";
+		loc = field.kind == UFT_CLASS_DATA_LOC ? "__data_loc " : field.kind == UFT_CLASS_REL_LOC ?
+			"__rel_loc " : "";
 		brackets = field.kind && strcmp(type, "cpumask_t") ? "[]" : "";	/* as the kernel writes them */
-		fprintf(f, "\tfield:%s%s%s %s%s%s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", loc, type, brackets, name, *length ? "[" : "", length,
+		fprintf(f, "\tfield:%s%s%s %s%s%s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", loc, type, brackets, name,
+			*length ? "[" : "", length,
 			*length ? "]" : "", field.offset, field.size, field.is_signed != 0);
 	}
 	return p == class->end;
@@ -308,7 +310,8 @@ static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
 	}
 	e.system = strdup(part[0]);
 	e.name = strdup(part[1]);
-	grown = out->nevents & (out->nevents - 1) ? out->event : realloc(out->event, (out->nevents ? 2 * out->nevents : 1) * sizeof(*grown));
+	grown = out->nevents & (out->nevents - 1) ? out->event :
+		realloc(out->event, (out->nevents ? 2 * out->nevents : 1) * sizeof(*grown));
 	if (!e.system || !e.name || !grown) {
 		free(e.system);
 		free(e.name);
@@ -371,8 +374,10 @@ static int read_sites(struct search *s)
 		uint64_t at = base + k * sizeof(struct uft_tracepoint_site);
 		const uint8_t *p = data + k * sizeof(struct uft_tracepoint_site);
 		uint64_t event = at + 8 + (uint64_t)(int64_t)(int32_t)elf_get32(p + 8);
-		struct uft_found_site site = { .addr = at + (uint64_t)(int64_t)(int32_t)elf_get32(p), .on = at + 4 + (uint64_t)(int64_t)(int32_t)elf_get32(p + 4) };
-		const struct uft_found_event *e = s->out->nevents ? bsearch(&event, s->out->event, s->out->nevents, sizeof(*e), compare_events) : NULL;
+		struct uft_found_site site = { .addr = at + (uint64_t)(int64_t)(int32_t)elf_get32(p), .on = at + 4 +
+			(uint64_t)(int64_t)(int32_t)elf_get32(p + 4) };
+		const struct uft_found_event *e = s->out->nevents ? bsearch(&event, s->out->event, s->out->nevents,
+			sizeof(*e), compare_events) : NULL;
 
 		if (!elf_get32(p) && !elf_get32(p + 4))
 			continue;	/* of code that the linker has left out */
@@ -398,8 +403,10 @@ int uft_object_events(struct uft_object *obj, struct uft_found_events *out)
 		return 0;
 	ret = read_texts(&s, "__uft_classes", sizeof(struct uft_event_class),
 			 offsetof(struct uft_event_class, system_bytes), 1, &s.classes);
-	ret = ret ? ret : read_texts(&s, "__uft_prints", sizeof(struct uft_event_print), offsetof(struct uft_event_print, system_bytes), 1, &s.prints);
-	ret = ret ? ret : read_texts(&s, "__uft_enums", sizeof(struct uft_event_enum), offsetof(struct uft_event_enum, system_bytes), 0, &s.enums);
+	ret = ret ? ret : read_texts(&s, "__uft_prints", sizeof(struct uft_event_print),
+				     offsetof(struct uft_event_print, system_bytes), 1, &s.prints);
+	ret = ret ? ret : read_texts(&s, "__uft_enums", sizeof(struct uft_event_enum),
+				     offsetof(struct uft_event_enum, system_bytes), 0, &s.enums);
 	ret = ret ? ret : read_events(&s);
 	ret = ret ? ret : read_sites(&s);
 	free(s.classes.v);

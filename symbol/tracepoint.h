@@ -30,7 +30,8 @@ int uft_object_events(struct uft_object *obj, struct uft_found_events *out);
  * Puts the types of @f, found in @obj, into the table. @type: room for one of each event, NULL where the table
  * refuses it; @refused is told of each of those. 0, -ENOMEM.
  */
-int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj, const struct uft_found_events *f, const struct uft_event_type **type,
+int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj, const struct uft_found_events *f,
+			 const struct uft_event_type **type,
 			 void (*refused)(void *arg, const char *text), void *arg);
 void uft_found_events_free(struct uft_found_events *f);
 

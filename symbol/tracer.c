@@ -12,7 +12,8 @@
 static const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
 	[UFT_TRACER_NOP] = { .name = "nop", .target = UFT_TRACER_NOP, .takes = UFT_TAKES_FILTER, .place = 1 },
 	[UFT_TRACER_FUNCTION] = {
-		.name = "function", .target = UFT_TRACER_FUNCTION, .place = 2, .has_no_returns = 1, .no_tree = NO_RETURNS,
+		.name = "function", .target = UFT_TRACER_FUNCTION, .place = 2, .has_no_returns = 1,
+		.no_tree = NO_RETURNS,
 		.takes = UFT_TAKES_FILTER | UFT_TAKES_SWITCHES | UFT_TAKES_BUDGET | UFT_TAKES_FUNC_STACK,
 	},
 	[UFT_TRACER_GRAPH] = { .name = "function_graph", .target = UFT_TRACER_GRAPH, .takes = GRAPH_TAKES, .place = 8 },
@@ -21,35 +22,45 @@ static const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
 		.has_no_returns = 1, .no_tree = SUMS_ONLY,
 	},
 	[UFT_TRACER_PREEMPTOFF] = {
-		.name = "preemptoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_LOCK, .takes = LATENCY_TAKES, .place = 4,
+		.name = "preemptoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_LOCK,
+		.takes = LATENCY_TAKES, .place = 4,
 	},
 	[UFT_TRACER_IRQSOFF] = {
-		.name = "irqsoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_MASK, .takes = LATENCY_TAKES, .place = 3,
+		.name = "irqsoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_MASK,
+		.takes = LATENCY_TAKES, .place = 3,
 	},
 	[UFT_TRACER_PREEMPTIRQSOFF] = {
-		.name = "preemptirqsoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_LOCK | UFT_GROUP_MASK,
+		.name = "preemptirqsoff", .kind = UFT_KIND_SECTION, .target = UFT_TRACER_GRAPH,
+		.groups = UFT_GROUP_LOCK | UFT_GROUP_MASK,
 		.takes = LATENCY_TAKES, .place = 5,
 	},
 	[UFT_TRACER_WAKEUP] = {
-		.name = "wakeup", .kind = UFT_KIND_WAKEUP, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_WAKE, .takes = LATENCY_TAKES, .place = 6,
+		.name = "wakeup", .kind = UFT_KIND_WAKEUP, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_WAKE,
+		.takes = LATENCY_TAKES, .place = 6,
 	},
 	[UFT_TRACER_WAKEUP_RT] = {
-		.name = "wakeup_rt", .kind = UFT_KIND_WAKEUP, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_WAKE, .takes = LATENCY_TAKES, .place = 7,
+		.name = "wakeup_rt", .kind = UFT_KIND_WAKEUP, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_WAKE,
+		.takes = LATENCY_TAKES, .place = 7,
 		.is_rt = 1,
 	},
 	[UFT_TRACER_KMEMTRACE] = {
-		.name = "kmemtrace", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_HEAP, .takes = LATENCY_TAKES, .place = 9,
+		.name = "kmemtrace", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_HEAP,
+		.takes = LATENCY_TAKES, .place = 9,
 	},
 	[UFT_TRACER_BLK] = {
-		.name = "blk", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_IO, .takes = LATENCY_TAKES, .place = 14, .is_top = 1,
+		.name = "blk", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .groups = UFT_GROUP_IO,
+		.takes = LATENCY_TAKES, .place = 14, .is_top = 1,
 	},
 	[UFT_TRACER_INITCALL] = {
-		.name = "initcall", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .is_inits = 1, .takes = UFT_TAKES_FILTER, .place = 10,
+		.name = "initcall", .kind = UFT_KIND_LINES, .target = UFT_TRACER_GRAPH, .is_inits = 1,
+		.takes = UFT_TAKES_FILTER, .place = 10,
 	},
 	[UFT_TRACER_HWLAT] = { .name = "hwlat", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_GAP, .place = 15 },
 	[UFT_TRACER_OSNOISE] = { .name = "osnoise", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_GAP, .place = 16 },
-	[UFT_TRACER_SYSPROF] = { .name = "sysprof", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_PERIOD | UFT_TAKES_EVENT_STACK, .place = 12, .is_of_threads = 1 },
-	[UFT_TRACER_MMIOTRACE] = { .name = "mmiotrace", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_MEMORY, .place = 13, .is_top = 1 },
+	[UFT_TRACER_SYSPROF] = { .name = "sysprof", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_PERIOD |
+		UFT_TAKES_EVENT_STACK, .place = 12, .is_of_threads = 1 },
+	[UFT_TRACER_MMIOTRACE] = { .name = "mmiotrace", .kind = UFT_KIND_OWN, .takes = UFT_TAKES_MEMORY, .place = 13,
+		.is_top = 1 },
 	[UFT_TRACER_SCHED_SWITCH] = { .name = "sched_switch", .kind = UFT_KIND_OWN, .place = 11, .is_of_threads = 1 },
 };
 
@@ -155,7 +166,8 @@ enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint32_t *ops)
 		name += 5;
 	n = strcspn(name, "@");
 	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
-		if (funcs[i].groups & groups && funcs[i].name[0] == *name && !strncmp(funcs[i].name, name, n) && !funcs[i].name[n]) {
+		if (funcs[i].groups & groups && funcs[i].name[0] == *name && !strncmp(funcs[i].name, name, n) &&
+		    !funcs[i].name[n]) {
 			if (ops)
 				*ops = funcs[i].role == UFT_ROLE_MASK ? UFT_ACT_MASK : UFT_ACT_ARGS;
 			return (enum uft_role)funcs[i].role;

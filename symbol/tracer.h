@@ -37,7 +37,8 @@ enum uft_tracer_takes {
 };
 
 /* Functions that a tracer may be made of. */
-enum uft_func_group { UFT_GROUP_LOCK = 1, UFT_GROUP_MASK = 2, UFT_GROUP_WAKE = 4, UFT_GROUP_HEAP = 8, UFT_GROUP_IO = 16 };
+enum uft_func_group { UFT_GROUP_LOCK = 1, UFT_GROUP_MASK = 2, UFT_GROUP_WAKE = 4, UFT_GROUP_HEAP = 8,
+	UFT_GROUP_IO = 16 };
 
 struct uft_tracer_row {
 	const char *name;

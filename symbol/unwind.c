@@ -260,7 +260,8 @@ int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie,
 	if (!c.p)
 		return 0;
 	c.end = c.p + avail;
-	if (uw_read_fde(v, &c, cie, &got, &body) <= 0 || got.addr != r->addr || !got.size || got.addr + got.size < got.addr)
+	if (uw_read_fde(v, &c, cie, &got, &body) <= 0 || got.addr != r->addr || !got.size ||
+	    got.addr + got.size < got.addr)
 		return 0;
 	*u = (struct uft_unwind){ .addr = got.addr, .size = got.size, .code_align = cie->code_align,
 				  .data_align = cie->data_align, .start = cie->start };

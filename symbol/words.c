@@ -126,14 +126,16 @@ static int is_match(const struct uft_words *w, size_t i, const struct names *f)
 	return uft_pattern_match(&w->p[i], f->raw, f->demangled, f->object);
 }
 
-long uft_words_last(const struct uft_words *w, const char *raw, const char *demangled, const char *object, int needs_object)
+long uft_words_last(const struct uft_words *w, const char *raw, const char *demangled, const char *object,
+		    int needs_object)
 {
 	struct names f = names_of(raw, demangled, object);
 	long best = -1;
 
 	for (size_t k = 0; k < f.nkeys; k++)
 		for (uint32_t i = w->head[f.key[k] & w->mask]; i && (long)i - 1 > best; i = w->next[i - 1])
-			if (w->hash[i - 1] == f.key[k] && (!needs_object || w->p[i - 1].object) && is_match(w, i - 1, &f))
+			if (w->hash[i - 1] == f.key[k] && (!needs_object || w->p[i - 1].object) &&
+			    is_match(w, i - 1, &f))
 				best = (long)i - 1;
 	for (size_t k = w->nglob; k && (long)w->glob[k - 1] > best; k--)
 		if ((!needs_object || w->p[w->glob[k - 1]].object) && is_match(w, w->glob[k - 1], &f))
@@ -148,7 +150,8 @@ static size_t mark(const struct uft_words *w, size_t i, const struct names *f, u
 	return hit[i] = 1;
 }
 
-size_t uft_words_mark(const struct uft_words *w, const char *raw, const char *demangled, const char *object, uint8_t *hit)
+size_t uft_words_mark(const struct uft_words *w, const char *raw, const char *demangled, const char *object,
+		      uint8_t *hit)
 {
 	struct names f = names_of(raw, demangled, object);
 	size_t n = 0;

@@ -24,8 +24,10 @@ void uft_words_free(struct uft_words *w);
 int uft_words_has_not(const struct uft_words *w);
 int uft_words_is_not(const struct uft_words *w, size_t i);
 /* Index of the last word that matches, -1 none. @needs_object: only those count that name an object. */
-long uft_words_last(const struct uft_words *w, const char *raw, const char *demangled, const char *object, int needs_object);
+long uft_words_last(const struct uft_words *w, const char *raw, const char *demangled, const char *object,
+		    int needs_object);
 /* Sets hit[i] for each word that matches; how many that were not set before. */
-size_t uft_words_mark(const struct uft_words *w, const char *raw, const char *demangled, const char *object, uint8_t *hit);
+size_t uft_words_mark(const struct uft_words *w, const char *raw, const char *demangled, const char *object,
+		      uint8_t *hit);
 
 #endif

@@ -93,7 +93,8 @@ int uft_tree_put_event(struct uft_tree *t, const char *word, struct uft_error *e
  * Into the file `filter` or `trigger` of each event that a word of set_event means; -EINVAL also where none is known. A
  * filter that fits some of them is theirs, and no error.
  */
-int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text, struct uft_error *err);
+int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text,
+			   struct uft_error *err);
 /* Waits until the launched program ends: its wait status; -EAGAIN: @timeout_ms passed (-1: no limit). */
 int uft_tree_wait(struct uft_tree *t, int timeout_ms);
 
@@ -150,7 +151,8 @@ int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name);
  */
 enum uft_option_kind { UFT_OPTION_TEXT = 1, UFT_OPTION_EVENTS = 2, UFT_OPTION_OTHER = 4 };
 int uft_tree_option(const char *word, uint32_t *text, uint32_t *events);
-size_t uft_tree_options(const char **names, size_t max);	/* their words, for "did you mean"; how many there are, at most @max */
+/* their words, for "did you mean"; how many there are, at most @max */
+size_t uft_tree_options(const char **names, size_t max);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 

@@ -22,7 +22,8 @@ struct call_payload {
 };
 
 #define FIELD(member, c_type, ...) \
-	{ .name = #member, .type = c_type, .brackets = "", .offset = UFT_EVENT_COMMON + offsetof(struct call_payload, member), .size = 4, __VA_ARGS__ }
+	{ .name = #member, .type = c_type, .brackets = "", .offset = UFT_EVENT_COMMON + \
+		offsetof(struct call_payload, member), .size = 4, __VA_ARGS__ }
 
 static struct uft_event_field call_fields[] = {
 	FIELD(func, "__data_loc char[]", .element = 1, .place = UFT_FIELD_DATA_LOC, .is_array = 1, .is_string = 1),

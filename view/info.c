@@ -179,7 +179,8 @@ static void put_done(const struct sources *s, const struct sums *all, struct jso
 		json_raw(j, "{");
 		json_key_str(j, "path", s->file[i]->path);
 		json_key_u(j, "offset", s->offset[i]);
-		json_key_u(j, "duration", s->file[i]->preview.lod ? s->file[i]->preview.duration_ns : s->file[i]->duration_ns);
+		json_key_u(j, "duration",
+			   s->file[i]->preview.lod ? s->file[i]->preview.duration_ns : s->file[i]->duration_ns);
 		json_key_u(j, "ncpus", s->file[i]->preview.lod ? s->file[i]->preview.ncpus : s->file[i]->info.ncpus);
 		json_key(j, "drops");
 		json_raw(j, s->file[i]->drops.p ? s->file[i]->drops.p : "[]");

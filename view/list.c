@@ -312,7 +312,8 @@ static int search_back(struct list *l, const char *text, uint64_t edge, uint64_t
 	uint64_t from, to = edge < l->total ? edge : l->total, part = 4096, end;
 	int ret = 0;
 
-	for (; !ret && to && !out->is && now_ns() - begun < SEARCH_NS; to = from, part = part < 1u << 18 ? 2 * part : part) {
+	for (; !ret && to && !out->is && now_ns() - begun < SEARCH_NS;
+	     to = from, part = part < 1u << 18 ? 2 * part : part) {
 		from = to > part ? to - part : 0;
 		ret = search_rows(l, text, from, to, 1, begun, out, &end);
 	}

@@ -357,7 +357,8 @@ static int add_point(struct lod *l, uint32_t row, uint32_t lane, uint64_t t, uin
 {
 	struct track *track = lod_track(l, row, lane);
 
-	return track ? lod_add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) : -ENOMEM;
+	return track ? lod_add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) :
+		-ENOMEM;
 }
 
 int lod_close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
@@ -676,7 +677,8 @@ static int keep_level(struct lod *l, struct track *t, uint64_t resolution)
 	for (size_t i = 0; i < t->nraw; i++) {
 		const struct raw_span *s = &t->raw[i];
 
-		v->v[i] = (struct lod_span){s->start, s->len, s->name, s->count, s->count > 1 ? lod_fill_of(s->busy, s->len) : 255};
+		v->v[i] = (struct lod_span){s->start, s->len, s->name, s->count,
+			s->count > 1 ? lod_fill_of(s->busy, s->len) : 255};
 	}
 	v->n = v->cap = t->nraw;
 	t->resolution[t->nlevels++] = resolution;

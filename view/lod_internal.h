@@ -63,7 +63,8 @@ struct cpu_state {
 /* What a part does to calls that were open when it began, in the order of time: lod_join.c does it. */
 struct early {
 	enum { EARLY_CALL, EARLY_TASK } kind;
-	uint32_t row, lane, name, task;	  /* CALL: row, lane, name. TASK: calls of the row are of this one from here on */
+	/* CALL: row, lane, name. TASK: calls of the row are of this one from here on */
+	uint32_t row, lane, name, task;
 	uint64_t t, len;		  /* CALL: its end. TASK: that of those before, + 1; 0: before the part */
 	uint64_t touched[LOD_LANES / 64]; /* TASK: depths at which the part had calls by then */
 };

@@ -108,7 +108,9 @@ static int join_cpu(struct joining *j, uint32_t cpu)
 		return ret;
 	ret = lod_close_cpu(j->to, cpu, c);
 	if (part->is_busy)
-		*c = (struct cpu_state){.row = row_of(j, part->row), .is_busy = 1, .start = part->start, .last = part->last};
+		*c = (struct cpu_state){
+			.row = row_of(j, part->row), .is_busy = 1, .start = part->start, .last = part->last
+		};
 	return ret;
 }
 

@@ -25,14 +25,16 @@ int recording_state(struct recording *r);
 /* ---- Questions -------------------------------------------------------------------------------------------------- */
 
 #define SOURCES_MAX 64u
-#define ROW_PLACE 20u /* a row of the picture of several recordings: place << 20 | row; of a CPU: place << 20 | CPU | ROW_CPU */
+/* a row of the picture of several recordings: place << 20 | row; of a CPU: place << 20 | CPU | ROW_CPU */
+#define ROW_PLACE 20u
 
 /* The recordings that a question is about, on one clock. */
 struct sources {
 	size_t n;
 	struct recording *file[SOURCES_MAX];
 	uint64_t offset[SOURCES_MAX]; /* ns from the first event of all to the first of this one */
-	int is_aligned;		      /* they are of one boot of one machine; 0: their clocks are compared by the date */
+	/* they are of one boot of one machine; 0: their clocks are compared by the date */
+	int is_aligned;
 };
 
 struct view_range {
@@ -74,8 +76,11 @@ struct report_question {
 	enum report_kind kind;
 	struct view_range range;
 	uint32_t tid, width;	 /* tid 0: all tasks. Of PLOT: width, how many parts of the range */
-	const char *text;	 /* HISTOGRAM: a function. PLOT: f and a function, f: all calls, or e, EVENT.FIELD, and a newline and a
-				  * track_name if only its values count. EXPORT: a format */
+	/*
+	 * HISTOGRAM: a function. PLOT: f and a function, f: all calls, or e, EVENT.FIELD, and a newline and a
+	 * track_name if only its values count. EXPORT: a format
+	 */
+	const char *text;
 	struct recording *other; /* DIFF: what is compared with */
 };
 /* An answer that takes a pass over the range. */

@@ -54,7 +54,8 @@ static void add(struct counters *c, const struct uft_event *ev)
 	for (size_t i = 0; i < c->n; i++) {
 		struct counter *old = &c->at[i];
 
-		if (old->len == track.len && !strcmp(old->type->name, ev->type->name) && !memcmp(old->track, track.bytes, track.len)) {
+		if (old->len == track.len && !strcmp(old->type->name, ev->type->name) &&
+		    !memcmp(old->track, track.bytes, track.len)) {
 			old->count++;
 			return;
 		}
@@ -75,7 +76,8 @@ static void add_stream(struct counters *c, struct uft_stream *st)
 		return;
 	while ((n = uft_stream_batch(st, ev, BATCH)) != 0)
 		for (size_t i = 0; i < n; i++)
-			if (ev[i].kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev[i].data) && ev[i].type && number_of(ev[i].type))
+			if (ev[i].kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev[i].data) && ev[i].type &&
+			    number_of(ev[i].type))
 				add(c, &ev[i]);
 }
 

@@ -43,7 +43,8 @@ int report_export(struct report *p)
 		format++;
 	if (!format->name)
 		return fail(p, -EINVAL, "there is no such format");
-	if (snprintf(dir, sizeof(dir), "%s/uft-view-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(dir) || !mkdtemp(dir))
+	if (snprintf(dir, sizeof(dir), "%s/uft-view-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(dir) ||
+	    !mkdtemp(dir))
 		return fail(p, -EIO, "cannot make a directory for the export in TMPDIR");
 	snprintf(path, sizeof(path), "%s/export%s", dir, format->suffix);
 	ret = report_next(&from);
@@ -52,7 +53,8 @@ int report_export(struct report *p)
 	report_end(&from);
 	p->fd = ret ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (!ret && p->fd < 0)
-		ret = errno == ENOENT ? fail(p, -EINVAL, "this format is a directory of files: use uft export") : -errno;
+		ret = errno == ENOENT ? fail(p, -EINVAL, "this format is a directory of files: use uft export") :
+			-errno;
 	unlink(path);
 	rmdir(dir);
 	if (ret)

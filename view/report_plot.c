@@ -95,7 +95,8 @@ static void put_series(struct json *j, const char *key, const struct plot *p, in
 		if (which == 2)
 			snprintf(text, sizeof(text), "%.3f", s->sum / (double)s->count);
 		else
-			snprintf(text, sizeof(text), "%lld", which == 0 ? (long long)s->count : (long long)(which == 1 ? s->low : s->high));
+			snprintf(text, sizeof(text), "%lld",
+				 which == 0 ? (long long)s->count : (long long)(which == 1 ? s->low : s->high));
 		json_raw(j, text);
 	}
 	json_raw(j, "]");

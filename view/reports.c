@@ -99,7 +99,8 @@ void report_clear(struct report *p)
 	*p = (struct report){.fd = -1};
 }
 
-static int is_same(const struct report *p, const struct sources *s, const struct report_question *q, uint64_t generation)
+static int is_same(const struct report *p, const struct sources *s, const struct report_question *q,
+		   uint64_t generation)
 {
 	return p->is_used && p->generation == generation && p->of.n == s->n && p->of.file[0] == s->file[0] &&
 	       p->q.kind == q->kind && p->q.range.from == q->range.from && p->q.range.to == q->range.to &&

@@ -74,7 +74,8 @@ static int load(struct uft_error *err)
 
 /* ---- Sending --------------------------------------------------------------------------------------------- */
 
-static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type, struct MHD_Response *r)
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type,
+				     struct MHD_Response *r)
 {
 	enum MHD_Result ret;
 

@@ -182,7 +182,8 @@ int view_tiles(const struct sources *s, const struct tiles_asked *q, struct json
 		ret = view_need(r, q->filter, &part[n].v, j, why);
 		if (ret > 0) {
 			part[n].lod = part[n].v->lod;
-			part[n].range = (struct view_range){less(range.from, s->offset[n]), less(range.to, s->offset[n])};
+			part[n].range = (struct view_range){less(range.from, s->offset[n]),
+				less(range.to, s->offset[n])};
 			if (lod_resolution(part[n].v->lod) > pixel + 1 && part[n].range.to > part[n].range.from)
 				part[n].fine = part_get(r, part[n].v, part[n].range.from, part[n].range.to, &is_coarse);
 			matches += part[n].v->matches;

@@ -138,7 +138,8 @@ static void save(struct recording *r, struct uft_stream *st, const struct making
 void view_make(struct recording *r, struct view *v)
 {
 	struct uft_select all = {.no_parents = 1};
-	struct making m = {.names = r->names, .rows = &r->rows, .filter = v->filter, .spans = spans_for(r), .index = r->index,
+	struct making m = {.names = r->names, .rows = &r->rows, .filter = v->filter, .spans = spans_for(r),
+		.index = r->index,
 			   .first_ns = UINT64_MAX};
 	struct watching w = {r, v, 0};
 	struct uft_stream *st = NULL;

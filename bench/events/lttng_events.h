@@ -11,7 +11,8 @@
 
 LTTNG_UST_TRACEPOINT_EVENT(uft_bench, three,
 	LTTNG_UST_TP_ARGS(int, a, int, b, int, c),
-	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, a, a) lttng_ust_field_integer(int, b, b) lttng_ust_field_integer(int, c, c))
+	LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, a, a) lttng_ust_field_integer(int, b,
+	b) lttng_ust_field_integer(int, c, c))
 )
 #endif
 #include <lttng/tracepoint-event.h>

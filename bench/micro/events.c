@@ -22,7 +22,8 @@
 
 #define ID	(UFT_EVENT_FREE + 7)
 
-static __thread struct { uint32_t cpu_start, cpu; uint64_t section; uint32_t flags, rest[3]; } area __attribute__((aligned(32)));
+static __thread struct { uint32_t cpu_start, cpu; uint64_t section; uint32_t flags,
+	rest[3]; } area __attribute__((aligned(32)));
 
 LAB_SITE void traced(int i);
 LAB_SITE void traced(int i)
@@ -101,7 +102,8 @@ static void filter(const char *how)
 	};
 
 	for (unsigned i = 0; i < 3; i++)
-		f.step[i] = (struct uft_step){ UFT_STEP_EQ, UFT_LOAD_S32, (uint16_t)(8 - 4 * i), UFT_STEP_ACCEPT, UFT_STEP_REJECT, 77 };
+		f.step[i] = (struct uft_step){ UFT_STEP_EQ, UFT_LOAD_S32, (uint16_t)(8 - 4 * i), UFT_STEP_ACCEPT,
+			UFT_STEP_REJECT, 77 };
 	if (!strcmp(how, "pass")) {
 		f.step[0].value = 3;
 	} else if (!strcmp(how, "three")) {
@@ -109,9 +111,11 @@ static void filter(const char *how)
 		f.step[1] = (struct uft_step){ UFT_STEP_EQ, UFT_LOAD_S32, 4, 2, UFT_STEP_REJECT, 2 };
 		f.step[2] = (struct uft_step){ UFT_STEP_LT, UFT_LOAD_S32, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT, 0 };
 	} else if (!strcmp(how, "text")) {
-		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_BYTES, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT, UFT_STEP_VALUE(0, 3, 8) };
+		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_BYTES, 0, UFT_STEP_ACCEPT, UFT_STEP_REJECT,
+			UFT_STEP_VALUE(0, 3, 8) };
 	} else if (!strcmp(how, "dynamic")) {
-		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_DATA_LOC, 8, UFT_STEP_ACCEPT, UFT_STEP_REJECT, UFT_STEP_VALUE(0, 3, 0) };
+		f.step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_DATA_LOC, 8, UFT_STEP_ACCEPT, UFT_STEP_REJECT,
+			UFT_STEP_VALUE(0, 3, 0) };
 	} else if (!strcmp(how, "tid")) {
 		f.step[0] = (struct uft_step){
 			UFT_STEP_EQ, UFT_LOAD_TID | UFT_STEP_MAYBE_NO, 0, UFT_STEP_REJECT, UFT_STEP_REJECT, 1
@@ -121,12 +125,14 @@ static void filter(const char *how)
 	CHECK(!trace_rules(&f, 1, sizeof(f)));
 }
 
-static struct uft_hist_row row = { .bits = 11, .nkeys = 1, .key_words = 1, .key = { { .load = UFT_LOAD_S32, .at = 4 } } };
+static struct uft_hist_row row = { .bits = 11, .nkeys = 1, .key_words = 1,
+	.key = { { .load = UFT_LOAD_S32, .at = 4 } } };
 
 static void count(void)
 {
 	struct { struct uft_event_rules rules; struct uft_event_rule rule; struct uft_hist_row row; } r = {
-		.rules = { .id = ID, .bytes = sizeof(r), .nrules = 1 }, .rule = { .action = UFT_RULE_HIST, .count = sizeof(row) }, .row = row,
+		.rules = { .id = ID, .bytes = sizeof(r), .nrules = 1 },
+		.rule = { .action = UFT_RULE_HIST, .count = sizeof(row) }, .row = row,
 	};
 
 	CHECK(!trace_rules(&r, 1, sizeof(r)));

@@ -39,7 +39,8 @@ LAB_SITE long micro_leaf(long x)
 LINK(link1, micro_leaf) LINK(link2, link1) LINK(link3, link2) LINK(link4, link3) LINK(link5, link4) LINK(link6, link5)
 LINK(link7, link6) LINK(link8, link7) LINK(link9, link8) LINK(link10, link9) LINK(link11, link10)
 
-static void *const chain[] = { micro_leaf, link1, link2, link3, link4, link5, link6, link7, link8, link9, link10, link11 };
+static void *const chain[] = { micro_leaf, link1, link2, link3, link4, link5, link6, link7, link8, link9, link10,
+	link11 };
 #define NCHAIN (sizeof(chain) / sizeof(chain[0]))
 
 static double now_ns(void)
@@ -89,7 +90,8 @@ LAB_SITE void micro_root(void)
 /* Calls below roots with a limit that none of them reaches, or that all do. */
 static double run_roots(uint64_t limit)
 {
-	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1, .action = { [LAB_KEPT] = { .limit = limit } } };
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1,
+		.action = { [LAB_KEPT] = { .limit = limit } } };
 	double t;
 
 	lab_arm(micro_root, 60, LAB_GRAPH, LAB_KEPT);
@@ -156,7 +158,8 @@ static void account(const char *what, enum uft_rec_kind kind, unsigned words)
 int main(void)
 {
 	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
-	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS], graph_chain[RUNS];
+	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS],
+		graph_chain[RUNS];
 	double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS], f;
 	cpu_set_t one;
 
@@ -206,7 +209,9 @@ int main(void)
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
 	       median(dropped) / median(graph));
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept), median(kept) / median(graph));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep), median(deep) / median(graph));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief), median(brief) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep),
+	       median(deep) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief),
+	       median(brief) / median(graph));
 	return 0;
 }

@@ -233,7 +233,8 @@ int main(int argc, char **argv)
 	printf("later %.1f ns/site, ", patch_to(UFT_IDLE) / nsites);
 	printf("first sweep %.1f ns/site\n", switch_to(UFT_FUNCTION) / nsites);
 	switch_to(UFT_IDLE);
-	printf("%-22s %10s %14s %10s %8s %8s %8s\n", "ns per site", "bare store", "with mprotect", "and noted", "on", "off", "graph");
+	printf("%-22s %10s %14s %10s %8s %8s %8s\n", "ns per site", "bare store", "with mprotect", "and noted", "on",
+	       "off", "graph");
 	row("st8, no threads", 0);
 	row("st8, 4 idle threads", NTHREADS);
 	is_spinning = 1;

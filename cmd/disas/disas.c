@@ -111,10 +111,13 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 		d.entry = dis_find_entry(item->obj, func, o->pid != 0);
 	fprintf(f, "%s  (%s", d.name, d.object);
 	if (d.entry && !d.entry->skip)
-		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" : "plain code",
-			d.entry->pun ? "jump that ends in the bytes behind it" : d.entry->is_trap ? "int3 if asked for (--int3)" : d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
+		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" :
+			"plain code",
+			d.entry->pun ? "jump that ends in the bytes behind it" : d.entry->is_trap ?
+			"int3 if asked for (--int3)" : d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
 	else if (d.entry)
-		fprintf(f, ": left alone: %s%s)\n", entry_skip_text(d.entry->skip), d.entry->can_trap ? "; usable by int3, with --int3" : "");
+		fprintf(f, ": left alone: %s%s)\n", entry_skip_text(d.entry->skip),
+			d.entry->can_trap ? "; usable by int3, with --int3" : "");
 	else if (!d.site)
 		fprintf(f, ": no site)\n");
 	else if (d.site->skip)
@@ -259,7 +262,8 @@ static int dis_operand(const struct dis_opts *opts, const char *text, const char
 	}
 	for (i = 0; i < o.n && !status; i++) {
 		const struct dis_isa *isa = dis_isa_of(o.item[i].obj);
-		const char *missing = isa ? isa->reader->open() : "code of this machine is not known (x86-64, arm64, riscv64)";
+		const char *missing =
+			isa ? isa->reader->open() : "code of this machine is not known (x86-64, arm64, riscv64)";
 
 		if (missing)
 			status = cmd_fail("disas", "%s: %s", o.item[i].obj->path, missing);

@@ -41,7 +41,8 @@ struct dis_isa {
 	void (*print_runtime)(FILE *f, struct dis *d);	/* what it leads to, then */
 	int (*code_columns)(struct dis *d);		/* the same for plain code; NULL: it is not rewritten */
 	void (*print_code)(FILE *f, struct dis *d);
-	void (*name_runtime)(struct dis *d, uint64_t addr, char *buf, size_t size);	/* code of ours in a process; NULL */
+	/* code of ours in a process; NULL */
+	void (*name_runtime)(struct dis *d, uint64_t addr, char *buf, size_t size);
 };
 
 extern const struct dis_isa dis_x86_64, dis_arm64, dis_riscv64;
@@ -67,8 +68,10 @@ void dis_target(struct dis *d, uint64_t addr, char *buf, size_t size);
  * One instruction at @p (@avail bytes) of address @addr. @link: NULL none. Returns its length; undecodable
  * bytes are shown alone.
  */
-unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr, struct dis_row *row);
-int dis_column(struct dis *d, const char *title, const struct dis_link *link, const uint8_t *p, size_t len, uint64_t addr);
+unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr,
+		  struct dis_row *row);
+int dis_column(struct dis *d, const char *title, const struct dis_link *link, const uint8_t *p, size_t len,
+	       uint64_t addr);
 /* The column "now", of a process: what stands at @addr. 0 or -ENOMEM. */
 int dis_column_now(struct dis *d, size_t len, uint64_t addr);
 void dis_print_table(FILE *f, struct dis *d);

@@ -18,7 +18,8 @@
 #define PRINT_HEX	2	/* LLVMDisassembler_Option_PrintImmHex */
 
 static struct {
-	void *(*create)(const char *triple, const char *cpu, const char *features, void *info, int tag, void *ops, void *names);
+	void *(*create)(const char *triple, const char *cpu, const char *features, void *info, int tag, void *ops,
+			void *names);
 	size_t (*text)(void *dis, uint8_t *p, uint64_t n, uint64_t pc, char *out, size_t size);
 	int (*options)(void *dis, uint64_t options);
 } llvm;
@@ -28,7 +29,8 @@ static void *dis;		/* for the machine that was opened last */
 static void *load(void)
 {
 	static const char *const names[] = { "libLLVM-14.so.1", "libLLVM-15.so.1", "libLLVM-16.so.1", "libLLVM-17.so.1",
-					     "libLLVM.so.18.1", "libLLVM.so.19.1", "libLLVM.so.20.1", "libLLVM.so.21.1" };
+					     "libLLVM.so.18.1", "libLLVM.so.19.1", "libLLVM.so.20.1",
+					     "libLLVM.so.21.1" };
 	void *so = NULL;
 
 	for (unsigned i = 0; !so && i < sizeof(names) / sizeof(names[0]); i++)

@@ -6,11 +6,15 @@
 #include "runtime/arch/riscv64/patch.h"
 
 static const struct dis_words words = {
-	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES, .entry_word = arch_entry_word,
-	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk, .make_stub = arch_make_stub,
-	.make_mcount_stub = arch_make_mcount_stub, .mcount_stub_label = { "uft mcount enter thunk; function: uft mcount thunk",
+	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES,
+	.entry_word = arch_entry_word,
+	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk,
+	.make_stub = arch_make_stub,
+	.make_mcount_stub = arch_make_mcount_stub,
+	.mcount_stub_label = { "uft mcount enter thunk; function: uft mcount thunk",
 		"=what its prologue made of the frame", "uft exit thunk: to uft_asm_graph_exit" },
-	.thunk_label = { "id base", "id base", "uft_asm_func", "=lw t5, libc's note of the thread's number", NULL }, .has_entry_link = 1, .has_body_link = 0,
+	.thunk_label = { "id base", "id base", "uft_asm_func", "=lw t5, libc's note of the thread's number", NULL },
+	.has_entry_link = 1, .has_body_link = 0,
 };
 
 static int site_columns(struct dis *d)
@@ -33,7 +37,9 @@ static int code_columns(struct dis *d)
 /* As on arm64; a body returns by way of the slot. */
 static void print_code(FILE *f, struct dis *d)
 {
-	const char *func_label[RV_CODE_GRAPH - RV_CODE_FUNC] = { [4] = "uft function thunk: to uft_asm_code_func", [9] = "code" };
+	const char *func_label[RV_CODE_GRAPH - RV_CODE_FUNC] = {
+		[4] = "uft function thunk: to uft_asm_code_func", [9] = "code"
+	};
 	const char *graph_label[RV_CODE_EXIT - RV_CODE_GRAPH] = { [6] = "uft stub" };
 	const char *exit_label[4] = { [3] = "uft exit thunk: to uft_asm_code_exit" };
 	uint32_t w[UFT_CODE_STRIDE / 4];

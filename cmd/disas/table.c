@@ -81,7 +81,8 @@ static void dis_note(struct dis *d, const struct insn *in, struct dis_row *row)
 	}
 }
 
-unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr, struct dis_row *row)
+unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr,
+		  struct dis_row *row)
 {
 	int is_open = link && link->label[0] && addr - link->at < link->bytes;
 	struct insn in;
@@ -166,7 +167,8 @@ void dis_print_table(FILE *f, struct dis *d)
 
 	fprintf(f, "%-14s", "address");
 	for (i = 0; i < d->ncol; i++)
-		fprintf(f, "  %-*s", i + 1 < d->ncol ? d->col[i].hex_width + 2 + d->col[i].text_width : 0, d->col[i].title);
+		fprintf(f, "  %-*s", i + 1 < d->ncol ? d->col[i].hex_width + 2 + d->col[i].text_width : 0,
+			d->col[i].title);
 	fputc('\n', f);
 	while ((addr = dis_next_addr(d)) != ~0ull) {
 		unsigned last = dis_last_column(d, addr);
@@ -174,7 +176,8 @@ void dis_print_table(FILE *f, struct dis *d)
 		fprintf(f, "%-14" PRIx64, addr);
 		for (i = 0; i < last; i++) {
 			struct dis_column *c = &d->col[i];
-			struct dis_row *row = c->next < c->n && c->row[c->next].addr == addr ? &c->row[c->next++] : NULL;
+			struct dis_row *row =
+				c->next < c->n && c->row[c->next].addr == addr ? &c->row[c->next++] : NULL;
 
 			fprintf(f, "  %-*s  %-*s", c->hex_width, row ? row->hex : "", i + 1 < last ? c->text_width : 0,
 				row ? row->text : "");

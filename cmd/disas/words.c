@@ -95,7 +95,8 @@ static void print_mcount_stub(FILE *f, struct dis *d, const struct dis_words *w)
 {
 	uint32_t word[UFT_STUB_BYTES / 4];
 
-	fprintf(f, "\nuft mcount stub of %s (%sfunction_graph; %u bytes within reach of %s; its body returns to the last instruction)\n",
+	fprintf(f,
+		"\nuft mcount stub of %s (%sfunction_graph; %u bytes within reach of %s; its body returns to the last instruction)\n",
 		d->name, w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, d->object);
 	w->make_mcount_stub(word, 0, 0, 0, 0, 0);
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, w->mcount_stub_label);
@@ -139,7 +140,8 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
 
-#define CODE_AWAY	(512u << 10)	/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+#define CODE_AWAY	(512u << 10)
 
 int words_code_columns(struct dis *d, uint32_t jump)
 {
@@ -172,7 +174,8 @@ int words_print_moved(FILE *f, struct dis *d, struct uft_code *c)
 
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit)
 {
-	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name, UFT_STUB_BYTES,
+	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name,
+		UFT_STUB_BYTES,
 		d->object);
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1,
 			  (const char *const[]){ "uft enter thunk: to uft_asm_code_enter", "code", exit });

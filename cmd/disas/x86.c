@@ -71,7 +71,8 @@ static void dis_armed(struct dis *d, int graph, uint8_t *b, uint64_t addr, struc
 	else if (s->kind == UFT_SITE_OWN_CALL || !is_call)
 		snprintf(link->label, sizeof(link->label), "uft code of %.80s", d->name);
 	else
-		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", s->is_framed ? "mcount" : "function",
+		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", s->is_framed ? "mcount" :
+			 "function",
 			 d->object);
 	if (s->kind == UFT_SITE_PREPAD) {
 		uft_insn_jmp(b, addr, addr);
@@ -200,7 +201,8 @@ static void x86_print_runtime(FILE *f, struct dis *d)
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
 
-#define CODE_AWAY	(16u << 20)	/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+#define CODE_AWAY	(16u << 20)
 
 /* The bytes that change at the entry, in a column at their address; @len of them lie before it. */
 static int dis_rewritten(struct dis *d, const struct entry *e)
@@ -247,14 +249,17 @@ static void x86_print_code(FILE *f, struct dis *d)
 		return;
 	}
 	if (e->pun)
-		fprintf(f, "\n%u byte%s of %s change%s; those behind are the rest of the jump and stay. Where it leads a page is mapped, if "
-			"nothing is there:\n  jmp *slot\n", e->pun, e->pun == 1 ? "" : "s", d->name, e->pun == 1 ? "s" : "");
+		fprintf(f,
+			"\n%u byte%s of %s change%s; those behind are the rest of the jump and stay. Where it leads a page is mapped, if "
+			"nothing is there:\n  jmp *slot\n",
+			e->pun, e->pun == 1 ? "" : "s", d->name, e->pun == 1 ? "s" : "");
 	if (e->pad) {
 		fprintf(f, "\npad of %s at %" PRIx64 ": padding between functions, never executed\n", d->name,
 			e->pad + d->item->bias);
 		dis_print_piece(f, d, b, uft_insn_jmp(b, 0, 0), (const char *const[]){ "uft slot" });
 	}
-	fprintf(f, "\nuft slot of %s: the cell decides; it leads to the code below, or there by way of the tracer\n", d->name);
+	fprintf(f, "\nuft slot of %s: the cell decides; it leads to the code below, or there by way of the tracer\n",
+		d->name);
 	dis_print_piece(f, d, b, uft_insn_jmp_indirect(b, 0, 0), (const char *const[]){ "cell" });
 	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c.nmoved,
 		e->is_plain ? " (function tracer only: its return address is looked at)" : "");

@@ -60,7 +60,8 @@
 #define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
 #define RING_BYTES	(16u << 20)
 #define RING_GROWN	(128u << 20)	/* and what it may grow to */
-#define SMALLER		16u		/* than others is what an emulator's programs map: it keeps books of each page */
+/* than others is what an emulator's programs map: it keeps books of each page */
+#define SMALLER		16u
 #define RING_BYTES_MIN	(64u << 10)
 #define SUB_BYTES	(64u << 10)
 #define CMD_SITES	(1u << 20)
@@ -117,7 +118,8 @@ static int open_dir(const char *path, struct uft_error *err)
 				errno == ELOOP || errno == ENOTDIR ? "it is not a directory" : strerror(errno));
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
 		close(fd);
-		return uft_fail(err, -EPERM, "the run directory %s is not private: it must belong to uid %u and have mode 0700",
+		return uft_fail(err, -EPERM,
+				"the run directory %s is not private: it must belong to uid %u and have mode 0700",
 				path, geteuid());
 	}
 	return fd;
@@ -249,7 +251,8 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 		if (arena_lock_dead(a->fd)) {
 			a->is_linked = 1;
 			return open_board(a, dirfd, a->path + dir_len + 1, O_CREAT | O_EXCL) ? uft_fail(err, -errno,
-				"cannot make the session's file %s%s: %s", a->path, UFT_BOARD_SUFFIX, strerror(errno)) : 0;
+				"cannot make the session's file %s%s: %s", a->path, UFT_BOARD_SUFFIX,
+				strerror(errno)) : 0;
 		}
 		close(a->fd);
 		a->fd = -1;
@@ -339,7 +342,8 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->nexch = exchange_rings(opts, l->ncpus);
 	l->nprocesses = opts->no_children ? 2 : PROCESSES;
 	if (fit(opts, l, avail, &l->ring_usual))
-		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
+		return uft_fail(err, -ENOSPC,
+				"the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->ring_bytes = grown(opts, l, avail);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
@@ -347,7 +351,8 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 		l->sub_bytes /= 2;
 	if (!is_power_of_two(l->ring_bytes) || !is_power_of_two(l->ring_usual) || !is_power_of_two(l->sub_bytes) ||
 	    l->ring_usual % UFT_PAGE || l->sub_bytes < SUB_BYTES_MIN || l->ring_usual / l->sub_bytes < 4)
-		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
+		return uft_fail(err, -EINVAL,
+				"ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
 				l->ring_usual, l->sub_bytes);
 	l->per_file = 1;
 	l->slice_offset = UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail));
@@ -461,7 +466,9 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	char why[300];
 	int dirfd, ret;
 
-	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1, .since = proc_start_ticks(getpid()) };
+	*a = (struct arena){
+		.fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1, .since = proc_start_ticks(getpid())
+	};
 	dirfd = find_dir(a, err);
 	if (dirfd < 0)
 		return dirfd;
@@ -482,7 +489,8 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	snprintf(l.path, sizeof(l.path), "%s", a->path);
 	a->own_fd = memfd_create("uft-own", MFD_CLOEXEC);
 	a->void_fd = memfd_create("uft-void", MFD_CLOEXEC);
-	if (a->own_fd < 0 || a->void_fd < 0 || ftruncate(a->void_fd, (off_t)(l.slice_bytes * l.per_file)) < 0 || ftruncate(a->own_fd, (off_t)(l.slice_bytes * l.nown)) < 0) {
+	if (a->own_fd < 0 || a->void_fd < 0 || ftruncate(a->void_fd, (off_t)(l.slice_bytes * l.per_file)) < 0 ||
+	    ftruncate(a->own_fd, (off_t)(l.slice_bytes * l.nown)) < 0) {
 		ret = uft_fail(err, -errno, "cannot make the ring of the session's own events: %s", strerror(errno));
 		goto undo;
 	}
@@ -547,10 +555,12 @@ static int is_sound(const struct uft_arena *l)
 {
 	const uint64_t nrings = (uint64_t)l->ncpus + l->nexch;
 
-	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > UFT_SLICES_MAX || !l->per_file ||
+	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > UFT_SLICES_MAX ||
+	    !l->per_file ||
 	    l->nslices % l->per_file ||
 	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
-	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_usual < l->sub_bytes ||
+	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE ||
+	    l->ring_usual < l->sub_bytes ||
 	    l->ring_usual > l->ring_bytes || l->ring_usual % l->sub_bytes)
 		return 0;
 	return l->slice_bytes && l->slice_bytes <= BYTES_MAX / l->nslices && l->slice_bytes % UFT_PAGE == 0 &&
@@ -561,8 +571,10 @@ static int is_sound(const struct uft_arena *l)
 	       l->ring_stride * nrings <= l->slice_bytes &&
 	       l->profile_offset == l->ring_offset + l->ring_stride * nrings && l->profile_offset <= l->slice_bytes &&
 	       l->profile_ids <= l->slice_bytes / sizeof(struct uft_profile) / UFT_PROFILE_BLOCKS(l->ncpus) &&
-	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * UFT_PROFILE_BLOCKS(l->ncpus) <= l->hist_offset &&
-	       l->hist_offset % UFT_PAGE == 0 && l->hist_offset <= l->slice_bytes && l->hist_bytes == l->slice_bytes - l->hist_offset;
+	       l->profile_offset +
+	       l->profile_ids * sizeof(struct uft_profile) * UFT_PROFILE_BLOCKS(l->ncpus) <= l->hist_offset &&
+	       l->hist_offset % UFT_PAGE == 0 && l->hist_offset <= l->slice_bytes &&
+	       l->hist_bytes == l->slice_bytes - l->hist_offset;
 }
 
 /* The files of the session whose first one is @dir/@name, mapped; checked. 0 or -errno. */
@@ -571,7 +583,8 @@ static int open_existing(struct arena *a, int dirfd, const char *dir, const char
 	struct uft_arena head;
 	int ret;
 
-	*a = (struct arena){ .own_fd = -1, .void_fd = -1, .board_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
+	*a = (struct arena){ .own_fd = -1, .void_fd = -1, .board_fd = -1,
+		.fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
 	if (a->fd < 0)
 		return -errno;
 	snprintf(a->path, sizeof(a->path), "%.*s/%.*s", (int)sizeof(a->path) - 66, dir, 64, name);
@@ -664,7 +677,8 @@ static int clear_rings(const struct arena *a, uint32_t index)
 {
 	uint64_t from = a->map->ring_offset;
 
-	return madvise((uint8_t *)shared_address(arena_slice(a, index)) + from, a->map->slice_bytes - from, MADV_REMOVE);
+	return madvise((uint8_t *)shared_address(arena_slice(a, index)) + from, a->map->slice_bytes - from,
+		       MADV_REMOVE);
 }
 
 void arena_empty(const struct arena *a, uint32_t index)

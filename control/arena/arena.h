@@ -16,7 +16,8 @@
 struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
 	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
-	struct uft_mail uft_shared **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
+	/* of each family, shared; its targets write to it. NULL: there is no such family */
+	struct uft_mail uft_shared **mail;
 	struct file_id { dev_t dev; ino_t ino; } *file;	/* of each family that there is */
 	uint32_t nfamilies, next_family;
 	uint32_t *used, nused;		/* the families that there are; a dropped one leaves its place to the last */
@@ -28,7 +29,8 @@ struct arena {
 	int board_fd;
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int void_fd;		/* stands in place of a family that was dropped */
-	uint64_t since;		/* who has it mapped began then or later, in ticks since boot; 0: not known (a process was attached) */
+	/* who has it mapped began then or later, in ticks since boot; 0: not known (a process was attached) */
+	uint64_t since;
 	int is_linked;
 	int is_kept;		/* the files stay: somebody could not be left, and can be later (detach_request.c) */
 	char path[256];
@@ -58,8 +60,10 @@ _Static_assert(sizeof(struct uft_tracer_params) <= CMD_ROOM && sizeof(struct uft
  * is not there would be ended by SIGBUS. 0 or -ENOMEM. A kernel before 5.14 knows no such advice.
  */
 int arena_reserve(void *at, uint64_t bytes);
-void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);	/* of the slices that there are, and will be */
-void arena_set_slice(const struct arena *a, uint32_t index);	/* whether its rings are written, and how: as @a says by now */
+/* of the slices that there are, and will be */
+void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);
+/* whether its rings are written, and how: as @a says by now */
+void arena_set_slice(const struct arena *a, uint32_t index);
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
 /* Its file, by device and inode alone, as when it was mapped: no system call. 0 or -ENOENT. */
 int arena_stat_family(const struct arena *a, uint32_t family, struct stat *st);
@@ -79,7 +83,8 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */
 void arena_release(struct arena *a, uint32_t index);
-void arena_empty(const struct arena *a, uint32_t index);	/* gives the memory of its rings back; it stays what it is */
+/* gives the memory of its rings back; it stays what it is */
+void arena_empty(const struct arena *a, uint32_t index);
 
 /* ---- blob.c ---------------------------------------------------------------------------------------- */
 

@@ -135,7 +135,8 @@ int arena_is_mapped(const struct arena *a)
 	int found = 0;
 
 	while (d && !found && (e = readdir(d)))
-		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && arena_is_mapped_by(a, (pid_t)atoi(e->d_name));
+		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() &&
+			arena_is_mapped_by(a, (pid_t)atoi(e->d_name));
 	if (d)
 		closedir(d);
 	return found;
@@ -152,7 +153,8 @@ pid_t arena_find_agentless(const struct arena *a)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid || proc_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
+		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid ||
+		    proc_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
 		found = arena_is_mapped_by(a, pid) ? pid : 0;
 	}

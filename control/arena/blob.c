@@ -24,7 +24,8 @@ static int blob_segments(struct blob *b, const Elf64_Ehdr *eh, const Elf64_Phdr 
 			return -ENOEXEC;
 		b->seg[b->nseg].addr = ph[i].p_vaddr & ~(uint64_t)(UFT_PAGE - 1);
 		b->seg[b->nseg].end = (ph[i].p_vaddr + ph[i].p_memsz + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
-		b->seg[b->nseg].prot = (ph[i].p_flags & PF_R ? PROT_READ : 0) | (ph[i].p_flags & PF_W ? PROT_WRITE : 0) |
+		b->seg[b->nseg].prot = (ph[i].p_flags & PF_R ? PROT_READ : 0) |
+			(ph[i].p_flags & PF_W ? PROT_WRITE : 0) |
 				       (ph[i].p_flags & PF_X ? PROT_EXEC : 0);
 		b->span = b->seg[b->nseg++].end;
 	}

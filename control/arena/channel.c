@@ -14,7 +14,8 @@
 
 #define PART_NS	20000000	/* the caller is asked whether to go on */
 
-struct uft_cmd uft_shared *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object)
+struct uft_cmd uft_shared *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n,
+					 uint32_t object)
 {
 	struct uft_cmd uft_shared *c = arena_cmd(a, slice);
 
@@ -30,7 +31,8 @@ void channel_post(const struct arena *a, uint32_t slice)
 	futex(shared_address(&sl->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
-int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg)
+int channel_await(const struct arena *a, uint32_t slice, uint32_t ms,
+		  int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg)
 {
 	struct uft_slice uft_shared *sl = arena_slice(a, slice);
 	uint32_t seq = SHARED_LOAD(&sl->cmd_seq);
@@ -52,7 +54,8 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*give
 		waited = session_now_ns() - begin;
 		if (ret || waited > ms * 1000000ull)
 			return 0;
-		futex(shared_address(&sl->cmd_done), 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = PART_NS });
+		futex(shared_address(&sl->cmd_done), 0 /* FUTEX_WAIT */, done,
+		      &(struct timespec){ .tv_nsec = PART_NS });
 	}
 }
 

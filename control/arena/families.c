@@ -121,7 +121,8 @@ static void set_family(const struct arena *a, uint32_t family)
 {
 	arena_set_slice(a, family * a->map->per_file);
 	for (uint32_t i = 1; i < a->map->per_file; i++)
-		__atomic_store_n(uft_on_cpus(a->board, family * a->map->per_file + i), a->on_cpus << UFT_ON_CPUS_SHIFT, __ATOMIC_RELAXED);
+		__atomic_store_n(uft_on_cpus(a->board, family * a->map->per_file + i), a->on_cpus << UFT_ON_CPUS_SHIFT,
+				 __ATOMIC_RELAXED);
 }
 
 void arena_set_slice(const struct arena *a, uint32_t index)

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BITS_MIN	256u	/* sites for which a command of its own pays, and for which the runtime has a faster way */
+/* sites for which a command of its own pays, and for which the runtime has a faster way */
+#define BITS_MIN	256u
 #define SAMPLE		1024u	/* so many sites of an object show of which kind most of them are */
 
 static int is_first(const struct uft_site_order *o)
@@ -67,7 +68,8 @@ static int choose(const struct site_diff *d, struct uft_site_order *o)
 }
 
 /* The order's bits and, for sites that the target does not know, their places. Returns how many sites it has. */
-static size_t fill(const struct site_diff *d, const struct uft_site_order *o, uint64_t *word, uint32_t uft_shared *offset)
+static size_t fill(const struct site_diff *d, const struct uft_site_order *o, uint64_t *word,
+		   uint32_t uft_shared *offset)
 {
 	const struct uft_mapped *m = diff_mapped(d);
 	uint64_t base = m->text_start - m->bias;

@@ -16,15 +16,20 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	const char *name = t->space->img->obj[object].obj->path;
 
 	if (h->kind == UFT_HOOK_SYSCALL && h->nr == UFT_HOOK_ANY)
-		session_warn_of(s, t->slice, "%s: syscall() could not be hooked (%s): programs started by it may not be followed", name,
+		session_warn_of(s, t->slice,
+				"%s: syscall() could not be hooked (%s): programs started by it may not be followed",
+				name,
 			     strerror(-h->result));
 	else if (h->kind == UFT_HOOK_SYSCALL)
-		session_warn_of(s, t->slice, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",
+		session_warn_of(s, t->slice,
+				"%s: the system call %u could not be hooked (%s): children started by it may not be followed",
 			     name, h->nr, strerror(-h->result));
 	else if (h->kind == UFT_HOOK_UNWIND)
-		session_warn_of(s, t->slice, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
+		session_warn_of(s, t->slice,
+				"%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
 			     name, strerror(-h->result));
-	else if (h->result != -EILSEQ || !t->space->is_preloaded)	/* a debugger's breakpoint: session.c looks for libraries */
+	/* a debugger's breakpoint: session.c looks for libraries */
+	else if (h->result != -EILSEQ || !t->space->is_preloaded)
 		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
 	if (h->kind == UFT_HOOK_RBRK)
@@ -148,25 +153,29 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 	return ret ? ret : command_wait(s, t);
 }
 
-void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias)
+void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj,
+		      uint64_t bias)
 {
 	size_t n = !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
 	struct uft_cmd uft_shared *c;
 	struct uft_cmd_object o;
 
 	/* With a filter nobody knows; then what is not needed must not be made. */
-	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
+	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace ||
+	    s->spec->min_size ||
 	    s->spec->beside)
 		return;
 	c = channel_begin(&s->arena, slice, UFT_CMD_OBJECT, 1, 0);
 	o = (struct uft_cmd_object){
-		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,
+		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias,
+		.nstubs = (uint32_t)n,
 		.first_text_id = sp->next_text_id, .first_stub_id = sp->next_stub_id,
 		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
 	};
 	shared_write(channel_payload(c), &o, sizeof(o));
 	channel_post(&s->arena, slice);
-	table_populate(shared_address(channel_payload(c)), bits_bytes(UFT_SITES_FIRST, n));	/* of the next command, most likely */
+	/* of the next command, most likely */
+	table_populate(shared_address(channel_payload(c)), bits_bytes(UFT_SITES_FIRST, n));
 }
 
 int command_object(struct uft_session *s, struct target *t, uint32_t object)
@@ -198,5 +207,6 @@ uint32_t command_patch_flags(const struct uft_session *s, const struct target *t
 {
 	uint32_t still = t->remote ? UFT_PATCH_STILL : 0;
 
-	return still | (t->obj[object].is_fresh && (still || is_waiting(s, t)) ? UFT_PATCH_FRESH : still ? 0 : UFT_PATCH_TRY);
+	return still |
+		(t->obj[object].is_fresh && (still || is_waiting(s, t)) ? UFT_PATCH_FRESH : still ? 0 : UFT_PATCH_TRY);
 }

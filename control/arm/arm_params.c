@@ -25,7 +25,8 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	if (!wanted || !seccomp_risk_is_possible(t, &why))
 		return wanted;
 	if (why && !t->is_unasked)
-		session_warn_of(s, t->slice, "process %d may use seccomp (%s), so uft does not ask its threads for their %s", t->pid,
+		session_warn_of(s, t->slice,
+				"process %d may use seccomp (%s), so uft does not ask its threads for their %s", t->pid,
 			     why, wanted & UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
 			     "scheduling policy: wakeup shows ?, wakeup_rt nothing");
 	t->is_unasked |= why != NULL;
@@ -42,7 +43,8 @@ static void warn_stacks(struct uft_session *s, struct target *t)
 
 	if (!s->spec->params.stacks || t->is_unsafe_said || !seccomp_risk_is_possible(t, &why) || !why)
 		return;
-	session_warn_of(s, t->slice, "process %d may use seccomp (%s): uft reads stacks by process_vm_readv, and a filter "
+	session_warn_of(s, t->slice,
+			"process %d may use seccomp (%s): uft reads stacks by process_vm_readv, and a filter "
 		     "may kill the process for this call (to be safe, record without stacks)", t->pid, why);
 	t->is_unsafe_said = 1;
 }
@@ -67,5 +69,6 @@ int rseq_area_send(struct uft_session *s, struct target *t)
 {
 	int ret = rseq_area_note(t);
 
-	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;	/* the agent looks at the boot block with every command */
+	/* the agent looks at the boot block with every command */
+	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;
 }

@@ -14,8 +14,11 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	const struct space_obj *o = &t->space->obj[object];
-	const struct uft_cmd_rows r = { .bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first, .total = o->nrow };
-	uint8_t uft_shared *payload = (uint8_t uft_shared *)channel_payload(command_begin(s, t, UFT_CMD_ROWS, n, object));
+	const struct uft_cmd_rows r = {
+		.bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first, .total = o->nrow
+	};
+	uint8_t uft_shared *payload =
+		(uint8_t uft_shared *)channel_payload(command_begin(s, t, UFT_CMD_ROWS, n, object));
 	int ret;
 
 	shared_write(payload, &r, sizeof(r));
@@ -32,7 +35,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /* The ids that records of the object's functions have, of those that are wanted. 0: there is no room for them. */
-static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint16_t *want, struct uft_tracer_params *p)
+static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint16_t *want,
+		   struct uft_tracer_params *p)
 {
 	uint32_t first_text_id = m->first_text_id - (uint32_t)((m->text_start & ~3ull) >> 2);
 
@@ -76,13 +80,16 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;
 	ret = stacks_make(t->space, object);
-	max = (uint32_t)((command_room(s, t, sizeof(struct uft_cmd_rows) + o->nrow * sizeof(*o->row)) - sizeof(struct uft_cmd_rows)) / sizeof(*o->row));
+	max = (uint32_t)((command_room(s, t, sizeof(struct uft_cmd_rows) + o->nrow * sizeof(*o->row)) -
+			  sizeof(struct uft_cmd_rows)) /
+			 sizeof(*o->row));
 	for (uint32_t first = 0; first < o->nrow && !ret; first += max)
 		ret = send_part(s, t, object, first, o->nrow - first < max ? o->nrow - first : max);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		return ret;
 	if (ret < 0)
-		session_warn_of(s, t->slice, "process %d: stacks end at %s: %s", t->pid, t->space->img->obj[object].obj->path, strerror(-ret));
+		session_warn_of(s, t->slice, "process %d: stacks end at %s: %s", t->pid,
+				t->space->img->obj[object].obj->path, strerror(-ret));
 	t->obj[object].has_rows = 1;
 	return 0;
 }

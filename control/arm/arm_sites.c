@@ -66,7 +66,8 @@ struct sender {
 /* What has to wait until all stand is as it was, for now. */
 static int take_answer(const struct site_diff *d, const struct lot *sent)
 {
-	const struct uft_patch uft_shared *answer = (const struct uft_patch uft_shared *)channel_payload(arena_cmd(&d->s->arena, d->t->slice));
+	const struct uft_patch uft_shared *answer =
+		(const struct uft_patch uft_shared *)channel_payload(arena_cmd(&d->s->arena, d->t->slice));
 	struct uft_patch *copy = malloc(sent->n * sizeof(*copy));
 	int ret;
 
@@ -142,7 +143,8 @@ static struct uft_patch prepared_site(const struct site_diff *d, uint32_t i)
 	const struct uft_site *site = &m->obj->site[i];
 
 	return (struct uft_patch){		/* clears status */
-		.addr = site->addr + m->bias, .stub = i, .kind_len = UFT_KIND_LEN(site_kind(&d->t->space->obj[d->object], site), site->len),
+		.addr = site->addr + m->bias, .stub = i,
+		.kind_len = UFT_KIND_LEN(site_kind(&d->t->space->obj[d->object], site), site->len),
 		.state = WANT_STATE(d->next[i]), .action = WANT_ACTION(d->next[i]),
 	};
 }
@@ -201,7 +203,8 @@ static int diff_make(struct site_diff *d)
 	for (uint32_t i = 0; i < d->n; i++) {
 		uint16_t next = site_next_state(so->want[i], diff_state(d)[i], d->force);
 
-		if (next != WANT_NOT && (i < d->nsite ? m->obj->site[i].skip != UFT_SKIP_NONE || must_wait(d->t->space, &m->obj->site[i]) :
+		if (next != WANT_NOT &&
+		    (i < d->nsite ? m->obj->site[i].skip != UFT_SKIP_NONE || must_wait(d->t->space, &m->obj->site[i]) :
 					 !unprepared_may_arm(d, i)))
 			next = WANT_NOT;
 		d->next[i] = next;

@@ -35,7 +35,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHUNK_MIN	1024u		/* places in a command, if there are as many; at most what the area has room for */
+/* places in a command, if there are as many; at most what the area has room for */
+#define CHUNK_MIN	1024u
 #define PLACE_NS	20		/* for one, as long as that was not measured */
 #define STOP_NS		3500000		/* then a stop ends, and what is left has another */
 #define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
@@ -73,7 +74,8 @@ struct stopped_batch {
 /* ---- One stop ------------------------------------------------------------------------------------ */
 
 /* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
-static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, uint8_t uft_shared *payload)
+static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n,
+		     uint8_t uft_shared *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
 	uint32_t k = 0;
@@ -89,7 +91,8 @@ static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32
 }
 
 /* Only what became of each is taken from the answer. */
-static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t uft_shared *payload)
+static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n,
+		 const uint8_t uft_shared *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from;
 	uint8_t *done = h->done + p->base + from, *to = p->elem + from * p->size + p->status;
@@ -209,7 +212,8 @@ static uint64_t end_of_stop(uint64_t since_ns)
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
 static int one_stop(struct stopped_batch *h, pid_t agent, unsigned wait_ms)
 {
-	struct task_search look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
+	struct task_search look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside,
+		.is_sorted = 1,
 			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h,
 			     .keeper = h->s->keeper, .keeper_arg = h->s };
 	struct stopped_tasks *held;
@@ -342,7 +346,8 @@ static void say_taken(const struct stopped_batch *h)
 	pid_t tid = h->is_taken ? procinfo_taken(h->t->pid, getpid(), by, sizeof(by)) : 0;
 
 	if (tid)
-		session_warn_of(h->s, h->t->slice, "process %d: its thread %d is being traced by %s: places that change only while all threads are "
+		session_warn_of(h->s, h->t->slice,
+				"process %d: its thread %d is being traced by %s: places that change only while all threads are "
 			     "stopped stay as they are", h->t->pid, tid, by);
 }
 
@@ -393,8 +398,11 @@ static struct part *add_part(struct stopped_batch *h, struct part p)
 static int add_patches(struct stopped_batch *h, uint32_t object, const struct uft_patch *told, const uint32_t *index,
 		       const struct uft_patch *answer, uint32_t n, uint32_t nlive)
 {
-	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_PATCH, .object = object, .n = nlive, .size = sizeof(*told),
-						    .status = offsetof(struct uft_patch, status), .nstatus = sizeof(told->status) });
+	struct part *p = add_part(h,
+				  (struct part){ .op = UFT_CMD_PATCH, .object = object, .n = nlive,
+				  .size = sizeof(*told),
+						    .status = offsetof(struct uft_patch, status),
+						    .nstatus = sizeof(told->status) });
 	uint32_t k = 0;
 
 	if (!p)
@@ -407,10 +415,14 @@ static int add_patches(struct stopped_batch *h, uint32_t object, const struct uf
 	return 0;
 }
 
-static int add_hooks(struct stopped_batch *h, uint32_t object, const struct uft_hook *answer, uint32_t n, uint32_t nbusy)
+static int add_hooks(struct stopped_batch *h, uint32_t object, const struct uft_hook *answer, uint32_t n,
+		     uint32_t nbusy)
 {
-	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy, .size = sizeof(*answer),
-						    .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) });
+	struct part *p = add_part(h,
+				  (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy,
+				  .size = sizeof(*answer),
+						    .status = offsetof(struct uft_hook, result),
+						    .nstatus = sizeof(answer->result) });
 	struct uft_hook *to = p ? (struct uft_hook *)p->elem : NULL;
 	uint32_t k = 0;
 
@@ -452,7 +464,8 @@ int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object
 	return finish(t, was_open, ret);
 }
 
-int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer,
+		      uint32_t n)
 {
 	int was_open = t->hold != NULL, ret = 0;
 	uint32_t nbusy = 0;

@@ -24,7 +24,8 @@ static int make_code(const struct target *t, uint32_t object, uint32_t stub, str
 /* Known before it can be taken. */
 static int note_trap(struct uft_session *s, const struct target *t, uint32_t object, const struct uft_code *c)
 {
-	return c->is_trap ? s->int3->note(s, t->slice, c, t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE) : 0;
+	return c->is_trap ? s->int3->note(s, t->slice, c, t->obj[object].code_base +
+					  (uint64_t)c->stub * UFT_CODE_STRIDE) : 0;
 }
 
 uint64_t unprepared_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
@@ -35,7 +36,8 @@ uint64_t unprepared_copy_of(const struct target *t, uint32_t object, uint32_t st
 	if (make_code(t, object, stub, &code))
 		return 0;
 	i = pc - code.addr - 1;
-	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE + code.map[i] : 0;
+	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE +
+		code.map[i] : 0;
 }
 
 uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t stub)
@@ -54,7 +56,8 @@ uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t 
 		return 0;
 	while (i + 1 < e->pun && now[i] == UFT_PFX_CS)
 		i++;
-	return i + UFT_LEN_JMP <= e->known && uft_insn_is_jmp(now + i) ? uft_insn_branch_target(now + i, UFT_LEN_JMP, at + i) : 0;
+	return i + UFT_LEN_JMP <= e->known && uft_insn_is_jmp(now + i) ? uft_insn_branch_target(now + i, UFT_LEN_JMP,
+		at + i) : 0;
 }
 
 int unprepared_may_arm(const struct site_diff *d, uint32_t stub)
@@ -89,7 +92,8 @@ static int needs_code(const struct site_diff *d, uint32_t stub)
  * Makes the code of those sites of a list that the target has none for, in @code; takes out of the list what can have
  * none. Returns how many it made.
  */
-static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n, struct uft_code *code)
+static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n,
+			   struct uft_code *code)
 {
 	uint32_t ncode = 0, kept = 0;
 
@@ -112,7 +116,8 @@ static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint3
 
 int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n)
 {
-	struct uft_code *code = malloc(*n * sizeof(*code));	/* nothing but statuses is read where a target can write */
+	/* nothing but statuses is read where a target can write */
+	struct uft_code *code = malloc(*n * sizeof(*code));
 	struct uft_code uft_shared *answer;
 	uint32_t ncode, kept = 0, at = 0;
 	int ret = 0;
@@ -120,7 +125,8 @@ int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_
 	if (!code)
 		return -ENOMEM;
 	ncode = make_codes(d, p, index, n, code);
-	answer = (struct uft_code uft_shared *)channel_payload(command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object));
+	answer = (struct uft_code uft_shared *)channel_payload(
+		command_begin(d->s, d->t, UFT_CMD_CODE, ncode, d->object));
 	shared_write(answer, code, ncode * sizeof(*code));
 	free(code);
 	ret = ncode ? command_post(d->s, d->t) : 0;

@@ -151,7 +151,9 @@ static void look(struct uft_session *s, struct target *t)
 	if (n && budget_choose(fn, n, &load, &s->spec->limit, &fits))
 		drop(s, t, fn, n, &load);
 	if (!fits)
-		session_warn_of(s, t->slice, "tracing process %d still costs more than the limit, and no function is left to drop", t->pid);
+		session_warn_of(s, t->slice,
+				"tracing process %d still costs more than the limit, and no function is left to drop",
+				t->pid);
 	free(fn);
 }
 

@@ -32,7 +32,8 @@ struct uft_session;
 struct target;
 struct cost_meter;
 /* cost.c: what the target did since the last look; fills fn[] (at most @max), returns how many, 0 at the first look. */
-size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max);
+size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn,
+		    size_t max);
 /* Something changed: the next look is about what comes from now on. */
 void cost_restart(struct uft_session *s, struct target *t);
 void cost_free(struct cost_meter *m);

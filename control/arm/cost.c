@@ -145,7 +145,8 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 }
 
 /* Goes through [from, commit) sub-buffer by sub-buffer, each copied first. */
-static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, uint64_t from, uint64_t commit, double weight,
+static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, uint64_t from, uint64_t commit,
+		      double weight,
 		      double cost_ns)
 {
 	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
@@ -153,7 +154,8 @@ static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, 
 	r->has_last = 0;
 	while (from < commit) {
 		uint64_t end = (from | (sub - 1)) + 1;
-		size_t n = (size_t)((end < commit ? end : commit) - from), skip = from & (sub - 1) ? 0 : sizeof(struct uft_sub_header);
+		size_t n = (size_t)((end < commit ? end : commit) - from),
+		       skip = from & (sub - 1) ? 0 : sizeof(struct uft_sub_header);
 
 		if (n > sizeof(r->x->copy))
 			return;
@@ -184,14 +186,18 @@ static uint64_t written(const struct uft_arena *a, uint64_t from, uint64_t to)
 	return all > before ? all - before : 0;
 }
 
-static void measure_ring(struct uft_session *s, const struct uft_slice uft_shared *sl, uint32_t index, struct cost_meter *m,
+static void measure_ring(struct uft_session *s, const struct uft_slice uft_shared *sl, uint32_t index,
+			 struct cost_meter *m,
 			 struct budget_load *load)
 {
 	const struct uft_arena *a = s->arena.map;
-	const struct uft_ring uft_shared *ring = (const struct uft_ring uft_shared *)((const uint8_t uft_shared *)sl + a->ring_offset + index * a->ring_stride);
+	const struct uft_ring uft_shared *ring =
+		(const struct uft_ring uft_shared *)((const uint8_t uft_shared *)sl + a->ring_offset +
+						     index * a->ring_stride);
 	const struct uft_tracer_params *p = &s->spec->params;
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
-	uint64_t commit = shared_ring_is_used(sl, index) ? SHARED_LOAD_ACQUIRE(&ring->commit) : 0, was = m->pos[index], from = was;
+	uint64_t commit = shared_ring_is_used(sl, index) ? SHARED_LOAD_ACQUIRE(&ring->commit) : 0, was = m->pos[index],
+		 from = was;
 	const uint64_t sub = a->sub_bytes, all = written(a, was, commit), newest = commit & -(uint64_t)a->ring_bytes;
 	struct sample r = { .x = s->meter_scratch, .arena = a, .gap = UINT32_MAX };
 	double cost = event_ns(s->meter_scratch), weight;
@@ -330,7 +336,8 @@ size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load 
 	for (uint32_t i = 0; i < nrings; i++)
 		measure_ring(s, sl, i, m, load);
 	for (uint32_t i = 0; m->at_ns && i < TABLE && n < max; i++) {
-		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events, .cost_ns = table[i].cost_ns };
+		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events,
+			.cost_ns = table[i].cost_ns };
 
 		int found = table[i].is_used ? find_site(s->spec, t->space, table[i].id, &f) : 0;
 

@@ -88,7 +88,8 @@ static int add_object(struct target *t, const struct uft_names *names)
 	if (!obj)
 		return -ENOMEM;
 	obj->type = ET_NONE;
-	for (size_t i = names->n; i-- > 0 && !ret;) {	/* of two at one address the later one counts, and comes first */
+	/* of two at one address the later one counts, and comes first */
+	for (size_t i = names->n; i-- > 0 && !ret;) {
 		const struct uft_name *n = &names->item[i];
 		uint64_t end = n->addr + (n->size ? n->size : 1);
 
@@ -119,7 +120,8 @@ static uint64_t max_bytes(const struct uft_session *s)
 }
 
 /* Reads on from where the map was read to before. */
-static int read_names(const struct uft_session *s, struct target *t, uint64_t *max, uint64_t *cut, struct uft_names *names)
+static int read_names(const struct uft_session *s, struct target *t, uint64_t *max, uint64_t *cut,
+		      struct uft_names *names)
 {
 	const off_t from = lseek(t->jit_fd, 0, SEEK_CUR);
 	off_t to;
@@ -156,8 +158,10 @@ void jitmap_read(struct uft_session *s, struct target *t)
 		uft_names_free(&names);
 	}
 	if (cut)
-		session_warn_of(s, t->slice, "process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
+		session_warn_of(s, t->slice,
+				"process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
 			     t->pid, (unsigned long long)max >> 20, t->pid, ((unsigned long long)cut >> 20) + 1);
 	if (ret)
-		session_warn_of(s, t->slice, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
+		session_warn_of(s, t->slice, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid,
+				strerror(-ret));
 }

@@ -16,7 +16,8 @@
 
 #define MAX_LINK_MAPS	4096
 #define MAX_NAMESPACES	16
-#define RUNTIME_SYMBOL	"uft_preload_init"	/* runtime/libuft.so, which a loader brought: none of its code is the program's */
+/* runtime/libuft.so, which a loader brought: none of its code is the program's */
+#define RUNTIME_SYMBOL	"uft_preload_init"
 
 struct walk {
 	struct uft_session *s;
@@ -55,7 +56,8 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
 	t->obj[index].is_fresh = 0;
 	if (ret && ret != -ESRCH)	/* the others still can be armed */
-		session_warn_of(w->s, t->slice, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
+		session_warn_of(w->s, t->slice, "%s could not be armed: %s", t->space->img->obj[index].obj->path,
+				strerror(-ret));
 	return ret == -ESRCH ? ret : 0;
 }
 
@@ -78,14 +80,16 @@ static int relative_has(const struct uft_session *s, const struct target *t, uin
  * Would an object at @bias, as a process of another user says, take the addresses of one that a relative has there?
  * Then the relative's addresses would get its names.
  */
-static int overlaps_relative(const struct uft_session *s, const struct target *t, const struct uft_object *obj, uint64_t bias)
+static int overlaps_relative(const struct uft_session *s, const struct target *t, const struct uft_object *obj,
+			     uint64_t bias)
 {
 	const struct uft_image *img = t->space->img;
 
 	if (!obj->ntext || proc_effective_user(t->pid) == t->space->uid)
 		return 0;
 	for (uint32_t i = 0; i < img->nobj; i++)
-		if (obj->text[0].addr + bias < img->obj[i].text_end && img->obj[i].text_start < obj->text[obj->ntext - 1].end + bias &&
+		if (obj->text[0].addr + bias < img->obj[i].text_end &&
+		    img->obj[i].text_start < obj->text[obj->ntext - 1].end + bias &&
 		    relative_has(s, t, i))
 			return 1;
 	return 0;
@@ -118,7 +122,8 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		if (ret && !proc_is_ending(w->t->pid))
 			session_warn_of(w->s, w->t->slice, "a library is not traced: %s", err.text);
 		else if (!ret && !proc_is_ending(w->t->pid))
-			session_warn_of(w->s, w->t->slice, "library %s is not traced: the file is not the one that is mapped", obj->path);
+			session_warn_of(w->s, w->t->slice,
+					"library %s is not traced: the file is not the one that is mapped", obj->path);
 		uft_object_put(obj);
 		return 0;
 	}
@@ -130,15 +135,20 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		if (sp->img->obj[index].obj == obj && sp->img->obj[index].bias == l->l_addr)
 			break;
 	if (index == (int)sp->nobj)
-		index = overlaps_relative(w->s, w->t, obj, l->l_addr) ? -EADDRINUSE : space_add_of(w->s, sp, w->t->pid, obj, l->l_addr);
+		index = overlaps_relative(w->s, w->t, obj, l->l_addr) ? -EADDRINUSE :
+			space_add_of(w->s, sp, w->t->pid, obj, l->l_addr);
 	else
 		sp->img->obj[index].to_clock = 0;
 	uft_object_put(obj);
 	w->is_full |= index == -EDQUOT;
 	if (index < 0) {
-		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s", map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld),
-				index == -EDQUOT ? "processes of this program that run as another user have loaded too many" :
-				index == -EADDRINUSE ? "another process of this program has a different library at this address" : strerror(-index));
+		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s",
+				map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld),
+				index == -EDQUOT ?
+				"processes of this program that run as another user have loaded too many" :
+				index == -EADDRINUSE ?
+					"another process of this program has a different library at this address" :
+					strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -206,7 +216,8 @@ static uint64_t find_rdebug(struct target *t)
 	Elf64_Dyn d;
 
 	for (int i = 0; sp->dynamic && i < 256; i++) {
-		if (proc_read_memory(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+		if (proc_read_memory(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) ||
+		    d.d_tag == DT_NULL)
 			break;
 		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
 			return d.d_un.d_ptr;
@@ -217,7 +228,8 @@ static uint64_t find_rdebug(struct target *t)
 /* Before the tracer's first instruction: what was armed so far is taken back. */
 static void leave_to_tracer(struct uft_session *s, struct space *sp)
 {
-	session_warn(s, "%s is traced by %s, which changes the same bytes: uft records no function of it", sp->img->exe, sp->other_tracer);
+	session_warn(s, "%s is traced by %s, which changes the same bytes: uft records no function of it", sp->img->exe,
+		     sp->other_tracer);
 	for (uint32_t i = 0; i < sp->nobj; i++)
 		sp->obj[i].planned = 0;
 }
@@ -244,7 +256,9 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	}
 	if (!ret && t->waiting && rseq_area_note(t) > 0)	/* the first command that follows tells */
 		is_news = 1;
-	if (has_new(&w) && s->spec && (s->spec->params.has_events & (UFT_EVENTS_SOME | UFT_EVENTS_CPU) || s->spec->params.stacks) && !t->is_held_back)
+	if (has_new(&w) && s->spec &&
+	    (s->spec->params.has_events & (UFT_EVENTS_SOME | UFT_EVENTS_CPU) || s->spec->params.stacks) &&
+	    !t->is_held_back)
 		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
 	if (t->space->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
 		preload_note_makers(s, t);	/* before anybody runs in what has come */

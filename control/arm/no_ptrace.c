@@ -36,7 +36,8 @@ int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object
 	return 0;
 }
 
-int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer,
+		      uint32_t n)
 {
 	(void)s;
 	(void)t;

@@ -186,7 +186,8 @@ void perfmap_write(struct uft_session *s, struct target *t)
 		t->is_map_begun = 1;
 		t->is_map_left = ret != 0;
 		if (ret == -EEXIST)
-			session_warn_of(s, t->slice, "/tmp/perf-%d.map was not written by uft: it is not changed, and perf sees no names of traced functions",
+			session_warn_of(s, t->slice,
+					"/tmp/perf-%d.map was not written by uft: it is not changed, and perf sees no names of traced functions",
 				     t->pid);
 		else if (ret)
 			session_warn_of(s, t->slice, "/tmp/perf-%d.map cannot be written: %s", t->pid, strerror(-ret));

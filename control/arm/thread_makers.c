@@ -10,7 +10,8 @@
 static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
 
 /* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
-static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen", "wordexp" };
+static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen",
+	"wordexp" };
 
 /* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
 static int only_waits(const struct uft_object *obj)

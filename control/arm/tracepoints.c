@@ -41,7 +41,8 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
  * @n elements of @size from @from; the answer's statuses, int32_t at @status of each, are counted into
  * *failed and are otherwise of no matter.
  */
-static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from, uint32_t n, size_t size,
+static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from,
+		     uint32_t n, size_t size,
 		     size_t status, uint32_t *failed)
 {
 	uint32_t most = (uint32_t)(command_room(s, t, n * size) / size);
@@ -70,8 +71,10 @@ static int send_events(struct uft_session *s, struct target *t, uint32_t object,
 	if (!e)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < o->found.nevents; i++)
-		e[i] = (struct uft_event_switch){ .addr = o->found.event[i].addr + t->space->img->obj[object].bias, .id = on[i] ? o->type[i]->id : 0 };
-	ret = send_list(s, t, object, UFT_CMD_EVENTS, e, o->found.nevents, sizeof(*e), offsetof(struct uft_event_switch, status), failed);
+		e[i] = (struct uft_event_switch){ .addr = o->found.event[i].addr + t->space->img->obj[object].bias,
+			.id = on[i] ? o->type[i]->id : 0 };
+	ret = send_list(s, t, object, UFT_CMD_EVENTS, e, o->found.nevents, sizeof(*e),
+			offsetof(struct uft_event_switch, status), failed);
 	free(e);
 	return ret;
 }
@@ -86,14 +89,17 @@ static int send_calls(struct uft_session *s, struct target *t, uint32_t object, 
 	if (!c)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < o->found.nsites; i++)
-		c[i] = (struct uft_call_switch){ .addr = o->found.site[i].addr + bias, .on = o->found.site[i].on + bias, .is_on = on[o->found.site[i].event] };
-	ret = send_list(s, t, object, UFT_CMD_TRACEPOINTS, c, o->found.nsites, sizeof(*c), offsetof(struct uft_call_switch, status), failed);
+		c[i] = (struct uft_call_switch){ .addr = o->found.site[i].addr + bias, .on = o->found.site[i].on + bias,
+			.is_on = on[o->found.site[i].event] };
+	ret = send_list(s, t, object, UFT_CMD_TRACEPOINTS, c, o->found.nsites, sizeof(*c),
+			offsetof(struct uft_call_switch, status), failed);
 	free(c);
 	return ret;
 }
 
 /* One command with @n lists; the answer is how many of them the agent did not take. */
-static int post_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *lists, size_t bytes, uint32_t n, uint32_t *failed)
+static int post_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *lists, size_t bytes,
+		      uint32_t n, uint32_t *failed)
 {
 	int ret;
 
@@ -110,7 +116,8 @@ static int post_rules(struct uft_session *s, struct target *t, uint32_t object, 
  * The rules of the events that are on, as many at a time as a command always has room for; of one that has none, that
  * it has none. Rules that are longer than a command are left out: readers filter, too. *n: how many events have some.
  */
-static int send_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *n, uint32_t *failed)
+static int send_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *n,
+		      uint32_t *failed)
 {
 	const struct space_obj *o = &t->space->obj[object];
 	uint8_t *lists = malloc(s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD);
@@ -175,11 +182,13 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 		ret = ret ? ret : send_events(s, t, object, on, &failed);
 		ret = ret ? ret : send_calls(s, t, object, on, &failed);
 		if (!ret && failed)
-			session_warn_of(s, t->slice, "%s: %u call%s of tracepoints could not be switched: the code is not as it was built, or cannot be written",
+			session_warn_of(s, t->slice,
+					"%s: %u call%s of tracepoints could not be switched: the code is not as it was built, or cannot be written",
 				     t->space->img->obj[object].obj->path, failed, failed == 1 ? "" : "s");
 	}
 	if (!ret && refused)
-		session_warn_of(s, t->slice, "%s: process %d has no room for the filters of %u event%s: it records every such event, and uft filters what it shows",
+		session_warn_of(s, t->slice,
+				"%s: process %d has no room for the filters of %u event%s: it records every such event, and uft filters what it shows",
 			     t->space->img->obj[object].obj->path, t->pid, refused, refused == 1 ? "" : "s");
 	if (!ret) {
 		to->has_rules = nrules != 0;

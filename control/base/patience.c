@@ -31,7 +31,8 @@ uint64_t patience_ns(uint32_t ms)
 	uint64_t ns;
 
 	refill();
-	ns = used_ns < PURSE_NS ? (PURSE_NS - used_ns) / (PURSE_NS / 1000000) * ms : 0;		/* in steps of a millionth */
+	/* in steps of a millionth */
+	ns = used_ns < PURSE_NS ? (PURSE_NS - used_ns) / (PURSE_NS / 1000000) * ms : 0;
 	return ns > least ? ns : least;
 }
 

@@ -85,7 +85,8 @@ static int find_in_line(void *arg, char *line)
 	unsigned long long lo, hi, inode;
 	char prot[8];
 
-	if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode && !strcmp(prot, "r-xp"))
+	if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode &&
+	    !strcmp(prot, "r-xp"))
 		s->base = find_in(s, lo, hi);
 	return s->base != 0;
 }
@@ -113,7 +114,8 @@ static int may_be_in_rseq(pid_t pid, pid_t tid)
 
 static int is_movable(const struct agentless *s, pid_t tid, const struct user_regs_struct *regs)
 {
-	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
+	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span &&
+	       !may_be_in_rseq(s->pid, tid);
 }
 
 static int write_boot(const struct agentless *s, size_t at, void *value, size_t size)
@@ -134,7 +136,8 @@ static int give_family(const struct agentless *s)
 	uint32_t number, none = UFT_BOOT_NONE;
 	int agent, sock, fd;
 
-	if (read_boot(s, &boot) || boot.stage != UFT_BOOT_SOCKET || write_boot(s, offsetof(struct uft_boot, stage), &none, sizeof(none)))
+	if (read_boot(s, &boot) || boot.stage != UFT_BOOT_SOCKET ||
+	    write_boot(s, offsetof(struct uft_boot, stage), &none, sizeof(none)))
 		return 0;
 	family = arena_make_family((struct arena *)s->a);
 	if (family < 0)
@@ -221,7 +224,8 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	char names[256];
 	int ret;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 ||
+	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
 		return -ESRCH;
 	if (seccomp_may_end_task(tid, names, sizeof(names))) /* GUARD(send_in_seccomp_may_end_task) */
 		return -EACCES;
@@ -250,7 +254,8 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	remote_to_restart_stop(&r);
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
 	ptrace(PTRACE_SETREGS, tid, 0, &r.regs);
-	if (r.pending_signal || *sig) {		/* from this stop nothing is given: it pends until the thread is let go */
+	/* from this stop nothing is given: it pends until the thread is let go */
+	if (r.pending_signal || *sig) {
 		kill(s->pid, SIGSTOP);
 		*sig = 0;
 	}
@@ -276,10 +281,12 @@ static int try_task(const struct agentless *s, pid_t tid)
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
 	for (uint32_t i = 0; i < a->nfamilies * UFT_NREQUESTS; i++) {
-		struct uft_request uft_shared *r = a->mail[i / UFT_NREQUESTS] ? &a->mail[i / UFT_NREQUESTS]->req[i % UFT_NREQUESTS] : NULL;
+		struct uft_request uft_shared *r =
+			a->mail[i / UFT_NREQUESTS] ? &a->mail[i / UFT_NREQUESTS]->req[i % UFT_NREQUESTS] : NULL;
 		uint32_t posted = UFT_REQ_POSTED;
 
-		if (!r || SHARED_LOAD_ACQUIRE(&r->state) != UFT_REQ_POSTED || (pid_t)SHARED_LOAD(&r->pid) != pid || SHARED_LOAD(&r->no_wait))
+		if (!r || SHARED_LOAD_ACQUIRE(&r->state) != UFT_REQ_POSTED || (pid_t)SHARED_LOAD(&r->pid) != pid ||
+		    SHARED_LOAD(&r->no_wait))
 			continue;
 		SHARED_STORE(&r->result, -ETIMEDOUT);
 		if (SHARED_SWAP(&r->state, &posted, UFT_REQ_DONE))
@@ -344,7 +351,8 @@ static void await_earlier(const struct agentless *s)
 	struct task_search look = { .pid = s->pid, .own = &own, .nown = 1 };
 	struct uft_boot boot;
 
-	while (!read_boot(s, &boot) && (boot.is_rejoining || tasks_find_inside(&look) > 0) && session_now_ns() < deadline)
+	while (!read_boot(s, &boot) && (boot.is_rejoining || tasks_find_inside(&look) > 0) &&
+	       session_now_ns() < deadline)
 		nap(NAP_NS);
 }
 
@@ -363,7 +371,8 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	 * One that came up after the others were listed, or is in another pid namespace, has that stack. It
 	 * has its name before it serves: until then rejoin() waits for it.
 	 */
-	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid) && agent_find(s->pid))
+	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) &&
+	    SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid) && agent_find(s->pid))
 		return 0;
 	if (proc_read_memory(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
@@ -372,7 +381,8 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	patience_use(since, ret);
 	if (!ret)
 		ret = read_boot(s, boot);
-	if (!ret && (!arena_slice_is_mapped_by(a, boot->slice, s->pid) || !arena_has(a, boot->slice) || !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))
+	if (!ret && (!arena_slice_is_mapped_by(a, boot->slice, s->pid) || !arena_has(a, boot->slice) ||
+		     !SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid)))
 		ret = -EPROTO;
 	return ret;
 }
@@ -438,7 +448,8 @@ static int is_agent(pid_t pid)
 	return proc_read_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
 }
 
-static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
+static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room,
+			  char *why,
 			  size_t size, unsigned *failed)
 {
 	DIR *d = opendir("/proc");
@@ -449,7 +460,8 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 		pid_t pid = (pid_t)atoi(e->d_name);
 		struct agentless s = { .a = a, .pid = pid };
 
-		if ((only && pid != only) || !arena_may_be_mapped_by(a, pid) || !arena_is_mapped_by(a, pid) || is_agent(pid) ||
+		if ((only && pid != only) || !arena_may_be_mapped_by(a, pid) || !arena_is_mapped_by(a, pid) ||
+		    is_agent(pid) ||
 		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
 			continue;
 		found++;
@@ -467,7 +479,8 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 	return found;
 }
 
-unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
+			  char *why, size_t size)
 {
 	pid_t *seen = calloc(nknown + MAX_SILENT, sizeof(*seen));
 	uint32_t nseen = nknown;

@@ -12,7 +12,8 @@
  * rings will be; their slices are DEAD then, else FREE. Returns how many could not be left, why[] says why
  * the last.
  */
-unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size);
+unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
+			  char *why, size_t size);
 /* A target whose agent was ended gets another one. 0 or -errno. */
 int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid);
 

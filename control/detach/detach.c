@@ -47,7 +47,8 @@
 #include <unistd.h>
 
 /* Each of a target; base/patience.c says what is left of it. */
-#define ANSWER_MS	5000		/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
+/* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
+#define ANSWER_MS	5000
 #define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
@@ -166,8 +167,10 @@ static int restore_code(struct detaching *l)
 		return 0;
 	tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
 	if (tid)
-		return say(l, "%d place%s of its code could not be put back: its thread %d is being traced by %s", l->left, l->left == 1 ? "" : "s", tid, by);
-	return say(l, "%d place%s of its code could not be put back: its threads cannot be stopped", l->left, l->left == 1 ? "" : "s");
+		return say(l, "%d place%s of its code could not be put back: its thread %d is being traced by %s",
+			   l->left, l->left == 1 ? "" : "s", tid, by);
+	return say(l, "%d place%s of its code could not be put back: its threads cannot be stopped", l->left,
+		   l->left == 1 ? "" : "s");
 }
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
@@ -239,7 +242,8 @@ static int say_inside(struct detaching *l, pid_t inside)
 
 static int wait_until_nobody_inside(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS), waited = 0;
+	uint64_t since = session_now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS),
+		 waited = 0;
 	struct task_search look = detach_search(l);
 	long nap = LOOK_MIN_NS;
 	int ret = 0;
@@ -270,7 +274,8 @@ static int wait_until_nobody_inside(struct detaching *l)
  * The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone; -ETIMEDOUT: it
  * did not come back until @deadline, and sleeps behind the call (remote_park()) once it does.
  */
-static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b, uint64_t deadline)
+static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b,
+		       uint64_t deadline)
 {
 	int status, ret;
 
@@ -441,7 +446,8 @@ static struct stopped_tasks *stop_for_detach(struct task_search *look)
 	uint64_t since = session_now_ns(), deadline = since + patience_ns(RESTORE_MS);
 	struct stopped_tasks *held;
 
-	for (int i = 0; stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && session_now_ns() < deadline; i++)
+	for (int i = 0;
+	     stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && session_now_ns() < deadline; i++)
 		resume_all(held);
 	patience_use(since, 0);
 	return held;
@@ -476,7 +482,9 @@ static uint32_t ranges_left(const struct detach_notes *n, const struct user_regs
 
 void detach_finish(const struct arena *a, struct detach_notes *n)
 {
-	struct detaching l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
+	struct detaching l = {
+		.arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown
+	};
 	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
 	struct user_regs_struct regs;
 	struct task_search look = detach_search(&l);
@@ -490,7 +498,8 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			ret = unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
-			SHARED_STORE(&arena_slice(a, l.slice)->agent_tid, (uint32_t)proc_namespace_pid(l.agent));	/* it serves still */
+			/* it serves still */
+			SHARED_STORE(&arena_slice(a, l.slice)->agent_tid, (uint32_t)proc_namespace_pid(l.agent));
 			task_resume(l.agent, 0);
 		}
 	}
@@ -553,7 +562,8 @@ static void detach_target(struct detaching *l)
 	if (!ret)
 		ret = unmap_all(l);
 	if (!ret && l->stuck)
-		ret = say(l, "%d place%s of its code could not be put back, as another program has changed %s (a debugger's breakpoint?): "
+		ret = say(l,
+			  "%d place%s of its code could not be put back, as another program has changed %s (a debugger's breakpoint?): "
 			  "%llu kB of uft's code remain mapped, and record nothing", l->stuck, l->stuck == 1 ? "" : "s",
 			  l->stuck == 1 ? "it" : "them", (unsigned long long)l->kept_bytes >> 10);
 	if (ret && proc_is_ending(l->pid))
@@ -590,7 +600,8 @@ static void detach_in_time(struct detaching *l)
 	l->late_ns = patience_ns(LATE_MS);
 	detach_target(l);
 	starved = agent_is_over(l, 0) ? 0 : starved_ns(l) - l->starved_ns;
-	patience_use(session_now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0), l->answer_ns > l->patience_ns);
+	patience_use(session_now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0),
+		     l->answer_ns > l->patience_ns);
 	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
 		task_restore_priority(l->agent, l->nice);
 }

@@ -53,7 +53,8 @@ static int claim(struct uft_arena *board)
 		for (int i = 0; i < UFT_NASKS; i++) {
 			uint32_t free = UFT_REQ_FREE;
 
-			if (__atomic_compare_exchange_n(&board->ask[i].state, &free, UFT_REQ_CLAIMED, 0, __ATOMIC_ACQ_REL,
+			if (__atomic_compare_exchange_n(&board->ask[i].state, &free, UFT_REQ_CLAIMED, 0,
+				__ATOMIC_ACQ_REL,
 							__ATOMIC_RELAXED))
 				return i;
 		}
@@ -154,19 +155,24 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 	s->failed++;
 	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;
 	if (tid)
-		uft_fail(s->err, ret, "cannot detach from process %d yet: its thread %d is being traced by %s; run uft detach again when that "
+		uft_fail(s->err, ret,
+			 "cannot detach from process %d yet: its thread %d is being traced by %s; run uft detach again when that "
 			 "is over", pid, tid, by);
 	else if (cgroup_is_frozen(pid, group, sizeof(group)))
-		uft_fail(s->err, ret, "cannot detach from process %d yet: it is frozen (its control group is %s); run uft detach again when it "
+		uft_fail(s->err, ret,
+			 "cannot detach from process %d yet: it is frozen (its control group is %s); run uft detach again when it "
 			 "is thawed", pid, group);
 	else if (ret == -EBUSY)
-		uft_fail(s->err, ret, "cannot detach from process %d yet: the agent in it (uft-agent) does not answer, or it is executing a "
+		uft_fail(s->err, ret,
+			 "cannot detach from process %d yet: the agent in it (uft-agent) does not answer, or it is executing a "
 			 "program; run uft detach again", pid);
 	else if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d is detached, but memory of uft remains in it, unused", pid);
 	else if (ret == -EXDEV)
-		uft_fail(s->err, ret, "process %d was recorded by another build of uft, and only that one can detach from it: run its `uft detach %d`%s%.*s%s",
-			 pid, pid, a->board->exe[0] ? " (it was " : "", (int)sizeof(a->board->exe), a->board->exe, a->board->exe[0] ? ")" : "");
+		uft_fail(s->err, ret,
+			 "process %d was recorded by another build of uft, and only that one can detach from it: run its `uft detach %d`%s%.*s%s",
+			 pid, pid, a->board->exe[0] ? " (it was " : "", (int)sizeof(a->board->exe), a->board->exe,
+			 a->board->exe[0] ? ")" : "");
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
 	else

@@ -164,7 +164,8 @@ static void put_away(struct arena *a, unsigned failed)
 		sl = arena_slice(a, i);
 		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_FREE)
 			continue;
-		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);	/* his code may be ours still */
+		/* his code may be ours still */
+		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);
 		if (SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_DEAD)
 			arena_release(a, i);
 		else
@@ -197,7 +198,8 @@ static int is_any_taken(const struct arena *a)
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
 		const struct uft_slice uft_shared *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (sl && SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE && procinfo_taken((pid_t)SHARED_LOAD(&sl->pid), getpid(), by, sizeof(by)))
+		if (sl && SHARED_LOAD_ACQUIRE(&sl->state) == UFT_SLICE_LIVE &&
+		    procinfo_taken((pid_t)SHARED_LOAD(&sl->pid), getpid(), by, sizeof(by)))
 			return 1;
 	}
 	return 0;
@@ -205,7 +207,8 @@ static int is_any_taken(const struct arena *a)
 
 static void clean_up(struct arena *a, void *s)
 {
-	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
+	if (!arena_lock_dead(a->fd) || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) ||
+	    !guard_take_over(a, 0))
 		return;
 	a->board->is_tried = 1; /* GUARD(clean_up_board) */
 	session_warn(s, "cannot detach from all programs of a recorder that has ended: uft detach tries it again");
@@ -237,7 +240,9 @@ static void take_files(int sock, int *file)
 	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
 	char byte;
 	struct iovec iov = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
 
 	while (recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0) {
 		if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS) {
@@ -262,7 +267,8 @@ static void wait_for_end(const struct arena *a, int sock, int session_fd, int *f
 		if (p[0].revents || __atomic_load_n(&a->board->closed, __ATOMIC_ACQUIRE))
 			return;
 		if (p[1].revents & (POLLHUP | POLLERR))
-			p[1].fd = -1;		/* dying, or a fork of it closed the last end by chance: its process tells */
+			/* dying, or a fork of it closed the last end by chance: its process tells */
+			p[1].fd = -1;
 	}
 }
 
@@ -346,7 +352,8 @@ void guard_await(struct uft_session *s)
 	if (!__atomic_load_n(pid, __ATOMIC_ACQUIRE) && is_over) {
 		close(s->guard_sock);
 		s->guard_sock = -1;
-		session_warn(s, "the guard process did not start: if the recorder is killed, uft's memory stays in the programs, and "
+		session_warn(s,
+			     "the guard process did not start: if the recorder is killed, uft's memory stays in the programs, and "
 			     "records that were not written yet are lost");
 		return;
 	}
@@ -406,7 +413,9 @@ int uft_session_rescue_into(struct uft_session *s, int fd)
 {
 	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .room = "" };
 	struct iovec iov = { (char[]){ 'f' }, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+	};
 
 	control.head.cmsg_level = SOL_SOCKET;
 	control.head.cmsg_type = SCM_RIGHTS;

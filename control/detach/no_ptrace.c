@@ -22,7 +22,8 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	(void)n;
 }
 
-unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
+			  char *why, size_t size)
 {
 	(void)a;
 	(void)only;

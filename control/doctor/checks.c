@@ -53,12 +53,14 @@ static int is_preload_only(const struct doctor_facts *f)
 static int judge_cpu(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (is_preload_only(f)) {
-		say(out, DOCTOR_WARN, "%s: programs are traced that uft record starts; running ones, and those linked statically, on x86-64 "
+		say(out, DOCTOR_WARN,
+		    "%s: programs are traced that uft record starts; running ones, and those linked statically, on x86-64 "
 		    "only yet", f->machine);
 		return remedy(out, "start the program with uft record");
 	}
 	if (strcmp(f->machine, "x86_64") != 0)
-		return say(out, DOCTOR_FAIL, "this machine is %s; only x86_64, aarch64 and riscv64 are supported", f->machine);
+		return say(out, DOCTOR_FAIL, "this machine is %s; only x86_64, aarch64 and riscv64 are supported",
+			   f->machine);
 	if (!f->is_cpu_known)
 		return say(out, DOCTOR_WARN, "x86_64, but /proc/cpuinfo says nothing");
 	if (!strcmp(f->cpu_vendor, "AuthenticAMD"))
@@ -77,18 +79,21 @@ static int judge_kernel(const struct doctor_facts *f, struct doctor_finding *out
 		return remedy(out, "a kernel with CONFIG_CROSS_MEMORY_ATTACH, and a container that permits it");
 	}
 	if (f->membarrier_error) {
-		say(out, DOCTOR_WARN, "Linux %s has no membarrier SYNC_CORE (%s): CPUs are synchronised by moving from one to "
+		say(out, DOCTOR_WARN,
+		    "Linux %s has no membarrier SYNC_CORE (%s): CPUs are synchronised by moving from one to "
 		    "the next, which is slower", f->kernel, strerror(f->membarrier_error));
 		return remedy(out, "Linux 4.16 or later");
 	}
-	return say(out, DOCTOR_OK, "Linux %s: membarrier SYNC_CORE, pidfd%s", f->kernel, f->clone3_error ? "; no clone3" :
+	return say(out, DOCTOR_OK, "Linux %s: membarrier SYNC_CORE, pidfd%s", f->kernel,
+		   f->clone3_error ? "; no clone3" :
 		   ", clone3");
 }
 
 static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (is_preload_only(f))
-		return say(out, DOCTOR_OK, "the architecture's counter, which has one rate (the kernel's clock: %s)", f->clocksource);
+		return say(out, DOCTOR_OK, "the architecture's counter, which has one rate (the kernel's clock: %s)",
+			   f->clocksource);
 	if (!f->has_constant_tsc || !f->has_nonstop_tsc) {
 		say(out, DOCTOR_WARN, "the CPU's time stamp counter is not %s: times and durations may be wrong",
 		    f->has_constant_tsc ? "kept running in sleep (nonstop_tsc)" : "of constant rate (constant_tsc)");
@@ -100,7 +105,8 @@ static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 	 */
 	if (strcmp(f->clocksource, "tsc") && strcmp(f->clocksource, "kvm-clock") &&
 	    !strstr(f->clocksource, "hyperv") && strcmp(f->clocksource, "xen")) {
-		say(out, DOCTOR_WARN, "the kernel keeps time by %s, not by the time stamp counter: it may not agree between CPUs",
+		say(out, DOCTOR_WARN,
+		    "the kernel keeps time by %s, not by the time stamp counter: it may not agree between CPUs",
 		    f->clocksource[0] ? f->clocksource : "an unknown clock");
 		return remedy(out, "see why: dmesg | grep -i tsc");
 	}
@@ -118,7 +124,8 @@ static int judge_seize(const struct doctor_facts *f, struct doctor_finding *out)
 			      "the container's seccomp profile must permit ptrace");
 	}
 	if (f->yama == 2 && !f->has_cap_ptrace) {
-		say(out, DOCTOR_WARN, "programs can be started; running ones only by root (kernel.yama.ptrace_scope is 2)");
+		say(out, DOCTOR_WARN,
+		    "programs can be started; running ones only by root (kernel.yama.ptrace_scope is 2)");
 		return remedy(out, "run as root, or sysctl kernel.yama.ptrace_scope=0");
 	}
 	if (f->yama == 1 && !f->has_cap_ptrace) {
@@ -126,18 +133,22 @@ static int judge_seize(const struct doctor_facts *f, struct doctor_finding *out)
 		    "(kernel.yama.ptrace_scope is 1)");
 		return remedy(out, "run as root, or sysctl kernel.yama.ptrace_scope=0");
 	}
-	return say(out, DOCTOR_OK, "permitted here%s", f->has_cap_ptrace ? ", for all users' processes (CAP_SYS_PTRACE)" : "");
+	return say(out, DOCTOR_OK, "permitted here%s",
+		   f->has_cap_ptrace ? ", for all users' processes (CAP_SYS_PTRACE)" : "");
 }
 
 static int judge_wx(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->selinux == 1) {
-		say(out, DOCTOR_WARN, "SELinux is enforcing: domains without execmem or execmod refuse to have code changed");
+		say(out, DOCTOR_WARN,
+		    "SELinux is enforcing: domains without execmem or execmod refuse to have code changed");
 		return remedy(out, "ausearch -m avc -ts recent shows refusals; setsebool deny_execmem off");
 	}
 	if (f->own_mdwe)
-		return say(out, DOCTOR_OK, "writable memory may not become executable (MDWE): text is written through /proc/self/mem");
-	return say(out, DOCTOR_OK, "no rule against changing code (MDWE off, SELinux %s)", f->selinux == 0 ? "permissive" : "absent");
+		return say(out, DOCTOR_OK,
+			   "writable memory may not become executable (MDWE): text is written through /proc/self/mem");
+	return say(out, DOCTOR_OK, "no rule against changing code (MDWE off, SELinux %s)",
+		   f->selinux == 0 ? "permissive" : "absent");
 }
 
 static int judge_memory(const struct doctor_facts *f, struct doctor_finding *out)
@@ -159,7 +170,8 @@ static int judge_memory(const struct doctor_facts *f, struct doctor_finding *out
 static int judge_fuse(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->fuse_error) {
-		say(out, DOCTOR_WARN, "/dev/fuse cannot be opened (%s): no file tree can be mounted", strerror(f->fuse_error));
+		say(out, DOCTOR_WARN, "/dev/fuse cannot be opened (%s): no file tree can be mounted",
+		    strerror(f->fuse_error));
 		return remedy(out, f->fuse_error == EACCES ? "chmod 666 /dev/fuse, as distributions have it" :
 			      "modprobe fuse; in a container, pass the device");
 	}
@@ -175,7 +187,8 @@ static int judge_fuse(const struct doctor_facts *f, struct doctor_finding *out)
 static int judge_program(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->is_kernel_thread)
-		return say(out, DOCTOR_FAIL, "process %d (%s) is a kernel thread: the kernel has its own ftrace", f->pid, f->comm);
+		return say(out, DOCTOR_FAIL, "process %d (%s) is a kernel thread: the kernel has its own ftrace",
+			   f->pid, f->comm);
 	if (f->program_error)
 		return say(out, DOCTOR_FAIL, "%s", f->program_text[0] ? f->program_text : strerror(f->program_error));
 	if (is_preload_only(f) && f->is_static) {
@@ -183,7 +196,8 @@ static int judge_program(const struct doctor_facts *f, struct doctor_finding *ou
 		return remedy(out, "link it dynamically");
 	}
 	if (f->runs_guests)
-		return say(out, DOCTOR_FAIL, "%s runs another program in its own address space: uft traces neither of them", f->program);
+		return say(out, DOCTOR_FAIL,
+			   "%s runs another program in its own address space: uft traces neither of them", f->program);
 	if (f->script[0])
 		return say(out, DOCTOR_OK, "%s is a script; what runs is %s", f->script, f->program);
 	return say(out, DOCTOR_OK, "%s is a %s " HOST_NAME " program", f->program, f->is_static ? "static" : "dynamic");
@@ -200,15 +214,18 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 		return 1;
 	}
 	if (f->nbefore && f->nplain_ok)
-		return say(out, DOCTOR_OK, "%zu functions with pads before their entries, %zu of them usable", f->nbefore,
+		return say(out, DOCTOR_OK, "%zu functions with pads before their entries, %zu of them usable",
+			   f->nbefore,
 			   f->nplain_ok);
 	if (f->nplain_trap)
 		snprintf(traps, sizeof(traps), "; %zu more by int3, with --int3", f->nplain_trap);
 	if (f->nplain_ok)
-		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK, "none is prepared; of %zu functions %zu can be "
+		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK,
+			   "none is prepared; of %zu functions %zu can be "
 			   "rewritten%s%s%s", f->nplain, f->nplain_ok, f->unprepared_why ? ", most others not: " : "",
 			   f->unprepared_why ? f->unprepared_why : "", traps);
-	say(out, DOCTOR_WARN, "none of its functions is prepared or can be rewritten: only what it loads or starts can be traced");
+	say(out, DOCTOR_WARN,
+	    "none of its functions is prepared or can be rewritten: only what it loads or starts can be traced");
 	return remedy(out, "build it with the flags that uft cflags prints, or name a library: -l '*:mod:LIBRARY'");
 }
 
@@ -216,7 +233,8 @@ static int judge_graph(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->program_error || f->nsites || !f->walker)
 		return 0;
-	say(out, DOCTOR_WARN, "function_graph and profile leave %zu of its %zu functions alone: %s", f->nplain_graph, f->nplain_ok, f->walker);
+	say(out, DOCTOR_WARN, "function_graph and profile leave %zu of its %zu functions alone: %s", f->nplain_graph,
+	    f->nplain_ok, f->walker);
 	return remedy(out, "-p function, which changes no return address");
 }
 
@@ -238,7 +256,8 @@ static int judge_secure(const struct doctor_facts *f, struct doctor_finding *out
 	if (f->pid && f->is_secure)
 		return say(out, DOCTOR_WARN, "it gained rights when it was started (AT_SECURE)");
 	if (f->secure) {
-		say(out, DOCTOR_FAIL, "it gains rights when it is started (%s): such programs are not traced", f->secure);
+		say(out, DOCTOR_FAIL, "it gains rights when it is started (%s): such programs are not traced",
+		    f->secure);
 		return remedy(out, "as root, trace a copy without them, or run it as the user that it becomes");
 	}
 	return f->program_error ? 0 : say(out, DOCTOR_OK, "it gains none");
@@ -256,13 +275,15 @@ static int judge_shstk(const struct doctor_facts *f, struct doctor_finding *out)
 		return say(out, DOCTOR_OK, "%s", f->is_shstk ? "the program has the note, this machine has none" :
 			   "the program was not built for one");
 	if (f->pid)
-		return say(out, DOCTOR_FAIL, "on: return addresses cannot be put back, so uft could not detach from it");
+		return say(out, DOCTOR_FAIL,
+			   "on: return addresses cannot be put back, so uft could not detach from it");
 	if (f->nframed) {
 		say(out, DOCTOR_WARN, "%zu entries are calls after the prologue (-pg): function_graph replaces "
 		    "their return addresses, which a shadow stack forbids", f->nframed);
 		return remedy(out, "-p function, or entries at the start of functions: see uft cflags");
 	}
-	say(out, DOCTOR_WARN, "may be on: calls and returns stay balanced, but exceptions and a detach in the middle of calls do not");
+	say(out, DOCTOR_WARN,
+	    "may be on: calls and returns stay balanced, but exceptions and a detach in the middle of calls do not");
 	return remedy(out, "-p function, or GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
 }
 
@@ -284,7 +305,8 @@ static int judge_rseq(const struct doctor_facts *f, struct doctor_finding *out)
 	}
 	if (f->has_rseq_symbol)
 		return say(out, DOCTOR_OK, "its C library registers it");
-	say(out, DOCTOR_WARN, "%s does not say where it registers it: %s", f->has_interp ? f->interp : "the program", loss);
+	say(out, DOCTOR_WARN, "%s does not say where it registers it: %s", f->has_interp ? f->interp : "the program",
+	    loss);
 	return remedy(out, "glibc 2.35 or later; musl never does");
 }
 
@@ -298,7 +320,8 @@ static int judge_seccomp(const struct doctor_facts *f, struct doctor_finding *ou
 	if (mode == 2) {
 		say(out, DOCTOR_WARN, "a filter is %s; it must permit, also from another thread: " RUNTIME_CALLS,
 		    f->pid ? "in force" : "inherited from this shell");
-		return !f->pid ? 1 : remedy(out, "uft attach, as root, tries the filter first and names what is missing");
+		return !f->pid ? 1 :
+		remedy(out, "uft attach, as root, tries the filter first and names what is missing");
 	}
 	return say(out, DOCTOR_OK, "no filter");
 }
@@ -310,7 +333,8 @@ static int judge_memlock(const struct doctor_facts *f, struct doctor_finding *ou
 	if (limit == UINT64_MAX || f->has_cap_lock)
 		return say(out, DOCTOR_OK, "memory may be locked without limit");
 	if (f->locked) {
-		say(out, DOCTOR_WARN, "%llu KB are locked and the limit is %llu KB: a later mlockall(MCL_CURRENT) counts uft's memory too",
+		say(out, DOCTOR_WARN,
+		    "%llu KB are locked and the limit is %llu KB: a later mlockall(MCL_CURRENT) counts uft's memory too",
 		    (unsigned long long)f->locked >> 10, (unsigned long long)limit >> 10);
 		return remedy(out, "prlimit --memlock=unlimited");
 	}
@@ -325,10 +349,12 @@ static int judge_process(const struct doctor_facts *f, struct doctor_finding *ou
 	if (f->is_gone)
 		return say(out, DOCTOR_FAIL, "there is no process %d", f->pid);
 	if (f->state == 'Z' || f->state == 'X')
-		return say(out, DOCTOR_FAIL, "process %d (%s) has ended; its parent has not waited for it", f->pid, f->comm);
+		return say(out, DOCTOR_FAIL, "process %d (%s) has ended; its parent has not waited for it", f->pid,
+			   f->comm);
 	if (f->is_ours)
 		return say(out, DOCTOR_FAIL, "process %d (%s) is traced by another session of uft", f->pid, f->comm);
-	return say(out, DOCTOR_OK, "%d (%s), user %d, %d thread%s", f->pid, f->comm, f->uid, f->threads, f->threads == 1 ? "" : "s");
+	return say(out, DOCTOR_OK, "%d (%s), user %d, %d thread%s", f->pid, f->comm, f->uid, f->threads,
+		   f->threads == 1 ? "" : "s");
 }
 
 static int judge_access(const struct doctor_facts *f, struct doctor_finding *out)
@@ -341,18 +367,21 @@ static int judge_access(const struct doctor_facts *f, struct doctor_finding *out
 	if (f->is_other_user)
 		return remedy(out, "it belongs to another user: run as root");
 	if (f->is_undumpable)
-		return remedy(out, "it made itself undumpable (prctl PR_SET_DUMPABLE, or it changed its user): run as root");
+		return remedy(out,
+			      "it made itself undumpable (prctl PR_SET_DUMPABLE, or it changed its user): run as root");
 	if (f->yama > 0)
 		return remedy(out, f->yama == 3 ? YAMA_LOCKED :
 			      "run as root, or sysctl kernel.yama.ptrace_scope=0");
-	return remedy(out, "run as root; in a container, with CAP_SYS_PTRACE and a seccomp profile that permits ptrace");
+	return remedy(out,
+		      "run as root; in a container, with CAP_SYS_PTRACE and a seccomp profile that permits ptrace");
 }
 
 static int judge_tracer(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (!f->tracer)
 		return say(out, DOCTOR_OK, "no other process traces it");
-	say(out, DOCTOR_FAIL, "its thread %d is traced by process %d (%s); there can be only one", f->tracer_of, f->tracer,
+	say(out, DOCTOR_FAIL, "its thread %d is traced by process %d (%s); there can be only one", f->tracer_of,
+	    f->tracer,
 	    f->tracer_comm[0] ? f->tracer_comm : "?");
 	return remedy(out, "detach the debugger");
 }
@@ -365,7 +394,8 @@ static int judge_namespaces(const struct doctor_facts *f, struct doctor_finding 
 		return 0;
 	if (!f->has_other_mnt && !f->has_other_pid && !f->has_other_user && !f->has_other_root)
 		return say(out, DOCTOR_OK, "the same as uft's");
-	snprintf(what, sizeof(what), "%s%s%s", f->has_other_mnt ? ", mount namespace" : f->has_other_root ? ", root directory" : "",
+	snprintf(what, sizeof(what), "%s%s%s", f->has_other_mnt ? ", mount namespace" : f->has_other_root ?
+		 ", root directory" : "",
 		 f->has_other_pid ? ", pid namespace" : "", f->has_other_user ? ", user namespace" : "");
 	return say(out, DOCTOR_WARN, "another %s: it sees other files or processes than uft", what + 2);
 }

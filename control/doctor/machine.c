@@ -76,7 +76,8 @@ static void read_cpu_facts(struct doctor_facts *f)
 	f->has_user_shstk = flags && strstr(flags, " user_shstk ");
 	free(flags);
 	free(vendor);
-	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", f->clocksource, sizeof(f->clocksource));
+	read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", f->clocksource,
+		  sizeof(f->clocksource));
 }
 
 /* May we trace a child? What launch.c does, with a child that only waits. */

@@ -264,10 +264,12 @@ static void read_image_facts(struct doctor_facts *f)
 		int error = errno;
 
 		/* A kernel thread has no link, another user's cannot be read; the flags can. */
-		f->is_kernel_thread = error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
+		f->is_kernel_thread =
+			error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
 		errno = error;
 		f->program_error = errno;
-		snprintf(f->program_text, sizeof(f->program_text), "its executable cannot be read: %s", strerror(errno));
+		snprintf(f->program_text, sizeof(f->program_text), "its executable cannot be read: %s",
+			 strerror(errno));
 		return;
 	}
 	snprintf(f->program, sizeof(f->program), "%s", exe);

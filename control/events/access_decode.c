@@ -64,7 +64,8 @@ static int find_insn(const struct space *space, uint64_t pc, struct insn *out)
 	uint32_t i = img->nobj;
 	uint8_t *code;
 
-	while (i && (img->obj[i - 1].to_clock || pc - 1 - img->obj[i - 1].text_start >= img->obj[i - 1].text_end - img->obj[i - 1].text_start))
+	while (i && (img->obj[i - 1].to_clock ||
+		     pc - 1 - img->obj[i - 1].text_start >= img->obj[i - 1].text_end - img->obj[i - 1].text_start))
 		i--;
 	code = i ? code_until(img->obj[i - 1].obj, pc - img->obj[i - 1].bias, &start) : NULL;
 	if (!code)
@@ -75,7 +76,8 @@ static int find_insn(const struct space *space, uint64_t pc, struct insn *out)
 	for (ZydisDecodedInstruction in; at < len; at += in.length) {
 		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, len - at, &in)))
 			break;
-		if (at + in.length == len && ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + at, len - at, &out->in, out->op))) {
+		if (at + in.length == len &&
+		    ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + at, len - at, &out->in, out->op))) {
 			out->pc = pc - in.length;
 			free(code);
 			return 1;
@@ -100,7 +102,8 @@ static int sample_reg(ZydisRegister reg)
 static int is_written(const struct insn *x, ZydisRegister reg)
 {
 	for (unsigned i = 0; i < x->in.operand_count; i++)
-		if (x->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER && x->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		if (x->op[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    x->op[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
 		    sample_reg(x->op[i].reg.value) == sample_reg(reg))
 			return 1;
 	return 0;
@@ -172,7 +175,8 @@ static int find_value(const struct insn *x, const ZydisDecodedOperand *mem, cons
 }
 
 /* The operand that lies in the point. NULL: none does, or which is not known. */
-static const ZydisDecodedOperand *find_operand(const struct insn *x, const struct access_point *p, const uint64_t *regs, uint64_t *addr)
+static const ZydisDecodedOperand *find_operand(const struct insn *x, const struct access_point *p, const uint64_t *regs,
+					       uint64_t *addr)
 {
 	const ZydisDecodedOperand *maybe = NULL;
 
@@ -194,7 +198,8 @@ static const ZydisDecodedOperand *find_operand(const struct insn *x, const struc
 
 /* ---- The record ---------------------------------------------------------------------------- */
 
-int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r, uint64_t w[4])
+int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r,
+		  uint64_t w[4])
 {
 	const struct access_point *p = point;
 	const ZydisDecodedOperand *op;
@@ -219,7 +224,8 @@ int access_record(const struct space *space, const struct access_point *point, u
 		    (!lower->is_write_only || op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
 			return 0;
 	w[3] |= (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ ? UFT_ACCESS_READ : 0) |
-		(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? UFT_ACCESS_WRITE : 0) | (uint64_t)(op->size / 8) << UFT_ACCESS_WIDTH_SHIFT;
+		(op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? UFT_ACCESS_WRITE : 0) |
+		(uint64_t)(op->size / 8) << UFT_ACCESS_WIDTH_SHIFT;
 	if (find_value(&x, op, r->regs, &value)) {
 		w[1] = low_bytes(value, op->size / 8);
 		w[3] |= UFT_ACCESS_VALUE;

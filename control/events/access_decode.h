@@ -7,6 +7,7 @@
 #include "control/plan/watch_list.h"
 
 /* The record of what @r tells of one of the @n points. 0: it is told by that of another of them. */
-int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r, uint64_t w[4]);
+int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r,
+		  uint64_t w[4]);
 
 #endif

@@ -74,15 +74,18 @@ static uint64_t next_sub(const struct uft_arena *a, const struct uft_ring *r, ui
 {
 	uint64_t next = (r->sub_end | (a->ring_bytes - 1)) + 1;
 
-	return (r->sub_end & (a->ring_bytes - 1)) < a->ring_usual || next + a->sub_bytes > read + a->ring_bytes ? r->sub_end : next;
+	return (r->sub_end & (a->ring_bytes - 1)) < a->ring_usual || next + a->sub_bytes > read +
+		a->ring_bytes ? r->sub_end : next;
 }
 
 /* Begins the next sub-buffer. The rest of the last one is PAD. *@at: behind its header. */
-static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t flags, uint64_t clock, uint64_t task, uint64_t *at)
+static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t flags, uint64_t clock, uint64_t task,
+		     uint64_t *at)
 {
 	uint64_t read = __atomic_load_n(&r->read, __ATOMIC_ACQUIRE);
 	struct uft_sub_header h = {
-		.position = next_sub(a, r, read), .lost = r->lost, .clock = clock, .pid = (uint32_t)task, .tid = (uint32_t)(task >> 32),
+		.position = next_sub(a, r, read), .lost = r->lost, .clock = clock, .pid = (uint32_t)task,
+		.tid = (uint32_t)(task >> 32),
 	};
 	uint64_t end = h.position + a->sub_bytes;
 
@@ -118,7 +121,8 @@ uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clo
 	return clock > r->last ? clock : r->last;
 }
 
-int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
+int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event,
+		     const uint64_t *w, uint32_t n)
 {
 	const struct uft_arena *a = o->s->arena.map;
 	struct uft_slice *slice = slice_of(o);

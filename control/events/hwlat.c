@@ -68,5 +68,6 @@ static void spin_for_latency(struct spinner *p)
 }
 
 const struct spin_kind hwlat_kind = {
-	.tracer = "hwlat", .comm = "hwlatd", .round = spin_for_latency, .window_us = 1000000, .width_us = 500000, .thresh_ns = 10000,
+	.tracer = "hwlat", .comm = "hwlatd", .round = spin_for_latency, .window_us = 1000000, .width_us = 500000,
+	.thresh_ns = 10000,
 };

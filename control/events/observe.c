@@ -100,11 +100,13 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 
 	uint32_t kin = p->has_pids & UFT_PIDS_FORK ? pid_inherit_lists(o->s, r->pid) : 0;
 
-	return (!(p->has_pids & UFT_PIDS_ONLY) || kin & UFT_PIDS_ONLY || is_listed(p->pids, p->npids, r)) && !(kin & UFT_PIDS_NOT) &&
+	return (!(p->has_pids & UFT_PIDS_ONLY) || kin & UFT_PIDS_ONLY || is_listed(p->pids, p->npids, r)) &&
+	       !(kin & UFT_PIDS_NOT) &&
 	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
 }
 
-void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+		 const uint64_t *w, uint32_t n)
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
@@ -114,13 +116,15 @@ void observe_put(const struct observe *o, const struct proc *p, const struct per
 		event_ring_write(p->into->own, r->cpu, clock, task, event, w, n);
 }
 
-void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
+void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+		   const void *payload,
 		   size_t bytes, uint32_t child)
 {
 	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
-	struct uft_record record = { .payload = payload, .bytes = (uint32_t)bytes, .known = UFT_FACT_TID | UFT_FACT_CPU, .tid = (uint32_t)r->tid, .cpu = r->cpu };
+	struct uft_record record = { .payload = payload, .bytes = (uint32_t)bytes, .known = UFT_FACT_TID | UFT_FACT_CPU,
+		.tid = (uint32_t)r->tid, .cpu = r->cpu };
 
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
 	memcpy(w, payload, bytes);
@@ -178,7 +182,8 @@ static int is_made_by_us(const struct observe *o, const struct perf_record *r)
 {
 	char comm[32];
 
-	return proc_read_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) : perf_is_named(o->perf, r->tid, "uft-agent");
+	return proc_read_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) :
+		perf_is_named(o->perf, r->tid, "uft-agent");
 }
 
 static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
@@ -364,7 +369,8 @@ uint64_t observe_take(struct observe *o)
 		o->swept_ns = now.ns;
 	}
 	if (o->has_lost)
-		session_warn(o->s, "the kernel dropped events of the program's threads, as its buffer was full: they are counted as lost%s",
+		session_warn(o->s,
+			     "the kernel dropped events of the program's threads, as its buffer was full: they are counted as lost%s",
 			     o->is_switches ? "" : "; a longer sample period takes less");
 	return clock_at(o, ns);
 }
@@ -426,9 +432,12 @@ uint32_t observe_slice(const struct observe *o, pid_t pid)
 static void say_refused(struct observe *o, pid_t pid, int ret)
 {
 	if (ret == -EMFILE)
-		session_warn_of(o->s, observe_slice(o, pid), "process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)", pid);
+		session_warn_of(o->s, observe_slice(o, pid),
+				"process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)",
+				pid);
 	else
-		session_warn_of(o->s, observe_slice(o, pid), "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
+		session_warn_of(o->s, observe_slice(o, pid), "process %d is not observed: perf_event_open: %s", pid,
+				strerror(-ret));
 }
 
 /*
@@ -495,7 +504,9 @@ void observe_exec(struct observe *o, const struct target *t)
 		return;
 	if (!p->is_exec_told) {		/* what we started ourselves had no events before */
 		observe_stat(t->pid, t->pid, 39, &cpu);
-		tasks_exec(o, p, &(struct perf_record){ .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
+		tasks_exec(o, p,
+			   &(struct perf_record){
+				   .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
 	}
 	tasks_put_exec(o, p);
 	p->is_exec_told = 0;
@@ -576,7 +587,8 @@ static struct perf_want want_of(const struct uft_session *s, const struct spec *
 	int is_sysprof = spec_has_own(sp, UFT_TRACER_SYSPROF);
 
 	return (struct perf_want){
-		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = sp->has_switches,
+		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS,
+		.has_switches = sp->has_switches,
 		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
 		.has_points = spec_has_own(sp, UFT_TRACER_MMIOTRACE),
 		.is_process_only = s && !session_follows_children(s),
@@ -594,11 +606,13 @@ static int refused(int ret, struct uft_error *err)
 		fclose(f);
 	level[strcspn(level, "\n")] = '\0';
 	if (ret == -EACCES || ret == -EPERM)
-		return uft_fail(err, ret, "the kernel does not report what threads do: kernel.perf_event_paranoid is %s; every user may ask if it is 2 "
+		return uft_fail(err, ret,
+				"the kernel does not report what threads do: kernel.perf_event_paranoid is %s; every user may ask if it is 2 "
 				"(sysctl kernel.perf_event_paranoid=2), or a program with CAP_PERFMON; the seccomp filter of a container "
 				"can forbid perf_event_open, too", level[0] ? level : "not known");
 	if (ret == -EDQUOT)
-		return uft_fail(err, ret, "the kernel does not report what threads do: this user may not lock more memory for the reports; raise "
+		return uft_fail(err, ret,
+				"the kernel does not report what threads do: this user may not lock more memory for the reports; raise "
 				"ulimit -l or kernel.perf_event_mlock_kb");
 	if (ret == -ENOSPC)
 		return uft_fail(err, ret, "no debug register of the CPUs is free: a debugger or perf uses them");
@@ -686,7 +700,8 @@ void observe_set(struct observe *o, const struct spec *sp)
 	int ret = perf_open(&want, &perf);
 
 	if (ret) {
-		session_warn(o->s, "cannot change which events of threads are recorded: perf_event_open: %s", strerror(-ret));
+		session_warn(o->s, "cannot change which events of threads are recorded: perf_event_open: %s",
+			     strerror(-ret));
 		return;
 	}
 	take_all(o);

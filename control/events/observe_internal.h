@@ -34,14 +34,16 @@ struct proc {
 	pid_t pid, ppid;
 	struct into *into;		/* NULL: there was no slice */
 	int is_other;			/* it runs another image than that, of which we know nothing yet */
-	int is_gone;			/* there is no such process; what it left in the kernel's rings may not be taken yet */
+	/* there is no such process; what it left in the kernel's rings may not be taken yet */
+	int is_gone;
 	struct thread *thread;
 	uint32_t nthreads, cap;
 	struct access_point point[ACCESS_MAX];
 	uint32_t npoints;
 	uint32_t missing, nobj;		/* ranges whose place was not known when there were so many objects */
 	int has_unarmed;		/* a thread has no events for some point */
-	uint64_t exec_ns;		/* an EXEC is to be written that came then, when it is known what was executed; 0: none */
+	/* an EXEC is to be written that came then, when it is known what was executed; 0: none */
+	uint64_t exec_ns;
 	uint32_t exec_cpu;
 	int is_exec_told;		/* the kernel told of one since the process became a target last */
 	pid_t exec_tid;			/* who made it, before it took the process's number */
@@ -62,7 +64,8 @@ struct observe {
 	int is_switches, has_stacks, has_lost;
 	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
 	pid_t coming;			/* the process that is becoming a target; 0 none */
-	int is_final;			/* what comes is understood as well as it can be now; nothing is left for later */
+	/* what comes is understood as well as it can be now; nothing is left for later */
+	int is_final;
 	uint32_t said;			/* which ranges were said to be missing */
 	uint32_t sought, found;		/* which were looked for in a process, and which a process had */
 };
@@ -70,12 +73,14 @@ struct observe {
 extern const struct thread observe_no_thread;	/* of which nothing is known, and which has no events */
 
 /* One record of the process, if it is to be recorded. */
-void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+		 const uint64_t *w, uint32_t n);
 /*
  * The same of an event that has a type, with its payload, also told to the listener. @child: of a fork, the
  * task that was made.
  */
-void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
+void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+		   const void *payload,
 		   size_t bytes, uint32_t child);
 
 /* ---- task_events.c: forks, execs and ends as events ---- */
@@ -101,7 +106,8 @@ void observe_proc_end(struct observe *o, struct proc *p);
 void observe_begin_space(struct observe *o, struct proc *p, struct space *space);
 struct proc *observe_proc(const struct observe *o, pid_t pid);
 uint32_t observe_slice(const struct observe *o, pid_t pid);	/* UFT_NO_SLICE: it is no target */
-int observe_stat(pid_t pid, pid_t tid, int field, int *value);	/* a number of stat, by its field in proc(5). 0 or -errno */
+/* a number of stat, by its field in proc(5). 0 or -errno */
+int observe_stat(pid_t pid, pid_t tid, int field, int *value);
 int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
 
 /* ---- watchpoints.c; all of them do nothing where nothing is watched ---- */

@@ -120,7 +120,9 @@ static struct into *into_of(struct observe *o, const struct proc *p, struct spac
 	i = calloc(1, sizeof(*i));
 	if (!i)
 		return NULL;
-	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = event_ring_open(o->s, p->pid, p->ppid, space->img) };
+	*i = (struct into){
+		.next = o->intos, .space = space, .refs = 1, .own = event_ring_open(o->s, p->pid, p->ppid, space->img)
+	};
 	if (!i->own) {
 		free(i);
 		return NULL;

@@ -124,5 +124,6 @@ static void measure(struct spinner *p)
 }
 
 const struct spin_kind osnoise_kind = {
-	.tracer = "osnoise", .comm = "osnoise", .round = measure, .window_us = 1000000, .width_us = 1000000, .thresh_ns = 5000, .is_per_cpu = 1,
+	.tracer = "osnoise", .comm = "osnoise", .round = measure, .window_us = 1000000, .width_us = 1000000,
+	.thresh_ns = 5000, .is_per_cpu = 1,
 };

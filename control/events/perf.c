@@ -90,7 +90,8 @@ static struct perf_event_attr attr_of(void)
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 	};
 
 	return a;
@@ -249,7 +250,8 @@ static int open_ring(struct perf *p, int cpu)
 	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
 	int ret = r.copy ? -EDQUOT : -ENOMEM;
 
-	for (uint32_t pages = PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN; pages /= 2)
+	for (uint32_t pages = PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN;
+	     pages /= 2)
 		ret = map_ring(&r, pages);
 	if (ret) {
 		free(r.copy);
@@ -402,7 +404,8 @@ int perf_is_named(const struct perf *p, pid_t tid, const char *name)
 			if (c.h.type != PERF_RECORD_COMM)
 				continue;
 			memset(&c.pid, 0, sizeof(c) - sizeof(c.h));
-			read_ring(r, at + sizeof(c.h), &c.pid, c.h.size - sizeof(c.h) < sizeof(c) - sizeof(c.h) ? c.h.size - sizeof(c.h) :
+			read_ring(r, at + sizeof(c.h), &c.pid, c.h.size - sizeof(c.h) < sizeof(c) - sizeof(c.h) ?
+				  c.h.size - sizeof(c.h) :
 				  sizeof(c) - sizeof(c.h));
 			if ((pid_t)c.tid == tid && !strncmp(c.comm, name, sizeof(c.comm)))
 				return 1;

@@ -19,7 +19,8 @@ struct perf_want {
 };
 
 /* Registers of an access. */
-enum perf_reg { PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS, PERF_R8, PERF_NREGS = PERF_R8 + 8 };
+enum perf_reg { PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS, PERF_R8,
+	PERF_NREGS = PERF_R8 + 8 };
 
 enum perf_kind { PERF_SAMPLE, PERF_SWITCH, PERF_FORK, PERF_COMM, PERF_EXIT, PERF_LOST };
 
@@ -68,7 +69,8 @@ int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the
  * no more will come.
  */
 uint64_t perf_begin(struct perf *p);
-int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more. Who stops before: the last comes again after the next perf_begin() */
+/* 1, 0: there is none any more. Who stops before: the last comes again after the next perf_begin() */
+int perf_next(struct perf *p, struct perf_record *r);
 /* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */
 int perf_descriptor(const struct perf *p, uint32_t i);
 void perf_close(struct perf *p);

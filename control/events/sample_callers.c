@@ -40,7 +40,8 @@ static struct uft_stack_row find_row(const struct walk *w, uint64_t pc)
 	uint64_t at;
 	uint32_t i = img->nobj, low = 0, high;
 
-	while (i && (img->obj[i - 1].to_clock || pc - img->obj[i - 1].text_start >= img->obj[i - 1].text_end - img->obj[i - 1].text_start))
+	while (i && (img->obj[i - 1].to_clock ||
+		     pc - img->obj[i - 1].text_start >= img->obj[i - 1].text_end - img->obj[i - 1].text_start))
 		i--;
 	if (!i || stacks_make(w->space, i - 1))
 		return none;
@@ -63,7 +64,8 @@ static int leave_signal(struct walk *w)
 {
 	uint64_t pc, sp, fp;
 
-	if (read_word(w, w->sp + SIGNAL_PC, &pc) || read_word(w, w->sp + SIGNAL_SP, &sp) || read_word(w, w->sp + SIGNAL_FP, &fp))
+	if (read_word(w, w->sp + SIGNAL_PC, &pc) || read_word(w, w->sp + SIGNAL_SP, &sp) ||
+	    read_word(w, w->sp + SIGNAL_FP, &fp))
 		return 0;
 	w->pc = pc;
 	w->sp = sp;

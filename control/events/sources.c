@@ -39,7 +39,8 @@ static const struct spec_spin *want_of(const struct spec *sp, size_t i)
 
 static int is_observing(const struct spec *sp)
 {
-	return spec_has_own(sp, UFT_TRACER_SYSPROF) || spec_has_own(sp, UFT_TRACER_MMIOTRACE) || sp->has_switches || sp->tasks;
+	return spec_has_own(sp, UFT_TRACER_SYSPROF) || spec_has_own(sp, UFT_TRACER_MMIOTRACE) || sp->has_switches ||
+	       sp->tasks;
 }
 
 /* Its events are of another kind, in the same place. */
@@ -52,8 +53,10 @@ static int observes_the_same(const struct spec *a, const struct spec *b)
 {
 	if (is_watching(a) && is_watching(b))
 		return access_is_same(a->watch, a->nwatch, b->watch, b->nwatch);
-	return !is_watching(a) && !is_watching(b) && is_observing(a) == is_observing(b) && a->has_switches == b->has_switches &&
-	       spec_has_own(a, UFT_TRACER_SYSPROF) == spec_has_own(b, UFT_TRACER_SYSPROF) && a->sample_ns == b->sample_ns &&
+	return !is_watching(a) && !is_watching(b) && is_observing(a) == is_observing(b) &&
+		a->has_switches == b->has_switches &&
+	       spec_has_own(a, UFT_TRACER_SYSPROF) == spec_has_own(b, UFT_TRACER_SYSPROF) &&
+	       a->sample_ns == b->sample_ns &&
 	       a->has_stacks == b->has_stacks;
 }
 
@@ -87,7 +90,8 @@ void sources_start(struct uft_session *s)
 		if (spec_has_own(sp, spins[i].tracer) && !o->spin[i] && !s->is_paused)
 			o->spin[i] = spin_begin(s, spins[i].kind, &want_of(sp, i)->opts, want_of(sp, i)->thresh_ns);
 	/* Forks are observed also while nothing is recorded. */
-	if (sp && is_observing(sp) && !s->sources->observe && !s->sources->is_unobserved && (!s->is_paused || sp->tasks)) {
+	if (sp && is_observing(sp) && !s->sources->observe && !s->sources->is_unobserved &&
+	    (!s->is_paused || sp->tasks)) {
 		s->sources->observe = observe_begin(s);
 		s->sources->is_unobserved = !s->sources->observe;
 		if (s->sources->observe && s->is_paused)
@@ -130,7 +134,8 @@ int uft_session_emit_open(struct uft_session *s)
 	return s->sources->made ? 0 : -ENOMEM;
 }
 
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id, const void *payload, size_t bytes)
+int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
+		     const void *payload, size_t bytes)
 {
 	uint64_t w[UFT_EVENT_PAYLOAD_MAX / 8] = { 0 };
 
@@ -138,7 +143,8 @@ int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32
 		return -EAGAIN;
 	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
 	memcpy(w, payload, bytes);
-	return event_ring_write(s->sources->made, cpu, clock, (uint64_t)tid << 32 | pid, id, w, bytes ? (uint32_t)(bytes + 7) / 8 : 1);
+	return event_ring_write(s->sources->made, cpu, clock, (uint64_t)tid << 32 | pid, id, w,
+				bytes ? (uint32_t)(bytes + 7) / 8 : 1);
 }
 
 uint64_t uft_session_gather(struct uft_session *s)

@@ -50,7 +50,8 @@ void sources_set_flags(struct uft_session *s);
  *
  * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
  */
-int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
+int event_ring_write(const struct event_ring *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event,
+		     const uint64_t *w, uint32_t n);
 /* The clock that a record of @clock is going to have: not below that of the one before it. */
 uint64_t event_ring_clock(const struct event_ring *o, uint32_t cpu, uint64_t clock);
 
@@ -66,7 +67,8 @@ void sources_start(struct uft_session *s);
 int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
 /* A process became a target, is about to end or to run another image, goes on without us. */
 void sources_add_target(struct uft_session *s, struct target *t);
-void sources_exec(struct uft_session *s, const struct target *t);	/* behind sources_add_target(): it has just executed its program */
+/* behind sources_add_target(): it has just executed its program */
+void sources_exec(struct uft_session *s, const struct target *t);
 void sources_left(struct uft_session *s, pid_t pid);
 /* Recording was switched: what has begun rests meanwhile. */
 void sources_record(struct uft_session *s);

@@ -146,7 +146,8 @@ static void take_settings(struct uft_session *s, struct spin *h, const struct uf
 			CPU_CLR(cpu, &h->cpus);
 }
 
-struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)
+struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts,
+			uint64_t thresh_ns)
 {
 	struct spin *h = calloc(1, sizeof(*h));
 	pthread_condattr_t attr;

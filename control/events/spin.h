@@ -42,10 +42,13 @@ static inline int spin_is_ending(const struct spin *h)
 {
 	return __atomic_load_n(&h->is_ending, __ATOMIC_RELAXED);
 }
-int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n);	/* event_ring_write() of the thread, now */
+/* event_ring_write() of the thread, now */
+int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n);
 
 /* ---- The session ---- */
-struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: no memory */
+/* NULL: no memory */
+struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts,
+			uint64_t thresh_ns);
 void spin_run(struct uft_session *s, struct spin *h, int on);	/* its threads */
 /* Other settings: it goes on with them. */
 void spin_set(struct uft_session *s, struct spin *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);

@@ -54,7 +54,8 @@ struct exec_payload {
 	int32_t pid, old_pid;
 	char text[8 * (UFT_EXEC_WORDS - 1)];
 };
-_Static_assert(sizeof(struct fork_payload) == 40 && sizeof(struct exit_payload) == 24 && offsetof(struct exec_payload, text) == 12,
+_Static_assert(sizeof(struct fork_payload) == 40 && sizeof(struct exit_payload) == 24 &&
+		       offsetof(struct exec_payload, text) == 12,
 	       "formats of sched_process_*");
 
 static int is_asked(const struct observe *o, uint32_t what)
@@ -89,7 +90,8 @@ int tasks_must_wait(const struct observe *o, const struct perf_record *r)
 	if (o->is_final)
 		return 0;
 	if (r->kind == PERF_COMM)
-		return r->is_exec && r->pid != o->coming && session_follows_children(o->s) && observe_proc(o, r->pid) && !kill(r->pid, 0);
+		return r->is_exec && r->pid != o->coming && session_follows_children(o->s) && observe_proc(o, r->pid) &&
+		       !kill(r->pid, 0);
 	return is_new && is_unnamed(r);
 }
 

@@ -19,7 +19,8 @@ void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_
 	const struct perf_record r = { .ns = ns, .pid = p->pid, .tid = p->pid };
 
 	for (uint32_t i = from, next; i < p->npoints; i = next) {
-		uint64_t w[4] = { p->point[i].addr, 0, 0, flags | (uint64_t)(p->point[i].range + 1) << UFT_ACCESS_MAP_SHIFT };
+		uint64_t w[4] = { p->point[i].addr, 0, 0, flags |
+			(uint64_t)(p->point[i].range + 1) << UFT_ACCESS_MAP_SHIFT };
 
 		for (next = i; next < p->npoints && p->point[next].range == p->point[i].range; next++)
 			w[1] += p->point[next].bytes;
@@ -100,11 +101,14 @@ static void points_arm(struct observe *o, struct proc *p)
 
 		for (uint32_t k = 0; k < p->npoints && ret >= 0; k++)
 			if (!perf_has(o->perf, t->point[k])) {
-				ret = t->point[k] = perf_watch(o->perf, t->tid, p->point[k].addr, p->point[k].bytes, p->point[k].is_write_only);
+				ret = t->point[k] = perf_watch(o->perf, t->tid, p->point[k].addr, p->point[k].bytes,
+							       p->point[k].is_write_only);
 				t->point_ns[k] = session_now_ns();
 			}
 		if (ret < 0 && ret != -ESRCH && !o->is_short++)
-			session_warn_of(o->s, observe_slice(o, p->pid), ret == -ENOSPC ? "thread %d of process %d is not watched: no debug register of the CPUs is free for it (a debugger, perf?)" :
+			session_warn_of(o->s, observe_slice(o, p->pid),
+					ret == -ENOSPC ?
+					"thread %d of process %d is not watched: no debug register of the CPUs is free for it (a debugger, perf?)" :
 				     "thread %d of process %d is not watched: %s", t->tid, p->pid, strerror(-ret));
 	}
 }
@@ -115,8 +119,10 @@ static void say_wrong(struct observe *o, const struct proc *p, uint32_t wrong)
 
 	for (uint32_t i = 0; i < sp->nwatch; i++)
 		if (wrong & 1u << i)
-			session_warn_of(o->s, observe_slice(o, p->pid), "process %d: %s is not watched: it takes more than is left of the CPU's %u debug registers, each of 8 bytes at a "
-				     "multiple of 8 (--watch %s,8 is its first 8 bytes)", p->pid, sp->watch[i].name ? sp->watch[i].name : "an address",
+			session_warn_of(o->s, observe_slice(o, p->pid),
+					"process %d: %s is not watched: it takes more than is left of the CPU's %u debug registers, each of 8 bytes at a "
+				     "multiple of 8 (--watch %s,8 is its first 8 bytes)", p->pid,
+					     sp->watch[i].name ? sp->watch[i].name : "an address",
 				     ACCESS_MAX, sp->watch[i].name ? sp->watch[i].name : "ADDRESS");
 }
 
@@ -129,7 +135,8 @@ void points_find(struct observe *o, struct proc *p, uint32_t wanted)
 	if (!o->has_points || !p->into)
 		return;
 	p->nobj = p->into->space->img->nobj;
-	p->npoints = access_points(p->into->space, sp->watch, sp->nwatch, wanted, p->point, before, &p->missing, &wrong);
+	p->npoints =
+		access_points(p->into->space, sp->watch, sp->nwatch, wanted, p->point, before, &p->missing, &wrong);
 	o->sought |= wanted;
 	o->found |= wanted & ~p->missing;
 	if (wrong)
@@ -146,7 +153,10 @@ static void say_missing(struct observe *o, const struct proc *p)
 
 	for (uint32_t i = 0; i < sp->nwatch; i++)
 		if (p->missing & 1u << i && !(o->said & 1u << i))
-			session_warn_of(o->s, observe_slice(o, p->pid), "process %d has no variable '%s': it is watched once a library that has it is loaded", p->pid, sp->watch[i].name);
+			session_warn_of(
+				o->s, observe_slice(o, p->pid),
+				"process %d has no variable '%s': it is watched once a library that has it is loaded",
+				p->pid, sp->watch[i].name);
 	o->said |= p->missing;
 }
 
@@ -157,7 +167,8 @@ void points_say_unfound(struct observe *o)
 
 	for (uint32_t i = 0; sp && i < sp->nwatch; i++)
 		if (o->sought & ~(o->found | o->said) & 1u << i)
-			session_warn(o->s, "no process had a variable '%s': nothing of it was recorded (nm PROGRAM lists variables; a stripped program "
+			session_warn(o->s,
+				     "no process had a variable '%s': nothing of it was recorded (nm PROGRAM lists variables; a stripped program "
 				     "needs its debug file)", sp->watch[i].name);
 }
 

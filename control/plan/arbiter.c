@@ -46,7 +46,8 @@ static int is_same_list(const uint32_t *a, size_t na, const uint32_t *b, size_t 
 
 static int has_same_pids(const struct uft_ops *a, const struct uft_ops *b)
 {
-	return is_same_list(a->pids, a->npids, b->pids, b->npids) && is_same_list(a->not_pids, a->nnot_pids, b->not_pids, b->nnot_pids);
+	return is_same_list(a->pids, a->npids, b->pids, b->npids) &&
+	       is_same_list(a->not_pids, a->nnot_pids, b->not_pids, b->nnot_pids);
 }
 
 static int is_measuring(const struct uft_ops *op)
@@ -57,7 +58,8 @@ static int is_measuring(const struct uft_ops *op)
 /* Both are what the kernel says of threads, of two kinds. */
 static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
-	int is_a = (uft_tracer(a->tracer)->takes & UFT_TAKES_MEMORY) != 0, is_b = (uft_tracer(b->tracer)->takes & UFT_TAKES_MEMORY) != 0;
+	int is_a = (uft_tracer(a->tracer)->takes & UFT_TAKES_MEMORY) != 0,
+	    is_b = (uft_tracer(b->tracer)->takes & UFT_TAKES_MEMORY) != 0;
 
 	return is_a != is_b && uft_tracer(is_a ? b->tracer : a->tracer)->is_of_threads;
 }
@@ -102,7 +104,8 @@ static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b
 	{ watches_beside, "mmiotrace and the tracers of threads (sysprof, sched_switch) exclude each other" },
 	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
 	{ inits_beside, "initcall and another tracer of calls and returns exclude each other" },
-	{ triggers_beside, "The graph of triggers runs beside no other tracer of calls and returns, nor beside that of another instance" },
+	{ triggers_beside,
+		"The graph of triggers runs beside no other tracer of calls and returns, nor beside that of another instance" },
 	{ sums_beside, "There is one profile at a time" },
 	{ keeps_beside, "Slow calls are kept only where nothing else is traced" },
 	{ sums_apart, "The profile is of the tasks of all that is on: set_ftrace_pid differs" },
@@ -200,7 +203,8 @@ static int is_for_all_tasks(const struct uft_ops *const *op, size_t n)
 }
 
 /* @op: of all ops, by their ranks; @n at least 1. */
-static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op, size_t n, struct spec **out, struct uft_error *err)
+static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op, size_t n, struct spec **out,
+		struct uft_error *err)
 {
 	struct uft_ops head = *op[0];
 	struct spec *first = NULL, *last;
@@ -228,7 +232,8 @@ static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op
 		struct uft_ops next = *op[i];
 
 		next.stack_of = NULL;
-		ret = rank_of(op[i]) == RANK_OWN ? add_own(first, &next, err) : rank_of(op[i]) == RANK_NOP ? 0 : add_functions(first, &last, &next, err);
+		ret = rank_of(op[i]) == RANK_OWN ? add_own(first, &next, err) : rank_of(op[i]) == RANK_NOP ? 0 :
+			add_functions(first, &last, &next, err);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (first->params.stacks & UFT_STACKS_MAX && rank_of(op[i]) == RANK_FUNCTION && !is_measuring(op[i]))

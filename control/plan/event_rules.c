@@ -21,7 +21,8 @@ struct spec_rules {
 };
 
 /* Appends @head with the program @p, and @row behind it; NULL: none. */
-static int append(struct uft_event_rules **out, struct uft_event_rule head, const struct uft_program *p, const struct uft_hist_row *row)
+static int append(struct uft_event_rules **out, struct uft_event_rule head, const struct uft_program *p,
+		  const struct uft_hist_row *row)
 {
 	uint32_t bytes = *out ? (*out)->bytes : sizeof(**out), of_program = p ? p->bytes : 0;
 	uint32_t more = (uint32_t)(sizeof(struct uft_event_rule) + of_program + (row ? sizeof(*row) : 0));
@@ -139,7 +140,8 @@ static int make_count(const struct spec *sp, const struct uft_event_type *type, 
 	struct uft_program *p = NULL;
 	int ret;
 
-	if (!is_of(sp, i, type) || e->action != UFT_RULE_HIST || is_of(sp, i + 1, type) || has_word(sp, last_word(sp, type)))
+	if (!is_of(sp, i, type) || e->action != UFT_RULE_HIST || is_of(sp, i + 1, type) ||
+	    has_word(sp, last_word(sp, type)))
 		return 0;
 	ret = e->filter ? uft_event_filter_make(type, e->filter, &p, &err) : 0;
 	if (!ret && !(p && p->facts & ~(uint32_t)UFT_FACT_TID))
@@ -158,7 +160,8 @@ static int make_records(const struct spec *sp, const struct uft_event_type *type
 			ret = add_filter(out, type, sp->event[i].filter);
 	if (ret > 0 && has_word(sp, word))
 		ret = add_filter(out, type, sp->event_filters[word]);
-	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {	/* readers filter, too */
+	/* readers filter, too */
+	if (ret <= 0 || (*out && (*out)->nrules + count_actions(sp, type) > UFT_EVENT_RULES_MAX)) {
 		free(*out);
 		*out = NULL;
 	}

@@ -39,7 +39,8 @@
 #define LOADER_MAX	(16u << 20)	/* of text; glibc's has 200 KiB */
 
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */, 97 /* getrlimit */,
-				     151 /* mlockall */, 157 /* prctl */, 160 /* setrlimit */, 302 /* prlimit64 */, 317 /* seccomp */,
+				     151 /* mlockall */, 157 /* prctl */, 160 /* setrlimit */, 302 /* prlimit64 */,
+				     317 /* seccomp */,
 				     322 /* execveat */, 435 /* clone3 */ };
 
 #define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
@@ -48,7 +49,8 @@ static const char *const unwinders[] = {
 	"_Unwind_Backtrace", FIND_FDE, "unw_backtrace",
 };
 /* The two libunwinds: where a walk begins, whichever entry makes it. */
-static const char *const beginnings[] = { "unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext", "_Uriscv_getcontext" };
+static const char *const beginnings[] = { "unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext",
+	"_Uriscv_getcontext" };
 
 /* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
 struct found {

@@ -198,7 +198,8 @@ static int read_program(pid_t pid, const struct auxv *av, uint64_t bias, struct 
 	for (size_t i = 0; i < n; i++) {
 		if (ph[i].p_type == PT_DYNAMIC)
 			p->dynamic = ph[i].p_vaddr + bias;
-		else if (ph[i].p_type == PT_INTERP && proc_read_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
+		else if (ph[i].p_type == PT_INTERP &&
+			 proc_read_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
 			p->interp[0] = '\0';
 	}
 	return 0;
@@ -227,7 +228,8 @@ static int add_loader_hook(struct space *sp, uint32_t index)
  * Under an emulator the loader's path means something else than here: what is mapped there counts. So it does
  * where another one has come into its place since the process started.
  */
-static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out, struct uft_error *err)
+static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out,
+		       struct uft_error *err)
 {
 	struct map_files f = { .pid = pid };
 	int ret;
@@ -240,7 +242,8 @@ static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t ba
 	}
 	ret = map_files_open_at(&f, base, out, err);
 	map_files_close(&f);
-	return ret == -ENOENT && !is_emulated ? uft_fail(err, -ESTALE, "its loader %s was replaced since it started: as root uft "
+	return ret == -ENOENT &&
+		!is_emulated ? uft_fail(err, -ESTALE, "its loader %s was replaced since it started: as root uft "
 							 "reads the old one", path) : ret;
 }
 
@@ -248,7 +251,8 @@ static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t ba
  * Opens the emulated program; the kernel names the emulator. It is the file that is mapped where the process says that
  * the program begins: a path that stands in its memory may lead to what only we can read.
  */
-static int open_emulated(pid_t pid, uint64_t entry, char *path, size_t size, struct uft_object **out, struct uft_error *err)
+static int open_emulated(pid_t pid, uint64_t entry, char *path, size_t size, struct uft_object **out,
+			 struct uft_error *err)
 {
 	struct map_files f = { .pid = pid };
 	int ret = map_files_open_at(&f, entry, out, err);
@@ -269,7 +273,8 @@ static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 	}
 }
 
-int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead, struct space **out,
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead,
+		 struct space **out,
 		 struct uft_error *err)
 {
 	struct uft_object *exe = NULL, *interp = NULL;

@@ -43,8 +43,11 @@ struct spec {
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */
 	uint32_t tasks;			/* enum uft_tasks */
-	char **event_words, **event_filters; size_t nevent_words;	/* which tracepoints are on: words, with a filter or NULL, */
-	struct spec_event { uint32_t index; char *filter; uint32_t action, count, key; struct uft_hist_row row; } *event; size_t nevents;	/* and types, by rising index: struct uft_event_want */
+	/* which tracepoints are on: words, with a filter or NULL, */
+	char **event_words, **event_filters; size_t nevent_words;
+	/* and types, by rising index: struct uft_event_want */
+	struct spec_event { uint32_t index; char *filter; uint32_t action, count,
+		key; struct uft_hist_row row; } *event; size_t nevents;
 	struct spec_rules *rules; uint32_t nrules;	/* event_rules.c: by index of the type */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
@@ -123,11 +126,13 @@ struct space_obj {
 	uint32_t nhook;
 	int has_hooks;			/* hooks_find() has run */
 	int unwind_error;		/* -errno: an unwinder that it has could not be hooked in some target */
-	int is_reported, is_hold_reported;	/* failed hooks were warned of; those that failed while all tasks stood */
+	/* failed hooks were warned of; those that failed while all tasks stood */
+	int is_reported, is_hold_reported;
 	/* the space's when its sites were first sent: a site's kind does not change */
 	unsigned own_calls;
 	int has_own_calls;
-	struct unprepared *plain;		/* functions without compiler support; NULL: no spec has asked for them */
+	/* functions without compiler support; NULL: no spec has asked for them */
+	struct unprepared *plain;
 	uint32_t nplain;		/* of those, selected ones that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* and selected ones that cannot, by reason */
 	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
@@ -148,7 +153,8 @@ struct space {
 	uint32_t next_text_id, next_stub_id;
 	/* enum uft_call_name: what any object exports; calls by that name are its own */
 	unsigned own_calls;
-	const char *other_tracer;	/* path of a library that traces the program itself (uftrace's), by the same places; NULL: none */
+	/* path of a library that traces the program itself (uftrace's), by the same places; NULL: none */
+	const char *other_tracer;
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
 	int is_changed;			/* another one came after it: fork children may be of either time */
 	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */

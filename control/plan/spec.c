@@ -43,7 +43,8 @@ static int patterns_parse(const char *const *list, struct uft_pattern **out, cha
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (uft_pattern_parse(list[i] + (list[i][0] == '!'), &(*out)[i]))
-			return uft_fail(err, -EINVAL, "'%s' is not a function pattern: use glob or glob:mod:object", list[i]);
+			return uft_fail(err, -EINVAL, "'%s' is not a function pattern: use glob or glob:mod:object",
+					list[i]);
 		(*text)[i] = strdup(list[i]);
 		(*n)++;
 		if (!(*text)[i])
@@ -110,7 +111,8 @@ int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp)
 		if (want->filter && !filter)
 			return -ENOMEM;
 		sp->event[sp->nevents] = (struct spec_event){
-			.index = want->index, .filter = filter, .action = want->action, .count = want->count, .key = want->key,
+			.index = want->index, .filter = filter, .action = want->action, .count = want->count,
+			.key = want->key,
 		};
 		if (want->row)
 			sp->event[sp->nevents].row = *want->row;
@@ -180,7 +182,8 @@ static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_erro
 	if (in->events)
 		return uft_fail(err, -EINVAL, "keeping slow calls does not go with arguments, results or stacks");
 	if (in->tracer != UFT_TRACER_GRAPH || in->thresh_ns)
-		return uft_fail(err, -EINVAL, "keeping slow calls needs the tracer function_graph, without a threshold");
+		return uft_fail(err, -EINVAL,
+				"keeping slow calls needs the tracer function_graph, without a threshold");
 	sp->keep_action = calloc(sp->nkeep, 1);
 	if (!sp->keep_action)
 		return -ENOMEM;
@@ -223,7 +226,8 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	if (in->tracer >= UFT_NTRACERS)
 		return uft_fail(err, -EINVAL, "there is no tracer number %u", in->tracer);
 	if (in->npids + in->nnot_pids > max_pids)
-		return uft_fail(err, -E2BIG, "%zu process and thread ids are too many: %zu are possible", in->npids + in->nnot_pids, max_pids);
+		return uft_fail(err, -E2BIG, "%zu process and thread ids are too many: %zu are possible",
+				in->npids + in->nnot_pids, max_pids);
 	sp = calloc(1, sizeof(*sp));
 	if (!sp)
 		return -ENOMEM;
@@ -232,7 +236,8 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	sp->is_bare = sp->events && in->is_bare;
 	sp->is_inits = row->is_inits;
 	sp->tracer = row->target;
-	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
+	/* the reader's, of other times; our own */
+	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;
 	sp->hwlat = (struct spec_spin){ in->hwlat, in->thresh_ns };
 	sp->osnoise = (struct spec_spin){ in->osnoise, in->thresh_ns };
 	sp->sample_ns = in->sample_ns;
@@ -265,8 +270,10 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	}
 	sp->params.tracer = sp->tracer;
 	make_actions(sp);
-	sp->params.stacks = sp->own ? in->stacks & UFT_STACKS_TRACEPOINT : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
-	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
+	sp->params.stacks =
+		sp->own ? in->stacks & UFT_STACKS_TRACEPOINT : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
+	sp->has_switches =
+		in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
 	sp->has_stacks = sp->own && in->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0) |

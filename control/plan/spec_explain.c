@@ -54,7 +54,8 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 	return found;
 }
 
-static enum match find_match(const struct uft_pattern *p, const struct spec *spec, const struct space *sp, uint32_t index,
+static enum match find_match(const struct uft_pattern *p, const struct spec *spec, const struct space *sp,
+			     uint32_t index,
 			     const char **why)
 {
 	struct uft_object *obj = sp->img->obj[index].obj;
@@ -191,7 +192,8 @@ static int explain(const char *text, enum match best, const char *why, const str
 	if (best == MATCH_SKIPPED)
 		return uft_fail(err, -ENOENT, "'%s' matches only functions that cannot be traced: %s", text, why);
 	if (best == MATCH_OTHER && is_library)
-		return uft_fail(err, -ENOENT, "'%s' is only found in %s, which was not built for tracing; to trace it there: "
+		return uft_fail(err, -ENOENT,
+				"'%s' is only found in %s, which was not built for tracing; to trace it there: "
 				"'%s:mod:%s'", text, uft_base_name(other->path), text, uft_base_name(other->path));
 	if (best == MATCH_OTHER)
 		return uft_fail(err, -ENOENT, "'%s' matches only functions that were not built for tracing "
@@ -234,8 +236,10 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 	if (!best && !other_name(p, spaces, nspaces, near, sizeof(near)))
 		near_names(p, spaces, nspaces, near, sizeof(near));
 	if (!best && !near[0] && nspaces && is_stripped(spaces[0]))
-		snprintf(near, sizeof(near), " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
-			 "--symbols give names)%s", p->object ? "" : "; of a library, or of a program that this one starts: NAME:mod:FILE");
+		snprintf(near, sizeof(near),
+			 " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
+			 "--symbols give names)%s",
+			 p->object ? "" : "; of a library, or of a program that this one starts: NAME:mod:FILE");
 	return explain(text, best, why, other, is_library, near, err);
 }
 
@@ -256,8 +260,10 @@ int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspace
 	 * a mistake.
 	 */
 	const struct { const struct uft_pattern *pattern; char *const *text; size_t n; enum match least; } lists[] = {
-		{ sp->filter, sp->filter_text, sp->nfilter, MATCH_USABLE }, { sp->roots, sp->roots_text, sp->nroots, MATCH_USABLE },
-		{ sp->keep, sp->keep_text, sp->nkeep, MATCH_USABLE }, { sp->notrace, sp->notrace_text, sp->nnotrace, MATCH_OTHER },
+		{ sp->filter, sp->filter_text, sp->nfilter, MATCH_USABLE },
+		{ sp->roots, sp->roots_text, sp->nroots, MATCH_USABLE },
+		{ sp->keep, sp->keep_text, sp->nkeep, MATCH_USABLE },
+		{ sp->notrace, sp->notrace_text, sp->nnotrace, MATCH_OTHER },
 		{ sp->hidden, sp->hidden_text, sp->nhidden, MATCH_OTHER },
 	};
 	int ret = 0;
@@ -286,8 +292,10 @@ void spec_explain_none(const struct space *sp, char *text, size_t size)
 		snprintf(text, size, "%s has no function that can be traced: %llu were skipped: %s", sp->img->exe,
 			 (unsigned long long)most, uft_skip_text(why));
 	else
-		snprintf(text, size, "%s has no function that can be traced: it was not built for it, and %s; build it with %s "
+		snprintf(text, size,
+			 "%s has no function that can be traced: it was not built for it, and %s; build it with %s "
 			 "(`uft cflags` prints the options for your compiler)", sp->img->exe, is_known ?
-			 "has no unwind tables to find its functions by" : "code of its machine is not rewritten", !sp->nobj ?
+			 "has no unwind tables to find its functions by" : "code of its machine is not rewritten",
+			 !sp->nobj ?
 			 UFT_PREPARE_X86_64 : uft_prepare_options(sp->img->obj[0].obj->machine));
 }

@@ -71,7 +71,8 @@ static int is_match_all(const struct spec *sp, const struct uft_object *obj, int
 		if (sp->filter_text[i][0] == '!')
 			return 0;
 	for (size_t i = 0; i < sp->nfilter; i++)
-		if (pattern_is_every(&sp->filter[i]) && (sp->filter[i].object ? pattern_names_object(&sp->filter[i], obj) : !needs_object))
+		if (pattern_is_every(&sp->filter[i]) &&
+		    (sp->filter[i].object ? pattern_names_object(&sp->filter[i], obj) : !needs_object))
 			return 1;
 	return !sp->nfilter && !needs_object;
 }

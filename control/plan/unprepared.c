@@ -45,13 +45,15 @@ static int keep_off_hooks(struct unprepared *p, const struct space_obj *o, uint6
 	if (!r)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < o->nhook; i++)
-		r[i] = (struct uft_range){ o->hook[i].addr - bias, o->hook[i].len ? o->hook[i].len : sizeof(o->hook[i].bytes) };
+		r[i] = (struct uft_range){ o->hook[i].addr - bias, o->hook[i].len ? o->hook[i].len :
+			sizeof(o->hook[i].bytes) };
 	ret = entries_ours(&p->list, r, o->nhook);
 	free(r);
 	return ret;
 }
 
-static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct unprepared **out)
+static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias,
+		   struct unprepared **out)
 {
 	struct unprepared *p;
 	int ret;
@@ -231,10 +233,12 @@ static int is_variant(const struct uft_func *fn, const char *key)
 	return fn->name && fn->flags & UFT_FUNC_LOCAL && !(fn->flags & UFT_FUNC_CHOOSER) && strstr(fn->name, key);
 }
 
-static int wants_variant(const struct uft_object *obj, const struct unprepared *p, const uint16_t *want, const char *key)
+static int wants_variant(const struct uft_object *obj, const struct unprepared *p, const uint16_t *want,
+			 const char *key)
 {
 	for (size_t i = 0; i < obj->nfunc; i++) {
-		const struct entry *e = is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
+		const struct entry *e =
+			is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
 
 		if (e && want[e - p->list.entry] != WANT_NOT)
 			return 1;
@@ -243,13 +247,15 @@ static int wants_variant(const struct uft_object *obj, const struct unprepared *
 }
 
 /* One that is wanted without what it chooses from. Names are read by then. */
-static const struct uft_func *find_chooser(const struct uft_object *obj, const struct unprepared *p, const uint16_t *want)
+static const struct uft_func *find_chooser(const struct uft_object *obj, const struct unprepared *p,
+					   const uint16_t *want)
 {
 	char key[100];
 
 	for (size_t i = 0; i < obj->nfunc; i++) {
 		const struct uft_func *fn = &obj->func[i];
-		const struct entry *e = fn->name && fn->flags & UFT_FUNC_CHOOSER ? entries_find(&p->list, fn->addr) : NULL;
+		const struct entry *e =
+			fn->name && fn->flags & UFT_FUNC_CHOOSER ? entries_find(&p->list, fn->addr) : NULL;
 
 		if (!e || want[e - p->list.entry] == WANT_NOT)
 			continue;
@@ -270,7 +276,8 @@ void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_fu
 	variant_key(fn, key, sizeof(key));
 	/* By the first letters: what memcpy chooses may go by the name __memmove_avx512_unaligned_erms. */
 	for (size_t i = 0; i < obj->nfunc && !out->chosen[0]; i++)
-		if (is_variant(&obj->func[i], key) && !strncmp(obj->func[i].name, "__", 2) && !strncmp(obj->func[i].name + 2, key, 3))
+		if (is_variant(&obj->func[i], key) && !strncmp(obj->func[i].name, "__", 2) &&
+		    !strncmp(obj->func[i].name + 2, key, 3))
 			snprintf(out->chosen, sizeof(out->chosen), "%.3s", key);
 }
 

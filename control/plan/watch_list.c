@@ -80,11 +80,15 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 	*out = NULL;
 	*n = 0;
 	if (HOST_MACHINE != EM_X86_64)
-		return uft_fail(err, -EOPNOTSUPP, "mmiotrace is not there on " HOST_NAME " yet: what an access did is read from x86-64 instructions only");
+		return uft_fail(err, -EOPNOTSUPP,
+				"mmiotrace is not there on " HOST_NAME
+				" yet: what an access did is read from x86-64 instructions only");
 	while (watch && watch[count])
 		count++;
 	if (!count)
-		return uft_fail(err, -EINVAL, "mmiotrace needs to know which memory to watch: a variable, or an address and how many bytes");
+		return uft_fail(
+			err, -EINVAL,
+			"mmiotrace needs to know which memory to watch: a variable, or an address and how many bytes");
 	*out = calloc(count, sizeof(**out));
 	for (; *out && *n < count && !ret; (*n)++) {
 		struct access_range *r = &(*out)[*n];
@@ -95,9 +99,13 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 	if (!*out || ret == -ENOMEM)
 		return -ENOMEM;
 	if (ret)
-		return uft_fail(err, ret, "cannot watch '%s': write NAME or ADDRESS, with ,BYTES or :w behind it if needed", watch[*n - 1]);
+		return uft_fail(err, ret,
+				"cannot watch '%s': write NAME or ADDRESS, with ,BYTES or :w behind it if needed",
+				watch[*n - 1]);
 	if (points > ACCESS_MAX)		/* so there are no more than 32, for bits, either */
-		return uft_fail(err, -E2BIG, "too much memory to watch: a CPU has %u debug registers, each for 1, 2, 4 or 8 bytes at a multiple of that", ACCESS_MAX);
+		return uft_fail(err, -E2BIG,
+				"too much memory to watch: a CPU has %u debug registers, each for 1, 2, 4 or 8 bytes at a multiple of that",
+				ACCESS_MAX);
 	return 0;
 }
 
@@ -140,7 +148,8 @@ uint32_t access_points(const struct space *space, const struct access_range *ran
 {
 	*missing = *wrong = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t size = 0, at = range[i].name ? find_variable(space, range[i].name, &size) : range[i].addr, piece;
+		uint64_t size = 0, at = range[i].name ? find_variable(space, range[i].name, &size) : range[i].addr,
+			 piece;
 		uint64_t bytes = range[i].bytes ? range[i].bytes : size ? size : 8;
 
 		if (!(wanted & 1u << i))
@@ -152,7 +161,8 @@ uint32_t access_points(const struct space *space, const struct access_range *ran
 		} else {
 			for (; bytes; at += piece, bytes -= piece) {
 				piece = first_piece(at, bytes);
-				out[count++] = (struct access_point){ at, (uint8_t)piece, (uint8_t)i, range[i].is_write_only != 0 };
+				out[count++] = (struct access_point){ at, (uint8_t)piece, (uint8_t)i,
+					range[i].is_write_only != 0 };
 			}
 		}
 	}

@@ -33,7 +33,8 @@ static char *path_in(char *groups, const char *begin, const char *behind)
 		next = strchr(line, '\n');
 		if (begin && !strncmp(line, begin, strlen(begin)))
 			path = line + strlen(begin);
-		else if (behind && names && names < (next ? next : names + 1) && !strncmp(names, behind, strlen(behind)))
+		else if (behind && names && names < (next ? next : names + 1) &&
+			 !strncmp(names, behind, strlen(behind)))
 			path = line + (names - line) + strlen(behind);
 		if (path && next)
 			*next = '\0';
@@ -56,7 +57,8 @@ static int dir_of(pid_t pid, const char *controller, char *dir, size_t size)
 	if (!path)
 		return 0;
 	/* The uppermost of those that it sees has no name; version 2 beside version 1 has a folder in it. */
-	snprintf(dir, size, ROOT "%s%s%s%s", controller ? "/" : access(ROOT "/unified/cgroup.procs", F_OK) ? "" : "/unified",
+	snprintf(dir, size, ROOT "%s%s%s%s", controller ? "/" : access(ROOT "/unified/cgroup.procs", F_OK) ? "" :
+		 "/unified",
 		 controller ? controller : "", *path ? "/" : "", path);
 	return 1;
 }

@@ -26,7 +26,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define GUEST_ROOM	(256ull << 20)	/* a program that leaves so much below it does so for another; compilers' own is 4 MB */
+/* a program that leaves so much below it does so for another; compilers' own is 4 MB */
+#define GUEST_ROOM	(256ull << 20)
 #define SCRIPTS_MAX	5	/* the kernel follows as many, and refuses the next */
 
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
@@ -148,7 +149,8 @@ int program_check_rights(const char *path, struct uft_error *err)
 {
 	const char *secure = secure_exec_reason(path, geteuid(), getegid());
 
-	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure) : 0;
+	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced",
+				 path, secure) : 0;
 }
 
 int headers_run_guests(const Elf64_Phdr *ph, size_t n)
@@ -174,7 +176,8 @@ int exec_runs_guests(pid_t pid, const struct auxv *av)
 
 int exec_guests_fail(const char *path, struct uft_error *err)
 {
-	return uft_fail(err, -EOPNOTSUPP, "%s runs another program in its own address space: uft traces neither of them", path);
+	return uft_fail(err, -EOPNOTSUPP,
+			"%s runs another program in its own address space: uft traces neither of them", path);
 }
 
 int script_interpreter(const char *path, char *interp, size_t size)
@@ -225,11 +228,14 @@ int program_check(const char *path, struct uft_error *err)
 	if (n >= 2 && !memcmp(&eh, "#!", 2))
 		return 0;		/* what counts is the interpreter: checked when it is in place */
 	if (n < (ssize_t)sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG))
-		return uft_fail(err, -ENOEXEC, "cannot start %s: neither an ELF program nor a script with a #! line", path);
+		return uft_fail(err, -ENOEXEC, "cannot start %s: neither an ELF program nor a script with a #! line",
+				path);
 	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && eh.e_machine == HOST_MACHINE)
 		return 0;
-	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && uft_prepare_emulator(eh.e_machine))
-		return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture, which takes an emulator: "
+	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB &&
+	    uft_prepare_emulator(eh.e_machine))
+		return uft_fail(err, -EPFNOSUPPORT,
+				"cannot trace %s: it is for another architecture, which takes an emulator: "
 				"uft record --emulator='%s'", path, uft_prepare_emulator(eh.e_machine));
 	return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture (only " HOST_NAME
 			" programs of 64 bits are supported)", path);

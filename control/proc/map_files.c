@@ -188,13 +188,15 @@ static int open_theirs(pid_t pid, uint64_t start, const char *name, struct uft_o
 		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
 		ret = uft_object_open_as(again, same_file(theirs, name) ? name : theirs, out, err);
 	} else {
-		ret = uft_fail(err, -ENOENT, "%s: not the file that process %d has mapped, or its user cannot read it", name, pid);
+		ret = uft_fail(err, -ENOENT, "%s: not the file that process %d has mapped, or its user cannot read it",
+			       name, pid);
 	}
 	close(place);
 	return ret;
 }
 
-int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err)
+int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out,
+		     struct uft_error *err)
 {
 	char link[100], name[4200], theirs[4300];
 	int is_gone, ret;
@@ -202,13 +204,17 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 	snprintf(name, sizeof(name), "%s", path);
 	is_gone = strip(name);
 	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, name);
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
+		 (unsigned long long)end);
 	/* The very file that is mapped: its name may by now lead to one that the process cannot read, and we can. */
 	ret = uft_object_open_as(link, is_gone || same_file(theirs, name) ? name : theirs, out, err);
 	if (ret != -EPERM && ret != -EACCES && ret != -ENOENT) /* GUARD(uft_process_file) */
 		return ret;
 	if (is_gone)
-		return uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name);
+		return uft_fail(
+			err, -ENOENT,
+			"%s: it was replaced or deleted since the process started: as root uft reads the old one",
+			name);
 	return proc_is_of_our_user(pid) ? map_files_open(pid, name, out, err) : open_theirs(pid, start, name, out, err);
 }
 

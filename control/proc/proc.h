@@ -78,7 +78,8 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size);	/* /pro
  */
 typedef int mapping_fn(void *arg, char *line);
 int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg);
-long proc_status_number(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
+/* a number of /proc/PID/status, -errno if none */
+long proc_status_number(pid_t pid, const char *field, int base);
 /* The number of a task as it knows it, in its own pid namespace; @tid if nothing else is known. */
 pid_t proc_namespace_pid(pid_t tid);
 /* The task of process @pid that calls itself @own; 0 none. */

@@ -56,7 +56,8 @@ int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg)
 
 		if (!f)
 			break;
-		setvbuf(f, buffer, _IOFBF, sizeof(buffer));	/* the kernel gives a page at once, stdio would take a quarter */
+		/* the kernel gives a page at once, stdio would take a quarter */
+		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 		while (!found && getline(&line, &size, f) > 0)
 			found = fn(arg, line);
 		fclose(f);

@@ -86,7 +86,8 @@ int procinfo_is_gone(const struct procinfo *p)
 	char state = 0;
 	unsigned flags;
 
-	return p->pidfd < 0 || poll(&fd, 1, 0) > 0 || procinfo_read_stat(p->pid, "stat", &state, &flags) || state == 'Z' || state == 'X';
+	return p->pidfd < 0 || poll(&fd, 1, 0) > 0 || procinfo_read_stat(p->pid, "stat", &state, &flags) ||
+	       state == 'Z' || state == 'X';
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------- */
@@ -95,7 +96,8 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 {
 	char status[4096], scope[8] = "0", name[32];
 	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	long tracer = proc_read_file(p->pid, "status", status, sizeof(status)) > 0 ? procinfo_number(status, "TracerPid") : 0;
+	long tracer =
+		proc_read_file(p->pid, "status", status, sizeof(status)) > 0 ? procinfo_number(status, "TracerPid") : 0;
 
 	if (fd >= 0) {
 		if (read(fd, scope, sizeof(scope) - 1) < 0)
@@ -104,9 +106,11 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 	}
 	if (tracer > 0) {
 		procinfo_read_name((pid_t)tracer, name, sizeof(name));
-		snprintf(buf, size, "it is being traced by %s (process %ld); only one tracer is possible at a time", name, tracer);
+		snprintf(buf, size, "it is being traced by %s (process %ld); only one tracer is possible at a time",
+			 name, tracer);
 	} else if (geteuid() && p->uid != geteuid()) {
-		snprintf(buf, size, "it belongs to user %u and we are user %u: run uft as that user, or with CAP_SYS_PTRACE (root)",
+		snprintf(buf, size,
+			 "it belongs to user %u and we are user %u: run uft as that user, or with CAP_SYS_PTRACE (root)",
 			 p->uid, geteuid());
 	} else if (scope[0] == '3') {
 		snprintf(buf, size, "kernel.yama.ptrace_scope is 3, which forbids attaching until the next boot: "
@@ -118,7 +122,8 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 		snprintf(buf, size, "it gained rights when it was started, or has made itself undumpable: this needs "
 				    "CAP_SYS_PTRACE (root)");
 	} else {
-		snprintf(buf, size, "the kernel does not permit ptrace here: CAP_SYS_PTRACE is missing (a user namespace, a "
+		snprintf(buf, size,
+			 "the kernel does not permit ptrace here: CAP_SYS_PTRACE is missing (a user namespace, a "
 				    "container's capabilities), or a seccomp or security profile forbids it");
 	}
 }
@@ -133,7 +138,8 @@ static int taken_fn(void *arg, pid_t pid, pid_t tid)
 	long tracer = proc_status_number(tid, "TracerPid", 10);
 
 	(void)pid;
-	if (tracer <= 0 || tracer == t->us || proc_status_number((pid_t)tracer, "Tgid", 10) == t->us)	/* one of its threads */
+	/* one of its threads */
+	if (tracer <= 0 || tracer == t->us || proc_status_number((pid_t)tracer, "Tgid", 10) == t->us)
 		return 0;
 	t->tid = tid;
 	t->tracer = (pid_t)tracer;

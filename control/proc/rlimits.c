@@ -70,9 +70,12 @@ const char *rlimits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t s
 	cgroup_dir(pid ? pid : getpid(), "pids", dir, sizeof(dir));
 	snprintf(file, sizeof(file), "%s%spids.max", dir, *dir ? "/" : "");
 	if (limit == UINT64_MAX)
-		snprintf(why, size, "its cgroup, or one above it, has as many tasks as it may (%s), or the machine has (kernel.threads-max)", file);
+		snprintf(why, size,
+			 "its cgroup, or one above it, has as many tasks as it may (%s), or the machine has (kernel.threads-max)",
+			 file);
 	else
-		snprintf(why, size, "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (%s)",
+		snprintf(why, size,
+			 "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (%s)",
 			 (unsigned long long)limit, file);
 	return limit == UINT64_MAX ? NULL : "nproc";
 }
@@ -107,11 +110,13 @@ int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 			 (unsigned long long)(bytes / MB), (unsigned long long)(limit / MB));
 	} else if (ret == -ENOMEM && is_short(pid, RLIMIT_DATA, "VmData", DATA_BYTES, &limit)) {
 		option = "data";
-		snprintf(why, size, "its data may not grow beyond %llu KB (RLIMIT_DATA)", (unsigned long long)(limit >> 10));
+		snprintf(why, size, "its data may not grow beyond %llu KB (RLIMIT_DATA)",
+			 (unsigned long long)(limit >> 10));
 	} else if (ret == -EMFILE && limit_of(pid, RLIMIT_NOFILE) < AGENT_FDS) {
 		option = "nofile";
 		to = "64";
-		snprintf(why, size, "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
+		snprintf(why, size,
+			 "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
 			 (unsigned long long)limit_of(pid, RLIMIT_NOFILE));
 	} else if (ret == -EUSERS) {
 		option = rlimits_explain_tasks(pid, task_limit(pid ? pid : getpid()), why, size);

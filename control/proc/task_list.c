@@ -77,7 +77,8 @@ int task_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 	at = strstr(status, "\nState:\t");
 	if (at && strchr("ZX", at[8]))
 		return -ESRCH;
-	a->switches = number_after(status, "\nvoluntary_ctxt_switches:") + number_after(status, "\nnonvoluntary_ctxt_switches:");
+	a->switches = number_after(status, "\nvoluntary_ctxt_switches:") +
+		      number_after(status, "\nnonvoluntary_ctxt_switches:");
 	n = read_task(pid, tid, "syscall", a->where, sizeof(a->where));
 	if (n <= 0)
 		return n == -EPERM || n == -EACCES ? n : -ESRCH;

@@ -110,7 +110,8 @@ struct uft_way_back remote_way_back(const struct remote *r)
 
 	remote_as_resumed(&g);
 	return (struct uft_way_back){
-		{ g.rax, g.rcx, g.rdx, g.rbx, g.rsp, g.rbp, g.rsi, g.rdi, g.r8, g.r9, g.r10, g.r11, g.r12, g.r13, g.r14, g.r15 },
+		{ g.rax, g.rcx, g.rdx, g.rbx, g.rsp, g.rbp, g.rsi, g.rdi, g.r8, g.r9, g.r10, g.r11, g.r12, g.r13, g.r14,
+			g.r15 },
 		g.eflags, g.rip, r->sigmask,
 	};
 }

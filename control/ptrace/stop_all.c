@@ -58,7 +58,8 @@ struct stopped_task {
 	pid_t pid, tid;
 	int sig, nice;
 	uint64_t asked_ns;
-	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at, is_kept /* struct task_search: it is not let go, but goes on */;
+	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at,
+		is_kept /* struct task_search: it is not let go, but goes on */;
 	int status;			/* of its stop */
 	struct user_regs_struct regs;
 };
@@ -66,7 +67,8 @@ struct stopped_task {
 struct stopped_tasks {
 	struct task_search *l;
 	struct stopped_task *task;
-	pid_t *other;			/* processes that do not share the memory; ascending as far as /proc lists them so */
+	/* processes that do not share the memory; ascending as far as /proc lists them so */
+	pid_t *other;
 	unsigned n, room, nnew, nother, oroom, hint;
 	uint64_t since_ns, deadline_ns;
 	uint64_t nforks;		/* when the list was begun; 0: not known */
@@ -241,7 +243,8 @@ static void find_writable(struct stopped_tasks *h)
 	while (f && getline(&line, &size, f) > 0) {
 		struct writable_range *more = h->writable;
 
-		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' || prot[3] != 'p')
+		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' ||
+		    prot[3] != 'p')
 			continue;
 		if (h->nwritable && h->writable[h->nwritable - 1].end == start) {
 			h->writable[h->nwritable - 1].end = end;
@@ -272,7 +275,8 @@ static unsigned ask(struct stopped_tasks *h, int asleep)
 			continue;
 		t->asked_ns = session_now_ns();
 		t->state = HELD_ASKED;
-		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);		/* if it fails, the task is over as soon as waitpid() says so, not before */
+		/* if it fails, the task is over as soon as waitpid() says so, not before */
+		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		n++;
 	}
 	return n;
@@ -318,7 +322,8 @@ static int is_caught(struct stopped_tasks *h, struct stopped_task *t)
 {
 	struct asleep a;
 
-	if (session_now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 || makes_child(a.nr))
+	if (session_now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 ||
+	    makes_child(a.nr))
 		return 0;
 	t->state = HELD_CAUGHT;
 	stack_leads_inside(h->l, a.pc, a.sp);

@@ -295,9 +295,12 @@ int task_stop(pid_t tid, int *sig)
 static int is_repeatable(unsigned long long nr)
 {
 	static const uint16_t calls[] = {
-		SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg,
-		SYS_sendmmsg, SYS_accept, SYS_accept4, SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop,
-		SYS_semtimedop, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents, SYS_io_pgetevents, SYS_rt_sigtimedwait, SYS_futex,
+		SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto,
+		SYS_sendmsg,
+		SYS_sendmmsg, SYS_accept, SYS_accept4, SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */,
+		SYS_semop,
+		SYS_semtimedop, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents, SYS_io_pgetevents, SYS_rt_sigtimedwait,
+		SYS_futex,
 		426 /* io_uring_enter */, 449 /* futex_waitv */, SYS_pause, SYS_flock, SYS_fcntl, SYS_wait4, SYS_waitid,
 	};
 

@@ -23,15 +23,18 @@ struct task_search {				/* whose memory is meant: not to be changed between call
 	const struct uft_owned *own;
 	uint32_t nown;
 	int is_sorted;			/* own[] is, by address */
-	uint8_t *hit;			/* by range of own[], if not NULL: stopped_find_inside() sets it for those somebody is in */
+	/* by range of own[], if not NULL: stopped_find_inside() sets it for those somebody is in */
+	uint8_t *hit;
 	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
 	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
 	void *arg;
-	uint64_t until_ns;		/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
+	/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
+	uint64_t until_ns;
 	uint64_t searched;		/* out: bytes of stacks, in the last look */
 	pid_t inside;			/* out: a task that is inside, */
 	int is_late;			/* or one that did not stop in time to be looked at */
-	uint64_t turns;			/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
+	/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
+	uint64_t turns;
 	const struct tracee_keeper *keeper;	/* NULL: there are no such tasks */
 	void *keeper_arg;
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. stop_all.c */
@@ -112,9 +115,11 @@ int task_wait_stop(pid_t tid, int *status);
 pid_t task_poll_status(pid_t tid, int *status);	/* what there is */
 pid_t task_wait_status(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
 int stop_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
-void late_task_add(pid_t tid);			/* asked to stop, and not waited for any longer: for tasks_reap_late() */
+/* asked to stop, and not waited for any longer: for tasks_reap_late() */
+void late_task_add(pid_t tid);
 int late_task_take(pid_t tid);			/* 1: it was one, and is the caller's now */
-void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as task_resume(); what PTRACE_GETREGS said */
+/* as task_resume(); what PTRACE_GETREGS said */
+void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);
 /*
  * For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be
  * interrupted after all. 1: *regs is changed.

@@ -115,7 +115,8 @@ static int is_by_own_rules(const struct body *b)
 /* stp ., ., [sp, #-n]!; str x, [sp, #-n]!; sub sp, sp, #n: twice would be a frame too much. */
 static int makes_frame(uint32_t w)
 {
-	return (w & 0xbfc003e0u) == 0xa98003e0u || (w & 0xffc003e0u) == 0x6d8003e0u || (w & 0xfbe00fe0u) == 0xf8000fe0u ||
+	return (w & 0xbfc003e0u) == 0xa98003e0u || (w & 0xffc003e0u) == 0x6d8003e0u ||
+		(w & 0xfbe00fe0u) == 0xf8000fe0u ||
 	       (w & 0xff8003ffu) == 0xd10003ffu;
 }
 
@@ -284,7 +285,8 @@ int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text
 		return ENTRY_OURS;
 	if (is_by_own_rules(&inner) || is_tls_answer(obj, &inner))
 		return ENTRY_FLAGS;
-	if (scan_bit(t->looped, at) || (f->addr != f->func && scan_bit(t->target, f->addr - t->addr)) || is_in_table(&b) ||
+	if (scan_bit(t->looped, at) || (f->addr != f->func && scan_bit(t->target, f->addr - t->addr)) ||
+	    is_in_table(&b) ||
 	    (u && lands_in(obj, e->priv, u, f->addr, 4)))
 		return ENTRY_BRANCH;
 	m = (struct arm64_move){ .from = f->addr, .to = f->addr, .word = word_at(b.p) };

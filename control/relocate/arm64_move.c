@@ -136,7 +136,8 @@ static int move_register_branch(struct arm64_move *m)
 	if ((m->word & 0xfffffc1fu) == 0xd63f0000u)
 		return move_call_register(m);
 	/* br, ret; braa, brab and braaz, brabz; retaa, retab */
-	if ((m->word & 0xfffffc1fu) == 0xd65f0000u || (m->word & 0xfffffc1fu) == 0xd61f0000u || (m->word & 0xfffff800u) == 0xd71f0800u ||
+	if ((m->word & 0xfffffc1fu) == 0xd65f0000u || (m->word & 0xfffffc1fu) == 0xd61f0000u ||
+	    (m->word & 0xfffff800u) == 0xd71f0800u ||
 	    (m->word & 0xfffff81fu) == 0xd61f081fu || (m->word & 0xfffffbffu) == 0xd65f0bffu) {
 		put(m, m->word);
 		return 0;
@@ -152,7 +153,8 @@ static int is_bound(uint32_t w)
 {
 	return (w & 0x3b200c00u) == 0x19000400u ||		/* cpyfp, setp, ...: with two more behind them */
 	       (w & 0xffa0001fu) == 0xf380001fu ||		/* autiasppc label */
-	       (w & 0xffffdbffu) == 0xdac183feu || w == 0xd50324ffu ||	/* paciasppc, pacm: the place goes into the signature */
+	       (w & 0xffffdbffu) == 0xdac183feu ||
+		       w == 0xd50324ffu ||	/* paciasppc, pacm: the place goes into the signature */
 	       (w & 0xffffffe0u) == 0xd5233060u;		/* tstart */
 }
 
@@ -182,7 +184,8 @@ int arm64_move(struct arm64_move *m)
 		       move_condition(m, target);
 	if ((w & 0xfe000000u) == 0xd6000000u)
 		return move_register_branch(m);
-	if ((w & 0x1c000000u) == 0x14000000u && (w & 0xff000000u) != 0xd5000000u)	/* svc, brk, ...; branches that came later */
+	/* svc, brk, ...; branches that came later */
+	if ((w & 0x1c000000u) == 0x14000000u && (w & 0xff000000u) != 0xd5000000u)
 		return -ENOTSUP;
 	put(m, w);
 	return back(m);

@@ -113,7 +113,8 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s) || !object_text(obj, s.st_value) ||
 		    unwind_at(e->priv, s.st_value) || object_in_plt(obj, s.st_value))
 			continue;
-		is_known = obj->machine == EM_RISCV && s.st_size && reason == ENTRY_NO_UNWIND && object_in_text(obj, s.st_value);
+		is_known = obj->machine == EM_RISCV && s.st_size && reason == ENTRY_NO_UNWIND &&
+			   object_in_text(obj, s.st_value);
 		if (!(n & (n - 1)) || n == e->n) {
 			more = realloc(e->entry, (n + 1) * 2 * sizeof(*more));
 			if (!more) {
@@ -303,7 +304,8 @@ static int is_entered(const struct plan *p, unsigned n)
 	const struct uft_unwind *u = p->e->priv->of[p->i] == ~0u ? NULL : &p->e->priv->unwind[p->e->priv->of[p->i]];
 
 	return p->shorts >> (SHORT_BEFORE + 1) & ((1u << (n - 1)) - 1) ||
-	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) || (u && lands_in(p->obj, p->e->priv, u, p->f->addr + 1, n - 1));
+	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) ||
+	       (u && lands_in(p->obj, p->e->priv, u, p->f->addr + 1, n - 1));
 }
 
 /* Bytes behind @end that are not a function's, nor the pad of the next one. */
@@ -321,7 +323,9 @@ static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 	struct entry *f = p->f;
 	size_t at = f->addr - p->t->addr;
 	uint64_t end = f->func + f->size;
-	struct move m = { .from = f->addr, .to = f->addr, .code = p->t->p + at, .avail = p->t->n - at, .change = change };
+	struct move m = {
+		.from = f->addr, .to = f->addr, .code = p->t->p + at, .avail = p->t->n - at, .change = change
+	};
 	int ret = move_code(&m);
 
 	if (ret == -EINVAL)
@@ -471,15 +475,18 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_NOT_FUNCTION]	= "no function: linkage table, signal return, or a part of another function",
 		[ENTRY_SHORT]		= "shorter than a jump, and no padding near (build with -falign-functions=16)",
 		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with what `uft cflags` prints)",
-		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with what `uft cflags` prints)",
+		[ENTRY_INSN]		=
+			"begins with an instruction that cannot move (build with what `uft cflags` prints)",
 		[ENTRY_NO_UNWIND]	= "no unwind data: assembly, or built with -fno-asynchronous-unwind-tables",
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
 		[ENTRY_FLAGS]		= "reads the flags that its caller left, or has registers of its own: assembly",
 		[ENTRY_SECTION]		= "in a section that is not text: it may be copied and run elsewhere",
-		[ENTRY_STACK]		= ("runs on a stack that grows when it must, without room for tracing: Go, or built with "
+		[ENTRY_STACK]		=
+			("runs on a stack that grows when it must, without room for tracing: Go, or built with "
 					   "-fsplit-stack (C code beside Go can be traced)"),
 		[ENTRY_OURS]		= "tracing itself needs this place",
-		[ENTRY_UNPREPARED]	= "not compiled for tracing, unlike other functions of this object (build with what `uft cflags` prints)",
+		[ENTRY_UNPREPARED]	=
+			"not compiled for tracing, unlike other functions of this object (build with what `uft cflags` prints)",
 	};
 
 	return skip < ENTRY_NSKIPS ? text[skip] : "unknown";
@@ -512,7 +519,8 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig) || (e->pun && e->known > m.avail))
 		return -E2BIG;
 	*out = (struct uft_code){ .addr = e->addr + bias, .stub = stub, .nmoved = e->nmoved, .ncode = (uint8_t)m.ncode,
-				  .is_plain = e->is_plain, .is_trap = e->is_trap, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed,
+				  .is_plain = e->is_plain, .is_trap = e->is_trap, .back = (uint8_t)m.back,
+				  .pushed = (uint8_t)m.pushed,
 				  .pun = e->pun, .known = e->known };
 	for (unsigned i = 1; i < m.ninsns; i++)
 		out->map[m.at[i] - 1] = m.copy[i];

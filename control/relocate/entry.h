@@ -21,12 +21,15 @@ enum entry_skip {
 	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: nobody calls it */
 	ENTRY_SHORT,		/* too short, and no padding within reach */
 	ENTRY_BRANCH,		/* a branch or a jump table leads into the bytes that would move */
-	ENTRY_INSN,		/* an instruction that cannot move: syscall, ud2, xbegin, a call that returns too early */
+	/* an instruction that cannot move: syscall, ud2, xbegin, a call that returns too early */
+	ENTRY_INSN,
 	ENTRY_NO_UNWIND,	/* only a symbol knows it: assembly without unwind data */
 	ENTRY_DATA,		/* its first bytes do not decode, or end within an instruction */
-	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left, or keeps what a function may spend */
+	/* hand-written: it reads the flags that its caller left, or keeps what a function may spend */
+	ENTRY_FLAGS,
 	ENTRY_SECTION,		/* in a section of its own that is no text: may run where it was copied to */
-	ENTRY_STACK,		/* its stack grows when it must, and may be too small for our handlers: Go, -fsplit-stack */
+	/* its stack grows when it must, and may be too small for our handlers: Go, -fsplit-stack */
+	ENTRY_STACK,
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
 	ENTRY_UNPREPARED,	/* other functions of the object have pads before their entries, and it has none */
 	ENTRY_NSKIPS
@@ -36,14 +39,18 @@ struct entry {
 	uint64_t addr;		/* vaddr of the first byte that changes: the function's, behind endbr64 */
 	uint64_t func, size;	/* of the function */
 	uint64_t pad;		/* vaddr of the padding for the 2-byte form; 0: 5-byte form */
-	uint8_t before;		/* bytes of padding of its own before the function (uft_object_sites): at least a jump; 0 none */
+	/* bytes of padding of its own before the function (uft_object_sites): at least a jump; 0 none */
+	uint8_t before;
 	uint8_t nmoved;
 	uint8_t skip;		/* enum entry_skip */
-	uint8_t is_trap;	/* no jump fits, but an int3 does: usable if that was asked for, else one of those with can_trap */
+	/* no jump fits, but an int3 does: usable if that was asked for, else one of those with can_trap */
+	uint8_t is_trap;
 	uint8_t can_trap;
-	uint8_t pun;		/* no jump fits but one that ends in bytes of the program: so many change, 1..4; else 0 */
+	/* no jump fits but one that ends in bytes of the program: so many change, 1..4; else 0 */
+	uint8_t pun;
 	uint8_t known;		/* and so many from the site on stay what they are, those included: 5..8 */
-	uint8_t is_plain;	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */
+	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */
+	uint8_t is_plain;
 };
 
 struct entries {

@@ -53,7 +53,8 @@ uint64_t pad_take(struct entries *e, const struct scan_text *t, size_t i, uint64
 size_t pad_length(const uint8_t *p, size_t n);
 
 /* pun.c: */
-unsigned pun_known(const struct entries *e, const struct scan_text *t, size_t i);	/* bytes from the site on, up to 8, that nothing else changes */
+/* bytes from the site on, up to 8, that nothing else changes */
+unsigned pun_known(const struct entries *e, const struct scan_text *t, size_t i);
 /* May a jump lead anywhere of which the first @change bytes of @bytes are ours, and of which all are @known? */
 int pun_may_lead(struct uft_object *obj, uint64_t addr, const uint8_t *bytes, unsigned change, unsigned known);
 
@@ -68,7 +69,8 @@ int entry_is_part(const struct scan_text *t, const struct entry *f);
 int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);
 
 /* arm64.c, arm64_scan.c */
-int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to);	/* 1: what stands there is a direct branch that is no call */
+/* 1: what stands there is a direct branch that is no call */
+int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to);
 void arm64_scan(struct scanner *sc, const struct scan_text *t);
 int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);	/* enum entry_skip */
 int arm64_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);

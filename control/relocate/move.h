@@ -18,7 +18,8 @@ struct move {
 	int is_end;			/* the last one does not come back: nothing runs on behind it */
 	int64_t jump;			/* is_end by a direct jump: where to, from @from; else 0 */
 	unsigned ncode;
-	unsigned back, pushed;		/* offsets in out: the jump back; where a return address has been pushed; 0 none */
+	/* offsets in out: the jump back; where a return address has been pushed; 0 none */
+	unsigned back, pushed;
 	uint8_t out[96];
 	unsigned ninsns;
 	uint8_t at[MOVE_MAX_INSNS], copy[MOVE_MAX_INSNS];	/* offset of each instruction in code and in out */

@@ -33,7 +33,8 @@ static int is_real(struct entries_priv *pr, const struct scan_text *t, const str
 	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisDecoderEnableMode(&d, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	while (pc <= at) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, t->p + (pc - t->addr), t->n - (pc - t->addr), &in)))
+		if (!ZYAN_SUCCESS(
+			    ZydisDecoderDecodeInstruction(&d, NULL, t->p + (pc - t->addr), t->n - (pc - t->addr), &in)))
 			return 1;
 		pc += in.length;
 	}

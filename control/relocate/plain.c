@@ -43,7 +43,8 @@ struct slot { const struct scan_text *t; struct entries_priv *pr; };
  */
 static int looks_wide(const uint8_t *p, const uint8_t *start)
 {
-	static const uint8_t ops[] = { 0x8b, 0x89, 0x3b, 0x39, 0x87, 0x03, 0x2b, 0x33, 0x01, 0x29, 0x31, 0x83, 0xc7, 0x8d };
+	static const uint8_t ops[] = { 0x8b, 0x89, 0x3b, 0x39, 0x87, 0x03, 0x2b, 0x33, 0x01, 0x29, 0x31, 0x83, 0xc7,
+		0x8d };
 
 	if (p - start < 2)
 		return 0;
@@ -208,7 +209,8 @@ static int wraps_setjmp(struct entries_priv *pr, const struct scan_text *t, cons
 	size_t at = f->func - t->addr;
 	const uint8_t *end = t->p + at + f->size;
 
-	return f->size >= 8 && f->size <= MAX_WRAPPER && at + f->size <= t->n && pr->of[i] != ~0u && end[-2] == OP_JMP_INDIRECT &&
+	return f->size >= 8 && f->size <= MAX_WRAPPER && at + f->size <= t->n && pr->of[i] != ~0u &&
+		end[-2] == OP_JMP_INDIRECT &&
 	       (end[-1] & 0xf8) == MODRM_JMP_AT && uft_unwind_each(&pr->unwind[pr->of[i]], hands_on, &slot);
 }
 
@@ -235,7 +237,8 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (wraps_setjmp(e->priv, t, f, i) || pops(t, f) || is_called_by_made_code(e, t, f) || returns_popping(e->priv, t, f))
+	if (wraps_setjmp(e->priv, t, f, i) || pops(t, f) || is_called_by_made_code(e, t, f) ||
+	    returns_popping(e->priv, t, f))
 		return 1;
 	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))
 		return 1;

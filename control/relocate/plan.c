@@ -109,7 +109,8 @@ int plan_takes_flags(const uint8_t *code, size_t size)
 		if (in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
 			return 0;
 		if (in.cpu_flags)
-			live &= ~(in.cpu_flags->modified | in.cpu_flags->set_0 | in.cpu_flags->set_1 | in.cpu_flags->undefined);
+			live &= ~(in.cpu_flags->modified | in.cpu_flags->set_0 | in.cpu_flags->set_1 |
+				  in.cpu_flags->undefined);
 	}
 	return 0;
 }

@@ -39,7 +39,9 @@ static int uses_t6(const uint8_t *code, size_t n)
 	for (size_t i = 0; i < n; i += rv_length(code[i])) {
 		uint32_t w = rv_length(code[i]) == 4 ? elf_get32(code + i) : code[i] | (uint32_t)code[i + 1] << 8;
 
-		if ((w >> 7 & 31) == RV_T6 || (rv_length(code[i]) == 4 ? (w >> 15 & 31) == RV_T6 || (w >> 20 & 31) == RV_T6 : (w >> 2 & 31) == RV_T6))
+		if ((w >> 7 & 31) == RV_T6 ||
+		    (rv_length(code[i]) == 4 ? (w >> 15 & 31) == RV_T6 || (w >> 20 & 31) == RV_T6 :
+		     (w >> 2 & 31) == RV_T6))
 			return 1;
 	}
 	return 0;
@@ -53,7 +55,8 @@ static int is_entered(const uint8_t *code, size_t size, size_t n)
 
 	for (size_t i = 0; i + 4 <= size && i < LOOK; i += len) {
 		len = rv_length(code[i]);
-		if (rv_direct_target(len == 4 ? elf_get32(code + i) : code[i] | (uint32_t)code[i + 1] << 8, HERE + i, &to) &&
+		if (rv_direct_target(len == 4 ? elf_get32(code + i) : code[i] | (uint32_t)code[i + 1] << 8, HERE + i,
+				     &to) &&
 		    to - HERE - 1 < n - 1)
 			return 1;
 	}
@@ -80,5 +83,6 @@ static int plan_riscv64(const uint8_t *code, size_t size)
 int plan_words(uint16_t machine, const uint8_t *code, size_t size, size_t *skip)
 {
 	*skip = 0;
-	return machine == EM_AARCH64 ? plan_arm64(code, size, skip) : machine == EM_RISCV ? plan_riscv64(code, size) : -ENOTSUP;
+	return machine == EM_AARCH64 ? plan_arm64(code, size, skip) : machine == EM_RISCV ? plan_riscv64(code, size) :
+		-ENOTSUP;
 }

@@ -78,7 +78,8 @@ static int reads_ra(uint32_t w, unsigned len)
 
 static int saves_ra(uint32_t w, unsigned len)
 {
-	return len == 2 ? (w & 0xe07fu) == 0xe006u : (w & 0x707fu) == 0x3023u && (w >> 20 & 31) == RV_RA && rs1_of(w) == RV_SP;
+	return len == 2 ? (w & 0xe07fu) == 0xe006u : (w & 0x707fu) == 0x3023u && (w >> 20 & 31) == RV_RA &&
+	rs1_of(w) == RV_SP;
 }
 
 static int writes_ra(uint32_t w, unsigned len)
@@ -162,7 +163,8 @@ static int is_plain(const struct entries *e, const struct scan_text *t, const st
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) || looks_at_return(&b) || (r.has_clone && !r.calls))
+	if (scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) || looks_at_return(&b) ||
+	    (r.has_clone && !r.calls))
 		return 1;
 	next = depth < MAX_DEPTH ? tail(e, &b, f) : NULL;
 	return next && next != f && scan_text(e->priv->scan, next->func) == t && is_plain(e, t, next, depth + 1);
@@ -182,7 +184,8 @@ int riscv64_plan(struct uft_object *obj, struct entries *e, const struct scan_te
 	uint32_t first;
 	int ret;
 
-	if (object_code(obj, f->func, &avail) != t->p + at || f->func & 1)	/* segments overlap: it is here and there */
+	/* segments overlap: it is here and there */
+	if (object_code(obj, f->func, &avail) != t->p + at || f->func & 1)
 		return ENTRY_DATA;
 	if (!scan_bit(t->called, at) && (scan_bit(t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
 		return ENTRY_NOT_FUNCTION;

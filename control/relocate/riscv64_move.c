@@ -142,7 +142,8 @@ int riscv64_move(struct riscv64_move *m)
 		if (m->avail - m->nread < len)
 			return -EINVAL;
 		m->nread += len;
-		ret = len == 4 ? move_word(m, p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24, pc) :
+		ret = len == 4 ? move_word(m, p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24,
+					   pc) :
 		      move_half(m, p[0] | (uint32_t)p[1] << 8, pc);
 	}
 	if (ret < 0)

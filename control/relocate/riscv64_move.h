@@ -16,7 +16,8 @@ struct riscv64_move {
 	const uint8_t *code;	/* what stands at @from */
 	size_t avail;
 	/* filled: */
-	unsigned nread;		/* 4, or 6 where the second instruction ends there; 2 if the first one does not come back */
+	/* 4, or 6 where the second instruction ends there; 2 if the first one does not come back */
+	unsigned nread;
 	unsigned ncode;
 	uint8_t out[RISCV64_MOVE_MAX];
 };

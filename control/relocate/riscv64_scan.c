@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define AUIPC_LOOK	2u	/* instructions behind auipc that may be the second of its pair; compilers keep them together */
+/* instructions behind auipc that may be the second of its pair; compilers keep them together */
+#define AUIPC_LOOK	2u
 
 int riscv64_jump(const uint8_t *p, size_t avail, uint64_t at, uint64_t *to)
 {

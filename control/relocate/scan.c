@@ -232,8 +232,10 @@ static int is_cold_name(const char *name)
 /* With conventions of their own that their code does not show. */
 static int is_special_name(const char *name)
 {
-	static const char *const names[] = { "__tls_get_addr", "__tls_get_addr_slow", "__morestack", "__morestack_non_split",
-		"_dl_runtime_resolve", "_dl_tlsdesc_dynamic", "_dl_tlsdesc_return", "_dl_tlsdesc_undefweak", "__riscv_save_", "__riscv_restore_" };
+	static const char *const names[] = { "__tls_get_addr", "__tls_get_addr_slow", "__morestack",
+		"__morestack_non_split",
+		"_dl_runtime_resolve", "_dl_tlsdesc_dynamic", "_dl_tlsdesc_return", "_dl_tlsdesc_undefweak",
+		"__riscv_save_", "__riscv_restore_" };
 
 	for (size_t i = 0; name[0] == '_' && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
@@ -260,7 +262,8 @@ static int names_perf_map(const uint8_t *p, size_t n)
 	while ((at = memmem(at, (size_t)(p + n - at), begin, sizeof(begin) - 1))) {
 		const uint8_t *behind = (at += sizeof(begin) - 1);
 
-		while (behind < p + n && behind - at < 8 && ((*behind >= 'a' && *behind <= 'z') || (*behind >= '0' && *behind <= '9')))
+		while (behind < p + n && behind - at < 8 &&
+		       ((*behind >= 'a' && *behind <= 'z') || (*behind >= '0' && *behind <= '9')))
 			behind++;
 		if ((size_t)(p + n - behind) >= sizeof(end) && !memcmp(behind, end, sizeof(end)))
 			return 1;
@@ -272,7 +275,8 @@ static int makes_code(const struct elf_view *v)
 {
 	for (size_t i = 0; i < v->nph; i++) {
 		const Elf64_Phdr *ph = &v->ph[i];
-		const uint8_t *p = ph->p_type == PT_LOAD && !(ph->p_flags & PF_X) ? elf_bytes(v, ph->p_offset, ph->p_filesz) : NULL;
+		const uint8_t *p = ph->p_type == PT_LOAD &&
+			!(ph->p_flags & PF_X) ? elf_bytes(v, ph->p_offset, ph->p_filesz) : NULL;
 
 		if (p && names_perf_map(p, ph->p_filesz))
 			return 1;
@@ -292,7 +296,8 @@ static int is_frame_table_name(const char *name)
 
 int scan_is_called_by_made_code(const struct scan *s, const struct scan_text *t, uint64_t func, uint64_t addr)
 {
-	return s->is_runtime && (scan_bit(t->pointed, func - t->addr) || (addr - t->addr < t->n && scan_bit(t->pointed, addr - t->addr)));
+	return s->is_runtime && (scan_bit(t->pointed, func - t->addr) ||
+				 (addr - t->addr < t->n && scan_bit(t->pointed, addr - t->addr)));
 }
 
 static void note_special(struct scan *s, uint64_t addr)
@@ -347,7 +352,8 @@ static unsigned jump_at(const struct scanner *sc, const uint8_t *p, uint64_t at,
  */
 static void scan_leaves(struct scanner *sc)
 {
-	const unsigned step = sc->obj->machine == EM_X86_64 ? 1 : sc->obj->machine == EM_RISCV ? 2 : 4, most = sc->obj->machine == EM_X86_64 ? 6 : 4;
+	const unsigned step = sc->obj->machine == EM_X86_64 ? 1 : sc->obj->machine == EM_RISCV ? 2 : 4,
+		most = sc->obj->machine == EM_X86_64 ? 6 : 4;
 
 	for (size_t i = 0; i < sc->nleave; i++) {
 		const struct entry *part = &sc->e->entry[sc->leave[i].from];

@@ -25,7 +25,8 @@ struct scan {
 	uint64_t special[SCAN_SPECIAL];		/* functions that symbols name as such: for the function tracer only */
 	size_t nspecial;
 	int is_runtime;		/* makes code at run time, and looks for calls from it on the stack */
-	int has_frame_table;	/* its own collector finds its frames by their return addresses: all of it is for the function tracer only */
+	/* its own collector finds its frames by their return addresses: all of it is for the function tracer only */
+	int has_frame_table;
 };
 
 int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out);

@@ -22,7 +22,8 @@ static void *bell_main(void *arg)
 	uint64_t one = 1;
 
 	while (!atomic_load(&s->bell_stop)) {
-		if (futex(bell, 0 /* FUTEX_WAIT */, __atomic_load_n(bell, __ATOMIC_ACQUIRE), NULL) < 0 && errno == EINTR)
+		if (futex(bell, 0 /* FUTEX_WAIT */, __atomic_load_n(bell, __ATOMIC_ACQUIRE), NULL) < 0 &&
+		    errno == EINTR)
 			continue;
 		__atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
 		if (atomic_load(&s->is_at_bell))

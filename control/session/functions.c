@@ -103,7 +103,8 @@ static struct space *space_after(struct uft_session *s, const struct space *than
 }
 
 /* The oldest program first: what is added comes behind, so that the numbers of lines stay. */
-int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f), void *arg)
+int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f),
+			  void *arg)
 {
 	int ret = 0;
 
@@ -119,7 +120,8 @@ int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(v
 			ret = each_site(&e);
 			if (!ret && (m->obj->nbefore ||
 				     (!o->nusable && (!i || (s->spec && spec_names_object(s->spec, m->obj)) ||
-						      (object && uft_glob_match(object, uft_base_name(m->obj->path)))))))
+						      (object &&
+						       uft_glob_match(object, uft_base_name(m->obj->path)))))))
 				ret = each_plain(s, &e, m, o);
 		}
 	return ret;

@@ -16,7 +16,8 @@ void bell_stop(struct uft_session *s);
 
 void request_serve(struct uft_session *s);
 size_t request_slots(const struct uft_session *s);
-uint32_t request_next_stray(struct uft_session *s, uint32_t i);	/* from slice @i on: a live one without a target; nslices: none */
+/* from slice @i on: a live one without a target; nslices: none */
+uint32_t request_next_stray(struct uft_session *s, uint32_t i);
 void request_adopt_strays(struct uft_session *s);
 
 /* ---- forget_spaces.c -------------------------------------------------------------------------- */

@@ -19,7 +19,8 @@
 #include <time.h>
 
 #define START_TIMEOUT_MS	10000
-#define HELLO_TIMEOUT_MS	60000	/* an emulated loader on a busy machine, and its libraries' functions are looked for */
+/* an emulated loader on a busy machine, and its libraries' functions are looked for */
+#define HELLO_TIMEOUT_MS	60000
 #define STEP_MS		5
 
 /* The program is not to run: away with it and its target. */
@@ -79,7 +80,8 @@ static int start_failed(const struct uft_session *s, const char *path, int error
 	for (uint32_t f = 0; f < s->arena.nfamilies && !page_bytes; f++)
 		page_bytes = s->arena.mail[f] ? SHARED_LOAD(&s->arena.mail[f]->page_bytes) : 0;
 	if (page_bytes)
-		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
+		return uft_fail(err, error,
+				"%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
 				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
 	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
 }
@@ -117,7 +119,8 @@ static int await_hello(struct uft_session *s, pid_t pid, const char *path, struc
 		kill(pid, SIGKILL);
 	if (error < 0 && error >= -4095)
 		return start_failed(s, path, error, err);
-	return uft_fail(err, -ENOEXEC, "the runtime did not come up in %s: it must be linked dynamically, not gain rights at its "
+	return uft_fail(err, -ENOEXEC,
+			"the runtime did not come up in %s: it must be linked dynamically, not gain rights at its "
 			"start%s", path, s->opts.emulator ? ", and the emulator must know -E (qemu-user does)" : "");
 }
 
@@ -182,7 +185,8 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		return let_run(s, pid);
 	}
 	if (av.secure)
-		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
+		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced",
+			       s->coming.path);
 	if (!ret)
 		ret = inject_exec(s, pid, getpid(), NULL, &t, &why);
 	if (!ret && t->space->started)

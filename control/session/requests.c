@@ -157,7 +157,9 @@ static int serve_traced_exec(struct uft_session *s, const struct uft_request *r,
 	if (why.text[0] && ret != -ENOEXEC) {
 		s->not_followed++;
 		procinfo_read_name(tracer, its, sizeof(its));
-		session_warn_of(s, r->slice, "not followed: %s: %s (process %d) traces it, and its loader cannot bring the runtime: %s", path,
+		session_warn_of(s, r->slice,
+				"not followed: %s: %s (process %d) traces it, and its loader cannot bring the runtime: %s",
+				path,
 				its, tracer, why.text);
 	}
 	return ret;
@@ -309,7 +311,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	t = target_create(s, slice, pid, told > 0 ? told : 0, sp);
 	if (!t)
 		return -ENOMEM;
-	if (from && from != t->ppid)	/* the parent has ended, or the child lies: this decides about its own records only */
+	/* the parent has ended, or the child lies: this decides about its own records only */
+	if (from && from != t->ppid)
 		pid_inherit_fork(s, pid, from);
 	session_set_slice(s, slice);
 	if (s->opts.preload || s->opts.emulator)
@@ -399,7 +402,8 @@ void request_adopt_strays(struct uft_session *s)
 		struct uft_slice uft_shared *sl = arena_slice(&s->arena, i);
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
-		if ((pid_t)SHARED_LOAD(&sl->pid) > 0 && (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
+		if ((pid_t)SHARED_LOAD(&sl->pid) > 0 &&
+		    (SHARED_LOAD(&sl->agent_tid) || proc_is_ending(slice_process(s, i))))
 			adopt_any(s, i);
 	}
 }
@@ -411,7 +415,8 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 	struct target *t = target_by_slice(s, r->slice);
 	int was_started, ret;
 
-	if (!t && s->opts.emulator && !adopt(s, r->slice))	/* what it has said of its birth stands in a slot behind this */
+	/* what it has said of its birth stands in a slot behind this */
+	if (!t && s->opts.emulator && !adopt(s, r->slice))
 		t = target_by_slice(s, r->slice);
 	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
 		return -ESRCH;
@@ -449,9 +454,14 @@ static int serve_filter(struct uft_session *s, const struct uft_request *r, stru
 		return -EFAULT;		/* the call fails as well */
 	ret = seccomp_judge(code, p.len, &denied, names, sizeof(names));
 	if (ret)
-		session_warn_of(s, t->slice, "process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid, names);
-	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) && seccomp_permits_children(code, p.len))
-		session_warn_of(s, t->slice, "process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s", t->pid,
+		session_warn_of(s, t->slice,
+				"process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid,
+				names);
+	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) &&
+		 seccomp_permits_children(code, p.len))
+		session_warn_of(s, t->slice,
+				"process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s",
+				t->pid,
 			     names[0] ? names : "gettid");
 	return ret ? ret : (int)denied;
 }
@@ -474,10 +484,13 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 	case UFT_SANDBOX_OUT_FILTER:
 		break;
 	case UFT_SANDBOX_OUT_STRICT:
-		session_warn_of(s, t->slice, "process %d: not traced any more: it enters seccomp's strict mode", t->pid);
+		session_warn_of(s, t->slice, "process %d: not traced any more: it enters seccomp's strict mode",
+				t->pid);
 		break;
 	case UFT_SANDBOX_OUT_CLOCK:
-		session_warn_of(s, t->slice, "process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)", t->pid);
+		session_warn_of(s, t->slice,
+				"process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)",
+				t->pid);
 		break;
 	default:
 		return -EINVAL;
@@ -489,12 +502,14 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 
 static void serve(struct uft_session *s, uint32_t i)
 {
-	const uint32_t before = session_begin_of(s, is_ask(s, i) ? UFT_NO_SLICE : i / UFT_NREQUESTS * s->arena.map->per_file);
+	const uint32_t before =
+		session_begin_of(s, is_ask(s, i) ? UFT_NO_SLICE : i / UFT_NREQUESTS * s->arena.map->per_file);
 	struct uft_request r;
 	int ret = -EINVAL;
 
 	shared_read(&r, slot(s, i), sizeof(r));
-	if (!is_ask(s, i) && (!is_own_slice(s, i, r.slice) || (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
+	if (!is_ask(s, i) &&
+	    (!is_own_slice(s, i, r.slice) || (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
 		r.kind = 0;
 	switch (is_ask(s, i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
 	case UFT_REQ_EXEC:
@@ -517,7 +532,8 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_HELLO:
 		/* Other processes have no runtime that was preloaded, and the paths in their hello are not opened. */
-		ret = s->opts.preload || s->opts.emulator || preload_is_offered(s, (pid_t)r.pid) ? preload_hello(s, i, &r) : -EOPNOTSUPP;
+		ret = s->opts.preload || s->opts.emulator || preload_is_offered(s, (pid_t)r.pid) ?
+			preload_hello(s, i, &r) : -EOPNOTSUPP;
 		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
 			kill((pid_t)r.pid, SIGKILL);
 			r.no_wait = 1;
@@ -563,7 +579,8 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 	if (!price_has_left(purse, session_now_ns())) {
 		t = purse->is_told || !is_own_slice(s, i, slice) ? NULL : target_by_slice(s, slice);
 		if (t)
-			session_warn_of(s, t->slice, "process %d sends the recorder more requests than it may: they wait", t->pid);
+			session_warn_of(s, t->slice,
+					"process %d sends the recorder more requests than it may: they wait", t->pid);
 		purse->is_told |= t != NULL;
 		purse->has_waiting = 1;
 		return;
@@ -642,7 +659,8 @@ static void serve_posted(struct uft_session *s, uint32_t from, uint32_t to)
 	const uint32_t family = from / UFT_NREQUESTS;
 	uint32_t posted = 1;
 
-	if ((SHARED_LOAD_ACQUIRE(&s->arena.mail[family]->posted) && SHARED_SWAP(&s->arena.mail[family]->posted, &posted, 0)) ||
+	if ((SHARED_LOAD_ACQUIRE(&s->arena.mail[family]->posted) &&
+	     SHARED_SWAP(&s->arena.mail[family]->posted, &posted, 0)) ||
 	    s->purse[family].has_waiting) {
 		s->purse[family].has_waiting = 0;
 		serve_slots(s, from, to);
@@ -679,7 +697,8 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 	for (uint32_t i = 0; i < s->arena.nused; i++) {
 		uint32_t f = s->arena.used[i];
 
-		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
+		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) ||
+		    has_target(s, f))
 			continue;
 		if (!arena_stat_family(&s->arena, f, &st[n]))
 			family[n++] = f;
@@ -733,7 +752,8 @@ static void tend_families(struct uft_session *s)
 		s->last_drop_ns = now;
 		s->drop_pause_ns = least;
 	}
-	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->nprocesses || !s->arena.spare[0], __ATOMIC_RELAXED);
+	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->nprocesses || !s->arena.spare[0],
+			 __ATOMIC_RELAXED);
 	if (now - s->last_drop_ns >= (is_short_of_families(s) ? least : s->drop_pause_ns) && !s->is_dropping) {
 		size_t dropped;
 		uint64_t cost;

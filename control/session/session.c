@@ -75,7 +75,8 @@ static void set_ring_flags(struct uft_session *s, int on)
 {
 	const int is_on = on && !s->is_paused;
 
-	arena_set_flags(&s->arena, (is_on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0), is_on ? s->arena.map->ncpus : 0);
+	arena_set_flags(&s->arena, (is_on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0),
+			is_on ? s->arena.map->ncpus : 0);
 	/* Slices of fork children in their parents' families have not been. */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
@@ -167,7 +168,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
 	s->mono0 = session_now_ns();
 	s->clock0 = host_clock();
-	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
+	/* until then nobody has strays, and looking for them makes pages */
+	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;
 	guard_clean_up(s);
 	s->types = uft_event_table_new();
 	ret = s->types && !sources_create(s) ? arena_create(&s->arena, &s->opts, err) : -ENOMEM;
@@ -175,7 +177,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
 		/* Of thousands of families that there may be, few are there: not calloc(), which may write to all. */
-		s->done_ns = mmap(NULL, request_slots(s) * sizeof(*s->done_ns), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		s->done_ns = mmap(NULL, request_slots(s) * sizeof(*s->done_ns), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		s->done_ns = s->done_ns == MAP_FAILED ? NULL : s->done_ns;
 		s->purse = calloc(s->arena.nfamilies, sizeof(*s->purse));
 		ret = s->last && s->done_ns && s->purse ? bell_start(s) : -ENOMEM;
@@ -211,7 +214,9 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
-		session_warn_left(s, t->slice, "process %d: cannot start an agent in it, so uft's memory remains in it: %s", t->pid, strerror(-ret));
+		session_warn_left(s, t->slice,
+				  "process %d: cannot start an agent in it, so uft's memory remains in it: %s", t->pid,
+				  strerror(-ret));
 	return !ret;
 }
 
@@ -237,7 +242,9 @@ static int leave(struct uft_session *s, const struct target *only)
 		else if (command_is_unanswered(s, t))
 			first = -EBUSY;		/* its code leads to us: it is ours still */
 		else if (t->has_agent || give_agent(s, t))
-			l[n++] = (struct detaching){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
+			l[n++] = (struct detaching){
+				.arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL
+			};
 	detach_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
@@ -249,7 +256,8 @@ static int leave(struct uft_session *s, const struct target *only)
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
 			session_warn_left(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
-				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" : "; run uft detach later to remove the runtime");
+				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" :
+				     "; run uft detach later to remove the runtime");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
@@ -434,7 +442,8 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 		int ret = t->is_over ? 0 : target_arm(s, t, unresponsive_ends(s, t));
 
 		if (ret && ret != -ESRCH && !first)
-			first = uft_fail(err, ret, "cannot change what is traced in process %d: %s", t->pid, strerror(-ret));
+			first = uft_fail(err, ret, "cannot change what is traced in process %d: %s", t->pid,
+					 strerror(-ret));
 	}
 	if (!records(sp))
 		set_ring_flags(s, 0);
@@ -505,7 +514,8 @@ static void forget_untraced(struct uft_session *s)
 {
 	siginfo_t si = { .si_pid = 0 };
 
-	if (watchdog_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid &&
+	if (watchdog_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    si.si_pid &&
 	    !proc_is_our_tracee(s->launched))
 		watchdog_forget(s, s->launched);
 }
@@ -519,14 +529,16 @@ static void reap_launched(struct uft_session *s)
 		forget_untraced(s);
 	if (s->launched_status < 0 && child_status_take(s->launched, &status))
 		s->launched_status = status;
-	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || task_is_late(s->launched) || watchdog_has(s, s->launched))))
+	if (!s->launched || (s->launched_status < 0 &&
+			     (is_launched_traced(s) || task_is_late(s->launched) || watchdog_has(s, s->launched))))
 		return;
 	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
 	    (WIFEXITED(status) || WIFSIGNALED(status)))
 		s->launched_status = status;
 	if (s->launched_status >= 0 && s->launched_fd >= 0) {
 		if (WIFSIGNALED(s->launched_status) && WTERMSIG(s->launched_status) == SIGSYS)
-			session_warn(s, "the program was killed by SIGSYS: a seccomp filter that kills must permit what tracing does "
+			session_warn(s,
+				     "the program was killed by SIGSYS: a seccomp filter that kills must permit what tracing does "
 				     "in its threads (`uft doctor` names the system calls)");
 		close(s->launched_fd);
 		s->launched_fd = -1;
@@ -554,7 +566,10 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
 		 * that kills threads.
 		 */
-		session_warn_of(s, t->slice, "the agent of process %d ended: its code stays armed until the session detaches from it", t->pid);
+		session_warn_of(
+			s, t->slice,
+			"the agent of process %d ended: its code stays armed until the session detaches from it",
+			t->pid);
 		t->agentless_ns = 0;
 	}
 }
@@ -746,7 +761,8 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 					out->skip_reason[obj->site[i].skip]++;
 				}
 			for (uint32_t i = 0; sp->obj[o].sent && i < sp->img->obj[o].nstubs; i++)
-				out->armed += sp->obj[o].sent[i] != WANT_NOT && WANT_STATE(sp->obj[o].sent[i]) >= UFT_FUNCTION;
+				out->armed += sp->obj[o].sent[i] != WANT_NOT &&
+					      WANT_STATE(sp->obj[o].sent[i]) >= UFT_FUNCTION;
 		}
 	}
 }

@@ -21,7 +21,8 @@ int uft_slice_open(const struct uft_session *s, uint32_t slice, struct uft_slice
 	const struct uft_arena *l = s->arena.map;
 	int fd = slice < l->nslices ? arena_open_family(&s->arena, slice / l->per_file) : -EINVAL;
 
-	*f = (struct uft_slice_file){ .fd = fd, .at = l->slice_offset - UFT_BOARD_BYTES + slice % l->per_file * l->slice_bytes };
+	*f = (struct uft_slice_file){ .fd = fd, .at = l->slice_offset - UFT_BOARD_BYTES +
+		slice % l->per_file * l->slice_bytes };
 	return fd < 0 ? fd : 0;
 }
 
@@ -60,7 +61,8 @@ static off_t block_at(const struct uft_arena *l, const struct uft_slice_file *f,
 	return (off_t)(f->at + l->profile_offset + (uint64_t)block * l->profile_ids * sizeof(struct uft_profile));
 }
 
-static int each_sum(const struct uft_slice_file *f, off_t block_begin, uint32_t block, off_t from, off_t end, uft_sums_fn *fn, void *arg)
+static int each_sum(const struct uft_slice_file *f, off_t block_begin, uint32_t block, off_t from, off_t end,
+		    uft_sums_fn *fn, void *arg)
 {
 	const off_t size = sizeof(struct uft_profile);
 	struct uft_profile p[64];
@@ -77,7 +79,8 @@ static int each_sum(const struct uft_slice_file *f, off_t block_begin, uint32_t 
 	return ret;
 }
 
-int uft_slice_sums(const struct uft_session *s, const struct uft_slice_file *f, uint32_t first, uint32_t n, uft_sums_fn *fn, void *arg)
+int uft_slice_sums(const struct uft_session *s, const struct uft_slice_file *f, uint32_t first, uint32_t n,
+		   uft_sums_fn *fn, void *arg)
 {
 	const struct uft_arena *l = s->arena.map;
 	const off_t size = sizeof(struct uft_profile);

@@ -183,7 +183,8 @@ static int stop_task(struct attach *a, pid_t tid)
 
 	a->r.tid = tid;
 	/* What the thread does for us is not the program's doing; suspending its filter takes CAP_SYS_ADMIN. */
-	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 && ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 &&
+	    ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
 		late_task_add(tid);
@@ -336,10 +337,13 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 	char why[400];
 
 	if (ret == -EACCES && a->denied[0] == '?')
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: uft cannot read its seccomp filter, which might end it for a call that "
-				"tracing makes in it (uft-attach(1) lists them): run uft as root (CAP_SYS_ADMIN), which reads it first", a->pid, a->info.comm);
+		return uft_fail(err, ret,
+				"process %d (%s) cannot be traced: uft cannot read its seccomp filter, which might end it for a call that "
+				"tracing makes in it (uft-attach(1) lists them): run uft as root (CAP_SYS_ADMIN), which reads it first",
+					a->pid, a->info.comm);
 	if (ret == -EACCES && a->denied[0])
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter would kill it for system calls of the tracing: %s",
+		return uft_fail(err, ret,
+				"process %d (%s) cannot be traced: its seccomp filter would kill it for system calls of the tracing: %s",
 				a->pid, a->info.comm, a->denied);
 	switch (ret) {
 	case -ESRCH:
@@ -348,23 +352,29 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		procinfo_explain_eperm(&a->info, why, sizeof(why));
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
 	case -ETIMEDOUT:
-		return uft_fail(err, ret, "process %d (%s) cannot be stopped: its threads are in uninterruptible sleep, or get no CPU "
+		return uft_fail(err, ret,
+				"process %d (%s) cannot be stopped: its threads are in uninterruptible sleep, or get no CPU "
 				"time", a->pid, a->info.comm);
 	case -ETIME:
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: uft's task in it got no CPU time for %d s "
-				"(which programs run on its CPUs, and at which priority?)", a->pid, a->info.comm, MEET_MS / 1000);
+				"(which programs run on its CPUs, and at which priority?)", a->pid, a->info.comm,
+					MEET_MS / 1000);
 	case -EAGAIN:
-		return uft_fail(err, ret, "process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
+		return uft_fail(err, ret,
+				"process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
 				a->pid, a->info.comm);
 	case -ENODEV:
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: it must not read the clock (PR_SET_TSC)", a->pid, a->info.comm);
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: it must not read the clock (PR_SET_TSC)",
+				a->pid, a->info.comm);
 	case -ECHILD:
-		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid, a->info.comm,
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid,
+				a->info.comm,
 				a->info.seccomp ? " by the program's seccomp filter" : "");
 	}
 	if (rlimits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
-	return uft_fail(err, ret, "the runtime cannot be put into process %d (%s): %s", a->pid, a->info.comm, strerror(-ret));
+	return uft_fail(err, ret, "the runtime cannot be put into process %d (%s): %s", a->pid, a->info.comm,
+			strerror(-ret));
 }
 
 /* Vfork children run on their parent's memory and thread pointer: those that the hooks did not see must be gone. */
@@ -393,7 +403,8 @@ static int know_objects(struct attach *a, struct target *t)
 		if (ret < 0 && ret != -EAGAIN)
 			return ret;
 		if (ret == -EAGAIN)
-			session_warn_of(a->s, t->slice, "process %d: its list of libraries keeps changing: they are traced as soon as it does not",
+			session_warn_of(a->s, t->slice,
+					"process %d: its list of libraries keeps changing: they are traced as soon as it does not",
 				     a->pid);
 	}
 	for (uint32_t i = 0; a->s->spec && i < t->nobj; i++)
@@ -619,6 +630,7 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 		s->attached++;
 		if (ret == -ESRCH || (ret && is_about_to_end(t)))
 			return 0;		/* it ended, or is about to: the session sees that by itself */
-		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
+		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm,
+				      strerror(-ret)) : 0;
 	}
 }

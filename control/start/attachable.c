@@ -36,7 +36,9 @@ static int check_threads(const struct procinfo *p, struct uft_error *err)
 	char by[80];
 	pid_t tid = procinfo_taken(p->pid, getpid(), by, sizeof(by));
 
-	return tid ? uft_fail(err, -EBUSY, "process %d (%s) cannot be traced: its thread %d is being traced by %s; only one tracer is "
+	return tid ?
+		uft_fail(err, -EBUSY,
+			 "process %d (%s) cannot be traced: its thread %d is being traced by %s; only one tracer is "
 			      "possible at a time", p->pid, p->comm, tid, by) : 0;
 }
 
@@ -66,7 +68,8 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 	close(fd);
 	if (n < EI_NIDENT + 4 || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh.e_machine != HOST_MACHINE)
-		return uft_fail(err, -EPFNOSUPPORT, "process %d (%s) runs a program of 32 bits or of another architecture: only "
+		return uft_fail(err, -EPFNOSUPPORT,
+				"process %d (%s) runs a program of 32 bits or of another architecture: only "
 				HOST_NAME " programs of 64 bits are supported", p->pid, p->comm);
 	return 0;
 }
@@ -109,7 +112,8 @@ static int check_sessions(const struct uft_session *s, const struct procinfo *p,
 	if (process_maps_arena(s, p->pid))
 		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
 	if (proc_find_mapping(p->pid, find_session, &other))
-		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d", p->pid, p->comm, other);
+		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d",
+				p->pid, p->comm, other);
 	return 0;
 }
 
@@ -124,7 +128,8 @@ static int check_namespace(const struct procinfo *p, struct uft_error *err)
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children", p->pid);
 	if (readlink(path, children, sizeof(children) - 1) <= 0 || !strcmp(own, children))
 		return 0;
-	return uft_fail(err, -EOPNOTSUPP, "process %d (%s) makes its children in another pid namespace: attach to those", p->pid,
+	return uft_fail(err, -EOPNOTSUPP,
+			"process %d (%s) makes its children in another pid namespace: attach to those", p->pid,
 			p->comm);
 }
 
@@ -169,10 +174,12 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	if (flags & PF_KTHREAD)
 		return uft_fail(err, -EINVAL, "%d (%s) is a thread of the kernel", pid, out->comm);
 	if (state == 'Z' || state == 'X')
-		return uft_fail(err, -ESRCH, "process %d (%s) is a zombie: it has ended, its parent has not taken notice yet", pid,
+		return uft_fail(err, -ESRCH,
+				"process %d (%s) is a zombie: it has ended, its parent has not taken notice yet", pid,
 				out->comm);
 	if (cgroup_is_frozen(pid, group, sizeof(group)))
-		return uft_fail(err, -EBUSY, "process %d (%s) is frozen (its control group is %s): it can be attached to when it is thawed",
+		return uft_fail(err, -EBUSY,
+				"process %d (%s) is frozen (its control group is %s): it can be attached to when it is thawed",
 				pid, out->comm, group);
 	if (pid == getpid())
 		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
@@ -183,14 +190,18 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 		return ret;
 	if (tracer > 0) {
 		procinfo_read_name((pid_t)tracer, name, sizeof(name));
-		return uft_fail(err, -EBUSY, "process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
+		return uft_fail(err, -EBUSY,
+				"process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
 				"time", pid, out->comm, name, tracer);
 	}
 	if (has_shadow_stack(status))
-		return uft_fail(err, -EOPNOTSUPP, "process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
+		return uft_fail(err, -EOPNOTSUPP,
+				"process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
 				"there, so that it could not be left", pid, out->comm);
 	if (out->seccomp == 1)
-		return uft_fail(err, -EPERM, "process %d (%s) is under strict seccomp: it may only read, write and exit", pid, out->comm);
+		return uft_fail(err, -EPERM,
+				"process %d (%s) is under strict seccomp: it may only read, write and exit", pid,
+				out->comm);
 	ret = check_class(out, err);
 	if (!ret)
 		ret = check_namespace(out, err);

@@ -113,11 +113,15 @@ static void remote_undo(struct remote *r, const struct blob *b)
 }
 
 /* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
-static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit, struct remote **out,
+static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit,
+		       struct remote **out,
 		       uint64_t *at)
 {
 	struct uft_boot boot = {
-		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.target_bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
+		.version = UFT_ABI_VERSION,
+		.slice = slice,
+		.arena_bytes = s->arena.target_bytes,
+		.cpu_vendor_ok = remote_cpu_vendor_ok(),
 	};
 	struct remote *r = calloc(1, sizeof(*r));
 	const struct blob *b = NULL;
@@ -171,7 +175,8 @@ static int explain_user(pid_t tid, int ret, char *why, size_t size)
 	snprintf(dir, sizeof(dir), "/proc/%d", tid);
 	if (ret != -EACCES || stat(dir, &st) < 0 || st.st_uid == geteuid())
 		return 0;
-	snprintf(why, size, "it runs as user %u now, which cannot open the shared memory of user %u: run uft record as user %u to trace it",
+	snprintf(why, size,
+		 "it runs as user %u now, which cannot open the shared memory of user %u: run uft record as user %u to trace it",
 		 st.st_uid, geteuid(), st.st_uid);
 	return 1;
 }
@@ -182,7 +187,8 @@ int start_no_slice(const struct uft_session *s, struct uft_error *err)
 
 	if (why == EAGAIN)
 		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nprocesses);
-	return uft_fail(err, -why, "cannot make memory for its records: %s: %s (remove files there, or set XDG_RUNTIME_DIR to a larger tmpfs)",
+	return uft_fail(err, -why,
+			"cannot make memory for its records: %s: %s (remove files there, or set XDG_RUNTIME_DIR to a larger tmpfs)",
 			s->arena.path, strerror(why));
 }
 
@@ -202,8 +208,11 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 		return 0;
 	arena_release(&s->arena, *slice);
 	if (ret == -ENODEV)
-		return uft_fail(err, ret, "the runtime cannot be put into process %d: it must not read the clock (PR_SET_TSC)", tid);
-	if (!rlimits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
+		return uft_fail(err, ret,
+				"the runtime cannot be put into process %d: it must not read the clock (PR_SET_TSC)",
+				tid);
+	if (!rlimits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) &&
+	    !explain_user(tid, ret, why, sizeof(why)))
 		snprintf(why, sizeof(why), "%s", strerror(-ret));
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
 }
@@ -279,9 +288,11 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 		ret = target_arm(s, t, 0);
 		sp->spec_sent = s->spec->generation;
 		if (ret < 0 && ret != -ESRCH)
-			session_warn_of(s, t->slice, "%s: not everything could be armed: %s", sp->img->exe, strerror(-ret));
+			session_warn_of(s, t->slice, "%s: not everything could be armed: %s", sp->img->exe,
+					strerror(-ret));
 	}
-	if (!sp->rbrk && !sp->started) {	/* nobody will tell of libraries: do not wait for it, arm what has waited */
+	/* nobody will tell of libraries: do not wait for it, arm what has waited */
+	if (!sp->rbrk && !sp->started) {
 		sp->started = 1;
 		if (s->spec)
 			target_arm(s, t, 0);

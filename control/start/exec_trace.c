@@ -30,7 +30,8 @@
 #define STOP_MS		500
 #define STOP_NAP_NS	20000
 #define NEXT_CALL_TRIES	1000		/* for the next system call; a later one is for the session's next round */
-#define RSEQ_STOPS	64		/* at the begin and the end of each system call; libc registers rseq by its sixth */
+/* at the begin and the end of each system call; libc registers rseq by its sixth */
+#define RSEQ_STOPS	64
 
 static struct exec_task *exec_task_add(struct uft_session *s, enum exec_task_kind kind, pid_t tid, pid_t tgid)
 {
@@ -64,7 +65,8 @@ static void note_limit(struct uft_session *s, struct exec_task *p)
 	struct uft_own_limit its;
 
 	t = t ? t : target_by_pid(s, p->from);		/* a fork child without an event so far: its parent's, copied */
-	if (!t || !t->space->boot || proc_read_memory(p->tid, t->space->boot + offsetof(struct uft_boot, space), &its, sizeof(its)))
+	if (!t || !t->space->boot ||
+	    proc_read_memory(p->tid, t->space->boot + offsetof(struct uft_boot, space), &its, sizeof(its)))
 		return;
 	p->has_limit = its.is_set == 1;
 	p->limit = its.limit;
@@ -238,10 +240,12 @@ static void on_call(struct uft_session *s, struct exec_task *p)
 	pid_t tid = p->tid;
 	int status;
 
-	while (t && t->pid == tid && rseq_area_send(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS && ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
+	while (t && t->pid == tid && rseq_area_send(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS &&
+	       ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
 		pid_t got = 0;
 
-		for (int tries = 0; tries < NEXT_CALL_TRIES && (got = waitpid(tid, &status, __WALL | WNOHANG)) == 0; tries++)
+		for (int tries = 0; tries < NEXT_CALL_TRIES && (got = waitpid(tid, &status, __WALL | WNOHANG)) == 0;
+		     tries++)
 			sched_yield();
 		if (got <= 0)
 			return;

@@ -104,7 +104,8 @@ static int await_exec(struct uft_session *s, struct uft_error *err)
 	const struct blob *b;
 	int error = 0, status, ret;
 
-	blob_get(&b);		/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
+	/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
+	blob_get(&b);
 	for (;;) {
 		if (waitpid(s->coming.pid, &status, __WALL) < 0) {
 			if (errno == EINTR)
@@ -186,7 +187,8 @@ static int start_child(struct uft_session *s, char *const argv[], struct uft_err
 		child(s, path, argv, go[0], report[1]);
 	}
 	close(report[1]);
-	ret = pid < 0 ? uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno)) : begin_exec(pid, go[1], path, err);
+	ret = pid < 0 ? uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno)) :
+		begin_exec(pid, go[1], path, err);
 	if (ret) {
 		if (pid > 0)
 			launch_end_child(s, pid);

@@ -15,7 +15,8 @@ static int refuse(const char *what, struct uft_error *err)
 	struct utsname u = { .machine = "" };
 
 	uname(&u);
-	return uft_fail(err, -EOPNOTSUPP, "%s is not there on %s yet: start the program with uft record", what, u.machine);
+	return uft_fail(err, -EOPNOTSUPP, "%s is not there on %s yet: start the program with uft record", what,
+			u.machine);
 }
 
 int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)

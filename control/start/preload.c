@@ -37,7 +37,8 @@
 
 const char *preload_machine(uint16_t machine)
 {
-	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
+	/* others are not opened */
+	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";
 }
 
 static const char *machine_name(const char *path, struct uft_error *err)
@@ -73,7 +74,8 @@ int preload_find_library(const char *machine, char *path, size_t size, struct uf
 		if (access(path, R_OK) == 0)
 			return 0;
 	}
-	return uft_fail(err, -ENOENT, "there is no libuft-%s.so: uft was built without a compiler for that architecture", machine);
+	return uft_fail(err, -ENOENT,
+			"there is no libuft-%s.so: uft was built without a compiler for that architecture", machine);
 }
 
 /* The loader takes several libraries, with blanks or colons between, and qemu several variables in one, with commas. */
@@ -82,10 +84,13 @@ int preload_check_places(const struct uft_session *s, const char *library, struc
 	const char *separators = s->opts.emulator ? " :," : " :";
 
 	if (strpbrk(library, separators))
-		return uft_fail(err, -EINVAL, "%s: a program that is started so cannot be told of a path with a %s: put uft "
-				"elsewhere", library, s->opts.emulator ? "blank, a colon or a comma" : "blank or a colon");
+		return uft_fail(err, -EINVAL,
+				"%s: a program that is started so cannot be told of a path with a %s: put uft "
+				"elsewhere",
+				library, s->opts.emulator ? "blank, a colon or a comma" : "blank or a colon");
 	if (s->opts.emulator && strchr(s->arena.path, ','))
-		return uft_fail(err, -EINVAL, "%s: an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR to another folder",
+		return uft_fail(err, -EINVAL,
+				"%s: an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR to another folder",
 				s->arena.path);
 	return 0;
 }
@@ -100,13 +105,15 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 {
 	const char *old = s->opts.emulator ? NULL : getenv("LD_PRELOAD");
 
-	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "", old ? old : "");
+	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "",
+		 old ? old : "");
 	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, s->opts.emulator ? '!' : ':',
 		 s->arena.path);
 	e->inherited[0] = '\0';
 	old = getenv("QEMU_SET_ENV");
 	if (s->opts.emulator && session_follows_children(s))
-		snprintf(e->inherited, sizeof(e->inherited), "QEMU_SET_ENV=%s%s%s,%s", old ? old : "", old && old[0] ? "," : "", e->preload,
+		snprintf(e->inherited, sizeof(e->inherited), "QEMU_SET_ENV=%s%s%s,%s", old ? old : "", old &&
+			 old[0] ? "," : "", e->preload,
 			 e->arena);
 }
 
@@ -135,7 +142,8 @@ static char **emulator_argv(const struct uft_session *s, char *path, char *const
 	return all;
 }
 
-static _Noreturn void child(const struct uft_session *s, const char *path, char *const argv[], struct start_env *e, int report)
+static _Noreturn void child(const struct uft_session *s, const char *path, char *const argv[], struct start_env *e,
+			    int report)
 {
 	int error;
 
@@ -229,7 +237,8 @@ static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
 {
 	struct uft_boot boot;
 
-	return !proc_read_memory(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.target_bytes;
+	return !proc_read_memory(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION &&
+	       boot.arena_bytes == s->arena.target_bytes;
 }
 
 /* Under an emulator the program's clock is not ours: ticks since the hello, by its own rate. */
@@ -260,7 +269,9 @@ void preload_leave(struct uft_session *s, struct target *t)
 	int left = command_run(s, t, UFT_CMD_LEAVE);
 
 	if (left > 0)
-		session_warn_left(s, t->slice, "process %d: %d place%s of its code could not be changed back beside its running threads", t->pid, left,
+		session_warn_left(s, t->slice,
+				  "process %d: %d place%s of its code could not be changed back beside its running threads",
+				  t->pid, left,
 				  left == 1 ? "" : "s");
 	if (left >= 0)
 		command_run(s, t, UFT_CMD_UNHOOK);
@@ -311,8 +322,10 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 		return 0;
 	for (uint32_t i = 0; i < img->nobj; i++)
 		if (t->space->obj[i].unwind_error)
-			return uft_fail(err, -EOPNOTSUPP, "%s uses %s, which begins to unwind by code that cannot be hooked (%s): exceptions "
-					"would not pass through traced frames; the tracer function can be used (-p function)", img->exe,
+			return uft_fail(err, -EOPNOTSUPP,
+					"%s uses %s, which begins to unwind by code that cannot be hooked (%s): exceptions "
+					"would not pass through traced frames; the tracer function can be used (-p function)",
+						img->exe,
 					img->obj[i].obj->path, strerror(-t->space->obj[i].unwind_error));
 	return 0;
 }
@@ -368,7 +381,8 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 	struct target *t;
 	int ret;
 
-	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
+	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) ||
+	    !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
 		return -ESRCH;
 	preload_withdraw(s, (pid_t)r->pid);	/* not before: any target can name it */
 	ret = end_replaced(s, (pid_t)r->pid);

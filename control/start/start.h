@@ -31,7 +31,8 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
  */
 int inject_release(struct uft_session *s, struct target *t);
 
-int start_no_slice(const struct uft_session *s, struct uft_error *err);	/* of arena_claim()'s errno: the reason in @err */
+/* of arena_claim()'s errno: the reason in @err */
+int start_no_slice(const struct uft_session *s, struct uft_error *err);
 
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 

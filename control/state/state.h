@@ -48,14 +48,16 @@ struct uft_session {
 	struct sender *sender;			/* arm_sites.c: scratch; NULL: not needed so far */
 	struct meter_scratch *meter_scratch;	/* cost.c: the same */
 	struct int3_traps *traps;			/* int3.c; NULL: there were none */
-	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
+	/* setuid_exec.c: who was let go for that */
+	struct executing { pid_t tid; uint64_t until_ns; } executing[16];
 	struct sources *sources;		/* sources.c: what the session itself records */
 	uint32_t next_image;
 	struct {			/* by slice: who had it last, for children that outlive their parents */
 		struct space *space;
 		pid_t pid;
 	} *last;
-	struct pid_inherit { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* pid_inherit.c: of processes that are on lists because their parents are */
+	/* pid_inherit.c: of processes that are on lists because their parents are */
+	struct pid_inherit { pid_t pid; uint32_t lists; uint64_t start; } *kin;
 	size_t nkin, cap_kin;
 	uint32_t kin_number;
 	sigset_t launch_mask;
@@ -84,7 +86,8 @@ struct uft_session {
 	int is_told;			/* who wants to know that it was released */
 	int is_launched_left;		/* it was detached and goes on */
 
-	struct offer { pid_t pid; uint64_t start, at; } offered[64];	/* preload_offer.c: processes whose loaders bring the runtime; pid 0: none */
+	/* preload_offer.c: processes whose loaders bring the runtime; pid 0: none */
+	struct offer { pid_t pid; uint64_t start, at; } offered[64];
 	int has_hello;			/* the preloaded program is armed */
 	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
@@ -93,11 +96,13 @@ struct uft_session {
 	pid_t has_silent;			/* one of them; as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
 	int is_dropping;
-	uint64_t last_drop_ns, drop_pause_ns;	/* families that no process has are looked for: when, and how long not again */
+	/* families that no process has are looked for: when, and how long not again */
+	uint64_t last_drop_ns, drop_pause_ns;
 	struct price_purse *purse;	/* of each family: what its requests may cost (control/session/price.c) */
 	atomic_uint idle_rings;		/* of the bell, since a request was served */
 	uint64_t next_stale_ns;			/* answers that nobody took are looked for then */
-	uint64_t *done_ns;		/* of each slot of a request: when an answer was given that nobody has taken yet */
+	/* of each slot of a request: when an answer was given that nobody has taken yet */
+	uint64_t *done_ns;
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
 	uint64_t stop_ns_max;			/* of attaches: the longest stop */
@@ -113,7 +118,8 @@ void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((fo
 /* Of the target that has the slice. */
 void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* What remains in it when it is left: heard whatever else was said of it. */
-void session_warn_left(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void session_warn_left(struct uft_session *s, uint32_t slice, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The session works for the target that has the slice, whose warnings follow. Returns what session_end_of() takes. */
 uint32_t session_begin_of(struct uft_session *s, uint32_t slice);
 void session_end_of(struct uft_session *s, uint32_t before);

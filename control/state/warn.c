@@ -35,7 +35,8 @@ static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_le
 		its += s->warned[i].family == family;
 		own += s->warned[i].family == NO_FAMILY;
 	}
-	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY + is_left * OF_LEFT && s->nwarned - own < OF_ALL + is_left * OF_ALL;
+	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY + is_left * OF_LEFT &&
+		s->nwarned - own < OF_ALL + is_left * OF_ALL;
 }
 
 /* 0; -ENOMEM: the sentence may come again. */
@@ -65,7 +66,8 @@ static void say(struct uft_session *s, const char *text)
 
 static void warn(struct uft_session *s, uint32_t slice, uint32_t is_left, const char *fmt, va_list ap)
 {
-	const uint32_t family = slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
+	const uint32_t family =
+		slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -130,7 +132,8 @@ void session_free_warnings(struct uft_session *s)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "%u more warnings were not shown: of one process at most %d are", s->nunsaid, OF_FAMILY);
+	snprintf(text, sizeof(text), "%u more warnings were not shown: of one process at most %d are", s->nunsaid,
+		 OF_FAMILY);
 	if (s->nunsaid)
 		say(s, text);
 	for (uint32_t i = 0; i < s->nwarned; i++)

@@ -53,7 +53,8 @@ static uint64_t starved_ns(const struct target *t)
 	pid_t agent = target_agent_pid(t);
 	char text[100];
 
-	if (agent <= 0 || proc_read_file(agent, "schedstat", text, sizeof(text)) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
+	if (agent <= 0 || proc_read_file(agent, "schedstat", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%*u %llu", &waited) != 1)
 		return 0;
 	return waited;
 }
@@ -75,7 +76,8 @@ static int await_in_time(const struct uft_session *s, const struct target *t)
 	begin = starved_ns(t);
 	ret = await_answer(s, t, ms - soon);
 	now = starved_ns(t);
-	for (uint32_t more = 0; !ret && more < ms && ms > STARVED_MS && !cgroup_is_frozen(t->pid, group, sizeof(group)); more += STARVED_MS) {
+	for (uint32_t more = 0; !ret && more < ms && ms > STARVED_MS && !cgroup_is_frozen(t->pid, group, sizeof(group));
+	     more += STARVED_MS) {
 		before = now;
 		ret = await_answer(s, t, STARVED_MS);
 		now = starved_ns(t);
@@ -98,13 +100,16 @@ int command_wait(struct uft_session *s, struct target *t)
 		if (target_agent_ended(t))
 			t->has_agent = 0;
 		else
-			unresponsive_begin(s, t);	/* its process is over, and the agent may read on for a moment */
+			/* its process is over, and the agent may read on for a moment */
+			unresponsive_begin(s, t);
 		return ret;
 	}
 	unresponsive_begin(s, t);
 	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
-	session_warn_of(s, t->slice, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
-		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
+	session_warn_of(s, t->slice, "process %d does not answer%s: its tracing cannot be changed until it does (%s)",
+			t->pid,
+		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" :
+		     "is it stopped, or short of CPU time?");
 	return -ETIMEDOUT;
 }
 
@@ -117,7 +122,8 @@ int command_is_unanswered(struct uft_session *s, const struct target *t)
 	return is_stuck;
 }
 
-struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object)
+struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n,
+					 uint32_t object)
 {
 	return channel_begin(&s->arena, t->slice, op, n, object);
 }
@@ -125,7 +131,8 @@ struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t
 size_t command_room(struct uft_session *s, const struct target *t, size_t bytes)
 {
 	const size_t most = s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD;
-	const uintptr_t page = UFT_PAGE, at = (uintptr_t)shared_address(channel_payload(arena_cmd(&s->arena, t->slice)));
+	const uintptr_t page = UFT_PAGE,
+			at = (uintptr_t)shared_address(channel_payload(arena_cmd(&s->arena, t->slice)));
 	const uintptr_t from = (at + CMD_ROOM) & -page;
 
 	bytes = bytes < most ? bytes : most;

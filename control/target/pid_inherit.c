@@ -167,6 +167,7 @@ void pid_inherit_fork(struct uft_session *s, pid_t pid, pid_t from)
 void uft_session_kin(struct uft_session *s, int is_not, void (*fn)(void *arg, pid_t pid), void *arg)
 {
 	for (size_t i = 0; i < s->nkin; i++)
-		if (pid_inherit_lists(s, s->kin[i].pid) & (is_not ? UFT_PIDS_NOT : UFT_PIDS_ONLY) && target_by_pid(s, s->kin[i].pid))
+		if (pid_inherit_lists(s, s->kin[i].pid) & (is_not ? UFT_PIDS_NOT : UFT_PIDS_ONLY) &&
+		    target_by_pid(s, s->kin[i].pid))
 			fn(arg, s->kin[i].pid);
 }

@@ -32,7 +32,8 @@ void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_
 }
 
 /* What became of patches, by the agent's copy: only statuses are taken from it. */
-void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index,
+		       uint32_t n,
 			  const struct uft_patch *answer)
 {
 	for (uint32_t i = 0; i < n; i++) {

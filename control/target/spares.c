@@ -20,7 +20,9 @@ int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t 
 {
 	union { struct cmsghdr head; char room[CMSG_SPACE(UFT_BOOT_NFDS * sizeof(int))]; } control;
 	struct iovec iov = { (void *)(uintptr_t)data, bytes };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof(int))
+	};
 
 	memset(&control, 0, sizeof(control));
 	control.head.cmsg_level = SOL_SOCKET;
@@ -67,7 +69,8 @@ static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
 		return ret;
 	}
 	*sent = number + 1;
-	futex(shared_address(&arena_slice(&s->arena, t->slice)->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);	/* it looks */
+	futex(shared_address(&arena_slice(&s->arena, t->slice)->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX,
+	      NULL);	/* it looks */
 	return 0;
 }
 

@@ -134,7 +134,8 @@ void target_open_agent(struct uft_session *s, struct target *t)
 
 	if (tid > 0 && t->own_pid != t->pid)
 		tid = proc_find_neighbour(t->pid, tid);
-	else if (tid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
+	/* the process has ended: only its own numbers are known */
+	else if (tid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS)
 		tid = target_find_process(s, t->slice, tid);
 	fd = task_open_agent(t->pid, tid);
 	if (fd >= 0)
@@ -202,7 +203,8 @@ static int end_orphan(const struct uft_session *s, const struct target *t)
 {
 	struct orphan o = { s, t };
 
-	return !target_is_running(t) && !task_end(target_agent_pid(t), t->agent_fd, is_orphan, &o) && agent_ends(t->agent_fd);
+	return !target_is_running(t) && !task_end(target_agent_pid(t), t->agent_fd, is_orphan, &o) &&
+	       agent_ends(t->agent_fd);
 }
 
 /* A target counts for itself, each of its threads at most one in a nanosecond: one stands for what is not true. */

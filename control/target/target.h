@@ -76,7 +76,8 @@ struct target {
 	uint64_t jit_lines;		/* read from it so far */
 	int is_map_begun, is_map_left;	/* perf_map.c */
 	struct cost_meter *meter;		/* cost.c; NULL: not looked at so far */
-	struct stopped_batch *hold;		/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
+	/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
+	struct stopped_batch *hold;
 	int is_unasked;			/* warned that scheduling policies or CPU times are not read (arm_params.c) */
 	/* warned that a seccomp filter may end it for the call that reads stacks (arm_params.c) */
 	int is_unsafe_said;
@@ -102,7 +103,8 @@ void target_take_agent(struct uft_session *s, struct target *t, int pidfd);
 pid_t target_agent_pid(const struct target *t);	/* the agent's number in our pid namespace; 0: there is no agent */
 /* The process has ended, or runs another image: waits for its agent, adds up its counters, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
-uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter);	/* of its slice; enum uft_counter */
+/* of its slice; enum uft_counter */
+uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter);
 /* for a target that could not be detached from: the slice stays valid */
 void target_keep(struct uft_session *s, struct target *t);
 /* spares.c: a message of @bytes with descriptors; 0 or -errno, it does not wait. */
@@ -131,7 +133,8 @@ struct int3_ops {
 
 /* A process has begun, or has executed a program; @from: its parent, or the nearest known ancestor. */
 void pid_inherit_fork(struct uft_session *s, pid_t pid, pid_t from);
-void pid_inherit_begin(const struct spec *old, struct spec *sp);	/* @sp takes the place of @old, or of none (NULL) */
+/* @sp takes the place of @old, or of none (NULL) */
+void pid_inherit_begin(const struct spec *old, struct spec *sp);
 /* enum uft_pid_lists that it is on because its parents are */
 uint32_t pid_inherit_lists(const struct uft_session *s, pid_t pid);
 
@@ -156,7 +159,8 @@ int unresponsive_ends(struct uft_session *s, struct target *t);
  * lists go out in parts where the file system is full. Its target reads there: a page that is not there would end it.
  */
 size_t command_room(struct uft_session *s, const struct target *t, size_t bytes);
-struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
+struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n,
+					 uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 /*
@@ -184,7 +188,8 @@ void site_note_state(struct target *t, uint32_t object, uint32_t index, uint16_t
 /* The same for @n sites in a row whose state was not known. */
 void site_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint16_t state);
 /* Notes the states of the sites index[] by the agent's answer, of which only the statuses are used. */
-void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+void site_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index,
+		       uint32_t n,
 			  const struct uft_patch *answer);
 
 /* ---- rseq_area.c ----------------------------------------------------------------------------------- */

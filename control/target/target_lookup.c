@@ -60,7 +60,8 @@ static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
 	uint32_t its;
 
 	for (const struct space *sp = s->spaces; sp; sp = sp->next)
-		if (!proc_read_memory(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
+		if (!proc_read_memory(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) &&
+		    its == slice)
 			return 1;
 	return 0;
 }
@@ -77,7 +78,8 @@ pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own && arena_slice_is_mapped_by(&s->arena, slice, pid) && has_slice(s, pid, slice))
+		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own &&
+		    arena_slice_is_mapped_by(&s->arena, slice, pid) && has_slice(s, pid, slice))
 			found = pid;
 	}
 	if (d)

@@ -95,10 +95,12 @@ static int place_of(const struct fault *f, struct place *p)
 static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct space_obj *o = &f->t->space->obj[object];
-	size_t lo = SORTED_FIRST(i, unprepared_count(o), unprepared_entry(o, i)->addr > addr), nsite = f->t->space->img->obj[object].obj->nsite;
+	size_t lo = SORTED_FIRST(i, unprepared_count(o), unprepared_entry(o, i)->addr > addr),
+	       nsite = f->t->space->img->obj[object].obj->nsite;
 
 	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
-	    addr - unprepared_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, unprepared_entry(o, lo - 1)))
+	    addr - unprepared_entry(o, lo - 1)->addr >=
+		    entry_len(f->t->space->img->obj[object].obj, unprepared_entry(o, lo - 1)))
 		return 0;
 	f->where = AT_SITE;
 	f->object = object;
@@ -146,7 +148,8 @@ static int is_owned(struct fault *f)
 		return 0;
 	n = SHARED_LOAD(&c->n);
 	n = n < MAX_OWNED ? n : MAX_OWNED;
-	for (uint32_t i = 0; i < n && (uint64_t)(i + 1) * sizeof(*list) <= f->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD; i++) {
+	for (uint32_t i = 0; i < n && (uint64_t)(i + 1) * sizeof(*list) <= f->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD;
+	     i++) {
 		struct uft_owned o;
 		uint64_t bytes;
 
@@ -167,7 +170,8 @@ static int find_pun(struct fault *f)
 		for (size_t k = 0; k < unprepared_count(&sp->obj[i]); k++) {
 			uint32_t stub = (uint32_t)(sp->img->obj[i].obj->nsite + k);
 
-			if (!unprepared_entry(&sp->obj[i], k)->pun || f->regs.rip - unprepared_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
+			if (!unprepared_entry(&sp->obj[i], k)->pun ||
+			    f->regs.rip - unprepared_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
 				continue;
 			f->where = AT_SITE;
 			f->object = i;
@@ -279,7 +283,8 @@ static void say_site(struct fault *f)
 	say_bytes(f, built, p.len);
 	say_memory(f, "site, as found", p.addr + m->bias, p.len);
 	if (f->where == IN_STUB) {
-		say(f, "  stub, as made                e8 .. .. .. .. %s .. .. .. .. e9\n", p.site && p.site->is_framed ? "c3" : "e8");
+		say(f, "  stub, as made                e8 .. .. .. .. %s .. .. .. .. e9\n",
+		    p.site && p.site->is_framed ? "c3" : "e8");
 		say_memory(f, "stub, as found", f->stub_at, UFT_STUB_BYTES);
 	} else if (f->where == IN_CODE) {
 		say_memory(f, "moved code, as found", f->stub_at, 48);
@@ -290,8 +295,10 @@ static void say_registers(struct fault *f)
 {
 	const struct user_regs_struct *r = &f->regs;
 	const struct { const char *name; unsigned long long value; } all[] = {
-		{ "rip", r->rip }, { "rsp", r->rsp }, { "rbp", r->rbp }, { "rax", r->rax }, { "rbx", r->rbx }, { "rcx", r->rcx },
-		{ "rdx", r->rdx }, { "rsi", r->rsi }, { "rdi", r->rdi }, { "r8", r->r8 }, { "r9", r->r9 }, { "r10", r->r10 },
+		{ "rip", r->rip }, { "rsp", r->rsp }, { "rbp", r->rbp }, { "rax", r->rax }, { "rbx", r->rbx },
+		{ "rcx", r->rcx },
+		{ "rdx", r->rdx }, { "rsi", r->rsi }, { "rdi", r->rdi }, { "r8", r->r8 }, { "r9", r->r9 },
+		{ "r10", r->r10 },
 		{ "r11", r->r11 }, { "r12", r->r12 }, { "r13", r->r13 }, { "r14", r->r14 }, { "r15", r->r15 },
 		{ "flags", r->eflags },
 	};
@@ -313,7 +320,8 @@ static void report(struct fault *f)
 
 	if (proc_read_file(f->tid, "comm", comm, sizeof(comm)) > 0)
 		comm[strcspn(comm, "\n")] = '\0';
-	say(f, "process %d, thread %d (%s): SIG%s %s\n", f->t->pid, f->tid, comm, sigabbrev_np(f->sig), where[f->where]);
+	say(f, "process %d, thread %d (%s): SIG%s %s\n", f->t->pid, f->tid, comm, sigabbrev_np(f->sig),
+	    where[f->where]);
 	say(f, "  pc                           0x%llx\n", (unsigned long long)f->regs.rip);
 	if (f->where == IN_BLOB && !blob_get(&b))
 		say(f, "  offset in the runtime        0x%llx\n",
@@ -359,7 +367,8 @@ static void put_back(struct fault *f)
 	if (left < 0)
 		say(f, "  not put back: the agent does not answer (%s)\n", strerror(-left));
 	else if (left)
-		say(f, "  put back: all but %d place%s, which cannot change while threads run\n", left, left == 1 ? "" : "s");
+		say(f, "  put back: all but %d place%s, which cannot change while threads run\n", left,
+		    left == 1 ? "" : "s");
 	else
 		say(f, "  put back: all function entries, hooks and return addresses of the process\n");
 	if (f->where == AT_SITE)
@@ -414,7 +423,8 @@ static int fault_leave_code(struct fault *f, const struct place *p, struct user_
 			return 1;
 		}
 	}
-	if (!p->entry || offset < UFT_CODE_SLOT || offset > UFT_CODE_CALLED)	/* the slot, and up to the call of the handler */
+	/* the slot, and up to the call of the handler */
+	if (!p->entry || offset < UFT_CODE_SLOT || offset > UFT_CODE_CALLED)
 		return 0;
 	r->rip = p->addr + m->bias;
 	return 1;
@@ -453,7 +463,8 @@ static int is_its_own(const struct fault *f)
 
 	if (f->where != IN_CODE || !place_of(f, &p) || !p.entry || f->regs.rip - f->stub_at >= UFT_CODE_MAX)
 		return 0;
-	if (entry_code(f->t->space->img->obj[f->object].obj, p.entry, f->t->space->img->obj[f->object].bias, f->stub_at, &made))
+	if (entry_code(f->t->space->img->obj[f->object].obj, p.entry, f->t->space->img->obj[f->object].bias, f->stub_at,
+		       &made))
 		return 0;
 	return !proc_read_memory(f->t->pid, f->stub_at, now, made.ncode) && !memcmp(now, made.code, made.ncode);
 }
@@ -461,7 +472,9 @@ static int is_its_own(const struct fault *f)
 int fault_look(struct uft_session *s, pid_t tid, int sig)
 {
 	pid_t pid = (pid_t)proc_status_number(tid, "Tgid", 10);
-	struct fault f = { .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
+	struct fault f = {
+		.s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB
+	};
 	int is_again, is_own;
 
 	if (!f.t || ptrace(PTRACE_GETSIGINFO, tid, 0, &f.info) < 0 || f.info.si_code <= 0 ||

@@ -54,7 +54,8 @@
 
 #define TRAPS_MAX	(1u << 20)
 #define TEND_LEAST	1024u	/* marked places, before processes are asked for them */
-#define MADE_BYTES	(UFT_CODE_SLOT + 2)	/* the code, the site's address, and the jump of the slot without its operand */
+/* the code, the site's address, and the jump of the slot without its operand */
+#define MADE_BYTES	(UFT_CODE_SLOT + 2)
 
 struct int3_traps {
 	struct trap {
@@ -204,7 +205,8 @@ void int3_tend(struct uft_session *s)
 	pid_t *pid;
 	size_t n;
 
-	if (!tr || tr->nmarked < (tr->tend_at ? tr->tend_at : TEND_LEAST) || s->exec_tasks)	/* which are nobody's tracees for a moment */
+	/* which are nobody's tracees for a moment */
+	if (!tr || tr->nmarked < (tr->tend_at ? tr->tend_at : TEND_LEAST) || s->exec_tasks)
 		return;
 	pid = watchdog_processes(s, &n);
 	if (pid)
@@ -224,7 +226,9 @@ static int minds_sigtrap(struct uft_session *s, const struct target *t)
 		return 1;		/* it has just ended (no mask has SIGKILL, so it is none) */
 	if (!((uint64_t)caught & bit) && !((uint64_t)ignored & bit))
 		return 0;
-	session_warn_of(s, t->slice, "process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it", t->pid);
+	session_warn_of(s, t->slice,
+			"process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it",
+			t->pid);
 	return 1;
 }
 

@@ -87,7 +87,8 @@ static int seize(struct uft_session *s, const struct target *t, struct seizing *
 
 	for (int i = 0; i < PASSES && quiet < 2; i++) {
 		*z = (struct seizing){ .s = s };
-		if ((s->opts.int3 ? each_sharing_task(&all, seize_fn, z) : each_task(t->pid, seize_fn, z)) < 0 || z->nleft)
+		if ((s->opts.int3 ? each_sharing_task(&all, seize_fn, z) : each_task(t->pid, seize_fn, z)) < 0 ||
+		    z->nleft)
 			return 0;
 		quiet = z->nnew ? 0 : quiet + 1;
 	}
@@ -100,8 +101,11 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
 	pid_t tid = procinfo_taken(of, getpid(), by, sizeof(by));
 
 	if (tid)
-		session_warn_of(s, t->slice, "process %d: its task %d is being traced by %s: until that ends, %s", t->pid, tid, by,
-			     s->opts.int3 ? "uft does not trace functions that need an int3, and does not see its faults" : "uft does not see its faults");
+		session_warn_of(s, t->slice, "process %d: its task %d is being traced by %s: until that ends, %s",
+				t->pid, tid, by,
+			     s->opts.int3 ?
+			     "uft does not trace functions that need an int3, and does not see its faults" :
+			     "uft does not see its faults");
 }
 
 /*
@@ -114,7 +118,8 @@ void watchdog_targets(struct uft_session *s)
 	for (struct target *t = s->watch ? s->targets : NULL; t; t = t->next) {
 		struct seizing z = { .s = s };
 
-		if (t->is_watched || t->is_over || t->remote || watchdog_is_exec_task(s, t->pid) || session_now_ns() < t->next_watch_ns)
+		if (t->is_watched || t->is_over || t->remote || watchdog_is_exec_task(s, t->pid) ||
+		    session_now_ns() < t->next_watch_ns)
 			continue;
 		t->is_watched = seize(s, t, &z);
 		t->next_watch_ns = session_now_ns() + (t->is_watched ? 0 : AGAIN_NS);

@@ -35,7 +35,8 @@ static int is_alone(pid_t tid, pid_t tgid)
 {
 	long parent = proc_status_number(tgid, "PPid", 10);
 
-	return proc_status_number(tid, "Threads", 10) == 1 && parent > 0 && syscall(SYS_kcmp, parent, tgid, KCMP_VM, 0, 0) > 0;
+	return proc_status_number(tid, "Threads", 10) == 1 && parent > 0 &&
+	       syscall(SYS_kcmp, parent, tgid, KCMP_VM, 0, 0) > 0;
 }
 
 static void note(struct uft_session *s, pid_t tid, uint64_t until_ns)
@@ -80,7 +81,9 @@ void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 	if (!ret)
 		task_resume(tid, sig);
 	else if (ret != -ESRCH)
-		session_warn(s, "cannot detach from process %d before it executes a program that gains rights: that program may run without them", tgid);
+		session_warn(s,
+			     "cannot detach from process %d before it executes a program that gains rights: that program may run without them",
+			     tgid);
 }
 
 void watchdog_exec_failed(struct uft_session *s, pid_t tid)

@@ -136,7 +136,8 @@ static void let_helper_look(struct watchdog *w)
 static int is_ignored(pid_t tid, int sig)
 {
 	const uint64_t bit = 1ull << (sig - 1);
-	const uint64_t by_default = 1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) | 1ull << (SIGCONT - 1);
+	const uint64_t by_default =
+		1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) | 1ull << (SIGCONT - 1);
 
 	if ((uint64_t)proc_status_number(tid, "SigCgt", 16) & bit)
 		return 0;
@@ -191,7 +192,8 @@ void watchdog_note_child(struct uft_session *s, pid_t tid, int event)
 {
 	unsigned long made;
 
-	if (s->opts.int3 && (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) &&
+	if (s->opts.int3 &&
+	    (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) &&
 	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &made) == 0 && made)
 		add(s->watch, (pid_t)made);
 }
@@ -245,7 +247,8 @@ static int see(siginfo_t *si, int which)
  */
 static int is_no_business(const struct uft_session *s, pid_t pid)
 {
-	return pid != s->launched && !watchdog_has(s, pid) && !watchdog_is_exec_task(s, pid) && !task_is_late(pid) && !proc_is_our_tracee(pid);
+	return pid != s->launched && !watchdog_has(s, pid) && !watchdog_is_exec_task(s, pid) && !task_is_late(pid) &&
+	       !proc_is_our_tracee(pid);
 }
 
 /* Takes one piece of news that is ours. 0: there is none. */
@@ -254,7 +257,8 @@ static int take(struct uft_session *s)
 	siginfo_t si;
 	int status;
 
-	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watchdog_is_exec_task(s, si.si_pid))
+	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) ||
+	    watchdog_is_exec_task(s, si.si_pid))
 		return 0;
 	if (!watchdog_has(s, si.si_pid)) {
 		/*
@@ -310,7 +314,8 @@ static void *helper_main(void *arg)
 		 * soon as the session has looked. And the session looks now and then: where nobody is traced
 		 * yet nothing is waited for.
 		 */
-		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) == 0 && write(w->fd, &one, sizeof(one)) < 0)
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) == 0 &&
+		    write(w->fd, &one, sizeof(one)) < 0)
 			break;
 		pthread_testcancel();
 		futex(&w->taken, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = 100000000 });
@@ -360,7 +365,8 @@ undo:
 /* Of the process, or with its memory; or of any if that is 0. */
 static int is_of(pid_t tid, pid_t pid)
 {
-	return !pid || tid == pid || proc_status_number(tid, "Tgid", 10) == pid || syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
+	return !pid || tid == pid || proc_status_number(tid, "Tgid", 10) == pid ||
+	       syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
 }
 
 /* A trap that was taken, and is not seen before the stop that we asked for. */
@@ -368,7 +374,8 @@ static int has_trap_ahead(const struct uft_session *s, pid_t tid)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);
 
-	return s->traps && (uint64_t)proc_status_number(tid, "SigPnd", 16) & ~(uint64_t)proc_status_number(tid, "SigBlk", 16) & bit;
+	return s->traps &&
+	       (uint64_t)proc_status_number(tid, "SigPnd", 16) & ~(uint64_t)proc_status_number(tid, "SigBlk", 16) & bit;
 }
 
 /* A stopped task is let go with the signal that it stopped for. 0: it has to stop again before. */
@@ -482,7 +489,9 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 			p->tid = task_raise_priority(tid, &p->nice) ? tid : 0;
 		}
 		if (ns > PATIENCE_NS && !p->is_said++)
-			session_warn(s, "waiting for task %d: it gets no CPU time, and without uft it could die of SIGTRAP", tid);
+			session_warn(
+				s, "waiting for task %d: it gets no CPU time, and without uft it could die of SIGTRAP",
+				tid);
 		return 1;
 	}
 	return 0;

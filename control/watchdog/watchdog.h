@@ -14,7 +14,8 @@ void watchdog_end(struct uft_session *s);
 void watchdog_targets(struct uft_session *s);
 void watchdog_serve(struct uft_session *s);
 int watchdog_has(const struct uft_session *s, pid_t tid);
-int watchdog_is_exec_task(const struct uft_session *s, pid_t tid);	/* exec_trace.c has it, or a task that executes a program in its place */
+/* exec_trace.c has it, or a task that executes a program in its place */
+int watchdog_is_exec_task(const struct uft_session *s, pid_t tid);
 /* All processes that have a task of the watchdog's, or are targets; malloc()ed, NULL if there is no memory. */
 pid_t *watchdog_processes(const struct uft_session *s, size_t *n);
 /* Another part of this session has the task now: exec_trace.c. */

@@ -72,12 +72,14 @@ struct uft_ring {
 	uint32_t ctx_tid;	/* w: task of the current context; 0 none */
 	uint32_t ctx_hi;	/* w: high half of the clock of the current context */
 	uint64_t ctx_pos;	/* w: ring position at which that context was written */
-	uint64_t sub_end;	/* w: position where the current sub-buffer ends, of CPUs' rings a word before; 0 before first use */
+	/* w: position where the current sub-buffer ends, of CPUs' rings a word before; 0 before first use */
+	uint64_t sub_end;
 	uint64_t oldest;	/* w: position of the oldest sub-buffer not recycled (overwrite mode) */
 	uint64_t lost;		/* w: records lost in discard mode */
 	uint32_t owner;		/* a: exchange rings: 0 free, else tid of the writer inside */
 	uint32_t lost_pending;	/* w: a LOST record is due */
-	uint64_t last;		/* w: exchange rings: full clock of the last record that C wrote; an owner's fast paths leave it */
+	/* w: exchange rings: full clock of the last record that C wrote; an owner's fast paths leave it */
+	uint64_t last;
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
 	uint64_t backed;	/* w: memory for positions below this is there */
@@ -115,13 +117,15 @@ static inline struct uft_ring_turn *uft_ring_turn(const struct uft_ring *r, uint
 struct uft_ring_run { uint64_t end, next; };
 
 /* For who reads. @turn: that of @at, read behind @commit. */
-static inline struct uft_ring_run uft_ring_run(uint64_t at, uint64_t commit, struct uft_ring_turn turn, uint64_t ring_bytes)
+static inline struct uft_ring_run uft_ring_run(uint64_t at, uint64_t commit, struct uft_ring_turn turn,
+					       uint64_t ring_bytes)
 {
 	struct uft_ring_run run = { (at | (ring_bytes - 1)) + 1, (at | (ring_bytes - 1)) + 1 };
 
 	if (turn.skip && at <= turn.skip && turn.skip < run.end && !(turn.skip & 7))
 		run.end = turn.skip;
-	if (at <= turn.gap && turn.gap <= run.end && turn.gap < turn.gap_to && turn.gap_to < run.next && !((turn.gap | turn.gap_to) & 7))
+	if (at <= turn.gap && turn.gap <= run.end && turn.gap < turn.gap_to && turn.gap_to < run.next &&
+	    !((turn.gap | turn.gap_to) & 7))
 		run = (struct uft_ring_run){ turn.gap, turn.gap_to };
 	return commit <= run.end || commit < run.next ? (struct uft_ring_run){ commit, commit } : run;
 }
@@ -135,16 +139,25 @@ enum uft_request_kind {
 				 * UFT_EXEC_PRELOAD */
 	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
-	UFT_REQ_DETACH	= 5,	/* on the board only: by another command of the same user, not by a target. args: 0 = pid that is to
-				 * be left; waits */
+	/*
+	 * on the board only: by another command of the same user, not by a target. args: 0 = pid that is to be
+	 * left; waits
+	 */
+	UFT_REQ_DETACH	= 5,
 	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
 				 * args: none; waits until the new objects' sites are armed */
-	UFT_REQ_HELLO	= 6,	/* a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock,
-				 * 1 = CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown,
-				 * 3 = address of uft_boot; waits until everything is armed */
-	UFT_REQ_SANDBOX	= 7,	/* the caller is about to forbid itself something. args: 0 = enum uft_sandbox, 1 = with FILTER the address
-				 * of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an
-				 * error: not to be traced there */
+	/*
+	 * a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock, 1 =
+	 * CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown, 3 = address of
+	 * uft_boot; waits until everything is armed
+	 */
+	UFT_REQ_HELLO	= 6,
+	/*
+	 * the caller is about to forbid itself something. args: 0 = enum uft_sandbox, 1 = with FILTER the
+	 * address of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an error: not to be
+	 * traced there
+	 */
+	UFT_REQ_SANDBOX	= 7,
 };
 
 enum uft_sandbox {
@@ -193,13 +206,15 @@ _Static_assert(sizeof(struct uft_request) == 64, "abi");
 
 enum uft_children {
 	UFT_CHILDREN_FOLLOW = 1,	/* fork children and exec are followed */
-	UFT_CHILDREN_ASK = 2,		/* the session has the tasks by ptrace: it is asked about each exec, and told at once that one failed */
+	/* the session has the tasks by ptrace: it is asked about each exec, and told at once that one failed */
+	UFT_CHILDREN_ASK = 2,
 };
 
 #define UFT_BOARD_BYTES		65536u	/* mapped apart, whatever the size of the kernel's pages */
 #define UFT_NASKS		4
 #define UFT_NSPARES		16
-#define UFT_SLICES_MAX		((UFT_BOARD_BYTES - UFT_PAGE) / 4)	/* of targets: the board's second page on is uint32_t on_cpus[] */
+/* of targets: the board's second page on is uint32_t on_cpus[] */
+#define UFT_SLICES_MAX		((UFT_BOARD_BYTES - UFT_PAGE) / 4)
 struct uft_arena {		/* the board */
 	uint64_t magic;
 	uint32_t version;
@@ -208,7 +223,11 @@ struct uft_arena {		/* the board */
 	uint32_t ring_bytes;	/* data bytes of a ring, a power of two */
 	uint32_t sub_bytes;	/* bytes of a sub-buffer, a power of two, ring_bytes / sub_bytes >= 4 */
 	uint32_t nslices;	/* of all families */
-	uint64_t slice_offset;	/* of a family's first slice, as if its file began UFT_BOARD_BYTES behind the board's beginning: behind the mail */
+	/*
+	 * of a family's first slice, as if its file began UFT_BOARD_BYTES behind the board's beginning: behind
+	 * the mail
+	 */
+	uint64_t slice_offset;
 	uint64_t slice_bytes;
 	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
 	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
@@ -219,24 +238,30 @@ struct uft_arena {		/* the board */
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
 	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
 	uint32_t nown;		/* the session's own slices, behind the targets' */
-	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
+	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
+	uint64_t pid_ns;
 	uint64_t build;		/* s: tells the runtime that targets run from that of another build */
 	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
 	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
 	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
-	struct uft_request ask[UFT_NASKS];	/* a: by commands of the same user, which can open the file; each as one of the mail's */
-	uint32_t bell;		/* s: a futex. Targets cannot write here, but wake who waits; the session counts what it has heard */
+	/* a: by commands of the same user, which can open the file; each as one of the mail's */
+	struct uft_request ask[UFT_NASKS];
+	/* s: a futex. Targets cannot write here, but wake who waits; the session counts what it has heard */
+	uint32_t bell;
 	uint32_t per_file;	/* slices of a family */
 	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice */
 	uint32_t nprocesses;	/* that are followed at once */
 	uint64_t cookie;	/* of the session: each of its families has it, too */
-	uint32_t ring_usual;	/* bytes of a ring that are used while it is read in time, whole sub-buffers, at most ring_bytes */
+	/* bytes of a ring that are used while it is read in time, whole sub-buffers, at most ring_bytes */
+	uint32_t ring_usual;
 	uint32_t pad;
-	uint32_t spare[UFT_NSPARES];	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
+	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
+	uint32_t spare[UFT_NSPARES];
 	char path[256];		/* s: of the session's files, in its own mount namespace */
 	/* s: LD_PRELOAD=..., UFT_ARENA=...: the last two variables of what a task executes that another tracer has */
 	char preload[1024], start[512];
-	uint64_t hist_offset, hist_bytes;	/* maps of histograms, relative to a slice: each lies where its rule says */
+	/* maps of histograms, relative to a slice: each lies where its rule says */
+	uint64_t hist_offset, hist_bytes;
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 
@@ -254,11 +279,14 @@ static inline uint32_t *uft_on_cpus(const struct uft_arena *board, uint32_t slic
 
 struct uft_mail {
 	uint32_t closed;	/* s: 1: nobody reads these requests any more, no slice here is to be claimed */
-	int32_t start_error;	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
+	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
+	int32_t start_error;
 	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
-	uint32_t claimed;	/* w: no slice from here on was ever claimed, but for the first, which need not be counted */
+	/* w: no slice from here on was ever claimed, but for the first, which need not be counted */
+	uint32_t claimed;
 	uint64_t cookie;	/* s: the board's */
-	uint32_t posted;	/* w: 1 once a request is posted; the session looks at them only where it can make this 0 */
+	/* w: 1 once a request is posted; the session looks at them only where it can make this 0 */
+	uint32_t posted;
 	uint32_t pad2[9];
 	struct uft_request req[UFT_NREQUESTS];
 };
@@ -287,9 +315,11 @@ enum uft_counter {
 	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
 	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
-	UFT_CNT_NO_SLOT,	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
+	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
+	UFT_CNT_NO_SLOT,
 	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
-	UFT_CNT_LOST_PART,	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
+	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
+	UFT_CNT_LOST_PART,
 	UFT_CNT_EVENT_SIZE,	/* records of tracepoints that were too large, dropped */
 	UFT_CNT_NO_MEMORY,	/* of what rings lost: records for which the file system of the rings had no memory */
 	UFT_NCOUNTERS
@@ -326,23 +356,29 @@ struct uft_slice {
 	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
 	uint32_t agent_tid;	/* w: 0: no agent */
 	uint32_t flags;		/* w: enum uft_slice_flags */
-	uint32_t ring_flags;	/* s: enum uft_ring_flags, for every ring of the slice; w: UFT_RING_ON off when it leaves */
+	/* s: enum uft_ring_flags, for every ring of the slice; w: UFT_RING_ON off when it leaves */
+	uint32_t ring_flags;
 	uint32_t cmd_seq;	/* s: futex */
 	uint32_t cmd_done;	/* w: futex */
 	int32_t cmd_result;	/* w: 0 or -errno */
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
-	uint32_t generation;	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/thread_rings.c) */
+	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/thread_rings.c) */
+	uint32_t generation;
 	uint32_t on_cpus;	/* s, w: what the board has for this slice, for the keys of fast paths without rseq */
-	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
-				 * relied upon. For the same, and written before thunks are made: riscv64's load
-				 * by it */
+	/*
+	 * s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be relied
+	 * upon. For the same, and written before thunks are made: riscv64's load by it
+	 */
+	int32_t tid_offset;
 	uint32_t no_sharers;	/* s: 1: nobody makes tasks that have their maker's thread pointer, and so its number */
-	uint32_t spare_fd;	/* w: 1 + number of the agent's descriptor of a socket, through which it wants spares; 0 none */
+	/* w: 1 + number of the agent's descriptor of a socket, through which it wants spares; 0 none */
+	uint32_t spare_fd;
 	uint32_t pad;
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
-	uint64_t used[UFT_USED_WORDS];	/* w: bit i % 64 of word i / 64: ring i was begun; the session looks at no other below UFT_USED_MAX */
+	/* w: bit i % 64 of word i / 64: ring i was begun; the session looks at no other below UFT_USED_MAX */
+	uint64_t used[UFT_USED_WORDS];
 };
 static inline int uft_ring_is_used(const struct uft_slice *s, uint32_t ring)
 {
@@ -364,14 +400,16 @@ struct uft_debug {
 	uint32_t version;	/* UFT_ABI_VERSION */
 	uint32_t entry_bytes;	/* of a shadow entry, and its fields' offsets */
 	uint32_t entry_slot, entry_parent, entry_ret;
-	uint32_t thread_base, thread_top, thread_next;	/* offsets in a thread: first entry, next free one, next thread */
+	/* offsets in a thread: first entry, next free one, next thread */
+	uint32_t thread_base, thread_top, thread_next;
 	uint64_t threads;	/* address of the pointer to the first thread */
 	uint64_t aside;		/* the set-aside table: entries in no order */
 	uint64_t naside;
 	uint64_t tables;	/* of the runtime's own functions: .eh_frame_hdr */
 	/* Code that was made. Layouts: patch/bytes/{stubs,unprepared}.c; frames.c says what each pc stands for. */
 	uint64_t objects;	/* address of the pointer to the first object */
-	uint32_t object_next, object_stubs, object_aux, object_cells;	/* offsets: next object; where stubs, aux slots, and what follows begin */
+	/* offsets: next object; where stubs, aux slots, and what follows begin */
+	uint32_t object_next, object_stubs, object_aux, object_cells;
 	uint32_t object_thunks, nthunks, exit_thunk, object_region;
 };
 
@@ -403,12 +441,15 @@ enum uft_events {
 	UFT_EVENTS_ARGS		= 4,
 	UFT_EVENTS_RESULT	= 8,
 	UFT_EVENTS_PARENT	= 0x10,
-	UFT_EVENTS_CPU		= 0x20,	/* time off the CPU does not count, in thresh and the profile neither; as POLICY */
+	/* time off the CPU does not count, in thresh and the profile neither; as POLICY */
+	UFT_EVENTS_CPU		= 0x20,
 	UFT_EVENTS_HANDLERS	= 0x40,	/* say which calls are a signal's */
 	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither those nor what they call */
 	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
-	UFT_EVENTS_FUNC		= 0x200,	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_ACT_FUNC */
-	UFT_EVENTS_PROFILE	= 0x400,	/* beside the graph: the profile counts, too, at sites with UFT_ACT_PROFILE */
+	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_ACT_FUNC */
+	UFT_EVENTS_FUNC		= 0x200,
+	/* beside the graph: the profile counts, too, at sites with UFT_ACT_PROFILE */
+	UFT_EVENTS_PROFILE	= 0x400,
 };
 
 /*
@@ -433,7 +474,8 @@ struct uft_action {
 enum uft_roots {
 	UFT_ROOTS_ONLY	= 1,	/* record only below calls with UFT_ACT_ROOT */
 	UFT_ROOTS_NOT	= 2,	/* nothing of calls with UFT_ACT_HIDE, nor below them */
-	UFT_ROOTS_TRIGGER = 4,	/* and only in threads that an event switched on (UFT_RULE_GRAPH) while graph_turn was this */
+	/* and only in threads that an event switched on (UFT_RULE_GRAPH) while graph_turn was this */
+	UFT_ROOTS_TRIGGER = 4,
 };
 
 struct uft_tracer_params {
@@ -451,9 +493,11 @@ struct uft_tracer_params {
 	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
 	uint32_t nstack_ids;
 	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
-	uint32_t kin;		/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
+	/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
+	uint32_t kin;
 	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
-	uint32_t graph_turn;	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads that others switched on are off */
+	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads that others switched on are off */
+	uint32_t graph_turn;
 	uint32_t pad;
 	struct uft_action action[UFT_NACTIONS];
 };
@@ -463,7 +507,8 @@ enum uft_stacks {
 	UFT_STACKS_SOME		= 8,	/* each FUNC and ENTRY whose id is in stack_ids[] */
 	UFT_STACKS_ENTRY	= 16,	/* each ENTRY */
 	UFT_STACKS_TRACEPOINT	= 32,	/* each event of a tracepoint */
-	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack); */
+	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack); */
+	UFT_STACKS_MAX		= 4,
 	UFT_STACKS_MAX_FUNC	= 64,	/* and FUNC is written as well */
 };
 
@@ -478,7 +523,8 @@ enum uft_stack_rule {
 	UFT_RULE_NONE,		/* nothing is known */
 	UFT_RULE_SP,		/* CFA = stack pointer + 8 * cfa */
 	UFT_RULE_FP,		/* CFA = frame pointer + 8 * cfa */
-	UFT_RULE_MEMORY,	/* CFA lies in memory at frame pointer + 8 * cfa; the caller's frame pointer at the frame pointer */
+	/* CFA lies in memory at frame pointer + 8 * cfa; the caller's frame pointer at the frame pointer */
+	UFT_RULE_MEMORY,
 	UFT_RULE_SIGNAL,	/* a signal handler's return: the interrupted registers are on the stack */
 	UFT_RULE_END,		/* nobody called it */
 };
@@ -501,7 +547,11 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
-	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4 (punned); 4 of words */
+	/*
+	 * plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4
+	 * (punned); 4 of words
+	 */
+	UFT_SITE_CODE,
 	UFT_SITE_OWN_FRAMED,	/* UFT_SITE_OWN_CALL that comes after the prologue (mcount), not at the entry */
 };
 
@@ -544,16 +594,23 @@ struct uft_event_switch {
  */
 enum uft_rule_action {
 	UFT_RULE_RECORD = 1,
-	UFT_RULE_GRAPH,		/* of what it accepts: the graph is on for the thread from now on (UFT_ROOTS_TRIGGER), */
+	/* of what it accepts: the graph is on for the thread from now on (UFT_ROOTS_TRIGGER), */
+	UFT_RULE_GRAPH,
 	UFT_RULE_GRAPH_STOP,	/* or off */
-	UFT_RULE_HIST,		/* what it accepts is counted in a map of the slice: it is written only if that has no room for it */
+	/* what it accepts is counted in a map of the slice: it is written only if that has no room for it */
+	UFT_RULE_HIST,
 };
 struct uft_event_rule {
 	uint32_t action;	/* enum uft_rule_action */
-	uint32_t count;		/* GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end. HIST: bytes of its
-				 * struct uft_hist_row (program/hist_row.h), which follows the program */
-	uint32_t program_bytes;	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
-	uint32_t key;		/* with a count: of rules with the same key it is one count, also of lists that come later */
+	/*
+	 * GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end. HIST: bytes of
+	 * its struct uft_hist_row (program/hist_row.h), which follows the program
+	 */
+	uint32_t count;
+	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
+	uint32_t program_bytes;
+	/* with a count: of rules with the same key it is one count, also of lists that come later */
+	uint32_t key;
 };
 struct uft_event_rules {
 	uint32_t id;		/* of the event */
@@ -564,11 +621,13 @@ struct uft_event_rules {
 };
 static inline const struct uft_event_rule *uft_event_rule_next(const struct uft_event_rule *r)
 {
-	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes + (r->action == UFT_RULE_HIST ? r->count : 0));
+	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes +
+					       (r->action == UFT_RULE_HIST ? r->count : 0));
 }
 #define UFT_EVENT_RULES_IDS	(1u << 16)	/* events that may have some: ids from UFT_EVENT_FREE on */
 #define UFT_EVENT_RULES_MAX	32u		/* of an event */
-_Static_assert(sizeof(struct uft_event_rule) == 16 && sizeof(struct uft_event_rules) == 16, "programs are aligned to 8");
+_Static_assert(sizeof(struct uft_event_rule) == 16 && sizeof(struct uft_event_rules) == 16,
+	       "programs are aligned to 8");
 /* A call of a tracepoint: one nop, which becomes a jump. */
 struct uft_call_switch {
 	uint64_t addr, on;	/* the nop; where it leads */
@@ -633,23 +692,33 @@ enum uft_cmd_op {
 	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
 	/* The way out, in this order; control/detach/detach.c. */
-	UFT_CMD_LEAVE,		/* for good: DISARM, nothing is hooked or asked any more. result: places that could not be
-				 * changed while threads run; w: n, those that cannot be changed at all */
+	/*
+	 * for good: DISARM, nothing is hooked or asked any more. result: places that could not be changed
+	 * while threads run; w: n, those that cannot be changed at all
+	 */
+	UFT_CMD_LEAVE,
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
-	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped; UFT_CMD_HELD: it is unmapped next */
-	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
-	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
-	UFT_CMD_EVENTS,		/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
+	/* w: n and the array of struct uft_owned: all that we have mapped; UFT_CMD_HELD: it is unmapped next */
+	UFT_CMD_MAPPINGS,
+	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
+	UFT_CMD_OBJECT_ANEW,
+	/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
+	UFT_CMD_ROWS,
+	/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
+	UFT_CMD_EVENTS,
 	UFT_CMD_RULES,		/* n struct uft_event_rules, one behind the other; before the EVENTS that they are of.
 				 * result: how many of them are not in force: their events have none */
-	UFT_CMD_TRACEPOINTS,	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
+	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
+	UFT_CMD_TRACEPOINTS,
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
-	UFT_CMD_HELD	= 2,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
+	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
+	UFT_CMD_HELD	= 2,
 	UFT_PATCH_TRY	= 4,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
-	UFT_PATCH_STILL	= 8,	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
+	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
+	UFT_PATCH_STILL	= 8,
 };
 
 struct uft_owned {
@@ -666,7 +735,8 @@ struct uft_cmd_object {
 	uint32_t first_stub_id;
 	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
 	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
-	uint64_t code_base;		/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
+	/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
+	uint64_t code_base;
 	uint32_t warm;			/* enum uft_warm: most of its sites will soon be armed, and there is time now */
 	uint32_t has_code;		/* struct uft_code will come; where it is always possible nobody asks */
 };
@@ -689,18 +759,24 @@ struct uft_code {
 	uint32_t stub;
 	uint8_t nmoved;			/* bytes at addr that moved: whole instructions */
 	uint8_t ncode;			/* of code[] */
-	uint8_t is_plain;		/* FUNCTION only: graph would change what the function sees (its return address) */
+	/* FUNCTION only: graph would change what the function sees (its return address) */
+	uint8_t is_plain;
 	uint8_t status;			/* w: enum uft_site_status */
 	uint8_t orig[24];		/* what must stand at addr, nmoved bytes */
 	uint8_t pad_orig[8];		/* what must stand at pad, 5 bytes */
 	uint8_t code[UFT_CODE_MAX];	/* moved instructions and the way back, made for its place */
-	uint8_t map[4];			/* where in code[] the instruction begins that was at addr + 1, 2, ...; 0 none */
+	/* where in code[] the instruction begins that was at addr + 1, 2, ...; 0 none */
+	uint8_t map[4];
 	uint8_t back;			/* the jump behind the moved instructions; 0 none */
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
-	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
-	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/watchdog/int3.c) */
-	uint8_t pun;			/* so many bytes of the site become the first ones of a jump (runtime/patch/bytes/punned_jump.c); else 0 */
-	uint8_t known;			/* pun: bytes at the site that stay as they are behind those, included; orig[] has them; 5..8 */
+	/* the site lies behind a signature of the return address (arm64): code[] begins with it */
+	uint8_t is_signed;
+	/* the site becomes an int3, which the session serves (control/watchdog/int3.c) */
+	uint8_t is_trap;
+	/* so many bytes of the site become the first ones of a jump (runtime/patch/bytes/punned_jump.c); else 0 */
+	uint8_t pun;
+	/* pun: bytes at the site that stay as they are behind those, included; orig[] has them; 5..8 */
+	uint8_t known;
 	uint8_t unused[6];
 };
 _Static_assert(sizeof(struct uft_code) == 152, "abi");
@@ -763,11 +839,13 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 #define UFT_FAMILY_SUFFIX	".f"	/* its number in decimal follows */
 #define UFT_BOOT_RESUME	352
 #define UFT_BOOT_BACK	360
-struct uft_way_back {		/* of a thread: registers by the number that instructions have for them, and its signal mask */
+/* of a thread: registers by the number that instructions have for them, and its signal mask */
+struct uft_way_back {
 	uint64_t reg[16], flags, pc, mask;
 };
 #define UFT_AGENT_STACK	(128u << 10)	/* the agent's, a guard page included */
-#define UFT_LIMIT_ROOM	(1ull << 36)	/* between the hard limit of address space of a program and the kernel's for it */
+/* between the hard limit of address space of a program and the kernel's for it */
+#define UFT_LIMIT_ROOM	(1ull << 36)
 struct uft_limits {			/* struct rlimit */
 	uint64_t cur, max;
 };
@@ -798,12 +876,14 @@ struct uft_boot {
 	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
 	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
 	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and is not through */
-	uint64_t resume;	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
+	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
+	uint64_t resume;
 	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
 	uint64_t board_addr;	/* w: where the board was mapped */
 	struct uft_own_limit space;	/* w */
 };
-_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
+_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME &&
+	       offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
 	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");
 
 /*
@@ -818,7 +898,8 @@ _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(
  * its descriptor, as long as the session finds slices that it has sent and that are not FREE any more.
  */
 enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
-enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,
+enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */,
+	UFT_BOOT_GUARD /* if there is one */,
 		   UFT_BOOT_NFDS };
 
 #endif

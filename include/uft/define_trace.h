@@ -106,15 +106,18 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #undef DECLARE_CUSTOM_EVENT_CLASS
 #undef DEFINE_CUSTOM_EVENT
 #define TRACE_CUSTOM_EVENT(name, proto, args, tstruct, assign, print)				\
-	DECLARE_CUSTOM_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))	\
+	DECLARE_CUSTOM_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), \
+				   PARAMS(print)) \
 	DEFINE_CUSTOM_EVENT(name, name, PARAMS(proto), PARAMS(args))
 #define DECLARE_CUSTOM_EVENT_CLASS(name, proto, args, tstruct, assign, print)			\
 	DECLARE_EVENT_CLASS(custom_##name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign), PARAMS(print))
 #define DEFINE_CUSTOM_EVENT(template, name, proto, args)
 #undef DEFINE_EVENT_FN
 #undef DEFINE_EVENT_CONDITION
-#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg)	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
-#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond)	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg)	DEFINE_EVENT(template, name, PARAMS(proto), \
+	PARAMS(args))
+#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond)	DEFINE_EVENT(template, name, PARAMS(proto), \
+	PARAMS(args))
 #undef TRACE_EVENT_NOP
 #undef DECLARE_EVENT_NOP
 #undef DEFINE_EVENT_NOP
@@ -180,7 +183,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define __field_struct_ext(type, item, filter)
 #define __array(type, item, len)
 #define __uft_place(item, bytes, from, location)						\
-	__data_offsets->item = (uint32_t)((__data_size + offsetof(__typeof__(*entry), __data)) - (location)) | (uint32_t)(bytes) << 16;	\
+	__data_offsets->item = (uint32_t)((__data_size + offsetof(__typeof__(*entry), __data)) - (location)) | \
+		(uint32_t)(bytes) << 16; \
 	__data_size += (bytes);
 #define __dynamic_array(type, item, len)							\
 	__data_offsets->item##_len_ = (uint32_t)(len);						\
@@ -188,15 +192,19 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define __rel_dynamic_array(type, item, len)							\
 	__data_offsets->item##_len_ = (uint32_t)(len);						\
 	__uft_place(item, (size_t)(len) * sizeof(type), entry, offsetof(__typeof__(*entry), __rel_loc_##item) + 4)
-#define __uft_string_ptr(item, src)		__data_offsets->item##_ptr_ = (src) ? (const void *)(src) : (const void *)"(null)";
+#define __uft_string_ptr(item, src)		__data_offsets->item##_ptr_ = (src) ? (const void *)(src) : \
+	(const void *)"(null)";
 #define __uft_string_bytes(item)		strlen((const char *)__data_offsets->item##_ptr_) + 1
-#define __string(item, src)			__uft_string_ptr(item, src) __dynamic_array(char, item, __uft_string_bytes(item))
-#define __rel_string(item, src)			__uft_string_ptr(item, src) __rel_dynamic_array(char, item, __uft_string_bytes(item))
+#define __string(item, src)			__uft_string_ptr(item, src) __dynamic_array(char, item, \
+	__uft_string_bytes(item))
+#define __rel_string(item, src)			__uft_string_ptr(item, src) __rel_dynamic_array(char, item, \
+	__uft_string_bytes(item))
 #define __string_len(item, src, len)		__uft_string_ptr(item, src) __dynamic_array(char, item, (len) + 1)
 #define __rel_string_len(item, src, len)	__uft_string_ptr(item, src) __rel_dynamic_array(char, item, (len) + 1)
 #define __vstring(item, fmt, ap)								\
 	__dynamic_array(char, item, ({ va_list __uft_ap; int __uft_n; va_copy(__uft_ap, *(ap));	\
-		__uft_n = vsnprintf(NULL, 0, fmt, __uft_ap); va_end(__uft_ap); __uft_n < 0 ? 1 : __uft_n < 512 ? __uft_n + 1 : 512; }))
+		__uft_n = vsnprintf(NULL, 0, fmt, __uft_ap); va_end(__uft_ap); __uft_n < 0 ? 1 : __uft_n < 512 ? \
+		__uft_n + 1 : 512; }))
 #define __bitmask(item, bits)			__dynamic_array(unsigned long, item, ((bits) + 63) / 64)
 #define __rel_bitmask(item, bits)		__rel_dynamic_array(unsigned long, item, ((bits) + 63) / 64)
 #define __cpumask(item)				__bitmask(item, nr_cpumask_bits)
@@ -206,7 +214,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)				\
-	static __attribute__((unused)) size_t trace_event_get_offsets_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
+	static __attribute__((unused)) size_t \
+	trace_event_get_offsets_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
 	{											\
 		struct trace_event_raw_##name *entry = NULL;					\
 		size_t __data_size = 0;								\
@@ -221,7 +230,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 /* ---- 3: the description of a class ----------------------------------------------------------- */
 
 #include <uft/define_trace_stage.h>
-#define __uft_field(type, item, length)		struct { struct uft_class_field f; char t[sizeof(type)], n[sizeof(#item)], l[sizeof(length)]; } __attribute__((packed)) item;
+#define __uft_field(type, item, length)		struct { struct uft_class_field f; char t[sizeof(type)], \
+	n[sizeof(#item)], l[sizeof(length)]; } __attribute__((packed)) item;
 #define __field(type, item)			__uft_field(#type, item, "")
 #define __field_ext(type, item, filter)		__uft_field(#type, item, "")
 #define __field_struct(type, item)		__uft_field(#type, item, "")
@@ -236,7 +246,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)				\
 	struct uft_class_text_##name {								\
 		struct uft_event_class __uft_class;							\
-		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#name)], __uft_print_text[sizeof(print)]; \
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#name)], \
+			__uft_print_text[sizeof(print)]; \
 		tstruct										\
 	} __attribute__((packed));
 #undef DEFINE_EVENT
@@ -246,15 +257,21 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 
 #include <uft/define_trace_stage.h>
 #define __uft_field(type, item, length, is_signed, kind, member)				\
-	.item = { { offsetof(__uft_raw, member), sizeof(((__uft_raw *)0)->member), sizeof(type), sizeof(#item), sizeof(length),	\
+	.item = { { offsetof(__uft_raw, member), sizeof(((__uft_raw *)0)->member), sizeof(type), sizeof(#item), \
+		sizeof(length), \
 		    is_signed, kind }, type, #item, length },
-#define __field(type, item)			__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, item)
-#define __field_ext(type, item, filter)		__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, item)
+#define __field(type, item)			__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, \
+							    item)
+#define __field_ext(type, item, filter)		__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, \
+							    item)
 #define __field_struct(type, item)		__uft_field(#type, item, "", 0, UFT_CLASS_FIXED, item)
 #define __field_struct_ext(type, item, filter)	__uft_field(#type, item, "", 0, UFT_CLASS_FIXED, item)
-#define __array(type, item, len)		__uft_field(#type, item, __stringify(len), __UFT_IS_SIGNED(type), UFT_CLASS_FIXED, item)
-#define __dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_DATA_LOC, __data_loc_##item)
-#define __rel_dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_REL_LOC, __rel_loc_##item)
+#define __array(type, item, len)		__uft_field(#type, item, __stringify(len), __UFT_IS_SIGNED(type), \
+							    UFT_CLASS_FIXED, item)
+#define __dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), \
+							    UFT_CLASS_DATA_LOC, __data_loc_##item)
+#define __rel_dynamic_array(type, item, len)	__uft_field(#type, item, "", __UFT_IS_SIGNED(type), UFT_CLASS_REL_LOC, \
+							    __rel_loc_##item)
 #define __uft_dynamic(name, type, item)		__uft_field(name, item, "", 0, UFT_CLASS_DATA_LOC, __data_loc_##item)
 #define __uft_rel_dynamic(name, type, item)	__uft_field(name, item, "", 0, UFT_CLASS_REL_LOC, __rel_loc_##item)
 #include <uft/define_trace_print.h>
@@ -266,7 +283,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 		static struct uft_class_text_##class_name described __UFT_SECTION("__uft_classes") = {	\
 			.__uft_class = { UFT_TRACEPOINT_MAGIC, sizeof(struct uft_class_text_##class_name), 0,	\
 			       sizeof(__stringify(TRACE_SYSTEM)), sizeof(#class_name), sizeof(print) },	\
-			.__uft_system = __stringify(TRACE_SYSTEM), .__uft_name = #class_name, .__uft_print_text = print,	\
+			.__uft_system = __stringify(TRACE_SYSTEM), .__uft_name = #class_name, \
+			.__uft_print_text = print, \
 			tstruct									\
 		};										\
 												\
@@ -276,9 +294,11 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define DEFINE_EVENT_PRINT(template, event_name, proto, args, print)				\
 	static struct {										\
 		struct uft_event_print p;							\
-		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#event_name)], __uft_print_text[sizeof(print)];	\
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#event_name)], \
+			__uft_print_text[sizeof(print)]; \
 	} __attribute__((packed)) __uft_print_##event_name __UFT_SECTION("__uft_prints") = {	\
-		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_print_##event_name), sizeof(__stringify(TRACE_SYSTEM)), sizeof(#event_name), sizeof(print) }, \
+		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_print_##event_name), sizeof(__stringify(TRACE_SYSTEM)), \
+			sizeof(#event_name), sizeof(print) }, \
 		__stringify(TRACE_SYSTEM), #event_name, print					\
 	};
 /* A name in print formats, and the number that it becomes. */
@@ -287,7 +307,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 		struct uft_event_enum e;							\
 		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(name)];	\
 	} __attribute__((packed)) variable __UFT_SECTION("__uft_enums") = {			\
-		{ UFT_TRACEPOINT_MAGIC, sizeof(variable), sizeof(__stringify(TRACE_SYSTEM)), sizeof(name), 0, (int64_t)(number) },	\
+		{ UFT_TRACEPOINT_MAGIC, sizeof(variable), sizeof(__stringify(TRACE_SYSTEM)), sizeof(name), 0, \
+			(int64_t)(number) }, \
 		__stringify(TRACE_SYSTEM), name							\
 	};
 #undef TRACE_DEFINE_ENUM
@@ -302,7 +323,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define TRACE_DEFINE_ENUM(a)
 #define TRACE_DEFINE_SIZEOF(a)
 #undef DEFINE_EVENT_PRINT
-#define DEFINE_EVENT_PRINT(template, name, proto, args, print)	DEFINE_EVENT(template, name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print)	DEFINE_EVENT(template, name, PARAMS(proto), \
+	PARAMS(args))
 
 /* ---- 4: what writes a record, and the events ------------------------------------------------- */
 
@@ -325,18 +347,22 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #define __get_bitmask(item)		((char *)__get_dynamic_array(item))
 #define __get_cpumask(item)		((char *)__get_dynamic_array(item))
 #define __get_sockaddr(item)		((struct sockaddr *)__get_dynamic_array(item))
-#define __get_rel_dynamic_array(item)	((void *)((char *)&__entry->__rel_loc_##item + 4 + (__entry->__rel_loc_##item & 0xffff)))
+#define __get_rel_dynamic_array(item)	((void *)((char *)&__entry->__rel_loc_##item + 4 + \
+	(__entry->__rel_loc_##item & 0xffff)))
 #define __get_rel_dynamic_array_len(item) (__entry->__rel_loc_##item >> 16 & 0xffff)
 #define __get_rel_str(item)		((char *)__get_rel_dynamic_array(item))
 #define __get_rel_bitmask(item)		((char *)__get_rel_dynamic_array(item))
 #define __get_rel_cpumask(item)		((char *)__get_rel_dynamic_array(item))
 #define __get_rel_sockaddr(item)	((struct sockaddr *)__get_rel_dynamic_array(item))
-#define __uft_assign(to, item)		memcpy(to, __data_offsets.item##_ptr_, strnlen((const char *)__data_offsets.item##_ptr_, __data_offsets.item##_len_ - 1))
+#define __uft_assign(to, item)		memcpy(to, __data_offsets.item##_ptr_, \
+					       strnlen((const char *)__data_offsets.item##_ptr_, \
+						       __data_offsets.item##_len_ - 1))
 #define __assign_str(item, src...)	__uft_assign(__get_str(item), item)
 #define __assign_str_len(item, src...)	__uft_assign(__get_str(item), item)
 #define __assign_rel_str(item, src...)	__uft_assign(__get_rel_str(item), item)
 #define __assign_rel_str_len(item, src...) __uft_assign(__get_rel_str(item), item)
-#define __assign_vstr(item, fmt, ap)	do { va_list __uft_ap; va_copy(__uft_ap, *(ap)); vsnprintf(__get_str(item), __get_dynamic_array_len(item), fmt, __uft_ap); va_end(__uft_ap); } while (0)
+#define __assign_vstr(item, fmt, ap)	do { va_list __uft_ap; va_copy(__uft_ap, *(ap)); vsnprintf(__get_str(item), \
+	__get_dynamic_array_len(item), fmt, __uft_ap); va_end(__uft_ap); } while (0)
 #define __assign_bitmask(item, from, bits)	memcpy(__get_bitmask(item), (from), ((bits) + 63) / 64 * 8)
 #define __assign_rel_bitmask(item, from, bits)	memcpy(__get_rel_str(item), (from), ((bits) + 63) / 64 * 8)
 #define __assign_cpumask(item, from)		__assign_bitmask(item, from, nr_cpumask_bits)
@@ -346,12 +372,14 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(class_name, proto, args, tstruct, assign, print)			\
-	static __attribute__((noinline, cold, unused)) void __uft_write_##class_name(struct uft_tracepoint *__uft_tp, proto)	\
+	static __attribute__((noinline, cold, unused)) void __uft_write_##class_name(struct uft_tracepoint *__uft_tp, \
+		proto) \
 	{											\
 		void (*__uft_writer)(struct uft_tracepoint *, const void *, unsigned long) =	\
 			__atomic_load_n(&__uft_tp->write, __ATOMIC_ACQUIRE);			\
 		struct trace_event_data_offsets_##class_name __data_offsets;			\
-		size_t __uft_bytes = sizeof(struct trace_event_raw_##class_name) + trace_event_get_offsets_##class_name(&__data_offsets, args);	\
+		size_t __uft_bytes = sizeof(struct trace_event_raw_##class_name) + \
+			trace_event_get_offsets_##class_name(&__data_offsets, args); \
 		uint64_t __uft_room[UFT_TRACEPOINT_MAX / 8];					\
 		struct trace_event_raw_##class_name *entry = (struct trace_event_raw_##class_name *)__uft_room;	\
 												\
@@ -364,7 +392,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 		__uft_clear(__uft_room, (__uft_bytes + 7) / 8);					\
 		tstruct										\
 		{ assign; }									\
-		__uft_writer(__uft_tp, (char *)entry + sizeof(struct trace_entry), __uft_bytes - sizeof(struct trace_entry));	\
+		__uft_writer(__uft_tp, (char *)entry + sizeof(struct trace_entry), \
+			     __uft_bytes - sizeof(struct trace_entry)); \
 	}
 #undef DEFINE_EVENT
 #define DEFINE_EVENT(template, event_name, proto, args)						\

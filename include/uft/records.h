@@ -30,10 +30,17 @@ enum uft_rec_kind {
 	UFT_REC_EXIT_LEFT	= 7,	/* 2 words: value = id, w1 = full entry clock: a call that an
 					 * UNWIND had set aside returned after all (coroutine) */
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
-	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow; UFT_MARK_RAW: of an id and data */
+	/*
+	 * never by a target, but by the session: value = n bytes of text, which follow; UFT_MARK_RAW: of an id
+	 * and data
+	 */
+	UFT_REC_MARK		= 9,
 	UFT_REC_EVENT		= 10,	/* 1 + n words: value = UFT_EVENT_VALUE(event, n), its fields follow, n >= 1 */
-	UFT_REC_FLAGS		= 11,	/* never by a target, in files with UFT_FILE_LATENCY only. 1 word: value = what records behind it,
-					 * up to the end of the sub-buffer or the next of these, have as their flags */
+	/*
+	 * never by a target, in files with UFT_FILE_LATENCY only. 1 word: value = what records behind it, up
+	 * to the end of the sub-buffer or the next of these, have as their flags
+	 */
+	UFT_REC_FLAGS		= 11,
 	/* 12..15 reserved for later tracers */
 };
 
@@ -45,32 +52,53 @@ enum uft_rec_kind {
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
-	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_ACT_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
-					 * between) policy | kernel priority << 32. Unknown fields are left out */
+	/*
+	 * the result; with UFT_ACT_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0 between)
+	 * policy | kernel priority << 32. Unknown fields are left out
+	 */
+	UFT_EVENT_RETURN	= 2,
 	UFT_EVENT_PARENT	= 3,	/* the address that the call returns to */
 	UFT_EVENT_CPU		= 4,	/* nanoseconds that the thread had a CPU meanwhile; before the EXIT */
 	UFT_EVENT_HANDLER	= 5,	/* the kernel made the call, for this signal (0 not known) */
 	UFT_EVENT_OVERRUN	= 6,	/* calls of the task so far for which its shadow stack had no room */
 	UFT_EVENT_OWN		= 8,
-	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
-					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was
-					 * too long; number of
-					 * this window | too long ones in it << 32 */
-	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
+	/*
+	 * of a thread that spins: the longest time in ns between two readings of the clock, and between two
+	 * pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of this window | too
+	 * long ones in it << 32
+	 */
+	UFT_EVENT_HWLAT		= 8,
+	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
+	UFT_EVENT_SAMPLE	= 9,
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
-	UFT_EVENT_OSNOISE	= 11,	/* of a thread that spins, in us: noise | runtime << 32; the longest | times it had to leave its CPU
-					 * << 32. Of the CPU meanwhile: interrupts | softirqs << 32; NMIs. UINT32_MAX: not known */
-	UFT_EVENT_ACCESS	= 12,	/* of a thread, to memory that is watched: where, the value, the instruction, enum uft_access */
-	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
-	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
-				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS. Of a tracepoint's
-				 * event, which is the task's record before: where its call returns to | both bits below */
+	/*
+	 * of a thread that spins, in us: noise | runtime << 32; the longest | times it had to leave its CPU <<
+	 * 32. Of the CPU meanwhile: interrupts | softirqs << 32; NMIs. UINT32_MAX: not known
+	 */
+	UFT_EVENT_OSNOISE	= 11,
+	/* of a thread, to memory that is watched: where, the value, the instruction, enum uft_access */
+	UFT_EVENT_ACCESS	= 12,
+	/*
+	 * of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0,
+	 * enum uft_access
+	 */
+	UFT_EVENT_WATCH		= 13,
+	/*
+	 * the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own first:
+	 * at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS. Of a tracepoint's event, which
+	 * is the task's record before: where its call returns to | both bits below
+	 */
+	UFT_EVENT_STACK		= 15,
 	/* Only in recordings of earlier versions; readers turn them into types (stream/decode/old_events.c). */
 	UFT_EVENT_OLD_FORK	= 16,	/* its maker's name (UFT_COMM_WORDS), the number of the new task */
-	UFT_EVENT_OLD_EXEC	= 17,	/* the task's number before, then the program's path, up to a 0 byte or the end */
+	/* the task's number before, then the program's path, up to a 0 byte or the end */
+	UFT_EVENT_OLD_EXEC	= 17,
 	UFT_EVENT_OLD_EXIT	= 18,	/* its name, kernel priority (all bits set: not known) */
-	UFT_EVENT_FREE		= 32,	/* from here on by the table of types (symbol/event_type.h): the kernel's record of that type,
-					 * behind its 8 common bytes, and zeroes up to a whole word */
+	/*
+	 * from here on by the table of types (symbol/event_type.h): the kernel's record of that type, behind
+	 * its 8 common bytes, and zeroes up to a whole word
+	 */
+	UFT_EVENT_FREE		= 32,
 };
 #define UFT_COMM_WORDS		2	/* 16 bytes, a 0 at least at the end */
 #define UFT_EXEC_WORDS		64	/* of a path that a program was executed by: what does not fit is cut */
@@ -84,7 +112,8 @@ enum uft_tasks {		/* which of them are asked for */
 #define UFT_STACK_ADDRESS	(1ull << 63)
 #define UFT_STACK_TRACEPOINT	(1ull << 62)
 enum uft_access {
-	UFT_ACCESS_READ		= 1,	/* neither this nor WRITE: what it did is not known, the address is that of what is watched, */
+	/* neither this nor WRITE: what it did is not known, the address is that of what is watched, */
+	UFT_ACCESS_READ		= 1,
 	UFT_ACCESS_WRITE	= 2,	/* the instruction the next one */
 	UFT_ACCESS_VALUE	= 4,	/* the value is known; of a read and a write it is what was read */
 	UFT_ACCESS_END		= 8,

@@ -90,16 +90,25 @@
 #define DECLARE_CUSTOM_EVENT_CLASS(name, proto, args, tstruct, assign, print)
 #define DEFINE_CUSTOM_EVENT(template, name, proto, args)
 #define DECLARE_TRACE(name, proto, args)			__UFT_DECLARE_BARE(name, 1, PARAMS(proto), PARAMS(args))
-#define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_DECLARE_BARE(name, cond, PARAMS(proto), PARAMS(args))
+#define DECLARE_TRACE_CONDITION(name, proto, args, cond)	__UFT_DECLARE_BARE(name, cond, PARAMS(proto), \
+	PARAMS(args))
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
-#define DEFINE_EVENT(template, name, proto, args)		__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
-#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
-#define DEFINE_EVENT_PRINT(template, name, proto, args, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
-#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
-#define TRACE_EVENT(name, proto, args, tstruct, assign, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
-#define TRACE_EVENT_FN(name, proto, args, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
-#define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
-#define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT(template, name, proto, args)		__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), \
+	PARAMS(args))
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), \
+	PARAMS(args))
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), \
+	PARAMS(args))
+#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), \
+	PARAMS(args))
+#define TRACE_EVENT(name, proto, args, tstruct, assign, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), \
+	PARAMS(args))
+#define TRACE_EVENT_FN(name, proto, args, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, 1, \
+	PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print) __UFT_DECLARE_TRACE(name, cond, \
+	PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, \
+	cond, PARAMS(proto), PARAMS(args))
 #define TRACE_EVENT_FLAGS(event, flag)
 #define TRACE_EVENT_PERF_PERM(event, expr...)
 #define TRACE_EVENT_NOP(name, proto, args, struct, assign, print) static inline void trace_##name(proto) { }

@@ -87,7 +87,8 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 /* One nop, of one instruction, that the recorder can make a jump of. */
 #if defined(__x86_64__)
 #define __UFT_NOP	".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
-#define __UFT_ALIGN	".p2align 1"	/* its first two bytes in one cache line, so that it can be changed while threads run */
+/* its first two bytes in one cache line, so that it can be changed while threads run */
+#define __UFT_ALIGN	".p2align 1"
 #define __UFT_SYMBOL	"i"
 #define __UFT_REF	"%c0"
 #elif defined(__aarch64__)

@@ -29,10 +29,14 @@ struct uft_probe_list { struct uft_probe_list *next; size_t n; struct uft_probe 
 struct uft_tracepoint_probes { struct uft_probe_list *list, *old; };	/* list: NULL none */
 
 /* Of the object: weak, so that its files have one together. */
-__attribute__((weak, visibility("hidden"))) struct uft_probe_users { unsigned long firing[2], turn; char lock; } __uft_probes;
+__attribute__((weak, visibility("hidden"))) struct uft_probe_users {
+	unsigned long firing[2], turn;
+	char lock;
+} __uft_probes;
 
 /* *turn: for __uft_probes_leave(). */
-static inline __attribute__((unused)) struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t, unsigned long *turn)
+static inline __attribute__((unused)) struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t,
+										unsigned long *turn)
 {
 	*turn = __atomic_load_n(&__uft_probes.turn, __ATOMIC_SEQ_CST) & 1;
 	__atomic_add_fetch(&__uft_probes.firing[*turn], 1, __ATOMIC_SEQ_CST);
@@ -56,7 +60,8 @@ static inline __attribute__((unused)) void __uft_probes_unlock(void)
 }
 
 /* Under the lock. */
-static inline __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t, struct uft_probe_list *list)
+static inline __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t,
+								struct uft_probe_list *list)
 {
 	struct uft_probe_list *was = t->list;
 
@@ -65,7 +70,8 @@ static inline __attribute__((unused)) void __uft_probes_replace(struct uft_trace
 		was->next = t->old;
 		t->old = was;
 	}
-	if (__atomic_load_n(&__uft_probes.firing[0], __ATOMIC_SEQ_CST) || __atomic_load_n(&__uft_probes.firing[1], __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&__uft_probes.firing[0], __ATOMIC_SEQ_CST) ||
+	    __atomic_load_n(&__uft_probes.firing[1], __ATOMIC_SEQ_CST))
 		return;
 	while ((was = t->old)) {
 		t->old = was->next;
@@ -74,7 +80,8 @@ static inline __attribute__((unused)) void __uft_probes_replace(struct uft_trace
 }
 
 /* @is_in: put it in, else take it out. 0, -EEXIST, -ENOENT, -ENOMEM. */
-static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func, void *data, int prio, int is_in)
+static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func, void *data,
+							      int prio, int is_in)
 {
 	struct uft_probe_list *was, *list;
 	size_t n, at, to = 0;
@@ -133,28 +140,34 @@ static inline __attribute__((unused)) void tracepoint_synchronize_unregister(voi
 /* @proto, @args: as those of __UFT_DECLARE_TRACE(). */
 #define __UFT_PROBES_DECLARE(name, proto, args)							\
 	extern struct uft_tracepoint_probes __uft_probes_##name __attribute__((visibility("hidden")));	\
-	static inline __attribute__((unused)) int register_trace_prio_##name(void (*probe)(void *, proto), void *data, int prio)	\
+	static inline __attribute__((unused)) int register_trace_prio_##name(void (*probe)(void *, proto), void *data, \
+		int prio) \
 	{											\
 		return __uft_probes_change(&__uft_probes_##name, (void *)probe, data, prio, 1);	\
 	}											\
-	static inline __attribute__((unused)) int register_trace_##name(void (*probe)(void *, proto), void *data)	\
+	static inline __attribute__((unused)) int register_trace_##name(void (*probe)(void *, proto), \
+		void *data) \
 	{											\
 		return register_trace_prio_##name(probe, data, TRACEPOINT_DEFAULT_PRIO);	\
 	}											\
-	static inline __attribute__((unused)) int unregister_trace_##name(void (*probe)(void *, proto), void *data)	\
+	static inline __attribute__((unused)) int unregister_trace_##name(void (*probe)(void *, proto), \
+		void *data) \
 	{											\
 		return __uft_probes_change(&__uft_probes_##name, (void *)probe, data, 0, 0);	\
 	}											\
 	static __attribute__((unused, noinline, cold)) void __uft_fire_##name(proto)		\
 	{											\
 		unsigned long __uft_turn;							\
-		const struct uft_probe_list *__uft_list = __uft_probes_enter(&__uft_probes_##name, &__uft_turn);	\
+		const struct uft_probe_list *__uft_list = __uft_probes_enter(&__uft_probes_##name, \
+			&__uft_turn); \
 												\
 		for (size_t __uft_i = 0; __uft_list && __uft_i < __uft_list->n; __uft_i++)	\
-			((void (*)(void *, proto))__uft_list->v[__uft_i].func)(__uft_list->v[__uft_i].data, args);	\
+			((void (*)(void *, proto))__uft_list->v[__uft_i].func)(__uft_list->v[__uft_i].data, \
+				args); \
 		__uft_probes_leave(__uft_turn);							\
 	}
 #define __UFT_PROBES_DEFINE(name)	struct uft_tracepoint_probes __uft_probes_##name;
-#define __UFT_PROBES_ARE(name)		__builtin_expect(__atomic_load_n(&__uft_probes_##name.list, __ATOMIC_RELAXED) != NULL, 0)
+#define __UFT_PROBES_ARE(name)		__builtin_expect(__atomic_load_n(&__uft_probes_##name.list, \
+	__ATOMIC_RELAXED) != NULL, 0)
 
 #endif

@@ -135,7 +135,8 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	(void)call;
 	if (!at)
 		return c->buf.error;
-	at = how == NEST_OPEN ? EMIT_PUT(at, ",\"args\":{\"open\":true}}") : how == NEST_LEFT ? EMIT_PUT(at, ",\"args\":{\"left\":true}}") : EMIT_PUT(at, "}");
+	at = how == NEST_OPEN ? EMIT_PUT(at, ",\"args\":{\"open\":true}}") : how == NEST_LEFT ?
+		EMIT_PUT(at, ",\"args\":{\"left\":true}}") : EMIT_PUT(at, "}");
 	emit_buf_end(&c->buf, at);
 	return c->buf.error;
 }
@@ -152,7 +153,8 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 }
 
 /* A mark is named by its text, as its kind says nothing. */
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct chrome *c = ctx;
 	int ret = describe(c, task);
@@ -204,7 +206,9 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 		ret = c.buf.error;
 	}
 	if (!ret)
-		fprintf(sink.out, "\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n", r.calls, r.open,
+		fprintf(sink.out,
+			"\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n",
+			r.calls, r.open,
 			r.without_entry, r.lost, r.events);
 	release(&c);
 	return export_sink_close(&sink, ret, err);

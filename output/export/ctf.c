@@ -25,9 +25,11 @@
 #define EVENT_ROOM	64u
 #define TEXT_MAX	4096u		/* of a name or path in a task event */
 
-enum event_id { EVENT_ENTRY, EVENT_EXIT, EVENT_LOST, EVENT_TASK, EVENT_MARK, EVENT_OTHER, EVENT_TYPED };	/* typed: a class for each */
+/* typed: a class for each */
+enum event_id { EVENT_ENTRY, EVENT_EXIT, EVENT_LOST, EVENT_TASK, EVENT_MARK, EVENT_OTHER, EVENT_TYPED };
 #define MAX_TYPED	(255u - EVENT_TYPED)	/* types beyond it are EVENT_OTHER */
-#define TYPED_ROOM	(EVENT_FIELDS * (sizeof(uint64_t) + 1) + 3 * EVENT_TEXTS)	/* a byte that is no UTF-8 becomes three */
+/* a byte that is no UTF-8 becomes three */
+#define TYPED_ROOM	(EVENT_FIELDS * (sizeof(uint64_t) + 1) + 3 * EVENT_TEXTS)
 
 /* As trace.packet.header and stream.packet.context of the metadata. */
 struct packet_head {
@@ -62,7 +64,8 @@ struct ctf {
 
 static int put_packet(struct ctf *c)
 {
-	struct packet_head head = { MAGIC, { 0 }, 0, c->begin_ns, c->end_ns, 8ull * c->used, 8ull * c->used, c->discarded };
+	struct packet_head head = { MAGIC, { 0 }, 0, c->begin_ns, c->end_ns, 8ull * c->used, 8ull * c->used,
+		c->discarded };
 
 	if (c->used == sizeof(head))
 		return 0;
@@ -76,7 +79,8 @@ static int put_packet(struct ctf *c)
 }
 
 /* Where the event's fields go, @n bytes at most; NULL: the packet could not be written, *ret says why. */
-static inline char *put_event(struct ctf *c, enum event_id id, const struct uft_task *task, uint64_t ns, size_t n, int *ret)
+static inline char *put_event(struct ctf *c, enum event_id id, const struct uft_task *task, uint64_t ns, size_t n,
+			      int *ret)
 {
 	struct event_head head = { (uint8_t)id, ns, task ? task->pid : 0, task ? task->tid : 0 };
 	char *at;
@@ -124,7 +128,8 @@ static int describe(struct ctf *c, const struct uft_task *t, uint64_t ns)
 	c->known[t->index] = 1;
 	at = put_event(c, EVENT_TASK, t, ns, 2 * TEXT_MAX, &ret);
 	if (at)
-		end_event(c, put_text(c, put_text(c, at, t->comm && *t->comm ? t->comm : "?"), t->image ? t->image->exe : NULL));
+		end_event(c, put_text(c, put_text(c, at, t->comm && *t->comm ? t->comm : "?"),
+				      t->image ? t->image->exe : NULL));
 	return ret;
 }
 
@@ -231,10 +236,12 @@ static char *put_fields(struct ctf *c, char *at, const struct export_event *e)
 	return at;
 }
 
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct ctf *c = ctx;
-	uint32_t class = ev->kind == UFT_EV_MARK ? EVENT_MARK : UFT_EVENT_IS_NAMED(ev->data) ? class_of(c, ev->type) : EVENT_OTHER;
+	uint32_t class = ev->kind == UFT_EV_MARK ? EVENT_MARK : UFT_EVENT_IS_NAMED(ev->data) ? class_of(c, ev->type) :
+		EVENT_OTHER;
 	int ret = describe(c, task, ns);
 	char *at = ret ? NULL : put_event(c, (enum event_id)class, task, ns, TYPED_ROOM, &ret);
 
@@ -353,7 +360,8 @@ static void put_metadata(struct ctf *c, FILE *out, const struct uft_info *info)
 /* The same recording has the same one. */
 static void make_uuid(struct ctf *c, const struct uft_info *info)
 {
-	uint64_t part[2] = { info->first_ns * 0x9e3779b97f4a7c15ull ^ info->bytes, (info->events + 1) * 0xc2b2ae3d27d4eb4full ^ info->duration_ns };
+	uint64_t part[2] = { info->first_ns * 0x9e3779b97f4a7c15ull ^ info->bytes,
+		(info->events + 1) * 0xc2b2ae3d27d4eb4full ^ info->duration_ns };
 
 	memcpy(c->uuid, part, sizeof(part));
 	c->uuid[6] = (uint8_t)((c->uuid[6] & 0x0f) | 0x40);

@@ -44,7 +44,8 @@ static void add_array(struct export_event *e, const struct uft_event_field *f, c
 	size_t n = 0;
 
 	for (size_t i = 0; (i + 1) * size <= v->len && n + 24 < sizeof(text); i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s0x%" PRIx64, i ? "," : "", (uint64_t)uft_field_number(v->bytes + i * size, size, 0));
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s0x%" PRIx64, i ? "," : "",
+				      (uint64_t)uft_field_number(v->bytes + i * size, size, 0));
 	add_text(e, f->name, text, n);
 }
 
@@ -69,7 +70,8 @@ static void make_named(struct export_event *e, const struct uft_event *ev)
 		else if (f->is_array)
 			add_array(e, f, &v);
 		else
-			add(e, (struct export_field){ .name = f->name, .number = (uint64_t)v.number, .is_signed = f->is_signed });
+			add(e, (struct export_field){
+				       .name = f->name, .number = (uint64_t)v.number, .is_signed = f->is_signed });
 	}
 }
 
@@ -99,7 +101,8 @@ static void make_mark(struct export_event *e, const struct uft_event *ev)
 static void make_switch(struct export_event *e, const struct uft_event *ev)
 {
 	uint64_t how = ev->word[0];
-	const char *state = how & UFT_SWITCH_IN ? "runs" : how & UFT_SWITCH_PREEMPTED ? "is preempted" : how & UFT_SWITCH_ENDED ? "has ended" : "waits";
+	const char *state = how & UFT_SWITCH_IN ? "runs" : how & UFT_SWITCH_PREEMPTED ? "is preempted" :
+		how & UFT_SWITCH_ENDED ? "has ended" : "waits";
 
 	e->name = "switch";
 	add_text(e, "state", state, strlen(state));
@@ -111,7 +114,8 @@ static void make_switch(struct export_event *e, const struct uft_event *ev)
 static void make_access(struct export_event *e, const struct uft_event *ev)
 {
 	uint64_t how = ev->word[3];
-	const char *op = how & UFT_ACCESS_READ ? how & UFT_ACCESS_WRITE ? "read and write" : "read" : how & UFT_ACCESS_WRITE ? "write" : "unknown";
+	const char *op = how & UFT_ACCESS_READ ? how & UFT_ACCESS_WRITE ? "read and write" : "read" :
+		how & UFT_ACCESS_WRITE ? "write" : "unknown";
 
 	e->name = "access";
 	add_text(e, "op", op, strlen(op));
@@ -163,8 +167,10 @@ static void make_line(struct export_event *e)
 	for (uint32_t i = 0; i < e->nfields && n < EVENT_LINE; i++) {
 		const struct export_field *f = &e->field[i];
 
-		n += (size_t)(f->text ? snprintf(e->line + n, EVENT_LINE - n, "%s%s=%s", i ? " " : "", f->name, f->text) :
-					snprintf(e->line + n, EVENT_LINE - n, "%s%s=%" PRIu64, i ? " " : "", f->name, f->number));
+		n += (size_t)(f->text ? snprintf(e->line + n, EVENT_LINE - n, "%s%s=%s", i ? " " : "", f->name,
+			f->text) :
+					snprintf(e->line + n, EVENT_LINE - n, "%s%s=%" PRIu64, i ? " " : "", f->name,
+						 f->number));
 	}
 	e->text = e->line;
 }

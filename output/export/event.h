@@ -36,7 +36,8 @@ struct export_event {
 /* 1 if @ev is an event that stands for itself; 0: a call, or belongs to one. */
 static inline int export_is_event(const struct uft_event *ev)
 {
-	return ev->kind == UFT_EV_MARK || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
+	return ev->kind == UFT_EV_MARK ||
+	       (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
 /* Of an export_is_event(): fills @e, which is valid as long as the stream is open. */

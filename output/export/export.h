@@ -10,13 +10,16 @@ struct agg;
 int uft_export_folded(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_svg(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
-int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
-int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			  struct uft_error *err);
+int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			struct uft_error *err);
 int uft_export_pprof(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
-int uft_export_parquet_events(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_parquet_events(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			      struct uft_error *err);
 int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 

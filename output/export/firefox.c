@@ -89,13 +89,15 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 
 	if (2 * t->nstacks >= t->nslots && grow_slots(t) < 0)
 		return -ENOMEM;
-	for (at = (prefix * 0x9e3779b9u ^ func * 0x85ebca6bu) & (t->nslots - 1); t->slot[at]; at = (at + 1) & (t->nslots - 1)) {
+	for (at = (prefix * 0x9e3779b9u ^ func * 0x85ebca6bu) & (t->nslots - 1); t->slot[at];
+	     at = (at + 1) & (t->nslots - 1)) {
 		*found = t->slot[at] - 1;
 		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func)
 			return 0;
 	}
 	if (f->nstacks++ >= MAX_STACKS)
-		return uft_fail(f->err, -E2BIG, "the recording has more than %u different call paths, more than a profile of Firefox can show: "
+		return uft_fail(f->err, -E2BIG,
+				"the recording has more than %u different call paths, more than a profile of Firefox can show: "
 				"export a part (--range A~B), or use -f perfetto", MAX_STACKS);
 	if (dense_reserve(&t->stack, &t->cap_stacks, t->nstacks, sizeof(*t->stack)) < 0)
 		return -ENOMEM;
@@ -321,7 +323,8 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return put_marker(f, t, "lost", ns);
 }
 
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct firefox *f = ctx;
 	struct thread *t = thread_of(f, task);
@@ -358,9 +361,11 @@ static void put_count_up(FILE *out, const char *name, uint32_t first, uint32_t n
 
 /* Columns that have the same value in each row. */
 struct constant { const char *name, *value; };
-static const struct constant func_constant[] = { { "isJS", "false" }, { "relevantForJS", "false" }, { "resource", "-1" }, { NULL, NULL } };
+static const struct constant func_constant[] = { { "isJS", "false" }, { "relevantForJS", "false" },
+	{ "resource", "-1" }, { NULL, NULL } };
 static const struct constant frame_constant[] = {
-	{ "address", "-1" }, { "inlineDepth", "0" }, { "category", "0" }, { "subcategory", "0" }, { "nativeSymbol", "null" }, { "innerWindowID", "null" },
+	{ "address", "-1" }, { "inlineDepth", "0" }, { "category", "0" }, { "subcategory", "0" },
+	{ "nativeSymbol", "null" }, { "innerWindowID", "null" },
 	{ "implementation", "null" }, { "line", "null" }, { "column", "null" }, { NULL, NULL }
 };
 
@@ -495,7 +500,9 @@ static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_fir
 	table_put_json(out, t->task->comm && *t->task->comm ? t->task->comm : "?");
 	fputs(",\"processName\":", out);
 	table_put_json(out, t->task->program);
-	fprintf(out, ",\"pid\":\"%" PRIu32 "\",\"tid\":%" PRIu32 ",\"isMainThread\":%s,\"processType\":\"default\",\"processStartupTime\":0,"
+	fprintf(out,
+		",\"pid\":\"%" PRIu32 "\",\"tid\":%" PRIu32
+		",\"isMainThread\":%s,\"processType\":\"default\",\"processStartupTime\":0,"
 		"\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],\"name\":[]},"
 		"\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}",
@@ -509,7 +516,8 @@ static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out
 {
 	int ret = 0, is_first = 1;
 
-	fprintf(out, "{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"product\":\"uft\",\"processType\":0,\"interval\":0.001,\"startTime\":%" PRIu64
+	fprintf(out,
+		"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"product\":\"uft\",\"processType\":0,\"interval\":0.001,\"startTime\":%" PRIu64
 		",\"debug\":false,\"symbolicated\":true,\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,\n"
 		"\"categories\":[{\"name\":\"Other\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}],"
 		"\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
@@ -519,7 +527,8 @@ static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out
 		"{\"name\":\"uft_event\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],\"tooltipLabel\":\"{marker.name}: {marker.data.text}\","
 		"\"tableLabel\":\"{marker.data.text}\",\"data\":[{\"key\":\"system\",\"label\":\"system\",\"format\":\"string\"},"
 		"{\"key\":\"text\",\"label\":\"text\",\"format\":\"string\",\"searchable\":true}]}]},\n"
-		"\"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[", VERSION, info->realtime_ns / 1000000);
+		"\"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[",
+		VERSION, info->realtime_ns / 1000000);
 	for (uint32_t i = 0; i < f->nthreads && !ret; i++)
 		if (f->thread[i].column)
 			ret = put_sample(f, &f->thread[i], UINT64_MAX);

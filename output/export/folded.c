@@ -90,7 +90,8 @@ int export_paths(struct uft_stream *st, const char *path, const struct uft_expor
 	int ret;
 
 	if (uft_tracer(uft_stream_tracer(st))->has_no_returns) {
-		snprintf(err->text, sizeof(err->text), "the recording has no calls with a duration: record it with -p function_graph");
+		snprintf(err->text, sizeof(err->text),
+			 "the recording has no calls with a duration: record it with -p function_graph");
 		return -EINVAL;
 	}
 	ret = agg_init(&a);

@@ -63,7 +63,8 @@ static int begin_call(struct nest *n, struct nest_task *t, const struct uft_even
 		t->call = grown;
 		t->cap = 2 * (t->cap + 16);
 	}
-	t->call[t->n] = (struct nest_call){ .sym = ev->sym, .id = ++n->result->calls, .parent = t->n ? t->call[t->n - 1].id : 0,
+	t->call[t->n] = (struct nest_call){ .sym = ev->sym, .id = ++n->result->calls,
+		.parent = t->n ? t->call[t->n - 1].id : 0,
 		.begin_ns = t->last_ns, .level = t->n, .depth = ev->depth };
 	t->n++;
 	return n->ops->begin ? n->ops->begin(n->ctx, t->task, &t->call[t->n - 1]) : 0;
@@ -77,7 +78,8 @@ static int exit_call(struct nest *n, struct nest_task *t, const struct uft_event
 		ret = end_call(n, t, NEST_LEFT);
 	if (ret)
 		return ret;
-	if (!t->n || t->call[t->n - 1].depth != ev->depth || t->call[t->n - 1].sym != ev->sym || ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN)) {
+	if (!t->n || t->call[t->n - 1].depth != ev->depth || t->call[t->n - 1].sym != ev->sym ||
+	    ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN)) {
 		n->result->without_entry++;
 		return 0;
 	}

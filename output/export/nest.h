@@ -16,7 +16,8 @@ enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: when its process
 
 struct nest_call {
 	const struct uft_sym *sym;
-	uint64_t id, parent;		/* calls are numbered from 1 in the order in which they begin; parent 0: none, it is an outermost one */
+	/* calls are numbered from 1 in the order in which they begin; parent 0: none, it is an outermost one */
+	uint64_t id, parent;
 	uint64_t begin_ns;
 	uint64_t child_ns;		/* time of the calls within it, as soon as they have ended */
 	uint32_t level;			/* open calls around it */
@@ -26,10 +27,12 @@ struct nest_call {
 struct nest_ops {
 	/* Each returns 0 or a negative errno, which ends all. */
 	int (*begin)(void *ctx, const struct uft_task *task, const struct nest_call *call);	/* at call->begin_ns */
-	int (*end)(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how);
+	int (*end)(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns,
+		   enum nest_end how);
 	int (*lost)(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records);	/* @task may be NULL */
 	/* An event that is no call (event.h), in the innermost call @in; NULL: none is open. */
-	int (*event)(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev);
+	int (*event)(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		     const struct export_event *e, const struct uft_event *ev);
 };
 
 struct nest_result {

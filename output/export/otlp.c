@@ -25,7 +25,8 @@
 enum { TRACES_RESOURCE_SPANS = 1 };
 enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2, RESOURCE_ATTRIBUTE = 1 };
 enum { SCOPE_SPANS_SCOPE = 1, SCOPE_SPANS_SPAN = 2, SCOPE_NAME = 1 };
-enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT_ID = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGIN = 7, SPAN_END = 8, SPAN_ATTRIBUTE = 9,
+enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT_ID = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGIN = 7, SPAN_END = 8,
+	SPAN_ATTRIBUTE = 9,
        SPAN_EVENT = 11 };
 enum { EVENT_TIME = 1, EVENT_NAME = 2, EVENT_ATTRIBUTE = 3 };
 enum { KIND_INTERNAL = 1, KEY = 1, VALUE = 2, VALUE_STRING = 1, VALUE_BOOL = 2, VALUE_INT = 3 };
@@ -37,7 +38,8 @@ struct lane {
 	const struct uft_task *task;
 	struct pb spans;
 	uint64_t root;		/* the outermost call that is open */
-	struct pending { struct pb events; uint32_t n; } *pending;	/* by level: events of the calls that are open */
+	/* by level: events of the calls that are open */
+	struct pending { struct pb events; uint32_t n; } *pending;
 	uint32_t npending;
 };
 
@@ -62,7 +64,8 @@ static void add_text(struct otlp *o, struct pb *to, uint32_t field, const char *
 }
 
 /* An attribute of @to: the text, or, if that is NULL, the number as a @kind. */
-static void add_attribute(struct otlp *o, struct pb *to, uint32_t field, const char *key, const char *text, uint32_t kind, uint64_t v)
+static void add_attribute(struct otlp *o, struct pb *to, uint32_t field, const char *key, const char *text,
+			  uint32_t kind, uint64_t v)
 {
 	o->part.n = o->value.n = 0;
 	pb_bytes(&o->part, KEY, key, strlen(key));
@@ -122,7 +125,8 @@ static int flush(struct otlp *o, struct lane *l)
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "service.name", t->program, 0, 0);
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "process.pid", NULL, VALUE_INT, t->pid);
 		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.id", NULL, VALUE_INT, t->tid);
-		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.name", t->comm && *t->comm ? t->comm : "?", 0, 0);
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.name", t->comm && *t->comm ? t->comm : "?", 0,
+			      0);
 	}
 	m->n = 0;
 	pb_message(m, RESOURCE_SPANS_RESOURCE, &o->span);
@@ -141,7 +145,8 @@ static int flush(struct otlp *o, struct lane *l)
 		m->n += p ? from->n : 0;
 	}
 	l->spans.n = 0;
-	return m->error ? m->error : o->span.error ? o->span.error : o->part.error ? o->part.error : o->value.error ? o->value.error : put(o, m);
+	return m->error ? m->error : o->span.error ? o->span.error : o->part.error ? o->part.error : o->value.error ?
+		o->value.error : put(o, m);
 }
 
 static struct lane *lane_of(struct otlp *o, const struct uft_task *task)
@@ -211,7 +216,8 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	if (call->parent)
 		add_id(&o->span, SPAN_PARENT_ID, call->parent);
 	if (how != NEST_RETURNED)
-		add_attribute(o, &o->span, SPAN_ATTRIBUTE, how == NEST_OPEN ? "uft.open" : "uft.left", NULL, VALUE_BOOL, 1);
+		add_attribute(o, &o->span, SPAN_ATTRIBUTE, how == NEST_OPEN ? "uft.open" : "uft.left", NULL, VALUE_BOOL,
+			      1);
 	add_pending(o, l, call->level);
 	return add_span(o, l);
 }
@@ -246,7 +252,8 @@ static void add_fields(struct otlp *o, struct pb *to, uint32_t field, const stru
 }
 
 /* A span of no duration. */
-static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in, uint64_t ns, const struct export_event *e, const char *name)
+static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in, uint64_t ns,
+		     const struct export_event *e, const char *name)
 {
 	uint64_t id = UINT64_MAX - o->nlost++;
 
@@ -259,7 +266,8 @@ static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in,
 }
 
 /* A mark is named by its text, as its kind says nothing. */
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct otlp *o = ctx;
 	struct lane *l = lane_of(o, task);
@@ -300,7 +308,8 @@ int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_ex
 {
 	static const struct nest_ops ops = { begin, end, lost, event };
 	const struct uft_info *info = uft_stream_info(st);
-	struct otlp o = { .epoch_ns = info->realtime_ns, .recording = info->first_ns * 0x9e3779b97f4a7c15ull ^ info->realtime_ns };
+	struct otlp o = { .epoch_ns = info->realtime_ns,
+		.recording = info->first_ns * 0x9e3779b97f4a7c15ull ^ info->realtime_ns };
 	struct export_sink sink;
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);

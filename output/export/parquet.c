@@ -33,22 +33,29 @@ enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, REQUIRED = 0, CONVERT
 struct column { const char *name; uint8_t type; };
 #define MAX_COLUMNS	12
 
-enum call_column { COLUMN_ID, COLUMN_PARENT, COLUMN_PID, COLUMN_TID, COLUMN_TASK, COLUMN_FUNCTION, COLUMN_OBJECT, COLUMN_LEVEL, COLUMN_BEGIN,
+enum call_column { COLUMN_ID, COLUMN_PARENT, COLUMN_PID, COLUMN_TID, COLUMN_TASK, COLUMN_FUNCTION, COLUMN_OBJECT,
+	COLUMN_LEVEL, COLUMN_BEGIN,
 	      COLUMN_DURATION, COLUMN_SELF, COLUMN_HOW, CALL_COLUMNS };
 static const struct column call_columns[CALL_COLUMNS] = {
-	[COLUMN_ID] = { "id", TYPE_INT64 }, [COLUMN_PARENT] = { "parent", TYPE_INT64 }, [COLUMN_PID] = { "pid", TYPE_INT32 },
-	[COLUMN_TID] = { "tid", TYPE_INT32 }, [COLUMN_TASK] = { "task", TYPE_BYTES }, [COLUMN_FUNCTION] = { "function", TYPE_BYTES },
-	[COLUMN_OBJECT] = { "object", TYPE_BYTES }, [COLUMN_LEVEL] = { "level", TYPE_INT32 }, [COLUMN_BEGIN] = { "begin_ns", TYPE_INT64 },
-	[COLUMN_DURATION] = { "duration_ns", TYPE_INT64 }, [COLUMN_SELF] = { "self_ns", TYPE_INT64 }, [COLUMN_HOW] = { "how", TYPE_BYTES },
+	[COLUMN_ID] = { "id", TYPE_INT64 }, [COLUMN_PARENT] = { "parent", TYPE_INT64 },
+	[COLUMN_PID] = { "pid", TYPE_INT32 },
+	[COLUMN_TID] = { "tid", TYPE_INT32 }, [COLUMN_TASK] = { "task", TYPE_BYTES },
+	[COLUMN_FUNCTION] = { "function", TYPE_BYTES },
+	[COLUMN_OBJECT] = { "object", TYPE_BYTES }, [COLUMN_LEVEL] = { "level", TYPE_INT32 },
+	[COLUMN_BEGIN] = { "begin_ns", TYPE_INT64 },
+	[COLUMN_DURATION] = { "duration_ns", TYPE_INT64 }, [COLUMN_SELF] = { "self_ns", TYPE_INT64 },
+	[COLUMN_HOW] = { "how", TYPE_BYTES },
 };
 
 /* Events, marks and losses: in the order of time, of a loss `records` are what is missing. */
-enum event_column { EVENT_CALL, EVENT_PID, EVENT_TID, EVENT_TASK, EVENT_CPU, EVENT_TIME, EVENT_SYSTEM, EVENT_NAME, EVENT_TEXT, EVENT_FIELDS_JSON,
+enum event_column { EVENT_CALL, EVENT_PID, EVENT_TID, EVENT_TASK, EVENT_CPU, EVENT_TIME, EVENT_SYSTEM, EVENT_NAME,
+	EVENT_TEXT, EVENT_FIELDS_JSON,
 		    EVENT_RECORDS, EVENT_COLUMNS };
 static const struct column event_columns[EVENT_COLUMNS] = {
 	[EVENT_CALL] = { "call", TYPE_INT64 }, [EVENT_PID] = { "pid", TYPE_INT32 }, [EVENT_TID] = { "tid", TYPE_INT32 },
 	[EVENT_TASK] = { "task", TYPE_BYTES }, [EVENT_CPU] = { "cpu", TYPE_INT32 }, [EVENT_TIME] = { "ns", TYPE_INT64 },
-	[EVENT_SYSTEM] = { "system", TYPE_BYTES }, [EVENT_NAME] = { "name", TYPE_BYTES }, [EVENT_TEXT] = { "text", TYPE_BYTES },
+	[EVENT_SYSTEM] = { "system", TYPE_BYTES }, [EVENT_NAME] = { "name", TYPE_BYTES },
+	[EVENT_TEXT] = { "text", TYPE_BYTES },
 	[EVENT_FIELDS_JSON] = { "fields", TYPE_BYTES }, [EVENT_RECORDS] = { "records", TYPE_INT64 },
 };
 #define GROUP_TEXT	(16u << 20)	/* of one column, then a group ends */
@@ -172,7 +179,8 @@ static inline int name_of(struct parquet *p, int column, uint32_t index, const c
 		*id = d->seen[index].id;
 		return 0;
 	}
-	if (dense_reserve(&d->seen, &d->nseen, index, sizeof(*d->seen)) < 0 || find_name(p, d, name ? name : "", id) < 0)
+	if (dense_reserve(&d->seen, &d->nseen, index, sizeof(*d->seen)) < 0 ||
+	    find_name(p, d, name ? name : "", id) < 0)
 		return -ENOMEM;
 	d->seen[index] = (struct seen){ p->ngroups + 1, *id };
 	return 0;
@@ -190,7 +198,8 @@ static int put(struct parquet *p, const void *data, size_t n)
 }
 
 /* One page of @n values: @raw, compressed, behind its header. */
-static int put_page(struct parquet *p, struct chunk *c, int type, uint32_t nvalues, int encoding, const void *raw, size_t n)
+static int put_page(struct parquet *p, struct chunk *c, int type, uint32_t nvalues, int encoding, const void *raw,
+		    size_t n)
 {
 	size_t most = ZSTD_compressBound(n), packed;
 	uint8_t last = 0, inner = 0;
@@ -296,7 +305,8 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	struct parquet *p = ctx;
 	uint32_t i = p->nrows;
 
-	if (name_of(p, COLUMN_TASK, task->index, task->comm && *task->comm ? task->comm : "?", &p->narrow[COLUMN_TASK][i]) < 0 ||
+	if (name_of(p, COLUMN_TASK, task->index, task->comm && *task->comm ? task->comm : "?",
+		    &p->narrow[COLUMN_TASK][i]) < 0 ||
 	    name_of(p, COLUMN_FUNCTION, call->sym->index, call->sym->name, &p->narrow[COLUMN_FUNCTION][i]) < 0 ||
 	    name_of(p, COLUMN_OBJECT, call->sym->index, call->sym->object, &p->narrow[COLUMN_OBJECT][i]) < 0 ||
 	    name_of(p, COLUMN_HOW, how, text[how], &p->narrow[COLUMN_HOW][i]) < 0)
@@ -315,14 +325,16 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 /* ---- Rows of events ---- */
 
 /* @task may be NULL. */
-static int put_event(struct parquet *p, const struct uft_task *task, const char *system, const char *name, const char *text, const char *fields)
+static int put_event(struct parquet *p, const struct uft_task *task, const char *system, const char *name,
+		     const char *text, const char *fields)
 {
 	uint32_t i = p->nrows;
 	int is_full = ++p->nrows == ROWS;
 
 	p->narrow[EVENT_PID][i] = task ? task->pid : 0;
 	p->narrow[EVENT_TID][i] = task ? task->tid : 0;
-	if (find_name(p, &p->dict[EVENT_TASK], task && task->comm && *task->comm ? task->comm : "?", &p->narrow[EVENT_TASK][i]) < 0 ||
+	if (find_name(p, &p->dict[EVENT_TASK], task && task->comm && *task->comm ? task->comm : "?",
+		      &p->narrow[EVENT_TASK][i]) < 0 ||
 	    find_name(p, &p->dict[EVENT_SYSTEM], system, &p->narrow[EVENT_SYSTEM][i]) < 0 ||
 	    find_name(p, &p->dict[EVENT_NAME], name, &p->narrow[EVENT_NAME][i]) < 0 ||
 	    find_name(p, &p->dict[EVENT_TEXT], text, &p->narrow[EVENT_TEXT][i]) < 0 ||
@@ -332,7 +344,8 @@ static int put_event(struct parquet *p, const struct uft_task *task, const char 
 	return is_full ? put_group(p) : 0;
 }
 
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct parquet *p = ctx;
 
@@ -498,7 +511,8 @@ static void release(struct parquet *p)
 	utf8_free(&p->text);
 }
 
-static int write_table(struct parquet *p, struct uft_stream *st, const char *path, const struct nest_ops *ops, struct uft_error *err)
+static int write_table(struct parquet *p, struct uft_stream *st, const char *path, const struct nest_ops *ops,
+		       struct uft_error *err)
 {
 	struct export_sink sink;
 	struct nest_result r;
@@ -527,7 +541,8 @@ int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft
 	return write_table(&p, st, path, &ops, err);
 }
 
-int uft_export_parquet_events(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+int uft_export_parquet_events(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			      struct uft_error *err)
 {
 	static const struct nest_ops ops = { NULL, NULL, lost, event };
 	struct parquet p = { .table = "events", .column = event_columns, .ncolumns = EVENT_COLUMNS };

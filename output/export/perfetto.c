@@ -23,13 +23,15 @@
 
 /* Fields of perfetto's messages that are written here. */
 enum { TRACE_PACKET = 1 };
-enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12, PACKET_SEQUENCE_FLAGS = 13,
+enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
        PACKET_DROPPED = 42, PACKET_DEFAULTS = 59, PACKET_TRACK = 60 };
 enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2 };
 enum { DEFAULTS_TRACK_EVENT = 11, DEFAULTS_TRACK = 11 };
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11, EVENT_CATEGORY = 22,
+	EVENT_NAME = 23 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
 enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, FTRACE_TIMESTAMP = 1, FTRACE_PID = 2, FTRACE_GENERIC = 327 };
@@ -290,7 +292,8 @@ static void add_field(struct perfetto *p, struct pb *to, const struct export_fie
 }
 
 /* As the kernel's event of that name. */
-static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns, const struct export_event *e, uint32_t cpu)
+static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns, const struct export_event *e,
+		       uint32_t cpu)
 {
 	static const uint32_t number[] = { FIELD_NAME, FIELD_STRING, FIELD_INT, FIELD_UINT };
 	struct pb *generic = &p->part, *event = &p->inner, *bundle = &p->bundle;
@@ -314,7 +317,8 @@ static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns
 }
 
 /* A mark is named by its text, as its kind says nothing. */
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	static const uint32_t number[] = { ANNOTATION_NAME, ANNOTATION_STRING, ANNOTATION_INT, ANNOTATION_UINT };
 	struct perfetto *p = ctx;
@@ -337,7 +341,8 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 	pb_uint(&p->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 	pb_message(&p->packet, PACKET_TRACK_EVENT, &p->part);
 	ret = put_packet(p);
-	return ret || ev->kind == UFT_EV_MARK || !UFT_EVENT_IS_NAMED(ev->data) ? ret : put_generic(p, task, ns, e, ev->cpu);
+	return ret || ev->kind == UFT_EV_MARK || !UFT_EVENT_IS_NAMED(ev->data) ? ret :
+		put_generic(p, task, ns, e, ev->cpu);
 }
 
 static void release(struct perfetto *p)

@@ -14,7 +14,8 @@ struct places {
 
 /* Starts as zeroes. Functions are collected first, asked for all at once, and have a place (file NULL: none) then. */
 int places_want(struct places *p, const struct uft_sym *sym);		/* 0 or -ENOMEM */
-int places_find(struct places *p, const struct uft_export_opts *o, struct uft_error *err);		/* 0, -ENOPKG, -ENOMEM */
+/* 0, -ENOPKG, -ENOMEM */
+int places_find(struct places *p, const struct uft_export_opts *o, struct uft_error *err);
 struct uft_source places_of(const struct places *p, const struct uft_sym *sym);
 void places_free(struct places *p);
 

@@ -17,7 +17,8 @@
 #include "output/export/utf8.h"
 #include "output/report/aggregate.h"
 
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6,
+enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
        PROFILE_DURATION = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
@@ -85,14 +86,17 @@ static uint64_t string_of(uint32_t func, unsigned which)
 
 static void put_strings(struct pprof *p, const struct agg *a, uint64_t nopen)
 {
-	static const char *const words[] = { [STRING_EMPTY] = "", [STRING_CALLS] = "calls", [STRING_COUNT] = "count", [STRING_TIME] = "time",
+	static const char *const words[] = { [STRING_EMPTY] = "", [STRING_CALLS] = "calls", [STRING_COUNT] = "count",
+		[STRING_TIME] = "time",
 					     [STRING_NS] = "nanoseconds" };
 	char comment[160];
 
 	for (unsigned i = 0; i < STRING_COMMENT; i++)
 		put_string(p, words[i]);
-	snprintf(comment, sizeof(comment), "uft: %" PRIu64 " record%s lost, %" PRIu64 " call%s open at the end, %" PRIu64 " call%s of unknown duration",
-		 a->lost, a->lost == 1 ? "" : "s", nopen, nopen == 1 ? "" : "s", a->unknown, a->unknown == 1 ? "" : "s");
+	snprintf(comment, sizeof(comment),
+		 "uft: %" PRIu64 " record%s lost, %" PRIu64 " call%s open at the end, %" PRIu64 " call%s of unknown duration",
+		 a->lost, a->lost == 1 ? "" : "s", nopen, nopen == 1 ? "" : "s", a->unknown,
+		 a->unknown == 1 ? "" : "s");
 	put_string(p, comment);
 	for (uint32_t i = 0; i < a->nfuncs; i++) {
 		put_string(p, a->func[i].name);
@@ -196,7 +200,8 @@ static int write_profile(struct uft_stream *st, struct agg *a, FILE *out)
 	if (!p)
 		return -ENOMEM;
 	p->out = out;
-	if (deflateInit2(&p->z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {	/* 16: with the header of gzip */
+	/* 16: with the header of gzip */
+	if (deflateInit2(&p->z, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(p);
 		return -ENOMEM;
 	}

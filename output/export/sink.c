@@ -23,7 +23,8 @@ static int is_special(const char *path)
 {
 	struct stat st;
 
-	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5) ||
+	       (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
 /* @name: owned by the list from now on. */
@@ -134,7 +135,8 @@ static int check_free(const char *path, const char **why)
 	if (!dir && errno == ENOENT)
 		return 0;
 	if (!dir) {
-		*why = errno == ENOTDIR ? "this format is a directory, and that is a file: remove it, or name another" : NULL;
+		*why = errno == ENOTDIR ? "this format is a directory, and that is a file: remove it, or name another" :
+			NULL;
 		return -errno;
 	}
 	while (n < 3 && readdir(dir))
@@ -181,7 +183,8 @@ static int open_dir(struct export_sink *s, const char *first, const char *second
 	return ret ? ret : open_in_dir(s, second, 1, &s->second);
 }
 
-int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second, struct uft_error *err)
+int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second,
+			 struct uft_error *err)
 {
 	const char *why = NULL;
 	int ret;
@@ -204,7 +207,8 @@ uint64_t export_string_max(const struct uft_export_opts *o)
 
 int export_string_too_long(uint64_t max, struct uft_error *err)
 {
-	return uft_fail(err, -EFBIG, "the profile would be larger than the %" PRIu64 " MB that a browser can read: export a part "
+	return uft_fail(err, -EFBIG,
+			"the profile would be larger than the %" PRIu64 " MB that a browser can read: export a part "
 			"(--range A~B), or use -f perfetto", (max + (1u << 20) - 1) >> 20);
 }
 

@@ -29,7 +29,8 @@ int export_sink_open(struct export_sink *s, const char *path, struct uft_error *
  */
 int export_sink_reserve(struct export_sink *s, const char *path, struct uft_error *err);
 /* Of a directory that is not there yet, or empty: its two files, s->out and s->second. */
-int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second, struct uft_error *err);
+int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second,
+			 struct uft_error *err);
 /*
  * @ret: 0, or why the export failed: then nothing is left. Returns @ret or what went wrong now, with a
  * sentence in @err.

@@ -89,11 +89,13 @@ static int know(struct speedscope *s, const struct uft_sym *sym)
 	return 0;
 }
 
-static int put_event(struct speedscope *s, const struct uft_task *task, char type, const struct uft_sym *sym, uint64_t ns)
+static int put_event(struct speedscope *s, const struct uft_task *task, char type, const struct uft_sym *sym,
+		     uint64_t ns)
 {
 	struct lane *l = lane_of(s, task);
 	char *at;
-	int ret = !l || (!(sym->index < s->nsyms && s->sym[sym->index]) && know(s, sym) < 0) ? -ENOMEM : LANE_BUFFER - l->used < EVENT_ROOM ? flush(s, l) : 0;
+	int ret = !l || (!(sym->index < s->nsyms && s->sym[sym->index]) && know(s, sym) < 0) ? -ENOMEM :
+		LANE_BUFFER - l->used < EVENT_ROOM ? flush(s, l) : 0;
 
 	if (ret)
 		return ret;
@@ -129,10 +131,12 @@ static int put_profiles(struct speedscope *s, FILE *out, uint64_t end_ns)
 
 		if (!l->nevents)
 			continue;
-		snprintf(name, sizeof(name), "%.32s-%u", l->task->comm && *l->task->comm ? l->task->comm : "?", l->task->tid);
+		snprintf(name, sizeof(name), "%.32s-%u", l->task->comm && *l->task->comm ? l->task->comm : "?",
+			 l->task->tid);
 		fprintf(out, "%s{\"type\":\"evented\",\"name\":", is_first ? "\n" : ",\n");
 		table_put_json(out, name);
-		fprintf(out, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[", end_ns);
+		fprintf(out, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[",
+			end_ns);
 		is_first = 0;
 		ret = flush(s, l);
 		if (!ret && fflush(out))
@@ -197,7 +201,8 @@ static void release(struct speedscope *s)
 	spool_close(&s->spool);
 }
 
-int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o,
+			  struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, NULL, NULL };
 	struct speedscope s = { .max_string = export_string_max(o), .err = err };
@@ -214,8 +219,10 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, const struct 
 	if (!ret && o && o->has_lines)
 		ret = find_places(&s, o);
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: ", sink.out);
-	fprintf(sink.out, "%" PRIu64 " call%s, %" PRIu64 " open at the end, %" PRIu64 " return%s without entry, %" PRIu64 " record%s lost, %" PRIu64
-		" event%s not shown\",\n\"activeProfileIndex\":0,\n", r.calls, r.calls == 1 ? "" : "s", r.open, r.without_entry, r.without_entry == 1 ? "" : "s",
+	fprintf(sink.out,
+		"%" PRIu64 " call%s, %" PRIu64 " open at the end, %" PRIu64 " return%s without entry, %" PRIu64 " record%s lost, %" PRIu64
+		" event%s not shown\",\n\"activeProfileIndex\":0,\n", r.calls, r.calls == 1 ? "" : "s", r.open,
+			r.without_entry, r.without_entry == 1 ? "" : "s",
 		r.lost, r.lost == 1 ? "" : "s", r.events, r.events == 1 ? "" : "s");
 	if (!ret)
 		ret = put_profiles(&s, sink.out, r.end_ns);

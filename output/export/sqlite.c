@@ -92,7 +92,10 @@ struct sqlite {
 	char *json_text;
 	size_t json_bytes;
 	struct uft_error *err;
-	struct row { uint64_t id, parent, task, function, level, begin_ns, end_ns, self_ns; enum nest_end how; } call[NCALLS];
+	struct row {
+		uint64_t id, parent, task, function, level, begin_ns, end_ns, self_ns;
+		enum nest_end how;
+	} call[NCALLS];
 	uint32_t ncalls;		/* that wait for their statement */
 };
 
@@ -100,19 +103,25 @@ static int load(struct sqlite *q)
 {
 #define FUNCTION(f)	{ "sqlite3_" #f, &q->f }
 	const struct { const char *name; void *at; } function[] = {
-		FUNCTION(open_v2), FUNCTION(close), FUNCTION(exec), FUNCTION(prepare_v2), FUNCTION(bind_int64), FUNCTION(bind_text),
-		FUNCTION(bind_null), FUNCTION(step), FUNCTION(reset), FUNCTION(finalize), FUNCTION(errmsg), FUNCTION(system_errno),
+		FUNCTION(open_v2), FUNCTION(close), FUNCTION(exec), FUNCTION(prepare_v2), FUNCTION(bind_int64),
+		FUNCTION(bind_text),
+		FUNCTION(bind_null), FUNCTION(step), FUNCTION(reset), FUNCTION(finalize), FUNCTION(errmsg),
+		FUNCTION(system_errno),
 		FUNCTION(extended_errcode),
 	};
 
 	q->so = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
 	if (!q->so)
-		return uft_fail(q->err, -ENOPKG, "cannot load libsqlite3.so.0, which this format needs: install it (Debian: libsqlite3-0)");
+		return uft_fail(
+			q->err, -ENOPKG,
+			"cannot load libsqlite3.so.0, which this format needs: install it (Debian: libsqlite3-0)");
 	for (size_t i = 0; i < sizeof(function) / sizeof(function[0]); i++) {
 		void *f = dlsym(q->so, function[i].name);
 
 		if (!f)
-			return uft_fail(q->err, -ENOPKG, "the libsqlite3.so.0 that is installed is too old: it has no %s", function[i].name);
+			return uft_fail(q->err, -ENOPKG,
+					"the libsqlite3.so.0 that is installed is too old: it has no %s",
+					function[i].name);
 		memcpy(function[i].at, &f, sizeof(f));
 	}
 	return 0;
@@ -124,7 +133,8 @@ static int fail(struct sqlite *q, const char *path)
 	int code = q->extended_errcode(q->db) & 0xff, error = q->system_errno(q->db);
 
 	error = code == SQLITE_NOMEM ? ENOMEM : code == SQLITE_FULL ? ENOSPC : error ? error : EIO;
-	return uft_fail(q->err, -error, "cannot write %.200s: %s", path, error == EIO || error == ENOMEM ? q->errmsg(q->db) : strerror(error));
+	return uft_fail(q->err, -error, "cannot write %.200s: %s", path,
+			error == EIO || error == ENOMEM ? q->errmsg(q->db) : strerror(error));
 }
 
 /* ---- Rows ---- */
@@ -165,7 +175,8 @@ static int add_task(struct sqlite *q, const struct uft_task *t)
 	bind(q, s, 2, t->pid);
 	bind(q, s, 3, t->tid);
 	bind(q, s, 4, t->ppid);
-	if (bind_name(q, s, 5, t->comm && *t->comm ? t->comm : "?") < 0 || bind_name(q, s, 6, t->image ? t->image->exe : NULL) < 0)
+	if (bind_name(q, s, 5, t->comm && *t->comm ? t->comm : "?") < 0 ||
+	    bind_name(q, s, 6, t->image ? t->image->exe : NULL) < 0)
 		return -ENOMEM;
 	return put(q, s);
 }
@@ -180,7 +191,8 @@ static int add_function(struct sqlite *q, const struct uft_sym *sym)
 		return 0;
 	q->sym[sym->index] = sym;
 	bind(q, s, 1, sym->index);
-	if (bind_name(q, s, 2, sym->name) < 0 || bind_name(q, s, 3, sym->raw ? sym->raw : sym->name) < 0 || bind_name(q, s, 4, sym->object) < 0)
+	if (bind_name(q, s, 2, sym->name) < 0 || bind_name(q, s, 3, sym->raw ? sym->raw : sym->name) < 0 ||
+	    bind_name(q, s, 4, sym->object) < 0)
 		return -ENOMEM;
 	return put(q, s);
 }
@@ -216,7 +228,8 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 		ret = add_function(q, call->sym);
 	if (ret)
 		return ret;
-	q->call[q->ncalls++] = (struct row){ call->id, call->parent, task->index, call->sym->index, call->level, call->begin_ns, ns,
+	q->call[q->ncalls++] = (struct row){ call->id, call->parent, task->index, call->sym->index, call->level,
+		call->begin_ns, ns,
 					     ns - call->begin_ns - call->child_ns, how };
 	if (q->ncalls < NCALLS)
 		return 0;
@@ -251,7 +264,8 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return put(q, s);
 }
 
-static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns,
+		 const struct export_event *e, const struct uft_event *ev)
 {
 	struct sqlite *q = ctx;
 	sqlite3_stmt *s = q->row[ROW_EVENT];
@@ -271,7 +285,8 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 		q->bind_null(s, 2);
 	bind(q, s, 3, ns);
 	bind(q, s, 4, ev->cpu);
-	if (bind_name(q, s, 5, e->system) < 0 || bind_name(q, s, 6, e->name) < 0 || bind_name(q, s, 7, e->text) < 0 || bind_name(q, s, 8, q->json_text) < 0)
+	if (bind_name(q, s, 5, e->system) < 0 || bind_name(q, s, 6, e->name) < 0 || bind_name(q, s, 7, e->text) < 0 ||
+	    bind_name(q, s, 8, q->json_text) < 0)
 		return -ENOMEM;
 	return put(q, s);
 }
@@ -284,7 +299,8 @@ static int put_number(struct sqlite *q, const char *key, uint64_t v)
 
 static int put_word(struct sqlite *q, const char *key, const char *v)
 {
-	return bind_name(q, q->row[ROW_META], 1, key) < 0 || bind_name(q, q->row[ROW_META], 2, v) < 0 ? -ENOMEM : put(q, q->row[ROW_META]);
+	return bind_name(q, q->row[ROW_META], 1, key) < 0 || bind_name(q, q->row[ROW_META], 2, v) < 0 ? -ENOMEM :
+		put(q, q->row[ROW_META]);
 }
 
 static int put_meta(struct sqlite *q, const struct nest_result *r, const struct uft_info *info)
@@ -330,7 +346,9 @@ static int fill(struct sqlite *q, struct uft_stream *st, const char *file, const
 	q->json = open_memstream(&q->json_text, &q->json_bytes);
 	if (!q->json)
 		return -ENOMEM;
-	if (q->open_v2(file, &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK || q->exec(q->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (q->open_v2(file, &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+		    SQLITE_OK ||
+	    q->exec(q->db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		return -EIO;
 	for (int i = 0; i < NROWS; i++)
 		if (q->prepare_v2(q->db, insert[i], -1, &q->row[i], NULL) != SQLITE_OK)
@@ -377,7 +395,9 @@ int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_
 		return ret;
 	}
 	ret = sink.part ? fill(&q, st, sink.part, o)
-			: uft_fail(err, -ESPIPE, "cannot write %.200s: a database is a file that is read and written, not a pipe", path);
+			: uft_fail(err, -ESPIPE,
+				   "cannot write %.200s: a database is a file that is read and written, not a pipe",
+				   path);
 	if (ret == -EIO && q.db)
 		ret = fail(&q, path);
 	release(&q);

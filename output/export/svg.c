@@ -67,7 +67,8 @@ static void put_box(FILE *out, const struct agg *a, uint32_t i, double x, double
 	put_xml(out, name, 400);
 	fprintf(out, ": %s (%.2f %%)", table_time(total, n->total), 100 * (double)n->total / all);
 	if (!n->is_inlined)
-		fprintf(out, ", self %s, %" PRIu64 " call%s", table_time(self, n->self), n->calls, n->calls == 1 ? "" : "s");
+		fprintf(out, ", self %s, %" PRIu64 " call%s", table_time(self, n->self), n->calls,
+			n->calls == 1 ? "" : "s");
 	if (n->nopen)
 		fprintf(out, ", %" PRIu64 " open at the end", n->nopen);
 	if (f->file) {
@@ -75,7 +76,8 @@ static void put_box(FILE *out, const struct agg *a, uint32_t i, double x, double
 		put_xml(out, f->file, 400);
 		fprintf(out, ":%" PRIu32, f->line);
 	}
-	fprintf(out, "</title><rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%.0f\" fill=\"", x, y, width, ROW - 1);
+	fprintf(out, "</title><rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%.0f\" fill=\"", x, y, width,
+		ROW - 1);
 	put_colour(out, name);
 	fputs("\" rx=\"1\"/>", out);
 	if (room >= 3) {
@@ -111,7 +113,8 @@ static unsigned place(const struct agg *a, struct box *box, uint64_t *nhidden)
 		box[i].x = next[n->parent];
 		next[i] = box[i].x;
 		next[n->parent] += width;
-		box[i].depth = width >= MIN_WIDTH && box[n->parent].depth && box[n->parent].depth < MAX_DEPTH ? box[n->parent].depth + 1 : 0;
+		box[i].depth = width >= MIN_WIDTH && box[n->parent].depth && box[n->parent].depth < MAX_DEPTH ?
+		box[n->parent].depth + 1 : 0;
 		*nhidden += !box[i].depth;
 		deepest = box[i].depth > deepest ? box[i].depth : deepest;
 	}
@@ -124,7 +127,8 @@ static int put(struct uft_stream *st, struct agg *a, FILE *out)
 	struct box *box = calloc(a->nnodes, sizeof(*box));
 	uint64_t nhidden = 0;
 	unsigned rows = box ? place(a, box, &nhidden) : 0;
-	double height = TOP + rows * ROW + 40, scale = a->node[0].total ? (WIDTH - 2 * MARGIN) / (double)a->node[0].total : 0;
+	double height = TOP + rows * ROW + 40,
+	       scale = a->node[0].total ? (WIDTH - 2 * MARGIN) / (double)a->node[0].total : 0;
 	const char *cmdline = uft_stream_info(st)->cmdline;
 	char total[TABLE_TIME_ROOM];
 
@@ -132,20 +136,27 @@ static int put(struct uft_stream *st, struct agg *a, FILE *out)
 		free(box);
 		return -ENOMEM;
 	}
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
 		"font-family=\"monospace\" font-size=\"11\">\n<title>Flame graph</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fffdf5\"/>\n"
 		"<text x=\"%.0f\" y=\"24\" font-size=\"16\">", WIDTH, height, WIDTH, height, MARGIN);
 	put_xml(out, cmdline && *cmdline ? cmdline : "Flame graph", 110);
-	fprintf(out, "</text>\n<text x=\"%.0f\" y=\"42\" fill=\"#555\">Time in traced functions: %s. The width of a box is its time, callees included.", MARGIN,
+	fprintf(out,
+		"</text>\n<text x=\"%.0f\" y=\"42\" fill=\"#555\">Time in traced functions: %s. The width of a box is its time, callees included.",
+		MARGIN,
 		table_time(total, a->node[0].total));
 	fputs("</text>\n<g stroke=\"#fffdf5\" stroke-width=\"0.3\">\n<g stroke=\"none\">\n", out);
 	for (uint32_t i = 1; i < a->nnodes && !ferror(out); i++)
 		if (box[i].depth)
-			put_box(out, a, i, box[i].x, TOP + (rows - box[i].depth) * ROW, (double)a->node[i].total * scale, (double)a->node[0].total);
-	fprintf(out, "</g>\n</g>\n<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">%" PRIu64 " path%s too narrow or too deep to be drawn.", MARGIN, height - 14,
+			put_box(out, a, i, box[i].x, TOP + (rows - box[i].depth) * ROW,
+				(double)a->node[i].total * scale, (double)a->node[0].total);
+	fprintf(out,
+		"</g>\n</g>\n<text x=\"%.0f\" y=\"%.0f\" fill=\"#555\">%" PRIu64 " path%s too narrow or too deep to be drawn.",
+		MARGIN, height - 14,
 		nhidden, nhidden == 1 ? " is" : "s are");
 	if (a->lost)
-		fprintf(out, " %" PRIu64 " record%s lost: what they held is not here.", a->lost, a->lost == 1 ? " was" : "s were");
+		fprintf(out, " %" PRIu64 " record%s lost: what they held is not here.", a->lost,
+			a->lost == 1 ? " was" : "s were");
 	fputs("</text>\n</svg>\n", out);
 	free(box);
 	return 0;

@@ -118,7 +118,8 @@ uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func)
 	struct agg_build *b = a->build;
 	uint32_t i = a->nnodes, cap = b->cap_nodes;
 
-	if (dense_reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 || dense_reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
+	if (dense_reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 ||
+	    dense_reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
 		return AGG_NOWHERE;
 	a->node[i] = (struct agg_node){ .parent = parent, .func = func, .min = UINT64_MAX };
 	b->link[i] = (struct agg_link){ .func = func };
@@ -255,7 +256,8 @@ uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percen
 	return v;
 }
 
-void agg_each_bucket(const struct agg *a, const struct agg_node *n, void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx)
+void agg_each_bucket(const struct agg *a, const struct agg_node *n,
+		     void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx)
 {
 	for (unsigned i = 0; i < n->hist_n; i++)
 		for (unsigned k = 0; k < HIST_SUB; k++) {
@@ -325,7 +327,8 @@ static uint32_t group_of(struct agg *a, const struct uft_event *ev)
 		snprintf(name, sizeof(name), "program %.250s", t->program);
 		break;
 	case UFT_BY_OBJECT:
-		snprintf(name, sizeof(name), "object %.250s", ev->sym->object && *ev->sym->object ? ev->sym->object : "?");
+		snprintf(name, sizeof(name), "object %.250s",
+			 ev->sym->object && *ev->sym->object ? ev->sym->object : "?");
 		break;
 	case UFT_BY_CPU:
 		snprintf(name, sizeof(name), "cpu %u", ev->cpu);
@@ -716,7 +719,8 @@ int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
 int agg_init(struct agg *a)
 {
 	*a = (struct agg){ .max_nodes = AGG_NODES, .build = calloc(1, sizeof(*a->build)) };
-	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == AGG_NOWHERE || agg_node_new(a, 0, 0) == AGG_NOWHERE || grow_hash(a) < 0) {
+	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == AGG_NOWHERE ||
+	    agg_node_new(a, 0, 0) == AGG_NOWHERE || grow_hash(a) < 0) {
 		agg_free(a);
 		return -ENOMEM;
 	}

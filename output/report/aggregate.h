@@ -14,7 +14,8 @@
 
 struct agg_func {
 	char *name, *object;	/* as shown */
-	char *key;		/* as linked: the same function in another recording has the same. Groups have a control byte in front */
+	/* as linked: the same function in another recording has the same. Groups have a control byte in front */
+	char *key;
 	const struct uft_object *of;	/* where it was met; NULL: not known. Valid while its stream is open */
 	uint64_t vaddr;			/* in there */
 	char *file;			/* where it is defined, by agg_find_source(); NULL: not known */
@@ -31,18 +32,22 @@ struct agg_node {
 	uint64_t total, self;	/* ns; total: of calls that are not within another one of the same node */
 	uint64_t sum;		/* ns, of all timed ones */
 	uint64_t min, max;	/* of timed ones; min UINT64_MAX: none */
-	uint64_t blocked, runnable;	/* ns, of self: without a CPU, waiting for something or for a CPU; where switches were recorded */
-	uint64_t nopen;		/* calls that had not returned when their process or the recording ended: counted up to then */
+	/* ns, of self: without a CPU, waiting for something or for a CPU; where switches were recorded */
+	uint64_t blocked, runnable;
+	/* calls that had not returned when their process or the recording ended: counted up to then */
+	uint64_t nopen;
 	uint32_t parent, func;	/* func: index of agg.func */
 	uint32_t hist;		/* index of the first block in agg.pool */
 	uint8_t hist_first, hist_n;	/* octaves that it has */
 	uint8_t is_group;	/* enum below */
 	uint8_t is_more;	/* stands for all paths beyond AGG_NODES */
-	uint8_t is_inlined;	/* an inlined function: it has the total of the calls in it, no calls or own time of its own */
+	/* an inlined function: it has the total of the calls in it, no calls or own time of its own */
+	uint8_t is_inlined;
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 
-#define AGG_NODES	(1u << 18)	/* paths at most, and one for the rest below each; twice as many functions of groups */
+/* paths at most, and one for the rest below each; twice as many functions of groups */
+#define AGG_NODES	(1u << 18)
 
 struct agg {
 	struct agg_node *node;
@@ -54,7 +59,8 @@ struct agg {
 	uint64_t first_ns, last_ns;
 	int has_switches;		/* some were recorded */
 	int has_thresh;			/* calls without entries: their paths are not known */
-	int may_be_flat;		/* set by who needs no paths: a node may stand for a function of a group on all of them */
+	/* set by who needs no paths: a node may stand for a function of a group on all of them */
+	int may_be_flat;
 	unsigned nthreads;		/* that added it up */
 	struct agg_build *build;	/* aggregate.c */
 };
@@ -77,10 +83,12 @@ uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percen
  * A histogram in order: calls to @put(ctx, from, to, calls) for each bucket that is not empty; both ends
  * belong to it.
  */
-void agg_each_bucket(const struct agg *a, const struct agg_node *n, void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx);
+void agg_each_bucket(const struct agg *a, const struct agg_node *n,
+		     void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx);
 
 /* ---- To make one out of others ---- */
-uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const char *object);	/* UINT32_MAX: no memory */
+/* UINT32_MAX: no memory */
+uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const char *object);
 uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func);	/* made if need be; UINT32_MAX: no memory */
 /* Adds the calls of @n to node @to; their total only if @is_outer. 0 or -ENOMEM. */
 int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct agg_node *n, int is_outer);

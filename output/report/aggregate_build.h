@@ -29,7 +29,8 @@ struct agg_task {
 	uint64_t off_ns;
 	int is_preempted;
 	uint32_t *nopen, cap_nopen;	/* flat: open calls by function of their nodes */
-	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
+	/* the task with the calls of the same thread, + 1, as it was when so many had called */
+	uint32_t calls_of, ncalled;
 };
 
 struct agg_link {		/* of a node: what the search for a child needs, close together */

@@ -229,7 +229,8 @@ static char *path_of(const struct agg *a, uint32_t node, uint32_t most)
 	return text;
 }
 
-enum { COL_WORD, COL_CHANGE, COL_SHARE, COL_NOISE, COL_SELF_A, COL_SELF_B, COL_CALLS_A, COL_CALLS_B, COL_P99_A, COL_P99_B, COL_TOTAL_A, COL_TOTAL_B,
+enum { COL_WORD, COL_CHANGE, COL_SHARE, COL_NOISE, COL_SELF_A, COL_SELF_B, COL_CALLS_A, COL_CALLS_B, COL_P99_A,
+	COL_P99_B, COL_TOTAL_A, COL_TOTAL_B,
        COL_PATH, NCOLUMNS };
 static const struct table_column columns[NCOLUMNS] = {
 	[COL_WORD] = { "what", "what", TABLE_NAME, 7 },
@@ -251,8 +252,10 @@ static const struct table_column columns[NCOLUMNS] = {
 static void make_columns(struct table_column *to, int is_wide)
 {
 	static const struct table_column wide[NCOLUMNS] = {
-		[COL_P99_A] = { "p99 A", "p99_a_ns", TABLE_TIME, 7 }, [COL_P99_B] = { "p99 B", "p99_b_ns", TABLE_TIME, 7 },
-		[COL_TOTAL_A] = { "total A", "total_a_ns", TABLE_TIME, 8 }, [COL_TOTAL_B] = { "total B", "total_b_ns", TABLE_TIME, 8 },
+		[COL_P99_A] = { "p99 A", "p99_a_ns", TABLE_TIME, 7 },
+		[COL_P99_B] = { "p99 B", "p99_b_ns", TABLE_TIME, 7 },
+		[COL_TOTAL_A] = { "total A", "total_a_ns", TABLE_TIME, 8 },
+		[COL_TOTAL_B] = { "total B", "total_b_ns", TABLE_TIME, 8 },
 	};
 
 	for (int i = 0; i < NCOLUMNS; i++)
@@ -266,12 +269,18 @@ static void put_row(struct table *t, const struct uft_diff *d, const struct row 
 	char *path = path_of(&d->side[0], r->node, t->form == UFT_FORM_TEXT ? NAMES_MAX : 0);
 
 	table_row(t, (struct table_cell[NCOLUMNS]){
-		[COL_WORD] = CELL_NAME(word_of(d, r)), [COL_CHANGE] = CELL_NUMBER(r->change, 1), [COL_SHARE] = CELL_NUMBER(all != 0 ? r->change / all : 0, all != 0),
-		[COL_NOISE] = CELL_TIME((uint64_t)r->noise, r->has_noise), [COL_SELF_A] = CELL_TIME((uint64_t)(r->self[0] + 0.5), a->timed != 0),
-		[COL_SELF_B] = CELL_TIME((uint64_t)(r->self[1] + 0.5), b->timed != 0), [COL_CALLS_A] = CELL_COUNT(a->calls / na),
-		[COL_CALLS_B] = CELL_COUNT(b->calls / nb), [COL_P99_A] = CELL_TIME(agg_rank(&d->side[0], a, 99), a->timed != 0),
-		[COL_P99_B] = CELL_TIME(agg_rank(&d->side[1], b, 99), b->timed != 0), [COL_TOTAL_A] = CELL_TIME(a->total / na, a->timed != 0),
-		[COL_TOTAL_B] = CELL_TIME(b->total / nb, b->timed != 0), [COL_PATH] = CELL_NAME(path ? path : "?") }, 0);
+		[COL_WORD] = CELL_NAME(word_of(d, r)), [COL_CHANGE] = CELL_NUMBER(r->change, 1),
+		[COL_SHARE] = CELL_NUMBER(all != 0 ? r->change / all : 0, all != 0),
+		[COL_NOISE] = CELL_TIME((uint64_t)r->noise, r->has_noise),
+		[COL_SELF_A] = CELL_TIME((uint64_t)(r->self[0] + 0.5), a->timed != 0),
+		[COL_SELF_B] = CELL_TIME((uint64_t)(r->self[1] + 0.5), b->timed != 0),
+		[COL_CALLS_A] = CELL_COUNT(a->calls / na),
+		[COL_CALLS_B] = CELL_COUNT(b->calls / nb),
+		[COL_P99_A] = CELL_TIME(agg_rank(&d->side[0], a, 99), a->timed != 0),
+		[COL_P99_B] = CELL_TIME(agg_rank(&d->side[1], b, 99), b->timed != 0),
+		[COL_TOTAL_A] = CELL_TIME(a->total / na, a->timed != 0),
+		[COL_TOTAL_B] = CELL_TIME(b->total / nb, b->timed != 0), [COL_PATH] = CELL_NAME(path ? path : "?") },
+			0);
 	free(path);
 }
 
@@ -281,11 +290,14 @@ static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
 
 	fprintf(out, "# B took %s, A took %s", table_time(tb, (uint64_t)b), table_time(ta, (uint64_t)a));
 	if (a > 0)
-		fprintf(out, ": B is %.1f %% %s (%s)", fabs(b / a - 1) * 100, b > a ? "slower" : b < a ? "faster" : "slower or faster",
+		fprintf(out, ": B is %.1f %% %s (%s)", fabs(b / a - 1) * 100, b > a ? "slower" : b < a ? "faster" :
+			"slower or faster",
 			table_time(change, (uint64_t)fabs(b - a)));
 	fprintf(out, ". Means of %u and %u recordings, traced functions only.\n", d->nruns[0], d->nruns[1]);
 	if (d->side[0].lost || d->side[1].lost)
-		fprintf(out, "# Records are missing: %" PRIu64 " of A, %" PRIu64 " of B were lost. What is missing looks faster than it was.\n",
+		fprintf(out,
+			"# Records are missing: %" PRIu64 " of A, %" PRIu64
+			" of B were lost. What is missing looks faster than it was.\n",
 			d->side[0].lost, d->side[1].lost);
 }
 
@@ -298,16 +310,23 @@ static void put_notes(FILE *out, const struct uft_diff *d, size_t nhidden, const
 		for (uint32_t i = 1; i < d->side[side].nnodes; i++)
 			is_more |= d->side[side].node[i].is_more;
 	if (is_more)
-		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (record fewer functions: -l)\n", AGG_NODES);
+		fprintf(out,
+			"# there are more than %u paths: the calls of the others are in [more paths] (record fewer functions: -l)\n",
+			AGG_NODES);
 	if (nhidden && o->limit)
-		fprintf(out, "# %zu more path%s not shown (--limit %zu; those whose change is less than %g %% of the whole time by --min 0)\n", nhidden,
+		fprintf(out,
+			"# %zu more path%s not shown (--limit %zu; those whose change is less than %g %% of the whole time by --min 0)\n",
+			nhidden,
 			nhidden == 1 ? " is" : "s are", o->limit, 100 * o->min_share);
 	else if (nhidden)
-		fprintf(out, "# %zu path%s whose change is less than %g %% of the whole time %s not shown (--min 0 shows all)\n", nhidden,
+		fprintf(out,
+			"# %zu path%s whose change is less than %g %% of the whole time %s not shown (--min 0 shows all)\n",
+			nhidden,
 			nhidden == 1 ? "" : "s", 100 * o->min_share,
 			nhidden == 1 ? "is" : "are");
 	if (d->nruns[0] < 2 && d->nruns[1] < 2)
-		fputs("# noise is not known of one pair: a change may be one of the machine. Record both again and give all: A B A2 B2\n", out);
+		fputs("# noise is not known of one pair: a change may be one of the machine. Record both again and give all: A B A2 B2\n",
+		      out);
 }
 
 int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o)
@@ -331,7 +350,8 @@ int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *
 	for (size_t i = 0; i < n && !ferror(out); i++) {
 		double most = whole[0] > whole[1] ? whole[0] : whole[1];
 
-		if ((o->limit && t.nrows >= o->limit) || (o->min_share > 0 && fabs(row[i].change) < o->min_share * most)) {
+		if ((o->limit && t.nrows >= o->limit) ||
+		    (o->min_share > 0 && fabs(row[i].change) < o->min_share * most)) {
 			nhidden++;
 			continue;
 		}
@@ -360,7 +380,8 @@ struct condition {
 static int parse_limit(const char *text, struct condition *c)
 {
 	static const struct { const char *name; double scale; int is_ratio, is_time; } unit[] = {
-		{ "x", 1, 1, 0 }, { "ns", 1, 0, 1 }, { "us", 1e3, 0, 1 }, { "ms", 1e6, 0, 1 }, { "s", 1e9, 0, 1 }, { "", 1, 0, 0 },
+		{ "x", 1, 1, 0 }, { "ns", 1, 0, 1 }, { "us", 1e3, 0, 1 }, { "ms", 1e6, 0, 1 }, { "s", 1e9, 0, 1 },
+		{ "", 1, 0, 0 },
 	};
 	char *end;
 
@@ -459,7 +480,8 @@ int uft_diff_check(struct uft_diff *d, const char *text, FILE *out)
 		ret = agg_flatten(&flat[i], uft_diff_side(d, i), c.func);
 	for (uint32_t i = 1; !ret && i < flat[0].nnodes; i++) {
 		const struct agg_func *f = &flat[0].func[flat[0].node[i].func];
-		uint32_t func = agg_func_get(&flat[1], f->key, f->name, f->object), other = func == UINT32_MAX ? func : agg_child(&flat[1], 0, func);
+		uint32_t func = agg_func_get(&flat[1], f->key, f->name, f->object),
+			 other = func == UINT32_MAX ? func : agg_child(&flat[1], 0, func);
 
 		if (other == UINT32_MAX) {
 			ret = -ENOMEM;

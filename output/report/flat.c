@@ -70,7 +70,8 @@ static size_t make_event_rows(const struct profile *prof, struct row *row)
 		if (!prof->count[i].calls)
 			continue;
 		row[n] = (struct row){ .name = prof->count[i].sym->name, .calls = prof->count[i].calls,
-				       .total = f->total, .self = f->self, .min = ~f->notmin, .max = f->max, .has_times = f->timed != 0 };
+				       .total = f->total, .self = f->self, .min = ~f->notmin, .max = f->max,
+				       .has_times = f->timed != 0 };
 		if (f->timed) {
 			row[n].avg = (double)f->sum / (double)f->timed;
 			row[n].s2 = variance(f->timed, (double)f->sum, (double)f->squares);
@@ -180,7 +181,8 @@ static const struct table_column columns[] = {
 };
 #define NCOLUMNS	(sizeof(columns) / sizeof(columns[0]))
 
-static int print_rows(const struct profile *prof, const struct row *row, size_t n, size_t limit, const struct uft_report_opts *o, FILE *out)
+static int print_rows(const struct profile *prof, const struct row *row, size_t n, size_t limit,
+		      const struct uft_report_opts *o, FILE *out)
 {
 	struct table t = { .out = out, .form = o->form, .width = o->width, .column = columns, .ncolumns = NCOLUMNS };
 	double all = 0;
@@ -194,7 +196,8 @@ static int print_rows(const struct profile *prof, const struct row *row, size_t 
 
 		table_row(&t, (struct table_cell[NCOLUMNS]){
 			CELL_COUNT(r->calls), CELL_TIME(r->total, has_times), CELL_TIME(r->self, has_times),
-			CELL_NUMBER(all > 0 ? (double)r->self / all : 0, has_times), CELL_TIME((uint64_t)(r->avg + 0.5), has_times),
+			CELL_NUMBER(all > 0 ? (double)r->self / all : 0, has_times),
+			CELL_TIME((uint64_t)(r->avg + 0.5), has_times),
 			CELL_TIME(r->p50, has_ranks), CELL_TIME(r->p99, has_ranks), CELL_TIME(r->max, has_times),
 			CELL_TIME(r->min, has_times), CELL_NUMBER(r->s2, has_times), CELL_NAME(r->name) }, 0);
 	}

@@ -43,7 +43,8 @@ struct prof_interval {
 
 struct prof_frame {
 	uint64_t total;			/* the function's running total at the entry */
-	uint32_t func;			/* 1 + index; 0 none. FRAME_BEFORE: it began before the part, total is not known */
+	/* 1 + index; 0 none. FRAME_BEFORE: it began before the part, total is not known */
+	uint32_t func;
 };
 
 struct prof_task {
@@ -60,7 +61,8 @@ struct prof_task {
 struct prof_ended {
 	uint32_t task, func, depth;
 	uint64_t ns;
-	uint64_t total;			/* the running total then, since the last such end of the function or the begin */
+	/* the running total then, since the last such end of the function or the begin */
+	uint64_t total;
 };
 
 struct profile {

@@ -203,7 +203,8 @@ static int add_profile(struct profile *all, struct uft_stream *st, const struct 
 	if (ret > 0)
 		ret = end_calls(all, part, sym, task);
 	for (size_t i = 0; ret > 0 && i < part->ntask; i++) {
-		struct prof_task *to = part->task[i].nframes || part->task[i].npages ? profile_task(all, task[i]) : NULL;
+		struct prof_task *to =
+			part->task[i].nframes || part->task[i].npages ? profile_task(all, task[i]) : NULL;
 
 		if (to)
 			ret = add_task(to, &part->task[i], sym, nsym);

@@ -25,7 +25,8 @@ static void note_object(void *ctx, const struct uft_object *obj, const char *why
 
 int agg_find_source(struct agg *a, const struct agg_source *source)
 {
-	struct uft_source_query q = { .func = calloc(a->nfuncs + 1, sizeof(*q.func)), .note = note_object, .ctx = (void *)source };
+	struct uft_source_query q = { .func = calloc(a->nfuncs + 1, sizeof(*q.func)), .note = note_object,
+		.ctx = (void *)source };
 	uint32_t *of = malloc((a->nfuncs + 1) * sizeof(*of));
 	int ret = q.func && of ? 0 : -ENOMEM;
 
@@ -57,7 +58,8 @@ static int by_pair(const void *a, const void *b)
 {
 	const struct pair *x = a, *y = b;
 
-	return x->caller != y->caller ? (x->caller > y->caller) - (x->caller < y->caller) : (x->callee > y->callee) - (x->callee < y->callee);
+	return x->caller != y->caller ? (x->caller > y->caller) - (x->caller < y->caller) :
+		(x->callee > y->callee) - (x->callee < y->callee);
 }
 
 /* All pairs of functions that call and are called, in order. NULL: no memory. */
@@ -114,7 +116,8 @@ static int put_node(struct agg *to, uint32_t parent, const struct agg *a, uint32
 {
 	const struct agg_node *n = &a->node[i];
 	const struct agg_func *f = &a->func[n->func];
-	uint32_t func = agg_func_get(to, f->key, f->name, f->object), at = func == UINT32_MAX ? func : agg_child(to, parent, func);
+	uint32_t func = agg_func_get(to, f->key, f->name, f->object),
+		 at = func == UINT32_MAX ? func : agg_child(to, parent, func);
 
 	if (at == UINT32_MAX)
 		return -ENOMEM;
@@ -126,9 +129,11 @@ static int put_node(struct agg *to, uint32_t parent, const struct agg *a, uint32
 }
 
 /* The call that is the answer for @caller and @callee, or NULL. */
-static const struct uft_source_call *find_call(const struct uft_source_query *q, const struct pair *pair, uint32_t caller, uint32_t callee)
+static const struct uft_source_call *find_call(const struct uft_source_query *q, const struct pair *pair,
+					       uint32_t caller, uint32_t callee)
 {
-	const struct pair key = { caller, callee }, *p = q->ncalls ? bsearch(&key, pair, q->ncalls, sizeof(*pair), by_pair) : NULL;
+	const struct pair key = { caller, callee },
+		*p = q->ncalls ? bsearch(&key, pair, q->ncalls, sizeof(*pair), by_pair) : NULL;
 
 	return p ? &q->call[p - pair] : NULL;
 }
@@ -187,7 +192,8 @@ int agg_find_inlined(struct agg *a, const struct agg_source *source)
 	if (!pair || !q.call)
 		ret = -ENOMEM;
 	for (size_t i = 0; i < q.ncalls && !ret; i++)
-		q.call[i] = (struct uft_source_call){ .obj = a->func[pair[i].caller].of, .vaddr = a->func[pair[i].caller].vaddr,
+		q.call[i] = (struct uft_source_call){ .obj = a->func[pair[i].caller].of,
+			.vaddr = a->func[pair[i].caller].vaddr,
 						      .callee = a->func[pair[i].callee].key };
 	if (!ret)
 		ret = uft_source_find(&q, source->err);

@@ -33,13 +33,15 @@ const char *table_time(char buf[TABLE_TIME_ROOM], uint64_t ns)
 unsigned table_utf8(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
+	unsigned n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 &&
+		s[0] <= 0xf4 ? 4 : 0;
 
 	for (unsigned i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	/* Neither overlong nor a surrogate nor beyond U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return n;
 }
@@ -159,7 +161,8 @@ static void row_text(const struct table *t, const struct table_cell *cell, unsig
 		}
 		fprintf(t->out, "%*s", (int)indent + 2, "");
 		at += indent + 2;
-		put_name(t->out, cell[i].is_known ? cell[i].s : "-", t->width && t->width > at + 8 ? t->width - at : t->width ? 8 : 0);
+		put_name(t->out, cell[i].is_known ? cell[i].s : "-", t->width && t->width > at +
+			 8 ? t->width - at : t->width ? 8 : 0);
 	}
 	putc('\n', t->out);
 }

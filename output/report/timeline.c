@@ -75,7 +75,8 @@ static int add_event(struct timeline *t, const struct uft_event *ev)
 		bin->lost += ev->lost;
 		return 0;
 	}
-	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_FUNC && !(ev->kind == UFT_EV_EXIT && ev->flags & UFT_EVF_CALL))
+	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_FUNC &&
+	    !(ev->kind == UFT_EV_EXIT && ev->flags & UFT_EVF_CALL))
 		return 0;
 	bin->calls++;
 	return count_task(t, bin, at, ev->task);
@@ -84,11 +85,15 @@ static int add_event(struct timeline *t, const struct uft_event *ev)
 static int print_bins(const struct timeline *t, FILE *out, const struct uft_report_opts *o)
 {
 	static const struct table_column columns[] = {
-		{ "from", "from_ns", TABLE_TIME, 8 }, { "calls", "calls", TABLE_COUNT, 12 }, { "calls/s", "calls_per_s", TABLE_COUNT, 14 },
+		{ "from", "from_ns", TABLE_TIME, 8 }, { "calls", "calls", TABLE_COUNT, 12 },
+		{ "calls/s", "calls_per_s", TABLE_COUNT, 14 },
 		{ "tasks", "tasks", TABLE_COUNT, 7 }, { "lost", "lost", TABLE_COUNT, 10 }, { "", "", TABLE_NAME, 0 },
 	};
-	struct table table = { .out = out, .form = o->form, .column = columns, .ncolumns = o->form == UFT_FORM_TEXT ? 6 : 5 };
-	size_t n = t->has_events ? (size_t)((t->last_ns > t->first_ns ? t->last_ns - t->first_ns : 0) / t->width_ns) + 1 : 0;
+	struct table table = {
+		.out = out, .form = o->form, .column = columns, .ncolumns = o->form == UFT_FORM_TEXT ? 6 : 5
+	};
+	size_t n = t->has_events ? (size_t)((t->last_ns > t->first_ns ? t->last_ns - t->first_ns : 0) / t->width_ns) +
+		1 : 0;
 	uint64_t most = 1;
 
 	n = n < t->nbins ? n : t->nbins;
@@ -103,7 +108,8 @@ static int print_bins(const struct timeline *t, FILE *out, const struct uft_repo
 		memset(bar, '*', len);
 		bar[len] = 0;
 		table_row(&table, (struct table_cell[]){ CELL_TIME(i * t->width_ns, 1), CELL_COUNT(b->calls),
-			CELL_COUNT((uint64_t)((double)b->calls * 1e9 / (double)t->width_ns)), CELL_COUNT(b->tasks), CELL_COUNT(b->lost), CELL_NAME(bar) }, 0);
+			CELL_COUNT((uint64_t)((double)b->calls * 1e9 / (double)t->width_ns)), CELL_COUNT(b->tasks),
+			CELL_COUNT(b->lost), CELL_NAME(bar) }, 0);
 	}
 	return table_end(&table);
 }

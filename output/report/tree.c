@@ -43,7 +43,9 @@ static uint8_t *match_funcs(const struct agg *a, const char *text, int *ret)
 		const char *key = f->key + (f->key[0] == AGG_INLINED);
 		char *demangled = uft_demangle(key);
 
-		match[i] = f->key[0] != '\001' && (uft_pattern_match(&p, key, demangled ? demangled : f->name, f->object) || !strcmp(f->name, text));
+		match[i] = f->key[0] != '\001' &&
+			   (uft_pattern_match(&p, key, demangled ? demangled : f->name, f->object) ||
+			    !strcmp(f->name, text));
 		n += match[i];
 		free(demangled);
 	}
@@ -216,7 +218,8 @@ int agg_flatten(struct agg *to, const struct agg *a, const char *func)
 
 /* ---- The table ---- */
 
-enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_FILE, COL_LINE, COL_NAME, NCOLUMNS };
+enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX,
+	COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_FILE, COL_LINE, COL_NAME, NCOLUMNS };
 static const struct table_column columns[NCOLUMNS] = {
 	[COL_TOTAL] = { "total", "total_ns", TABLE_TIME, 7 },
 	[COL_SHARE] = { "total%", "total_share", TABLE_SHARE, 7 },
@@ -303,7 +306,8 @@ static char *name_in_text(const struct agg_func *f, const struct agg_node *n, in
 	return text;
 }
 
-static void put_row(struct table *t, const struct columns *c, const struct agg *a, const struct walk *w, double all, const char *path)
+static void put_row(struct table *t, const struct columns *c, const struct agg *a, const struct walk *w, double all,
+		    const char *path)
 {
 	const struct agg_node *n = &a->node[w->at];
 	const struct agg_func *f = &a->func[n->func];
@@ -311,13 +315,18 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 	char *text = t->form == UFT_FORM_TEXT && (n->nopen || f->file) ? name_in_text(f, n, c->has_lines) : NULL;
 	struct table_cell cell[NCOLUMNS] = {
 		[COL_BLOCKED] = CELL_TIME(n->blocked, has_ranks), [COL_RUNNABLE] = CELL_TIME(n->runnable, has_ranks),
-		[COL_TOTAL] = CELL_TIME(n->total, has_times), [COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
+		[COL_TOTAL] = CELL_TIME(n->total, has_times),
+		[COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
 		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_TIME(n->calls, !n->is_inlined),
 		[COL_AVG] = CELL_TIME(n->timed ? (n->sum + n->timed / 2) / n->timed : 0, has_ranks),
-		[COL_P50] = CELL_TIME(agg_rank(a, n, 50), has_ranks), [COL_P99] = CELL_TIME(agg_rank(a, n, 99), has_ranks),
-		[COL_MAX] = CELL_TIME(n->max, has_ranks), [COL_MIN] = CELL_TIME(n->min, has_ranks), [COL_OPEN] = CELL_COUNT(n->nopen),
-		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(text ? text : f->name),
-		[COL_FILE] = { .is_known = f->file != NULL, .s = f->file }, [COL_LINE] = CELL_TIME(f->line, f->line != 0) };
+		[COL_P50] = CELL_TIME(agg_rank(a, n, 50), has_ranks),
+		[COL_P99] = CELL_TIME(agg_rank(a, n, 99), has_ranks),
+		[COL_MAX] = CELL_TIME(n->max, has_ranks), [COL_MIN] = CELL_TIME(n->min, has_ranks),
+		[COL_OPEN] = CELL_COUNT(n->nopen),
+		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path),
+		[COL_NAME] = CELL_NAME(text ? text : f->name),
+		[COL_FILE] = { .is_known = f->file != NULL, .s = f->file },
+		[COL_LINE] = CELL_TIME(f->line, f->line != 0) };
 
 	without_unused(cell, sizeof(cell[0]), c);
 	table_row(t, cell, w->depth < 32 ? 2 * (w->depth - 1) : 62);
@@ -340,12 +349,19 @@ static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, const st
 		nmore += a->node[i].is_more;
 	}
 	if (nmore)
-		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES << a->may_be_flat);
+		fprintf(out,
+			"# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n",
+			AGG_NODES << a->may_be_flat);
 	if (nhidden)
-		fprintf(out, "# %" PRIu64 " %s with less than %g %% of the time%s%s %s not shown (--min 0%s shows all)\n", nhidden,
-			o->limit ? nhidden == 1 ? "row beyond --limit or" : "rows beyond --limit or" : nhidden == 1 ? "path" : "paths", 100 * o->min_share, is_part ? " of these functions" : "",
-			o->limit && !o->depth ? "" : " or deeper than asked for", nhidden == 1 ? "is" : "are", o->limit ? " without --limit" : "");
-	put_note(out, nopen, "call had not returned when its process or the recording ended: it counts up to the last record",
+		fprintf(out,
+			"# %" PRIu64 " %s with less than %g %% of the time%s%s %s not shown (--min 0%s shows all)\n",
+			nhidden,
+			o->limit ? nhidden == 1 ? "row beyond --limit or" : "rows beyond --limit or" : nhidden == 1 ?
+			"path" : "paths", 100 * o->min_share, is_part ? " of these functions" : "",
+			o->limit && !o->depth ? "" : " or deeper than asked for", nhidden == 1 ? "is" : "are",
+			o->limit ? " without --limit" : "");
+	put_note(out, nopen,
+		 "call had not returned when its process or the recording ended: it counts up to the last record",
 		 "calls had not returned when their process or the recording ended: they count up to its last record");
 	put_note(out, a->unknown, "call has no known duration, as its entry or return was not recorded",
 		 "calls have no known duration, as their entry or return was not recorded");
@@ -387,7 +403,8 @@ static double outermost(const struct agg *a)
  * @all: the whole time, which shares are of. @is_part: these are callers or callees; what is left out has a small
  * share of their time, however small their own share of the whole is.
  */
-static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all, int is_part)
+static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report,
+		      const struct uft_report_opts *o, double all, int is_part)
 {
 	double least = o->min_share * (is_part ? outermost(a) : all);
 	struct table_column shown[NCOLUMNS];
@@ -405,7 +422,8 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 	while (!ret && walk_next(&w, skip) && !ferror(out)) {
 		const struct agg_node *n = &a->node[w.at];
 
-		skip = (double)n->total < least || (o->depth && w.depth > o->depth) || (o->limit && t.nrows >= o->limit);
+		skip = (double)n->total < least || (o->depth && w.depth > o->depth) ||
+		       (o->limit && t.nrows >= o->limit);
 		if (skip) {
 			nhidden += 1 + count_below(a, w.at);
 			continue;
@@ -437,7 +455,8 @@ static void put_bucket(void *ctx, uint64_t from, uint64_t to, uint64_t calls)
 	if (b->t.form == UFT_FORM_TEXT)
 		b->octave[from ? 63 - __builtin_clzll(from) : 0] += calls;
 	else
-		table_row(&b->t, (struct table_cell[]){ CELL_TIME(from, 1), CELL_TIME(to, 1), CELL_COUNT(calls), CELL_NUMBER(share, 1), CELL_NAME("") }, 0);
+		table_row(&b->t, (struct table_cell[]){ CELL_TIME(from, 1), CELL_TIME(to, 1), CELL_COUNT(calls),
+			CELL_NUMBER(share, 1), CELL_NAME("") }, 0);
 }
 
 #define BAR	40
@@ -445,11 +464,14 @@ static void put_bucket(void *ctx, uint64_t from, uint64_t to, uint64_t calls)
 static int print_histogram(const struct agg *a, FILE *out, const struct uft_report_opts *o)
 {
 	static const struct table_column bucket[] = {
-		{ "from", "from_ns", TABLE_TIME, 9 }, { "to", "to_ns", TABLE_TIME, 8 }, { "calls", "calls", TABLE_COUNT, 12 },
+		{ "from", "from_ns", TABLE_TIME, 9 }, { "to", "to_ns", TABLE_TIME, 8 },
+		{ "calls", "calls", TABLE_COUNT, 12 },
 		{ "calls%", "calls_share", TABLE_SHARE, 8 }, { "", "", TABLE_NAME, 0 },
 	};
 	/* One function after the other; in JSON and CSV all that match are one. */
-	struct bars b = { .t = { .out = out, .form = o->form, .column = bucket, .ncolumns = o->form == UFT_FORM_TEXT ? 5 : 4 } };
+	struct bars b =
+		{ .t = { .out = out, .form = o->form, .column = bucket, .ncolumns = o->form == UFT_FORM_TEXT ? 5 :
+			4 } };
 	int ret = 0;
 
 	if (o->form != UFT_FORM_TEXT) {
@@ -462,13 +484,15 @@ static int print_histogram(const struct agg *a, FILE *out, const struct uft_repo
 	}
 	for (uint32_t i = a->node[0].child; i && !ret; i = a->node[i].next) {
 		const struct agg_node *n = &a->node[i];
-		char p50[TABLE_TIME_ROOM], p99[TABLE_TIME_ROOM], max[TABLE_TIME_ROOM], min[TABLE_TIME_ROOM], bar[BAR + 1];
+		char p50[TABLE_TIME_ROOM], p99[TABLE_TIME_ROOM], max[TABLE_TIME_ROOM], min[TABLE_TIME_ROOM],
+			bar[BAR + 1];
 		uint64_t most = 1;
 
 		memset(b.octave, 0, sizeof(b.octave));
 		b.all = n->timed;
 		agg_each_bucket(a, n, put_bucket, &b);
-		fprintf(out, "%s# %s: %" PRIu64 " call%s, min %s, p50 %s, p99 %s, max %s\n", i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
+		fprintf(out, "%s# %s: %" PRIu64 " call%s, min %s, p50 %s, p99 %s, max %s\n",
+			i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
 			n->calls == 1 ? "" : "s",
 			table_time(min, n->timed ? n->min : 0), table_time(p50, n->timed ? agg_rank(a, n, 50) : 0),
 			table_time(p99, n->timed ? agg_rank(a, n, 99) : 0), table_time(max, n->max));
@@ -482,8 +506,11 @@ static int print_histogram(const struct agg *a, FILE *out, const struct uft_repo
 				continue;
 			memset(bar, '*', len);
 			bar[len] = 0;
-			table_row(&b.t, (struct table_cell[]){ CELL_TIME(k ? 1ull << k : 0, 1), CELL_TIME((2ull << k) - 1, 1), CELL_COUNT(b.octave[k]),
-							       CELL_NUMBER((double)b.octave[k] / (double)b.all, 1), CELL_NAME(bar) }, 0);
+			table_row(&b.t,
+				  (struct table_cell[]){ CELL_TIME(k ? 1ull << k : 0, 1), CELL_TIME((2ull << k) - 1, 1),
+				  CELL_COUNT(b.octave[k]),
+							       CELL_NUMBER((double)b.octave[k] / (double)b.all, 1),
+							       CELL_NAME(bar) }, 0);
 		}
 		ret = table_end(&b.t);
 	}
@@ -524,7 +551,8 @@ static void add_note(void *ctx, const char *object, const char *why)
 }
 
 /* @made: what is shown; @whole gets the inlined functions before it is made. */
-static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view view, const struct uft_report_opts *o, struct source_notes *notes)
+static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view view, const struct uft_report_opts *o,
+		      struct source_notes *notes)
 {
 	struct agg_source source = { .note = add_note, .ctx = notes, .err = o->err }, silent = { .err = o->err };
 	int ret = 0;
@@ -542,7 +570,8 @@ static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view vi
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o)
 {
 	static const char *const name[] = {
-		[UFT_VIEW_TREE] = "tree", [UFT_VIEW_CALLERS] = "callers", [UFT_VIEW_CALLEES] = "callees", [UFT_VIEW_FLAT] = "flat",
+		[UFT_VIEW_TREE] = "tree", [UFT_VIEW_CALLERS] = "callers", [UFT_VIEW_CALLEES] = "callees",
+		[UFT_VIEW_FLAT] = "flat",
 		[UFT_VIEW_HISTOGRAM] = "histogram",
 	};
 	struct source_notes notes = { 0 };
@@ -554,14 +583,16 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 	if (!ret)
 		whole.may_be_flat = (view == UFT_VIEW_FLAT || view == UFT_VIEW_HISTOGRAM) && !o->has_inlines;
 	if (!ret)
-		ret = agg_add_threads(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE, o->threads);
+		ret = agg_add_threads(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE,
+				      o->threads);
 	if (!ret) {
 		agg_finish(&whole);
 		ret = make_shown(&whole, &made, view, o, &notes);
 	}
 	if (!ret)
 		ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
-		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o, (double)whole.node[0].total,
+		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o,
+				 (double)whole.node[0].total,
 				 view == UFT_VIEW_CALLERS || view == UFT_VIEW_CALLEES);
 	if (!ret && o->form == UFT_FORM_TEXT && notes.text)
 		fputs(notes.text, out);

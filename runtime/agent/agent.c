@@ -130,7 +130,8 @@ static int session_is_gone(void)
 		watch_session();
 	if (agent.is_thread && sys_call3(__NR_kill, uft_load(&uft_rt.arena->session_pid), 0, 0) == -ESRCH)
 		return 1;
-	return uft_load(&uft_rt.arena->closed) || agent.is_alone || (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
+	return uft_load(&uft_rt.arena->closed) || agent.is_alone ||
+	       (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
 }
 
 /* The session will not come back. 1: nor does anybody else, end. */
@@ -138,7 +139,8 @@ static int is_orphaned(void)
 {
 	if (!command_has_left())
 		command_leave(0);
-	if (!agent.is_thread && agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) && !uft_load(&uft_rt.arena->closed))
+	if (!agent.is_thread && agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) &&
+	    !uft_load(&uft_rt.arena->closed))
 		return 0;
 	uft_store(&uft_rt.slice->agent_tid, 0u);
 	return 1;
@@ -374,7 +376,8 @@ static int make_anew(void)
 	agent.started = 0;
 	agent.coming = 0;
 	command_begin();
-	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
+	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES),
+							    thread_main) :
 		       make_agent();
 	return agent.coming;
 }

@@ -13,7 +13,8 @@ void command_begin(void);			/* a session is there, again */
 int command_has_left(void);			/* since then: command_leave(), by command or by ourselves */
 /* Original code back, nothing is recorded. Returns how many places had to be left as they are, because threads run. */
 int command_leave(int is_held);
-int command_serve(uint32_t seq);		/* does the command with this number and reports. 1: it was the last one */
+/* does the command with this number and reports. 1: it was the last one */
+int command_serve(uint32_t seq);
 
 int agent_has_files(void);			/* its descriptors are not the program's */
 
@@ -41,10 +42,12 @@ int agent_receive(int sock, void *data, size_t bytes, int *fd);
 int agent_socket(int pair[2]);
 
 /* boot.c */
-int boot_hold_family(int fd, uint64_t *at);	/* as boot_hold_spare(), of a descriptor, which it closes; 0 or -errno */
+/* as boot_hold_spare(), of a descriptor, which it closes; 0 or -errno */
+int boot_hold_family(int fd, uint64_t *at);
 int boot_map_arena(int board, int fd);	/* the board and the family of uft_boot.slice; both are closed */
 int boot_map_board(const char *path);	/* of the session whose files have this name */
-int boot_own_blob(void);			/* the blob is unmapped at a detach: the session has put it here, and no loader */
+/* the blob is unmapped at a detach: the session has put it here, and no loader */
+int boot_own_blob(void);
 int boot_finish(void);			/* the arena is mapped: the rest, but for the agent */
 
 long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void));	/* entry.S */

@@ -14,7 +14,8 @@
 #include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
 
-#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
+/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
+#define STAND_IN_BYTES	(64u << 10)
 #define STAND_IN_FILLED	4096u
 #define ASK_MS		1000	/* for an answer of who detaches */
 
@@ -64,7 +65,8 @@ static int map_board(int fd)
 	if (sys_is_error(at))
 		return (int)at;
 	a = (const struct uft_arena *)at;
-	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices || !a->per_file) {
+	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices ||
+	    !a->per_file) {
 		mem_unmap((uint64_t)at, UFT_BOARD_BYTES);
 		return -EPROTO;
 	}
@@ -279,7 +281,8 @@ int boot_ask_family(uint64_t at)
 		return ret;
 	uft_boot.fd = pair[1];
 	uft_store_release(&uft_boot.stage, UFT_BOOT_SOCKET);
-	ret = sys_poll(pair[0], 1 /* POLLIN */, ASK_MS) > 0 ? agent_receive(pair[0], &number, sizeof(number), fd) : -ETIMEDOUT;
+	ret = sys_poll(pair[0], 1 /* POLLIN */, ASK_MS) > 0 ? agent_receive(pair[0], &number, sizeof(number), fd) :
+		-ETIMEDOUT;
 	sys_close(pair[0]);
 	sys_close(pair[1]);
 	if (ret < 0)

@@ -163,7 +163,8 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_PATCH:
 		return do_sites(cmd, n);
 	case UFT_CMD_CODE:
-		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
+		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) :
+			-E2BIG;
 	case UFT_CMD_TRACER:
 		trace_set_params(payload);
 		patch_retarget();
@@ -199,7 +200,8 @@ static int do_command(struct uft_cmd *cmd)
 		return ret ? ret : list_mappings(payload, n);
 	case UFT_CMD_ROWS:
 		return (uint64_t)n * sizeof(struct uft_stack_row) + sizeof(struct uft_cmd_rows) <=
-		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) : -E2BIG;
+		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) :
+		       -E2BIG;
 	case UFT_CMD_OBJECT_GONE:
 		trace_rows_gone(uft_load(&cmd->object));
 		patch_object_gone(uft_load(&cmd->object));

@@ -125,7 +125,8 @@ static uint64_t measure_hz(uint64_t clock, uint64_t ns)
 
 static int say_hello(char **envp)
 {
-	struct uft_hello *h = (struct uft_hello *)((uint8_t *)uft_rt.slice + uft_rt.arena->cmd_offset + UFT_CMD_PAYLOAD);
+	struct uft_hello *h =
+		(struct uft_hello *)((uint8_t *)uft_rt.slice + uft_rt.arena->cmd_offset + UFT_CMD_PAYLOAD);
 	uint64_t args[4] = { 0 };
 
 	fill_hello(h, envp);
@@ -142,7 +143,8 @@ static int say_hello(char **envp)
 /* Without children only the program that the session itself has started. */
 static int is_wanted(void)
 {
-	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
+	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) ||
+	       (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
 }
 
 static int come_up(int is_thread)

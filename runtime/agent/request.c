@@ -25,7 +25,8 @@
 #define SELF_MS		1	/* without an agent: commands come meanwhile */
 #define RINGS		20
 #define RING_NS		20000
-#define CLAIM_MS	200	/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
+/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
+#define CLAIM_MS	200
 
 static int ring_bell(void)
 {
@@ -57,7 +58,8 @@ static struct uft_request *claim(int wait)
 
 static int await(struct uft_request *r)
 {
-	int left_ms = r->kind == UFT_REQ_OBJECTS || r->kind == UFT_REQ_HELLO ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS, result;
+	int left_ms = r->kind == UFT_REQ_OBJECTS || r->kind == UFT_REQ_HELLO ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS,
+	    result;
 	int is_alone = !uft_load(&uft_rt.slice->agent_tid), part_ms = is_alone ? SELF_MS : PART_MS;
 
 	for (;;) {

@@ -226,7 +226,8 @@ static void wake_agent(void)
 static int take_ready(void)
 {
 	for (uint32_t i = 0; i < STOCK; i++)
-		if (uft_load_acquire(&spares[i].state) == SPARE_READY && !sys_madvise(spares[i].at, family_bytes(), MADV_DOFORK)) {
+		if (uft_load_acquire(&spares[i].state) == SPARE_READY &&
+		    !sys_madvise(spares[i].at, family_bytes(), MADV_DOFORK)) {
 			spares[i].state = SPARE_TAKEN;
 			return (int)i;
 		}
@@ -328,7 +329,8 @@ static int fill_hole(uint64_t at)
 
 	if (plat_is_denied(UFT_DENIED_MEMORY))
 		return -EPERM;
-	got = sys_mmap(at, family_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+	got = sys_mmap(at, family_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed,
+		       -1, 0);
 	if (!sys_is_error(got) && (uint64_t)got != at)		/* before Linux 4.17 */
 		sys_munmap((uint64_t)got, family_bytes());
 	return (uint64_t)got == at ? 0 : -ENOMEM;

@@ -20,7 +20,8 @@ static inline const char *thunk_handler(enum thunk t)
 	case THUNK_MFUNC:
 		return uft_asm_mcount_func;
 	case THUNK_ENTER:
-		return path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
+		return path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS &&
+			path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh :
 		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_enter_profile : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:

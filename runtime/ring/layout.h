@@ -135,7 +135,8 @@
 #define RING_WRITTEN	0
 #define RING_RETRY	1	/* the section was aborted */
 #define RING_NONE	2	/* no ring for this task here: wiped table or no CPU number */
-#define RING_LOST	3	/* discard mode, full: counted in the ring; of assembly not yet: op.ring, at position op.need */
+/* discard mode, full: counted in the ring; of assembly not yet: op.ring, at position op.need */
+#define RING_LOST	3
 #define RING_GUARD	4	/* *guard != expect any more */
 #define RING_UNBACKED	5	/* op.ring has no memory there yet: ring_back(op.ring, op.need) */
 

@@ -122,7 +122,8 @@ int ring_back(struct uft_ring *r, uint64_t need)
 		}
 		if (to - turn > made && reserve_data(r, from - turn < made ? turn + made : from, to))
 			return no_memory(r);
-		if (uft_cas(&r->backed, was, !can_grow && to >= size ? UFT_RING_ALL : to) && from - turn <= made && to - turn > made)
+		if (uft_cas(&r->backed, was, !can_grow && to >= size ? UFT_RING_ALL : to) && from - turn <= made &&
+		    to - turn > made)
 			uft_cas(&r->made, made, to - turn);
 	}
 }
@@ -161,7 +162,8 @@ static uintptr_t block_at(uint32_t block)
 {
 	const struct uft_arena *a = uft_rt.arena;
 
-	return (uintptr_t)uft_rt.slice + a->profile_offset + (uint64_t)block * a->profile_ids * sizeof(struct uft_profile);
+	return (uintptr_t)uft_rt.slice + a->profile_offset +
+	       (uint64_t)block * a->profile_ids * sizeof(struct uft_profile);
 }
 
 /* Blocks begin where they like: pages of two blocks may be the same. @is_probe: as reserve(). */
@@ -190,7 +192,8 @@ int ring_profile_want(uint32_t first, uint32_t n)
 		return 0;
 	for (uint32_t i = from; i < to; i++)
 		set_bit(wanted, i);
-	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(uft_rt.arena->ncpus) && block < PROFILE_BLOCKS && !ret; block++)
+	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(uft_rt.arena->ncpus) && block < PROFILE_BLOCKS && !ret;
+	     block++)
 		if (has_bit(begun, block))
 			ret = reserve_pages(block, from, to, 0);
 	return ret;

@@ -254,7 +254,8 @@ void ring_forget(uint64_t thread_pointer)
 		own_shut(thread_pointer, NULL);
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
-		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key), event_key = uft_load(&c->event_key);
+		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key),
+			 event_key = uft_load(&c->event_key);
 
 		/* A compare-and-swap: the CPU's present thread may be setting its own. */
 		if (key && (key & tp_mask) == thread_pointer)
@@ -331,7 +332,9 @@ uint64_t ring_gap(const struct uft_ring *r, uint64_t end)
 {
 	uint64_t to = left_out(r, end);
 
-	return to > end && to - (end & -(uint64_t)uft_rt.arena->ring_bytes) <= uft_rt.arena->ring_bytes - uft_rt.arena->sub_bytes ? to : 0;
+	return to > end &&
+		to - (end & -(uint64_t)uft_rt.arena->ring_bytes) <= uft_rt.arena->ring_bytes - uft_rt.arena->sub_bytes ?
+		to : 0;
 }
 
 int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to)
@@ -379,7 +382,8 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	char *data = (char *)r + UFT_PAGE;
 	uint64_t *w;
 
-	if (commit + op->bytes + (context ? 24 : 0) <= end && commit + op->bytes + (context ? 24 : 0) > uft_load(&r->backed) &&
+	if (commit + op->bytes + (context ? 24 : 0) <= end &&
+	    commit + op->bytes + (context ? 24 : 0) > uft_load(&r->backed) &&
 	    ring_back(r, commit + op->bytes + (context ? 24 : 0)))
 		return RING_LOST;
 	if (commit + op->bytes + (context ? 24 : 0) > end) {
@@ -395,7 +399,8 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 				return RING_LOST;
 			}
 		}
-		if (end + sizeof(*h) + 16 + op->bytes > uft_load(&r->backed) && ring_back(r, end + sizeof(*h) + 16 + op->bytes))
+		if (end + sizeof(*h) + 16 + op->bytes > uft_load(&r->backed) &&
+		    ring_back(r, end + sizeof(*h) + 16 + op->bytes))
 			return RING_LOST;
 		if (uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE && over > (int64_t)r->oldest) {
 			uft_store(&r->oldest, (uint64_t)over);

@@ -26,7 +26,11 @@ struct ring_op {
 	uint64_t expect;
 	struct ring_receipt *receipt;
 	uint64_t *clock;	/* gets the record's full clock */
-	uint64_t key;		/* 0, or ring_key(): fast paths may follow for this thread on this CPU, with RING_OP_EVENT only that of tracepoints */
+	/*
+	 * 0, or ring_key(): fast paths may follow for this thread on this CPU, with RING_OP_EVENT only that of
+	 * tracepoints
+	 */
+	uint64_t key;
 	void *thread;		/* for them; */
 	const uint32_t *thread_flags;	/* and only while this is 0 */
 	const uint64_t *more;
@@ -47,7 +51,8 @@ struct ring_cpu {
 	uint32_t ctx_hi, pad;	/* valid with key and event_key: the ring's */
 	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
 	void *stack_thread;	/* valid with stack_key */
-	uint64_t event_key;	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
+	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
+	uint64_t event_key;
 	struct uft_profile *profile;	/* the CPU's block of the slice */
 };
 
@@ -72,7 +77,8 @@ struct ring_own_key {
 	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
 	uint64_t tid;		/* whose ring it is */
 	uint64_t tp;		/* and its thread pointer; written last; 0: nobody's */
-	uint64_t intent;	/* of who is inside a graph path: the top that makes his record valid; of who was, or 0 */
+	/* of who is inside a graph path: the top that makes his record valid; of who was, or 0 */
+	uint64_t intent;
 	uint64_t pad[4];
 };
 #define RING_OWN_SHUT	(1ull << 63)	/* no sum, whatever is read for a number that is not known */
@@ -113,7 +119,8 @@ struct ring_fast {
 	const uint32_t *on_cpus;	/* of the slice, on the board, which a fork child has, too */
 	struct ring_own *own;	/* line[] of the table, aligned to all of them */
 	uint64_t profile_bytes;	/* of a block */
-	uint64_t mask;		/* ring_bytes - 1: bounds what is written, whatever other programs have made of a ring's header */
+	/* ring_bytes - 1: bounds what is written, whatever other programs have made of a ring's header */
+	uint64_t mask;
 };
 extern struct ring_fast uft_ring_fast;
 
@@ -150,7 +157,8 @@ uint32_t *ring_lock_word(unsigned i);
 /* 1: the calling task may use the per-CPU rings (its thread pointer is its own: the caller knows). Context: probe. */
 static inline int ring_has_rseq(void)
 {
-	return ARCH_HAS_RSEQ && uft_ring_fast.rseq_offset && arch_rseq_cpu(uft_ring_fast.rseq_offset) < uft_ring_fast.ncpus;
+	return ARCH_HAS_RSEQ && uft_ring_fast.rseq_offset &&
+	       arch_rseq_cpu(uft_ring_fast.rseq_offset) < uft_ring_fast.ncpus;
 }
 
 /* What identifies a thread to the fast paths until the next generation. Context: probe. */

@@ -182,7 +182,9 @@ static void past_turn(struct past *w, uint64_t begin)
 int ring_write_past(const struct ring_past *p)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	struct past w = { .mask = a->ring_bytes - 1, .sub = a->sub_bytes, .ctx_pos = ~0ull, .pid = p->pid, .tid = p->tid };
+	struct past w = {
+		.mask = a->ring_bytes - 1, .sub = a->sub_bytes, .ctx_pos = ~0ull, .pid = p->pid, .tid = p->tid
+	};
 	struct uft_ring *r = past_take(p->begin, p->tid);
 	uint64_t bytes = past_bytes(p->n, w.sub), begin;
 	int ret = RING_LOST;

@@ -147,7 +147,8 @@ int own_init(void)
 		return ret;
 	}
 	tls_init();
-	t->head.word = &uft_rt.slice->generation;	/* from here on other threads of a fork child read what it points to */
+	/* from here on other threads of a fork child read what it points to */
+	t->head.word = &uft_rt.slice->generation;
 	uft_store_release(&uft_ring_fast.own, t->line);
 	return 0;
 }

@@ -21,7 +21,8 @@
 #define FG_SLOT_MIN	1u		/* slots are above it: FG_NO_SLOT, or a tombstone of the set-aside table */
 #define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
 
-enum fg_flags {				/* those that fast paths know are in layout.h: they push 0, FG_CALL | FG_SILENT and FG_PROFILE | FG_SILENT */
+/* those that fast paths know are in layout.h: they push 0, FG_CALL | FG_SILENT and FG_PROFILE | FG_SILENT */
+enum fg_flags {
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
 	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
 	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
@@ -45,7 +46,8 @@ enum fg_flags {				/* those that fast paths know are in layout.h: they push 0, F
 struct fg_entry {
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
 	uint32_t flags;
-	uint32_t place;		/* in the set-aside table: the index that it had on its array; with FG_RESTORED unwind_named.c's */
+	/* in the set-aside table: the index that it had on its array; with FG_RESTORED unwind_named.c's */
+	uint32_t place;
 	uint64_t child;		/* profile: clock units spent in traced callees; FG_KEEP: the limit */
 	uint64_t ret;		/* what stands in the slot instead of */
 	uint64_t clock;		/* of the entry */
@@ -93,7 +95,8 @@ struct fg_inside {
 
 /* What belongs to a thread pointer. One mapping: this page, ending in a sentinel entry, then the entries. */
 struct uft_thread {
-	struct fg_entry *top;	/* the next free entry; changed by its own task only, signal handlers included: read it once a step (graph.c) */
+	/* the next free entry; changed by its own task only, signal handlers included: read it once a step (graph.c) */
+	struct fg_entry *top;
 	struct fg_entry *limit;
 	struct fg_entry *base;	/* base[-1] is the sentinel; its slot: fg_check_bound() */
 	uint64_t tp;		/* 0: unused, in the pool */
@@ -192,7 +195,8 @@ static inline uint32_t fg_id(const struct fg_entry *e)
 
 /* ---- what thread.c asks of shadow/ ---- */
 void fg_settle(struct fg_entry *e);
-void aside_put(const struct fg_entry *e);	/* from an array, where all that lies below it was put before or stays */
+/* from an array, where all that lies below it was put before or stays */
+void aside_put(const struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);
 void keep_reset(struct uft_thread *th);

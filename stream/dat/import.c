@@ -56,7 +56,8 @@ enum what { IS_UNKNOWN, IS_EVENT, IS_STACK, IS_FUNCTION, IS_ENTRY, IS_EXIT };	/*
 struct known {			/* a type of the file, by the kernel's id */
 	enum what what;
 	uint32_t id;			/* EVENT: in the recording; 0: none so far */
-	uint32_t a, b, c;		/* STACK: caller, size. FUNCTION: ip, parent_ip. ENTRY, EXIT: func, calltime, rettime (0: none) */
+	/* STACK: caller, size. FUNCTION: ip, parent_ip. ENTRY, EXIT: func, calltime, rettime (0: none) */
+	uint32_t a, b, c;
 	uint32_t bytes, is_met;
 	char *system, *format;
 };
@@ -235,7 +236,8 @@ static int put_graph(struct import *im, struct ring_out *r, const struct dat_rec
  * Of the event before it. A caller is an address in a function, mostly its first one, and readers look in front of
  * return addresses: one behind.
  */
-static int put_stack(struct import *im, struct ring_out *r, const struct dat_record *rec, const struct known *k, uint32_t pid)
+static int put_stack(struct import *im, struct ring_out *r, const struct dat_record *rec, const struct known *k,
+		     uint32_t pid)
 {
 	uint32_t n = (rec->bytes - k->a) / 8;
 	uint64_t size = load(rec, k->b, 4), *to;
@@ -418,7 +420,8 @@ static void describe(struct known *k, const struct uft_event_type *t)
 			k->c = offset_of(t, special[i].c, 8);
 			k->what = k->a ? special[i].what : IS_EVENT;
 		}
-	if (!strcmp(t->system, "ftrace") && !strcmp(t->name, "kernel_stack") && uft_event_field(t, "caller", strlen("caller"))) {
+	if (!strcmp(t->system, "ftrace") && !strcmp(t->name, "kernel_stack") &&
+	    uft_event_field(t, "caller", strlen("caller"))) {
 		k->what = IS_STACK;	/* as long as it has callers */
 		k->a = k->bytes = uft_event_field(t, "caller", strlen("caller"))->offset;
 		k->b = offset_of(t, "size", 4);

@@ -393,7 +393,8 @@ static int read_v7(struct place *p, const char *path, struct uft_error *err)
 	take_string(p, version, sizeof(version));
 	next = take_u64(p);
 	if (!p->err && strcmp(name, "none") && strcmp(name, "zstd") && strcmp(name, "zlib"))
-		return uft_fail(err, -EPROTONOSUPPORT, "%s is packed by %.31s, which is not known: trace-cmd convert --compression none "
+		return uft_fail(err, -EPROTONOSUPPORT,
+				"%s is packed by %.31s, which is not known: trace-cmd convert --compression none "
 				"unpacks it",
 				path, name);
 	p->l->packing = !strcmp(name, "zstd") ? DAT_ZSTD : !strcmp(name, "zlib") ? DAT_ZLIB : DAT_PLAIN;

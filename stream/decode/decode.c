@@ -225,7 +225,8 @@ static inline uint64_t dec_word(const uint8_t *p)
 	return v;
 }
 
-static inline void dec_event(struct uft_event *e, const struct dec_task *task, uint32_t cpu, uint64_t ns, uint64_t clock)
+static inline void dec_event(struct uft_event *e, const struct dec_task *task, uint32_t cpu, uint64_t ns,
+			     uint64_t clock)
 {
 	e->ts_ns = ns;
 	e->clock = clock;
@@ -340,7 +341,8 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
  * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
  * Their names are looked up for those that are still open at the end.
  */
-static inline __attribute__((always_inline)) size_t dec_pass(struct uft_stream *st, struct dec_task *t, const uint8_t *p,
+static inline __attribute__((always_inline)) size_t dec_pass(struct uft_stream *st, struct dec_task *t,
+	const uint8_t *p,
 							     const uint8_t *lim, uint64_t clock)
 {
 	uint64_t word = dec_word(p), ns;
@@ -371,7 +373,8 @@ static inline __attribute__((always_inline)) size_t dec_pass(struct uft_stream *
  * stores into events could otherwise be stores into it.
  */
 static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *st, struct dec_ring *r, uint64_t limit,
-							    struct uft_event *ev, size_t max, int is_passing, int *is_past)
+							    struct uft_event *ev, size_t max, int is_passing,
+							    int *is_past)
 {
 	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
 	uint64_t hi = r->hi, key = r->key;
@@ -421,7 +424,8 @@ static inline uint64_t dec_until(const struct uft_stream *st, const struct dec_a
 	return st->limit && st->limit < until ? st->limit : until;
 }
 
-static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_stream *st, struct dec_at *x, struct dec_at *y,
+static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_stream *st, struct dec_at *x,
+	struct dec_at *y,
 								  struct uft_event *ev, size_t max, int is_passing)
 {
 	uint64_t limit = dec_until(st, x, y->key);
@@ -525,14 +529,16 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id == UFT_EVENT_STACK && n) {
 		e->kind = UFT_EV_DATA;
 		e->data = id;
-		e->flags = !(dec_word(p) & UFT_STACK_ADDRESS) ? 0 : dec_word(p) & UFT_STACK_TRACEPOINT ? UFT_EVF_TRACEPOINT : UFT_EVF_SAMPLE;
+		e->flags = !(dec_word(p) & UFT_STACK_ADDRESS) ? 0 : dec_word(p) & UFT_STACK_TRACEPOINT ?
+			UFT_EVF_TRACEPOINT : UFT_EVF_SAMPLE;
 		if (e->flags & UFT_EVF_TRACEPOINT && !sel_may_want_event_stack(&st->sel, t->is_event_kept, e->clock))
 			return 0;
 		e->sym = e->flags & UFT_EVF_TRACEPOINT ? NULL : dec_stack_func(st, t->image, dec_word(p), r->key);
 		e->stack = dec_stack(st, t->image, p, n, r->key);
 		return 1;
 	}
-	if (!n || !id || (!UFT_EVENT_IS_OWN(id) && (id > UFT_EVENT_OVERRUN || !t->depth || (t->over && id != UFT_EVENT_OVERRUN))))
+	if (!n || !id ||
+	    (!UFT_EVENT_IS_OWN(id) && (id > UFT_EVENT_OVERRUN || !t->depth || (t->over && id != UFT_EVENT_OVERRUN))))
 		return 0;
 	if (id == UFT_EVENT_CPU) {
 		dec_slept(&t->stack[t->depth - 1], e->ts_ns, dec_word(p));

@@ -75,7 +75,8 @@ struct dec_ring {
 	uint64_t final_lost;
 	uint64_t given;			/* events handed out that were records */
 	int is_done;			/* nothing but lost_due is left */
-	struct dec_task *ending;	/* the last ring of a slice that ended: its tasks of which calls are still to end */
+	/* the last ring of a slice that ended: its tasks of which calls are still to end */
+	struct dec_task *ending;
 	struct dec_task *tasks;		/* the first ring of a slice: all of its tasks, */
 	uint32_t running;		/* and how many of its rings are not at their end */
 	int is_ending;			/* `left` is of calls that their process ended within */
@@ -96,7 +97,8 @@ struct uft_stream {
 	struct dec_task *last_task;			/* when there are too many */
 	struct uft_task *task_copy;
 	uint64_t frames;				/* allocated, all tasks */
-	struct dec_share *share;			/* task.c: of those, what each slice has; NULL while there are few */
+	/* task.c: of those, what each slice has; NULL while there are few */
+	struct dec_share *share;
 	uint64_t search_budget;				/* see dec_exit_search() */
 	struct dec_aside *aside;
 
@@ -142,7 +144,8 @@ void dec_images_free(struct uft_stream *st);
  * are freed.
  */
 void dec_image_empty(struct dec_image *image);
-int dec_has_unknown(const struct uft_stream *st);	/* so many ids or addresses without a name that they have lost theirs, or nearly */
+/* so many ids or addresses without a name that they have lost theirs, or nearly */
+int dec_has_unknown(const struct uft_stream *st);
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
 
@@ -153,7 +156,8 @@ static inline const struct uft_sym *dec_sym(struct uft_stream *st, struct dec_im
 	return __builtin_expect(e->key == (uint64_t)id + 1, 1) ? e->sym : dec_sym_miss(st, image, id);
 }
 
-static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr, uint64_t clock)
+static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr,
+					     uint64_t clock)
 {
 	const struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
 
@@ -180,8 +184,10 @@ void dec_payloads_free(struct uft_stream *st);
 int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const uint8_t *p, uint32_t n);
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
-const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);	/* the first word of a stack */
-const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock);
+/* the first word of a stack */
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
+				  uint64_t clock);
 void dec_stacks_free(struct uft_stream *st);
 
 /*
@@ -220,6 +226,7 @@ void mrg_free(struct uft_stream *st);
 
 /* scan.c */
 void scan_info(struct uft_stream *st);
-void scan_known(struct uft_stream *st, const struct uft_info *counted);	/* as if it had been scanned; of @counted: the counts */
+/* as if it had been scanned; of @counted: the counts */
+void scan_known(struct uft_stream *st, const struct uft_info *counted);
 
 #endif

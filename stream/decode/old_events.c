@@ -19,9 +19,11 @@ static void put(struct payload *p, const struct uft_event_type *type, const char
 		memcpy(p->b + f->offset - UFT_EVENT_COMMON, from, n);
 }
 
-static uint32_t put_exec(struct payload *p, const struct uft_event_type *type, const uint32_t *pid, const uint8_t *words, uint32_t n)
+static uint32_t put_exec(struct payload *p, const struct uft_event_type *type, const uint32_t *pid,
+			 const uint8_t *words, uint32_t n)
 {
-	uint32_t most = 8 * ((n < UFT_EXEC_WORDS ? n : UFT_EXEC_WORDS) - 1), len = (uint32_t)strnlen((const char *)words + 8, most);
+	uint32_t most = 8 * ((n < UFT_EXEC_WORDS ? n : UFT_EXEC_WORDS) - 1),
+		 len = (uint32_t)strnlen((const char *)words + 8, most);
 	uint32_t where = (len + 1) << 16 | type->bytes;
 
 	put(p, type, "filename", &where, 4);

@@ -61,7 +61,8 @@ static void share(const struct uft_parts_cost *cost, size_t n, double *end)
 		double t = (low + high) / 2, sum = 0;
 
 		for (size_t k = 0; k < n; k++) {
-			double w = (t - (k ? PASS_COST * sum : cost->before) - (k && k + 1 == n ? cost->after : 0)) / read;
+			double w =
+				(t - (k ? PASS_COST * sum : cost->before) - (k && k + 1 == n ? cost->after : 0)) / read;
 
 			sum += w > 0 ? w : 0;
 			end[k] = sum;
@@ -160,7 +161,8 @@ int uft_part_begin(struct uft_part *part)
 			return -ENOMEM;
 		st->limit = part->from;
 		st->is_passing = 1;
-		while (uft_stream_batch(st, none, N) == N && !(part->stop && __atomic_load_n(part->stop, __ATOMIC_RELAXED)))
+		while (uft_stream_batch(st, none, N) == N &&
+		       !(part->stop && __atomic_load_n(part->stop, __ATOMIC_RELAXED)))
 			;
 		st->is_passing = 0;
 		free(none);

@@ -23,7 +23,8 @@ struct uft_part {
  */
 struct uft_parts_cost {
 	unsigned read;		/* decoded, and what the user does with it */
-	unsigned before;	/* what the thread of the first part does beside, for each event of the whole recording */
+	/* what the thread of the first part does beside, for each event of the whole recording */
+	unsigned before;
 	unsigned most;		/* parts, where @max is 0; 0: as many as there are processors */
 	unsigned after;		/* and what that of the last part does, if there are several */
 };

@@ -123,7 +123,8 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		}
 		word = scan_word(c->p);
 		kind = UFT_REC_KIND(word);
-		if (1u << kind & SCAN_EVENTS || (kind == UFT_REC_EVENT && UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word))))) {
+		if (1u << kind & SCAN_EVENTS ||
+		    (kind == UFT_REC_EVENT && UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word))))) {
 			at = r->hi | UFT_REC_CLOCK(word);
 			clock = at > clock ? at : clock;
 			if (clock < s->first)
@@ -270,7 +271,8 @@ void scan_info(struct uft_stream *st)
 		pool.cursor = &one;
 		pool.ncursor = 1;
 		scan_ring(st, &ring[i], &s);
-		missing = f->head.flags & UFT_FILE_OVERWRITE ? scan_missing(st->first_block[i], one->block_end, &kept) : 0;
+		missing = f->head.flags & UFT_FILE_OVERWRITE ? scan_missing(st->first_block[i], one->block_end, &kept) :
+			0;
 		if (missing > 0 && kept > 0)
 			overwritten += missing / kept * (double)(s.events - before);
 	}

@@ -419,7 +419,8 @@ static int read_index(struct uft_index *ix, const struct uft_stream *st, uint64_
 	    h->magic != INDEX_MAGIC || !sidecar_has_mark(st->file, &h->of))
 		return -ENOENT;
 	directory = h->npoints * sizeof(*ix->point);
-	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > size || directory != size - h->directory)
+	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > size ||
+	    directory != size - h->directory)
 		return -EBADMSG;
 	n = (size_t)(size - h->table);
 	body = malloc(n + 1);

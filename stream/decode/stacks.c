@@ -90,13 +90,15 @@ const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *im
 /* Of a sample it is somewhere in its function, of a tracepoint behind the call. */
 static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
-	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT), past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
+	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT),
+		 past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
 
 	if (word & UFT_STACK_TRACEPOINT)
 		return (struct uft_stack_frame){ .addr = addr, .sym = dec_stack_func(st, image, word, clock),
 						 .offset = offset_in(image->img, addr, clock) };
 	if (word & UFT_STACK_ADDRESS)
-		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr, clock), .offset = past ? past - 1 : 0 };
+		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr, clock),
+			.offset = past ? past - 1 : 0 };
 	return (struct uft_stack_frame){
 		.addr = uft_resolve_id_addr(st->resolver, image->img, (uint32_t)word & UFT_REC_VALUE_MAX),
 		.sym = dec_stack_func(st, image, word, clock),
@@ -115,7 +117,8 @@ static int is_of_then(struct uft_stream *st, struct dec_image *image, const stru
 }
 
 /* @n is at least 1: the id. */
-const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock)
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
+				  uint64_t clock)
 {
 	uint64_t hash = image->img->id;
 	struct dec_stack *s;

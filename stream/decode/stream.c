@@ -13,7 +13,8 @@
 
 #include "stream/decode/decode.h"
 
-static int open_stream(const char *path, const struct rd_file *like, const struct uft_select *sel, struct uft_stream **out,
+static int open_stream(const char *path, const struct rd_file *like, const struct uft_select *sel,
+		       struct uft_stream **out,
 		       struct uft_error *err)
 {
 	struct uft_stream *st = calloc(1, sizeof(*st));
@@ -55,7 +56,8 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 	return open_stream(path, NULL, sel, out, err);
 }
 
-int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
+int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out,
+			  struct uft_error *err)
 {
 	char path[40];
 

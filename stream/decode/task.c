@@ -233,7 +233,8 @@ static int has_caches(struct dec_image *image)
 		free(addr);
 		return 0;
 	}
-	*image = (struct dec_image){ .img = image->img, .id = id, .addr = addr, .shift = LATE_SHIFT, .is_used = image->is_used, .has_overlaps = image->has_overlaps };
+	*image = (struct dec_image){ .img = image->img, .id = id, .addr = addr, .shift = LATE_SHIFT,
+		.is_used = image->is_used, .has_overlaps = image->has_overlaps };
 	return 1;
 }
 

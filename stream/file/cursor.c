@@ -34,7 +34,8 @@ static int cur_room(struct cursor *c, uint32_t n)
 
 	if (c->cap >= n)
 		return 0;
-	for (size_t tries = 0; !pool->file->is_live && pool->bytes + n - c->cap > CUR_POOL_MAX && tries < pool->ncursor; tries++) {
+	for (size_t tries = 0; !pool->file->is_live && pool->bytes + n - c->cap > CUR_POOL_MAX && tries < pool->ncursor;
+	     tries++) {
 		struct cursor *victim = pool->cursor[pool->hand++ % pool->ncursor];
 
 		if (victim != c && victim->buf)
@@ -99,7 +100,8 @@ void cur_save(const struct cursor *c, const struct rd_block *first, struct cur_p
 {
 	*to = (struct cur_place){
 		.position = c->is_evicted || !c->buf ? c->base : cur_position(c), .skip_to = c->skip_to, .bad = c->bad,
-		.block = (uint32_t)(c->block - first), .ncarry = c->ncarry, .is_synced = c->is_synced, .is_loaded = c->is_loaded,
+		.block = (uint32_t)(c->block - first), .ncarry = c->ncarry, .is_synced = c->is_synced,
+		.is_loaded = c->is_loaded,
 		.is_skip_bad = c->is_skip_bad, .is_at_lim = c->is_evicted ? c->is_at_lim : c->p == c->lim,
 	};
 	memcpy(to->carry, c->carry, sizeof(to->carry));

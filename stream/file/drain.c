@@ -67,7 +67,8 @@ static void wr_estimate(struct uft_writer *w, uint64_t bytes)
 }
 
 /* How far the bytes from wr->read on go on; where that is nowhere it moves to where the next ones stand. */
-static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const struct uft_ring uft_shared *r, uint64_t commit)
+static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const struct uft_ring uft_shared *r,
+			   uint64_t commit)
 {
 	struct uft_ring_run run = wr_ring_run(w, r, wr->read, commit);
 
@@ -78,7 +79,8 @@ static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const
 	return run.end;
 }
 
-static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring uft_shared *r,
+static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring,
+			    struct uft_ring uft_shared *r,
 			    uint64_t now, int force)
 {
 	struct wr_ring *wr = &s->ring[ring];
@@ -121,7 +123,8 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 }
 
 /* commit and oldest as of one moment, near enough: oldest <= commit <= oldest + ring_bytes. -EBADMSG: never. */
-static int wr_window(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t *oldest, uint64_t *commit)
+static int wr_window(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t *oldest,
+		     uint64_t *commit)
 {
 	for (int i = 0; i < WR_RETRIES; i++) {
 		*oldest = SHARED_LOAD_ACQUIRE(&r->oldest);
@@ -133,7 +136,8 @@ static int wr_window(const struct uft_writer *w, const struct uft_ring uft_share
 	return -EBADMSG;
 }
 
-static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring uft_shared *r)
+static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring,
+			      struct uft_ring uft_shared *r)
 {
 	struct wr_ring *wr = &s->ring[ring];
 	uint64_t oldest, commit;

@@ -65,7 +65,8 @@ static size_t pack_payload(struct packer *p, const struct uft_file_block *head)
 static int copy_block(struct packer *p, struct uft_file_block *head, uint64_t at)
 {
 	struct rd_block b = {
-		.offset = at + sizeof(*head), .payload_sum = head->payload_sum, .stored = head->stored, .raw = head->raw, .flags = head->flags,
+		.offset = at + sizeof(*head), .payload_sum = head->payload_sum, .stored = head->stored,
+		.raw = head->raw, .flags = head->flags,
 	};
 	struct rd_file *f = p->f;
 	size_t n;
@@ -80,7 +81,8 @@ static int copy_block(struct packer *p, struct uft_file_block *head, uint64_t at
 			return put_block(p, head, f->stored);
 		}
 	}
-	if (wire_read_at(f->fd, f->stored, head->stored, b.offset) || wire_sum(f->stored, head->stored) != head->payload_sum)
+	if (wire_read_at(f->fd, f->stored, head->stored, b.offset) ||
+	    wire_sum(f->stored, head->stored) != head->payload_sum)
 		return 1;
 	if (head->type == UFT_BLOCK_SETUP && !head->flags && head->stored == sizeof(f->head)) {
 		struct uft_file_header setup;
@@ -131,9 +133,14 @@ static int copy_blocks(struct packer *p)
 static int check_input(const char *path, const struct rd_file *f, const struct uft_pack *pack, struct uft_error *err)
 {
 	if (pack->is_in_place && !f->is_complete && !f->is_rescued)
-		return uft_fail(err, -EBUSY, "%s has no end: its recorder is still running or was killed (-o FILE packs what is there)", path);
+		return uft_fail(
+			err, -EBUSY,
+			"%s has no end: its recorder is still running or was killed (-o FILE packs what is there)",
+			path);
 	if (pack->is_in_place && pack->damaged)
-		return uft_fail(err, -EBADMSG, "%s has %" PRIu64 " damaged bytes, which cannot be packed (-o FILE packs the rest)", path,
+		return uft_fail(err, -EBADMSG,
+				"%s has %" PRIu64 " damaged bytes, which cannot be packed (-o FILE packs the rest)",
+				path,
 				pack->damaged);
 	return 0;
 }

@@ -9,7 +9,8 @@
 #include "symbol/error.h"
 
 struct uft_pack {
-	int is_in_place;		/* the result takes the place of the recording: one that is not whole is refused */
+	/* the result takes the place of the recording: one that is not whole is refused */
+	int is_in_place;
 	volatile uint64_t done;		/* bytes of the recording that were read so far, for a signal handler, too */
 	uint64_t bytes;			/* of the recording */
 	uint64_t packed;		/* bytes of the result */

@@ -140,7 +140,8 @@ static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *
 
 		known[b->order] = (struct rd_block){	/* all but is_damaged, which its reader may be writing */
 			.offset = b->offset, .position = b->position, .clock = b->clock, .payload_sum = b->payload_sum,
-			.stored = b->stored, .raw = b->raw, .slice = b->slice, .ring = b->ring, .order = b->order, .flags = b->flags,
+			.stored = b->stored, .raw = b->raw, .slice = b->slice, .ring = b->ring, .order = b->order,
+			.flags = b->flags,
 		};
 	}
 	return known;
@@ -280,7 +281,8 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
 	else if (!ret && ((f->head.version != UFT_FILE_VERSION && f->head.version != UFT_FILE_PACKED) ||
 			  f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
-		ret = uft_fail(err, -EPROTONOSUPPORT, "%s: was made by another version of uft (format %u.%u, this one reads %u.%u)",
+		ret = uft_fail(err, -EPROTONOSUPPORT,
+			       "%s: was made by another version of uft (format %u.%u, this one reads %u.%u)",
 			       path, f->head.version, f->head.abi, UFT_FILE_PACKED, UFT_ABI_VERSION);
 	else if (!ret && !rd_geometry_ok(&f->head))
 		ret = uft_fail(err, -EBADMSG, "%s: its header makes no sense", path);

@@ -77,7 +77,8 @@ struct rd_file {
 	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];
 	uint64_t lost_max;		/* what a ring can have lost; 0 not known */
-	uint32_t nfalse;		/* counters of processes that tell of more than there was time for: each counts as one */
+	/* counters of processes that tell of more than there was time for: each counts as one */
+	uint32_t nfalse;
 	uint32_t nobjects, nfuncs;
 	struct rd_meta *meta;
 };
@@ -101,7 +102,8 @@ uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
 /* reader_meta.c */
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM */
 /* Calls @fn for each object whose names are not in the file, but could be read; until it returns not 0. */
-int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj), void *arg);
+int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj),
+		    void *arg);
 int rd_meta_build(struct rd_file *f);		/* images, sorted tables; after all blocks were seen */
 void rd_meta_free(struct rd_file *f);
 

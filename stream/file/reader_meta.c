@@ -570,7 +570,8 @@ static int rm_extend_names(struct rd_file *f)
 	for (size_t i = 0; i < f->nimage; i++)
 		for (uint32_t o = 0; o < f->image[i]->nobj; o++) {
 			const struct uft_mapped *m = &f->image[i]->obj[o];
-			int err = uft_symbols_extend(m->obj, i == 0 && o == 0, m->text_start - m->bias, m->text_end - m->bias);
+			int err = uft_symbols_extend(m->obj, i == 0 && o == 0, m->text_start - m->bias,
+						     m->text_end - m->bias);
 
 			if (err)
 				return err;
@@ -658,7 +659,8 @@ static void rm_build_losses(struct rd_file *f)
 	for (size_t i = 0; i < meta->ncounters; i++)
 		for (int c = 0; c < UFT_NCOUNTERS; c++)
 			if (i + 1 == meta->ncounters || meta->counters[i + 1].slice != meta->counters[i].slice)
-				f->counters[c] += rm_believed(f, meta->counters[i].counter[c], f->lost_max * f->head.ncpus);
+				f->counters[c] +=
+					rm_believed(f, meta->counters[i].counter[c], f->lost_max * f->head.ncpus);
 }
 
 int rd_meta_build(struct rd_file *f)
@@ -698,7 +700,8 @@ int rd_meta_build(struct rd_file *f)
 	return 0;
 }
 
-int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj), void *arg)
+int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj),
+		    void *arg)
 {
 	int ret = 0;
 
@@ -753,7 +756,8 @@ const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number)
 
 uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring)
 {
-	size_t lo = SORTED_FIRST(i, f->nlost, f->lost[i].slice > slice || (f->lost[i].slice == slice && f->lost[i].ring >= ring));
+	size_t lo = SORTED_FIRST(i, f->nlost,
+				 f->lost[i].slice > slice || (f->lost[i].slice == slice && f->lost[i].ring >= ring));
 
 	return lo < f->nlost && f->lost[lo].slice == slice && f->lost[lo].ring == ring ? f->lost[lo].lost : 0;
 }

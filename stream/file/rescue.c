@@ -148,7 +148,8 @@ static struct uft_clock_pair clock_now(const struct rd_file *f)
 	last = f->pair[f->npair - 1];
 	if (last.clock <= first.clock || last.ns <= first.ns || now.ns <= last.ns)
 		return now;
-	clock = first.clock + (uint64_t)((unsigned __int128)(now.ns - first.ns) * (last.clock - first.clock) / (last.ns - first.ns));
+	clock = first.clock +
+		(uint64_t)((unsigned __int128)(now.ns - first.ns) * (last.clock - first.clock) / (last.ns - first.ns));
 	if ((now.clock > clock ? now.clock - clock : clock - now.clock) > clock - first.clock)
 		now.clock = clock;
 	return now;

@@ -40,9 +40,13 @@
 
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
-#define WR_ALLOCATE	(8u << 20)	/* step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages,
-					 * and at first a program waits to be started */
-#define WR_FREE_PART	20u		/* 1/20 of a file system stays free, or half of what was free at the start if that is less */
+/*
+ * step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages, and at
+ * first a program waits to be started
+ */
+#define WR_ALLOCATE	(8u << 20)
+/* 1/20 of a file system stays free, or half of what was free at the start if that is less */
+#define WR_FREE_PART	20u
 #define WR_FREE_LOOKS	4u		/* at the free room while so much of it is written, */
 #define WR_FREE_STEP	(8u << 20)	/* and each 8 MB at least */
 #define WR_TOUCHES	64u		/* of a run's pages, each of which can become zeros once */
@@ -132,7 +136,8 @@ static uint64_t wr_reserve(unsigned type)
 }
 
 /* A payload of @n bytes, of which @stored are stored as head->flags say. */
-static int wr_block_stored(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t stored, size_t n)
+static int wr_block_stored(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t stored,
+			   size_t n)
 {
 	static const uint64_t zero;
 	struct iovec v[3];
@@ -242,9 +247,11 @@ static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 	w->profile_ids = a->profile_ids;
 	w->most_unread = wr_most_unread(a);
 	w->head = (struct uft_file_header){
-		.magic = UFT_FILE_MAGIC, .version = w->opts.pack ? UFT_FILE_PACKED : UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
+		.magic = UFT_FILE_MAGIC, .version = w->opts.pack ? UFT_FILE_PACKED : UFT_FILE_VERSION,
+		.abi = UFT_ABI_VERSION,
 		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,
-		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags = w->opts.overwrite ? UFT_FILE_OVERWRITE : 0,
+		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags = w->opts.overwrite ?
+			UFT_FILE_OVERWRITE : 0,
 	};
 	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || !w->nrings || !w->nslices ||
 	    a->ring_bytes & (a->ring_bytes - 1) || a->sub_bytes & (a->sub_bytes - 1) ||
@@ -331,7 +338,8 @@ int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, 
 	w->packed = malloc(ZSTD_compressBound(UFT_BLOCK_MAX));
 	w->zstd = ZSTD_createCCtx();
 	w->pack = w->opts.pack ? pack_new() : NULL;
-	if ((w->opts.pack && !w->pack) || !w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed || !w->zstd) {
+	if ((w->opts.pack && !w->pack) || !w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed ||
+	    !w->zstd) {
 		wr_free(w);
 		return -ENOMEM;
 	}
@@ -501,7 +509,8 @@ static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
 	for (uint32_t i = 0; i < w->nrings; i++)
 		shared_clear(wr_arena_ring(w, slice, i), sizeof(struct uft_ring));
 	if (w->opts.tracer == UFT_TRACER_PROFILE)
-		shared_clear(p + w->profile_offset, UFT_PROFILE_BLOCKS(w->head.ncpus) * w->profile_ids * sizeof(struct uft_profile));
+		shared_clear(p + w->profile_offset,
+			     UFT_PROFILE_BLOCKS(w->head.ncpus) * w->profile_ids * sizeof(struct uft_profile));
 }
 
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)

@@ -20,7 +20,8 @@ struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
-	int pack;			/* ring data is packed; what is not shorter then is compressed, if that was asked for */
+	/* ring data is packed; what is not shorter then is compressed, if that was asked for */
+	int pack;
 	int overwrite;			/* rings keep the newest: what is missing there is no loss */
 	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
 	/*

@@ -91,7 +91,8 @@ static inline struct uft_slice uft_shared *wr_arena_slice(const struct uft_write
 extern struct uft_ring wr_unused;	/* always zero */
 
 /* Where [@position, ...) of a ring lies in it. */
-static inline uint8_t uft_shared *wr_arena_data(const struct uft_writer *w, struct uft_ring uft_shared *r, uint64_t position)
+static inline uint8_t uft_shared *wr_arena_data(const struct uft_writer *w, struct uft_ring uft_shared *r,
+						uint64_t position)
 {
 	return (uint8_t uft_shared *)r + UFT_PAGE + (position & (w->head.ring_bytes - 1));
 }
@@ -103,10 +104,12 @@ static inline uint64_t wr_most_unread(const struct uft_arena *a)
 }
 
 /* How far its bytes go on from @at; @commit was read before. */
-static inline struct uft_ring_run wr_ring_run(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t at, uint64_t commit)
+static inline struct uft_ring_run wr_ring_run(const struct uft_writer *w, const struct uft_ring uft_shared *r,
+					      uint64_t at, uint64_t commit)
 {
 	const struct uft_ring_turn uft_shared *t = &r->turn[at / w->head.ring_bytes & 1];
-	struct uft_ring_turn turn = { .gap = SHARED_LOAD(&t->gap), .gap_to = SHARED_LOAD(&t->gap_to), .skip = SHARED_LOAD(&t->skip) };
+	struct uft_ring_turn turn = { .gap = SHARED_LOAD(&t->gap), .gap_to = SHARED_LOAD(&t->gap_to),
+		.skip = SHARED_LOAD(&t->skip) };
 
 	return uft_ring_run(at, commit, turn, w->head.ring_bytes);
 }
@@ -116,7 +119,8 @@ static inline struct uft_ring uft_shared *wr_arena_ring(const struct uft_writer 
 {
 	if (!shared_ring_is_used(wr_arena_slice(w, i), ring))
 		return (struct uft_ring uft_shared *)&wr_unused;
-	return (struct uft_ring uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, i) + w->ring_offset + ring * w->ring_stride);
+	return (struct uft_ring uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, i) + w->ring_offset +
+					      ring * w->ring_stride);
 }
 
 /* What a process has said of itself in a slice: the next one must not find it. */

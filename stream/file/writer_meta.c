@@ -457,7 +457,9 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 /* Sums one id over the blocks. Other threads may be adding: each field is exact, the row as of about now. */
 static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t index, uint64_t id)
 {
-	const struct uft_profile uft_shared *e = (const struct uft_profile uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, index) + w->profile_offset);
+	const struct uft_profile uft_shared *e =
+		(const struct uft_profile uft_shared *)((uint8_t uft_shared *)wr_arena_slice(w, index) +
+							w->profile_offset);
 	struct uft_profile row = { 0 };
 
 	for (uint32_t block = 0; block < UFT_PROFILE_BLOCKS(w->head.ncpus); block++) {

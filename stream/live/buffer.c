@@ -107,7 +107,8 @@ void lv_chunk_put(struct lv_chunk *c)
 		free(c);
 }
 
-void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end,
+		struct lv_chunk *to)
 {
 	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
 	struct lv_chunk *c = *from, *next;
@@ -199,7 +200,8 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 	return 1;
 }
 
-static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
+static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data,
+				  size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
 	struct lv_chunk *c = lv_make_room(l, r) ? block_take(cpu_of(l, r), sizeof(*c) + sub) : NULL;
@@ -287,7 +289,8 @@ static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, ui
 	s->lost[ring] = lost;
 }
 
-static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t position, const uint8_t *data, size_t n)
+static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t position, const uint8_t *data,
+		      size_t n)
 {
 	struct lv_ring *to = s->is_live ? lv_ring_of(l, s, ring) : NULL;
 
@@ -350,7 +353,8 @@ void lv_sample_clock(struct uft_live *l)
 
 	uft_clock_sample_of(l->clock_id, &now);
 	uft_clock_line_read(&l->line, &now, l->told);
-	l->next_pair_ns = lv_now_ns() + (!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
+	l->next_pair_ns = lv_now_ns() +
+		(!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
 
 void uft_live_until(struct uft_live *l, uint64_t clock)
@@ -378,12 +382,14 @@ uint64_t uft_live_pull(struct uft_live *l)
 	lv_lock_all(l);
 	uft_clock_sample(&now);
 	for (struct uft_live *f = l; f; f = f->next)
-		if (now.ns >= f->next_pair_ns || (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
+		if (now.ns >= f->next_pair_ns ||
+		    (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
 			lv_sample_clock(f);
 	mark = now.clock - LV_SLACK;
 	mark = mark < l->until ? mark : l->until;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
-	for (struct uft_live *f = l; f; f = f->next)	/* what is taken is judged by name (reclaim.c); ids are told before they are armed */
+	/* what is taken is judged by name (reclaim.c); ids are told before they are armed */
+	for (struct uft_live *f = l; f; f = f->next)
 		lv_sync_images(f);
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
@@ -448,7 +454,8 @@ static void slice_reset(struct uft_live *l, uint32_t index)
 
 	wr_arena_forget(s);
 	if (!(l->geo->ring_offset & (UFT_PAGE - 1)) &&
-	    !madvise((uint8_t *)shared_address(s) + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset, MADV_REMOVE))
+	    !madvise((uint8_t *)shared_address(s) + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset,
+		     MADV_REMOVE))
 		return;
 	for (uint32_t i = 0; i < l->geo->nrings; i++)
 		shared_clear(wr_arena_ring(l->geo, index, i), sizeof(struct uft_ring));
@@ -544,7 +551,9 @@ static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	w[3] |= (uint32_t)w[1];
 	r = mark_ring(l, cpu < l->ncpus && cpu < 1024 ? cpu : 0);
 	if (r && (!(r->end & (sub - 1)) || (r->end & (sub - 1)) + body > sub)) {
-		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = w[1], .pid = pid, .tid = tid };
+		struct uft_sub_header h = {
+			.position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = w[1], .pid = pid, .tid = tid
+		};
 
 		if (r->end & (sub - 1))		/* the rest is PAD */
 			lv_take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
@@ -572,7 +581,8 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	return ret ? ret : (long)n;
 }
 
-int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload, size_t n)
+int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload,
+		   size_t n)
 {
 	uint64_t w[4 + UFT_EVENT_PAYLOAD_MAX / 8] = { 0 };
 	uint32_t words = n ? ((uint32_t)n + 7) / 8 : 1;
@@ -600,7 +610,8 @@ static int make_geometry(struct uft_live *l, const struct uft_arena *a)
 	l->geo->ring_stride = a->ring_stride;
 	l->geo->most_unread = wr_most_unread(a);
 	l->geo->head = (struct uft_file_header){
-		.abi = a->version, .ncpus = a->ncpus, .nexch = a->nexch, .ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes,
+		.abi = a->version, .ncpus = a->ncpus, .nexch = a->nexch, .ring_bytes = a->ring_bytes,
+		.sub_bytes = a->sub_bytes,
 	};
 	l->ncpus = a->ncpus;
 	return a->magic == UFT_ABI_MAGIC && a->version == UFT_ABI_VERSION && a->sub_bytes >= UFT_PAGE ? 0 : -EINVAL;

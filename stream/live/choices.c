@@ -21,7 +21,8 @@
 
 #include "stream/live/live_internal.h"
 
-#define SINGLE_BYTES	16u	/* of a record that is one, at least, a stack: its word, and the function that was entered */
+/* of a record that is one, at least, a stack: its word, and the function that was entered */
+#define SINGLE_BYTES	16u
 
 static void put_choice(const struct sel_choice *c)
 {
@@ -43,7 +44,8 @@ typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, 
 
 static void keep_singles(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
 {
-	for (size_t i = sel_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to; i++)
+	for (size_t i = sel_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to;
+	     i++)
 		is_kept[i] = 1;
 }
 
@@ -167,7 +169,8 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
 	struct sel_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct sel_choice){ 0 };
-	struct event_view *made = event_view_is(last.events, events) ? event_view_get(last.events) : event_view_make(events);
+	struct event_view *made =
+		event_view_is(last.events, events) ? event_view_get(last.events) : event_view_make(events);
 
 	if (!made || make_choice_room(l)) {
 		event_view_put(made);
@@ -219,7 +222,8 @@ void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, cons
 {
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = l->nchoice ? split(l, l->looked) : 0; i < l->nchoice; i++) {
-		struct event_view *made = l->choice[i].events ? event_view_settled(l->choice[i].events, types, shown) : NULL;
+		struct event_view *made =
+			l->choice[i].events ? event_view_settled(l->choice[i].events, types, shown) : NULL;
 
 		if (made) {
 			event_view_put(l->choice[i].events);

@@ -107,7 +107,8 @@ static size_t put_nets(const struct nets *s, const struct uft_sub_header *h, uin
 		const struct net *e = &s->v[i];
 
 		if ((now.clock ^ e->clock) >> 32 || now.pid != e->pid || now.tid != e->tid) {
-			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, e->clock), e->clock, e->pid | (uint64_t)e->tid << 32 };
+			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, e->clock), e->clock, e->pid |
+				(uint64_t)e->tid << 32 };
 
 			if (to)
 				memcpy(to + n, w, sizeof(w));
@@ -133,13 +134,15 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 		return 0;
 	s->n = 0;
 	memcpy(&h, (before ? before : c)->data, sizeof(h));
-	is_done = (!before || feed_chunk(s, before)) && feed_chunk(s, c) && (bytes = put_nets(s, &h, NULL)) < (before ? UFT_PAGE : c->len);
+	is_done = (!before || feed_chunk(s, before)) && feed_chunk(s, c) &&
+		  (bytes = put_nets(s, &h, NULL)) < (before ? UFT_PAGE : c->len);
 	if (is_done && s->n) { /* GUARD(lv_condense_is_done) */
 		*out = malloc(sizeof(**out) + bytes);
 		is_done = *out != NULL;
 	}
 	if (*out) {
-		**out = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes, .position = h.position, .clock = h.clock, .is_condensed = 1 };
+		**out = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes,
+			.position = h.position, .clock = h.clock, .is_condensed = 1 };
 		put_nets(s, &h, (*out)->data);
 	}
 	free(s);

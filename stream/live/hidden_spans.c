@@ -135,7 +135,8 @@ void uft_live_watched(struct uft_live *l, int on)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg)
+void uft_live_watch(struct uft_live *tap, struct uft_live *l,
+		    void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg)
 {
 	struct uft_event ev[1];
 	struct uft_stream *st = uft_live_begin(tap, UFT_LIVE_ALL);

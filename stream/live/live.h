@@ -26,7 +26,8 @@ struct uft_live_stats {
 	uint64_t entries;	/* in the buffer, counted now */
 	uint64_t overrun;	/* that went for newer ones */
 	uint64_t dropped;	/* that were not taken: the buffer or a ring was full */
-	uint64_t missing;	/* of these, what was written as a kernel counts it: with the oldest kept, only what went for newer ones */
+	/* of these, what was written as a kernel counts it: with the oldest kept, only what went for newer ones */
+	uint64_t missing;
 	uint64_t read;		/* consumed */
 	uint64_t bytes;		/* held */
 	uint64_t oldest_ns, now_ns;
@@ -58,13 +59,15 @@ uint64_t uft_live_clock(void);
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
 /* Before the first choice all events by name are shown. */
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
-void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; mostly by rising clocks */
+/* the stack, or event by name, of this clock is; mostly by rising clocks */
+void uft_live_show_one(struct uft_live *l, uint64_t clock);
 /* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */
 void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown);
 /* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
 void uft_live_watched(struct uft_live *l, int on);
 /* Consumes @tap and tells @fn of each event in turn, on behalf of @l. @fn may not call us for @tap. */
-void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg);
+void uft_live_watch(struct uft_live *tap, struct uft_live *l,
+		    void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg);
 
 /* ---- The session's thread ---- */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
@@ -73,7 +76,8 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
 /* Before it: records of times from @clock on may still be written late. UINT64_MAX: by nobody. */
 void uft_live_until(struct uft_live *l, uint64_t clock);
-uint64_t uft_live_certain(struct uft_live *l);	/* the clock up to which what was taken is handed out: nothing older comes */
+/* the clock up to which what was taken is handed out: nothing older comes */
+uint64_t uft_live_certain(struct uft_live *l);
 
 /* ---- Any thread ---- */
 #define UFT_LIVE_ALL	UINT32_MAX
@@ -96,10 +100,12 @@ uint64_t uft_live_missing(struct uft_live *l);
  * @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. -EBADF: there
  * is no room, and nothing is overwritten: counted as dropped.
  */
-long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n,
+		   int is_raw);
 
 /* The same for an event by name: its payload. 0, -E2BIG, -ENOMEM, -EBADF. */
-int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload, size_t n);
+int uft_live_event(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint32_t id, const void *payload,
+		   size_t n);
 
 /* A stream of the present content. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);

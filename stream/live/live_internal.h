@@ -38,7 +38,8 @@ struct lv_slice {
 	int is_live;
 	uint32_t number, image;
 	const struct uft_image *img;
-	uint64_t *read, *lost;		/* by ring; lost: of those that the target had no room for, what is counted already */
+	/* by ring; lost: of those that the target had no room for, what is counted already */
+	uint64_t *read, *lost;
 	uint8_t *is_broken;
 	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
 };
@@ -75,7 +76,8 @@ struct uft_live {
 	uint64_t since_ns;		/* no record was lost before */
 	enum uft_stamp stamp;
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
-	struct uft_live *leader, *next;	/* tee.c: who takes for us; of a leader the first that follows, then one another */
+	/* tee.c: who takes for us; of a leader the first that follows, then one another */
+	struct uft_live *leader, *next;
 	int is_muted;
 	struct sel_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
 	struct sel_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
@@ -115,9 +117,11 @@ static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 void lv_sample_clock(struct uft_live *l);
 void lv_know_clock(struct uft_live *l);		/* snapshot.c */
 void lv_chunk_put(struct lv_chunk *c);
-void lv_bound_losses(const struct uft_live *l, struct uft_stream *st);	/* by the time that there was: dec_lost_more() */
+/* by the time that there was: dec_lost_more() */
+void lv_bound_losses(const struct uft_live *l, struct uft_stream *st);
 /* @from (one chunk, or two, before @end) becomes @to, or goes. */
-void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end,
+		struct lv_chunk *to);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
 void lv_fit(struct uft_live *l);		/* into its limit */
 int lv_make_room(struct uft_live *l, struct lv_ring *r);
@@ -145,7 +149,8 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from hold
 /* images.c */
 /* The index of an image of @l that is a copy of @img; -errno. An image of which nothing was recorded is used again. */
 int lv_image_of(struct uft_live *l, const struct uft_image *img);
-int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);	/* index of a private copy, -errno */
+/* index of a private copy, -errno */
+int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);
 void lv_sync_images(struct uft_live *l);	/* the session's thread */
 
 /* snapshot.c */

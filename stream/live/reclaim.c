@@ -30,12 +30,14 @@ struct pieces { struct piece v[2 * RECORDS]; size_t n; };
 /* ---- What is never shown --------------------------------------------------------------------- */
 
 /* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
-static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c, const struct piece *p, uint32_t id)
+static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c,
+			  const struct piece *p, uint32_t id)
 {
 	struct dec_image *image = &l->base->image[r->image];
 	const struct uft_sym *sym = dec_sym(l->base, image, id);
 
-	return !call_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !call_view_wants_func(&l->base->sel, c->view, image->img, sym));
+	return !call_view_wants_task(c->view, p->pid, p->tid) ||
+	       (sym->of && !call_view_wants_func(&l->base->sel, c->view, image->img, sym));
 }
 
 /* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
@@ -68,7 +70,8 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 
 	if (c->from > p->clock)
 		return;
-	has_graph = !(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && call_view_wants_task(c->view, p->pid, p->tid);
+	has_graph =
+		!(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && call_view_wants_task(c->view, p->pid, p->tid);
 	switch (UFT_REC_KIND(p->word)) {
 	case UFT_REC_FUNC:
 		p->is_gone = c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(l, r, c, p, value);
@@ -211,7 +214,8 @@ static size_t put(const struct pieces *s, const struct uft_sub_header *h, uint8_
 		if (p->is_gone)
 			continue;
 		if ((now.clock ^ p->clock) >> 32 || now.pid != p->pid || now.tid != p->tid) {
-			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, p->clock), p->clock, p->pid | (uint64_t)p->tid << 32 };
+			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, p->clock), p->clock, p->pid |
+				(uint64_t)p->tid << 32 };
 
 			if (to)
 				memcpy(to + n, w, sizeof(w));
@@ -237,7 +241,8 @@ static int has_gone(const struct pieces *s)
  * @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs;
  * *@into: the copy, NULL none.
  */
-static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s, struct lv_chunk **before, struct lv_chunk **p,
+static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s,
+				       struct lv_chunk **before, struct lv_chunk **p,
 				       struct lv_chunk ***into)
 {
 	struct lv_chunk *c = *p, *end = c->next, *to = NULL;
@@ -266,7 +271,8 @@ static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, st
 		to = malloc(sizeof(*to) + bytes);
 		if (!to)
 			return &c->next;
-		*to = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes, .position = h.position, .clock = h.clock, .is_squeezed = 2 };
+		*to = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes,
+			.position = h.position, .clock = h.clock, .is_squeezed = 2 };
 		put(s, &h, to->data);
 	}
 	p = before ? before : p;
@@ -280,7 +286,8 @@ static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
 {
 	size_t i = sel_choice_of(l->choice, l->nchoice, c->clock);
 
-	return i == sel_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view && !l->choice[i].events;
+	return i == sel_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view &&
+	       !l->choice[i].events;
 }
 
 static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s, uint64_t seen)
@@ -291,7 +298,8 @@ static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s
 	for (struct lv_chunk **p = &r->first; *p && (*p)->next;) {
 		struct lv_chunk *c = *p;
 
-		if ((c->position | c->next->position) & (sub - 1) || c->position < seen || c->is_condensed || c->is_squeezed) {
+		if ((c->position | c->next->position) & (sub - 1) || c->position < seen || c->is_condensed ||
+		    c->is_squeezed) {
 			before = c->is_squeezed == 2 && c->position >= seen ? p : NULL;
 			p = &c->next;
 			continue;

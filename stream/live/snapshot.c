@@ -31,7 +31,8 @@ static int add_rings(struct uft_live *l, struct uft_stream *st)
 		const struct lv_ring *from = &l->ring[st->nring];
 
 		st->ring[st->nring] = (struct dec_ring){
-			.index = st->nring, .slice_number = from->number, .ring = from->ring, .cpu = lv_cpu_of(l, from->ring),
+			.index = st->nring, .slice_number = from->number, .ring = from->ring,
+			.cpu = lv_cpu_of(l, from->ring),
 			.image = &st->image[from->image], .is_ours = from->is_ours, .is_done = 1,
 		};
 		st->ring[st->nring].cur.pool = &st->pool;

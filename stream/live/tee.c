@@ -128,7 +128,9 @@ static int copy_slice(struct lv_slice *to, const struct lv_slice *from, uint32_t
 {
 	if (!from->read)
 		return 0;
-	*to = (struct lv_slice){ .is_live = from->is_live, .number = from->number, .image = from->image, .img = from->img };
+	*to = (struct lv_slice){
+		.is_live = from->is_live, .number = from->number, .image = from->image, .img = from->img
+	};
 	to->read = calloc(n, sizeof(*to->read));
 	to->lost = calloc(n, sizeof(*to->lost));
 	to->is_broken = calloc(n, 1);
@@ -179,7 +181,8 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 		to->cpu[i].limit = 0;
 	lv_choices_free(to->choice, to->nchoice);
 	to->choice = NULL;
-	to->nspan = to->nchoice = to->cap_choice = to->nsingle_at = 0;	/* what the other does not show is no matter here */
+	/* what the other does not show is no matter here */
+	to->nspan = to->nchoice = to->cap_choice = to->nsingle_at = 0;
 	return 0;
 }
 

@@ -70,7 +70,8 @@ struct call_view *call_view_make(const struct uft_live_view *from)
 	v->refs = 1;
 	v->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	v->pids = malloc((from->npids + from->nnot_pids + 1) * sizeof(*v->pids));
-	if (!list_make(&v->filter, from->filter) || !list_make(&v->notrace, from->notrace) || !list_make(&v->roots, from->roots) || !v->pids) {
+	if (!list_make(&v->filter, from->filter) || !list_make(&v->notrace, from->notrace) ||
+	    !list_make(&v->roots, from->roots) || !v->pids) {
 		call_view_put(v);
 		return NULL;
 	}
@@ -108,14 +109,16 @@ int call_view_is(const struct call_view *v, const struct uft_live_view *other)
 	if (!v || !other)
 		return !v && !other;
 	return !strcmp(v->filter.text, other->filter) && !strcmp(v->notrace.text, other->notrace) &&
-	       !strcmp(v->roots.text, other->roots) && v->tracer == other->tracer && v->is_bare == other->is_bare && v->npids == other->npids && v->nnot_pids == other->nnot_pids &&
+	       !strcmp(v->roots.text, other->roots) && v->tracer == other->tracer && v->is_bare == other->is_bare &&
+	       v->npids == other->npids && v->nnot_pids == other->nnot_pids &&
 	       (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
 	       (!v->nnot_pids || !memcmp(v->pids + v->npids, other->not_pids, v->nnot_pids * sizeof(*v->pids)));
 }
 
 /* ---- Trying ---------------------------------------------------------------------------------- */
 
-static int is_in(const struct word_list *l, const char *raw, const char *demangled, const char *object, int needs_object)
+static int is_in(const struct word_list *l, const char *raw, const char *demangled, const char *object,
+		 int needs_object)
 {
 	long at = l->words ? uft_words_last(l->words, raw, demangled, object, needs_object) : -1;
 
@@ -134,7 +137,8 @@ static uint32_t find_object(const struct uft_image *img, const struct uft_sym *s
 /* One of those that the tracer is made of, as control/plan/spec.c has them. */
 static int has_role(const struct call_view *v, const char *raw, const char *object, int needs_object)
 {
-	return (!needs_object || uft_tracer_wants_object(object)) && uft_tracer_role(v->tracer, raw, NULL) != UFT_ROLE_NONE;
+	return (!needs_object || uft_tracer_wants_object(object)) &&
+	       uft_tracer_role(v->tracer, raw, NULL) != UFT_ROLE_NONE;
 }
 
 /* Of plain code in libraries only what a word names with its object: control/plan/spec.c. */
@@ -187,10 +191,12 @@ static int has(const uint32_t *list, size_t n, uint32_t pid, uint32_t tid)
 
 int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid)
 {
-	return !v || ((!v->npids || has(v->pids, v->npids, pid, tid)) && !has(v->pids + v->npids, v->nnot_pids, pid, tid));
+	return !v ||
+	       ((!v->npids || has(v->pids, v->npids, pid, tid)) && !has(v->pids + v->npids, v->nnot_pids, pid, tid));
 }
 
-int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym)
+int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img,
+			 const struct uft_sym *sym)
 {
 	uint8_t *match;
 

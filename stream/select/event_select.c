@@ -17,7 +17,8 @@
 
 struct sel_events {
 	uint32_t ntypes;
-	struct sel_type { struct uft_program **program; uint32_t n; int is_all; } type[];	/* by place in the table */
+	/* by place in the table */
+	struct sel_type { struct uft_program **program; uint32_t n; int is_all; } type[];
 };
 
 static int is_name_byte(char c)
@@ -113,11 +114,13 @@ static int add_text(struct sel_events *e, const struct uft_event_table *types, c
 		is_taken |= e->type[i].n != 0;
 	}
 	if (!is_named)
-		return uft_fail(err, -EINVAL, "the recording has no event that '%.*s' names (uft stat lists them)", (int)(filter - 1 - text), text);
+		return uft_fail(err, -EINVAL, "the recording has no event that '%.*s' names (uft stat lists them)",
+				(int)(filter - 1 - text), text);
 	return is_taken ? 0 : uft_fail(err, -EINVAL, "%s\n    %s\n    %*s^", why.what, body, (int)why.at, "");
 }
 
-int sel_events(struct selection *s, const struct uft_event_table *types, const char *const *text, size_t n, struct uft_error *err)
+int sel_events(struct selection *s, const struct uft_event_table *types, const char *const *text, size_t n,
+	       struct uft_error *err)
 {
 	uint32_t ntypes = uft_event_table_count(types);
 	int ret = 0;
@@ -135,7 +138,8 @@ int sel_events(struct selection *s, const struct uft_event_table *types, const c
 
 int sel_wants_event(const struct selection *s, const struct uft_event *ev)
 {
-	const struct sel_type *t = ev->type && ev->type->index < s->events->ntypes ? &s->events->type[ev->type->index] : NULL;
+	const struct sel_type *t =
+		ev->type && ev->type->index < s->events->ntypes ? &s->events->type[ev->type->index] : NULL;
 
 	for (uint32_t i = 0; t && i < t->n; i++)
 		if (uft_event_accepts(t->program[i], ev))

@@ -64,7 +64,8 @@ struct event_view *event_view_make(const struct uft_live_events *from)
 	return e;
 }
 
-struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown)
+struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types,
+				      const struct uft_event_set *shown)
 {
 	struct uft_live_filter *filter = calloc(e->nfilters + 1, sizeof(*filter));
 	struct uft_live_events from = {

@@ -41,7 +41,8 @@ static int sel_func(struct selection *s, const struct uft_sym *sym)
 		uint8_t match = 1;
 
 		for (size_t i = 0; i < s->asked.nfuncs && match == 1; i++)
-			if (uft_pattern_match(&s->pattern[i], sym->raw ? sym->raw : sym->name, demangled ? demangled : sym->name, sym->object))
+			if (uft_pattern_match(&s->pattern[i], sym->raw ? sym->raw : sym->name,
+					      demangled ? demangled : sym->name, sym->object))
 				match = 2;
 		free(demangled);
 		s->sym_match[sym->index] = match;
@@ -91,14 +92,17 @@ static int is_single_shown(const struct selection *s, uint64_t clock)
 
 static int is_own(const struct uft_event *ev)
 {
-	return ev->flags & UFT_EVF_SAMPLE || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
+	return ev->flags & UFT_EVF_SAMPLE ||
+	       (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
 uint32_t sel_hidden_by(uint32_t event)
 {
 	static const struct { uint32_t event, hidden; } by[] = {
-		{ UFT_EVENT_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_EVENT_OSNOISE, UFT_LIVE_NO_OSNOISE }, { UFT_EVENT_SAMPLE, UFT_LIVE_NO_SAMPLES },
-		{ UFT_EVENT_SWITCH, UFT_LIVE_NO_SWITCHES }, { UFT_EVENT_ACCESS, UFT_LIVE_NO_ACCESSES }, { UFT_EVENT_WATCH, UFT_LIVE_NO_ACCESSES },
+		{ UFT_EVENT_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_EVENT_OSNOISE, UFT_LIVE_NO_OSNOISE },
+		{ UFT_EVENT_SAMPLE, UFT_LIVE_NO_SAMPLES },
+		{ UFT_EVENT_SWITCH, UFT_LIVE_NO_SWITCHES }, { UFT_EVENT_ACCESS, UFT_LIVE_NO_ACCESSES },
+		{ UFT_EVENT_WATCH, UFT_LIVE_NO_ACCESSES },
 	};
 
 	for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++)
@@ -133,7 +137,8 @@ static int is_chosen(struct selection *s, const struct uft_event *ev, uint64_t c
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return is_single_shown(s, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && call_view_wants(s, c->view, ev));
+		return is_single_shown(s, clock) ||
+		       (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not ) != not &&call_view_wants(s, c->view, ev));
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return !(c->flags & not) && call_view_wants(s, c->view, ev);
 }
@@ -168,11 +173,13 @@ int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)
 		return 0;
 	if (ev->kind == UFT_EV_LOST)
 		return 1;
-	if ((asked->ntids || asked->npids) && !sel_in(asked->tids, asked->ntids, ev->task->tid) && !sel_in(asked->pids, asked->npids, ev->task->pid))
+	if ((asked->ntids || asked->npids) && !sel_in(asked->tids, asked->ntids, ev->task->tid) &&
+	    !sel_in(asked->pids, asked->npids, ev->task->pid))
 		return 0;
 	if (s->events && ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
 		return sel_wants_event(s, ev);
-	return (!asked->nfuncs && !s->events) || (asked->nfuncs && ev->sym && sel_func(s, ev->sym));	/* marks and the session's own events are of no function */
+	/* marks and the session's own events are of no function */
+	return (!asked->nfuncs && !s->events) || (asked->nfuncs && ev->sym && sel_func(s, ev->sym));
 }
 
 int sel_found_func(const struct selection *s)
@@ -196,7 +203,8 @@ static void *sel_copy(const void *p, size_t n, size_t size, int *err)
 
 int sel_is_any(const struct uft_select *asked)
 {
-	return asked->from_ns || asked->to_ns || asked->ntids || asked->npids || asked->ncpus || asked->nfuncs || asked->nevents;
+	return asked->from_ns || asked->to_ns || asked->ntids || asked->npids || asked->ncpus || asked->nfuncs ||
+	       asked->nevents;
 }
 
 int sel_init(struct selection *s, const struct uft_select *asked, struct uft_error *err)

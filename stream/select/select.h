@@ -30,13 +30,16 @@ struct selection {
 	/* A live buffer's: what it shows, and the copies that are the stream's own, or NULL. */
 	const struct sel_span *hidden; size_t nhidden;
 	const struct sel_choice *choice; size_t nchoice;
-	const uint64_t *single_at; size_t nsingle_at;	/* clocks of stacks and events by name that are shown although their kind is not */
+	/* clocks of stacks and events by name that are shown although their kind is not */
+	const uint64_t *single_at; size_t nsingle_at;
 	struct sel_span *hidden_copy;
 	struct sel_choice *choice_copy; size_t nchoice_copy;
 	uint64_t *single_copy;
-	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
+	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
+	uint8_t *view_match; size_t cap_view_match;
 	uint64_t view_number;
-	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events; the reader gets none */
+	/* gets all events; the reader gets none */
+	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);
 	void *watch_arg;
 };
 
@@ -44,18 +47,24 @@ struct selection {
 int sel_init(struct selection *s, const struct uft_select *asked, struct uft_error *err);
 int sel_is_any(const struct uft_select *asked);		/* does it leave out some events? */
 void sel_free(struct selection *s);
-void sel_begin(struct selection *s, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
+/* the first event, which selected times are relative to, is of that time */
+void sel_begin(struct selection *s, uint64_t first_ns);
 int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock);
 /* May the stack of a tracepoint's event be for the reader? @is_event_kept: the event before it was. */
 int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, uint64_t clock);
-uint32_t sel_hidden_by(uint32_t event);		/* enum uft_live_hidden that leaves out the session's own event of this id */
+/* enum uft_live_hidden that leaves out the session's own event of this id */
+uint32_t sel_hidden_by(uint32_t event);
 int sel_found_func(const struct selection *s);	/* was an event of a function that was asked for? */
-size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
-size_t sel_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
+/* the one that counts at @clock; before the first the first */
+size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);
+/* the first of rising clocks that is not before @clock */
+size_t sel_single_from(const uint64_t *at, size_t n, uint64_t clock);
 
 /* event_select.c: which events by name are wanted */
-int sel_events(struct selection *s, const struct uft_event_table *types, const char *const *text, size_t n, struct uft_error *err);
-int sel_wants_event(const struct selection *s, const struct uft_event *ev);	/* there are s->events; @ev has a type */
+int sel_events(struct selection *s, const struct uft_event_table *types, const char *const *text, size_t n,
+	       struct uft_error *err);
+/* there are s->events; @ev has a type */
+int sel_wants_event(const struct selection *s, const struct uft_event *ev);
 void sel_events_free(struct selection *s);
 
 /* call_view.c: of which functions and tasks calls are shown. @v may be NULL in all of them: of all. */
@@ -64,7 +73,8 @@ struct call_view *call_view_get(struct call_view *v);
 void call_view_put(struct call_view *v);
 int call_view_is(const struct call_view *v, const struct uft_live_view *other);	/* they say the same */
 int call_view_wants_task(const struct call_view *v, uint32_t pid, uint32_t tid);
-int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym);
+int call_view_wants_func(struct selection *s, const struct call_view *v, const struct uft_image *img,
+			 const struct uft_sym *sym);
 int call_view_wants(struct selection *s, const struct call_view *v, const struct uft_event *ev);
 
 /* event_view.c: which events by name are shown. */
@@ -73,9 +83,12 @@ struct event_view *event_view_get(struct event_view *e);
 void event_view_put(struct event_view *e);
 int event_view_is(const struct event_view *e, const struct uft_live_events *other);
 /* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
-struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types, const struct uft_event_set *shown);
-int event_view_show(const struct sel_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
+struct event_view *event_view_settled(const struct event_view *e, const struct uft_event_set *types,
+				      const struct uft_event_set *shown);
+/* may one of this type be, whatever filter and tasks say? */
+int event_view_show(const struct sel_choice *c, uint32_t id);
 int event_view_wait(const struct sel_choice *c, uint32_t id);	/* of this type only single ones are shown */
-int event_view_want(const struct sel_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
+/* is it shown, if it is one of them? Nobody chose: all are */
+int event_view_want(const struct sel_choice *c, const struct uft_event *ev);
 
 #endif

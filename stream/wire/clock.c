@@ -9,8 +9,13 @@
 #include "symbol/host.h"
 
 #define CLOCK_THIN_NS	100000000ull
-#define CLOCK_LEAST_NS	1000000ull	/* apart: two readings that tell the rate to less than a thousandth, for the time being, even if a reading is disturbed */
-#define CLOCK_OFF_NS	1000000		/* more than a reading can be wrong by, or a clock that is read each second or ten */
+/*
+ * apart: two readings that tell the rate to less than a thousandth, for the time being, even if a reading is
+ * disturbed
+ */
+#define CLOCK_LEAST_NS	1000000ull
+/* more than a reading can be wrong by, or a clock that is read each second or ten */
+#define CLOCK_OFF_NS	1000000
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
 #define CLOCK_MAX_NS	(1ull << 62)

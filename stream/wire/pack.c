@@ -33,7 +33,8 @@
 #define STACK		4096u
 #define BELOW_MAX	512u			/* calls that were open before the block */
 #define DEPTH_MAX	((int)(STACK - BELOW_MAX) - 1)
-#define LEFT_SEARCH	64			/* frames searched for the call of an exit that is not the innermost's */
+/* frames searched for the call of an exit that is not the innermost's */
+#define LEFT_SEARCH	64
 #define SLOTS_LOG	14u
 #define NO_ID		UINT32_MAX
 
@@ -87,7 +88,8 @@ static inline struct slot *slot_of(struct pack *p, uint32_t id)
  * The slot of an id, from @s on, where its hash leads; added if the block has room for it; NULL: it has none. With
  * @parent the slot of the pair of both.
  */
-static inline __attribute__((always_inline)) struct slot *find(struct pack *p, struct slot *s, uint32_t id, const uint64_t *parent)
+static inline __attribute__((always_inline)) struct slot *find(struct pack *p, struct slot *s, uint32_t id,
+							       const uint64_t *parent)
 {
 	while (s->block == p->block && (s->id != id || (parent && p->parent[s->code] != *parent)))
 		s = s + 1 < p->slot + (1u << SLOTS_LOG) ? s + 1 : p->slot;
@@ -110,7 +112,8 @@ static struct slot *find_slot(struct pack *p, uint32_t id)
 
 static struct slot *find_pair(struct pack *p, uint32_t id, uint64_t parent)
 {
-	return find(p, &p->slot[((id ^ parent << 20 ^ parent >> 44) * 0x9e3779b97f4a7c15ull) >> (64 - SLOTS_LOG)], id, &parent);
+	return find(p, &p->slot[((id ^ parent << 20 ^ parent >> 44) * 0x9e3779b97f4a7c15ull) >> (64 - SLOTS_LOG)], id,
+		    &parent);
 }
 
 static void begin_block(struct pack *p)
@@ -433,7 +436,8 @@ static int open_source(struct pack *p, struct source *s, const uint8_t *packed, 
 	ncode = wire_get_u32(in);
 	nmore = wire_get_u32(in);
 	s->words = s->code_kind == UFT_PACK_FUNCS ? 2 : 1;
-	if (in->bad || s->code_kind > UFT_PACK_FUNCS || n & 7 || s->n > n / 8 / s->words || s->nids > IDS_MAX || nbelow > BELOW_MAX)
+	if (in->bad || s->code_kind > UFT_PACK_FUNCS || n & 7 || s->n > n / 8 / s->words || s->nids > IDS_MAX ||
+	    nbelow > BELOW_MAX)
 		return -EBADMSG;
 	nbits = s->code_kind == UFT_PACK_CALLS ? (s->n + 7) / 8 : 0;
 	arrays = (uint64_t)nbits + s->n + ncode + nmore + (n / 8 - (size_t)s->n * s->words) * 8;
@@ -563,5 +567,6 @@ int pack_decode(struct pack *p, const uint8_t *packed, size_t stored, uint8_t *t
 		to += 8 * (size_t)words;
 		s.sp -= pops;
 	}
-	return s.at == s.n && s.word == s.word_end && s.code == s.code_end && s.more == s.more_end && s.in.p == s.in.end ? 0 : -EBADMSG;
+	return s.at == s.n && s.word == s.word_end && s.code == s.code_end && s.more == s.more_end &&
+		s.in.p == s.in.end ? 0 : -EBADMSG;
 }

@@ -122,7 +122,8 @@ enum uft_file_flags {
 	UFT_FILE_OVERWRITE = 1,	  /* rings keep the newest: bytes of a ring that are missing were overwritten */
 	UFT_FILE_LATEST_DATE = 2, /* realtime_ns is the latest that it can be: made of a file that tells no date */
 	UFT_FILE_OTHER_CLOCK = 4, /* times are not CLOCK_MONOTONIC */
-	UFT_FILE_LATENCY = 8,	  /* FLAGS records tell the kernel's common_flags | common_preempt_count << 8 of those behind them */
+	/* FLAGS records tell the kernel's common_flags | common_preempt_count << 8 of those behind them */
+	UFT_FILE_LATENCY = 8,
 };
 
 enum uft_block_type {

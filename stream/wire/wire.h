@@ -33,7 +33,8 @@ int64_t wire_get_s(struct wire_in *in);
 uint32_t wire_get_u32(struct wire_in *in);		/* a number beyond 32 bits is bad */
 size_t wire_get_bytes(struct wire_in *in, const uint8_t **p);
 char *wire_get_text(struct wire_in *in);			/* the same, as it is but for 0 bytes, which are bad */
-char *wire_get_str(struct wire_in *in);			/* malloc'd, control characters made '?'; NULL: bad or no memory */
+/* malloc'd, control characters made '?'; NULL: bad or no memory */
+char *wire_get_str(struct wire_in *in);
 
 uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
 /* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file ends before; or another negative errno. */

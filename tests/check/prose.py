@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""prose.py ROOT - comments and messages begin with a subject that a stranger can name, and comments fit the line limit
+"""prose.py ROOT - comments and messages begin with a subject that a stranger can name, and lines fit their limit
 
 A sentence that begins with Who, Nobody, Those, Others or "What is" names neither the task nor the site nor the user that it is about
 (doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, and at the width of
-comment lines, tabs of 8, against ColumnLimit of .clang-format; tables and drawings may be wider."""
+lines, tabs of 8, against ColumnLimit of .clang-format. Tables and drawings in comments may be wider, and a line whose code ends at two
+thirds of the limit: its text is not cut, so that grep finds a message (tools/wrap-lines.py wraps the others)."""
 import os, re, sys
 
 FOLDERS = 'bench', 'cmd', 'control', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
@@ -33,13 +34,22 @@ def is_prose(line):
     return found is not None and found.group(2).count('\t') < 2 and '|' not in line and '--' not in line
 
 
+def is_too_long(line, width):
+    """A line of C or a comment over the limit, its texts not counted where the code is short."""
+    if len(line.expandtabs(8)) <= width:
+        return False
+    if re.match(r'\s*(/\*|\*|//)', line):
+        return is_prose(line)
+    return len(re.sub(r'"(?:\\.|[^"\\])*"', '', line).expandtabs(8)) > width * 2 / 3
+
+
 def complaints(text, width):
     for n, line in enumerate(text.splitlines(), 1):
         found = COMMENT.search(line) or MESSAGE.search(line)
         if found:
             yield n, 'begins with "%s": say which task, agent, site or user' % found.group(2)
-        if is_prose(line) and len(line.expandtabs(8)) > width:
-            yield n, 'a comment of %d columns, %d are the limit' % (len(line.expandtabs(8)), width)
+        if is_too_long(line, width):
+            yield n, 'a line of %d columns, %d are the limit' % (len(line.expandtabs(8)), width)
 
 
 def main():
@@ -54,7 +64,7 @@ def main():
             print('%s:%d: %s' % (os.path.relpath(path, root), n, what))
             bad += 1
     # The check itself: each kind is found.
-    for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x':
+    for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x', '\t' + width * 'x' + ';':
         if not list(complaints(line, width)):
             print('prose.py does not find: ' + line[:40])
             bad += 1

@@ -14,7 +14,8 @@ static inline uint64_t fuzz_random(uint64_t *state, uint64_t below)
 
 static inline uint64_t fuzz_word(uint64_t *state, uint64_t old)
 {
-	static const uint64_t odd[] = { 0, 1, 2, 8, 4096, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 40, 1ull << 63, ~0ull, ~4095ull };
+	static const uint64_t odd[] = { 0, 1, 2, 8, 4096, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 40, 1ull << 63,
+		~0ull, ~4095ull };
 
 	switch (fuzz_random(state, 4)) {
 	case 0:

@@ -56,7 +56,8 @@ struct synth *synth_new(const struct synth_opts *o)
 	a.ring_stride = UFT_PAGE + a.ring_bytes;
 	a.profile_offset = a.ring_offset + (a.ncpus + a.nexch) * a.ring_stride;
 	a.profile_ids = o->profile_ids ? o->profile_ids : 4096;
-	a.slice_bytes = synth_page(a.profile_offset + UFT_PROFILE_BLOCKS(a.ncpus) * a.profile_ids * sizeof(struct uft_profile));
+	a.slice_bytes =
+		synth_page(a.profile_offset + UFT_PROFILE_BLOCKS(a.ncpus) * a.profile_ids * sizeof(struct uft_profile));
 	s->bytes = a.slice_offset + a.nslices * a.slice_bytes;
 	s->arena = synth_check(mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	*s->arena = a;

@@ -118,7 +118,8 @@ static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct pro
 			memcpy(o->entry, (char *)text->d_buf + sym.st_value,
 			       len < sizeof(o->entry) ? len : sizeof(o->entry));
 			if (sym.st_value >= sizeof(o->before))
-				memcpy(o->before, (char *)text->d_buf + sym.st_value - sizeof(o->before), sizeof(o->before));
+				memcpy(o->before, (char *)text->d_buf + sym.st_value - sizeof(o->before),
+				       sizeof(o->before));
 		}
 	}
 }
@@ -183,7 +184,8 @@ static unsigned count_nops(const struct probe_object *o, unsigned *insns)
 	while (i < n) {
 		const struct nop *p = &nops[i++];
 
-		if (p->machine != o->machine || at + p->len > sizeof(o->entry) || memcmp(o->entry + at, p->bytes, p->len))
+		if (p->machine != o->machine || at + p->len > sizeof(o->entry) ||
+		    memcmp(o->entry + at, p->bytes, p->len))
 			continue;
 		at += p->len;
 		if (!p->landing) {
@@ -263,7 +265,8 @@ int uft_cflags_target(const char *cc, struct uft_cflags_target *t, struct uft_er
 	t->machine = o.machine;
 	t->is_cxx = o.is_cxx;
 	if (!machine_find(o.machine))
-		return uft_fail(err, -EPFNOSUPPORT, "'%s' compiles for ELF machine %u, for which no flags are known", cc,
+		return uft_fail(err, -EPFNOSUPPORT, "'%s' compiles for ELF machine %u, for which no flags are known",
+				cc,
 				o.machine);
 	return 0;
 }

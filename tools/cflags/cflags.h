@@ -18,7 +18,8 @@ enum uft_cflags_mode {
 	UFT_CFLAGS_FENTRY,	/* call of __fentry__ at the entry */
 	UFT_CFLAGS_MCOUNT,	/* call of mcount after the prologue */
 	UFT_CFLAGS_RECORD,	/* call of __fentry__, listed in __mcount_loc */
-	UFT_CFLAGS_BEFORE,	/* nops before every entry, where nothing runs; listed in __patchable_function_entries */
+	/* nops before every entry, where nothing runs; listed in __patchable_function_entries */
+	UFT_CFLAGS_BEFORE,
 	UFT_CFLAGS_NMODES
 };
 

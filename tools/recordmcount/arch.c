@@ -37,7 +37,8 @@ static const struct rm_call x86_64_calls[] = {
 };
 
 static const struct rm_call aarch64_calls[] = {
-	{ .type = R_AARCH64_CALL26, .len = 4, .mask = { 0, 0, 0, 0xfc }, .bytes = { 0, 0, 0, 0x94 }, .nop = { 0x1f, 0x20, 0x03, 0xd5 } },
+	{ .type = R_AARCH64_CALL26, .len = 4, .mask = { 0, 0, 0, 0xfc }, .bytes = { 0, 0, 0, 0x94 },
+		.nop = { 0x1f, 0x20, 0x03, 0xd5 } },
 };
 
 static const struct rm_call riscv64_calls[] = {

@@ -97,7 +97,8 @@ static int check_header(struct rm_elf *e)
 
 	if (e->image_len >= 8 && (!memcmp(id, "!<arch>\n", 8) || !memcmp(id, "!<thin>\n", 8)))
 		return uft_fail(e->err, -ENOEXEC,
-				"%s: is an archive: run recordmcount on the objects before they are put into it", e->name);
+				"%s: is an archive: run recordmcount on the objects before they are put into it",
+				e->name);
 	if (e->image_len >= 4 && (!memcmp(id, "BC\xc0\xde", 4) || !memcmp(id, "\xde\xc0\x17\x0b", 4)))
 		return uft_fail(e->err, -ENOEXEC, "%s: is LLVM bitcode (-flto): its calls are made when it is linked; "
 				"build with -fpatchable-function-entry or without -flto", e->name);
@@ -111,7 +112,8 @@ static int check_header(struct rm_elf *e)
 		return DAMAGED(e, "it ends within the header");
 	memcpy(&e->eh, id, sizeof(e->eh));
 	if (e->eh.e_type != ET_REL)
-		return uft_fail(e->err, -EINVAL, "%s: is not a relocatable object (.o): recordmcount works before linking",
+		return uft_fail(e->err, -EINVAL,
+				"%s: is not a relocatable object (.o): recordmcount works before linking",
 				e->name);
 	if (!rm_arch_find(e->eh.e_machine)) {
 		rm_arch_names(arches, sizeof(arches));
@@ -267,7 +269,8 @@ static int check_overlap(struct rm_elf *e)
 	qsort(order, n, sizeof(*order), by_offset);
 	for (size_t i = 1; i < n && !ret; i++)
 		if (order[i]->sh_offset - order[i - 1]->sh_offset < order[i - 1]->sh_size)
-			ret = DAMAGED(e, "two sections overlap at offset %llu", (unsigned long long)order[i]->sh_offset);
+			ret = DAMAGED(e, "two sections overlap at offset %llu",
+				      (unsigned long long)order[i]->sh_offset);
 	free(order);
 	return ret;
 }

@@ -89,7 +89,8 @@ static uint8_t *pad_at(const struct rm_elf *e, const struct rm_pad *pad, const s
 	return s->data + at;
 }
 
-static void pads_of_list(struct rm_elf *e, const struct rm_arch *arch, const struct rm_sec *list, const struct place *sym,
+static void pads_of_list(struct rm_elf *e, const struct rm_arch *arch, const struct rm_sec *list,
+			 const struct place *sym,
 			 size_t nsym, const struct uft_recordmcount_options *opt, struct uft_recordmcount_result *res)
 {
 	for (size_t i = 0; i < rm_elf_nrela(list); i++) {

@@ -136,7 +136,8 @@ static void find_covered(struct rm_pass *p, const struct rm_sec *rs)
 		Elf64_Rela r = rm_elf_rela(rs, i);
 		uint32_t nr = ELF64_R_SYM(r.r_info);
 		Elf64_Sym sym = rm_elf_sym(&p->e, nr);
-		struct rm_site key = { .sec = rm_elf_sym_section(&p->e, nr, &sym), .offset = sym.st_value + r.r_addend };
+		struct rm_site key = { .sec = rm_elf_sym_section(&p->e, nr, &sym), .offset = sym.st_value +
+			r.r_addend };
 		struct rm_site *site;
 
 		if (ELF64_R_TYPE(r.r_info) != p->arch->abs64)
@@ -239,7 +240,8 @@ static int add_list(struct rm_pass *p, size_t first, size_t end, const long *nam
 		const struct rm_sec *s = &p->e.sec[text];
 		uint64_t label = p->site[i].label;
 
-		rela[n] = (Elf64_Rela){ .r_offset = 8 * n, .r_info = ELF64_R_INFO(label ? label : s->base_sym, p->arch->abs64),
+		rela[n] = (Elf64_Rela){ .r_offset = 8 * n,
+			.r_info = ELF64_R_INFO(label ? label : s->base_sym, p->arch->abs64),
 					.r_addend = label ? 0 : p->site[i].offset - s->base_value };
 		n++;
 	}

@@ -80,7 +80,8 @@ int word_batch_add(struct word_batch *b, const char *text, size_t at, size_t end
 
 	if (ret)
 		return ret;
-	if (isdigit((unsigned char)text[is_not]) && (text_number(text + is_not, strlen(text + is_not), 10, &w.nth) || !w.nth))
+	if (isdigit((unsigned char)text[is_not]) &&
+	    (text_number(text + is_not, strlen(text + is_not), 10, &w.nth) || !w.nth))
 		return -EINVAL;
 	if (asprintf(&w.text, "%s%s%s", is_not ? "!" : "", text[is_not] == ':' ? "*" : "", text + is_not) < 0)
 		return -ENOMEM;

@@ -26,7 +26,8 @@ struct word_batch {			/* what one write adds; zero at first */
 	size_t *by_line, nlines, next;	/* words that are numbers, rising */
 };
 
-struct word_known { uint64_t *hash; size_t mask, n; };	/* names of functions at some moment: filled when first needed */
+/* names of functions at some moment: filled when first needed */
+struct word_known { uint64_t *hash; size_t mask, n; };
 
 /*
  * A function against words, by all its names: as in the file, and what uft_demangle() makes of that. As

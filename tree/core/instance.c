@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SLOTS_EACH	128u	/* address spaces in trace_pipe_raw, for processes that overlap; half of them for snapshot_raw */
+/* address spaces in trace_pipe_raw, for processes that overlap; half of them for snapshot_raw */
+#define SLOTS_EACH	128u
 #define SLOTS		32768u
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -50,8 +51,10 @@ static uint32_t free_place(const struct uft_tree *t)
 
 static int make_buffer(struct instance *in)
 {
-	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1, .events = tree_types(in->t) };
-	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
+	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1,
+		.events = tree_types(in->t) };
+	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink,
+		.ctx = &in->pipe_out };
 	struct instance *top = in->t->instances;
 	uint32_t slot = in->place * SLOTS_EACH % SLOTS;
 	int ret = raw_init(in, slot, slot + SLOTS_EACH / 2);
@@ -60,7 +63,8 @@ static int make_buffer(struct instance *in)
 	in->cpu_kb = calloc(to.ncpus, sizeof(*in->cpu_kb));
 	if (ret || !in->cpu_kb || !in->set.list[NLISTS - 1])
 		return -ENOMEM;
-	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo, &in->live);
+	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo,
+		&in->live);
 	if (!ret)
 		in->cleared_ns = top ? uft_live_now(in->live) : 0;
 	return ret ? ret : uft_text_open(NULL, &to, &in->pipe_text);

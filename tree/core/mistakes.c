@@ -47,7 +47,8 @@ void error_put(struct instance *in, const char *where, const char *what, const c
 		free(in->mistake[--in->nmistakes].text);
 	if (in->nmistakes == KEPT)
 		forget(in, 1);
-	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
+	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+		text };
 }
 
 void error_note(struct uft_handle *h, const char *p, size_t n)
@@ -57,7 +58,8 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
 	char where[128];
 
-	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
+	if (h->at.row->pub.scope & (UFT_SCOPE_EVENT | UFT_SCOPE_SYSTEM) &&
+	    !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
 		path = "event filter parse error";	/* the kernel's words, for what it keeps of the text */
 		option = "";
 		text_strip(&p, &n);

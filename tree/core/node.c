@@ -68,7 +68,8 @@ static uint32_t variants(const struct place *dir, const struct row *row)
 
 	if (!has_variants(row))
 		return 1;
-	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(dir->t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
+	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(dir->t) : row->pub.scope & UFT_SCOPE_OPTION ?
+		option_count() :
 	       row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_members(types, dir->index) :
 	       row->pub.scope & UFT_SCOPE_SYSTEM ? uft_event_table_systems(types) : 0;
 }
@@ -78,7 +79,8 @@ static uint32_t index_of(const struct place *dir, const struct row *row, uint32_
 {
 	if (!has_variants(row))
 		return dir->index;
-	return row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_member(tree_types(dir->t), dir->index, variant) : variant;
+	return row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_member(tree_types(dir->t), dir->index, variant) :
+		variant;
 }
 
 static void name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
@@ -100,7 +102,8 @@ static void name_of(const struct uft_tree *t, const struct row *row, uint32_t in
 /* The directory of a system, of one of its events. */
 static uint32_t index_above(const struct place *at, const struct row *dir)
 {
-	const struct uft_event_type *type = at->row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_at(tree_types(at->t), at->index) : NULL;
+	const struct uft_event_type *type =
+		at->row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_at(tree_types(at->t), at->index) : NULL;
 
 	return type && dir->pub.scope & UFT_SCOPE_SYSTEM ? type->system_index : at->index;
 }
@@ -276,7 +279,8 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
 			*out = node_of(t->instances, &rows[i], 0);
 		else if (is_child(&rows[i], at.row))
-			*out = node_of(at.in, &rows[i], !strchr(uft_base_name(rows[i].pub.path), '%') ? 0 : index_above(&at, &rows[i]));
+			*out = node_of(at.in, &rows[i],
+				       !strchr(uft_base_name(rows[i].pub.path), '%') ? 0 : index_above(&at, &rows[i]));
 	}
 	pthread_mutex_unlock(&t->lock);
 	return ret;
@@ -306,7 +310,8 @@ static struct node_attr *attr_add(const struct place *at, uft_node node)
 	if (!grown)
 		return NULL;
 	at->in->attr = grown;
-	grown[at->in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(), .gid = getgid() };
+	grown[at->in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(),
+		.gid = getgid() };
 	return &grown[at->in->nattrs++];
 }
 
@@ -344,7 +349,8 @@ int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *ou
 		a = attr_of(at.in, node);
 		*out = (struct uft_tree_attr){
 			.mode = a ? a->mode : mode_of(&at), .uid = a ? a->uid : getuid(), .gid = a ? a->gid : getgid(),
-			.nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr, .mtime_ns = at.in->mtime_ns, .doc = at.row->pub.doc,
+			.nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr, .mtime_ns = at.in->mtime_ns,
+			.doc = at.row->pub.doc,
 		};
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -38,7 +38,8 @@ static uint32_t tracer_of(const struct settings *set)
 /* Which events are on, or may be switched on by a function. */
 static int wants_event(const struct instance *in, const struct settings *set, uint32_t event)
 {
-	return uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event) || commands_of(in)->needs(in, event);
+	return uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event) ||
+	       commands_of(in)->needs(in, event);
 }
 
 /* Some are on, or will be when their object comes. */
@@ -55,7 +56,8 @@ static int wants_events(const struct instance *in, const struct settings *set)
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring || commands_of(in)->waits(in, set);
+	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring ||
+	       commands_of(in)->waits(in, set);
 }
 
 /* It has something that is on. */
@@ -89,7 +91,8 @@ static int is_running(const struct instance *in, const struct settings *set)
  */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
-	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || commands_of(in)->waits(in, set);
+	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) ||
+	       commands_of(in)->waits(in, set);
 }
 
 /* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
@@ -99,7 +102,8 @@ struct wish {
 	struct uft_ops op;
 	int is_measuring;		/* for the deepest stack, not for its tracer */
 	int is_switched;		/* for its triggers that switch the graph */
-	int is_commands;		/* for its commands, which look at calls, beside a tracer that is none of calls */
+	/* for its commands, which look at calls, beside a tracer that is none of calls */
+	int is_commands;
 	const char **list[NLISTS], **stack_of, **watch;
 };
 
@@ -124,7 +128,8 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 /* Are there commands, and a tracer that records no calls for them to look at? */
 static int needs_calls(const struct instance *in, const struct settings *set)
 {
-	return commands_of(in)->has_functions(in) && (tracer_of(set) == UFT_TRACER_NOP || uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN);
+	return commands_of(in)->has_functions(in) &&
+	       (tracer_of(set) == UFT_TRACER_NOP || uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN);
 }
 
 /*
@@ -183,7 +188,8 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 static int is_same_pids(const struct settings *a, const struct settings *b)
 {
 	for (int i = 0; i < NPIDS; i++)
-		if (a->pids[i].n != b->pids[i].n || memcmp(a->pids[i].pid, b->pids[i].pid, a->pids[i].n * sizeof(a->pids[i].pid[0])))
+		if (a->pids[i].n != b->pids[i].n ||
+		    memcmp(a->pids[i].pid, b->pids[i].pid, a->pids[i].n * sizeof(a->pids[i].pid[0])))
 			return 0;
 	return 1;
 }
@@ -224,7 +230,8 @@ static uint32_t wanted_stacks(const struct settings *set)
 {
 	if (set->tracer == UFT_TRACER_FUNCTION)
 		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
-	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
+	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) ||
+	    set->tracer == UFT_TRACER_SYSPROF)
 		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
 	return 0;
 }
@@ -269,7 +276,8 @@ static int wish_lists(struct wish *w, const struct settings *top)
 	const struct settings *set = w->set;
 	const char *filter = set->list[w->is_measuring ? LIST_STACK : LIST_FILTER];
 	int is_only = w->is_commands, ret = 0;
-	int has_commands = commands_of(in)->has_functions(in) && w->op.tracer != UFT_TRACER_PROFILE && !w->is_measuring && (is_only || !needs_calls(in, set));
+	int has_commands = commands_of(in)->has_functions(in) && w->op.tracer != UFT_TRACER_PROFILE &&
+			   !w->is_measuring && (is_only || !needs_calls(in, set));
 	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
 
 	if (has_commands && (is_only || filter[0])) {
@@ -307,7 +315,8 @@ static uint32_t shapes_of(const struct instance *in, const struct settings *set)
 static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, uint32_t event_stacks)
 {
 	const struct settings *set = w->set;
-	int has_limits = w->op.tracer != UFT_TRACER_FUNCTION && w->op.tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
+	int has_limits = w->op.tracer != UFT_TRACER_FUNCTION && w->op.tracer != UFT_TRACER_PROFILE,
+	    ret = wish_lists(w, top);
 
 	w->watch = ret || w->op.tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
 	w->op = (struct uft_ops){
@@ -319,9 +328,11 @@ static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, 
 		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = (option_events(set->options) & ~(uint32_t)SHAPES) | shapes,
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
-		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
+		.is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = w->is_measuring ? NULL : w->list[LIST_NOTRACE],
-		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
+		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT],
+		.stack_of = w->stack_of, .watch = w->watch,
 	};
 	return ret;
 }
@@ -349,13 +360,16 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
  * each of its triggers, with the trigger's own. So what none of them looks at is not recorded. @to NULL: they are
  * counted.
  */
-static size_t put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *to)
+static size_t put_wants(const struct instance *in, const struct settings *set, uint32_t event,
+			struct uft_event_want *to)
 {
 	size_t n = 0;
 
 	if (uft_event_set_has(&set->events, event) || commands_of(in)->switches(in, event)) {
 		if (to)
-			to[n] = (struct uft_event_want){ .index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL };
+			to[n] = (struct uft_event_want){
+				.index = event, .filter = event < set->nevent_filters ? set->event_filter[event] : NULL
+			};
 		n++;
 	}
 	return n + commands_of(in)->put_wants(in, set, event, to ? to + n : NULL);
@@ -442,7 +456,8 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
 		const struct settings *now = set_of(i, in, set);
 		int has_two = tracer_of(now) != UFT_TRACER_NOP && (now->is_measuring || needs_calls(i, now));
-		int has_graph = share_switches_graph(i, now) && (tracer_of(now) != UFT_TRACER_NOP || now->is_measuring || needs_calls(i, now));
+		int has_graph = share_switches_graph(i, now) &&
+				(tracer_of(now) != UFT_TRACER_NOP || now->is_measuring || needs_calls(i, now));
 
 		n += (is_wishing(i, now) != 0) + has_two + has_graph;
 	}
@@ -453,7 +468,8 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 static uint32_t hidden_beside(uint32_t tracer)
 {
 	static const struct { uint32_t tracer, shown; } own[] = {
-		{ UFT_TRACER_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_TRACER_OSNOISE, UFT_LIVE_NO_OSNOISE }, { UFT_TRACER_SYSPROF, UFT_LIVE_NO_SAMPLES },
+		{ UFT_TRACER_HWLAT, UFT_LIVE_NO_HWLAT }, { UFT_TRACER_OSNOISE, UFT_LIVE_NO_OSNOISE },
+		{ UFT_TRACER_SYSPROF, UFT_LIVE_NO_SAMPLES },
 		{ UFT_TRACER_SCHED_SWITCH, UFT_LIVE_NO_SWITCHES }, { UFT_TRACER_MMIOTRACE, UFT_LIVE_NO_ACCESSES },
 	};
 	uint32_t hidden = UFT_LIVE_NO_OWN;
@@ -474,14 +490,17 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (is_beside(in, set) && !is_recording(in, set))
 		return hidden | UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (commands_of(in)->has_stacks(in) || is_shared || (commands_of(in)->has_functions(in) && wants_events(in, set)))
-		hidden |= (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+	if (commands_of(in)->has_stacks(in) || is_shared ||
+	    (commands_of(in)->has_functions(in) && wants_events(in, set)))
+		hidden |= (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) |
+			  (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH | hidden_beside(set->tracer);
 	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
 		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	else if (is_shared)
-		hidden |= UFT_LIVE_NO_OWN | (uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
+		hidden |= UFT_LIVE_NO_OWN |
+			  (uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	if (share_switches_graph(in, set)) {
 		hidden |= hidden & UFT_LIVE_NO_CALLS ? UFT_LIVE_NO_FUNCS : 0;
 		hidden &= ~(uint32_t)(UFT_LIVE_NO_CALLS | UFT_LIVE_NO_GRAPH);
@@ -526,7 +545,8 @@ static struct uft_live_filter *list_filters(const struct instance *in, const str
 	*n = 0;
 	for (uint32_t i = 0; v && i < set->nevent_filters; i++)
 		if (set->event_filter[i])
-			v[(*n)++] = (struct uft_live_filter){ uft_event_table_at(tree_types(in->t), i), set->event_filter[i] };
+			v[(*n)++] = (struct uft_live_filter){ uft_event_table_at(tree_types(in->t), i),
+				set->event_filter[i] };
 	return v;
 }
 
@@ -563,12 +583,15 @@ int share_choose_events(struct instance *in, uint64_t since)
 	return choose_events(in, since, &in->set);
 }
 
-static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
+static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top,
+		  uint32_t hidden, int is_shared, int has_pids)
 {
 	struct uft_live_view view = {
-		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
+		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid,
+		.not_pids = set->pids[PIDS_NOT].pid,
 		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
-		.roots = uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH || share_switches_graph(in, set) ? top->list[LIST_GRAPH] : "",
+		.roots = uft_tracer(set->tracer)->target == UFT_TRACER_GRAPH || share_switches_graph(in, set) ?
+			top->list[LIST_GRAPH] : "",
 		.tracer = set->tracer, .is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 	};
 	int ret;
@@ -613,8 +636,10 @@ static int is_told_apart(const struct instance *in, const struct settings *set)
 		if (uft_tracer_kind(own->tracer) != UFT_KIND_PLAIN && !is_own(own->tracer))
 			return 0;
 	own = &in->set;
-	return own->max_depth == set->max_depth && own->thresh_us == set->thresh_us && own->sample_us == set->sample_us &&
-	       option_events(own->options) == option_events(set->options) && !strcmp(own->list[LIST_GRAPH_NOT], set->list[LIST_GRAPH_NOT]) &&
+	return own->max_depth == set->max_depth && own->thresh_us == set->thresh_us &&
+		own->sample_us == set->sample_us &&
+	       option_events(own->options) == option_events(set->options) &&
+	       !strcmp(own->list[LIST_GRAPH_NOT], set->list[LIST_GRAPH_NOT]) &&
 	       !strcmp(own->watch, set->watch) && own->is_measuring == set->is_measuring;
 }
 
@@ -625,15 +650,18 @@ static int is_told_apart(const struct instance *in, const struct settings *set)
  */
 static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
 {
-	int is_shared = count_wishing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set), is_known = is_told_apart(in, set);
+	int is_shared = count_wishing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set),
+	    is_known = is_told_apart(in, set);
 
 	for (struct instance *i = in->t->instances; i; i = i->next) {
 		uint32_t hidden = is_known ? 0 : UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
 
 		i->has_shared |= is_shared || is_known;
-		choose(i, since, &i->set, &in->t->instances->set, hidden | hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids || !share_is_forking(&i->set));
+		choose(i, since, &i->set, &in->t->instances->set, hidden | hidden_by(i, &i->set, i->has_shared),
+		       i->has_shared, has_pids || !share_is_forking(&i->set));
 		if (!is_known)
-			choose(i, uft_live_clock(), &i->set, &in->t->instances->set, hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids);
+			choose(i, uft_live_clock(), &i->set, &in->t->instances->set,
+			       hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids);
 	}
 }
 
@@ -641,9 +669,11 @@ static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
 	int has_stacks = commands_of(in)->has_stacks(in) || commands_of(in)->wants_event_stacks(in);
-	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || has_stacks || share_switches_graph(in, set);
+	int has_calls =
+		set->tracer != UFT_TRACER_NOP || wants_events(in, set) || has_stacks || share_switches_graph(in, set);
 
-	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (commands_of(in)->has_functions(in) && !has_calls));
+	uft_live_mute(in->live,
+		      (!is_alone && (!is_on || in->paused)) || (commands_of(in)->has_functions(in) && !has_calls));
 	commands_of(in)->mute(in, !is_alone && !is_on);
 }
 
@@ -655,7 +685,8 @@ void share_mute(struct uft_tree *t)
 
 static int is_handing_on(const struct instance *in, const struct settings *from, const struct settings *to)
 {
-	return (is_beside(in, from) || is_beside(in, to)) && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
+	return (is_beside(in, from) || is_beside(in, to)) && (share_is_tracing(in, from) != share_is_tracing(in, to) ||
+							      is_recording(in, from) != is_recording(in, to));
 }
 
 /*

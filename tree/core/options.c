@@ -95,7 +95,8 @@ const char *option_name(uint32_t index)
 
 int option_is_top(uint32_t index)
 {
-	return index < NOPTIONS ? options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY : !strcmp(option_name(index), "blk_classic");
+	return index < NOPTIONS ? options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY :
+		!strcmp(option_name(index), "blk_classic");
 }
 
 uint32_t option_text_flags(uint64_t set)
@@ -130,7 +131,8 @@ int uft_tree_option(const char *word, uint32_t *text, uint32_t *events)
 			continue;
 		change(text, options[i].text, 0, is_on);
 		change(events, options[i].events, options[i].events_off, is_on);
-		found = (options[i].text ? UFT_OPTION_TEXT : 0) | (options[i].events || options[i].events_off ? UFT_OPTION_EVENTS : 0);
+		found = (options[i].text ? UFT_OPTION_TEXT : 0) |
+			(options[i].events || options[i].events_off ? UFT_OPTION_EVENTS : 0);
 		found = found ? found : UFT_OPTION_OTHER;
 	}
 	return found;

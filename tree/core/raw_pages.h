@@ -7,7 +7,8 @@
 #include "tree/core/tree_internal.h"
 
 #define BATCH		16
-#define MAX_READY	BATCH	/* pages that a batch can fill: a marker may need one of its own, and no event completes two */
+/* pages that a batch can fill: a marker may need one of its own, and no event completes two */
+#define MAX_READY	BATCH
 
 struct raw_cpu {
 	struct uft_kbuf kbuf;

@@ -17,7 +17,8 @@ static int want(const struct pids *first, uint32_t pid, uint32_t tid)
 {
 	const struct pids *only = first, *not = first + 1;
 
-	return (!only->n || pids_have(only, pid) || pids_have(only, tid)) && !pids_have(not, pid) && !pids_have(not, tid);
+	return (!only->n || pids_have(only, pid) || pids_have(only, tid)) && !pids_have(not, pid) &&
+	       !pids_have(not, tid);
 }
 
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid)

@@ -85,7 +85,8 @@ static int print(struct instance *in, struct uft_stream *st)
 {
 	struct uft_text_opts opts = {
 		.tracer = in->set.tracer, .ncpus = tree_ncpus(in->t), .sink = to_server, .ctx = in,
-		.flags = (option_text_flags(in->set.options) & ~(uint32_t)(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN | UFT_TEXT_VERBOSE)) |
+		.flags = (option_text_flags(in->set.options) & ~(uint32_t)(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN |
+			UFT_TEXT_VERBOSE)) |
 			 UFT_TEXT_LATENCY | UFT_TEXT_NO_HEADER,
 	};
 	struct uft_printer *printer;

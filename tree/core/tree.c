@@ -309,14 +309,16 @@ static void init_sync(struct uft_tree *t)
 	pthread_condattr_destroy(&attr);
 }
 
-int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out, struct uft_error *err)
+int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out,
+		struct uft_error *err)
 {
 	struct uft_session_opts so = {
 		.no_children = opts->no_children, .forgets_images = 1, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
 		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
 	};
 	struct uft_session_events ev = {
-		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task, .told = on_told, .events_found = on_events_found,
+		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.told = on_told, .events_found = on_events_found,
 		.fault = on_fault,
 	};
 	struct uft_tree *t = calloc(1, sizeof(*t));
@@ -327,7 +329,8 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 		return uft_fail(err, -ENOMEM, "out of memory");
 	if (so.watchdog && !uft_session_can_attach()) {
 		free(t);
-		return uft_fail(err, -EOPNOTSUPP, "%s works on x86-64 only: start without it", so.int3 ? "--int3" : "--watchdog");
+		return uft_fail(err, -EOPNOTSUPP, "%s works on x86-64 only: start without it",
+				so.int3 ? "--int3" : "--watchdog");
 	}
 	t->opts = *opts;
 	t->table = table;

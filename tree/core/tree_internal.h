@@ -76,7 +76,8 @@ struct tree_part {
 	void (*round)(struct uft_tree *t);			/* records came, perhaps */
 	void (*told)(struct uft_tree *t, const struct uft_told_event *e);
 	void (*exited)(struct uft_tree *t, int status);		/* the launched program */
-	void (*types_found)(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);	/* an object that declares them was mapped */
+	/* an object that declares them was mapped */
+	void (*types_found)(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);
 	void (*applied)(struct uft_tree *t);			/* tree_apply() ends, or was refused */
 	void (*switched)(struct instance *in, int is_on);	/* tracing_on is another from now on */
 	void (*clock)(struct instance *in, uint32_t clock);	/* records have the time of another clock from now on */
@@ -87,18 +88,23 @@ struct tree_part {
 /* The commands of functions; ops.c makes one list of what they and the tracers want. */
 struct command_ops {
 	int (*waits)(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
-	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
+	/* of the functions that have one; ends the text */
+	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);
 	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
-	int (*put_stack_words)(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+	/* of the functions whose stacks are wanted */
+	int (*put_stack_words)(const struct instance *in, struct tree_text *words);
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
-	uint32_t (*graph_turn)(const struct instance *in);	/* triggers of events switch the graph: struct uft_ops; 0: none */
+	/* triggers of events switch the graph: struct uft_ops; 0: none */
+	uint32_t (*graph_turn)(const struct instance *in);
 	/* What triggers have targets do with the type: record it, and more; into @want, NULL: nowhere. How many. */
-	size_t (*put_wants)(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want);
+	size_t (*put_wants)(const struct instance *in, const struct settings *set, uint32_t event,
+			    struct uft_event_want *want);
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 	int (*switches_any)(const struct instance *in);
 	int (*needs)(const struct instance *in, uint32_t event);	/* the type has a trigger */
 	int (*has_functions)(const struct instance *in);	/* functions have commands */
-	int (*events)(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
+	/* adds the types that functions switch; 0, -ENOMEM */
+	int (*events)(const struct instance *in, struct uft_event_set *out);
 	void (*mute)(const struct instance *in, int on);
 	void (*free)(struct instance *in);
 };
@@ -118,15 +124,20 @@ struct tree_table {
 
 /* ---- node.c ---------------------------------------------------------------------------------- */
 
-int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT: its instance is gone. t->lock held */
+/* -ENOENT: its instance is gone. t->lock held */
+int node_place(struct uft_tree *t, uft_node node, struct place *out);
 
 /* ---- options.c ------------------------------------------------------------------ */
 
 enum option {
-	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
+	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY,
+	OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE,
+	OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
-	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR, OPT_GRAPH_ARGS,
-	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_EVENT_FORK, OPT_COUNT
+	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR,
+	OPT_GRAPH_ARGS,
+	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK,
+	OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_EVENT_FORK, OPT_COUNT
 };
 #define OPT_BIT(o)	(1ull << (o))
 struct option_row {
@@ -209,7 +220,8 @@ struct instance {
 	char name[UFT_TREE_NAME];
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
-	struct node_attr { uft_node node; uint32_t mode; uid_t uid; gid_t gid; } *attr;	/* node.c: of files that chmod or chown changed; under t->lock */
+	/* node.c: of files that chmod or chown changed; under t->lock */
+	struct node_attr { uft_node node; uint32_t mode; uid_t uid; gid_t gid; } *attr;
 	size_t nattrs;
 	int is_going;			/* rmdir is at it: not there for others; under t->lock */
 	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
@@ -229,9 +241,15 @@ struct instance {
 
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
-	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
-	char *event_mods;		/* events.c: words of set_event with :mod: whose object is yet to come, each with a newline; malloc'd, NULL: none */
-	char **event_error; uint32_t nevent_errors;	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
+	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
+	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;
+	/*
+	 * events.c: words of set_event with :mod: whose object is yet to come, each with a newline; malloc'd,
+	 * NULL: none
+	 */
+	char *event_mods;
+	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
+	char **event_error; uint32_t nevent_errors;
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	struct event_fork *event_fork;	/* event_fork.c; NULL: none */
 	uint64_t *cpu_kb;		/* values.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
@@ -254,7 +272,8 @@ struct uft_tree {
 	uint32_t next_instance, ncpus;
 	int status;			/* of the launched program, -1 while it runs */
 
-	const struct instance *told;	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
+	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
+	const struct instance *told;
 	uint32_t *attached;		/* by set_ftrace_pid.c; the owner's */
 	size_t nattached;
 	uint32_t kins;			/* numbers given to lists of pids */
@@ -268,9 +287,12 @@ struct uft_tree {
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
 	uint32_t graph_turns;		/* turns of graph triggers that there were; the owner's */
 	uint32_t graph_keys;		/* and counts that targets keep; the owner's */
-	uint32_t shapes;		/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
-	struct uft_error refused;	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
-	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
+	/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
+	uint32_t shapes;
+	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
+	struct uft_error refused;
+	/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
+	uint64_t fresh;
 	struct user_events *user_events;	/* user_events.c; NULL: nobody asked yet; the owner's */
 	struct uft_synth_list synths;	/* synthetic_events.c */
 	int has_emitted;		/* histograms made events that are in no buffer yet; the owner's */
@@ -293,18 +315,22 @@ static inline uint32_t tree_ncpus(const struct uft_tree *t)
 	return t->ncpus;
 }
 /* As uft_tree_create(), with the table. */
-int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out, struct uft_error *err);
+int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table, struct uft_tree **out,
+		struct uft_error *err);
 
 /* raw_pages.c */
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
 /* events.c. The owner. */
 void event_free(struct instance *in);
-void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);	/* an object that declares them was mapped */
+/* an object that declares them was mapped */
+void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);
 void event_types_settle(struct uft_tree *t);	/* those of the time of an apply */
-int share_choose_events(struct instance *in, uint64_t since);	/* ops.c: its buffer shows what its settings say by now. 0, -ENOMEM */
+/* ops.c: its buffer shows what its settings say by now. 0, -ENOMEM */
+int share_choose_events(struct instance *in, uint64_t since);
 void raw_free(struct instance *in);
 void raw_set_page(struct instance *in, uint32_t kb);	/* pages that were begun go */
-void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
+/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
+void raw_forget(struct instance *in, uint32_t cpu);
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
 /* settings.c */
@@ -313,15 +339,19 @@ int event_fork_is_asked(const struct settings *set);	/* the session has to tell 
 int event_fork_counts(const struct settings *set);	/* events are judged here, not by the buffer */
 /* event_fork.c. The owner. */
 int event_fork_begin(struct instance *in);
-int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
-int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
+/* else besides those that are in it */
+int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);
+/* 0: as the user wrote it */
+int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);
 void event_fork_take(struct uft_tree *t, const struct uft_told_event *e);
 /* An event with a type, by the lists of its moment. The session's own: where functions switch it or it has triggers. */
 int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
-int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
-int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* the same for events, without options/event-fork */
+/* do the lists, as they are written, let the task in? */
+int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
+/* the same for events, without options/event-fork */
+int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
 /* mistakes.c: a write of @h was refused. Or: of @n bytes of a command the one at @at is wrong, says @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_put(struct instance *in, const char *where, const char *what, const char *command, size_t n, size_t at);
@@ -334,7 +364,8 @@ void profile_free(struct uft_tree *t);
 void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
 void stack_end(struct uft_tree *t, uint32_t slice);
 void stack_free(struct uft_tree *t);
-void clock_apply(struct instance *in, uint32_t clock);	/* trace_clock.c: records have the time of another clock from now on */
+/* trace_clock.c: records have the time of another clock from now on */
+void clock_apply(struct instance *in, uint32_t clock);
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 void tree_pull_all(struct uft_tree *t);		/* the same, and what histograms made of it */
@@ -357,10 +388,13 @@ void instance_free(struct instance *in);
  * error all is as it was.
  */
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
-void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
+/* before it: what was due, a traceoff too, was due for the settings of now */
+void share_settle(struct instance *in, const struct settings *set);
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
-int share_switches_graph(const struct instance *in, const struct settings *set);	/* its triggers do, not its tracer */
-int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
+/* its triggers do, not its tracer */
+int share_switches_graph(const struct instance *in, const struct settings *set);
+/* function-fork: only targets know in time who is kin, and have one list */
+int share_is_forking(const struct settings *set);
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
 /*
  * take.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
@@ -370,10 +404,12 @@ int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
 void snapshot_clear(struct instance *in, uint32_t cpu);
 int snapshot_take(struct instance *in, uint64_t until);
-int snapshot_is_used(const struct instance *in);	/* by its tracer, which keeps the worst case there in the kernel */
+/* by its tracer, which keeps the worst case there in the kernel */
+int snapshot_is_used(const struct instance *in);
 /* The same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
-void dump_on_end(struct uft_tree *t, int status);	/* dump_on_oops.c: of the launched program; ftrace_dump_on_oops */
+/* dump_on_oops.c: of the launched program; ftrace_dump_on_oops */
+void dump_on_end(struct uft_tree *t, int status);
 /* trigger.c: commands of set_ftrace_filter. The owner. */
 int trigger_is(const char *word);		/* any thread */
 int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */
@@ -383,15 +419,21 @@ int trigger_has_functions(const struct instance *in);	/* some have commands */
 int trigger_wants_event(const struct instance *in, uint32_t event);	/* event_trigger.c: it has a trigger */
 int trigger_wants_event_stacks(const struct instance *in);	/* and one of them needs stacks */
 uint32_t trigger_graph_turn(const struct instance *in);
-size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want);
-int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
+size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event,
+			 struct uft_event_want *want);
+/* of the functions that have one; ends the text */
+int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
-int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+/* of the functions whose stacks are wanted */
+int trigger_put_stack_words(const struct instance *in, struct tree_text *words);
 int trigger_switches(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
 int trigger_switches_any(const struct instance *in);
-int trigger_events(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
-int trigger_events_on(const struct instance *in, struct uft_event_set *out);	/* those that are on now, whoever switched them last; 0, -ENOMEM */
-void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);	/* the user switched them so */
+/* adds the types that functions switch; 0, -ENOMEM */
+int trigger_events(const struct instance *in, struct uft_event_set *out);
+/* those that are on now, whoever switched them last; 0, -ENOMEM */
+int trigger_events_on(const struct instance *in, struct uft_event_set *out);
+/* the user switched them so */
+void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 /* event_trigger.c: one write of a trigger file. The owner. */
@@ -409,7 +451,8 @@ int event_trigger_do(struct instance *in, struct event_command *c);	/* 0, negati
 int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its histograms out */
 void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
 int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_text *out);
-int event_trigger_put_cells(struct instance *in, uint32_t event, struct tree_text *out);	/* as uft_hist_put_cells() */
+/* as uft_hist_put_cells() */
+int event_trigger_put_cells(struct instance *in, uint32_t event, struct tree_text *out);
 void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);	/* event_hist.c */
 void event_hists_end(struct uft_tree *t, uint32_t slice);
 void event_hists_free(struct uft_tree *t);

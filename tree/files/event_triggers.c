@@ -70,9 +70,11 @@ static void note(struct uft_handle *h, const struct event_command *c)
 
 	snprintf(where, sizeof(where), "hist:%.128s:%.128s", type ? type->system : "", type ? type->name : "");
 	if (c->filter_wrong)
-		error_put(h->at.in, "event filter parse error", c->filter_wrong, c->filter ? c->filter : "", c->filter ? strlen(c->filter) : 0, c->filter_at);
+		error_put(h->at.in, "event filter parse error", c->filter_wrong, c->filter ? c->filter : "",
+			  c->filter ? strlen(c->filter) : 0, c->filter_at);
 	for (uint32_t i = 0; i < c->errors.n; i++)
-		error_put(h->at.in, where, c->errors.v[i].what, c->command ? c->command : c->text, strlen(c->command ? c->command : c->text), c->errors.v[i].at);
+		error_put(h->at.in, where, c->errors.v[i].what, c->command ? c->command : c->text,
+			  strlen(c->command ? c->command : c->text), c->errors.v[i].at);
 	h->is_noted |= c->filter_wrong || c->errors.n;
 }
 

@@ -91,7 +91,8 @@ static int set_events(struct uft_handle *h, struct instance *in, struct uft_even
 	}
 	uft_event_set_free(&on);
 	if (ret && ret != -EBUSY && h && h->t->opts.warning && err.text[0])
-		h->t->opts.warning(h->t->opts.arg, err.text);	/* the kernel does not tell of tasks here: with the remedy */
+		/* the kernel does not tell of tasks here: with the remedy */
+		h->t->opts.warning(h->t->opts.arg, err.text);
 	return ret;
 }
 
@@ -173,7 +174,8 @@ static int keep_mod(char **mods, const char *word, size_t n, int is_not)
  * One word without its `!`: what it means goes into *events, or out of it, and into *mods if it is for later.
  * 0; -EINVAL: it means nothing; -ENOMEM.
  */
-static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not, struct uft_event_set *events, char **mods)
+static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not,
+		     struct uft_event_set *events, char **mods)
 {
 	const char *object = object_of(word, n);
 	size_t nobject = object ? (size_t)(word + n - object) : 0;
@@ -198,7 +200,8 @@ static int take_word(const struct uft_event_table *types, const char *word, size
  * As in the kernel words count one by one: those in front of a wrong one are taken, and the write ends there. *taken:
  * bytes up to it.
  */
-static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_event_set *events, char **mods, size_t *taken)
+static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_event_set *events, char **mods,
+		      size_t *taken)
 {
 	for (size_t at = 0, len; at < n; at += len, *taken = at) {
 		int is_not, ret;
@@ -370,7 +373,8 @@ int show_event_enable(const struct place *at, struct tree_text *out)
 	int ret = events_on(at->in, &on);
 
 	if (!ret)
-		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index), trigger_switches(at->in, at->index) || trigger_wants_event(at->in, at->index) ? "*" : "");
+		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index),
+			    trigger_switches(at->in, at->index) || trigger_wants_event(at->in, at->index) ? "*" : "");
 	uft_event_set_free(&on);
 	return ret;
 }
@@ -410,7 +414,8 @@ static char *refused_text(const char *text, const struct uft_filter_error *err)
 	if (!strcmp(err->what, "Error"))
 		text_printf(&out, "%s\nError: (0)\n", text);
 	else
-		text_printf(&out, "%s\n%*s^\nparse_error: %s\n", text, (int)(err->at < len ? err->at : len), "", err->what);
+		text_printf(&out, "%s\n%*s^\nparse_error: %s\n", text, (int)(err->at < len ? err->at : len), "",
+			    err->what);
 	text_put(&out, "", 1);
 	if (!out.error)
 		return out.p;

@@ -63,7 +63,8 @@ ssize_t store_mmiotrace_watch(struct uft_handle *h, const char *p, size_t n)
 	ret = ret ? ret : check(set.watch);
 	if (ret == -ENAMETOOLONG || ret == -E2BIG || ret == -EINVAL) {
 		h->wrong = ret == -ENAMETOOLONG ? "More than 510 bytes of words" :
-			   ret == -E2BIG ? "More than the CPU's 4 registers, of 8 bytes each" : "Takes NAME or ADDRESS, with ,BYTES or :w behind it";
+			   ret == -E2BIG ? "More than the CPU's 4 registers, of 8 bytes each" :
+				   "Takes NAME or ADDRESS, with ,BYTES or :w behind it";
 		return -EINVAL;
 	}
 	ret = ret ? ret : tree_apply(h->at.in, &set, NULL);

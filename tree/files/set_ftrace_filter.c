@@ -137,7 +137,8 @@ static void show_absent(struct uft_tree *t, struct selection *s)
 		if (s->is_not[i] || !s->p[i].object || uft_session_has_object(t->session, s->p[i].object))
 			continue;
 		if (s->out)
-			text_printf(s->out, "%s:mod:%s\n", strcmp(s->p[i].func, "*") ? s->p[i].func : "", s->p[i].object);
+			text_printf(s->out, "%s:mod:%s\n", strcmp(s->p[i].func, "*") ? s->p[i].func : "",
+				    s->p[i].object);
 		s->shown++;
 	}
 }
@@ -156,7 +157,8 @@ static int select_all(struct uft_tree *t, const char *words, struct selection *s
 int show_functions(const struct place *at, struct tree_text *out)
 {
 	static const char *const empty[NLISTS] = {
-		"#### all functions enabled ####\n", "#### no functions disabled ####\n", "#### all functions enabled ####\n",
+		"#### all functions enabled ####\n", "#### no functions disabled ####\n",
+		"#### all functions enabled ####\n",
 		"#### no functions disabled ####\n",
 		"#### all functions enabled ####\n",
 	};
@@ -298,7 +300,8 @@ static int split_words(struct edit *e, const char *p, size_t n, struct word_batc
 			continue;
 		}
 		e->part[e->npart] = '\0';
-		ret = !is_end ? -EINVAL : e->npart ? word_batch_add(b, e->part, i > e->npart ? i - e->npart : 0, i + 1) : 0;
+		ret = !is_end ? -EINVAL : e->npart ? word_batch_add(b, e->part, i > e->npart ? i - e->npart : 0, i +
+			1) : 0;
 		e->wrong_at = i > e->npart ? i - e->npart : 0;
 		e->npart = 0;
 		if (ret)
@@ -370,17 +373,20 @@ static void explain_unknown(struct uft_handle *h, struct edit *e, const struct w
 	size_t n;
 
 	if (w->nth) {
-		snprintf(e->reason, sizeof(e->reason), "Function not found: available_filter_functions has no line %llu",
+		snprintf(e->reason, sizeof(e->reason),
+			 "Function not found: available_filter_functions has no line %llu",
 			 (unsigned long long)w->nth);
 		return;
 	}
 	uft_session_functions(h->t->session, NULL, traced_fn, &t);
 	if (t.nprograms > NAMED)
 		snprintf(more, sizeof(more), ", %zu more", t.nprograms - NAMED);
-	n = (size_t)snprintf(e->reason, sizeof(e->reason), "Function not found: '%.200s' matches no function of %s%s", w->text,
+	n = (size_t)snprintf(e->reason, sizeof(e->reason), "Function not found: '%.200s' matches no function of %s%s",
+			     w->text,
 			     t.nprograms ? t.programs : "a traced program", more);
 	if (t.nlibraries)
-		snprintf(e->reason + n, sizeof(e->reason) - n, " and %zu librar%s", t.nlibraries, t.nlibraries == 1 ? "y" : "ies");
+		snprintf(e->reason + n, sizeof(e->reason) - n, " and %zu librar%s", t.nlibraries,
+			 t.nlibraries == 1 ? "y" : "ies");
 	uft_clean(e->reason, strlen(e->reason), 0);
 }
 
@@ -406,7 +412,8 @@ static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, s
 	for (long i = 0; i < good; i++) {
 		if (!has_removed(h, e, &b.word[i], &b.p[i])) {
 			e->npart = 0;
-			snprintf(e->reason, sizeof(e->reason), "'%.200s' removes nothing: it matches no function of the list",
+			snprintf(e->reason, sizeof(e->reason),
+				 "'%.200s' removes nothing: it matches no function of the list",
 				 b.word[i].text);
 			h->wrong = e->reason;
 			h->wrong_at = b.word[i].at;

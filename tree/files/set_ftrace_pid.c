@@ -87,7 +87,8 @@ static int attach(struct uft_tree *t, uint32_t pid)
 
 	if (kill((pid_t)pid, 0) || (pid_t)pid == getpid())
 		return 0;
-	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));	/* before: who is not noted is never left */
+	/* before: who is not noted is never left */
+	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	t->attached = grown;
@@ -114,8 +115,10 @@ static void leave(struct instance *in, enum pid_list which, const struct pids *l
 		int is_wanted = pids_have(list, t->attached[i]);
 
 		for (struct instance *other = t->instances; other; other = other->next) {
-			is_wanted |= (other != in || which != PIDS_ONLY) && pids_have(&other->set.pids[PIDS_ONLY], t->attached[i]);
-			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && pids_have(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_ONLY) &&
+				     pids_have(&other->set.pids[PIDS_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) &&
+				     pids_have(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
 		}
 		if (is_wanted || uft_session_detach(t->session, (pid_t)t->attached[i]) == -EBUSY)
 			continue;
@@ -130,7 +133,8 @@ void pid_leave(struct instance *in)
 }
 
 /* @is_anew: it is all of the list, not more of it. */
-static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named, int is_anew)
+static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named,
+		      int is_anew)
 {
 	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
 	struct settings set = in->set;
@@ -208,7 +212,8 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 		at += len;
 	}
 	if (!ret) {
-		ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) && e->is_pending);
+		ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named,
+				 (h->flags & O_TRUNC) && e->is_pending);
 		was_applied = ret != 0;
 	}
 	if (ret == -E2BIG)

@@ -78,7 +78,8 @@ int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path)
 
 void snapshot_help(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", uft_tracer_name(at->in->set.tracer),
+	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n",
+		    uft_tracer_name(at->in->set.tracer),
 		    at->in->frozen ? "allocated" : "freed");
 	if (cpu_of(at) == UFT_LIVE_ALL)
 		text_printf(out, "# echo 0 > snapshot : Clears and frees snapshot buffer\n"

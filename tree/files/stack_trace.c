@@ -27,7 +27,8 @@ static struct uft_stack_max uft_shared *max_of(struct uft_tree *t, uint32_t slic
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
 
-	return &((struct uft_slice uft_shared *)((uint8_t uft_shared *)a + a->slice_offset + slice * a->slice_bytes))->stack;
+	return &((struct uft_slice uft_shared *)((uint8_t uft_shared *)a + a->slice_offset + slice * a->slice_bytes))
+			->stack;
 }
 
 /* A target may be writing, or write nonsense. */
@@ -48,7 +49,8 @@ static void collect(struct uft_tree *t, uint32_t slice)
 			break;
 		seq |= 1;
 	}
-	if (seq & 1 || !copy.n || copy.n > 1 + UFT_STACK_MAX || copy.depth <= s->max.depth || copy.depth != copy.frame[0].depth)
+	if (seq & 1 || !copy.n || copy.n > 1 + UFT_STACK_MAX || copy.depth <= s->max.depth ||
+	    copy.depth != copy.frame[0].depth)
 		return;
 	s->max = copy;
 	uft_session_hold_image(t->session, s->live[slice], 1);
@@ -153,7 +155,8 @@ static void put_place(struct tree_text *out, struct uft_resolver *names, const s
 {
 	const struct uft_sym *sym = uft_resolve_addr(names, img, addr - 1);
 
-	text_printf(out, "%s+0x%llx/0x%llx\n", sym->name, (unsigned long long)(addr - sym->addr), (unsigned long long)sym->size);
+	text_printf(out, "%s+0x%llx/0x%llx\n", sym->name, (unsigned long long)(addr - sym->addr),
+		    (unsigned long long)sym->size);
 }
 
 int show_stack_trace(const struct place *at, struct tree_text *out)
@@ -168,7 +171,8 @@ int show_stack_trace(const struct place *at, struct tree_text *out)
 	n = s ? s->max.n : 0;
 	text_printf(out, "        Depth    Size   Location    (%u entries)\n        -----    ----   --------\n", n);
 	if (!n && !at->in->set.is_measuring)
-		text_printf(out, "#\n#  Stack tracer disabled\n#\n# To enable the stack tracer\n# 'echo 1 > stack_tracer_enabled'\n#\n");
+		text_printf(out,
+			    "#\n#  Stack tracer disabled\n#\n# To enable the stack tracer\n# 'echo 1 > stack_tracer_enabled'\n#\n");
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t depth = s->max.frame[i].depth, size = i + 1 < n ? depth - s->max.frame[i + 1].depth : depth;
 
@@ -176,7 +180,8 @@ int show_stack_trace(const struct place *at, struct tree_text *out)
 		if (i) {
 			put_place(out, names, s->img, s->max.frame[i].addr);
 		} else {
-			const struct uft_sym *sym = uft_resolve_id(names, s->img, (uint32_t)s->max.frame[0].addr & UFT_REC_VALUE_MAX);
+			const struct uft_sym *sym =
+				uft_resolve_id(names, s->img, (uint32_t)s->max.frame[0].addr & UFT_REC_VALUE_MAX);
 
 			text_printf(out, "%s+0x0/0x%llx\n", sym->name, (unsigned long long)sym->size);
 		}

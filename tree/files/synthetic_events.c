@@ -47,7 +47,8 @@ static int is_used(const struct uft_tree *t, const struct uft_synth *s)
 	uint32_t event = s->type->index;
 
 	for (const struct instance *in = t->instances; in; in = in->next)
-		if (uft_event_set_has(&in->set.events, event) || trigger_switches(in, event) || trigger_wants_event(in, event))
+		if (uft_event_set_has(&in->set.events, event) || trigger_switches(in, event) ||
+		    trigger_wants_event(in, event))
 			return 1;
 	return s->refs != 0;
 }
@@ -156,14 +157,16 @@ static int do_dynamic(struct uft_handle *h, const char *command)
 	if (is_not)
 		return text ? remove_by_name(h->t, text, name_bytes(text)) : -ENOENT;
 	if (!text)
-		return refuse(h, -EINVAL, "Command must be of the form: s or -:[synthetic/]<name> field[;field] ...", command, 0);
+		return refuse(h, -EINVAL, "Command must be of the form: s or -:[synthetic/]<name> field[;field] ...",
+			      command, 0);
 	if (!*text || isspace((unsigned char)*text))
 		return refuse(h, -EINVAL, "Command must be of the form: <name> field[;field] ...", command, 0);
 	return define(h, command, text);
 }
 
 /* Lines, of which the part behind # is none; until one is refused. */
-static ssize_t each_line(struct uft_handle *h, const char *p, size_t n, int (*one)(struct uft_handle *h, const char *command))
+static ssize_t each_line(struct uft_handle *h, const char *p, size_t n,
+			 int (*one)(struct uft_handle *h, const char *command))
 {
 	char *copy = memchr(p, '\0', n) ? NULL : strndup(p, n), *rest = copy, *line;
 	int ret = copy ? 0 : memchr(p, '\0', n) ? -EINVAL : -ENOMEM;

@@ -76,7 +76,8 @@ static int source_job(void *arg)
 		uft_stream_close(s->st);
 		s->st = NULL;
 	}
-	if (!ret && s->st && cpu_of(&s->h->at) != UFT_LIVE_ALL) {	/* the header is about all of them, as the kernel's */
+	/* the header is about all of them, as the kernel's */
+	if (!ret && s->st && cpu_of(&s->h->at) != UFT_LIVE_ALL) {
 		uft_live_stats(live, UFT_LIVE_ALL, &all);
 		s->whole = (struct uft_info){ .events = all.entries, .lost = all.missing, .ncpus = tree_ncpus(in->t) };
 	}
@@ -86,7 +87,8 @@ static int source_job(void *arg)
 static int reader_start(struct uft_handle *h, struct reader *r)
 {
 	struct uft_text_opts opts = {
-		.tracer = h->at.in->set.tracer, .flags = option_text_flags(h->at.in->set.options), .ncpus = tree_ncpus(h->t),
+		.tracer = h->at.in->set.tracer, .flags = option_text_flags(h->at.in->set.options),
+		.ncpus = tree_ncpus(h->t),
 		.start_ns = h->at.in->cleared_ns,
 		.floor_ns = h->at.in->set.max_latency_us * 1000, .thresh_ns = h->t->instances->set.thresh_us * 1000,
 		.from_ns = h->at.in->latency_from_ns,
@@ -415,7 +417,8 @@ ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)
 static void print_stamp(struct tree_text *out, const char *what, const struct uft_live_stats *s, uint64_t ts)
 {
 	if (s->stamp == UFT_STAMP_NS)
-		text_printf(out, "%s: %5llu.%06llu\n", what, (unsigned long long)(ts / 1000000000), (unsigned long long)(ts / 1000 % 1000000));
+		text_printf(out, "%s: %5llu.%06llu\n", what, (unsigned long long)(ts / 1000000000),
+			    (unsigned long long)(ts / 1000 % 1000000));
 	else
 		text_printf(out, "%s: %llu\n", what, (unsigned long long)ts);
 }
@@ -426,10 +429,12 @@ int show_stats(const struct place *at, struct tree_text *out)
 
 	tree_pull(at->t);
 	uft_live_stats(at->in->live, at->index, &s);
-	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n", (unsigned long long)s.entries,
+	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n",
+		    (unsigned long long)s.entries,
 		    (unsigned long long)s.overrun, (unsigned long long)s.bytes);
 	print_stamp(out, "oldest event ts", &s, s.oldest_ns);
 	print_stamp(out, "now ts", &s, s.now_ns);
-	text_printf(out, "dropped events: %llu\nread events: %llu\n", (unsigned long long)s.dropped, (unsigned long long)s.read);
+	text_printf(out, "dropped events: %llu\nread events: %llu\n", (unsigned long long)s.dropped,
+		    (unsigned long long)s.read);
 	return 0;
 }

@@ -18,8 +18,10 @@
 #include <time.h>
 
 static const struct { const char *name; clockid_t id; enum uft_stamp stamp; } clocks[] = {
-	{ "local", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "global", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "uptime", CLOCK_MONOTONIC, UFT_STAMP_UPTIME },
-	{ "perf", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono_raw", CLOCK_MONOTONIC_RAW, UFT_STAMP_NS },
+	{ "local", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "global", CLOCK_MONOTONIC, UFT_STAMP_NS },
+	{ "uptime", CLOCK_MONOTONIC, UFT_STAMP_UPTIME },
+	{ "perf", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono", CLOCK_MONOTONIC, UFT_STAMP_NS },
+	{ "mono_raw", CLOCK_MONOTONIC_RAW, UFT_STAMP_NS },
 	{ "boot", CLOCK_BOOTTIME, UFT_STAMP_NS }, { "tai", CLOCK_TAI, UFT_STAMP_NS },
 #ifdef __x86_64__
 	{ "x86-tsc", CLOCK_MONOTONIC, UFT_STAMP_TICKS },

@@ -46,7 +46,8 @@ ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 		len -= 2;
 	}
 	for (uint32_t i = 0; (o = option_row(i)); i++) {
-		if (strlen(o->name) != len || memcmp(o->name, p, len) || (o->tracer && o->tracer != h->at.in->set.tracer))
+		if (strlen(o->name) != len || memcmp(o->name, p, len) ||
+		    (o->tracer && o->tracer != h->at.in->set.tracer))
 			continue;
 		ret = set_option(h->at.in, i, on);
 		return ret ? ret : (ssize_t)n;

@@ -70,7 +70,8 @@ static int next_page(struct uft_handle *h, uint8_t *page, size_t room, size_t *b
 	live = is_frozen(h) ? in->frozen : in->live;
 	c = raw_cpu_of(in, raw->cpu, h->at.index);
 	*bytes = c ? c->bytes : 0;
-	ret = !c ? -ENOMEM : room < c->bytes ? -ENOSPC : c->nready ? 1 : live ? produce(live, &raw->syms, h->at.index, c) : 0;
+	ret = !c ? -ENOMEM : room < c->bytes ? -ENOSPC : c->nready ? 1 : live ?
+		produce(live, &raw->syms, h->at.index, c) : 0;
 	if (ret > 0) {
 		memcpy(page, c->ready, c->bytes);
 		c->nready--;
@@ -101,7 +102,8 @@ int release_raw(struct uft_handle *h)
 /* As much is held as who waits for pages wants to find. */
 static int is_full_enough(struct instance *in, uint32_t cpu)
 {
-	return in->buffer_percent && uft_live_bytes(in->live, cpu) * 100 >= buffer_kb(in, cpu) * 1024 * in->buffer_percent;
+	return in->buffer_percent &&
+	       uft_live_bytes(in->live, cpu) * 100 >= buffer_kb(in, cpu) * 1024 * in->buffer_percent;
 }
 
 int poll_raw(struct uft_handle *h)
@@ -114,7 +116,8 @@ int poll_raw(struct uft_handle *h)
 		return POLLIN | POLLRDNORM;
 	if (r->at < r->n || (c && c->nready) || is_full_enough(h->at.in, h->at.index))
 		return POLLIN | POLLRDNORM;
-	return percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
+	return percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN |
+		POLLRDNORM;
 }
 
 /* A reader that asks for less than a page gets its beginning, and the rest later. */

@@ -109,12 +109,15 @@ static int collect_sum(void *arg, uint32_t id, uint32_t block, const struct uft_
 {
 	const struct collecting *c = arg;
 
-	return p->hits ? table_add(c->to, uft_resolve_id(c->names, c->img, id)->name, block < c->ncpus ? block : 0, p) : 0;
+	return p->hits ? table_add(c->to, uft_resolve_id(c->names, c->img, id)->name, block < c->ncpus ? block : 0, p) :
+		0;
 }
 
 static int collect(struct uft_tree *t, uint32_t slice, const struct uft_image *img, struct table *to)
 {
-	struct collecting c = { .img = img, .names = uft_resolver_alloc(), .to = to, .ncpus = uft_session_arena(t->session)->ncpus };
+	struct collecting c = {
+		.img = img, .names = uft_resolver_alloc(), .to = to, .ncpus = uft_session_arena(t->session)->ncpus
+	};
 	struct uft_slice_file f = { .fd = -1 };
 	int ret = c.names ? uft_slice_open(t->session, slice, &f) : -ENOMEM;
 
@@ -215,7 +218,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) : (x->hits < y->hits) - (x->hits > y->hits);
+	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) :
+		(x->hits < y->hits) - (x->hits > y->hits);
 }
 
 /* The kernel's duration: seven digits, as many of them decimals as fit. */
@@ -234,15 +238,18 @@ static void put_duration(struct tree_text *out, double ns)
 
 static void put_row(struct tree_text *out, const struct sum *s, double ns_per_unit)
 {
-	double unit = ns_per_unit * (1 << UFT_PROFILE_SQ_SHIFT), hits = (double)s->hits, total = (double)s->total * ns_per_unit;
-	double spread = s->hits > 1 ? (hits * (double)s->squares * unit * unit - total * total) / (hits * (hits - 1) * 1000) : 0;
+	double unit = ns_per_unit * (1 << UFT_PROFILE_SQ_SHIFT), hits = (double)s->hits,
+	       total = (double)s->total * ns_per_unit;
+	double spread = s->hits > 1 ?
+		(hits * (double)s->squares * unit * unit - total * total) / (hits * (hits - 1) * 1000) : 0;
 
 	text_printf(out, "  %-30.30s  %10llu    ", s->name, (unsigned long long)s->hits);
 	put_duration(out, total);
 	text_printf(out, "    ");
 	put_duration(out, total / hits);
 	text_printf(out, "    ");
-	put_duration(out, spread > 0 ? spread : 0);	/* squares are kept of shortened times: a tiny one may come out negative */
+	/* squares are kept of shortened times: a tiny one may come out negative */
+	put_duration(out, spread > 0 ? spread : 0);
 	text_printf(out, "\n");
 }
 
@@ -269,7 +276,8 @@ int show_trace_stat(const struct place *at, struct tree_text *out)
 	for (size_t i = 0; p && i < p->done.n && !ret; i++) {
 		const struct sum *s = &p->done.row[i];
 
-		ret = table_add(&all, s->name, s->cpu, &(struct uft_profile){ .hits = s->hits, .total = s->total, .squares = s->squares });
+		ret = table_add(&all, s->name, s->cpu,
+				&(struct uft_profile){ .hits = s->hits, .total = s->total, .squares = s->squares });
 	}
 	for (uint32_t i = 0; p && p->live && i < nslices && !ret; i++)
 		if (p->live[i])

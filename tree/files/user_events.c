@@ -225,8 +225,10 @@ static int starts(const char *text, const char *with)
 static int type_bytes(const char *type, const char **conversion)
 {
 	static const struct { const char *name; int bytes; const char *conversion; } known[] = {
-		{ "s64", 8, "%lld" }, { "u64", 8, "%llu" }, { "s32", 4, "%d" }, { "u32", 4, "%u" }, { "int", 4, "%d" }, { "unsigned int", 4, "%u" },
-		{ "s16", 2, "%d" }, { "u16", 2, "%u" }, { "short", 2, "%d" }, { "unsigned short", 2, "%u" }, { "s8", 1, "%d" }, { "u8", 1, "%u" },
+		{ "s64", 8, "%lld" }, { "u64", 8, "%llu" }, { "s32", 4, "%d" }, { "u32", 4, "%u" }, { "int", 4, "%d" },
+		{ "unsigned int", 4, "%u" },
+		{ "s16", 2, "%d" }, { "u16", 2, "%u" }, { "short", 2, "%d" }, { "unsigned short", 2, "%u" },
+		{ "s8", 1, "%d" }, { "u8", 1, "%u" },
 		{ "char", 1, "%d" }, { "unsigned char", 1, "%u" },
 	};
 
@@ -250,7 +252,8 @@ struct description { struct tree_text fields, head, args; uint32_t bytes; };
 /* `TYPE NAME`, and of a struct its SIZE. */
 static int add_field(struct description *d, char *field)
 {
-	static const char *const two[] = { "unsigned ", "struct ", "__data_loc unsigned ", "__data_loc ", "__rel_loc unsigned ", "__rel_loc " };
+	static const char *const two[] = { "unsigned ", "struct ", "__data_loc unsigned ", "__data_loc ",
+		"__rel_loc unsigned ", "__rel_loc " };
 	char *type = field + strspn(field, " "), *name, *size, *bracket;
 	int is_struct = starts(type, "struct "), bytes, nbase;
 	const char *conversion = "%llu";
@@ -274,11 +277,13 @@ static int add_field(struct description *d, char *field)
 		return -EINVAL;
 	bracket = starts(type, "__") ? NULL : strchr(type, '[');
 	nbase = bracket ? (int)(bracket - type) : (int)strlen(type);
-	text_printf(&d->fields, "\tfield:%.*s %s%s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", nbase, type, name, bracket ? bracket : "",
+	text_printf(&d->fields, "\tfield:%.*s %s%s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", nbase, type, name,
+		    bracket ? bracket : "",
 		    UFT_EVENT_COMMON + d->bytes, bytes, type[0] != 'u');
 	text_printf(&d->head, "%s%s=%s", d->head.n ? " " : "", name, conversion);
 	if (starts(type, "__"))
-		text_printf(&d->args, ", __get_%s%s(%s)", starts(type, "__rel") ? "rel_" : "", strstr(type, "char[") ? "str" : "dynamic_array", name);
+		text_printf(&d->args, ", __get_%s%s(%s)", starts(type, "__rel") ? "rel_" : "",
+			    strstr(type, "char[") ? "str" : "dynamic_array", name);
 	else
 		text_printf(&d->args, ", REC->%s", name);
 	d->bytes += (uint32_t)bytes;
@@ -298,10 +303,12 @@ static char *make_format(const char *name, const char *fields, uint32_t *bytes, 
 	text_put(&d.head, "", 1);
 	text_put(&d.args, "", 1);
 	if (!*ret && (d.fields.error || d.head.error || d.args.error ||
-		      asprintf(&text, "name: %s\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		      asprintf(&text,
+			       "name: %s\nID: 0\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 			       "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
 			       "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-			       "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n%s\nprint fmt: \"%s\"%s\n", name, d.fields.p, d.head.p, d.args.p) < 0))
+			       "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n%s\nprint fmt: \"%s\"%s\n",
+				       name, d.fields.p, d.head.p, d.args.p) < 0))
 		*ret = -ENOMEM;
 	*bytes = d.bytes;
 	free(d.fields.p);
@@ -341,7 +348,8 @@ static int make_type(struct uft_tree *t, struct user_event *e)
 		format = make_format(name, e->fields, &e->bytes, &ret);
 		free(name);
 		if (!ret)
-			ret = uft_event_table_add(tree_types(t), e->is_multi ? SYSTEM "_multi" : SYSTEM, format, &e->type, &err);
+			ret = uft_event_table_add(tree_types(t), e->is_multi ? SYSTEM "_multi" : SYSTEM, format,
+						  &e->type, &err);
 		free(format);
 		if (ret == 0)
 			return 0;
@@ -478,7 +486,9 @@ static int add_enabler(struct uft_handle *h, const struct user_reg *reg, struct 
 
 	if (!made)
 		return -ENOMEM;
-	*made = (struct enabler){ h->t->user_events->enablers, e, h->tgid, 0, 0, reg->enable_addr, reg->enable_bit, reg->enable_size };
+	*made = (struct enabler){
+		h->t->user_events->enablers, e, h->tgid, 0, 0, reg->enable_addr, reg->enable_bit, reg->enable_size
+	};
 	identify(h->tgid, &made->began, &made->exe);
 	e->is_on = is_wanted(h->t, e);
 	ret = write_bit(h->tgid, made->addr, made->bit, made->size, e->is_on);
@@ -501,7 +511,8 @@ static int check_reg(const struct user_reg *reg)
 		return -EINVAL;
 	if (reg->flags & REG_PERSIST)
 		return -EPERM;		/* of CAP_PERFMON; nothing here outlives its programs */
-	if ((reg->enable_size != 4 && reg->enable_size != 8) || reg->enable_addr % reg->enable_size || reg->enable_bit >= 8 * reg->enable_size)
+	if ((reg->enable_size != 4 && reg->enable_size != 8) || reg->enable_addr % reg->enable_size ||
+	    reg->enable_bit >= 8 * reg->enable_size)
 		return -EINVAL;
 	return 0;
 }
@@ -585,7 +596,8 @@ static int are_texts_whole(const struct user_event *e, const uint8_t *p, size_t 
 		if (f->place == UFT_FIELD_FIXED)
 			continue;
 		memcpy(&loc, p + at, 4);
-		from = f->place == UFT_FIELD_REL_LOC ? at + 4 + (loc & 0xffff) : (loc & 0xffff) - (uint64_t)UFT_EVENT_COMMON;
+		from = f->place == UFT_FIELD_REL_LOC ? at + 4 +
+			(loc & 0xffff) : (loc & 0xffff) - (uint64_t)UFT_EVENT_COMMON;
 		if (from > n || loc >> 16 > n - from || (f->is_string && (!(loc >> 16) || p[from + (loc >> 16) - 1])))
 			return 0;
 	}
@@ -616,7 +628,8 @@ ssize_t store_user_events(struct uft_handle *h, const char *p, size_t n)
 	if (n - 4 > UFT_EVENT_PAYLOAD_MAX)
 		return -E2BIG;
 	for (struct instance *in = h->t->instances; in; in = in->next)
-		if (in->set.is_on && !in->paused && (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index)))
+		if (in->set.is_on && !in->paused &&
+		    (uft_event_set_has(&in->set.events, e->type->index) || trigger_switches(in, e->type->index)))
 			event_write(in, h, e->type->id, p + 4, n - 4);
 	return (ssize_t)n;
 }

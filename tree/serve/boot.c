@@ -105,7 +105,8 @@ static int put_size(struct uft_tree *t, const char *file, const char *value, str
 	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 
-	if (end == value || !isdigit((unsigned char)*value) || (*end && (!unit || end[1])) || n > UINT64_MAX >> (shift + 1))
+	if (end == value || !isdigit((unsigned char)*value) || (*end && (!unit || end[1])) ||
+	    n > UINT64_MAX >> (shift + 1))
 		return uft_fail(err, -EINVAL, "not a number of bytes, or one with K, M or G");
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)(((n << shift) + 1023) / 1024));
 	return uft_tree_put(t, file, text, strlen(text), err);
@@ -138,7 +139,9 @@ static int is_known(const struct uft_tree *t, const char *word, int of_system)
 	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
 		const struct uft_event_type *type = uft_event_table_at(types, i);
 
-		if (type && (of_system ? strlen(type->system) == n && !memcmp(type->system, word, n) : uft_event_matches(word, n, type)))
+		if (type &&
+		    (of_system ? strlen(type->system) == n && !memcmp(type->system, word, n) :
+		     uft_event_matches(word, n, type)))
 			return 1;
 	}
 	return 0;
@@ -166,7 +169,8 @@ static int put_events(struct uft_tree *t, const char *file, const char *value, s
 	return ret;
 }
 
-int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text, struct uft_error *err)
+int uft_tree_put_of_events(struct uft_tree *t, const char *word, const char *file, const char *text,
+			   struct uft_error *err)
 {
 	int ret = 0, refused = 0, taken = 0;
 
@@ -289,7 +293,8 @@ int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err)
 			continue;
 		ret = words[k].put(t, words[k].file, value[k], &why);
 		if (ret)
-			uft_fail(err, ret, "UFT_TRACE: %s=%s: %s", words[k].key, value[k], why.text[0] ? why.text : strerror(-ret));
+			uft_fail(err, ret, "UFT_TRACE: %s=%s: %s", words[k].key, value[k],
+				 why.text[0] ? why.text : strerror(-ret));
 	}
 	free(copy);
 	return ret;

@@ -119,8 +119,10 @@ static void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int t
 	int ret = 0;
 
 	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
-		ret = uft_tree_setattr(fuse_of(req)->tree, node, to_set & FUSE_SET_ATTR_MODE ? attr->st_mode : (mode_t)-1,
-				       to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1, to_set & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1);
+		ret = uft_tree_setattr(fuse_of(req)->tree, node, to_set & FUSE_SET_ATTR_MODE ? attr->st_mode :
+				       (mode_t)-1,
+				       to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1,
+				       to_set & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1);
 	if (!ret && to_set & FUSE_SET_ATTR_SIZE)
 		ret = attr->st_size == 0 ? uft_tree_truncate(fuse_of(req)->tree, node) : -EINVAL;
 	if (ret < 0)
@@ -210,7 +212,8 @@ static void op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t dir, const char 
 	fuse_reply_err(req, EPERM);
 }
 
-static void op_rename(fuse_req_t req, fuse_ino_t dir, const char *name, fuse_ino_t to, const char *new_name, unsigned flags)
+static void op_rename(fuse_req_t req, fuse_ino_t dir, const char *name, fuse_ino_t to, const char *new_name,
+		      unsigned flags)
 {
 	(void)dir, (void)name, (void)to, (void)new_name, (void)flags;
 	fuse_reply_err(req, EPERM);
@@ -340,7 +343,8 @@ static int start_loop(struct uft_fuse *f, struct loop *l)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		return -errno;
-	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN | EPOLLEXCLUSIVE) == 0 && watch(l->epoll, f->stop_fd, EPOLLIN) == 0 &&
+	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN | EPOLLEXCLUSIVE) == 0 &&
+	    watch(l->epoll, f->stop_fd, EPOLLIN) == 0 &&
 	    pthread_create(&l->thread, NULL, run_loop, l) == 0)
 		return 0;
 	close(l->epoll);
@@ -355,7 +359,8 @@ static int check_device(struct uft_error *err)
 	if (faccessat(AT_FDCWD, "/dev/fuse", F_OK, AT_EACCESS) < 0)
 		return uft_fail(err, -ENODEV, "this machine has no FUSE (no /dev/fuse: modprobe fuse); " WITHOUT);
 	if (faccessat(AT_FDCWD, "/dev/fuse", R_OK | W_OK, AT_EACCESS) < 0)
-		return uft_fail(err, -EPERM, "/dev/fuse may not be opened: %s (chmod 666 /dev/fuse, as distributions have it); " WITHOUT,
+		return uft_fail(err, -EPERM,
+				"/dev/fuse may not be opened: %s (chmod 666 /dev/fuse, as distributions have it); " WITHOUT,
 				strerror(errno));
 	return 0;
 }
@@ -363,7 +368,8 @@ static int check_device(struct uft_error *err)
 /* libfuse prints why a mount failed; here are the words for it. */
 static int cannot_mount(const char *dir, struct uft_error *err)
 {
-	return uft_fail(err, -EPERM, "cannot mount at %s: a user other than root needs fusermount3 (package fuse3) and must own the directory",
+	return uft_fail(err, -EPERM,
+			"cannot mount at %s: a user other than root needs fusermount3 (package fuse3) and must own the directory",
 			dir);
 }
 
@@ -407,7 +413,8 @@ static void release(struct uft_fuse *f)
 int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
 		   struct uft_error *err)
 {
-	char *argv[] = { "uft", "-o", "fsname=uft,subtype=tracefs,default_permissions", opts->allow_other ? "-oallow_other" : NULL, NULL };
+	char *argv[] = { "uft", "-o", "fsname=uft,subtype=tracefs,default_permissions",
+		opts->allow_other ? "-oallow_other" : NULL, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(opts->allow_other ? 4 : 3, argv);
 	struct uft_fuse *f = calloc(1, sizeof(*f));
 	struct stat st;

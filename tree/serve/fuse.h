@@ -9,7 +9,8 @@
 struct uft_fuse;
 
 struct uft_fuse_opts {
-	int allow_other;	/* other users may look; who may do what is said by mode, owner and group as in the kernel */
+	/* other users may look; who may do what is said by mode, owner and group as in the kernel */
+	int allow_other;
 };
 
 /*

@@ -76,7 +76,8 @@ static int see_splice(pid_t tid, uint64_t *bytes, uint64_t *began)
 		return 0;
 	if (text[0] == 'r')		/* running */
 		return -1;
-	if (sscanf(text, "%ld %llx %llx %*x %*x %llx", &number, &fd, &offset, &len) != 4 || number != SYS_splice || offset)
+	if (sscanf(text, "%ld %llx %llx %*x %*x %llx", &number, &fd, &offset, &len) != 4 || number != SYS_splice ||
+	    offset)
 		return 0;
 	snprintf(name, sizeof(name), "fdinfo/%d", (int)fd);
 	if (!proc_text(tid, name, text, sizeof(text)))
@@ -163,7 +164,8 @@ int ahead_take(struct file *file, pid_t tid, uint64_t offset)
 		return 0;
 	a->at = offset + FUSE_PAGE;
 	for (a->n = 0; a->n < n; a->n++)
-		if (uft_tree_read(file->handle, a->page + (size_t)a->n * FUSE_PAGE, FUSE_PAGE, 0, O_NONBLOCK) != FUSE_PAGE)
+		if (uft_tree_read(file->handle, a->page + (size_t)a->n * FUSE_PAGE, FUSE_PAGE, 0, O_NONBLOCK) !=
+		    FUSE_PAGE)
 			break;
 	return a->n != 0;
 }

@@ -60,7 +60,8 @@ int fuse_claim_size(struct uft_fuse *f, uft_node node)
 	char nothing = 0;
 
 	last.buf[0].mem = &nothing;
-	return fuse_lowlevel_notify_store(f->session, node, (off_t)(PAGES_SIZE + atomic_fetch_add(&f->claims, 1)), &last, FUSE_BUF_NO_SPLICE);
+	return fuse_lowlevel_notify_store(f->session, node, (off_t)(PAGES_SIZE + atomic_fetch_add(&f->claims, 1)),
+					  &last, FUSE_BUF_NO_SPLICE);
 }
 
 static void file_remove(struct uft_fuse *f, struct file *file)
@@ -91,7 +92,8 @@ static int file_close(struct file *file)
 	while (f->busy == file)
 		pthread_cond_wait(&f->done, &f->lock);
 	pthread_mutex_unlock(&f->lock);
-	pthread_mutex_lock(&file->lock);	/* whose wait was taken off the list at once, his thread may not be through with it */
+	/* whose wait was taken off the list at once, his thread may not be through with it */
+	pthread_mutex_lock(&file->lock);
 	pthread_mutex_unlock(&file->lock);
 	uft_tree_notify(file->handle, NULL, NULL);
 	if (file->poll)
@@ -281,7 +283,8 @@ static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, 
 		reply(req, buf, n);
 }
 
-static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
+static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t size, off_t offset,
+		     struct fuse_file_info *fi)
 {
 	struct file *file = file_of(fi);
 	ssize_t n;
@@ -301,7 +304,8 @@ static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t si
 }
 
 /* Of a structure the kernel has the first bytes, by the size in the command's number: they go back as they came. */
-static void op_ioctl(fuse_req_t req, fuse_ino_t node, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags, const void *in, size_t nin, size_t nout)
+static void op_ioctl(fuse_req_t req, fuse_ino_t node, unsigned cmd, void *arg, struct fuse_file_info *fi,
+		     unsigned flags, const void *in, size_t nin, size_t nout)
 {
 	struct file *file = file_of(fi);
 	int ret;

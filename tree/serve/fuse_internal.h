@@ -39,7 +39,8 @@ struct loop {
 	struct uft_fuse *fuse;
 	pthread_t thread;
 	int epoll;			/* of the session and of stop_fd */
-	atomic_ullong ticket;		/* of a request that may be a close and is not done, or 0; fuse_await_closes() reads it */
+	/* of a request that may be a close and is not done, or 0; fuse_await_closes() reads it */
+	atomic_ullong ticket;
 };
 
 struct uft_fuse {

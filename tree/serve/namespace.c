@@ -67,7 +67,8 @@ int uft_namespace_enter(struct uft_error *err)
 	int is_root = unshare(CLONE_NEWNS) == 0;
 
 	if (!is_root && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return uft_fail(err, -errno, "cannot make a mount namespace: %s (sysctl kernel.unprivileged_userns_clone=1 allows it; "
+		return uft_fail(err, -errno,
+				"cannot make a mount namespace: %s (sysctl kernel.unprivileged_userns_clone=1 allows it; "
 				"uft mount DIR needs none)", strerror(errno));
 	if (!is_root && map_ids(uid, gid) < 0)
 		return uft_fail(err, -EPERM, "cannot map user %u into a namespace", uid);

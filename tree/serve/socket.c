@@ -254,7 +254,8 @@ static int write_all(struct connection *c, struct uft_handle *h)
 
 static int use_file(struct connection *c, uft_node node, const struct serve_request *r, pid_t pid)
 {
-	int flags = r->op == SERVE_READ ? O_RDONLY : O_WRONLY | (r->flags & SERVE_APPEND ? O_APPEND : O_TRUNC), ret, closed;
+	int flags = r->op == SERVE_READ ? O_RDONLY : O_WRONLY | (r->flags & SERVE_APPEND ? O_APPEND : O_TRUNC), ret,
+	    closed;
 	struct uft_tree_attr attr;
 	struct uft_handle *h;
 
@@ -350,12 +351,14 @@ static int answer(struct connection *c)
 
 	if (ret)
 		return ret;
-	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_RMDIR)
+	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST ||
+	    r.op > SERVE_RMDIR)
 		return -EPROTO;
 	ret = serve_receive(c->fd, path, r.path_bytes);
 	if (!ret && path[r.path_bytes - 1])
 		ret = -EPROTO;
-	if (!ret && (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0)))
+	if (!ret &&
+	    (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0)))
 		ret = -EPERM;
 	if (!ret && r.op >= SERVE_MKDIR)
 		return change_dir(c, r.op, path);

@@ -31,8 +31,10 @@ int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
 enum serve_op {
 	SERVE_LIST	= 1,	/* frames: struct serve_entry, name, NUL, doc, NUL */
 	SERVE_READ	= 2,	/* frames: what is read; SERVE_NOWAIT: it ends where a reader would wait */
-	SERVE_WRITE	= 3,	/* frames from the client, one write each; each is answered by a length, the end by 0, or by -errno */
-	SERVE_EXTRACT	= 4,	/* frames: a trace.dat of what the buffer holds, which is then empty; the path is any of its instance */
+	/* frames from the client, one write each; each is answered by a length, the end by 0, or by -errno */
+	SERVE_WRITE	= 3,
+	/* frames: a trace.dat of what the buffer holds, which is then empty; the path is any of its instance */
+	SERVE_EXTRACT	= 4,
 	SERVE_MKDIR	= 5,	/* no frames: an instance */
 	SERVE_RMDIR	= 6,
 };

@@ -132,7 +132,8 @@ void event_fork_free(struct instance *in)
 
 static int has(const struct instance *in, int i, const struct uft_told_event *e)
 {
-	return in->set.pids[PIDS_EVENT_ONLY + i].n && (is_in(&in->event_fork->list[i], e->pid) || is_in(&in->event_fork->list[i], e->tid));
+	return in->set.pids[PIDS_EVENT_ONLY + i].n &&
+	       (is_in(&in->event_fork->list[i], e->pid) || is_in(&in->event_fork->list[i], e->tid));
 }
 
 static int is_let_through(const struct instance *in, const struct uft_told_event *e)
@@ -206,7 +207,8 @@ void event_fork_take(struct uft_tree *t, const struct uft_told_event *e)
 	for (struct instance *in = t->instances; in; in = in->next)
 		ret = take_event(in, e) ? -ENOMEM : ret;
 	if (ret && t->opts.warning)
-		t->opts.warning(t->opts.arg, "No memory to follow the children of set_event_pid: events of some are missing");
+		t->opts.warning(t->opts.arg,
+				"No memory to follow the children of set_event_pid: events of some are missing");
 }
 
 int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock)

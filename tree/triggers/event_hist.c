@@ -77,7 +77,8 @@ void event_hist_place(struct instance *in, struct event_trigger *v)
 	v->has_row = uft_hist_row_is_good(&v->row, a->hist_bytes);
 	v->since = now_ns();
 	if (v->has_row)
-		h->used += (uft_hist_map_bytes(v->row.bits, v->row.key_words + counts_of(v)) + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
+		h->used += (uft_hist_map_bytes(v->row.bits, v->row.key_words + counts_of(v)) + UFT_PAGE - 1) &
+			   ~(uint64_t)(UFT_PAGE - 1);
 }
 
 /* The clock of an event decides what an enable_hist or disable_hist does not see. */
@@ -92,7 +93,8 @@ static int is_switched_by_events(const struct triggers *g, uint32_t event)
 
 int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v)
 {
-	return v->has_row && !v->is_paused && !v->is_withdrawn && !set->pids[PIDS_EVENT_ONLY].n && !set->pids[PIDS_EVENT_NOT].n &&
+	return v->has_row && !v->is_paused && !v->is_withdrawn && !set->pids[PIDS_EVENT_ONLY].n &&
+		!set->pids[PIDS_EVENT_NOT].n &&
 	       !is_switched_by_events(in->triggers, v->event);
 }
 
@@ -123,13 +125,16 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 }
 
 /* The map's memory, as it is now. NULL: it has no elements, or there is no memory for a copy. */
-static void *copy_map(struct tree_hists *h, const struct event_trigger *v, const struct uft_slice_file *f, uint64_t region)
+static void *copy_map(struct tree_hists *h, const struct event_trigger *v, const struct uft_slice_file *f,
+		      uint64_t region)
 {
 	const uint64_t at = region + v->row.offset;
 	struct uft_hist_memory head;
 
 	uft_slice_read(f, at, &head, sizeof(head));
-	if (!head.used || (!h->copy && !(h->copy = malloc(uft_hist_map_bytes(UFT_HIST_ROW_BITS, UFT_HIST_KEY_WORDS + 1 + UFT_HIST_ROW_SUMS)))))
+	if (!head.used ||
+	    (!h->copy &&
+	     !(h->copy = malloc(uft_hist_map_bytes(UFT_HIST_ROW_BITS, UFT_HIST_KEY_WORDS + 1 + UFT_HIST_ROW_SUMS)))))
 		return NULL;
 	uft_slice_read(f, at, h->copy, uft_hist_map_bytes(v->row.bits, v->row.key_words + counts_of(v)));
 	return h->copy;
@@ -154,7 +159,8 @@ static void collect_map(struct tree_hists *h, struct event_trigger *v, uint32_t 
 	if (!v->seen[slice])
 		v->seen[slice] = calloc((size_t)counts_of(v) << map.bits, sizeof(**v->seen));
 	for (uint32_t at = 0; v->seen[slice] && (e = uft_hist_map_next(&map, &at)); )
-		if (take_more(v, e + map.key_words, v->seen[slice] + (size_t)counts_of(v) * uft_hist_map_index(&map, e), most, more) &&
+		if (take_more(v, e + map.key_words, v->seen[slice] + (size_t)counts_of(v) * uft_hist_map_index(&map, e),
+			      most, more) &&
 		    !v->is_paused)
 			uft_hist_add_counted(v->hist, &v->row, e, more);
 }

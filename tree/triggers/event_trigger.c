@@ -132,17 +132,20 @@ uint32_t trigger_graph_turn(const struct instance *in)
 /* What it does in the target itself; UFT_RULE_RECORD: nothing. */
 static uint32_t rule_of(const struct event_trigger *v)
 {
-	return v->action == EVT_GRAPH ? UFT_RULE_GRAPH : v->action == EVT_GRAPH_STOP ? UFT_RULE_GRAPH_STOP : UFT_RULE_RECORD;
+	return v->action == EVT_GRAPH ? UFT_RULE_GRAPH : v->action == EVT_GRAPH_STOP ? UFT_RULE_GRAPH_STOP :
+		UFT_RULE_RECORD;
 }
 
-size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event, struct uft_event_want *want)
+size_t trigger_put_wants(const struct instance *in, const struct settings *set, uint32_t event,
+			 struct uft_event_want *want)
 {
 	size_t n = 0;
 
 	for (const struct event_trigger *v = event_trigger_first(in->triggers, event); v; v = v->next) {
 		if (want)
 			want[n] = event_hist_is_counted(in, set, v) ?
-				(struct uft_event_want){ .index = event, .filter = v->filter, .action = UFT_RULE_HIST, .row = &v->row } :
+				(struct uft_event_want){ .index = event, .filter = v->filter, .action = UFT_RULE_HIST,
+				.row = &v->row } :
 				(struct uft_event_want){ .index = event, .filter = v->filter };
 		n++;
 		if (rule_of(v) == UFT_RULE_RECORD || !is_ready(v))
@@ -227,7 +230,8 @@ static int is_same_text(const char *a, const char *b)
 static struct event_trigger *find_hist(const struct triggers *g, const struct event_trigger *like)
 {
 	for (struct event_trigger *v = event_trigger_first(g, like->event); v; v = v->next)
-		if (v->action == EVT_HIST && is_same_text(v->filter, like->filter) && uft_hist_is_same(v->hist, like->hist) &&
+		if (v->action == EVT_HIST && is_same_text(v->filter, like->filter) &&
+		    uft_hist_is_same(v->hist, like->hist) &&
 		    is_same_text(uft_hist_name(v->hist), uft_hist_name(like->hist)))
 			return v;
 	return NULL;
@@ -341,7 +345,8 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 	int ret;
 
 	if (named && !uft_hist_is_same(named->hist, v->hist)) {
-		fail_at(c, "Named hist trigger doesn't match existing named trigger (includes variables)", uft_hist_name(v->hist));
+		fail_at(c, "Named hist trigger doesn't match existing named trigger (includes variables)",
+			uft_hist_name(v->hist));
 		return -EINVAL;
 	}
 	ret = change_there(in, c, v);
@@ -404,7 +409,8 @@ static int add(struct instance *in, struct event_command *c, struct event_trigge
 /* Of one that is asked for with `!`. Nothing is there: 0, as in the kernel. */
 static int remove_like(struct instance *in, struct event_trigger *like)
 {
-	struct event_trigger *v = like->action == EVT_HIST ? find_hist(in->triggers, like) : find_same(in->triggers, like);
+	struct event_trigger *v =
+		like->action == EVT_HIST ? find_hist(in->triggers, like) : find_same(in->triggers, like);
 	int is_used = v && v->hist && uft_hist_is_used(v->hist);
 
 	event_trigger_free(like);
@@ -509,7 +515,8 @@ void event_trigger_show(const struct instance *in, uint32_t event, struct tree_t
 	const struct event_trigger *v = event_trigger_first(in->triggers, event);
 
 	if (!v)
-		text_printf(out, "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist graph\n");
+		text_printf(out,
+			    "# Available triggers:\n# traceon traceoff snapshot stacktrace enable_event disable_event enable_hist disable_hist hist graph\n");
 	for (; v; v = v->next)
 		show_one(in, v, out);
 }
@@ -528,7 +535,8 @@ int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_tex
 		show_one(in, v, out);
 		lost = lost_of(in->triggers, v);
 		if (lost)
-			text_printf(out, "# %llu records of any kind were lost before they were counted: targets wrote faster than the session took. The table may lack as many.\n",
+			text_printf(out,
+				    "# %llu records of any kind were lost before they were counted: targets wrote faster than the session took. The table may lack as many.\n",
 				    (unsigned long long)lost);
 		text_printf(out, "#\n\n");
 		ret = uft_hist_put_table(v->hist, lost, &to);
@@ -556,7 +564,8 @@ static int switch_graph(struct instance *in, const struct uft_task *task, int is
 	struct triggers *g = in->triggers;
 	int was;
 
-	if (!share_switches_graph(in, &in->set) || dense_reserve(&g->graph_of, &g->ngraph_of, task->index, sizeof(*g->graph_of)))
+	if (!share_switches_graph(in, &in->set) ||
+	    dense_reserve(&g->graph_of, &g->ngraph_of, task->index, sizeof(*g->graph_of)))
 		return 0;
 	was = g->graph_of[task->index];
 	g->graph_of[task->index] = (uint8_t)is_on;
@@ -564,7 +573,8 @@ static int switch_graph(struct instance *in, const struct uft_task *task, int is
 }
 
 /* The command changed something, and counts. */
-static int run(struct instance *in, struct event_trigger *v, const struct uft_event *e, uint64_t clock, const struct uft_hist_record *rec)
+static int run(struct instance *in, struct event_trigger *v, const struct uft_event *e, uint64_t clock,
+	       const struct uft_hist_record *rec)
 {
 	struct triggers *g = in->triggers;
 
@@ -614,7 +624,8 @@ static void run_all(struct instance *in, const struct uft_event *e, uint64_t clo
 	struct triggers *g = in->triggers;
 	uint64_t frame[UFT_STACK_MAX], at = until - (until != clock);
 	struct uft_hist_record rec = {
-		.type = e->type, .payload = e->payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu, .tid = e->task->tid,
+		.type = e->type, .payload = e->payload, .bytes = e->payload_bytes, .ts = e->ts_ns, .cpu = e->cpu,
+		.tid = e->task->tid,
 		.comm = e->task->comm, .where = e->task->image, .stack = frame,
 	};
 
@@ -689,7 +700,8 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 	sym = in->triggers->names && where ? uft_resolve_addr(in->triggers->names, where, addr) : NULL;
 	if (!sym || !sym->size)
 		return 0;
-	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)(addr - sym->addr), (unsigned long long)sym->size) :
+	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)(addr - sym->addr),
+				  (unsigned long long)sym->size) :
 			 snprintf(to, room, "%s", sym->name);
 	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
@@ -701,13 +713,15 @@ static const struct uft_event_type *find_event(void *arg, const char *system, co
 	return uft_event_table_find(tree_types(in->t), system, strlen(system), name, strlen(name));
 }
 
-static void emit(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes, const struct uft_hist_record *rec)
+static void emit(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes,
+		 const struct uft_hist_record *rec)
 {
 	struct instance *in = arg;
 	const struct uft_event *e = in->triggers->now;
 
 	(void)rec;
-	uft_session_emit(in->t->session, e->cpu, in->triggers->now_clock, e->task->pid, e->task->tid, synth->type->id, payload, bytes);
+	uft_session_emit(in->t->session, e->cpu, in->triggers->now_clock, e->task->pid, e->task->tid, synth->type->id,
+			 payload, bytes);
 	in->t->has_emitted = 1;
 }
 
@@ -721,7 +735,8 @@ static void take_snapshot(void *arg, const struct uft_hist_record *rec)
 struct uft_hist_set *event_trigger_hists(struct instance *in)
 {
 	const struct uft_hist_env env = {
-		.arg = in, .name = name_of, .synths = &in->t->synths, .emit = emit, .snapshot = take_snapshot, .find_event = find_event,
+		.arg = in, .name = name_of, .synths = &in->t->synths, .emit = emit, .snapshot = take_snapshot,
+		.find_event = find_event,
 		.add_to = event_trigger_add_to, .is_ns = 1,
 	};
 	struct triggers *g = in->triggers;

@@ -9,7 +9,8 @@
 #include "tree/triggers/trigger_internal.h"
 
 enum event_action {
-	EVT_OFF, EVT_ON, EVT_STACK, EVT_SNAPSHOT, EVT_GRAPH, EVT_GRAPH_STOP, EVT_ENABLE, EVT_DISABLE, EVT_ENABLE_HIST, EVT_DISABLE_HIST, EVT_HIST,
+	EVT_OFF, EVT_ON, EVT_STACK, EVT_SNAPSHOT, EVT_GRAPH, EVT_GRAPH_STOP, EVT_ENABLE, EVT_DISABLE, EVT_ENABLE_HIST,
+	EVT_DISABLE_HIST, EVT_HIST,
 	EVT_NACTIONS
 };
 extern const char *const event_trigger_word[EVT_NACTIONS];
@@ -29,20 +30,24 @@ struct event_trigger {
 	uint64_t since;			/* when targets could begin: CLOCK_MONOTONIC in ns */
 	int is_withdrawn;		/* it is about to be paused: they shall not */
 	uint64_t **seen; uint32_t nseen;	/* by slice: of each element what was added; NULL: none */
-	uint64_t lost, lost_before;	/* records that the tap missed while it was active; what the tap had missed when it became so */
+	/* records that the tap missed while it was active; what the tap had missed when it became so */
+	uint64_t lost, lost_before;
 };
 
 /* Fills *out of c->text. 0, or negative errno with c->errors or c->filter_error. */
 int event_trigger_parse(struct instance *in, struct event_command *c, struct event_trigger **out);
-int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text, struct event_command *c);
+int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text,
+			     struct event_command *c);
 void event_trigger_free(struct event_trigger *v);
 int event_trigger_needs_stack(const struct event_trigger *v);	/* of its event */
 struct event_trigger *event_trigger_first(const struct triggers *g, uint32_t event);
 struct uft_hist_set *event_trigger_hists(struct instance *in);
 
 /* ---- event_hist.c ---- */
-void event_hist_place(struct instance *in, struct event_trigger *v);	/* of a new histogram: a map in each slice, where targets can count it */
-int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v);	/* by targets, once @in has @set */
+/* of a new histogram: a map in each slice, where targets can count it */
+void event_hist_place(struct instance *in, struct event_trigger *v);
+/* by targets, once @in has @set */
+int event_hist_is_counted(const struct instance *in, const struct settings *set, const struct event_trigger *v);
 void event_hist_collect(struct instance *in);	/* adds what targets have counted until now */
 void event_hist_free(struct event_trigger *v);
 

@@ -14,7 +14,8 @@
 #include <string.h>
 
 const char *const event_trigger_word[EVT_NACTIONS] = {
-	"traceoff", "traceon", "stacktrace", "snapshot", "graph", "graph:stop", "enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
+	"traceoff",	"traceon",	 "stacktrace",	"snapshot",	"graph", "graph:stop",
+	"enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
 };
 
 static char *skip(char *p)
@@ -30,7 +31,8 @@ static enum event_action take_name(enum event_action action, char **text)
 	const size_t n = strlen("stop");
 	char *p = *text;
 
-	if (action != EVT_GRAPH || !p || strncmp(p, "stop", n) || (p[n] && p[n] != ':' && !isspace((unsigned char)p[n])))
+	if (action != EVT_GRAPH || !p || strncmp(p, "stop", n) ||
+	    (p[n] && p[n] != ':' && !isspace((unsigned char)p[n])))
 		return action;
 	p = p[n] ? skip(p + n + 1) : NULL;
 	*text = p && *p ? p : NULL;
@@ -45,7 +47,8 @@ static int find_action(const char *word)
 	return -1;
 }
 
-int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text, struct event_command *c)
+int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_type *type, const char *text,
+			     struct event_command *c)
 {
 	struct uft_filter_error err = { "Error", 0 };
 	int ret = strlen(text) >= UFT_FILTER_BYTES ? -E2BIG : uft_event_filter_make(type, text, &v->program, &err);
@@ -82,7 +85,8 @@ static int take_count(struct event_trigger *v, const char *text)
 static int take_target(const struct uft_event_table *types, struct event_trigger *v, char *text)
 {
 	char *system = strsep(&text, ":"), *event = text ? strsep(&text, ":") : NULL;
-	const struct uft_event_type *type = event ? uft_event_table_find(types, system, strlen(system), event, strlen(event)) : NULL;
+	const struct uft_event_type *type =
+		event ? uft_event_table_find(types, system, strlen(system), event, strlen(event)) : NULL;
 
 	if (!type)
 		return -EINVAL;
@@ -90,7 +94,8 @@ static int take_target(const struct uft_event_table *types, struct event_trigger
 	return text ? take_count(v, strsep(&text, ":")) : 0;
 }
 
-static int take_plain(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text, struct event_command *c)
+static int take_plain(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text,
+		      struct event_command *c)
 {
 	int has_target = v->action >= EVT_ENABLE, ret = 0;
 	char *filter = text, *argument = NULL;
@@ -114,7 +119,8 @@ static void strip_end(char *p)
 		p[--n] = '\0';
 }
 
-static int take_hist(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text, struct event_command *c)
+static int take_hist(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text,
+		     struct event_command *c)
 {
 	char *filter = text ? uft_hist_find_filter(text) : NULL;
 	struct uft_hist_set *hists = event_trigger_hists(in);

@@ -189,7 +189,8 @@ static size_t drop_matching(struct triggers *g, const struct command *c)
 	size_t to = 0, n = g->n;
 
 	for (size_t i = 0; i < n; i++) {
-		if (g->v[i].kind == c->kind && word_matches(&p, &(struct uft_function){ .name = g->v[i].func, .object = "" }))
+		if (g->v[i].kind == c->kind &&
+		    word_matches(&p, &(struct uft_function){ .name = g->v[i].func, .object = "" }))
 			free_trigger(&g->v[i]);
 		else
 			g->v[to++] = g->v[i];
@@ -278,7 +279,9 @@ static int is_useful(const struct instance *in, struct command *c)
 	enum action action = action_of(c->kind);
 
 	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
-		return trigger_refuse(c, "The dump goes to standard error, which a server in the background does not have", strlen(c->glob) + 1);
+		return trigger_refuse(c,
+				      "The dump goes to standard error, which a server in the background does not have",
+				      strlen(c->glob) + 1);
 	return 0;
 }
 
@@ -326,7 +329,8 @@ static int add(struct instance *in, struct command *c)
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function matches, or each that does has the command already", 0);
+		ret = a.g->n > before ? 0 :
+			trigger_refuse(c, "No function matches, or each that does has the command already", 0);
 	if (!ret && action_of(c->kind) == SNAPSHOT)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
@@ -474,7 +478,8 @@ static struct trigger *find_sym(const struct triggers *g, const struct uft_sym *
 	struct trigger *v = first_of(g, sym->raw ? sym->raw : sym->name);
 	char name[WORD_MAX];
 
-	if (v || n <= end || sym->name[n - end] != '@' || strcmp(sym->name + n - end + 1, sym->object) || n - end >= sizeof(name))
+	if (v || n <= end || sym->name[n - end] != '@' || strcmp(sym->name + n - end + 1, sym->object) ||
+	    n - end >= sizeof(name))
 		return v;
 	memcpy(name, sym->name, n - end);
 	name[n - end] = '\0';
@@ -608,10 +613,12 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	}
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
 		return;
-	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))	/* another instance's of the same call */
+	/* another instance's of the same call */
+	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))
 		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
-		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) && trigger_act(in, v->kind, e->cpu, clock))
+		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) &&
+		    trigger_act(in, v->kind, e->cpu, clock))
 			spend(v);
 }
 

@@ -125,6 +125,7 @@ void trigger_settle(struct instance *in, struct uft_event_set *before)
 	for (uint32_t i = 0; i < 64 * before->nwords; i++)
 		if (uft_event_set_has(before, i) && trigger_switches(in, i))
 			uft_event_set_change(before, i, 0);
-	if (!uft_event_set_is_empty(before) && !event_fork_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
+	/* else what was not looked at is not shown: whose it is was not asked of all */
+	if (!uft_event_set_is_empty(before) && !event_fork_counts(&in->set))
 		uft_live_settle(in->live, before, &in->set.events);
 }

@@ -67,10 +67,12 @@ struct triggers {
 	size_t *count; uint32_t nkinds;	/* of v, by kind: trigger_count() */
 	uint64_t age[NVERBS], ages;	/* when a verb was there first: the newest is listed first */
 	struct uft_live *tap;
-	uint32_t *known; size_t nknown;	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
+	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
+	uint32_t *known; size_t nknown;
 	int is_on;			/* as of the last record that was looked at */
 	uint64_t begun;			/* what was recorded before that does nothing */
-	uint64_t since;			/* when the user said last that it is on, or off: what was recorded before that changes nothing of it */
+	/* when the user said last that it is on, or off: what was recorded before that changes nothing of it */
+	uint64_t since;
 	struct due due[MAX_DUE]; size_t ndue;
 	int is_told;			/* that there were more */
 	int is_kept;			/* also with nothing in it: options/event-fork */
@@ -124,6 +126,7 @@ void trigger_show_one(const struct uft_event_table *types, const struct trigger 
 int trigger_act_event(struct triggers *g, unsigned kind);		/* 1: it changed something */
 void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock);
 void trigger_catch_up(struct triggers *g, uint64_t clock);		/* what was said up to then */
-void trigger_settle(struct instance *in, struct uft_event_set *before);	/* of types @before no function switches some any more; it is changed */
+/* of types @before no function switches some any more; it is changed */
+void trigger_settle(struct instance *in, struct uft_event_set *before);
 
 #endif

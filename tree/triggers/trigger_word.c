@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const name[NACTIONS] = { "traceoff", "traceon", "stacktrace", "snapshot", "dump", "cpudump", "enable_event", "disable_event" };
+static const char *const name[NACTIONS] = { "traceoff", "traceon", "stacktrace", "snapshot", "dump", "cpudump",
+	"enable_event", "disable_event" };
 
 static int is_word(const char *p, size_t n, const char *word)
 {
@@ -30,7 +31,8 @@ int trigger_refuse(struct command *c, const char *why, size_t at)
 }
 
 /* An event by its whole name: no glob is one, as in the kernel. @p: behind the system. */
-static int find_event(const struct uft_event_table *types, const char *system, size_t nsystem, const char *p, size_t n, uint32_t *out)
+static int find_event(const struct uft_event_table *types, const char *system, size_t nsystem, const char *p, size_t n,
+		      uint32_t *out)
 {
 	const struct uft_event_type *type = types ? uft_event_table_find(types, system, nsystem, p, n) : NULL;
 
@@ -39,7 +41,8 @@ static int find_event(const struct uft_event_table *types, const char *system, s
 }
 
 /* SYSTEM:EVENT of func:enable_event:SYSTEM:EVENT:N. *@arg: what is behind it, or NULL. */
-static int parse_event(const struct uft_event_table *types, struct command *c, const char *word, const char **arg, uint32_t *event)
+static int parse_event(const struct uft_event_table *types, struct command *c, const char *word, const char **arg,
+		       uint32_t *event)
 {
 	const char *system = *arg, *colon = system ? strchr(system, ':') : NULL;
 	size_t n;
@@ -80,7 +83,8 @@ int trigger_parse(const struct uft_event_table *types, const char *word, struct 
 	if (ret)
 		return ret;
 	out->kind = kind_of(action, event, arg != NULL);
-	if (action == DUMP || action == CPUDUMP) {	/* the kernel's count is 1, and there is no other; nor does it look at ours */
+	/* the kernel's count is 1, and there is no other; nor does it look at ours */
+	if (action == DUMP || action == CPUDUMP) {
 		out->kind = kind_of(action, 0, action == DUMP);
 		out->count = 1;
 	} else if (arg && !is_not && text_number(arg, strlen(arg), 0, &out->count)) {

@@ -53,7 +53,8 @@ static inline unsigned arch_return_signs(uint64_t ret)
 	for (int i = 0; i < A64_SIGN_WORDS && *w != 0xd65f03c0u; i++) {
 		if (*w == 0xd503233fu || *w == 0xd503237fu)	/* paciasp, pacibsp */
 			return *w == 0xd503233fu ? 1 : 2;
-		if (!i || (*w & 0xfc000000u) == 0x14000000u)	/* the stub's, or from a moved entry back to the function */
+		/* the stub's, or from a moved entry back to the function */
+		if (!i || (*w & 0xfc000000u) == 0x14000000u)
 			w += (int32_t)(*w << 6) >> 6;
 		else
 			w++;
@@ -146,7 +147,8 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 	/* A frame that is made piece by piece, with a store in each (-fstack-clash-protection). */
 	if (a64_is_frame_store(at[-1]) || (at[-1] & 0xff000010) == 0x54000000 /* b.cond */)
 		return 0;
-	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record || (down - record) & 7)
+	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record ||
+	    (down - record) & 7)
 		return 0;
 	return (uint32_t)(down - record) / 8 | bare;
 }

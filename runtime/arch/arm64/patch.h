@@ -26,7 +26,8 @@
 
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
 #define ARCH_THUNK_BYTES	12u
-#define ARCH_THUNK_K(k)		-((uint64_t)(k) << 32)	/* one addition to the shifted return address makes a record's id */
+/* one addition to the shifted return address makes a record's id */
+#define ARCH_THUNK_K(k)		-((uint64_t)(k) << 32)
 #define ARCH_THUNK_PAGES	1u
 #define ARCH_CALL_BY_STUB	0
 #define ARCH_INSN_ALIGN		4u
@@ -70,7 +71,8 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 /* Fast paths beside the thunks (riscv64): none. */
 #define ARCH_COPY_BYTES	0u
 
-static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk, int32_t number, int64_t tls)
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk,
+				      int32_t number, int64_t tls)
 {
 	(void)w, (void)at, (void)which, (void)k, (void)thunk, (void)number, (void)tls;
 	return 0;
@@ -115,7 +117,8 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t enter, uint6
 }
 
 /* @frame: arch_mcount_frame()'s. */
-static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint32_t frame, uint8_t flags)
+static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint32_t frame,
+					uint8_t flags)
 {
 	w[0] = A64_MOV_X9_LR;
 	w[1] = a64_bl(at + 4, enter);
@@ -134,7 +137,8 @@ static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter
 #define A64_CODE_GRAPH	(A64_CODE_FUNC + 13)
 #define A64_CODE_K	(A64_CODE_FUNC + 16)
 
-extern const char uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[], uft_asm_func[], uft_asm_graph_exit_slow[];
+extern const char uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[], uft_asm_func[],
+	uft_asm_graph_exit_slow[];
 
 static inline const char *arch_code_handler_func(void)
 {
@@ -189,12 +193,14 @@ static inline uint32_t arch_code_k(uint64_t slot, uint32_t id)
 }
 
 /* @w: the slot, its code is there already. @k: ARCH_THUNK_K. 0: out of reach. */
-static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub, uint64_t k)
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub,
+				 uint64_t k)
 {
 	uint32_t *f = w + A64_CODE_FUNC, *g = w + A64_CODE_GRAPH;
 
 	(void)exit_thunk;
-	f[0] = g[0] = w[0] | 0x80;		/* if it is signed, w[0] is paciasp or pacibsp: autiasp, autibsp; else nobody comes here */
+	/* if it is signed, w[0] is paciasp or pacibsp: autiasp, autibsp; else nobody comes here */
+	f[0] = g[0] = w[0] | 0x80;
 	f[1] = 0xa9bc2be9;			/* stp x9, x10, [sp, #-64]! */
 	f[2] = 0xa90133eb;			/* stp x11, x12, [sp, #16] */
 	f[3] = 0xa9023bed;			/* stp x13, x14, [sp, #32] */
@@ -215,7 +221,8 @@ static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, 
 }
 
 /* The stub of a slot at @code. */
-static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code, uint8_t flags)
+static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code,
+				      uint8_t flags)
 {
 	return arch_make_stub(w, at, enter, exit, code, flags);
 }
@@ -260,7 +267,8 @@ static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *c
  * back | it made the call: restore, back. @code: the @len bytes at the site @at. Returns its words; 0: it cannot be made.
  */
 #define ARCH_FORK_MADE	12		/* bytes from where the handler returns to, to the second way */
-static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code, unsigned len)
+static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code,
+				      unsigned len)
 {
 	const uint32_t restore = 0xa8c17bf0u;			/* ldp x16, x30, [sp], #16 */
 	unsigned n = 0;

@@ -88,7 +88,8 @@ uft_asm_ring_write_start:
 	cmp	x12, x13
 	b.ne	.Lwrite_guard
 
-	mrs	x4, cntvct_el0		/* inside: time never runs backwards in a ring, as who takes the CPU reads it behind an exception */
+	/* inside: time never runs backwards in a ring, as who takes the CPU reads it behind an exception */
+	mrs	x4, cntvct_el0
 	ldr	x5, [x3, #R_COMMIT]
 	ldr	x6, [x0, #OP_BYTES]
 	ldr	x11, [x16, #RF_SUB_MASK]
@@ -181,7 +182,8 @@ uft_asm_ring_write_start:
 	ldr	x12, [x3, #R_BACKED]
 	cmp	x13, x12
 	b.hi	.Lwrite_unbacked
-	dmb	ishst			/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
+	/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
+	dmb	ishst
 	tst	x5, x11			/* is the last one full? */
 	b.eq	7f
 	PLACE	x10, x5

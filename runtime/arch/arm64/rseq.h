@@ -27,7 +27,8 @@
 #define ARCH_SIGNAL_SP		0
 #define ARCH_SIGNAL_PC		0
 
-#define ARCH_RSEQ_SIG		0xd428bc00	/* what libc registered with, and the kernel looks for before abort addresses: brk #0x45e0 */
+/* what libc registered with, and the kernel looks for before abort addresses: brk #0x45e0 */
+#define ARCH_RSEQ_SIG		0xd428bc00
 
 #ifdef __ASSEMBLER__
 

@@ -16,7 +16,8 @@
 
 static inline void arch_cpu_relax(void)
 {
-	__asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");	/* pause: a hint, nothing to older CPUs */
+	/* pause: a hint, nothing to older CPUs */
+	__asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
 }
 
 /* The trace clock, raw: the timer, the same on all CPUs. */

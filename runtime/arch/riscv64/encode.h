@@ -110,7 +110,8 @@ static inline uint32_t rv_jal(unsigned rd, uint64_t pc, uint64_t target)
 
 	if (d < -(1 << 20) || d >= 1 << 20 || d & 1)
 		return 0;
-	return (u >> 20 & 1) << 31 | (u >> 1 & 0x3ff) << 21 | (u >> 11 & 1) << 20 | (u >> 12 & 0xff) << 12 | rd << 7 | 0x6fu;
+	return (u >> 20 & 1) << 31 | (u >> 1 & 0x3ff) << 21 | (u >> 11 & 1) << 20 | (u >> 12 & 0xff) << 12 | rd << 7 |
+	       0x6fu;
 }
 
 static inline int rv_is_jal(uint32_t insn, unsigned rd)
@@ -147,12 +148,17 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 		return 1;
 	}
 	if ((insn & 0x7fu) == 0x63u)
-		d = rv_signed((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1, 13);
+		d = rv_signed((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 |
+				      (insn >> 8 & 0xf) << 1,
+			      13);
 	else if ((insn & 0xe003u) == 0xa001u)
-		d = rv_signed((insn >> 12 & 1) << 11 | (insn >> 11 & 1) << 4 | (insn >> 9 & 3) << 8 | (insn >> 8 & 1) << 10 |
-			      (insn >> 7 & 1) << 6 | (insn >> 6 & 1) << 7 | (insn >> 3 & 7) << 1 | (insn >> 2 & 1) << 5, 12);
+		d = rv_signed((insn >> 12 & 1) << 11 | (insn >> 11 & 1) << 4 | (insn >> 9 & 3) << 8 |
+			      (insn >> 8 & 1) << 10 |
+			      (insn >> 7 & 1) << 6 | (insn >> 6 & 1) << 7 | (insn >> 3 & 7) << 1 | (insn >> 2 & 1) << 5,
+			      12);
 	else if ((insn & 0xc003u) == 0xc001u)
-		d = rv_signed((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 | (insn >> 3 & 3) << 1 |
+		d = rv_signed((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 |
+			      (insn >> 3 & 3) << 1 |
 			      (insn >> 2 & 1) << 5, 9);
 	else
 		return 0;

@@ -49,7 +49,9 @@ static inline int64_t rv_stack_add(const uint16_t *at)
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
 
 	if ((h & 0xef83) == 0x6101)		/* c.addi16sp */
-		return rv_signed((h >> 12 & 1) << 9 | (h >> 3 & 3) << 7 | (h >> 5 & 1) << 6 | (h >> 2 & 1) << 5 | (h >> 6 & 1) << 4, 10);
+		return rv_signed((h >> 12 & 1) << 9 | (h >> 3 & 3) << 7 | (h >> 5 & 1) << 6 | (h >> 2 & 1) << 5 |
+					 (h >> 6 & 1) << 4,
+				 10);
 	if ((h & 0xef83) == 0x0101)		/* c.addi sp */
 		return rv_signed((h >> 12 & 1) << 5 | (h >> 2 & 31), 6);
 	if ((w & 0xfffff) == 0x10113)		/* addi sp, sp */
@@ -106,7 +108,8 @@ static inline int rv_is_a0_set(const uint16_t *at)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
 
-	if (((h & 0xff83) == 0x8502 && (h & 0x7c)) || (h & 0xef83) == 0x6502 || (h & 0xe01f) == 0x6008)	/* c.mv, c.ldsp, c.ld */
+	/* c.mv, c.ldsp, c.ld */
+	if (((h & 0xff83) == 0x8502 && (h & 0x7c)) || (h & 0xef83) == 0x6502 || (h & 0xe01f) == 0x6008)
 		return 1;
 	return (w & 0xfff07fff) == 0x513 || (w & 0x7fff) == 0x3503;
 }

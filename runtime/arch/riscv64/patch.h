@@ -63,7 +63,8 @@ static inline int arch_make_call(uint32_t *w, unsigned n, uint64_t at, uint64_t 
 
 static inline int arch_is_call(const uint32_t *w, unsigned n)
 {
-	return n == 1 ? rv_is_jal(w[0], RV_RA) : rv_is_auipc(w[0], RV_RA) && rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
+	return n == 1 ? rv_is_jal(w[0], RV_RA) : rv_is_auipc(w[0], RV_RA) &&
+	rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
 }
 
 /* The call @word at @at, to @target instead. 0: it is none, or out of reach. */
@@ -104,7 +105,8 @@ extern const char uft_asm_copy_func[], uft_asm_copy_enter[], uft_asm_copy_exit[]
  * arch_copy_k(); @thunk, which it leads to whatever is unusual; @number, @tls: uft_slice.tid_offset,
  * uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
  */
-static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk, int32_t number, int64_t tls)
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk,
+				      int32_t number, int64_t tls)
 {
 	const uint32_t *from[] = { (const uint32_t *)uft_asm_copy_func, (const uint32_t *)uft_asm_copy_enter,
 				   (const uint32_t *)uft_asm_copy_exit, (const uint32_t *)uft_asm_copy_end };
@@ -121,7 +123,8 @@ static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, 
 			i++;
 			continue;
 		}
-		w[i] = rv_from_tp(word, (word >> 12 & 7) == 2 ? number : tls);	/* lw: the number; ld: struct ring_tls */
+		/* lw: the number; ld: struct ring_tls */
+		w[i] = rv_from_tp(word, (word >> 12 & 7) == 2 ? number : tls);
 		if (!w[i])
 			return 0;
 	}
@@ -155,7 +158,8 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t
 }
 
 /* @frame: arch_mcount_frame()'s. */
-static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame, uint8_t flags)
+static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame,
+					uint8_t flags)
 {
 	w[0] = rv_jal(RV_T1, at, to);
 	w[1] = frame;
@@ -233,7 +237,8 @@ static inline unsigned rv_fork_back(uint32_t *w, unsigned n, uint64_t stub, unsi
  * the instruction behind, whose register is free on the way back. Returns its words; 0: it cannot be made.
  */
 #define ARCH_FORK_MADE	24		/* bytes from where the handler returns to, to the second way */
-static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code, unsigned len)
+static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code,
+				      unsigned len)
 {
 	const unsigned reg = rv_defines(rv_fetch(code + len)), moved = len - 4;
 	unsigned n = 2, call;
@@ -245,7 +250,9 @@ static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handl
 	for (unsigned i = 0; i < moved; i += 4) {
 		uint32_t low = code[i] | (uint32_t)code[i + 1] << 8;
 
-		w[n++] = low | (i + 4 <= moved ? (uint32_t)code[i + 2] << 16 | (uint32_t)code[i + 3] << 24 : 0x00010000u);	/* c.nop */
+		/* c.nop */
+		w[n++] = low |
+			 (i + 4 <= moved ? (uint32_t)code[i + 2] << 16 | (uint32_t)code[i + 3] << 24 : 0x00010000u);
 	}
 	w[n++] = 0xff010113u;					/* addi sp, sp, -16 */
 	w[n++] = rv_sd(RV_T6, RV_SP, 0);
@@ -274,7 +281,8 @@ static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handl
 #define RV_CODE_GRAPH	(RV_CODE_FUNC + 10)
 #define RV_CODE_EXIT	(RV_CODE_GRAPH + 7)
 
-extern const char uft_asm_code_func[], uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[], uft_asm_code_exit_slow[];
+extern const char uft_asm_code_func[], uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[],
+	uft_asm_code_exit_slow[];
 
 static inline const char *arch_code_handler_func(void)
 {
@@ -332,7 +340,8 @@ static inline uint32_t arch_code_k(uint64_t base, uint32_t first_id)
 }
 
 /* @w: the slot, its code is there already. @k: for slots with a K of their own. 0: out of reach. */
-static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub, uint64_t k)
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub,
+				 uint64_t k)
 {
 	uint32_t *f = w + RV_CODE_FUNC, *g = w + RV_CODE_GRAPH, *x = w + RV_CODE_EXIT;
 
@@ -358,7 +367,8 @@ static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, 
 }
 
 /* The stub of a slot at @code. */
-static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code, uint8_t flags)
+static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code,
+				      uint8_t flags)
 {
 	(void)exit;
 	w[0] = rv_jal(RV_RA, at, enter);

@@ -26,7 +26,8 @@
 #define UFT_OP_MOV_EAX		0xb8	/* imm32 */
 #define UFT_OP_PUSH_RAX		0x50
 #define UFT_OP_JC_SHORT		0x72	/* rel8 */
-#define UFT_OP_CLC		0xf8	/* these four change flags only, which are dead (or, DF, clear) at a function's */
+/* these four change flags only, which are dead (or, DF, clear) at a function's */
+#define UFT_OP_CLC		0xf8
 #define UFT_OP_STC		0xf9	/* entry: a displacement byte that is one of them does no harm to a thread */
 #define UFT_OP_CMC		0xf5	/* that rested on it */
 #define UFT_OP_CLD		0xfc

@@ -13,7 +13,8 @@
 #include "runtime/arch/x86_64/rseq.h"
 
 #define UFT_SLOW_STACK	2048
-#define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
+/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
+#define RING_AHEAD	512
 
 	/*
 	 * The section \desc begins behind this; rcx = the rseq area. Uses rax. Thunks lead past fast paths while there

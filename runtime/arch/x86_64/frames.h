@@ -16,7 +16,8 @@ enum uft_frame {
 	UFT_FRAME_HELD,		/* at -8(%rsp) */
 	UFT_FRAME_STUB,		/* of a prepared site: where the stub's second call leads */
 	UFT_FRAME_STUB_CODE,	/* of a plain function: the site that stands where it leads */
-	UFT_FRAME_PAD,		/* jump of a plain function's site in the padding: where it leads to stands behind whose address */
+	/* jump of a plain function's site in the padding: where it leads to stands behind whose address */
+	UFT_FRAME_PAD,
 	UFT_FRAME_PUN,		/* where a jump leads that ends in bytes of the program (patch/bytes/punned_jump.c) */
 	UFT_FRAME_HOOK_LOW,	/* behind a red zone that was skipped */
 	UFT_FRAME_HOOK,		/* + byte of the hooked code */

@@ -149,7 +149,8 @@ struct code_map {
  */
 #define PATCH_BLOCK	64u
 struct patch_block {
-	uint64_t member;	/* those that are alike: the form in their records is out of date, the one here is true */
+	/* those that are alike: the form in their records is out of date, the one here is true */
+	uint64_t member;
 	uint64_t asked;		/* of which ones it was told then; 0: nothing is known */
 	uint64_t record;	/* of each member: the eight bytes from kind_len on */
 	uint64_t orig;		/* of each member, if they are nops: five bytes as found */
@@ -171,10 +172,12 @@ struct patch_object {
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
-	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (known_bitmap.c) */
+	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (known_bitmap.c) */
+	struct patch_block *block;
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
-	uint32_t nwarm, nwarm_stubs;	/* of the first so many records, and stubs, the pages are there: asking again is no less work */
+	/* of the first so many records, and stubs, the pages are there: asking again is no less work */
+	uint32_t nwarm, nwarm_stubs;
 	uint32_t nstuck;		/* sites that could not be put back (foreign_bytes.c) */
 	struct patch_object *next;	/* newest first; never freed */
 };
@@ -283,10 +286,12 @@ struct pun_search {
  * A place for the jump of @c, which leads to @slot from there. 0, or -ERANGE: something else is there,
  * -errno: what else failed.
  */
-int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s, struct pun_jump *out);
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s,
+	     struct pun_jump *out);
 void pun_forget(const struct patch_object *o);		/* it is gone: its places are free */
 int pun_is_at(uintptr_t pc);				/* such a place begins there */
-int pun_is_in(const struct patch_object *o, uint64_t at, uint64_t bytes);	/* one of the object's sites leads there */
+/* one of the object's sites leads there */
+int pun_is_in(const struct patch_object *o, uint64_t at, uint64_t bytes);
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 

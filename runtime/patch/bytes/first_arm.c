@@ -217,8 +217,10 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 		struct patch_site *s = &o->site[p->stub];
 		uint64_t at = p->addr, now;
 
-		if (request_of(p) != m.request || p->stub >= o->nstubs || at < lo || at > hi - 8 || is_last_of_line(at) ||
+		if (request_of(p) != m.request || p->stub >= o->nstubs || at < lo || at > hi - 8 ||
 		    (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || s->addr || !quiet_at(c->quiet, at, at + m.len))
+			break;
+		if (is_last_of_line(at))	/* GUARD(first_arm_last_of_line) */
 			break;
 		__builtin_memcpy(&now, (const void *)at, 8);
 		if ((now ^ m.bytes) & m.mask)	/* GUARD(first_arm_bytes) */
@@ -251,7 +253,8 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	if (p->stub >= o->nstubs || p->addr < o->text_start || p->addr > o->text_end || len > o->text_end - p->addr)
 		return 0;
 	s = &o->site[p->stub];
-	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || !quiet_at(c->quiet, p->addr, p->addr + len) ||
+	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
+	    !quiet_at(c->quiet, p->addr, p->addr + len) ||
 	    site_learn(o, s, p, c->quiet))
 		return 0;
 	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)	/* GUARD(first_arm_class) */
@@ -276,7 +279,8 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	struct patch_item it;
 	uint32_t switched = 0;
 
-	if (!s || s->addr != p->addr || s->kind_len != p->kind_len || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
+	if (!s || s->addr != p->addr || s->kind_len != p->kind_len ||
+	    (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
 	    s->action != p->action)
 		return 0;
 	for (int step = 0; step < 2; step++) {

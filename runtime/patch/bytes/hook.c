@@ -262,10 +262,12 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 		return -EILSEQ;
 	switch (u->kind) {
 	case UFT_HOOK_SYSCALL:
-		if (u->nr == UFT_HOOK_ANY ? !uft_insn_is_last_argument(now) : !uft_insn_is_mov_eax(now, &imm) || imm != u->nr)
+		if (u->nr == UFT_HOOK_ANY ? !uft_insn_is_last_argument(now) : !uft_insn_is_mov_eax(now, &imm) ||
+		    imm != u->nr)
 			return -EILSEQ;
 		/* An instruction between the mov and the syscall stays in place, and the stub does it as well. */
-		h->len = is_any(u->nr) && u->nr != UFT_HOOK_ANY ? (uint32_t)uft_insn_call_of_number(now) : UFT_LEN_MOV_EAX;
+		h->len = is_any(u->nr) && u->nr != UFT_HOOK_ANY ? (uint32_t)uft_insn_call_of_number(now) :
+			UFT_LEN_MOV_EAX;
 		if (!h->len || !uft_insn_is_syscall(now + h->len))
 			return -EILSEQ;
 		break;

@@ -42,7 +42,8 @@
 #define SWEEP_LEN	5u
 #define SWEEP_MIN	64u	/* sites for which a window pays */
 #define SWEEP_YIELD	128u	/* blocks that are taken apart with one order for forks */
-#define SWEEP_PART	256u	/* blocks between two syncs, of which each waits for all CPUs: half a megabyte of code, cached still */
+/* blocks between two syncs, of which each waits for all CPUs: half a megabyte of code, cached still */
+#define SWEEP_PART	256u
 
 /* What the members of a block are, and what they become. */
 struct kin {
@@ -287,10 +288,12 @@ static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change,
  * Of @go, in block @k: compares and writes. Returns those that are foreign. The last three arguments are
  * constants. Instructions count here: the bare loop has four.
  */
-static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands,
+static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go,
+	uint64_t *stands,
 								    int from_branch, int to_branch, int st8_ok)
 {
-	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK, from_step = w->kin.old.step, to_step = w->kin.new.step;
+	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK, from_step = w->kin.old.step,
+		       to_step = w->kin.new.step;
 	const uint64_t from_bits = w->kin.old.bits, both = from_bits ^ w->kin.new.bits, text = w->o->text_start;
 	const uint32_t from = (uint32_t)w->kin.old.to + k * PATCH_BLOCK * from_step;
 	const uint32_t to = (uint32_t)w->kin.new.to + k * PATCH_BLOCK * to_step;
@@ -325,7 +328,8 @@ static inline __attribute__((always_inline)) uint64_t begin_members(const struct
 
 typedef uint64_t begin_fn(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands);
 #define BEGIN(name, ...)									\
-static __attribute__((noinline)) uint64_t name(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands)	\
+static __attribute__((noinline)) uint64_t name(const struct sweep *w, uint32_t k, uint64_t go, \
+					       uint64_t *stands) \
 {												\
 	return begin_members(w, k, go, stands, __VA_ARGS__);					\
 }
@@ -429,7 +433,8 @@ static void write_sweep(struct sweep *w)
 
 		any[now] = 0;
 		if (k < parts)
-			begin_part(w, at, w->nwords - at < SWEEP_PART ? w->nwords - at : SWEEP_PART, stands[now], &any[now]);
+			begin_part(w, at, w->nwords - at < SWEEP_PART ? w->nwords - at : SWEEP_PART, stands[now],
+				   &any[now]);
 		if (any[before])
 			end_part(w, at - SWEEP_PART, stands[before], 0);
 		if (any[last])
@@ -447,7 +452,8 @@ static const struct patch_site *find_end(const struct sweep *w, int step)
 	uint32_t n, i = step > 0 ? 0 : w->nwords * PATCH_BLOCK - 1;
 
 	for (n = 0; n < w->nwords * PATCH_BLOCK; n++, i += (uint32_t)step)
-		if (i < w->o->nstubs && w->word[i / PATCH_BLOCK] >> i % PATCH_BLOCK & 1 && can_be_member(w->o, &w->o->site[i]))
+		if (i < w->o->nstubs && w->word[i / PATCH_BLOCK] >> i % PATCH_BLOCK & 1 &&
+		    can_be_member(w->o, &w->o->site[i]))
 			return &w->o->site[i];
 	return NULL;
 }
@@ -464,7 +470,8 @@ static int find_run(struct sweep *w)
 		return -EAGAIN;
 	first = find_end(w, 1);
 	last = first ? find_end(w, -1) : NULL;
-	if (!last || first->addr > last->addr || (last->addr - first->addr) / PLAT_PAGE > n || !batch_is_mapped(first->addr, 1) ||
+	if (!last || first->addr > last->addr || (last->addr - first->addr) / PLAT_PAGE > n ||
+	    !batch_is_mapped(first->addr, 1) ||
 	    last->addr + 8 > batch_segment.hi)
 		return -EAGAIN;
 	w->run = (struct patch_run){ .o = w->o, .lo = 0, .hi = w->o->nstubs - 1, .is_sweep = 1, .to = w->to,
@@ -482,7 +489,10 @@ static int make_table(struct patch_object *o)
 long known_bits(struct patch_object *o, const struct uft_site_order *order, uint64_t *word, uint32_t n)
 {
 	static const uint8_t forms[] = {
-		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
+		[UFT_IDLE] = FORM_NOP,
+		[UFT_ORIGINAL] = FORM_ORIGINAL,
+		[UFT_FUNCTION] = FORM_FUNCTION,
+		[UFT_GRAPH] = FORM_GRAPH,
 	};
 	struct sweep w = { .o = o, .word = word, .flags = order->action };
 	uint32_t nwords = n / PATCH_BLOCK + (n % PATCH_BLOCK != 0);

@@ -33,9 +33,11 @@
 #define DENSE_MIN	64u	/* sites for which a window pays */
 #define DENSE_ENDS	16
 #define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
-#define DENSE_AHEAD	64u	/* sites whose records are fetched before they are needed. Not their code: the CPU follows it by
-				 * itself, and beside running threads a prefetch, however far ahead, cost up to
-				 * as much again */
+/*
+ * sites whose records are fetched before they are needed. Not their code: the CPU follows it by itself, and
+ * beside running threads a prefetch, however far ahead, cost up to as much again
+ */
+#define DENSE_AHEAD	64u
 
 /* Written by the patching task. In private memory, so that a fork child has its own. */
 static struct patch_run run;
@@ -64,7 +66,10 @@ static inline uint32_t request_of(const struct uft_patch *p)
 static int find_way(struct way *w, const struct patch_object *o, const struct patch_site *s, const struct uft_patch *p)
 {
 	static const uint8_t forms[] = {
-		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
+		[UFT_IDLE] = FORM_NOP,
+		[UFT_ORIGINAL] = FORM_ORIGINAL,
+		[UFT_FUNCTION] = FORM_FUNCTION,
+		[UFT_GRAPH] = FORM_GRAPH,
 	};
 	unsigned to = forms[p->state & 3];
 
@@ -134,7 +139,8 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 								  int from_branch, int to_branch, int st8_ok)
 {
 	const uint64_t record = d->way.record, from_bits = d->way.old.bits, to_bits = d->way.new.bits;
-	const uint64_t from_keep = d->way.old.keep, to_keep = d->way.new.keep, lo = d->run.w.lo, span = d->run.w.hi - 8 - lo;
+	const uint64_t from_keep = d->way.old.keep, to_keep = d->way.new.keep, lo = d->run.w.lo,
+		       span = d->run.w.hi - 8 - lo;
 	const uint32_t request = d->way.request, from_step = d->way.old.step, to_step = d->way.new.step, stub = p->stub;
 	uint32_t from = (uint32_t)d->way.old.to + stub * from_step, to = (uint32_t)d->way.new.to + stub * to_step, i;
 	struct patch_site *s = &d->run.o->site[stub];
@@ -144,7 +150,8 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 	for (i = 0; i < n; i++, s++, p++, from += from_step, to += to_step) {
 		uint64_t at = s->addr, orig, now, old = from_bits, new = to_bits;
 
-		if (p->stub != stub + i || record_of(s) != record || request_of(p) != request || at != p->addr || at - lo > span)
+		if (p->stub != stub + i || record_of(s) != record || request_of(p) != request || at != p->addr ||
+		    at - lo > span)
 			break;
 		__builtin_prefetch(s + DENSE_AHEAD, 1);
 		__builtin_memcpy(&orig, s->orig, 8);
@@ -232,7 +239,8 @@ static void put_heads(const struct standing *t, const struct standing *end)
 /* Steps 2 to 4, but for the window. @room: for three blocks. */
 static void write_run(struct pass *d, struct uft_patch *p, uint32_t n, struct standing *room)
 {
-	struct standing *at[3] = { room, room + DENSE_BLOCK, room + 2 * DENSE_BLOCK }, *end[3] = { at[0], at[1], at[2] };
+	struct standing *at[3] = { room, room + DENSE_BLOCK, room + 2 * DENSE_BLOCK },
+		*end[3] = { at[0], at[1], at[2] };
 	uint32_t blocks = (n + DENSE_BLOCK - 1) / DENSE_BLOCK, k;
 
 	for (k = 0; k < blocks + 2; k++) {
@@ -255,7 +263,8 @@ static int is_ours(const struct patch_object *o, const struct uft_patch *p)
 }
 
 /* Are they worth a window, and one window for all? A few at the ends may be others. */
-static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags, struct patch_run *r)
+static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags,
+		       struct patch_run *r)
 {
 	const struct uft_patch *last = p + n - 1;
 	int i;
@@ -388,7 +397,8 @@ void dense_after_fork(void)
 		return;
 	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
 		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)
-			if (run.o->site[i].bits & SITE_SHORT && run.o->site[i].addr >= run.w.lo && run.o->site[i].addr + 8 <= run.w.hi)
+			if (run.o->site[i].bits & SITE_SHORT && run.o->site[i].addr >= run.w.lo &&
+			    run.o->site[i].addr + 8 <= run.w.hi)
 				settle(run.o, &run.o->site[i], i);
 		plat_sync_cores();
 		plat_text_close(&run.w);

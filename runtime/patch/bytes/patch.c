@@ -74,7 +74,8 @@ void patch_retarget(void)
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
-	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED, 1);
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH :
+		    UFT_CNT_SITE_REFUSED, 1);
 }
 
 /* ---- planning -------------------------------------------------------------------------------------- */
@@ -156,7 +157,8 @@ static int needs_quiet(const struct patch_site *s, unsigned next)
 static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_site *s, unsigned next, uintptr_t at,
 		     const struct code *old, const struct code *new, unsigned len)
 {
-	int is_dead = at < s->addr && !(s->bits & SITE_PRE_USED);	/* before the entry, and nobody was ever there */
+	/* before the entry, and nobody was ever there */
+	int is_dead = at < s->addr && !(s->bits & SITE_PRE_USED);
 	int must_be_quiet = needs_quiet(s, next);
 
 	if (!is_dead && !must_be_quiet &&

@@ -57,7 +57,8 @@ static struct window window_of(const struct uft_code *c, unsigned prefixes)
 
 	for (unsigned i = ours; i < 4; i++)
 		rel |= (uint32_t)c->orig[at++] << 8 * i;
-	return (struct window){ c->addr + prefixes + UFT_LEN_JMP + (uint64_t)(int64_t)(int32_t)rel, 1ull << 8 * ours, prefixes };
+	return (struct window){ c->addr + prefixes + UFT_LEN_JMP + (uint64_t)(int64_t)(int32_t)rel, 1ull << 8 * ours,
+		prefixes };
 }
 
 static unsigned nwindows(const struct uft_code *c)
@@ -187,7 +188,8 @@ static int look_at_growth(const struct patch_object *o, struct pun_search *s)
 }
 
 /* -ERANGE: there is none, since something else is there. */
-static int find_place(const struct patch_object *o, const struct uft_code *c, struct pun_search *s, struct window *w, uint64_t *at)
+static int find_place(const struct patch_object *o, const struct uft_code *c, struct pun_search *s, struct window *w,
+		      uint64_t *at)
 {
 	unsigned i, n = nwindows(c);
 	int ret;
@@ -258,7 +260,8 @@ void pun_forget(const struct patch_object *o)
 			uft_store(&pun[i].o, NULL);
 }
 
-int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s, struct pun_jump *out)
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s,
+	     struct pun_jump *out)
 {
 	struct window w;
 	uint64_t at;

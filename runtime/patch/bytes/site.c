@@ -326,14 +326,18 @@ static unsigned next_isle(const struct patch_site *s, unsigned want)
 	/* Where each form leads when that is not where we want to be: rows are forms, columns the wish. Over a nop
 	 * FORM_ORIGINAL does not occur: it is FORM_NOP. Over a call it is one store away from FORM_FUNCTION. */
 	static const uint8_t towards[6][6] = {
-		[FORM_ORIGINAL]	= { [FORM_NOP] = FORM_FUNCTION, [FORM_FUNCTION] = FORM_FUNCTION, [FORM_GRAPH] = FORM_FUNCTION },
-		[FORM_NOP]	= { [FORM_ORIGINAL] = FORM_NOP_F, [FORM_FUNCTION] = FORM_NOP_F, [FORM_GRAPH] = FORM_NOP_G },
+		[FORM_ORIGINAL]	= { [FORM_NOP] = FORM_FUNCTION, [FORM_FUNCTION] = FORM_FUNCTION,
+			[FORM_GRAPH] = FORM_FUNCTION },
+		[FORM_NOP]	= { [FORM_ORIGINAL] = FORM_NOP_F, [FORM_FUNCTION] = FORM_NOP_F,
+			[FORM_GRAPH] = FORM_NOP_G },
 		[FORM_NOP_F]	= { [FORM_ORIGINAL] = FORM_FUNCTION, [FORM_NOP] = FORM_NOP,
 				    [FORM_FUNCTION] = FORM_FUNCTION, [FORM_GRAPH] = FORM_NOP_G },
 		[FORM_NOP_G]	= { [FORM_ORIGINAL] = FORM_NOP_F, [FORM_NOP] = FORM_NOP,
 				    [FORM_FUNCTION] = FORM_NOP_F, [FORM_GRAPH] = FORM_GRAPH },
-		[FORM_FUNCTION]	= { [FORM_ORIGINAL] = FORM_ORIGINAL, [FORM_NOP] = FORM_NOP_F, [FORM_GRAPH] = FORM_NOP_F },
-		[FORM_GRAPH]	= { [FORM_ORIGINAL] = FORM_NOP_G, [FORM_NOP] = FORM_NOP_G, [FORM_FUNCTION] = FORM_NOP_G },
+		[FORM_FUNCTION]	= { [FORM_ORIGINAL] = FORM_ORIGINAL, [FORM_NOP] = FORM_NOP_F,
+			[FORM_GRAPH] = FORM_NOP_F },
+		[FORM_GRAPH]	= { [FORM_ORIGINAL] = FORM_NOP_G, [FORM_NOP] = FORM_NOP_G,
+			[FORM_FUNCTION] = FORM_NOP_G },
 	};
 
 	return s->form == want ? want : towards[s->form][want];
@@ -445,7 +449,8 @@ static inline void armed_code(const struct patch_object *o, const struct patch_s
 	} else if (form == FORM_FUNCTION && site_calls_directly(s)) {
 		overlay(c, short_call(len, a, o->thunk[THUNK_FUNC]), len);
 	} else {
-		uint64_t jmp = short_branch(UFT_OP_JMP, a + skip, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index));
+		uint64_t jmp =
+			short_branch(UFT_OP_JMP, a + skip, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index));
 
 		if (skip)
 			overlay(c, UFT_PFX_ADDRSIZE | jmp << 8, 6);
@@ -533,4 +538,5 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 	c->lo |= (uint64_t)s->orig[0] << 40 | (uint64_t)second << 48;
 }
 
-_Static_assert((uint8_t)(-5 - UFT_LEN_JMP_SHORT) == UFT_OP_STC, "the jump back is harmless when executed from its second byte");
+_Static_assert((uint8_t)(-5 - UFT_LEN_JMP_SHORT) == UFT_OP_STC,
+	       "the jump back is harmless when executed from its second byte");

@@ -95,7 +95,8 @@ void near_retarget(void)
 
 /* What a thunk's cell leads to when there is no handler any more; rax lies on the stack, and flags are not touched. */
 static const uint8_t pass_func[] = { 0x58, 0xc3 };		/* pop %rax; ret */
-static const uint8_t pass_enter[] = {	/* the stub's second call, which the handler would return to, is a jump for once */
+/* the stub's second call, which the handler would return to, is a jump for once */
+static const uint8_t pass_enter[] = {
 	0x51,					/* push %rcx */
 	0x48, 0x8b, 0x44, 0x24, 0x10,		/* mov 16(%rsp),%rax: stub + 5 */
 	0x48, 0x63, 0x48, 0x01,			/* movslq 1(%rax),%rcx */
@@ -107,7 +108,8 @@ static const uint8_t pass_enter[] = {	/* the stub's second call, which the handl
 #define PASS_ENTER	(PASS_FUNC + THUNK_BYTES)
 _Static_assert(sizeof(pass_func) <= THUNK_BYTES && PASS_ENTER + sizeof(pass_enter) <= PLAT_PAGE, "the page of thunks");
 
-static int write_pass(const struct patch_object *o, unsigned at, const uint8_t *bytes, unsigned n, struct plat_window *w)
+static int write_pass(const struct patch_object *o, unsigned at, const uint8_t *bytes, unsigned n,
+		      struct plat_window *w)
 {
 	struct near_code c = { .at = o->thunk[0] + at, .n = (uint8_t)n };
 
@@ -119,7 +121,8 @@ void near_pass_through(struct patch_object *o)
 {
 	for (unsigned t = 0; t < NTHUNKS; t++)
 		if (t != THUNK_EXIT)		/* nobody returns there any more */
-			uft_store_release(cell(o, t), (uint64_t)(o->thunk[0] + (t == THUNK_ENTER ? PASS_ENTER : PASS_FUNC)));
+			uft_store_release(cell(o, t),
+					  (uint64_t)(o->thunk[0] + (t == THUNK_ENTER ? PASS_ENTER : PASS_FUNC)));
 }
 
 static uint32_t text_k(const struct patch_object *o)
@@ -163,7 +166,8 @@ static int write_thunks(struct patch_object *o)
 		if (t == THUNK_EXIT)
 			c.n = (uint8_t)uft_insn_jmp_indirect(c.bytes, c.at, (uint64_t)cell(o, t));
 		else
-			c.n = (uint8_t)put_thunk(c.bytes, c.at, t <= THUNK_MFUNC ? UFT_THUNK_K(text_k(o), UFT_REC_FUNC) :
+			c.n = (uint8_t)put_thunk(c.bytes, c.at,
+						 t <= THUNK_MFUNC ? UFT_THUNK_K(text_k(o), UFT_REC_FUNC) :
 						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), cell(o, t));
 		ret = batch_write_near(&c, &w);
 	}
@@ -332,7 +336,8 @@ static int32_t map_sled_isle(struct patch_object *o)
 	unsigned i;
 
 	for (i = 0; (disp = site_sled_displacement(i)); i++) {
-		uintptr_t lo = o->text_start + (uintptr_t)(intptr_t)disp, hi = o->text_end + 16 + (uintptr_t)(intptr_t)disp;
+		uintptr_t lo = o->text_start + (uintptr_t)(intptr_t)disp,
+			  hi = o->text_end + 16 + (uintptr_t)(intptr_t)disp;
 
 		/* Wrapped below zero, or beyond what any process may map: the host says so. */
 		if (lo > hi || lo < PLAT_PAGE)
@@ -416,7 +421,8 @@ static size_t put_aux_thunk(const struct patch_object *o, const struct patch_sit
 {
 	uint32_t id = (uint32_t)(site_end(s) >> 2) - text_k(o);
 
-	return put_thunk(at, pc, UFT_THUNK_K((uint32_t)(x >> 2) - id, UFT_REC_FUNC), cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
+	return put_thunk(at, pc, UFT_THUNK_K((uint32_t)(x >> 2) - id, UFT_REC_FUNC),
+			 cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
 }
 
 static int build_aux(const struct patch_object *o, const struct patch_site *s, struct near_code *c)
@@ -535,7 +541,8 @@ void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end
 {
 	uintptr_t at = stub_at(o, index);
 	uint64_t body = displacement(at + 5, end), *slot = (uint64_t *)at;
-	uint64_t lo = UFT_OP_CALL | displacement(at, o->thunk[THUNK_ENTER]) << 8 | (uint64_t)UFT_OP_CALL << 40 | body << 48;
+	uint64_t lo =
+		UFT_OP_CALL | displacement(at, o->thunk[THUNK_ENTER]) << 8 | (uint64_t)UFT_OP_CALL << 40 | body << 48;
 	uint64_t hi = body >> 16 | (uint64_t)UFT_OP_JMP << 16 | displacement(at + 10, o->thunk[THUNK_EXIT]) << 24 |
 		      (uint64_t)flags << 56;
 

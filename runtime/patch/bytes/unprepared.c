@@ -47,12 +47,14 @@
 #define PAD_LEN		UFT_LEN_JMP
 #define TRAP_LEN	1u
 #define LINK_AHEAD	8u	/* sites whose text is fetched beforehand */
-#define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
+/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
+#define ORIG_PAD	8
 #define ORIG_REL	13
 #define ORIG_PUN	8	/* SITE_PUN: the jump's first bytes, and the length of all of it */
 #define ORIG_PUN_LEN	12
 
-_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_ADDR == UFT_CODE_ADDR && CODE_SLOT == UFT_CODE_SLOT && CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
+_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_ADDR == UFT_CODE_ADDR && CODE_SLOT == UFT_CODE_SLOT &&
+	       CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
 	       CODE_MAP + sizeof(struct code_map) <= AUX_BYTES, "the session computes addresses of code");
 
 static uint64_t *code_cell(const struct patch_object *o, uint32_t stub)
@@ -82,7 +84,8 @@ unsigned code_extent(const struct patch_site *s)
 
 static uintptr_t site_pad(const struct patch_site *s)
 {
-	return site_len(s) == UFT_LEN_JMP_SHORT && !is_pun(s) ? s->addr + UFT_LEN_JMP_SHORT + (uintptr_t)(intptr_t)(int8_t)s->orig[ORIG_REL]
+	return site_len(s) == UFT_LEN_JMP_SHORT && !is_pun(s) ? s->addr + UFT_LEN_JMP_SHORT +
+		(uintptr_t)(intptr_t)(int8_t)s->orig[ORIG_REL]
 						: 0;
 }
 
@@ -107,7 +110,8 @@ static unsigned code_len(const struct uft_code *c)
 
 static int is_sound_pun(const struct patch_object *o, const struct uft_code *c)
 {
-	return c->pun <= UFT_PUN_MAX && c->known >= UFT_LEN_JMP && c->known <= UFT_PUN_KNOWN && !c->pad && !c->is_trap &&
+	return c->pun <= UFT_PUN_MAX && c->known >= UFT_LEN_JMP && c->known <= UFT_PUN_KNOWN && !c->pad &&
+		!c->is_trap &&
 	       in_text(o, c->addr, c->known);
 }
 
@@ -123,7 +127,8 @@ static int is_sound(const struct patch_object *o, const struct uft_code *c, cons
 	int64_t rel = (int64_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
 
 	if (c->stub >= o->nstubs || c->nmoved > sizeof(c->orig) || !c->ncode || c->ncode > UFT_CODE_MAX ||
-	    c->nmoved < code_len(c) || (c->is_trap && c->pad) || !in_text(o, c->addr, c->nmoved) || (c->pun && !is_sound_pun(o, c)))
+	    c->nmoved < code_len(c) || (c->is_trap && c->pad) || !in_text(o, c->addr, c->nmoved) ||
+	    (c->pun && !is_sound_pun(o, c)))
 		return 0;
 	if (c->pad && (rel < INT8_MIN || rel > INT8_MAX || !in_text(o, c->pad, PAD_LEN) ||
 		       overlap(c->pad, PAD_LEN, c->addr, c->nmoved)))
@@ -146,7 +151,8 @@ static uint8_t check(const struct patch_object *o, const struct uft_code *c, con
 		return UFT_ST_WRITE;
 	s = &o->site[c->stub];
 	if (s->addr) {		/* known: the same again is welcome */
-		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || site_len(s) != code_len(c) || is_pun(s) != !!c->pun || s->win != c->nmoved ||
+		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad ||
+		    site_len(s) != code_len(c) || is_pun(s) != !!c->pun || s->win != c->nmoved ||
 		    memcmp((const void *)aux_at(o, c->stub), c->code, c->ncode))
 			return UFT_ST_KIND;
 		return UFT_ST_OK;
@@ -171,7 +177,8 @@ static void build_aux(const struct patch_object *o, const struct uft_code *c, ui
 	uft_insn_call(b + CODE_FUNC, at + CODE_FUNC, at + CODE_THUNK);
 	uft_insn_jmp(b + CODE_X, at + CODE_X, at);
 	n += uft_insn_push_rax(b + n);
-	n += uft_insn_mov_eax(b + n, UFT_THUNK_K((uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub), UFT_REC_FUNC));
+	n += uft_insn_mov_eax(b + n,
+			      UFT_THUNK_K((uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub), UFT_REC_FUNC));
 	uft_insn_jmp_indirect(b + n, at + n, (uint64_t)near_handler_cell(o, THUNK_FUNC));
 }
 
@@ -259,7 +266,8 @@ static void note(struct patch_object *o, const struct uft_code *c)
 	unsigned len = code_len(c);
 
 	*s = (struct patch_site){ .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, len), .class = CLASS_CODE, .win = c->nmoved,
-				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) | (c->pun ? SITE_PUN : 0) };
+				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) |
+					  (c->pun ? SITE_PUN : 0) };
 	memcpy(s->orig, c->orig, c->pun ? UFT_PUN_KNOWN : len);
 	if (c->pun) {
 		memcpy(s->orig + ORIG_PUN, c->pad_orig, UFT_PUN_MAX);
@@ -412,7 +420,8 @@ static int item_at_once(struct patch_item *it, const struct patch_site *s, uint6
 	return batch_item(it, s->addr, &old, &new, len, ITEM_AT_ONCE) ? -UFT_ST_LIVE : 0;
 }
 
-static int item_site(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub, struct quiet *q)
+static int item_site(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
+		     struct quiet *q)
 {
 	unsigned len = site_len(s);
 	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub), to = it->form == FORM_NOP ? jump : orig;
@@ -432,7 +441,8 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 }
 
 /* The first byte of a pad is one where a thread may rest: it is left when its site is as found again. */
-static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub, struct quiet *q)
+static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
+		    struct quiet *q)
 {
 	uintptr_t pad = site_pad(s);
 
@@ -487,7 +497,8 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	if (!is_as_noted(o, s, stub))	/* GUARD(stub_as_noted) */
 		return -UFT_ST_BYTES;
 	it->index = stub;
-	if ((s->form == FORM_ORIGINAL && it->form == FORM_NOP_F) || (s->form == FORM_NOP_F && it->form == FORM_ORIGINAL))
+	if ((s->form == FORM_ORIGINAL && it->form == FORM_NOP_F) ||
+	    (s->form == FORM_NOP_F && it->form == FORM_ORIGINAL))
 		ret = item_pad(it, o, s, stub, q);
 	else
 		ret = item_site(it, o, s, stub, q);
@@ -511,7 +522,8 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 
 		if (i + LINK_AHEAD < n)
 			__builtin_prefetch((const void *)p[LINK_AHEAD].addr, 1);
-		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len || s->class != CLASS_CODE ||
+		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len ||
+		    s->class != CLASS_CODE ||
 		    (p->state != UFT_FUNCTION && (p->state != UFT_GRAPH || s->bits & SITE_FUNCTION_ONLY)) ||
 		    s->action != p->action || is_trap(s) || is_pun(s) || !is_word_in(w, s->addr))
 			break;

@@ -104,7 +104,8 @@ static int arm_call(const struct uft_hook *h)
 
 	memcpy(&c.orig, h->bytes, sizeof(c.orig));
 	c.ours = arch_retarget(c.orig, c.at, (uintptr_t)uft_asm_hook_rbrk);
-	if (c.at & (ARCH_INSN_ALIGN - 1) || !plat_is_readable((const void *)c.at) || !plat_is_readable((const void *)(c.at + 3)))
+	if (c.at & (ARCH_INSN_ALIGN - 1) || !plat_is_readable((const void *)c.at) ||
+	    !plat_is_readable((const void *)(c.at + 3)))
 		return -EFAULT;
 	now = read_word(c.at);
 	if (!c.ours || now == c.ours)
@@ -200,7 +201,8 @@ static int make_stub(struct stub *s)
 
 	if (ret)
 		return ret;
-	n = s->kind == UFT_HOOK_SYSCALL ? arch_make_fork(w, s->at, (uint64_t)uft_asm_hook_fork, s->addr, s->orig, s->len) :
+	n = s->kind == UFT_HOOK_SYSCALL ? arch_make_fork(w, s->at, (uint64_t)uft_asm_hook_fork, s->addr, s->orig,
+							 s->len) :
 					  make_unwinder(s, w);
 	if (!n)
 		return -ERANGE;
@@ -239,7 +241,8 @@ static int arm_stub(const struct uft_hook *h)
 	int ret, is_armed = 0;
 	unsigned n;
 
-	if ((!is_fork && h->nr != UFT_UNWIND_BEGIN) || h->len < ARCH_HOOK_MAX || h->len > sizeof(h->bytes) - 4 * is_fork ||
+	if ((!is_fork && h->nr != UFT_UNWIND_BEGIN) || h->len < ARCH_HOOK_MAX ||
+	    h->len > sizeof(h->bytes) - 4 * is_fork ||
 	    h->len & (ARCH_INSN_ALIGN - 1))
 		return -EOPNOTSUPP;
 	if (h->addr & (ARCH_INSN_ALIGN - 1) || !is_readable(h->addr, sizeof(h->bytes)))

@@ -143,8 +143,11 @@ static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t
 /* Fast paths that stand behind the thunks (arch_make_copy()), as no handler is within reach of stubs. */
 enum { COPY_FUNC, COPY_ENTER, COPY_EXIT, NCOPIES };
 #define COPIES_FROM	1024u
-_Static_assert(WORD_NTHUNKS * ARCH_THUNK_BYTES <= COPIES_FROM && COPIES_FROM + NCOPIES * ARCH_COPY_BYTES <= PLAT_PAGE, "one page");
-static const uint8_t copy_thunk[NCOPIES] = { [COPY_FUNC] = THUNK_FUNC, [COPY_ENTER] = THUNK_ENTER, [COPY_EXIT] = THUNK_EXIT };
+_Static_assert(WORD_NTHUNKS * ARCH_THUNK_BYTES <= COPIES_FROM && COPIES_FROM + NCOPIES * ARCH_COPY_BYTES <= PLAT_PAGE,
+	       "one page");
+static const uint8_t copy_thunk[NCOPIES] = {
+	[COPY_FUNC] = THUNK_FUNC, [COPY_ENTER] = THUNK_ENTER, [COPY_EXIT] = THUNK_EXIT
+};
 
 static uintptr_t copy_in(const struct word_object *o, unsigned page, unsigned c)
 {
@@ -254,7 +257,8 @@ static int write_thunks(struct word_object *o, unsigned page)
 
 		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : t == THUNK_CODE_FUNC ? code_k : stub_k);
 		uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
-		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k, t < NTHUNKS ? &uft_rt.slice->tid_offset : NULL))
+		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k,
+				     t < NTHUNKS ? &uft_rt.slice->tid_offset : NULL))
 			ret = -ERANGE;
 		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
 			word_put(at + 4 * i, w[i]);
@@ -269,7 +273,8 @@ static int map_region(struct word_object *o, int has_code)
 	size_t stubs = PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
 	size_t code = has_code ? PLAT_PAGE_UP((size_t)o->capacity * UFT_CODE_STRIDE) : 0;
 	size_t bytes = (1 + ARCH_THUNK_PAGES) * PLAT_PAGE + stubs + code;
-	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC | (has_code ? PLAT_CLOSE : 0), &o->region);
+	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC | (has_code ? PLAT_CLOSE : 0),
+				&o->region);
 
 	if (ret)
 		return ret;
@@ -365,7 +370,8 @@ static uint32_t word_at(const struct word_site *s, unsigned i)
 	return arch_text_load4((const void *)(s->addr + 4 * i));
 }
 
-static int entry_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state, struct form *f)
+static int entry_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state,
+		      struct form *f)
 {
 	uintptr_t at = s->addr + 4;
 
@@ -379,7 +385,8 @@ static int entry_form(const struct word_object *o, const struct word_site *s, ui
 }
 
 /* The words of @state. 0: the site does not have it, or it is out of reach. */
-static int form_of(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state, struct form *f)
+static int form_of(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state,
+		   struct form *f)
 {
 	unsigned n = site_words(s);
 	int ret;
@@ -392,10 +399,12 @@ static int form_of(const struct word_object *o, const struct word_site *s, uint3
 		return entry_form(o, s, stub, state, f);
 	if (is_code(s)) {
 		/* What leads nowhere yet need not when it is idle. */
-		f->w[0] = state == UFT_IDLE && word_at(s, 0) == s->orig[0] ? s->orig[0] : word_code_form(o, s, stub, state);
+		f->w[0] = state == UFT_IDLE && word_at(s, 0) == s->orig[0] ? s->orig[0] :
+			word_code_form(o, s, stub, state);
 		return f->w[0] != 0;
 	}
-	ret = arch_make_call(f->w, n, s->addr, state == UFT_GRAPH || ARCH_CALL_BY_STUB ? word_stub(o, stub) : word_thunk(o, THUNK_MFUNC, s->addr));
+	ret = arch_make_call(f->w, n, s->addr, state == UFT_GRAPH || ARCH_CALL_BY_STUB ? word_stub(o, stub) :
+			     word_thunk(o, THUNK_MFUNC, s->addr));
 	if (state != UFT_IDLE)
 		return ret;
 	f->w[n - 1] = ARCH_INSN_NOP;
@@ -429,7 +438,8 @@ static int check_words(const struct word_site *s, unsigned bytes)
 		return !(s->addr & 3) && arch_is_nop(s->orig[0]) && arch_is_nop(s->orig[1]) ? UFT_ST_OK : UFT_ST_BYTES;
 	case UFT_SITE_MCOUNT_CALL:
 	case UFT_SITE_MCOUNT_NOP:
-		return (arch_is_nop(s->orig[0]) && (n == 1 || arch_is_nop(s->orig[1]))) || arch_is_call(s->orig, n) ? UFT_ST_OK :
+		return (arch_is_nop(s->orig[0]) && (n == 1 || arch_is_nop(s->orig[1]))) || arch_is_call(s->orig, n) ?
+			UFT_ST_OK :
 		       UFT_ST_BYTES;
 	default:
 		return UFT_ST_KIND;
@@ -463,7 +473,8 @@ static int learn(const struct word_object *o, struct word_site *s, const struct 
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
-	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED, 1);
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH :
+		    UFT_CNT_SITE_REFUSED, 1);
 }
 
 /* Its record, if the request is sound; else it is refused. */
@@ -490,7 +501,8 @@ static int wants_stub(const struct uft_patch *p)
 /* What its prologue has made of the frame; 0: not known, or it stands at the entry. */
 static uint32_t frame_of(const struct word_object *o, const struct word_site *s)
 {
-	return is_entry(s) || is_code(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
+	return is_entry(s) ||
+		is_code(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
 }
 
 /* 1: written. What differs between states and flags is its first and its last word. */
@@ -498,18 +510,22 @@ static int write_stub(struct word_object *o, struct word_site *s, const struct u
 {
 	uintptr_t at = word_stub(o, p->stub);
 	int is_function = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION, made;
-	unsigned enter = is_code(s) ? THUNK_CODE_ENTER : is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
+	unsigned enter = is_code(s) ? THUNK_CODE_ENTER : is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) :
+		is_function ? THUNK_MFUNC : THUNK_MENTER;
 	uint8_t flags = p->action;
 	uint32_t w[UFT_STUB_BYTES / 4];
 
 	if (s->has_stub && s->action == flags && s->stub_state == enter)
 		return 0;
 	if (is_code(s))
-		made = arch_make_code_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_CODE_EXIT, at), word_code_at(o, p->stub), flags);
+		made = arch_make_code_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_CODE_EXIT, at),
+					   word_code_at(o, p->stub), flags);
 	else if (is_entry(s))
-		made = arch_make_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags);
+		made = arch_make_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at),
+				      s->addr + ARCH_ENTRY_BYTES, flags);
 	else
-		made = arch_make_mcount_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at), frame_of(o, s), flags);
+		made = arch_make_mcount_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at),
+					     frame_of(o, s), flags);
 	if (!made)
 		return 0;
 	for (unsigned k = 0; k < UFT_STUB_BYTES / 4; k++)
@@ -544,7 +560,8 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {
 	struct word_site *s = &o->site[p->stub];
-	unsigned n = site_words(s), stays = n > 1 || is_code(s), state = p->state == UFT_ORIGINAL && stays && !is_quiet ? UFT_IDLE : p->state;
+	unsigned n = site_words(s), stays = n > 1 || is_code(s),
+		 state = p->state == UFT_ORIGINAL && stays && !is_quiet ? UFT_IDLE : p->state;
 	uint32_t *at = (uint32_t *)s->addr + word;
 	struct form f;
 
@@ -648,7 +665,8 @@ static uint32_t disarm_object(struct word_object *o)
 	}
 	for (uint32_t i = 0; i < o->nstubs; i++)
 		if (o->site[i].addr)
-			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i, .kind_len = o->site[i].kind_len,
+			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i,
+				.kind_len = o->site[i].kind_len,
 						     .state = UFT_ORIGINAL, .action = o->site[i].action };
 	patch_sites(o->object, p, n, NULL);
 	for (uint32_t i = 0; i < n; i++)

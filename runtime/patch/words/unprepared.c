@@ -26,7 +26,8 @@
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 
-_Static_assert(ARCH_CODE_BYTES <= UFT_CODE_STRIDE && ARCH_CODE_MAX <= UFT_CODE_MAX, "the session computes addresses of code");
+_Static_assert(ARCH_CODE_BYTES <= UFT_CODE_STRIDE && ARCH_CODE_MAX <= UFT_CODE_MAX,
+	       "the session computes addresses of code");
 
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub)
 {
@@ -38,7 +39,8 @@ uint32_t word_code_form(const struct word_object *o, const struct word_site *s, 
 	uintptr_t at = word_code_at(o, stub);
 
 	return arch_code_jump(s->addr, state == UFT_FUNCTION ? arch_code_func(at, s->is_signed) :
-				       state == UFT_GRAPH ? arch_code_graph(at, s->is_signed) : arch_code_idle(at, s->is_signed));
+				       state == UFT_GRAPH ? arch_code_graph(at, s->is_signed) :
+					       arch_code_idle(at, s->is_signed));
 }
 
 /* Numbers only, and what stands there. */
@@ -48,11 +50,13 @@ static uint8_t check(const struct word_object *o, const struct uft_code *c)
 	uint32_t orig;
 
 	if (!s || c->nmoved < 4 || c->nmoved > 8 || c->pad || !c->ncode || c->ncode > ARCH_CODE_MAX ||
-	    (c->ncode | c->addr) & (ARCH_INSN_ALIGN - 1) || c->addr < o->text_start || c->addr + c->nmoved > o->text_end)
+	    (c->ncode | c->addr) & (ARCH_INSN_ALIGN - 1) || c->addr < o->text_start ||
+	    c->addr + c->nmoved > o->text_end)
 		return UFT_ST_KIND;
 	memcpy(&orig, c->orig, 4);
 	if (s->addr)		/* known: the same again is welcome */
-		return s->addr == c->addr && s->kind_len == UFT_KIND_LEN(UFT_SITE_CODE, 4) && s->orig[0] == orig ? UFT_ST_OK : UFT_ST_KIND;
+		return s->addr == c->addr && s->kind_len == UFT_KIND_LEN(UFT_SITE_CODE, 4) &&
+			s->orig[0] == orig ? UFT_ST_OK : UFT_ST_KIND;
 	return !memcmp((const void *)c->addr, c->orig, c->nmoved) ? UFT_ST_OK : UFT_ST_BYTES;
 }
 
@@ -69,7 +73,8 @@ static void write_code(const struct word_object *o, struct uft_code *c)
 	uint32_t k = UFT_THUNK_K(arch_code_k(at, o->first_stub_id + c->stub), UFT_REC_FUNC);
 
 	memcpy(w, c->code, c->ncode);
-	if (!arch_make_code(w, at, word_thunk(o, THUNK_CODE_FUNC, at), word_thunk(o, THUNK_CODE_EXIT, at), word_stub(o, c->stub),
+	if (!arch_make_code(w, at, word_thunk(o, THUNK_CODE_FUNC, at), word_thunk(o, THUNK_CODE_EXIT, at),
+		word_stub(o, c->stub),
 			    ARCH_THUNK_K(k)) || !word_code_form(o, &site, c->stub, UFT_GRAPH)) {
 		c->status = UFT_ST_REACH;
 		trace_count(UFT_CNT_SITE_REACH, 1);

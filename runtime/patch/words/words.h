@@ -30,7 +30,8 @@ struct word_object {
 enum word_thunk { THUNK_CODE_FUNC = NTHUNKS, THUNK_CODE_ENTER, THUNK_CODE_EXIT, WORD_NTHUNKS };
 
 struct word_object *word_find(uint32_t object);
-uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from);	/* its copy nearest to what leads there */
+/* its copy nearest to what leads there */
+uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from);
 uintptr_t word_stub(const struct word_object *o, uint32_t stub);
 void word_begin(void);			/* of a batch: the program may have changed its mappings since the last */
 int word_open(uintptr_t lo, uintptr_t hi);	/* 0 or -errno; then */

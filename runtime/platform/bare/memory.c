@@ -190,7 +190,8 @@ int plat_reserve(uintptr_t lo, size_t bytes)
 
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
 {
-	uintptr_t to = lo < ~0ul - REACH ? lo + REACH : ~0ul;		/* a kernel's text may be at the end of all addresses */
+	/* a kernel's text may be at the end of all addresses */
+	uintptr_t to = lo < ~0ul - REACH ? lo + REACH : ~0ul;
 
 	(void)prot;
 	bytes = PLAT_PAGE_UP(bytes);

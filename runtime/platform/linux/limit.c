@@ -155,7 +155,8 @@ int plat_limit_call(const struct plat_limit_call *c, long *result)
 	struct uft_limits wanted, was, to;
 
 	if (!own || c->resource != RLIMIT_AS_ || (c->pid && c->pid != sys_getpid()) ||
-	    plat_is_denied(UFT_DENIED_LIMIT) || set_limits(0, NULL, &was) || (c->to && plat_peek(c->to, &wanted, sizeof(wanted))))
+	    plat_is_denied(UFT_DENIED_LIMIT) || set_limits(0, NULL, &was) ||
+	    (c->to && plat_peek(c->to, &wanted, sizeof(wanted))))
 		return 0;
 	if (c->to)
 		to = wanted.cur > wanted.max ? wanted : translate(&wanted, &was);	/* the former is refused */

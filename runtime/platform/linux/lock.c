@@ -94,5 +94,6 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 	if (is_free)
 		lock_walk(large, LOCK_LEAVE, &bytes);
 	/* Where there is a limit, each page of ours would be one less for the program. */
-	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned, on_fault ? LOCK_ON_FAULT : LOCK_NOW, &bytes);
+	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned, on_fault ? LOCK_ON_FAULT : LOCK_NOW,
+			 &bytes);
 }

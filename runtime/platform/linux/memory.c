@@ -223,7 +223,8 @@ static int near_probe(struct near *n, int prot, uintptr_t *out)
 	const uintptr_t step = 2ul << 20;
 	uintptr_t at;
 
-	for (at = PLAT_PAGE_DOWN(n->lo) - n->bytes - PLAT_PAGE; at < n->lo && at > LOWEST && n->hi - at < REACH; at -= step)
+	for (at = PLAT_PAGE_DOWN(n->lo) - n->bytes - PLAT_PAGE; at < n->lo && at > LOWEST && n->hi - at < REACH;
+	     at -= step)
 		if (!plat_map_at(at, n->bytes, prot)) {
 			*out = at;
 			return 0;

@@ -55,7 +55,8 @@ int plat_signal_stack(struct plat_stack *s)
 
 static struct __kernel_timespec timespec_of(uint64_t ns)
 {
-	return (struct __kernel_timespec){ .tv_sec = (int64_t)(ns / 1000000000), .tv_nsec = (int64_t)(ns % 1000000000) };
+	return (struct __kernel_timespec){ .tv_sec = (int64_t)(ns / 1000000000),
+		.tv_nsec = (int64_t)(ns % 1000000000) };
 }
 
 int plat_wait(uint32_t *word, uint32_t val, uint64_t ns)

@@ -89,7 +89,8 @@ static void read_names(const uint64_t *variable, uint32_t n, char (*name)[NAME_B
 		return;
 	memset(name, 0, n * NAME_BYTES);
 	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < NAME_BYTES && !plat_peek((const void *)(variable[i] + k), &name[i][k], 1) && name[i][k]; k++)
+		for (uint32_t k = 0;
+		     k < NAME_BYTES && !plat_peek((const void *)(variable[i] + k), &name[i][k], 1) && name[i][k]; k++)
 			;
 }
 

@@ -99,7 +99,8 @@ static int adopt_spare(uint64_t at, uint32_t pid, const struct heritage *h)
 
 	if (uft_load(&uft_rt.arena->is_full) && !claim.is_forced)
 		return -ENOSPC;
-	for (int ms = 0; (ret = boot_take_spare(at)) == -EAGAIN && ms < SPARE_WAIT_MS && !uft_load(&uft_rt.arena->closed); ms++) {
+	for (int ms = 0;
+	     (ret = boot_take_spare(at)) == -EAGAIN && ms < SPARE_WAIT_MS && !uft_load(&uft_rt.arena->closed); ms++) {
 		plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);
 		plat_nap(1000000);
 	}
@@ -186,7 +187,8 @@ static int adopt(struct trace_task *t, int is_forced)
 	thread_forked(t);
 	if (is_denied)
 		return -EPERM;
-	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
+	if (!is_forced &&
+	    (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
 	own_ns = 0;			/* that of a parent */
 	claim.state = CLAIM_NONE;
@@ -266,7 +268,8 @@ int trace_rejoin(void)
 			patch_after_fork();
 			uft_store_release(state, ret ? RING_REFUSED : RING_LIVE);
 		}
-	} else if (uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE || uft_load(&uft_rt.slice->pid) != (uint32_t)plat_pid()) {
+	} else if (uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE ||
+		   uft_load(&uft_rt.slice->pid) != (uint32_t)plat_pid()) {
 		ret = -ESTALE;
 	}
 	if (!ret)

@@ -114,7 +114,8 @@ static int hook_clone3(const uint64_t *regs, uint64_t sp)
  * same: control/proc/seccomp.c keeps us out of such a program. What comes into being between the two calls is
  * executed without us.
  */
-static uint32_t unasked[NUNASKED];	/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */
+/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */
+static uint32_t unasked[NUNASKED];
 
 static uint32_t *unasked_at(uint32_t tid)
 {

@@ -6,7 +6,8 @@
 #include "runtime/trace/tracers/tracers.h"
 
 /* ---- fork_child.c ---- */
-void adopt_note_self(void);		/* this process has its slice: what its children will know of it. Context: init */
+/* this process has its slice: what its children will know of it. Context: init */
+void adopt_note_self(void);
 
 /* ---- exec_preload.c ---- */
 /* Makes the environment *@envp of an exec bring the runtime along, or leaves it as it is. */

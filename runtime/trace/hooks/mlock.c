@@ -37,7 +37,8 @@ static int lock_large(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	uintptr_t from;
 	int found;
 
-	found = lock_nearer(at, (uintptr_t)uft_rt.mail, a->slice_offset - UFT_BOARD_BYTES + a->slice_bytes * a->per_file, lo, hi);
+	found = lock_nearer(at, (uintptr_t)uft_rt.mail,
+			    a->slice_offset - UFT_BOARD_BYTES + a->slice_bytes * a->per_file, lo, hi);
 	from = thread_reserve(&bytes);
 	found |= lock_nearer(at, from, bytes, lo, hi);
 	from = aside_reserve(&bytes);
@@ -53,7 +54,8 @@ uint32_t trace_hook_mlockall(uint64_t *regs)
 	uint64_t flags = regs[0];
 	int was_future, ret;
 
-	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) || plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_MEMORY))
+	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) ||
+	    plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_MEMORY))
 		return __NR_mlockall;
 	was_future = plat_expect_locks(!!(flags & MCL_FUTURE));
 	if (!(flags & MCL_CURRENT))

@@ -113,7 +113,8 @@ void keep_end(struct trace_task *t, const struct fg_entry *root)
 {
 	struct uft_thread *th = t->th;
 	struct ring_past p = {
-		.pid = t->pid, .tid = t->tid, .begin = root->clock, .words = th->kept, .n = th->nkept, .lost = th->kept_lost,
+		.pid = t->pid, .tid = t->tid, .begin = root->clock, .words = th->kept, .n = th->nkept,
+		.lost = th->kept_lost,
 	};
 
 	if (t->mute || !trace_is_recording())

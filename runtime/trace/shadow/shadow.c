@@ -99,7 +99,8 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	if (root)
 		keep_end(t, root);
 	if (open && !t->mute && trace_is_recording()) {
-		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8, .key = fg_own_key(t) };
+		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8,
+			.key = fg_own_key(t) };
 
 		task_write(t, &op);
 	}
@@ -139,7 +140,8 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 		its_age = aside_age(newest);
 
 	for (struct uft_thread *th = thread_first(); th; th = th->next) {
-		struct fg_entry *e = from && fg_is_on_array(th, from) ? (struct fg_entry *)from + 1 : uft_load_acquire(&th->top);
+		struct fg_entry *e =
+			from && fg_is_on_array(th, from) ? (struct fg_entry *)from + 1 : uft_load_acquire(&th->top);
 
 		if (from && !fg_may_have(th, slot))
 			continue;

@@ -56,13 +56,15 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 
 		task_lock(&t);
 		restored = unwind_restore_array(th, (uint64_t)sp, frame);
-		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp));	/* older ones at the same slots are dead: they come too late */
+		/* older ones at the same slots are dead: they come too late */
+		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp));
 		/*
 		 * Cleanup after cleanup without an event: nothing is left to restore, but each walk begins
 		 * further out than the last.
 		 */
 		if (restored || th->flags & TH_RESTORED) {
-			if (!(th->flags & TH_RESTORED) || (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
+			if (!(th->flags & TH_RESTORED) ||
+			    (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
 				/* Of one walk in another the outer one counts, wherever. */
 				th->unwind_low = th->flags & TH_RESTORED ? 0 : unwind_stack(th, (uint64_t)sp);
 				th->unwind_sp = (uint64_t)sp;

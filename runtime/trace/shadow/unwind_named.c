@@ -166,7 +166,8 @@ uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *fram
 
 		if (e->slot > sp && e->flags & FG_RESTORED)
 			o.low = e->slot;
-		if (e->slot <= FG_SLOT_MIN || sp - e->slot - 1 < OWN_STACK || (e->slot == sp && form < 0) || e->flags & FG_RESTORED)
+		if (e->slot <= FG_SLOT_MIN || sp - e->slot - 1 < OWN_STACK || (e->slot == sp && form < 0) ||
+		    e->flags & FG_RESTORED)
 			continue;
 		if (form >= 0)
 			frame[1] = arch_return_form(first->parent, sp, (unsigned)form);

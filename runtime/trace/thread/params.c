@@ -26,7 +26,8 @@ void trace_set_params(const struct uft_tracer_params *p)
 	uint32_t next = (params_current + 1) % NCOPIES;
 	struct uft_tracer_params *n = &params_copies[next];
 	/* Once: others may write there. */
-	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids), nstack_ids = uft_load(&p->nstack_ids);
+	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids),
+		 nstack_ids = uft_load(&p->nstack_ids);
 	uint32_t nactions = uft_load(&p->nactions);
 
 	n->tracer = p->tracer;

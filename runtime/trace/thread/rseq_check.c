@@ -47,7 +47,8 @@ int sections_begin(struct trace_task *t)
 	if (!may_have() || uft_load_acquire(ring_state()) != RING_LIVE)
 		return 0;
 	t->th = thread_find(t->tp);
-	if (!t->th || t->th->sections != IS_KNOWN || t->th->host || own_has(t->th->owner) || number_of(t->tp) != t->th->owner)
+	if (!t->th || t->th->sections != IS_KNOWN || t->th->host || own_has(t->th->owner) ||
+	    number_of(t->tp) != t->th->owner)
 		return 0;
 	t->tid = t->th->owner;
 	t->pid = uft_rt.slice->pid;

@@ -479,7 +479,8 @@ static int thread_may_own(const struct trace_task *t)
 {
 	if (!(t->th->flags & TH_SHARED))
 		return 1;
-	return !thread_find(SHARED_KEY(t->tid)) && !plat_is_denied(UFT_DENIED_ASK) && (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid);
+	return !thread_find(SHARED_KEY(t->tid)) && !plat_is_denied(UFT_DENIED_ASK) &&
+	       (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid);
 }
 
 static void thread_identify(struct trace_task *t)

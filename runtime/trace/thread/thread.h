@@ -35,9 +35,13 @@ int sections_begin(struct trace_task *t);
 void sections_ask(struct trace_task *t);
 int sections_want_own(struct uft_thread *th);	/* is it time to look for a ring of its own? */
 
-/* ---- fastpath_interrupt.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
+/*
+ * ---- fastpath_interrupt.c: before own_finish(), behind it, and when all of the event is done; signals are
+ * blocked ----
+ */
 void inside_begin(struct trace_task *t);
-int inside_has_moved(const struct trace_task *t);	/* may the top be the doing of who is inside? Else nothing of him came true */
+/* may the top be the doing of who is inside? Else nothing of him came true */
+int inside_has_moved(const struct trace_task *t);
 void inside_note(struct trace_task *t);
 void inside_end(struct trace_task *t);
 
@@ -45,7 +49,8 @@ void inside_end(struct trace_task *t);
 const struct uft_tracer_params *trace_params(void);
 int trace_is_recording(void);
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p);
-void params_forked(const struct uft_thread *th);	/* init, in the child, before thread_forked(): the thread that forked, or NULL */
+/* init, in the child, before thread_forked(): the thread that forked, or NULL */
+void params_forked(const struct uft_thread *th);
 
 /* ---- signal.c ---- */
 int signal_is_handler(const struct fg_entry *e);	/* Does it return to what the kernel calls handlers with? */
@@ -58,7 +63,8 @@ uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
 /* 1: nothing may be done any more, in any thread, but to pass calls and returns through. */
 int trace_is_out(void);
 void trace_go_out(void);			/* for good; when what has to be done before is done */
-int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s);	/* plat_signal_stack(), or what was noted of it */
+/* plat_signal_stack(), or what was noted of it */
+int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s);
 
 /* What calls of a site are, by its number. */
 static inline const struct uft_action *trace_action(const struct uft_tracer_params *p, uint8_t number)

@@ -18,7 +18,8 @@
  */
 #include "runtime/trace/tracers/tracers.h"
 
-static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_event_id id, const uint64_t *words, uint32_t n)
+static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_event_id id, const uint64_t *words,
+		       uint32_t n)
 {
 	struct ring_op op = {
 		.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(id, n), 0), .word1 = words[0], .more = words + 1,
@@ -37,7 +38,8 @@ uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops)
 {
 	int has_args = is_site_with_args(p, ops);
 
-	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) | (has_args && ops & UFT_ACT_MASK ? FG_MASK : 0);
+	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) |
+	       (has_args && ops & UFT_ACT_MASK ? FG_MASK : 0);
 }
 
 /* Since it began, on this thread; a call that came from another one is not asked. */
@@ -64,7 +66,8 @@ void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const 
 	int is_site = args && is_site_with_args(p, ops);
 	uint64_t word;
 
-	if (args && (is_site || p->has_events & UFT_EVENTS_ARGS) && event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN &&
+	if (args && (is_site || p->has_events & UFT_EVENTS_ARGS) &&
+	    event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN &&
 	    is_site && p->stacks & UFT_STACKS_EVENT)
 		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (p->has_events & UFT_EVENTS_PARENT || (is_site && p->has_events & UFT_EVENTS_SOME_PARENT))

@@ -63,7 +63,8 @@ static int hist_back(struct event_hist *h)
 	const struct uft_hist_row *row = &h->row;
 	uintptr_t at = (uintptr_t)hist_region() + row->offset, from = at & -(uintptr_t)UFT_PAGE;
 	size_t bytes = uft_hist_map_bytes(row->bits, row->key_words + 1u + row->nsums);
-	uint32_t is_there = plat_reserve(from, (at + bytes - from + UFT_PAGE - 1) & -(size_t)UFT_PAGE) ? HIST_SCARCE : HIST_BACKED;
+	uint32_t is_there =
+		plat_reserve(from, (at + bytes - from + UFT_PAGE - 1) & -(size_t)UFT_PAGE) ? HIST_SCARCE : HIST_BACKED;
 
 	uft_store_release(&h->state, is_there);
 	return is_there == HIST_BACKED;
@@ -94,7 +95,8 @@ int event_rules_accept(const struct event_rules *r, const struct uft_record *rec
 	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
 
 	for (uint32_t i = 0; i < r->nrules; i++, rule = next_rule(rule))
-		if (rule->action == UFT_RULE_RECORD && (!rule->program_bytes || uft_program_run(program_of(rule), record)))
+		if (rule->action == UFT_RULE_RECORD &&
+		    (!rule->program_bytes || uft_program_run(program_of(rule), record)))
 			return 1;
 	return 0;
 }
@@ -122,7 +124,8 @@ static int spend(const struct uft_event_rule *rule)
 	return left != 0;
 }
 
-void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t, uint32_t turn)
+void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t,
+			uint32_t turn)
 {
 	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
 
@@ -161,7 +164,8 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 	for (uint32_t i = 0; i < nrules; i++) {
 		const struct uft_event_rule *rule = (const struct uft_event_rule *)at;
 
-		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) || rule->program_bytes % 8 ||
+		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) ||
+		    rule->program_bytes % 8 ||
 		    rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_HIST ||
 		    (rule->action == UFT_RULE_HIST && !is_good_count(rule, (size_t)(end - at) - sizeof(*rule), nrules)))
 			return -EINVAL;
@@ -170,7 +174,8 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 		else if (rule->action != UFT_RULE_RECORD)
 			*facts |= EVENT_RULES_THREAD;
 		if (rule->program_bytes) {
-			if (!uft_program_is_good(program_of(rule), rule->program_bytes) || program_of(rule)->bytes != rule->program_bytes)
+			if (!uft_program_is_good(program_of(rule), rule->program_bytes) ||
+			    program_of(rule)->bytes != rule->program_bytes)
 				return -EINVAL;
 			*facts |= program_of(rule)->facts;
 		}
@@ -206,7 +211,8 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 
 	*need = 0;
 	for (uint32_t i = 0; i < nrules; i++, rule = uft_event_rule_next(rule)) {
-		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ? uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need, list) : 0;
+		n = rule->program_bytes && rule->action == UFT_RULE_RECORD ?
+			uft_quick_append(program_of(rule), i + 1 == nrules, to, n, need, list) : 0;
 		if (!n)
 			return 0;
 	}
@@ -245,7 +251,9 @@ static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint
 	if (!r)
 		return NULL;
 	kept += bytes + nquick * (uint32_t)sizeof(*quick);
-	*r = (struct event_rules){ .next = all, .nrules = nrules, .bytes = bytes, .facts = facts, .need = nquick ? need : UINT32_MAX };
+	*r = (struct event_rules){
+		.next = all, .nrules = nrules, .bytes = bytes, .facts = facts, .need = nquick ? need : UINT32_MAX
+	};
 	r->quick = (struct uft_quick_step *)(r->list + bytes / 8);
 	memcpy(r->list, list, bytes);
 	memcpy(r->list + bytes / 8, quick, nquick * sizeof(*quick));

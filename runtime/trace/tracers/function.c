@@ -9,8 +9,10 @@
  * the frame pointer of it. That is found out by looking, and the slot of others may have changed since the
  * handler read it (a detach, an unwinder): then it is the program's own value, which may point anywhere.
  */
-static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent, const uint64_t *frame,
-						void (*use)(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp))
+static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent,
+						 const uint64_t *frame,
+						void (*use)(struct trace_task *t, uint32_t id, uint64_t slot,
+							    uint64_t fp))
 {
 	const uint64_t *slot = frame - SAVED_FP;
 	uint64_t fp = frame[0], saved[2];
@@ -42,7 +44,8 @@ static int func_is_written(const struct uft_tracer_params *p)
 	return !(p->stacks & UFT_STACKS_MAX) || p->stacks & UFT_STACKS_MAX_FUNC;
 }
 
-static void func_record(struct trace_task *t, const struct uft_tracer_params *p, uint64_t word0, uint64_t parent, const uint64_t *frame)
+static void func_record(struct trace_task *t, const struct uft_tracer_params *p, uint64_t word0, uint64_t parent,
+			const uint64_t *frame)
 {
 	struct ring_op op = { .word0 = word0, .word1 = parent, .bytes = 16, .key = t->key };
 
@@ -54,13 +57,16 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 		op.key = 0;
 	if (p->has_events & UFT_EVENTS_FUNC)
 		op.word1 = true_parent(t->th, parent);
-	if (task_write(t, &op) == RING_WRITTEN && (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, UFT_REC_VALUE(word0))))
+	if (task_write(t, &op) == RING_WRITTEN &&
+	    (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, UFT_REC_VALUE(word0))))
 		func_stack(t, word0, parent, frame, stack_write);
 }
 
-void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, const uint64_t *args)
+void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e,
+		 const uint64_t *args)
 {
-	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, fg_id(e), 0), .word1 = true_parent(t->th, e->parent), .bytes = 16 };
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, fg_id(e), 0), .word1 = true_parent(t->th, e->parent),
+		.bytes = 16 };
 
 	if (p->stacks & UFT_STACKS_MAX && args && !t->guest)
 		stack_measure(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
@@ -81,7 +87,8 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 		return;
 	task_begin(&t);
 	p = trace_params();
-	if (t.th && !t.mute && (p->tracer == UFT_TRACER_FUNCTION || p->has_events & UFT_EVENTS_FUNC) && trace_task_is_wanted(&t, p)) {
+	if (t.th && !t.mute && (p->tracer == UFT_TRACER_FUNCTION || p->has_events & UFT_EVENTS_FUNC) &&
+	    trace_task_is_wanted(&t, p)) {
 		const uint64_t *frame = *(const uint64_t **)__builtin_frame_address(0);
 
 		if (p->stacks & UFT_STACKS_MAX && !t.guest)

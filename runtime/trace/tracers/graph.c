@@ -157,7 +157,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	}
 	if (args && fg_is_recorded(flags))
 		flags |= event_flags(p, act->ops);
-	if (p->has_events & UFT_EVENTS_CPU && (fg_is_recorded(flags) || flags & (FG_CALL | FG_PROFILE)) && !(flags & FG_SCRATCH)) {
+	if (p->has_events & UFT_EVENTS_CPU && (fg_is_recorded(flags) || flags & (FG_CALL | FG_PROFILE)) &&
+	    !(flags & FG_SCRATCH)) {
 		th->cpu_ns[top - th->base] = plat_cpu_ns();
 		flags |= FG_CPU;
 	}
@@ -181,7 +182,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	else if (p->has_events)
 		event_enter(t, p, top, act->ops, args, is_handler);
 	if (args && p->stacks && !(top->flags & (FG_SILENT | FG_SCRATCH)) &&
-	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && act->ops & UFT_ACT_FUNC))
+	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) &&
+	    !(p->has_events & UFT_EVENTS_FUNC && act->ops & UFT_ACT_FUNC))
 		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
 		profile_hit(t, fg_id(e));
@@ -191,7 +193,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 /* From now on fast paths may pass calls by that are too deep, or push and pop those that are not too long. */
 static void fg_know_stack(const struct trace_task *t)
 {
-	if ((ARCH_HAS_LIMITS || ARCH_HAS_SUMS) && t->rseq && t->th && !t->guest && !t->mute && trace_graph_path() >= GRAPH_DEPTH)
+	if ((ARCH_HAS_LIMITS || ARCH_HAS_SUMS) && t->rseq && t->th && !t->guest && !t->mute &&
+	    trace_graph_path() >= GRAPH_DEPTH)
 		uft_asm_know_stack(t->th, t->key);
 }
 
@@ -211,7 +214,8 @@ static int fg_is_off(void)
 	return th && th->top == th->base && !graph_is_on(th, p);
 }
 
-static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub, const uint64_t *args)
+static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub,
+		    const uint64_t *args)
 {
 	struct fg_entry e = {
 		.slot = slot, .parent = parent, .ret = ret,
@@ -226,7 +230,8 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 		return 0;
 	task_begin(&t);
 	p = trace_params();
-	if (!t.th || t.mute || !trace_is_recording() || (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) ||
+	if (!t.th || t.mute || !trace_is_recording() ||
+	    (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) ||
 	    !trace_task_is_wanted(&t, p))
 		goto out;
 	/* No state of its own could be made. */

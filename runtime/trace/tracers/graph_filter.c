@@ -34,7 +34,8 @@ static int fg_is_too_deep(const struct fg_entry *base, const struct fg_entry *to
 	return p->max_depth && n >= p->max_depth;
 }
 
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top, const struct fg_entry *e,
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top,
+	      const struct fg_entry *e,
 	      uint32_t ops, uint32_t *flags, int *is_handler)
 {
 	const struct uft_thread *th = t->th;
@@ -47,7 +48,8 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 	if (p->has_roots & UFT_ROOTS_NOT) {
 		if (caller & FG_HIDDEN)
 			return 0;
-		if ((ops & (UFT_ACT_HIDE | UFT_ACT_ROOT)) == UFT_ACT_HIDE)	/* a root of another graph is recorded */
+		/* a root of another graph is recorded */
+		if ((ops & (UFT_ACT_HIDE | UFT_ACT_ROOT)) == UFT_ACT_HIDE)
 			*flags = alt | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
 	}
 	if (!is_on && !(p->has_roots & UFT_ROOTS_ONLY) && !(*flags & FG_HIDDEN))

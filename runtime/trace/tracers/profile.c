@@ -94,7 +94,8 @@ static void profile_extreme(struct uft_profile *p, uint64_t duration)
 void uft_profile_extreme(uint64_t offset, uint64_t duration);
 void uft_profile_extreme(uint64_t offset, uint64_t duration)
 {
-	struct uft_profile *block = ring_has_rseq() ? uft_ring_fast.cpu[arch_rseq_cpu(uft_ring_fast.rseq_offset)].profile : NULL;
+	struct uft_profile *block =
+		ring_has_rseq() ? uft_ring_fast.cpu[arch_rseq_cpu(uft_ring_fast.rseq_offset)].profile : NULL;
 
 	if (block)
 		profile_extreme((struct uft_profile *)((char *)block + offset), duration);

@@ -146,7 +146,8 @@ static struct uft_stack_row find_row(uint64_t pc)
 
 	for (uint32_t i = 0; all && i < n; i++) {
 		const struct stack_object *o = &all[i];
-		uint32_t sequence = uft_load_acquire(&o->sequence), low = 0, high = uft_load(&o->n), room = uft_load(&o->room);
+		uint32_t sequence = uft_load_acquire(&o->sequence), low = 0, high = uft_load(&o->n),
+			 room = uft_load(&o->room);
 		uint64_t start = uft_load(&o->text_start), at = pc - uft_load(&o->bias);
 
 		if (sequence & 1 || pc - start >= uft_load(&o->text_end) - start)
@@ -378,7 +379,8 @@ static int is_same_stack(struct trace_task *t, uint64_t slot, uint64_t fp)
 	return !w.is_end;
 }
 
-static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uft_stack_max *m, uint32_t id, uint64_t top,
+static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uft_stack_max *m, uint32_t id,
+						 uint64_t top,
 						 uint64_t slot, uint64_t fp)
 {
 	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };

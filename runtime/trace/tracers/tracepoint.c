@@ -44,7 +44,8 @@ static int is_accepted(const struct event_rules *rules, struct trace_task *t, ui
  * @high: of the record's first word; @bytes: of its other words. @rules: still to be asked, of @record_bytes; or NULL.
  * @slot: of the call's return address; @fp: its frame pointer.
  */
-static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp, const struct event_rules *rules,
+static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp,
+			 const struct event_rules *rules,
 			 uint32_t record_bytes)
 {
 	const struct uft_tracer_params *p;
@@ -56,7 +57,8 @@ static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, u
 	    (!rules || is_accepted(rules, &t, p->graph_turn, words, record_bytes))) {
 		struct ring_op op = {
 			.word0 = (uint64_t)high << 32, .word1 = words[0], .more = words + 1,
-			.bytes = 8 + (uint32_t)bytes, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN || p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,
+			.bytes = 8 + (uint32_t)bytes, .flags = RING_OP_EVENT, .key = ARCH_HAS_OWN ||
+				p->stacks & UFT_STACKS_TRACEPOINT ? 0 : t.key,
 		};
 
 		if (task_write(&t, &op) == RING_WRITTEN && p->stacks & UFT_STACKS_TRACEPOINT)
@@ -91,7 +93,8 @@ static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t n
 }
 
 /* A record that is empty or too large, or with rules that quick steps do not answer. */
-static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes,
+						  const struct event_rules *rules,
 						  const uint64_t *frame)
 {
 	static const uint64_t nothing[1];
@@ -114,7 +117,8 @@ static __attribute__((noinline)) void write_oddly(uint32_t id, const void *recor
 }
 
 /* With rules that have deep steps. */
-static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes,
+						 const struct event_rules *rules,
 						 const uint64_t *frame)
 {
 	struct uft_record r = { .payload = record, .bytes = (uint32_t)bytes };
@@ -128,7 +132,8 @@ static __attribute__((noinline)) void write_deep(uint32_t id, const void *record
 }
 
 /* On its own, so that tracepoint_write() keeps to the registers that it has without this. */
-static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes, const struct event_rules *rules,
+static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes,
+						   const struct event_rules *rules,
 						   const uint64_t *frame)
 {
 	if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)

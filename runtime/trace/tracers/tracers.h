@@ -11,14 +11,16 @@
  * function.c: the function tracer's event of a call that the graph or the profile is about to look at. @args:
  * as event_enter().
  */
-void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, const uint64_t *args);
+void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e,
+		 const uint64_t *args);
 
 /* ---- graph_filter.c ---- */
 /*
  * What the graph, or the profile alone, makes of the call of @e, which is to be pushed at @top: into *flags, which
  * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
  */
-int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top, const struct fg_entry *e,
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top,
+	      const struct fg_entry *e,
 	      uint32_t ops, uint32_t *flags, int *is_handler);
 
 /* ---- event.c ---- */
@@ -45,7 +47,8 @@ struct event_rules {
 	struct event_rules *next;	/* of all lists */
 	uint32_t nrules, bytes;		/* bytes: of list[] */
 	uint32_t facts;			/* enum uft_facts that they ask for */
-	uint32_t need;			/* bytes of records that the quick steps are for, with UFT_QUICK_DEEP; UINT32_MAX: there are none */
+	/* bytes of records that the quick steps are for, with UFT_QUICK_DEEP; UINT32_MAX: there are none */
+	uint32_t need;
 	const struct uft_quick_step *quick;	/* behind the list: the same as one program */
 	struct event_hist *hist;	/* of the rule that counts; NULL: there is none */
 	uint64_t list[];		/* struct uft_event_rule, each with its program */
@@ -57,7 +60,8 @@ int event_rules_accept(const struct event_rules *r, const struct uft_record *rec
 /* Of a list that counts (hist): 1: the record is to be written; 0: it is not wanted, or the map has it. */
 int event_rules_count(const struct event_rules *r, const struct uft_record *record);
 /* The thread @t fires the event: switches its graph. */
-void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t, uint32_t turn);
+void event_rules_switch(const struct event_rules *r, const struct uft_record *record, struct trace_task *t,
+			uint32_t turn);
 /* Is the graph on for @th by the triggers that are in force, if it is by triggers at all? */
 static inline int graph_is_on(const struct uft_thread *th, const struct uft_tracer_params *p)
 {
@@ -76,14 +80,16 @@ static inline const struct event_rules *event_rules_of(uint32_t id)
 /* ---- stack.c ---- */
 /* A stack of the function @id, whose return address is at @slot; @fp: its caller's frame pointer. */
 void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
-void stack_write_tracepoint(struct trace_task *t, uint64_t slot, uint64_t fp);	/* @slot: of where its call returns to */
+/* @slot: of where its call returns to */
+void stack_write_tracepoint(struct trace_task *t, uint64_t slot, uint64_t fp);
 int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id);	/* of this function */
 /* The same, but kept only if the stack is deeper than any before in this process (uft_slice.stack). */
 void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
 
 /* ---- profile.c ---- */
 void profile_hit(const struct trace_task *t, uint32_t id);		/* a call begins */
-void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller);	/* it returns; to @caller, if that is known */
+/* it returns; to @caller, if that is known */
+void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller);
 /* Is it counted? @ops: enum uft_action_ops. */
 static inline int profile_is_wanted(const struct uft_tracer_params *p, uint32_t ops)
 {

@@ -44,7 +44,8 @@ static uint32_t build(unsigned i)
 	return i >= 20 ? slot_word(i - 14) : 0;
 }
 
-static const int64_t reads[NREADS] = { 0xffffc, -0x100000, 8, -4, 0x7ffc, -0x8000, -4, 0x100, NO_TARGET, NO_TARGET, NO_TARGET, NO_TARGET };
+static const int64_t reads[NREADS] = { 0xffffc, -0x100000, 8, -4, 0x7ffc, -0x8000, -4, 0x100, NO_TARGET, NO_TARGET,
+	NO_TARGET, NO_TARGET };
 
 static int read_target(uint32_t word, uint64_t pc, uint64_t *target)
 {
@@ -62,11 +63,14 @@ static void check_rules(void)
 	check("target below", a64_branch_target(a64_bl(0x7001000, 4096), 0x7001000) == 4096);
 	check("bits of addresses", a64_address_bits(a64_bl(0, 64)) == 0x03ffffff &&
 	      a64_address_bits(a64_ldr_literal(16, 0, 0)) == (a64_ldr_literal(16, 8, 4) ^ a64_ldr_literal(16, 0, 0)));
-	check("addresses out of reach", !a64_adr(0, 0, 1 << 20) && !a64_adrp(0, 0, 1ull << 32) && a64_adrp(0, 0x1fff, 0x100001000 - 1));
+	check("addresses out of reach",
+	      !a64_adr(0, 0, 1 << 20) && !a64_adrp(0, 0, 1ull << 32) && a64_adrp(0, 0x1fff, 0x100001000 - 1));
 	check("addresses read", a64_adr_target(a64_adr(3, 0x12345, 0x12340), 0x12345) == 0x12340 &&
 	      a64_adr_target(a64_adrp(3, 0x98765432, 0x12345678), 0x98765432) == 0x12345000);
-	check("numbers of calls", a64_is_mov(0xd2801b88 /* mov x8, #220 */, 8, 220) && a64_is_mov(0x52801b88 /* mov w8, #220 */, 8, 220) &&
-	      !a64_is_mov(0xd2801b87 /* mov x7, #220 */, 8, 220) && !a64_is_mov(0xd2801b88, 8, 221) && !a64_is_mov(A64_NOP, 8, 220));
+	check("numbers of calls", a64_is_mov(0xd2801b88 /* mov x8, #220 */, 8, 220) &&
+	      a64_is_mov(0x52801b88 /* mov w8, #220 */, 8, 220) &&
+	      !a64_is_mov(0xd2801b87 /* mov x7, #220 */, 8, 220) && !a64_is_mov(0xd2801b88, 8, 221) &&
+	      !a64_is_mov(A64_NOP, 8, 220));
 	check("blr", a64_blr(16) == 0xd63f0200);
 	check("landing pads", a64_is_bti(A64_BTI_C) && a64_is_bti(A64_BTI_JC) && !a64_is_bti(A64_PACIASP));
 }

@@ -81,7 +81,8 @@ static void check_nops(void)
 		{ "\x66\x90", 2, 2 }, { "\x66\x66\x90", 3, 3 }, { "\x0f\x1f\x44\x00\x08", 5, 5 },
 		{ "\x66\x66\x2e\x0f\x1f\x84\0\0\0\0\0", 11, 11 }, { "\x48\x0f\x1f\x84\0\0\0\0\0", 9, 9 },
 		{ "\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84\0\0\0\0\0", 15, 15 }, { "\x0f\x1f\xc0", 3, 3 },
-		{ "\x67\x0f\x1f\x44\0\0", 6, 6 }, { "\x0f\x1f\x05\0\0\0\0", 7, 7 }, { "\x0f\x1f\x04\x25\0\0\0\0", 8, 8 },
+		{ "\x67\x0f\x1f\x44\0\0", 6, 6 }, { "\x0f\x1f\x05\0\0\0\0", 7, 7 },
+		{ "\x0f\x1f\x04\x25\0\0\0\0", 8, 8 },
 		{ "\xf3\x90", 2, 0 }, { "\x0f\x1e\xfa", 3, 0 }, { "\x0f\x1f\x44\0", 4, 0 }, { "\x0f\x0b", 2, 0 },
 		{ "\x66\x66", 2, 0 }, { "\x0f\x1f", 2, 0 }, { "\x0f\x1f\x48\0", 4, 0 }, { "\xcc", 1, 0 }, { "", 0, 0 },
 		{ "\x49\x90", 2, 0 },
@@ -91,7 +92,8 @@ static void check_nops(void)
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		if (uft_insn_nop_length((const uint8_t *)t[i].bytes, t[i].n) != t[i].len) {
-			fprintf(stderr, "nop case %zu: %zu\n", i, uft_insn_nop_length((const uint8_t *)t[i].bytes, t[i].n));
+			fprintf(stderr, "nop case %zu: %zu\n", i,
+				uft_insn_nop_length((const uint8_t *)t[i].bytes, t[i].n));
 			failures++;
 		}
 	}
@@ -120,8 +122,10 @@ static void check_recognisers(void)
 		check("a padded call's target", uft_insn_branch_target(b, n, 0x1000) == 0x400);
 	}
 	check("no padded call of 4 or 9", !uft_insn_call_padded(b, 4, 0, 0) && !uft_insn_call_padded(b, 9, 0, 0));
-	check("call", uft_insn_is_call((const uint8_t *)"\xe8") == 5 && uft_insn_is_call((const uint8_t *)"\x67\xe8") == 6);
-	check("not a call", !uft_insn_is_call((const uint8_t *)"\xe9") && !uft_insn_is_call((const uint8_t *)"\x67\xe9"));
+	check("call",
+	      uft_insn_is_call((const uint8_t *)"\xe8") == 5 && uft_insn_is_call((const uint8_t *)"\x67\xe8") == 6);
+	check("not a call",
+	      !uft_insn_is_call((const uint8_t *)"\xe9") && !uft_insn_is_call((const uint8_t *)"\x67\xe9"));
 	check("call *", uft_insn_is_call_indirect((const uint8_t *)"\xff\x15") == 6 &&
 			!uft_insn_is_call_indirect((const uint8_t *)"\xff\x25"));
 	uft_insn_jmp(b, 0x7fff00000000, 0x7ffe90000000);

@@ -31,7 +31,8 @@ static void check_read(unsigned i, uint32_t word)
 	int64_t got = read_target(word, pc, &target) ? (int64_t)(target - pc) : NO_TARGET;
 
 	if (i < NREADS && got != reads[i]) {
-		fprintf(stderr, "encode: " ARCH ": read %u: %08x leads to %lld, not %lld\n", i, word, (long long)got, (long long)reads[i]);
+		fprintf(stderr, "encode: " ARCH ": read %u: %08x leads to %lld, not %lld\n", i, word, (long long)got,
+			(long long)reads[i]);
 		failures++;
 	}
 }
@@ -42,7 +43,8 @@ static void check_words(FILE *f)
 	unsigned i;
 
 	for (i = 0; fread(b, 1, 4, f) == 4; i++) {
-		uint32_t want = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24, got = i < NCASES ? build(i) : want;
+		uint32_t want = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24,
+			 got = i < NCASES ? build(i) : want;
 
 		if (i >= NCASES)
 			check_read(i - NCASES, want);

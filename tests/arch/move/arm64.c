@@ -55,7 +55,8 @@ static void check_reach(void)
 	static const struct { uint32_t word; uint64_t away; int want; } cases[] = {
 		{ 0x14000000, 1ull << 27, 1 }, { 0x14000000, (1ull << 27) + 4, -ERANGE },	/* b . */
 		{ 0xd503201f, 1ull << 27, 2 }, { 0xd503201f, 1ull << 28, -ERANGE },		/* nop: the way back */
-		{ 0x90000000, 1ull << 32, -ERANGE }, { 0x10000000, 1ull << 33, -ERANGE },	/* adrp x0, .; adr x0, . */
+		/* adrp x0, .; adr x0, . */
+		{ 0x90000000, 1ull << 32, -ERANGE }, { 0x10000000, 1ull << 33, -ERANGE },
 		{ 0x18000000, 1ull << 33, -ERANGE }, { 0x94000000, 1ull << 28, -ERANGE },	/* ldr w0, .; bl . */
 	};
 	struct arm64_move m;

@@ -43,7 +43,8 @@ static void check_cases(const char *name, const struct section *from, const stru
 
 		for (int k = 0; k < n || half(block + 4 + k); k += 2)
 			if (k >= n || half(m.out + k) != half(block + 4 + k))
-				fail(name, i / BLOCK_BYTES, (unsigned)k, k < n ? half(m.out + k) : (uint32_t)n, half(block + 4 + k));
+				fail(name, i / BLOCK_BYTES, (unsigned)k, k < n ? half(m.out + k) : (uint32_t)n,
+				     half(block + 4 + k));
 	}
 }
 

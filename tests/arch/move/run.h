@@ -18,7 +18,9 @@ int main(void)
 {
 	static const uint64_t values[] = { 0, 1, 2, 3, 4, 1ull << 63, ~0ull };
 	uint64_t near = ((uint64_t)&run_case & ~0xfffull) + AWAY;
-	uint8_t *code = mmap((void *)near, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), out[64];
+	uint8_t *code = mmap((void *)near, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0),
+		out[64];
 	int failures = 0, runs = 0;
 
 	if (code == MAP_FAILED || (uint64_t)code - near > AWAY / 4) {

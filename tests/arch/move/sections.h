@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sections.h - what the move tests share: sections of the assembler's cases as cross.sh leaves them. Included once, by each. */
+/*
+ * sections.h - what the move tests share: sections of the assembler's cases as cross.sh leaves them. Included
+ * once, by each.
+ */
 #include <stdint.h>
 #include <stdio.h>
 

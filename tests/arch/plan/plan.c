@@ -14,7 +14,8 @@ static const struct { const char *name; const char *code; size_t size; int want;
 	{ "call first", "\xe8\x00\x00\x00\x00\xc3", 6, -ENOTSUP },
 	{ "short jump", "\x55\xeb\x05\x90\x90\x90\x90", 7, -ENOTSUP },
 	{ "ret too early", "\x55\xc3\x90\x90\x90\x90", 6, -ENOTSUP },
-	{ "syscall", "\xb8\x27\x00\x0f\x05\x0f\x05\xc3", 8, 5 },		/* mov eax,0x050f0027: bytes, not insn */
+	/* mov eax,0x050f0027: bytes, not insn */
+	{ "syscall", "\xb8\x27\x00\x0f\x05\x0f\x05\xc3", 8, 5 },
 	{ "syscall in it", "\x31\xc0\x0f\x05\xc3\x90", 6, -ENOTSUP },		/* xor eax,eax; syscall */
 	{ "loop back inside", "\x31\xc0\xff\xc0\xff\xc1\x75\xfa\xc3", 9, -ENOTSUP },	/* 0: ... jne 2 */
 	{ "loop to the start of what stays", "\x55\x48\x89\xe5\x50\x90\x90\xeb\xfc", 9, 5 },
@@ -42,8 +43,10 @@ static const struct { const char *name; int machine; const char *code; size_t si
 	{ "c.beqz", EM_RISCV, "\x01\x11\x11\xc1\x01\x11\x01\x11", 8, -ENOTSUP, 0 },
 	{ "li t6", EM_RISCV, "\x93\x0f\x10\x00\x13\x01\x01\x81\x82\x80", 10, -ENOTSUP, 0 },
 	{ "c.mv t6", EM_RISCV, "\xaa\x8f\x13\x01\x01\x81\x01\x11\x82\x80", 10, -ENOTSUP, 0 },
-	{ "a branch back between them", EM_RISCV, "\x13\x01\x01\x81\x13\x01\x01\x81\xf5\xbf\x01\x00", 12, -ENOTSUP, 0 },	/* c.j 4 */
-	{ "a branch back to the start", EM_RISCV, "\x13\x01\x01\x81\x13\x01\x01\x81\xe5\xbf\x01\x00", 12, 8, 0 },		/* c.j 0 */
+	/* c.j 4 */
+	{ "a branch back between them", EM_RISCV, "\x13\x01\x01\x81\x13\x01\x01\x81\xf5\xbf\x01\x00", 12, -ENOTSUP, 0 },
+	/* c.j 0 */
+	{ "a branch back to the start", EM_RISCV, "\x13\x01\x01\x81\x13\x01\x01\x81\xe5\xbf\x01\x00", 12, 8, 0 },
 	{ "cut off", EM_RISCV, "\x13\x01\x01\x81\x13\x01", 6, -EINVAL, 0 },
 	{ "another machine", EM_ARM, "\x13\x01\x01\x81\x13\x01\x01\x81", 8, -ENOTSUP, 0 },
 };
@@ -54,10 +57,12 @@ static int check_words(void)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t skip = 99;
-		int got = plan_words((uint16_t)words[i].machine, (const unsigned char *)words[i].code, words[i].size, &skip);
+		int got = plan_words((uint16_t)words[i].machine, (const unsigned char *)words[i].code, words[i].size,
+				     &skip);
 
 		if (got != words[i].want || (got > 0 && skip != words[i].skip)) {
-			printf("FAIL words: %s: %d behind %zu instead of %d behind %zu\n", words[i].name, got, skip, words[i].want, words[i].skip);
+			printf("FAIL words: %s: %d behind %zu instead of %d behind %zu\n", words[i].name, got, skip,
+			       words[i].want, words[i].skip);
 			failed = 1;
 		}
 	}

@@ -41,7 +41,8 @@ __attribute__((constructor)) static void begin(void)
 	close(fd);
 	count[1] = which ? atol(which) : 0;
 	first = getpid();
-	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ? DEATH : PTRACE;
+	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ?
+		DEATH : PTRACE;
 }
 
 static int fails(enum kind k)

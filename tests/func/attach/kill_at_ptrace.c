@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kill_at_ptrace.c - preloaded: the process ends by SIGKILL just before, with UFT_KILL_AFTER just behind, its UFT_KILL_AT-th call of ptrace();
- * of those that it makes while there is a file UFT_KILL_WHILE, if that is set */
+/*
+ * kill_at_ptrace.c - preloaded: the process ends by SIGKILL just before, with UFT_KILL_AFTER just behind, its
+ * UFT_KILL_AT-th call of ptrace(); of those that it makes while there is a file UFT_KILL_WHILE, if that is set
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

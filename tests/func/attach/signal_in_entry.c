@@ -22,7 +22,8 @@
 	__asm__(".text\n.balign 16\n.globl " #name "\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" body \
 		"ret\n.cfi_endproc\n.size " #name ", .-" #name "\n.balign 16\n")
 
-FUNCTION(faults, "push %rbx\n.cfi_adjust_cfa_offset 8\nnop\nmov (%rdi), %rax\nadd $1, %rax\npop %rbx\n.cfi_adjust_cfa_offset -8\n");
+FUNCTION(faults,
+	 "push %rbx\n.cfi_adjust_cfa_offset 8\nnop\nmov (%rdi), %rax\nadd $1, %rax\npop %rbx\n.cfi_adjust_cfa_offset -8\n");
 FUNCTION(nops, "nop\nnop\nnop\nnop\nmov %rdi, %rax\nadd $3, %rax\n");
 FUNCTION(stores, "push %rbx\n.cfi_adjust_cfa_offset 8\nmov %edi, %ebx\nlea 1(%rbx,%rbx), %rax\npop %rbx\n"
 	".cfi_adjust_cfa_offset -8\n");

@@ -241,7 +241,8 @@ static void check_trap(const char *how)
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	if (sigismember(&mask, SIGTRAP) != !strcmp(how, "blocked"))
 		fail("SIGTRAP mask", 0, 0);
-	if ((now.sa_handler == SIG_IGN) != !strcmp(how, "ignored") || (now.sa_handler == on_trap) != !strcmp(how, "handled"))
+	if ((now.sa_handler == SIG_IGN) != !strcmp(how, "ignored") ||
+	    (now.sa_handler == on_trap) != !strcmp(how, "handled"))
 		fail("SIGTRAP handler", 0, 0);
 	if (trap_count)
 		fail("SIGTRAP came", trap_count, 0);
@@ -250,7 +251,8 @@ static void check_trap(const char *how)
 int main(int argc, char **argv)
 {
 	static void *(*const kinds[])(void *) = {
-		t_nanosleep, t_poll, t_ppoll, t_select, t_epoll, t_sigwait, t_sem, t_semop, t_futex, t_recv, t_ping, t_pong,
+		t_nanosleep, t_poll, t_ppoll, t_select, t_epoll, t_sigwait, t_sem, t_semop, t_futex, t_recv, t_ping,
+		t_pong,
 		t_bulk_out, t_bulk_in, t_work,
 	};
 	enum { NKINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -82,7 +82,8 @@ static void cut(const char *file, const uint8_t *in, size_t len)
 	for (unsigned i = 0; i < eh.e_shnum; i++) {
 		memcpy(&sh, in + eh.e_shoff + i * sizeof(sh), sizeof(sh));
 		for (int d = -1; d <= 1; d++) {
-			size_t ends[] = { sh.sh_offset + d, sh.sh_offset + sh.sh_size + d, eh.e_shoff + i * sizeof(sh) + d };
+			size_t ends[] = { sh.sh_offset + d, sh.sh_offset + sh.sh_size + d, eh.e_shoff + i * sizeof(sh) +
+				d };
 
 			for (unsigned k = 0; k < 3; k++)
 				if (ends[k] < len && !run(file, in, ends[k], 1))

@@ -76,7 +76,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(what, "undumpable") && prctl(PR_SET_DUMPABLE, 0))
 		return 1;
-	if (!strcmp(what, "locked") && mlock(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192))
+	if (!strcmp(what, "locked") &&
+	    mlock(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 8192))
 		return 1;
 	if (!strcmp(what, "traced") || !strcmp(what, "zombie")) {
 		who = child(!strcmp(what, "zombie"));

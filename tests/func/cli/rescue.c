@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STEP(n)	static __attribute__((noinline, noclone)) int step##n(int x) { __asm__ volatile("" : "+r"(x)); return x + n; }
+#define STEP(n)	static __attribute__((noinline, noclone)) int step##n(int x) { \
+	__asm__ volatile("" : "+r"(x)); return x + n; }
 STEP(0)
 STEP(1)
 STEP(2)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.c - for perfmap.sh: walks its own stack by frame pointers; `frames spin` uses CPU time where it would walk, from the file `go` on */
+/*
+ * frames.c - for perfmap.sh: walks its own stack by frame pointers; `frames spin` uses CPU time where it would
+ * walk, from the file `go` on
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

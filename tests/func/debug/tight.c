@@ -201,7 +201,8 @@ static long shared(void)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; long (*fn)(int); } all[] = {
-		{ "threads", threads }, { "blocked", blocked }, { "spawned", spawned }, { "forked", forked }, { "orphan", orphan },
+		{ "threads", threads }, { "blocked", blocked }, { "spawned", spawned }, { "forked", forked },
+		{ "orphan", orphan },
 	};
 	int n = argc > 2 ? atoi(argv[2]) : 20;
 

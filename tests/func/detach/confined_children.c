@@ -29,9 +29,12 @@ __attribute__((noinline)) void confine(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		PERMIT(SYS_read), PERMIT(SYS_write), PERMIT(SYS_close), PERMIT(SYS_brk), PERMIT(SYS_mmap), PERMIT(SYS_munmap),
-		PERMIT(SYS_mprotect), PERMIT(SYS_madvise), PERMIT(SYS_futex), PERMIT(SYS_getpid), PERMIT(SYS_rt_sigprocmask),
-		PERMIT(SYS_nanosleep), PERMIT(SYS_clock_nanosleep), PERMIT(SYS_restart_syscall), PERMIT(SYS_exit), PERMIT(SYS_exit_group),
+		PERMIT(SYS_read), PERMIT(SYS_write), PERMIT(SYS_close), PERMIT(SYS_brk), PERMIT(SYS_mmap),
+		PERMIT(SYS_munmap),
+		PERMIT(SYS_mprotect), PERMIT(SYS_madvise), PERMIT(SYS_futex), PERMIT(SYS_getpid),
+		PERMIT(SYS_rt_sigprocmask),
+		PERMIT(SYS_nanosleep), PERMIT(SYS_clock_nanosleep), PERMIT(SYS_restart_syscall), PERMIT(SYS_exit),
+		PERMIT(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* exit_while_detached.c - preloaded into a recorder: the process $ENDING is killed when its agent has just been stopped to unmap what is ours */
+/*
+ * exit_while_detached.c - preloaded into a recorder: the process $ENDING is killed when its agent has just
+ * been stopped to unmap what is ours
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

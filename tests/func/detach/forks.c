@@ -20,7 +20,8 @@ static volatile long sink;
 #define ONE(n)	__attribute__((noinline, aligned(1))) void plain_##n(void) { sink += n; } __asm__(".byte 0x90");
 #define TEN(n)	ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
 #define CALL(n)	plain_##n();
-#define CALLS(n) CALL(n##0) CALL(n##1) CALL(n##2) CALL(n##3) CALL(n##4) CALL(n##5) CALL(n##6) CALL(n##7) CALL(n##8) CALL(n##9)
+#define CALLS(n) CALL(n##0) CALL(n##1) CALL(n##2) CALL(n##3) CALL(n##4) \
+	CALL(n##5) CALL(n##6) CALL(n##7) CALL(n##8) CALL(n##9)
 TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6)
 
 static void call_all(void)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* silent_child.c - a child that makes no call of its program before it is told to; prints `PARENT CHILD`, and `end` of both.
- * With an argument it waits to be told once more before it ends. */
+/*
+ * silent_child.c - a child that makes no call of its program before it is told to; prints `PARENT CHILD`, and
+ * `end` of both. With an argument it waits to be told once more before it ends.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>

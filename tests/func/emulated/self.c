@@ -27,7 +27,8 @@ __attribute__((no_instrument_function)) static int look(const volatile uint16_t 
 
 int main(int argc, char **argv)
 {
-	const volatile uint16_t *p = (const volatile uint16_t *)((uintptr_t)twice + strtoul(argc > 1 ? argv[1] : "0", NULL, 0));
+	const volatile uint16_t *p =
+		(const volatile uint16_t *)((uintptr_t)twice + strtoul(argc > 1 ? argv[1] : "0", NULL, 0));
 	uint32_t w[2] = { 0, 0 };
 
 	look(p, w);

@@ -49,7 +49,8 @@ static void look(uint16_t *w, const volatile uint16_t *p)
 
 int main(int argc, char **argv)
 {
-	const volatile uint16_t *p = (const volatile uint16_t *)(uintptr_t)(argc > 1 && !strcmp(argv[1], "odd") ? odd : outer);
+	const volatile uint16_t *p =
+		(const volatile uint16_t *)(uintptr_t)(argc > 1 && !strcmp(argv[1], "odd") ? odd : outer);
 	uint16_t before[4], now[4];
 	long wrong = rounds(10);
 

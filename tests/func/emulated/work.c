@@ -49,7 +49,8 @@ NOINLINE int top(int x)
 
 /* More arguments than registers, all vector registers live, and a result in two registers. */
 struct pair { double a; long b; };
-NOINLINE struct pair many(int a, double b, int c, double d, long e, float f, int g, int h, int i, int j, int k, double l)
+NOINLINE struct pair many(int a, double b, int c, double d, long e, float f, int g, int h, int i, int j, int k,
+			  double l)
 {
 	struct pair p = { a + b + c + d + (double)e + f + l, g + h + i + j + k };
 

@@ -53,7 +53,10 @@ static int run(char *line)
 	return status;
 }
 
-/* The end of what the kernel has said; it says nothing by itself (guest.sh), or it would be amid the lines of others. */
+/*
+ * The end of what the kernel has said; it says nothing by itself (guest.sh), or it would be amid the lines of
+ * others.
+ */
 static void tell_kernel_messages(void)
 {
 	static char log[1 << 18];

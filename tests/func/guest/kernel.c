@@ -49,7 +49,8 @@ static void test_membarrier(void)
 {
 	long all = membarrier(MEMBARRIER_CMD_QUERY);
 
-	CHECK(all > 0 && all & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE && all & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+	CHECK(all > 0 && all & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE &&
+	      all & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 	CHECK(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == -1 && errno == EPERM);
 	CHECK(!plat_sync_init());
 	CHECK(!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE));
@@ -94,7 +95,8 @@ static void test_wipe_on_fork(void)
 
 static void *on_each_cpu(void *unused)
 {
-	const volatile uint32_t *cpu = (const volatile uint32_t *)(arch_thread_pointer() + (uint64_t)(int64_t)__rseq_offset +
+	const volatile uint32_t *cpu = (const volatile uint32_t *)(arch_thread_pointer() +
+		(uint64_t)(int64_t)__rseq_offset +
 								   offsetof(struct rseq, cpu_id));
 	cpu_set_t one;
 
@@ -124,7 +126,8 @@ static void test_rseq(void)
 }
 
 static const struct lab_case cases[] = {
-	{ "membarrier", test_membarrier }, { "membarrier_fork", test_membarrier_fork }, { "wipe_on_fork", test_wipe_on_fork },
+	{ "membarrier", test_membarrier }, { "membarrier_fork", test_membarrier_fork },
+	{ "wipe_on_fork", test_wipe_on_fork },
 	{ "rseq", test_rseq }, { NULL, NULL },
 };
 

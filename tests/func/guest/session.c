@@ -60,7 +60,8 @@ static pid_t start_program(int *hold)
 	int fds[2];
 	pid_t pid;
 
-	snprintf(arena, sizeof(arena), "UFT_ARENA=%lx:%s", (unsigned long)(uft_rt.arena->slice_offset + uft_rt.arena->slice_bytes), ARENA);
+	snprintf(arena, sizeof(arena), "UFT_ARENA=%lx:%s",
+		 (unsigned long)(uft_rt.arena->slice_offset + uft_rt.arena->slice_bytes), ARENA);
 	CHECK(!pipe(fds));
 	pid = fork();
 	if (!pid) {
@@ -96,7 +97,8 @@ static struct uft_request *await_hello(pid_t pid)
 
 	while (!(r = find_hello())) {
 		if (is_over(pid, &status)) {
-			fprintf(stderr, "/prog ended with status %x and said no hello: %d\n", status, uft_rt.mail->start_error);
+			fprintf(stderr, "/prog ended with status %x and said no hello: %d\n", status,
+				uft_rt.mail->start_error);
 			exit(1);
 		}
 		usleep(1000);
@@ -136,7 +138,9 @@ static void hook_forks(pid_t pid)
 
 	for (ssize_t i = 0; i + 8 <= bytes && n < NHOOKS; i += 4)
 		if (a64_is_mov(code[i / 4], 8, NR_CLONE) && code[i / 4 + 1] == A64_SVC) {
-			h[n] = (struct uft_hook){ .addr = at + (uint64_t)i + 4, .kind = UFT_HOOK_SYSCALL, .nr = NR_CLONE, .len = 4 };
+			h[n] = (struct uft_hook){
+				.addr = at + (uint64_t)i + 4, .kind = UFT_HOOK_SYSCALL, .nr = NR_CLONE, .len = 4
+			};
 			memcpy(h[n++].bytes, &code[i / 4 + 1], 4);
 		}
 	CHECK(n > 0);
@@ -162,13 +166,15 @@ static void arm(const uint64_t *site)
 {
 	struct uft_tracer_params params = { .tracer = UFT_TRACER_GRAPH };
 	struct uft_cmd_object o = {
-		.text_start = site[0] & -(uint64_t)UFT_PAGE, .text_end = (site[1] & -(uint64_t)UFT_PAGE) + UFT_PAGE, .object = 1,
+		.text_start = site[0] & -(uint64_t)UFT_PAGE, .text_end = (site[1] & -(uint64_t)UFT_PAGE) + UFT_PAGE,
+		.object = 1,
 		.nstubs = 2, .first_text_id = 1000, .first_stub_id = FIRST_STUB,
 	};
 	struct uft_patch p[2];
 
 	for (uint32_t i = 0; i < 2; i++)
-		p[i] = (struct uft_patch){ .addr = site[i], .stub = i, .kind_len = UFT_KIND_LEN(UFT_SITE_NOPS, ARCH_ENTRY_BYTES),
+		p[i] = (struct uft_patch){ .addr = site[i], .stub = i,
+			.kind_len = UFT_KIND_LEN(UFT_SITE_NOPS, ARCH_ENTRY_BYTES),
 			.state = UFT_GRAPH };
 	CHECK_EQ(run(UFT_CMD_OBJECT, 1, 0, &o, sizeof(o)), 0);
 	CHECK_EQ(run(UFT_CMD_TRACER, 1, 0, &params, sizeof(params)), 0);

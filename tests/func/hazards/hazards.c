@@ -46,7 +46,8 @@ NI static void work(void) { HIT(); for (int i = 0; i < 10; i++) sink += middle(i
 
 /* -- control flow ------------------------------------------------------------------------------ */
 static jmp_buf env1;
-NI static void jump_deep(int n) { HIT(); if (n == sink_never) return; if (!n) longjmp(env1, 1); jump_deep(n - 1); sink++; }
+NI static void jump_deep(int n) {
+	HIT(); if (n == sink_never) return; if (!n) longjmp(env1, 1); jump_deep(n - 1); sink++; }
 NI static int t_longjmp(void)
 {
 	HIT();
@@ -64,10 +65,13 @@ NI static int t_longjmp(void)
 	return jumps == 30000;
 }
 
-NI static long deep(long n) { HIT(); volatile char pad[16]; pad[0] = (char)n; long r = n ? deep(n - 1) + 1 : 0; sink += pad[0]; return r; }
+NI static long deep(long n) { HIT(); volatile char pad[16]; pad[0] = (char)n; long r = n ? deep(n - 1) +
+	1 : 0; sink += pad[0]; return r; }
 NI static int t_deep(void) { HIT(); return deep(50000) == 50000; }
 static volatile int jumped_out;
-NI static void deep_jump(long n) { HIT(); volatile char pad[64]; pad[0] = 1; if (n == sink_never) return; if (!n) longjmp(env1, 1); deep_jump(n - 1); sink += pad[0]; }
+NI static void deep_jump(long n) {
+	HIT(); volatile char pad[64]; pad[0] = 1; if (n == sink_never) return; if (!n) longjmp(env1,
+		1); deep_jump(n - 1); sink += pad[0]; }
 NI static int t_deepjump(void)
 {
 	HIT();
@@ -118,7 +122,8 @@ NI static double va_sum(int n, ...)
 }
 struct big { long a[8]; };
 struct pair { long a; double b; };
-NI static struct big big_ret(long a, long b, long c, long d, long e, long f, long g, long h) { HIT(); return (struct big){ { a, b, c, d, e, f, g, h } }; }
+NI static struct big big_ret(long a, long b, long c, long d, long e, long f, long g, long h) {
+	HIT(); return (struct big){ { a, b, c, d, e, f, g, h } }; }
 NI static struct pair pair_ret(long a, double b) { HIT(); return (struct pair){ a + 1, b * 2 }; }
 NI static long double ld_ret(long double x) { HIT(); return x * 2; }
 NI static _Complex long double cld_ret(_Complex long double x) { HIT(); return x * 2; }
@@ -160,7 +165,8 @@ NI static int t_nested(void)	/* gcc passes the static chain in r10 */
 #define YMM __attribute__((target("avx")))
 #define HAS(what) __builtin_cpu_supports(what)
 typedef float v16 __attribute__((vector_size(64)));
-NI __attribute__((target("avx512f"))) static v16 zmm_add(v16 a, v16 b, v16 c, v16 d, v16 e, v16 f, v16 g, v16 h) { HIT(); return a + b + c + d + e + f + g + h; }
+NI __attribute__((target("avx512f"))) static v16 zmm_add(v16 a, v16 b, v16 c, v16 d, v16 e, v16 f, v16 g, v16 h) {
+	HIT(); return a + b + c + d + e + f + g + h; }
 NI __attribute__((target("avx512f"))) static int zmm_run(void)
 {
 	HIT();
@@ -180,7 +186,8 @@ NI __attribute__((target("avx512f"))) static int zmm_run(void)
 #else
 #define YMM
 #define HAS(what) 1
-NI static double zmm_add(double a, double b, double c, double d, double e, double f, double g, double h) { HIT(); return a + b + c + d + e + f + g + h; }
+NI static double zmm_add(double a, double b, double c, double d, double e, double f, double g, double h) {
+	HIT(); return a + b + c + d + e + f + g + h; }
 NI static int zmm_run(void)	/* every register that passes floating-point arguments */
 {
 	HIT();
@@ -334,7 +341,8 @@ static pthread_barrier_t mig_bar;
 static volatile int mig_turn, mig_done, mig_sum;
 NI static void mig_inner(int k) { HIT(); mig_sum += k; swapcontext(&mig_co, &mig_back); sink++; }
 NI static void mig_outer(int k) { HIT(); mig_inner(k); mig_inner(k + 1); }
-NI static void mig_body(void) { HIT(); for (int k = 0; k < 50; k++) mig_outer(k); mig_done = 1; swapcontext(&mig_co, &mig_back); }
+NI static void mig_body(void) { HIT(); for (int k = 0; k < 50; k++) mig_outer(k); mig_done = 1; swapcontext(&mig_co,
+	&mig_back); }
 NI static void mig_resume(void) { HIT(); swapcontext(&mig_back, &mig_co); sink++; }
 OFF static void *mig_thread(void *arg)
 {
@@ -372,7 +380,8 @@ NI static void cleanup(void *arg) { HIT(); (void)arg; __atomic_fetch_add(&cleane
 NI static void exit_inner(void) { HIT(); pthread_cleanup_push(cleanup, 0); pthread_exit(0); pthread_cleanup_pop(0); }
 NI static void *exit_thread(void *arg) { HIT(); exit_inner(); return arg; }
 NI static void cancel_spin(void) { HIT(); for (;;) { leaf(1); usleep(10); } }
-NI static void *cancel_thread(void *arg) { HIT(); pthread_cleanup_push(cleanup, 0); cancel_spin(); pthread_cleanup_pop(0); return arg; }
+NI static void *cancel_thread(void *arg) {
+	HIT(); pthread_cleanup_push(cleanup, 0); cancel_spin(); pthread_cleanup_pop(0); return arg; }
 NI static int t_pthread_exit(void)
 {
 	HIT();
@@ -412,7 +421,8 @@ NI static int t_threads(void)	/* thread pointers are reused all the time */
 	return 1;
 }
 static pthread_mutex_t many_lock = PTHREAD_MUTEX_INITIALIZER;
-NI static void *many_thread(void *arg) { HIT(); middle(1); pthread_mutex_lock(&many_lock); pthread_mutex_unlock(&many_lock); middle(2); return arg; }
+NI static void *many_thread(void *arg) {
+	HIT(); middle(1); pthread_mutex_lock(&many_lock); pthread_mutex_unlock(&many_lock); middle(2); return arg; }
 NI static int t_manythreads(void)	/* 10,000 alive at once */
 {
 	HIT();
@@ -462,7 +472,8 @@ NI static int t_sysexit(void)	/* SYS_exit of the only thread ends the process */
 
 /* -- processes --------------------------------------------------------------------------------------- */
 NI static pid_t fork_here(void) { HIT(); return fork(); }
-NI static int fork_child(int i) { HIT(); pid_t p = fork_here(); if (!p) { work(); _exit(i); } int s; waitpid(p, &s, 0); return WEXITSTATUS(s) == i; }
+NI static int fork_child(int i) { HIT(); pid_t p = fork_here(); if (!p) { work(); _exit(i); } int s; waitpid(p, &s,
+	0); return WEXITSTATUS(s) == i; }
 NI static int t_fork(void) { HIT(); int ok = 1; for (int i = 0; i < 20; i++) ok &= fork_child(i); return ok; }
 NI static int t_forktree(void)
 {
@@ -501,8 +512,10 @@ NI static int vfork_child(void)
 	waitpid(p, &st, 0);
 	return WIFEXITED(st) && WEXITSTATUS(st) == 0;
 }
-NI static int t_vfork(void) { HIT(); int ok = 1; for (int i = 0; i < 20; i++) { ok &= vfork_child(); work(); } return ok; }
-NI static void *vfork_thread(void *arg) { HIT(); for (int i = 0; i < 10; i++) { if (!vfork_child()) *(int *)arg = 0; work(); } return arg; }
+NI static int t_vfork(void) {
+	HIT(); int ok = 1; for (int i = 0; i < 20; i++) { ok &= vfork_child(); work(); } return ok; }
+NI static void *vfork_thread(void *arg) {
+	HIT(); for (int i = 0; i < 10; i++) { if (!vfork_child()) *(int *)arg = 0; work(); } return arg; }
 NI static int t_vforkthreads(void)	/* the child runs while other threads of the parent trace on */
 {
 	HIT();
@@ -642,8 +655,11 @@ NI static int t_daemon(void)
 
 /* -- waiting: no spurious EINTR ---------------------------------------------------------------------- */
 static int wait_errs;
-NI static void *wait_epoll(void *arg) { HIT(); int e = epoll_create1(0); struct epoll_event ev; for (int i = 0; i < 10; i++) { leaf(i); if (epoll_wait(e, &ev, 1, 30) != 0) wait_errs++; } return arg; }
-NI static void *wait_poll(void *arg) { HIT(); for (int i = 0; i < 10; i++) { leaf(i); if (poll(0, 0, 30) != 0) wait_errs++; } return arg; }
+NI static void *wait_epoll(void *arg) {
+	HIT(); int e = epoll_create1(0); struct epoll_event ev; for (int i = 0; i < 10; i++) {
+		leaf(i); if (epoll_wait(e, &ev, 1, 30) != 0) wait_errs++; } return arg; }
+NI static void *wait_poll(void *arg) {
+	HIT(); for (int i = 0; i < 10; i++) { leaf(i); if (poll(0, 0, 30) != 0) wait_errs++; } return arg; }
 NI static void *wait_sem(void *arg)
 {
 	HIT();
@@ -715,10 +731,12 @@ static const struct hazard cases[] = {
 	{ "threads", t_threads }, { "manythreads", t_manythreads }, { "mainexit", t_mainexit },
 	{ "sysexit", t_sysexit }, { "fork", t_fork }, { "forktree", t_forktree }, { "vfork", t_vfork },
 	{ "vforkthreads", t_vforkthreads }, { "spawn", t_spawn }, { "clone", t_clone }, { "exec", t_exec },
-	{ "execfail", t_execfail }, { "execraw", t_execraw }, { "waitany", t_waitany }, { "daemon", t_daemon }, { "userns", t_userns },
+	{ "execfail", t_execfail }, { "execraw", t_execraw }, { "waitany", t_waitany }, { "daemon", t_daemon },
+	{ "userns", t_userns },
 	{ "setuid", t_setuid }, { "closerange", t_closerange }, { "fds", t_fds }, { "pipe_eof", t_pipe_eof },
 	{ "seccomp", t_seccomp }, { "chroot", t_chroot }, { "limits", t_limits }, { "dumpable", t_dumpable },
-	{ "mlockall", t_mlockall }, { "mlockraw", t_mlockraw }, { "mlocklimit", t_mlocklimit }, { "mlocklimitraw", t_mlocklimitraw }, { "waiting", t_waiting }, { "crash", t_crash },
+	{ "mlockall", t_mlockall }, { "mlockraw", t_mlockraw }, { "mlocklimit", t_mlocklimit },
+	{ "mlocklimitraw", t_mlocklimitraw }, { "waiting", t_waiting }, { "crash", t_crash },
 };
 
 OFF int main(int argc, char **argv)

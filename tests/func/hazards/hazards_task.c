@@ -92,7 +92,8 @@ NI static int pidns(void)
 }
 NI static int t_pidns(void) { HIT(); return in_child(pidns); }
 
-NI static int nodump(void) { HIT(); prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); work(); return in_child(simple_child) && in_child(simple_child); }
+NI static int nodump(void) { HIT(); prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); work(); return in_child(simple_child) &&
+	in_child(simple_child); }
 NI static int t_nodump(void) { HIT(); return in_child(nodump); }
 
 NI static int nofds(void)
@@ -203,7 +204,8 @@ NI static void rseq_add(void)
 again:		;
 	}
 }
-NI static void *rseq_thread(void *arg) { HIT(); for (int i = 0; i < 20000; i++) { rseq_add(); if (!(i % 100)) leaf(i); } return arg; }
+NI static void *rseq_thread(void *arg) {
+	HIT(); for (int i = 0; i < 20000; i++) { rseq_add(); if (!(i % 100)) leaf(i); } return arg; }
 NI static int t_rseq(void)
 {
 	HIT();
@@ -323,7 +325,8 @@ NI static int exitgroup(void)
 	usleep(3000);
 	return 1;	/* _exit() while they are inside */
 }
-NI static int t_exitgroup(void) { HIT(); int ok = 1; for (int i = 0; i < 10; i++) ok &= in_child(exitgroup); return ok; }
+NI static int t_exitgroup(void) {
+	HIT(); int ok = 1; for (int i = 0; i < 10; i++) ok &= in_child(exitgroup); return ok; }
 
 NI static void *exec_thread(void *arg) { HIT(); work(); execl("/bin/true", "true", (char *)0); _exit(9); return arg; }
 NI static int t_execthread(void)

@@ -216,7 +216,8 @@ NI static int t_mlockall(void)
 
 	work();
 	getrusage(RUSAGE_SELF, &u);
-	return r == 0 && u.ru_maxrss < 1 << 20 && status_kb("VmLck:") < 1 << 20;	/* not the whole arena: under 1 GiB */
+	/* not the whole arena: under 1 GiB */
+	return r == 0 && u.ru_maxrss < 1 << 20 && status_kb("VmLck:") < 1 << 20;
 }
 
 /* The same past libc's function; and syscall() does with six arguments what it did. */
@@ -224,7 +225,8 @@ NI static int t_mlockraw(void)
 {
 	HIT();
 	struct rusage u;
-	char *m = (char *)syscall(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, open("/proc/self/exe", O_RDONLY), 4096);
+	char *m = (char *)syscall(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+				  open("/proc/self/exe", O_RDONLY), 4096);
 	char page[4096];
 	int fd = open("/proc/self/exe", O_RDONLY), bad;
 	int r = syscall(SYS_mlockall, MCL_CURRENT | MCL_FUTURE);
@@ -261,7 +263,8 @@ NI static int mlocklimit(void)
 
 	if (!getuid() && setuid(65534))
 		return 0;
-	if (lock_below(0, MCL_CURRENT) != EPERM || lock_below(no, MCL_CURRENT) != ENOMEM || lock_below(yes, MCL_CURRENT))
+	if (lock_below(0, MCL_CURRENT) != EPERM || lock_below(no, MCL_CURRENT) != ENOMEM ||
+	    lock_below(yes, MCL_CURRENT))
 		return 0;
 	while (yes - no > 4) {
 		long half = (no + yes) / 8 * 4;
@@ -285,7 +288,8 @@ NI static int mlocklimit(void)
 	if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
 		return 0;
 	work();
-	return locked > yes / 2 && locked <= yes && no <= yes + 1024 && status_kb("VmLck:") == no && !lock_below(most, MCL_CURRENT | MCL_FUTURE);
+	return locked > yes / 2 && locked <= yes && no <= yes + 1024 && status_kb("VmLck:") == no &&
+	       !lock_below(most, MCL_CURRENT | MCL_FUTURE);
 }
 NI static int t_mlocklimit(void) { HIT(); return in_child(mlocklimit); }
 NI static int t_mlocklimitraw(void) { HIT(); is_raw = 1; return in_child(mlocklimit); }

@@ -86,7 +86,8 @@ static int kinds(void)
 	__asm__ volatile("movq %0, 4+bytes(%%rip)" : : "r" (a) : "memory");	/* of two registers of the CPU */
 	__asm__ volatile("rep stosb" : : "D" (&watched), "c" (1ull), "a" (5) : "memory");
 	/* Where it leads the instruction in front is another. */
-	__asm__ volatile("leaq 1f(%%rip), %0; movq %0, way(%%rip); jmp *way(%%rip); movl %k0, 8+bytes(%%rip); 1: nop" : "=r" (b) : : "memory");
+	__asm__ volatile("leaq 1f(%%rip), %0; movq %0, way(%%rip); jmp *way(%%rip); movl %k0, 8+bytes(%%rip); 1: nop" :
+			 "=r" (b) : : "memory");
 	return 0;
 }
 
@@ -109,7 +110,8 @@ static int chain(char *self, int n)
 static int probe(void)
 {
 	struct perf_event_attr a = {
-		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .bp_addr = (uintptr_t)&watched, .bp_len = 8,
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uintptr_t)&watched, .bp_len = 8,
 		.exclude_kernel = 1, .exclude_hv = 1,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);

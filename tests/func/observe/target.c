@@ -190,7 +190,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "late")) {
 		prctl(PR_SET_NAME, "late");
 		warm(0.1);
-	} else if (!strcmp(what, "stopped")) {	/* nobody takes what the kernel tells of it, and one CPU's ring has all of it */
+	/* nobody takes what the kernel tells of it, and one CPU's ring has all of it */
+	} else if (!strcmp(what, "stopped")) {
 		cpu_set_t one;
 		int cpu = sched_getcpu();
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* map_fixed.c - for map_fixed.sh: maps like AddressSanitizer what it wants at a fixed address, whatever is there, and goes on */
+/*
+ * map_fixed.c - for map_fixed.sh: maps like AddressSanitizer what it wants at a fixed address, whatever is
+ * there, and goes on
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +15,10 @@ __asm__(".pushsection .low, \"aw\", @nobits\n"
 
 long high(long add, long rounds);
 
-/* Its first byte is all that may change; a jump there leads on by 0x7fcf1005, from the program's usual place to 0x800f2000 and some. */
+/*
+ * Its first byte is all that may change; a jump there leads on by 0x7fcf1005, from the program's usual place
+ * to 0x800f2000 and some.
+ */
 __asm__(".pushsection .text\n"
 	".globl high\n"
 	".type high, @function\n"
@@ -35,7 +41,8 @@ int main(void)
 
 	for (int i = 0; i < 20; i++)
 		sum += high(i, i + 1);
-	if (mmap(shadow, 16ul << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != shadow)
+	if (mmap(shadow, 16ul << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+		 -1, 0) != shadow)
 		return 1;
 	memset(shadow, 0, 16ul << 20);
 	for (int i = 0; i < 20; i++)

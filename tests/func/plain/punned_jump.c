@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* punned_jump.c - for punned_jump.sh: calls the functions of punned_jump.S from everywhere, in a program or (-DLIBRARY) a library; `pun CASE` */
+/*
+ * punned_jump.c - for punned_jump.sh: calls the functions of punned_jump.S from everywhere, in a program or
+ * (-DLIBRARY) a library; `pun CASE`
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +16,8 @@
 
 #define ROUNDS	20
 
-int one(int, long), one_more(int, long), one_taken(int, long), one_inside(int, long), two(int, long), three(int, long), four(int, long);
+int one(int, long), one_more(int, long), one_taken(int, long), one_inside(int, long), two(int, long), three(int, long),
+	four(int, long);
 long calls(int n);
 
 #if defined(LIBRARY) || !defined(LOADER)
@@ -23,7 +27,8 @@ long calls(int n)
 	long good = 0;
 
 	for (int i = 0; i < n; i++)
-		good += (one(i, i) == i + 1) + (one_more(i, i) == i + 1) + (one_taken(i, 1) == i + 1) + (one_inside(i, 2) == i + 1) +
+		good += (one(i, i) == i + 1) + (one_more(i, i) == i + 1) + (one_taken(i, 1) == i + 1) +
+			(one_inside(i, 2) == i + 1) +
 			(two(i, i) == i + 2) + (three(i, i) == i + 3) + (four(i, i) == i + 4);
 	return good;
 }

@@ -25,7 +25,8 @@
 
 #define NTHREADS 3
 #define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define KILL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define KILL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), \
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 #define LOAD BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
 static jmp_buf env;
@@ -70,14 +71,19 @@ static void handler(int sig)
 static void set_filter(int is_list, int by_syscall, unsigned flags)
 {
 	struct sock_filter list[] = {
-		LOAD, ALLOW(brk), ALLOW(clock_gettime), ALLOW(close), ALLOW(exit), ALLOW(exit_group), ALLOW(futex), ALLOW(getpid), ALLOW(gettid),
-		ALLOW(madvise), ALLOW(mmap), ALLOW(munmap), ALLOW(nanosleep), ALLOW(read), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn),
+		LOAD, ALLOW(brk), ALLOW(clock_gettime), ALLOW(close), ALLOW(exit), ALLOW(exit_group), ALLOW(futex),
+			ALLOW(getpid), ALLOW(gettid),
+		ALLOW(madvise), ALLOW(mmap), ALLOW(munmap), ALLOW(nanosleep), ALLOW(read), ALLOW(rt_sigprocmask),
+		ALLOW(rt_sigreturn),
 		ALLOW(tgkill), ALLOW(write), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	}, deny[] = { LOAD, KILL(futex), KILL(rt_sigprocmask), KILL(gettid), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
-	struct sock_fprog p = { is_list ? sizeof(list) / sizeof(*list) : sizeof(deny) / sizeof(*deny), is_list ? list : deny };
+	}, deny[] = { LOAD, KILL(futex), KILL(rt_sigprocmask), KILL(gettid),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog p = { is_list ? sizeof(list) / sizeof(*list) : sizeof(deny) / sizeof(*deny),
+		is_list ? list : deny };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &p) : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+	if (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &p) :
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
 		_exit(77);
 }
 
@@ -93,7 +99,8 @@ __attribute__((noinline)) int level(int n, const char *mode)
 	else if (!strcmp(mode, "clock") || !strcmp(mode, "fork") || !strcmp(mode, "wait"))
 		r = prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	else
-		set_filter(!strcmp(mode, "jump") || !strcmp(mode, "handler"), !strcmp(mode, "raw") || !strcmp(mode, "threads"),
+		set_filter(!strcmp(mode, "jump") || !strcmp(mode, "handler"), !strcmp(mode, "raw") ||
+			   !strcmp(mode, "threads"),
 			   !strcmp(mode, "threads") ? SECCOMP_FILTER_FLAG_TSYNC : 0), r = 0;
 	return r + sum(5);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* exported.c - what export.sh and formats.sh record: a thread, recursion, calls that are left, and with an argument one that is open at the end */
+/*
+ * exported.c - what export.sh and formats.sh record: a thread, recursion, calls that are left, and with an
+ * argument one that is open at the end
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

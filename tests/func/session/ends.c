@@ -151,7 +151,10 @@ static void test_killed_session(void)
 
 static void test_destroyed_session(void) { CHECK(!has_file(end_session(0)), "its file is still there"); }
 
-/* The program is killed while the session is destroyed: the status is there, once, be it reaped for a stop of it or not. */
+/*
+ * The program is killed while the session is destroyed: the status is there, once, be it reaped for a stop of
+ * it or not.
+ */
 static void kill_while_destroyed(long after_us)
 {
 	char *argv[] = { (char *)target, "loop", NULL };
@@ -229,6 +232,7 @@ static void test_two_sessions(void)
 
 const struct session_case ends_cases[] = {
 	{ "killed-target", test_killed_target }, { "killed-session", test_killed_session },
-	{ "destroyed-session", test_destroyed_session }, { "killed-while-destroyed", test_killed_while_destroyed }, { "two-sessions", test_two_sessions },
+	{ "destroyed-session", test_destroyed_session }, { "killed-while-destroyed", test_killed_while_destroyed },
+	{ "two-sessions", test_two_sessions },
 	{ NULL, NULL },
 };

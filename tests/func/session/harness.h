@@ -32,7 +32,8 @@ struct run {
 	unsigned slices_begun, slices_ended, images, tasks, warnings;
 	unsigned long exchange_bytes;		/* committed to rings that are not a CPU's */
 	unsigned long undecoded, unwound, bad_context;
-	int has_vforks;			/* a shell is traced: its vfork children write to its rings, under their own pids */
+	/* a shell is traced: its vfork children write to its rings, under their own pids */
+	int has_vforks;
 	char warning[4096];
 	struct uft_session_stats stats;
 };

@@ -14,7 +14,8 @@
 #include "../../lib/functions.h"
 
 #define QUIET __attribute__((patchable_function_entry(0)))
-#define F(n) __attribute__((noinline, aligned(16))) static int f##n(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+#define F(n) __attribute__((noinline, aligned(16))) static int f##n(int x) { \
+	__asm__ volatile("" : "+r"(x)); return x + 1; }
 F512(1) F512(2)
 
 static int (*const all[])(int) = { T512(1) T512(2) };

@@ -39,7 +39,8 @@ static uint32_t last_form(const struct uft_arena *a)
 static void switch_over(struct run *r)
 {
 	/* To GRAPH for the first time it needs stubs. */
-	static const uint32_t order[] = { UFT_TRACER_GRAPH, UFT_TRACER_FUNCTION, UFT_TRACER_NOP, UFT_TRACER_GRAPH, UFT_TRACER_NOP };
+	static const uint32_t order[] = { UFT_TRACER_GRAPH, UFT_TRACER_FUNCTION, UFT_TRACER_NOP, UFT_TRACER_GRAPH,
+		UFT_TRACER_NOP };
 	struct uft_session_stats stats;
 	struct uft_error err = { "" };
 
@@ -51,7 +52,8 @@ static void switch_over(struct run *r)
 		uft_session_stats(r->session, &stats);
 		CHECK(stats.armed == (op.tracer == UFT_TRACER_NOP ? 0 : NFUNCS), "switch %d: %llu armed", switches,
 		      (unsigned long long)stats.armed);
-		CHECK(last_form(uft_session_arena(r->session)) == (switches ? UFT_SITES_KNOWN : UFT_SITES_LIST), "switch %d: form %u", switches,
+		CHECK(last_form(uft_session_arena(r->session)) == (switches ? UFT_SITES_KNOWN : UFT_SITES_LIST),
+		      "switch %d: form %u", switches,
 		      last_form(uft_session_arena(r->session)));
 	}
 	if (switches == NSWITCHES && in >= 0) {
@@ -77,6 +79,7 @@ int main(int argc, char **argv)
 	CHECK(switches == NSWITCHES, "%d switches", switches);
 	CHECK(!run.status, "status %x: %s", run.status, run.output);
 	for (unsigned i = 0; i < sizeof(never) / sizeof(never[0]); i++)
-		CHECK(!run.stats.counters[never[i]], "counter %d: %llu", never[i], (unsigned long long)run.stats.counters[never[i]]);
+		CHECK(!run.stats.counters[never[i]], "counter %d: %llu", never[i],
+		      (unsigned long long)run.stats.counters[never[i]]);
 	return failures != 0;
 }

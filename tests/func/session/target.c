@@ -236,7 +236,8 @@ static PLAIN int mode_exec_failed(const char *self)
 	/* What is there is seized, and fails. */
 	for (int i = 0; i < 20; i++) {
 		calls(1);
-		if (execv(i & 1 ? "/nonexistent/program" : "/dev/null", argv) != -1 || errno != (i & 1 ? ENOENT : EACCES))
+		if (execv(i & 1 ? "/nonexistent/program" : "/dev/null", argv) != -1 ||
+		    errno != (i & 1 ? ENOENT : EACCES))
 			return 1;
 		calls(1);
 	}
@@ -533,7 +534,8 @@ PLAIN int main(int argc, char **argv)
 		{ "exec-failed", NULL, mode_exec_failed }, { "outlive", mode_outlive, NULL },
 		{ "daemon", mode_daemon, NULL }, { "waitany", mode_waitany, NULL }, { "unshare", mode_unshare, NULL },
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
-		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL }, { "turns", mode_turns, NULL },
+		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL },
+		{ "turns", mode_turns, NULL },
 		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL }, { "short", mode_short, NULL },
 		{ "forks", mode_forks, NULL },
 	};

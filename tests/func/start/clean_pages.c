@@ -18,7 +18,8 @@
 #include "../../lib/functions.h"
 
 #define QUIET __attribute__((patchable_function_entry(0), no_instrument_function))
-#define F(n) __attribute__((noinline, aligned(64))) static int f##n(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+#define F(n) __attribute__((noinline, aligned(64))) static int f##n(int x) { \
+	__asm__ volatile("" : "+r"(x)); return x + 1; }
 F512(1) F512(2) F512(3) F512(4) F512(5) F512(6) F512(7) F512(8)
 
 static int (*const all[])(int) = { T512(1) T512(2) T512(3) T512(4) T512(5) T512(6) T512(7) T512(8) };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* orphan_child.c - `orphan [DIR]`: a child has its first traced call long after its parent has ended, in DIR if it is given */
+/*
+ * orphan_child.c - `orphan [DIR]`: a child has its first traced call long after its parent has ended, in DIR
+ * if it is given
+ */
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* late.c LIBRARY FILE - loads the library and calls its late_work() until the file exists, for 100 s at most; its process number first */
+/*
+ * late.c LIBRARY FILE - loads the library and calls its late_work() until the file exists, for 100 s at most;
+ * its process number first
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

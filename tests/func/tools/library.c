@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* library.c PROGRAM - libtracefs as a program would use it: where the files are, tracer, filter, a marker, what was recorded */
+/*
+ * library.c PROGRAM - libtracefs as a program would use it: where the files are, tracer, filter, a marker,
+ * what was recorded
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

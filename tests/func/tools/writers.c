@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* writers.c N THREADS - N times in all: `blk`, `function_graph`, `blk` into the file of old, as programs did; what came of it */
+/*
+ * writers.c N THREADS - N times in all: `blk`, `function_graph`, `blk` into the file of old, as programs did;
+ * what came of it
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

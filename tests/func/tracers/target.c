@@ -284,7 +284,8 @@ static long PRCTL(long op, unsigned long a, unsigned long b, unsigned long c, un
 	register unsigned long r10 __asm__("r10") = c, r8 __asm__("r8") = d;
 	long ret;
 
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_prctl), "D"(op), "S"(a), "d"(b), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_prctl), "D"(op), "S"(a), "d"(b), "r"(r10), "r"(r8) : "rcx",
+			 "r11", "memory");
 	return ret;
 #else
 	return op && a && b && c && d ? 0 : -1;
@@ -305,7 +306,8 @@ static int forbid(uint32_t action)
 	};
 	struct sock_fprog prog = { sizeof(f) / sizeof(f[0]), f };
 
-	return PRCTL(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || PRCTL(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (unsigned long)&prog, 0, 0);
+	return PRCTL(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       PRCTL(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (unsigned long)&prog, 0, 0);
 }
 
 int main(int argc, char **argv)

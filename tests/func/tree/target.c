@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
- * with `each`, for each such line, which is answered; with `crash`, and crashes then; with `fork`, in a child that a child has made; with `late`, in a child that has done nothing until that line comes, and whose parent has ended; with `forks`, N times: lonely(), a child, outer(), another; with a FILE, between writing 1 and 0 into it, and then tells what it says */
+/*
+ * target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line
+ * comes from standard input; with `each`, for each such line, which is answered; with `crash`, and crashes
+ * then; with `fork`, in a child that a child has made; with `late`, in a child that has done nothing until
+ * that line comes, and whose parent has ended; with `forks`, N times: lonely(), a child, outer(), another;
+ * with a FILE, between writing 1 and 0 into it, and then tells what it says
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -63,7 +63,8 @@ static ssize_t read_mixed(int fd, int round)
 int main(int argc, char **argv)
 {
 	int fd = argc == 3 ? open(argv[2], O_RDONLY | O_NONBLOCK) : -1, pipes[2];
-	int is_part = argc == 3 && !strcmp(argv[1], "part"), is_mixed = argc == 3 && !strcmp(argv[1], "mixed"), most = 1 << 30,
+	int is_part = argc == 3 && !strcmp(argv[1], "part"), is_mixed = argc == 3 && !strcmp(argv[1], "mixed"),
+		most = 1 << 30,
 	    is_on = argc == 3 && !strcmp(argv[1], "on");
 	struct rusage use, before;
 	size_t held = 0, total = 0;

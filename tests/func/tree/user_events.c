@@ -51,7 +51,8 @@ static void say(const char *what, long ret)
 
 static void reg(const char *text, int flags, int bit)
 {
-	struct user_reg r = { sizeof(r), (uint8_t)bit, sizeof(enabled), (uint16_t)flags, (uint64_t)(uintptr_t)&enabled, (uint64_t)(uintptr_t)text, 99 };
+	struct user_reg r = { sizeof(r), (uint8_t)bit, sizeof(enabled), (uint16_t)flags, (uint64_t)(uintptr_t)&enabled,
+		(uint64_t)(uintptr_t)text, 99 };
 	int ret = ioctl(fd, DIAG_IOCSREG, &r);
 
 	say("reg", ret < 0 ? ret : (long)r.write_index);
@@ -59,7 +60,8 @@ static void reg(const char *text, int flags, int bit)
 
 static void write_record(char *text)
 {
-	uint32_t index = (uint32_t)strtoul(strtok(text, ","), NULL, 0), n = (uint32_t)strtoul(strtok(NULL, ","), NULL, 0);
+	uint32_t index = (uint32_t)strtoul(strtok(text, ","), NULL, 0),
+		 n = (uint32_t)strtoul(strtok(NULL, ","), NULL, 0);
 	char *string = strtok(NULL, "");
 	uint32_t loc = (uint32_t)(strlen(string) + 1) << 16;
 	struct iovec io[] = { { &index, 4 }, { &n, 4 }, { &loc, 4 }, { string, strlen(string) + 1 } };
@@ -87,7 +89,9 @@ int main(int argc, char **argv)
 			reg(arg, 0, 32);
 		if (!strcmp(argv[i], "bit"))
 			printf("bits %x\n", enabled);
-		for (int t = 0; !strcmp(argv[i], "wait") && t < 60000 && *(volatile uint32_t *)&enabled != strtoul(arg, NULL, 0); t++)
+		for (int t = 0;
+		     !strcmp(argv[i], "wait") && t < 60000 && *(volatile uint32_t *)&enabled != strtoul(arg, NULL, 0);
+		     t++)
 			nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 		if (!strcmp(argv[i], "write"))
 			write_record(arg);

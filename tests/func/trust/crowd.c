@@ -43,7 +43,8 @@ static void crowd(const char *filler)
 
 		if (at == MAP_FAILED)
 			_exit(2);
-		fake[i] = (struct link_map){ .l_addr = (ElfW(Addr))at, .l_name = (char *)filler, .l_ld = (void *)(at + 64), .l_next = i ? &fake[i - 1] : NULL };
+		fake[i] = (struct link_map){ .l_addr = (ElfW(Addr))at, .l_name = (char *)filler,
+			.l_ld = (void *)(at + 64), .l_next = i ? &fake[i - 1] : NULL };
 	}
 	while (first->l_next)
 		first = first->l_next;

@@ -102,10 +102,12 @@ static void add_regions(char *board, char *mail, const char *region)
 /* Is it this process's, and no spare for its next child? Its slice follows the mail. */
 static int is_own(const char *mail)
 {
-	const struct uft_slice *sl = (const void *)(mail + (sizeof(struct uft_mail) + UFT_PAGE - 1) / UFT_PAGE * UFT_PAGE);
+	const struct uft_slice *sl =
+		(const void *)(mail + (sizeof(struct uft_mail) + UFT_PAGE - 1) / UFT_PAGE * UFT_PAGE);
 	uint32_t state, pid;
 
-	return peek(&state, &sl->state, sizeof(state)) && state == UFT_SLICE_LIVE && peek(&pid, &sl->pid, sizeof(pid)) && pid == (uint32_t)getpid();
+	return peek(&state, &sl->state, sizeof(state)) && state == UFT_SLICE_LIVE &&
+	       peek(&pid, &sl->pid, sizeof(pid)) && pid == (uint32_t)getpid();
 }
 
 static void find_areas(const char *region)
@@ -155,7 +157,8 @@ static void wake(void *word)
 /* In place of the agent, or against it. */
 static void give_answers(void)
 {
-	uint32_t seq = __atomic_load_n(&its_slice->cmd_seq, __ATOMIC_ACQUIRE), *payload = (uint32_t *)((char *)its_command + UFT_CMD_PAYLOAD);
+	uint32_t seq = __atomic_load_n(&its_slice->cmd_seq, __ATOMIC_ACQUIRE),
+		 *payload = (uint32_t *)((char *)its_command + UFT_CMD_PAYLOAD);
 
 	if (!strcmp(how, "late")) {
 		if (its_slice->cmd_done != seq)
@@ -180,13 +183,15 @@ static void ask_anything(void)
 	static const uint64_t words[] = { 0, 1, 2, 3, 4, 5, 0xffffff9c, ~0ull };
 
 	for (unsigned i = 0; i < UFT_NREQUESTS; i++) {
-		struct uft_request r = { .state = UFT_REQ_CLAIMED, .kind = next_random() % 9, .no_wait = next_random() & 1 };
+		struct uft_request r = { .state = UFT_REQ_CLAIMED, .kind = next_random() % 9,
+			.no_wait = next_random() & 1 };
 
 		r.pid = pids[next_random() % 5];
 		r.tid = next_random() % 4 ? r.pid : pids[next_random() % 5];
 		r.slice = next_random() % 4 ? its_number : next_random() % 8;
 		for (int k = 0; k < 4; k++)
-			r.arg[k] = next_random() % 4 ? words[next_random() % 8] : next_random() % 2 ? its_number : (uintptr_t)&words;
+			r.arg[k] = next_random() % 4 ? words[next_random() % 8] : next_random() % 2 ? its_number :
+				(uintptr_t)&words;
 		its_mail->req[i] = r;
 		__atomic_store_n(&its_mail->req[i].state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
 	}
@@ -273,7 +278,8 @@ static void confine(void)
 	};
 	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
 
-	if (!strcmp(how, "filter") && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)))
+	if (!strcmp(how, "filter") &&
+	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)))
 		_exit(2);
 	if (getuid() == 0 && !strcmp(how, "chroot") && (chroot("/proc/self/fdinfo") || chdir("/")))
 		_exit(2);
@@ -289,16 +295,19 @@ static pid_t fork_unseen(void)
 #if defined(__x86_64__)
 	register long r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
 
-	__asm__ volatile("syscall" : "+a"(nr) : "D"(SIGCHLD), "S"(0), "d"(0), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "+a"(nr) : "D"(SIGCHLD), "S"(0), "d"(0), "r"(r10), "r"(r8) : "rcx", "r11",
+			 "memory");
 	return (pid_t)nr;
 #elif defined(__aarch64__)
-	register long x0 __asm__("x0") = SIGCHLD, x1 __asm__("x1") = 0, x2 __asm__("x2") = 0, x3 __asm__("x3") = 0, x4 __asm__("x4") = 0;
+	register long x0 __asm__("x0") = SIGCHLD, x1 __asm__("x1") = 0, x2 __asm__("x2") = 0, x3 __asm__("x3") = 0,
+			 x4 __asm__("x4") = 0;
 	register long x8 __asm__("x8") = nr;
 
 	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x8) : "memory");
 	return (pid_t)x0;
 #elif defined(__riscv)
-	register long a0 __asm__("a0") = SIGCHLD, a1 __asm__("a1") = 0, a2 __asm__("a2") = 0, a3 __asm__("a3") = 0, a4 __asm__("a4") = 0;
+	register long a0 __asm__("a0") = SIGCHLD, a1 __asm__("a1") = 0, a2 __asm__("a2") = 0, a3 __asm__("a3") = 0,
+			 a4 __asm__("a4") = 0;
 	register long a7 __asm__("a7") = nr;
 
 	__asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a7) : "memory");
@@ -316,7 +325,10 @@ static int bear_heir(int generation)
 	int status;
 
 	if (pid == 0) {
-		/* Before its first event (but for machines whose fast paths read there), and after. Files that a confined child cannot open are read before. */
+		/*
+		 * Before its first event (but for machines whose fast paths read there), and after. Files that
+		 * a confined child cannot open are read before.
+		 */
 #ifdef __x86_64__
 		const int is_late = 0;
 #else
@@ -392,7 +404,8 @@ static void answer_for(int fd, int is_tardy)
 	for (;;) {
 		if (read(fd, &d, sizeof(d)) == sizeof(d) && n < NDEAF) {
 			int file = open(d.family, O_RDWR);
-			char *mail = mmap(NULL, d.command_at + UFT_CMD_PAYLOAD, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+			char *mail =
+				mmap(NULL, d.command_at + UFT_CMD_PAYLOAD, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 
 			if (mail == MAP_FAILED)
 				_exit(2);

@@ -85,7 +85,8 @@ static int is_traced(void)
 	uint64_t used;
 
 	return find_memory() && peek(&pid, &slice->pid, sizeof(pid)) && pid == (uint32_t)getpid() &&
-	       peek(&agent, &slice->agent_tid, sizeof(agent)) && agent && peek(&used, &slice->used[0], sizeof(used)) && used;
+	       peek(&agent, &slice->agent_tid, sizeof(agent)) && agent && peek(&used, &slice->used[0], sizeof(used)) &&
+	       used;
 }
 
 static void futex_wake(void *word)
@@ -163,7 +164,8 @@ static int can_see(const struct victim *v)
 		if (!strstr(line, UFT_FAMILY_SUFFIX) || !strstr(line, "/session.") || sscanf(line, "%llx-", &lo) != 1)
 			continue;
 		for (uint32_t ring = 0; ring < board->ncpus; ring++) {
-			const uint64_t *p = (const void *)((char *)slice_of((struct uft_mail *)(uintptr_t)lo) + board->ring_offset + ring * board->ring_stride);
+			const uint64_t *p = (const void *)((char *)slice_of((struct uft_mail *)(uintptr_t)lo) +
+							   board->ring_offset + ring * board->ring_stride);
 
 			for (unsigned i = 0; i < 8192; i++)
 				seen |= p[i] == context;
@@ -225,10 +227,12 @@ static void impersonate(const struct victim *v, const char *how)
 		slice->parent_slice = UINT32_MAX;
 		lie(v);
 		__atomic_store_n(&slice->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
-		if (!ask((struct uft_request){ .kind = UFT_REQ_FORKED, .pid = (uint32_t)v->pid, .tid = (uint32_t)v->pid, .no_wait = 1, .arg = { number } }))
+		if (!ask((struct uft_request){ .kind = UFT_REQ_FORKED, .pid = (uint32_t)v->pid, .tid = (uint32_t)v->pid,
+			.no_wait = 1, .arg = { number } }))
 			_exit(2);
 	} else if (!strcmp(how, "exec")) {
-		if (!ask((struct uft_request){ .kind = UFT_REQ_EXEC, .pid = (uint32_t)getpid(), .tid = (uint32_t)v->pid }))
+		if (!ask((struct uft_request){
+			    .kind = UFT_REQ_EXEC, .pid = (uint32_t)getpid(), .tid = (uint32_t)v->pid }))
 			_exit(2);
 		is_harmed = tracer_of(v->pid) != 0 || can_see(v);
 	} else {
@@ -248,7 +252,8 @@ static void impersonate(const struct victim *v, const char *how)
 /* Never returns. What is in its page stays its own. */
 static void be_victim(int to)
 {
-	struct victim v = { .pid = getpid(), .page = mmap(NULL, UFT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
+	struct victim v = { .pid = getpid(),
+		.page = mmap(NULL, UFT_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
 	int n = 0;
 
 	if (v.page == MAP_FAILED)

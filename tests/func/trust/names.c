@@ -26,7 +26,8 @@ static int write_names(unsigned long bytes)
 	fflush(stdout);
 	f = fopen(path, "wx");
 	for (unsigned long n = 0, i = 0; f && n < bytes; i++)
-		n += (unsigned long)fprintf(f, "%lx 10 a_function_that_was_made_just_in_time_%lu\n", 0x10000000 + i * 16, i);
+		n += (unsigned long)fprintf(f, "%lx 10 a_function_that_was_made_just_in_time_%lu\n",
+					    0x10000000 + i * 16, i);
 	return !f || fclose(f);
 }
 

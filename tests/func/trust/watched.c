@@ -45,7 +45,8 @@ static unsigned char first_byte(void)
 
 int main(int argc, char **argv)
 {
-	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_WP_HUGETLBFS_SHMEM };
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP |
+		UFFD_FEATURE_WP_HUGETLBFS_SHMEM };
 	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY), nbefore, nafter, watched = 0;
 
 	if (argc < 2 || fd < 0 || ioctl(fd, UFFDIO_API, &api))

@@ -77,7 +77,8 @@ static void touch(struct arena *a, void *arg)
 		if (!arena_has(a, i))
 			continue;
 		sl = arena_slice(a, i);
-		sum += SHARED_LOAD(&sl->state) + SHARED_LOAD(&sl->pid) + *((volatile uint8_t *)shared_address(sl) + last);
+		sum += SHARED_LOAD(&sl->state) + SHARED_LOAD(&sl->pid) +
+		       *((volatile uint8_t *)shared_address(sl) + last);
 		sum += SHARED_LOAD(&a->mail[i / a->map->per_file]->req[UFT_NREQUESTS - 1].state);
 		channel_begin(a, i, UFT_CMD_LEAVE, 0, 0);
 		sum += SHARED_LOAD(&arena_cmd(a, i)->op);

@@ -20,16 +20,21 @@
 #define FIELD(field_name, field_type, ...) \
 	{ .name = field_name, .type = field_type, .brackets = "", __VA_ARGS__ }
 static struct uft_event_field fields[] = {
-	FIELD("id", "s32", .offset = 8, .size = 4, .is_signed = 1), FIELD("us", "u64", .offset = 16, .size = 8), FIELD("b", "s8", .offset = 12, .size = 1, .is_signed = 1),
+	FIELD("id", "s32", .offset = 8, .size = 4, .is_signed = 1), FIELD("us", "u64", .offset = 16, .size = 8),
+	FIELD("b", "s8", .offset = 12, .size = 1, .is_signed = 1),
 	{ .name = "fix", .type = "char", .brackets = "[8]", .offset = 24, .size = 8, .is_array = 1, .is_string = 1 },
 	{ .name = "none", .type = "char", .brackets = "[0]", .offset = 32, .size = 0, .is_array = 1, .is_string = 1 },
-	FIELD("name", "__data_loc char[]", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1, .is_string = 1),
-	FIELD("rel", "__rel_loc char[]", .offset = 36, .size = 4, .place = UFT_FIELD_REL_LOC, .is_array = 1, .is_string = 1), FIELD("odd", "struct x", .offset = 9, .size = 3),
+	FIELD("name", "__data_loc char[]", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1,
+	      .is_string = 1),
+	FIELD("rel", "__rel_loc char[]", .offset = 36, .size = 4, .place = UFT_FIELD_REL_LOC, .is_array = 1,
+	      .is_string = 1), FIELD("odd", "struct x", .offset = 9, .size = 3),
 	FIELD("w", "u16", .offset = 10, .size = 2),
 };
 static struct uft_event_type types[] = {
-	{ .system = "app", .name = "req", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]), .kernel_id = 7, .index = 0 },
-	{ .system = "app", .name = "done", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]), .kernel_id = 8, .index = 1 },
+	{ .system = "app", .name = "req", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]),
+		.kernel_id = 7, .index = 0 },
+	{ .system = "app", .name = "done", .field = fields, .nfields = sizeof(fields) / sizeof(fields[0]),
+		.kernel_id = 8, .index = 1 },
 };
 
 struct lab {
@@ -70,7 +75,8 @@ static void look(struct lab *lab, const struct uft_hist_record *rec)
 }
 
 /* The record of a synthetic event is one as any other, but it is not looked at for ever. */
-static void emit(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes, const struct uft_hist_record *rec)
+static void emit(void *arg, const struct uft_synth *synth, const void *payload, size_t bytes,
+		 const struct uft_hist_record *rec)
 {
 	struct lab *lab = arg;
 	struct uft_hist_record made = *rec;
@@ -154,7 +160,8 @@ static void look_at_cells(const struct uft_hist *h)
 	if (!f || uft_hist_put_cells(h, "id == 1", 0, 7, &to) || fclose(f))
 		abort();
 	w.at = w.p;
-	if (!strchr(next_word(&w), ':') || strncmp(next_word(&w), "hist:", 5) || strcmp(next_word(&w), "active") || next_number(&w) != 7)
+	if (!strchr(next_word(&w), ':') || strncmp(next_word(&w), "hist:", 5) || strcmp(next_word(&w), "active") ||
+	    next_number(&w) != 7)
 		abort();
 	next_number(&w);
 	next_number(&w);
@@ -223,7 +230,8 @@ static void fire(struct lab *lab, const struct uft_event_type *type, const char 
 	static const uint64_t stack[] = { 0x401000, 0x401234, 0, 0x7fff00001111 };
 	uint8_t *exact = malloc(n ? n : 1);
 	struct uft_hist_record rec = {
-		.type = type, .payload = exact, .bytes = n, .ts = lab->clock += 1234567, .cpu = (uint32_t)(n % 4), .tid = (uint32_t)(n % 3), .comm = "fuzz",
+		.type = type, .payload = exact, .bytes = n, .ts = lab->clock += 1234567, .cpu = (uint32_t)(n % 4),
+		.tid = (uint32_t)(n % 3), .comm = "fuzz",
 		.stack = n % 2 ? stack : NULL, .nstack = n % 2 ? 4 : 0,
 	};
 
@@ -303,7 +311,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lab lab = { .table = uft_event_table_new() };
 	const struct uft_hist_env env = {
-		.arg = &lab, .name = name, .synths = &lab.synths, .emit = emit, .snapshot = snapshot, .find_event = find_event, .add_to = add_to, .is_ns = 1,
+		.arg = &lab, .name = name, .synths = &lab.synths, .emit = emit, .snapshot = snapshot,
+		.find_event = find_event, .add_to = add_to, .is_ns = 1,
 	};
 
 	lab.set = uft_hist_set_new(&env);

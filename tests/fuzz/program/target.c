@@ -18,10 +18,14 @@
 #define FIELD(field_name, field_type, ...) \
 	{ .name = field_name, .type = field_type, .brackets = "", __VA_ARGS__ }
 static struct uft_event_field fields[] = {
-	FIELD("a", "u8", .offset = 8, .size = 1), FIELD("b", "s16", .offset = 10, .size = 2, .is_signed = 1), FIELD("c", "int", .offset = 12, .size = 4, .is_signed = 1),
-	FIELD("d", "u64", .offset = 16, .size = 8), FIELD("s", "char", .offset = 24, .size = 8, .is_array = 1, .is_string = 1),
-	FIELD("t", "__data_loc char[]", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1, .is_string = 1),
-	FIELD("r", "__rel_loc char[]", .offset = 36, .size = 4, .place = UFT_FIELD_REL_LOC, .is_array = 1, .is_string = 1),
+	FIELD("a", "u8", .offset = 8, .size = 1), FIELD("b", "s16", .offset = 10, .size = 2, .is_signed = 1),
+	FIELD("c", "int", .offset = 12, .size = 4, .is_signed = 1),
+	FIELD("d", "u64", .offset = 16, .size = 8),
+	FIELD("s", "char", .offset = 24, .size = 8, .is_array = 1, .is_string = 1),
+	FIELD("t", "__data_loc char[]", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1,
+	      .is_string = 1),
+	FIELD("r", "__rel_loc char[]", .offset = 36, .size = 4, .place = UFT_FIELD_REL_LOC, .is_array = 1,
+	      .is_string = 1),
 	FIELD("m", "__data_loc cpumask_t", .offset = 32, .size = 4, .place = UFT_FIELD_DATA_LOC, .is_array = 1),
 	FIELD("w", "cpumask_t", .offset = 16, .size = 8), FIELD("odd", "struct x", .offset = 9, .size = 3),
 };
@@ -35,7 +39,10 @@ static int is_in_function(const struct uft_record *r, uint64_t address, const ch
 	return strlen(function) == address % 8;
 }
 
-/* Quick steps, where there are any, read no more than the bytes that they need, deep ones no more than the record, and have the program's @answer. */
+/*
+ * Quick steps, where there are any, read no more than the bytes that they need, deep ones no more than the
+ * record, and have the program's @answer.
+ */
 static void run_quick(const struct uft_program *p, const struct uft_record *r, int answer)
 {
 	struct uft_quick_step quick[UFT_QUICK_STEPS];
@@ -60,7 +67,8 @@ static void run(const struct uft_program *p, const uint8_t *record, size_t size)
 {
 	uint8_t *exact = malloc(size ? size : 1);
 	struct uft_record r = {
-		.payload = exact, .bytes = (uint32_t)size, .known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM | UFT_FACT_FUNCTION, .tid = 7, .cpu = 1, .comm = "abc",
+		.payload = exact, .bytes = (uint32_t)size, .known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM |
+			UFT_FACT_FUNCTION, .tid = 7, .cpu = 1, .comm = "abc",
 		.is_in_function = is_in_function,
 	};
 	int answer;

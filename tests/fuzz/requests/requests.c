@@ -201,12 +201,14 @@ static void answer(uint64_t *state)
 	const uint32_t seq = __atomic_load_n(&me.sl->cmd_seq, __ATOMIC_ACQUIRE);
 
 	for (uint64_t n = fuzz_random(state, 16); n--;) {
-		uint64_t *word = (uint64_t *)(void *)me.cmd + fuzz_random(state, fuzz_random(state, 2) ? 32 : me.cmd_bytes / 8);
+		uint64_t *word =
+			(uint64_t *)(void *)me.cmd + fuzz_random(state, fuzz_random(state, 2) ? 32 : me.cmd_bytes / 8);
 
 		*word = fuzz_word(state, *word);
 	}
 	me.sl->cmd_result = fuzz_random(state, 4) ? 0 : (int32_t)fuzz_random(state, 0);
-	__atomic_store_n(&me.sl->cmd_done, fuzz_random(state, 16) ? seq : (uint32_t)fuzz_random(state, 0), __ATOMIC_RELEASE);
+	__atomic_store_n(&me.sl->cmd_done, fuzz_random(state, 16) ? seq : (uint32_t)fuzz_random(state, 0),
+			 __ATOMIC_RELEASE);
 	syscall(SYS_futex, &me.sl->cmd_done, 1 /* FUTEX_WAKE */, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -218,7 +220,8 @@ static int agent(void *arg)
 	while (getppid() == (pid_t)me.name[0]) {
 		const uint32_t done = __atomic_load_n(&me.sl->cmd_done, __ATOMIC_ACQUIRE);
 
-		syscall(SYS_futex, &me.sl->cmd_seq, 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = 1000000 }, NULL, 0);
+		syscall(SYS_futex, &me.sl->cmd_seq, 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = 1000000 },
+			NULL, 0);
 		answer(&state);
 	}
 	return 0;
@@ -331,7 +334,8 @@ static void look_at_other(struct uft_session *s, const struct child *other)
 
 	if (waitpid(other->pid, NULL, WNOHANG) || proc_status_number(other->pid, "TracerPid", 10))
 		fail("another process came to harm");
-	if (SHARED_LOAD(&sl->cmd_seq) || SHARED_LOAD(&sl->state) != UFT_SLICE_LIVE || (pid_t)SHARED_LOAD(&sl->pid) != other->pid)
+	if (SHARED_LOAD(&sl->cmd_seq) || SHARED_LOAD(&sl->state) != UFT_SLICE_LIVE ||
+	    (pid_t)SHARED_LOAD(&sl->pid) != other->pid)
 		fail("another process's slice was changed");
 	for (const struct target *t = s->targets; t; t = t->next)
 		if (t->pid == other->pid || t->pid == getpid())
@@ -441,7 +445,8 @@ static uint64_t serve(enum start_kind how, uint64_t seconds)
 	other = start(s, NULL);
 	if (space_create(s, other.pid, NULL, NULL, &sp, &err) || uft_session_trace(s, &spec, &err))
 		fail(err.text);
-	for (begin = time(NULL); (uint64_t)(time(NULL) - begin) < seconds || nserved == before || (how == OFFERED && !noffers); n++) {
+	for (begin = time(NULL);
+	     (uint64_t)(time(NULL) - begin) < seconds || nserved == before || (how == OFFERED && !noffers); n++) {
 		fuzz_random(&seed, 0);
 		run(s, &other);
 	}
@@ -467,9 +472,11 @@ int main(int argc, char **argv)
 	n += serve(EMULATED, seconds / 4);
 	for (uint32_t i = 0; i < NKINDS; i++) {
 		served |= (count[i].served != 0) << i;
-		printf("kind %u: %llu served, %llu refused\n", i, (unsigned long long)count[i].served, (unsigned long long)count[i].refused);
+		printf("kind %u: %llu served, %llu refused\n", i, (unsigned long long)count[i].served,
+		       (unsigned long long)count[i].refused);
 	}
-	printf("%llu children, %llu became targets, %llu turns with an offer\n", (unsigned long long)n, (unsigned long long)nserved,
+	printf("%llu children, %llu became targets, %llu turns with an offer\n", (unsigned long long)n,
+	       (unsigned long long)nserved,
 	       (unsigned long long)noffers);
 	return 0;
 }

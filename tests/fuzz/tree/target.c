@@ -39,7 +39,8 @@ __attribute__((noreturn)) static void fail(const char *why)
 /* ---- What the files say ---------------------------------------------------------------------- */
 
 static const char *const unsteady[] = {	/* by themselves, or not made of settings */
-	"trace", "trace_pipe", "error_log", "kallsyms", "snapshot", "saved_cmdlines", "saved_tgids", "available_filter", "enabled_functions",
+	"trace", "trace_pipe", "error_log", "kallsyms", "snapshot", "saved_cmdlines", "saved_tgids", "available_filter",
+	"enabled_functions",
 	"touched_functions", "README", "dyn_ftrace",
 };
 
@@ -56,7 +57,8 @@ static void fill_path(const struct uft_tree_row *row, char *path)
 		else if (is_event)
 			path = stpcpy(path, nth++ ? "sched_process_exit" : "sched");
 		else
-			path = stpcpy(path, strncmp(row->path, "options", 7) ? "0" : option[rnd(sizeof(option) / sizeof(option[0]))]);
+			path = stpcpy(path, strncmp(row->path, "options", 7) ? "0" :
+				      option[rnd(sizeof(option) / sizeof(option[0]))]);
 	*path = '\0';
 }
 
@@ -109,7 +111,9 @@ static size_t state_of(char *to)
 
 static void *read_on(void *arg)
 {
-	static const char *const path[] = { "trace", "trace_pipe", "error_log", "per_cpu/cpu0/stats", "set_ftrace_filter", "README" };
+	static const char *const path[] = {
+		"trace", "trace_pipe", "error_log", "per_cpu/cpu0/stats", "set_ftrace_filter", "README"
+	};
 	char *buf = malloc(65536);
 
 	(void)arg;
@@ -138,10 +142,17 @@ static size_t random_bytes(char *to)
 static size_t words(char *to, size_t limit)
 {
 	static const char *const word[] = {
-		"inner", "outer", "lonely", "main", "nosuch", "*", "in*", "!inner", "!*", ":mod:none.so", "inner:mod:*", "[", "[a-", "\\", "!", ":mod:",
-		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "outer:stacktrace", "*:stacktrace:2", "!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3", "*:disable_event:sched:sched_process_fork", "!*:enable_event:sched:sched_process_exit:0", "!*:disable_event:sched:sched_process_fork",
-		"orig_cpu", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296", "18446744073709551616",
-		"sched:sched_process_exit", "!sched_process_fork", "sched:", ":*_e*", "!*:*", "inner:enable_event:sched:sched_process_exit:2", "-1", "0x10", "print-parent", "nooverwrite", "overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
+		"inner", "outer", "lonely", "main", "nosuch", "*", "in*", "!inner", "!*", ":mod:none.so", "inner:mod:*",
+		"[", "[a-", "\\", "!", ":mod:",
+		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "outer:stacktrace", "*:stacktrace:2",
+		"!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3",
+		"*:disable_event:sched:sched_process_fork", "!*:enable_event:sched:sched_process_exit:0",
+		"!*:disable_event:sched:sched_process_fork",
+		"orig_cpu", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296",
+		"18446744073709551616",
+		"sched:sched_process_exit", "!sched_process_fork", "sched:", ":*_e*", "!*:*",
+		"inner:enable_event:sched:sched_process_exit:2", "-1", "0x10", "print-parent", "nooverwrite",
+		"overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
 	};
 	static const char *const gap[] = { " ", "\n", "\t", "  \n", "", "\n\n" };
 	size_t n = 0;
@@ -159,7 +170,10 @@ static size_t words(char *to, size_t limit)
 /* For set_ftrace_pid: numbers that are nobody's, and what is none. 0 and 1 of the words above must not get there. */
 static size_t nobodies(char *to)
 {
-	static const char *const word[] = { "4194305 ", "999999999\n", "4294967296", "abc", "-1 ", " ", "5000000 5000001 5000002 ", "\t\n", "2147483648" };
+	static const char *const word[] = {
+		"4194305 ", "999999999\n", "4294967296", "abc", "-1 ", " ", "5000000 5000001 5000002 ",
+		"\t\n",	    "2147483648"
+	};
 	size_t n = 0;
 
 	do
@@ -172,10 +186,13 @@ static size_t nobodies(char *to)
 static size_t filter(char *to)
 {
 	static const char *const word[] = {
-		"pid", "comm", "filename", "child_pid", "prio", "common_pid", "CPU", "COMM", "nosuch", "==", "!=", "~", "<", "<=", ">", ">=", "&", "&&", "||", "!", "(", ")",
-		"1", "-1", "0x7f", "99999999999999999999", "\"a*\"", "'sh'", "\"", "CPUS{0-3,5}", "CPUS{", "CPUS{4096}", ".ustring", "none", "0",
+		"pid", "comm", "filename", "child_pid", "prio", "common_pid", "CPU", "COMM", "nosuch", "==", "!=", "~",
+		"<", "<=", ">", ">=", "&", "&&", "||", "!", "(", ")",
+		"1", "-1", "0x7f", "99999999999999999999", "\"a*\"", "'sh'", "\"", "CPUS{0-3,5}", "CPUS{", "CPUS{4096}",
+		".ustring", "none", "0",
 	};
-	static const char *const whole[] = { "pid == 1", "(pid > 3 && prio != 120) || comm ~ \"a*\"", "!(pid == 3)", "CPU & CPUS{0}", "0" };
+	static const char *const whole[] = { "pid == 1", "(pid > 3 && prio != 120) || comm ~ \"a*\"", "!(pid == 3)",
+		"CPU & CPUS{0}", "0" };
 	size_t n = 0, limit = rnd(8) ? 100 : 4200;
 
 	if (!rnd(3))
@@ -276,7 +293,8 @@ int main(int argc, char **argv)
 	seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	if (pipe(hold) || dup2(hold[0], 0) < 0 || fcntl(hold[1], F_SETFD, FD_CLOEXEC))
 		return 1;
-	if (uft_tree_create(&opts, &tree, &err) || uft_tree_launch(tree, (char *[]){ argv[2], "1", "wait", NULL }, &pid, &err)) {
+	if (uft_tree_create(&opts, &tree, &err) || uft_tree_launch(tree, (char *[]){ argv[2], "1", "wait", NULL }, &pid,
+		&err)) {
 		fprintf(stderr, "fuzz-tree: %s\n", err.text);
 		return 1;
 	}

@@ -75,7 +75,8 @@ int tree_apply(struct instance *at, const struct settings *set, struct uft_error
 			struct uft_filter_error wrong;
 			struct uft_program *p = NULL;
 
-			if (want[k].index != i || (want[k].filter && uft_event_filter_make(uft_event_table_at(table, i), want[k].filter, &p, &wrong)))
+			if (want[k].index != i || (want[k].filter && uft_event_filter_make(uft_event_table_at(table, i),
+											   want[k].filter, &p, &wrong)))
 				abort();
 			free(p);
 		}
@@ -186,7 +187,8 @@ int uft_session_emit_open(struct uft_session *s)
 	return 0;
 }
 
-int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id, const void *payload, size_t bytes)
+int uft_session_emit(struct uft_session *s, uint32_t cpu, uint64_t clock, uint32_t pid, uint32_t tid, uint32_t id,
+		     const void *payload, size_t bytes)
 {
 	uint8_t *exact = malloc(bytes + 1);
 
@@ -214,7 +216,8 @@ static const struct uft_event_type *type_of(char letter)
 
 static int write_trigger(const struct uft_event_type *type, const char *text)
 {
-	struct event_command c = { .event = type ? type->index : UINT32_MAX, .text = strdup(text), .find_clock = find_clock };
+	struct event_command c = { .event = type ? type->index : UINT32_MAX, .text = strdup(text),
+		.find_clock = find_clock };
 	int ret = event_trigger_do(&in, &c);
 
 	if (ret > 0 || c.errors.n > UFT_HIST_ERRORS)
@@ -299,9 +302,11 @@ static uint32_t show_all(int is_out)
 
 static void fire(const struct uft_event_type *type, const char *line, size_t n, uint64_t clock)
 {
-	static const struct uft_task task[2] = { { .tid = 1, .pid = 1, .comm = "fuzz", .index = 0 }, { .tid = 2, .pid = 1, .comm = "other", .index = 40 } };
+	static const struct uft_task task[2] = { { .tid = 1, .pid = 1, .comm = "fuzz", .index = 0 },
+		{ .tid = 2, .pid = 1, .comm = "other", .index = 40 } };
 	uint8_t *exact = malloc(n + 8);
-	struct uft_event e = { .ts_ns = clock * 1000, .task = &task[n % 2], .cpu = (uint32_t)(n % 4), .kind = UFT_EV_DATA, .clock = clock };
+	struct uft_event e = { .ts_ns = clock * 1000, .task = &task[n % 2], .cpu = (uint32_t)(n % 4),
+		.kind = UFT_EV_DATA, .clock = clock };
 
 	memcpy(exact, line, n);
 	e.type = type;
@@ -315,9 +320,11 @@ static void fire(const struct uft_event_type *type, const char *line, size_t n, 
 
 static void bring_stack(size_t n, uint64_t clock)
 {
-	static const struct uft_task task[2] = { { .tid = 1, .pid = 1, .comm = "fuzz", .index = 0 }, { .tid = 2, .pid = 1, .comm = "other", .index = 40 } };
+	static const struct uft_task task[2] = { { .tid = 1, .pid = 1, .comm = "fuzz", .index = 0 },
+		{ .tid = 2, .pid = 1, .comm = "other", .index = 40 } };
 	static struct uft_stack *stack;
-	struct uft_event e = { .task = &task[n % 2], .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .flags = UFT_EVF_TRACEPOINT, .clock = clock };
+	struct uft_event e = { .task = &task[n % 2], .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK,
+		.flags = UFT_EVF_TRACEPOINT, .clock = clock };
 
 	if (!stack)
 		stack = calloc(1, sizeof(*stack) + 4 * sizeof(stack->frame[0]));

@@ -111,7 +111,8 @@ static void make_corpus(const char *path, struct input corpus[6])
 	static const char *const forms[] = { "trace.dat", "trace.dat-v7", "trace.dat-v6" };
 
 	for (int i = 0; i < 6; i++) {
-		struct synth_load load = { .ncalls = NCALLS, .nfuncs = 20, .tracer = i < 3 ? UFT_TRACER_GRAPH : UFT_TRACER_FUNCTION,
+		struct synth_load load = { .ncalls = NCALLS, .nfuncs = 20, .tracer = i < 3 ? UFT_TRACER_GRAPH :
+			UFT_TRACER_FUNCTION,
 					   .opts = { .ring_bytes = 16384, .sub_bytes = 4096 } };
 		const struct uft_export *x = uft_export_find(forms[i % 3]);
 		struct synth_expect expect;
@@ -161,10 +162,12 @@ int main(int argc, char **argv)
 		readable += read_all(path) != 0;
 		inputs++;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds || inputs < 20);
+	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds ||
+		 inputs < 20);
 	alarm(0);
 	getrusage(RUSAGE_SELF, &ru);
-	printf("%llu inputs, %llu of them readable, %ld MiB at most\n", (unsigned long long)inputs, (unsigned long long)readable, ru.ru_maxrss >> 10);
+	printf("%llu inputs, %llu of them readable, %ld MiB at most\n", (unsigned long long)inputs,
+	       (unsigned long long)readable, ru.ru_maxrss >> 10);
 	for (int i = 0; i < 6; i++)
 		free(corpus[i].p);
 	free(work.p);

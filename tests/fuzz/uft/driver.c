@@ -144,7 +144,8 @@ static void blind(struct input *in)
 /* Changes one block and makes its sums right. */
 static void sealed(struct input *in)
 {
-	static const uint64_t words[] = { 0, 1, 0x7f, 0xffffffff, 1ull << 31, 1ull << 63, UINT64_MAX, 0x8080808080808080ull };
+	static const uint64_t words[] = { 0, 1, 0x7f, 0xffffffff, 1ull << 31, 1ull << 63, UINT64_MAX,
+		0x8080808080808080ull };
 	size_t at = sizeof(struct uft_file_header);
 	struct uft_file_block *head = (void *)(in->p + at);
 	uint64_t skip = rnd(60);
@@ -227,7 +228,8 @@ int main(int argc, char **argv)
 		LLVMFuzzerTestOneInput(work.p, work.n);
 		inputs++;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds || inputs < 20);
+	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds ||
+		 inputs < 20);
 	alarm(0);
 	getrusage(RUSAGE_SELF, &ru);
 	printf("%llu inputs, %ld MiB at most\n", (unsigned long long)inputs, ru.ru_maxrss >> 10);

@@ -112,7 +112,8 @@ static void run(int is_beside, int may_lose)
 	if (uft_live_slice(l, 0, img) || uft_live_slice(l, 1, img))
 		fail("no slice");
 	for (uint32_t i = 0; i < 50; i++)
-		synth_entry(synth, (struct synth_at){ 0, i & 1, PID_HOSTILE, PID_HOSTILE, clock++ }, synth_stub_id(img, i % 16));
+		synth_entry(synth, (struct synth_at){ 0, i & 1, PID_HOSTILE, PID_HOSTILE, clock++ },
+			    synth_stub_id(img, i % 16));
 	if (is_beside)
 		spoil_begin(synth, seed);
 	for (uint32_t i = 0; i < NCALLS; i++) {

@@ -29,7 +29,8 @@ static uint32_t rnd(uint32_t below)
 
 static size_t make_calls(uint64_t *w)
 {
-	uint32_t n = 1 + rnd(WORDS), ids = 1 + rnd(rnd(4) ? 50 : 6000), step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX), clock = rnd(UINT32_MAX);
+	uint32_t n = 1 + rnd(WORDS), ids = 1 + rnd(rnd(4) ? 50 : 6000), step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX),
+		 clock = rnd(UINT32_MAX);
 	uint32_t open[WORDS], depth = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -50,7 +51,8 @@ static size_t make_calls(uint64_t *w)
 
 static size_t make_funcs(uint64_t *w)
 {
-	uint32_t n = 0, end = 1 + rnd(WORDS - 1), pairs = 1 + rnd(rnd(4) ? 50 : 6000), step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX), clock = 0;
+	uint32_t n = 0, end = 1 + rnd(WORDS - 1), pairs = 1 + rnd(rnd(4) ? 50 : 6000),
+		 step = 1 + rnd(rnd(4) ? 300 : UINT32_MAX), clock = 0;
 
 	while (n < end) {
 		uint32_t pair = rnd(pairs);

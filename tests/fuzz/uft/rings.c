@@ -50,7 +50,8 @@ static uint64_t calls_in(const char *path)
 
 static void run(const char *path, int is_beside)
 {
-	struct synth_opts opts = { .ring_bytes = 16384, .sub_bytes = 1024, .nslices = 2, .profile_ids = 256, .overwrite = (int)spoil_random(&seed, 4) == 0 };
+	struct synth_opts opts = { .ring_bytes = 16384, .sub_bytes = 1024, .nslices = 2, .profile_ids = 256,
+		.overwrite = (int)spoil_random(&seed, 4) == 0 };
 	uint32_t tracer = spoil_random(&seed, 4) ? UFT_TRACER_GRAPH : UFT_TRACER_PROFILE;
 	struct uft_image *img = synth_image(1, 16);
 	struct uft_writer *w;
@@ -65,7 +66,8 @@ static void run(const char *path, int is_beside)
 	if (!w || uft_writer_slice(w, 0, PID_HOSTILE, img) || uft_writer_slice(w, 1, PID_GOOD, img))
 		fail("no writer");
 	for (uint32_t i = 0; i < 50; i++)
-		synth_entry(synth, (struct synth_at){ 0, i & 1, PID_HOSTILE, PID_HOSTILE, clock++ }, synth_stub_id(img, i % 16));
+		synth_entry(synth, (struct synth_at){ 0, i & 1, PID_HOSTILE, PID_HOSTILE, clock++ },
+			    synth_stub_id(img, i % 16));
 	if (is_beside)
 		spoil_begin(synth, seed);
 	for (uint32_t i = 0; i < NCALLS; i++) {

@@ -16,7 +16,8 @@ uint64_t spoil_random(uint64_t *state, uint64_t below)
 
 static uint64_t any_word(uint64_t *state)
 {
-	static const uint64_t odd[] = { 0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 62, 1ull << 63, ~0ull, ~7ull, 4096, 16384 };
+	static const uint64_t odd[] = { 0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff, 1ull << 62, 1ull << 63, ~0ull,
+		~7ull, 4096, 16384 };
 	uint64_t word = spoil_random(state, 0);
 
 	word = *state;
@@ -34,7 +35,8 @@ void spoil_one(struct synth *synth, uint64_t *state)
 		at = (volatile uint64_t *)synth_slice(synth, 0) + spoil_random(state, sizeof(struct uft_slice) / 8);
 		break;
 	case 1:
-		at = (volatile uint64_t *)synth_profile(synth, 0, (uint32_t)spoil_random(state, a->ncpus), 0) + spoil_random(state, a->profile_ids * 8);
+		at = (volatile uint64_t *)synth_profile(synth, 0, (uint32_t)spoil_random(state, a->ncpus), 0) +
+		     spoil_random(state, a->profile_ids * 8);
 		break;
 	case 2:
 		at = (volatile uint64_t *)(void *)((uint8_t *)ring + UFT_PAGE) + spoil_random(state, a->ring_bytes / 8);

@@ -49,7 +49,8 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 			fuzz_check(ev[i].ts_ns >= last, "time runs backwards");
 			fuzz_check(ev[i].task && ev[i].task->comm && ev[i].task->image, "an event without a task");
 			fuzz_check(has_no_func(&ev[i]) || (ev[i].sym && ev[i].sym->name), "an event without a symbol");
-			fuzz_check(ev[i].kind == UFT_EV_DATA || ev[i].self_ns <= ev[i].duration_ns, "self is more than the whole");
+			fuzz_check(ev[i].kind == UFT_EV_DATA || ev[i].self_ns <= ev[i].duration_ns,
+				   "self is more than the whole");
 			last = ev[i].ts_ns;
 		}
 	}
@@ -78,8 +79,11 @@ static uint64_t fuzz_rest(struct uft_stream *st, uint64_t skip)
 				skip--;
 				continue;
 			}
-			h = (h ^ ev[i].ts_ns ^ (uint64_t)ev[i].kind << 56 ^ (uint64_t)ev[i].depth << 40) * 0x9e3779b97f4a7c15ull;
-			h = (h ^ ev[i].duration_ns ^ (uint64_t)ev[i].task->tid << 20 ^ ev[i].cpu) * 0x9e3779b97f4a7c15ull + ev[i].flags;
+			h = (h ^ ev[i].ts_ns ^ (uint64_t)ev[i].kind << 56 ^ (uint64_t)ev[i].depth << 40) *
+			    0x9e3779b97f4a7c15ull;
+			h = (h ^ ev[i].duration_ns ^ (uint64_t)ev[i].task->tid << 20 ^ ev[i].cpu) *
+				    0x9e3779b97f4a7c15ull +
+			    ev[i].flags;
 		}
 	return h;
 }

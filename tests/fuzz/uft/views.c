@@ -86,8 +86,11 @@ static void write_recording(const char *path, uint32_t tracer)
 			uft_writer_poll(w);
 	}
 	if (tracer == UFT_TRACER_PROFILE)
-		*synth_profile(s, 0, 1, synth_stub_id(img, 3)) = (struct uft_profile){ .hits = 3, .total = 9, .max = 4 };
-	uft_writer_drop(w, &(struct uft_writer_drop){ .image = 1, .stub_id = synth_stub_id(img, 1), .pid = 1000, .why = 1, .clock = at.clock });
+		*synth_profile(s, 0, 1, synth_stub_id(img, 3)) = (struct uft_profile){ .hits = 3, .total = 9,
+			.max = 4 };
+	uft_writer_drop(
+		w, &(struct uft_writer_drop){
+			   .image = 1, .stub_id = synth_stub_id(img, 1), .pid = 1000, .why = 1, .clock = at.clock });
 	uft_writer_slice_end(w, 0);
 	if (uft_writer_finish(w, NULL, NULL))
 		die(path, "not finished");
@@ -111,12 +114,15 @@ static int print_text(struct uft_stream *st, FILE *out, uint64_t arg)
 
 static int print_profile(struct uft_stream *st, FILE *out, uint64_t arg)
 {
-	return uft_output_profile(st, out, &(struct uft_report_opts){ .form = (enum uft_form)(arg % 3), .sort = (enum uft_profile_sort)arg, .limit = arg ? 0 : 3 });
+	return uft_output_profile(st, out,
+				  &(struct uft_report_opts){ .form = (enum uft_form)(arg % 3),
+				  .sort = (enum uft_profile_sort)arg, .limit = arg ? 0 : 3 });
 }
 
 static int print_tree(struct uft_stream *st, FILE *out, uint64_t arg)
 {
-	const struct uft_report_opts o = { .form = (enum uft_form)(arg % 3), .by = (enum uft_by)(arg % 6), .func = "*", .min_share = (double)(arg & 1) / 100 };
+	const struct uft_report_opts o = { .form = (enum uft_form)(arg % 3), .by = (enum uft_by)(arg % 6), .func = "*",
+		.min_share = (double)(arg & 1) / 100 };
 
 	int ret = uft_output_tree(st, out, (enum uft_tree_view)(arg % 5), &o);
 
@@ -156,13 +162,15 @@ static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(out));
 	ret = uft_exports[arg].write(st, path, NULL, &err);
-	if (ret == -EINVAL || ret == -ENOTDIR || ret == -ESPIPE)	/* hits and sums have no calls to draw; directories and databases are not written there */
+	/* hits and sums have no calls to draw; directories and databases are not written there */
+	if (ret == -EINVAL || ret == -ENOTDIR || ret == -ESPIPE)
 		ret = 0;
 	return ret < 0 ? ret : 0;
 }
 
 static const struct view views[] = {
-	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 15 },
+	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 },
+	{ print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 15 },
 };
 
 static void see(const char *path, const struct uft_select *sel, uint64_t turn)

@@ -120,7 +120,8 @@ static uint32_t *find_maps(size_t *words)
 	FILE *f = fopen("/proc/self/maps", "r");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && !strcmp(how, "rw-s") && strstr(line, "/session.") && strstr(line, ".f"))
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && !strcmp(how, "rw-s") &&
+		    strstr(line, "/session.") && strstr(line, ".f"))
 			at = to - bytes;
 	if (f)
 		fclose(f);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* events.h - the events of target.c as tracepoints: the same system, names and fields as the probes that capture.sh makes in a kernel */
+/*
+ * events.h - the events of target.c as tracepoints: the same system, names and fields as the probes that
+ * capture.sh makes in a kernel
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM app
 

@@ -102,6 +102,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "try"))
 		return try(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "offsets"))
-		return printf("%#lx %#lx\n", (unsigned long)req - (unsigned long)__ehdr_start, (unsigned long)done - (unsigned long)__ehdr_start) < 0;
+		return printf("%#lx %#lx\n", (unsigned long)req - (unsigned long)__ehdr_start,
+			      (unsigned long)done - (unsigned long)__ehdr_start) < 0;
 	return 2;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.c - the program of the recordings: work() calls middle() three times, that calls leaf() twice. No C library, whose names are many */
+/*
+ * calls.c - the program of the recordings: work() calls middle() three times, that calls leaf() twice. No C
+ * library, whose names are many
+ */
 __attribute__((noinline)) static int leaf(int x)
 {
 	__asm__ volatile("" : "+r"(x));

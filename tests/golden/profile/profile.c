@@ -214,7 +214,9 @@ static void test_orders(void)
 		free(got);
 		fake_rewind(c.st, 1);
 	}
-	check("bad order", uft_output_profile(c.st, stdout, &(struct uft_report_opts){ .sort = (enum uft_profile_sort)99 }) == -EINVAL);
+	check("bad order",
+	      uft_output_profile(c.st, stdout,
+				 &(struct uft_report_opts){ .sort = (enum uft_profile_sort)99 }) == -EINVAL);
 	uft_stream_close(c.st);
 }
 
@@ -291,17 +293,22 @@ static void test_stat(void)
 
 static void test_export_find(void)
 {
-	check("by name", uft_export_find("trace.dat-v6") && !strcmp(uft_export_find("trace.dat-v6")->name, "trace.dat-v6"));
-	check("by suffix", uft_export_find("/x/y.dat") == &uft_exports[0] && uft_export_find("trace.dat") == &uft_exports[0]);
-	check("the longer ending", !strcmp(uft_export_find("x.speedscope.json")->name, "speedscope") && !strcmp(uft_export_find("x.json")->name, "chrome"));
-	check("none", !uft_export_find("x.png") && !uft_export_find("") && !uft_export_find(".dat") && !uft_export_find(NULL));
+	check("by name",
+	      uft_export_find("trace.dat-v6") && !strcmp(uft_export_find("trace.dat-v6")->name, "trace.dat-v6"));
+	check("by suffix",
+	      uft_export_find("/x/y.dat") == &uft_exports[0] && uft_export_find("trace.dat") == &uft_exports[0]);
+	check("the longer ending", !strcmp(uft_export_find("x.speedscope.json")->name, "speedscope") &&
+					   !strcmp(uft_export_find("x.json")->name, "chrome"));
+	check("none",
+	      !uft_export_find("x.png") && !uft_export_find("") && !uft_export_find(".dat") && !uft_export_find(NULL));
 }
 
 /* A table for people: it fits a terminal, the name starts where the eye finds it, each time has its unit. */
 static void test_text(void)
 {
 	static const struct { uint64_t ns; const char *text; } time[] = {
-		{ 0, "0ns" }, { 999, "999ns" }, { 1000, "1.00us" }, { 9994, "9.99us" }, { 9996, "10.0us" }, { 99960, "100us" },
+		{ 0, "0ns" }, { 999, "999ns" }, { 1000, "1.00us" }, { 9994, "9.99us" }, { 9996, "10.0us" },
+		{ 99960, "100us" },
 		{ 999499, "999us" }, { 999500, "1.00ms" }, { 59999000000ull, "60.0s" }, { 9999400000000ull, "9999s" },
 		{ 36000000000000ull, "10.0h" }, { ~0ull, "5124096h" },
 	};
@@ -334,18 +341,22 @@ static void test_text(void)
 /* Names that mean something to a format, and one that is no UTF-8. */
 static void test_names(void)
 {
-	static const char *const name[] = { "a,b", "q\"q\"", "line\nfeed", "back\\slash", "no utf8 \xff\xc0\x80", "h\xc3\xa9", " x" };
+	static const char *const name[] = { "a,b", "q\"q\"", "line\nfeed", "back\\slash", "no utf8 \xff\xc0\x80",
+		"h\xc3\xa9", " x" };
 	struct uft_stream *st = fake_new(UFT_TRACER_FUNCTION, 1);
 	const struct uft_task *t = fake_task(st, 1, "a", NULL);
 	char *got;
 
 	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
 		fake_func(st, 0, 0, t, fake_sym(st, name[i], "", 0), NULL);
-	expect("names in CSV", st, UFT_SORT_NAME, 0, "1,,,,,,,,,,\" x\"\n1,,,,,,,,,,\"a,b\"\n1,,,,,,,,,,back\\slash\n1,,,,,,,,,,h\xc3\xa9\n"
+	expect("names in CSV", st, UFT_SORT_NAME, 0,
+	       "1,,,,,,,,,,\" x\"\n1,,,,,,,,,,\"a,b\"\n1,,,,,,,,,,back\\slash\n1,,,,,,,,,,h\xc3\xa9\n"
 	       "1,,,,,,,,,,\"line\nfeed\"\n1,,,,,,,,,,\"no utf8 \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n1,,,,,,,,,,\"q\"\"q\"\"\"\n");
 	got = profile(st, &(struct uft_report_opts){ .form = UFT_FORM_JSON, .sort = UFT_SORT_NAME });
-	check("names in JSON", strstr(got, "\"a,b\"}") && strstr(got, "\"q\\\"q\\\"\"}") && strstr(got, "\"line\\u000afeed\"}") &&
-	      strstr(got, "\"back\\\\slash\"}") && strstr(got, "\"no utf8 \\ufffd\\ufffd\\ufffd\"}") && strstr(got, "\"h\xc3\xa9\"}") &&
+	check("names in JSON", strstr(got, "\"a,b\"}") && strstr(got, "\"q\\\"q\\\"\"}") &&
+	      strstr(got, "\"line\\u000afeed\"}") &&
+	      strstr(got, "\"back\\\\slash\"}") && strstr(got, "\"no utf8 \\ufffd\\ufffd\\ufffd\"}") &&
+	      strstr(got, "\"h\xc3\xa9\"}") &&
 	      strstr(got, "\"total_ns\":null"));
 	free(got);
 	uft_stream_close(st);

@@ -33,7 +33,8 @@ static char *print(struct uft_stream *st, enum uft_tree_view view, const struct 
 #define HEADER	"total_ns,total_share,self_ns,calls,avg_ns,p50_ns,p99_ns,max_ns,min_ns,open,depth,path,function\n"
 
 /* As CSV, of which the columns total, self, calls, open, depth and path are compared. */
-static void expect(const char *what, struct uft_stream *st, enum uft_tree_view view, struct uft_report_opts o, const char *rows)
+static void expect(const char *what, struct uft_stream *st, enum uft_tree_view view, struct uft_report_opts o,
+		   const char *rows)
 {
 	char *text, *got = calloc(1, 65536), *line;
 
@@ -45,8 +46,10 @@ static void expect(const char *what, struct uft_stream *st, enum uft_tree_view v
 
 		for (int i = 1; i < 13; i++)
 			f[i] = strchr(f[i - 1], ',') + 1;
-		sprintf(got + strlen(got), "%.*s %.*s %.*s %.*s %.*s %.*s\n", (int)(f[1] - f[0] - 1), f[0], (int)(f[3] - f[2] - 1), f[2],
-			(int)(f[4] - f[3] - 1), f[3], (int)(f[10] - f[9] - 1), f[9], (int)(f[11] - f[10] - 1), f[10], (int)(f[12] - f[11] - 1), f[11]);
+		sprintf(got + strlen(got), "%.*s %.*s %.*s %.*s %.*s %.*s\n", (int)(f[1] - f[0] - 1), f[0],
+			(int)(f[3] - f[2] - 1), f[2],
+			(int)(f[4] - f[3] - 1), f[3], (int)(f[10] - f[9] - 1), f[9], (int)(f[11] - f[10] - 1), f[10],
+			(int)(f[12] - f[11] - 1), f[11]);
 		if (!end)
 			break;
 	}
@@ -57,7 +60,8 @@ static void expect(const char *what, struct uft_stream *st, enum uft_tree_view v
 	free(text);
 }
 
-static struct uft_event *leave(struct uft_stream *st, enum uft_event_kind kind, const struct uft_task *t, const struct uft_sym *f,
+static struct uft_event *leave(struct uft_stream *st, enum uft_event_kind kind, const struct uft_task *t,
+			       const struct uft_sym *f,
 			       uint32_t depth, uint64_t ts, uint64_t ns, uint64_t self)
 {
 	struct uft_event *ev = fake_add(st, kind, 0, ts, t, f);
@@ -72,7 +76,8 @@ static void test_paths(void)
 {
 	struct uft_stream *st = fake_new(UFT_TRACER_GRAPH, 1);
 	const struct uft_task *t = fake_task(st, 1, "a", NULL);
-	const struct uft_sym *m = fake_sym(st, "main", "", 0), *f = fake_sym(st, "f", "", 0), *g = fake_sym(st, "g", "", 0);
+	const struct uft_sym *m = fake_sym(st, "main", "", 0), *f = fake_sym(st, "f", "", 0),
+			     *g = fake_sym(st, "g", "", 0);
 
 	/* main 100: f 10, g 50 (f 30 (f 20)) */
 	fake_entry(st, 0, 1000, t, m, 0);
@@ -87,13 +92,16 @@ static void test_paths(void)
 	leave(st, UFT_EV_EXIT, t, m, 0, 1100, 100, 40);
 	expect("tree", st, UFT_VIEW_TREE, (struct uft_report_opts){ 0 },
 	       "100 40 1 0 0 main\n50 20 1 0 1 main;g\n30 10 1 0 2 main;g;f\n20 20 1 0 3 main;g;f;f\n10 10 1 0 1 main;f\n");
-	expect("depth", st, UFT_VIEW_TREE, (struct uft_report_opts){ .depth = 2 }, "100 40 1 0 0 main\n50 20 1 0 1 main;g\n10 10 1 0 1 main;f\n");
-	expect("share", st, UFT_VIEW_TREE, (struct uft_report_opts){ .min_share = 0.25 }, "100 40 1 0 0 main\n50 20 1 0 1 main;g\n30 10 1 0 2 main;g;f\n");
+	expect("depth", st, UFT_VIEW_TREE, (struct uft_report_opts){ .depth = 2 },
+	       "100 40 1 0 0 main\n50 20 1 0 1 main;g\n10 10 1 0 1 main;f\n");
+	expect("share", st, UFT_VIEW_TREE, (struct uft_report_opts){ .min_share = 0.25 },
+	       "100 40 1 0 0 main\n50 20 1 0 1 main;g\n30 10 1 0 2 main;g;f\n");
 	expect("limit", st, UFT_VIEW_TREE, (struct uft_report_opts){ .limit = 1 }, "100 40 1 0 0 main\n");
 	/* Time of recursion is counted once: f has 10 + 30. */
 	expect("callers", st, UFT_VIEW_CALLERS, (struct uft_report_opts){ .func = "f" },
 	       "40 40 3 0 0 f\n30 10 1 0 1 f;g\n30 10 1 0 2 f;g;main\n10 10 1 0 1 f;main\n0 20 1 0 1 f;f\n0 20 1 0 2 f;f;g\n0 20 1 0 3 f;f;g;main\n");
-	expect("callees", st, UFT_VIEW_CALLEES, (struct uft_report_opts){ .func = "f" }, "40 20 2 0 0 f\n20 20 1 0 1 f;f\n");
+	expect("callees", st, UFT_VIEW_CALLEES, (struct uft_report_opts){ .func = "f" },
+	       "40 20 2 0 0 f\n20 20 1 0 1 f;f\n");
 	expect("flat", st, UFT_VIEW_FLAT, (struct uft_report_opts){ .by = UFT_BY_TASK },
 	       "100  1 0 0 task a-1\n100 40 1 0 1 task a-1;main\n50 20 1 0 1 task a-1;g\n40 40 3 0 1 task a-1;f\n");
 	free(print(st, UFT_VIEW_CALLERS, &(struct uft_report_opts){ .func = "nosuch" }, -ENOENT));
@@ -105,7 +113,8 @@ static void test_odd_calls(void)
 {
 	struct uft_stream *st = fake_new(UFT_TRACER_GRAPH, 1);
 	const struct uft_task *t = fake_task(st, 1, "a", NULL), *u = fake_task(st, 2, "b", NULL);
-	const struct uft_sym *m = fake_sym(st, "main", "", 0), *f = fake_sym(st, "f", "", 0), *g = fake_sym(st, "g", "", 0);
+	const struct uft_sym *m = fake_sym(st, "main", "", 0), *f = fake_sym(st, "f", "", 0),
+			     *g = fake_sym(st, "g", "", 0);
 	char *text;
 
 	fake_entry(st, 0, 1000, t, m, 0);
@@ -117,12 +126,14 @@ static void test_odd_calls(void)
 	fake_lost(st, 0, 1060, 3);
 	fake_entry(st, 0, 1070, t, f, 1);
 	leave(st, UFT_EV_EXIT, t, f, 1, 1080, 10, 10);
-	leave(st, UFT_EV_EXIT, t, g, 4, 1085, 500, 7);		/* it began before what was selected: callees counted by themselves */
+	/* it began before what was selected: callees counted by themselves */
+	leave(st, UFT_EV_EXIT, t, g, 4, 1085, 500, 7);
 	leave(st, UFT_EV_EXIT, t, f, 1, 1100, 0, 0)->flags = UFT_EVF_ORPHAN;
 	expect("open, left, lost, orphan", st, UFT_VIEW_TREE, (struct uft_report_opts){ 0 },
 	       "100 80 1 1 0 main\n20 20 4 0 1 main;f\n7 7 1 0 1 main;g\n60 60 1 1 0 g\n");
 	text = print(st, UFT_VIEW_TREE, &(struct uft_report_opts){ .width = 100 }, 0);
-	check("notes", strstr(text, "main (1 open)\n") && strstr(text, "# 2 calls had not returned") && strstr(text, "# 2 calls have no known duration") &&
+	check("notes", strstr(text, "main (1 open)\n") && strstr(text, "# 2 calls had not returned") &&
+	      strstr(text, "# 2 calls have no known duration") &&
 	      strstr(text, "# 3 records were lost"));
 	free(text);
 	uft_stream_close(st);
@@ -135,9 +146,11 @@ static void test_odd_calls(void)
 static void test_groups(void)
 {
 	static const struct { enum uft_by by; const char *rows; } t[] = {
-		{ UFT_BY_TASK, "60 60 2 0 0 task b-2\n40 40 1 0 1 task b-2;f\n20 20 1 0 1 task b-2;g\n10 10 1 0 0 task a-1\n10 10 1 0 1 task a-1;f\n" },
+		{ UFT_BY_TASK,
+			"60 60 2 0 0 task b-2\n40 40 1 0 1 task b-2;f\n20 20 1 0 1 task b-2;g\n10 10 1 0 0 task a-1\n10 10 1 0 1 task a-1;f\n" },
 		{ UFT_BY_CPU, "50 50 2 0 0 cpu 0\n50 50 2 0 1 cpu 0;f\n20 20 1 0 0 cpu 3\n20 20 1 0 1 cpu 3;g\n" },
-		{ UFT_BY_OBJECT, "50 50 2 0 0 object lib\n50 50 2 0 1 object lib;f\n20 20 1 0 0 object ?\n20 20 1 0 1 object ?;g\n" },
+		{ UFT_BY_OBJECT,
+			"50 50 2 0 0 object lib\n50 50 2 0 1 object lib;f\n20 20 1 0 0 object ?\n20 20 1 0 1 object ?;g\n" },
 		{ UFT_BY_PROGRAM, "70 70 3 0 0 program ?\n50 50 2 0 1 program ?;f\n20 20 1 0 1 program ?;g\n" },
 	};
 	struct uft_stream *st = fake_new(UFT_TRACER_GRAPH, 4);
@@ -171,8 +184,10 @@ static void test_groups(void)
 /* All that a node has, whatever its place. */
 static int is_same_row(const struct agg *a, const struct agg_node *n, const struct agg *b, const struct agg_node *m)
 {
-	return n->calls == m->calls && n->timed == m->timed && n->total == m->total && n->self == m->self && n->sum == m->sum && n->nopen == m->nopen &&
-	       n->min == m->min && n->max == m->max && agg_rank(a, n, 50) == agg_rank(b, m, 50) && agg_rank(a, n, 99) == agg_rank(b, m, 99);
+	return n->calls == m->calls && n->timed == m->timed && n->total == m->total && n->self == m->self &&
+		n->sum == m->sum && n->nopen == m->nopen &&
+	       n->min == m->min && n->max == m->max && agg_rank(a, n, 50) == agg_rank(b, m, 50) &&
+	       agg_rank(a, n, 99) == agg_rank(b, m, 99);
 }
 
 /* Functions without their paths are those of all paths added up: of every group @by. */
@@ -200,7 +215,9 @@ static void check_flat(struct uft_stream *st, enum uft_by by)
 		uint32_t k = 0;
 
 		if (n->is_group) {
-			for (k = paths.node[0].child; k && strcmp(paths.func[paths.node[k].func].key, flat.func[n->func].key); k = paths.node[k].next)
+			for (k = paths.node[0].child;
+			     k && strcmp(paths.func[paths.node[k].func].key, flat.func[n->func].key);
+			     k = paths.node[k].next)
 				;
 			same &= k && n->total == paths.node[k].total && n->calls == paths.node[k].calls;
 			continue;
@@ -217,7 +234,10 @@ static void check_flat(struct uft_stream *st, enum uft_by by)
 	agg_free(&made);
 }
 
-/* Calls at random, with threads, unwinding and more paths than are kept: what the nodes took is what the outermost ones took. */
+/*
+ * Calls at random, with threads, unwinding and more paths than are kept: what the nodes took is what the
+ * outermost ones took.
+ */
 static void test_sums(uint32_t max_nodes)
 {
 	enum { TASKS = 3, DEPTH = 40, FUNCS = 50 };
@@ -257,7 +277,8 @@ static void test_sums(uint32_t max_nodes)
 			uint32_t d = --depth[t];
 			uint64_t ns = now - stack[t][d].start;
 
-			leave(st, state & 0xf00000 ? UFT_EV_EXIT : UFT_EV_LEFT, task[t], sym[stack[t][d].func], d, now, ns, ns - stack[t][d].child);
+			leave(st, state & 0xf00000 ? UFT_EV_EXIT : UFT_EV_LEFT, task[t], sym[stack[t][d].func], d, now,
+			      ns, ns - stack[t][d].child);
 			if (d)
 				stack[t][d - 1].child += ns;
 			else
@@ -276,7 +297,8 @@ static void test_sums(uint32_t max_nodes)
 		outer += a.node[i].parent ? 0 : a.node[i].total;
 		counted += a.node[i].calls;
 	}
-	printf("%llu calls, %u paths: self %llu, outermost %llu, made %llu\n", (unsigned long long)calls, a.nnodes, (unsigned long long)self,
+	printf("%llu calls, %u paths: self %llu, outermost %llu, made %llu\n", (unsigned long long)calls, a.nnodes,
+	       (unsigned long long)self,
 	       (unsigned long long)outer, (unsigned long long)roots);
 	check("self adds up", self == roots);
 	check("outermost calls add up", outer == roots && a.node[0].total == roots);
@@ -304,12 +326,14 @@ static void test_histogram(void)
 	}
 	text = print(st, UFT_VIEW_HISTOGRAM, &(struct uft_report_opts){ .func = "f" }, 0);
 	check("histogram", !strncmp(text, "# f: 100 calls, min 10ns, p50 10ns, p99 1.00us, max 1.00ms\n", 59) &&
-	      strstr(text, "      8ns    15ns          90   90.00  ****************************************\n    512ns  1.02us           9    9.00  ****\n"));
+	      strstr(text,
+		     "      8ns    15ns          90   90.00  ****************************************\n    512ns  1.02us           9    9.00  ****\n"));
 	if (failures)
 		fputs(text, stdout);
 	free(text);
 	text = print(st, UFT_VIEW_HISTOGRAM, &(struct uft_report_opts){ .func = "f", .form = UFT_FORM_CSV }, 0);
-	check("histogram as CSV", !strcmp(text, "from_ns,to_ns,calls,calls_share\n10,10,90,0.9\n992,1007,9,0.09\n999424,1015807,1,0.01\n"));
+	check("histogram as CSV",
+	      !strcmp(text, "from_ns,to_ns,calls,calls_share\n10,10,90,0.9\n992,1007,9,0.09\n999424,1015807,1,0.01\n"));
 	if (failures)
 		fputs(text, stdout);
 	free(text);

@@ -504,7 +504,8 @@ static void test_empty(void)
 {
 	static const struct { enum uft_tracer tracer; const char *start; } cases[] = {
 		{ UFT_TRACER_GRAPH, "# tracer: function_graph\n#\n# CPU  DURATION" },
-		{ UFT_TRACER_FUNCTION, "# tracer: function\n#\n# entries-in-buffer/entries-written: 0/0   #P:3\n#\n#  " },
+		{ UFT_TRACER_FUNCTION,
+			"# tracer: function\n#\n# entries-in-buffer/entries-written: 0/0   #P:3\n#\n#  " },
 		{ UFT_TRACER_PROFILE, "# tracer: nop\n#\n# entries-in-buffer/entries-written: 0/0   #P:3\n#\n" },
 	};
 

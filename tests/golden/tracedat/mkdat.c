@@ -121,7 +121,10 @@ static void make_mixed(struct uft_stream *st)
 	}
 }
 
-/* Marks in a call, beside calls, of numbers; a switch; losses of a CPU. What is in a mark means something in some format. */
+/*
+ * Marks in a call, beside calls, of numbers; a switch; losses of a CPU. What is in a mark means something in
+ * some format.
+ */
 static void make_marks(struct uft_stream *st)
 {
 	static const char raw[] = "\x2a\0\0\0\x01\xff";

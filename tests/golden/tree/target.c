@@ -78,9 +78,12 @@ NOINLINE void do_syscall_64(int n)
 static const char *name_of(int err)
 {
 	static const struct { int err; const char *name; } names[] = {
-		{ 0, "ok" }, { EINVAL, "EINVAL" }, { EBUSY, "EBUSY" }, { EBADF, "EBADF" }, { ENOENT, "ENOENT" }, { ENODEV, "ENODEV" },
-		{ EPERM, "EPERM" }, { EACCES, "EACCES" }, { ERANGE, "ERANGE" }, { ENOMEM, "ENOMEM" }, { EEXIST, "EEXIST" },
-		{ ESRCH, "ESRCH" }, { EOVERFLOW, "EOVERFLOW" }, { EFAULT, "EFAULT" }, { E2BIG, "E2BIG" }, { EIO, "EIO" },
+		{ 0, "ok" }, { EINVAL, "EINVAL" }, { EBUSY, "EBUSY" }, { EBADF, "EBADF" }, { ENOENT, "ENOENT" },
+		{ ENODEV, "ENODEV" },
+		{ EPERM, "EPERM" }, { EACCES, "EACCES" }, { ERANGE, "ERANGE" }, { ENOMEM, "ENOMEM" },
+		{ EEXIST, "EEXIST" },
+		{ ESRCH, "ESRCH" }, { EOVERFLOW, "EOVERFLOW" }, { EFAULT, "EFAULT" }, { E2BIG, "E2BIG" },
+		{ EIO, "EIO" },
 		{ EAGAIN, "EAGAIN" }, { EOPNOTSUPP, "EOPNOTSUPP" },
 	};
 
@@ -157,7 +160,8 @@ int main(int argc, char **argv)
 
 	if (argc > 3 && (!strcmp(argv[1], "try") || !strcmp(argv[1], "add"))) {
 		for (int i = 3; i < argc; i++) {
-			printf("%s \"%s\" %s: ", argv[2], argv[i], name_of(put(argv[2], argv[i], argv[1][0] == 't' ? O_TRUNC : O_APPEND)));
+			printf("%s \"%s\" %s: ", argv[2], argv[i],
+			       name_of(put(argv[2], argv[i], argv[1][0] == 't' ? O_TRUNC : O_APPEND)));
 			tell(argv[2]);
 		}
 		return 0;

@@ -175,7 +175,8 @@ int main(int argc, char **argv)
 	pthread_t thread[THREADS + 1];
 
 	map.memory = calloc(1, uft_hist_map_bytes(BITS, WORDS));
-	if (!map.memory || pthread_barrier_init(&begin, NULL, THREADS + 2) || pthread_barrier_init(&end, NULL, THREADS + 2))
+	if (!map.memory || pthread_barrier_init(&begin, NULL, THREADS + 2) ||
+	    pthread_barrier_init(&end, NULL, THREADS + 2))
 		return 1;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, write_on, (void *)i))

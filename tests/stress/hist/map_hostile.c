@@ -34,7 +34,8 @@ static uint64_t next(void)
 /* A number for a slot: of an element at the edges, of one far away, or any. */
 static uint32_t lie(void)
 {
-	static const uint32_t edge[] = { 0, 1, ELEMENTS - 1, ELEMENTS, ELEMENTS + 1, 1u << 20, 1u << 31, UINT32_MAX - 1, UINT32_MAX };
+	static const uint32_t edge[] = { 0, 1, ELEMENTS - 1, ELEMENTS, ELEMENTS + 1, 1u << 20, 1u << 31, UINT32_MAX - 1,
+		UINT32_MAX };
 	uint64_t n = next();
 
 	return n % 4 ? edge[n / 4 % (sizeof(edge) / sizeof(edge[0]))] : (uint32_t)(n >> 32);
@@ -82,7 +83,8 @@ int main(void)
 	if (at == MAP_FAILED || mprotect(at + PAGE, room, PROT_READ | PROT_WRITE))
 		return 1;
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		map.memory = (struct uft_hist_memory *)(void *)(at + PAGE + (i % 2 ? room - bytes : 0));	/* at either end */
+		/* at either end */
+		map.memory = (struct uft_hist_memory *)(void *)(at + PAGE + (i % 2 ? room - bytes : 0));
 		spoil((uint32_t *)map.memory, bytes / 4);
 		round_of();
 	}

@@ -95,7 +95,8 @@ int main(void)
 	begin(2);
 	inner_key = a;
 	at = insert(a);
-	check(at && inner && at != inner && at[0] == a && inner[0] == a, "the key that interrupts itself has not two elements");
+	check(at && inner && at != inner && at[0] == a && inner[0] == a,
+	      "the key that interrupts itself has not two elements");
 	check(insert(a) == at || insert(a) == inner, "a further update is in neither of them");
 	check_counts(0);
 
@@ -103,7 +104,8 @@ int main(void)
 	begin(1);
 	inner_key = a;
 	check(insert(a) == NULL, "two elements of one that was left");
-	check(inner && uft_hist_map_find(&map, &a) == inner && insert(a) == inner, "the element of the interruption is lost");
+	check(inner && uft_hist_map_find(&map, &a) == inner && insert(a) == inner,
+	      "the element of the interruption is lost");
 	check_counts(1);
 	free(map.memory);
 	return 0;

@@ -163,7 +163,8 @@ int main(int argc, char **argv)
 		CHECK(changed >= 0);
 		for (i = 0; i < n; i++)
 			CHECK(sites[from + i].status == UFT_ST_OK || sites[from + i].status == UFT_ST_LIVE,
-			      "%s at %u: status %u", kind_of[from + i]->name, (from + i) % NOFF, sites[from + i].status);
+			      "%s at %u: status %u", kind_of[from + i]->name, (from + i) % NOFF,
+			      sites[from + i].status);
 		done += (uint64_t)changed;
 		batches++;
 	}
@@ -179,7 +180,8 @@ int main(int argc, char **argv)
 	CHECK(ncalls && kit_funcs && kit_enters && kit_enters == kit_exits, "%lu enters, %lu exits",
 	      (unsigned long)kit_enters, (unsigned long)kit_exits);
 	CHECK(forks);
-	printf("%s: %lu flips in %u batches, %.0f ns each; %lu calls, %lu traced, %lu forks\n", mode, (unsigned long)done,
+	printf("%s: %lu flips in %u batches, %.0f ns each; %lu calls, %lu traced, %lu forks\n", mode,
+	       (unsigned long)done,
 	       batches, ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)done,
 	       (unsigned long)ncalls, (unsigned long)(kit_funcs + kit_enters), (unsigned long)forks);
 	return 0;

@@ -68,7 +68,10 @@ static uint64_t written(uint32_t tid)
 	return n;
 }
 
-/* Threads whose numbers are the same there would share a line of the table of owners (ring/thread_rings.c), and one would have no ring. */
+/*
+ * Threads whose numbers are the same there would share a line of the table of owners (ring/thread_rings.c),
+ * and one would have no ring.
+ */
 static int is_alone(uint32_t tid)
 {
 	for (int i = 0; i <= NCALLERS; i++)
@@ -175,7 +178,9 @@ static void child(void)
 
 static void make_sites(void)
 {
-	struct uft_cmd_object o = { .object = OBJECT, .nstubs = NSITES, .first_text_id = FIRST_TEXT, .first_stub_id = FIRST_STUB };
+	struct uft_cmd_object o = {
+		.object = OBJECT, .nstubs = NSITES, .first_text_id = FIRST_TEXT, .first_stub_id = FIRST_STUB
+	};
 	static const uint32_t body[WORDS] = {
 		ARCH_INSN_NOP, ARCH_INSN_NOP,
 		0x91000400,	/* add x0, x0, #1 */
@@ -224,7 +229,9 @@ static void batch(unsigned *x, unsigned armed)
 	i = from + rnd(x) % n;
 	is_armed = sites[i].state == armed;
 	if (ask(i) != is_armed) {
-		fprintf(stderr, "site %u, armed %u: the CPU has executed another word than stands there, %08x; again: %u\n", i, is_armed,
+		fprintf(stderr,
+			"site %u, armed %u: the CPU has executed another word than stands there, %08x; again: %u\n", i,
+			is_armed,
 			text[i * WORDS + 1], ask(i));
 		exit(1);
 	}
@@ -294,6 +301,7 @@ int main(int argc, char **argv)
 	CHECK(!memcmp(text, copy, sizeof(copy)));
 	CHECK(calls && seen && seen < probes);
 	printf("%d rounds, %lu flips, %lu calls, %lu probes of which %lu saw an armed site\n", rounds,
-	       (unsigned long)lab_counter(UFT_CNT_PATCHED), (unsigned long)calls, (unsigned long)probes, (unsigned long)seen);
+	       (unsigned long)lab_counter(UFT_CNT_PATCHED), (unsigned long)calls, (unsigned long)probes,
+	       (unsigned long)seen);
 	return 0;
 }

@@ -61,7 +61,8 @@ LAB_SITE long mid(long x)
 static unsigned write_one(enum uft_rec_kind kind, uint64_t value, unsigned words)
 {
 	static const uint64_t more[MORE_WORDS] = { 1, 2, 3 };
-	struct ring_op op = { .word0 = UFT_REC_WORD(kind, value, 0), .word1 = value, .bytes = words * 8ull, .pid = (uint32_t)getpid(), .tid = (uint32_t)gettid(),
+	struct ring_op op = { .word0 = UFT_REC_WORD(kind, value, 0), .word1 = value, .bytes = words * 8ull,
+		.pid = (uint32_t)getpid(), .tid = (uint32_t)gettid(),
 			      .more = more };
 	unsigned retries = 0;
 	int ret;
@@ -80,7 +81,8 @@ static unsigned write_one(enum uft_rec_kind kind, uint64_t value, unsigned words
 /* The ring of this CPU may have to be begun, which the writer does not do by itself. */
 static void begin_ring(void)
 {
-	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16, .pid = (uint32_t)getpid(), .tid = (uint32_t)gettid() };
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16,
+		.pid = (uint32_t)getpid(), .tid = (uint32_t)gettid() };
 
 	CHECK_EQ(ring_write(&op, 1), RING_WRITTEN);
 }
@@ -126,7 +128,8 @@ static uint64_t one_write(const uint32_t *at, enum way way, enum how how)
 {
 	int is_inside = at >= uft_asm_ring_write_start && at < uft_asm_ring_write_end;
 	enum uft_rec_kind kind = way == MORE ? UFT_REC_EVENT : UFT_REC_FUNC;
-	uint32_t words = way == MORE ? 2 + MORE_WORDS : 2, value = way == MORE ? UFT_EVENT_VALUE(UFT_EVENT_CALL, words - 1) : 9;
+	uint32_t words = way == MORE ? 2 + MORE_WORDS : 2,
+		 value = way == MORE ? UFT_EVENT_VALUE(UFT_EVENT_CALL, words - 1) : 9;
 	unsigned retries;
 	struct lab_events *ev;
 
@@ -137,10 +140,14 @@ static uint64_t one_write(const uint32_t *at, enum way way, enum how how)
 	retries = write_one(kind, value, words);
 	tell(0);
 	ev = lab_decode();
-	if (retries < shared->hits * (unsigned)is_inside || ev->damaged || ev->backwards || in_handler != (how == BY_SIGNAL) * shared->hits ||
-	    lab_count(ev, 0, UFT_REC_FUNC, 7) != in_handler || lab_count(ev, 0, kind, value) != 1 || ev->lost != 5 * (way == SUB_BUFFER)) {
-		fprintf(stderr, "instruction %td of the section, way %d, %s: %u retries, %lu hits, damaged %lu, backwards %lu\n",
-			at - uft_asm_ring_write_start, way, how ? "moved" : "a signal", retries, shared->hits, ev->damaged, ev->backwards);
+	if (retries < shared->hits * (unsigned)is_inside || ev->damaged || ev->backwards ||
+	    in_handler != (how == BY_SIGNAL) * shared->hits ||
+	    lab_count(ev, 0, UFT_REC_FUNC, 7) != in_handler || lab_count(ev, 0, kind, value) != 1 ||
+	    ev->lost != 5 * (way == SUB_BUFFER)) {
+		fprintf(stderr,
+			"instruction %td of the section, way %d, %s: %u retries, %lu hits, damaged %lu, backwards %lu\n",
+			at - uft_asm_ring_write_start, way, how ? "moved" : "a signal", retries, shared->hits,
+			ev->damaged, ev->backwards);
 		exit(1);
 	}
 	lab_free(ev);
@@ -200,7 +207,8 @@ static void run_all(void)
 		for (const uint32_t *at = uft_asm_push_start - 4; at < uft_asm_push_end + 3; at++)
 			hits[1] += one_call(at, how);
 	}
-	printf("abort: %zu instructions, %lu times run into by writes, %lu by calls\n", uft_asm_ring_write_end - uft_asm_ring_write_start +
+	printf("abort: %zu instructions, %lu times run into by writes, %lu by calls\n",
+	       uft_asm_ring_write_end - uft_asm_ring_write_start +
 	       (uft_asm_push_end - uft_asm_push_start), hits[0], hits[1]);
 	CHECK(hits[0] > 400 && hits[1] > 100);
 }

@@ -39,8 +39,10 @@ static uint64_t taken, skips, gaps, farthest;
 
 static void put(void)
 {
-	uint64_t number = __atomic_fetch_add(&me->next, 1, __ATOMIC_RELAXED), mask = 0;	/* the handler comes in between */
-	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = number, .bytes = 16, .pid = (uint32_t)getpid(), .tid = me->tid };
+	/* the handler comes in between */
+	uint64_t number = __atomic_fetch_add(&me->next, 1, __ATOMIC_RELAXED), mask = 0;
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = number, .bytes = 16,
+		.pid = (uint32_t)getpid(), .tid = me->tid };
 	int ret;
 
 	CHECK(number < NUMBERS);
@@ -83,7 +85,8 @@ static void *work(void *arg)
 static struct uft_ring_run run_of(const struct uft_ring *r, uint64_t at, uint64_t commit)
 {
 	const struct uft_ring_turn *t = uft_ring_turn(r, at, RING);
-	struct uft_ring_turn turn = { .gap = uft_load(&t->gap), .gap_to = uft_load(&t->gap_to), .skip = uft_load(&t->skip) };
+	struct uft_ring_turn turn = { .gap = uft_load(&t->gap), .gap_to = uft_load(&t->gap_to),
+		.skip = uft_load(&t->skip) };
 
 	return uft_ring_run(at, commit, turn, RING);
 }
@@ -184,7 +187,9 @@ static void take_all(uint32_t nrings, uint32_t *tid)
 
 static void run(int seconds)
 {
-	struct lab_config c = { .ring_bytes = RING, .ring_usual = USUAL, .sub_bytes = SUB, .no_rseq = !use_rseq, .no_own = 1, .nexch = 4 };
+	struct lab_config c = {
+		.ring_bytes = RING, .ring_usual = USUAL, .sub_bytes = SUB, .no_rseq = !use_rseq, .no_own = 1, .nexch = 4
+	};
 	uint64_t sum = 0, lost = 0, none = 0, counted = 0;
 	uint32_t nrings, *tid;
 	struct timespec begin, now;
@@ -223,8 +228,10 @@ static void run(int seconds)
 	take_all(nrings, tid);
 	for (uint32_t i = 0; i < nrings; i++)
 		counted += lab_ring(0, i)->lost;
-	printf("grow: %llu records, %llu lost, %llu without a ring, %llu skips, %llu gaps, up to offset %llu\n", (unsigned long long)taken,
-	       (unsigned long long)lost, (unsigned long long)none, (unsigned long long)skips, (unsigned long long)gaps, (unsigned long long)farthest);
+	printf("grow: %llu records, %llu lost, %llu without a ring, %llu skips, %llu gaps, up to offset %llu\n",
+	       (unsigned long long)taken,
+	       (unsigned long long)lost, (unsigned long long)none, (unsigned long long)skips, (unsigned long long)gaps,
+	       (unsigned long long)farthest);
 	CHECK_EQ(lost, counted);
 	CHECK_EQ(taken + lost + none, sum);
 	CHECK(skips && gaps && farthest > USUAL);

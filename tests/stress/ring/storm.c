@@ -74,12 +74,14 @@ static struct worker {
 } *workers;
 static pthread_barrier_t start_line, finish_line;
 static volatile int stop;
-static uint64_t own_fast;	/* where threads have some: rings of threads whose last record a fast path wrote, over all rounds */
+/* where threads have some: rings of threads whose last record a fast path wrote, over all rounds */
+static uint64_t own_fast;
 
 static void start_storm(struct worker *w)
 {
 	struct sigevent se = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
-	struct itimerspec its = { .it_interval.tv_nsec = pause_us ? 0 : 1000000000 / SIGNAL_HZ, .it_value.tv_nsec = 100000 };
+	struct itimerspec its = { .it_interval.tv_nsec = pause_us ? 0 : 1000000000 / SIGNAL_HZ,
+		.it_value.tv_nsec = 100000 };
 	stack_t ss = { .ss_sp = w->above ? w->signal_stack : workers[0].stack, .ss_size = 65536 };
 
 	CHECK(!sigaltstack(&ss, NULL));
@@ -197,7 +199,9 @@ static void *be_born(void *arg)
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	w->tid = (uint32_t)syscall(SYS_gettid);
-	CHECK(!timer_create(CLOCK_MONOTONIC, &(struct sigevent){ .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1, ._sigev_un._tid = (int)w->tid },
+	CHECK(!timer_create(CLOCK_MONOTONIC,
+		&(struct sigevent){ .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1,
+		._sigev_un._tid = (int)w->tid },
 			    &my_timer));
 	CHECK(!timer_settime(my_timer, 0, &(struct itimerspec){ .it_value.tv_nsec = 2000 + random() % 8000 }, NULL));
 	for (volatile long wait = random() % 8000; wait > 0; wait--)
@@ -216,7 +220,8 @@ static void *be_born(void *arg)
 static int births(int seconds)
 {
 	time_t end = time(NULL) + seconds;
-	char *stacks = mmap(NULL, BIRTHS_MAX * BIRTH_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *stacks = mmap(NULL, BIRTHS_MAX * BIRTH_STACK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pthread_attr_t a;
 	struct worker w;
 	int n = 0;
@@ -244,7 +249,8 @@ static int births(int seconds)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "graph";
-	int exchange = !strcmp(what, "exchange"), alone = !strcmp(what, "sections"), mixed = !strcmp(what, "mixed"), seconds = argc > 2 ? atoi(argv[2]) : 3;
+	int exchange = !strcmp(what, "exchange"), alone = !strcmp(what, "sections"), mixed = !strcmp(what, "mixed"),
+	    seconds = argc > 2 ? atoi(argv[2]) : 3;
 	enum lab_state state = strcmp(what, "function") ? LAB_GRAPH : LAB_FUNCTION;
 	struct lab_config c = { .ring_bytes = 16 << 20, .no_rseq = exchange, .no_own = alone, .nexch = mixed ? 4 : 8 };
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK | SA_RESTART };

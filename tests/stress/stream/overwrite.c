@@ -80,7 +80,8 @@ static void test_overwrite(void **state)
 		saved++;
 		assert_true(r.n >= from);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec - start.tv_sec < 2 || saved <= 5 || events <= saved * 100);	/* whoever of us two was kept from running */
+	/* whoever of us two was kept from running */
+	} while (now.tv_sec - start.tv_sec < 2 || saved <= 5 || events <= saved * 100);
 	__atomic_store_n(&r.stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	/* at rest, the last ring_bytes of records are all there */

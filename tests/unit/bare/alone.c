@@ -56,7 +56,10 @@ static struct report {
 } *report;
 static unsigned phase;
 
-/* 1: the CPU, or its kernel, has no wrfsbase: then switching is the one thing that is asked for, by arch_prctl(ARCH_SET_FS). */
+/*
+ * 1: the CPU, or its kernel, has no wrfsbase: then switching is the one thing that is asked for, by
+ * arch_prctl(ARCH_SET_FS).
+ */
 int asks_for_tp;
 
 /* Saves what calls keep, stores the stack pointer at *from, goes on with @sp on the thread pointer @tp. */
@@ -142,7 +145,8 @@ static int is_quiet(uintptr_t *pc, int max)
 void bare_host_start(void)
 {
 	static struct bare_host host = {
-		.tid = tid, .cpu = cpu, .block = block, .restore = restore, .blocked = blocked, .yield = yield, .is_quiet = is_quiet,
+		.tid = tid, .cpu = cpu, .block = block, .restore = restore, .blocked = blocked, .yield = yield,
+		.is_quiet = is_quiet,
 	};
 
 	bare_init(&host);
@@ -234,9 +238,11 @@ static void find_sites(void)
 		lo = (uint64_t)p < lo ? (uint64_t)p : lo;
 		hi = (uint64_t)p > hi ? (uint64_t)p : hi;
 	}
-	object = (struct uft_cmd_object){ .text_start = lo & -4096ull, .text_end = (hi + 8191) & -4096ull, .object = OBJECT,
+	object = (struct uft_cmd_object){ .text_start = lo & -4096ull, .text_end = (hi + 8191) & -4096ull,
+		.object = OBJECT,
 					  .nstubs = NSITES, .first_text_id = 0, .first_stub_id = 0 };
-	CHECK(!mprotect((void *)object.text_start, object.text_end - object.text_start, PROT_READ | PROT_WRITE | PROT_EXEC));
+	CHECK(!mprotect((void *)object.text_start, object.text_end - object.text_start,
+			PROT_READ | PROT_WRITE | PROT_EXEC));
 }
 
 /* As a session does, but that it is done by who waits. Returns where the payload is. */
@@ -335,7 +341,8 @@ static void prepare(void)
 	CHECK(!mprotect(memory, sizeof(memory), PROT_READ | PROT_WRITE | PROT_EXEC));
 	find_sites();
 	lab_init(&c);
-	report = (struct report *)((char *)uft_rt.slice + uft_rt.arena->profile_offset);	/* nobody asks for a profile */
+	/* nobody asks for a profile */
+	report = (struct report *)((char *)uft_rt.slice + uft_rt.arena->profile_offset);
 }
 
 /* The filter is one. */

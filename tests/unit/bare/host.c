@@ -134,13 +134,15 @@ void bare_host_start(void)
 		.blocked = host_blocked, .signal_stack = host_signal_stack, .yield = host_yield, .peek = host_peek,
 		.is_quiet = host_is_quiet, .sync_cores = host_sync_cores,
 	};
-	void *pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	void *pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS |
+			  MAP_NORESERVE,
 			  -1, 0);
 
 	host.pid = getpid();
 	if (pool == MAP_FAILED)
 		abort();
-	call(SYS_membarrier, 64 /* REGISTER_ that */, 0, 0, 0, 0, 0);	/* where there is none, nobody runs what is changed */
+	call(SYS_membarrier, 64 /* REGISTER_ that */, 0, 0, 0, 0,
+	     0);	/* where there is none, nobody runs what is changed */
 	bare_init(&host);
 	bare_give((uintptr_t)pool, POOL_BYTES);
 }

@@ -45,7 +45,8 @@ static void test_back(void)
 	while (n < 64 && (piece[n] = plat_map((n % 5 + 1) * PLAT_PAGE - n % 2))) {
 		CHECK(!((uintptr_t)piece[n] % PLAT_PAGE) && is_clear(piece[n], (n % 5 + 1) * PLAT_PAGE));
 		for (i = 0; i < n; i++)
-			CHECK(piece[i] + (i % 5 + 1) * PLAT_PAGE <= piece[n] || piece[n] + (n % 5 + 1) * PLAT_PAGE <= piece[i]);
+			CHECK(piece[i] + (i % 5 + 1) * PLAT_PAGE <= piece[n] ||
+			      piece[n] + (n % 5 + 1) * PLAT_PAGE <= piece[i]);
 		memset(piece[n], 0xa5, (n % 5 + 1) * PLAT_PAGE);
 		n++;
 	}
@@ -110,7 +111,10 @@ static void test_holes(void)
 	is_whole();
 }
 
-/* A piece between two others that are taken, while the table is full, is lost: counted. Its holder may give it again. */
+/*
+ * A piece between two others that are taken, while the table is full, is lost: counted. Its holder may give it
+ * again.
+ */
 static void test_lost(void)
 {
 	uintptr_t at = (uintptr_t)base + 510 * PLAT_PAGE;

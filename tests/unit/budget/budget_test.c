@@ -14,7 +14,9 @@
 
 static struct budget_fn function(uint32_t site, uint32_t size, double calls)
 {
-	return (struct budget_fn){ .site = site, .size = size, .calls = calls, .events = 2 * calls, .cost_ns = 2 * calls * EVENT_NS };
+	return (struct budget_fn){
+		.site = site, .size = size, .calls = calls, .events = 2 * calls, .cost_ns = 2 * calls * EVENT_NS
+	};
 }
 
 /* 100 ms on one CPU */
@@ -73,7 +75,8 @@ static void hot_and_small_first(void **state)
 
 static void until_it_fits(void **state)
 {
-	struct budget_fn fn[] = { function(0, 20, 500000), function(1, 20, 400000), function(2, 20, 300000), function(3, 900, 100) };
+	struct budget_fn fn[] = { function(0, 20, 500000), function(1, 20, 400000), function(2, 20, 300000),
+		function(3, 900, 100) };
 	int fits;
 
 	(void)state;
@@ -114,7 +117,8 @@ static void rate(void **state)
 static void what_cannot_be_dropped(void **state)
 {
 	struct budget_fn fn[] = { function(0, 20, 1000) };
-	struct budget_load load = { .wall_ns = 100e6, .cpu_ns = 100e6, .cost_ns = 50e6, .events = 5e6 };	/* roots cost most */
+	/* roots cost most */
+	struct budget_load load = { .wall_ns = 100e6, .cpu_ns = 100e6, .cost_ns = 50e6, .events = 5e6 };
 	struct budget_limit limit = { .share = 0.05 };
 	int fits;
 
@@ -143,7 +147,8 @@ static void odd_loads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_too_much), cmocka_unit_test(hot_and_small_first), cmocka_unit_test(until_it_fits),
+		cmocka_unit_test(nothing_too_much), cmocka_unit_test(hot_and_small_first),
+		cmocka_unit_test(until_it_fits),
 		cmocka_unit_test(little_gain_stays), cmocka_unit_test(rate), cmocka_unit_test(what_cannot_be_dropped),
 		cmocka_unit_test(odd_loads),
 	};

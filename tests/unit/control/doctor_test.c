@@ -19,10 +19,13 @@ static struct doctor_facts f;
 static void make_well(void)
 {
 	f = (struct doctor_facts){
-		.machine = "x86_64", .kernel = "6.1.0", .cpu_vendor = "AuthenticAMD", .clocksource = "tsc", .is_cpu_known = 1,
-		.has_constant_tsc = 1, .has_nonstop_tsc = 1, .yama = DOCTOR_UNKNOWN, .selinux = DOCTOR_UNKNOWN, .memlock = 8 << 20,
+		.machine = "x86_64", .kernel = "6.1.0", .cpu_vendor = "AuthenticAMD", .clocksource = "tsc",
+		.is_cpu_known = 1,
+		.has_constant_tsc = 1, .has_nonstop_tsc = 1, .yama = DOCTOR_UNKNOWN, .selinux = DOCTOR_UNKNOWN,
+		.memlock = 8 << 20,
 		.has_fusermount = 1, .arena_text = "/run/user/1/uft", .arena_ring_bytes = 16 << 20, .arena_slices = 64,
-		.program = "/bin/well", .nsites = 7, .nunwind = 8, .nskipped = 1, .has_interp = 1, .interp = "/lib/ld.so",
+		.program = "/bin/well", .nsites = 7, .nunwind = 8, .nskipped = 1, .has_interp = 1,
+		.interp = "/lib/ld.so",
 		.has_rseq_symbol = 1, .has_symbols = 2, .symbols_from = "its own symbol table",
 	};
 }
@@ -74,7 +77,8 @@ static void well(void **state)
 		for (const struct doctor_check *c = doctor_checks; c->subject; c++) {
 			struct doctor_finding out = { .level = DOCTOR_OK };
 
-			if (c->scope & (process ? DOCTOR_PROCESS : DOCTOR_PROGRAM | DOCTOR_MACHINE) && c->judge(&f, &out)) {
+			if (c->scope & (process ? DOCTOR_PROCESS : DOCTOR_PROGRAM | DOCTOR_MACHINE) &&
+			    c->judge(&f, &out)) {
 				assert_string_not_equal(out.text, "");
 				if (out.level != DOCTOR_OK)
 					fail_msg("%s: %s", c->subject, out.text);

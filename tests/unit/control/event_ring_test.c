@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* event_ring_test.c - the rings that the session writes itself, read back: order, losses, and what an overwritten ring has left */
+/*
+ * event_ring_test.c - the rings that the session writes itself, read back: order, losses, and what an
+ * overwritten ring has left
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +23,9 @@
 
 static struct event_ring *begin(int overwrite, struct uft_session **s)
 {
-	struct uft_session_opts opts = { .ring_bytes = RING, .sub_bytes = 4096, .no_children = 1, .overwrite = overwrite };
+	struct uft_session_opts opts = {
+		.ring_bytes = RING, .sub_bytes = 4096, .no_children = 1, .overwrite = overwrite
+	};
 	struct uft_ops op = { .tracer = UFT_TRACER_HWLAT };
 	struct uft_trace_spec spec = { .ops = &op, .nops = 1 };
 	struct uft_error err = { "" };

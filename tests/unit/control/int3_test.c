@@ -20,7 +20,8 @@ enum { SITE = 0, TRUE_CODE = 256, TABLE = 512, HALF = 768 };
 
 static const struct uft_code *code_at(uint8_t *page)
 {
-	static struct uft_code c = { .nmoved = 1, .ncode = 1, .is_trap = 1, .orig = { UFT_OP_RET }, .code = { UFT_OP_RET } };
+	static struct uft_code c = { .nmoved = 1, .ncode = 1, .is_trap = 1, .orig = { UFT_OP_RET },
+		.code = { UFT_OP_RET } };
 
 	c.addr = (uint64_t)(uintptr_t)(page + SITE);
 	return &c;

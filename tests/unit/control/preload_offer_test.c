@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* preload_offer_test.c - offers that no hello takes up: they give way in time, and are the process's, not its number's */
+/*
+ * preload_offer_test.c - offers that no hello takes up: they give way in time, and are the process's, not its
+ * number's
+ */
 #include "control/start/preload_offer.c"
 
 #include <signal.h>
@@ -38,7 +41,8 @@ int main(void)
 	check(!note(s, child[0], now + 2 * SECOND), "one that asks again is refused");
 	check(!note(s, child[NOFFERS], now + 11 * SECOND), "processes that never execute hold all for ever");
 	check(preload_is_offered(s, child[NOFFERS]), "it has no offer");
-	check(!preload_is_offered(s, child[1]) && preload_is_offered(s, child[0]), "it has not the place of the oldest");
+	check(!preload_is_offered(s, child[1]) && preload_is_offered(s, child[0]),
+	      "it has not the place of the oldest");
 	s->offered[0].start++;
 	check(!preload_is_offered(s, child[0]), "a process has the offer of one that had its number");
 	preload_withdraw(s, child[2]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rlimits_test.c - a task that cannot be made: the limit that may be the reason is named, and no remedy that does nothing */
+/*
+ * rlimits_test.c - a task that cannot be made: the limit that may be the reason is named, and no remedy that
+ * does nothing
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -121,7 +124,10 @@ static void test_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unlimited), cmocka_unit_test(test_limited), cmocka_unit_test(test_limited_root), cmocka_unit_test(test_other),
+		cmocka_unit_test(test_unlimited),
+		cmocka_unit_test(test_limited),
+		cmocka_unit_test(test_limited_root),
+		cmocka_unit_test(test_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,8 @@ static uint32_t run(const struct sock_filter *code, unsigned n, int nr, uint64_t
 static void test_tree(void **state)
 {
 	static const struct sock_filter code[] = {
-		LOAD(arch), IF(BPF_JEQ, AUDIT_ARCH_X86_64, 0, 6), LOAD(nr), IF(BPF_JGE, 0x40000000, 4, 0), IF(BPF_JGT, 100, 1, 0),
+		LOAD(arch), IF(BPF_JEQ, AUDIT_ARCH_X86_64, 0, 6), LOAD(nr), IF(BPF_JGE, 0x40000000, 4, 0),
+			IF(BPF_JGT, 100, 1, 0),
 		IF(BPF_JEQ, 7, 1, 2), IF(BPF_JEQ, 312, 0, 1), RET(SECCOMP_RET_ALLOW), RET(SECCOMP_RET_ERRNO | 1),
 	};
 
@@ -48,9 +49,11 @@ static void test_tree(void **state)
 static void test_argument(void **state)
 {
 	static const struct sock_filter code[] = {
-		LOAD(args[0]), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0), BPF_STMT(BPF_ST, 3), BPF_STMT(BPF_LD | BPF_IMM, 5),
+		LOAD(args[0]), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0), BPF_STMT(BPF_ST, 3),
+			BPF_STMT(BPF_LD | BPF_IMM, 5),
 		BPF_STMT(BPF_LDX | BPF_MEM, 3), BPF_STMT(BPF_MISC | BPF_TXA, 0), IF(BPF_JEQ, 0x20, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 4), IF(BPF_JSET, 2, 1, 0), RET(1), RET(2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 4), IF(BPF_JSET, 2, 1, 0),
+		RET(1), RET(2),
 	};
 
 	(void)state;
@@ -63,7 +66,8 @@ static void test_argument(void **state)
 static void test_arithmetic(void **state)
 {
 	static const struct { uint16_t op; uint32_t k, want; } with_100[] = {
-		{ BPF_ADD, 5, 105 }, { BPF_SUB, 101, UINT32_MAX }, { BPF_MUL, 3, 300 }, { BPF_DIV, 7, 14 }, { BPF_OR, 3, 103 },
+		{ BPF_ADD, 5, 105 }, { BPF_SUB, 101, UINT32_MAX }, { BPF_MUL, 3, 300 }, { BPF_DIV, 7, 14 },
+		{ BPF_OR, 3, 103 },
 		{ BPF_XOR, 4, 96 }, { BPF_LSH, 4, 1600 }, { BPF_RSH, 2, 25 }, { BPF_NEG, 0, (uint32_t)-100 },
 	};
 
@@ -91,12 +95,17 @@ static void test_nothing_said(void **state)
 /* What a filter ends us for tells what the runtime does without; what it cannot do without, that it has to be out. */
 static void test_judge(void **state)
 {
-	static const struct sock_filter some[] = { LOAD(nr), ENDS(SYS_sigaltstack), ENDS(SYS_tkill), RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter some[] = { LOAD(nr), ENDS(SYS_sigaltstack), ENDS(SYS_tkill),
+		RET(SECCOMP_RET_ALLOW) };
 	static const struct sock_filter ask[] = { LOAD(nr), ENDS(SYS_gettid), RET(SECCOMP_RET_ERRNO | 1) };
-	static const struct sock_filter agent[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_clone), RET(SECCOMP_RET_ALLOW) };
-	static const struct sock_filter vital[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_futex), RET(SECCOMP_RET_ALLOW) };
-	static const struct sock_filter lost[] = { LOAD(nr), ENDS(SYS_kcmp), ENDS(SYS_recvmsg), RET(SECCOMP_RET_ALLOW) };
-	static const struct sock_filter alone[] = { LOAD(nr), IF(BPF_JEQ, SYS_futex, 1, 0), IF(BPF_JEQ, SYS_rt_sigprocmask, 0, 1),
+	static const struct sock_filter agent[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_clone),
+		RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter vital[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_futex),
+		RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter lost[] = { LOAD(nr), ENDS(SYS_kcmp), ENDS(SYS_recvmsg),
+		RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter alone[] = { LOAD(nr), IF(BPF_JEQ, SYS_futex, 1, 0),
+		IF(BPF_JEQ, SYS_rt_sigprocmask, 0, 1),
 						    RET(SECCOMP_RET_ALLOW), RET(SECCOMP_RET_TRAP) };
 	uint32_t denied;
 	char names[400];
@@ -117,7 +126,8 @@ static void test_judge(void **state)
 	assert_int_equal(seccomp_judge(lost, N(lost), &denied, names, sizeof(names)), 0);
 	assert_int_equal(denied, 0);
 	assert_int_equal(seccomp_judge(alone, N(alone), &denied, names, sizeof(names)), 0);
-	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_MEMORY | UFT_DENIED_ASK | UFT_DENIED_CPU |
+	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_MEMORY |
+			 UFT_DENIED_ASK | UFT_DENIED_CPU |
 				 UFT_DENIED_CHILDREN | UFT_DENIED_LIMIT);
 	assert_false(seccomp_permits_children(alone, N(alone)));
 }

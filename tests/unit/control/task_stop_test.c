@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* task_stop_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is left standing that stops too late */
+/*
+ * task_stop_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is
+ * left standing that stops too late
+ */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -169,7 +172,8 @@ static pid_t start_deep(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		uint8_t *area = mmap(NULL, AREAS * 2 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		uint8_t *area = mmap(NULL, AREAS * 2 * AREA, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (area == MAP_FAILED)
@@ -177,7 +181,8 @@ static pid_t start_deep(void)
 		for (int i = 0; i < AREAS; i++)
 			put_frame(area + (size_t)i * 2 * AREA + AREA / 2, area + ((size_t)i + 1) % AREAS * 2 * AREA);
 		for (int i = 0; i < THREADS; i++)
-			if (clone(sleep_on, area + AREA / 4 + i * 4096, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL) < 0)
+			if (clone(sleep_on, area + AREA / 4 + i * 4096, CLONE_VM | CLONE_SIGHAND | CLONE_THREAD, NULL) <
+			    0)
 				_exit(1);
 		sleep_on(NULL);
 	}
@@ -206,7 +211,10 @@ static void test_deep_stacks(void **state)
 	assert_int_equal(exit_status(pid), SIGKILL);
 }
 
-/* Whoever forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can be held. */
+/*
+ * Whoever forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can
+ * be held.
+ */
 static void test_fork_is_no_vfork(void **state)
 {
 	pid_t pid = start_forking();
@@ -293,7 +301,8 @@ static void hold_newborn(int flags)
 static void test_newborn_thread(void **state)
 {
 	(void)state;
-	hold_newborn(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID |
+	hold_newborn(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+		     CLONE_CHILD_CLEARTID |
 		     CLONE_PARENT_SETTID);
 }
 

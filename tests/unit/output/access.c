@@ -10,7 +10,8 @@ static void touch(struct check *c, uint64_t ns, uint64_t how)
 {
 	c->at.clock += ns;
 	assert_true(synth_put(c->s, c->at, UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_ACCESS, 4),
-			      (uint64_t[]){ 0x1000, 1, 0x2000, how | 8ull << UFT_ACCESS_WIDTH_SHIFT | 1ull << UFT_ACCESS_MAP_SHIFT }, 4));
+			      (uint64_t[]){ 0x1000, 1, 0x2000, how | 8ull << UFT_ACCESS_WIDTH_SHIFT |
+			      1ull << UFT_ACCESS_MAP_SHIFT }, 4));
 }
 
 /* Times of events, in order. */
@@ -62,7 +63,8 @@ static void test_times(void **state)
 		char expected[64];
 
 		nup += us != ns[i] / 1000;
-		snprintf(expected, sizeof(expected), "W 8 %llu.%06llu 1 0x1000 0x1 0x2000 100\n", (unsigned long long)(us / 1000000),
+		snprintf(expected, sizeof(expected), "W 8 %llu.%06llu 1 0x1000 0x1 0x2000 100\n",
+			 (unsigned long long)(us / 1000000),
 			 (unsigned long long)(us % 1000000));
 		line = strstr(line, "W ");
 		assert_non_null(line);

@@ -22,7 +22,8 @@ static void is_equal(const char *what, unsigned long long seen, unsigned long lo
 }
 
 /* A call of libc with its first two arguments and its result; @state: policy | priority << 32, 0 not recorded. */
-struct lib { struct uft_stream *st; const struct uft_task *task; const struct uft_sym *sym; uint64_t arg[2], result, mask, state; };
+struct lib { struct uft_stream *st; const struct uft_task *task; const struct uft_sym *sym; uint64_t arg[2], result,
+	mask, state; };
 
 static void data(const struct lib *l, uint64_t at, uint32_t id, uint64_t a, uint64_t b, uint64_t c)
 {
@@ -59,9 +60,11 @@ static void sections(void)
 	struct uft_stream *st = fake_new(UFT_TRACER_PREEMPTOFF, 1);
 	const struct uft_task *t = fake_task(st, 7, "holder", NULL);
 	struct lib lock = { st, t, fake_sym(st, "pthread_mutex_lock", "libc.so.6", 1), { LOCK }, 0, 0, 0 };
-	struct lib try = { st, t, fake_sym(st, "pthread_mutex_trylock@0x8d220", "libc.so.6", 2), { LOCK + 8 }, 16, 0, 0 };
+	struct lib try = { st, t, fake_sym(st, "pthread_mutex_trylock@0x8d220", "libc.so.6", 2), { LOCK + 8 }, 16, 0,
+		0 };
 	struct lib unlock = { st, t, fake_sym(st, "__pthread_mutex_unlock", "libc.so.6", 3), { LOCK }, 0, 0, 0 };
-	struct lib wait = { st, t, fake_sym(st, "pthread_cond_timedwait", "libc.so.6", 4), { LOCK + 16, LOCK }, 110, 0, 0 };
+	struct lib wait = { st, t, fake_sym(st, "pthread_cond_timedwait", "libc.so.6", 4), { LOCK + 16, LOCK }, 110, 0,
+		0 };
 
 	call(&lock, 5 * US, 10 * US);
 	call(&unlock, 50 * US, 51 * US);
@@ -87,7 +90,8 @@ static void sections(void)
 static void masks(void)
 {
 	struct uft_stream *st = fake_new(UFT_TRACER_IRQSOFF, 1);
-	struct lib m = { st, fake_task(st, 7, "masker", NULL), fake_sym(st, "pthread_sigmask", "libc.so.6", 1), { 0 }, 0, 0, 0 };
+	struct lib m = { st, fake_task(st, 7, "masker", NULL), fake_sym(st, "pthread_sigmask", "libc.so.6", 1), { 0 },
+		0, 0, 0 };
 
 	m.mask = 3ull << 31;
 	call(&m, 1 * US, 2 * US);
@@ -111,13 +115,17 @@ static const struct uft_task *thread_of(struct uft_stream *st, uint32_t tid, con
 	return t;
 }
 
-/* The last wake before the return, by another thread, of its process, after the wait began; the real-time one is the shorter. */
+/*
+ * The last wake before the return, by another thread, of its process, after the wait began; the real-time one
+ * is the shorter.
+ */
 static struct uft_stream *wakes(uint32_t tracer, uint64_t state)
 {
 	struct uft_stream *st = fake_new(tracer, 1);
 	const struct uft_task *w = thread_of(st, 20, "waker", 20), *o = thread_of(st, 21, "ordinary", 20),
 			      *r = thread_of(st, 22, "realtime", 20), *stranger = thread_of(st, 30, "stranger", 30);
-	const struct uft_sym *post = fake_sym(st, "sem_post", "libc.so.6", 1), *wait = fake_sym(st, "sem_wait", "libc.so.6", 2);
+	const struct uft_sym *post = fake_sym(st, "sem_post", "libc.so.6", 1),
+			     *wait = fake_sym(st, "sem_wait", "libc.so.6", 2);
 	struct lib wake = { st, w, post, { LOCK }, 0, 0, 120ull << 32 }, elsewhere = wake;
 	struct lib sleep = { st, o, wait, { LOCK }, 0, 0, 120ull << 32 };
 
@@ -177,7 +185,9 @@ static char *text_of(struct uft_stream *st, uint32_t tracer, uint32_t flags)
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
-	struct uft_text_opts opts = { .tracer = tracer, .flags = UFT_TEXT_DEFAULT | flags, .ncpus = 1, .sink = sink, .ctx = f };
+	struct uft_text_opts opts = {
+		.tracer = tracer, .flags = UFT_TEXT_DEFAULT | flags, .ncpus = 1, .sink = sink, .ctx = f
+	};
 	struct uft_printer *t;
 
 	fake_rewind(st, 1);
@@ -205,7 +215,8 @@ static void deep(void)
 	for (unsigned i = 0; i < 17; i++, unlock.arg[0] += 8)
 		call(&unlock, (500 + 10 * i) * US, (501 + 10 * i) * US);
 	text = text_of(st, UFT_TRACER_PREEMPTOFF, 0);
-	if (!strstr(text, " 0...9.") || !strstr(text, " 0...a.") || !strstr(text, " 0...f.") || strstr(text, " 0...g.")) {
+	if (!strstr(text, " 0...9.") || !strstr(text, " 0...a.") || !strstr(text, " 0...f.") ||
+	    strstr(text, " 0...g.")) {
 		printf("FAIL: depths:\n%s", text);
 		failures++;
 	}

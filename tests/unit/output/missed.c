@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* missed.c - a recording with more different stacks than are kept: those beyond have no callers, and its text says how many */
+/*
+ * missed.c - a recording with more different stacks than are kept: those beyond have no callers, and its text
+ * says how many
+ */
 #include "output/output.h"
 #include "tests/unit/stream/check.h"
 
@@ -44,7 +47,8 @@ static void test_missed(void **state)
 	f = open_memstream(&text, &n);
 	assert_int_equal(uft_output_text(st, f, 0, &(struct uft_text_opts){ .flags = UFT_TEXT_DEFAULT }), 0);
 	fclose(f);
-	snprintf(expected, sizeof(expected), "# stacks: %llu are without callers: there were more than %u different ones\n",
+	snprintf(expected, sizeof(expected),
+		 "# stacks: %llu are without callers: there were more than %u different ones\n",
 		 (unsigned long long)cut, UFT_STREAM_STACKS);
 	assert_string_equal(text + n - strlen(expected), expected);
 	free(text);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* moved.c - a call whose thread went to another CPU has its arguments and result in the graph, wherever it went there */
+/*
+ * moved.c - a call whose thread went to another CPU has its arguments and result in the graph, wherever it
+ * went there
+ */
 #include "output/output.h"
 #include "tests/unit/stream/check.h"
 
@@ -18,7 +21,8 @@ static void comes(struct check *c, uint32_t ring, uint32_t func)
 static void returns(struct check *c, uint32_t ring, uint32_t func)
 {
 	on(c, ring);
-	assert_true(synth_put(c->s, c->at, UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_RETURN, 1), (uint64_t[]){ 0x10 + func }, 1));
+	assert_true(synth_put(c->s, c->at, UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_RETURN, 1),
+		(uint64_t[]){ 0x10 + func }, 1));
 	on(c, ring);
 	assert_true(synth_exit(c->s, c->at, synth_stub_id(c->img, func)));
 }
@@ -26,7 +30,8 @@ static void returns(struct check *c, uint32_t ring, uint32_t func)
 static void is_given(struct check *c, uint32_t ring, uint64_t arg)
 {
 	on(c, ring);
-	assert_true(synth_put(c->s, c->at, UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_CALL, 4), (uint64_t[]){ arg, 2, 3, 4 }, 4));
+	assert_true(synth_put(c->s, c->at, UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_CALL, 4),
+		(uint64_t[]){ arg, 2, 3, 4 }, 4));
 }
 
 static void test_moved(void **state)
@@ -54,7 +59,8 @@ static void test_moved(void **state)
 	check_finish(&c);
 	assert_int_equal(uft_stream_open(c.path, NULL, &st, NULL), 0);
 	f = open_memstream(&text, &n);
-	assert_int_equal(uft_output_text(st, f, 0, &(struct uft_text_opts){ .flags = (UFT_TEXT_DEFAULT | UFT_TEXT_ARGS | UFT_TEXT_RETVAL) &
+	assert_int_equal(uft_output_text(st, f, 0,
+		&(struct uft_text_opts){ .flags = (UFT_TEXT_DEFAULT | UFT_TEXT_ARGS | UFT_TEXT_RETVAL) &
 			 ~(UFT_TEXT_CPU | UFT_TEXT_DURATION) }), 0);
 	fclose(f);
 	assert_non_null(strstr(text, "func_0"));

@@ -42,7 +42,8 @@ static void test_old(void **state)
 	put(&c, UFT_EVENT_OLD_EXIT, "true", 0, 120, 2, 1);	/* cut off: left out */
 	check_finish(&c);
 	text = print(c.path);
-	snprintf(want, sizeof(want), "sched_process_fork: comm=maker pid=%u child_comm=maker child_pid=4711\n", c.at.tid);
+	snprintf(want, sizeof(want), "sched_process_fork: comm=maker pid=%u child_comm=maker child_pid=4711\n",
+		 c.at.tid);
 	assert_non_null(strstr(text, want));
 	snprintf(want, sizeof(want), "sched_process_exec: filename=/bin/true pid=%u old_pid=4711\n", c.at.tid);
 	assert_non_null(strstr(text, want));

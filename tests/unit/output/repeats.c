@@ -41,7 +41,8 @@ static size_t count(const char *text, const char *of)
 
 static void test_switch(void **state)
 {
-	struct uft_text_opts opts = { .tracer = UFT_TRACER_FUNCTION, .flags = FLAGS | UFT_TEXT_NO_REPEATS, .sink = put };
+	struct uft_text_opts opts = { .tracer = UFT_TRACER_FUNCTION, .flags = FLAGS | UFT_TEXT_NO_REPEATS,
+		.sink = put };
 	struct uft_printer *t;
 	struct uft_stream *st;
 	char *text = NULL;

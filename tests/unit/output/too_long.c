@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* too_long.c - exports whose readers take a file as one string: one that is longer is refused with the remedy, and nothing is left */
+/*
+ * too_long.c - exports whose readers take a file as one string: one that is longer is refused with the remedy,
+ * and nothing is left
+ */
 #include <errno.h>
 #include <sys/stat.h>
 

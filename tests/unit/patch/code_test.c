@@ -53,7 +53,8 @@ static void emit(struct fixture *f, unsigned i, int form)
 		memcpy(c->pad_orig, pad, 5);
 	}
 	f->patch[i] = (struct uft_patch){ .addr = c->addr, .stub = i,
-					  .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, form == PUN ? 3 : form == PAD ? 2 : 5) };
+					  .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, form == PUN ? 3 : form == PAD ? 2 :
+						  5) };
 }
 
 static void relocate(struct fixture *f, unsigned i)
@@ -131,7 +132,8 @@ static void call_all(const struct fixture *f, unsigned state)
 
 static void test_states(int form)
 {
-	static const uint8_t states[] = { UFT_FUNCTION, UFT_GRAPH, UFT_IDLE, UFT_GRAPH, UFT_FUNCTION, UFT_ORIGINAL, UFT_GRAPH,
+	static const uint8_t states[] = { UFT_FUNCTION, UFT_GRAPH, UFT_IDLE, UFT_GRAPH, UFT_FUNCTION, UFT_ORIGINAL,
+		UFT_GRAPH,
 					  UFT_ORIGINAL, UFT_IDLE };
 	struct fixture f;
 	uint64_t done;
@@ -204,7 +206,8 @@ static void test_threads(int with_pad)
 	for (i = 0; i < nfuncs; i++) {
 		int at_once = is_at_once(f.code[i].addr, with_pad ? 2 : 5);
 
-		CHECK(f.patch[i].status == (at_once && !with_pad ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i, f.patch[i].status);
+		CHECK(f.patch[i].status == (at_once && !with_pad ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i,
+		      f.patch[i].status);
 		CHECK(at_once == !memcmp((void *)f.code[i].addr, body, sizeof(body)));
 	}
 	call_all(&f, UFT_ORIGINAL);
@@ -229,7 +232,8 @@ static void are_at_once(const struct fixture *f, int is_linked)
 	for (unsigned i = 0; i < nfuncs; i++) {
 		int at_once = is_at_once(f->code[i].addr, 3), now = memcmp((void *)f->code[i].addr, punned, 3) != 0;
 
-		CHECK(f->patch[i].status == (at_once ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i, f->patch[i].status);
+		CHECK(f->patch[i].status == (at_once ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i,
+		      f->patch[i].status);
 		CHECK(now == (at_once ? is_linked : !is_linked), "offset %u", i);
 		CHECK(!memcmp((void *)(f->code[i].addr + 3), punned + 3, sizeof(punned) - 3));
 	}
@@ -315,7 +319,8 @@ static void test_pun_place(void)
 		to = ((f.code[i].addr + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16))) & ~4095ul) + 64;
 		c[i] = given(&f, i, to);
 		if (i == 1)
-			CHECK(mmap((void *)(to & ~4095ul), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+			CHECK(mmap((void *)(to & ~4095ul), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS |
+				MAP_FIXED_NOREPLACE, -1, 0) !=
 			      MAP_FAILED);
 	}
 	done = kit_counters[UFT_CNT_SITE_TAKEN];
@@ -335,7 +340,8 @@ static void test_pun_place(void)
 	at[2] ^= 1;
 	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 0 && f.patch[2].status == UFT_ST_BYTES && *at == 0xfc);
 	at[2] ^= 1;
-	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 1 && f.patch[2].status == UFT_ST_OK && *at == UFT_OP_JMP);
+	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 1 && f.patch[2].status == UFT_ST_OK &&
+	      *at == UFT_OP_JMP);
 	patch_disarm();
 	CHECK(*at == 0xfc);
 	unmake(&f);
@@ -374,7 +380,8 @@ static void test_pun_room(void)
 		patch_object_gone(OBJECT);
 		kit_object(&f.t, OBJECT, nfuncs, &f.o);
 		c[257] = given(&f, 257, page - round * 4096);
-		CHECK(!patch_code(OBJECT, c + 257, 1, &done) && c[257].status == UFT_ST_OK, "round %u: %u", round, c[257].status);
+		CHECK(!patch_code(OBJECT, c + 257, 1, &done) && c[257].status == UFT_ST_OK, "round %u: %u", round,
+		      c[257].status);
 	}
 	CHECK(is_mapped(page - 599 * 4096) && !is_mapped(page - 4096));	/* no page is left for each of them */
 	patch_object_gone(OBJECT);
@@ -391,7 +398,10 @@ static void test_pun_room(void)
 	nfuncs = some;
 }
 
-/* What waited for the session to hold all. Where other bytes stand than were left, at the site or in its pad, nothing is linked. */
+/*
+ * What waited for the session to hold all. Where other bytes stand than were left, at the site or in its pad,
+ * nothing is linked.
+ */
 static void test_held(int with_pad)
 {
 	uint8_t *site, *pad, found;

@@ -141,7 +141,8 @@ static long sweep(uint32_t object, unsigned state, uint64_t a, uint64_t b, uint6
 {
 	uint64_t word[NB] = { a, b, c, d };
 
-	return patch_bits(object, &(struct uft_site_order){ .form = UFT_SITES_KNOWN, .state = (uint8_t)state }, word, 64 * NB, 0);
+	return patch_bits(object, &(struct uft_site_order){ .form = UFT_SITES_KNOWN, .state = (uint8_t)state }, word,
+			  64 * NB, 0);
 }
 
 static void test_forks(uint32_t object, unsigned st8_ok)
@@ -156,7 +157,8 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 		k++;
 	kit_text_make(&t, N);
 	for (i = 0; i < N; i++)
-		p[i] = (struct uft_patch){ .addr = kit_emit(&t, i, k, i % 32), .stub = i, .kind_len = UFT_KIND_LEN(k->kind, k->len),
+		p[i] = (struct uft_patch){ .addr = kit_emit(&t, i, k, i % 32), .stub = i,
+			.kind_len = UFT_KIND_LEN(k->kind, k->len),
 					   .state = UFT_FUNCTION, .action = k->action };
 	kit_text_seal(&t);
 	kit_object(&t, object, N, &c);
@@ -180,7 +182,8 @@ static void test_forks(uint32_t object, unsigned st8_ok)
 	step(0);
 	patch_sites(object, p, N, NULL);
 	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
-	CHECK(sweep(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);	/* so that members differ from what they become */
+	/* so that members differ from what they become */
+	CHECK(sweep(object, UFT_FUNCTION, ~0ull, ~0ull, ~0ull, ~0ull) == N);
 	step(1);
 	patch_disarm();
 	step(0);

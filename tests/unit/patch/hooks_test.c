@@ -38,7 +38,8 @@ static struct uft_hook put_syscall(size_t at, uint32_t nr)
 {
 	static const uint8_t before[BEFORE] = { 0x48, 0xc7, 0x44, 0x24, 0xf8, 0x2a, 0, 0, 0,	/* movq $42,-8(%rsp) */
 						0xf9 };						/* stc */
-	static const uint8_t after[] = { 0x0f, 0x05, 0x73, 0x08, 0x83, 0x7c, 0x24, 0xf8, 0x2a,	/* jnc; cmpl $42,-8(%rsp) */
+	/* jnc; cmpl $42,-8(%rsp) */
+	static const uint8_t after[] = { 0x0f, 0x05, 0x73, 0x08, 0x83, 0x7c, 0x24, 0xf8, 0x2a,
 					 0x75, 0x01, 0xc3, 0x0f, 0x0b };			/* jne; ret; ud2 */
 	struct uft_hook h = { .kind = UFT_HOOK_SYSCALL, .nr = nr, .len = 5 };
 	uint8_t *p = page + at - BEFORE;
@@ -94,11 +95,15 @@ static void *spin(void *arg)
 	return arg;
 }
 
-/* The end of syscall(): movq $42,-8(%rsp); mov %rdi,%rax; stc; mov 8(%rsp),%r9; syscall; the red zone must be as it was, else a trap. */
+/*
+ * The end of syscall(): movq $42,-8(%rsp); mov %rdi,%rax; stc; mov 8(%rsp),%r9; syscall; the red zone must be
+ * as it was, else a trap.
+ */
 #define ANY_BEFORE	13
 static struct uft_hook put_any(size_t at)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0x44, 0x24, 0xf8, 0x2a, 0, 0, 0, 0x48, 0x89, 0xf8, 0xf9, 0x4c, 0x8b, 0x4c, 0x24,
+	static const uint8_t code[] = { 0x48, 0xc7, 0x44, 0x24, 0xf8, 0x2a, 0, 0, 0, 0x48, 0x89, 0xf8, 0xf9, 0x4c, 0x8b,
+		0x4c, 0x24,
 					0x08, 0x0f, 0x05, 0x83, 0x7c, 0x24, 0xf8, 0x2a, 0x75, 0x01, 0xc3, 0x0f, 0x0b };
 	struct uft_hook h = { .kind = UFT_HOOK_SYSCALL, .nr = UFT_HOOK_ANY, .len = 5, .addr = (uint64_t)page + at };
 

@@ -69,7 +69,8 @@ static void test_unexpected_bytes(void)
 	patch_disarm();
 	CHECK(*(uint8_t *)p[0].addr == 0xe8);
 	CHECK(!memcmp((void *)p[3].addr, "\x0f\x1f\x44\0\0", 5));
-	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] - refused == 3 && patch_stuck() == 1);	/* what stays is told, not counted */
+	/* what stays is told, not counted */
+	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] - refused == 3 && patch_stuck() == 1);
 	patch_object_gone(1);
 	kit_text_free(&t);
 }
@@ -202,7 +203,8 @@ static void test_many(unsigned state)
 	for (k = 0; k < 2; k++) {
 		kit_text_make(&t[k], N);
 		for (i = 0; i < N; i++) {
-			kind[i] = i < N / 2 ? &kit_sites[i % nkinds] : i < N / 4 * 3 ? &kit_sites[i / 8 % nkinds] : NOP5_KIND;
+			kind[i] = i < N / 2 ? &kit_sites[i % nkinds] : i < N / 4 * 3 ? &kit_sites[i / 8 % nkinds] :
+				NOP5_KIND;
 			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], state);
 			p[k][i].action |= i % 5 || i > N / 2 ? 0 : UFT_ACT_ROOT;
 		}
@@ -223,7 +225,8 @@ static void test_many(unsigned state)
 			uint64_t hits = kit_funcs + kit_enters;
 
 			CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "site %u, %s", i, kind[i]->name);
-			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i, kind[i]->name);
+			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i,
+			      kind[i]->name);
 		}
 	}
 	CHECK(nok > N - 20 && p[0][FOREIGN].status == UFT_ST_BYTES);
@@ -235,7 +238,8 @@ static void test_many(unsigned state)
 	}
 }
 
-static long first(uint32_t object, const struct uft_site_order *order, uint64_t *word, const uint32_t *offset, uint32_t n)
+static long first(uint32_t object, const struct uft_site_order *order, uint64_t *word, const uint32_t *offset,
+		  uint32_t n)
 {
 	static uint64_t area[1024];
 	uint32_t nwords = (n + 63) / 64;
@@ -254,7 +258,10 @@ static long known(uint32_t object, struct uft_site_order order, uint64_t *word, 
 	return patch_bits(object, &order, word, n, 0);
 }
 
-/* By an order (UFT_SITES_FIRST) those of its kind become what one at a time become. All others keep their bits and bytes, and are not counted. */
+/*
+ * By an order (UFT_SITES_FIRST) those of its kind become what one at a time become. All others keep their bits
+ * and bytes, and are not counted.
+ */
 static void test_order(unsigned state)
 {
 	enum { N = 900, FOREIGN = 700, WILD = N - 1, NWORDS = (N + 63) / 64 };
@@ -262,7 +269,8 @@ static void test_order(unsigned state)
 	static uint32_t offset[N + 64];
 	static struct uft_patch p[2][N];
 	static const struct kit_site *kind[N];
-	struct uft_site_order order = { .form = UFT_SITES_FIRST, .kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
+	struct uft_site_order order = { .form = UFT_SITES_FIRST,
+		.kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
 				 .action = UFT_ACT_ROOT };
 	struct uft_cmd_object o;
 	struct kit_text t[2];
@@ -289,23 +297,27 @@ static void test_order(unsigned state)
 	memset(word, 0, sizeof(word));
 	word[NWORDS] = word[NWORDS - 1] = ~0ull;
 	for (i = 0; i < N; i++)		/* calls, which it takes for nops, are foreign bytes */
-		word[i / 64] |= (uint64_t)(i / 64 != 6 && (p[0][i].kind_len == order.kind_len || kind[i] == CALL_KIND)) << i % 64;
+		word[i / 64] |= (uint64_t)(i / 64 != 6 && (p[0][i].kind_len == order.kind_len || kind[i] == CALL_KIND))
+				<< i % 64;
 	memcpy(asked, word, sizeof(asked));
-	CHECK(first(52, &order, word, offset, N) == -2 && first(50, &order, word, offset, N) == -22);	/* another's text */
+	/* another's text */
+	CHECK(first(52, &order, word, offset, N) == -2 && first(50, &order, word, offset, N) == -22);
 	order.text_start = (uint64_t)t[0].base;
 	order.state = UFT_IDLE;
 	CHECK(first(50, &order, word, offset, N) == -22);
 	order.state = (uint8_t)state;
 	armed = (uint64_t)first(50, &order, word, offset, N + 64);
 	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] == refused);
-	CHECK(word[NWORDS] == ~0ull && word[NWORDS - 1] == ~0ull << WILD % 64, "beyond the object's: %lx %lx", word[NWORDS - 1], word[NWORDS]);
+	CHECK(word[NWORDS] == ~0ull && word[NWORDS - 1] == ~0ull << WILD % 64, "beyond the object's: %lx %lx",
+	      word[NWORDS - 1], word[NWORDS]);
 	for (i = 0; i < N; i++) {
 		int is_left = (word[i / 64] | ~asked[i / 64]) >> i % 64 & 1;
 
 		CHECK(is_left == (!(asked[i / 64] >> i % 64 & 1) || kind[i] == CALL_KIND || i == WILD || i == FOREIGN),
 		      "site %u, %s: left %d", i, kind[i]->name, is_left);
 		armed -= !is_left;
-		CHECK(!is_left || i == WILD || !memcmp(t[0].base + offset[i], t[0].copy + offset[i], 16), "site %u, %s", i, kind[i]->name);
+		CHECK(!is_left || i == WILD || !memcmp(t[0].base + offset[i], t[0].copy + offset[i], 16), "site %u, %s",
+		      i, kind[i]->name);
 		p[0][i].status = 0;
 		if (is_left)
 			patch_sites(50, &p[0][i], 1, NULL);
@@ -315,7 +327,8 @@ static void test_order(unsigned state)
 			uint64_t hits = kit_funcs + kit_enters;
 
 			CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "site %u, %s", i, kind[i]->name);
-			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i, kind[i]->name);
+			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i,
+			      kind[i]->name);
 		}
 	}
 	CHECK(!armed);
@@ -327,12 +340,16 @@ static void test_order(unsigned state)
 	}
 }
 
-/* Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them. Somebody else's
- * bytes are left, reported and counted. @by_bits: most of the time by sweep.c, in turn with lists. */
+/*
+ * Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them.
+ * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by sweep.c, in turn with
+ * lists.
+ */
 static void test_switch_many(unsigned st8_ok, int by_bits)
 {
 	enum { N = 900, FOREIGN = 500, FOREIGN_TOO = 333 };
-	static const uint8_t order[] = { UFT_FUNCTION, UFT_GRAPH, UFT_FUNCTION, UFT_IDLE, UFT_GRAPH, UFT_IDLE, UFT_FUNCTION,
+	static const uint8_t order[] = { UFT_FUNCTION, UFT_GRAPH, UFT_FUNCTION, UFT_IDLE, UFT_GRAPH, UFT_IDLE,
+		UFT_FUNCTION,
 					 UFT_ORIGINAL, UFT_GRAPH };
 	static struct uft_patch p[2][N];
 	static const struct kit_site *kind[N];
@@ -347,7 +364,8 @@ static void test_switch_many(unsigned st8_ok, int by_bits)
 	for (k = 0; k < 2; k++) {
 		kit_text_make(&t[k], N);
 		for (i = 0; i < N; i++) {	/* first many of each kind, then all mixed */
-			kind[i] = i < N / 2 ? &kit_sites[i / 40 % nkinds] : i < N / 4 * 3 ? NOP5_KIND : &kit_sites[i % nkinds];
+			kind[i] = i < N / 2 ? &kit_sites[i / 40 % nkinds] : i < N / 4 * 3 ? NOP5_KIND :
+				&kit_sites[i % nkinds];
 			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], 0);
 		}
 		kit_text_seal(&t[k]);
@@ -366,20 +384,26 @@ static void test_switch_many(unsigned st8_ok, int by_bits)
 			swept = kit_sweep(30, p[0], N);
 		else
 			patch_sites(30, p[0], N, NULL);
-		CHECK(swept >= (round > 1 && by_bits && round != 4 ? N / 8 : 0) && swept <= (round ? N : 0), "round %u: %u", round, swept);	/* stubs come by lists */
+		/* stubs come by lists */
+		CHECK(swept >= (round > 1 && by_bits && round != 4 ? N / 8 : 0) && swept <= (round ? N : 0),
+		      "round %u: %u", round, swept);
 		for (i = 0; i < N; i++) {
 			int is_foreign = (i == FOREIGN || i == FOREIGN_TOO) && round >= 3;
 
 			patch_sites(31, &p[1][i], 1, NULL);
-			CHECK(p[0][i].status == p[1][i].status && (p[0][i].status == UFT_ST_BYTES) == (is_foreign && p[0][i].state != UFT_FUNCTION),
-			      "round %u, site %u, %s: %u, alone %u", round, i, kind[i]->name, p[0][i].status, p[1][i].status);
+			CHECK(p[0][i].status == p[1][i].status &&
+			      (p[0][i].status == UFT_ST_BYTES) == (is_foreign && p[0][i].state != UFT_FUNCTION),
+			      "round %u, site %u, %s: %u, alone %u", round, i, kind[i]->name, p[0][i].status,
+			      p[1][i].status);
 			for (k = 0; k < 2 && !is_foreign; k++) {
 				uint64_t funcs = kit_funcs, enters = kit_enters;
 
-				CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "round %u, site %u, %s", round, i, kind[i]->name);
+				CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "round %u, site %u, %s", round,
+				      i, kind[i]->name);
 				CHECK(p[k][i].status || (kit_funcs - funcs == (p[k][i].state == UFT_FUNCTION) &&
 							 kit_enters - enters == (p[k][i].state == UFT_GRAPH)),
-				      "round %u, site %u, %s: state %u not there", round, i, kind[i]->name, p[k][i].state);
+				      "round %u, site %u, %s: state %u not there", round, i, kind[i]->name,
+				      p[k][i].state);
 			}
 		}
 		refused += round >= 3 && order[round] != UFT_FUNCTION ? 4 : 0;
@@ -389,15 +413,18 @@ static void test_switch_many(unsigned st8_ok, int by_bits)
 	for (k = 0; k < 2; k++) {
 		CHECK(((uint8_t *)p[k][FOREIGN].addr)[2] == 0x77 && ((uint8_t *)p[k][FOREIGN_TOO].addr)[2] == 0x77);
 		for (i = 0; i < t[k].bytes; i++)
-			CHECK(t[k].base[i] == t[k].copy[i] || i / KIT_SLOT == FOREIGN || i / KIT_SLOT == FOREIGN_TOO, "byte %u of site %u", i % KIT_SLOT, i / KIT_SLOT);
+			CHECK(t[k].base[i] == t[k].copy[i] || i / KIT_SLOT == FOREIGN || i / KIT_SLOT == FOREIGN_TOO,
+			      "byte %u of site %u", i % KIT_SLOT, i / KIT_SLOT);
 		patch_object_gone(30 + k);
 		kit_text_free(&t[k]);
 	}
 	uft_rt.st8_ok = 1;
 }
 
-/* One of many that were switched by bits is looked at by its record: it says what stands there. Others are forgotten by the
- * object, or made anew under another number. */
+/*
+ * One of many that were switched by bits is looked at by its record: it says what stands there. Others are
+ * forgotten by the object, or made anew under another number.
+ */
 static void test_yield(void)
 {
 	enum { N = 256 };
@@ -418,7 +445,8 @@ static void test_yield(void)
 			p[i].state = UFT_FUNCTION;
 		CHECK(kit_sweep(40 + round, p, N) == 0);
 		/* Other flags are for lists, and nothing changes. */
-		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all, N) == 0);
+		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_IDLE, .action = UFT_ACT_ROOT }, all,
+			N) == 0);
 		CHECK(all[0] == ~0ull && *(uint8_t *)p[0].addr == 0xe8);
 		/* Nor are there stubs yet. */
 		CHECK(known(40 + round, (struct uft_site_order){ .state = UFT_GRAPH }, all, N) == 0 && all[0] == ~0ull);
@@ -436,7 +464,8 @@ static void test_yield(void)
 		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 1 && p[100].status == UFT_ST_OK);
 		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 0);
 		CHECK(kit_sweep(40 + round, p, N) == N - 2);		/* two alone are not worth it */
-		CHECK(*(uint8_t *)p[100].addr == 0xe8 && *(uint8_t *)p[200].addr == 0xe8 && *(uint8_t *)p[101].addr == 0x0f);
+		CHECK(*(uint8_t *)p[100].addr == 0xe8 && *(uint8_t *)p[200].addr == 0xe8 &&
+		      *(uint8_t *)p[101].addr == 0x0f);
 		patch_disarm();
 		CHECK(!memcmp(t.base, t.copy, t.bytes));
 		for (i = 0; i < N; i++)
@@ -549,7 +578,8 @@ static void test_not_quiet_any_more(void)
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
-	struct uft_site_order order = { .form = UFT_SITES_FIRST, .kind_len = UFT_KIND_LEN(NOPS_KIND->kind, NOPS_KIND->len), .state = UFT_FUNCTION };
+	struct uft_site_order order = { .form = UFT_SITES_FIRST,
+		.kind_len = UFT_KIND_LEN(NOPS_KIND->kind, NOPS_KIND->len), .state = UFT_FUNCTION };
 	uint64_t word = 1;
 	uint32_t offset;
 	pthread_t th;

@@ -66,7 +66,10 @@ static int is_refused(const struct kit_site *k, uint64_t site, unsigned s, unsig
 	return UFT_SITE_IS_OWN(k->kind) ? -1 : 1;
 }
 
-/* Follows jumps from @at until they leave the site's own memory; returns the thunk, sets *ret to what was called from. */
+/*
+ * Follows jumps from @at until they leave the site's own memory; returns the thunk, sets *ret to what was
+ * called from.
+ */
 static uint64_t follow(const struct uft_cmd_object *o, uint64_t at, uint64_t *ret)
 {
 	int hops;
@@ -106,7 +109,8 @@ static uint64_t follow(const struct uft_cmd_object *o, uint64_t at, uint64_t *re
 static void check_bytes(const struct kit_text *t, const struct kit_site *k, const struct uft_cmd_object *o,
 			uint64_t site, uint32_t stub, unsigned state)
 {
-	size_t slot = (size_t)((site - (uint64_t)t->base) / KIT_SLOT * KIT_SLOT), at = (size_t)(site - (uint64_t)t->base);
+	size_t slot = (size_t)((site - (uint64_t)t->base) / KIT_SLOT * KIT_SLOT),
+	       at = (size_t)(site - (uint64_t)t->base);
 	size_t from = at - (k->kind == UFT_SITE_PREPAD ? 5 : 0), to = at + k->len, i;
 	uint64_t ret, end;
 
@@ -134,7 +138,8 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 		CHECK(((uint8_t *)end)[15] == (k->action & UFT_ACT_ROOT));
 		CHECK(!k->prologue || ret == site + k->len);
 	} else if (!UFT_SITE_IS_OWN(k->kind) && end < o->stub_base) {
-		CHECK(end == thunk(o, k->prologue ? 1 : 0) && ret == site + k->len, "%s at %lu: %lx, back to %lx", k->name,
+		CHECK(end == thunk(o, k->prologue ? 1 : 0) && ret == site + k->len, "%s at %lu: %lx, back to %lx",
+		      k->name,
 		      (unsigned long)(site & 63), (unsigned long)end, (unsigned long)ret);
 	}
 }
@@ -149,7 +154,8 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 	kit_last_id = ~0ull;
 	CHECK(kit_call(t, stub, k, offset, 41) == 42, "%s at %u state %u", k->name, offset, state);
 	CHECK(kit_funcs - funcs == (state == UFT_FUNCTION), "%s at %u state %u", k->name, offset, state);
-	CHECK(kit_enters - enters == (state == UFT_GRAPH) && kit_exits - exits == (state == UFT_GRAPH), "%s at %u state %u",
+	CHECK(kit_enters - enters == (state == UFT_GRAPH) && kit_exits - exits == (state == UFT_GRAPH),
+	      "%s at %u state %u",
 	      k->name, offset, state);
 	CHECK(kit_own_calls - own == (uint64_t)calls_own, "%s at %u state %u", k->name, offset, state);
 	if (state == UFT_FUNCTION)
@@ -161,7 +167,8 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 		CHECK(kit_last_parent - (uint64_t)kit_call < 4096, "%s at %u: parent %lx", k->name, offset,
 		      (unsigned long)kit_last_parent);
 	if (calls_own)
-		CHECK(kit_own_self == site + k->len, "%s at %u state %u: own function called from %lx, not %lx", k->name,
+		CHECK(kit_own_self == site + k->len, "%s at %u state %u: own function called from %lx, not %lx",
+		      k->name,
 		      offset, state, (unsigned long)kit_own_self, (unsigned long)(site + k->len));
 	if (calls_own && !k->prologue && state != UFT_GRAPH)
 		CHECK(kit_own_parent - (uint64_t)kit_call < 4096, "%s at %u", k->name, offset);
@@ -227,7 +234,8 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 				check_call(&t, k, &o, i, i, p[i].addr, UFT_IDLE);
 			if (refused && p[i].status == UFT_ST_LIVE)
 				continue;
-			CHECK(p[i].status == UFT_ST_OK, "%s at %u state %u: status %u", k->name, i, states[s], p[i].status);
+			CHECK(p[i].status == UFT_ST_OK, "%s at %u state %u: status %u", k->name, i, states[s],
+			      p[i].status);
 			check_bytes(&t, k, &o, p[i].addr, i, states[s]);
 			check_call(&t, k, &o, i, i, p[i].addr, states[s]);
 		}
@@ -241,7 +249,8 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 		stop_thread(th);
 		patch_disarm();
 	} else {
-		CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live >= nlive && (nlive || kit_counters[UFT_CNT_SITE_LIVE] == live));
+		CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live >= nlive &&
+		      (nlive || kit_counters[UFT_CNT_SITE_LIVE] == live));
 	}
 	for (i = 0; i < t.bytes; i++) {
 		uint64_t site = p[i / KIT_SLOT < NOFF ? i / KIT_SLOT : 0].addr, at = (uint64_t)t.base + i;

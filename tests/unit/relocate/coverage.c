@@ -23,7 +23,8 @@
 static int failed;
 static size_t nusual;
 
-#define CHECK(cond, ...) do { if (!(cond)) { printf("FAIL "); printf(__VA_ARGS__); putchar('\n'); failed = 1; } } while (0)
+#define CHECK(cond, ...) do { \
+	if (!(cond)) { printf("FAIL "); printf(__VA_ARGS__); putchar('\n'); failed = 1; } } while (0)
 
 struct piece { uint64_t addr; unsigned n; };
 
@@ -140,7 +141,9 @@ static void check_code(const char *path, struct uft_object *obj, const struct en
 		if (f->skip || ret)
 			continue;
 		CHECK(c.addr == f->addr + bias && c.stub == 7 && c.ncode && c.nmoved == f->nmoved &&
-		      c.pun == f->pun && (f->pun ? !c.pad && f->nmoved >= f->pun && f->known >= 5 && f->known <= 8 : f->pad ? c.pad == f->pad + bias && c.nmoved >= 2 : !c.pad && c.nmoved >= 5),
+		      c.pun == f->pun &&
+		      (f->pun ? !c.pad && f->nmoved >= f->pun && f->known >= 5 && f->known <= 8 : f->pad ?
+		       c.pad == f->pad + bias && c.nmoved >= 2 : !c.pad && c.nmoved >= 5),
 		      "%s: 0x%" PRIx64 ": code is inconsistent", path, f->func);
 		CHECK(entry_twin(obj, f, 0) == 0, "%s: 0x%" PRIx64 ": no twin of its start", path, f->func);
 	}

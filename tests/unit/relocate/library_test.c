@@ -45,9 +45,12 @@ static void add_text(const char *s)
 
 /* ---- libm ------------------------------------------------------------------------------------- */
 
-static const char *const unary[] = { "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
-	"atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "logb", "sqrt", "cbrt", "erf", "erfc",
-	"tgamma", "lgamma", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven", "j0", "j1", "y0", "y1" };
+static const char *const unary[] = { "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+	"acosh",
+	"atanh", "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "logb", "sqrt", "cbrt", "erf",
+	"erfc",
+	"tgamma", "lgamma", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven", "j0", "j1", "y0",
+	"y1" };
 static const char *const binary[] = { "pow", "atan2", "hypot", "fmod", "remainder", "fdim", "fmax", "fmin", "nextafter",
 	"copysign", "drem", "scalb" };
 
@@ -92,12 +95,15 @@ static void one_digest(const void *md, const char *from, const char *to, void *a
 	for (size_t i = 0; i < sizeof(input); i++)
 		input[i] = (uint8_t)(i * i + i / 3);
 	for (size_t len = 0; len < sizeof(input); len += 333)
-		if (C(int, EVP_Digest, const void *, size_t, void *, unsigned *, const void *, void *)(input, len, out, &n, md, NULL))
+		if (C(int, EVP_Digest, const void *, size_t, void *, unsigned *, const void *, void *)(input, len, out,
+												       &n, md, NULL))
 			add(out, n);
 }
 
-static const char *const ciphers[] = { "aes-128-cbc", "aes-192-ecb", "aes-256-ctr", "aes-256-gcm", "aes-128-ofb", "aes-128-cfb8",
-	"chacha20", "chacha20-poly1305", "camellia-128-cbc", "camellia-256-ctr", "des-ede3-cbc", "aria-128-cbc", "aria-256-gcm",
+static const char *const ciphers[] = { "aes-128-cbc", "aes-192-ecb", "aes-256-ctr", "aes-256-gcm", "aes-128-ofb",
+	"aes-128-cfb8",
+	"chacha20", "chacha20-poly1305", "camellia-128-cbc", "camellia-256-ctr", "des-ede3-cbc", "aria-128-cbc",
+	"aria-256-gcm",
 	"sm4-ctr", "aes-128-ocb" };
 
 static void one_cipher(const void *cipher)
@@ -108,8 +114,10 @@ static void one_cipher(const void *cipher)
 	int n = 0, more = 0;
 
 	memset(in, 0x5a, sizeof(in));
-	if (cipher && C(int, EVP_EncryptInit_ex, void *, const void *, void *, const void *, const void *)(ctx, cipher, NULL, key, iv) == 1 &&
-	    C(int, EVP_EncryptUpdate, void *, void *, int *, const void *, int)(ctx, out, &n, in, sizeof(in)) == 1 && n > 0) {
+	if (cipher && C(int, EVP_EncryptInit_ex, void *, const void *, void *, const void *, const void *)(ctx, cipher,
+		NULL, key, iv) == 1 &&
+	    C(int, EVP_EncryptUpdate, void *, void *, int *, const void *, int)(ctx, out, &n, in, sizeof(in)) == 1 &&
+	    n > 0) {
 		add(out, (size_t)n);
 		if (C(int, EVP_EncryptFinal_ex, void *, void *, int *)(ctx, out, &more) == 1 && more > 0)
 			add(out, (size_t)more);
@@ -123,7 +131,8 @@ static void big_numbers(void)
 	     *x = C(void *, BN_new, void)(), *ctx = C(void *, BN_CTX_new, void)();
 	char *text;
 
-	C(int, BN_hex2bn, void **, const char *)(&m, "C90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD"
+	C(int, BN_hex2bn, void **, const char *)(&m,
+						 "C90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DD"
 		"EF9519B3CD3A431B302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B");
 	C(int, BN_set_word, void *, unsigned long)(a, 123456789123ul);
 	C(int, BN_lshift, void *, const void *, int)(b, a, 700);
@@ -136,7 +145,10 @@ static void big_numbers(void)
 		free(text);
 	}
 	C(void, BN_CTX_free, void *)(ctx);
-	C(void, BN_free, void *)(a); C(void, BN_free, void *)(b); C(void, BN_free, void *)(m); C(void, BN_free, void *)(x);
+	C(void, BN_free, void *)(a);
+	C(void, BN_free, void *)(b);
+	C(void, BN_free, void *)(m);
+	C(void, BN_free, void *)(x);
 }
 
 static void work_crypto(void *lib, const struct rewrite *r)
@@ -170,11 +182,15 @@ static void work_sqlite(void *lib, const struct rewrite *r)
 		"create index ta on t(a)", "create view v as select a, count(*) over (order by b) k from t",
 		"select count(*), sum(id), avg(b), max(a), min(a), group_concat(substr(a,5,3)) from t where a glob 'row 00*'",
 		"select t1.id, t2.id from t t1 join t t2 on t1.id*2=t2.id where t2.a like '%1%' order by t1.a limit 50",
-		"update t set a=upper(a), b=b*b where id%3=0", "delete from t where id%5=0", "select k, a from v where k<40",
-		"create table j(d json)", "insert into j values('{\"x\":[1,2,{\"y\":3}]}')", "select json_extract(d,'$.x[2].y') from j",
-		"select a from t where nonsense", "begin; insert into t(a) values('x'); rollback; select count(*) from t",
+		"update t set a=upper(a), b=b*b where id%3=0", "delete from t where id%5=0",
+		"select k, a from v where k<40",
+		"create table j(d json)", "insert into j values('{\"x\":[1,2,{\"y\":3}]}')",
+		"select json_extract(d,'$.x[2].y') from j",
+		"select a from t where nonsense",
+		"begin; insert into t(a) values('x'); rollback; select count(*) from t",
 		"create virtual table f using fts5(body)", "insert into f values('the quick brown fox'),('lazy dogs')",
-		"select * from f where f match 'quick OR dogs'", "pragma integrity_check", "explain query plan select * from t where a='x'",
+		"select * from f where f match 'quick OR dogs'", "pragma integrity_check",
+		"explain query plan select * from t where a='x'",
 		"select date(1e9,'unixepoch'), round(3.14159,2), quote(x'00ff'), unicode('\xc3\xa9'), instr('abc','c')",
 	};
 	int (*open)(const char *, void **) = (int (*)(const char *, void **))dlsym(lib, "sqlite3_open");
@@ -234,8 +250,10 @@ static void c_strings(void)
 		add(b, n);
 		add_text(strchrnul(b, 'q'));
 		for (int k = 0; k < 4; k++) {
-			long v[] = { strcmp(a, b), (long)strlen(a + k), memcmp(a, b, n), strstr(a, "xyz") - a, (long)strcspn(b, "zq"),
-				     (char *)memrchr(b, 'e', n) - b, strcasecmp(a, b), (long)strspn(a, "abcdef"), strncmp(a, b, n / 2) };
+			long v[] = { strcmp(a, b), (long)strlen(a + k), memcmp(a, b, n), strstr(a, "xyz") - a,
+				(long)strcspn(b, "zq"),
+				     (char *)memrchr(b, 'e', n) - b, strcasecmp(a, b), (long)strspn(a, "abcdef"),
+				     strncmp(a, b, n / 2) };
 
 			for (size_t i = 0; i < 9; i++)
 				v[i] = v[i] < -600 || v[i] > 600 ? -1 : v[i];
@@ -251,7 +269,8 @@ static void c_numbers(void)
 	wchar_t w[64];
 
 	for (int i = 0; i < 100; i++) {
-		snprintf(buf, sizeof(buf), "%d %#x %-10s|%+.3e %Lf %c %ls %08.3g %n", i * i, i, "abc", i / 3.0, (long double)i, 'a' + i % 26,
+		snprintf(buf, sizeof(buf), "%d %#x %-10s|%+.3e %Lf %c %ls %08.3g %n", i * i, i, "abc", i / 3.0,
+			 (long double)i, 'a' + i % 26,
 			 L"wide", i * 1e5, &v[0]);
 		add_text(buf);
 		swprintf(w, 64, L"%d-%f", i, i / 9.0);
@@ -333,7 +352,8 @@ static const char *cxx_module;
 static void work_cxx(void *lib, const struct rewrite *r)
 {
 	void *module = dlopen(cxx_module, RTLD_NOW);
-	void (*work)(void (*)(const char *)) = module ? (void (*)(void (*)(const char *)))dlsym(module, "cxx_work") : NULL;
+	void (*work)(void (*)(const char *)) =
+		module ? (void (*)(void (*)(const char *)))dlsym(module, "cxx_work") : NULL;
 
 	(void)lib; (void)r;
 	if (work)
@@ -342,7 +362,8 @@ static void work_cxx(void *lib, const struct rewrite *r)
 
 /* ---- All of them ------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *file; void (*work)(void *lib, const struct rewrite *r); size_t passed; } libs[] = {
+static const struct { const char *name,
+	*file; void (*work)(void *lib, const struct rewrite *r); size_t passed; } libs[] = {
 	{ "m", "libm.so.6", work_m, 40 },
 	{ "crypto", "libcrypto.so.3", work_crypto, 400 },
 	{ "sqlite", "libsqlite3.so.0", work_sqlite, 800 },

@@ -63,7 +63,9 @@ static void run_reach(void)
 	static const int64_t delta[] = { 0x7ffffff0, -0x7ffffff0, 0x80000100ll, -0x80000100ll };
 
 	for (unsigned i = 0; i < 4; i++) {
-		struct move m = { .from = from, .to = from + (uint64_t)delta[i], .code = load, .avail = sizeof(load), .change = 5 };
+		struct move m = {
+			.from = from, .to = from + (uint64_t)delta[i], .code = load, .avail = sizeof(load), .change = 5
+		};
 		int ret = move_code(&m), want = i < 2 ? 0 : -ERANGE;
 
 		if (ret != want)

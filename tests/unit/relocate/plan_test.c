@@ -78,7 +78,10 @@ static const struct { const char *name; unsigned want; int nmoved; } cases[] = {
 };
 #define NCASES	(sizeof(cases) / sizeof(cases[0]))
 
-/* No jump fits any of these; an int3 does where all that leads to the function is a call of it, and its first instruction can move. */
+/*
+ * No jump fits any of these; an int3 does where all that leads to the function is a call of it, and its first
+ * instruction can move.
+ */
 static const struct { const char *name; int can_trap, nmoved; } traps[] = {
 	{ "pun_inside", 1, 1 },
 	{ "packed", 1, 2 },
@@ -122,7 +125,8 @@ static void check_case(const struct rewrite *r, size_t i, void *sym)
 		fail(cases[i].name, "entry", 0, 1);
 		return;
 	}
-	form = f->skip ? f->skip : (f->pun ? PUN | (unsigned)f->pun << 12 : f->pad ? SHORT : LONG) | (f->is_plain ? PLAIN : 0);
+	form = f->skip ? f->skip : (f->pun ? PUN | (unsigned)f->pun << 12 : f->pad ? SHORT : LONG) |
+		(f->is_plain ? PLAIN : 0);
 	if (form != (cases[i].want & ~RUN))
 		fail(cases[i].name, "form", form, cases[i].want & ~RUN);
 	if (f->nmoved != cases[i].nmoved)
@@ -165,7 +169,9 @@ static void check_traps(const struct rewrite *r, void *lib, const struct uft_ran
 		check_trap(&list, i, func, 1);
 	}
 	for (size_t i = 0; i < list.n; i++)
-		if (!r->entries.entry[i].skip && (list.entry[i].skip || list.entry[i].is_trap || list.entry[i].pun != r->entries.entry[i].pun || list.entry[i].pad != r->entries.entry[i].pad))
+		if (!r->entries.entry[i].skip &&
+		    (list.entry[i].skip || list.entry[i].is_trap || list.entry[i].pun != r->entries.entry[i].pun ||
+		     list.entry[i].pad != r->entries.entry[i].pad))
 			fail("a function that a jump fits", "another form", (long)i, -1);
 	entries_free(&list);
 }

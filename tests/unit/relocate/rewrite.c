@@ -19,7 +19,8 @@ static long raw_mprotect(uint64_t addr, uint64_t len, long prot)
 {
 	long ret;
 
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_mprotect), "D"(addr), "S"(len), "d"(prot) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_mprotect), "D"(addr), "S"(len), "d"(prot) : "rcx", "r11",
+			 "memory");
 	return ret;
 }
 
@@ -107,7 +108,8 @@ static int put_pun(const struct uft_code *c, uint64_t slot, uint8_t *jump)
 			void *page = (void *)((uintptr_t)at & ~4095ul);
 
 			if (((uintptr_t)at & 4095) > 4096 - 14 ||
-			    mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page)
+			    mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page)
 				continue;
 			store((uintptr_t)at, (const uint8_t [6]){ 0xff, 0x25 }, 6);
 			store((uintptr_t)at + 6, (const uint8_t *)&slot, 8);

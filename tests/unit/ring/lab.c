@@ -129,7 +129,10 @@ __attribute__((weak)) int boot_take_spare(uint64_t at)
 	return -ENOSPC;
 }
 
-/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/start/preload.c). */
+/*
+ * Where libc keeps a thread's number, from its thread pointer; the session finds it by the same
+ * (control/start/preload.c).
+ */
 static int32_t tid_offset(void)
 {
 #if !ARCH_HAS_OWN
@@ -212,7 +215,8 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.ring_stride = UFT_PAGE + a.ring_bytes;
 	a.profile_offset = a.ring_offset + (a.ncpus + a.nexch) * a.ring_stride;
 	a.profile_ids = PROFILE_IDS;
-	a.hist_offset = round_page(a.profile_offset + UFT_PROFILE_BLOCKS(a.ncpus) * a.profile_ids * sizeof(struct uft_profile));
+	a.hist_offset =
+		round_page(a.profile_offset + UFT_PROFILE_BLOCKS(a.ncpus) * a.profile_ids * sizeof(struct uft_profile));
 	a.hist_bytes = HIST_BYTES;
 	a.slice_bytes = a.hist_offset + a.hist_bytes;
 	a.children = 1;
@@ -334,7 +338,8 @@ unsigned lab_old_clock(void)
 	for (uint32_t i = 0; i < lab.arena->ncpus; i++) {
 		uint64_t old = arch_clock() - (1ull << 32);
 
-		if (lab_ring(0, i)->ctx_tid != (uint32_t)getpid() || !lab_put_context(lab_ring(0, i), old, (uint32_t)getpid(), (uint32_t)getpid()))
+		if (lab_ring(0, i)->ctx_tid != (uint32_t)getpid() ||
+		    !lab_put_context(lab_ring(0, i), old, (uint32_t)getpid(), (uint32_t)getpid()))
 			continue;
 		if (ARCH_HAS_RSEQ)
 			uft_ring_fast.cpu[i].ctx_hi = (uint32_t)(old >> 32);
@@ -428,7 +433,9 @@ static void lab_decode_ring(struct lab_events *ev, uint32_t slice, uint32_t inde
 		at = run.end == at ? run.next : at;
 		h = (const void *)(data + (at & (size - 1)));
 		end = r->commit - at < sub ? r->commit - at : sub;
-		context = (struct lab_event){ .pid = h->pid, .tid = h->tid, .clock = h->clock, .ring = index, .slice = slice };
+		context = (struct lab_event){
+			.pid = h->pid, .tid = h->tid, .clock = h->clock, .ring = index, .slice = slice
+		};
 
 		if (h->position != at) {
 			ev->damaged++;
@@ -508,7 +515,8 @@ int lab_replay(const struct lab_events *ev, uint32_t tid, struct lab_replay *r)
 			break;
 		case UFT_REC_EXIT:
 			if (!depth || stack[depth - 1] != e->value) {
-				snprintf(r->why, sizeof(r->why), "task %u, event %zu: EXIT of %u at depth %zu, inside %d",
+				snprintf(r->why, sizeof(r->why),
+					 "task %u, event %zu: EXIT of %u at depth %zu, inside %d",
 					 tid, i, e->value, depth, depth ? (int)stack[depth - 1] : -1);
 				goto bad;
 			}
@@ -516,7 +524,8 @@ int lab_replay(const struct lab_events *ev, uint32_t tid, struct lab_replay *r)
 			break;
 		case UFT_REC_UNWIND:
 			if (depth < e->value) {
-				snprintf(r->why, sizeof(r->why), "task %u, event %zu: UNWIND of %u at depth %zu", tid, i,
+				snprintf(r->why, sizeof(r->why), "task %u, event %zu: UNWIND of %u at depth %zu", tid,
+					 i,
 					 e->value, depth);
 				goto bad;
 			}

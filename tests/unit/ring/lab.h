@@ -57,7 +57,8 @@ struct lab_events {
 };
 
 void lab_init(const struct lab_config *c);
-void lab_make_arena(const struct lab_config *c, const char *path);	/* by that: in no file; else each slice is a spare family's */
+/* by that: in no file; else each slice is a spare family's */
+void lab_make_arena(const struct lab_config *c, const char *path);
 void lab_use(uint32_t slice);	/* in what follows it is the process's own */
 uint32_t lab_pid(uint32_t slice);	/* whose it is */
 void lab_note_libc(void);	/* in that: where our libc has a thread's number */
@@ -114,7 +115,8 @@ int lab_main(const struct lab_case *cases, const char *only);
 	do {										\
 		unsigned long long a_ = (a), b_ = (b);					\
 		if (a_ != b_) {								\
-			fprintf(stderr, "%s:%d: %s: %s is %llu, expected %llu (%s)\n", __FILE__, __LINE__, __func__,	\
+			fprintf(stderr, "%s:%d: %s: %s is %llu, expected %llu (%s)\n", __FILE__, __LINE__, \
+				__func__, \
 				#a, a_, b_, #b);					\
 			exit(1);							\
 		}									\

@@ -62,8 +62,10 @@ void lab_make_sites(void)
 	for (unsigned t = 0; t < NTHUNKS; t++) {
 		int is_text = t == THUNK_FUNC || t == THUNK_MFUNC;
 
-		cells_of(t)[0] = ARCH_THUNK_K(UFT_THUNK_K(is_text ? made.text_k : stub_k, is_text ? UFT_REC_FUNC : UFT_REC_ENTRY));
-		CHECK(arch_make_thunk(w, thunk_at(t), (uint64_t)cells_of(t), t != THUNK_EXIT, &uft_rt.slice->tid_offset));
+		cells_of(t)[0] = ARCH_THUNK_K(
+			UFT_THUNK_K(is_text ? made.text_k : stub_k, is_text ? UFT_REC_FUNC : UFT_REC_ENTRY));
+		CHECK(arch_make_thunk(w, thunk_at(t), (uint64_t)cells_of(t), t != THUNK_EXIT,
+				      &uft_rt.slice->tid_offset));
 		put_words(thunk_at(t), w, ARCH_THUNK_BYTES / 4);
 	}
 	lab_retarget();
@@ -91,7 +93,8 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int action)
 		CHECK(site[n] && !mprotect((void *)(site[n] & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
 	}
 	made.text_id[n] = (uint32_t)((site[n] + ARCH_ENTRY_BYTES) >> 2) - made.text_k;
-	CHECK(arch_make_stub(w, stub_at(n), thunk_at(THUNK_ENTER), thunk_at(THUNK_EXIT), site[n] + ARCH_ENTRY_BYTES, (uint8_t)action));
+	CHECK(arch_make_stub(w, stub_at(n), thunk_at(THUNK_ENTER), thunk_at(THUNK_EXIT), site[n] + ARCH_ENTRY_BYTES,
+			     (uint8_t)action));
 	put_words(stub_at(n), w, UFT_STUB_BYTES / 4);
 	w[0] = arch_entry_word(site[n], stub_at(n));
 	w[1] = ARCH_INSN_NOP;

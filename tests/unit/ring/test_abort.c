@@ -121,7 +121,10 @@ static void messy_handler(int sig)
 	memcpy(&env, &saved, sizeof(env));
 }
 
-/* Asks an unwinder who is there, and has no event of its own: what is hooked again is so by the next event of what it interrupted. */
+/*
+ * Asks an unwinder who is there, and has no event of its own: what is hooked again is so by the next event of
+ * what it interrupted.
+ */
 static void walk_handler(int sig)
 {
 	(void)sig;
@@ -213,7 +216,8 @@ static void check_graph(const struct lab_events *ev)
 	else	/* Left for good are three frames of jumper a round. */
 		bad |= entered != all_bodies() || left - back != r.left[JUMPER] || r.left[JUMPER] != bodies[JUMPER];
 	if (bad)
-		fprintf(stderr, "%lu entered, %lu bodies, %lu left, %lu back, %lu open\n", entered, all_bodies(), left, back,
+		fprintf(stderr, "%lu entered, %lu bodies, %lu left, %lu back, %lu open\n", entered, all_bodies(), left,
+			back,
 			r.open);
 }
 
@@ -222,7 +226,8 @@ static void check_thresh(const struct lab_events *ev)
 {
 	uint64_t n = lab_count(ev, (uint32_t)getpid(), UFT_REC_CALL, -1), returned = all_bodies() - bodies[JUMPER];
 
-	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) || lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
+	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) ||
+	       lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
 	if (mode.thresh == EVER)
 		bad |= n != 0;
 	else if (mode.walk || (jump_away && shared->hits))	/* what returned unseen after a walk has no record */
@@ -251,7 +256,10 @@ static struct uft_profile *profile_entries(size_t *n)
 	return (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset);
 }
 
-/* Each call is counted once, wherever the signal came, and no record is written; its time is where the handler returns. */
+/*
+ * Each call is counted once, wherever the signal came, and no record is written; its time is where the handler
+ * returns.
+ */
 static void check_profile(const struct lab_events *ev)
 {
 	uint64_t n = 0, ids = uft_rt.arena->profile_ids;
@@ -269,13 +277,19 @@ static void check_profile(const struct lab_events *ev)
 			sum.max = p[i].max > sum.max ? p[i].max : sum.max;
 		}
 		n += sum.hits;
-		if (!jump_away && (sum.self > sum.total || sum.total > sum.hits * sum.max || sum.max > sum.total || (sum.max && sum.max < ~sum.min))) {
-			fprintf(stderr, "function %lu: %lu calls, total %lu, self %lu, max %lu\n", id, sum.hits, sum.total, sum.self, sum.max);
+		if (!jump_away && (sum.self > sum.total || sum.total > sum.hits * sum.max || sum.max > sum.total ||
+				   (sum.max && sum.max < ~sum.min))) {
+			fprintf(stderr, "function %lu: %lu calls, total %lu, self %lu, max %lu\n", id, sum.hits,
+				sum.total, sum.self, sum.max);
 			bad = 1;
 		}
 	}
-	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) || lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
-	/* A handler that jumps away may have come between a body's entry and its count, or between the count and the body. */
+	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) ||
+	       lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
+	/*
+	 * A handler that jumps away may have come between a body's entry and its count, or between the count
+	 * and the body.
+	 */
 	bad |= n - all_bodies() + 1 > (jump_away && shared->hits ? 2 : 1) || (!jump_away && n != all_bodies());
 	if (bad)
 		fprintf(stderr, "%lu calls, %lu bodies\n", n, all_bodies());
@@ -311,7 +325,8 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	for (volatile int pass = 0; pass < 3; pass++) {
 		if (!sigsetjmp(away, 1))
 			scenario();
-		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !old; i++) {
+		for (int i = 0;
+		     pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
 		}
@@ -344,8 +359,10 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 /* ---- The runtime's instructions ----------------------------------------------------------- */
 
 static const char *const prefixes[] = {
-	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
-	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "plat_peek", "trace_params", "plat_signals_",
+	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_",
+	"ring_",
+	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "plat_peek",
+	"trace_params", "plat_signals_",
 	"keep_", "past_", "profile_", "uft_profile_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_",
 };
 
@@ -418,10 +435,12 @@ static void run_instruction(uint64_t address, void *arg)
 static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
-	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.profile ? check_profile : mode.thresh ? check_thresh : check_graph, 0 };
+	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.profile ?
+		check_profile : mode.thresh ? check_thresh : check_graph, 0 };
 	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
-	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : mode.profile ? UFT_TRACER_PROFILE : UFT_TRACER_GRAPH };
+	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : mode.profile ? UFT_TRACER_PROFILE :
+		UFT_TRACER_GRAPH };
 	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
 	size_t n;
 

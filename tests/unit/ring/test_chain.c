@@ -54,7 +54,8 @@ static void same_tick(void)
 long rest(void);
 long rest(void)
 {
-	slot = (uint64_t *)__builtin_frame_address(0) + 3;	/* above our frame's two words and what `rested` skips */
+	/* above our frame's two words and what `rested` skips */
+	slot = (uint64_t *)__builtin_frame_address(0) + 3;
 	if (in_a_tick)
 		same_tick();
 	swapcontext(&co_self, &co_main);
@@ -284,7 +285,10 @@ static void *resume_and_stay(void *unused)
 	return unused;
 }
 
-/* The same while those that return to them, with another hook in the slot, are on the array of a thread that has no event any more. */
+/*
+ * The same while those that return to them, with another hook in the slot, are on the array of a thread that
+ * has no event any more.
+ */
 static void test_swept_on_array(void)
 {
 	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = ~0ull };
@@ -420,7 +424,10 @@ static void test_full_on_array(void)
 	end_full(4);
 }
 
-/* Who is set aside while the table is full does not look through it each time: so what has died meanwhile is found later. */
+/*
+ * Who is set aside while the table is full does not look through it each time: so what has died meanwhile is
+ * found later.
+ */
 static void test_full_sweeps(void)
 {
 	char *its = begin_full(0, 0);
@@ -434,7 +441,10 @@ static void test_full_sweeps(void)
 	lab_free(finish());
 }
 
-/* Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still returns. */
+/*
+ * Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still
+ * returns.
+ */
 static void test_dead(void)
 {
 	begin(0);
@@ -482,9 +492,11 @@ static const struct lab_case cases[] = {
 	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
 	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
 	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
-	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "swept", test_swept },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended },
+	{ "swept", test_swept },
 	{ "swept_on_array", test_swept_on_array }, { "full", test_full }, { "full_half", test_full_half },
-	{ "full_other_half", test_full_other_half }, { "full_on_array", test_full_on_array }, { "full_sweeps", test_full_sweeps },
+	{ "full_other_half", test_full_other_half }, { "full_on_array", test_full_on_array },
+	{ "full_sweeps", test_full_sweeps },
 	{ "order_in_a_tick", test_order_in_a_tick },
 	{ "unhook_in_a_tick", test_unhook_in_a_tick }, { "unhook_on_array_in_a_tick", test_unhook_on_array_in_a_tick },
 	{ "unwind_in_a_tick", test_unwind_in_a_tick }, { "dead_in_a_tick", test_dead_in_a_tick }, { NULL, NULL },

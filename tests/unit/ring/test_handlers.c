@@ -131,7 +131,8 @@ static void exec_with(uint32_t nr, uint64_t *regs, int at, char **env, uint64_t 
 static void test_hook_exec_preload(void)
 {
 	enum { MANY = 1000 };
-	static char *many[MANY + 1], *few[] = { "A=1", "LD_PRELOAD=a.so b.so", "B", NULL }, *own[] = { "UFT_ARENA=2000:/y", NULL };
+	static char *many[MANY + 1], *few[] = { "A=1", "LD_PRELOAD=a.so b.so", "B", NULL },
+		*own[] = { "UFT_ARENA=2000:/y", NULL };
 	static char *twice[] = { "LD_PRELOAD=a.so", "LD_PRELOAD=", NULL };
 	uint64_t regs[6] = { (uint64_t)"/bin/true" }, at[6] = { 3, (uint64_t)"/bin/true" };
 	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), **last;

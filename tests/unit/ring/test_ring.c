@@ -63,7 +63,10 @@ static void stay(void)
 	CHECK(!sched_setaffinity(0, sizeof(one), &one));
 }
 
-/* The ring of who is alone and stays: its CPU's, else the one exchange ring, whether it is taken for each event or kept. */
+/*
+ * The ring of who is alone and stays: its CPU's, else the one exchange ring, whether it is taken for each
+ * event or kept.
+ */
 static uint32_t ring_of_one(int no_rseq)
 {
 	return no_rseq || ARCH_HAS_OWN ? uft_rt.arena->ncpus : (uint32_t)sched_getcpu();
@@ -149,7 +152,10 @@ static void test_context(void)
 	lab_free(ev);
 }
 
-/* A clock half that changed without a record in between gets a CONTEXT: 1.7 s without an event. Slower clocks take a minute. */
+/*
+ * A clock half that changed without a record in between gets a CONTEXT: 1.7 s without an event. Slower clocks
+ * take a minute.
+ */
 static void test_clock_half(void)
 {
 #ifdef __x86_64__
@@ -251,11 +257,15 @@ static void check_kept(uint64_t events, uint64_t lost)
 static volatile struct uft_ring *start_growing(int no_rseq)
 {
 	stay();
-	start((struct lab_config){ .ring_bytes = 65536, .ring_usual = 16384, .no_rseq = no_rseq, .nexch = 1 }, UFT_TRACER_FUNCTION);
+	start((struct lab_config){ .ring_bytes = 65536, .ring_usual = 16384, .no_rseq = no_rseq, .nexch = 1 },
+	      UFT_TRACER_FUNCTION);
 	return lab_ring(0, ring_of_one(no_rseq));
 }
 
-/* A ring that is read in time stays in its usual part; one that is not read takes all of its area, and counts what comes then. */
+/*
+ * A ring that is read in time stays in its usual part; one that is not read takes all of its area, and counts
+ * what comes then.
+ */
 static void grow(int no_rseq)
 {
 	volatile struct uft_ring *r = start_growing(no_rseq);
@@ -336,7 +346,9 @@ static void test_gap_exchange(void)
 /* A thread that has found a gap in one ring goes on in another one, which ends at the same position, and is full. */
 static void test_gap_elsewhere(void)
 {
-	const struct ring_op call = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16, .pid = 1, .tid = 1 };
+	const struct ring_op call = {
+		.word0 = UFT_REC_WORD(UFT_REC_FUNC, 1, 0), .word1 = 1, .bytes = 16, .pid = 1, .tid = 1
+	};
 	volatile struct uft_ring *r;
 	struct ring_op op = call;
 
@@ -537,7 +549,8 @@ static void test_rseq_late(void)
 static const struct lab_case cases[] = {
 	{ "record", test_record }, { "turn_over", test_turn_over }, { "context", test_context },
 	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
-	{ "grow", test_grow }, { "grow_exchange", test_grow_exchange }, { "gap", test_gap }, { "gap_exchange", test_gap_exchange }, { "gap_elsewhere", test_gap_elsewhere },
+	{ "grow", test_grow }, { "grow_exchange", test_grow_exchange }, { "gap", test_gap },
+	{ "gap_exchange", test_gap_exchange }, { "gap_elsewhere", test_gap_elsewhere },
 	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
 	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
 	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { NULL, NULL },

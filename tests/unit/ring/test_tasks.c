@@ -376,7 +376,8 @@ static const struct lab_case cases[] = {
 	{ "fork", test_fork }, { "fork_exchange", test_fork_exchange }, { "fork_unfollowed", test_fork_unfollowed },
 	{ "fork_no_slice", test_fork_no_slice }, { "fork_locked", test_fork_locked }, { "lock_dead", test_lock_dead },
 	{ "vfork", test_vfork }, { "vfork_exchange", test_vfork_exchange }, { "vfork_signal", test_vfork_signal },
-	{ "clone_shared", test_clone_shared }, { "clone_silent", test_clone_silent }, { "threads", test_threads }, { NULL, NULL },
+	{ "clone_shared", test_clone_shared }, { "clone_silent", test_clone_silent }, { "threads", test_threads },
+	{ NULL, NULL },
 };
 
 int main(int argc, char **argv)

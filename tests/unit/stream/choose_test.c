@@ -45,7 +45,10 @@ static int is_remembered(const struct uft_live *l, uint64_t clock)
 	return i < l->nsingle_at && l->single_at[i] == clock;
 }
 
-/* A CPU that nothing runs on any more keeps its chunk, and its stack; those that the other CPU drove out are forgotten. */
+/*
+ * A CPU that nothing runs on any more keeps its chunk, and its stack; those that the other CPU drove out are
+ * forgotten.
+ */
 static void idle_cpu(void **state)
 {
 	struct uft_live *l = open_live(1);
@@ -121,10 +124,14 @@ static uint32_t flags_at(const struct uft_live *l, uint64_t clock)
 	return c->flags;
 }
 
-/* One view after the other and back, while a CPU is idle: each is made once, and choices of what is gone are forgotten. */
+/*
+ * One view after the other and back, while a CPU is idle: each is made once, and choices of what is gone are
+ * forgotten.
+ */
 static void choices(void **state)
 {
-	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "", .roots = "" }, { .filter = "b*\n", .notrace = "", .roots = "" } };
+	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "", .roots = "" },
+		{ .filter = "b*\n", .notrace = "", .roots = "" } };
 	const struct call_view *made[2] = { NULL, NULL };
 	struct uft_live *l = open_live(1);
 	uint64_t idle, last = 0;
@@ -177,12 +184,16 @@ static const struct sel_choice *choice_at(const struct uft_live *l, uint64_t clo
 	return &l->choice[sel_choice_of(l->choice, l->nchoice, clock)];
 }
 
-/* Of what functions switch only single ones are shown; once nobody does, the rest of what was not looked at is shown by what it was then. */
+/*
+ * Of what functions switch only single ones are shown; once nobody does, the rest of what was not looked at is
+ * shown by what it was then.
+ */
 static void waiting(void **state)
 {
 	uint64_t one = 1, six = 6, three = 3;
 	const struct uft_event_set gone = { &six, 1 }, shown = { &three, 1 };
-	const struct uft_live_events some = { .shown = { &one, 1 }, .waiting = { &six, 1 } }, all = { .shown = { &three, 1 } };
+	const struct uft_live_events some = { .shown = { &one, 1 }, .waiting = { &six, 1 } },
+		all = { .shown = { &three, 1 } };
 	struct uft_live *l = open_live(1);
 	uint32_t id[3];
 	uint64_t looked, later;

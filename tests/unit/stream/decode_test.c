@@ -184,7 +184,8 @@ static void test_coroutine(void **state)
 {
 	struct check c;
 
-	(void)state;			/* 1 resumes coroutine 10, which calls 11 and yields; 2 resumes it on another CPU */
+	/* 1 resumes coroutine 10, which calls 11 and yields; 2 resumes it on another CPU */
+	(void)state;
 	check_start(&c, NULL, UFT_TRACER_GRAPH);
 	enter(&c, 0, 1);
 	enter(&c, 10, 10);		/* at T0 + 10 */
@@ -492,7 +493,8 @@ static void test_garbage_of_others(void **state)
 	assert_int_equal(uft_writer_slice(w, 0, 100, img), 0);
 	assert_int_equal(uft_writer_slice(w, 1, 200, img), 0);
 	for (uint32_t i = 0; i < 530000; i++)
-		assert_int_equal(synth_entry(sy, (struct synth_at){ 0, 0, 100, 1000 + i, clock++ }, synth_stub_id(img, 0)), 1);
+		assert_int_equal(synth_entry(sy, (struct synth_at){ 0, 0, 100, 1000 + i, clock++ },
+			synth_stub_id(img, 0)), 1);
 	for (uint32_t i = 0; i < 500; i++) {
 		synth_entry(sy, (struct synth_at){ 1, 0, 200, 200 + i, clock++ }, synth_stub_id(img, 1));
 		synth_exit(sy, (struct synth_at){ 1, 0, 200, 200 + i, clock++ }, synth_stub_id(img, 1));
@@ -518,7 +520,8 @@ int main(void)
 		cmocka_unit_test(test_nested), cmocka_unit_test(test_function), cmocka_unit_test(test_clock_wrap),
 		cmocka_unit_test(test_migration), cmocka_unit_test(test_equal_clocks), cmocka_unit_test(test_orphans),
 		cmocka_unit_test(test_missing_exits), cmocka_unit_test(test_unwind), cmocka_unit_test(test_coroutine),
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_exec_is_another_task), cmocka_unit_test(test_process_ends),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_exec_is_another_task),
+		cmocka_unit_test(test_process_ends),
 		cmocka_unit_test(test_select), cmocka_unit_test(test_losses), cmocka_unit_test(test_info_and_names),
 		cmocka_unit_test(test_profile), cmocka_unit_test(test_garbage_of_others),
 	};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* live_lost_test.c - what a target says that it lost, in the buffer of a running session: no more than there was time for */
+/*
+ * live_lost_test.c - what a target says that it lost, in the buffer of a running session: no more than there
+ * was time for
+ */
 #include "tests/unit/stream/check.h"
 
 #include "stream/live/live.h"

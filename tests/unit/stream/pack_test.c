@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_test.c - packed ring data is what it was, whatever that is; what is no packed data is refused; packed files read as others */
+/*
+ * pack_test.c - packed ring data is what it was, whatever that is; what is no packed data is refused; packed
+ * files read as others
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -24,7 +27,8 @@ struct block { struct pack *p; uint64_t *word; size_t n; uint8_t *packed; size_t
 
 static void begin(struct block *b)
 {
-	*b = (struct block){ .p = pack_new(), .word = malloc(UFT_BLOCK_MAX), .packed = malloc(2 * UFT_BLOCK_MAX + PACK_SLACK) };
+	*b = (struct block){ .p = pack_new(), .word = malloc(UFT_BLOCK_MAX),
+		.packed = malloc(2 * UFT_BLOCK_MAX + PACK_SLACK) };
 	assert_true(b->p && b->word && b->packed);
 }
 
@@ -79,7 +83,8 @@ static void put_calls(struct block *b, size_t n, uint32_t ids, uint32_t step, ui
 static void test_calls(void **state)
 {
 	static const struct { uint32_t ids, step, below; double most; } cases[] = {
-		{ 1, 2, 0, 1.8 }, { 100, 200, 40, 1.9 }, { 230, 200, 0, 2.1 }, { 250, 1000, 600, 3.1 }, { 4000, 9000, 0, 4.5 }, { 20000, UINT32_MAX, 30, 9 },
+		{ 1, 2, 0, 1.8 }, { 100, 200, 40, 1.9 }, { 230, 200, 0, 2.1 }, { 250, 1000, 600, 3.1 },
+		{ 4000, 9000, 0, 4.5 }, { 20000, UINT32_MAX, 30, 9 },
 	};
 
 	(void)state;
@@ -161,7 +166,8 @@ static void test_mixture(void **state)
 		while (b.n < 4000) {
 			switch (pick(9)) {
 			case 8: put_funcs(&b, pick(50), 40, 300); break;
-			case 0: put(&b, UFT_REC_CONTEXT, 0, pick(1000)); b.word[b.n++] = 1ull << 40 | pick(100); b.word[b.n++] = pick(5); break;
+			case 0: put(&b, UFT_REC_CONTEXT, 0, pick(1000)); b.word[b.n++] = 1ull << 40 |
+				pick(100); b.word[b.n++] = pick(5); break;
 			case 1: put(&b, UFT_REC_UNWIND, pick(9), pick(1000)); break;
 			case 2: put(&b, UFT_REC_EXIT, pick(40), pick(1000)); break;
 			case 3: put(&b, pick(16), pick(UFT_REC_VALUE_MAX), pick(UINT32_MAX)); break;
@@ -358,7 +364,8 @@ static void test_file(void **state)
 			fail_msg("%s", err.text);
 		assert_true(pack.bytes == size_of(f.from) && pack.packed == size_of(f.to) && pack.damaged == 0);
 		if (!compress)
-			assert_true(pack.packed * (i & 2 ? 4 : 5) < pack.bytes * 2);	/* pairs of FUNC are random here */
+			/* pairs of FUNC are random here */
+			assert_true(pack.packed * (i & 2 ? 4 : 5) < pack.bytes * 2);
 		a = check_text(f.from, NULL);
 		b = check_text(f.to, NULL);
 		assert_string_equal(a, b);
@@ -468,7 +475,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_funcs), cmocka_unit_test(test_deep), cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_funcs), cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_unknown_code),
 		cmocka_unit_test(test_file), cmocka_unit_test(test_damaged_file), cmocka_unit_test(test_refused),
 	};

@@ -19,7 +19,8 @@ static void read_part(struct uft_part *part, struct digest *d, uint64_t *clocks,
 	while ((n = uft_stream_batch(part->st, ev, 7)) != 0)
 		for (size_t i = 0; i < n; i++) {
 			const char *name = ev[i].sym ? ev[i].sym->name : "-";
-			uint64_t v[] = { ev[i].ts_ns, ev[i].kind, ev[i].flags, ev[i].depth, ev[i].duration_ns, ev[i].self_ns,
+			uint64_t v[] = { ev[i].ts_ns, ev[i].kind, ev[i].flags, ev[i].depth, ev[i].duration_ns,
+				ev[i].self_ns,
 					 ev[i].task->tid, ev[i].task->index, ev[i].cpu, ev[i].lost };
 
 			d->sum = d->sum * 31 + wire_sum(v, sizeof(v)) + wire_sum(name, strlen(name));
@@ -73,7 +74,10 @@ static void test_events(void **state)
 	}
 }
 
-/* Two parts of a recording in which most blocks have no clock: each has half of the events where passing costs nothing. */
+/*
+ * Two parts of a recording in which most blocks have no clock: each has half of the events where passing costs
+ * nothing.
+ */
 static void test_shares(void **state)
 {
 	struct digest sum[2] = { { 0, 0 }, { 0, 0 } };
@@ -103,7 +107,8 @@ static char *profile(const struct check *c, unsigned threads)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	assert_int_equal(uft_output_profile(st, f, &(struct uft_report_opts){ .form = UFT_FORM_CSV, .threads = threads }), 0);
+	assert_int_equal(uft_output_profile(st, f,
+		&(struct uft_report_opts){ .form = UFT_FORM_CSV, .threads = threads }), 0);
 	fclose(f);
 	uft_stream_close(st);
 	return text;
@@ -172,7 +177,8 @@ static unsigned threads_used(const struct check *c, unsigned threads)
 
 static void test_tree(void **state)
 {
-	static const enum uft_by by[] = { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
+	static const enum uft_by by[] = { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT,
+		UFT_BY_CPU };
 	static const enum uft_tree_view view[] = { UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_HISTOGRAM };
 	enum { NBY = sizeof(by) / sizeof(by[0]) };
 	unsigned divided = 0;
@@ -183,9 +189,13 @@ static void test_tree(void **state)
 
 		seed = round + 200;
 		random_calls(&c, 2500, round % 3, 0);
-		/* Trees and flat tables of each group, then the other views. One thread makes flat ones without paths. */
+		/*
+		 * Trees and flat tables of each group, then the other views. One thread makes flat ones
+		 * without paths.
+		 */
 		for (unsigned i = 0; i < 2 * NBY + sizeof(view) / sizeof(view[0]); i++) {
-			enum uft_tree_view v = i < NBY ? UFT_VIEW_TREE : i < 2 * NBY ? UFT_VIEW_FLAT : view[i - 2 * NBY];
+			enum uft_tree_view v = i < NBY ? UFT_VIEW_TREE : i < 2 * NBY ? UFT_VIEW_FLAT :
+				view[i - 2 * NBY];
 			enum uft_by group = i < 2 * NBY ? by[i % NBY] : UFT_BY_NONE;
 			char *one = tree(&c, v, group, 1);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* seek_test.c - any range that is read by an index is what is read from the start; indices that do not fit are refused */
+/*
+ * seek_test.c - any range that is read by an index is what is read from the start; indices that do not fit are
+ * refused
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +16,8 @@ struct digest { uint64_t sum, events; };
 static void digest_event(struct digest *d, const struct uft_event *ev)
 {
 	const char *name = ev->sym ? ev->sym->name : "-";
-	uint64_t v[] = { ev->ts_ns, ev->kind, ev->flags, ev->depth, ev->duration_ns, ev->self_ns, ev->task->tid, ev->task->index, ev->cpu, ev->lost,
+	uint64_t v[] = { ev->ts_ns, ev->kind, ev->flags, ev->depth, ev->duration_ns, ev->self_ns, ev->task->tid,
+		ev->task->index, ev->cpu, ev->lost,
 			 ev->flags & UFT_EVF_LATENCY ? ev->latency : 0 };
 
 	d->sum = d->sum * 31 + wire_sum(v, sizeof(v)) + wire_sum(name, strlen(name));
@@ -99,7 +103,8 @@ static void test_ranges(void **state)
 	close(mkstemp(path));
 	for (int kind = 0; kind < 3; kind++) {
 		struct synth_load load = {
-			.ncalls = 20000, .tracer = kind == 2 ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH, .seed = 7 + kind, .run = kind ? 200 : 3,
+			.ncalls = 20000, .tracer = kind == 2 ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH, .seed = 7 + kind,
+			.run = kind ? 200 : 3,
 			.compress = kind, .opts = { .ncpus = 3, .ring_bytes = 16384, .sub_bytes = 4096 },
 		};
 		struct synth_expect expect = { 0 };
@@ -286,10 +291,14 @@ static void test_file(void **state)
 	unlink(path);
 }
 
-/* Points that say anything at all, with sums that are right: no crash, no endless reading, and a refused one leads to the start. */
+/*
+ * Points that say anything at all, with sums that are right: no crash, no endless reading, and a refused one
+ * leads to the start.
+ */
 static void test_forged(void **state)
 {
-	struct synth_load load = { .ncalls = 5000, .tracer = UFT_TRACER_GRAPH, .seed = 5, .opts = { .ncpus = 3, .ring_bytes = 16384, .sub_bytes = 4096 } };
+	struct synth_load load = { .ncalls = 5000, .tracer = UFT_TRACER_GRAPH, .seed = 5,
+		.opts = { .ncpus = 3, .ring_bytes = 16384, .sub_bytes = 4096 } };
 	char path[] = "/tmp/uft-seek-XXXXXX", name[80];
 	uint64_t seed = 1, refused = 0, passed = 0;
 	static uint8_t good[4 << 20], bad[4 << 20];
@@ -325,7 +334,9 @@ static void test_forged(void **state)
 			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 			/* the table of tasks now and then, the point mostly, most of all where the rings stand */
 			at = round % 11 == 0 ? h->table + (seed >> 33) % (h->directory - h->table)
-					     : p[k].at + (seed >> 33) % (round & 1 ? p[k].bytes : p[k].bytes < 60 ? p[k].bytes : 60);
+					     : p[k].at +
+						     (seed >> 33) % (round & 1 ? p[k].bytes : p[k].bytes < 60 ?
+						     p[k].bytes : 60);
 			bad[at] = (uint8_t)(round & 2 ? seed >> 20 : bad[at] ^ 1u << (seed >> 20 & 7));
 		}
 		p[k].sum = wire_sum(bad + p[k].at, p[k].bytes);
@@ -356,7 +367,10 @@ static void test_forged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges), cmocka_unit_test(test_each_event), cmocka_unit_test(test_file), cmocka_unit_test(test_forged),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_each_event),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_forged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* squeeze_test.c - a full buffer lets go what it does not show; what it shows stays, also of functions that it knows of late */
+/*
+ * squeeze_test.c - a full buffer lets go what it does not show; what it shows stays, also of functions that it
+ * knows of late
+ */
 #include "tests/unit/stream/check.h"
 
 #include "stream/live/live.h"
@@ -46,7 +49,8 @@ static void put(struct bench *b, int is_call, uint32_t func, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		b->at.clock++;
-		assert_int_equal(is_call ? synth_call(b->s, b->at, synth_stub_id(b->img, func), 1) : synth_func(b->s, b->at, synth_text_id(b->img, func), 0), 1);
+		assert_int_equal(is_call ? synth_call(b->s, b->at, synth_stub_id(b->img, func), 1) :
+				 synth_func(b->s, b->at, synth_text_id(b->img, func), 0), 1);
 	}
 }
 

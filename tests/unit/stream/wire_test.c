@@ -177,7 +177,10 @@ static struct uft_clock_pair reading(uint64_t us, uint64_t *random)
 	return (struct uft_clock_pair){ 700000 + us * 3000, 5000000000ull + us * 1000 + (*random >> 40) % 81 };
 }
 
-/* Between readings, as they come while a session is young and later, somebody is told of times: they stay, and are right. */
+/*
+ * Between readings, as they come while a session is young and later, somebody is told of times: they stay, and
+ * are right.
+ */
 static void test_clock_line_stays(void **state)
 {
 	enum { READINGS = 200 };
@@ -221,7 +224,10 @@ static void test_clock_line_stays(void **state)
 	uft_clock_line_free(&line);
 }
 
-/* A suspend, in which the counter goes on and CLOCK_MONOTONIC does not: what lay before stays, what comes after is right. */
+/*
+ * A suspend, in which the counter goes on and CLOCK_MONOTONIC does not: what lay before stays, what comes
+ * after is right.
+ */
 static void test_clock_line_steps(void **state)
 {
 	struct uft_clock_pair r[] = {

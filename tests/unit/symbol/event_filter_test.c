@@ -25,7 +25,8 @@
 
 enum which { SWITCH, IPI, EXEC, ALL, NTYPES };
 static const char *const fields[NTYPES] = {
-	[SWITCH] = "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	[SWITCH] =
+		"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
 		   "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n",
 	[IPI] = "\tfield:__data_loc cpumask_t cpumask;\toffset:8;\tsize:4;\tsigned:0;\n\tfield:void * callsite;\toffset:16;\tsize:8;\tsigned:0;\n"
 		"\tfield:void * callback;\toffset:24;\tsize:8;\tsigned:0;\n",
@@ -40,7 +41,10 @@ static const char *const fields[NTYPES] = {
 };
 static const struct uft_event_type *types[NTYPES];
 
-/* What the kernel returned, said, and where its caret stood. Left out: functions that a kernel does not know, where any name is taken. */
+/*
+ * What the kernel returned, said, and where its caret stood. Left out: functions that a kernel does not know,
+ * where any name is taken.
+ */
 static const struct { enum which of; const char *text; int ret; const char *what; size_t at; } said[] = {
 	{ SWITCH, "prev_pid", -EINVAL, "Invalid operator", 8 },
 	{ SWITCH, "prev_pid in 3", -EINVAL, "Invalid operator", 10 },
@@ -76,7 +80,8 @@ static const struct { enum which of; const char *text; int ret; const char *what
 	{ SWITCH, "prev_pid.function", -EINVAL, "Invalid operator", 17 },
 	{ SWITCH, "prev_state.function == vfs_open", 0, NULL, 0 },
 	{ SWITCH, "prev_state.function < vfs_open", -EINVAL, "Invalid operator", 23 },
-	{ SWITCH, "prev_state.function == 99999999999999999999999", -EINVAL, "Invalid value (did you forget quotes)?", 46 },
+	{ SWITCH, "prev_state.function == 99999999999999999999999", -EINVAL, "Invalid value (did you forget quotes)?",
+		46 },
 	{ SWITCH, "prev_state.function ~ vfs_open", -EINVAL, "Invalid operator", 23 },
 	{ SWITCH, "prev_state.function == \"vfs_open\"", -EINVAL, "Function not found", 33 },
 	{ SWITCH, "prev_comm.function == vfs_open", -EINVAL, "Illegal operation for field type", 23 },
@@ -147,8 +152,12 @@ static const struct { enum which of; const char *text; int ret; const char *what
 	{ EXEC, "filename == 3", -EINVAL, "Expecting string field", 13 },
 	{ EXEC, "filename & CPUS{1}", -EINVAL, "Illegal operation for field type", 12 },
 	{ EXEC, "filename.ustring == \"x\"", 0, NULL, 0 },
-	{ SWITCH, "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((prev_pid == 1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))", 0, NULL, 0 },
-	{ SWITCH, "!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!prev_pid == 1", 0, NULL, 0 },
+	{ SWITCH,
+		"((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((prev_pid == 1))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))",
+		0, NULL, 0 },
+	{ SWITCH,
+		"!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!prev_pid == 1",
+		0, NULL, 0 },
 };
 
 static void words(void **state)
@@ -160,10 +169,12 @@ static void words(void **state)
 		struct uft_filter_error err;
 		struct uft_program *p;
 		int ret = uft_event_filter_make(types[said[i].of], said[i].text, &p, &err);
-		size_t len = strlen(said[i].text), at = ret && err.at < len ? err.at : len;	/* the file's caret, not error_log's */
+		/* the file's caret, not error_log's */
+		size_t len = strlen(said[i].text), at = ret && err.at < len ? err.at : len;
 
 		if (ret != said[i].ret || (ret && (strcmp(err.what, said[i].what) || at != said[i].at))) {
-			print_message("%s: %d %s at %zu, kernel: %d %s at %zu\n", said[i].text, ret, ret ? err.what : "", ret ? err.at : 0, said[i].ret,
+			print_message("%s: %d %s at %zu, kernel: %d %s at %zu\n", said[i].text, ret,
+				      ret ? err.what : "", ret ? err.at : 0, said[i].ret,
 				      said[i].what ? said[i].what : "", said[i].at);
 			bad = 1;
 		}
@@ -211,7 +222,8 @@ static struct uft_record a_record(struct room *m)
 	p[DYNAMIC + 24] = 1;
 	p[50] = 8;
 	return (struct uft_record){
-		.payload = p, .bytes = sizeof(m->bytes), .known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM | UFT_FACT_FUNCTION, .tid = 42, .cpu = 3,
+		.payload = p, .bytes = sizeof(m->bytes), .known = UFT_FACT_TID | UFT_FACT_CPU | UFT_FACT_COMM |
+			UFT_FACT_FUNCTION, .tid = 42, .cpu = 3,
 		.comm = "shell", .is_in_function = is_in_function,
 	};
 }
@@ -250,14 +262,22 @@ static int accepts(const char *text, const struct uft_record *r)
 static void answers(void **state)
 {
 	static const char *const yes[] = {
-		"a == 200", "a != 199", "a > 199", "a >= 200", "a <= 200", "a < 201", "a & 8", "b == -3", "b < 0", "b > -4", "c == 60000", "c > 59999", "d == -300",
-		"d < -299", "e == 4000000000", "e > 0", "f == -70000", "f < -1", "g == 0xffffffffffffff00", "g > 1", "h == -5", "h < 4", "h >= -5", "h & 8",
-		"name == \"8 bytes!\"", "name ~ \"8*!\"", "name != \"8 bytes\"", "text == \"hello\"", "text ~ \"h?l*\"", "text ~ \"[a-h]*\"", "text != \"hell\"",
-		"near == 'near'", "near ~ \"*ear\"", "mask & CPUS{2}", "mask & CPUS{64,70}", "mask == CPUS{0,2,64}", "mask != CPUS{0,2}", "fixed == CPUS{3}",
-		"fixed & CPUS{0-7}", "common_pid == 42", "cpu == 3", "CPU & CPUS{1-3}", "common_cpu == CPUS{3}", "cpu != CPUS{3,4}", "comm == \"shell\"", "COMM ~ \"sh*\"",
-		"common_flags == 0", "common_preempt_count < 1", "h.function == at_seven || a == 200", "!(h.function == at_seven)", "h.function != at_seven",
-		"a == 1 || b == 2 || c == 60000", "a == 200 && b == -3 && c == 60000", "!(a == 1) && !(b == 1 || c == 1)", "!(a == 200 && b == 1)", "!!(a == 200)",
-		"a == 1 && b == 1 || c == 60000", "(a == 200 || b == 1) && c == 60000", "a == 200 || (b == 1 && c == 1)", "!a == 1", "a==200&&b==-3", "a & CPUS{200}",
+		"a == 200", "a != 199", "a > 199", "a >= 200", "a <= 200", "a < 201", "a & 8", "b == -3", "b < 0",
+		"b > -4", "c == 60000", "c > 59999", "d == -300",
+		"d < -299", "e == 4000000000", "e > 0", "f == -70000", "f < -1", "g == 0xffffffffffffff00", "g > 1",
+		"h == -5", "h < 4", "h >= -5", "h & 8",
+		"name == \"8 bytes!\"", "name ~ \"8*!\"", "name != \"8 bytes\"", "text == \"hello\"", "text ~ \"h?l*\"",
+		"text ~ \"[a-h]*\"", "text != \"hell\"",
+		"near == 'near'", "near ~ \"*ear\"", "mask & CPUS{2}", "mask & CPUS{64,70}", "mask == CPUS{0,2,64}",
+		"mask != CPUS{0,2}", "fixed == CPUS{3}",
+		"fixed & CPUS{0-7}", "common_pid == 42", "cpu == 3", "CPU & CPUS{1-3}", "common_cpu == CPUS{3}",
+		"cpu != CPUS{3,4}", "comm == \"shell\"", "COMM ~ \"sh*\"",
+		"common_flags == 0", "common_preempt_count < 1", "h.function == at_seven || a == 200",
+		"!(h.function == at_seven)", "h.function != at_seven",
+		"a == 1 || b == 2 || c == 60000", "a == 200 && b == -3 && c == 60000",
+		"!(a == 1) && !(b == 1 || c == 1)", "!(a == 200 && b == 1)", "!!(a == 200)",
+		"a == 1 && b == 1 || c == 60000", "(a == 200 || b == 1) && c == 60000",
+		"a == 200 || (b == 1 && c == 1)", "!a == 1", "a==200&&b==-3", "a & CPUS{200}",
 		"a == 456", "stacktrace == 0", "text == \"hello\" && !(near == \"far\")",
 	};
 	struct room room;
@@ -289,7 +309,8 @@ static struct uft_program *program_of(unsigned op, unsigned load, uint16_t at, u
 /* Every question about every kind of number at every place of a word, next to the ends of its range. */
 static void quick_numbers(void **state)
 {
-	static const uint64_t edge[] = { 0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, 1ull << 63, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t edge[] = { 0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
+		0xffffffff, INT64_MAX, 1ull << 63, UINT64_MAX - 1, UINT64_MAX };
 	uint64_t record[3];
 
 	(void)state;
@@ -315,8 +336,10 @@ static void quick_numbers(void **state)
 /* Several programs, all in a list: one accepts, or none. More steps than there is room for, and CPUs, are none. */
 static void quick_several(void **state)
 {
-	static const char *const text[] = { "a == 1 && b == 1", "a == 2 || c < 7", "!(a == 200 && b == 1)", "b < -5 && (c == 60000 || d == 1)",
-					   "common_pid == 43 || near == \"nearer\" && a == 200", "text == \"hello\" && common_pid < 42",
+	static const char *const text[] = { "a == 1 && b == 1", "a == 2 || c < 7", "!(a == 200 && b == 1)",
+		"b < -5 && (c == 60000 || d == 1)",
+					   "common_pid == 43 || near == \"nearer\" && a == 200",
+					   "text == \"hello\" && common_pid < 42",
 					   "a == 200 && (name == \"8 bytes?\" || name == \"8 bytes! or more\")" };
 	struct uft_quick_step quick[UFT_QUICK_STEPS];
 	struct uft_filter_error err;
@@ -362,7 +385,8 @@ static void quick_several(void **state)
 static void quick_texts(void **state)
 {
 	enum { LONGEST = 19 };
-	struct { struct uft_program p; struct uft_step step[2]; char constant[24]; } all = { .p = { .bytes = sizeof(all), .nsteps = 2 } };
+	struct { struct uft_program p; struct uft_step step[2]; char constant[24]; } all =
+		{ .p = { .bytes = sizeof(all), .nsteps = 2 } };
 	struct uft_program *p = malloc(sizeof(all));
 	uint8_t record[LONGEST + 16];
 
@@ -376,8 +400,10 @@ static void quick_texts(void **state)
 		memset(all.constant, 0, sizeof(all.constant));
 		memcpy(all.constant, "abcdefghijklmnopqrstuvwx", length);
 		all.step[0] = (struct uft_step){ UFT_STEP_EQ, UFT_LOAD_U8, 0, 1, UFT_STEP_REJECT, 7 };
-		all.step[1] = (struct uft_step){ UFT_STEP_TEXT, (uint8_t)load, load == UFT_LOAD_BYTES ? 5 : 1, UFT_STEP_ACCEPT,
-						 UFT_STEP_REJECT, UFT_STEP_VALUE(0, length, load == UFT_LOAD_BYTES ? field : 0) };
+		all.step[1] = (struct uft_step){ UFT_STEP_TEXT, (uint8_t)load, load == UFT_LOAD_BYTES ? 5 : 1,
+			UFT_STEP_ACCEPT,
+						 UFT_STEP_REJECT,
+						 UFT_STEP_VALUE(0, length, load == UFT_LOAD_BYTES ? field : 0) };
 		memcpy(p, &all, sizeof(all));
 		assert_true(uft_program_is_good(p, sizeof(all)));
 		for (unsigned other = 0; other < LONGEST + 3u; other++) {
@@ -397,19 +423,26 @@ static void quick_texts(void **state)
 				assert_int_equal(uft_program_run(p, &r), length <= field);
 		}
 	}
-	assert_int_equal(nquick, (3u * (LONGEST + 1) * (LONGEST + 1) - 1) * (LONGEST + 3));	/* all but "" in an array of nothing */
+	/* all but "" in an array of nothing */
+	assert_int_equal(nquick, (3u * (LONGEST + 1) * (LONGEST + 1) - 1) * (LONGEST + 3));
 	free(p);
 }
 
-/* A fact that is not known leads to "accept", however many `!` are around it, and decides nothing that others decide. */
+/*
+ * A fact that is not known leads to "accept", however many `!` are around it, and decides nothing that others
+ * decide.
+ */
 static void unknown(void **state)
 {
 	static const char *const yes[] = {
-		"comm == \"x\"", "comm != \"x\"", "!(comm == \"x\")", "!(comm != \"x\")", "comm ~ \"x\" && a == 200", "!(comm ~ \"x\" || a == 1)", "common_pid == 1",
-		"!(common_pid == 1)", "cpu & CPUS{900}", "cpu == CPUS{1,2} || cpu == 5", "h.function == nosuch", "h.function != nosuch", "!(h.function != nosuch)",
+		"comm == \"x\"", "comm != \"x\"", "!(comm == \"x\")", "!(comm != \"x\")", "comm ~ \"x\" && a == 200",
+		"!(comm ~ \"x\" || a == 1)", "common_pid == 1",
+		"!(common_pid == 1)", "cpu & CPUS{900}", "cpu == CPUS{1,2} || cpu == 5", "h.function == nosuch",
+		"h.function != nosuch", "!(h.function != nosuch)",
 		"!(comm == \"x\" && a == 200)",
 	};
-	static const char *const no[] = { "comm == \"x\" && a == 1", "!(comm == \"x\" || a == 200)", "common_pid == 1 && b == 0", "a == 1 && h.function == nosuch" };
+	static const char *const no[] = { "comm == \"x\" && a == 1", "!(comm == \"x\" || a == 200)",
+		"common_pid == 1 && b == 0", "a == 1 && h.function == nosuch" };
 	struct room room;
 	struct uft_record r = a_record(&room);
 
@@ -494,7 +527,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
-		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown), cmocka_unit_test(shorter),
+		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown),
+		cmocka_unit_test(shorter),
 		cmocka_unit_test(sizes),
 	};
 

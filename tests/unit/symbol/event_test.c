@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* event_test.c - the table of event types: many of them, the same one twice, formats that are none, and the texts that print formats make */
+/*
+ * event_test.c - the table of event types: many of them, the same one twice, formats that are none, and the
+ * texts that print formats make
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,13 +25,15 @@
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define NTYPES	10000u
 
-static const struct uft_event_type *add(struct uft_event_table *t, const char *name, const char *fields, const char *print)
+static const struct uft_event_type *add(struct uft_event_table *t, const char *name, const char *fields,
+					const char *print)
 {
 	const struct uft_event_type *type = NULL;
 	struct uft_error err = { "" };
 	char *text;
 
-	assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: %s\n", name, fields, print) > 0);
+	assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: %s\n", name, fields, print) >
+		    0);
 	if (uft_event_table_add(t, "test", text, &type, &err))
 		print_message("%s\n", err.text);
 	free(text);
@@ -54,7 +59,8 @@ static void many(void **state)
 	assert_int_equal(type->bytes, 12);
 	snprintf(name, sizeof(name), "ID: %u\n", type->kernel_id);
 	assert_non_null(strstr(type->format, name));
-	assert_ptr_equal(add(t, "event_7", "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", "\"a=%d\", REC->a"), uft_event_table_at(t, UFT_NBUILTINS + 7));
+	assert_ptr_equal(add(t, "event_7", "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", "\"a=%d\", REC->a"),
+			 uft_event_table_at(t, UFT_NBUILTINS + 7));
 	assert_null(add(t, "event_7", "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n", "\"b=%d\", REC->b"));
 	assert_int_equal(uft_event_table_count(t), UFT_NBUILTINS + NTYPES);
 	assert_int_equal(uft_event_table_members(t, type->system_index), NTYPES);
@@ -85,8 +91,10 @@ static void objects(void **state)
 	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
 	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
 	assert_null(type->object->next->next);
-	assert_true(matches("one:mod:prog", type) && matches("test:*:mod:lib*", type) && matches(":mod:prog", type) && matches("*:one:mod:prog", type));
-	assert_false(matches("one:mod:pro", type) || matches("two:mod:prog", type) || matches("test:two:mod:prog", type));
+	assert_true(matches("one:mod:prog", type) && matches("test:*:mod:lib*", type) && matches(":mod:prog", type) &&
+		    matches("*:one:mod:prog", type));
+	assert_false(matches("one:mod:pro", type) || matches("two:mod:prog", type) ||
+		     matches("test:two:mod:prog", type));
 	uft_event_table_put(t);
 }
 
@@ -155,17 +163,23 @@ static void texts(void **state)
 		  "n=-2 u=5 x=00000005 comm=name|name    |na" },
 		{ "\"%s %s\" \" %%\", __get_str(text), REC->n < 0 ? \"less\" : \"more\"", "hello less %" },
 		{ "\"%s\", __print_symbolic(REC->n, { 1, \"one\" }, { -2, \"two\" })", "two" },
-		{ "\"%s %s\", __print_symbolic(REC->flags, { 1, \"one\" }), __print_flags(REC->flags, \"|\", { 1, \"A\" }, { 2, \"B\" })", "0x5 A|0x4" },
-		{ "\"%s\", __print_array(__get_dynamic_array(numbers), __get_dynamic_array_len(numbers) / sizeof(int), sizeof(int))", "{0x1,0x2,0xffffffff}" },
+		{ "\"%s %s\", __print_symbolic(REC->flags, { 1, \"one\" }), __print_flags(REC->flags, \"|\", { 1, \"A\" }, { 2, \"B\" })",
+			"0x5 A|0x4" },
+		{ "\"%s\", __print_array(__get_dynamic_array(numbers), __get_dynamic_array_len(numbers) / sizeof(int), sizeof(int))",
+			"{0x1,0x2,0xffffffff}" },
 		{ "\"%s\", __print_hex(REC->comm, 4)", "6e 61 6d 65" },
-		{ "\"%llx %lu %d\", (unsigned long long)REC->addr, (unsigned long)(REC->addr >> 32) & 0xff, (int)REC->addr", "1ffffffff 1 -1" },
+		{ "\"%llx %lu %d\", (unsigned long long)REC->addr, (unsigned long)(REC->addr >> 32) & 0xff, (int)REC->addr",
+			"1ffffffff 1 -1" },
 		{ "\"%d\", 7 / (REC->n + 2)", "0" },
 		{ "\"%d %c\", REC->comm[1], REC->comm[0]", "97 n" },
 		{ "\"%d\", (1 + 2) * 3 - 10 % 4 == 7 && !0", "1" },
 	};
-	static const char *const bad[] = { "", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b" };
+	static const char *const bad[] = {
+		"", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b"
+	};
 	struct uft_event_table *t = uft_event_table_new();
-	struct record r = { .n = -2, .flags = 5, .comm = "name", .addr = 0x1ffffffffull, .text = 6 << 16 | 48, .numbers = 12 << 16 | 56 };
+	struct record r = { .n = -2, .flags = 5, .comm = "name", .addr = 0x1ffffffffull, .text = 6 << 16 | 48,
+		.numbers = 12 << 16 | 56 };
 	struct uft_print_input in = { .payload = (const uint8_t *)&r, .bytes = sizeof(r) };
 	char name[32], out[256];
 
@@ -214,7 +228,8 @@ static void sets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many), cmocka_unit_test(objects), cmocka_unit_test(replaced), cmocka_unit_test(formats), cmocka_unit_test(texts), cmocka_unit_test(sets),
+		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
+		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

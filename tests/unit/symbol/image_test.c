@@ -233,7 +233,8 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(funcs), cmocka_unit_test(ids), cmocka_unit_test(identity), cmocka_unit_test(copies), cmocka_unit_test(many),
+		cmocka_unit_test(funcs),  cmocka_unit_test(ids),  cmocka_unit_test(identity),
+		cmocka_unit_test(copies), cmocka_unit_test(many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,8 @@ static void cut_off(void **state)
 
 static void lines(void **state)
 {
-	static const struct { const char *line; enum uft_name_form form; uint64_t addr, size; const char *name; } t[] = {
+	static const struct { const char *line; enum uft_name_form form; uint64_t addr, size; const char *name; } t[] =
+		{
 		{ "0000000000001139 T main", UFT_NAMES_ANY, 0x1139, 0, "main" },
 		{ "0000000000001139 0000000000000016 t helper", UFT_NAMES_ANY, 0x1139, 0x16, "helper" },
 		{ "1139 16 helper", UFT_NAMES_ANY, 0x1139, 0x16, "helper" },
@@ -78,9 +79,11 @@ static void lines(void **state)
 		{ "7f01 b a", UFT_NAMES_PERF, 0x7f01, 0xb, "a" },
 		{ "7f01 20 t x /a b.js:1", UFT_NAMES_PERF, 0x7f01, 0x20, "t x /a b.js:1" },
 		/* no function */
-		{ "4010 B counter", UFT_NAMES_ANY, 0, 0, NULL }, { "                 U printf", UFT_NAMES_ANY, 0, 0, NULL },
+		{ "4010 B counter", UFT_NAMES_ANY, 0, 0, NULL },
+		{ "                 U printf", UFT_NAMES_ANY, 0, 0, NULL },
 		{ "4010 8 D counter", UFT_NAMES_ANY, 0, 0, NULL }, { "0 T hidden", UFT_NAMES_ANY, 0, 0, NULL },
-		{ "", UFT_NAMES_ANY, 0, 0, NULL }, { "1139", UFT_NAMES_ANY, 0, 0, NULL }, { "1139 ", UFT_NAMES_ANY, 0, 0, NULL },
+		{ "", UFT_NAMES_ANY, 0, 0, NULL }, { "1139", UFT_NAMES_ANY, 0, 0, NULL },
+		{ "1139 ", UFT_NAMES_ANY, 0, 0, NULL },
 		{ "zz T main", UFT_NAMES_ANY, 0, 0, NULL }, { "11390000000000000 T main", UFT_NAMES_ANY, 0, 0, NULL },
 		{ "1139 Z main", UFT_NAMES_ANY, 0, 0, NULL }, { "7f01 main", UFT_NAMES_PERF, 0, 0, NULL },
 	};
@@ -91,7 +94,8 @@ static void lines(void **state)
 
 		if (l.n != (t[i].name != NULL))
 			fail_msg("'%s' gives %zu names", t[i].line, l.n);
-		if (l.n && (l.item[0].addr != t[i].addr || l.item[0].size != t[i].size || strcmp(l.item[0].name, t[i].name)))
+		if (l.n &&
+		    (l.item[0].addr != t[i].addr || l.item[0].size != t[i].size || strcmp(l.item[0].name, t[i].name)))
 			fail_msg("'%s' gives %llx %llx '%s'", t[i].line, (unsigned long long)l.item[0].addr,
 				 (unsigned long long)l.item[0].size, l.item[0].name);
 		uft_names_free(&l);
@@ -141,7 +145,8 @@ static const char *name_at(struct uft_object *obj, uint64_t addr)
 /* An object of a recording: given names replace and add, and others stay. */
 static void extend(void **state)
 {
-	struct uft_object *obj = uft_object_make("/opt/liba.so.1", NULL, 0), *other = uft_object_make("/opt/b", NULL, 0);
+	struct uft_object *obj = uft_object_make("/opt/liba.so.1", NULL, 0),
+			  *other = uft_object_make("/opt/b", NULL, 0);
 	struct uft_error err;
 	char arg[128];
 	const char *path = write_file("1000 T one\n1010 T two\n1020 T same\n9000 T outside\n");
@@ -187,7 +192,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines), cmocka_unit_test(cut_off), cmocka_unit_test(many_and_counts), cmocka_unit_test(extend), cmocka_unit_test(refused),
+		cmocka_unit_test(lines),  cmocka_unit_test(cut_off), cmocka_unit_test(many_and_counts),
+		cmocka_unit_test(extend), cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

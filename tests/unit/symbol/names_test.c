@@ -33,7 +33,8 @@ static void glob_vectors(void **state)
 		{ "?", "a", 1 }, { "?", "aa", 0 }, { "??", "a", 0 }, { "?x?", "axb", 1 }, { "?x?", "abx", 0 },
 		{ "*", "", 1 }, { "*", "abc", 1 }, { "*a", "ba", 1 }, { "*a", "ab", 0 }, { "a*", "ba", 0 },
 		{ "*a*", "bab", 1 }, { "**a", "a", 1 }, { "*bc", "abbc", 1 }, { "*bc", "bcbcb", 0 },
-		{ "*ac*", "abacadaeafag", 1 }, { "*ac*ae*ag*", "abacadaeafag", 1 }, { "*a*b*[bc]*[ef]*g*", "abacadaeafag", 1 },
+		{ "*ac*", "abacadaeafag", 1 }, { "*ac*ae*ag*", "abacadaeafag", 1 },
+		{ "*a*b*[bc]*[ef]*g*", "abacadaeafag", 1 },
 		{ "*abcd*", "abcabcabcabcdefg", 1 }, { "*ab*cd*", "abcabcabcabcefg", 0 },
 		{ "\\*", "*", 1 }, { "\\*", "a", 0 }, { "a\\[b", "a[b", 1 }, { "\\?", "?", 1 }, { "\\\\", "\\", 1 },
 		{ "operator\\[\\]*", "operator[](int)", 1 }, { "[\x80-\xff]", "\xc3", 1 },
@@ -69,16 +70,19 @@ static void demangle_vectors(void **state)
 		{ "_Z3fooi", "foo(int)" }, { "_Z3food", "foo(double)" },
 		{ "_ZN3foo3barEid", "foo::bar(int, double)" }, { "_ZNK3foo3barEi", "foo::bar(int) const" },
 		{ "_ZdlPv", "operator delete(void*)" }, { "_ZN1AC2Ev", "A::A()" },
-		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
+			"std::vector<int, std::allocator<int> >::push_back(int const&)" },
 		{ "_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const" },
-		{ "_Z3fooi.constprop.0", "foo(int) [clone .constprop.0]" }, { "_ZN1A4funcEv.cold", "A::func() [clone .cold]" },
+		{ "_Z3fooi.constprop.0", "foo(int) [clone .constprop.0]" },
+		{ "_ZN1A4funcEv.cold", "A::func() [clone .cold]" },
 		{ "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str" },
 		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
 		  "<Test + 'static as foo::Bar<Test>>::bar" },
 		{ "_RNvCs6GmmlP4bgsG_1r4main", "r::main" },
 		{ "_RINvNtCs6GmmlP4bgsG_1r6shapes3genhEB4_", "r::shapes::gen::<u8>" },
 		/* what a duplicate has behind its name stays */
-		{ "_ZL6helperi@a.c", "helper(int)@a.c" }, { "_ZL6helperi@0x1140", "helper(int)@0x1140" }, { "helper@a.c", NULL },
+		{ "_ZL6helperi@a.c", "helper(int)@a.c" }, { "_ZL6helperi@0x1140", "helper(int)@0x1140" },
+		{ "helper@a.c", NULL },
 	};
 	size_t i;
 
@@ -96,30 +100,40 @@ static void demangle_vectors(void **state)
 static void short_names(void **state)
 {
 	static const struct { const char *full, *text; } t[] = {
-		{ "foo(int)", "foo" }, { "foo::bar(int, double) const", "foo::bar" }, { "A::A()", "A::A" }, { "r::main", "r::main" },
+		{ "foo(int)", "foo" }, { "foo::bar(int, double) const", "foo::bar" }, { "A::A()", "A::A" },
+		{ "r::main", "r::main" },
 		{ "std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<...>::push_back" },
 		{ "shop::Flat<double>::sum(double)", "shop::Flat<double>::sum" },
 		{ "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>(__gnu_cxx::__normal_iterator<int*, X>, int const&)",
 		  "std::vector<...>::_M_realloc_insert<int const&>" },
 		{ "decltype ({parm#1}((int)0)) apply<int>(int, int)", "apply<int>" },
 		{ "std::enable_if<true, unsigned long>::type f<int>(int)", "f<int>" },
-		{ "bool std::operator< <char, std::char_traits<char>, std::allocator<char> >(int)", "std::operator< <...>" },
-		{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char)", "std::operator<< <...>" },
+		{ "bool std::operator< <char, std::char_traits<char>, std::allocator<char> >(int)",
+			"std::operator< <...>" },
+		{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char)",
+			"std::operator<< <...>" },
 		{ "A::operator()(int) const", "A::operator()" }, { "A::operator->() const", "A::operator->" },
-		{ "A::operator unsigned long() const", "A::operator unsigned long" }, { "operator delete(void*)", "operator delete" },
-		{ "A::operator[](int)", "A::operator[]" }, { "std::strong_ordering A::operator<=><int>(int)", "A::operator<=><int>" },
+		{ "A::operator unsigned long() const", "A::operator unsigned long" },
+		{ "operator delete(void*)", "operator delete" },
+		{ "A::operator[](int)", "A::operator[]" },
+		{ "std::strong_ordering A::operator<=><int>(int)", "A::operator<=><int>" },
 		{ "main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()" },
-		{ "f(std::vector<int, std::allocator<int> >)::{lambda()#1}::operator()() const", "f(...)::{lambda()#1}::operator()" },
+		{ "f(std::vector<int, std::allocator<int> >)::{lambda()#1}::operator()() const",
+			"f(...)::{lambda()#1}::operator()" },
 		{ "(anonymous namespace)::f(int)", "(anonymous namespace)::f" },
 		{ "std::__cxx11::to_string[abi:cxx11](int)", "std::__cxx11::to_string[abi:cxx11]" },
-		{ "foo(int) [clone .constprop.0]", "foo.constprop.0" }, { "int foo<int>(int) [clone .cold]", "foo<int>.cold" },
+		{ "foo(int) [clone .constprop.0]", "foo.constprop.0" },
+		{ "int foo<int>(int) [clone .cold]", "foo<int>.cold" },
 		{ "helper(int)@a.c", "helper@a.c" }, { "operator@", "operator@" }, { "main", "main" }, { "", "" },
-		{ "virtual thunk to A::f(int)", "virtual thunk to A::f" }, { "non-virtual thunk to A::~A()", "non-virtual thunk to A::~A" },
+		{ "virtual thunk to A::f(int)", "virtual thunk to A::f" },
+		{ "non-virtual thunk to A::~A()", "non-virtual thunk to A::~A" },
 		{ "<Test + 'static as foo::Bar<Test>>::bar", "<Test + 'static as foo::Bar<Test>>::bar" },
 		{ "r::shapes::gen::<u8>", "r::shapes::gen::<u8>" },
-		{ "<F as core::ops::function::FnOnce<(alloc::string::String,)>>::call_once", "<F as core::ops::function::FnOnce<...>>::call_once" },
+		{ "<F as core::ops::function::FnOnce<(alloc::string::String,)>>::call_once",
+			"<F as core::ops::function::FnOnce<...>>::call_once" },
 		/* no text of a compiler */
-		{ "f<", "f<" }, { "f<<<<", "f<<<<" }, { ">>>(", ">>>(" }, { "operator", "operator" }, { "operator<", "operator<" }, { ") (", "(" },
+		{ "f<", "f<" }, { "f<<<<", "f<<<<" }, { ">>>(", ">>>(" }, { "operator", "operator" },
+		{ "operator<", "operator<" }, { ") (", "(" },
 		{ "a b c", "c" }, { "@", "@" }, { " [clone ", "" },
 	};
 
@@ -192,13 +206,16 @@ static void patterns(void **state)
 		{ "f", "x", "f(void (*)(int))", "prog", 1 },
 		{ "r::shapes::gen::<u8>", "_RI", "r::shapes::gen::<u8>", "prog", 1 },
 		/* the return type is no part of the name; what is shown can be pasted */
-		{ "std::*", "x", "void std::f<int>(int)", "prog", 1 }, { "std::f<int>", "x", "void std::f<int>(int)", "prog", 1 },
+		{ "std::*", "x", "void std::f<int>(int)", "prog", 1 },
+		{ "std::f<int>", "x", "void std::f<int>(int)", "prog", 1 },
 		{ "void *", "x", "void std::f<int>(int)", "prog", 1 }, { "void*", "x", "std::f(void*)", "prog", 0 },
-		{ "std::vector<...>::at", "x", "int& std::vector<int, std::allocator<int> >::at(unsigned long)", "prog", 1 },
+		{ "std::vector<...>::at", "x", "int& std::vector<int, std::allocator<int> >::at(unsigned long)", "prog",
+			1 },
 		{ "std::vector<...>::at", "x", "int& std::vector<int, std::allocator<int> >::front()", "prog", 0 },
 		{ "operator[](int)", "x", "operator[](int)", "prog", 1 },
 		{ "helper", "helper@a.c", NULL, "prog", 1 }, { "helper@a.c", "helper@a.c", NULL, "prog", 1 },
-		{ "helper@b.c", "helper@a.c", NULL, "prog", 0 }, { "helper", "_ZL6helperi@a.c", "helper(int)@a.c", "prog", 1 },
+		{ "helper@b.c", "helper@a.c", NULL, "prog", 0 },
+		{ "helper", "_ZL6helperi@a.c", "helper(int)@a.c", "prog", 1 },
 		{ "*:mod:libfoo.so.1", "f", NULL, "libfoo.so.1", 1 }, { "*:mod:libfoo", "f", NULL, "libfoo.so.1", 1 },
 		{ "f:mod:lib*", "f", NULL, "libfoo.so.1", 1 }, { "g:mod:lib*", "f", NULL, "libfoo.so.1", 0 },
 		{ "f:mod:libbar", "f", NULL, "libfoo.so.1", 0 }, { ":mod:libfoo", "f", NULL, "libfoo.so", 1 },
@@ -213,7 +230,8 @@ static void patterns(void **state)
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		assert_int_equal(uft_pattern_parse(t[i].text, &p), 0);
 		if (uft_pattern_match(&p, t[i].raw, t[i].demangled, t[i].object) != t[i].match)
-			fail_msg("'%s' against %s / %s of %s must give %d", t[i].text, t[i].raw, t[i].demangled, t[i].object,
+			fail_msg("'%s' against %s / %s of %s must give %d", t[i].text, t[i].raw, t[i].demangled,
+				 t[i].object,
 				 t[i].match);
 		uft_pattern_free(&p);
 	}
@@ -223,7 +241,8 @@ static void patterns(void **state)
 
 static void near_names(void **state)
 {
-	static const char *const names[] = { "main", "insert_row", "delete_row", "insert_rows", "parse_line", "Parse_Line",
+	static const char *const names[] = { "main", "insert_row", "delete_row", "insert_rows", "parse_line",
+		"Parse_Line",
 					     "sqlite3_step", "x", "insert_row" };
 	const char *out[4];
 	size_t n = sizeof(names) / sizeof(names[0]);
@@ -255,7 +274,8 @@ static void cleaning(void **state)
 }
 
 /* The definition, word by word. */
-static long last_by_hand(const struct uft_pattern *p, size_t n, const char *raw, const char *demangled, const char *object, int needs)
+static long last_by_hand(const struct uft_pattern *p, size_t n, const char *raw, const char *demangled,
+			 const char *object, int needs)
 {
 	long last = -1;
 
@@ -269,10 +289,14 @@ static long last_by_hand(const struct uft_pattern *p, size_t n, const char *raw,
 static void words_as_one(void **state)
 {
 	static const char *const word[] = {
-		"f1", "f2", "f1@a.c", "f*", "*1", "ns::g", "ns::g(int)", "f1:mod:libx.so", "*:mod:liby*", "f[12]", "f\\1", "none", "f2:mod:!libx.so", "ns::h<int>", "ns::*", "ns::k<...>",
+		"f1",	      "f2",	    "f1@a.c",	       "f*",	      "*1",
+		"ns::g",      "ns::g(int)", "f1:mod:libx.so",  "*:mod:liby*", "f[12]",
+		"f\\1",	      "none",	    "f2:mod:!libx.so", "ns::h<int>",  "ns::*",
+		"ns::k<...>",
 	};
 	static const struct { const char *raw, *demangled; } name[] = {
-		{ "f1", NULL }, { "f2", NULL }, { "f1@a.c", NULL }, { "f2@b.c@1", NULL }, { "_Z1g", "ns::g(int)" }, { "@f1", NULL }, { "x", NULL },
+		{ "f1", NULL }, { "f2", NULL }, { "f1@a.c", NULL }, { "f2@b.c@1", NULL }, { "_Z1g", "ns::g(int)" },
+		{ "@f1", NULL }, { "x", NULL },
 		{ "_Z1h", "void ns::h<int>(int)" }, { "_Z1k", "void ns::k<int, unsigned long, char>(int)" },
 	};
 	static const char *const object[] = { "libx.so", "liby.so.1", "prog" };
@@ -297,7 +321,8 @@ static void words_as_one(void **state)
 			int needs = k % 6 >= 3;
 			size_t nhit = 0;
 
-			assert_int_equal(uft_words_last(w, raw, demangled, of, needs), last_by_hand(p, n, raw, demangled, of, needs));
+			assert_int_equal(uft_words_last(w, raw, demangled, of, needs),
+					 last_by_hand(p, n, raw, demangled, of, needs));
 			memset(hit, 0, sizeof(hit));
 			nhit = uft_words_mark(w, raw, demangled, of, hit);
 			for (size_t i = 0; i < n; i++) {
@@ -316,7 +341,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
-		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(short_names), cmocka_unit_test(styles), cmocka_unit_test(patterns), cmocka_unit_test(near_names),
+		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(short_names), cmocka_unit_test(styles),
+		cmocka_unit_test(patterns), cmocka_unit_test(near_names),
 		cmocka_unit_test(cleaning), cmocka_unit_test(words_as_one),
 	};
 

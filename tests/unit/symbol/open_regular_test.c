@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* open_regular_test.c - files whose name or content another user chose: nothing else is opened, and no name changes later */
+/*
+ * open_regular_test.c - files whose name or content another user chose: nothing else is opened, and no name
+ * changes later
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

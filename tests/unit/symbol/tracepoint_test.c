@@ -83,7 +83,8 @@ static void declared(void **state)
 		e = strcmp(found.event[i].name, "sample_two") ? e : &found.event[i];
 	assert_non_null(e);
 	assert_string_equal(e->system, "uft_sample");
-	assert_non_null(strstr(e->format, "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:struct sample_point at;\toffset:12;\tsize:8;\tsigned:0;\n"
+	assert_non_null(strstr(e->format,
+		"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\tfield:struct sample_point at;\toffset:12;\tsize:8;\tsigned:0;\n"
 					  "\nprint fmt: \"two=0x%02x\", REC->a\n"));
 	uft_found_events_free(&found);
 	free(p);
@@ -116,11 +117,13 @@ static void hostile(void **state)
 			const struct uft_event_type *type;
 			struct uft_error err;
 
-			uft_event_table_add(t, found.event[k].system, found.event[k].format, &type, &err);	/* or it is refused */
+			/* or it is refused */
+			uft_event_table_add(t, found.event[k].system, found.event[k].format, &type, &err);
 			uft_event_table_put(t);
 		}
 		for (uint32_t k = 0; k < found.nsites; k++)
-			assert_true(found.site[k].event < found.nevents && found.site[k].addr < n && found.site[k].on < n);
+			assert_true(found.site[k].event < found.nevents && found.site[k].addr < n &&
+				    found.site[k].on < n);
 		uft_found_events_free(&found);
 	}
 	assert_true(refused > ROUNDS / 20);

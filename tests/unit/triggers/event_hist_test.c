@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* event_hist_test.c - what a target says that it counted: no more, in all that is read of it, than there was time for */
+/*
+ * event_hist_test.c - what a target says that it counted: no more, in all that is read of it, than there was
+ * time for
+ */
 #include "tree/triggers/event_hist.c"
 
 #include <setjmp.h>

@@ -43,7 +43,8 @@ static int hooked_open(const char *path, int flags)
 
 static void map_word(void)
 {
-	uint64_t *word = mmap((void *)(uintptr_t)PLACE, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	uint64_t *word = mmap((void *)(uintptr_t)PLACE, 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (word == MAP_FAILED)
 		abort();
@@ -127,8 +128,10 @@ int main(int argc, char **argv)
 	other = after_switch(name);
 	unlink(name);
 	if (same != (BITS & ~8ull))
-		fprintf(stderr, "user events: the bit of a program that is there was not cleared: %#llx\n", (unsigned long long)same);
+		fprintf(stderr, "user events: the bit of a program that is there was not cleared: %#llx\n",
+			(unsigned long long)same);
 	if (other != BITS)
-		fprintf(stderr, "user events: a word of the program that was executed was changed: %#llx\n", (unsigned long long)other);
+		fprintf(stderr, "user events: a word of the program that was executed was changed: %#llx\n",
+			(unsigned long long)other);
 	return same != (BITS & ~8ull) || other != BITS;
 }

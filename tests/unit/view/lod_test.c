@@ -24,13 +24,17 @@
 #define RARE_LEN	60000u
 #define DURATION	((uint64_t)CALLS * STEP + RARE_LEN + 10)
 
-static struct uft_sym leaf = { .index = 0, .name = "leaf" }, rare = { .index = 1, .name = "rare" }, outer = { .index = 2, .name = "outer" };
+static struct uft_sym leaf = { .index = 0, .name = "leaf" }, rare = { .index = 1, .name = "rare" },
+	outer = { .index = 2, .name = "outer" };
 static struct rows rows;	/* of the recording: new for each test */
 static struct uft_task task = { .tid = 7, .pid = 7, .comm = "seven" };
 
-static void add(struct lod *l, unsigned kind, const struct uft_sym *sym, uint64_t t, uint64_t duration, uint32_t depth, const struct view_filter *f)
+static void add(struct lod *l, unsigned kind, const struct uft_sym *sym, uint64_t t, uint64_t duration, uint32_t depth,
+		const struct view_filter *f)
 {
-	struct uft_event ev = { .ts_ns = ORIGIN + t, .kind = (uint16_t)kind, .sym = sym, .task = &task, .depth = depth };
+	struct uft_event ev = {
+		.ts_ns = ORIGIN + t, .kind = (uint16_t)kind, .sym = sym, .task = &task, .depth = depth
+	};
 
 	ev.duration_ns = duration;
 	assert_true(lod_add(l, &ev, f) >= 0);
@@ -89,11 +93,13 @@ static void see(void *arg, uint32_t lane, const struct lod_span *s)
 	n->outer += s->name == n->outer_name && s->len > DURATION / 2;
 }
 
-static struct seen query(struct names *names, const struct lod *l, const struct lod *fine, uint64_t from, uint64_t to, uint64_t pixel)
+static struct seen query(struct names *names, const struct lod *l, const struct lod *fine, uint64_t from, uint64_t to,
+			 uint64_t pixel)
 {
 	struct seen n = { .rare_name = names_get(names, "rare"), .outer_name = names_get(names, "outer") };
 
-	lod_query(l, fine, &(struct lod_asked){ .behind_lane = LOD_LANES, .from = from, .to = to, .pixel = pixel }, see, &n);
+	lod_query(l, fine, &(struct lod_asked){ .behind_lane = LOD_LANES, .from = from, .to = to, .pixel = pixel }, see,
+		  &n);
 	return n;
 }
 
@@ -194,13 +200,15 @@ static void test_odd(void **state)
 	n = (struct seen){ 0 };
 	lod_query(l, NULL, &(struct lod_asked){ .behind_lane = LOD_LANES, .to = 1500, .pixel = 1 }, see, &n);
 	assert_int_equal(n.calls, 4);
-	lod_query(l, NULL, &(struct lod_asked){ .row = 12345, .behind_lane = LOD_LANES, .to = 5000, .pixel = 1 }, see, &n);
+	lod_query(l, NULL, &(struct lod_asked){ .row = 12345, .behind_lane = LOD_LANES, .to = 5000, .pixel = 1 }, see,
+		  &n);
 	assert_int_equal(n.calls, 4);
 	lod_free(l);
 	names_free(&names);
 }
 
-static int open_levels(const char *path, const struct rd_file *of, struct names *names, struct rows *to, struct levels *out)
+static int open_levels(const char *path, const struct rd_file *of, struct names *names, struct rows *to,
+		       struct levels *out)
 {
 	int ret = levels_open(path, of, names, to, out);
 
@@ -328,7 +336,9 @@ static void test_preview(void **state)
 		so_far = t - STEP + 20;
 		p = lod_preview(l);
 		assert_non_null(p);
-		lod_query(p, NULL, &(struct lod_asked){.row = 0, .behind_lane = 2, .to = so_far + 1, .pixel = so_far / 1000}, draw, &d);
+		lod_query(p, NULL,
+			  &(struct lod_asked){.row = 0, .behind_lane = 2, .to = so_far + 1, .pixel = so_far / 1000},
+			  draw, &d);
 		assert_int_equal(d.count, CALLS / 2 + 2);
 		assert_int_equal(d.end, so_far);
 		assert_true(d.n > 500 && d.n < 3000);
@@ -347,7 +357,9 @@ static void test_preview(void **state)
 
 static void add_switch(struct lod *l, const struct uft_task *who, uint32_t cpu, uint64_t t, uint64_t how)
 {
-	struct uft_event ev = { .ts_ns = ORIGIN + t, .kind = UFT_EV_DATA, .data = UFT_EVENT_SWITCH, .task = who, .cpu = cpu };
+	struct uft_event ev = {
+		.ts_ns = ORIGIN + t, .kind = UFT_EV_DATA, .data = UFT_EVENT_SWITCH, .task = who, .cpu = cpu
+	};
 
 	ev.word[0] = how;
 	assert_true(lod_add(l, &ev, NULL) >= 0);
@@ -364,10 +376,14 @@ static void count_kinds(void *arg, uint32_t lane, const struct lod_span *s)
 	n->state_end = lane == LANE_STATES ? s->start + s->len : n->state_end;
 }
 
-/* Switches are of a task with another number, which ends no calls; a thread whose end nobody saw does not run for ever. */
+/*
+ * Switches are of a task with another number, which ends no calls; a thread whose end nobody saw does not run
+ * for ever.
+ */
 static void test_states(void **state)
 {
-	struct uft_task seven = { .tid = 7, .pid = 7, .comm = "seven", .index = 1 }, eight = { .tid = 8, .pid = 8, .comm = "eight", .index = 2 };
+	struct uft_task seven = { .tid = 7, .pid = 7, .comm = "seven", .index = 1 },
+		eight = { .tid = 8, .pid = 8, .comm = "eight", .index = 2 };
 	struct lod *l;
 	struct names names;
 	struct kinds n = {0, 0, 0};

@@ -35,7 +35,8 @@ static void make(struct made *a, const char *path, unsigned threads, size_t span
 	assert_int_equal(names_init(&a->names), 0);
 	assert_int_equal(rows_init(&a->rows), 0);
 	assert_int_equal(uft_stream_open(path, &all, &a->st, NULL), 0);
-	a->m = (struct making){.names = &a->names, .rows = &a->rows, .spans = spans, .is_new_index = 1, .first_ns = UINT64_MAX,
+	a->m = (struct making){.names = &a->names, .rows = &a->rows, .spans = spans, .is_new_index = 1,
+		.first_ns = UINT64_MAX,
 			       .index = uft_index_new(a->st, 100)};
 	assert_int_equal(making_run(&a->m, a->st, threads, &(struct making_watch){go_on, NULL}), 0);
 	l = (struct levels){a->m.lod, a->m.matches, a->m.first_ns, a->m.last_ns};

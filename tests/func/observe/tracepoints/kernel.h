@@ -22,7 +22,8 @@ typedef unsigned int gfp_t, blk_opf_t, blk_status_t;
 
 /* ---- Interrupts and timers */
 enum {
-	HI_SOFTIRQ, TIMER_SOFTIRQ, NET_TX_SOFTIRQ, NET_RX_SOFTIRQ, BLOCK_SOFTIRQ, IRQ_POLL_SOFTIRQ, TASKLET_SOFTIRQ, SCHED_SOFTIRQ, HRTIMER_SOFTIRQ, RCU_SOFTIRQ
+	HI_SOFTIRQ, TIMER_SOFTIRQ, NET_TX_SOFTIRQ, NET_RX_SOFTIRQ, BLOCK_SOFTIRQ, IRQ_POLL_SOFTIRQ, TASKLET_SOFTIRQ,
+		SCHED_SOFTIRQ, HRTIMER_SOFTIRQ, RCU_SOFTIRQ
 };
 struct tasklet_struct { void *func; };
 struct irqaction { const char *name; };
@@ -36,8 +37,10 @@ struct timer_list { void *function; unsigned long expires; u32 flags; };
 #define TIMER_ARRAYSHIFT	22
 static const unsigned long jiffies = 100;
 enum hrtimer_mode {
-	HRTIMER_MODE_ABS, HRTIMER_MODE_REL, HRTIMER_MODE_PINNED, HRTIMER_MODE_ABS_PINNED, HRTIMER_MODE_REL_PINNED, HRTIMER_MODE_SOFT = 4,
-	HRTIMER_MODE_ABS_SOFT = 4, HRTIMER_MODE_REL_SOFT, HRTIMER_MODE_ABS_PINNED_SOFT, HRTIMER_MODE_REL_PINNED_SOFT, HRTIMER_MODE_HARD = 8,
+	HRTIMER_MODE_ABS, HRTIMER_MODE_REL, HRTIMER_MODE_PINNED, HRTIMER_MODE_ABS_PINNED, HRTIMER_MODE_REL_PINNED,
+	HRTIMER_MODE_SOFT = 4,
+	HRTIMER_MODE_ABS_SOFT = 4, HRTIMER_MODE_REL_SOFT, HRTIMER_MODE_ABS_PINNED_SOFT, HRTIMER_MODE_REL_PINNED_SOFT,
+	HRTIMER_MODE_HARD = 8,
 	HRTIMER_MODE_ABS_HARD = 8, HRTIMER_MODE_REL_HARD, HRTIMER_MODE_ABS_PINNED_HARD, HRTIMER_MODE_REL_PINNED_HARD
 };
 struct hrtimer { void *function; ktime_t expires; };
@@ -52,8 +55,10 @@ struct pid { int nr; };
 /* ---- Tasks and signals */
 struct mm_struct { unsigned long numa_scan_offset; };
 struct sched_entity { u64 vruntime; };
-struct task_struct { char comm[16]; int pid, tgid, prio, normal_prio, exit_state; unsigned int state, __state; struct mm_struct *mm; int rt_priority; struct task_struct *group_leader; };
-static struct task_struct __attribute__((unused)) *const current = &(struct task_struct){ .comm = "me", .pid = 1, .prio = 120 };
+struct task_struct { char comm[16]; int pid, tgid, prio, normal_prio, exit_state; unsigned int state,
+	__state; struct mm_struct *mm; int rt_priority; struct task_struct *group_leader; };
+static struct task_struct __attribute__((unused)) *const current = &(struct task_struct){ .comm = "me", .pid = 1,
+	.prio = 120 };
 #define TASK_RUNNING		0
 #define TASK_INTERRUPTIBLE	1
 #define TASK_UNINTERRUPTIBLE	2
@@ -78,8 +83,10 @@ struct linux_binprm { const char *filename, *interp; };
 struct kthread_work { void *func; };
 struct kthread_worker { int x; };
 typedef void (*kthread_work_func_t)(struct kthread_work *);
-struct rq; struct cfs_rq; struct root_domain; struct perf_domain; struct vm_area_struct { unsigned long vm_start, vm_end; };
-enum numa_vmaskip_reason { NUMAB_SKIP_UNSUITABLE, NUMAB_SKIP_SHARED_RO, NUMAB_SKIP_INACCESSIBLE, NUMAB_SKIP_SCAN_DELAY, NUMAB_SKIP_PID_INACTIVE,
+struct rq; struct cfs_rq; struct root_domain; struct perf_domain; struct vm_area_struct { unsigned long vm_start,
+	vm_end; };
+enum numa_vmaskip_reason { NUMAB_SKIP_UNSUITABLE, NUMAB_SKIP_SHARED_RO, NUMAB_SKIP_INACCESSIBLE, NUMAB_SKIP_SCAN_DELAY,
+	NUMAB_SKIP_PID_INACTIVE,
 	NUMAB_SKIP_IGNORE_PID, NUMAB_SKIP_SEQ_COMPLETED };
 struct kernel_siginfo { int si_errno, si_code; };
 struct k_sigaction { struct { unsigned long sa_flags; void *sa_handler; } sa; };
@@ -99,7 +106,9 @@ struct block_device { unsigned int bd_dev; };
 struct buffer_head { struct block_device *b_bdev; sector_t b_blocknr; size_t b_size; };
 struct gendisk { unsigned int dev; };
 struct request_queue { struct gendisk *disk; };
-struct bio { struct { sector_t bi_sector; } bi_iter; struct block_device *bi_bdev; blk_opf_t bi_opf; blk_status_t bi_status; unsigned short bi_ioprio; };
+struct bio {
+	struct { sector_t bi_sector; } bi_iter; struct block_device *bi_bdev;
+	blk_opf_t bi_opf; blk_status_t bi_status; unsigned short bi_ioprio; };
 struct request { struct request_queue *q; struct bio *bio; blk_opf_t cmd_flags; unsigned short ioprio; };
 #define disk_devt(d)			((d)->dev)
 #define bio_dev(b)			((b)->bi_bdev->bd_dev)

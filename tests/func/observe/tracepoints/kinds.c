@@ -10,7 +10,8 @@
 #define CREATE_CUSTOM_TRACE_EVENTS
 #include "kinds_custom.h"
 
-static void dynamic(const char *text, const u16 *list, int n, const struct cpumask *mask, const struct sockaddr_in *peer, const char *fmt, ...)
+static void dynamic(const char *text, const u16 *list, int n, const struct cpumask *mask,
+		    const struct sockaddr_in *peer, const char *fmt, ...)
 {
 	va_list va;
 
@@ -21,7 +22,8 @@ static void dynamic(const char *text, const u16 *list, int n, const struct cpuma
 
 int main(void)
 {
-	const struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(80), .sin_addr = { htonl(0x7f000001) } };
+	const struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(80),
+		.sin_addr = { htonl(0x7f000001) } };
 	const struct cpumask mask = { { 0xf1, 0x21 } };
 	const u16 list[] = { 1, 0x203, 0xffff };
 	const u8 mac[6] = { 10, 0, 0, 1, 0xfe, 0xff };

@@ -51,13 +51,17 @@ TRACE_EVENT(kinds_numbers,
 		__entry->pair[1] = -n;
 		strcpy(__entry->name, "kinds");
 	),
-	TP_printk("%d %u %hd %llu %d %d name=%s ext=%d pair=%s secs=%llu.%09llu context=%d%d%d", __entry->s8, __entry->byte, __entry->s16,
-		__entry->big, __entry->is_odd, !__entry->at, __entry->name, __entry->ext, __print_array(__entry->pair, 2, 4),
-		__print_ns_to_secs(__entry->big), __print_ns_without_secs(__entry->big), __event_in_hardirq(), __event_in_softirq(), __event_in_irq())
+	TP_printk("%d %u %hd %llu %d %d name=%s ext=%d pair=%s secs=%llu.%09llu context=%d%d%d", __entry->s8,
+		  __entry->byte, __entry->s16,
+		__entry->big, __entry->is_odd, !__entry->at, __entry->name, __entry->ext,
+		__print_array(__entry->pair, 2, 4),
+		__print_ns_to_secs(__entry->big), __print_ns_without_secs(__entry->big), __event_in_hardirq(),
+		__event_in_softirq(), __event_in_irq())
 );
 
 TRACE_EVENT(kinds_dynamic,
-	TP_PROTO(const char *text, const u16 *list, int n, const struct cpumask *mask, const struct sockaddr_in *peer, const char *fmt, va_list *va),
+	TP_PROTO(const char *text, const u16 *list, int n, const struct cpumask *mask, const struct sockaddr_in *peer,
+		 const char *fmt, va_list *va),
 	TP_ARGS(text, list, n, mask, peer, fmt, va),
 	TP_STRUCT__entry(
 		__string(	text,		text				)
@@ -77,9 +81,11 @@ TRACE_EVENT(kinds_dynamic,
 		__assign_cpumask(cpus, cpumask_bits(mask));
 		__assign_sockaddr(peer, peer, sizeof(*peer));
 	),
-	TP_printk("text=%s part=%s made=%s list=%s hex=%s str=%s bits=%s cpus=%s peer=%pISpc", __get_str(text), __get_str(part), __get_str(made),
+	TP_printk("text=%s part=%s made=%s list=%s hex=%s str=%s bits=%s cpus=%s peer=%pISpc", __get_str(text),
+		  __get_str(part), __get_str(made),
 		__print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / sizeof(u16), sizeof(u16)),
-		__print_hex(__get_dynamic_array(list), __get_dynamic_array_len(list)), __print_hex_str(__get_dynamic_array(list), __get_dynamic_array_len(list)),
+		__print_hex(__get_dynamic_array(list), __get_dynamic_array_len(list)),
+		__print_hex_str(__get_dynamic_array(list), __get_dynamic_array_len(list)),
 		__get_bitmask(bits), __get_cpumask(cpus), __get_sockaddr(peer))
 );
 
@@ -105,7 +111,8 @@ TRACE_EVENT(kinds_relative,
 		__assign_rel_sockaddr(peer, peer, sizeof(*peer));
 	),
 	TP_printk("text=%s n=%d part=%s list=%s bits=%s cpus=%s", __get_rel_str(text), __entry->n, __get_rel_str(part),
-		__print_array(__get_rel_dynamic_array(list), __get_rel_dynamic_array_len(list) / sizeof(u16), sizeof(u16)),
+		__print_array(__get_rel_dynamic_array(list), __get_rel_dynamic_array_len(list) / sizeof(u16),
+			      sizeof(u16)),
 		__get_rel_bitmask(bits), __get_rel_cpumask(cpus))
 );
 
@@ -114,7 +121,8 @@ TRACE_EVENT_FN(kinds_names,
 	TP_ARGS(state, flags),
 	TP_STRUCT__entry(__field(u64, state) __field(u64, flags)),
 	TP_fast_assign(__entry->state = state; __entry->flags = flags;),
-	TP_printk("state=%s flags=%s", show_state(__entry->state), __print_flags_u64(__entry->flags, "|", { 1, "a" }, { 2, "b" }, { 1ull << 40, "z" })),
+	TP_printk("state=%s flags=%s", show_state(__entry->state),
+		  __print_flags_u64(__entry->flags, "|", { 1, "a" }, { 2, "b" }, { 1ull << 40, "z" })),
 	kinds_begin, kinds_end
 );
 
@@ -151,8 +159,10 @@ TRACE_EVENT(kinds_dump,
 		__assign_rel_sockaddr(peer, peer, sizeof(*peer));
 		memcpy(__entry->mac, mac, 6);
 	),
-	TP_printk("all=%s peer=%pISpc host=%pIS v4=%pI4 mac=%pM dump=%s", __print_dynamic_array(text, sizeof(char)), __get_rel_sockaddr(peer), __get_rel_sockaddr(peer),
-		__entry->mac, __entry->mac, __print_hex_dump("> ", 2, 16, 1, __get_str(text), __get_dynamic_array_len(text), true))
+	TP_printk("all=%s peer=%pISpc host=%pIS v4=%pI4 mac=%pM dump=%s", __print_dynamic_array(text, sizeof(char)),
+		  __get_rel_sockaddr(peer), __get_rel_sockaddr(peer),
+		__entry->mac, __entry->mac,
+		__print_hex_dump("> ", 2, 16, 1, __get_str(text), __get_dynamic_array_len(text), true))
 );
 TRACE_EVENT_FLAGS(kinds_dump, 4)
 TRACE_EVENT_PERF_PERM(kinds_dump, 0)
@@ -165,7 +175,8 @@ DECLARE_EVENT_CLASS(kinds_class,
 	TP_printk("n=%d", __entry->n)
 );
 DEFINE_EVENT(kinds_class, kinds_plain, TP_PROTO(int n), TP_ARGS(n));
-DEFINE_EVENT_PRINT(kinds_class, kinds_print, TP_PROTO(int n), TP_ARGS(n), TP_printk("print %s", show_state(__entry->n)));
+DEFINE_EVENT_PRINT(kinds_class, kinds_print, TP_PROTO(int n), TP_ARGS(n),
+		   TP_printk("print %s", show_state(__entry->n)));
 DEFINE_EVENT_FN(kinds_class, kinds_fn, TP_PROTO(int n), TP_ARGS(n), kinds_begin, kinds_end);
 DEFINE_EVENT_CONDITION(kinds_class, kinds_odd, TP_PROTO(int n), TP_ARGS(n), TP_CONDITION(n & 1));
 

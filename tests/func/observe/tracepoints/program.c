@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* program.c - COUNT [LIBRARY]: calls its tracepoints, or those of a library it loads, that often, and says how often arguments were evaluated */
+/*
+ * program.c - COUNT [LIBRARY]: calls its tracepoints, or those of a library it loads, that often, and says how
+ * often arguments were evaluated
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +26,8 @@ __attribute__((visibility("default"))) void run(int n)
 	int list[] = { 1, 2, 3 };
 
 	for (int i = 0; i < n; i++) {
-		trace_sample_request(i, "hello", 42ul + (unsigned long)i, list, i % 4, SAMPLE_IDLE + i % 3, (unsigned)i);
+		trace_sample_request(i, "hello", 42ul + (unsigned long)i, list, i % 4, SAMPLE_IDLE + i % 3,
+				     (unsigned)i);
 		trace_sample_one(i);
 		trace_sample_two(i);
 		trace_sample_odd(i);

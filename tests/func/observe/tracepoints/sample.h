@@ -18,7 +18,8 @@ TRACE_DEFINE_ENUM(SAMPLE_IDLE);
 TRACE_DEFINE_ENUM(SAMPLE_BUSY);
 
 TRACE_EVENT(sample_request,
-	TP_PROTO(int id, const char *what, unsigned long len, const int *list, int n, enum sample_state state, unsigned int flags),
+	TP_PROTO(int id, const char *what, unsigned long len, const int *list, int n, enum sample_state state,
+		 unsigned int flags),
 	TP_ARGS(id, what, len, list, n, state, flags),
 	TP_STRUCT__entry(
 		__field(	int,		id			)
@@ -40,8 +41,10 @@ TRACE_EVENT(sample_request,
 		__entry->flags = flags;
 		__entry->small = 255;
 	),
-	TP_printk("id=%d tag=%s what=%s len=%lu list=%s state=%s flags=%s small=%u", __entry->id, __entry->tag, __get_str(what),
-		__entry->len, __print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / sizeof(int), sizeof(int)),
+	TP_printk("id=%d tag=%s what=%s len=%lu list=%s state=%s flags=%s small=%u", __entry->id, __entry->tag,
+		  __get_str(what),
+		__entry->len, __print_array(__get_dynamic_array(list), __get_dynamic_array_len(list) / sizeof(int),
+					    sizeof(int)),
 		__print_symbolic(__entry->state, { SAMPLE_IDLE, "idle" }, { SAMPLE_BUSY, "busy" }),
 		__print_flags(__entry->flags, "|", { 1, "one" }, { 2, "two" }), __entry->small)
 );
