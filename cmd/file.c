@@ -12,10 +12,12 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "output/report/table.h"
 
 struct file_opts {
 	const char *session;
-	int append, no_wait, is_long;
+	int append, no_wait, is_long, json, csv;
+	struct table *table;		/* JSON or CSV; NULL: text */
 };
 
 #define SESSION CMD_SESSION(offsetof(struct file_opts, session))
@@ -47,6 +49,8 @@ static const struct cmd_option ls_options[] = {
 	SESSION,
 	{ "long", 'l', NULL, "print modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long),
 		NULL },
+	{ "json", 0, NULL, "print the list as JSON", cmd_flag, offsetof(struct file_opts, json), NULL },
+	{ "csv", 0, NULL, "print the list as CSV", cmd_flag, offsetof(struct file_opts, csv), NULL },
 	{ 0 }
 };
 
@@ -116,35 +120,56 @@ int cmd_write(int argc, char **argv)
 	return ret ? cmd_fail("write", "%s", err.text) : 0;
 }
 
+static const struct table_column ls_columns[] = {
+	{ NULL, "name", TABLE_NAME, 0 }, { NULL, "type", TABLE_NAME, 0 }, { NULL, "mode", TABLE_NAME, 0 },
+	{ NULL, "description", TABLE_NAME, 0 },
+};
+
 static void print_entry(void *arg, uint32_t mode, const char *name, const char *doc)
 {
 	const struct file_opts *o = arg;
 	char bits[11] = "----------";
 
-	if (!o->is_long) {
-		printf("%s%s\n", name, S_ISDIR(mode) ? "/" : "");
-		return;
-	}
 	bits[0] = S_ISDIR(mode) ? 'd' : '-';
 	for (int i = 0; i < 9; i++)
 		if (mode & (0400u >> i))
 			bits[i + 1] = "rwx"[i % 3];
-	printf("%s %-32s %s\n", bits, name, doc);
+	if (o->table)
+		table_row(o->table, (struct table_cell[]){ CELL_NAME(name),
+			CELL_NAME(S_ISDIR(mode) ? "directory" : "file"), CELL_NAME(bits),
+			{ .is_known = *doc != '\0', .s = doc } }, 0);
+	else if (o->is_long)
+		printf("%s %-32s %s\n", bits, name, doc);
+	else
+		printf("%s%s\n", name, S_ISDIR(mode) ? "/" : "");
 }
 
 int cmd_ls(int argc, char **argv)
 {
+	struct table table = {
+		.out = stdout, .column = ls_columns, .ncolumns = sizeof(ls_columns) / sizeof(ls_columns[0]),
+	};
 	struct file_opts o = { 0 };
 	struct uft_error err = { "" };
-	int status = cmd_parse(&ls_syntax, &argc, argv, &o);
+	int ret, status = cmd_parse(&ls_syntax, &argc, argv, &o);
 
 	if (status >= 0)
 		return status;
 	if (argc > 2)
 		return cmd_usage(&ls_syntax, "give one directory, not %d", argc - 1);
-	if (client_list(o.session, argc > 1 ? argv[1] : "/", print_entry, &o, &err))
-		return cmd_fail("ls", "%s", err.text);
-	return 0;
+	if (o.json && o.csv)
+		return cmd_usage(&ls_syntax, "--json and --csv exclude each other");
+	if (o.json || o.csv) {
+		o.table = &table;
+		table.form = o.json ? UFT_FORM_JSON : UFT_FORM_CSV;
+		table_begin(&table, "ls");
+	}
+	ret = client_list(o.session, argc > 1 ? argv[1] : "/", print_entry, &o, &err);
+	if (o.table)
+		table_end(&table);
+	if (fflush(stdout) && !ret)
+		ret = uft_fail(&err, -errno, "standard output: %s", strerror(errno));
+	return ret && ret != -EPIPE ? cmd_fail("ls", "%s", err.text) : 0;
 }
 
 /* ---- Instances ------------------------------------------------------------------------------- */

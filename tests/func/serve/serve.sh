@@ -40,6 +40,30 @@ kill "$(cat busy)"
 # ---- ls: a directory, a file, and what is none
 shell '$U ls | grep -cx "trace\|per_cpu/\|options/"; $U ls options | grep -cx overwrite; $U ls -l trace_marker; $U ls per_cpu/cpu9999; echo $?'
 expect_equal "ls" "$(sed 's/  */ /g' out | tr '\n' '/')" "3/1/--w--w---- trace_marker write text to record it as an event/1/"
+if has "ls for programs" python3; then
+	cat >ls.py <<'END'
+import csv, json
+text = [l.rstrip('\n') for l in open('ls.text')]
+long = {l.split(None, 2)[1]: l.split(None, 2) for l in open('ls.long')}
+data = json.load(open('ls.json'))
+rows = list(csv.DictReader(open('ls.csv', newline=''), strict=True))
+assert (data['report'], data['version']) == ('ls', 1), data
+assert rows == [{k: v or '' for k, v in r.items()} for r in data['rows']]
+assert text == [r['name'] + '/' * (r['type'] == 'directory') for r in rows]
+for r in rows:
+    mode, _, *doc = long[r['name']]
+    assert (r['mode'], r['description']) == (mode, doc[0].strip() if doc else ''), (r, mode, doc)
+    assert (r['mode'][0] == 'd') == (r['type'] == 'directory'), r
+assert {'trace', 'per_cpu', 'options'} <= {r['name'] for r in rows}
+END
+	shell 'cd $XDG_RUNTIME_DIR; $U ls >ls.text; $U ls -l >ls.long; $U ls --json >ls.json; $U ls --csv >ls.csv; $U ls --csv none >ls.none; echo $?'
+	expect_equal "no directory" "$(cat out) $(cat ls.none)" "1 name,type,mode,description"
+	run python3 ls.py
+	expect_status 0
+	expect_no_err
+fi
+run "$uft" ls --json --csv
+expect_status 2
 
 # ---- From outside, by its number, among several, and after a kill
 for i in 1 2; do
