@@ -28,7 +28,7 @@
 
 #define BEFORE		UINT64_MAX	/* start of a frame: before the part */
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up by path */
-#define COST_SCAN	41u		/* and of uft_stream_info(), which the first thread calls */
+#define COST_SCAN	22u		/* and of uft_stream_info(), which the first thread calls */
 
 struct run {
 	struct agg *agg;

@@ -23,7 +23,7 @@
 #include "symbol/thread.h"
 
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up */
-#define COST_SCAN	42u		/* and of uft_stream_info(), which the first thread calls */
+#define COST_SCAN	22u		/* and of uft_stream_info(), which the first thread calls */
 
 struct run {
 	struct profile *prof;

@@ -338,43 +338,12 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 }
 
 /*
- * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
- * Their names are looked up for those that are still open at the end.
- */
-static inline __attribute__((always_inline)) size_t dec_pass(struct uft_stream *st, struct dec_task *t,
-	const uint8_t *p,
-							     const uint8_t *lim, uint64_t clock)
-{
-	uint64_t word = dec_word(p), ns;
-	unsigned kind = UFT_REC_KIND(word);
-	uint32_t id = UFT_REC_VALUE(word);
-
-	if (kind == UFT_REC_FUNC)
-		return lim - p < 16 ? 0 : 16;
-	ns = uft_clock_ns(&st->clock, clock);
-	if (kind == UFT_REC_ENTRY) {
-		dec_push(st, t, id, NULL, ns);
-	} else {
-		struct dec_frame *f = t->stack + t->depth - 1;
-		uint64_t duration;
-
-		if (!t->depth || t->over || f->id != id)
-			return 0;
-		duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
-		if (--t->depth)
-			f[-1].child_ns += duration;
-	}
-	return 8;
-}
-
-/*
  * Such records of one ring, up to @limit. Returns how many events that is; only that the next record is beyond the
  * limit, the usual end when rings alternate, is told in *is_past. Everything that the loop needs is in locals, as the
  * stores into events could otherwise be stores into it.
  */
 static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *st, struct dec_ring *r, uint64_t limit,
-							    struct uft_event *ev, size_t max, int is_passing,
-							    int *is_past)
+							    struct uft_event *ev, size_t max, int *is_past)
 {
 	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
 	uint64_t hi = r->hi, key = r->key;
@@ -391,12 +360,12 @@ static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *s
 			*is_past = 1;
 			break;
 		}
-		bytes = is_passing ? dec_pass(st, t, p, lim, clock) : dec_fast(st, t, cpu, p, lim, clock, ev + n);
+		bytes = dec_fast(st, t, cpu, p, lim, clock, ev + n);
 		if (!bytes)
 			break;
 		p += bytes;
 		key = clock;
-		n += is_passing ? 1 : dec_keep(st, ev + n, clock);
+		n += dec_keep(st, ev + n, clock);
 	}
 	r->cur.p = (uint8_t *)p;
 	r->key = key;
@@ -425,8 +394,7 @@ static inline uint64_t dec_until(const struct uft_stream *st, const struct dec_a
 }
 
 static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_stream *st, struct dec_at *x,
-	struct dec_at *y,
-								  struct uft_event *ev, size_t max, int is_passing)
+								  struct dec_at *y, struct uft_event *ev, size_t max)
 {
 	uint64_t limit = dec_until(st, x, y->key);
 	size_t n = 0, bytes;
@@ -446,16 +414,99 @@ static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_str
 			x = due;
 			continue;
 		}
-		bytes = is_passing ? dec_pass(st, x->task, x->p, x->lim, clock) :
-				     dec_fast(st, x->task, x->cpu, x->p, x->lim, clock, ev + n);
+		bytes = dec_fast(st, x->task, x->cpu, x->p, x->lim, clock, ev + n);
 		if (!bytes)
 			break;
 		x->p += bytes;
 		x->key = clock;
 		x->given++;
-		n += !is_passing;
+		n++;
 	}
 	return n;
+}
+
+/*
+ * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
+ * Their names are looked up for those that are still open at the end. What is passed counts in given.
+ */
+static void dec_pass(struct uft_stream *st, struct dec_at *at, uint64_t limit, int *is_past)
+{
+	const struct uft_clock_seg line = st->clock.cur;
+	const uint64_t span = st->clock.cur_end - line.clock0, hi = at->hi;
+	const uint8_t *p = at->p, *lim = at->lim;
+	struct dec_task *t = at->task;
+	struct dec_frame *f, *bottom, *room;	/* behind the innermost call; where an exit and an entry need more than that */
+	uint64_t key = at->key;
+	size_t n = 0;
+
+	if (lim - p < 8)
+		return;
+	f = t->stack + t->depth;
+	bottom = t->over ? f : t->stack;
+	room = t->over ? f : t->stack + t->cap;
+	for (; lim - p >= 8; n++) {
+		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
+		unsigned kind = UFT_REC_KIND(word);
+		uint32_t id = UFT_REC_VALUE(word);
+
+		if (!dec_is_fast(word))
+			break;
+		clock = clock < key ? key : clock;
+		if (clock > limit) {
+			key = clock;
+			*is_past = 1;
+			break;
+		}
+		ns = clock - line.clock0 < span ?
+			line.ns0 + (uint64_t)((unsigned __int128)(clock - line.clock0) * line.mult >> 32) :
+			uft_clock_ns(&st->clock, clock);
+		if (kind == UFT_REC_EXIT) {
+			struct dec_frame *top = f - 1;
+			uint64_t duration;
+
+			if (f == bottom || top->id != id)
+				break;
+			duration = ns > top->entry_ns ? ns - top->entry_ns : 0;
+			f = top;
+			if (f != bottom)
+				f[-1].child_ns += duration;
+		} else if (kind == UFT_REC_FUNC) {
+			if (lim - p < 16)
+				break;
+			p += 8;
+		} else if (__builtin_expect(f != room, 1)) {
+			*f++ = (struct dec_frame){ .entry_ns = ns, .id = id };
+		} else {
+			t->depth = (uint32_t)(f - t->stack);
+			dec_push(st, t, id, NULL, ns);
+			f = t->stack + t->depth;
+			bottom = t->over ? f : t->stack;
+			room = t->over ? f : t->stack + t->cap;
+		}
+		p += 8;
+		key = clock;
+	}
+	t->depth = (uint32_t)(f - t->stack);
+	at->p = p;
+	at->key = key;
+	at->given += n;
+}
+
+static void dec_pass_two(struct uft_stream *st, struct dec_at *x, struct dec_at *y)
+{
+	uint64_t limit = dec_until(st, x, y->key);
+
+	for (int is_past = 1; is_past;) {
+		struct dec_at *due = y;
+
+		is_past = 0;
+		dec_pass(st, x, limit, &is_past);
+		limit = dec_until(st, due, x->key);
+		if (due->key > limit)	/* of st->limit */
+			return;
+		y = x;
+		x = due;
+	}
 }
 
 static void dec_set(struct dec_ring *r, const struct dec_at *at)
@@ -474,11 +525,14 @@ static inline int dec_is_plain(const struct dec_ring *r)
 size_t dec_two(struct uft_stream *st, struct dec_ring *a, struct dec_ring *b, struct uft_event *ev, size_t max)
 {
 	struct dec_at x = dec_at(a, a > b), y = dec_at(b, b > a);
-	size_t n;
+	size_t n = 0;
 
 	if (st->has_select || !dec_is_plain(a) || !dec_is_plain(b))
 		return 0;
-	n = st->is_passing ? dec_alternate(st, &x, &y, ev, max, 1) : dec_alternate(st, &x, &y, ev, max, 0);
+	if (st->is_passing)
+		dec_pass_two(st, &x, &y);
+	else
+		n = dec_alternate(st, &x, &y, ev, max);
 	dec_set(a, &x);
 	dec_set(b, &y);
 	return n;
@@ -688,9 +742,12 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			continue;
 		}
 		if (__builtin_expect(st->is_passing, 0)) {
-			r->given += dec_one(st, r, limit, NULL, SIZE_MAX, 1, &is_past);
+			struct dec_at at = dec_at(r, 0);
+
+			dec_pass(st, &at, limit, &is_past);
+			dec_set(r, &at);
 		} else {
-			size_t got = dec_one(st, r, limit, ev + n, max - n, 0, &is_past);
+			size_t got = dec_one(st, r, limit, ev + n, max - n, &is_past);
 
 			dec_flags(r, ev + n, got);
 			n += got;
