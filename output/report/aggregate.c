@@ -140,6 +140,18 @@ static uint32_t more_paths(struct agg *a, uint32_t parent)
 	return i;
 }
 
+uint32_t agg_find_child(const struct agg *a, uint32_t parent, uint32_t func)
+{
+	const struct agg_build *b = a->build;
+	uint32_t i;
+
+	for (uint32_t at = hash_child(parent, func) & b->hash_mask; (i = b->hash[at]) != 0;
+	     at = (at + 1) & b->hash_mask)
+		if (a->node[i].parent == parent && a->node[i].func == func)
+			return i;
+	return AGG_NOWHERE;
+}
+
 static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
 {
 	struct agg_build *b = a->build;

@@ -56,12 +56,13 @@ struct agg_build {
 	uint32_t ntasks, ncalled;	/* ncalled: how many have called something */
 	enum uft_by by;
 	int is_flat;		/* nodes are functions of groups, their parents the groups */
-	int *stop;		/* in parts: set when they cannot be put together; NULL: all in one */
+	int *stop;		/* struct parts_ops */
 	int has_alone;		/* an exit without an entry was counted: no call of its function had been left */
 };
 
 /* UINT32_MAX or NULL: no memory. A node made by agg_node_new() is no child that agg_child() looks for at once. */
 uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func);
+uint32_t agg_find_child(const struct agg *a, uint32_t parent, uint32_t func);	/* AGG_NOWHERE: there is none */
 uint32_t agg_func_of(struct agg *a, const struct uft_sym *sym);
 struct agg_task *agg_task_get(struct agg_build *b, uint32_t index);
 /* The steps of agg_add(). 0 or -ENOMEM. */

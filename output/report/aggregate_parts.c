@@ -2,46 +2,37 @@
 /*
  * aggregate_parts.c - a stream added up by call path, by several threads
  *
- * Each thread adds up one part of the recording (stream/decode/parts.h) as if it were all, and the parts are put
- * together in their order. A part begins with calls open. Each of them gets a node of its own there (open_calls()),
- * which nothing but calls below that frame uses; its sums are added to the node that the frame has in the whole. All
- * other nodes are looked up by their path. Nodes and functions are added in the order in which the part met them, so
- * they get the same numbers as with one thread, and what is equal is sorted alike.
+ * Each thread adds up one part (parts_sum.c). A part begins with calls open. Each of them gets a node of its own there
+ * (open_calls()), which nothing but calls below that frame uses; its sums are added to the node that the frame has in
+ * the whole. All other nodes are looked up by their path. Nodes and functions are added in the order in which the part
+ * met them, so they get the same numbers as with one thread, and what is equal is sorted alike.
  *
- * Parts are of no use, and one thread adds up everything again, if
+ * Parts do not fit if
  *   - the calls that are open are not those of the whole: ends of some were not shown
  *   - there are calls without an entry on one side of a border, and calls that were left on the other
  *   - there are more paths than AGG_NODES, as it depends on the order which ones are kept
  *   - switches were recorded: the time without a CPU reaches over borders
- * The last two are seen on the way, and stop all threads at once. One thread needs no paths for what is flat
- * (agg.may_be_flat).
+ * The last two are seen on the way, and stop all threads at once. What may be flat (agg.may_be_flat) needs no paths
+ * with one thread, and then begins again instead of going on with them.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output/dense.h"
 #include "output/report/aggregate_build.h"
-#include "stream/decode/parts.h"
-#include "symbol/thread.h"
+#include "output/report/parts_sum.h"
 
 #define BEFORE		UINT64_MAX	/* start of a frame: before the part */
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up by path */
 #define COST_SCAN	22u		/* and of uft_stream_info(), which the first thread calls */
 
-struct run {
-	struct agg *agg;
-	struct uft_part *part;
-	pthread_t thread;
-	int ret;
-};
-
 /* ---- One part ------------------------------------------------------------------------------------------------ */
 
 /* Frames for the calls that are open when the part begins, each with a node that no path leads to. */
-static int open_calls(struct agg *a, const struct uft_part *part)
+static int open_calls(void *sum, const struct uft_part *part)
 {
+	struct agg *a = sum;
 	const struct uft_task *task;
 	size_t ntask = uft_stream_tasks(part->st, &task);
 	const struct uft_sym *sym;
@@ -61,18 +52,6 @@ static int open_calls(struct agg *a, const struct uft_part *part)
 			t->nbefore = t->n;
 		}
 	return 0;
-}
-
-static void *add_part(void *arg)
-{
-	struct run *r = arg;
-
-	r->ret = uft_part_begin(r->part);
-	if (!r->ret && r->part->from)
-		r->ret = open_calls(r->agg, r->part);
-	if (!r->ret)
-		r->ret = agg_add_events(r->agg, r->part->st);
-	return NULL;
 }
 
 /* ---- Putting parts together ---------------------------------------------------------------------------------- */
@@ -160,9 +139,26 @@ static int join_open_calls(struct joint *j)
 	return !nopen;
 }
 
-/* 1; 0: there are too many paths; -ENOMEM. */
+/* How many nodes the whole would have; the nodes of the part that it has already are known then. */
+static uint64_t find_nodes(struct joint *j)
+{
+	uint64_t n = j->all->nnodes;
+
+	for (uint32_t i = 1; i < j->part->nnodes; i++) {
+		const struct agg_node *of = &j->part->node[i];
+
+		if (j->node[i] == AGG_NOWHERE && j->node[of->parent] != AGG_NOWHERE)
+			j->node[i] = agg_find_child(j->all, j->node[of->parent], j->func[of->func]);
+		n += j->node[i] == AGG_NOWHERE;
+	}
+	return n;
+}
+
+/* 1; 0: there are too many paths, and nothing has changed; -ENOMEM. */
 static int join_nodes(struct joint *j)
 {
+	if (find_nodes(j) >= j->all->max_nodes)
+		return 0;
 	for (uint32_t i = 1; i < j->part->nnodes; i++) {
 		const struct agg_node *n = &j->part->node[i];
 
@@ -170,8 +166,6 @@ static int join_nodes(struct joint *j)
 			j->node[i] = agg_child(j->all, j->node[n->parent], j->func[n->func]);
 		if (j->node[i] == AGG_NOWHERE)
 			return -ENOMEM;
-		if (j->all->nnodes >= j->all->max_nodes)
-			return 0;
 		j->all->node[j->node[i]].is_group |= n->is_group;
 		if (agg_merge(j->all, j->node[i], j->part, n, 1) < 0)
 			return -ENOMEM;
@@ -222,9 +216,10 @@ static int join_rest(struct joint *j)
 	return ret;
 }
 
-/* 1: done; 0: they cannot be put together; -ENOMEM. */
-static int join(struct agg *all, struct uft_stream *st, const struct agg *part, const struct uft_part *of)
+static int join(void *whole, struct uft_stream *st, const void *sum, const struct uft_part *of)
 {
+	const struct agg *part = sum;
+	struct agg *all = whole;
 	struct joint j = { .all = all, .part = part, .of = of, .st = st };
 	int ret = -ENOMEM;
 
@@ -235,13 +230,14 @@ static int join(struct agg *all, struct uft_stream *st, const struct agg *part, 
 	if (j.sym && j.func && j.node && j.task) {
 		memset(j.node, 0xff, part->nnodes * sizeof(*j.node));
 		j.node[0] = 0;
-		ret = part->build->has_alone && (all->build->has_alone || has_left(all->build, all->nfuncs)) ? 0 : 1;
+		ret = part->build->has_alone && (all->build->has_alone || has_left(all->build, all->nfuncs)) ?
+			PARTS_APART : PARTS_JOINED;
 		if (ret > 0)
 			ret = join_names(&j) < 0 ? -ENOMEM : join_open_calls(&j);
 		if (ret > 0)
 			ret = join_nodes(&j);
 		if (ret > 0)
-			ret = join_rest(&j) < 0 ? -ENOMEM : 1;
+			ret = join_rest(&j) < 0 ? -ENOMEM : PARTS_JOINED;
 	}
 	free(j.sym);
 	free(j.func);
@@ -250,10 +246,11 @@ static int join(struct agg *all, struct uft_stream *st, const struct agg *part, 
 	return ret;
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------------------------ */
 
-static struct agg *new_agg(const struct agg *like, int *stop)
+static void *make(const void *all)
 {
+	const struct agg *like = all;
 	struct agg *a = malloc(sizeof(*a));
 
 	if (!a || agg_init(a) < 0) {
@@ -262,89 +259,61 @@ static struct agg *new_agg(const struct agg *like, int *stop)
 	}
 	a->max_nodes = like->max_nodes;
 	a->build->by = like->build->by;
-	a->build->stop = stop;
 	return a;
 }
 
-/* 1: done; 0: they cannot be put together; -ENOMEM. */
-static int add_parts(struct agg *a, struct uft_stream *st, struct uft_part *part, size_t n)
+static void release(void *sum)
 {
-	struct run run[UFT_PARTS_MAX] = { { .agg = a, .part = &part[0] } };
-	size_t started = 1;
-	int stop = 0, ret = 1;
+	agg_free(sum);
+	free(sum);
+}
 
-	for (; started < n; started++) {
-		struct run *r = &run[started];
+static void watch(void *sum, int *stop)
+{
+	struct agg *a = sum;
 
-		part[started].stop = &stop;
-		*r = (struct run){ .agg = new_agg(a, &stop), .part = &part[started] };
-		if (!r->agg)
-			break;
-		if (thread_start(&r->thread, add_part, r)) {
-			agg_free(r->agg);
-			free(r->agg);
-			break;
-		}
-	}
-	a->build->stop = &stop;
-	if (started < n)
-		__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-	if (started == n && !uft_stream_info(st))
-		run[0].ret = -ENOMEM;
-	else
-		add_part(&run[0]);
-	for (size_t i = 0; i < started; i++) {
-		if (i)
-			pthread_join(run[i].thread, NULL);
-		ret = ret < 0 || !run[i].ret ? ret : run[i].ret;
-	}
-	a->build->stop = NULL;
-	for (size_t i = 0; ret > 0 && i < started; i++)
-		ret = !stop && uft_part_is_exact(&part[i]);
-	for (size_t i = 1; i < started; i++) {
-		if (ret > 0)
-			ret = join(a, st, run[i].agg, &part[i]);
-		agg_free(run[i].agg);
-		free(run[i].agg);
-	}
-	uft_parts_close(part, n, !ret);
-	return ret;
+	a->build->stop = stop;
+}
+
+static int add(void *sum, struct uft_stream *st)
+{
+	return agg_add_events(sum, st);
 }
 
 /* As agg_init() left it. */
-static int begin_again(struct agg *a)
+static int clear(void *all)
 {
+	struct agg *a = all;
 	uint32_t max_nodes = a->max_nodes;
+	enum uft_by by = a->build->by;
 	int may_be_flat = a->may_be_flat, ret;
 
 	agg_free(a);
 	ret = agg_init(a);
 	a->max_nodes = max_nodes;
 	a->may_be_flat = may_be_flat;
+	if (!ret)
+		a->build->by = by;
 	return ret;
 }
 
 int agg_add_threads(struct agg *a, struct uft_stream *st, enum uft_by by, unsigned threads)
 {
-	static const struct uft_parts_cost cost = { .read = COST_READ, .before = COST_SCAN };
-	struct uft_part part[UFT_PARTS_MAX];
-	size_t n = a->nnodes == 1 ? uft_parts_open(st, threads, &cost, part) : 1;
-	int ret = 0;
+	static const struct parts_ops ops = {
+		make, release, watch, open_calls, add, join, clear, { .read = COST_READ, .before = COST_SCAN },
+	};
+	int ret;
 
 	a->build->by = by;
-	if (n > 1)
-		ret = add_parts(a, st, part, n);
-	if (n > 1 && !ret)
-		ret = begin_again(a);
+	ret = parts_sum(&ops, a, st, a->nnodes == 1 ? threads : 1, a->may_be_flat);
 	if (ret < 0)
 		return ret;
-	a->nthreads = ret ? (unsigned)n : 1;
-	if (!ret && a->may_be_flat) {
+	a->nthreads = ret ? (unsigned)ret : 1;
+	if (!ret) {
 		a->build->is_flat = 1;
 		a->max_nodes *= 2;
-	}
-	if (!ret)
 		return agg_add(a, st, by);
+	}
 	ret = agg_close_open(a);
 	agg_forget_stream(a->build);
 	return ret;

@@ -75,7 +75,7 @@ struct profile {
 	size_t ntask;
 	int has_times, has_ranks;
 	int has_alone;			/* calls without an entry were added by the times of others */
-	int *stop;			/* in parts: set when they cannot be put together; NULL: all in one */
+	int *stop;			/* struct parts_ops */
 	struct prof_ended *ended;
 	size_t nended, cap_ended;
 	size_t nsamples;		/* of the batch under way; one event gives at most one */

@@ -2,8 +2,8 @@
 /*
  * profile_parts.c - a profile made by several threads
  *
- * Each thread adds up one part of the recording (stream/decode/parts.h) as if it were all, and the parts are put
- * together in their order. Counts, sums and histograms are just added. Two things reach over the border of a part:
+ * Each thread adds up one part (parts_sum.c). Counts, sums and histograms are just added. Two things reach over the
+ * border of a part:
  *
  * Totals. Of a recursive function only the outermost call counts, and the outermost may have begun before the part. A
  * part's running totals begin at 0; a call that was open when the part began has FRAME_BEFORE, and its end is written
@@ -11,30 +11,23 @@
  * then made at last: total += what the part had added, then total = max(total, total at the entry + duration).
  *
  * Calls without an entry (coroutines that were left, tracing_thresh), which profile.c recognises by calls before them.
- * If both sides of a border have such calls, the parts are of no use: all is added up again, by one thread.
+ * If both sides of a border have such calls, the parts do not fit.
  *
  * So the sums are the same for any number of threads, to the last bit; tests compare them.
  */
-#include <pthread.h>
+#include <errno.h>
 #include <stdlib.h>
 
+#include "output/report/parts_sum.h"
 #include "output/report/profile.h"
-#include "stream/decode/parts.h"
-#include "symbol/thread.h"
 
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up */
 #define COST_SCAN	22u		/* and of uft_stream_info(), which the first thread calls */
 
-struct run {
-	struct profile *prof;
-	struct uft_part *part;
-	pthread_t thread;
-	int ret;
-};
-
 /* Frames for the calls that are open when the part begins. */
-static int open_frames(struct profile *prof, const struct uft_part *part)
+static int open_frames(void *sum, const struct uft_part *part)
 {
+	struct profile *prof = sum;
 	const struct uft_task *task;
 	size_t ntask = uft_stream_tasks(part->st, &task);
 
@@ -51,19 +44,6 @@ static int open_frames(struct profile *prof, const struct uft_part *part)
 		}
 	}
 	return 0;
-}
-
-static void *add_part(void *arg)
-{
-	struct run *r = arg;
-
-	r->ret = uft_part_begin(r->part);
-	if (!r->ret && r->part->from)
-		r->ret = open_frames(r->prof, r->part);
-	emit_source_init(&r->prof->src, r->part->st);
-	if (!r->ret)
-		r->ret = profile_add_events(r->prof);
-	return NULL;
 }
 
 /* ---- Putting parts together -------------------------------------------------------------------------------- */
@@ -129,7 +109,7 @@ static int add_funcs(struct profile *all, const struct profile *part, const stru
 	return ret;
 }
 
-/* 1: done; 0: the part did not begin with the calls that were open; -ENOMEM. */
+/* 0; -EAGAIN: the part did not begin with the calls that were open; -ENOMEM. */
 static int end_calls(struct profile *all, const struct profile *part, const struct uft_sym *const *sym,
 		     const uint32_t *task)
 {
@@ -143,7 +123,7 @@ static int end_calls(struct profile *all, const struct profile *part, const stru
 		if (!t)
 			return -ENOMEM;
 		if (e->depth >= t->nframes || t->frame[e->depth].func != func + 1)
-			return 0;
+			return -EAGAIN;
 		frame = &t->frame[e->depth];
 		total = profile_total(t, func);
 		if (!total)
@@ -152,7 +132,7 @@ static int end_calls(struct profile *all, const struct profile *part, const stru
 		*total = *total > frame->total + e->ns ? *total : frame->total + e->ns;
 		frame->func = 0;
 	}
-	return 1;
+	return 0;
 }
 
 /* The frames that the part leaves, and its running totals. As above. */
@@ -166,7 +146,7 @@ static int add_task(struct prof_task *to, const struct prof_task *from, const st
 			return -ENOMEM;
 		if (from->frame[d].func & FRAME_BEFORE) {
 			if (to->frame[d].func != sym[func - 1]->index + 1)
-				return 0;
+				return -EAGAIN;
 			continue;
 		}
 		to->frame[d].func = func ? sym[func - 1]->index + 1 : 0;
@@ -184,102 +164,82 @@ static int add_task(struct prof_task *to, const struct prof_task *from, const st
 		if (more)
 			*total += more;
 	}
-	return 1;
+	return 0;
 }
 
-/* 1: done; 0: they cannot be put together; -ENOMEM. */
-static int add_profile(struct profile *all, struct uft_stream *st, const struct profile *part,
-		       const struct uft_part *of)
+static int join(void *whole, struct uft_stream *st, const void *sum, const struct uft_part *of)
 {
+	const struct profile *part = sum;
+	struct profile *all = whole;
 	const struct uft_sym **sym = NULL;
 	uint32_t *task = calloc(part->ntask + 1, sizeof(*task));
 	size_t nsym = uft_part_symbols(of, st, &sym);
-	int ret = task && sym ? 1 : -ENOMEM;
+	int ret = task && sym ? 0 : -ENOMEM, does_fit = 0;
 
-	for (uint32_t i = 0; ret > 0 && i < part->ntask; i++)
+	for (uint32_t i = 0; !ret && i < part->ntask; i++)
 		task[i] = uft_part_task(of, i, st);
-	if (ret > 0)
-		ret = has_same_frames(all, part, task) && !(part->has_alone && (all->has_alone || has_left(all)));
-	if (ret > 0)
+	if (!ret)
+		does_fit = has_same_frames(all, part, task) && !(part->has_alone && (all->has_alone || has_left(all)));
+	if (does_fit)
 		ret = end_calls(all, part, sym, task);
-	for (size_t i = 0; ret > 0 && i < part->ntask; i++) {
-		struct prof_task *to =
-			part->task[i].nframes || part->task[i].npages ? profile_task(all, task[i]) : NULL;
+	for (size_t i = 0; does_fit && !ret && i < part->ntask; i++) {
+		int is_used = part->task[i].nframes || part->task[i].npages;
+		struct prof_task *to = is_used ? profile_task(all, task[i]) : NULL;
 
-		if (to)
-			ret = add_task(to, &part->task[i], sym, nsym);
-		else if (part->task[i].nframes || part->task[i].npages)
-			ret = -ENOMEM;
+		ret = to ? add_task(to, &part->task[i], sym, nsym) : is_used ? -ENOMEM : 0;
 	}
-	if (ret > 0)
-		ret = add_funcs(all, part, sym) ? -ENOMEM : 1;
-	all->has_alone |= part->has_alone;
+	if (does_fit && !ret)
+		ret = add_funcs(all, part, sym);
+	all->has_alone |= does_fit && part->has_alone;
 	free(sym);
 	free(task);
-	return ret;
+	return ret ? ret : does_fit ? PARTS_JOINED : PARTS_APART;
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------------------------------------------- */
 
-/* 1: done; 0: as if nothing had been done; -ENOMEM. */
-static int add_parts(struct profile *prof, struct uft_stream *st, struct uft_part *part, size_t n)
+static void *make(const void *all)
 {
-	struct run run[UFT_PARTS_MAX] = { { .prof = prof, .part = &part[0] } };
-	size_t started = 1;
-	int stop = 0, ret = 1;
+	(void)all;
+	return calloc(1, sizeof(struct profile));
+}
 
-	for (; started < n; started++) {
-		struct run *r = &run[started];
+static void release(void *sum)
+{
+	profile_clear(sum);
+	free(sum);
+}
 
-		part[started].stop = &stop;
-		*r = (struct run){ .prof = calloc(1, sizeof(*r->prof)), .part = &part[started] };
-		if (r->prof)
-			r->prof->stop = &stop;
-		if (!r->prof || thread_start(&r->thread, add_part, r)) {
-			free(r->prof);
-			break;
-		}
-	}
-	prof->stop = &stop;
-	if (started < n)
-		__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-	if (started == n && !uft_stream_info(st))
-		run[0].ret = -ENOMEM;
-	else
-		add_part(&run[0]);
-	for (size_t i = 0; i < started; i++) {
-		if (i)
-			pthread_join(run[i].thread, NULL);
-		ret = ret < 0 || !run[i].ret ? ret : run[i].ret;
-	}
-	for (size_t i = 0; ret > 0 && i < started; i++)
-		ret = !stop && uft_part_is_exact(&part[i]);
-	for (size_t i = 1; i < started; i++) {
-		if (ret > 0)
-			ret = add_profile(prof, st, run[i].prof, &part[i]);
-		profile_clear(run[i].prof);
-		free(run[i].prof);
-	}
-	prof->stop = NULL;
-	if (!ret)
-		profile_clear(prof);
-	uft_parts_close(part, n, !ret);
-	return ret;
+static void watch(void *sum, int *stop)
+{
+	struct profile *prof = sum;
+
+	prof->stop = stop;
+}
+
+static int add(void *sum, struct uft_stream *st)
+{
+	struct profile *prof = sum;
+
+	emit_source_init(&prof->src, st);
+	return profile_add_events(prof);
+}
+
+static int clear(void *all)
+{
+	profile_clear(all);
+	return 0;
 }
 
 int profile_add_stream(struct profile *prof, struct uft_stream *st, unsigned threads)
 {
-	static const struct uft_parts_cost cost = { .read = COST_READ, .before = COST_SCAN };
-	struct uft_part part[UFT_PARTS_MAX];
-	size_t n = uft_parts_open(st, threads, &cost, part);
-	int ret = n > 1 ? add_parts(prof, st, part, n) : 0;
+	static const struct parts_ops ops = {
+		make, release, watch, open_frames, add, join, clear, { .read = COST_READ, .before = COST_SCAN },
+	};
+	int ret = parts_sum(&ops, prof, st, threads, 0);
 
-	if (!ret) {
-		emit_source_init(&prof->src, st);
-		ret = uft_stream_info(st) ? profile_add_events(prof) : -ENOMEM;
-	}
-	if (ret < 0)
-		return ret;
+	if (ret < 0 || !uft_stream_info(st))
+		return ret < 0 ? ret : -ENOMEM;
 	profile_add_totals(prof);
 	return 0;
 }

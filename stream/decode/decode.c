@@ -435,7 +435,8 @@ static void dec_pass(struct uft_stream *st, struct dec_at *at, uint64_t limit, i
 	const uint64_t span = st->clock.cur_end - line.clock0, hi = at->hi;
 	const uint8_t *p = at->p, *lim = at->lim;
 	struct dec_task *t = at->task;
-	struct dec_frame *f, *bottom, *room;	/* behind the innermost call; where an exit and an entry need more than that */
+	/* behind the innermost call; where an exit and an entry need more than that */
+	struct dec_frame *f, *bottom, *room;
 	uint64_t key = at->key;
 	size_t n = 0;
 

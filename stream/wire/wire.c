@@ -185,7 +185,10 @@ uint64_t wire_sum(const void *data, size_t n)
 	if (n >= 32) {
 		uint64_t a[4] = { XX1 + XX2, XX2, 0, -XX1 };
 
-		/* Without a loop inside, so that the four stay in registers: 5 instructions for 8 bytes instead of 12. */
+		/*
+		 * Without a loop inside, so that the four stay in registers: 5 instructions for 8 bytes
+		 * instead of 12.
+		 */
 		for (; end - p >= 32; p += 32) {
 			a[0] = xx_round(a[0], xx_load(p));
 			a[1] = xx_round(a[1], xx_load(p + 8));

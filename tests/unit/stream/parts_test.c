@@ -160,19 +160,46 @@ static char *tree(const struct check *c, enum uft_tree_view view, enum uft_by by
 	return text;
 }
 
-/* How many threads added up @c, where @threads were allowed. */
-static unsigned threads_used(const struct check *c, unsigned threads)
+/* Adds up @c with room for @max_nodes. Returns how many threads did it, where @threads were allowed; *d: all nodes. */
+static unsigned add_up(const struct check *c, unsigned threads, uint32_t max_nodes, struct digest *d)
 {
 	struct uft_stream *st = open_it(c);
 	struct agg a;
 	unsigned n;
 
 	assert_int_equal(agg_init(&a), 0);
+	a.max_nodes = max_nodes;
 	assert_int_equal(agg_add_threads(&a, st, UFT_BY_NONE, threads), 0);
+	*d = (struct digest){ 0, a.nnodes };
+	for (uint32_t i = 0; i < a.nnodes; i++) {
+		const struct agg_node *node = &a.node[i];
+		uint64_t v[] = { node->calls, node->total, node->self, node->sum, node->nopen, node->parent, node->is_more,
+				 agg_rank(&a, node, 99) };
+
+		d->sum = d->sum * 31 + wire_sum(v, sizeof(v)) + wire_sum(a.func[node->func].key, 1);
+	}
 	n = a.nthreads;
 	agg_free(&a);
 	uft_stream_close(st);
 	return n;
+}
+
+/*
+ * More paths than there is room for: in the first part, in another, or only in all together. One thread goes on then,
+ * and the sums are those of one.
+ */
+static void test_bounds(const struct check *c, uint32_t nnodes, unsigned *alone, unsigned *together)
+{
+	for (uint32_t max_nodes = 8; max_nodes < 2 * nnodes; max_nodes += 1 + nnodes / 12) {
+		struct digest one, many;
+
+		add_up(c, 1, max_nodes, &one);
+		for (unsigned threads = 2; threads < 5; threads++) {
+			++*(add_up(c, threads, max_nodes, &many) == 1 ? alone : together);
+			assert_int_equal(many.events, one.events);
+			assert_true(many.sum == one.sum);
+		}
+	}
 }
 
 static void test_tree(void **state)
@@ -181,10 +208,11 @@ static void test_tree(void **state)
 		UFT_BY_CPU };
 	static const enum uft_tree_view view[] = { UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_HISTOGRAM };
 	enum { NBY = sizeof(by) / sizeof(by[0]) };
-	unsigned divided = 0;
+	unsigned divided = 0, alone = 0, together = 0;
 
 	(void)state;
 	for (unsigned round = 0; round < 6; round++) {
+		struct digest all;
 		struct check c;
 
 		seed = round + 200;
@@ -208,11 +236,13 @@ static void test_tree(void **state)
 			}
 			free(one);
 		}
-		divided += threads_used(&c, 4) > 2;
+		divided += add_up(&c, 4, AGG_NODES, &all) > 2;
+		test_bounds(&c, (uint32_t)all.events, &alone, &together);
 		check_end(&c);
 	}
-	printf("%u of 6 recordings by several threads\n", divided);
+	printf("%u of 6 recordings by several threads; with little room %u alone, %u together\n", divided, alone, together);
 	assert_true(divided >= 4);
+	assert_true(alone > 100 && together > 50);
 }
 
 int main(void)
