@@ -32,6 +32,7 @@ const rows = await page.evaluate(() => {
 	return [open, g.height({ ...row, isOpen: false })];
 });
 check("a closed row has room for its strip", rows[0] === rows[1], rows.join());
+check("what its colours mean", (await page.locator("#legend span").allInnerTexts()).join().startsWith("runs,waits for a CPU,blocked"), await page.locator("#legend").innerText());
 check("a strip of what a task does", Object.keys(said).length === 3 && colours.size === 3, [...colours].join(" "));
 
 // Ten thousand tasks: a row is found where it is, and the last one can be reached.

@@ -7,14 +7,16 @@
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { Values } from "./values";
-import { clamp, colour, css, fit, ink, mix, moment, roundStep, textNumber, time, count } from "./format";
+import { clamp, colour, css, fit, ink, mix, moment, roundStep, stateColour, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
+const lostColour = 0xff2a2ae0, eventColour = (isDark: boolean): number => isDark ? 0xff5bd0ff : 0xff0b6be0;
+
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; isNested?: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
-export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
+export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onPicture(): void; onProgress(part: number): void }
 
 interface Label { x: number; w: number; y: number; text: string; ink: string }
 interface Placed { row: Row; y: number; height: number }
@@ -284,6 +286,7 @@ export class Graph {
 			if (tiles.coarse)		/* a finer one is being made */
 				setTimeout(() => { if (abort === this.abort) { this.wanted = ""; this.due(); } }, 150);
 			this.placed = null;	/* rows with a strip are higher */
+			this.hooks.onPicture();
 			this.draw();
 		} catch (e) {
 			if (abort === this.abort && !(e instanceof DOMException && e.name === "AbortError"))
@@ -305,10 +308,11 @@ export class Graph {
 		return v;
 	}
 
-	/* Of a strip: green where the thread runs, orange where it waits for a CPU, violet where it is blocked. */
-	private stateColour(n: number): number {
-		const text = this.names[n];
-		return text === "runs" ? (this.isDark ? 0xff5fae3f : 0xff45a02e) : text === "waits for a CPU" ? 0xff2a8ef0 : this.isDark ? 0xffc07a9a : 0xffb0708e;
+	/** What is drawn that has no name in the picture: [what it is, its colour] of each kind that the rows in view have. */
+	get legend(): [string, string][] {
+		const lanes = new Set([...this.tile.values()].flatMap(({ row }) => row.lanes.flatMap(([lane, v]) => v.length ? [lane] : [])));
+		const states = lanes.has(laneStates) ? ["runs", "waits for a CPU", "blocked"].map((s): [string, string] => [s, css(stateColour(s, this.isDark))]) : [];
+		return [...states, ...lanes.has(laneEvents) ? [["event", css(eventColour(this.isDark))] as [string, string]] : [], ...lanes.has(laneLost) ? [["lost", css(lostColour)] as [string, string]] : []];
 	}
 
 	setTheme(isDark: boolean): void {
@@ -319,6 +323,7 @@ export class Graph {
 
 	draw(): void {
 		const begun = performance.now(), ratio = devicePixelRatio, c = this.canvas;
+		this.hooks.onPicture();
 		const w = Math.max(1, Math.round(c.clientWidth * ratio)), h = Math.max(1, Math.round(c.clientHeight * ratio));
 		if (c.width !== w || c.height !== h) {
 			c.width = w;
@@ -401,9 +406,9 @@ export class Graph {
 				if (x0 <= edge && x1 > edge + 1)
 					x0 = edge + 1;
 				x1 = Math.min(w, Math.max(x1, x0 + 1));
-				let c = isLost ? 0xff2a2ae0 : isPoint ? (this.isDark ? 0xff5bd0ff : 0xff0b6be0) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
+				let c = isLost ? lostColour : isPoint ? eventColour(this.isDark) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
 				if (isState)
-					c = this.stateColour(name);
+					c = stateColour(this.names[name] ?? "", this.isDark);
 				if (calls > 1 && !isPoint)
 					c = mix(ground, c, 0.35 + 0.65 * fill / 255);
 				if (find && !p.row.isCpu && !isState && !(this.names[name] ?? "").toLowerCase().includes(find))

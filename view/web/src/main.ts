@@ -70,8 +70,23 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 	onMenu: (hit, row, t, x, y) => { showTip("", 0, 0); menu.open(x, y, choices(hit, row, t)); },
 	onError: text => setFilterState(text, true),
 	onProgress: p => setFilterState(`${Math.round(p * 100)} % …`),
+	onPicture: () => showLegend(),
 	onMatches: n => setFilterState(graph.filter ? `${count(n)} of ${count(info?.events ?? 0)} events` : ""),
 });
+
+/* What the colours of strips, of events and of losses mean. */
+function showLegend(): void {
+	const legend = graph.legend, text = legend.join();
+	if (element("legend").dataset["of"] === text)
+		return;
+	element("legend").dataset["of"] = text;
+	element("legend").replaceChildren(...legend.flatMap(([what, colour]) => {
+		const chip = document.createElement("i"), name = document.createElement("span");
+		chip.style.background = colour;
+		name.textContent = what;
+		return [chip, name];
+	}));
+}
 
 const list: EventList = new EventList(element("list"), api, {
 	onChoose: (row: ListRow) => {
