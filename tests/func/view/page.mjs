@@ -279,16 +279,17 @@ await page.selectOption("#file", "0");
 await page.waitForFunction(() => document.title.includes("a.uft"));
 await settled();
 
-// Threads of several processes stand below a row of their process, which shows and hides them.
+// Threads of a process that has several stand below a row of it, which shows and hides them; what began first comes first.
 await page.route("**/api/info*", async route => {
 	const response = await route.fetch(), info = await response.json();
-	(info.tasks ?? []).forEach((t, i) => { t.pid = i < 2 ? 1000 : 2000; });
+	(info.tasks ?? []).forEach((t, i) => { t.pid = i < 2 ? 1000 : 2000; t.first = 9 - i; });
 	await route.fulfill({ response, json: info });
 });
 await open(url);
 const rows = () => page.evaluate(() => window.uftView.graph.place().map(p => [p.row.label, p.row.isProcess, p.y]));
 let shown = await rows();
-check("a row for each process", shown.filter(r => r[1]).map(r => r[0].replace(/.* /, "")).join() === "1000,2000", JSON.stringify(shown));
+check("a row for a process of several threads", shown.filter(r => r[1]).map(r => r[0]).join() === "thread-0 1000", JSON.stringify(shown));
+check("rows are in the order of their first events", shown.slice(-4).map(r => r[0]).join() === "thread-2-1002,thread-0 1000,thread-1-1001,thread-0-1000", JSON.stringify(shown));
 await page.mouse.click(box.x + 40, box.y + shown.find(r => r[1])[2] + 8);
 check("a click hides its threads", (await rows()).length === shown.length - 2, JSON.stringify(await rows()));
 await page.waitForFunction(() => location.hash.includes("closed=1000"));

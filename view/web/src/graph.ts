@@ -78,15 +78,18 @@ export class Graph {
 				this.rows.push({ ...plain, key: rowCpu + file * placeSize + i, label: `${short(file)}CPU ${i}`, title: `which task CPU ${i} had, as far as events of ${source.path} tell`, isCpu: true, file, shows: rowCpu + file * placeSize + i });
 		});
 		const groupOf = (file: number, pid: number): number => pid + file * 2 ** 23;
-		const tasks = [...info.tasks].sort((x, y) => x.file - y.file || x.pid - y.pid || x.tid - y.tid);
+		/* By their first events: processes, and the threads of each. */
+		const tasks = [...info.tasks].sort((x, y) => x.first - y.first || x.file - y.file || x.tid - y.tid);
 		const processes = new Map<number, Task[]>();
 		for (const t of tasks)
 			processes.set(groupOf(t.file, t.pid), [...processes.get(groupOf(t.file, t.pid)) ?? [], t]);
+		const few = processes.size <= 12, nested = new Set(processes.size > 1 ? [...processes].filter(([, threads]) => threads.length > 1).map(([group]) => group) : []);
+		const opened = new Set([...processes.values()].flat().slice(0, one ? Infinity : few ? 4 : 0));
 		for (const [group, threads] of processes) {
-			if (processes.size > 1)
-				this.rows.push({ ...plain, ...this.processRow(group, threads, processes.size <= 12, short) });
+			if (nested.has(group))
+				this.rows.push({ ...plain, ...this.processRow(group, threads, few, short) });
 			for (const t of threads)
-				this.rows.push({ ...plain, key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, pid: t.pid, file: t.file, group, first: t.first, last: t.last, shows: t.row });
+				this.rows.push({ ...plain, key: t.row, label: `${nested.has(group) ? "" : short(t.file)}${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: opened.has(t), isNested: nested.has(group), pid: t.pid, file: t.file, group, first: t.first, last: t.last, shows: t.row });
 		}
 		this.labels = new Map(this.rows.filter(r => !r.isCpu && !r.isProcess).map(r => [r.key, r.label]));
 		this.drops = info.sources.flatMap((source, file) => source.drops.map(drop => ({ drop, t: drop.t + source.offset, group: groupOf(file, drop.pid) })));
@@ -107,7 +110,7 @@ export class Graph {
 		this.due();
 	}
 
-	/* The line above the threads of a process, which shows or hides them. */
+	/* The line above the threads of a process that has several, which shows or hides them. */
 	private processRow(group: number, threads: Task[], isOpen: boolean, short: (file: number) => string): Partial<Row> & { key: number; label: string; title: string; file: number; shows: number } {
 		const calls = threads.reduce((n, t) => n + t.calls, 0), pid = threads[0]?.pid ?? 0, leader = threads.find(t => t.tid === pid) ?? threads[0] as Task;
 		return { key: -group, label: `${short(leader.file)}${leader.comm} ${pid}`, title: `process ${pid}: ${count(threads.length)} threads, ${count(calls)} calls`, isOpen, isProcess: true, pid, file: leader.file, group, shows: leader.row, first: Math.min(...threads.map(t => t.first)), last: Math.max(...threads.map(t => t.last)) };
@@ -123,16 +126,15 @@ export class Graph {
 	}
 
 	private isSibling(a: Row, b: Row): boolean {
-		const grouped = this.rows.some(r => r.isProcess);
-		return a.values || b.values ? !!a.values === !!b.values : a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isProcess ? b.isProcess : !grouped || (!b.isProcess && a.group === b.group);
+		return a.values || b.values ? !!a.values === !!b.values : a.isCpu || b.isCpu ? a.isCpu === b.isCpu : a.isNested || b.isNested ? !!a.isNested && !!b.isNested && a.group === b.group : true;
 	}
 
-	/** One place up or down, or (by Infinity) to the end, among rows of its kind: CPUs, processes, threads of one process. */
+	/** One place up or down, or (by Infinity) to the end, among rows of its kind: CPUs, values, processes, threads of one process. */
 	moveRow(row: Row, by: number): void {
 		for (let left = Math.abs(by); left > 0; left--) {
 			const at = this.rows.indexOf(row), size = this.block(at);
 			let to = by < 0 ? at - 1 : at + size;
-			while (by < 0 && to > 0 && !this.isSibling(row, this.rows[to] as Row) && row.isProcess && !(this.rows[to] as Row).isCpu)
+			while (by < 0 && to > 0 && !this.isSibling(row, this.rows[to] as Row) && !row.isNested && (this.rows[to] as Row).isNested)
 				to--;
 			const other = this.rows[to];
 			if (!other || !this.isSibling(row, other))
@@ -452,7 +454,6 @@ export class Graph {
 		g.fillRect(0, 0, gutter, h);
 		g.fillRect(0, 0, w, axis);
 		g.strokeStyle = style.getPropertyValue("--line");
-		const isGrouped = this.rows.some(r => r.isProcess);
 		for (const p of visible) {
 			const y = Math.max(p.y, axis - 4);
 			g.fillStyle = text;
@@ -460,7 +461,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
 			g.clip();
-			g.fillText((p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.pid && !p.row.isProcess && isGrouped ? 18 : 6, Math.max(y, p.y) + 14);
+			g.fillText((p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.isNested ? 18 : 6, Math.max(y, p.y) + 14);
 			g.restore();
 			g.beginPath();
 			g.moveTo(0, p.y + p.height - 0.5);
