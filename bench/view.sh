@@ -7,6 +7,7 @@
 #   index     until the answer `info` is done, the first time and with the index beside the file; its size; memory of the server
 #   tiles     500 questions of random parts, of all sizes, as the page asks them in a window of 1600 x 950 (two CPUs and the 32 lanes that fit,
 #             a quarter of the view on each side): ms by percentile, the answer's transfer included
+#   picture   until the first picture of a later opening, in five browsers: what is of Chromium, and what of the page and the server
 #   frames    a Chromium without GPU that pans and zooms for 300 frames: ms between frames, and of a drawing (if there is one)
 set -eu
 build=$(cd "$1" && pwd) calls=${2:-100000000} dir=${3:-/var/tmp}

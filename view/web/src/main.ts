@@ -347,12 +347,14 @@ function showPreview(i: Info): void {
 }
 
 /* Until the answer is there; @isQuiet: what is shown stays meanwhile. */
+let early: Promise<Info> | null = null;	/* asked for before all else */
 async function load(isQuiet = false): Promise<void> {
 	isStarting = true;
 	previewOf = 0;
 	showTip("", 0, 0);
 	for (;;) {
-		info = await api.once<Info>("info", {});
+		info = await (early ?? api.once<Info>("info", {}));
+		early = null;
 		if (info.state !== "working")
 			break;
 		if (!isQuiet) {
@@ -375,12 +377,13 @@ async function load(isQuiet = false): Promise<void> {
 	diff.forget();
 	plot.setChoices(info.plots);
 	restore();
+	const picture = graph.ask();	/* before the list: the server answers one question at a time */
 	list.setFlags(!!info.flags);
 	list.isMerged = info.sources.length > 1;
 	list.reset(graph.filter ? 1 : info.events);
 	isStarting = false;
 	showMarkers();
-	void showCounters();
+	void picture.then(showCounters);
 	document.body.dataset["ready"] = "1";
 }
 
@@ -655,18 +658,29 @@ function holdPicture(): void {
 }
 
 async function start(): Promise<void> {
-	if (new URLSearchParams(location.hash.slice(1)).has("picture"))
+	performance.mark("begun");	/* for bench/view.mjs */
+	const asked = new URLSearchParams(location.hash.slice(1)), file = asked.get("file") ?? "0";
+	api.file = file === "all" ? "all" : Number(file) || 0;
+	const of = api.file, all = api.once<Files>("files", {});
+	early = api.once<Info>("info", {});
+	early.catch(() => undefined);	/* all says so, too */
+	if (asked.has("picture"))
 		holdPicture();
 	const saved = localStorage.getItem("uft-theme");
 	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 	listen();
-	files = await api.once<Files>("files", {});
-	const select = element<HTMLSelectElement>("file"), asked = new URLSearchParams(location.hash.slice(1)).get("file") ?? "0";
+	files = await all;
+	const select = element<HTMLSelectElement>("file");
 	if (files.files.length > 1)
 		select.append(new Option("all, on one clock", "all"));
 	files.files.forEach((f, i) => select.append(new Option(f, String(i))));
 	diff.setFiles(files.files);
-	api.file = asked === "all" && files.files.length > 1 ? "all" : Math.min(files.files.length - 1, Number(asked) || 0);
+	if (api.file !== "all")
+		api.file = Math.min(files.files.length - 1, api.file);
+	else if (files.files.length < 2)
+		api.file = 0;
+	if (api.file !== of)
+		early = null;
 	select.value = String(api.file);
 	select.addEventListener("change", () => {
 		api.file = select.value === "all" ? "all" : Number(select.value);
