@@ -391,6 +391,33 @@ for (const name of ["dark", "light"]) {
 	check(`names are read on their colours, ${name}`, seen.n > 10 && seen.worst > 3.5, JSON.stringify(seen));
 }
 
+// Where the name of a function without one has no room, its address is seen, which tells it from others.
+await page.evaluate(() => window.uftView.graph.show(1e6, 1.1e6));
+await settled();
+const cutNames = await page.evaluate(() => {
+	const view = window.uftView.graph, g = document.querySelector("#canvas").getContext("2d"), draw = g.fillText, kept = view.names, said = [];
+	g.fillText = (...a) => said.push(a[0]);
+	view.names = new Proxy({}, { get: () => "a-program-with-a-name-longer-than-most-spans-of-this-picture-are-wide-in-it+0x1a2b" });
+	view.draw();
+	view.names = kept;
+	g.fillText = draw;
+	return said.filter(t => /^(a-pro|.?0x)/.test(t) && !t.endsWith("in-it+0x1a2b"));
+});
+check("an address instead of a cut name", cutNames.includes("0x1a2b") && !cutNames.some(t => t.startsWith("a-pro") && !t.includes("×")), cutNames.join());
+
+// What the recording is is asked for at once, not when it is known which recordings there are.
+let letFiles;
+const heldFiles = new Promise(resolve => { letFiles = resolve; });
+await page.route("**/api/files*", async route => { await heldFiles; await route.continue(); });
+const infoAsked = page.waitForRequest(r => r.url().includes("api/info"));
+await page.goto("about:blank");
+await page.goto(url, { waitUntil: "commit" });
+await infoAsked;
+check("the first questions are asked at once", true);
+letFiles();
+await page.waitForSelector("body[data-ready]");
+await page.unroute("**/api/files*");
+
 // Nothing is asked of anybody else; nothing went wrong.
 check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));
 const wrong = said.filter(s => !s.includes("400"));		// the wrong filter

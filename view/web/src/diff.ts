@@ -17,7 +17,7 @@ const more = 0xff3a3ad6, less = 0xffc8782e;
 
 function columnsOf(m: Measure): Column[] {
 	const of = m.column ? [{ name: `${m.column} A`, width: 85 }, { name: `${m.column} B`, width: 85 }] : [];
-	return [{ name: "change", width: 90 }, { name: "what", width: 60 }, ...of, { name: "calls A", width: 80 }, { name: "calls B", width: 80 }, { name: "path", width: 0 }];
+	return [{ name: "change", width: 90 }, { name: "what", width: 60 }, ...of, { name: "calls A", width: 80 }, { name: "calls B", width: 80 }, { name: "path", width: 0, isEnd: true }];
 }
 
 export class DiffView {

@@ -93,10 +93,23 @@ export function ink(pixel: number): string {
 
 const widths = new Map<string, number>(), widthsMost = 20000;
 
-/** As much of a text as has room in @room pixels, in the font that is set, always the same; "": not even two characters. */
+/** As much of a text as has room in @room pixels, in the font that is set, always the same; "": not even two characters. Of a function without a name (`git+0x2aaa70`) the address tells it from others. */
 export function fit(g: CanvasRenderingContext2D, text: string, room: number): string {
 	if (room < 14)
 		return "";
+	const isCut = measured(g, text) > room, address = isCut ? /\+0x[0-9a-f]+(?=$| … )/.exec(text) : null;
+	return isCut ? cut(g, address ? text.slice(address.index + 1) : text, room) : text;
+}
+
+function cut(g: CanvasRenderingContext2D, text: string, room: number): string {
+	const w = measured(g, text);
+	if (w <= room)
+		return text;
+	const n = Math.floor(text.length * (room - 11) / w * 0.97);
+	return n > 1 ? text.slice(0, n) + "…" : "";
+}
+
+function measured(g: CanvasRenderingContext2D, text: string): number {
 	let w = widths.get(text);
 	if (w === undefined) {
 		if (widths.size > widthsMost)
@@ -104,8 +117,5 @@ export function fit(g: CanvasRenderingContext2D, text: string, room: number): st
 		w = g.measureText(text).width;
 		widths.set(text, w);
 	}
-	if (w <= room)
-		return text;
-	const n = Math.floor(text.length * (room - 11) / w * 0.97);
-	return n > 1 ? text.slice(0, n) + "…" : "";
+	return w;
 }

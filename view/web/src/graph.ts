@@ -286,10 +286,10 @@ export class Graph {
 			for (const row of tiles.rows)
 				this.tile.set(row.row, { tiles, row });
 			this.hooks.onMatches(tiles.matches);
+			this.hooks.onPicture();
 			if (tiles.coarse)		/* a finer one is being made */
 				setTimeout(() => { if (abort === this.abort) { this.wanted = ""; this.due(); } }, 150);
 			this.placed = null;	/* rows with a strip are higher */
-			this.hooks.onPicture();
 			this.draw();
 			if (!performance.getEntriesByName("picture").length)
 				performance.mark("picture");	/* for bench/view.mjs */
@@ -323,12 +323,12 @@ export class Graph {
 	setTheme(isDark: boolean): void {
 		this.isDark = isDark;
 		this.numbers.clear();
+		this.hooks.onPicture();
 		this.due();
 	}
 
 	draw(): void {
 		const begun = performance.now(), ratio = devicePixelRatio, c = this.canvas;
-		this.hooks.onPicture();
 		const w = Math.max(1, Math.round(c.clientWidth * ratio)), h = Math.max(1, Math.round(c.clientHeight * ratio));
 		if (c.width !== w || c.height !== h) {
 			c.width = w;

@@ -9,7 +9,8 @@ import { Api, List, ListRow, RowAt } from "./api";
 import { clamp, count, time } from "./format";
 
 const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
-const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["flags", flagsWidth], ["event", 150], ["duration", 90], ["info", 0]];
+/* Name, width, and width in a narrow window, which needs room for what follows. */
+const columns: [string, number, number][] = [["#", 90, 64], ["time (s)", 130, 128], ["CPU", 40, 34], ["task-tid", 170, 150], ["flags", flagsWidth, flagsWidth], ["event", 150, 118], ["duration", 90, 68], ["info", 0, 0]];
 
 export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(n: number): void }
 
@@ -20,7 +21,7 @@ export class EventList {
 	first = 0;
 	current = -1;
 	isMerged = false;
-		private cache = new Map<number, ListRow[]>();
+	private cache = new Map<number, ListRow[]>();
 	private asked = new Set<number>();
 	private rows: HTMLElement;
 	private bar: HTMLElement;
@@ -31,8 +32,7 @@ export class EventList {
 		const head = document.createElement("div");
 		head.className = "row head";
 		head.setAttribute("role", "row");
-		for (const [name, width] of columns)
-			head.append(this.cell(name, width, "columnheader"));
+		columns.forEach(([name], k) => head.append(this.cell(name, k, "columnheader")));
 		this.rows = document.createElement("div");
 		this.rows.className = "rows";
 		this.rows.setAttribute("role", "rowgroup");
@@ -60,15 +60,15 @@ export class EventList {
 		this.root.classList.toggle("has-flags", has);
 	}
 
-	private cell(text: string, width: number, role = "cell"): HTMLElement {
-		const span = document.createElement("span");
+	private cell(text: string, column: number, role = "cell"): HTMLElement {
+		const span = document.createElement("span"), [, wide = 0, narrow = 0] = columns[column] ?? [];
 		span.textContent = text;
 		span.setAttribute("role", role);
-		if (width)
-			span.style.width = width < 150 ? `${width}px` : `min(${width}px, ${width / 10}vw)`; /* narrow windows need room for what follows */
+		if (wide)
+			span.style.width = `clamp(${narrow}px, ${wide / 10}vw, ${wide}px)`;
 		else
 			span.style.flex = "1";
-		if (width === flagsWidth) {
+		if (wide === flagsWidth) {
 			span.classList.add("flags");
 			span.title = "irqs-off, need-resched, hardirq or softirq, preempt-depth, migrate-disable: as in the kernel's text";
 		}
@@ -189,7 +189,7 @@ export class EventList {
 			row.className = "row";
 			row.setAttribute("role", "row");
 			if (!r) {
-				row.append(this.cell(count(i), columns[0]?.[1] ?? 0), this.cell("…", 0));
+				row.append(this.cell(count(i), 0), this.cell("…", columns.length - 1));
 				void this.fetch(Math.floor(i / page));
 			} else {
 				row.dataset["n"] = String(i);
@@ -200,7 +200,7 @@ export class EventList {
 				if (r.event === "lost")
 					row.classList.add("lost");
 				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.flags ?? "", r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
-				texts.forEach((text, k) => row.append(this.cell(text, columns[k]?.[1] ?? 0)));
+				texts.forEach((text, k) => row.append(this.cell(text, k)));
 			}
 			out.push(row);
 		}

@@ -320,7 +320,7 @@ function restore(): void {
 /* ---- Starting ---- */
 
 function about(i: Info): string {
-	const parts = [i.cmdline, `${count(i.events)} events`, `${count(i.calls)} calls`, time(i.duration), `${(i.bytes / 1e6).toFixed(1)} MB`, i.hostname];
+	const parts = [`${count(i.events)} events`, `${count(i.calls)} calls`, time(i.duration), `${(i.bytes / 1e6).toFixed(1)} MB`, i.hostname, i.cmdline];
 	return parts.filter(x => x).join(" · ");
 }
 
@@ -368,7 +368,7 @@ async function load(isQuiet = false): Promise<void> {
 		return showNotice(`${info.path}: ${info.error ?? "cannot be read"}`);
 	}
 	document.title = `${api.file === "all" ? "all recordings" : info.path.replace(/.*\//, "")} - uft view`;
-	element("about").textContent = about(info);
+	element("about").textContent = element("about").title = about(info);
 	tell(info);
 	(element("follow").parentElement as HTMLElement).hidden = !!info.complete;
 	graph.load(info);

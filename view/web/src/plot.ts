@@ -5,7 +5,7 @@ import { Api, Plot } from "./api";
 import { message } from "./flame";
 import { count, time } from "./format";
 
-const top = 34;
+const top = 34, legend = 34, legendFrom = 190;	/* lower ones have no room for it */
 
 export interface PlotHooks { onRange(from: number, to: number): void; onTime(t: number): void }
 
@@ -62,8 +62,10 @@ export class PlotView {
 	forget(): void { this.plotOf = ""; }
 	redraw(): void { this.forget(); this.chart?.destroy(); this.chart = null; }
 
+	private get hasLegend(): boolean { return this.root.clientHeight >= legendFrom; }
+
 	private size(): { width: number; height: number } {
-		return { width: Math.max(200, this.root.clientWidth - 12), height: Math.max(60, this.root.clientHeight - top - 34) };
+		return { width: Math.max(200, this.root.clientWidth - 12), height: Math.max(60, this.root.clientHeight - top - (this.hasLegend ? legend : 0)) };
 	}
 
 	async load(from: number, to: number, tid: number): Promise<void> {
@@ -101,6 +103,7 @@ export class PlotView {
 		const line = (label: string, colour: string): uPlot.Series => ({ label, scale: "value", stroke: colour, width: 1.2, spanGaps: false, value: (_u, v) => value(v), points: { show: true, size: 3 } });
 		const options: uPlot.Options = {
 			...this.size(),
+			legend: { show: this.hasLegend },
 			scales: { x: { time: false }, rate: { range: (_u, _lo, hi) => [0, (hi || 1) * 1.05] }, value: isTime ? { distr: 3 } : {} },
 			axes: [{ ...axis, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades } : {}), values: (_u, v) => v.map(value) }],
 			series: [

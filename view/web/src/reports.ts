@@ -171,7 +171,9 @@ export class Reports {
 			g.fillRect(x(from), height - foot - bar, Math.max(1.5, x(to + 1) - x(from) - 0.5), bar);
 		}
 		g.fillStyle = style.getPropertyValue("--text");
-		g.fillText(h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}   (logarithmic; drag to filter${h.func === this.busiest ? "; it has the most time of its own: click another" : ""})` : `${h.func}: no call here`, left, 15);
+		const told = h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here`;
+		const hints = h.calls ? [`   (logarithmic; drag to filter${h.func === this.busiest ? "; it has the most time of its own: click another" : ""})`, "   (logarithmic; drag to filter)"] : [];
+		g.fillText(told + (hints.find(hint => g.measureText(told + hint).width < w - 2 * left) ?? ""), left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
 		for (let ns = 1, behind = left; ns < 1e12 && h.calls; ns *= 10)
 			for (const m of [1, 1.5, 2, 3, 5, 7])
