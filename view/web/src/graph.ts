@@ -193,7 +193,13 @@ export class Graph {
 		if (this.isDue)
 			return;
 		this.isDue = true;
-		requestAnimationFrame(() => { this.isDue = false; this.draw(); void this.ask(); });
+		requestAnimationFrame(() => {
+			this.isDue = false;
+			if (!this.info)		/* what is known of the recording comes first */
+				return;
+			this.draw();
+			void this.ask();
+		});
 	}
 
 	x(t: number): number { return gutter + (t - this.from) / (this.to - this.from) * this.width; }
