@@ -179,30 +179,53 @@ static uint64_t first_bytes(void)
 	return uft_rt.arena->slice_offset - UFT_BOARD_BYTES + UFT_PAGE;
 }
 
+/* Another session may have files of that name where this process is. 1: it is ours, was free, and has @state now. */
+static int claim_mapped(uint64_t family, uint32_t state)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	struct uft_mail *m = (struct uft_mail *)family;
+	struct uft_slice *slice = (struct uft_slice *)(family + a->slice_offset - UFT_BOARD_BYTES);
+
+	return m->cookie == a->cookie && !uft_load(&m->closed) && uft_cas(&slice->state, UFT_SLICE_FREE, state);
+}
+
+static int is_family(int fd)
+{
+	return (uint64_t)sys_call3(__NR_lseek, fd, 0, 2 /* SEEK_END */) == family_bytes();
+}
+
 /*
- * Another session may have files of that name where this process is: 1: it is ours, and was nobody's. Then its first
- * pages are mapped at @first until end_claim(): the session drops a held family that no process has mapped.
+ * 1: its first pages are mapped at @first until end_claim(), since the session drops a held family that no process has
+ * mapped; 0 or -errno: not claimed.
  */
 static int claim_first(int fd, uint32_t state, uint64_t *first)
 {
-	const struct uft_arena *a = uft_rt.arena;
-	struct uft_mail *m;
-	struct uft_slice *slice;
-	long at;
+	long at = is_family(fd) ? sys_mmap(0, first_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : 0;
 
-	if ((uint64_t)sys_call3(__NR_lseek, fd, 0, 2 /* SEEK_END */) != family_bytes())
-		return 0;
-	at = sys_mmap(0, first_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (sys_is_error(at))
+	if (!at || sys_is_error(at))
 		return (int)at;
-	m = (struct uft_mail *)at;
-	slice = (struct uft_slice *)((uint64_t)at + a->slice_offset - UFT_BOARD_BYTES);
-	if (m->cookie == a->cookie && !uft_load(&m->closed) && uft_cas(&slice->state, UFT_SLICE_FREE, state)) {
-		*first = (uint64_t)at;
+	*first = (uint64_t)at;
+	if (claim_mapped(*first, state))
 		return 1;
-	}
-	sys_munmap((uint64_t)at, first_bytes());
+	sys_munmap(*first, first_bytes());
 	return 0;
+}
+
+/* 1: the family is mapped at @at, and no fork child inherits it; 0 or -errno: not claimed. */
+static int claim_whole(int fd, uint32_t state, uint64_t *at)
+{
+	long m = is_family(fd) ? map_shared(family_bytes(), PROT_READ | PROT_WRITE, fd) : 0;
+	int ret = 0;
+
+	if (!m || sys_is_error(m))
+		return (int)m;
+	*at = (uint64_t)m;
+	if (sys_madvise(*at, family_bytes(), MADV_DONTFORK) && !uft_rt.is_emulated)
+		ret = -ENOSYS;
+	else if (claim_mapped(*at, state))
+		return 1;
+	mem_unmap(*at, family_bytes());
+	return ret;
 }
 
 /* The family is mapped as a whole, or cannot be. */
@@ -212,8 +235,8 @@ static void end_claim(int fd, uint64_t first)
 	sys_close(fd);
 }
 
-/* The number of a spare family whose slice is in @state now, and what end_claim() takes; or -errno. */
-static int claim_any(uint32_t state, int *out, uint64_t *first_pages)
+/* The number of a spare family whose slice is in @state now, its descriptor, and what @claim gives; or -errno. */
+static int claim_any(int (*claim)(int fd, uint32_t state, uint64_t *at), uint32_t state, int *out, uint64_t *at)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	uint32_t first = (uint32_t)arch_clock() >> 4;
@@ -227,7 +250,7 @@ static int claim_any(uint32_t state, int *out, uint64_t *first_pages)
 			ret = ret == -ENOENT ? fd : ret;
 			continue;
 		}
-		got = claim_first(fd, state, first_pages);
+		got = claim(fd, state, at);
 		if (got > 0) {
 			*out = fd;
 			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* for another one */
@@ -244,7 +267,7 @@ static int claim_any(uint32_t state, int *out, uint64_t *first_pages)
 int boot_take_spare(uint64_t at)
 {
 	uint64_t first;
-	int fd, number = claim_any(UFT_SLICE_LIVE, &fd, &first), ret;
+	int fd, number = claim_any(claim_first, UFT_SLICE_LIVE, &fd, &first), ret;
 
 	if (number < 0)
 		return number;
@@ -254,21 +277,6 @@ int boot_take_spare(uint64_t at)
 	if (!ret && at)
 		boot_keep_private(at);
 	return ret ? ret : number;
-}
-
-static int map_spare(int fd, uint64_t first, uint64_t *at)
-{
-	long m = map_shared(family_bytes(), PROT_READ | PROT_WRITE, fd);
-
-	end_claim(fd, first);
-	if (sys_is_error(m))
-		return (int)m;
-	if (sys_madvise((uint64_t)m, family_bytes(), MADV_DONTFORK) && !uft_rt.is_emulated) {
-		mem_unmap((uint64_t)m, family_bytes());
-		return -ENOSYS;
-	}
-	*at = (uint64_t)m;
-	return 0;
 }
 
 int boot_ask_family(uint64_t at)
@@ -303,21 +311,19 @@ int boot_ask_family(uint64_t at)
 
 int boot_hold_spare(uint64_t *at)
 {
-	uint64_t first;
-	int fd, number = claim_any(UFT_SLICE_HELD, &fd, &first), ret = number < 0 ? number : map_spare(fd, first, at);
+	int fd, number = claim_any(claim_whole, UFT_SLICE_HELD, &fd, at);
 
-	return ret ? ret : number;
+	if (number >= 0)
+		sys_close(fd);
+	return number;
 }
 
 int boot_hold_family(int fd, uint64_t *at)
 {
-	uint64_t first;
-	int got = claim_first(fd, UFT_SLICE_HELD, &first);
+	int got = claim_whole(fd, UFT_SLICE_HELD, at);
 
-	if (got > 0)
-		return map_spare(fd, first, at);
 	sys_close(fd);
-	return got ? got : -EPROTO;
+	return got > 0 ? 0 : got ? got : -EPROTO;
 }
 
 int boot_own_blob(void)

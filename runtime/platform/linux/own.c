@@ -112,13 +112,30 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
  * place again if it is free: qemu-user searches upwards from its last answer and keeps notes of each page it ever gave,
  * which a fork copies.
  */
+/* Where mem_map_apart() put the last mapping, */
+static struct { uint64_t at, bytes; } last;
+
+/* which has gone since: each fork child gets one of its parent's mappings, and the parent makes the next. */
+static long map_again(size_t bytes, int prot, int flags, int fd)
+{
+	const uint64_t at = uft_load(&last.at);
+	long got = uft_load(&last.bytes) == bytes ? mem_map(at, bytes, prot, flags | MAP_FIXED_NOREPLACE, fd) : -ENOENT;
+
+	if (sys_is_error(got) || (uint64_t)got == at)
+		return got;
+	mem_unmap((uint64_t)got, bytes);	/* before Linux 4.17 */
+	return -EEXIST;
+}
+
 long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 {
 	static uint64_t first;
 	const uint64_t hint = uft_load(&first);
 	const size_t room = bytes + ARCH_REACH;
-	long at = -ENOSYS;
+	long at = map_again(bytes, prot, flags, fd);
 
+	if (!sys_is_error(at))
+		return at;
 	/* Two large ones would fill all that code of the libraries above reaches, and hooks have no room. */
 	if (ARCH_REACH < 1ull << 30 || bytes > ARCH_REACH / 4)
 		at = sys_mmap(hint, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -130,6 +147,10 @@ long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 		at = mem_map(hint, bytes, prot, flags, fd);
 	if (!hint && !sys_is_error(at))
 		uft_store(&first, (uint64_t)at);
+	if (!sys_is_error(at)) {
+		uft_store(&last.at, (uint64_t)at);
+		uft_store(&last.bytes, (uint64_t)bytes);
+	}
 	return at;
 }
 
