@@ -62,6 +62,7 @@ static const struct call {
 	{ "process_vm_readv", SYS_process_vm_readv, { 0 }, UFT_DENIED_PEEK },
 	{ "process_vm_writev", SYS_process_vm_writev, { 0 }, UFT_DENIED_PEEK },
 	{ "sigaltstack", SYS_sigaltstack, { 0 }, UFT_DENIED_STACK }, { "getcpu", SYS_getcpu, { 0 }, UFT_DENIED_CPU },
+	{ "getppid", SYS_getppid, { 0 }, UFT_DENIED_CHILDREN },
 	{ "getpid", SYS_getpid, { 0 }, UFT_DENIED_ASK }, { "gettid", SYS_gettid, { 0 }, UFT_DENIED_ASK },
 	{ "nanosleep", SYS_nanosleep, { 0 }, UFT_DENIED_ASK }, { "kcmp", SYS_kcmp, { 0 }, NOT_AGAIN },
 	{ "openat", SYS_openat, { 0 }, UFT_DENIED_CHILDREN }, { "read", SYS_read, { 0 }, UFT_DENIED_CHILDREN },

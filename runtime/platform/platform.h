@@ -204,6 +204,7 @@ void plat_sync_cores(void);
  */
 int plat_is_quiet(int pid, uintptr_t *pc, int max);
 int plat_proc_pid(int pid);	/* the number of @pid in /proc, which may be that of another pid namespace; -errno */
+int plat_parent(void);		/* of the caller's process; 0: in no namespace of its own, or unknown */
 uint64_t plat_pid_ns(void);	/* inode of the caller's pid namespace; 0 unknown */
 
 /*

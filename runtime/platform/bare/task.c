@@ -39,6 +39,11 @@ int plat_proc_pid(int pid)
 	return pid;
 }
 
+int plat_parent(void)
+{
+	return 0;
+}
+
 uint64_t plat_pid_ns(void)
 {
 	return 0;

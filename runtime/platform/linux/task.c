@@ -54,6 +54,11 @@ int plat_proc_pid(int pid)
 	return -ENOSYS;
 }
 
+int plat_parent(void)
+{
+	return (int)sys_call3(__NR_getppid, 0, 0, 0);
+}
+
 uint64_t plat_pid_ns(void)
 {
 	struct stat st;

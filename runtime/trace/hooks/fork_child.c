@@ -164,6 +164,15 @@ int trace_claim_own(void)
 /* A process stays in its namespace; its children may be born in another one. */
 static uint64_t own_ns;
 
+/*
+ * In a new namespace a child sees no parent: its parent is outside, and so is a reaper in its parent's place. A hooked
+ * fork, which gives a spare, is known to be by the process whose namespace @own_ns is.
+ */
+static int is_born_elsewhere(void)
+{
+	return uft_rt.family != FAMILY_HEIR || !plat_parent();
+}
+
 int trace_other_ns(void)
 {
 	uint64_t its = uft_load(&uft_rt.arena->pid_ns), ours = uft_load(&own_ns);
@@ -190,7 +199,8 @@ static int adopt(struct trace_task *t, int is_forced)
 	if (!is_forced &&
 	    (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
-	own_ns = 0;			/* that of a parent */
+	if (is_born_elsewhere()) /* GUARD(fork_child_namespace) */
+		own_ns = 0;		/* that of a parent */
 	claim.state = CLAIM_NONE;
 	claim.error = 0;
 	claim.pid = t->pid;
