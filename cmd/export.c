@@ -191,6 +191,12 @@ static void note_object(void *ctx, const char *object, const char *why)
 	fprintf(stderr, ": %s\n", why);
 }
 
+static void warn_of_file(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	fprintf(stderr, "uft export: %s\n", sentence);
+}
+
 /* The names of the formats that take @what, for a message. */
 static const char *formats_that_take(unsigned what, char *buf, size_t size)
 {
@@ -205,7 +211,7 @@ static const char *formats_that_take(unsigned what, char *buf, size_t size)
 
 static int run(struct export_opts *o, int argc, char **argv)
 {
-	struct uft_export_opts opts = { .note = note_object };
+	struct uft_export_opts opts = { .note = note_object, .warn = warn_of_file };
 	struct uft_select sel;
 	struct uft_error err = { "" };
 	const struct uft_export *format;

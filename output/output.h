@@ -164,6 +164,8 @@ struct uft_export_opts {
 	int has_lines, has_inlines;	/* as of reports; only for formats that take them */
 	/* Is told of each object without debug information why that is; may be NULL. */
 	void (*note)(void *ctx, const char *object, const char *why);
+	/* Is told what holds of the file that was written, a sentence with the remedy; may be NULL. */
+	void (*warn)(void *ctx, const char *sentence);
 	void *ctx;
 	/* bytes of a file that its reader takes as one string; 0: what browsers take. For tests */
 	uint64_t max_string;

@@ -7,6 +7,10 @@
  * nanoseconds, small enough to be exact in any reader. An end has args.left for a call that was left without
  * return, args.open for one that had not returned at the end. Events, marks and lost records are instant events;
  * all sums are in otherData.
+ *
+ * chrome://tracing and speedscope read a file as one string, which V8 bounds; Perfetto's viewer reads it in pieces, but
+ * keeps what it holds in the memory of a page (2 GB, 4 at most), and its tool for the command line has all of the
+ * machine's. So a longer file is written, with a warning.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -193,7 +197,6 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 	struct chrome c = { 0 };
 	int ret = export_sink_open(&sink, path, err);
 
-	(void)o;
 	if (ret)
 		return ret;
 	c.out = sink.out;
@@ -210,6 +213,8 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 			"\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n",
 			r.calls, r.open,
 			r.without_entry, r.lost, r.events);
+	if (!ret)
+		ret = export_sink_warn_string(&sink, o);
 	release(&c);
 	return export_sink_close(&sink, ret, err);
 }

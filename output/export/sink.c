@@ -212,15 +212,38 @@ int export_string_too_long(uint64_t max, struct uft_error *err)
 			"(--range A~B), or use -f perfetto", (max + (1u << 20) - 1) >> 20);
 }
 
-/* A pipe does not tell: what its reader is is not known either. */
-int export_sink_check_string(struct export_sink *s, uint64_t max, struct uft_error *err)
+/* 1: longer than @max; 0; -errno. A pipe does not tell: what its reader is is not known either. */
+static int is_longer(struct export_sink *s, uint64_t max)
 {
 	off_t bytes;
 
 	if (fflush(s->out))
 		return -errno;
 	bytes = lseek(fileno(s->out), 0, SEEK_CUR);
-	return bytes >= 0 && (uint64_t)bytes > max ? export_string_too_long(max, err) : 0;
+	return bytes >= 0 && (uint64_t)bytes > max;
+}
+
+int export_sink_check_string(struct export_sink *s, uint64_t max, struct uft_error *err)
+{
+	int ret = is_longer(s, max);
+
+	return ret > 0 ? export_string_too_long(max, err) : ret;
+}
+
+int export_sink_warn_string(struct export_sink *s, const struct uft_export_opts *o)
+{
+	uint64_t max = export_string_max(o);
+	int ret = is_longer(s, max);
+	char sentence[320];
+
+	if (ret > 0 && o && o->warn) {
+		snprintf(sentence, sizeof(sentence),
+			 "the file is larger than the %" PRIu64 " MB that chrome://tracing and speedscope can read, and "
+			 "Perfetto's viewer may have no memory for it: export a part (--range A~B), or use -f perfetto",
+			 (max + (1u << 20) - 1) >> 20);
+		o->warn(o->ctx, sentence);
+	}
+	return ret < 0 ? ret : 0;
 }
 
 static int close_file(FILE *f, int ret)
