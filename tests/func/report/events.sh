@@ -5,7 +5,8 @@
 need python3
 : "${MKDAT:?the program mkdat}"
 [ "$(uname -m)" = x86_64 ] || skip "the pads of its program are those of x86_64"
-readers=$top/tests/func/report/readers
+. "$top/tests/func/report/readers/look.sh"
+checker=check.py
 
 build() {
 	${CC:-cc} -O1 -g -fpatchable-function-entry=16,14 -I"$top/include" -I"$top/include/uft/kernel" -I"$top/tests/func/observe/tracepoints" -o prog \
@@ -28,8 +29,6 @@ done
 "$uft" export -f speedscope -o real.speedscope real.uft
 expect_equal "speedscope counts them" "$(grep -c ' [1-9][0-9]* events not shown' real.speedscope)" 1
 
-PYTHONPATH=$top/tests/func/report/readers PYTHONDONTWRITEBYTECODE=1
-export PYTHONPATH PYTHONDONTWRITEBYTECODE
 cat >check.py <<'END'
 import json, re, sys
 from collections import Counter
@@ -128,31 +127,15 @@ if rec == 'real' and form != 'firefox':
     assert all(f['what'] == 'hello' and f['tag'] == 'tag' and int(f['small']) == 255 and int(f['len']) == 42 + int(f['id']) for f in of), (form, of[0])
     assert all(int(f['a']) == i for i, f in enumerate(f for n, f in fields if n == 'sample_one')), form
 END
-look() {
-	form=$1 rec=$2
-	shift 2
-	if ! "$@" >$rec.$form.text 2>$rec.$form.err; then
-		fail "$form: $* failed: $(head -n 3 $rec.$form.err)"
-		return
-	fi
-	run sh -c "python3 check.py $form $rec <$rec.$form.text"
-	expect_status 0
-	expect_no_err
-}
-decode() { protoc --proto_path="$readers" --decode="$1" "$2" <"$3"; }
-has_hyparquet=
-if has "Parquet" node; then
-	[ -d "$readers/node_modules/hyparquet" ] && has_hyparquet=1 || echo "SKIPPED: Parquet: hyparquet is not installed (make setup, with npm)"
-fi
 for rec in real marks; do
-	look chrome $rec cat $rec.chrome
-	look firefox $rec cat $rec.firefox
+	look chrome $rec $rec cat $rec.chrome
+	look firefox $rec $rec cat $rec.firefox
 	if has "Perfetto and OpenTelemetry" protoc; then
-		look perfetto $rec decode Trace perfetto.proto $rec.perfetto
-		look otlp $rec decode Traces otlp.proto $rec.otlp
+		look perfetto $rec $rec decode Trace perfetto.proto $rec.perfetto
+		look otlp $rec $rec decode Traces otlp.proto $rec.otlp
 	fi
-	has "CTF" babeltrace2 && look ctf $rec babeltrace2 --no-delta $rec.ctf
-	has "SQLite" sqlite3 && look sqlite $rec sqlite3 -json $rec.sqlite \
+	has "CTF" babeltrace2 && look ctf $rec $rec babeltrace2 --no-delta $rec.ctf
+	has "SQLite" sqlite3 && look sqlite $rec $rec sqlite3 -json $rec.sqlite \
 		"select name, text, call, fields from events union all select 'lost', records, 0, '{}' from loss"
-	[ -z "$has_hyparquet" ] || look parquet-events $rec node "$readers/parquet.js" $rec.parquet-events
+	[ -z "$has_hyparquet" ] || look parquet-events $rec $rec node "$readers/parquet.js" $rec.parquet-events
 done

@@ -33,49 +33,11 @@ if ! command -v python3 >/dev/null; then
 	exit
 fi
 # Nested as brackets, in order of time; each function's time as in the report, to the nanosecond.
-cat >read.py <<'END'
-import csv, json, sys
-from collections import Counter, defaultdict
-from decimal import Decimal
-rec = sys.argv[1]
-want = Counter()
-calls = Counter()
-for r in csv.DictReader(open(rec + '.csv')):
-    want[r['function']] += int(r['self_ns'])
-    calls[r['function']] += int(r['calls'])
-
-def walk(name, events):
-    """events: (task, is_begin, function, ns)"""
-    stack, self_ns, n, last = defaultdict(list), Counter(), Counter(), {}
-    for task, is_begin, function, at in events:
-        assert at >= last.get(task, 0), (name, 'time runs backwards', task, at)
-        if stack[task]:
-            self_ns[stack[task][-1]] += at - last[task]
-        last[task] = at
-        if is_begin:
-            stack[task].append(function)
-            n[function] += 1
-        else:
-            top = stack[task].pop()
-            assert function in (None, top), (name, 'not nested', function, top)
-    assert not any(stack.values()), (name, 'not closed', stack)
-    assert n == calls, (name, n, calls)
-    assert +self_ns == +want, (name, self_ns, want)
-
-chrome = json.load(open(rec + '.chrome'), parse_float=Decimal)
-walk('chrome', [(e['tid'], e['ph'] == 'B', e.get('name'), int(Decimal(e['ts']) * 1000)) for e in chrome['traceEvents'] if e['ph'] in 'BE'])
-is_open = sum(1 for e in chrome['traceEvents'] if e.get('args', {}).get('open'))
-assert is_open == chrome['otherData']['open'] == (1 if rec == 'killed' else 0), is_open
-assert sum(1 for e in chrome['traceEvents'] if e.get('args', {}).get('left')) == 100
-s = json.load(open(rec + '.speedscope'))
-frames = [f['name'] for f in s['shared']['frames']]
-assert len(s['profiles']) == 2 and all(p['events'][-1]['at'] <= p['endValue'] for p in s['profiles'])
-walk('speedscope', [(i, e['type'] == 'O', frames[e['frame']], e['at']) for i, p in enumerate(s['profiles']) for e in p['events']])
-END
+. "$top/tests/func/report/readers/look.sh"
 for rec in whole killed; do
-	run python3 read.py $rec
-	expect_status 0
-	expect_no_err
+	for format in chrome speedscope; do
+		look $format $rec $rec cat $rec.$format
+	done
 done
 
 # Through a pipe; by the ending; a link stays one; an older file stays when the export fails.

@@ -4,7 +4,8 @@ readers=$top/tests/func/report/readers
 PYTHONPATH=$readers PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
 
-# look FORMAT REC KIND READER...: what the reader prints, through totals.py, which compares it with REC.csv
+# look FORMAT REC KIND READER...: what the reader prints, through $checker; totals.py compares it with REC.csv
+checker=$readers/totals.py
 look() {
 	form=$1 rec=$2 kind=$3
 	shift 3
@@ -12,7 +13,7 @@ look() {
 		fail "$form: $* failed: $(head -n 3 $rec.$form.err)"
 		return
 	fi
-	run sh -c 'python3 "$1/totals.py" $2 $3 $4 <$3.$2.text' sh "$readers" $form $rec $kind
+	run sh -c 'python3 "$1" $2 $3 $4 <$3.$2.text' sh "$checker" $form $rec $kind
 	expect_status 0
 	expect_no_err
 }

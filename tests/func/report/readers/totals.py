@@ -25,7 +25,7 @@ def same(calls, self_ns, how=None):
     if how is not None and n_open is not None:
         assert how['left'] == 100 and how['open'] == n_open, (form, how)
 
-def walk(events):
+def walk(events, has_how=True):
     """events: (task, is_begin, function, ns, how)"""
     stack, self_ns, n, last, hows = defaultdict(list), Counter(), Counter(), {}, Counter()
     for task, is_begin, function, at, how in events:
@@ -42,7 +42,7 @@ def walk(events):
             hows[how] += 1
     assert not any(stack.values()), (form, 'not closed', stack)
     assert len(stack) == 2 or n_open is None, (form, 'tasks', len(stack))
-    same(n, self_ns, hows)
+    same(n, self_ns, hows if has_how else None)
 
 def rows(rs):
     """rs: dicts with id, parent, function, begin_ns, duration_ns, self_ns, how: children within their parents, and alone"""
@@ -62,6 +62,19 @@ def rows(rs):
         calls[r['function']] += 1
         self_ns[r['function']] += r['duration_ns'] - child[r['id']]
     same(calls, self_ns, Counter(r['how'] for r in rs))
+
+def of_chrome():
+    chrome = json.loads('\n'.join(lines), parse_float=Decimal)
+    calls = [e for e in chrome['traceEvents'] if e['ph'] in 'BE']
+    walk([(e['tid'], e['ph'] == 'B', e.get('name'), int(e['ts'] * 1000), next(iter(e.get('args', {})), 'returned')) for e in calls])
+    is_open = sum('open' in e.get('args', {}) for e in calls)
+    assert is_open == chrome['otherData']['open'] and n_open in (None, is_open), (form, is_open, chrome['otherData'])
+
+def of_speedscope():
+    s = json.loads('\n'.join(lines))
+    frames = [f['name'] for f in s['shared']['frames']]
+    assert all(p['events'][-1]['at'] <= p['endValue'] for p in s['profiles']), form
+    walk([(i, e['type'] == 'O', frames[e['frame']], e['at'], None) for i, p in enumerate(s['profiles']) for e in p['events']], has_how=False)
 
 def of_perfetto():
     names, track_of, tracks, events = {}, {}, {}, []
@@ -183,4 +196,4 @@ def of_trace_dat():
         want_ns[f.replace(' ', '_')] += duration
     assert +ns == +want_ns, (form, {f: (ns[f], want_ns[f]) for f in ns | want_ns if ns[f] != want_ns[f]})
 
-{'trace.dat': of_trace_dat, 'firefox': of_firefox, 'perfetto': of_perfetto, 'otlp': of_otlp, 'sqlite': of_sqlite, 'parquet': of_parquet, 'ctf': of_ctf, 'pprof': of_pprof}[form]()
+{'trace.dat': of_trace_dat, 'chrome': of_chrome, 'speedscope': of_speedscope, 'firefox': of_firefox, 'perfetto': of_perfetto, 'otlp': of_otlp, 'sqlite': of_sqlite, 'parquet': of_parquet, 'ctf': of_ctf, 'pprof': of_pprof}[form]()
