@@ -25,9 +25,34 @@ report_table() {
 	w=$(stat_of big.uft duration_ns)
 	say "While it was recorded: $(awk -v e="$(stat_of big.uft events)" -v n="$w" 'BEGIN { printf "%.1f", e / n * 1e3 }') M events/s of one thread, beside whatever else ran, lost $(stat_of big.uft lost)."
 	say
+	report_threads
 	report_peers
 	report_exports
 	rm -f big.uft
+}
+
+# most FILE THREADS VIEW: instructions of the thread that executes most of them, in millions, while VIEW is made
+most() {
+	rm -f callgrind.*
+	valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file=callgrind.out "$uft" report "--$3" --threads "$2" "$1" >/dev/null 2>callgrind.err ||
+		cat callgrind.err >&2
+	awk '/^totals:/ && $2 > n { n = $2 } END { printf "%.0f", n / 1e6 }' callgrind.out-*
+}
+
+# By instructions of the critical path, because other work on the machine takes the second processor away.
+report_threads() {
+	command -v valgrind >/dev/null 2>&1 || return 0
+	measure two "$uft" record -q -b 512M -o two.uft -- ./calls-patchable 3
+	say "By two threads, in M instructions (callgrind) of the thread that executes most, $(stat_of two.uft calls) calls:"
+	say
+	say "| view | one thread | two | ratio | budget | |"
+	say "|---|---|---|---|---|---|"
+	for view in profile tree; do
+		one=$(most two.uft 1 $view) two=$(most two.uft 2 $view)
+		say "| \`report --$view\` | $one | $two | $(ratio "$one" "$two") | 1.8 | $(verdict "$(ratio "$one" "$two")" ">=" 1.8) |"
+	done
+	say
+	rm -f two.uft callgrind.*
 }
 
 # One row: our view and uftrace's of recordings of the same program.

@@ -41,7 +41,10 @@ uint64_t export_string_max(const struct uft_export_opts *o);	/* @o NULL: none */
 int export_string_too_long(uint64_t max, struct uft_error *err);	/* -EFBIG with the remedy */
 /* Whether all that was written so far is too long. 0, -EFBIG with the remedy, or -errno. */
 int export_sink_check_string(struct export_sink *s, uint64_t max, struct uft_error *err);
-/* A format with other readers, too: the file is written, and o->warn() told if it is too long for a browser. 0 or -errno. */
+/*
+ * A format with other readers, too: the file is written, and o->warn() told if it is too long for a browser. 0
+ * or -errno.
+ */
 int export_sink_warn_string(struct export_sink *s, const struct uft_export_opts *o);
 /* Removes what is under way. Of signal handlers. */
 void export_sink_discard(void);

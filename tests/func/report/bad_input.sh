@@ -137,6 +137,15 @@ for format in $formats; do
 	grep -q "cannot write .*: \(File too large\|disk I/O error\)\|File too large" err || fail "$format: $(cat err)"
 done
 expect_equal "no half file is left" "$(ls | grep -c 'part-')" 0
+# What is small, too: a device that is always full.
+if [ -c /dev/full ]; then
+	for format in $formats; do
+		case $format in ctf|sqlite) continue ;; esac		# a directory; a library opens its file
+		run "$uft" export -f $format -o /dev/full growing.uft
+		expect_status 1
+		expect_err "No space left on device"
+	done
+fi
 
 # More than a reader can take: the remedy is said.
 "$SYNTH" large.uft 1400000 1 4 24

@@ -40,9 +40,10 @@ def clean(data, latin=False):
     assert not re.search('[\0-\x08\x0b-\x1f\x7f]', text), ('control bytes', text[:300])
     return text
 
-def rows(name):
-    text = clean(open(name + '.csv', 'rb').read())
-    table = list(csv.DictReader(io.StringIO(text), strict=True))
+def rows(name, is_raw=False):
+    """is_raw: names are as the file has them: CSV quotes their control bytes, JSON escapes them, text has none in any case"""
+    text = open(name + '.csv', 'rb').read().decode() if is_raw else clean(open(name + '.csv', 'rb').read())
+    table = list(csv.DictReader(io.StringIO(text, newline=''), strict=True))
     assert table and all(None not in r and None not in r.values() for r in table), (name, 'columns')
     data = json.loads(clean(open(name + '.json', 'rb').read()))
     for a, b in zip(table, data['rows'], strict=True):
@@ -103,7 +104,22 @@ def format(form):
             assert text.encode() in data, (form, f)
         assert b'z\xff\xc3\xa9' not in data and b'x\xff;g' not in data, (form, 'no UTF-8')
 
-(format if sys.argv[1] == 'format' else table)(sys.argv[2])
+def sites(name):
+    got = rows(name, is_raw=True)
+    assert functions <= {r['function'].translate({c: '?' for c in range(32)}) for r in got}, got
+    assert {r['object'].rpartition('/')[2].replace('\n', '?') for r in got} == {program}, got[0]
+
+def stat(name):
+    data = json.loads(clean(open(name + '.json', 'rb').read()))
+    cells = dict(csv.reader(io.StringIO(clean(open(name + '.csv', 'rb').read()), newline=''), strict=True))
+    lines = dict(l.split(': ', 1) for l in clean(open(name + '.text', 'rb').read(), latin=True).splitlines())
+    assert (cells.pop('key'), data.pop('report'), data.pop('version')) == ('value', 'stat', 1)
+    assert data.pop('missing') == []           # a list, which only JSON has
+    assert program in data['cmdline'] and list(cells) == list(data) == list(lines), (data, lines)
+    for k, v in data.items():
+        assert cells[k] == {True: 'yes', False: 'no'}[v] if isinstance(v, bool) else isinstance(v, float) or cells[k] == str(v), (k, v, cells[k])
+
+{'format': format, 'table': table, 'sites': sites, 'stat': stat}[sys.argv[1]](sys.argv[2])
 END
 views='tree:--tree flat:--flat profile:--profile timeline:--timeline callers:--callers=leaf callees:--callees=main histogram:--histogram=*
 by_task:--flat=--by=task by_program:--tree=--by=program by_object:--flat=--by=object'
@@ -120,6 +136,25 @@ for view in $views; do
 	expect_status 0
 	expect_no_err
 done
+for form in csv json text; do
+	option=--$form
+	[ $form != text ] || option=
+	run "$uft" sites $option "./$(printf 'p,r"o<&\nx\377;g')"
+	expect_status 0
+	mv out sites.$form
+done
+run python3 check.py sites sites
+expect_status 0
+expect_no_err
+run "$uft" stat --json odd.uft
+mv out stat.json
+run "$uft" stat --csv odd.uft
+mv out stat.csv
+run "$uft" stat odd.uft
+mv out stat.text
+run python3 check.py stat stat
+expect_status 0
+expect_no_err
 for form in csv json text; do
 	option=--$form
 	[ $form != text ] || option='--min=0'
