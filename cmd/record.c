@@ -49,6 +49,7 @@
 #include "output/output.h"
 #include "stream/file/rescue.h"
 #include "symbol/newfile.h"
+#include "symbol/now.h"
 #include "symbol/tracer.h"
 
 #define POLL_MS		100
@@ -294,14 +295,6 @@ static void on_writer_error(struct recording *rec, int error)
 	record_say(rec, "writing %s failed: %s; recording stopped, what is in the file stays "
 				 "readable, the program goes on", rec->path, strerror(-error));
 	stop_tracing(rec);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
 /* Until --duration is over, POLL_MS at most. */

@@ -17,16 +17,9 @@
 
 #include "cmd/status.h"
 #include "symbol/clean.h"
+#include "symbol/now.h"
 
 #define UPDATE_NS	250000000ull
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 /* 950, 12.3 k, 4.56 M */
 static const char *human(uint64_t value, char *buf, size_t size)

@@ -21,6 +21,7 @@
 #include "control/session.h"
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
+#include "symbol/now.h"
 
 #define POLL_MS		50
 #define ROWS_DEFAULT	40u		/* where the output is no terminal */
@@ -382,10 +383,7 @@ static void read_keys(struct top *t, const struct screen *screen)
 
 static int is_due(const struct top *t)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec >= t->last.ns + t->opts->delay_ns;
+	return now_ns() >= t->last.ns + t->opts->delay_ns;
 }
 
 /* Until the last process ended, or it is enough. */

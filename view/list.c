@@ -11,20 +11,13 @@
 #include <time.h>
 
 #include "output/kernel_flags.h"
+#include "symbol/now.h"
 #include "symbol/sorted.h"
 #include "view/event_name.h"
 #include "view/recording_internal.h"
 
 #define SEARCH_NS 200000000u
 #define LIST_MAX 2000u
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static const char *const kind_names[] = {
 	[UFT_EV_FUNC] = "function",	  [UFT_EV_ENTRY] = "funcgraph_entry",

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "stream/file/reader.h"
+#include "symbol/now.h"
 #include "view/levels_file.h"
 #include "view/making.h"
 #include "view/recording_internal.h"
@@ -45,14 +46,6 @@ static size_t spans_for(const struct recording *r)
 }
 
 /* ---- A first picture ---- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* With the lock held. */
 void preview_end(struct recording *r)

@@ -36,7 +36,7 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms,
 {
 	struct uft_slice uft_shared *sl = arena_slice(a, slice);
 	uint32_t seq = SHARED_LOAD(&sl->cmd_seq);
-	uint64_t begin = session_now_ns(), waited = 0;
+	uint64_t begin = now_ns(), waited = 0;
 
 	for (;;) {
 		uint32_t done = SHARED_LOAD_ACQUIRE(&sl->cmd_done);
@@ -51,7 +51,7 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms,
 		ret = gives_up(arg, waited);
 		if (ret < 0)
 			return SHARED_LOAD_ACQUIRE(&sl->cmd_done) == seq ? 1 : ret;
-		waited = session_now_ns() - begin;
+		waited = now_ns() - begin;
 		if (ret || waited > ms * 1000000ull)
 			return 0;
 		futex(shared_address(&sl->cmd_done), 0 /* FUTEX_WAIT */, done,

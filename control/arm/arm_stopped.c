@@ -114,7 +114,7 @@ static void take(struct stopped_batch *h, const struct part *p, uint32_t from, u
 /* How many of @most fit into a command and, as far as that is known, into the time. */
 static uint32_t how_many(const struct stopped_batch *h, const struct part *p, uint64_t until_ns, uint32_t most)
 {
-	uint64_t now = session_now_ns(), n = until_ns > now ? (until_ns - now) / h->place_ns : 0, room;
+	uint64_t now = now_ns(), n = until_ns > now ? (until_ns - now) / h->place_ns : 0, room;
 
 	if (n < CHUNK_MIN)
 		n = CHUNK_MIN;
@@ -129,7 +129,7 @@ static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t 
 	struct uft_cmd uft_shared *c = arena_cmd(&h->s->arena, h->t->slice);
 	uint8_t uft_shared *payload = (uint8_t uft_shared *)channel_payload(c);
 	uint32_t from = *at, n = how_many(h, p, until_ns, p->n - from), sent;
-	uint64_t begin = session_now_ns();
+	uint64_t begin = now_ns();
 	int ret;
 
 	*at += n;
@@ -144,14 +144,14 @@ static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t 
 	if (from == p->from && !memchr(h->done + p->base + from, 0, n))
 		p->from = *at;
 	if (sent >= CHUNK_MIN)
-		h->place_ns = (session_now_ns() - begin) / sent + 1;
+		h->place_ns = (now_ns() - begin) / sent + 1;
 	return 0;
 }
 
 /* No site is armed while a vfork child runs that no hook saw, or one may still come. */
 static int must_wait(const struct stopped_batch *h)
 {
-	if (session_now_ns() > h->patient_until_ns)
+	if (now_ns() > h->patient_until_ns)
 		return 0;
 	for (uint32_t i = 0; i < h->nparts; i++)
 		if (h->part[i].op == UFT_CMD_HOOK && memchr(h->done + h->part[i].base, 0, h->part[i].n))
@@ -169,7 +169,7 @@ static int send_all(struct stopped_batch *h, uint64_t until_ns, uint32_t flags)
 		if (h->part[i].op == UFT_CMD_PATCH && must_wait(h))
 			return 1;
 		for (uint32_t at = h->part[i].from; !ret && at < h->part[i].n;) {
-			if (h->ndone > before && session_now_ns() > until_ns)
+			if (h->ndone > before && now_ns() > until_ns)
 				return 1;
 			ret = send(h, &h->part[i], &at, until_ns, flags);
 		}
@@ -204,7 +204,7 @@ static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 /* All stand. When that alone took long, another stop would take as long: this one is used. */
 static uint64_t end_of_stop(uint64_t since_ns)
 {
-	uint64_t took = session_now_ns() - since_ns, ns = took + took / 2;
+	uint64_t took = now_ns() - since_ns, ns = took + took / 2;
 
 	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
 }
@@ -245,7 +245,7 @@ static int run_held(struct stopped_batch *h)
 	long nap = NAP_NS;
 
 	if (h->part[0].op != h->part[h->nparts - 1].op)
-		h->patient_until_ns = session_now_ns() + PATIENCE_NS;
+		h->patient_until_ns = now_ns() + PATIENCE_NS;
 	for (int i = 0; i < TRIES && h->ndone < h->n;) {
 		int ret = one_stop(h, agent, ms);
 

@@ -159,7 +159,7 @@ static void look(struct uft_session *s, struct target *t)
 
 void budget_poll(struct uft_session *s)
 {
-	uint64_t now = session_now_ns();
+	uint64_t now = now_ns();
 
 	if (!s->spec || (s->spec->limit.share <= 0 && s->spec->limit.rate <= 0) || now < s->next_budget_ns)
 		return;

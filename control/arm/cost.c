@@ -69,11 +69,11 @@ static double event_ns(struct meter_scratch *x)
 	uint64_t sink, best = UINT64_MAX;
 
 	for (int round = 0; !x->event_ns && round < 5; round++) {
-		uint64_t begin = session_now_ns(), took;
+		uint64_t begin = now_ns(), took;
 
 		for (int i = 0; i < FLOOR_CALLS; i++)
 			floor_call(&sink);
-		took = session_now_ns() - begin;
+		took = now_ns() - begin;
 		best = took < best ? took : best;
 	}
 	if (!x->event_ns)
@@ -320,7 +320,7 @@ size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load 
 {
 	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, t->slice);
 	uint32_t nrings = s->arena.map->ncpus + s->arena.map->nexch;
-	uint64_t now = session_now_ns(), cpu = cpu_time(t->pid);
+	uint64_t now = now_ns(), cpu = cpu_time(t->pid);
 	struct cost_meter *m = t->meter ? t->meter : cost_make(nrings);
 	struct id_count *table;
 	size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base.h - the clock, waiting for a word of memory, and for targets. Context: any thread, but for patience.c. */
+/* base.h - waiting for a word of memory, and for targets. Context: any thread, but for patience.c. */
 #ifndef UFT_CONTROL_BASE_H
 #define UFT_CONTROL_BASE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-uint64_t session_now_ns(void);		/* CLOCK_MONOTONIC */
+#include "symbol/now.h"
 
 /*
  * patience.c: how long the session waits for a target where the first one has @ms; and what the wait that began at

@@ -19,7 +19,7 @@ static __thread uint64_t used_ns, looked_ns;	/* of the purse, at that moment */
 
 static void refill(void)
 {
-	uint64_t now = session_now_ns(), more = (now - looked_ns) / REFILL;
+	uint64_t now = now_ns(), more = (now - looked_ns) / REFILL;
 
 	used_ns = used_ns > more ? used_ns - more : 0;
 	looked_ns = now;
@@ -38,7 +38,7 @@ uint64_t patience_ns(uint32_t ms)
 
 void patience_use(uint64_t since_ns, int is_vain)
 {
-	uint64_t now = session_now_ns(), ns = now > since_ns ? now - since_ns : 0;
+	uint64_t now = now_ns(), ns = now > since_ns ? now - since_ns : 0;
 
 	refill();
 	used_ns += is_vain || ns > SLOW_MS * 1000000ull ? ns : 0;

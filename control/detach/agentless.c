@@ -170,7 +170,7 @@ static int is_last(const struct agentless *s, pid_t tid)
 /* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
 static int run_through(const struct agentless *s, pid_t tid, int *sig)
 {
-	uint64_t deadline = session_now_ns() + patience_ns(REJOIN_MS);
+	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
 
 	ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD);
 	for (;;) {
@@ -180,7 +180,7 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 			return -ESRCH;
 		for (unsigned i = 0; (ret = task_wait_brief(tid, &status)) == -EAGAIN && i < BRIEF_TIMES; i++)
 			give_family(s);
-		while (ret == -EAGAIN && (ret = task_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
+		while (ret == -EAGAIN && (ret = task_wait_stop(tid, &status)) == -EAGAIN && now_ns() < deadline)
 			;
 		if (ret)
 			return ret;
@@ -297,7 +297,7 @@ static void refuse_requests(const struct arena *a, pid_t pid)
 /* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
 static int rejoin(const struct arena *a, const struct agentless *s)
 {
-	uint64_t deadline = session_now_ns() + patience_ns(INSIDE_MS);
+	uint64_t deadline = now_ns() + patience_ns(INSIDE_MS);
 	char path[64];
 	int ret;
 
@@ -310,14 +310,14 @@ static int rejoin(const struct arena *a, const struct agentless *s)
 			return -ESRCH;
 		refuse_requests(a, s->pid);
 		ret = -EAGAIN;
-		while (ret == -EAGAIN && (e = readdir(d)) && session_now_ns() < deadline)
+		while (ret == -EAGAIN && (e = readdir(d)) && now_ns() < deadline)
 			if (atoi(e->d_name) > 0)
 				ret = try_task(s, (pid_t)atoi(e->d_name));
 		closedir(d);
 		if (ret != -EAGAIN && ret != -EBUSY)
 			return ret;
 		nap(NAP_NS);
-	} while (session_now_ns() < deadline);
+	} while (now_ns() < deadline);
 	return ret;
 }
 
@@ -346,19 +346,19 @@ static void release_of(const struct arena *a, pid_t pid, int is_saved)
 /* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
 static void await_earlier(const struct agentless *s)
 {
-	uint64_t deadline = session_now_ns() + patience_ns(REJOIN_MS);
+	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
 	struct uft_owned own = { s->base + s->blob->rejoin, REJOIN_BYTES };
 	struct task_search look = { .pid = s->pid, .own = &own, .nown = 1 };
 	struct uft_boot boot;
 
 	while (!read_boot(s, &boot) && (boot.is_rejoining || tasks_find_inside(&look) > 0) &&
-	       session_now_ns() < deadline)
+	       now_ns() < deadline)
 		nap(NAP_NS);
 }
 
 static int give_agent(const struct arena *a, struct agentless *s, struct uft_boot *boot)
 {
-	uint64_t since = session_now_ns(), word;
+	uint64_t since = now_ns(), word;
 	int ret;
 
 	await_earlier(s);
@@ -376,7 +376,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 		return 0;
 	if (proc_read_memory(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
-	since = session_now_ns();
+	since = now_ns();
 	ret = rejoin(a, s);
 	patience_use(since, ret);
 	if (!ret)

@@ -120,10 +120,10 @@ static void post(struct detaching *l, uint32_t op, uint32_t flags)
 
 static int await(struct detaching *l)
 {
-	uint64_t since = session_now_ns();
+	uint64_t since = now_ns();
 	int ret = channel_await(l->arena, l->slice, ANSWER_MS + LATE_MS, gives_up, l);
 
-	l->answer_ns += session_now_ns() - since;
+	l->answer_ns += now_ns() - since;
 	return ret > 0 ? command_result(l->arena, l->slice) : ret ? ret : -ETIMEDOUT;
 }
 
@@ -143,7 +143,7 @@ static struct task_search detach_search(const struct detaching *l)
 /* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
 static int restore_code(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(RESTORE_MS);
+	uint64_t since = now_ns(), deadline = since + patience_ns(RESTORE_MS);
 	struct task_search look = detach_search(l);
 	struct stopped_tasks *held = NULL;
 	char by[80];
@@ -155,7 +155,7 @@ static int restore_code(struct detaching *l)
 			l->stuck = l->left < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 		}
 		resume_all(held);
-		if (l->left > 0 && session_now_ns() > deadline)
+		if (l->left > 0 && now_ns() > deadline)
 			break;
 		if (l->left > 0)
 			nanosleep(&(struct timespec){ .tv_nsec = LOOK_MAX_NS }, NULL);
@@ -216,17 +216,17 @@ static int read_mappings(struct detaching *l)
  */
 static uint64_t let_run(const struct task_search *look, uint64_t deadline)
 {
-	uint64_t since = session_now_ns();
+	uint64_t since = now_ns();
 	int nice, is_hurried;
 
 	if (!task_waits_for_cpu(look))
 		return 0;
 	is_hurried = task_raise_priority(look->inside, &nice);
-	while (task_waits_for_cpu(look) && session_now_ns() < deadline)
+	while (task_waits_for_cpu(look) && now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MIN_NS }, NULL);
 	if (is_hurried)
 		task_restore_priority(look->inside, nice);
-	return session_now_ns() - since;
+	return now_ns() - since;
 }
 
 /* A task that the session may not stop may run anywhere. */
@@ -242,7 +242,7 @@ static int say_inside(struct detaching *l, pid_t inside)
 
 static int wait_until_nobody_inside(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS),
+	uint64_t since = now_ns(), deadline = since + patience_ns(LEAVE_MS), late_ns = patience_ns(LATE_MS),
 		 waited = 0;
 	struct task_search look = detach_search(l);
 	long nap = LOOK_MIN_NS;
@@ -257,7 +257,7 @@ static int wait_until_nobody_inside(struct detaching *l)
 		if (ret <= 0)
 			continue;
 		ret = 0;
-		if (session_now_ns() > deadline + (look.is_late ? late_ns : waited))
+		if (now_ns() > deadline + (look.is_late ? late_ns : waited))
 			ret = say_inside(l, look.inside);
 		else
 			waited += let_run(&look, look.until_ns);
@@ -291,7 +291,7 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 			return -ESRCH;
 		do
 			ret = task_wait_stop(agent, &status);
-		while (ret == -EAGAIN && session_now_ns() < deadline);
+		while (ret == -EAGAIN && now_ns() < deadline);
 		if (ret == -EAGAIN) {
 			ptrace(PTRACE_INTERRUPT, agent, 0, 0);
 			late_task_add(agent);
@@ -313,11 +313,11 @@ static int is_needed(const struct detaching *l, const struct uft_owned *own)
 
 static uint32_t drop_needed(struct detaching *l)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(UNMAP_MS);
+	uint64_t since = now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->nown; i++)
-		if (session_now_ns() < deadline && !is_needed(l, &l->own[i]))
+		if (now_ns() < deadline && !is_needed(l, &l->own[i]))
 			l->own[n++] = l->own[i];
 	patience_use(since, 0);
 	n = l->nown - n;
@@ -353,12 +353,12 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 
 static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(ANSWER_MS);
+	uint64_t since = now_ns(), deadline = since + patience_ns(ANSWER_MS);
 	int sig = 0, ret;
 
 	do
 		ret = task_stop(l->agent, &sig);
-	while (ret == -EAGAIN && session_now_ns() < deadline);
+	while (ret == -EAGAIN && now_ns() < deadline);
 	patience_use(since, ret);
 	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
 		ret = -errno;
@@ -373,7 +373,7 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
  */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(UNMAP_MS);
+	uint64_t since = now_ns(), deadline = since + patience_ns(UNMAP_MS);
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
@@ -385,7 +385,7 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 			return (int)got;
 		}
 		failed += got != 0;
-		if (session_now_ns() > deadline) {
+		if (now_ns() > deadline) {
 			failed += i;
 			break;
 		}
@@ -443,11 +443,11 @@ static int open_mem(pid_t pid)
  */
 static struct stopped_tasks *stop_for_detach(struct task_search *look)
 {
-	uint64_t since = session_now_ns(), deadline = since + patience_ns(RESTORE_MS);
+	uint64_t since = now_ns(), deadline = since + patience_ns(RESTORE_MS);
 	struct stopped_tasks *held;
 
 	for (int i = 0;
-	     stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && session_now_ns() < deadline; i++)
+	     stop_all_tasks(look, TASK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES && now_ns() < deadline; i++)
 		resume_all(held);
 	patience_use(since, 0);
 	return held;
@@ -600,7 +600,7 @@ static void detach_in_time(struct detaching *l)
 	l->late_ns = patience_ns(LATE_MS);
 	detach_target(l);
 	starved = agent_is_over(l, 0) ? 0 : starved_ns(l) - l->starved_ns;
-	patience_use(session_now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0),
+	patience_use(now_ns() - (starved < l->answer_ns ? l->answer_ns - starved : 0),
 		     l->answer_ns > l->patience_ns);
 	if (l->is_hurried && !agent_is_over(l, 0))	/* else its number may be another's */
 		task_restore_priority(l->agent, l->nice);

@@ -66,7 +66,7 @@ static int claim(struct uft_arena *board)
 /* As runtime/agent/request.c. The session may end with the answer, if that was its last target. */
 static int ask_session(const struct arena *a, pid_t pid)
 {
-	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
 	int i = claim(a->board), result;
 	struct uft_request *r;
 	uint32_t state;
@@ -83,7 +83,7 @@ static int ask_session(const struct arena *a, pid_t pid)
 	SHARED_STORE_RELEASE(&r->state, UFT_REQ_POSTED);
 	__atomic_add_fetch(&a->board->bell, 1, __ATOMIC_ACQ_REL);
 	futex(&a->board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-	while ((state = SHARED_LOAD_ACQUIRE(&r->state)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
+	while ((state = SHARED_LOAD_ACQUIRE(&r->state)) == UFT_REQ_POSTED && now_ns() < deadline &&
 	       !proc_is_ending((pid_t)a->board->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
 	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
@@ -97,12 +97,12 @@ static int ask_session(const struct arena *a, pid_t pid)
  */
 static int await_guard(const struct arena *a, pid_t pid)
 {
-	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
 
 	while (arena_is_mapped_by(a, pid)) {
 		if (proc_is_ending((pid_t)a->board->guard_pid))
 			return -EOWNERDEAD;
-		if (session_now_ns() > deadline)
+		if (now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
 	}
@@ -112,10 +112,10 @@ static int await_guard(const struct arena *a, pid_t pid)
 /* Session and guard are dead: the last of them may still be giving its lock back, or another uft has taken over. */
 static int await_lock(const struct arena *a)
 {
-	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
 
 	while (flock(a->fd, LOCK_EX | LOCK_NB) < 0) {
-		if (session_now_ns() > deadline)
+		if (now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}

@@ -13,18 +13,11 @@
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
+#include "symbol/now.h"
 
 #include <time.h>
 
 struct found { uint64_t inner, outer, first_ns; uint32_t count; };
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* One width. */
 static void spin(const struct spin *h, struct found *f)
@@ -41,7 +34,7 @@ static void spin(const struct spin *h, struct found *f)
 		f->outer = outer > f->outer ? outer : f->outer;
 		if (inner > h->thresh || outer > h->thresh) {
 			if (!f->count++)
-				f->first_ns = realtime_ns();
+				f->first_ns = clock_ns(CLOCK_REALTIME);
 			b = host_clock();	/* what we did ourselves is no latency */
 		}
 		last = b;

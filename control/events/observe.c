@@ -66,7 +66,7 @@ static struct pair pair_now(void)
 	uint64_t narrow = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = host_clock(), ns = session_now_ns(), width = host_clock() - before;
+		uint64_t before = host_clock(), ns = now_ns(), width = host_clock() - before;
 
 		if (width < narrow) {
 			narrow = width;
@@ -506,7 +506,7 @@ void observe_exec(struct observe *o, const struct target *t)
 		observe_stat(t->pid, t->pid, 39, &cpu);
 		tasks_exec(o, p,
 			   &(struct perf_record){
-				   .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
+				   .ns = now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
 	}
 	tasks_put_exec(o, p);
 	p->is_exec_told = 0;
@@ -573,7 +573,7 @@ void observe_left(struct observe *o, pid_t pid)
 		for (uint32_t k = 0; k < ACCESS_MAX; k++)
 			perf_remove(o->perf, p->thread[i].point[k]);
 	}
-	points_end(o, p, session_now_ns());
+	points_end(o, p, now_ns());
 	observe_proc_end(o, p);
 	points_ended(o);
 	take_all(o);		/* who came meanwhile has no events either */
@@ -660,7 +660,7 @@ struct observe *observe_begin(struct uft_session *s)
 	if (want.sample_ns && !perf_has_kernel(o->perf))
 		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
 	o->from = (struct pair){ s->clock0, s->mono0 };
-	while (session_now_ns() < s->mono0 + 5000000)	/* the ratio of two clocks needs a distance */
+	while (now_ns() < s->mono0 + 5000000)	/* the ratio of two clocks needs a distance */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	o->to = pair_now();
 	hear(o);
@@ -722,7 +722,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 void observe_run(struct observe *o, int on)
 {
 	observe_take(o);
-	o->on_ns = on ? session_now_ns() : UINT64_MAX;
+	o->on_ns = on ? now_ns() : UINT64_MAX;
 }
 
 void observe_end(struct observe *o)
@@ -730,7 +730,7 @@ void observe_end(struct observe *o)
 	take_all(o);
 	points_say_unfound(o);
 	while (o->procs) {
-		points_end(o, o->procs, session_now_ns());
+		points_end(o, o->procs, now_ns());
 		observe_proc_end(o, o->procs);
 	}
 	perf_close(o->perf);

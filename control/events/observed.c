@@ -87,7 +87,7 @@ struct thread observe_thread_read(pid_t pid, pid_t tid)
 
 	t.tid = tid;
 	t.prio = observe_prio(pid, tid);
-	t.prio_ns = session_now_ns();
+	t.prio_ns = now_ns();
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
 	if (proc_read_file(pid, path, text, sizeof(text)) > 0) {
 		text[strcspn(text, "\n")] = '\0';

@@ -19,6 +19,7 @@
  * perf_event_open(2).
  */
 #include "control/events/perf.h"
+#include "symbol/now.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -67,14 +68,6 @@ struct perf {
 	int *fd;			/* of group g: `nrings` from g * nrings on; -1: ended */
 	int ngroups, cap_groups;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- Events -------------------------------------------------------------------------------- */
 

@@ -83,7 +83,7 @@ int tasks_must_wait(const struct observe *o, const struct perf_record *r)
 {
 	int is_new = r->kind == PERF_FORK && !observe_proc(o, r->pid);
 
-	if (!o->s->spec->tasks || session_now_ns() > r->ns + WAIT_NS)
+	if (!o->s->spec->tasks || now_ns() > r->ns + WAIT_NS)
 		return 0;
 	if (o->is_final && is_new)
 		wait_for_name(r);

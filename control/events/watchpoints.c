@@ -103,7 +103,7 @@ static void points_arm(struct observe *o, struct proc *p)
 			if (!perf_has(o->perf, t->point[k])) {
 				ret = t->point[k] = perf_watch(o->perf, t->tid, p->point[k].addr, p->point[k].bytes,
 							       p->point[k].is_write_only);
-				t->point_ns[k] = session_now_ns();
+				t->point_ns[k] = now_ns();
 			}
 		if (ret < 0 && ret != -ESRCH && !o->is_short++)
 			session_warn_of(o->s, observe_slice(o, p->pid),
@@ -143,7 +143,7 @@ void points_find(struct observe *o, struct proc *p, uint32_t wanted)
 		say_wrong(o, p, wrong);
 	if (p->npoints == before)
 		return;
-	points_tell(o, p, before, session_now_ns(), 0);
+	points_tell(o, p, before, now_ns(), 0);
 	points_arm(o, p);
 }
 

@@ -273,7 +273,7 @@ static unsigned ask(struct stopped_tasks *h, int asleep)
 
 		if (t->state != HELD_SEIZED || t->is_asleep != asleep)
 			continue;
-		t->asked_ns = session_now_ns();
+		t->asked_ns = now_ns();
 		t->state = HELD_ASKED;
 		/* if it fails, the task is over as soon as waitpid() says so, not before */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
@@ -322,7 +322,7 @@ static int is_caught(struct stopped_tasks *h, struct stopped_task *t)
 {
 	struct asleep a;
 
-	if (session_now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 ||
+	if (now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 ||
 	    makes_child(a.nr))
 		return 0;
 	t->state = HELD_CAUGHT;
@@ -420,11 +420,11 @@ static void idle(unsigned missing)
 
 static int collect_all(struct stopped_tasks *h)
 {
-	uint64_t last = session_now_ns();
+	uint64_t last = now_ns();
 	unsigned before = ~0u, missing;
 
 	while ((missing = collect(h)) > 0) {
-		uint64_t now = session_now_ns();
+		uint64_t now = now_ns();
 
 		if (missing < before)
 			last = now;
@@ -458,7 +458,7 @@ int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **ou
 	l->writable = h->writable;
 	l->nwritable = h->nwritable;
 	ret = list(h);
-	h->since_ns = session_now_ns();
+	h->since_ns = now_ns();
 	h->deadline_ns = h->since_ns + ms * 1000000ull;
 	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* those that run may make others */
 		h->nnew = 0;
@@ -561,7 +561,7 @@ uint64_t resume_all(struct stopped_tasks *h)
 			if (t->is_asleep != asleep)
 				continue;
 			let_go(h->l, t);
-			ns = t->asked_ns ? session_now_ns() - t->asked_ns : 0;
+			ns = t->asked_ns ? now_ns() - t->asked_ns : 0;
 			longest = ns > longest ? ns : longest;
 		}
 	end_hurry(h);

@@ -157,9 +157,9 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 		 * costs all others' time slices when the CPU is wanted.
 		 */
 		while (!got && spins++ < SPINS) {
-			before = session_now_ns();
+			before = now_ns();
 			sched_yield();
-			if (session_now_ns() - before > YIELD_NS)
+			if (now_ns() - before > YIELD_NS)
 				spins = SPINS;
 			got = task_poll_status(tid, status);
 		}
@@ -168,7 +168,7 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 			return WIFSTOPPED(*status) ? 0 : -ESRCH;
 		if (got < 0 && errno != EINTR)
 			return -ESRCH;
-		if (session_now_ns() > deadline)
+		if (now_ns() > deadline)
 			return -EAGAIN;
 		nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 	}
@@ -176,12 +176,12 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 
 int task_wait_brief(pid_t tid, int *status)
 {
-	return wait_stop(tid, status, session_now_ns() + BRIEF_NS);
+	return wait_stop(tid, status, now_ns() + BRIEF_NS);
 }
 
 int task_wait_stop(pid_t tid, int *status)
 {
-	uint64_t start = session_now_ns();
+	uint64_t start = now_ns();
 	int ret = wait_stop(tid, status, start + HURRY_NS), nice, is_hurried;
 
 	if (ret != -EAGAIN)
@@ -520,7 +520,7 @@ static int check_running(struct task_search *l, pid_t tid)
 
 	do
 		ret = task_stop(tid, &sig);
-	while (ret == -EAGAIN && session_now_ns() < l->until_ns);
+	while (ret == -EAGAIN && now_ns() < l->until_ns);
 	l->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;

@@ -51,7 +51,7 @@ static void tell_released(struct uft_session *s)
  */
 static int run_to_start(struct uft_session *s, struct target **t)
 {
-	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
+	uint64_t deadline = now_ns() + START_TIMEOUT_MS * 1000000ull;
 	uint32_t *bell = &s->arena.board->bell, slice = (*t)->slice;
 	pid_t pid = (*t)->pid;
 	int has_waited = 0;
@@ -64,7 +64,7 @@ static int run_to_start(struct uft_session *s, struct target **t)
 		if (has_waited)
 			tell_released(s);
 		*t = target_by_slice(s, slice);
-		if (!*t || (*t)->pid != pid || (*t)->space->started || session_now_ns() >= deadline)
+		if (!*t || (*t)->pid != pid || (*t)->space->started || now_ns() >= deadline)
 			break;
 		futex(bell, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = STEP_MS * 1000000 });
 		has_waited = 1;
@@ -102,13 +102,13 @@ static int32_t start_error(const struct uft_session *s)
  */
 static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
 {
-	uint64_t deadline = session_now_ns() + HELLO_TIMEOUT_MS * 1000000ull;
+	uint64_t deadline = now_ns() + HELLO_TIMEOUT_MS * 1000000ull;
 	int32_t error;
 
 	do {
 		session_step(s, 100);
 		error = start_error(s);
-	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
+	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && now_ns() < deadline);
 	if (s->held_result) {
 		*err = s->held_error;
 		return s->held_result;

@@ -75,7 +75,7 @@ static void answer(struct uft_session *s, uint32_t i, const struct uft_request *
 	if (!r || SHARED_LOAD(&r->tid) != served->tid || SHARED_LOAD(&r->kind) != served->kind)
 		return;
 	SHARED_STORE(&r->result, result);
-	s->done_ns[i] = session_now_ns();
+	s->done_ns[i] = now_ns();
 	if (SHARED_SWAP(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE))
 		futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
@@ -576,7 +576,7 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 	struct target *t;
 	uint64_t begin;
 
-	if (!price_has_left(purse, session_now_ns())) {
+	if (!price_has_left(purse, now_ns())) {
 		t = purse->is_told || !is_own_slice(s, i, slice) ? NULL : target_by_slice(s, slice);
 		if (t)
 			session_warn_of(s, t->slice,
@@ -587,7 +587,7 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 	}
 	begin = thread_cpu_ns();
 	serve(s, i);
-	price_pay(purse, thread_cpu_ns() - begin, session_now_ns());
+	price_pay(purse, thread_cpu_ns() - begin, now_ns());
 	atomic_store(&s->idle_rings, 0);
 }
 
@@ -741,7 +741,7 @@ static int is_short_of_families(const struct uft_session *s)
 /* Drops families that no process has any more, and makes spare ones. */
 static void tend_families(struct uft_session *s)
 {
-	const uint64_t now = session_now_ns(), least = DROP_MS * 1000000ull, most = DROP_MAX_MS * 1000000ull;
+	const uint64_t now = now_ns(), least = DROP_MS * 1000000ull, most = DROP_MAX_MS * 1000000ull;
 	uint32_t n = 0;
 
 	for (const struct target *t = s->targets; t; t = t->next)
@@ -761,7 +761,7 @@ static void tend_families(struct uft_session *s)
 		s->is_dropping = 1;	/* what is asked in a family that is dropped may need one */
 		dropped = drop_families(s);
 		s->is_dropping = 0;
-		s->last_drop_ns = session_now_ns();
+		s->last_drop_ns = now_ns();
 		cost = s->last_drop_ns - now;
 		s->drop_pause_ns = dropped || s->drop_pause_ns < least ? least :
 				   2 * s->drop_pause_ns < most ? 2 * s->drop_pause_ns : most;
@@ -776,7 +776,7 @@ static void tend_families(struct uft_session *s)
 /* Answers that nobody took: the asking thread was killed, or gave up just then. */
 static void free_slots(struct uft_session *s, uint32_t from, uint32_t to)
 {
-	const uint64_t now = session_now_ns();
+	const uint64_t now = now_ns();
 
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t done = UFT_REQ_DONE;
@@ -795,7 +795,7 @@ static void free_slots(struct uft_session *s, uint32_t from, uint32_t to)
 
 static void free_stale(struct uft_session *s)
 {
-	const uint64_t now = session_now_ns();
+	const uint64_t now = now_ns();
 
 	if (now < s->next_stale_ns)
 		return;

@@ -166,7 +166,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
 	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)
 		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
-	s->mono0 = session_now_ns();
+	s->mono0 = now_ns();
 	s->clock0 = host_clock();
 	/* until then nobody has strays, and looking for them makes pages */
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;
@@ -561,7 +561,7 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 {
 	if (is_replaced(t)) {
 		target_end(s, t);
-	} else if (!proc_is_ending(t->pid) && session_now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
+	} else if (!proc_is_ending(t->pid) && now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
 		/*
 		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
 		 * that kills threads.
@@ -586,7 +586,7 @@ static void poll_targets(struct uft_session *s)
 		} else if (target_agent_ended(t)) {
 			t->has_agent = 0;
 			epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, t->agent_fd, NULL);	/* it stays readable */
-			t->agentless_ns = session_now_ns();
+			t->agentless_ns = now_ns();
 			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || proc_is_ending(t->pid)); ms++)
 				nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 			judge_agentless(s, t);
@@ -603,7 +603,7 @@ static void look_for_libraries(struct uft_session *s, struct target *t)
 
 static void scan(struct uft_session *s)
 {
-	uint64_t begin = session_now_ns(), cost;
+	uint64_t begin = now_ns(), cost;
 
 	if (begin < s->next_scan_ns)
 		return;
@@ -620,7 +620,7 @@ static void scan(struct uft_session *s)
 		look_for_libraries(s, t);
 		perfmap_write(s, t);
 	}
-	cost = session_now_ns() - begin;
+	cost = now_ns() - begin;
 	/* Never more than 2 % of a CPU, however many threads there are. */
 	s->next_scan_ns = begin + (cost * 50 > SCAN_MS * 1000000ull ? cost * 50 : SCAN_MS * 1000000ull);
 }
@@ -628,7 +628,7 @@ static void scan(struct uft_session *s)
 void session_step(struct uft_session *s, int timeout_ms)
 {
 	struct epoll_event ev[16];
-	uint64_t now = session_now_ns(), drained;
+	uint64_t now = now_ns(), drained;
 	int wait_ms = timeout_ms, n;
 
 	if (s->targets && s->ev.task) {
@@ -650,7 +650,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 			continue;
 	request_serve(s);
 	watchdog_serve(s);
-	while (exec_task_poll(s) > 0 && session_now_ns() - now < 2000000 && s->exec_tasks)
+	while (exec_task_poll(s) > 0 && now_ns() - now < 2000000 && s->exec_tasks)
 		request_serve(s);
 	if (n > 0)
 		poll_targets(s);
@@ -668,7 +668,7 @@ static int is_busy(const struct uft_session *s)
 /* When all that we know of has ended: a child may live on that has said nothing so far. */
 static int has_silent(struct uft_session *s)
 {
-	uint64_t now = session_now_ns();
+	uint64_t now = now_ns();
 
 	if (!session_follows_children(s) || (!s->launched && !s->attached))
 		return 0;

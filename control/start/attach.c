@@ -129,7 +129,7 @@ static pid_t pick_task(const struct attach *a, const pid_t *tried, int ntried)
 /* Waits for the stop that PTRACE_INTERRUPT asked for. -EAGAIN: it executed another program. */
 static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 {
-	uint64_t deadline = session_now_ns() + ms * 1000000ull;
+	uint64_t deadline = now_ns() + ms * 1000000ull;
 
 	for (;;) {
 		int status, got = waitpid(r->tid, &status, __WALL | WNOHANG);
@@ -142,7 +142,7 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 		if (got < 0)
 			return -ESRCH;
 		if (!got) {
-			if (session_now_ns() > deadline)
+			if (now_ns() > deadline)
 				return -ETIMEDOUT;
 			nap(20);
 			continue;
@@ -316,7 +316,7 @@ int attach_stop(struct attach *a)
 			continue;
 		if (ret)
 			return ret;
-		a->stop_ns = session_now_ns();
+		a->stop_ns = now_ns();
 		ret = read_thread(&a->r);
 		if (ret)
 			continue;
@@ -380,16 +380,16 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 /* Vfork children run on their parent's memory and thread pointer: those that the hooks did not see must be gone. */
 static void await_vforks(struct attach *a)
 {
-	uint64_t deadline = session_now_ns() + VFORK_MS * 1000000ull;
+	uint64_t deadline = now_ns() + VFORK_MS * 1000000ull;
 
-	while (procinfo_has_vfork(a->pid) && session_now_ns() < deadline)
+	while (procinfo_has_vfork(a->pid) && now_ns() < deadline)
 		nap(500);
 }
 
 /* Everything that it has mapped, planned but not armed. */
 static int know_objects(struct attach *a, struct target *t)
 {
-	uint64_t deadline = session_now_ns() + LIST_MS * 1000000ull;
+	uint64_t deadline = now_ns() + LIST_MS * 1000000ull;
 	struct uft_error err = { "" };
 	int ret = 0;
 
@@ -397,7 +397,7 @@ static int know_objects(struct attach *a, struct target *t)
 		t->obj[i].is_mapped = 1;
 	if (t->space->is_dynamic) {
 		t->is_held_back = 1;
-		while ((ret = space_walk(a->s, t, 0)) == -EAGAIN && session_now_ns() < deadline)
+		while ((ret = space_walk(a->s, t, 0)) == -EAGAIN && now_ns() < deadline)
 			nap(2000);
 		t->is_held_back = 0;
 		if (ret < 0 && ret != -EAGAIN)
@@ -511,7 +511,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		if (is_hurried)
 			task_restore_priority(a->r.tid, its);
 		attach_resume(a, 1);
-		a->stop_ns = session_now_ns() - a->stop_ns;
+		a->stop_ns = now_ns() - a->stop_ns;
 	}
 	setpriority(PRIO_PROCESS, 0, own);
 	if (!ret) {

@@ -113,7 +113,7 @@ void attach_agent_remove(struct attach *a, const struct blob *b)
 
 static int await_stage(const struct attach *a, const struct blob *b, uint32_t stage, struct uft_boot *boot)
 {
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+	uint64_t deadline = now_ns() + MEET_MS * 1000000ull;
 
 	for (;;) {
 		if (read_boot(a, b, boot))
@@ -122,7 +122,7 @@ static int await_stage(const struct attach *a, const struct blob *b, uint32_t st
 			return boot->result;
 		if (boot->stage >= stage)
 			return 0;
-		if (session_now_ns() > deadline)
+		if (now_ns() > deadline)
 			return -ETIME;
 		if (kill(a->agent, 0) < 0 && errno == ESRCH)
 			return -ECHILD;
@@ -187,10 +187,10 @@ int attach_agent_meet(struct attach *a, const struct blob *b)
 
 int attach_agent_await(struct attach *a, const struct blob *b, struct uft_boot *boot)
 {
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+	uint64_t deadline = now_ns() + MEET_MS * 1000000ull;
 
 	while (!read_boot(a, b, boot) && !boot->agent_tid && boot->version == UFT_ABI_VERSION &&
-	       session_now_ns() < deadline)
+	       now_ns() < deadline)
 		nap(1000);
 	a->agent = boot->agent_tid > 0 ? procinfo_global(&a->info, boot->agent_tid) : 0;
 	a->agent_fd = task_open_agent(a->pid, a->agent);

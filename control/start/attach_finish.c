@@ -60,7 +60,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 	struct uft_owned own[2];
 	struct task_search look = { .pid = a->pid, .own = own };
 	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
-	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+	uint64_t deadline = now_ns() + MEET_MS * 1000000ull;
 	int ret;
 
 	if (n->way_back)
@@ -69,7 +69,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 		own[look.nown++] = (struct uft_owned){ n->at + b->attach, ENTRY_BYTES };
 	if (!look.nown)
 		return 0;
-	while ((ret = tasks_find_inside(&look)) > 0 && session_now_ns() < deadline)
+	while ((ret = tasks_find_inside(&look)) > 0 && now_ns() < deadline)
 		nap(1000);
 	if (!ret)
 		remote_unguard(&r);

@@ -133,7 +133,7 @@ static void let_go(struct uft_session *s, struct exec_task *p, pid_t tid, int st
  */
 static void stop_and_detach(struct uft_session *s, struct exec_task *p)
 {
-	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
+	uint64_t deadline = now_ns() + STOP_MS * 1000000ull;
 	int status, got = 0;
 
 	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
@@ -141,7 +141,7 @@ static void stop_and_detach(struct uft_session *s, struct exec_task *p)
 		exec_task_drop(s, p);
 		return;
 	}
-	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
+	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
 	if (!got) {
 		late_task_add(p->tid);

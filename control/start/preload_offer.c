@@ -124,7 +124,7 @@ int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path
 		return ret;
 	if (strlen(library) + sizeof(variable) > sizeof(board->preload))
 		return uft_fail(err, -ENAMETOOLONG, "%s: the path is too long", library);
-	if (note(s, tgid, session_now_ns()))
+	if (note(s, tgid, now_ns()))
 		return uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
 	if (board->start[0])
 		return 0;		/* another task may be reading: nothing of it ever changes */

@@ -14,7 +14,7 @@ void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2])
 	struct uft_session *s = session;
 	uint64_t hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
 
-	ns[1] = session_now_ns();
+	ns[1] = now_ns();
 	clock[0] = clock[1] = 0;
 	if (!hz)
 		return;
@@ -40,9 +40,9 @@ uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 		return 0;
 	if (hz)
 		return (uint64_t)((unsigned __int128)ns * hz / 1000000000);
-	while (session_now_ns() - s->mono0 < 5000000)
+	while (now_ns() - s->mono0 < 5000000)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	mono = session_now_ns();
+	mono = now_ns();
 	clock = host_clock();
 	return (uint64_t)((unsigned __int128)ns * (clock - s->clock0) / (mono - s->mono0));
 }

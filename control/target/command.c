@@ -65,7 +65,7 @@ static uint64_t starved_ns(const struct target *t)
  */
 static int await_in_time(const struct uft_session *s, const struct target *t)
 {
-	const uint64_t since = session_now_ns();
+	const uint64_t since = now_ns();
 	const uint32_t ms = (uint32_t)(patience_ns(s->command_ms) / 1000000), soon = ms < SLOW_MS ? ms : SLOW_MS;
 	int ret = await_answer(s, t, soon);
 	uint64_t begin, before, now;
@@ -115,7 +115,7 @@ int command_wait(struct uft_session *s, struct target *t)
 
 int command_is_unanswered(struct uft_session *s, const struct target *t)
 {
-	const uint64_t since = session_now_ns();
+	const uint64_t since = now_ns();
 	int is_stuck = t->is_stuck && await_answer(s, t, (uint32_t)(patience_ns(AGAIN_MS) / 1000000)) == 0;
 
 	patience_use(since, is_stuck);

@@ -179,10 +179,10 @@ void target_announce(struct uft_session *s, struct target *t)
 /* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
 static int agent_ends(int fd)
 {
-	const uint64_t since = session_now_ns(), deadline = since + patience_ns(AGENT_GRACE_MS);
+	const uint64_t since = now_ns(), deadline = since + patience_ns(AGENT_GRACE_MS);
 	int is_over;
 
-	while (!target_fd_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
+	while (!target_fd_ready(fd, AGENT_PART_MS) && now_ns() < deadline)
 		tasks_reap_late();
 	is_over = target_fd_ready(fd, 0);
 	patience_use(since, !is_over);
@@ -212,7 +212,7 @@ uint64_t target_counter(const struct uft_session *s, const struct target *t, int
 {
 	uint64_t told = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->counter[counter]);
 
-	return told / s->arena.map->ncpus > session_now_ns() - s->mono0 ? 1 : told;
+	return told / s->arena.map->ncpus > now_ns() - s->mono0 ? 1 : told;
 }
 
 /* Parts with a target that ends: the counters in its slice are added up. */

@@ -119,10 +119,10 @@ void watchdog_targets(struct uft_session *s)
 		struct seizing z = { .s = s };
 
 		if (t->is_watched || t->is_over || t->remote || watchdog_is_exec_task(s, t->pid) ||
-		    session_now_ns() < t->next_watch_ns)
+		    now_ns() < t->next_watch_ns)
 			continue;
 		t->is_watched = seize(s, t, &z);
-		t->next_watch_ns = session_now_ns() + (t->is_watched ? 0 : AGAIN_NS);
+		t->next_watch_ns = now_ns() + (t->is_watched ? 0 : AGAIN_NS);
 		if (z.nleft)
 			say_left(s, t, z.left_of);
 	}

@@ -58,7 +58,7 @@ static void note(struct uft_session *s, pid_t tid, uint64_t until_ns)
 int watchdog_is_executing(const struct uft_session *s, pid_t tid)
 {
 	for (size_t i = 0; i < sizeof(s->executing) / sizeof(s->executing[0]); i++)
-		if (s->executing[i].tid == tid && session_now_ns() < s->executing[i].until_ns)
+		if (s->executing[i].tid == tid && now_ns() < s->executing[i].until_ns)
 			return 1;
 	return 0;
 }
@@ -69,7 +69,7 @@ void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 
 	if (!s->watch)
 		return;
-	note(s, tid, session_now_ns() + EXEC_NS);
+	note(s, tid, now_ns() + EXEC_NS);
 	if (!watchdog_has(s, tid))
 		return;
 	if (is_alone(tid, tgid))

@@ -500,17 +500,17 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 /* All those of the process, or of all, that stop in time. */
 static void let_go_all(struct uft_session *s, pid_t pid)
 {
-	uint64_t since = session_now_ns(), ns;
+	uint64_t since = now_ns(), ns;
 	struct pressed p = { .tid = 0 };
 
 	while (count(s->watch, pid)) {
 		int must_wait = 0;
 
 		if (let_go_stopped(s, pid)) {
-			since = session_now_ns();
+			since = now_ns();
 			continue;
 		}
-		ns = session_now_ns() - since;
+		ns = now_ns() - since;
 		if (s->traps && ns > PRESS_NS)
 			must_wait = press(s, pid, &p, ns);
 		if (!must_wait && ns > RELEASE_MS * 1000000ull)

@@ -37,6 +37,7 @@
 #include "stream/file/writer_internal.h"
 #include "symbol/guard_map.h"
 #include "symbol/newfile.h"
+#include "symbol/now.h"
 
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
@@ -54,14 +55,6 @@
 #define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
 #define WR_TICK_MAX_NS	1000000000ull
-
-static uint64_t wr_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
@@ -368,9 +361,9 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 		return ret;
 	}
 	w->tick_step_ns = WR_TICK_FIRST_NS;
-	w->begin_ns = wr_now();
-	w->tick_ns = wr_now() + w->tick_step_ns;
-	w->second_ns = wr_now() + WR_SECOND_NS;
+	w->begin_ns = now_ns();
+	w->tick_ns = now_ns() + w->tick_step_ns;
+	w->second_ns = now_ns() + WR_SECOND_NS;
 	*out = w;
 	return 0;
 }
@@ -445,7 +438,7 @@ static int wr_tick(struct uft_writer *w, uint64_t now)
 
 int64_t uft_writer_poll(struct uft_writer *w)
 {
-	uint64_t now = wr_now(), before = w->end;
+	uint64_t now = now_ns(), before = w->end;
 	int err = w->error;
 
 	if (!err)
@@ -471,7 +464,7 @@ static uint64_t wr_lost(const struct uft_writer *w, uint32_t slice, uint32_t rin
 {
 	uint64_t lost = SHARED_LOAD(&wr_arena_ring(w, slice, ring)->lost);
 
-	return !w->opts.clock && lost > wr_now() - w->begin_ns ? 1 : lost;
+	return !w->opts.clock && lost > now_ns() - w->begin_ns ? 1 : lost;
 }
 
 /* Everything about a slice that will not change any more. Metadata is tried even after an error. */
@@ -483,7 +476,7 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 	if (s->image)
 		wr_latch(w, wr_meta_sync(w, s->img, s->image));
 	if (!err)
-		err = wr_latch(w, wr_drain(w, s, slice, wr_now(), 1));
+		err = wr_latch(w, wr_drain(w, s, slice, now_ns(), 1));
 	if (err)
 		wr_abandon(w, s, slice);
 	for (uint32_t i = 0; i < w->nrings; i++)
@@ -548,7 +541,7 @@ int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, stru
 
 	for (uint32_t i = 0; i < w->nlive; i++)
 		wr_slice_last(w, w->live[i]);
-	wr_latch(w, wr_second_pair(w, wr_now(), 1));
+	wr_latch(w, wr_second_pair(w, now_ns(), 1));
 	wr_latch(w, wr_meta_clock(w));
 	if (w->tasks.n)
 		wr_latch(w, wr_meta_tasks(w));

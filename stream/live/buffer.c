@@ -41,14 +41,7 @@
 #include <time.h>
 
 #include "stream/live/live_internal.h"
-
-static uint64_t lv_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#include "symbol/now.h"
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
@@ -272,7 +265,7 @@ static struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32
 
 void lv_bound_losses(const struct uft_live *l, struct uft_stream *st)
 {
-	st->lost_max = lv_now_ns() - l->since_ns + 1;
+	st->lost_max = now_ns() - l->since_ns + 1;
 }
 
 /*
@@ -353,7 +346,7 @@ void lv_sample_clock(struct uft_live *l)
 
 	uft_clock_sample_of(l->clock_id, &now);
 	uft_clock_line_read(&l->line, &now, l->told);
-	l->next_pair_ns = lv_now_ns() +
+	l->next_pair_ns = now_ns() +
 		(!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
 
@@ -628,7 +621,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 	pthread_mutex_init(&l->lock, NULL);
 	l->opts = *opts;
 	l->clock_id = CLOCK_MONOTONIC;
-	l->since_ns = lv_now_ns();
+	l->since_ns = now_ns();
 	l->until = UINT64_MAX;
 	ret = make_geometry(l, arena);
 	if (!ret) {

@@ -7,6 +7,7 @@
 
 #include "stream/wire/clock.h"
 #include "symbol/host.h"
+#include "symbol/now.h"
 
 #define CLOCK_THIN_NS	100000000ull
 /*
@@ -19,14 +20,6 @@
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
 #define CLOCK_MAX_NS	(1ull << 62)
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 void uft_clock_sample(struct uft_clock_pair *out)
 {

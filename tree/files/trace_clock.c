@@ -11,6 +11,7 @@
  * all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records
  * before another's cannot tell how they are mixed.
  */
+#include "symbol/now.h"
 #include "tree/files/rows.h"
 
 #include <errno.h>
@@ -29,14 +30,6 @@ static const struct { const char *name; clockid_t id; enum uft_stamp stamp; } cl
 };
 #define NCLOCKS		(sizeof(clocks) / sizeof(clocks[0]))
 
-static int64_t now_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 int trace_clock_find(const char *name)
 {
 	for (size_t i = 0; i < NCLOCKS; i++)
@@ -47,7 +40,7 @@ int trace_clock_find(const char *name)
 
 void clock_apply(struct instance *in, uint32_t clock)
 {
-	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
+	int64_t before = (int64_t)now_ns(), other = (int64_t)clock_ns(clocks[clock].id), after = (int64_t)now_ns();
 	struct uft_live_clock use = { clocks[clock].name, CLOCK_MONOTONIC, 0, clocks[clock].stamp };
 
 	if (clocks[clock].id == CLOCK_MONOTONIC_RAW)

@@ -23,6 +23,7 @@
  *
  * All is the owner's.
  */
+#include "symbol/now.h"
 #include "tree/triggers/event_trigger.h"
 
 #include "output/dense.h"
@@ -38,14 +39,6 @@ struct tree_hists {
 	uint64_t used;		/* of the region, from its begin on, for good */
 	void *copy;		/* room for the largest map that a row can have */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* NULL: no memory. */
 static struct tree_hists *hists_of(struct uft_tree *t)

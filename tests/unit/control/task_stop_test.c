@@ -241,9 +241,9 @@ static unsigned *beats;		/* shared: of tasks that live for a moment, which count
 
 static int beat(void *arg)
 {
-	uint64_t end = session_now_ns() + LIFE_NS;
+	uint64_t end = now_ns() + LIFE_NS;
 
-	while (session_now_ns() < end)
+	while (now_ns() < end)
 		__atomic_add_fetch(beats, 1, __ATOMIC_RELAXED);
 	return arg != NULL;
 }
@@ -327,7 +327,7 @@ static void test_time_is_told(void **state)
 {
 	pid_t pid = start_idle();
 	struct task_search look = { .pid = pid };
-	uint64_t begin = session_now_ns(), stood, took;
+	uint64_t begin = now_ns(), stood, took;
 	struct stopped_tasks *h;
 	int ret;
 
@@ -336,7 +336,7 @@ static void test_time_is_told(void **state)
 	if (!ret)
 		nap_ms(20);
 	stood = resume_all(h);
-	took = session_now_ns() - begin;
+	took = now_ns() - begin;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
 	assert_int_equal(ret, 0);
