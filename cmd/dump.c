@@ -21,7 +21,7 @@
 #include "cmd/cmd.h"
 #include "symbol/thread.h"
 
-#define PATIENCE_S	1
+#define PATIENCE_S	1 /* GUARD(reader_patience, 1000) */
 #define PART_BYTES	4096u	/* a pipe takes so much at once: nobody else's text comes between */
 
 /* All under the lock, but part while the thread has it. */

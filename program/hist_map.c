@@ -83,7 +83,8 @@ static int is_key(const struct uft_hist_map *map, const uint64_t *element, const
 /* Its element, of what stands in a slot; NULL: none, or none that the map has. */
 static uint64_t *element_of(const struct uft_hist_map *map, uint32_t e)
 {
-	return e - 1 < 1u << map->bits ? element_at(map, e - 1) : NULL;
+	return e - 1 < 1u << map->bits /* GUARD(hist_map_element, e && e != NO_ELEMENT) */ ? element_at(map, e - 1) :
+		NULL;
 }
 
 /* What stands in a slot with the key's hash; 0: it does not come. */
@@ -102,6 +103,7 @@ static uint64_t *fill(const struct uft_hist_map *map, struct uft_hist_slot *s, c
 	uint64_t *element;
 
 	if (i >= 1u << map->bits) {
+		/* GUARD(slot_stays_claimed, __atomic_store_n(&s->hash, 0, __ATOMIC_RELAXED)) */
 		__atomic_store_n(&s->element, NO_ELEMENT, __ATOMIC_RELEASE);
 		return NULL;
 	}
@@ -135,7 +137,7 @@ static uint64_t *look_up(const struct uft_hist_map *map, const uint64_t *key, in
 		if (there != hash)
 			continue;
 		element = element_of(map, await(s));
-		if (element && is_key(map, element, key))
+		if (element && is_key(map, element, key) /* GUARD(hist_map_key) */)
 			return element;
 	}
 	return NULL;

@@ -73,9 +73,9 @@ static int put_text(const struct uft_hist_number *n, const struct uft_record *r,
 	for (i = 0; i < n->words; i++)
 		key[i] = 0;
 	for (i = 0; i < bytes && text[i]; i++) {
-		if (i == 8u * n->words)
+		if (i == 8u * n->words) /* GUARD(hist_text_room) */
 			return 0;
-		key[i / 8] |= (uint64_t)text[i] << i % 8 * 8;
+		key[i / 8 /* GUARD(hist_text_room, i / 8 % n->words) */] |= (uint64_t)text[i] << i % 8 * 8;
 	}
 	return 1;
 }

@@ -47,7 +47,7 @@ static inline const uint8_t *load_dynamic(unsigned load, uint32_t at, const stru
 	word = *(const any_u32 *)(r->payload + at);
 	bytes = word >> 16;
 	from = (word & 0xffff) + (load == UFT_LOAD_DATA_LOC ? 0u - 8 : at + 4);
-	if (from > r->bytes || bytes > r->bytes - from)
+	if (from > r->bytes || bytes > r->bytes - from) /* GUARD(load_in_record) */
 		return r->payload;
 	*n = bytes;
 	return r->payload + from;

@@ -118,6 +118,7 @@ static void make(const struct uft_program *p, const struct uft_step *s, struct u
 		q->from = (uint64_t)(constant - (const uint8_t *)base);
 		q->span = UFT_STEP_BYTES(s->value);
 	}
+	/* GUARD(quick_need, 1 | deep) */
 	*need = (bytes > (*need & ~UFT_QUICK_DEEP) ? bytes : *need & ~UFT_QUICK_DEEP) | (*need & UFT_QUICK_DEEP) | deep;
 }
 

@@ -32,7 +32,11 @@ static size_t root_prefix(const char *path)
 int open_place(const char *path, enum open_links links)
 {
 	const int flags = O_PATH | O_CLOEXEC | (links == OPEN_NOFOLLOW ? O_NOFOLLOW : 0);
-	struct open_how how = { .flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = {
+		.flags = (uint64_t)flags,
+		/* GUARD(links_in_root, RESOLVE_NO_MAGICLINKS) */
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
 	size_t prefix = root_prefix(path);
 	char root[64];
 	int dir, fd;
@@ -61,7 +65,7 @@ int open_regular(const char *path, enum open_links links, struct stat *st)
 		return place;
 	if (fstat(place, st) < 0)
 		ret = -errno;
-	else if (!S_ISREG(st->st_mode))
+	else if (!S_ISREG(st->st_mode)) /* GUARD(open_regular_mode, S_ISDIR(st->st_mode)) */
 		ret = S_ISDIR(st->st_mode) ? -EISDIR : S_ISLNK(st->st_mode) ? -ELOOP : -ENODEV;
 	if (!ret) {
 		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
@@ -74,7 +78,7 @@ int open_regular(const char *path, enum open_links links, struct stat *st)
 
 int is_hollow(const struct stat *st)
 {
-	return st->st_size > HOLLOW_MIN_BYTES && st->st_blocks &&
+	return st->st_size > HOLLOW_MIN_BYTES /* GUARD(hollow_files, 0) */ && st->st_blocks &&
 	       st->st_size / HOLLOW_RATIO > st->st_blocks * BLOCK_BYTES;
 }
 

@@ -310,7 +310,7 @@ static int add_early(struct lod *l, const struct early *e)
 static int add_early_call(struct lod *l, const struct uft_event *ev, struct track *track, uint64_t t, uint64_t len,
 			  uint32_t name)
 {
-	l->is_dependent |= ev->flags & UFT_EVF_CALL;
+	l->is_dependent |= ev->flags & UFT_EVF_CALL; /* GUARD(view_dependent) */
 	track->end = t;
 	return add_early(l, &(struct early){.kind = EARLY_CALL, .row = track->row, .lane = track->lane, .name = name,
 					    .t = t, .len = len});

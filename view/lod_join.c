@@ -99,7 +99,7 @@ static int join_cpu(struct joining *j, uint32_t cpu)
 	if (dense_reserve(&j->to->cpu, &j->to->ncpu, cpu, sizeof(*j->to->cpu)) < 0)
 		return -ENOMEM;
 	c = &j->to->cpu[cpu];
-	if (c->is_busy && (c->row != row || start - c->last > CPU_IDLE_NS))
+	if (c->is_busy && (c->row != row || start - c->last > CPU_IDLE_NS /* GUARD(view_cpu_idle) */))
 		ret = lod_close_cpu(j->to, cpu, c);
 	if (!c->is_busy)
 		*c = (struct cpu_state){.row = row, .is_busy = 1, .start = start};
@@ -175,7 +175,7 @@ int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map)
 	ret = map_tables(&j);
 	lod_coarsen_to(to, part->resolution);
 	ret = ret ? ret : make_rows(&j);
-	ret = ret ? ret : do_early(&j);
+	ret = ret ? ret : do_early(&j); /* GUARD(view_early) */
 	for (uint32_t i = 0; i < part->ncpu && !ret; i++)
 		ret = join_cpu(&j, i);
 	for (uint32_t i = 0; i < part->ntrack && !ret; i++)

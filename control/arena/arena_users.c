@@ -53,7 +53,7 @@ static int note_line(void *arg, char *line)
 
 	if (!perms)
 		return 0;
-	if (l->is_writable && (perms[1] != 'w' || perms[3] != 's'))
+	if (l->is_writable && (perms[1] != 'w' || perms[3] != 's') /* GUARD(arena_map_writable, 0) */)
 		return 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (!l->mapped[i] && inode == l->st[i].st_ino && dev == l->st[i].st_dev)

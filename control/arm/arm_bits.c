@@ -94,7 +94,7 @@ static size_t fill(const struct site_diff *d, const struct uft_site_order *o, ui
 static void take_answer(struct site_diff *d, uint16_t state, const uint64_t *sent, const uint64_t uft_shared *answer)
 {
 	for (uint32_t k = 0; k < (d->nsite + 63) / 64; k++) {
-		uint64_t done = sent[k] & ~SHARED_LOAD(&answer[k]);
+		uint64_t done = sent[k] & ~SHARED_LOAD(&answer[k]); /* GUARD(arm_bits_answer, sent[k]) */
 
 		for (uint32_t at, n; done; done &= n < 64 ? ~(((1ull << n) - 1) << at) : 0) {
 			at = (uint32_t)__builtin_ctzll(done);
@@ -150,7 +150,7 @@ int bits_send(struct site_diff *d)
 	if (diff_mapped(d)->obj->machine != EM_X86_64 || d->nsite < BITS_MIN || d->force)
 		return 0;
 	if (d->t->obj[d->object].is_sent)
-		ret = send_form(d, &known);
+		ret = send_form(d, &known); /* GUARD(arm_bits_sent, 0) */
 	if (ret != -ESRCH && ret != -ETIMEDOUT && d->t->remote)
 		ret = send_form(d, &first);
 	return ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;

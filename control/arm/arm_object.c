@@ -186,7 +186,8 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 		return 0;
 	ret = send_object(s, t, object);
 	/* It was foretold, wrongly. Its hooks may be armed by now. */
-	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_ANEW, object))
+	if ((ret == -ENOSPC || ret == -EEXIST) && /* GUARD(guess_undone, 0) */
+	    !command_run_on(s, t, UFT_CMD_OBJECT_ANEW /* GUARD(guess_anew, UFT_CMD_OBJECT_GONE) */, object))
 		ret = send_object(s, t, object);
 	if (!ret) {
 		struct uft_cmd_object o;

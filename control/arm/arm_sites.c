@@ -24,6 +24,7 @@
  */
 static uint8_t site_kind(const struct space_obj *o, const struct uft_site *site)
 {
+	/* GUARD(site_own_call, site->kind) */
 	uint8_t kind = site->call_name & o->own_calls ? UFT_SITE_OWN_CALL : site->kind;
 
 	/* A program's own mcount is called when the frame stands, its own __fentry__ before. */

@@ -115,7 +115,7 @@ static uint64_t max_bytes(const struct uft_session *s)
 	uint64_t left = MAPS_MAX_BYTES;
 
 	for (const struct space *sp = s->spaces; sp; sp = sp->next)
-		left -= sp->jit_bytes < left ? sp->jit_bytes : left;
+		left -= sp->jit_bytes < left ? sp->jit_bytes : left; /* GUARD(jit_bytes_left) */
 	return left / 2 < MAP_MAX_BYTES ? left / 2 : MAP_MAX_BYTES;
 }
 

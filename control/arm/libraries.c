@@ -64,7 +64,10 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 /* Whatever has been linked for its address has no bias: prelinked libraries, and the program that is no PIE. */
 static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
 {
-	return m->bias == l->l_addr && (!m->obj->dynamic || m->bias + m->obj->dynamic == (uint64_t)(uintptr_t)l->l_ld);
+	uint64_t dynamic = (uint64_t)(uintptr_t)l->l_ld;
+
+	return m->bias == l->l_addr &&
+	       (!m->obj->dynamic || m->bias + m->obj->dynamic == dynamic) /* GUARD(library_dynamic) */;
 }
 
 /* Is the object in the image of another running target of the space? */

@@ -41,5 +41,5 @@ void patience_use(uint64_t since_ns, int is_vain)
 	uint64_t now = now_ns(), ns = now > since_ns ? now - since_ns : 0;
 
 	refill();
-	used_ns += is_vain || ns > SLOW_MS * 1000000ull ? ns : 0;
+	used_ns += is_vain || ns > SLOW_MS * 1000000ull ? ns : 0; /* GUARD(patience_used, (void)ns, (void)is_vain) */
 }

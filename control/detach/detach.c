@@ -48,7 +48,7 @@
 
 /* Each of a target; base/patience.c says what is left of it. */
 /* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
-#define ANSWER_MS	5000
+#define ANSWER_MS	5000 /* GUARD(answer_ms, 30000) */
 #define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
@@ -250,7 +250,7 @@ static int wait_until_nobody_inside(struct detaching *l)
 
 	look.until_ns = deadline + late_ns;
 	for (int clean = 0; clean < 2 && !ret;) {
-		ret = run(l, UFT_CMD_UNHOOK, 0);
+		ret = run(l, UFT_CMD_UNHOOK, 0); /* GUARD(detach_unhooks, 0) */
 		if (ret >= 0)
 			ret = tasks_find_inside(&look);
 		clean = ret ? 0 : clean + 1;
@@ -291,7 +291,7 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 			return -ESRCH;
 		do
 			ret = task_wait_stop(agent, &status);
-		while (ret == -EAGAIN && now_ns() < deadline);
+		while (ret == -EAGAIN && now_ns() < deadline /* GUARD(munmap_deadline) */);
 		if (ret == -EAGAIN) {
 			ptrace(PTRACE_INTERRUPT, agent, 0, 0);
 			late_task_add(agent);
@@ -377,7 +377,8 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	uint32_t failed = 0;
 
 	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
-		long got = agent_call(l->agent, regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP,
+		long got = agent_call(l->agent, regs, insn, SYS_munmap /* GUARD(detach_unmaps, SYS_msync) */,
+				      l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP,
 				      deadline);
 
 		if (got == -ESRCH || got == -ETIMEDOUT) {

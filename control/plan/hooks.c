@@ -45,8 +45,11 @@ static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork 
 
 #define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
 static const char *const unwinders[] = {
-	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
-	"_Unwind_Backtrace", FIND_FDE, "unw_backtrace",
+	"_Unwind_RaiseException", /* GUARD(hook_raise_exception) */
+	"_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
+	"_Unwind_ForcedUnwind", /* GUARD(hook_forced_unwind) */
+	"_Unwind_Backtrace", /* GUARD(hook_backtrace) */
+	FIND_FDE, "unw_backtrace",
 };
 /* The two libunwinds: where a walk begins, whichever entry makes it. */
 static const char *const beginnings[] = { "unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext",

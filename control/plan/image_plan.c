@@ -31,7 +31,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOREIGN_OBJECTS	256	/* of an image, brought by processes of other users than its first */
+/* of an image, brought by processes of other users than its first */
+#define FOREIGN_OBJECTS	256 /* GUARD(foreign_objects, 2048) */
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 

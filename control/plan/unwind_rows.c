@@ -61,11 +61,11 @@ static int put_stretch(void *arg, const struct uft_cfa *cfa)
 	else if (cfa->offset % 8 || words != (int16_t)words || cfa->fp % 8 || fp != (int8_t)fp)
 		row.rule = UFT_RULE_NONE;
 	else if (cfa->reg == 7)
-		row.rule = UFT_RULE_SP;
+		row.rule = UFT_RULE_SP; /* GUARD(row_by_sp, UFT_RULE_NONE) */
 	else if (cfa->reg == 6)
 		row.rule = UFT_RULE_FP;
 	else if (cfa->reg == -1 && cfa->is_indirect)
-		row.rule = UFT_RULE_MEMORY;
+		row.rule = UFT_RULE_MEMORY; /* GUARD(row_in_memory, UFT_RULE_NONE) */
 	if (row.rule == UFT_RULE_SP || row.rule == UFT_RULE_FP || row.rule == UFT_RULE_MEMORY)
 		row.cfa = (int16_t)words;
 	if (row.rule == UFT_RULE_SP || row.rule == UFT_RULE_FP)

@@ -106,7 +106,7 @@ static int open_executed(pid_t tid, const char *name, int dirfd)
 	if (name[0] != '/' && read_directory(tid, link, dir, sizeof(dir)))
 		return -ENOENT;
 	snprintf(path, sizeof(path), "/proc/%d/root%s/%s", tid, dir, name);
-	return open_place(path, OPEN_FOLLOW);
+	return open_place(path, OPEN_FOLLOW); /* GUARD(exec_links, open(path, O_PATH | O_CLOEXEC)) */
 }
 
 int executed_path(pid_t tid, const char *name, int dirfd, char *path, size_t size)

@@ -73,7 +73,9 @@ int map_files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **o
 int map_files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
 {
 	uint8_t file[1024], mem[1024];
-	uint64_t at = (obj->type == ET_DYN || bias ? obj->start : obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
+	uint64_t at = (obj->type == ET_DYN ||
+		       bias ? obj->start /* GUARD(map_first_page, obj->type == ET_DYN ? 0 : obj->text[0].addr) */ :
+		       obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
 	size_t n = uft_object_read(obj, at, file, sizeof(file));
 
 	return n >= 64 && !proc_read_memory(pid, at + bias, mem, n) && !memcmp(file, mem, n);
@@ -215,7 +217,8 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 			err, -ENOENT,
 			"%s: it was replaced or deleted since the process started: as root uft reads the old one",
 			name);
-	return proc_is_of_our_user(pid) ? map_files_open(pid, name, out, err) : open_theirs(pid, start, name, out, err);
+	return proc_is_of_our_user(pid) /* GUARD(map_files_ours, 1) */ ? map_files_open(pid, name, out, err) :
+		open_theirs(pid, start, name, out, err);
 }
 
 int map_files_open_at(struct map_files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define MAPS_READS	3	/* until it counts that something is not mapped */
+#define MAPS_READS	3 /* GUARD(maps_reads, 1) */	/* until it counts that something is not mapped */
 
 int proc_read_memory(pid_t pid, uint64_t addr, void *buf, size_t len)
 {

@@ -153,6 +153,7 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 	 * Made before execve() only: no harm if that ends as badly. The kernel orders actions as signed
 	 * numbers, too.
 	 */
+	/* GUARD(only_exec_asks) */
 	if (c->nr == SYS_access && (int32_t)action_for(code, n, SYS_execve, c->arg) <= (int32_t)action)
 		return 0;
 	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;

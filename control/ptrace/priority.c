@@ -29,7 +29,8 @@ static int keep_from_children(pid_t tid)
 		return 0;
 	if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE)
 		return -1;
-	return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &none) ? -1 : 1;
+	return sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK /* GUARD(priority_reset, policy) */, &none) ? -1 :
+		1;
 }
 
 int task_raise_priority(pid_t tid, int *nice)

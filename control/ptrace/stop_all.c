@@ -197,7 +197,9 @@ static int is_complete(const struct stopped_tasks *h)
 			return 0;
 		n += t->state == HELD_STANDS || t->state == HELD_CAUGHT;
 	}
-	return h->nforks && forks_so_far() == h->nforks && proc_status_number(h->l->pid, "Threads", 10) == n;
+	return h->nforks && /* GUARD(births) */
+	       forks_so_far() == h->nforks && /* GUARD(births) GUARD(births_forks) */
+	       proc_status_number(h->l->pid, "Threads", 10) == n /* GUARD(births) */;
 }
 
 static int list(struct stopped_tasks *h)
@@ -500,7 +502,7 @@ static void lead_out(const struct task_search *l, struct stopped_task *t)
 
 	if (!to)
 		return;
-	t->regs.rip = to;
+	t->regs.rip = to; /* GUARD(moved_pc, to + 1) */
 	if (ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs) < 0)
 		t->regs.rip = from;
 }

@@ -40,10 +40,11 @@
 
 #define ERESTARTNOHAND_	514
 #define TRIES		4
-#define REQUEST_TRIES	3
+#define REQUEST_TRIES	3 /* GUARD(request_tries, 1) */
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
-#define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
+/* so does the task, which gets a better priority then */
+#define HURRY_NS	5000000 /* GUARD(starved_turns, 5000000000ull) */
 #define BRIEF_NS	2000000ull
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define SEARCH_MAX	(4ull << 30)	/* of all stacks, in one look: a second or two */
@@ -272,7 +273,7 @@ static int stop_begin(pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
-		late_task_add(tid);
+		late_task_add(tid); /* GUARD(late_task_added) */
 		return -ESRCH;
 	}
 	return 0;
@@ -287,7 +288,7 @@ int task_stop(pid_t tid, int *sig)
 	if (!ret)
 		*sig = stop_signal_of(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
-		late_task_add(tid);
+		late_task_add(tid); /* GUARD(late_task_added) */
 	return ret;
 }
 
@@ -508,6 +509,7 @@ int task_waits_for_cpu(const struct task_search *l)
 {
 	struct asleep a;
 
+	/* GUARD(starved_turns) */
 	return l->turns && read_turns(l->inside) == l->turns && task_read_asleep(l->inside, l->inside, &a) == 0;
 }
 

@@ -212,7 +212,7 @@ static void scan_data(struct scanner *sc)
 		if (ELF64_R_TYPE(r.r_info) == elf_relative(v) || ELF64_R_TYPE(r.r_info) == elf_irelative(v))
 			scan_pointer(sc, (uint64_t)r.r_addend);
 		else
-			scan_named_pointer(sc, &v->dyn, &r);
+			scan_named_pointer(sc, &v->dyn, &r); /* GUARD(named_pointers) */
 	}
 	for (size_t i = 0; i < v->jmprel.n; i++) {
 		elf_rela(&v->jmprel, i, &r);

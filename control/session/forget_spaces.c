@@ -71,7 +71,8 @@ static void keep_that_of(struct uft_session *s, pid_t pid)
 	if (auxv_read(pid, raw, &bytes, &av))
 		return;
 	for (struct space *sp = s->spaces; sp; sp = sp->next)
-		if (sp->is_unneeded && sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes))
+		if (sp->is_unneeded && sp->auxv_bytes == bytes /* GUARD(space_is_awaited, !bytes) */ &&
+		    !memcmp(sp->auxv, raw, bytes))
 			sp->is_unneeded = 0;
 }
 

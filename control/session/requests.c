@@ -94,7 +94,7 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 	else	/* a fork child that has made no traced call yet: it has its parent's slice */
 		pid = target_find_process(s, r->slice, pid);
 	tid = pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? proc_find_task(pid, (pid_t)r->tid) : 0;
-	return tid > 0 && (pid_t)proc_status_number(tid, "Tgid", 10) == pid ? tid : 0;
+	return tid > 0 && (pid_t)proc_status_number(tid, "Tgid", 10) == pid /* GUARD(request_tgid) */ ? tid : 0;
 }
 
 /* ---- Exec ---------------------------------------------------------------------------------- */
@@ -298,7 +298,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (!SHARED_LOAD_ACQUIRE(&sl->pid))
 		return -EEXIST;		/* a child that fills it in: it says so itself */
 	pid = slice_process(s, slice);
-	if (pid <= 0 || !arena_slice_is_mapped_by(&s->arena, slice, pid))
+	if (pid <= 0 ||
+	    !arena_slice_is_mapped_by(&s->arena, slice, pid) /* GUARD(slice_mapped_by, !process_maps_arena(s, pid)) */)
 		return -ESRCH;
 	if (is_running_target(s, pid))
 		return -EEXIST;
@@ -308,7 +309,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (ret)
 		return ret;
 	told = kernel_parent(pid);
-	t = target_create(s, slice, pid, told > 0 ? told : 0, sp);
+	t = target_create(s, slice, pid, (told > 0 ? told : 0) /* GUARD(parent_by_kernel, from) */, sp);
 	if (!t)
 		return -ENOMEM;
 	/* the parent has ended, or the child lies: this decides about its own records only */
@@ -350,10 +351,12 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	from = s->last[parent].pid;
 	told = kernel_parent(pid);
 	is_child = told == from && proc_is_ending(pid) && !target_by_pid(s, pid);
-	t = target_create(s, slice, is_child ? pid : 0, is_child || told < 0 ? from : 0, s->last[parent].space);
+	t = target_create(s, slice, (is_child ? pid : 0) /* GUARD(ended_child, pid) */,
+			  is_child || told < 0 ? from : 0, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
-	if (!is_child)		/* children of its own, which come later, count as its parent's (pid_inherit.c) */
+	/* Children of its own, which come later, count as its parent's (pid_inherit.c). */
+	if (!is_child) /* GUARD(parent_of_ended) */
 		s->last[slice].pid = from;
 	target_announce(s, t);
 	target_end(s, t);
@@ -509,7 +512,8 @@ static void serve(struct uft_session *s, uint32_t i)
 
 	shared_read(&r, slot(s, i), sizeof(r));
 	if (!is_ask(s, i) &&
-	    (!is_own_slice(s, i, r.slice) || (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
+	    (!is_own_slice(s, i, r.slice) /* GUARD(request_own_slice) */ ||
+	     (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
 		r.kind = 0;
 	switch (is_ask(s, i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
 	case UFT_REQ_EXEC:

@@ -361,6 +361,7 @@ int uft_session_destroy(struct uft_session *s)
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
+		/* GUARD(preloaded_agents, 1) */
 		if (s->targets->space->is_preloaded || !process_maps_arena(s, s->targets->pid))
 			target_end(s, s->targets);
 		else

@@ -249,6 +249,7 @@ static int begin(struct attach *a)
 
 	if (!is_same_image(a, &av))
 		return -EAGAIN;
+	/* GUARD(attach_seccomp) */
 	if (a->s && !a->r.base && seccomp_may_end_task(a->r.tid, a->denied, sizeof(a->denied)))
 		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))

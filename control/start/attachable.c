@@ -205,5 +205,5 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	ret = check_class(out, err);
 	if (!ret)
 		ret = check_namespace(out, err);
-	return ret ? ret : check_threads(out, err);
+	return ret ? ret : check_threads(out, err); /* GUARD(attachable_threads, ret) */
 }

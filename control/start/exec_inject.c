@@ -92,7 +92,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 	r->regs.fs_base = regs.fs_base;		/* the stand-in thread pointer stays */
 	if (pread(r->mem, boot, sizeof(*boot), (off_t)(r->base + b->boot)) != (ssize_t)sizeof(*boot))
 		return -EFAULT;
-	if (r->trap_ignored) {
+	if (r->trap_ignored) { /* GUARD(trap_ignored) */
 		const uint64_t ignore[4] = { 1 /* SIG_IGN */ };
 		uint64_t at = (r->regs.rsp - STACK_GAP) & ~15ull;
 
@@ -312,7 +312,8 @@ int inject_release(struct uft_session *s, struct target *t)
 	t->remote = NULL;
 	r->regs.orig_rax = (uint64_t)-1;
 	if (ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
+	    ptrace(PTRACE_SETSIGMASK /* GUARD(signal_mask_restored, PTRACE_GETSIGMASK) */, r->tid, sizeof(r->sigmask),
+		   &r->sigmask) < 0)
 		ret = -errno;
 	if (!ret && watch && ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
 	    ptrace(PTRACE_SYSCALL, r->tid, 0, r->pending_signal) == 0)

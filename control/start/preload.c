@@ -364,7 +364,7 @@ static int end_replaced(struct uft_session *s, pid_t pid)
 	if (!old || !target_is_running(old))
 		return 0;
 	if (arena_slice_is_mapped_by(&s->arena, old->slice, pid))
-		return -EEXIST;
+		return -EEXIST; /* GUARD(preload_twice) */
 	if (old->has_thread_agent) {		/* of the old image: nothing to wait for */
 		if (old->agent_fd >= 0)
 			close(old->agent_fd);

@@ -77,7 +77,7 @@ static int check_process(const struct uft_session *s, pid_t tid, pid_t tgid, con
 
 static int is_of(const struct offer *o, pid_t pid)
 {
-	return o->pid == pid && o->start == proc_start_ticks(pid);
+	return o->pid == pid && o->start == proc_start_ticks(pid) /* GUARD(offer_start) */;
 }
 
 static int is_over(const struct offer *o)
@@ -99,7 +99,7 @@ static int note(struct uft_session *s, pid_t tgid, uint64_t now)
 		if (o->at < oldest->at)
 			oldest = o;
 	}
-	if (!to && now - oldest->at > OFFER_NS)
+	if (!to && now - oldest->at > OFFER_NS) /* GUARD(offers_expire) */
 		to = oldest;
 	if (!to)
 		return -EAGAIN;

@@ -35,8 +35,10 @@ static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_le
 		its += s->warned[i].family == family;
 		own += s->warned[i].family == NO_FAMILY;
 	}
-	return family == NO_FAMILY ? own < OF_SESSION : its < OF_FAMILY + is_left * OF_LEFT &&
-		s->nwarned - own < OF_ALL + is_left * OF_ALL;
+	if (family == NO_FAMILY)
+		return own < OF_SESSION;
+	return its < OF_FAMILY + is_left * OF_LEFT && /* GUARD(warn_family) GUARD(warn_family_left, its < OF_FAMILY) */
+	       s->nwarned - own < OF_ALL + is_left * OF_ALL;
 }
 
 /* 0; -ENOMEM: the sentence may come again. */

@@ -136,7 +136,8 @@ size_t command_room(struct uft_session *s, const struct target *t, size_t bytes)
 	const uintptr_t from = (at + CMD_ROOM) & -page;
 
 	bytes = bytes < most ? bytes : most;
-	if (bytes <= CMD_ROOM || !arena_reserve((void *)from, ((at + bytes + page - 1) & -page) - from))
+	if (bytes <= CMD_ROOM /* GUARD(command_pages, 1) */ ||
+	    !arena_reserve((void *)from, ((at + bytes + page - 1) & -page) - from))
 		return bytes;
 	return CMD_ROOM;
 }

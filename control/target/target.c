@@ -231,7 +231,7 @@ static void part_with(struct uft_session *s, struct target *t)
 		channel_post(&s->arena, t->slice);
 	}
 	t->is_over = 1;
-	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd) && !end_orphan(s, t))
+	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd) && !end_orphan(s, t) /* GUARD(orphan_ended) */)
 		session_warn_of(s, t->slice, "the agent of process %d does not end", t->pid);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += target_counter(s, t, i);

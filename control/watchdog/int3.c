@@ -147,7 +147,8 @@ static int is_there(const struct trap *p, pid_t tid)
 {
 	uint8_t now[MADE_BYTES];
 
-	return !proc_read_memory(tid, p->code, now, sizeof(now)) && !memcmp(now, p->made, sizeof(now));
+	return !proc_read_memory(tid, p->code, now, sizeof(now)) &&
+	       !memcmp(now, p->made, sizeof(now)) /* GUARD(trap_code) */;
 }
 
 /* The target unmapped an object. */
@@ -185,10 +186,10 @@ void int3_drop(struct uft_session *s, const pid_t *pid, size_t n)
 
 	for (size_t i = 0; tr && i < tr->n; i++) {
 		struct trap *p = &tr->trap[i];
-		int is_had = !p->is_marked || may_come(s, p);
+		int is_had = !p->is_marked || may_come(s, p); /* GUARD(trap_marked, 1) */
 
 		for (size_t k = 0; k < n && !is_had; k++)
-			is_had = is_there(p, pid[k]);
+			is_had = is_there(p, pid[k]); /* GUARD(trap_is_there, 0) */
 		tr->nmarked -= !is_had;
 		if (is_had)
 			tr->trap[kept++] = *p;

@@ -122,7 +122,7 @@ static inline struct uft_ring_run uft_ring_run(uint64_t at, uint64_t commit, str
 {
 	struct uft_ring_run run = { (at | (ring_bytes - 1)) + 1, (at | (ring_bytes - 1)) + 1 };
 
-	if (turn.skip && at <= turn.skip && turn.skip < run.end && !(turn.skip & 7))
+	if (turn.skip /* GUARD(skip_of_zero) */ && at <= turn.skip && turn.skip < run.end && !(turn.skip & 7))
 		run.end = turn.skip;
 	if (at <= turn.gap && turn.gap <= run.end && turn.gap < turn.gap_to && turn.gap_to < run.next &&
 	    !((turn.gap | turn.gap_to) & 7))

@@ -283,13 +283,20 @@ static void agent_main(void)
 }
 
 /*
+ * The agent is no child that wait() could find (no exit signal); no thread of the program, which may make itself a user
+ * namespace, filter all threads or end with its last thread; and has descriptors of its own.
+ */
+#define AGENT_TASK	(CLONE_UNTRACED_ | \
+		CLONE_VM_ /* GUARD(agent_signal, 0x111) GUARD(agent_thread, 0x10900) GUARD(agent_files, 0x500) */)
+
+/*
  * Its name first: who is told of all tasks knows by it that this is none of the program's, and the agent
  * inherits it.
  */
 static void between_main(void)
 {
 	name_agent();
-	agent.tid = (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES),
+	agent.tid = (int)uft_asm_clone(AGENT_TASK, (void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES),
 				       agent_main);
 }
 
@@ -302,9 +309,9 @@ static int make_agent(void)
 
 	sys_call6(__NR_prctl, PR_GET_CHILD_SUBREAPER_, &is_subreaper, 0, 0, 0, 0);
 	if (is_subreaper || agent.pid == 1) /* GUARD(make_agent_is_subreaper, 1) */
-		return (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, agent_main);
+		return (int)uft_asm_clone(AGENT_TASK, (void *)top, agent_main);
 	agent.tid = -EAGAIN;
-	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, between_main);
+	tid = uft_asm_clone(AGENT_TASK, (void *)top, between_main);
 	if (tid < 0)
 		return (int)tid;
 	sys_call4(__NR_wait4, tid, 0, WALL_, 0);	/* or another thread's wait for anybody took it: it has ended */
@@ -315,7 +322,7 @@ static int make_agent(void)
 void agent_spawn(void (*main)(void))
 {
 	agent.stack = uft_boot.stack;
-	uft_boot.agent_tid = (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_,
+	uft_boot.agent_tid = (int)uft_asm_clone(AGENT_TASK,
 						(void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES), main);
 }
 

@@ -106,7 +106,7 @@ int boot_map_arena(int board, int fd)
 	if (board >= 0)
 		sys_close(board);
 	if (fd >= 0)
-		sys_close(fd);
+		sys_close(fd); /* GUARD(boot_closes) */
 	return ret;
 }
 
@@ -125,7 +125,8 @@ static int open_board(const char *path)
 	if (mem_strlen(path) >= sizeof(uft_boot.arena_path))
 		return -ENAMETOOLONG;
 	mem_put(mem_put(board, path), UFT_BOARD_SUFFIX);
-	return sys_open(board, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return sys_open(board, O_RDONLY | O_CLOEXEC |
+			O_NOFOLLOW /* GUARD(board_is_read, O_RDWR | O_CLOEXEC | O_NOFOLLOW) */);
 }
 
 int boot_map_board(const char *path)
@@ -133,7 +134,7 @@ int boot_map_board(const char *path)
 	int fd = open_board(path), ret = fd < 0 ? fd : map_board(fd);
 
 	if (fd >= 0)
-		sys_close(fd);
+		sys_close(fd); /* GUARD(boot_closes) */
 	return ret;
 }
 
@@ -147,7 +148,7 @@ static int boot_map_path(const char *path)
 	fd = open_family(path, uft_boot.slice / uft_rt.arena->per_file);
 	ret = fd < 0 ? fd : map_family(fd);
 	if (fd >= 0)
-		sys_close(fd);
+		sys_close(fd); /* GUARD(boot_closes) */
 	if (ret)
 		mem_unmap(uft_boot.board_addr, UFT_BOARD_BYTES);
 	return ret;
@@ -256,7 +257,7 @@ static int claim_any(int (*claim)(int fd, uint32_t state, uint64_t *at), uint32_
 			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* for another one */
 			return (int)(number - 1);
 		}
-		sys_close(fd);
+		sys_close(fd); /* GUARD(boot_closes) */
 		if (got < 0)
 			return got;
 		ret = -EAGAIN;
@@ -352,7 +353,7 @@ static int boot(void)
 
 	if (uft_boot.version != UFT_ABI_VERSION)
 		return -EPROTO;
-	ret = set_thread_pointer();
+	ret = set_thread_pointer(); /* GUARD(thread_pointer_set, 0) */
 	if (!ret)
 		ret = boot_map_path(uft_boot.arena_path);
 	if (!ret)

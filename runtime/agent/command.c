@@ -109,7 +109,8 @@ int command_leave(int is_held)
 	/* Off; who drains the rings must know the mode still. */
 	ring_close();
 	uft_store(&uft_rt.slice->on_cpus, 0u);
-	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
+	uft_store(&uft_rt.slice->ring_flags,
+		  uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE /* GUARD(end_overwrites, 0) */);
 	trace_leave();
 	wake_waiting();
 	patch_vouch(is_held);

@@ -11,7 +11,7 @@ enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTH
 /* Where they write rings of CPUs, fast handlers do not ask whether rseq is known. */
 static inline const char *thunk_handler(enum thunk t)
 {
-	int may = ARCH_HAS_OWN || uft_rt.rseq_offset;
+	int may = ARCH_HAS_OWN || uft_rt.rseq_offset; /* GUARD(may_count, 1) */
 	enum graph_path path = may ? trace_graph_path() : GRAPH_SLOW;
 
 	switch (t) {

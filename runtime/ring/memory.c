@@ -209,7 +209,7 @@ int ring_profile_open(uint32_t block)
 	for (uint32_t i = 0, end; i < PROFILE_PAGES; i = end + 1) {
 		for (end = i; end < PROFILE_PAGES && has_bit(wanted, end); end++)
 			;
-		if (end > i && reserve_pages(block, i, end, 1))
+		if (end > i && reserve_pages(block, i, end, 1)) /* GUARD(profile_reserved) */
 			return 0;
 	}
 	if (ARCH_HAS_RSEQ && block < uft_rt.arena->ncpus)

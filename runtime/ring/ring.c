@@ -179,7 +179,7 @@ int ring_init(void)
 
 	if (!map)
 		return -ENOMEM;
-	ret = plat_wipe_on_fork((uintptr_t)map, bytes);
+	ret = plat_wipe_on_fork((uintptr_t)map, bytes); /* GUARD(rings_wiped_on_fork, 0) */
 	if (!ret && ARCH_HAS_OWN)
 		ret = own_init();
 	if (ret) {
@@ -261,7 +261,7 @@ void ring_forget(uint64_t thread_pointer)
 		if (key && (key & tp_mask) == thread_pointer)
 			uft_cas(&c->key, key, 0);
 		if (stack_key && (stack_key & tp_mask) == thread_pointer)
-			uft_cas(&c->stack_key, stack_key, 0);
+			uft_cas(&c->stack_key, stack_key, 0); /* GUARD(stack_key_taken, (void)stack_key) */
 		if (event_key && (event_key & tp_mask) == thread_pointer)
 			uft_cas(&c->event_key, event_key, 0);
 	}
@@ -310,7 +310,7 @@ static struct uft_ring *exch_take(uint32_t tid)
 		struct uft_ring *r = uft_ring_is_used(uft_rt.slice, a->ncpus + i) ? ring_at(a->ncpus + i) : NULL;
 		uint32_t owner = r ? uft_load(&r->owner) : 0;
 
-		if (owner && plat_is_gone(owner) && uft_cas(&r->owner, owner, tid)) {
+		if (owner && plat_is_gone(owner) /* GUARD(ring_owner_died, 0) */ && uft_cas(&r->owner, owner, tid)) {
 			if (ARCH_HAS_OWN)
 				own_shut(0, r);
 			return r;
@@ -341,7 +341,8 @@ int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to)
 {
 	uint64_t from = left_out(r, at);
 
-	return (int64_t)(to - uft_rt.arena->ring_bytes) <= (int64_t)uft_load_acquire(&r->read) || (from && from <= at);
+	return (int64_t)(to - uft_rt.arena->ring_bytes) <= (int64_t)uft_load_acquire(&r->read) ||
+		(from && from <= at) /* GUARD(grown_gap) */;
 }
 
 /*
@@ -378,7 +379,8 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	const uint64_t mask = a->ring_bytes - 1, sub = a->sub_bytes;
 	uint64_t commit = r->commit, end = (commit + sub - 1) & -sub, at, clock = arch_clock_after();
 	uint32_t hi = (uint32_t)(clock >> 32);
-	int context = r->ctx_tid != op->tid || r->ctx_hi != hi || r->ctx_pos >= commit;
+	int context = r->ctx_tid != op->tid || r->ctx_hi != hi ||
+		r->ctx_pos >= commit /* GUARD(context_is_committed) */;
 	char *data = (char *)r + UFT_PAGE;
 	uint64_t *w;
 
@@ -410,6 +412,7 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 		if (commit & (sub - 1))
 			*(uint64_t *)(data + (commit & mask)) = 0;	/* PAD */
 		h = (struct uft_sub_header *)(data + (end & mask));
+		/* GUARD(exchange_lost_before, lost) */
 		since = commit ? lost - ((struct uft_sub_header *)(data + ((commit - 1) & -sub & mask)))->lost : 0;
 		h->position = end;
 		h->lost = lost;

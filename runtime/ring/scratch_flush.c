@@ -37,7 +37,8 @@ static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
 		for (uint32_t i = 0; i < a->nexch; i++) {
 			struct uft_ring *r = ring_open(a->ncpus + i);
 
-			if (r && !uft_load(&r->owner) && uft_load(&r->last) <= clock && (!best || r->last > best->last))
+			if (r && !uft_load(&r->owner) && uft_load(&r->last) <= clock /* GUARD(flush_ring_age) */ &&
+			    (!best || r->last > best->last))
 				best = r;
 		}
 		if (!best)

@@ -155,6 +155,7 @@ int own_init(void)
 
 void own_wipe(void)
 {
+	/* GUARD(fork_child_keys, arch_fill(own_table(), 0, sizeof(*own_table()))) */
 	arch_fill(own_table()->key, 0, sizeof(own_table()->key));
 }
 
@@ -220,7 +221,7 @@ struct ring_own *own_find(const struct ring_op *op)
 	l = &uft_ring_fast.own[own_index(op->tid)];
 	k = own_key_of(l);
 	if (uft_load_acquire(&k->tp) == tp && k->tid == op->tid)
-		return uft_load(&k->key) ? l : NULL;
+		return uft_load(&k->key) ? l : NULL; /* GUARD(ring_key_is_set, l) */
 	return own_take(l, tp, op->tid);
 }
 

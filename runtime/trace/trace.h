@@ -75,7 +75,7 @@ struct fg_age {
 
 static inline int fg_is_older(struct fg_age a, struct fg_age b)
 {
-	return a.clock < b.clock || (a.clock == b.clock && a.place < b.place);
+	return a.clock < b.clock || (a.clock == b.clock && a.place < b.place) /* GUARD(order_in_a_tick) */;
 }
 
 /* Of an entry that is in the set-aside table. */

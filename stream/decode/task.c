@@ -121,7 +121,8 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 			return t;
 	}
 	share = share_of(st, slice_number);
-	if (share && tid != DEC_REST && share->tasks >= SHARE_TASKS && share->tasks >= DEC_TASKS - st->ntask)
+	if (share /* GUARD(task_share, 0) */ && tid != DEC_REST && share->tasks >= SHARE_TASKS &&
+	    share->tasks >= DEC_TASKS - st->ntask)
 		return dec_task_get(st, slice_number, image, slice, DEC_REST, DEC_REST);
 	if (st->ntask >= DEC_TASKS || task_room(st))
 		return st->last_task;

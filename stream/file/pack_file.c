@@ -168,7 +168,7 @@ static int pack_open_file(struct packer *p, const char *path, struct uft_error *
 	if (!ret)
 		ret = copy_blocks(p);
 	if (!ret)
-		ret = check_unchanged(path, p->f, err);
+		ret = check_unchanged(path, p->f, err); /* GUARD(pack_unchanged, 0) */
 	if (!ret)
 		ret = check_input(path, p->f, p->result, err);
 	free(p->raw);

@@ -72,6 +72,7 @@ static void resume_rings(const struct rescue *r, struct wr_slice *s, uint32_t in
 	}
 	for (size_t i = 0; is_known && i < f->nblock; i++)
 		if (f->block[i].slice == s->number && f->block[i].ring < r->w->nrings)
+			/* GUARD(rescue_read_position) */
 			s->ring[f->block[i].ring].read = f->block[i].position + f->block[i].raw;
 }
 
@@ -118,7 +119,8 @@ static int save_slices(struct rescue *r)
 		known = slice_of(r->f, pid, clock_start);
 		s.number = known ? known->number : number++;
 		s.pid = known ? known->pid : pid;
-		s.image_id = known ? known->image_id : image_of(r->f, SHARED_LOAD(&as->ppid));
+		s.image_id = known ? known->image_id :
+			image_of(r->f, SHARED_LOAD(&as->ppid)) /* GUARD(rescue_image, UINT32_MAX) */;
 		resume_rings(r, &s, i, known != NULL);
 		err = save_slice(r, i, &s, known != NULL);
 		ret = ret ? ret : err;

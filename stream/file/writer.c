@@ -397,7 +397,7 @@ int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_
 	for (uint32_t i = 0; i < w->nrings; i++)
 		s->ring[i].read = SHARED_LOAD(&wr_arena_ring(w, slice, i)->read) & ~7ull;
 	s->number = w->numbers++;
-	s->pid = pid;
+	s->pid = pid; /* GUARD(slice_pid, SHARED_LOAD(&wr_arena_slice(w, slice)->pid)) */
 	s->ppid = ppid;
 	s->img = img;
 	s->image_id = img->id;

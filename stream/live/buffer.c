@@ -274,11 +274,14 @@ void lv_bound_losses(const struct uft_live *l, struct uft_stream *st)
  */
 static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
 {
+	uint64_t more = lost - s->lost[ring];
+
 	if (lost <= s->lost[ring])
 		return;
 	lv_bound_losses(l, l->base);
+	more = dec_lost_more(l->base, s->lost[ring], more); /* GUARD(lost_in_time) */
 	if (!lv_is_muted(l, ring))
-		l->cpu[lv_cpu_of(l, ring)].dropped += dec_lost_more(l->base, s->lost[ring], lost - s->lost[ring]);
+		l->cpu[lv_cpu_of(l, ring)].dropped += more;
 	s->lost[ring] = lost;
 }
 

@@ -4,12 +4,10 @@
 # run.sh - takes the guards out, one by one: the test that holds a guard must fail then
 #
 #	run.sh [BUILD] [LIST ...] [--only PATTERN]	minutes; for developers (make mutations)
-#	run.sh --check BUILD [LIST ...]			seconds: is every line still about something? (make test)
+#	run.sh --check BUILD [LIST ...]			seconds: does each tag and test exist? (make test)
 #
-# A line of a LIST (default: *.txt here) is `GUARD(name)|||tests` or `path|||sed expression|||tests`; # begins a comment.
-# Of a tag, one line of the sources has the comment; it may move to wherever it likes. Taken out is what stands before the comment: the condition
-# of an `if` becomes 0, a `return` gives 0, another statement is empty. `GUARD(name, 1)` makes the condition, or what is returned, 1. An
-# expression takes a guard out of the file that is named; it quotes what it changes. Every tag must be in a list.
+# A line of a LIST (default: *.txt here) is `NAME TEST ...`; # begins a comment. NAME is the tag of a guard in the sources, which may move
+# to wherever it likes; mutate.py has the forms of tags, and what becomes of the guard. Every tag must be in a list.
 # Every one of the tests must fail then: end with a status other than 0 and 77, crash or hang.
 # A test is the name of a meson test, or `name:case` for its program with that case alone (further cases of the
 # same program may follow). PATTERN is an extended regular expression that a line must match.
@@ -60,33 +58,14 @@ for list in $lists; do
 	grep -v -e '^#' -e '^[[:space:]]*$' "$list" | grep -E -e "$only" | sed "s|^|$(basename "$list" .txt)	|"
 done >"$scratch/lines"
 list_of() { printf '%s' "${1%%	*}"; }
-# Each tag of the sources, with its file: FILE:/* TAG */
-tagged='runtime control stream tree symbol program output cmd view hist include'
-list_tags() { (cd "$1" && grep -roE --include='*.[ch]' '/[*] GUARD\([a-z0-9_]+(, 1)?\) [*]/' $tagged 2>/dev/null); }
-path_of()
-{
-	l=${1#*	}
-	case $l in
-	'GUARD('*) l=$(grep -F "/* ${l%%|||*} */" "$scratch/tags" | head -n 1); printf '%s' "${l%%:*}" ;;
-	*) printf '%s' "${l%%|||*}" ;;
-	esac
-}
-sed_of() { l=${1#*	}; case $l in 'GUARD('*) ;; *) l=${l#*|||} ;; esac; printf '%s' "${l%|||*}"; }
-# The expression; on the line of a tag `if (CONDITION) {` becomes `if (0) {`, `return X;` `return 0;`, a statement `;`.
-expression_of()
-{
-	tag=$(sed_of "$1")
-	case $tag in
-	'GUARD('*)
-		value=0 before='\([[:space:]{]*/[*] GUARD\)'
-		[ "$tag" = "${tag%, 1)}" ] || value=1
-		printf '%s' "\\:/[*] $tag [*]/:{s:if (.*)$before:if ($value)\\1:;t;s:return .*;$before:return $value;\\1:;t;s:[^[:space:]].*;$before:;\\1:;}" ;;
-	*) printf '%s' "$tag" ;;
-	esac
-}
-tests_of() { printf '%s' "${1##*|||}"; }
+name_of() { l=${1#*	}; printf '%s' "${l%% *}"; }
+tests_of() { printf '%s' "${1#* }"; }
+# The mutants of all tags: MUTANTS/NAME, its file NAME.path, or NAME.rot
+mutants=$scratch/mutants
+make_mutants() { mkdir "$mutants" && python3 "$here/mutate.py" "$1" "$mutants"; }
+path_of() { cat "$mutants/$(name_of "$1").path" 2>/dev/null; }
 
-# Splits the third field into `test` and `test:case` words.
+# Splits the tests into `test` and `test:case` words.
 words_of() {
 	prog=
 	for word in $(tests_of "$1"); do
@@ -98,16 +77,12 @@ words_of() {
 	done
 }
 
-# What is wrong with a line, in words; nothing if it is as it should be. Leaves the mutant in $scratch/mutant.
+# What is wrong with a line, in words; nothing if it is as it should be.
 rot_of() {
-	case $(sed_of "$1") in
-	'GUARD('*) [ "$(grep -cF "/* $(sed_of "$1") */" "$scratch/tags")" = 1 ] || { echo "the tag does not stand once in the sources"; return; } ;;
-	esac
-	file=$src/$(path_of "$1")
-	[ -f "$file" ] || { echo "no such file"; return; }
-	sed -e "$(expression_of "$1")" "$file" >"$scratch/mutant" 2>"$scratch/sed" || { head -n 1 "$scratch/sed"; return; }
-	! cmp -s "$scratch/mutant" "$file" || { echo "the expression changes nothing"; return; }
-	[ -n "$(tests_of "$1")" ] || { echo "no test"; return; }
+	name=$(name_of "$1")
+	[ ! -f "$mutants/$name.rot" ] || { cat "$mutants/$name.rot"; return; }
+	[ -f "$mutants/$name" ] || { echo "no such tag"; return; }
+	case ${1#*	} in *' '*) ;; *) echo "no test"; return ;; esac
 	for word in $(words_of "$1"); do
 		grep -q "^${word%%:*} " "$tests" || { echo "no test ${word%%:*}"; return; }
 	done
@@ -117,19 +92,17 @@ tests=$scratch/tests
 if [ $mode = check ]; then
 	src=$top
 	list_tests "${build:-$top/build}" >"$tests" || exit 1
-	list_tags "$src" >"$scratch/tags"
+	make_mutants "$src" || exit 1
 	bad=0 n=0
 	while IFS= read -r line; do
 		n=$((n + 1))
 		rot=$(rot_of "$line")
 		[ -z "$rot" ] || { bad=$((bad + 1)); printf '%s: %s: %s\n' "$(list_of "$line")" "$rot" "${line#*	}"; }
 	done <"$scratch/lines"
-	# Is every tag still somebody's?
-	while IFS= read -r tag; do
-		tag=${tag#*:/?} tag=${tag%?/}
-		tag=${tag# } tag=${tag% }
-		grep -qF "$tag|||" "$here"/*.txt || { bad=$((bad + 1)); echo "no list names $tag"; }
-	done <"$scratch/tags"
+	for tag in "$mutants"/*.path; do
+		tag=${tag##*/} tag=${tag%.path}
+		grep -q "^$tag " "$here"/*.txt || { bad=$((bad + 1)); echo "no list names $tag"; }
+	done
 	echo "$n mutations, $bad rotted"
 	[ $bad -eq 0 ] && [ $n -gt 0 ]
 	exit
@@ -149,7 +122,7 @@ done
 [ -f "$obj/build.ninja" ] || meson setup "$obj" "$src" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 ninja -C "$obj" build.ninja >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; exit 1; }
 list_tests "$obj" >"$tests" || exit 1
-list_tags "$src" >"$scratch/tags"
+make_mutants "$src" || exit 1
 
 # build_for WORD: what the test needs
 build_for() {
@@ -195,7 +168,7 @@ done <"$scratch/words"
 echo "  $(wc -l <"$scratch/words") run"
 
 killed=0 survived=0 rotted=0
-row() { printf '%-9s %-8s %-40s %s\n' "$1" "$(list_of "$line")" "$2" "$(path_of "$line") $(sed_of "$line")"; }
+row() { printf '%-9s %-8s %-40s %s\n' "$1" "$(list_of "$line")" "$2" "$(path_of "$line") $(name_of "$line")"; }
 while IFS= read -r line; do
 	file=$src/$(path_of "$line")
 	rot=$(rot_of "$line")
@@ -204,7 +177,7 @@ while IFS= read -r line; do
 	done
 	if [ -z "$rot" ]; then
 		cp "$file" "$scratch/original"
-		cp "$scratch/mutant" "$file"
+		cp "$mutants/$(name_of "$line")" "$file"
 		alive=
 		for word in $(words_of "$line"); do
 			build_for "$word" || { rot="does not compile"; break; }

@@ -8,7 +8,7 @@
 
 #define BATCH		16
 /* pages that a batch can fill: a marker may need one of its own, and no event completes two */
-#define MAX_READY	BATCH
+#define MAX_READY	BATCH /* GUARD(marker_pages, 4) */
 
 struct raw_cpu {
 	struct uft_kbuf kbuf;

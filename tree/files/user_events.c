@@ -176,7 +176,8 @@ static int switch_enabler(const struct enabler *e, int is_on)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = is_there(e) && pread(fd, &word, e->size, (off_t)e->addr) == e->size ? 0 : -ESRCH;
+	ret = is_there(e) /* GUARD(user_event_is_there) */ && pread(fd, &word, e->size, (off_t)e->addr) == e->size ? 0 :
+		-ESRCH;
 	word = is_on ? word | 1ull << e->bit : word & ~(1ull << e->bit);
 	if (!ret && pwrite(fd, &word, e->size, (off_t)e->addr) != e->size)
 		ret = -EFAULT;

@@ -343,7 +343,8 @@ static int start_loop(struct uft_fuse *f, struct loop *l)
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epoll < 0)
 		return -errno;
-	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN | EPOLLEXCLUSIVE) == 0 &&
+	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN |
+		EPOLLEXCLUSIVE /* GUARD(one_thread_wakes, EPOLLIN) */) == 0 &&
 	    watch(l->epoll, f->stop_fd, EPOLLIN) == 0 &&
 	    pthread_create(&l->thread, NULL, run_loop, l) == 0)
 		return 0;

@@ -101,7 +101,8 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 
 	if (hits == seen[0])
 		return 0;
-	if (hits < seen[0] || hits > most) {
+	if (hits < seen[0] || hits > most /* GUARD(hist_hits_since, hits - seen[0] > most) */) {
+		/* GUARD(hist_hits_checked) */
 		seen[0] = hits;
 		v->lost++;
 		return 0;
@@ -211,7 +212,7 @@ void event_hists_end(struct uft_tree *t, uint32_t slice)
 	if (!t->hists || slice >= uft_session_arena(t->session)->nslices || !t->hists->live[slice])
 		return;
 	for (struct instance *in = t->instances; in; in = in->next) {
-		collect_slice(in, slice, now_ns());
+		collect_slice(in, slice, now_ns()); /* GUARD(hist_collects_slice) */
 		for (uint32_t k = 0; in->triggers && k < in->triggers->nof; k++)
 			for (struct event_trigger *v = in->triggers->of[k]; v; v = v->next)
 				if (slice < v->nseen) {

@@ -146,7 +146,8 @@ size_t trigger_put_wants(const struct instance *in, const struct settings *set, 
 			want[n] = event_hist_is_counted(in, set, v) ?
 				(struct uft_event_want){ .index = event, .filter = v->filter, .action = UFT_RULE_HIST,
 				.row = &v->row } :
-				(struct uft_event_want){ .index = event, .filter = v->filter };
+				(struct uft_event_want){ .index = event,
+					.filter = v->filter /* GUARD(want_filter, NULL) */ };
 		n++;
 		if (rule_of(v) == UFT_RULE_RECORD || !is_ready(v))
 			continue;

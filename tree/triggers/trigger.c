@@ -550,7 +550,7 @@ int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock
 		return 0;
 	if (g->is_on == (action == ON))
 		return 0;
-	if (action != OFF && action != ON && !put_due(in, action, cpu, clock))
+	if (action != OFF && action != ON && !put_due(in, action, cpu, clock) /* GUARD(command_put, 0) */)
 		return 0;
 	if (action != SNAPSHOT)
 		g->is_on = action == ON;

@@ -116,7 +116,8 @@ void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint6
 	uint32_t index = e->type->index;
 	int is_waiting = counts(in->triggers, index) || (event_fork_counts(&in->set) && !e->type->tasks);
 
-	if (uft_event_set_has(&in->triggers->events, index) && is_waiting && event_fork_passes(in, e, clock))
+	if (uft_event_set_has(&in->triggers->events, index) /* GUARD(event_is_enabled) */ && is_waiting &&
+	    event_fork_passes(in, e, clock))
 		uft_live_show_one(in->live, clock);
 }
 

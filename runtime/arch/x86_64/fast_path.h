@@ -133,7 +133,7 @@
 	.endm
 	.macro PROFILE_ADD_ABORT name, is_hit=0, can_open=1
 	RSEQ_ABORT .Labort_\name
-	jmp	.Larm_\name
+	jmp	.Larm_\name /* GUARD(sum_starts_over, jmp .Ladded_\name) */
 	.if \can_open
 .Lopen_\name:
 	movq	$0, %fs:RSEQ_CS(%r10)
@@ -177,7 +177,8 @@
 
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
 	.macro CALL_C fn
-	cmpb	$0, -UFT_SLOW_STACK(%rsp)	/* reads only: the memory there may be somebody's */
+	/* It reads only: the memory there may be somebody's. */
+	cmpb	$0, -UFT_SLOW_STACK(%rsp) /* GUARD(slow_stack_probe) */
 	SAVE	%r11
 	SAVE	%rbp
 	mov	%rsp, %rbp

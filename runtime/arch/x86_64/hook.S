@@ -16,7 +16,7 @@
 	SAVE	%rcx
 	SAVE	%r11
 	SAVE	%rbp
-	SAVE	%r9
+	SAVE	%r9 /* GUARD(hook_saves_r9, lea -8(%rsp), %rsp) */
 	SAVE	%r8
 	SAVE	%r10
 	SAVE	%rdx
@@ -38,7 +38,7 @@
 	UNSAVE	%rbp
 	UNSAVE	%r11
 	UNSAVE	%rcx
-	UNSAVE	%rax
+	UNSAVE	%rax /* GUARD(hook_rax, lea 8(%rsp), %rsp) */
 	popfq
 	.cfi_adjust_cfa_offset -8
 	.endm

@@ -68,7 +68,7 @@ uft_asm_ring_write_start:
 	cmp	R_CTX_HI(%r12), %eax
 	jne	1f
 	cmp	%r9, R_CTX_POS(%r12)
-	jb	2f
+	jb	2f /* GUARD(context_below_commit, jmp 2f) */
 1:	mov	$24, %r11d
 2:
 	mov	uft_ring_fast+RF_SUB_MASK(%rip), %rcx
@@ -96,8 +96,8 @@ uft_asm_ring_write_start:
 	cmp	%r13, RT_GAP(%rsi)
 	je	8f
 	cmp	%r12, OP_GAP_RING(%rdi)
-	jne	9f
-	cmp	%r13, OP_GAP(%rdi)
+	jne	9f /* GUARD(gap_of_ring) */
+	cmp	%r13, OP_GAP(%rdi) /* GUARD(gap_asked, cmp %r13, %rdi) */
 	jne	9f
 	movq	$0, RT_SKIP(%rsi)
 	mov	OP_GAP_TO(%rdi), %rax
@@ -142,7 +142,8 @@ uft_asm_ring_write_start:
 	mov	%rax, %rdx
 	sub	R_OLDEST(%r12), %rax
 	jle	6f
-	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
+	/* before the first store into it (TSO); partner: the reader's re-read */
+	mov	%rdx, R_OLDEST(%r12) /* GUARD(oldest_given_up) */
 6:	lea	SH_BYTES+16(%r13,%r10), %rax
 	cmp	R_BACKED(%r12), %rax
 	ja	.Lwrite_unbacked
@@ -179,7 +180,7 @@ uft_asm_ring_write_start:
 	not	%rcx
 	and	%rcx, %rax
 	and	uft_ring_fast+RF_MASK(%rip), %rax
-	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
+	sub	R_DATA+SH_LOST(%r12,%rax), %rbp /* GUARD(ring_lost_before, test %rbp, %rbp) */
 	jz	.Lwrite_record
 	mov	%r8d, %eax
 	mov	$UFT_ASM_REC_LOST << 28, %edx
@@ -202,7 +203,7 @@ uft_asm_ring_write_start:
 	test	%r11d, %r11d
 	jz	.Lwrite_record
 	/* CONTEXT. The order matters: ctx_pos first makes the cached context invalid until the commit. */
-	movq	$0, RC_KEY(%rbx)
+	movq	$0, RC_KEY(%rbx) /* GUARD(context_key_cleared) */
 	movq	$0, RC_EVENT_KEY(%rbx)
 	mov	%r9, R_CTX_POS(%r12)
 	mov	OP_TASK+4(%rdi), %eax
@@ -345,7 +346,7 @@ uft_asm_push:
 	RSEQ_ARM .Lpush_cs, %rcx, %rax
 uft_asm_push_start:
 .Lpush_start:
-	cmp	%rsi, TH_TOP(%rdi)
+	cmp	%rsi, TH_TOP(%rdi) /* GUARD(push_compares, cmp %rsi, %rsi) */
 	jne	.Lpush_failed
 	.irp	offset, 0, 8, 16, 24, 32, 40, 48, 56
 	mov	\offset(%rdx), %rax

@@ -39,7 +39,7 @@
 	/* The section begins at the instruction after this one. */
 	.macro RSEQ_ARM desc, area, scratch
 	lea	\desc(%rip), \scratch
-	mov	\scratch, %fs:RSEQ_CS(\area)
+	mov	\scratch, %fs:RSEQ_CS(\area) /* GUARD(rseq_armed) */
 	.endm
 
 	/* An abort address and the signature that the kernel looks for before it (an undefined ud1 operand). */

@@ -49,10 +49,10 @@ uft_asm_hook_syscall_any:
 	jb	3f
 	je	1f
 	cmp	$3, %ecx
-	je	2f
+	je	2f /* GUARD(syscall_execve) */
 	cmp	$322, %eax			/* execveat */
 	je	2f
-	cmp	$151, %eax			/* mlockall */
+	cmp	$151, %eax /* GUARD(syscall_mlockall, cmp $-1, %eax) */	/* mlockall */
 	je	1f
 	cmp	$157, %eax			/* prctl */
 	je	1f

@@ -73,7 +73,7 @@
 	END
 .Lout_\name:
 	UNSAVE	%rsi
-	UNSAVE	%rdx
+	UNSAVE	%rdx /* GUARD(func_rdx, lea 8(%rsp), %rsp) */
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	ret
@@ -196,8 +196,8 @@ uft_asm_event_write_end:
 	shl	$32, %rsi
 	.endm
 	.macro ENTER_RESTORE
-	UNSAVE	%r10
-	UNSAVE	%r8
+	UNSAVE	%r10 /* GUARD(enter_r10, lea 8(%rsp), %rsp) */
+	UNSAVE	%r8 /* GUARD(enter_r8, lea 8(%rsp), %rsp) */
 	UNSAVE	%rsi
 	UNSAVE	%rdx
 	UNSAVE	%rcx
@@ -251,7 +251,7 @@ uft_asm_event_write_end:
 	jne	.Lslow_\name
 	mov	\parent, %r8
 	cmp	%r8, E_RET-E_BYTES(%r10)
-	jne	.Lslow_\name
+	jne	.Lslow_\name /* GUARD(exit_of_its_return) */
 	lea	\slot, %r8
 	jmp	.Ldeeper_\name
 	.size	\name\()_same, . - \name\()_same
@@ -325,7 +325,7 @@ uft_asm_event_write_end:
 	mov	48(%rsp), %rax
 	add	$5, %rax
 	.endif
-	mov	%rax, E_RET(%r10)
+	mov	%rax, E_RET(%r10) /* GUARD(tail_call_parent) */
 	movq	$SILENT_\mode, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
 	.ifc	\mode, plain
@@ -561,7 +561,7 @@ uft_asm_graph_enter_slow:
 	cmpl	$0, E_FLAGS-E_BYTES(%r10)
 	jne	.Lslow_\name
 	mov	%rsi, (%rax)
-	mov	%rsi, E_WORD-E_BYTES(%r10)	/* before E_WHERE, which makes it count */
+	mov	%rsi, E_WORD-E_BYTES(%r10) /* GUARD(receipt_order) */	/* before E_WHERE, which makes it count */
 	mov	%rax, E_WHERE-E_BYTES(%r10)
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	RC_THREAD(%rcx), %rcx
@@ -575,7 +575,7 @@ uft_asm_graph_enter_slow:
 .Lout_\name:
 	UNSAVE	%r10
 	UNSAVE	%rsi
-	UNSAVE	%rdx
+	UNSAVE	%rdx /* GUARD(exit_rdx, lea 8(%rsp), %rsp) */
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	.if \is_mcount
@@ -590,7 +590,7 @@ uft_asm_graph_enter_slow:
 	.endif
 	.cfi_adjust_cfa_offset 40
 	RSEQ_ABORT .Labort_\name
-	jbe	.Lslow_\name
+	jbe	.Lslow_\name /* GUARD(abort_starts_over) */
 	lea	-E_BYTES(%r10), %rdx
 	cmp	%rdx, %rax
 	jne	.Lslow_\name
@@ -598,7 +598,7 @@ uft_asm_graph_enter_slow:
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
 	mov	%rsi, 40(%rsp)
-	cmpxchg	%rdx, TH_TOP(%rcx)
+	cmpxchg	%rdx, TH_TOP(%rcx) /* GUARD(pop_compares, mov %rdx, TH_TOP(%rcx); cmp %r10, %r10) */
 	je	.Lpopped_\name
 .Lslow_\name:
 	.if \is_mcount			/* its slots name this handler, whatever the limits are */

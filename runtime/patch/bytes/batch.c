@@ -334,7 +334,7 @@ static void stand_in(const struct batch_window *w, const struct patch_item *it)
 	uint8_t jmp[2];
 
 	if (it->proto == PROTO_JS) {
-		uft_insn_jmp_short(jmp, (int8_t)(it->len - 2));
+		uft_insn_jmp_short(jmp, (int8_t)(it->len - 2) /* GUARD(js_distance, (int8_t)(it->len - 1)) */);
 		put(w, it->at, jmp, 2);
 	} else if (it->proto == PROTO_TAIL) {
 		put(w, it->at, &it->stand_in, 1);

@@ -23,9 +23,9 @@
  * two words. */
 static inline int is_last_of_line(uintptr_t at)
 {
-	uintptr_t last = (uft_rt.no_mprotect ? PATCH_WORD : PATCH_LINE) - 1;
+	uintptr_t last = (uft_rt.no_mprotect /* GUARD(last_of_line) */ ? PATCH_WORD : PATCH_LINE) - 1;
 
-	return (at & last) == last;
+	return (at & last) == last; /* GUARD(is_last_of_line) */
 }
 
 /* ---- what stands at a site (site.c) ------------------------------------------------------------- */

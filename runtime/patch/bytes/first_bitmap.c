@@ -45,7 +45,7 @@ static void take_bits(uint64_t *word, const struct uft_patch *p, uint32_t n)
 		k = p[i].stub / ARM_WORD;
 		for (done = 0; i < n && p[i].stub / ARM_WORD == k; i++)
 			done |= (uint64_t)(p[i].status == UFT_ST_OK) << p[i].stub % ARM_WORD;
-		word[k] &= ~done;
+		word[k] &= ~done; /* GUARD(first_bits_done, 0) */
 	}
 }
 

@@ -156,10 +156,10 @@ static int is_any(uint32_t nr)
 /* Below the red zone, call *cell, back up. */
 static size_t put_guarded_call(uint8_t *at, uintptr_t pc, const uint64_t *cell)
 {
-	size_t n = uft_insn_lea_rsp(at, -128);
+	size_t n = uft_insn_lea_rsp(at, -128 /* GUARD(hook_red_zone, 0) */);
 
 	n += uft_insn_call_indirect(at + n, pc + n, (uint64_t)cell);
-	return n + uft_insn_lea_rsp(at + n, 128);
+	return n + uft_insn_lea_rsp(at + n, 128 /* GUARD(hook_red_zone, 0) */);
 }
 
 static size_t put_any_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
@@ -167,9 +167,9 @@ static size_t put_any_stub(const struct hook *h, const struct hook_area *a, uint
 	size_t n = h->len;
 
 	memcpy(at, h->orig, n);
-	n += uft_insn_clc(at + n);
+	n += uft_insn_clc(at + n); /* GUARD(hook_carry, at[n++] = 0xf9) */
 	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_ANY));
-	n += uft_insn_jc_short(at + n, UFT_LEN_JMP);
+	n += uft_insn_jc_short(at + n, UFT_LEN_JMP /* GUARD(hook_jc_distance, 0) */);
 	n += uft_insn_jmp(at + n, h->stub + n, h->addr + h->len);
 	return n + uft_insn_jmp(at + n, h->stub + n, h->addr + h->len + UFT_LEN_SYSCALL);
 }
@@ -258,7 +258,7 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 	h->len = u->len;
 	memset(now, 0, sizeof(now));
 	memcpy(now, (const void *)u->addr, PLAT_PAGE - (u->addr & (PLAT_PAGE - 1)) < 32 ? 16 : 32);
-	if (memcmp(now, u->bytes, u->kind == UFT_HOOK_RBRK ? 5 : u->len < 16 ? u->len : 16))
+	if (memcmp(now, u->bytes, u->kind == UFT_HOOK_RBRK ? 5 : u->len < 16 ? u->len : 16)) /* GUARD(hook_bytes) */
 		return -EILSEQ;
 	switch (u->kind) {
 	case UFT_HOOK_SYSCALL:
@@ -278,7 +278,7 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 	case UFT_HOOK_RBRK: {
 		unsigned skip = (unsigned)uft_insn_is_endbr(now);
 
-		if (now[skip] != UFT_OP_RET || !has_padding(now + skip + 1, UFT_LEN_JMP - 1))
+		if (now[skip] != UFT_OP_RET || !has_padding(now + skip + 1, UFT_LEN_JMP - 1) /* GUARD(hook_padding) */)
 			return -EOPNOTSUPP;
 		h->addr += skip;
 		h->len = UFT_LEN_JMP;

@@ -206,7 +206,8 @@ static void yield_others(const struct sweep *w)
 	y.o = w->o;
 	y.n = 0;
 	for (k = 0; k < w->nwords; k++)
-		if (w->word[k] && w->word[k] != w->o->block[k].asked)
+		if (w->word[k] &&
+		    w->word[k] != w->o->block[k].asked /* GUARD(known_bits_asked, !w->o->block[k].asked) */)
 			yield_block(&y, k);
 	end_yield(&y);
 }
@@ -268,7 +269,8 @@ static void find_kin(struct sweep *w, const struct patch_block *b)
 	__builtin_memcpy(s.orig, &b->orig, 8);
 	kin->old = shape_in(w, &s, kin->form);
 	kin->new = shape_in(w, &s, w->to);
-	kin->is_ours = s.action == w->flags && (w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) &&
+	kin->is_ours = s.action == w->flags /* GUARD(known_bits_action) */ &&
+		(w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) /* GUARD(known_bits_stub) */ &&
 		       (w->to != FORM_ORIGINAL || is_nop(s.kind_len)) &&
 		       (w->to == kin->form || kin->old.is_branch || kin->new.is_branch);
 }

@@ -100,6 +100,7 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 		refuse(p, UFT_ST_KIND);
 		return NULL;
 	}
+	/* GUARD(plan_in_text) */
 	if (p->addr < pl->o->text_start || p->addr > pl->o->text_end || len > pl->o->text_end - p->addr)
 		status = UFT_ST_BYTES;
 	else if (!batch_is_mapped(p->addr, len))
@@ -171,7 +172,7 @@ static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_
 	/* What no later change could take back is not armed: such sites have a class that needs no luck. */
 	if (!is_dead && !must_be_quiet && s->class != CLASS_PREPAD && next != FORM_ORIGINAL)
 		return -EBUSY;
-	if (!is_dead && !quiet_at(&pl->quiet, at, at + len))
+	if (!is_dead && !quiet_at(&pl->quiet, at, at + len) /* GUARD(live_quiet) */)
 		return -EBUSY;
 	item_plain(it, at, new, len);
 	return 0;
@@ -579,7 +580,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	uint32_t i, n = 0, left = 0;
 	struct uft_patch *p;
 
-	sweep_yield_all(o);
+	sweep_yield_all(o); /* GUARD(sweep_yields) */
 	o->nstuck = 0;
 	for (i = 0; i < o->nstubs; i++)
 		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
@@ -616,7 +617,7 @@ uint32_t patch_disarm(void)
 	for (o = near_first(); o; o = o->next)
 		if (!o->is_gone)
 			left += disarm_object(o);
-	return left + tracepoints_disarm() + hook_disarm();
+	return left + tracepoints_disarm() + hook_disarm(); /* GUARD(hooks_disarmed, left + tracepoints_disarm()) */
 }
 
 void patch_object_gone(uint32_t object)
@@ -649,7 +650,7 @@ void patch_after_fork(void)
 	if (batch_is_open() || dense_is_open())	/* GUARD(fork_in_batch) */
 		for (const struct patch_object *o = near_first(); o; o = o->next)
 			if (!o->is_gone)
-				sweep_yield_all(o);
+				sweep_yield_all(o); /* GUARD(sweep_yields) */
 	batch_after_fork();
 	dense_after_fork();
 }

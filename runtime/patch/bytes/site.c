@@ -234,7 +234,7 @@ static int follows_prologue(const struct patch_object *o, const struct patch_sit
 
 		if (p[0] != 0x48 || p[1] != 0x89 || p[2] != 0xe5)
 			continue;
-		for (at = 3; at < back && (n = prologue_insn(p + at)); at += n)
+		for (at = 3 /* GUARD(prologue_walk, back) */; at < back && (n = prologue_insn(p + at)); at += n)
 			;
 		if (at == back)
 			return 1;
@@ -257,7 +257,8 @@ static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 	    kind == UFT_SITE_OWN_FRAMED)
 		s->bits |= SITE_FRAME;
 	/* Taking a call of mcount for one of __fentry__ would put the parent's address into a local variable. */
-	if (kind == UFT_SITE_OWN_CALL && !(s->bits & SITE_FRAME) && follows_prologue(o, s))
+	if (kind == UFT_SITE_OWN_CALL && !(s->bits & SITE_FRAME) &&
+	    follows_prologue(o, s) /* GUARD(site_prologue, 0) */)
 		return UFT_ST_KIND;
 	/* After a prologue our call must come back to the site's end, so it must be that long. */
 	if (kind == UFT_SITE_MCOUNT_NOP && (s->win != len || len > 8))
@@ -267,7 +268,7 @@ static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 	if (UFT_SITE_IS_OWN(kind))
 		return learn_own(s, q);
 	if (kind == UFT_SITE_NOPS) {
-		if (is_last_of_line(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
+		if (is_last_of_line(s->addr) || !quiet_at(q, s->addr, s->addr + len) /* GUARD(nops_quiet) */) {
 			learn_sled(s);
 			return learn_isles(o, s);
 		}
@@ -430,7 +431,7 @@ int site_calls_directly(const struct patch_site *s)
 		return len == 5;
 	if (s->class == CLASS_PREFIX)
 		return len == 6 && s->win == 6;
-	return len <= 8 && s->win == len;
+	return len <= 8 && s->win == len /* GUARD(window_is_site) */;
 }
 
 static inline void armed_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
@@ -467,6 +468,7 @@ static void isle_code(const struct patch_object *o, const struct patch_site *s, 
 	uint8_t head = (uint8_t)c->lo;
 
 	if (form == FORM_FUNCTION)
+		/* GUARD(site_head, UFT_OP_CALL) */
 		head = s->bits & SITE_FRAME || site_calls_directly(s) ? UFT_OP_CALL : UFT_OP_JMP;
 	else if (form == FORM_GRAPH)
 		head = s->bits & SITE_FRAME ? UFT_OP_CALL : UFT_OP_JMP;

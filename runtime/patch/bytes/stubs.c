@@ -127,6 +127,7 @@ void near_pass_through(struct patch_object *o)
 
 static uint32_t text_k(const struct patch_object *o)
 {
+	/* GUARD(stub_index, (uint32_t)(o->text_start >> 2) + o->first_text_id) */
 	return (uint32_t)(o->text_start >> 2) - o->first_text_id;
 }
 
@@ -486,7 +487,8 @@ uintptr_t near_switch_target(const struct patch_object *o, const struct patch_si
 static int build_switch(const struct patch_object *o, const struct patch_site *s, uint32_t index, struct near_code *c)
 {
 	uint8_t *own = c->bytes + (AUX_SWITCH_OWN - AUX_SWITCH), *graph = c->bytes + (AUX_SWITCH_GRAPH - AUX_SWITCH);
-	uintptr_t slot = aux_at(o, index), where = slot + AUX_SWITCH_OWN;
+	uintptr_t slot = aux_at(o, index);
+	uintptr_t where = slot + AUX_SWITCH_OWN; /* GUARD(aux_switch_own, slot) */
 	int ret;
 
 	c->at = slot + AUX_SWITCH;
@@ -522,7 +524,8 @@ static int build_stub(const struct patch_object *o, const struct patch_site *s, 
 	} else {
 		n = uft_insn_call(c->bytes, c->at, o->thunk[THUNK_ENTER]);
 		n += uft_insn_call(c->bytes + n, c->at + n,
-				   is_own(s) ? aux_at(o, index) + AUX_OWN_GRAPH : site_end(s));
+				   is_own(s) /* GUARD(own_call_target) */ ?
+				   aux_at(o, index) + AUX_OWN_GRAPH : site_end(s));
 		uft_insn_jmp(c->bytes + n, c->at + n, o->thunk[THUNK_EXIT]);
 	}
 	c->bytes[UFT_STUB_BYTES - 1] = flags;
@@ -575,7 +578,7 @@ int near_build(const struct patch_object *o, const struct patch_site *s, uint32_
 {
 	switch (bit) {
 	case SITE_HAS_STUB:
-		return build_stub(o, s, index, flags, c);
+		return build_stub(o, s, index, flags /* GUARD(stub_flags, 0) */, c);
 	case SITE_HAS_AUX:
 		c->at = aux_at(o, index);
 		return build_aux(o, s, c);

@@ -135,7 +135,7 @@ static int is_sound(const struct patch_object *o, const struct uft_code *c, cons
 		return 0;
 	if (!prev)
 		return 1;
-	return prev->addr + code_claim(prev) <= c->addr && prev->stub != c->stub &&
+	return prev->addr + code_claim(prev) <= c->addr /* GUARD(code_claims) */ && prev->stub != c->stub &&
 	       !(c->pad && overlap(c->pad, PAD_LEN, prev->addr, prev->nmoved)) &&
 	       !(prev->pad && overlap(prev->pad, PAD_LEN, c->addr, c->nmoved)) &&
 	       !(prev->pad && c->pad && overlap(prev->pad, PAD_LEN, c->pad, PAD_LEN));

@@ -118,7 +118,7 @@ void word_close(void)
 void word_put(uintptr_t at, uint32_t word)
 {
 	if (window.is_direct)
-		arch_text_store4((void *)at, word);
+		arch_text_store4((void *)at, word); /* GUARD(text_store, (void)word) */
 	else
 		plat_text_poke(at, &word, sizeof(word));
 	arch_text_flush((const void *)at, sizeof(word));

@@ -98,7 +98,8 @@ static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
 		const struct piece *p = &pool.piece[i];
 		uintptr_t lo = p->lo > from ? p->lo : from;
 
-		if (lo <= to && lo < p->hi && p->hi - lo >= bytes && !pool_cut(i, lo, lo + bytes))
+		if (lo <= to && lo < p->hi && p->hi - lo >= bytes /* GUARD(pool_room) */ &&
+		    !pool_cut(i, lo, lo + bytes))
 			at = lo;
 	}
 	pool_unlock(&mask);

@@ -79,7 +79,7 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 {
 	struct { uint64_t now, max; } limit = { 0, 0 };
 	uint64_t bytes;
-	int ret = lock_walk(mem_next_owned, LOCK_COUNT, &bytes), is_free = 0;
+	int ret = lock_walk(mem_next_owned /* GUARD(lock_leaves_owned, large) */, LOCK_COUNT, &bytes), is_free = 0;
 
 	if (ret)
 		return ret;
@@ -94,6 +94,7 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 	if (is_free)
 		lock_walk(large, LOCK_LEAVE, &bytes);
 	/* Where there is a limit, each page of ours would be one less for the program. */
-	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned, on_fault ? LOCK_ON_FAULT : LOCK_NOW,
+	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned /* GUARD(lock_leaves_owned, large) */,
+			 on_fault ? LOCK_ON_FAULT : LOCK_NOW,
 			 &bytes);
 }

@@ -27,7 +27,7 @@ int plat_is_denied(uint32_t calls)
 
 void plat_signals_block(uint64_t *mask)
 {
-	uint64_t all = ~0ull;
+	uint64_t all = ~0ull; /* GUARD(signals_blocked) */
 
 	sys_sigprocmask(SIG_BLOCK, &all, mask);
 }

@@ -21,6 +21,7 @@ static int has_membarrier;
 
 int plat_sync_init(void)
 {
+	/* GUARD(has_membarrier) */
 	has_membarrier = !sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0);
 	return 0;
 }

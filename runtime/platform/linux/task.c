@@ -177,7 +177,7 @@ int plat_is_quiet(int pid, uintptr_t *pc, int max)
 			if (!tid || tid == self)
 				continue;
 			if (n == max || !is_held(pid, tid, &own, &pc[n]))
-				goto busy;
+				goto busy; /* GUARD(task_is_held, continue) */
 			n++;
 		}
 	}

@@ -103,7 +103,7 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 		w->is_direct = 1;
 		return 0;
 	}
-	if (!is_mapped(w->lo, w->hi - w->lo))
+	if (!is_mapped(w->lo, w->hi - w->lo)) /* GUARD(text_by_file, 1) */
 		return -EFAULT;
 	if (kept_fd < 0 && window_fd < 0) {
 		int fd = open_mem();

@@ -218,7 +218,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	 */
 	if (!uft_rt.is_emulated && agent_start_child() == -ENOSYS)	/* a platform without agents */
 		claim_by(claim_spare);
-	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
+	if (uft_load_acquire(&claim.state) != CLAIM_DONE) { /* GUARD(claim_done, 1) */
 		trace_count(UFT_CNT_NO_SLICE, 1);
 		return claim.error ? claim.error : -ENOSPC;
 	}
@@ -251,7 +251,7 @@ int trace_adopt_child(void)
 	/* The batch that the parent's agent had in hand is ours now, followed or not. */
 	patch_after_fork();
 	if (ret) {
-		uft_store_release(state, RING_REFUSED);
+		uft_store_release(state, RING_REFUSED /* GUARD(refused_stays, RING_FRESH) */);
 		goto out;
 	}
 	arg = uft_rt.slice_index;

@@ -88,7 +88,7 @@ static int hook_clone(uint64_t flags, uint64_t tls, uint64_t stack, uint64_t sp)
 		return 0;
 	}
 	if (flags & CLONE_VFORK)
-		hook_vfork(sp);
+		hook_vfork(sp); /* GUARD(hook_vforks) */
 	else
 		hook_share(); /* GUARD(hook_clone_hook_share) */
 	return 0;
@@ -163,7 +163,7 @@ static void hook_exec(uint32_t nr, uint64_t *regs)
 	/* A child without an event so far asks in the family that it has inherited, if there is one. */
 	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
-	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD)
+	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD /* GUARD(exec_is_told, 0) */)
 		exec_preload(&regs[at ? 3 : 2]);
 }
 
@@ -202,7 +202,7 @@ int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 		break;
 #ifdef __NR_vfork
 	case __NR_vfork:
-		hook_vfork(sp);
+		hook_vfork(sp); /* GUARD(hook_vforks) */
 		break;
 #endif
 #ifdef __NR_fork

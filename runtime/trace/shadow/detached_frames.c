@@ -81,7 +81,7 @@ struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before)
 			break;
 		if (e->slot != slot || (ret && e->ret != ret) || !fg_is_older(age, before))
 			continue;
-		if (!newest || fg_is_older(its_age, age)) {
+		if (!newest || fg_is_older(its_age, age) /* GUARD(aside_newest, fg_is_older(age, its_age)) */) {
 			newest = e;
 			its_age = age;
 		}
@@ -127,7 +127,7 @@ static int aside_doom(void)
 		if (ret == -ENOSYS || ret == -EPERM)
 			return ret;
 		/* The parent: restored, or on its way out. */
-		if (ret || (now != e->ret && now != e->parent && !aside_is_awaited(e, now)))
+		if (ret || (now != e->ret && now != e->parent && !aside_is_awaited(e, now) /* GUARD(aside_awaited) */))
 			e->flags |= FG_DOOMED;
 		else
 			e->flags &= ~(uint32_t)FG_DOOMED;
@@ -194,10 +194,12 @@ static void aside_unhook(const struct fg_entry *e)
 	if (!ARCH_SLOT_IN_MEMORY || plat_peek((const void *)e->slot, &now, 8) || !now)
 		return;
 	last = aside_run_end(e) - 1;
-	for (x = fg_find(e->slot, now, FG_AGE_ANY, last); x && x != e; x = fg_find(e->slot, x->parent, fg_age(x), last))
+	for (x = fg_find(e->slot, now, FG_AGE_ANY, last); x &&
+	     x != e; x = fg_find(e->slot, x->parent, fg_age(x), last) /* GUARD(full_chain, NULL) */)
 		;
 	if (x)
-		uft_cas((uint64_t *)e->slot, now, fg_true_parent(e->slot, now, last));
+		uft_cas((uint64_t *)e->slot, now,
+			fg_true_parent(e->slot, now, last) /* GUARD(full_true_parent, e->parent) */);
 }
 
 static void aside_store(struct fg_entry *to, const struct fg_entry *e, struct fg_age age)
@@ -219,7 +221,7 @@ static void aside_store(struct fg_entry *to, const struct fg_entry *e, struct fg
 /* How old the call is that @e, if it is a tail call, returns to; else older than all. */
 static struct fg_age aside_caller_age(const struct fg_entry *e, struct fg_age age)
 {
-	const struct fg_entry *caller = fg_find(e->slot, e->parent, age, e);
+	const struct fg_entry *caller = fg_find(e->slot, e->parent, age, e /* GUARD(caller_search, NULL) */);
 
 	return caller ? fg_age(caller) : (struct fg_age){ 0, 0 };
 }

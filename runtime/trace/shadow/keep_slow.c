@@ -56,10 +56,12 @@ static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top,
 		uint64_t change = (uint32_t)(clock >> 32) != uft_load(&th->kept_hi);
 
 		uft_barrier();
-		if (uft_load(&th->top) != top)		/* after n was read: what comes later changes that */
+		/* After n was read: what comes later changes that. */
+		if (uft_load(&th->top) != top) /* GUARD(keep_on_top) */
 			return -1;
 		if (n + 1 + change + room > th->kept_max)
 			break;
+		/* GUARD(keep_compares, (uft_store(&th->nkept, n + 1 + change), 0)) */
 		if (!arch_local_cas(&th->nkept, n, n + 1 + change))
 			continue;
 		if (change) {

@@ -20,7 +20,8 @@ void fg_settle(struct fg_entry *e)
 
 	if (!e->receipt.where)
 		return;
-	if (is_exit == ring_is_committed(&e->receipt))	/* EXIT written, or ENTRY not written */
+	/* EXIT written, or ENTRY not written */
+	if (is_exit == ring_is_committed(&e->receipt)) /* GUARD(silent_exit, is_exit) GUARD(silent_exit_at_all) */
 		e->flags |= FG_SILENT;
 	uft_barrier();
 	e->receipt.where = 0;
@@ -56,9 +57,10 @@ struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint6
 			e = alt - 1;
 	}
 	for (; fg_is_ours(t, e); e--) {
-		if (e->slot > slot)
+		if (e->slot > slot) /* GUARD(left_frames, e->slot) */
 			break;
-		if (e->slot == slot && parent && parent == e->ret && !fg_is_half(e))
+		if (e->slot == slot /* GUARD(tail_call_slot, 0) */ && parent && parent == e->ret &&
+		    !fg_is_half(e) /* GUARD(half_entry) */)
 			break;
 	}
 	return e + 1;
@@ -106,7 +108,7 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	}
 	for (struct fg_entry *e = keep; e < top; e++) {
 		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
-			aside_put(e);	/* the others do not return through us */
+			aside_put(e); /* GUARD(left_are_set_aside) */	/* the others do not return through us */
 		fg_free(e);
 	}
 	uft_store(&th->top, keep);
@@ -151,13 +153,14 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 
 			if (from && its > slot && !(th->flags & TH_ALT))
 				break;
-			if (its != slot || (ret && e->ret != ret) || !fg_is_older(age, before))
+			if (its != slot /* GUARD(aside_slot, 1) */ || (ret && e->ret != ret) ||
+			    !fg_is_older(age, before))
 				continue;
 			/*
 			 * Of the same age: one that is just being set aside, or what was entered in the
 			 * other's place.
 			 */
-			if (!newest || !fg_is_older(age, its_age)) {
+			if (!newest || !fg_is_older(age, its_age) /* GUARD(newest_of_slot) */) {
 				newest = e;
 				its_age = age;
 			}
@@ -173,8 +176,11 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from)
 {
 	const struct fg_entry *e;
+	struct fg_age before = FG_AGE_ANY;
 
-	for (struct fg_age before = FG_AGE_ANY; (e = fg_find(slot, ret, before, from)); before = fg_age(e))
+	while ((e = fg_find(slot, ret, before, from))) {
 		ret = e->parent;
+		before = fg_age(e); /* GUARD(tail_call_ages, (struct fg_age){ 0, 0 }) */
+	}
 	return ret;
 }

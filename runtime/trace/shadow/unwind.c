@@ -40,7 +40,7 @@ uint64_t unwind_reach(const struct uft_thread *th, uint64_t sp)
 {
 	const uint64_t end = th->base[-1].slot ? th->base[-1].slot : th->tp;	/* graph.c, fg_check_bound() */
 
-	return end > sp && end - sp < UNWIND_REACH ? end - sp : UNWIND_REACH;
+	return end > sp && end - sp < UNWIND_REACH ? end - sp /* GUARD(unwind_reach, UNWIND_REACH) */ : UNWIND_REACH;
 }
 
 void trace_hook_unwind(void *sp, uint64_t *frame)
@@ -57,7 +57,7 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 		task_lock(&t);
 		restored = unwind_restore_array(th, (uint64_t)sp, frame);
 		/* older ones at the same slots are dead: they come too late */
-		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp));
+		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp)); /* GUARD(unwind_restores_aside) */
 		/*
 		 * Cleanup after cleanup without an event: nothing is left to restore, but each walk begins
 		 * further out than the last.

@@ -76,7 +76,8 @@ uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *fram
 		for (uint32_t i = n; i-- > 0;) {
 			if (e[i].slot == FG_NO_SLOT || sp - e[i].slot - 1 < OWN_STACK)
 				continue;
-			if (restore_now(&r, &e[i], readable == n ? &values[i] : NULL, &now) || now != e[i].ret)
+			if (restore_now(&r, &e[i], readable == n ? &values[i] : NULL, &now) ||
+			    now != e[i].ret /* GUARD(unwind_restored, 1) */)
 				continue;
 			r.e[r.n] = &e[i];
 			r.slot[r.n] = (struct plat_range){ e[i].slot, 8 };
@@ -93,7 +94,7 @@ void unwind_restore_aside(uint64_t sp, uint64_t reach)
 		uint64_t now;
 
 		if (e->slot - sp >= reach || plat_peek((const void *)e->slot, &now, 8) || now != e->ret ||
-		    plat_poke(e->slot, fg_true_parent(e->slot, now, e)))
+		    plat_poke(e->slot, fg_true_parent(e->slot, now, e) /* GUARD(unwind_true_parent, e->parent) */))
 			continue;
 		arch_local_or32(&e->flags, FG_RESTORED);
 	}
@@ -111,5 +112,5 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 	 */
 	if (fg_is_its_hook(e, keep, now))
 		return 1;
-	return now == e->parent && !plat_poke(e->slot, e->ret);
+	return now == e->parent && !plat_poke(e->slot, e->ret) /* GUARD(unwind_rehooks) */;
 }

@@ -38,11 +38,11 @@
  */
 #include "runtime/trace/thread/thread.h"
 
-#define TABLE_BITS	16
+#define TABLE_BITS	16 /* GUARD(thread_table_bits, 12) */
 #define TABLE_SIZE	(1u << TABLE_BITS)
 #define TOMBSTONE	1ull
 
-#define STACK_BYTES_MAX	(8u << 20)
+#define STACK_BYTES_MAX	(8u << 20) /* GUARD(shadow_bytes, (1u << 20)) */
 #define STACK_BYTES_MIN	(16u << 10)
 #define SCRATCH_PART	8	/* of that, for keep_slow.c: 1 MiB */
 #define LOCK_SPINS	100
@@ -129,7 +129,7 @@ void task_lock(struct trace_task *t)
 			arch_cpu_relax();
 			continue;
 		}
-		if (holder && plat_is_gone(holder) && uft_cas(word, holder, self))
+		if (holder && plat_is_gone(holder) /* GUARD(lock_holder_died, 0) */ && uft_cas(word, holder, self))
 			return;
 		__atomic_add_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
 		if (plat_wait(word, holder, nap_ns) == -ETIMEDOUT && nap_ns < LOCK_NAP_MAX_NS)
@@ -180,7 +180,8 @@ uint32_t thread_known_tid(void)
 
 	if (!ARCH_HAS_HOOKS || uft_rt.is_emulated)
 		return UFT_NO_TID;
-	if (uft_load_acquire(ring_state()) != RING_LIVE || uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS)
+	if (uft_load_acquire(ring_state()) != RING_LIVE /* GUARD(event_ring_live) */ ||
+	    uft_load(&uft_rt.slice->flags) & UFT_SLICE_OTHER_NS)
 		return UFT_NO_TID;
 	th = thread_find(arch_thread_pointer());
 	return th ? uft_load(&th->tid) : UFT_NO_TID;
@@ -233,7 +234,8 @@ static void thread_empty(struct uft_thread *th)
 {
 	for (struct fg_entry *e = th->base; e < th->top; e++) {
 		fg_settle(e);
-		if (e->slot > FG_NO_SLOT && fg_is_hooked(e, th->top))
+		if (e->slot > FG_NO_SLOT &&
+		    fg_is_hooked(e, th->top) /* GUARD(orphan_hooked, 0) GUARD(orphan_top, fg_is_hooked(e, e + 1)) */)
 			aside_put(e);
 		fg_free(e);
 	}
@@ -442,12 +444,12 @@ static void thread_heal(struct trace_task *t)
 	struct plat_stack ss;
 
 	/* A handler may come in between, do the same and leave entries of its own: one look at the top (graph.c). */
-	while ((top = uft_load(&th->top)) > th->base && top[-1].flags & FG_GUEST)
+	while ((top = uft_load(&th->top)) > th->base && top[-1].flags & FG_GUEST /* GUARD(vfork_guests, 0) */)
 		if (arch_local_cas(&th->top, (uint64_t)top, (uint64_t)(top - 1)))
 			fg_free(top - 1);
 	/* Our own frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
-		return;
+		return; /* GUARD(vfork_in_signal) */
 	if (thread_signal_stack(th, &ss) || ss.is_on)
 		return;
 	if (!th->host && !(th->flags & TH_SHARED))
@@ -487,6 +489,7 @@ static void thread_identify(struct trace_task *t)
 {
 	struct uft_thread *th = t->th;
 
+	/* GUARD(quiet_tid, __asm__ volatile("syscall" : "=a"(t->tid) : "a"(186L) : "rcx", "r11", "memory")) */
 	t->tid = (uint32_t)plat_quiet_tid();
 	if (!th->owner && thread_may_own(t)) {
 		th->owner = t->tid;
@@ -559,6 +562,7 @@ void task_begin(struct trace_task *t)
 	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
 	t->th = thread_find(t->tp);
 	if (!t->th) {
+		/* GUARD(quiet_tid, __asm__ volatile("syscall" : "=a"(t->tid) : "a"(186L) : "rcx", "r11", "memory")) */
 		t->tid = (uint32_t)plat_quiet_tid();
 		task_lock(t);
 		t->th = thread_find(t->tp);	/* a signal handler that came in between may have made it */

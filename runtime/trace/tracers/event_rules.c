@@ -80,7 +80,7 @@ int event_rules_count(const struct event_rules *r, const struct uft_record *reco
 		return 0;
 	if (h->facts & ~record->known || state == HIST_SCARCE || (state == HIST_UNBACKED && !hist_back(h)))
 		return 1;
-	return !uft_hist_row_count(&h->row, hist_region(), record);
+	return !uft_hist_row_count(&h->row, hist_region(), record); /* GUARD(hist_row_written, 0) */
 }
 
 void event_rules_forked(void)
@@ -120,7 +120,7 @@ static int spend(const struct uft_event_rule *rule)
 		return 1;
 	do {
 		left = r ? uft_load(&r->left) : 0;
-	} while (left && !uft_cas(&r->left, left, left - 1));
+	} while (left && !uft_cas(&r->left, left, left - 1) /* GUARD(rule_count, left) */);
 	return left != 0;
 }
 

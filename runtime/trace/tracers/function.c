@@ -58,7 +58,7 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 	if (p->has_events & UFT_EVENTS_FUNC)
 		op.word1 = true_parent(t->th, parent);
 	if (task_write(t, &op) == RING_WRITTEN &&
-	    (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, UFT_REC_VALUE(word0))))
+	    (p->stacks & UFT_STACKS_FUNC /* GUARD(func_stacks, 0) */ || stack_is_wanted(p, UFT_REC_VALUE(word0))))
 		func_stack(t, word0, parent, frame, stack_write);
 }
 

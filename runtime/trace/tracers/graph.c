@@ -68,7 +68,7 @@ static int fg_opens_alt(struct trace_task *t, const struct fg_entry *top, uint64
 	if (th->flags & TH_ALT || thread_signal_stack(th, &ss) || !ss.is_on || slot - ss.lo >= ss.bytes ||
 	    top[-1].slot - ss.lo < ss.bytes)
 		return 0;
-	th->alt_low = ss.lo;
+	th->alt_low = ss.lo; /* GUARD(signal_stack_low, return 0) */
 	th->alt_high = ss.lo + ss.bytes;
 	return 1;
 }
@@ -309,7 +309,7 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 
 	if (guard) {
 		op.guard = (const uint64_t *)&t->th->top;
-		op.expect = (uint64_t)guard;
+		op.expect = (uint64_t)guard; /* GUARD(exit_guard, op.guard = NULL) */
 	}
 	if (e->flags & FG_SCRATCH) {
 		/* Its root may have ended: EXIT_LEFT has no place. */
@@ -360,6 +360,7 @@ static int fg_exit_top(struct trace_task *t, struct fg_entry *top, uint64_t *par
 	*parent = e->parent;		/* the slot: before the pop, for a walk that begins in between */
 	if (ARCH_HAS_OWN && !t->rseq)	/* signals are blocked: nobody asks the receipt any more */
 		e->receipt.where = 0;
+	/* GUARD(pop_compares_slow, (uft_store(&t->th->top, e), 0)) */
 	if (!arch_local_cas(&t->th->top, (uint64_t)top, (uint64_t)e))
 		return 0;
 	if (e->flags & FG_ALT)
@@ -471,7 +472,7 @@ static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 		struct fg_entry *top = t.th ? uft_load(&t.th->top) : NULL;
 
 		if (top && top[-1].slot == slot && fg_is_ours(&t, top - 1))
-			done = fg_exit_top(&t, top, parent, result);
+			done = fg_exit_top(&t, top /* GUARD(exit_top, uft_load(&t.th->top)) */, parent, result);
 		else
 			done = fg_exit_elsewhere(&t, slot, parent);
 	}

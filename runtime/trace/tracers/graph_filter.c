@@ -40,7 +40,7 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 {
 	const struct uft_thread *th = t->th;
 	uint32_t caller = top > th->base ? top[-1].flags : 0, alt = *flags;
-	int is_on = graph_is_on(th, p) && !(t->guest && p->has_roots & UFT_ROOTS_TRIGGER);
+	int is_on = graph_is_on(th, p) && !(t->guest && p->has_roots & UFT_ROOTS_TRIGGER) /* GUARD(guest_roots) */;
 
 	*flags |= fg_mode(p, ops);
 	if (p->has_events & UFT_EVENTS_PROFILE && ops & UFT_ACT_NOT_GRAPH)

@@ -391,7 +391,7 @@ static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uf
 	if (block)		/* a handler that jumps away would leave it locked */
 		task_block(t);
 	if (!(seq & 1) && uft_cas(&m->seq, seq, seq + 1)) {
-		if (depth > uft_load(&m->depth)) {
+		if (depth > uft_load(&m->depth)) { /* GUARD(stack_deeper, 1) */
 			m->frame[0].addr = id;
 			m->frame[0].depth = depth;
 			for (; n <= UFT_STACK_MAX && walk_next(&w); n++) {
@@ -419,6 +419,6 @@ void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp
 	if (!is_same || slot < th->stack_low)
 		th->stack_low = slot;
 	th->stack_top = top;
-	if (top - slot + 8 > uft_load(&m->depth)) /* GUARD(stack_measure_top) */
+	if (top - slot + 8 > uft_load(&m->depth)) /* GUARD(stack_measure_top) GUARD(stack_deeper, 1) */
 		stack_keep(t, m, id, top, slot, fp);
 }
