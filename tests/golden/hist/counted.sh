@@ -8,7 +8,7 @@ export T="$1" U="$uft" TMP="$tmp" N=400000
 
 # expect_table WHAT EVENTS: the table $tmp/WHAT has so many, in eight keys alike, and the sums of as many rounds
 expect_table() {
-	expect_equal "$1" "$(awk -v each=$(($2 / 8)) '/^{/{ hits += $6; sum += $8; keys++; if ($6 != each) odd++ }
+	expect_equal "$1" "$(awk -v each=$(($2 / 8)) '/^[{]/{ hits += $6; sum += $8; keys++; if ($6 != each) odd++ }
 		/Hits:/{ total = $2 } /Lost|Dropped: *[1-9]/{ odd++ } END { printf "%d %d %d %.0f %d", keys, hits, total, sum, odd }' "$1")" \
 		"8 $2 $2 $(($2 / N * (N / 2 * (N - 1)))) 0"
 }
@@ -38,20 +38,20 @@ expect_table killed $N
 expect_table detached $N
 expect_table paused $N
 expect_table continued $((2 * N))
-expect_equal "a handler" "$(awk '/^{/{ print $3 + 0, $6, $8 }' handler | sort)" "$(cat handled)"
+expect_equal "a handler" "$(awk '/^[{]/{ print $3 + 0, $6, $8 }' handler | sort)" "$(cat handled)"
 expect_equal "cleared" "$(grep -c '^{' cleared) $(grep -c 'Hits: 0$' cleared)" "0 1"
 expect_equal "no event is shown" "$(awk '{ n += $1 } END { print n + 0 }' entries)" 0
 expect_equal "recorded as well for a while" "$(awk '{ print $2 }' on_too)" $((2 * N + 2000))
 expect_equal "two histograms for a while" "$(awk '{ print $2 }' two)" $((3 * N + 4000))
-expect_equal "a filter" "$(awk '/^{/{ print $3 + 0, $6 }' filtered | sort | tr '\n' ' ')" "6 $((N / 8)) 7 $((N / 8)) "
-expect_equal "a full map" "$(awk '/^{/{ n++ } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' full)" "128 128 872 128"
-expect_equal "again" "$(awk '/^{/{ n += $6 } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' fuller)" "256 128 1744 256"
+expect_equal "a filter" "$(awk '/^[{]/{ print $3 + 0, $6 }' filtered | sort | tr '\n' ' ')" "6 $((N / 8)) 7 $((N / 8)) "
+expect_equal "a full map" "$(awk '/^[{]/{ n++ } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' full)" "128 128 872 128"
+expect_equal "again" "$(awk '/^[{]/{ n += $6 } /Hits:|Entries:|Dropped:/{ printf "%s ", $2 } END { print n }' fuller)" "256 128 1744 256"
 
 # Texts of up to 64 bytes are keys of the map; the session counts longer ones, from records.
 in_shell 'cd /sys/kernel/tracing; $T fire 0; H=events/app/req/hist G=events/app/req/trigger
 	echo hist:keys=name,id:vals=us >$G; $T texts $N; cat $H >$TMP/texts; $T long 60; cat $H >$TMP/long'
 expect_status 0
-expect_equal "texts" "$(awk -v n=$N '/^{/{ name = $3; sub(/,$/, "", name); hits[length(name)] += $(NF - 2); sum += $NF; keys++ } /Hits:|Lost:|Dropped: *[1-9]/{ total = total $2 }
+expect_equal "texts" "$(awk -v n=$N '/^[{]/{ name = $3; sub(/,$/, "", name); hits[length(name)] += $(NF - 2); sum += $NF; keys++ } /Hits:|Lost:|Dropped: *[1-9]/{ total = total $2 }
 	END { for (i in hits) { lengths++; if (hits[i] != n / 5) odd++ } printf "%d %d %d %s %d", keys, lengths, sum, total, odd }' texts)" "26 5 $N $N 0"
 expect_equal "long texts" "$(awk '/Hits:|Lost:/{ printf "%s ", $2 }' long)$(grep -c 'name: a\{65\},\|name: b\{255\},' long)" "$((N + 60)) 2"
 
