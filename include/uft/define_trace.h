@@ -65,7 +65,7 @@ static inline __attribute__((always_inline, unused)) void __uft_clear(uint64_t *
 #ifndef nr_cpumask_bits
 __attribute__((weak, visibility("hidden"))) unsigned int __uft_cpus;
 
-__attribute__((constructor, unused)) static void __uft_count_cpus(void)
+__attribute__((constructor, unused)) static __UFT_NOTRACE void __uft_count_cpus(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 
@@ -214,7 +214,7 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)				\
-	static __attribute__((unused)) size_t \
+	static __UFT_NOTRACE __attribute__((unused)) size_t \
 	trace_event_get_offsets_##name(struct trace_event_data_offsets_##name *__data_offsets, proto) \
 	{											\
 		struct trace_event_raw_##name *entry = NULL;					\
@@ -277,7 +277,7 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 #include <uft/define_trace_print.h>
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(class_name, proto, args, tstruct, assign, print)			\
-	static __attribute__((used, cold)) void __uft_describe_##class_name(void)		\
+	static __UFT_NOTRACE __attribute__((used, cold)) void __uft_describe_##class_name(void)	\
 	{											\
 		typedef struct trace_event_raw_##class_name __uft_raw;				\
 		static struct uft_class_text_##class_name described __UFT_SECTION("__uft_classes") = {	\
@@ -372,8 +372,8 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(class_name, proto, args, tstruct, assign, print)			\
-	static __attribute__((noinline, cold, unused)) void __uft_write_##class_name(struct uft_tracepoint *__uft_tp, \
-		proto) \
+	static __UFT_NOTRACE __attribute__((noinline, cold, unused)) void __uft_write_##class_name( \
+		struct uft_tracepoint *__uft_tp, proto) \
 	{											\
 		void (*__uft_writer)(struct uft_tracepoint *, const void *, unsigned long) =	\
 			__atomic_load_n(&__uft_tp->write, __ATOMIC_ACQUIRE);			\
@@ -413,7 +413,7 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 		.magic = UFT_TRACEPOINT_MAGIC, .bytes = sizeof(struct uft_tracepoint),		\
 		.text = __stringify(TRACE_SYSTEM) "\0" #event_name "\0custom_" #template,	\
 	};											\
-	static __attribute__((noinline)) void __uft_custom_probe_##event_name(void *__uft_data, proto)	\
+	static __UFT_NOTRACE __attribute__((noinline)) void __uft_custom_probe_##event_name(void *__uft_data, proto) \
 	{											\
 		(void)__uft_data;								\
 		__UFT_SITE(__uft_custom_##event_name, __uft_on);				\
@@ -421,7 +421,7 @@ __attribute__((constructor, unused)) static void __uft_count_cpus(void)
 	__uft_on:										\
 		__uft_write_custom_##template(&__uft_custom_##event_name, args);		\
 	}											\
-	__attribute__((constructor)) static void __uft_custom_begin_##event_name(void)		\
+	__attribute__((constructor)) static __UFT_NOTRACE void __uft_custom_begin_##event_name(void)		\
 	{											\
 		register_trace_##event_name(__uft_custom_probe_##event_name, NULL);		\
 	}

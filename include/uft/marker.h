@@ -26,7 +26,8 @@
 
 #define UFT_PRINTK_BYTES	1024	/* of a text, its 0 included; what is longer is cut */
 
-static __attribute__((unused, format(printf, 1, 2), cold, noinline)) void __uft_printk(const char *fmt, ...)
+static __UFT_NOTRACE __attribute__((unused, format(printf, 1, 2), cold, noinline)) void __uft_printk(const char *fmt,
+												     ...)
 {
 	char text[UFT_PRINTK_BYTES];
 	va_list ap;

@@ -111,10 +111,11 @@
 	cond, PARAMS(proto), PARAMS(args))
 #define TRACE_EVENT_FLAGS(event, flag)
 #define TRACE_EVENT_PERF_PERM(event, expr...)
-#define TRACE_EVENT_NOP(name, proto, args, struct, assign, print) static inline void trace_##name(proto) { }
+#define TRACE_EVENT_NOP(name, proto, args, struct, assign, \
+			print) static inline __UFT_NOTRACE void trace_##name(proto) { }
 #define DECLARE_EVENT_CLASS_NOP(name, proto, args, tstruct, assign, print)
-#define DECLARE_EVENT_NOP(name, proto, args)			static inline void trace_##name(proto) { }
-#define DEFINE_EVENT_NOP(template, name, proto, args)		static inline void trace_##name(proto) { }
+#define DECLARE_EVENT_NOP(name, proto, args)			static inline __UFT_NOTRACE void trace_##name(proto) { }
+#define DEFINE_EVENT_NOP(template, name, proto, args)		static inline __UFT_NOTRACE void trace_##name(proto) { }
 #define TRACE_DEFINE_ENUM(a)
 #define TRACE_DEFINE_SIZEOF(a)
 #endif

@@ -103,6 +103,18 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 #define __UFT_REF	"%0"
 #endif
 
+/*
+ * A function that these headers define is none of the program's: a compiler that prepares entries for a tracer
+ * (-pg, -mfentry, -fpatchable-function-entry) leaves it out.
+ */
+#if !defined(__has_attribute)
+#define __UFT_NOTRACE	__attribute__((no_instrument_function))
+#elif __has_attribute(patchable_function_entry)
+#define __UFT_NOTRACE	__attribute__((no_instrument_function, patchable_function_entry(0)))
+#else
+#define __UFT_NOTRACE	__attribute__((no_instrument_function))
+#endif
+
 #ifdef __UFT_NOP
 #define __UFT_SITE(tp, label)									\
 	__asm__ goto("	" __UFT_ALIGN "\n"							\
@@ -119,7 +131,7 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 /* The declaration of an event's tracepoint: @proto and @args in parentheses, as TP_PROTO() and TP_ARGS() leave them. */
 #define __UFT_DECLARE_TRACE(name, cond, proto, args)						\
 	extern struct uft_tracepoint __uft_tracepoint_##name __attribute__((visibility("hidden")));	\
-	extern void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
+	extern __UFT_NOTRACE void __uft_call_##name(proto) __attribute__((cold, visibility("hidden")));	\
 	__UFT_EVENT_PROBES(name, PARAMS(proto), PARAMS(args))					\
 	static inline __attribute__((always_inline, unused)) int trace_##name##_enabled(void)	\
 	{											\

@@ -35,32 +35,32 @@ __attribute__((weak, visibility("hidden"))) struct uft_probe_users {
 } __uft_probes;
 
 /* *turn: for __uft_probes_leave(). */
-static inline __attribute__((unused)) struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t,
-										unsigned long *turn)
+static inline __UFT_NOTRACE __attribute__((unused))
+struct uft_probe_list *__uft_probes_enter(struct uft_tracepoint_probes *t, unsigned long *turn)
 {
 	*turn = __atomic_load_n(&__uft_probes.turn, __ATOMIC_SEQ_CST) & 1;
 	__atomic_add_fetch(&__uft_probes.firing[*turn], 1, __ATOMIC_SEQ_CST);
 	return __atomic_load_n(&t->list, __ATOMIC_SEQ_CST);
 }
 
-static inline __attribute__((unused)) void __uft_probes_leave(unsigned long turn)
+static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_leave(unsigned long turn)
 {
 	__atomic_sub_fetch(&__uft_probes.firing[turn], 1, __ATOMIC_RELEASE);
 }
 
-static inline __attribute__((unused)) void __uft_probes_lock(void)
+static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_lock(void)
 {
 	while (__atomic_test_and_set(&__uft_probes.lock, __ATOMIC_ACQUIRE))
 		sched_yield();
 }
 
-static inline __attribute__((unused)) void __uft_probes_unlock(void)
+static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_unlock(void)
 {
 	__atomic_clear(&__uft_probes.lock, __ATOMIC_RELEASE);
 }
 
 /* Under the lock. */
-static inline __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t,
+static inline __UFT_NOTRACE __attribute__((unused)) void __uft_probes_replace(struct uft_tracepoint_probes *t,
 								struct uft_probe_list *list)
 {
 	struct uft_probe_list *was = t->list;
@@ -80,7 +80,8 @@ static inline __attribute__((unused)) void __uft_probes_replace(struct uft_trace
 }
 
 /* @is_in: put it in, else take it out. 0, -EEXIST, -ENOENT, -ENOMEM. */
-static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func, void *data,
+static inline __UFT_NOTRACE __attribute__((unused)) int __uft_probes_change(struct uft_tracepoint_probes *t, void *func,
+	void *data,
 							      int prio, int is_in)
 {
 	struct uft_probe_list *was, *list;
@@ -125,7 +126,7 @@ static inline __attribute__((unused)) int __uft_probes_change(struct uft_tracepo
 	return 0;
 }
 
-static inline __attribute__((unused)) void tracepoint_synchronize_unregister(void)
+static inline __UFT_NOTRACE __attribute__((unused)) void tracepoint_synchronize_unregister(void)
 {
 	__uft_probes_lock();
 	for (int i = 0; i < 2; i++) {
@@ -140,22 +141,23 @@ static inline __attribute__((unused)) void tracepoint_synchronize_unregister(voi
 /* @proto, @args: as those of __UFT_DECLARE_TRACE(). */
 #define __UFT_PROBES_DECLARE(name, proto, args)							\
 	extern struct uft_tracepoint_probes __uft_probes_##name __attribute__((visibility("hidden")));	\
-	static inline __attribute__((unused)) int register_trace_prio_##name(void (*probe)(void *, proto), void *data, \
+	static inline __UFT_NOTRACE __attribute__((unused)) int register_trace_prio_##name(void (*probe)(void *, \
+		proto), void *data, \
 		int prio) \
 	{											\
 		return __uft_probes_change(&__uft_probes_##name, (void *)probe, data, prio, 1);	\
 	}											\
-	static inline __attribute__((unused)) int register_trace_##name(void (*probe)(void *, proto), \
+	static inline __UFT_NOTRACE __attribute__((unused)) int register_trace_##name(void (*probe)(void *, proto), \
 		void *data) \
 	{											\
 		return register_trace_prio_##name(probe, data, TRACEPOINT_DEFAULT_PRIO);	\
 	}											\
-	static inline __attribute__((unused)) int unregister_trace_##name(void (*probe)(void *, proto), \
+	static inline __UFT_NOTRACE __attribute__((unused)) int unregister_trace_##name(void (*probe)(void *, proto), \
 		void *data) \
 	{											\
 		return __uft_probes_change(&__uft_probes_##name, (void *)probe, data, 0, 0);	\
 	}											\
-	static __attribute__((unused, noinline, cold)) void __uft_fire_##name(proto)		\
+	static __UFT_NOTRACE __attribute__((unused, noinline, cold)) void __uft_fire_##name(proto)		\
 	{											\
 		unsigned long __uft_turn;							\
 		const struct uft_probe_list *__uft_list = __uft_probes_enter(&__uft_probes_##name, \

@@ -22,6 +22,18 @@ if command -v objdump >/dev/null; then
 	expect_equal "records are cleared word by word" "$(objdump -d plain | sed -n '/<__uft_write_sample_number.*>:$/,/ret/p' | grep -cE 'call +[*]|rep stos')" 1
 fi
 
+# ---- Prepared for a tracer: the functions of these headers are none of the program's
+for way in "-pg" "-pg -mfentry" "-fpatchable-function-entry=5"; do
+	for with in "$*" "g++ -x c++ -fpermissive" clang; do
+		command -v ${with%% *} >/dev/null || { echo "not run: no ${with%% *}"; continue; }
+		# shellcheck disable=SC2086
+		$with -w -O0 $way $include -DUFT_TRACE_PROBES -S -o prepared.s "$source/tests/func/observe/tracepoints/program.c" || { fail "$with $way"; continue; }
+		awk '/^[A-Za-z_].*:/ { f = $1 } /call.*(mcount|__fentry__)|__patchable_function_entries/ { print f }' prepared.s | sort -u >prepared
+		expect_equal "$with $way: the program's" "$(grep -c 'main:' prepared)" 1
+		expect_equal "$with $way: ours" "$(grep -E 'uft_|trace_|tracepoint_' prepared)" ""
+	done
+done
+
 # ---- Each way to build it
 for way in "-O2 -fPIE -pie" "-O0" "-O2 -flto" "-O2 -static" "-O2 -s" "-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections"; do
 	rm -f prog

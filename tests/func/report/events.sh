@@ -67,7 +67,7 @@ elif form == 'perfetto':
             assert lost or one(e, 'category') in ('uft_sample', 'ftrace', 'uft'), e
     assert rec != 'real' or generic == want, generic
 elif form == 'otlp':
-    alone, in_spans = 0, 0
+    alone, in_spans, timed = 0, 0, []       # a span holds its first 128, whatever is behind them comes before its end
     for _, r in proto(text.split('\n'), 'utf-8'):
         for k, scope in r:
             for _, s in [kv for kv in scope if k == 'scope_spans' and kv[0] == 'span']:
@@ -76,11 +76,14 @@ elif form == 'otlp':
                     got['lost' if 'uft.lost' in keys else kind(one(s, 'name'))] += 1
                     assert one(s, 'begin') == one(s, 'end')
                     alone += 1
+                    if 'uft.event' in keys:
+                        timed.append((int(one(s, 'begin')), 1, one(s, 'name'), {k: list(dict(v).values())[0] for k, v in keys.items() if k != 'uft.event'}))
                 for _, e in [kv for kv in s if kv[0] == 'event']:
                     assert int(one(s, 'begin', 0)) <= int(one(e, 'time')) <= int(one(s, 'end')), s
                     got[kind(one(e, 'name'))] += 1
                     in_spans += 1
-                    fields.append((one(e, 'name'), {one(a, 'key'): list(dict(one(a, 'value')).values())[0] for k2, a in e if k2 == 'attribute'}))
+                    timed.append((int(one(e, 'time')), 0, one(e, 'name'), {one(a, 'key'): list(dict(one(a, 'value')).values())[0] for k2, a in e if k2 == 'attribute'}))
+    fields = [(name, its) for _, _, name, its in sorted(timed, key=lambda t: t[:2])]
     assert in_spans > 127 and (rec == 'real' or alone == 300 - 128 + 2), (alone, in_spans)
 elif form == 'sqlite':
     for e in json.loads(text):

@@ -9,7 +9,7 @@ export T="$1" TMP="$tmp"
 
 # seen: events and calls in their order, a word each
 cat >lib <<'end'
-$T; cd /sys/kernel/tracing/events/web; echo "__uft_* in_*" >../../set_ftrace_notrace	# what makes the events, and waits
+$T; cd /sys/kernel/tracing/events/web; echo "in_*" >../../set_ftrace_notrace	# what waits
 words() { sed -n "s/.* \(begin\|end\): id=\(.*\)/\1\2/p; s/.*| *\([a-z_0-9]*\)() {.*/\1(/p; s/.*| *\([a-z_0-9]*\)();.*/\1()/p; s/.*| *}.*/)/p" | tr "\n" " "; echo; }
 seen() { words <../../${1:-}trace; echo >../../${1:-}trace; }
 stop() { echo graph:stop >end/trigger; }
