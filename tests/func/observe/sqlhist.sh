@@ -77,6 +77,7 @@ refused 1 "is not known" "SELECT nosuch FROM sample_one" -- ./prog
 refused 1 "joins two events" -m a "SELECT a FROM sample_one" -- ./prog
 refused 1 "computes nothing of this name" -m nosuch "$join" -- ./prog
 refused 2 "exclude each other" -m us -c us "$join" -- ./prog
+refused 1 "the query ends too early" "SELECT" -- ./prog
 refused 1 "cannot find the program" "SELECT a FROM sample_one" -- ./nosuch
 refused 1 "nosuch: cannot read a query: No such file or directory" -f nosuch
 expect_equal "a crash of the library is a refusal" "$("$uft" sqlhist "SELECT CAST(a AS _COUNTER_), a FROM sample_one" -- ./prog 2>&1 | grep -c -e 'ended by signal' -e "^echo 'hist")" 1

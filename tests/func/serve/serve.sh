@@ -16,7 +16,7 @@ shell '$T 1; $U write set_ftrace_filter work; $U write --append set_ftrace_filte
 	$U write current_tracer timerlat; echo $?; $U read current_tracer; $U read none; echo $?; $U write trace_pipe x; echo $?; $U read trace_marker; echo $?'
 expect_equal "lists and errors" "$(tr '\n' ' ' <out)" "leaf work 0 helper 0 helper leaf 1 nop 1 1 1 "
 expect_equal "sentences" "$(cat err)" "uft write: current_tracer: Invalid argument: No such tracer: available_tracers lists them
-uft read: none: No such file or directory
+uft read: none: No such file or directory (uft ls lists what is there)
 uft write: trace_pipe: Invalid argument: A file that is read only
 uft read: trace_marker: Invalid argument: a file that is written only"
 
