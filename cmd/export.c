@@ -17,10 +17,12 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "cmd/selected.h"
 #include "cmd/symbols.h"
 #include "output/discard.h"
 #include "output/export/sink.h"
 #include "symbol/clean.h"
+#include "symbol/tracer.h"
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
@@ -216,6 +218,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 	struct uft_error err = { "" };
 	const struct uft_export *format;
 	struct uft_stream *st;
+	const char *why;
 	char formats[1024];
 	int done, ret;
 
@@ -251,10 +254,20 @@ static int run(struct export_opts *o, int argc, char **argv)
 		return cmd_usage(&export_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
+	/* counting reads all of the file: only where it may say no */
+	why = uft_export_why_not(format, uft_stream_tracer(st), uft_stream_tracer(st) != UFT_TRACER_PROFILE ||
+				 uft_stream_info(st)->events > 0);
+	if (why) {
+		uft_stream_close(st);
+		return cmd_fail("export", "%s cannot become a file of the format %s: %s",
+				o->input ? o->input : CMD_DEFAULT_FILE, format->name, why);
+	}
 	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL,
 			       &opts, &err);
 	if (!ret)
 		uft_output_losses(st, stderr);
+	if (!ret)
+		cmd_selected_note("export", o->input, st, &sel);
 	uft_stream_close(st);
 	if (ret)
 		return cmd_fail("export", "%s", err.text[0] ? err.text : strerror(-ret));

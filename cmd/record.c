@@ -695,6 +695,10 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (done)
 		return done;
 	format = wanted_export(o->output);
+	why = format ? uft_export_why_not(format, (uint32_t)o->tracer, o->event.n || o->has_switches) : NULL;
+	if (why)
+		return cmd_usage(syntax, "--output: %s cannot become a file of the format %s: %s (a name that ends in .uft "
+				 "keeps the recording)", o->output, format->name, why);
 	if ((size_t)snprintf(output, sizeof(output), "%s%s", o->output, format ? ".uft" : "") >= sizeof(output))
 		return cmd_fail(syntax->name, "the name of the output is too long");
 	done = uft_newfile_resolve(output, rec.path, sizeof(rec.path), &why);

@@ -18,6 +18,7 @@
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/recordopts.h"
+#include "cmd/selected.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
 #include "symbol/tracer.h"
@@ -168,10 +169,7 @@ static int take_options(struct report_opts *o)
 /* The tracer profile records no events: there is nothing else to show. */
 static int is_profile_recording(struct uft_stream *st)
 {
-	const struct uft_profile_row *rows;
-	size_t n;
-
-	return uft_stream_profile(st, &rows, &n) == 0 && n > 0;
+	return uft_stream_tracer(st) == UFT_TRACER_PROFILE;
 }
 
 /* Their calls are counted in all of the file, whatever is selected: by a stream of its own. */
@@ -278,7 +276,7 @@ static int print_text(struct uft_stream *st, FILE *out, int colour, const struct
 	return ret;
 }
 
-/* Is something chosen beside functions? Then those of the rest are not looked at. */
+/* Is something chosen beside functions? Sums have nothing else. */
 static int is_part(const struct report_opts *o)
 {
 	return o->tids.n || o->pids.n || o->cpus.n || o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns;
@@ -309,10 +307,6 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 	if (!is_table)
 		ret = print_text(st, cmd_output_file(out), colour, &text);
 	free(made);
-	if (!ret && o->funcs.n && !is_part(o) && !uft_stream_found_func(st))
-		fprintf(stderr,
-			"uft report: no function of the recording matches '%s' (uft report --flat lists them)\n",
-			o->funcs.item[0]);
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = print_drops(path, cmd_output_file(out));
 	if (!ret && table.form == UFT_FORM_TEXT)
@@ -467,6 +461,8 @@ static int print_all(struct uft_stream *st, struct uft_select *sel, struct repor
 			fputs("\033[H\033[2J", stdout);
 		stat(path, &now);
 		ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st), err);
+		if ((!ret || ret == -ENOENT) && is_last && cmd_selected_note("report", o->input, st, sel) && ret)
+			ret = -ENODATA;
 		uft_stream_close(st);
 		if (ret || is_last)
 			return ret;
@@ -515,6 +511,12 @@ static int run(struct report_opts *o, int argc, char **argv)
 		uft_stream_close(st);
 		return cmd_usage(&report_syntax, "%s", why);
 	}
+	if (is_part(o) && is_profile_recording(st)) {
+		uft_stream_close(st);
+		return cmd_usage(&report_syntax,
+				 "%s has sums of calls, without time, CPU and task (record -p profile): only --func selects of them",
+				 o->input ? o->input : CMD_DEFAULT_FILE);
+	}
 	if (is_tree(o) && why_no_tree(st)) {
 		const char *why = why_no_tree(st);
 
@@ -524,6 +526,8 @@ static int run(struct report_opts *o, int argc, char **argv)
 	o->no_pager |= o->follow;
 	ret = o->follow && !is_table(o, st) ? follow_events(st, &sel, o, &err) : print_all(st, &sel, o, &err);
 	cmd_symbols_end("report");
+	if (ret == -ENODATA)		/* which was said */
+		return CMD_FAILED;
 	return !ret ? 0 : err.text[0] ? cmd_fail("report", "%s", err.text) : fail_of_view(ret, o);
 }
 

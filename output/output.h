@@ -174,6 +174,7 @@ enum uft_export_takes {
 	UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2,
 	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
 	UFT_EXPORT_RECORDS = 4,
+	UFT_EXPORT_TIMES = 8,	/* it is made of durations of calls */
 };
 struct uft_export {
 	const char *name;	/* `uft export --format` */
@@ -185,5 +186,7 @@ struct uft_export {
 };
 extern const struct uft_export uft_exports[];	/* ends with name NULL */
 const struct uft_export *uft_export_find(const char *name);	/* by name or file name; NULL none */
+/* Why there is nothing to export of what @tracer records, and of other events if there are; NULL: there is. */
+const char *uft_export_why_not(const struct uft_export *x, uint32_t tracer, int has_events);
 
 #endif

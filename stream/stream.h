@@ -119,8 +119,9 @@ const char *uft_select_event_filter(const char *text);
 /* Of the object number @i, of those met: how many functions of calls so far have no name. *obj: NULL, no such one. */
 uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj);
 
-/* 0: no function that was met so far is one of the patterns. */
-int uft_stream_found_func(const struct uft_stream *st);
+/* 0: nothing that was read so far is what was selected. For streams with a selection. */
+int uft_stream_has_found(const struct uft_stream *st);
+int uft_stream_has_cpu(const struct uft_stream *st, uint32_t cpu);	/* has it records of that CPU? */
 
 struct uft_info {		/* for `uft stat` and headers */
 	const char *format;	/* "uft", "trace.dat v6" ... */
@@ -183,7 +184,8 @@ struct uft_profile_row {
 	uint64_t min_ns, max_ns;
 	double squares_ns2;		/* sum of the squared durations, as exact as the runtime kept it */
 };
-/* *out is valid until the stream is closed; 0 rows when another tracer made the recording. 0 or -errno. */
+/* *out is valid until the stream is closed; 0 rows when another tracer made the recording. Of a selection functions
+ * count: sums have no time, CPU or task. 0 or -errno. */
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n);
 
 /* A function that was not traced any more from some moment on: it cost more than was allowed. */

@@ -82,9 +82,17 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev)
 	return 1;
 }
 
-int uft_stream_found_func(const struct uft_stream *st)
+int uft_stream_has_found(const struct uft_stream *st)
 {
-	return sel_found_func(&st->sel);
+	return st->sel.is_found;
+}
+
+int uft_stream_has_cpu(const struct uft_stream *st, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < st->nring; i++)
+		if (st->ring[i].cpu == cpu)
+			return 1;
+	return 0;
 }
 
 const struct uft_info *uft_stream_info(struct uft_stream *st)
@@ -168,6 +176,8 @@ int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out
 			const struct uft_image *img = slice ? slice->image : f->image[f->nimage - 1];
 			const struct uft_sym *sym = uft_resolve_id(st->resolver, img, f->profile[i].id);
 
+			if (!sel_wants_sum(&st->sel, sym))
+				continue;
 			if (sym->index >= cap) {
 				uint32_t more = (sym->index + 1) * 2;
 				uint32_t *grown = realloc(at, more * sizeof(*at));

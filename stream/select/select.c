@@ -148,7 +148,7 @@ int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, 
 	return is_event_kept || s->watch || is_single_shown(s, clock);
 }
 
-int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)
+static int is_wanted(struct selection *s, const struct uft_event *ev, uint64_t clock)
 {
 	const struct uft_select *asked = &s->asked;
 
@@ -182,12 +182,20 @@ int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)
 	return (!asked->nfuncs && !s->events) || (asked->nfuncs && ev->sym && sel_func(s, ev->sym));
 }
 
-int sel_found_func(const struct selection *s)
+int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock)
 {
-	for (size_t i = 0; i < s->cap_match; i++)
-		if (s->sym_match[i] == 2)
-			return 1;
-	return 0;
+	int is = is_wanted(s, ev, clock);
+
+	s->is_found |= is && ev->kind != UFT_EV_LOST;
+	return is;
+}
+
+int sel_wants_sum(struct selection *s, const struct uft_sym *sym)
+{
+	int is = !s->asked.nfuncs || sel_func(s, sym);
+
+	s->is_found |= is;
+	return is;
 }
 
 static void *sel_copy(const void *p, size_t n, size_t size, int *err)

@@ -23,6 +23,7 @@ struct selection {
 	struct uft_pattern *pattern;		/* asked.nfuncs of them */
 	struct sel_events *events;		/* event_select.c: of asked.events; NULL: none were asked for */
 	uint8_t *sym_match; size_t cap_match;	/* by sym->index: 0 unknown, 1 no, 2 yes */
+	int is_found;				/* an event or a sum was what was asked for */
 	uint64_t first_ns;			/* of the first event, UINT64_MAX before */
 	int is_past;				/* beyond to_ns: nothing more to come */
 	const struct uft_image *(*image_of)(const struct uft_task *t);
@@ -54,7 +55,7 @@ int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock);
 int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, uint64_t clock);
 /* enum uft_live_hidden that leaves out the session's own event of this id */
 uint32_t sel_hidden_by(uint32_t event);
-int sel_found_func(const struct selection *s);	/* was an event of a function that was asked for? */
+int sel_wants_sum(struct selection *s, const struct uft_sym *sym);	/* a function's, of the tracer profile */
 /* the one that counts at @clock; before the first the first */
 size_t sel_choice_of(const struct sel_choice *choice, size_t n, uint64_t clock);
 /* the first of rising clocks that is not before @clock */
