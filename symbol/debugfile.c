@@ -20,13 +20,14 @@
 #define DEBUGDATA_MAX_RATIO	64u		/* xz of symbol tables reaches about 8 */
 #define DEBUGDATA_MEMORY	(128ull << 20)	/* of the decoder */
 
-/* Unpacks @in; NULL if it is damaged or too large. */
-static uint8_t *debugdata_unpack(const uint8_t *in, size_t len, size_t *out_len)
+/* Unpacks @in; NULL if it is damaged or too large. What comes out is paid for by @bound, until its file is closed. */
+static uint8_t *debugdata_unpack(struct parse_bound *bound, const uint8_t *in, size_t len, size_t *out_len)
 {
 	uint64_t limit = (uint64_t)len * DEBUGDATA_MAX_RATIO + (1u << 20);
 	lzma_stream xz = LZMA_STREAM_INIT;
 	size_t room = len * 4 + 4096;
 	uint8_t *out = NULL, *grown;
+	uint64_t taken = 0;
 	lzma_ret ret = LZMA_OK;
 
 	if (limit > DEBUGDATA_MAX_BYTES)
@@ -40,6 +41,9 @@ static uint8_t *debugdata_unpack(const uint8_t *in, size_t len, size_t *out_len)
 	while (ret == LZMA_OK && xz.total_out < limit) {
 		if (out && xz.avail_out == 0)
 			room = room * 2 < limit ? room * 2 : limit;
+		if (room > taken && bound_take(bound, "compressed symbols", room - taken))
+			break;
+		taken = room > taken ? room : taken;
 		grown = realloc(out, room);
 		if (!grown)
 			break;
@@ -53,6 +57,7 @@ static uint8_t *debugdata_unpack(const uint8_t *in, size_t len, size_t *out_len)
 	if (ret == LZMA_STREAM_END)
 		return out;
 	free(out);
+	bound_return(bound, taken);
 	return NULL;
 }
 
@@ -61,10 +66,14 @@ static void debugdata_load(struct uft_object *obj)
 	struct object_priv *priv = object_priv(obj);
 	size_t len, unpacked, i = elf_section(&priv->view, ".gnu_debugdata", 0);
 	const uint8_t *p = elf_section_data(&priv->view, i, &len);
-	uint8_t *data = p && len ? debugdata_unpack(p, len, &unpacked) : NULL;
+	uint8_t *data = p && len ? debugdata_unpack(priv->view.bound, p, len, &unpacked) : NULL;
+	struct elf_view *v = &priv->extra[priv->nextra];
 
-	if (data && !elf_open_memory(&priv->extra[priv->nextra], data, unpacked, ELF_MALLOCED, obj->path, NULL))
-		priv->nextra++;
+	if (!data || elf_open_memory(v, data, unpacked, ELF_MALLOCED, obj->path, NULL))
+		return;
+	bound_put(v->bound);
+	v->bound = bound_get(priv->view.bound);	/* it is a part of that file */
+	priv->nextra++;
 }
 
 /* CRC-32 as .gnu_debuglink has it (IEEE 802.3). */

@@ -373,7 +373,7 @@ static void *elf_copy_table(const struct elf_view *v, uint64_t off, size_t n, si
 
 	if (!p)
 		return NULL;
-	t = malloc(n * size);
+	t = bound_alloc(v->bound, "headers", n, size);
 	if (t)
 		memcpy(t, p, n * size);
 	return t;
@@ -395,7 +395,7 @@ static void elf_read_sections(struct elf_view *v)
 		n = elf_get64(p + offsetof(Elf64_Shdr, sh_size));
 	if (strndx == SHN_XINDEX)
 		strndx = elf_get32(p + offsetof(Elf64_Shdr, sh_link));
-	if (!n || n > v->size / sizeof(Elf64_Shdr))
+	if (!n || n > v->size / sizeof(Elf64_Shdr) || (v->eh.e_type != ET_REL && n > PARSE_MAX_SECTIONS))
 		return;
 	v->sh = elf_copy_table(v, v->eh.e_shoff, n, sizeof(Elf64_Shdr));
 	if (!v->sh)
@@ -415,7 +415,8 @@ int elf_open_memory(struct elf_view *v, const void *data, size_t size, enum elf_
 	v->data = data;
 	v->size = size;
 	v->memory = memory;
-	ret = elf_check_header(v, name, err);
+	v->bound = bound_create(memory == ELF_COPIED);
+	ret = v->bound ? elf_check_header(v, name, err) : uft_fail(err, -ENOMEM, "%s: no memory", name);
 	if (ret)
 		goto fail;
 	elf_read_sections(v);
@@ -561,8 +562,9 @@ int elf_open(struct elf_view *v, const char *path, struct uft_error *err)
 
 void elf_close(struct elf_view *v)
 {
-	free(v->ph);
-	free(v->sh);
+	bound_free(v->ph);
+	bound_free(v->sh);
+	bound_put(v->bound);
 	elf_unmap(v->data, v->size, v->memory);
 	memset(v, 0, sizeof(*v));
 }

@@ -4,7 +4,7 @@
  *
  * Every byte of the file is hostile. Nothing here is dereferenced in place: headers are copied out, and
  * all other access goes through functions that check offset and length against the file first, so a
- * damaged file gives "not there" and never a fault. Work and memory are bounded by the file's size.
+ * damaged file gives "not there" and never a fault. Work and memory have one bound for each file (parse_bound.h).
  *
  * Written by hand instead of on libelf: we need about a tenth of it, want the same code for files, for
  * files in memory (.gnu_debugdata, archive members) and for files without section headers, and want to
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbol/error.h"
+#include "symbol/parse_bound.h"
 
 enum elf_memory { ELF_BORROWED, ELF_MAPPED, ELF_COPIED, ELF_MALLOCED };
 
@@ -43,6 +43,7 @@ struct elf_view {
 	const uint8_t *data;
 	size_t size;
 	enum elf_memory memory;
+	struct parse_bound *bound;
 	Elf64_Ehdr eh;
 	Elf64_Phdr *ph;
 	size_t nph;

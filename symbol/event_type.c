@@ -18,6 +18,7 @@
 #define NCHUNKS		((UFT_EVENT_TYPES_MAX + CHUNK - 1) / CHUNK)
 #define FIRST_FREE_ID	1024u	/* kernel ids below are those of its tracers and of the built-in types */
 #define MAX_SYSTEMS	4096u
+#define FORMATS_MAX_BYTES	(256u << 20)	/* of all types; 60,000 of the kernel's length take 120 MB */
 
 #define COMMON									\
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
@@ -58,6 +59,7 @@ struct uft_event_table {
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
+	uint64_t format_bytes;		/* of all formats, under the lock */
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
 };
 
@@ -292,7 +294,9 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format,
 		 int is_builtin)
 {
-	int ret = index < UFT_EVENT_TYPES_MAX ? grow_slots(t) : -ENOSPC;
+	const uint64_t bytes = strlen(format);
+	int ret = index >= UFT_EVENT_TYPES_MAX ? -ENOSPC : t->format_bytes + bytes > FORMATS_MAX_BYTES ? -EFBIG :
+		grow_slots(t);
 
 	ret = ret ? ret : find_system(t, type);
 	ret = ret ? ret : grow_system(&t->system[type->system_index]);
@@ -307,6 +311,7 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 		return ret;
 	}
 	put_slot(t, type);
+	t->format_bytes += bytes;
 	t->system[type->system_index].member[t->system[type->system_index].nmembers++] = index;
 	return 0;
 }
@@ -338,6 +343,10 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 		*out = ret ? NULL : uft_event_table_at(t, index);
 		if (ret == -ENOSPC)
 			uft_fail(err, ret, "an event of %s: there are %u types already", system, index);
+		else if (ret == -EFBIG)
+			uft_fail(err, ret, "an event of %s: the formats of all events would take more than %u MB",
+				 system,
+				 FORMATS_MAX_BYTES >> 20);
 	} else {
 		free_type(type);
 	}

@@ -5,6 +5,7 @@
  * .preinit_array and .init_array, whose entries are what a relocation puts there or, without one, what stands
  * in the file (programs of fixed address; DT_RELR), and DT_INIT. Objects without section headers have none.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void array_add(struct uft_object *obj, size_t section)
+/* 0, or -ENOMEM: not all are known. */
+static int array_add(struct uft_object *obj, size_t section)
 {
 	struct elf_view *v = &object_priv(obj)->view;
 	size_t len, first = obj->ninit, n;
@@ -28,10 +30,11 @@ static void array_add(struct uft_object *obj, size_t section)
 
 	n = p ? len / 8 : 0;
 	if (!n || n > INITS_MAX)
-		return;
-	grown = realloc(obj->init, (first + n) * sizeof(*grown));
+		return 0;
+	grown = bound_steps(v->bound, "initializers", v->rela.n) ? NULL :
+		bound_grow(v->bound, "initializers", obj->init, first + n, sizeof(*grown));
 	if (!grown)
-		return;
+		return -ENOMEM;
 	obj->init = grown;
 	obj->ninit += n;
 	for (size_t i = 0; i < n; i++)
@@ -50,9 +53,11 @@ static void array_add(struct uft_object *obj, size_t section)
 			grown[first + (r.r_offset - at) / 8] = sym.st_value + (uint64_t)r.r_addend;
 		}
 	}
+	return 0;
 }
 
-static void dynamic_add(struct uft_object *obj, size_t section)
+/* As array_add(). */
+static int dynamic_add(struct uft_object *obj, size_t section)
 {
 	struct elf_view *v = &object_priv(obj)->view;
 	size_t len;
@@ -62,12 +67,14 @@ static void dynamic_add(struct uft_object *obj, size_t section)
 	for (size_t i = 0; p && i + 16 <= len && elf_get64(p + i); i += 16) {
 		if (elf_get64(p + i) != DT_INIT)
 			continue;
-		grown = realloc(obj->init, (obj->ninit + 1) * sizeof(*grown));
+		grown = bound_steps(v->bound, "initializers", obj->ninit) ? NULL :	/* it may be copied */
+			bound_grow(v->bound, "initializers", obj->init, obj->ninit + 1, sizeof(*grown));
 		if (!grown)
-			return;
+			return -ENOMEM;
 		obj->init = grown;
 		obj->init[obj->ninit++] = elf_get64(p + i + 8);
 	}
+	return 0;
 }
 
 int uft_object_is_init(struct uft_object *obj, uint64_t addr)
@@ -78,15 +85,18 @@ int uft_object_is_init(struct uft_object *obj, uint64_t addr)
 size_t uft_object_inits(struct uft_object *obj)
 {
 	const struct elf_view *v = &object_priv(obj)->view;
+	int ret = 0;
 
-	for (size_t i = 1; !obj->has_inits && i < v->nsh; i++) {
+	for (size_t i = 1; !obj->has_inits && !ret && i < v->nsh; i++) {
 		if (v->sh[i].sh_type == SHT_INIT_ARRAY || v->sh[i].sh_type == SHT_PREINIT_ARRAY)
-			array_add(obj, i);
+			ret = array_add(obj, i);
 		else if (v->sh[i].sh_type == SHT_DYNAMIC)
-			dynamic_add(obj, i);
+			ret = dynamic_add(obj, i);
 	}
 	if (!obj->has_inits && obj->ninit)
 		qsort(obj->init, obj->ninit, sizeof(*obj->init), compare);
+	if (ret)		/* those that are known serve */
+		bound_error(v->bound, obj->path, "initializers", NULL);
 	obj->has_inits = 1;
 	return obj->ninit;
 }

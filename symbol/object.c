@@ -16,7 +16,8 @@
  * any more.
  *
  * Invariants: text, func and site are sorted by address (tests/unit/symbol); every byte read was checked
- * against the file's size (tests/fuzz/elf); allocation is bounded by a multiple of the file's size.
+ * against the file's size (tests/fuzz/elf); what is allocated for it and the
+ * work have a bound (parse_bound.h).
  *
  * Failure: a file that cannot be used is refused with a sentence; a damaged part of a usable file (a section
  * table, a symbol table) counts as absent. The file stays mapped; what it loses meanwhile reads as zeros
@@ -52,13 +53,13 @@ static void object_free(struct uft_object *obj)
 			elf_close(&priv->extra[i]);
 		elf_close(&priv->view);
 		str_pool_free(&priv->pool);
-		free(priv->rel_addr);
+		bound_free(priv->rel_addr);
 		free(priv);
 	}
-	free(obj->text);
-	free(obj->func);
-	free(obj->site);
-	free(obj->init);
+	bound_free(obj->text);
+	bound_free(obj->func);
+	bound_free(obj->site);
+	bound_free(obj->init);
 	free(obj->path);
 	free(obj);
 }
@@ -80,11 +81,12 @@ static struct uft_object *object_alloc(const char *path)
 	return obj;
 }
 
-static int object_add_text(struct uft_object *obj, const struct elf_view *v)
+static int object_add_text(struct uft_object *obj, const struct elf_view *v, struct uft_error *err)
 {
+	uint64_t bytes = 0;
 	size_t i, k;
 
-	obj->text = calloc(v->nph + 1, sizeof(*obj->text));
+	obj->text = bound_zalloc(v->bound, "segments", v->nph + 1, sizeof(*obj->text));
 	if (!obj->text)
 		return -ENOMEM;
 	obj->start = UINT64_MAX;
@@ -97,6 +99,10 @@ static int object_add_text(struct uft_object *obj, const struct elf_view *v)
 			obj->start = p->p_vaddr;
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !p->p_memsz || p->p_vaddr + p->p_memsz < p->p_vaddr)
 			continue;
+		if (p->p_memsz > PARSE_MAX_TEXT - bytes)
+			return uft_fail(err, -EFBIG, "%s: not read: it has more than %llu MB of code", obj->path,
+					PARSE_MAX_TEXT >> 20);
+		bytes += p->p_memsz;
 		for (k = obj->ntext; k && obj->text[k - 1].addr > p->p_vaddr; k--)
 			obj->text[k] = obj->text[k - 1];
 		obj->text[k] = (struct uft_text){ p->p_vaddr, p->p_vaddr + p->p_memsz, p->p_offset };
@@ -117,6 +123,7 @@ int object_from_view(struct elf_view *v, const char *path, struct uft_object **o
 	object_priv(obj)->view = *v;
 	object_priv(obj)->has_file = 1;
 	object_priv(obj)->pool.limit = 4 * v->size + (1u << 20);
+	object_priv(obj)->pool.bound = v->bound;
 	obj->machine = v->eh.e_machine;
 	obj->type = v->eh.e_type;
 	obj->is_static = !v->has_interp && !v->has_needed;
@@ -125,7 +132,7 @@ int object_from_view(struct elf_view *v, const char *path, struct uft_object **o
 	if (obj->type == ET_REL)
 		ret = object_rel_layout(obj, err);
 	else
-		ret = object_add_text(obj, v);
+		ret = object_add_text(obj, v, err);
 	if (ret) {
 		object_free(obj);
 		return ret;
@@ -253,7 +260,7 @@ int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, c
 			return -ENOMEM;
 	}
 	if (!(obj->nfunc & (obj->nfunc - 1))) {		/* the array doubles at powers of two */
-		f = realloc(obj->func, (obj->nfunc ? 2 * obj->nfunc : 1) * sizeof(*f));
+		f = bound_grow(priv->view.bound, "functions", obj->func, obj->nfunc ? 2 * obj->nfunc : 1, sizeof(*f));
 		if (!f)
 			return -ENOMEM;
 		obj->func = f;
@@ -430,12 +437,12 @@ int uft_object_unwind(struct uft_object *obj, struct uft_unwind **out, size_t *n
 		return 0;
 	ret = uw_functions(v, 0, &l);
 	if (ret)
-		return ret;
-	*out = malloc(l.n * sizeof(**out) + 1);
+		return bound_error(v->bound, obj->path, "unwind entries", NULL);
+	*out = bound_alloc(v->bound, "unwind entries", l.n + 1, sizeof(**out));
 	for (size_t i = 0; *out && i < l.n; i++)
 		*n += uw_details(v, &l.range[i], &cie, &(*out)[*n]);
-	free(l.range);
-	return *out ? 0 : -ENOMEM;
+	bound_free(l.range);
+	return *out ? 0 : bound_error(v->bound, obj->path, "unwind entries", NULL);
 }
 
 const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
@@ -561,7 +568,7 @@ struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t 
 	if (obj->nsite == *room) {
 		size_t n = *room ? *room * 2 : 64;
 
-		s = realloc(obj->site, n * sizeof(*s));
+		s = bound_grow(object_priv(obj)->view.bound, "sites", obj->site, n, sizeof(*s));
 		if (!s)
 			return NULL;
 		obj->site = s;

@@ -190,7 +190,7 @@ enum uft_unwind_flags {
 	UFT_UNWIND_PART = 4,		/* it does not begin with a return address on top of the stack */
 };
 
-/* Lists the unwind entries by address, each address once; malloc'd. 0, also when there are none, or -errno. */
+/* Lists the unwind entries by address, each address once; for bound_free(). 0, also when there are none, or -errno. */
 int uft_object_unwind(struct uft_object *obj, struct uft_unwind **out, size_t *n);
 /* Calls @fn for each stretch of @u's code with one CFA rule, in order, until it returns not 0; returns that. Stops
  * where the instructions are damaged. */

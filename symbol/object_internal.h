@@ -14,6 +14,7 @@
 struct str_pool {
 	struct str_chunk *chunks;
 	size_t left, total, limit;	/* bytes; limit 0: none */
+	struct parse_bound *bound;	/* of the file; NULL: none */
 };
 char *str_pool_copy(struct str_pool *p, const char *s, size_t len);	/* NULL: no memory, or over the limit */
 void str_pool_free(struct str_pool *p);
@@ -28,6 +29,7 @@ struct object_priv {
 	struct str_pool pool;
 	pthread_mutex_t sites_lock;	/* while they are looked for */
 	int has_sites, has_names, is_sorted, has_file, is_extended;
+	int sites_refused, names_refused;	/* for what they would cost: not tried again */
 	/* identity in the cache */
 	struct uft_object *next;
 	dev_t dev;

@@ -14,8 +14,8 @@ int object_rel_layout(struct uft_object *obj, struct uft_error *err)
 	uint64_t addr = 0;
 	size_t i;
 
-	priv->rel_addr = malloc(v->nsh * sizeof(*priv->rel_addr));
-	obj->text = calloc(v->nsh, sizeof(*obj->text));
+	priv->rel_addr = bound_alloc(v->bound, "sections", v->nsh, sizeof(*priv->rel_addr));
+	obj->text = bound_zalloc(v->bound, "sections", v->nsh, sizeof(*obj->text));
 	if (!priv->rel_addr || !obj->text)
 		return uft_fail(err, -ENOMEM, "%s: no memory", obj->path);
 	for (i = 0; i < v->nsh; i++) {

@@ -157,6 +157,8 @@ static int rel_section(struct rel_scan *s, size_t rel)
 	is_table = is_mcount || !strcmp(name, "__patchable_function_entries");
 	if (sec >= s->v->nsh || (!is_table && priv->rel_addr[sec] == ~0ull))
 		return 0;
+	if (bound_steps(s->v->bound, "relocations", t.n))
+		return -EFBIG;
 	for (i = 0; !ret && i < t.n; i++) {
 		uint64_t addr;
 		unsigned what;
@@ -215,7 +217,7 @@ int object_rel_sites(struct uft_object *obj, struct uft_error *err)
 			ret = rel_section(&s, i);
 	}
 	if (ret)
-		return uft_fail(err, ret, "%s: no memory for its sites", obj->path);
+		return bound_error(s.v->bound, obj->path, "sites", err);
 	object_sort_sites(obj);
 	return 0;
 }
@@ -293,7 +295,7 @@ static int ar_member(const char *path, const char *name, const uint8_t *data, si
 		return -ENOMEM;
 	snprintf(full, n, "%s(%s)", path, name);
 	/* A copy, because a member may outlive the archive's mapping. */
-	copy = malloc(size + 1);
+	copy = malloc(size + 1);	/* of a file that is mapped as a whole, or copied */
 	ret = copy ? 0 : uft_fail(err, -ENOMEM, "%s: no memory", full);
 	if (!ret) {
 		memcpy(copy, data, size);

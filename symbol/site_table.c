@@ -56,15 +56,17 @@ static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64
 	return 1;
 }
 
-/* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
-static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr,
+/* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. 0 or -EFBIG. */
+static int site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr,
 			      size_t n)
 {
 	Elf64_Rela r;
 	size_t i;
 
 	if (site_apply_run(v, sh, addr, n))
-		return;
+		return 0;
+	if (bound_steps(v->bound, "relocations of sites", v->rela.n))
+		return -EFBIG;
 	for (i = 0; i < n; i++)
 		addr[i] = elf_get64(p + 8 * i);
 	for (i = 0; i < v->rela.n; i++) {
@@ -72,6 +74,7 @@ static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, co
 		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == elf_relative(v))
 			addr[(r.r_offset - sh->sh_addr) / 8] = r.r_addend;
 	}
+	return 0;
 }
 
 int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
@@ -87,12 +90,13 @@ int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
 			continue;
 		if (t->n + n > v->size / 8)	/* sections of a hostile file may overlap */
 			break;
-		grown = realloc(t->addr, (t->n + n) * sizeof(*grown));
+		grown = bound_grow(v->bound, "sites", t->addr, t->n + n, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;
 		t->addr = grown;
 		table_populate(grown + t->n, n * sizeof(*grown));
-		site_read_entries(v, &v->sh[s], p, t->addr + t->n, n);
+		if (site_read_entries(v, &v->sh[s], p, t->addr + t->n, n))
+			return -EFBIG;
 		t->n += n;
 	}
 	site_sort_addrs(t->addr, t->n);
@@ -104,7 +108,7 @@ int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
 			t->addr[n++] = t->addr[i];
 	}
 	t->n = n;
-	t->seen = calloc(n + 1, 1);
+	t->seen = bound_zalloc(v->bound, "sites", n + 1, 1);
 	return t->seen ? 0 : -ENOMEM;
 }
 

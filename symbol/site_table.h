@@ -16,7 +16,7 @@ struct site_table {
 	size_t raw, zeros;	/* entries in the file; those that are 0: dangling */
 };
 
-/* Adds all sections of @name. 0 or -ENOMEM; the caller frees addr and seen, also then. */
+/* Adds all sections of @name. 0, -ENOMEM or -EFBIG; the caller frees addr and seen (bound_free()), also then. */
 int site_read_table(struct elf_view *v, const char *name, struct site_table *t);
 
 /* Sorts addresses; those that are sorted already are only looked at. */

@@ -51,6 +51,7 @@
 #define SITE_MIN_LEN		5	/* jmp rel32, call rel32 */
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
+#define SITE_DECODE_STEPS	8u	/* for each byte that is decoded */
 #define SITE_ONES_BEFORE	8	/* one-byte nops that nobody but gcc puts before an entry */
 #define SITE_MAX_PLT		8
 #define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
@@ -175,7 +176,8 @@ static long site_find_mcount(struct site_scan *s, uint64_t func, const uint8_t *
 		if (p[at] != 0xe8 && p[at] != 0xff && p[at] != 0x67)
 			continue;
 		*len = callee_of_call(&s->calls, func + at, p + at, n - at, what);
-		if (*len && *what & CALLEE_MCOUNT && site_is_boundary(p, at, avail))
+		if (*len && *what & CALLEE_MCOUNT &&
+		    !bound_steps(s->v->bound, "prologues", SITE_DECODE_STEPS * at) && site_is_boundary(p, at, avail))
 			return at;
 	}
 	return -1;
@@ -242,6 +244,8 @@ static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 
 		if (t->seen[i])
 			continue;
+		if (bound_steps(s->v->bound, "pads", func > e ? func - e : 1))
+			return 0;
 		if (e < func) {
 			p = object_code(s->obj, e, &avail);
 			if (!p || avail < func - e || !site_is_nops(s->obj, p, func - e))
@@ -534,7 +538,7 @@ static int site_symbol_list(struct site_scan *s, struct uw_starts *out)
 	elf_symtab_find(s->v, SHT_SYMTAB, &t);
 	if (!t.n)
 		t = s->v->dyn;
-	out->addr = malloc(t.n * sizeof(*out->addr) + 1);
+	out->addr = bound_alloc(s->v->bound, "symbols", t.n + 1, sizeof(*out->addr));
 	if (!out->addr)
 		return -ENOMEM;
 	for (i = 1; i < t.n; i++) {
@@ -643,7 +647,7 @@ static void site_settle(struct site_scan *s)
 	}
 	if (usable)
 		return;
-	free(obj->site);
+	bound_free(obj->site);
 	obj->site = NULL;
 	obj->nsite = 0;
 }
@@ -697,7 +701,9 @@ static int site_read(struct site_scan *s, struct uw_starts *uw)
 	ret = uw_starts(s->v, uw);
 	s->room = uw->n + 16;
 	if (!ret)
-		s->obj->site = table_alloc(s->room * sizeof(*s->obj->site));
+		s->obj->site = bound_alloc(s->v->bound, "sites", s->room, sizeof(*s->obj->site));
+	if (s->obj->site)
+		table_populate(s->obj->site, s->room * sizeof(*s->obj->site));
 	s->has_memory = s->obj->site != NULL;
 	if (is_apart)
 		pthread_join(thread, NULL);
@@ -736,9 +742,9 @@ static int site_scan_object(struct site_scan *s)
 	if (!s->has_memory)
 		ret = -ENOMEM;
 out:
-	free(uw.addr);
-	free(syms.addr);
-	free(s->syms.addr);
+	bound_free(uw.addr);
+	bound_free(syms.addr);
+	bound_free(s->syms.addr);
 	return ret;
 }
 
@@ -749,6 +755,8 @@ static int site_find(struct uft_object *obj, struct uft_error *err)
 
 	if (object_priv(obj)->has_sites)
 		return 0;
+	if (object_priv(obj)->sites_refused)
+		return bound_error(object_priv(obj)->view.bound, obj->path, "sites", err);
 	if (obj->type == ET_REL) {
 		ret = object_rel_sites(obj, err);
 		object_priv(obj)->has_sites = !ret;
@@ -759,17 +767,20 @@ static int site_find(struct uft_object *obj, struct uft_error *err)
 	if (s) {
 		s->obj = obj;
 		ret = site_scan_object(s);
-		free(s->pfe.addr);
-		free(s->pfe.seen);
-		free(s->loc.addr);
-		free(s->loc.seen);
+		bound_free(s->pfe.addr);
+		bound_free(s->pfe.seen);
+		bound_free(s->loc.addr);
+		bound_free(s->loc.seen);
 		free(s);
 	}
 	if (ret) {
-		free(obj->site);
+		bound_free(obj->site);
 		obj->site = NULL;
 		obj->nsite = 0;
-		return uft_fail(err, ret, "%s: no memory for its sites", obj->path);
+		ret = bound_error(object_priv(obj)->view.bound, obj->path, "sites", err);
+		if (ret == -EFBIG)
+			object_priv(obj)->sites_refused = 1;
+		return ret;
 	}
 	object_sort_sites(obj);
 	object_priv(obj)->has_sites = 1;

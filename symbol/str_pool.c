@@ -17,7 +17,7 @@ char *str_pool_copy(struct str_pool *p, const char *s, size_t len)
 		return NULL;
 	if (size > p->left) {
 		size_t bytes = size > STR_CHUNK ? size : STR_CHUNK;
-		struct str_chunk *c = malloc(sizeof(*c) + bytes);
+		struct str_chunk *c = bound_alloc(p->bound, "names", 1, sizeof(*c) + bytes);
 
 		if (!c)
 			return NULL;
@@ -40,7 +40,7 @@ void str_pool_free(struct str_pool *p)
 
 	for (c = p->chunks; c; c = next) {
 		next = c->next;
-		free(c);
+		bound_free(c);
 	}
 	memset(p, 0, sizeof(*p));
 }

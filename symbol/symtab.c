@@ -20,6 +20,7 @@
 
 #define SYM_MAX_NAME	4096u	/* bytes of a name that are compared */
 #define SYM_MAX_FILE	256u
+#define SYM_COMPARE_STEPS	16u	/* of two names with one hash */
 
 struct sym_cand {
 	uint64_t addr, size;
@@ -29,7 +30,7 @@ struct sym_cand {
 	uint32_t flags;
 };
 
-struct sym_list { struct sym_cand *c; size_t n, room; };
+struct sym_list { struct sym_cand *c; size_t n, room; struct parse_bound *bound; };
 
 /* ---- Gathering -------------------------------------------------------------------------------- */
 
@@ -60,7 +61,7 @@ static int sym_add(struct sym_list *l, struct sym_cand c)
 {
 	if (l->n == l->room) {
 		size_t room = l->room ? 2 * l->room : 1024;
-		struct sym_cand *grown = realloc(l->c, room * sizeof(*grown));
+		struct sym_cand *grown = bound_grow(l->bound, "symbols", l->c, room, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -156,7 +157,7 @@ static int sym_sort(struct sym_list *l)
 	}
 	if (l->n < 2 || lo == hi)
 		return 0;
-	to = spare = malloc(l->n * sizeof(*to));
+	to = spare = bound_alloc(l->bound, "symbols", l->n, sizeof(*to));
 	if (!spare)
 		return -ENOMEM;
 	for (shift = 0; shift < 64 && (hi - lo) >> shift; shift += SYM_DIGIT) {
@@ -177,7 +178,7 @@ static int sym_sort(struct sym_list *l)
 	}
 	if (from != l->c)
 		memcpy(l->c, from, l->n * sizeof(*from));
-	free(spare);
+	bound_free(spare);
 	return 0;
 }
 
@@ -233,7 +234,7 @@ static int sym_add_unwind(struct uft_object *obj, struct sym_list *l)
 			continue;
 		ret = sym_add(l, (struct sym_cand){ .addr = r->addr, .size = r->size });
 	}
-	free(uw.range);
+	bound_free(uw.range);
 	if (!ret && l->n != named)
 		ret = sym_sort(l);
 	return ret;
@@ -251,7 +252,7 @@ static uint32_t sym_hash(const char *s)
 	return h ^ h >> 15;
 }
 
-/* Marks functions whose name another one has; returns how many, or -ENOMEM. */
+/* Marks functions whose name another one has; returns how many, -ENOMEM or -EFBIG. */
 static long sym_mark_duplicates(struct sym_list *l)
 {
 	size_t size = 64, i, at;
@@ -260,7 +261,7 @@ static long sym_mark_duplicates(struct sym_list *l)
 
 	while (size < 2 * l->n)
 		size *= 2;
-	slot = calloc(size, sizeof(*slot));
+	slot = bound_zalloc(l->bound, "symbols", size, sizeof(*slot));
 	if (!slot)
 		return -ENOMEM;
 	for (i = 0; i < l->n; i++) {
@@ -272,6 +273,8 @@ static long sym_mark_duplicates(struct sym_list *l)
 		h = sym_hash(c->name);
 		for (at = h & (size - 1); slot[at].index; at = (at + 1) & (size - 1)) {
 			first = &l->c[slot[at].index - 1];
+			if (bound_steps(l->bound, "names", slot[at].hash == h ? SYM_COMPARE_STEPS : 1))
+				goto out;
 			if (slot[at].hash != h ||
 			    (first->name != c->name && strncmp(first->name, c->name, SYM_MAX_NAME)))
 				continue;
@@ -283,8 +286,9 @@ static long sym_mark_duplicates(struct sym_list *l)
 		if (!slot[at].index)
 			slot[at] = (struct sym_slot){ h, i + 1 };
 	}
-	free(slot);
-	return found;
+out:
+	bound_free(slot);
+	return i < l->n ? -EFBIG : found;
 }
 
 static int sym_compare_name(const void *a, const void *b)
@@ -306,18 +310,23 @@ static int sym_same(struct sym_cand *const *a, struct sym_cand *const *b)
 static int sym_name_duplicates(struct uft_object *obj, struct sym_list *l, size_t found)
 {
 	struct str_pool *pool = &object_priv(obj)->pool;
-	struct sym_cand **dup = malloc(found * sizeof(*dup));
-	const char **text = calloc(found, sizeof(*text));
+	struct sym_cand **dup = bound_alloc(l->bound, "names", found, sizeof(*dup));
+	const char **text = bound_zalloc(l->bound, "names", found, sizeof(*text));
 	char *buf = malloc(SYM_MAX_NAME + SYM_MAX_FILE + 32);
 	int ret = dup && text && buf ? 0 : -ENOMEM;
-	size_t i, n = 0;
+	size_t i, n = 0, bytes = 0;
 
 	for (i = 0; !ret && i < l->n; i++)
-		if (l->c[i].flags & UFT_FUNC_DUPLICATE)
+		if (l->c[i].flags & UFT_FUNC_DUPLICATE) {
+			bytes += strnlen(l->c[i].name, SYM_MAX_NAME);
 			dup[n++] = &l->c[i];
+		}
+	/* A comparison for each of them and each bit of their number. */
+	if (!ret && bound_steps(l->bound, "names", (n + bytes / 16) * (64 - (unsigned)__builtin_clzll(n | 1))))
+		ret = -EFBIG;
 	if (!ret)
 		qsort(dup, n, sizeof(*dup), sym_compare_name);
-	for (i = 0; i < n; i++) {
+	for (i = 0; !ret && i < n; i++) {
 		int same = (i && sym_same(&dup[i - 1], &dup[i])) || (i + 1 < n && sym_same(&dup[i], &dup[i + 1]));
 		int len;
 
@@ -330,11 +339,11 @@ static int sym_name_duplicates(struct uft_object *obj, struct sym_list *l, size_
 		/* Over the pool's limit (a hostile file) the plain name remains. */
 		text[i] = str_pool_copy(pool, buf, len);
 	}
-	for (i = 0; i < n; i++)		/* only now: the order above is by the plain names */
+	for (i = 0; !ret && i < n; i++)		/* only now: the order above is by the plain names */
 		if (text[i])
 			dup[i]->name = text[i];
-	free(dup);
-	free(text);
+	bound_free(dup);
+	bound_free(text);
 	free(buf);
 	return ret;
 }
@@ -345,7 +354,7 @@ static int sym_publish(struct uft_object *obj, const struct sym_list *l)
 {
 	size_t i;
 
-	obj->func = malloc(l->n * sizeof(*obj->func) + 1);
+	obj->func = bound_alloc(l->bound, "symbols", l->n + 1, sizeof(*obj->func));
 	if (!obj->func)
 		return -ENOMEM;
 	for (i = 0; i < l->n; i++)
@@ -368,11 +377,13 @@ static int sym_finish(struct uft_object *obj, struct sym_list *l)
 
 int uft_object_names(struct uft_object *obj, struct uft_error *err)
 {
-	struct sym_list l = { NULL, 0, 0 };
+	struct sym_list l = { .bound = object_priv(obj)->view.bound };
 	int ret;
 
 	if (object_priv(obj)->has_names)
 		return 0;
+	if (object_priv(obj)->names_refused)
+		return bound_error(l.bound, obj->path, "symbols", err);
 	object_load_extra(obj);
 	ret = sym_gather_all(obj, &l);
 	if (!ret)
@@ -383,14 +394,18 @@ int uft_object_names(struct uft_object *obj, struct uft_error *err)
 	}
 	if (!ret)
 		ret = sym_finish(obj, &l);
-	free(l.c);
-	return ret ? uft_fail(err, ret, "%s: no memory for its symbols", obj->path) : 0;
+	bound_free(l.c);
+	if (!ret)
+		return 0;
+	ret = bound_error(l.bound, obj->path, "symbols", err);
+	object_priv(obj)->names_refused = ret == -EFBIG;
+	return ret;
 }
 
 /* What it has had so far ranks as a label without a type: it yields to what covers it. */
 int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint64_t hi)
 {
-	struct sym_list l = { NULL, 0, 0 };
+	struct sym_list l = { .bound = object_priv(obj)->view.bound };
 	struct uft_func *old = obj->func;
 	int ret;
 
@@ -409,7 +424,7 @@ int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint
 		ret = sym_finish(obj, &l);
 	}
 	if (!ret)
-		free(old);
-	free(l.c);
+		bound_free(old);
+	bound_free(l.c);
 	return ret;
 }

@@ -2,6 +2,8 @@
 /*
  * table.h - memory for tables of many functions, from malloc(), whose pages come by one call instead of by a
  * fault each
+ *
+ * Tables whose size comes from a file are parse_bound.h's; their pages may come so, too.
  */
 #ifndef UFT_SYMBOL_TABLE_H
 #define UFT_SYMBOL_TABLE_H

@@ -10,7 +10,7 @@
  *
  * Files are hostile: every record is checked against its section, every address against the loaded segments;
  * one that is damaged is refused by name and the rest goes on. Work is linear in the sections, but for
- * sorting.
+ * sorting, and for the texts that events share; memory has the file's bound (parse_bound.h).
  */
 #include "symbol/tracepoint.h"
 
@@ -26,6 +26,7 @@
 
 #define MAX_RECORDS	60000u	/* of a section */
 #define MAX_NAME	100u	/* of a system or an event */
+#define FORMAT_MAX_BYTES	(4u << 20)	/* as it could become; the kernel's longest are some 30 KB */
 
 /* A record's texts. Those of an event have no print format, those of an enumerator a value. */
 struct text {
@@ -121,10 +122,11 @@ static int is_number_name(const char *text)
 	return is_name(text) || (n && !text[n] && n <= MAX_NAME);
 }
 
-static int add_text(struct list *l, const struct text *t)
+static int add_text(struct search *s, struct list *l, const struct text *t)
 {
 	size_t cap = l->cap ? 2 * l->cap : 16;
-	struct text *grown = l->n < l->cap ? l->v : realloc(l->v, cap * sizeof(*grown));
+	struct text *grown =
+		l->n < l->cap ? l->v : bound_grow(s->view->bound, "tracepoints", l->v, cap, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -174,7 +176,7 @@ static int read_texts(struct search *s, const char *section, size_t size, size_t
 		    !(has_print ? is_name(t.name) : is_number_name(t.name)) || out->n == MAX_RECORDS)
 			refuse(s, "a name in it is damaged", section);
 		else
-			ret = add_text(out, &t);
+			ret = add_text(s, out, &t);
 	}
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), compare_texts);
@@ -218,6 +220,11 @@ static void put_print(const struct search *s, FILE *f, const char *system, const
 	}
 }
 
+/* Of a number in the place of a name, and of a field's words in the place of its structure, at most. */
+#define PRINT_GROWS	20u
+#define FIELD_GROWS	8u
+#define NAME_STEPS	16u	/* to look a name up, for each byte of a print format */
+
 /* 0: a field is damaged. */
 static int put_fields(FILE *f, const struct text *class)
 {
@@ -245,10 +252,11 @@ static int put_fields(FILE *f, const struct text *class)
 	return p == class->end;
 }
 
+/* For bound_free(); NULL: a field is damaged, or no memory. */
 static char *make_format(struct search *s, const char *system, const char *name, const struct text *class,
 			 const char *print)
 {
-	char *text = NULL;
+	char *text = NULL, *copy = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 	int is_good;
@@ -265,11 +273,31 @@ static char *make_format(struct search *s, const char *system, const char *name,
 	put_print(s, f, system, print);
 	fputc('\n', f);
 	is_good &= !ferror(f);
-	if (fclose(f) || !is_good) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	if (!fclose(f) && is_good)
+		copy = bound_alloc(s->view->bound, "tracepoints", n + 1, 1);
+	if (copy)
+		memcpy(copy, text, n + 1);
+	free(text);
+	return copy;
+}
+
+/* An event shares the texts of its class with others, so that a small file can have many long ones. 0 or -EFBIG. */
+static int may_make_format(struct search *s, const struct text *class, const char *print)
+{
+	const uint64_t most =
+		PRINT_GROWS * (uint64_t)strlen(print) + FIELD_GROWS * (uint64_t)(class->end - class->fields);
+
+	if (most > FORMAT_MAX_BYTES || bound_steps(s->view->bound, "tracepoints", NAME_STEPS * most / PRINT_GROWS))
+		return -EFBIG;
+	return 0;
+}
+
+static char *copy_name(struct search *s, const char *name)
+{
+	const size_t n = strlen(name) + 1;
+	char *copy = bound_alloc(s->view->bound, "tracepoints", n, 1);
+
+	return copy ? memcpy(copy, name, n) : NULL;
 }
 
 /* ---- Events and sites ------------------------------------------------------------------------ */
@@ -303,19 +331,24 @@ static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
 		refuse(s, "there are too many", "__uft_events");
 		return 0;
 	}
-	e.format = make_format(s, part[0], part[1], class, print ? print->print : class->print);
-	if (!e.format) {
-		refuse(s, "a field of its class is damaged", "__uft_classes");
+	if (may_make_format(s, class, print ? print->print : class->print)) {
+		refuse(s, "its text is too long, or those of all events are", "__uft_events");
 		return 0;
 	}
-	e.system = strdup(part[0]);
-	e.name = strdup(part[1]);
+	e.format = make_format(s, part[0], part[1], class, print ? print->print : class->print);
+	if (!e.format) {
+		refuse(s, "a field of its class is damaged, or there is no room for its text", "__uft_classes");
+		return 0;
+	}
+	e.system = copy_name(s, part[0]);
+	e.name = copy_name(s, part[1]);
 	grown = out->nevents & (out->nevents - 1) ? out->event :
-		realloc(out->event, (out->nevents ? 2 * out->nevents : 1) * sizeof(*grown));
+		bound_grow(s->view->bound, "tracepoints", out->event, out->nevents ? 2 * out->nevents : 1,
+			   sizeof(*grown));
 	if (!e.system || !e.name || !grown) {
-		free(e.system);
-		free(e.name);
-		free(e.format);
+		bound_free(e.system);
+		bound_free(e.name);
+		bound_free(e.format);
 		return -ENOMEM;
 	}
 	out->event = grown;
@@ -367,7 +400,7 @@ static int read_sites(struct search *s)
 
 	if (!n)
 		return 0;
-	s->out->site = calloc(n, sizeof(*s->out->site));
+	s->out->site = bound_zalloc(s->view->bound, "calls of tracepoints", n, sizeof(*s->out->site));
 	if (!s->out->site)
 		return -ENOMEM;
 	for (size_t k = 0; k < n; k++) {
@@ -409,22 +442,23 @@ int uft_object_events(struct uft_object *obj, struct uft_found_events *out)
 				     offsetof(struct uft_event_enum, system_bytes), 0, &s.enums);
 	ret = ret ? ret : read_events(&s);
 	ret = ret ? ret : read_sites(&s);
-	free(s.classes.v);
-	free(s.prints.v);
-	free(s.enums.v);
-	if (ret)
-		uft_found_events_free(out);
-	return ret;
+	bound_free(s.classes.v);
+	bound_free(s.prints.v);
+	bound_free(s.enums.v);
+	if (!ret)
+		return 0;
+	uft_found_events_free(out);
+	return bound_error(s.view->bound, obj->path, "tracepoints", NULL);
 }
 
 void uft_found_events_free(struct uft_found_events *f)
 {
 	for (uint32_t i = 0; i < f->nevents; i++) {
-		free(f->event[i].system);
-		free(f->event[i].name);
-		free(f->event[i].format);
+		bound_free(f->event[i].system);
+		bound_free(f->event[i].name);
+		bound_free(f->event[i].format);
 	}
-	free(f->event);
-	free(f->site);
+	bound_free(f->event);
+	bound_free(f->site);
 	*f = (struct uft_found_events){ 0 };
 }

@@ -150,6 +150,8 @@ static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
 		struct uft_unwind u = { .insn = c.p, .ninsn = (uint32_t)(c.end - c.p), .code_align = cie->code_align,
 					.data_align = cie->data_align, .start = { .reg = -1 } };
 
+		if (bound_steps(v->bound, "unwind entries", u.ninsn))
+			return cie->valid = 0;
 		uw_run(&u, NULL, NULL, &cie->start, &cie->has_no_parent);
 	}
 	return cie->valid;
@@ -224,7 +226,7 @@ static uint64_t uw_fde_size(struct elf_view *v, uint64_t fde, uint64_t addr, str
 	struct uw_range r;
 	size_t avail;
 
-	c.p = elf_at(v, fde, &avail);
+	c.p = bound_steps(v->bound, "unwind entries", v->nph) ? NULL : elf_at(v, fde, &avail);
 	if (!c.p)
 		return 0;
 	c.end = c.p + avail;
@@ -277,6 +279,8 @@ int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie,
 	}
 	u->insn = body.p;
 	u->ninsn = body.end - body.p < UW_MAX_INSNS ? (uint32_t)(body.end - body.p) : UW_MAX_INSNS;
+	if (bound_steps(v->bound, "unwind entries", u->ninsn))
+		return 0;
 	uw_run(u, uw_first, &first, NULL, NULL);
 	uw_run(u, NULL, NULL, NULL, &no_parent);
 	if (cie->is_signal)
@@ -339,9 +343,10 @@ static int uw_from_search(struct elf_view *v, struct uw_search *t, int want_size
 	struct uw_cie cie = { 0 };
 	size_t i;
 
-	out->range = table_alloc(t->n * sizeof(*out->range) + 1);
+	out->range = bound_alloc(v->bound, "unwind entries", t->n + 1, sizeof(*out->range));
 	if (!out->range)
 		return -ENOMEM;
+	table_populate(out->range, t->n * sizeof(*out->range));
 	for (i = 0; i < t->n; i++) {
 		struct uw_range *r = &out->range[out->n];
 
@@ -382,7 +387,7 @@ static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw
 			struct uw_range *grown;
 
 			room = room ? room * 2 : 256;
-			grown = realloc(out->range, room * sizeof(*grown));
+			grown = bound_grow(v->bound, "unwind entries", out->range, room, sizeof(*grown));
 			if (!grown)
 				return -ENOMEM;
 			out->range = grown;
@@ -433,7 +438,7 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 		ret = frame ? uw_walk(v, frame, limit, out) : 0;
 	}
 	if (ret) {
-		free(out->range);
+		bound_free(out->range);
 		memset(out, 0, sizeof(*out));
 		return ret;
 	}
@@ -460,24 +465,25 @@ int uw_starts(struct elf_view *v, struct uw_starts *out)
 
 	*out = (struct uw_starts){ NULL, 0, 1 };
 	if (uw_find_search(v, &t) && uw_is_plain_search(&t)) {
-		out->addr = table_alloc(t.n * sizeof(*out->addr) + 1);
+		out->addr = bound_alloc(v->bound, "unwind entries", t.n + 1, sizeof(*out->addr));
 		if (!out->addr)
 			return -ENOMEM;
+		table_populate(out->addr, t.n * sizeof(*out->addr));
 		if (uw_plain_starts(&t, out->addr)) {
 			out->n = t.n;
 			return 0;
 		}
-		free(out->addr);
+		bound_free(out->addr);
 		out->addr = NULL;
 	}
 	ret = uw_functions(v, 0, &l);
 	if (!ret)
-		out->addr = malloc(l.n * sizeof(*out->addr) + 1);
+		out->addr = bound_alloc(v->bound, "unwind entries", l.n + 1, sizeof(*out->addr));
 	for (size_t i = 0; out->addr && i < l.n; i++)
 		out->addr[i] = l.range[i].addr;
 	out->n = out->addr ? l.n : 0;
 	out->from_hdr = !ret && l.from_hdr;
-	free(l.range);
+	bound_free(l.range);
 	return ret ? ret : out->addr ? 0 : -ENOMEM;
 }
 

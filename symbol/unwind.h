@@ -9,7 +9,7 @@
 struct uw_range { uint64_t addr, size, fde /* vaddr of the entry */; };
 
 struct uw_list {
-	struct uw_range *range;	/* by address, each address once; malloc'd */
+	struct uw_range *range;	/* by address, each address once; for bound_free() */
 	size_t n;
 	int from_hdr;		/* 1: .eh_frame_hdr, 0: walked .eh_frame */
 };
@@ -23,7 +23,7 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
 
 /* Where they start, and no more: a third of the memory, which counts with 100,000 of them. As uw_functions(). */
 struct uw_starts {
-	uint64_t *addr;		/* rising, each once; malloc'd */
+	uint64_t *addr;		/* rising, each once; for bound_free() */
 	size_t n;
 	int from_hdr;
 };

@@ -19,6 +19,7 @@
 #include "control/proc/map_files.h"
 #include "control/plan/unprepared.h"
 #include "symbol/host.h"
+#include "symbol/parse_bound.h"
 #include "symbol/table.h"
 
 #include <elf.h>
@@ -361,7 +362,7 @@ void space_free(struct space *sp)
 		free(sp->obj[i].want);
 		free(sp->obj[i].sent);
 		free(sp->obj[i].hook);
-		free(sp->obj[i].row);
+		bound_free(sp->obj[i].row);
 		free(sp->obj[i].type);
 		uft_found_events_free(&sp->obj[i].found);
 	}

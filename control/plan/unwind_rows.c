@@ -15,10 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/object_internal.h"
+
 struct rows {
 	struct uft_stack_row *v;
 	size_t n, room;
 	uint32_t flags;			/* enum uft_unwind_flags, of the function */
+	struct parse_bound *bound;
 	int error;
 };
 
@@ -36,7 +39,7 @@ static void put(struct rows *r, uint64_t start, struct uft_stack_row row)
 		return;
 	if (r->n == r->room) {
 		size_t room = r->room ? 2 * r->room : 1024;
-		struct uft_stack_row *grown = realloc(r->v, room * sizeof(*grown));
+		struct uft_stack_row *grown = bound_grow(r->bound, "rows for stacks", r->v, room, sizeof(*grown));
 
 		if (!grown) {
 			r->error = -ENOMEM;
@@ -74,10 +77,14 @@ static int put_stretch(void *arg, const struct uft_cfa *cfa)
 	return r->error;
 }
 
-/* Makes unwind rows of the functions @u, in the order of their addresses (abi.h); *out is malloc'd. 0 or -ENOMEM. */
-static int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n)
+/*
+ * Makes unwind rows of the functions @u of @obj, in the order of their addresses (abi.h), for bound_free(). 0
+ * or -errno.
+ */
+static int stacks_make_rows(const struct uft_object *obj, const struct uft_unwind *u, size_t nunwind,
+			    struct uft_stack_row **out, uint32_t *n)
 {
-	struct rows r = { .error = 0 };
+	struct rows r = { .bound = object_priv(obj)->view.bound };
 
 	for (size_t i = 0; i < nunwind && !r.error; i++) {
 		uint64_t end = u[i].addr + u[i].size;
@@ -88,8 +95,8 @@ static int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct u
 			put(&r, end, (struct uft_stack_row){ .rule = UFT_RULE_NONE });
 	}
 	if (r.error || r.n > UINT32_MAX) {
-		free(r.v);
-		return -ENOMEM;
+		bound_free(r.v);
+		return bound_error(r.bound, obj->path, "rows for stacks", NULL);
 	}
 	*out = r.v;
 	*n = (uint32_t)r.n;
@@ -103,8 +110,8 @@ static int make(struct space_obj *o, struct uft_object *obj)
 	int ret = obj->machine == EM_X86_64 ? uft_object_unwind(obj, &u, &n) : -ENOTSUP;	/* ARCH_HAS_STACKS */
 
 	if (!ret)
-		ret = stacks_make_rows(u, n, &o->row, &o->nrow);
-	free(u);
+		ret = stacks_make_rows(obj, u, n, &o->row, &o->nrow);
+	bound_free(u);
 	o->has_rows = 1;
 	return ret;
 }

@@ -277,7 +277,7 @@ void entries_free(struct entries *e)
 {
 	if (e->priv) {
 		scan_free(e->priv->scan);
-		free(e->priv->unwind);
+		bound_free(e->priv->unwind);
 		free(e->priv->of);
 		free(e->priv->gap);
 		free(e->priv->ours);

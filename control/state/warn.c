@@ -12,6 +12,7 @@
  */
 #include "control/state/state.h"
 #include "symbol/names.h"
+#include "symbol/parse_bound.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -132,11 +133,18 @@ void session_forget_warnings(struct uft_session *s, uint32_t family)
 
 void session_free_warnings(struct uft_session *s)
 {
-	char text[128];
+	struct uft_error first = { "" };
+	const unsigned nrefused = bound_refusals(&first);
+	char text[sizeof(first.text) + 128];
 
 	snprintf(text, sizeof(text), "%u more warnings were not shown: of one process at most %d are", s->nunsaid,
 		 OF_FAMILY);
 	if (s->nunsaid)
+		say(s, text);
+	snprintf(text, sizeof(text), "%u file%s read only in part, because the rest would cost too much; the first: %s",
+		 nrefused, nrefused == 1 ? " was" : "s were", first.text);
+	uft_name_clean(text);
+	if (nrefused)
 		say(s, text);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i].text);
