@@ -4,15 +4,18 @@
 # hostile.sh HOSTILE [ROUNDS] - a target that overwrites what it shares with its recorder: that neither crashes, nor hangs, nor
 # complains of memory errors (if it was built with sanitizers)
 #
-# UFT_RUNS is another way to give ROUNDS (make soak: 1,000). A target ends itself after 10 s; the recorder has to end within 5 s after its
-# last process. A run in which one of them takes longer is printed with its round, and in the end how many there were of each mode; the
-# recorder's are failures in several rounds, which are run on a machine that has time for them.
-hostile=$(realpath "$1") rounds=${2:-${UFT_RUNS:-1}} round=1 longest=0 longest_mode=none
+# UFT_RUNS is another way to give ROUNDS (make soak: 1,000), UFT_JOBS says how many run at a time (most of a round is sleep), and no round
+# begins after UFT_SECONDS. A target ends itself after 10 s; the recorder has to end within 5 s after its
+# last process. A run in which one of them takes longer is printed with its round, and in the end how many runs there were of each mode and
+# how many were late; a late recorder is a failure in several rounds, which are run on a machine that has time for them.
+hostile=$(realpath "$1") rounds=${2:-${UFT_RUNS:-1}} round=1 jobs=${UFT_JOBS:-1} seconds=${UFT_SECONDS:-0} longest=0 longest_mode=none
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout mkfifo
 unset UFT_HOSTILE_AGAIN
 bound_ms=5000
+began=$(date +%s)
 : >late
+: >modes
 
 now_ms() {
 	echo $(($(date +%s%N) / 1000000))
@@ -34,6 +37,7 @@ look_at_time() {
 	wait "$watcher"
 	ended=$(cat ended)
 	took=$((end > ended ? end - ended : 0))
+	echo "$1" >>modes
 	[ "$took" -lt "$longest" ] || { longest=$took longest_mode=$1; }
 	if [ $((ended - begin)) -gt "$bound_ms" ]; then
 		echo "round $round: $1: the target went on for $((ended - begin)) ms"
@@ -129,10 +133,12 @@ leave_deaf agent 25
 leave_deaf restore 20
 # Each command has its answer, just in time.
 leave_deaf tardy 25
-# An agent that is stopped would keep the memory of its process, which has ended.
-survive orphan once run
-[ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null || { fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
-while [ "$round" -le "$rounds" ]; do
+
+one_round() {
+	# An agent that is stopped would keep the memory of its process, which has ended.
+	survive orphan once run
+	[ "$status" -ne 0 ] || ! grep -q '^State:.[^ZX]' /proc/"$(cat agent)"/status 2>/dev/null ||
+		{ fail "orphan: an agent outlives its process and its recorder"; show; kill -KILL "$(cat agent)"; }
 	for how in once always turns; do
 		survive mail $how run
 		survive command $how run
@@ -170,7 +176,46 @@ while [ "$round" -le "$rounds" ]; do
 	survive_attached command turns
 	survive mail always exec
 	survive board once fork -p profile
-	round=$((round + 1))
+}
+
+has_time() {
+	[ "$seconds" -eq 0 ] || [ $(($(date +%s) - began)) -lt "$seconds" ]
+}
+
+# one_job N: rounds N, N + jobs ... in a directory of its own; what it found goes to files there
+one_job() {
+	mkdir "job$1"
+	cd "job$1" || exit 1
+	round=$1 checks_done=0 checks_failed=0
+	: >late
+	: >modes
+	while [ "$round" -le "$rounds" ] && has_time; do
+		one_round
+		round=$((round + jobs))
+	done
+	echo "$checks_done $checks_failed $longest $longest_mode" >result
+}
+
+[ "$jobs" -le "$rounds" ] || jobs=$rounds
+job=1 pids=
+while [ "$job" -le "$jobs" ]; do
+	(one_job "$job") &
+	pids="$pids $!"
+	job=$((job + 1))
 done
-sort late | uniq -c
-echo "$rounds rounds, the longest that a recorder took after its target: $longest ms: $longest_mode"
+job=1
+for pid in $pids; do
+	wait "$pid" || { its=$?; [ "$its" -ne 77 ] || exit 77; fail "a job ended with $its"; }
+done
+while [ "$job" -le "$jobs" ]; do
+	[ -s "job$job/result" ] || { fail "a job has no result"; break; }
+	read -r its_checks its_failed its_longest its_mode <"job$job/result"
+	checks_done=$((checks_done + its_checks)) checks_failed=$((checks_failed + its_failed))
+	[ "$its_longest" -lt "$longest" ] || { longest=$its_longest longest_mode=$its_mode; }
+	job=$((job + 1))
+done
+echo "late:"
+sort late job*/late | uniq -c
+echo "runs of each mode:"
+sort modes job*/modes | uniq -c
+echo "the longest that a recorder took after its target: $longest ms: $longest_mode"
