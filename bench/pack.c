@@ -127,8 +127,7 @@ static int measure_file(const char *path)
 		fprintf(stderr, "pack: %s: a block is not what it was\n", path);
 	else
 		printf("%-24s %9" PRIu64 " calls  %6.2f -> %5.2f bytes a call  packing %4.0f, unpacking %4.0f M calls/s\n",
-		       path, s.calls,
-		       (double)s.raw / (double)s.calls, (double)s.packed / (double)s.calls,
+		       path, s.calls, (double)s.raw / (double)s.calls, (double)s.packed / (double)s.calls,
 		       (double)s.calls / s.pack_s / 1e6,
 		       (double)s.calls / s.unpack_s / 1e6);
 	free(b.raw);

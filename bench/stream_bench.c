@@ -144,8 +144,7 @@ static int bench_seek(const char *path)
 	made = seconds(CLOCK_MONOTONIC) - start;
 	total = uft_index_events(ix);
 	printf("index: %.2f s (%.1f M events/s), %zu points, %.2f MB", made, (double)total / made / 1e6,
-	       uft_index_points(ix),
-	       (double)uft_index_bytes(ix) / 1e6);
+	       uft_index_points(ix), (double)uft_index_bytes(ix) / 1e6);
 	uft_index_close(ix);
 	start = seconds(CLOCK_MONOTONIC);
 	if (uft_stream_open(path, NULL, &st, NULL))

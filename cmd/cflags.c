@@ -78,8 +78,7 @@ static int find_start_file(const char *name, char *path, size_t size)
  * and then makes each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
  */
 static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t,
-			const struct uft_cflags_probe *p,
-			char *flag, size_t size)
+			const struct uft_cflags_probe *p, char *flag, size_t size)
 {
 	struct uft_cflags_probe joined;
 	struct uft_error err = { "" };

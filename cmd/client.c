@@ -167,8 +167,7 @@ static int take_all(int fd, const char *path, int (*sink)(void *arg, const char 
 }
 
 int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n),
-		void *arg,
-		struct uft_error *err)
+		void *arg, struct uft_error *err)
 {
 	int ret = take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
 

@@ -17,8 +17,7 @@ int client_list(const char *session, const char *path,
 		void *arg, struct uft_error *err);
 /* What @sink returns below 0 ends it. @no_wait: until a reader would wait. */
 int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n),
-		void *arg,
-		struct uft_error *err);
+		void *arg, struct uft_error *err);
 /* A sink: to standard output, at once. */
 int client_print(void *arg, const char *p, size_t n);
 /* All of a file, as far as it is there now; free() it. NULL: with @err. */

@@ -239,8 +239,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 				 o->output, formats);
 	if (o->lines && !(format->takes & UFT_EXPORT_LINES))
 		return cmd_usage(&export_syntax, "--lines: the format %s has no place for source lines; these have: %s",
-				 format->name,
-				 formats_that_take(UFT_EXPORT_LINES, formats, sizeof(formats)));
+				 format->name, formats_that_take(UFT_EXPORT_LINES, formats, sizeof(formats)));
 	if (o->inlines && !(format->takes & UFT_EXPORT_INLINES))
 		return cmd_usage(&export_syntax,
 				 "--inlines: the format %s has a row for each call, and inlined functions have none; these take them: %s",

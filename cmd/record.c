@@ -346,8 +346,7 @@ static void follow(struct recording *rec)
 	if (rec->opts->duration_ns)
 		rec->end_ns = now_ns() + rec->opts->duration_ns;
 	while (!detach_signal && !rec->is_limited && !is_command_over(rec) &&
-	       uft_session_poll(rec->session, poll_ms(rec)) > 0 &&
-	       !is_left_running(rec)) {
+	       uft_session_poll(rec->session, poll_ms(rec)) > 0 && !is_left_running(rec)) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);

@@ -44,8 +44,7 @@ static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img
 	int is_one = 0;
 
 	if (rec->is_warned || !obj || !record_arms(rec) || rec->opts->tracer == UFT_TRACER_FUNCTION ||
-	    (asan && strstr(asan, slow)) ||
-	    (lsan && strstr(lsan, slow)))
+	    (asan && strstr(asan, slow)) || (lsan && strstr(lsan, slow)))
 		return;
 	for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]) && !is_one; i++)
 		is_one = uft_object_imports(obj, inits[i]) > 0 || uft_object_symbol(obj, inits[i], NULL);

@@ -296,8 +296,7 @@ static struct hist_field *field_of_match(struct uft_hist *h, const char *system,
 }
 
 static struct hist_field *find_param_variable(struct uft_hist *h, const struct action *a, const char *system,
-					      const char *event, const char *name,
-					      struct uft_hist **of)
+					      const char *event, const char *name, struct uft_hist **of)
 {
 	struct hist_field *v = system ? NULL : variable_of(h, name);
 
@@ -315,8 +314,7 @@ static struct hist_field *find_param_variable(struct uft_hist *h, const struct a
 }
 
 static struct hist_field *find_param_field(struct uft_hist *h, const struct action *a, const char *system,
-					   const char *event, const char *name,
-					   struct uft_hist **of)
+					   const char *event, const char *name, struct uft_hist **of)
 {
 	struct field_var *v;
 

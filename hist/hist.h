@@ -80,8 +80,7 @@ enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLE
  * Returns 0 or what the kernel returns, with @errors.
  */
 int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
-		  struct uft_hist **out,
-		  struct uft_hist_errors *errors);
+		  struct uft_hist **out, struct uft_hist_errors *errors);
 /*
  * Its actions are made, and it takes part in the set: after it was found not to be there yet. 0, or negative
  * errno: free it.

@@ -307,8 +307,7 @@ static int parse(struct uft_hist *h, const char *text)
 }
 
 int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
-		  struct uft_hist **out,
-		  struct uft_hist_errors *errors)
+		  struct uft_hist **out, struct uft_hist_errors *errors)
 {
 	struct uft_hist *h = calloc(1, sizeof(*h));
 	int ret = h ? 0 : -ENOMEM;

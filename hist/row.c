@@ -44,8 +44,7 @@ static int make_text(const struct hist_field *f, struct uft_hist_number *out)
 	uint32_t words = (f->size + 7) / 8;
 
 	if (f->flags != (F_KEY | F_STRING) || f->op || !e || !e->is_string || e->offset < UFT_EVENT_COMMON ||
-	    !f->size ||
-	    e->offset - UFT_EVENT_COMMON > UFT_PROGRAM_RECORD)
+	    !f->size || e->offset - UFT_EVENT_COMMON > UFT_PROGRAM_RECORD)
 		return 0;
 	*out = (struct uft_hist_number){
 		.load = e->place == UFT_FIELD_FIXED ? UFT_LOAD_BYTES : e->place == UFT_FIELD_DATA_LOC ?

@@ -84,8 +84,7 @@ static void put_switch(struct uft_printer *t, const struct stretch *w, const str
 	if (!p)
 		return;
 	p += sprintf(p, "%7u:%s:R %s [%03u] %7u:%s:R %.16s\n", from->task->tid, prio[0], how, to->cpu, to->task->tid,
-		     prio[1],
-		     form_name(to->task, name));
+		     prio[1], form_name(to->task, name));
 	emit_buf_end(&t->buf, p);
 }
 

@@ -178,8 +178,7 @@ static const char *flags_of(const struct uft_printer *t, const struct uft_event 
 
 /* All that stands before the duration. @flags: of the latency format, NULL: nothing is known. */
 static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task,
-			uint64_t ts_ns,
-			const struct call *call, const char *flags)
+			uint64_t ts_ns, const struct call *call, const char *flags)
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
@@ -231,8 +230,7 @@ static char *put_text(char *p, const char *text, size_t n)
 
 /* The kernel is about to call a signal handler, or the handler has returned to it. */
 static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task,
-		      uint64_t ts_ns,
-		      const struct call *call, const char *arrow)
+		      uint64_t ts_ns, const struct call *call, const char *arrow)
 {
 	int has_column = has_duration(t);
 

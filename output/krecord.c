@@ -470,8 +470,7 @@ int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uf
 	uint64_t ip = dat_syms_addr(syms, ev->task->image, drop->sym);
 	char text[64];
 	int n = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" :
-			 "max-rate",
-			 drop->calls_per_s);
+			 "max-rate", drop->calls_per_s);
 
 	return ip ? put_print(kb, ev, ip, text, (size_t)n) : -ENOMEM;
 }

@@ -42,8 +42,7 @@
 /* ---- Stretches ---------------------------------------------------------------------------- */
 
 static void add_line(struct latency *l, struct stretch *s, const struct uft_event *ev, const struct call *call,
-		     uint64_t ts_ns,
-		     const struct call_task *t)
+		     uint64_t ts_ns, const struct call_task *t)
 {
 	s->total++;
 	if (s->n == STRETCH_LINES)

@@ -49,8 +49,7 @@ static void heap_line(struct uft_printer *t, const struct call *call, char sign,
 		return;
 	if (sign == '+')
 		p += sprintf(p, "  +      %c   %4llu      -          -   0x%llx      -   ", type,
-			     (unsigned long long)bytes,
-			     (unsigned long long)at);
+			     (unsigned long long)bytes, (unsigned long long)at);
 	else
 		p += sprintf(p, "  -      %c                           0x%llx          ", type, (unsigned long long)at);
 	p += sprintf(p, "%s\n", caller ? caller->text : "-");

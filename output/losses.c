@@ -155,8 +155,7 @@ unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(vo
 	}
 	if (info->damaged_bytes) {
 		snprintf(text, sizeof(text), "%" PRIu64 " byte%s of the file could not be read: it is damaged",
-			 info->damaged_bytes,
-			 info->damaged_bytes == 1 ? "" : "s");
+			 info->damaged_bytes, info->damaged_bytes == 1 ? "" : "s");
 		say(arg, text);
 		n++;
 	}

@@ -83,8 +83,7 @@ static char *put_switch(const struct uft_printer *t, char *p, const struct uft_e
 		return p + sprintf(p, "%u %s %c %u ? ? ?\n", ev->task->tid, prio, state, ev->cpu);
 	if (is_in)
 		return p + sprintf(p, " %7s:%3s:%c ==> [%03u] %7u:%3s:%c %.16s\n", "?", "?", '?', ev->cpu,
-				   ev->task->tid, prio, state,
-				   form_name(ev->task, name));
+				   ev->task->tid, prio, state, form_name(ev->task, name));
 	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?",
 			   "?", '?');
 }
@@ -128,8 +127,7 @@ static char *put_access(const struct uft_printer *t, char *p, const struct uft_e
 	p += sprintf(p, "UNKNOWN ");
 	p = put_time(p, ev->ts_ns);
 	return p + sprintf(p, " %u 0x%llx ? 0x%llx %u\n", (unsigned)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff),
-			   (unsigned long long)ev->word[0],
-			   (unsigned long long)ev->word[2], ev->task->tid);
+			   (unsigned long long)ev->word[0], (unsigned long long)ev->word[2], ev->task->tid);
 }
 
 /* As the kernel's mmio_print_map(): a program has one kind of address, so it stands for both. */
@@ -143,8 +141,7 @@ static char *put_watch(const struct uft_printer *t, char *p, const struct uft_ev
 	if (ev->word[3] & UFT_ACCESS_END)
 		return p + sprintf(p, " %u 0x0 %u\n", map, ev->task->tid);
 	return p + sprintf(p, " %u 0x%llx 0x%llx 0x%llx 0x0 %u\n", map, (unsigned long long)ev->word[0],
-			   (unsigned long long)ev->word[0],
-			   (unsigned long long)ev->word[1], ev->task->tid);
+			   (unsigned long long)ev->word[0], (unsigned long long)ev->word[1], ev->task->tid);
 }
 
 static char *put_named(const struct uft_printer *t, char *p, const struct uft_event *ev)

@@ -26,8 +26,7 @@ int uft_hist_row_is_good(const struct uft_hist_row *row, uint64_t bytes)
 	uint32_t words = 0;
 
 	if (row->bits < UFT_HIST_BITS_MIN || row->bits > UFT_HIST_ROW_BITS || !row->nkeys ||
-	    row->nkeys > UFT_HIST_ROW_KEYS ||
-	    row->nsums > UFT_HIST_ROW_SUMS || row->offset % 8 || row->offset > bytes)
+	    row->nkeys > UFT_HIST_ROW_KEYS || row->nsums > UFT_HIST_ROW_SUMS || row->offset % 8 || row->offset > bytes)
 		return 0;
 	for (uint32_t i = 0; i < row->nkeys; words += uft_hist_key_words(&row->key[i++]))
 		if (!(row->key[i].words ? is_good_text(&row->key[i]) : is_good_number(&row->key[i])))

@@ -100,8 +100,7 @@ static uint32_t bytes_needed(const struct uft_step *s, unsigned load)
 }
 
 static void make(const struct uft_program *p, const struct uft_step *s, struct uft_quick_step *q, uint32_t n,
-		 uint32_t first,
-		 uint32_t *need, const void *base)
+		 uint32_t first, uint32_t *need, const void *base)
 {
 	unsigned load = s->load & ~UFT_STEP_MAYBE_NO;
 	const uint8_t *constant = uft_program_constants(p) + UFT_STEP_OFFSET(s->value);

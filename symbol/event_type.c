@@ -283,8 +283,7 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 		const struct uft_event_field *f = &a->field[i], *g = &b->field[i];
 
 		if (strcmp(f->name, g->name) || strcmp(f->type, g->type) || strcmp(f->brackets, g->brackets) ||
-		    f->offset != g->offset ||
-		    f->size != g->size || f->is_signed != g->is_signed)
+		    f->offset != g->offset || f->size != g->size || f->is_signed != g->is_signed)
 			return 0;
 	}
 	return 1;
@@ -317,8 +316,7 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 }
 
 int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
-			const struct uft_event_type **out,
-			struct uft_error *err)
+			const struct uft_event_type **out, struct uft_error *err)
 {
 	const struct uft_event_type *there;
 	struct uft_event_type *type;

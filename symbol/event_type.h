@@ -86,8 +86,7 @@ void uft_event_table_put(struct uft_event_table *t);
  * is refused. Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
  */
 int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
-			const struct uft_event_type **out,
-			struct uft_error *err);
+			const struct uft_event_type **out, struct uft_error *err);
 /* The same with an id of ours, by which records name it (a recording's own description). */
 int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format,
 			struct uft_error *err);

@@ -7,8 +7,7 @@
 #include "symbol/names.h"
 
 int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj, const struct uft_found_events *f,
-			 const struct uft_event_type **type,
-			 void (*refused)(void *arg, const char *text), void *arg)
+			 const struct uft_event_type **type, void (*refused)(void *arg, const char *text), void *arg)
 {
 	for (uint32_t i = 0; i < f->nevents; i++) {
 		struct uft_error err = { "" }, whole;

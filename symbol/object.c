@@ -352,8 +352,7 @@ static int object_find_symbol(const struct uft_object *obj, const struct elf_sym
 		elf_sym(t, i, &s);
 		/* Nearly all differ in their first letter. */
 		if (s.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s.st_info) == STT_TLS || s.st_name >= t->str.len ||
-		    t->str.s[s.st_name] != *name ||
-		    strcmp(elf_sym_name(t, &s), name))
+		    t->str.s[s.st_name] != *name || strcmp(elf_sym_name(t, &s), name))
 			continue;
 		*value = object_sym_addr(obj, &s);
 		if (*value == ~0ull)

@@ -86,8 +86,7 @@ static int read_answers(int fd, struct answers *a)
 }
 
 static int ask(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs,
-	       const struct debuginfo_want *call,
-	       size_t ncalls, struct answers *a)
+	       const struct debuginfo_want *call, size_t ncalls, struct answers *a)
 {
 	int fd[2], status = 0, ret;
 	pid_t pid;

@@ -31,8 +31,7 @@ int uft_object_events(struct uft_object *obj, struct uft_found_events *out);
  * refuses it; @refused is told of each of those. 0, -ENOMEM.
  */
 int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj, const struct uft_found_events *f,
-			 const struct uft_event_type **type,
-			 void (*refused)(void *arg, const char *text), void *arg);
+			 const struct uft_event_type **type, void (*refused)(void *arg, const char *text), void *arg);
 void uft_found_events_free(struct uft_found_events *f);
 
 #endif

@@ -175,8 +175,7 @@ int words_print_moved(FILE *f, struct dis *d, struct uft_code *c)
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit)
 {
 	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name,
-		UFT_STUB_BYTES,
-		d->object);
+		UFT_STUB_BYTES, d->object);
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1,
 			  (const char *const[]){ "uft enter thunk: to uft_asm_code_enter", "code", exit });
 }

@@ -72,8 +72,7 @@ static void dis_armed(struct dis *d, int graph, uint8_t *b, uint64_t addr, struc
 		snprintf(link->label, sizeof(link->label), "uft code of %.80s", d->name);
 	else
 		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", s->is_framed ? "mcount" :
-			 "function",
-			 d->object);
+			 "function", d->object);
 	if (s->kind == UFT_SITE_PREPAD) {
 		uft_insn_jmp(b, addr, addr);
 		uft_insn_jmp_short(b + PRE, -(int)(PRE + UFT_LEN_JMP_SHORT));

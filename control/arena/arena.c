@@ -556,8 +556,7 @@ static int is_sound(const struct uft_arena *l)
 	const uint64_t nrings = (uint64_t)l->ncpus + l->nexch;
 
 	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > UFT_SLICES_MAX ||
-	    !l->per_file ||
-	    l->nslices % l->per_file ||
+	    !l->per_file || l->nslices % l->per_file ||
 	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
 	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE ||
 	    l->ring_usual < l->sub_bytes ||

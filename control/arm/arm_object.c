@@ -162,8 +162,7 @@ void command_foretell(struct uft_session *s, uint32_t slice, const struct space 
 
 	/* With a filter nobody knows; then what is not needed must not be made. */
 	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace ||
-	    s->spec->min_size ||
-	    s->spec->beside)
+	    s->spec->min_size || s->spec->beside)
 		return;
 	c = channel_begin(&s->arena, slice, UFT_CMD_OBJECT, 1, 0);
 	o = (struct uft_cmd_object){

@@ -146,8 +146,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 
 /* Goes through [from, commit) sub-buffer by sub-buffer, each copied first. */
 static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, uint64_t from, uint64_t commit,
-		      double weight,
-		      double cost_ns)
+		      double weight, double cost_ns)
 {
 	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
 
@@ -187,8 +186,7 @@ static uint64_t written(const struct uft_arena *a, uint64_t from, uint64_t to)
 }
 
 static void measure_ring(struct uft_session *s, const struct uft_slice uft_shared *sl, uint32_t index,
-			 struct cost_meter *m,
-			 struct budget_load *load)
+			 struct cost_meter *m, struct budget_load *load)
 {
 	const struct uft_arena *a = s->arena.map;
 	const struct uft_ring uft_shared *ring =

@@ -92,8 +92,7 @@ static int overlaps_relative(const struct uft_session *s, const struct target *t
 		return 0;
 	for (uint32_t i = 0; i < img->nobj; i++)
 		if (obj->text[0].addr + bias < img->obj[i].text_end &&
-		    img->obj[i].text_start < obj->text[obj->ntext - 1].end + bias &&
-		    relative_has(s, t, i))
+		    img->obj[i].text_start < obj->text[obj->ntext - 1].end + bias && relative_has(s, t, i))
 			return 1;
 	return 0;
 }
@@ -146,8 +145,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	w->is_full |= index == -EDQUOT;
 	if (index < 0) {
 		session_warn_of(w->s, w->t->slice, "library %s is not traced: %s",
-				map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld),
-				index == -EDQUOT ?
+				map_files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), index == -EDQUOT ?
 				"processes of this program that run as another user have loaded too many" :
 				index == -EADDRINUSE ?
 					"another process of this program has a different library at this address" :

@@ -42,8 +42,7 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
  * *failed and are otherwise of no matter.
  */
 static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from,
-		     uint32_t n, size_t size,
-		     size_t status, uint32_t *failed)
+		     uint32_t n, size_t size, size_t status, uint32_t *failed)
 {
 	uint32_t most = (uint32_t)(command_room(s, t, n * size) / size);
 	int ret = 0;

@@ -449,8 +449,7 @@ static int is_agent(pid_t pid)
 }
 
 static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room,
-			  char *why,
-			  size_t size, unsigned *failed)
+			  char *why, size_t size, unsigned *failed)
 {
 	DIR *d = opendir("/proc");
 	unsigned found = 0;
@@ -461,8 +460,7 @@ static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t
 		struct agentless s = { .a = a, .pid = pid };
 
 		if ((only && pid != only) || !arena_may_be_mapped_by(a, pid) || !arena_is_mapped_by(a, pid) ||
-		    is_agent(pid) ||
-		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
+		    is_agent(pid) || shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
 			continue;
 		found++;
 		seen[(*nseen)++] = pid;

@@ -215,8 +215,7 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 	}
 	if (f->nbefore && f->nplain_ok)
 		return say(out, DOCTOR_OK, "%zu functions with pads before their entries, %zu of them usable",
-			   f->nbefore,
-			   f->nplain_ok);
+			   f->nbefore, f->nplain_ok);
 	if (f->nplain_trap)
 		snprintf(traps, sizeof(traps), "; %zu more by int3, with --int3", f->nplain_trap);
 	if (f->nplain_ok)
@@ -381,8 +380,7 @@ static int judge_tracer(const struct doctor_facts *f, struct doctor_finding *out
 	if (!f->tracer)
 		return say(out, DOCTOR_OK, "no other process traces it");
 	say(out, DOCTOR_FAIL, "its thread %d is traced by process %d (%s); there can be only one", f->tracer_of,
-	    f->tracer,
-	    f->tracer_comm[0] ? f->tracer_comm : "?");
+	    f->tracer, f->tracer_comm[0] ? f->tracer_comm : "?");
 	return remedy(out, "detach the debugger");
 }
 

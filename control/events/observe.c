@@ -117,8 +117,7 @@ void observe_put(const struct observe *o, const struct proc *p, const struct per
 }
 
 void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
-		   const void *payload,
-		   size_t bytes, uint32_t child)
+		   const void *payload, size_t bytes, uint32_t child)
 {
 	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);

@@ -80,8 +80,7 @@ void observe_put(const struct observe *o, const struct proc *p, const struct per
  * task that was made.
  */
 void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
-		   const void *payload,
-		   size_t bytes, uint32_t child);
+		   const void *payload, size_t bytes, uint32_t child);
 
 /* ---- task_events.c: forks, execs and ends as events ---- */
 

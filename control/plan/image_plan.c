@@ -276,8 +276,7 @@ static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 }
 
 int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead,
-		 struct space **out,
-		 struct uft_error *err)
+		 struct space **out, struct uft_error *err)
 {
 	struct uft_object *exe = NULL, *interp = NULL;
 	struct space *sp = calloc(1, sizeof(*sp));

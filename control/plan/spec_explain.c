@@ -55,8 +55,7 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 }
 
 static enum match find_match(const struct uft_pattern *p, const struct spec *spec, const struct space *sp,
-			     uint32_t index,
-			     const char **why)
+			     uint32_t index, const char **why)
 {
 	struct uft_object *obj = sp->img->obj[index].obj;
 	int is_asked = unprepared_is_asked(spec, sp, index) && (!index || p->object || obj->nbefore);

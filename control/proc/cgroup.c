@@ -58,8 +58,7 @@ static int dir_of(pid_t pid, const char *controller, char *dir, size_t size)
 		return 0;
 	/* The uppermost of those that it sees has no name; version 2 beside version 1 has a folder in it. */
 	snprintf(dir, size, ROOT "%s%s%s%s", controller ? "/" : access(ROOT "/unified/cgroup.procs", F_OK) ? "" :
-		 "/unified",
-		 controller ? controller : "", *path ? "/" : "", path);
+		 "/unified", controller ? controller : "", *path ? "/" : "", path);
 	return 1;
 }
 

@@ -286,8 +286,7 @@ int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text
 	if (is_by_own_rules(&inner) || is_tls_answer(obj, &inner))
 		return ENTRY_FLAGS;
 	if (scan_bit(t->looped, at) || (f->addr != f->func && scan_bit(t->target, f->addr - t->addr)) ||
-	    is_in_table(&b) ||
-	    (u && lands_in(obj, e->priv, u, f->addr, 4)))
+	    is_in_table(&b) || (u && lands_in(obj, e->priv, u, f->addr, 4)))
 		return ENTRY_BRANCH;
 	m = (struct arm64_move){ .from = f->addr, .to = f->addr, .word = word_at(b.p) };
 	ret = arm64_move(&m);

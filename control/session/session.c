@@ -516,8 +516,7 @@ static void forget_untraced(struct uft_session *s)
 	siginfo_t si = { .si_pid = 0 };
 
 	if (watchdog_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	    si.si_pid &&
-	    !proc_is_our_tracee(s->launched))
+	    si.si_pid && !proc_is_our_tracee(s->launched))
 		watchdog_forget(s, s->launched);
 }
 

@@ -369,8 +369,7 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 				a->pid, a->info.comm);
 	case -ECHILD:
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid,
-				a->info.comm,
-				a->info.seccomp ? " by the program's seccomp filter" : "");
+				a->info.comm, a->info.seccomp ? " by the program's seccomp filter" : "");
 	}
 	if (rlimits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);

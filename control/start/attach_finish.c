@@ -41,8 +41,7 @@ static pid_t find_between(const struct attach *a)
 			if (proc_read_file(child, "stat", stat, sizeof(stat)) > 0)
 				rest = strrchr(stat, ')');
 			if (rest && sscanf(rest + 1, STAT_STATE_AND_SIGNAL, &state, &exit_signal) == 2 &&
-			    state == 'Z' &&
-			    !exit_signal)
+			    state == 'Z' && !exit_signal)
 				found = proc_namespace_pid(child);
 		}
 	}

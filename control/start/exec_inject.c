@@ -114,8 +114,7 @@ static void remote_undo(struct remote *r, const struct blob *b)
 
 /* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
 static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit,
-		       struct remote **out,
-		       uint64_t *at)
+		       struct remote **out, uint64_t *at)
 {
 	struct uft_boot boot = {
 		.version = UFT_ABI_VERSION,

@@ -113,8 +113,7 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 	old = getenv("QEMU_SET_ENV");
 	if (s->opts.emulator && session_follows_children(s))
 		snprintf(e->inherited, sizeof(e->inherited), "QEMU_SET_ENV=%s%s%s,%s", old ? old : "", old &&
-			 old[0] ? "," : "", e->preload,
-			 e->arena);
+			 old[0] ? "," : "", e->preload, e->arena);
 }
 
 /* emulator -E ... -E ... program arguments; the words of the result are those of its arguments. NULL: no memory. */

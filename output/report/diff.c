@@ -291,8 +291,7 @@ static void put_summary(FILE *out, const struct uft_diff *d, double a, double b)
 	fprintf(out, "# B took %s, A took %s", table_time(tb, (uint64_t)b), table_time(ta, (uint64_t)a));
 	if (a > 0)
 		fprintf(out, ": B is %.1f %% %s (%s)", fabs(b / a - 1) * 100, b > a ? "slower" : b < a ? "faster" :
-			"slower or faster",
-			table_time(change, (uint64_t)fabs(b - a)));
+			"slower or faster", table_time(change, (uint64_t)fabs(b - a)));
 	fprintf(out, ". Means of %u and %u recordings, traced functions only.\n", d->nruns[0], d->nruns[1]);
 	if (d->side[0].lost || d->side[1].lost)
 		fprintf(out,

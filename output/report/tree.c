@@ -492,8 +492,7 @@ static int print_histogram(const struct agg *a, FILE *out, const struct uft_repo
 		b.all = n->timed;
 		agg_each_bucket(a, n, put_bucket, &b);
 		fprintf(out, "%s# %s: %" PRIu64 " call%s, min %s, p50 %s, p99 %s, max %s\n",
-			i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
-			n->calls == 1 ? "" : "s",
+			i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls, n->calls == 1 ? "" : "s",
 			table_time(min, n->timed ? n->min : 0), table_time(p50, n->timed ? agg_rank(a, n, 50) : 0),
 			table_time(p99, n->timed ? agg_rank(a, n, 99) : 0), table_time(max, n->max));
 		table_begin(&b.t, "histogram");
@@ -592,8 +591,7 @@ int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, c
 	if (!ret)
 		ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
 		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o,
-				 (double)whole.node[0].total,
-				 view == UFT_VIEW_CALLERS || view == UFT_VIEW_CALLEES);
+				 (double)whole.node[0].total, view == UFT_VIEW_CALLERS || view == UFT_VIEW_CALLEES);
 	if (!ret && o->form == UFT_FORM_TEXT && notes.text)
 		fputs(notes.text, out);
 	free(notes.text);

@@ -14,8 +14,7 @@
 #include "stream/decode/decode.h"
 
 static int open_stream(const char *path, const struct rd_file *like, const struct uft_select *sel,
-		       struct uft_stream **out,
-		       struct uft_error *err)
+		       struct uft_stream **out, struct uft_error *err)
 {
 	struct uft_stream *st = calloc(1, sizeof(*st));
 	int ret;

@@ -80,8 +80,7 @@ static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const
 }
 
 static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring,
-			    struct uft_ring uft_shared *r,
-			    uint64_t now, int force)
+			    struct uft_ring uft_shared *r, uint64_t now, int force)
 {
 	struct wr_ring *wr = &s->ring[ring];
 	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);	/* data before commit is there */

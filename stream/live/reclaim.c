@@ -242,8 +242,7 @@ static int has_gone(const struct pieces *s)
  * *@into: the copy, NULL none.
  */
 static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s,
-				       struct lv_chunk **before, struct lv_chunk **p,
-				       struct lv_chunk ***into)
+				       struct lv_chunk **before, struct lv_chunk **p, struct lv_chunk ***into)
 {
 	struct lv_chunk *c = *p, *end = c->next, *to = NULL;
 	struct uft_sub_header h;

@@ -266,8 +266,7 @@ int uft_cflags_target(const char *cc, struct uft_cflags_target *t, struct uft_er
 	t->is_cxx = o.is_cxx;
 	if (!machine_find(o.machine))
 		return uft_fail(err, -EPFNOSUPPORT, "'%s' compiles for ELF machine %u, for which no flags are known",
-				cc,
-				o.machine);
+				cc, o.machine);
 	return 0;
 }
 

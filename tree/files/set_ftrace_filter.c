@@ -374,16 +374,14 @@ static void explain_unknown(struct uft_handle *h, struct edit *e, const struct w
 
 	if (w->nth) {
 		snprintf(e->reason, sizeof(e->reason),
-			 "Function not found: available_filter_functions has no line %llu",
-			 (unsigned long long)w->nth);
+			 "Function not found: available_filter_functions has no line %llu", (unsigned long long)w->nth);
 		return;
 	}
 	uft_session_functions(h->t->session, NULL, traced_fn, &t);
 	if (t.nprograms > NAMED)
 		snprintf(more, sizeof(more), ", %zu more", t.nprograms - NAMED);
 	n = (size_t)snprintf(e->reason, sizeof(e->reason), "Function not found: '%.200s' matches no function of %s%s",
-			     w->text,
-			     t.nprograms ? t.programs : "a traced program", more);
+			     w->text, t.nprograms ? t.programs : "a traced program", more);
 	if (t.nlibraries)
 		snprintf(e->reason + n, sizeof(e->reason) - n, " and %zu librar%s", t.nlibraries,
 			 t.nlibraries == 1 ? "y" : "ies");
@@ -413,8 +411,7 @@ static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, s
 		if (!has_removed(h, e, &b.word[i], &b.p[i])) {
 			e->npart = 0;
 			snprintf(e->reason, sizeof(e->reason),
-				 "'%.200s' removes nothing: it matches no function of the list",
-				 b.word[i].text);
+				 "'%.200s' removes nothing: it matches no function of the list", b.word[i].text);
 			h->wrong = e->reason;
 			h->wrong_at = b.word[i].at;
 			ret = i ? (ssize_t)b.word[i - 1].end : -EINVAL;

@@ -79,8 +79,7 @@ int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path)
 void snapshot_help(const struct place *at, struct tree_text *out)
 {
 	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n",
-		    uft_tracer_name(at->in->set.tracer),
-		    at->in->frozen ? "allocated" : "freed");
+		    uft_tracer_name(at->in->set.tracer), at->in->frozen ? "allocated" : "freed");
 	if (cpu_of(at) == UFT_LIVE_ALL)
 		text_printf(out, "# echo 0 > snapshot : Clears and frees snapshot buffer\n"
 				 "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.\n"

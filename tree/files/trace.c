@@ -430,8 +430,7 @@ int show_stats(const struct place *at, struct tree_text *out)
 	tree_pull(at->t);
 	uft_live_stats(at->in->live, at->index, &s);
 	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n",
-		    (unsigned long long)s.entries,
-		    (unsigned long long)s.overrun, (unsigned long long)s.bytes);
+		    (unsigned long long)s.entries, (unsigned long long)s.overrun, (unsigned long long)s.bytes);
 	print_stamp(out, "oldest event ts", &s, s.oldest_ns);
 	print_stamp(out, "now ts", &s, s.now_ns);
 	text_printf(out, "dropped events: %llu\nread events: %llu\n", (unsigned long long)s.dropped,

@@ -279,8 +279,7 @@ static int add_field(struct description *d, char *field)
 	bracket = starts(type, "__") ? NULL : strchr(type, '[');
 	nbase = bracket ? (int)(bracket - type) : (int)strlen(type);
 	text_printf(&d->fields, "\tfield:%.*s %s%s;\toffset:%u;\tsize:%d;\tsigned:%d;\n", nbase, type, name,
-		    bracket ? bracket : "",
-		    UFT_EVENT_COMMON + d->bytes, bytes, type[0] != 'u');
+		    bracket ? bracket : "", UFT_EVENT_COMMON + d->bytes, bytes, type[0] != 'u');
 	text_printf(&d->head, "%s%s=%s", d->head.n ? " " : "", name, conversion);
 	if (starts(type, "__"))
 		text_printf(&d->args, ", __get_%s%s(%s)", starts(type, "__rel") ? "rel_" : "",

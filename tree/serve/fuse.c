@@ -120,8 +120,7 @@ static void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int t
 
 	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
 		ret = uft_tree_setattr(fuse_of(req)->tree, node, to_set & FUSE_SET_ATTR_MODE ? attr->st_mode :
-				       (mode_t)-1,
-				       to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1,
+				       (mode_t)-1, to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1,
 				       to_set & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1);
 	if (!ret && to_set & FUSE_SET_ATTR_SIZE)
 		ret = attr->st_size == 0 ? uft_tree_truncate(fuse_of(req)->tree, node) : -EINVAL;

@@ -158,8 +158,7 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 			      12);
 	else if ((insn & 0xc003u) == 0xc001u)
 		d = rv_signed((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 |
-			      (insn >> 3 & 3) << 1 |
-			      (insn >> 2 & 1) << 5, 9);
+			      (insn >> 3 & 3) << 1 | (insn >> 2 & 1) << 5, 9);
 	else
 		return 0;
 	*target = pc + (uint64_t)(int64_t)d;

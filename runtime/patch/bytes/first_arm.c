@@ -254,8 +254,7 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 		return 0;
 	s = &o->site[p->stub];
 	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
-	    !quiet_at(c->quiet, p->addr, p->addr + len) ||
-	    site_learn(o, s, p, c->quiet))
+	    !quiet_at(c->quiet, p->addr, p->addr + len) || site_learn(o, s, p, c->quiet))
 		return 0;
 	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)	/* GUARD(first_arm_class) */
 		return 0;
@@ -280,8 +279,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	uint32_t switched = 0;
 
 	if (!s || s->addr != p->addr || s->kind_len != p->kind_len ||
-	    (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
-	    s->action != p->action)
+	    (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || s->action != p->action)
 		return 0;
 	for (int step = 0; step < 2; step++) {
 		int ret = code_step(c->o, s, p->stub, p->state, c->quiet, &it, &switched);

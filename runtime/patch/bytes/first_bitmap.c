@@ -18,8 +18,7 @@
 
 /* The requests of words [k, end). Others may write the order: each part of it is read once. */
 static uint32_t make_requests(const struct patch_object *o, const struct uft_site_order *order, const uint64_t *word,
-			      const uint32_t *offset,
-			      uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
+			      const uint32_t *offset, uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
 {
 	struct uft_patch like = { .kind_len = order->kind_len, .state = order->state, .action = order->action };
 	uint32_t n = 0;

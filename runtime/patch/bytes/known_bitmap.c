@@ -473,8 +473,7 @@ static int find_run(struct sweep *w)
 	first = find_end(w, 1);
 	last = first ? find_end(w, -1) : NULL;
 	if (!last || first->addr > last->addr || (last->addr - first->addr) / PLAT_PAGE > n ||
-	    !batch_is_mapped(first->addr, 1) ||
-	    last->addr + 8 > batch_segment.hi)
+	    !batch_is_mapped(first->addr, 1) || last->addr + 8 > batch_segment.hi)
 		return -EAGAIN;
 	w->run = (struct patch_run){ .o = w->o, .lo = 0, .hi = w->o->nstubs - 1, .is_sweep = 1, .to = w->to,
 				     .w = { first->addr, PLAT_PAGE_UP(last->addr + 8), batch_segment.prot, 0 } };

@@ -242,8 +242,7 @@ static int arm_stub(const struct uft_hook *h)
 	unsigned n;
 
 	if ((!is_fork && h->nr != UFT_UNWIND_BEGIN) || h->len < ARCH_HOOK_MAX ||
-	    h->len > sizeof(h->bytes) - 4 * is_fork ||
-	    h->len & (ARCH_INSN_ALIGN - 1))
+	    h->len > sizeof(h->bytes) - 4 * is_fork || h->len & (ARCH_INSN_ALIGN - 1))
 		return -EOPNOTSUPP;
 	if (h->addr & (ARCH_INSN_ALIGN - 1) || !is_readable(h->addr, sizeof(h->bytes)))
 		return -EFAULT;

@@ -67,8 +67,7 @@ void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const 
 	uint64_t word;
 
 	if (args && (is_site || p->has_events & UFT_EVENTS_ARGS) &&
-	    event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN &&
-	    is_site && p->stacks & UFT_STACKS_EVENT)
+	    event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN && is_site && p->stacks & UFT_STACKS_EVENT)
 		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (p->has_events & UFT_EVENTS_PARENT || (is_site && p->has_events & UFT_EVENTS_SOME_PARENT))
 		event_write(t, e, UFT_EVENT_PARENT, &e->parent, 1);

@@ -165,8 +165,7 @@ static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t
 		const struct uft_event_rule *rule = (const struct uft_event_rule *)at;
 
 		if ((size_t)(end - at) < sizeof(*rule) || rule->program_bytes > (size_t)(end - at) - sizeof(*rule) ||
-		    rule->program_bytes % 8 ||
-		    rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_HIST ||
+		    rule->program_bytes % 8 || rule->action < UFT_RULE_RECORD || rule->action > UFT_RULE_HIST ||
 		    (rule->action == UFT_RULE_HIST && !is_good_count(rule, (size_t)(end - at) - sizeof(*rule), nrules)))
 			return -EINVAL;
 		if (rule->action == UFT_RULE_HIST)

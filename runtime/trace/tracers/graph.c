@@ -231,8 +231,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	task_begin(&t);
 	p = trace_params();
 	if (!t.th || t.mute || !trace_is_recording() ||
-	    (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) ||
-	    !trace_task_is_wanted(&t, p))
+	    (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) || !trace_task_is_wanted(&t, p))
 		goto out;
 	/* No state of its own could be made. */
 	if (t.guest && t.th->flags & TH_SHARED) {

@@ -35,8 +35,7 @@ static int fg_is_too_deep(const struct fg_entry *base, const struct fg_entry *to
 }
 
 int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top,
-	      const struct fg_entry *e,
-	      uint32_t ops, uint32_t *flags, int *is_handler)
+	      const struct fg_entry *e, uint32_t ops, uint32_t *flags, int *is_handler)
 {
 	const struct uft_thread *th = t->th;
 	uint32_t caller = top > th->base ? top[-1].flags : 0, alt = *flags;

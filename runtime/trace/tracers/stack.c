@@ -380,8 +380,7 @@ static int is_same_stack(struct trace_task *t, uint64_t slot, uint64_t fp)
 }
 
 static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uft_stack_max *m, uint32_t id,
-						 uint64_t top,
-						 uint64_t slot, uint64_t fp)
+						 uint64_t top, uint64_t slot, uint64_t fp)
 {
 	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
 	uint64_t depth = top - slot + 8;	/* with what the site's own call has pushed, as in the kernel */

@@ -45,8 +45,7 @@ static int is_accepted(const struct event_rules *rules, struct trace_task *t, ui
  * @slot: of the call's return address; @fp: its frame pointer.
  */
 static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp,
-			 const struct event_rules *rules,
-			 uint32_t record_bytes)
+			 const struct event_rules *rules, uint32_t record_bytes)
 {
 	const struct uft_tracer_params *p;
 	struct trace_task t;
@@ -94,8 +93,7 @@ static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t n
 
 /* A record that is empty or too large, or with rules that quick steps do not answer. */
 static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes,
-						  const struct event_rules *rules,
-						  const uint64_t *frame)
+						  const struct event_rules *rules, const uint64_t *frame)
 {
 	static const uint64_t nothing[1];
 	const uint64_t *words = bytes ? record : nothing;
@@ -118,8 +116,7 @@ static __attribute__((noinline)) void write_oddly(uint32_t id, const void *recor
 
 /* With rules that have deep steps. */
 static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes,
-						 const struct event_rules *rules,
-						 const uint64_t *frame)
+						 const struct event_rules *rules, const uint64_t *frame)
 {
 	struct uft_record r = { .payload = record, .bytes = (uint32_t)bytes };
 
@@ -133,8 +130,7 @@ static __attribute__((noinline)) void write_deep(uint32_t id, const void *record
 
 /* On its own, so that tracepoint_write() keeps to the registers that it has without this. */
 static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes,
-						   const struct event_rules *rules,
-						   const uint64_t *frame)
+						   const struct event_rules *rules, const uint64_t *frame)
 {
 	if (rules && rules->need - UFT_QUICK_DEEP < UINT32_MAX - UFT_QUICK_DEEP)
 		write_deep(id, record, bytes, rules, frame);

@@ -20,8 +20,7 @@ void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const 
  * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
  */
 int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *top,
-	      const struct fg_entry *e,
-	      uint32_t ops, uint32_t *flags, int *is_handler);
+	      const struct fg_entry *e, uint32_t ops, uint32_t *flags, int *is_handler);
 
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops);	/* FG_EVENT, FG_MASK or 0 */

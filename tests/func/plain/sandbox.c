@@ -100,8 +100,7 @@ __attribute__((noinline)) int level(int n, const char *mode)
 		r = prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	else
 		set_filter(!strcmp(mode, "jump") || !strcmp(mode, "handler"), !strcmp(mode, "raw") ||
-			   !strcmp(mode, "threads"),
-			   !strcmp(mode, "threads") ? SECCOMP_FILTER_FLAG_TSYNC : 0), r = 0;
+			   !strcmp(mode, "threads"), !strcmp(mode, "threads") ? SECCOMP_FILTER_FLAG_TSYNC : 0), r = 0;
 	return r + sum(5);
 }
 

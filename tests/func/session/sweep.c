@@ -53,8 +53,7 @@ static void switch_over(struct run *r)
 		CHECK(stats.armed == (op.tracer == UFT_TRACER_NOP ? 0 : NFUNCS), "switch %d: %llu armed", switches,
 		      (unsigned long long)stats.armed);
 		CHECK(last_form(uft_session_arena(r->session)) == (switches ? UFT_SITES_KNOWN : UFT_SITES_LIST),
-		      "switch %d: form %u", switches,
-		      last_form(uft_session_arena(r->session)));
+		      "switch %d: form %u", switches, last_form(uft_session_arena(r->session)));
 	}
 	if (switches == NSWITCHES && in >= 0) {
 		close(in);

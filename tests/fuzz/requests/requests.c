@@ -476,7 +476,6 @@ int main(int argc, char **argv)
 		       (unsigned long long)count[i].refused);
 	}
 	printf("%llu children, %llu became targets, %llu turns with an offer\n", (unsigned long long)n,
-	       (unsigned long long)nserved,
-	       (unsigned long long)noffers);
+	       (unsigned long long)nserved, (unsigned long long)noffers);
 	return 0;
 }

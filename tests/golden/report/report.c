@@ -61,8 +61,7 @@ static void expect(const char *what, struct uft_stream *st, enum uft_tree_view v
 }
 
 static struct uft_event *leave(struct uft_stream *st, enum uft_event_kind kind, const struct uft_task *t,
-			       const struct uft_sym *f,
-			       uint32_t depth, uint64_t ts, uint64_t ns, uint64_t self)
+			       const struct uft_sym *f, uint32_t depth, uint64_t ts, uint64_t ns, uint64_t self)
 {
 	struct uft_event *ev = fake_add(st, kind, 0, ts, t, f);
 
@@ -133,8 +132,7 @@ static void test_odd_calls(void)
 	       "100 80 1 1 0 main\n20 20 4 0 1 main;f\n7 7 1 0 1 main;g\n60 60 1 1 0 g\n");
 	text = print(st, UFT_VIEW_TREE, &(struct uft_report_opts){ .width = 100 }, 0);
 	check("notes", strstr(text, "main (1 open)\n") && strstr(text, "# 2 calls had not returned") &&
-	      strstr(text, "# 2 calls have no known duration") &&
-	      strstr(text, "# 3 records were lost"));
+	      strstr(text, "# 2 calls have no known duration") && strstr(text, "# 3 records were lost"));
 	free(text);
 	uft_stream_close(st);
 	st = fake_new(UFT_TRACER_GRAPH, 1);
@@ -298,8 +296,7 @@ static void test_sums(uint32_t max_nodes)
 		counted += a.node[i].calls;
 	}
 	printf("%llu calls, %u paths: self %llu, outermost %llu, made %llu\n", (unsigned long long)calls, a.nnodes,
-	       (unsigned long long)self,
-	       (unsigned long long)outer, (unsigned long long)roots);
+	       (unsigned long long)self, (unsigned long long)outer, (unsigned long long)roots);
 	check("self adds up", self == roots);
 	check("outermost calls add up", outer == roots && a.node[0].total == roots);
 	check("calls", counted == calls);

@@ -135,8 +135,7 @@ void bare_host_start(void)
 		.is_quiet = host_is_quiet, .sync_cores = host_sync_cores,
 	};
 	void *pool = mmap(NULL, POOL_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS |
-			  MAP_NORESERVE,
-			  -1, 0);
+			  MAP_NORESERVE, -1, 0);
 
 	host.pid = getpid();
 	if (pool == MAP_FAILED)

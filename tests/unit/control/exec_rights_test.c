@@ -37,8 +37,7 @@ static pid_t start(const char *root, const char *cwd, int *ready)
 	if (!pid) {
 		close(end[1]);
 		if (chroot(root) || chdir(cwd) || dup2(open("/", O_PATH | O_DIRECTORY), 20) < 0 || setgid(OTHER) ||
-		    setuid(OTHER) ||
-		    write(up[1], "", 1) != 1)
+		    setuid(OTHER) || write(up[1], "", 1) != 1)
 			_exit(1);
 		_exit(read(end[0], &byte, 1) != 0);
 	}

@@ -124,8 +124,7 @@ static void test_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unlimited),
-		cmocka_unit_test(test_limited),
+		cmocka_unit_test(test_unlimited), cmocka_unit_test(test_limited),
 		cmocka_unit_test(test_limited_root),
 		cmocka_unit_test(test_other),
 	};

@@ -302,8 +302,7 @@ static void test_newborn_thread(void **state)
 {
 	(void)state;
 	hold_newborn(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-		     CLONE_CHILD_CLEARTID |
-		     CLONE_PARENT_SETTID);
+		     CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID);
 }
 
 static void test_newborn_process(void **state)

@@ -64,8 +64,7 @@ static void test_times(void **state)
 
 		nup += us != ns[i] / 1000;
 		snprintf(expected, sizeof(expected), "W 8 %llu.%06llu 1 0x1000 0x1 0x2000 100\n",
-			 (unsigned long long)(us / 1000000),
-			 (unsigned long long)(us % 1000000));
+			 (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000));
 		line = strstr(line, "W ");
 		assert_non_null(line);
 		assert_memory_equal(line, expected, strlen(expected));

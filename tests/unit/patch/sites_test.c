@@ -139,8 +139,7 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 		CHECK(!k->prologue || ret == site + k->len);
 	} else if (!UFT_SITE_IS_OWN(k->kind) && end < o->stub_base) {
 		CHECK(end == thunk(o, k->prologue ? 1 : 0) && ret == site + k->len, "%s at %lu: %lx, back to %lx",
-		      k->name,
-		      (unsigned long)(site & 63), (unsigned long)end, (unsigned long)ret);
+		      k->name, (unsigned long)(site & 63), (unsigned long)end, (unsigned long)ret);
 	}
 }
 
@@ -155,8 +154,7 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 	CHECK(kit_call(t, stub, k, offset, 41) == 42, "%s at %u state %u", k->name, offset, state);
 	CHECK(kit_funcs - funcs == (state == UFT_FUNCTION), "%s at %u state %u", k->name, offset, state);
 	CHECK(kit_enters - enters == (state == UFT_GRAPH) && kit_exits - exits == (state == UFT_GRAPH),
-	      "%s at %u state %u",
-	      k->name, offset, state);
+	      "%s at %u state %u", k->name, offset, state);
 	CHECK(kit_own_calls - own == (uint64_t)calls_own, "%s at %u state %u", k->name, offset, state);
 	if (state == UFT_FUNCTION)
 		CHECK((uint32_t)kit_last_id == o->first_text_id +
@@ -168,8 +166,7 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 		      (unsigned long)kit_last_parent);
 	if (calls_own)
 		CHECK(kit_own_self == site + k->len, "%s at %u state %u: own function called from %lx, not %lx",
-		      k->name,
-		      offset, state, (unsigned long)kit_own_self, (unsigned long)(site + k->len));
+		      k->name, offset, state, (unsigned long)kit_own_self, (unsigned long)(site + k->len));
 	if (calls_own && !k->prologue && state != UFT_GRAPH)
 		CHECK(kit_own_parent - (uint64_t)kit_call < 4096, "%s at %u", k->name, offset);
 }

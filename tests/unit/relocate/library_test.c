@@ -270,8 +270,7 @@ static void c_numbers(void)
 
 	for (int i = 0; i < 100; i++) {
 		snprintf(buf, sizeof(buf), "%d %#x %-10s|%+.3e %Lf %c %ls %08.3g %n", i * i, i, "abc", i / 3.0,
-			 (long double)i, 'a' + i % 26,
-			 L"wide", i * 1e5, &v[0]);
+			 (long double)i, 'a' + i % 26, L"wide", i * 1e5, &v[0]);
 		add_text(buf);
 		swprintf(w, 64, L"%d-%f", i, i / 9.0);
 		add(w, wcslen(w) * sizeof(*w));

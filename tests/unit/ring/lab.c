@@ -525,8 +525,7 @@ int lab_replay(const struct lab_events *ev, uint32_t tid, struct lab_replay *r)
 		case UFT_REC_UNWIND:
 			if (depth < e->value) {
 				snprintf(r->why, sizeof(r->why), "task %u, event %zu: UNWIND of %u at depth %zu", tid,
-					 i,
-					 e->value, depth);
+					 i, e->value, depth);
 				goto bad;
 			}
 			for (uint32_t k = 0; k < e->value; k++)

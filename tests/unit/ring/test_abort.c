@@ -217,8 +217,7 @@ static void check_graph(const struct lab_events *ev)
 		bad |= entered != all_bodies() || left - back != r.left[JUMPER] || r.left[JUMPER] != bodies[JUMPER];
 	if (bad)
 		fprintf(stderr, "%lu entered, %lu bodies, %lu left, %lu back, %lu open\n", entered, all_bodies(), left,
-			back,
-			r.open);
+			back, r.open);
 }
 
 /* Each call that returned is one record if it took the least time, none if it took less than for ever. */

@@ -370,8 +370,7 @@ static void test_forged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_each_event),
+		cmocka_unit_test(test_ranges), cmocka_unit_test(test_each_event),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_forged),
 	};

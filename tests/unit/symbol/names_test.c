@@ -231,8 +231,7 @@ static void patterns(void **state)
 		assert_int_equal(uft_pattern_parse(t[i].text, &p), 0);
 		if (uft_pattern_match(&p, t[i].raw, t[i].demangled, t[i].object) != t[i].match)
 			fail_msg("'%s' against %s / %s of %s must give %d", t[i].text, t[i].raw, t[i].demangled,
-				 t[i].object,
-				 t[i].match);
+				 t[i].object, t[i].match);
 		uft_pattern_free(&p);
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

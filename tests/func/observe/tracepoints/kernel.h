@@ -86,8 +86,7 @@ typedef void (*kthread_work_func_t)(struct kthread_work *);
 struct rq; struct cfs_rq; struct root_domain; struct perf_domain; struct vm_area_struct { unsigned long vm_start,
 	vm_end; };
 enum numa_vmaskip_reason { NUMAB_SKIP_UNSUITABLE, NUMAB_SKIP_SHARED_RO, NUMAB_SKIP_INACCESSIBLE, NUMAB_SKIP_SCAN_DELAY,
-	NUMAB_SKIP_PID_INACTIVE,
-	NUMAB_SKIP_IGNORE_PID, NUMAB_SKIP_SEQ_COMPLETED };
+	NUMAB_SKIP_PID_INACTIVE, NUMAB_SKIP_IGNORE_PID, NUMAB_SKIP_SEQ_COMPLETED };
 struct kernel_siginfo { int si_errno, si_code; };
 struct k_sigaction { struct { unsigned long sa_flags; void *sa_handler; } sa; };
 #define SEND_SIG_NOINFO		((struct kernel_siginfo *)0)
