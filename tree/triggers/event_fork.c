@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_fork.c - options/event-fork: who a listed task makes is in set_event_pid and set_event_notrace_pid as
- * well, until it ends
+ * event_fork.c - options/event-fork: children of the tasks in set_event_pid and set_event_notrace_pid join these lists,
+ * until they end
  *
- * The session tells of each event when it takes it from the kernel, a task's own in their order
- * (control/events/observe.c). So each is judged by the lists of that moment, and then the lists change by it,
- * as in the kernel: a fork's child joins, who ends leaves. An event that they let through is named to the
- * buffer by its clock, which shows of its types nothing else (stream/live/choices.c), as of those that
- * functions switch.
+ * Order. The session hands over each of the kernel's events as it takes it, those of one task in their order
+ * (control/events/observe.c). Each event is judged by the lists of that moment, and then changes them, as in the
+ * kernel: with a fork the child joins, with an exit the task leaves. An event that passes is named to the buffer by
+ * its clock, and of its type the buffer shows no other (stream/live/choices.c). Events that functions switch are named
+ * in the same way.
  *
- * From the first time on that an instance has the option these lists go on to be what counts for it, also
- * without the option: who is in them stays. The settings' lists are what the user wrote; only if there is one
- * are tasks left out.
+ * Two lists of each kind. The settings keep what the user wrote. The lists here begin as a copy of it when the instance
+ * gets the option for the first time. From then on they decide, also after the option is cleared: the tasks in them
+ * stay. They decide nothing while the user's list is empty, since an empty list selects every task.
  *
- * Of a type that functions switch or that has triggers, what is let through waits until it is looked at, too
- * (trigger_event.c). Events that targets write come to the tap (trigger.c) later than the kernel's tell who was made
- * and who ended: they are judged there, by the lists and by who left them since. All is the owner's.
+ * Events that wait. Where functions switch a type, or the type has triggers, an event that passes waits until
+ * trigger_event.c looks at it (@passed). Events that programs write reach the tap (trigger.c) later than the kernel's
+ * forks and exits do. They are judged there, by the lists and by the tasks that have left them since (@left).
+ *
+ * Everything here belongs to the thread that owns the tree.
+ *
+ * Limit. A program in another pid namespace writes its events under its own numbers, and the lists have those of the
+ * session: such events do not pass.
  */
 #include "output/dense.h"
 #include "symbol/sorted.h"
@@ -27,7 +32,7 @@
 
 struct sorted { uint64_t *v; size_t n, cap; };
 
-/* A task that is in a list no more. */
+/* A task that has left a list, and when. */
 struct left { uint64_t tid, clock; };
 
 /*
@@ -128,7 +133,7 @@ void event_fork_free(struct instance *in)
 	in->event_fork = NULL;
 }
 
-/* ---- What comes ------------------------------------------------------------------------------ */
+/* ---- Events as they come -------------------------------------------------------------------- */
 
 static int has(const struct instance *in, int i, const struct uft_told_event *e)
 {
@@ -155,7 +160,7 @@ static int was_in(const struct instance *in, int i, const struct uft_task *task,
 	return 0;
 }
 
-/* Events come in the order of time. */
+/* Notes that the task of @e leaves list @i. Events come in the order of time, and so are the notes. */
 static int take_left(struct event_fork *f, int i, const struct uft_told_event *e)
 {
 	if (dense_reserve(&f->left[i].v, &f->left[i].cap, f->left[i].n, sizeof(*f->left[i].v)))
@@ -164,7 +169,7 @@ static int take_left(struct event_fork *f, int i, const struct uft_told_event *e
 	return 0;
 }
 
-/* The lists from this event on. */
+/* Changes the lists by @e: they count from the next event on. */
 static int follow(struct instance *in, const struct uft_told_event *e)
 {
 	int ret = 0;
