@@ -271,6 +271,9 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		command_gone(s, t, i);
 		t->obj[i].is_assumed = 0;
 		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
+		/* its tracepoints are off when it comes again; the agent keeps the rules of its events */
+		t->obj[i].has_events_on = 0;
+		t->obj[i].events_sent = 0; /* GUARD(library_events_again) */
 		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && WANT_STATE(t->obj[i].state[k]) >= UFT_FUNCTION;
 		if (t->obj[i].state)
