@@ -272,7 +272,7 @@ static int wait_until_nobody_inside(struct detaching *l)
 
 /*
  * The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone; -ETIMEDOUT: it
- * did not come back until @deadline, and sleeps behind the call (remote_park()) once it does.
+ * did not come back until @deadline, and goes on behind the call (remote_park()) once it does.
  */
 static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b,
 		       uint64_t deadline)
@@ -401,10 +401,15 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	return (int)failed;
 }
 
-/* @ret: of unmap_rest(). An agent that comes back late needs the code that it sleeps in. */
+/*
+ * @ret: of unmap_rest(). An agent that comes back late needs the code behind its call. Nobody waits for it any more: it
+ * ends there, or else it would outlive its process, whose end is what brings it back.
+ */
 static void forget(struct remote *r, int ret)
 {
-	if (ret != -ETIMEDOUT)
+	if (ret == -ETIMEDOUT)
+		remote_park_ends(r); /* GUARD(forget_park_ends) */
+	else
 		remote_unguard(r);
 	guard_notes()->leaving.pid = 0;
 }

@@ -39,6 +39,7 @@
 #define RESTART_MAX	514
 #define RESTART_BLOCK	516
 #define SYSCALL_BYTES	2
+#define PARK_NUMBER	3	/* where remote_park()'s code has that of its second call */
 
 struct emit {
 	uint8_t code[256];
@@ -202,4 +203,11 @@ uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note)
 	if (r->guard && remote_write(r, r->guard, code, sizeof(code)))
 		r->guard = 0;
 	return r->guard;
+}
+
+void remote_park_ends(struct remote *r)
+{
+	static const uint8_t number = SYS_exit;
+
+	remote_write(r, r->guard + PARK_NUMBER, &number, sizeof(number));
 }

@@ -65,6 +65,8 @@ void remote_to_restart_stop(struct remote *r);
  * as they were; 0: no room. In ->guard, and in *note before it is written.
  */
 uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note);
+/* From now on a task that comes behind the call there ends. */
+void remote_park_ends(struct remote *r);
 void remote_close(struct remote *r);
 uint32_t remote_cpu_vendor_ok(void);
 

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# watched.sh WATCHED - a target in which no munmap() ends: its recorder ends in time and says so, and the process goes on
+# watched.sh WATCHED - a target in which no munmap() ends: its recorder ends in time and says so, the process goes on, and its agent ends with it
 watched=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 need timeout
+cp "$watched" watched		# this run's processes are told by it
+watched=$tmp/watched
 "$watched" end >said &
 target=$!
 ends_with_test $target
@@ -25,3 +27,12 @@ status=0
 wait $target || status=$?
 ran="the target"
 expect_status 3
+# Its agent waits in munmap() until the process ends, and no longer.
+is_alone() {
+	for process in /proc/[0-9]*; do
+		[ "$(readlink "$process/exe" 2>/dev/null)" != "$watched" ] ||
+			grep -q '^State:.[ZX]' "$process/status" 2>/dev/null || return 1
+	done
+}
+check
+eventually is_alone || { fail "an agent outlives its process and its recorder"; kill -KILL "${process#/proc/}"; }
