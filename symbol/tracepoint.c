@@ -32,6 +32,7 @@
 struct text {
 	const char *system, *name, *print;
 	const uint8_t *fields, *end;	/* of a class */
+	uint32_t nprint;
 	int64_t value;
 };
 
@@ -88,14 +89,14 @@ static const char *take_text(const uint8_t **p, const uint8_t *end, uint32_t n)
 	return text;
 }
 
-/* Bytes of the name at @text; 0: there is none. */
+/* Bytes of the name at @text, at most one more than a name may have; 0: there is none. */
 static size_t name_length(const char *text)
 {
 	size_t n = 0;
 
 	if (!isalpha((unsigned char)*text) && *text != '_')
 		return 0;
-	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+	while (n <= MAX_NAME && (isalnum((unsigned char)text[n]) || text[n] == '_'))
 		n++;
 	return n;
 }
@@ -169,6 +170,7 @@ static int read_texts(struct search *s, const char *section, size_t size, size_t
 		t.system = take_text(&text, t.end, elf_get32(record + at));
 		t.name = t.system ? take_text(&text, t.end, elf_get32(record + at + 4)) : NULL;
 		t.print = t.name && has_print ? take_text(&text, t.end, elf_get32(record + at + 8)) : NULL;
+		t.nprint = t.print ? elf_get32(record + at + 8) : 0;
 		t.fields = text;
 		if (!has_print && t.name)
 			t.value = (int64_t)elf_get64(record + offsetof(struct uft_event_enum, value));
@@ -282,10 +284,10 @@ static char *make_format(struct search *s, const char *system, const char *name,
 }
 
 /* An event shares the texts of its class with others, so that a small file can have many long ones. 0 or -EFBIG. */
-static int may_make_format(struct search *s, const struct text *class, const char *print)
+static int may_make_format(struct search *s, const struct text *class, const struct text *print)
 {
 	const uint64_t most =
-		PRINT_GROWS * (uint64_t)strlen(print) + FIELD_GROWS * (uint64_t)(class->end - class->fields);
+		PRINT_GROWS * (uint64_t)print->nprint + FIELD_GROWS * (uint64_t)(class->end - class->fields);
 
 	if (most > FORMAT_MAX_BYTES || bound_steps(s->view->bound, "tracepoints", NAME_STEPS * most / PRINT_GROWS))
 		return -EFBIG;
@@ -331,7 +333,7 @@ static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
 		refuse(s, "there are too many", "__uft_events");
 		return 0;
 	}
-	if (may_make_format(s, class, print ? print->print : class->print)) {
+	if (may_make_format(s, class, print ? print : class)) {
 		refuse(s, "its text is too long, or those of all events are", "__uft_events");
 		return 0;
 	}
