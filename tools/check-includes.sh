@@ -158,7 +158,7 @@ check_outside()
 check_leaf()
 {
 	case $2 in
-	uft/records.h | stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;;
+	uft/records.h | uft/rings.h | stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;;
 	*) fail "$1" "$2" ;;
 	esac
 }
@@ -175,7 +175,7 @@ includes $folders >"$list"
 while read -r f h; do
 	case $f in
 	runtime/arch/*/encode.h | runtime/arch/*/frame.h | runtime/arch/*/patch.h | runtime/arch/*/syscall.h | runtime/arch/*/atomic.h | runtime/arch/order.h | \
-		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h | include/uft/records.h | include/uft/tracepoint.h | program/program.h) check_leaf "$f" "$h" ;;
+		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h | include/uft/records.h | include/uft/rings.h | include/uft/tracepoint.h | program/program.h) check_leaf "$f" "$h" ;;
 	esac
 	case $f in
 	runtime/*) check_runtime "$f" "$h" ;;

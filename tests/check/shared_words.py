@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-# Where a structure of abi.h or records.h lies, by the table's word. Fields of padding are left out.
+# Where a structure of abi.h, rings.h or records.h lies, by the table's word. Fields of padding are left out.
 PLACES = {
     'board': 'uft_arena', 'mail': 'uft_mail', 'request': 'uft_request', 'slice': 'uft_slice', 'deepest stack': 'uft_stack_max',
     'command': 'uft_cmd', 'hello': 'uft_hello', 'owned': 'uft_owned', 'object': 'uft_cmd_object', 'patch': 'uft_patch',
@@ -59,7 +59,7 @@ def mistakes(abi, text, sources):
 def main():
     root = sys.argv[1]
     abi = ''
-    for name in ('records.h', 'abi.h'):
+    for name in ('records.h', 'rings.h', 'abi.h'):
         with open(os.path.join(root, 'include/uft', name)) as f:
             abi += f.read()
     with open(root + '/doc/design/trust.md') as f:
