@@ -27,7 +27,7 @@ def is_in_comment(lines, i):
 def comment_above(lines, i):
     """Line i with the comment behind its code put above it, and how many lines were taken; or None."""
     m = re.match(r'^(\s*)(\S.*?[;,{)]|#define.*?\S)\s*/\*(.*)$', lines[i]) or re.match(r'^(\s*)()/\*(.*)$', lines[i])
-    if not m or '/*' in m.group(2) or (i and lines[i - 1].endswith('\\')):
+    if not m or '/*' in m.group(2) or re.match(r'(\} )?(else|while)\b|\}', m.group(2)) or (i and lines[i - 1].endswith('\\')):
         return None
     text, taken = m.group(3), 1
     while '*/' not in text and i + taken < len(lines):

@@ -28,10 +28,10 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 		session_warn_of(s, t->slice,
 				"%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
 			     name, strerror(-h->result));
-	/* a debugger's breakpoint: session.c looks for libraries */
 	else if (h->result != -EILSEQ || !t->space->is_preloaded)
 		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
+	/* Without that hook session.c looks for libraries. A debugger's breakpoint there is no reason to warn. */
 	if (h->kind == UFT_HOOK_RBRK)
 		t->space->rbrk = 0;
 }

@@ -132,9 +132,9 @@ void target_open_agent(struct uft_session *s, struct target *t)
 	pid_t tid = (pid_t)SHARED_LOAD(&sl->agent_tid);
 	int fd;
 
+	/* Of a process that has ended only its own numbers are known. */
 	if (tid > 0 && t->own_pid != t->pid)
 		tid = proc_find_neighbour(t->pid, tid);
-	/* the process has ended: only its own numbers are known */
 	else if (tid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS)
 		tid = target_find_process(s, t->slice, tid);
 	fd = task_open_agent(t->pid, tid);

@@ -178,6 +178,42 @@ static int deny(char **argv)
 	return 127;
 }
 
+/* With the recorder stopped no task takes the kernel's events, and one CPU's ring has them all. */
+static int run_beside_stopped(void)
+{
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (cpu < 0 || sched_setaffinity(0, sizeof(one), &one))
+		return 1;
+	kill(getppid(), SIGSTOP);
+	hot(0.6);
+	kill(getppid(), SIGCONT);
+	hot(0.1);
+	return 0;
+}
+
+/* Children that all live at once. */
+static void run_children(void)
+{
+	pid_t pid[200];
+
+	for (int i = 0; i < 200; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			for (;;)
+				pause();
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	for (int i = 0; i < 200; i++)
+		if (pid[i] > 0)
+			kill(pid[i], SIGKILL);
+	while (wait(NULL) > 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -190,39 +226,15 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "late")) {
 		prctl(PR_SET_NAME, "late");
 		warm(0.1);
-	/* nobody takes what the kernel tells of it, and one CPU's ring has all of it */
 	} else if (!strcmp(what, "stopped")) {
-		cpu_set_t one;
-		int cpu = sched_getcpu();
-
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		if (cpu < 0 || sched_setaffinity(0, sizeof(one), &one))
-			return 1;
-		kill(getppid(), SIGSTOP);
-		hot(0.6);
-		kill(getppid(), SIGCONT);
-		hot(0.1);
+		return run_beside_stopped();
 	} else if (!strcmp(what, "sleep")) {
 		run_thread(sleeper);
 	} else if (!strcmp(what, "naps")) {
 		for (int i = 0; i < 20; i++)
 			nap();
-	} else if (!strcmp(what, "many")) {	/* all at once */
-		pid_t pid[200];
-
-		for (int i = 0; i < 200; i++) {
-			pid[i] = fork();
-			if (!pid[i])
-				for (;;)
-					pause();
-		}
-		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
-		for (int i = 0; i < 200; i++)
-			if (pid[i] > 0)
-				kill(pid[i], SIGKILL);
-		while (wait(NULL) > 0)
-			;
+	} else if (!strcmp(what, "many")) {
+		run_children();
 	} else if (!strcmp(what, "mark") && argc > 2) {
 		round_of(1);
 		mark(argv[2], "before\n");

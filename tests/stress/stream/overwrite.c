@@ -80,7 +80,7 @@ static void test_overwrite(void **state)
 		saved++;
 		assert_true(r.n >= from);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	/* whoever of us two was kept from running */
+		/* Until enough has happened, whichever of the two threads was kept from running. */
 	} while (now.tv_sec - start.tv_sec < 2 || saved <= 5 || events <= saved * 100);
 	__atomic_store_n(&r.stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);

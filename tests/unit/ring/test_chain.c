@@ -425,8 +425,8 @@ static void test_full_on_array(void)
 }
 
 /*
- * Who is set aside while the table is full does not look through it each time: so what has died meanwhile is
- * found later.
+ * A call that is set aside while the table is full does not look through it each time: so calls that have died
+ * meanwhile are found later.
  */
 static void test_full_sweeps(void)
 {
