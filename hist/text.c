@@ -7,6 +7,7 @@
  */
 #include "hist/hist_internal.h"
 #include "hist/syscalls.h"
+#include "symbol/clean.h"
 
 #include <errno.h>
 
@@ -108,6 +109,24 @@ static void put_stack(const struct hist_field *f, const uint64_t *key, const cha
 	}
 }
 
+/* A text of an event, which its program chose, @width columns wide: control bytes are '?'. */
+static void put_clean(const char *name, const char *text, int width, const struct uft_hist_sink *to)
+{
+	char copy[MAX_KEY_BYTES + TEXT_BYTES];
+	size_t n = strnlen(text, sizeof(copy) - 1);
+
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	uft_clean(copy, n, 0);
+	hist_printf(to, "%s: %-*s", name, width, copy);
+}
+
+static void put_execname(const char *name, const char *comm, unsigned long long pid, const struct uft_hist_sink *to)
+{
+	put_clean(name, comm, 16, to);
+	hist_printf(to, "[%10llu]", pid);
+}
+
 static void put_syscall(const char *name, uint64_t nr, const struct uft_hist_sink *to)
 {
 	const char *call = nr < UFT_HIST_SYSCALLS ? uft_hist_syscall[nr] : NULL;
@@ -129,7 +148,7 @@ static void put_key_part(const struct uft_hist *h, const struct hist_field *f, c
 	else if (f->flags & F_SYM_OFFSET)
 		hist_printf(to, "%s: [%llx] %-55s", name, v, next_name(label));
 	else if (f->flags & F_EXECNAME)
-		hist_printf(to, "%s: %-16s[%10llu]", name, (const char *)(element + h->comm_word), v);
+		put_execname(name, (const char *)(element + h->comm_word), v, to);
 	else if (f->flags & F_SYSCALL)
 		put_syscall(name, v, to);
 	else if (f->flags & F_STACK)
@@ -139,7 +158,7 @@ static void put_key_part(const struct uft_hist *h, const struct hist_field *f, c
 	else if (f->flags & F_BUCKET)
 		hist_printf(to, "%s: ~ %llu-%llu", name, v, v + f->buckets - 1);
 	else if (f->flags & F_STRING)
-		hist_printf(to, "%s: %-50s", name, (const char *)(element + f->word));
+		put_clean(name, (const char *)(element + f->word), 50, to);
 	else
 		hist_printf(to, "%s: %10llu", name, v);
 }
@@ -175,7 +194,8 @@ static void put_value(const struct hist_field *f, const char *name, const struct
 		hist_printf(to, " %s (%%): %3llu.%02llu", name, (unsigned long long)share(v, s->total) / 100,
 			    (unsigned long long)share(v, s->total) % 100);
 	} else if (f->flags & F_GRAPH) {
-		uint64_t n = share(v, s->max) * BAR / 10000;
+		/* It may have grown behind the look at all of them. */
+		uint64_t n = v < s->max ? share(v, s->max) * BAR / 10000 : s->max ? BAR : 0;
 
 		hist_printf(to, " %s: %.*s%*s", name, (int)n, "####################", (int)(BAR - n), "");
 	} else {
@@ -192,10 +212,11 @@ static void put_saved(const struct uft_hist *h, const struct action *a, const ui
 	for (uint32_t i = 0; i < h->nsave_vars; i++) {
 		const struct hist_field *v = h->save_var[i]->var;
 
+		hist_printf(to, "  ");
 		if (v->flags & F_STRING)
-			hist_printf(to, "  %s: %-32s", v->var, (const char *)(element + v->text_word));
+			put_clean(v->var, (const char *)(element + v->text_word), 32, to);
 		else
-			hist_printf(to, "  %s: %10llu", v->var, (unsigned long long)element[v->word]);
+			hist_printf(to, "%s: %10llu", v->var, (unsigned long long)element[v->word]);
 	}
 }
 
