@@ -13,11 +13,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MADV_POPULATE_WRITE_	23	/* Linux 5.14 */
@@ -71,9 +73,21 @@ int arena_stat_family(const struct arena *a, uint32_t family, struct stat *st)
 	return 0;
 }
 
+/* Without that advice each page is made by an access of the kernel's, as the runtime does it (plat_reserve()). */
+static int touch_pages(char *at, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i += UFT_PAGE)
+		if (syscall(SYS_futex, at + i, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL, at + i,
+			    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) < 0 && errno != ENOSYS)
+			return -ENOMEM;
+	return 0;
+}
+
 int arena_reserve(void *at, uint64_t bytes)
 {
-	return !madvise(at, bytes, MADV_POPULATE_WRITE_) || errno == EINVAL ? 0 : -ENOMEM;
+	if (!madvise(at, bytes, MADV_POPULATE_WRITE_))
+		return 0;
+	return errno == EINVAL ? touch_pages(at, bytes) : -ENOMEM;
 }
 
 static int map_family(struct arena *a, uint32_t family, int fd, int is_new)

@@ -69,8 +69,8 @@ void plat_discard(uintptr_t at, size_t bytes);
 /* Makes the pages that hold [lo, hi), which are private and writable, at once. A hint. */
 void plat_populate(uintptr_t lo, uintptr_t hi);
 /*
- * Whole pages of a shared mapping are there before they are written. 0, also where the kernel cannot be asked; -ENOMEM:
- * there is no memory for them. Context: probe.
+ * Whole pages of a shared mapping are there before they are written; what stands in them stays. 0, also where the
+ * kernel cannot be asked; -ENOMEM: there is no memory for them. Context: probe.
  */
 int plat_reserve(uintptr_t lo, size_t bytes);
 

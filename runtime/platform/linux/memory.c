@@ -25,6 +25,7 @@
 #define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
 #define MAX_LINE	512
 #define MADV_POPULATE_WRITE_ 23		/* Linux 5.14 */
+#define MADV_NONE_	0x7fff		/* that no kernel has */
 
 void *plat_map(size_t bytes)
 {
@@ -71,11 +72,44 @@ void plat_populate(uintptr_t lo, uintptr_t hi)
 	sys_madvise(lo, PLAT_PAGE_UP(hi) - lo, MADV_POPULATE_WRITE_);
 }
 
+static int is_scarce(long ret)
+{
+	return ret == -EFAULT || ret == -ENOMEM || ret == -EHWPOISON;
+}
+
+/* Does MADV_POPULATE_WRITE make pages? Older kernels refuse it, an emulator takes any advice and does nothing. */
+static int has_populate(uintptr_t lo)
+{
+	enum { UNKNOWN, YES, NO };
+	static uint32_t known;		/* copied by fork */
+
+	if (plat_is_denied(UFT_DENIED_MEMORY))
+		return 0;
+	if (!uft_load(&known))
+		uft_store(&known, sys_madvise(lo, UFT_PAGE, MADV_NONE_) == -EINVAL ? (uint32_t)YES : (uint32_t)NO);
+	return uft_load(&known) == YES;
+}
+
+/*
+ * The kernel ors 0 to the page's first word, and wakes nobody: the page is there then, with what stood in it. An access
+ * of the kernel's has an error where one of ours had a SIGBUS.
+ */
+static long touch(uintptr_t page)
+{
+	return sys_call6(__NR_futex, page, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, page,
+			 FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0));
+}
+
 int plat_reserve(uintptr_t lo, size_t bytes)
 {
-	long ret = plat_is_denied(UFT_DENIED_MEMORY) ? 0 : sys_madvise(lo, bytes, MADV_POPULATE_WRITE_);
+	long ret = has_populate(lo) ? sys_madvise(lo, bytes, MADV_POPULATE_WRITE_) : -EINVAL;
 
-	return ret == -EFAULT || ret == -ENOMEM || ret == -EHWPOISON ? -ENOMEM : 0;
+	if (ret && !is_scarce(ret)) {
+		ret = 0;
+		for (size_t at = 0; at < bytes && !is_scarce(ret); at += UFT_PAGE)
+			ret = touch(lo + at); /* GUARD(plat_reserve_touch) */
+	}
+	return is_scarce(ret) ? -ENOMEM : 0;
 }
 
 int plat_map_at(uintptr_t at, size_t bytes, int prot)
