@@ -9,7 +9,8 @@
  *	   threads are put back once more while all tasks are stopped.
  *	2. UNHOOK: the agent puts true return addresses into all slots; the session looks at every task. Again, until
  *	   two looks in a row find no task inside (why two: runtime/trace/shadow/way_out.c).
- *	3. The session stops the agent, has it unmap all memory of uft by system calls made at an instruction of the
+ *	3. Tasks that still have the thread pointer of the runtime get none back (is_needed()).
+ *	   The session stops the agent, has it unmap all memory of uft by system calls made at an instruction of the
  *	   vdso, its own stack and code among it, and has it exit. Nothing remains, so nothing can pile up. All tasks
  *	   are stopped meanwhile: a child forked in that moment would have a part of the runtime, which nobody could
  *	   take out of it. If the session is killed there, the guard continues at that point: detach_finish().
@@ -303,14 +304,18 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
 }
 
-/* Memory where a thread pointer may point goes only if none does. */
+/*
+ * A program that never sets its thread pointer, or has not come to that yet, has the one that the blob gave it
+ * (runtime/agent/boot.c). It had none before, so it gets none back, and that memory goes.
+ */
 static int is_needed(const struct detaching *l, const struct uft_owned *own)
 {
 	struct task_search look = detach_search(l);
 
-	return own->bytes & UFT_OWNED_TP && tasks_have_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
+	return own->bytes & UFT_OWNED_TP && tasks_take_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
 }
 
+/* Returns how many ranges remain because a task may still have its thread pointer there. */
 static uint32_t drop_needed(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(UNMAP_MS);

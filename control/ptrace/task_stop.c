@@ -586,26 +586,39 @@ int tasks_find_inside(struct task_search *l)
 
 struct pointer_look {
 	uint64_t at, bytes;
+	unsigned taken;
 };
 
-static int pointer_fn(void *arg, pid_t pid, pid_t tid)
+static int take_pointer_fn(void *arg, pid_t pid, pid_t tid)
 {
-	const struct pointer_look *p = arg;
+	struct pointer_look *p = arg;
 	struct user_regs_struct regs;
-	int sig = 0, ret = task_stop(tid, &sig), found = 1;
+	int sig = 0, ret = task_stop(tid, &sig);
 
 	(void)pid;
 	if (ret)
-		return ret != -ESRCH;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
-		found = regs.fs_base - p->at < p->bytes;
+		return ret == -ESRCH ? 0 : ret;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0) {
+		ret = -errno;
+	} else if (regs.fs_base - p->at < p->bytes) {
+		regs.fs_base = 0; /* GUARD(thread_pointer_taken) */
+		ret = task_request(PTRACE_SETREGS, tid, 0, &regs);
+		p->taken++;
+	}
 	task_resume(tid, sig);
-	return found;
+	return ret == -ESRCH ? 0 : ret;
 }
 
-int tasks_have_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes)
+int tasks_take_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes)
 {
-	struct pointer_look p = { at, bytes };
+	struct pointer_look p = { at, bytes, 0 };
+	int ret;
 
-	return each_sharing_task(l, pointer_fn, &p) != 0;
+	for (int i = 0; i < TRIES; i++) {
+		p.taken = 0;
+		ret = each_sharing_task(l, take_pointer_fn, &p);
+		if (ret || !p.taken)
+			return ret;
+	}
+	return -EAGAIN;
 }

@@ -58,8 +58,11 @@ int task_waits_for_cpu(const struct task_search *l);
 int task_raise_priority(pid_t tid, int *nice);
 void task_restore_priority(pid_t tid, int nice);
 
-/* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
-int tasks_have_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes);
+/*
+ * A task whose thread pointer lies in [at, at + bytes) has none afterwards, as a task of a fresh image. Stops each
+ * task; none may be inside. 0; -errno: a task could not be looked at or changed, so one may have the pointer still.
+ */
+int tasks_take_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes);
 
 /*
  * ptrace() on a task that stands with registers of ours, or is to go on: a failure that was momentary must leave it

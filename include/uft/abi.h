@@ -635,7 +635,7 @@ enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 };
 
 struct uft_owned {
-	uint64_t at, bytes;	/* bytes: whole pages; | UFT_OWNED_TP: while no thread pointer points there */
+	uint64_t at, bytes;	/* bytes: whole pages; | UFT_OWNED_TP: a thread pointer may point there */
 };
 #define UFT_OWNED_TP	1ull
 #define UFT_OWNED_NEEDED 2ull	/* code of the program leads there, and cannot be changed: stays */
