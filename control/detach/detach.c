@@ -544,17 +544,22 @@ static void ask(struct detaching *l)
 		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
 	l->agent_fd = task_open_agent(l->pid, l->agent);
 	if (l->agent_fd < 0 || l->pid <= 0) {
-		say(l, "the runtime remains in it: it has no agent that removes it");
-		l->is_over = l->pid > 0 && proc_is_ending(l->pid);
-		l->is_alone = l->pid > 0 && !l->is_over && arena_is_mapped_by(l->arena, l->pid);
-		if (l->is_over)
-			l->why[0] = '\0';
+		l->is_alone = l->pid > 0 && !proc_is_ending(l->pid) && arena_is_mapped_by(l->arena, l->pid);
+		l->is_over = l->pid > 0 && !l->is_alone; /* GUARD(ask_is_over) */
+		if (!l->is_over)
+			say(l, "the runtime remains in it: it has no agent that removes it");
 		return;
 	}
 	l->is_hurried = task_raise_priority(l->agent, &l->nice);
 	l->starved_ns = starved_ns(l);
 	l->is_asked = 1;
 	post(l, UFT_CMD_LEAVE, 0);
+}
+
+/* Another program has begun in it, and the agent is alone with the memory of the one before. */
+static int has_executed(const struct detaching *l)
+{
+	return !agent_is_over(l, 0) && syscall(SYS_kcmp, l->pid, l->agent, KCMP_VM, 0, 0) > 0;
 }
 
 static void detach_target(struct detaching *l)
@@ -577,7 +582,7 @@ static void detach_target(struct detaching *l)
 			  "%d place%s of its code could not be put back, as another program has changed %s (a debugger's breakpoint?): "
 			  "%llu kB of uft's code remain mapped, and record nothing", l->stuck, l->stuck == 1 ? "" : "s",
 			  l->stuck == 1 ? "it" : "them", (unsigned long long)l->kept_bytes >> 10);
-	if (ret && proc_is_ending(l->pid))
+	if (ret && (proc_is_ending(l->pid) || has_executed(l))) /* GUARD(detach_target_over) */
 		ret = -ESRCH;
 	else if (ret == -ESRCH && (l->is_alone = arena_is_mapped_by(l->arena, l->pid)))
 		ret = say(l, "its agent was ended, by a seccomp filter perhaps: uft's memory remains");

@@ -554,6 +554,12 @@ static int is_another(const struct attach *a, const uint8_t *before, size_t nbef
 	return !procinfo_is_gone(&a->info) && has_other_image(a->pid, before, nbefore);
 }
 
+/* Its agent ends with it, and may do so first; and the kernel does not permit to trace what ends. */
+static int is_over(const struct attach *a)
+{
+	return procinfo_is_gone(&a->info) || proc_is_ending(a->pid);
+}
+
 static int attach(struct attach *a, struct target **t, struct uft_error *err)
 {
 	uint8_t auxv[UFT_AUXV_MAX];
@@ -575,6 +581,8 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 		ret = attach_once(a, t, err);
 		if (ret && ret != -EAGAIN && is_another(a, auxv, n))
 			ret = say_failure(a, -EAGAIN, err);
+		else if ((ret == -ECHILD || ret == -EPERM) && is_over(a)) /* GUARD(attach_is_over) */
+			ret = say_failure(a, -ESRCH, err);
 		if (a->r.mem >= 0)
 			close(a->r.mem);
 		if (a->info.pidfd >= 0)

@@ -3,8 +3,8 @@
 """race.py [SECONDS] - attaches to processes that fork, execute and exit at any moment: each child does what it would have done
 
 UFT_RACES=5000: so many attaches, however long it takes. Four at a time, each left again after a moment that varies, so that exec, exit
-and fork come at any point of attach and detach. A child that does not end with its 7, and a uft that crashes or does not
-end, are failures."""
+and fork come at any point of attach and detach. A child that does not end with its 7, a uft that crashes or does not
+end, and one that blames its agent, are failures."""
 import concurrent.futures, os, subprocess, sys, tempfile, time
 
 uft, seconds = os.environ["UFT"], float(sys.argv[1]) if len(sys.argv) > 1 else 15
@@ -15,6 +15,7 @@ kinds = [
     "exec sh -c 'exec sh -c \"exit 7\"'",                   # executes
     "(exit 3); sh -c 'exit 4'; exec sh -c 'exit 7'",
 ]
+BLAMES = "agent", "remain", "permit"		# words for what did not happen: a process ended, or executed another program
 tried = attached = wrong = batch = 0
 told = {}
 
@@ -43,6 +44,9 @@ with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExec
             if not is_well:
                 wrong += 1
                 print("uft ended with", status, said, flush=True)
+            if any(w in said for w in BLAMES):
+                wrong += 1
+                print(said, flush=True)
             for line in said.splitlines():
                 key = "".join(c for c in line if not c.isdigit())[:70]
                 told[key] = told.get(key, 0) + 1
