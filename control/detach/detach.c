@@ -341,7 +341,7 @@ static uint64_t note(const struct detaching *l, struct remote *r)
 	struct auxv av;
 	size_t bytes;
 
-	if (r->mem < 0 || auxv_read(l->pid, raw, &bytes, &av))
+	if (r->mem < 0 || auxv_read(l->agent, raw, &bytes, &av))
 		return 0;
 	n->park = 0;
 	if (l->nown <= sizeof(n->own) / sizeof(n->own[0])) {
@@ -419,6 +419,14 @@ static void forget(struct remote *r, int ret)
 	guard_notes()->leaving.pid = 0;
 }
 
+static int open_mem(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
 static int unmap_held(struct detaching *l, struct remote *r)
 {
 	struct user_regs_struct regs;
@@ -427,6 +435,8 @@ static int unmap_held(struct detaching *l, struct remote *r)
 
 	if (ret)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
+	/* not the process's, which may have executed another program by now */
+	r->mem = open_mem(l->agent /* GUARD(unmap_held_agent, l->pid) */);
 	insn = note(l, r);
 	if (!insn) {
 		task_resume(l->agent, 0);
@@ -438,14 +448,6 @@ static int unmap_held(struct detaching *l, struct remote *r)
 	if (ret == -ETIMEDOUT)
 		say(l, "mappings and its agent remain, because the kernel did not unmap them in time (is it frozen, or watched by userfaultfd?)");
 	return ret;
-}
-
-static int open_mem(pid_t pid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	return open(path, O_RDWR | O_CLOEXEC);
 }
 
 /*
@@ -466,7 +468,7 @@ static struct stopped_tasks *stop_for_detach(struct task_search *look)
 
 static int unmap_all(struct detaching *l)
 {
-	struct remote r = { .mem = open_mem(l->pid) };
+	struct remote r = { .mem = -1 };
 	uint32_t needed = drop_needed(l);
 	struct task_search look = detach_search(l);
 	struct stopped_tasks *held = stop_for_detach(&look);
@@ -496,7 +498,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	struct detaching l = {
 		.arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown
 	};
-	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
+	struct remote r = { .mem = -1, .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
 	struct user_regs_struct regs;
 	struct task_search look = detach_search(&l);
 	struct stopped_tasks *held = NULL;
@@ -506,6 +508,7 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 	if (l.agent_fd >= 0)
 		held = stop_for_detach(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
+		r.mem = open_mem(l.agent);
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			ret = unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
 		} else {
@@ -515,6 +518,8 @@ void detach_finish(const struct arena *a, struct detach_notes *n)
 		}
 	}
 	resume_all(held);
+	if (r.mem < 0)
+		r.mem = open_mem(l.pid);	/* the agent has ended, the note is where it was */
 	if (r.mem >= 0) {
 		forget(&r, ret);
 		close(r.mem);

@@ -14,6 +14,7 @@ kinds = [
     "true; true; exit 7",                                   # forks
     "exec sh -c 'exec sh -c \"exit 7\"'",                   # executes
     "(exit 3); sh -c 'exit 4'; exec sh -c 'exit 7'",
+    "n=200; x='[ $n -gt 0 ] || exit 7; n=$((n - 1)) exec sh -c \"$x\"'; export n x; eval \"$x\"",	# executes again and again
 ]
 BLAMES = "agent", "remain", "permit"		# words for what did not happen: a process ended, or executed another program
 tried = attached = wrong = batch = 0

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/* executing.c - a program that executes itself on SIGUSR1, says which image it is, and ends with 7 on SIGTERM */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked, is_over;
+
+static void on_signal(int sig)
+{
+	if (sig == SIGTERM)
+		is_over = 1;
+	else
+		asked = 1;
+}
+
+__attribute__((noinline)) void turn(void)
+{
+	usleep(200);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+	int i = 0;
+
+	(void)argc;
+	sigaction(SIGUSR1, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	puts(argv[1]);
+	fflush(stdout);
+	while (!is_over) {
+		turn();
+		if (asked && i++ == 0)
+			execl(argv[0], argv[0], "second", (char *)NULL);
+	}
+	return 7;
+}

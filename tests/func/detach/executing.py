@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""executing.py UFT PROGRAM SHIM - a program that is being left executes another one, before each open() and ptrace() of the detach in turn
+
+Nothing of uft is in the new image, and nobody complains: neither uft attach nor uft detach. The new image ends as it would."""
+import os, signal, subprocess, sys, tempfile
+
+import left
+from left import fail, wait_for
+
+uft, program, shim = sys.argv[1:4]
+MOST = 400
+
+
+def image(out):
+    return os.pread(out.fileno(), 99, 0)
+
+
+def cycle(at, scratch):
+    """Was there an at-th call?"""
+    gate, said = scratch + '/gate', scratch + '/said'
+    with tempfile.TemporaryFile() as out, open(said, 'w') as err, subprocess.Popen([program, 'first'], stdout=out) as p:
+        wait_for(lambda: image(out) == b'first\n', 'ready')
+        before = left.text(p.pid)
+        env = dict(os.environ, LD_PRELOAD=shim, UFT_EXEC_AT=str(at), UFT_EXEC_WHILE=gate, UFT_EXEC_PID=str(p.pid))
+        with subprocess.Popen([uft, 'attach', '-q', '-o', scratch + '/x.uft', str(p.pid)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=err, env=env) as r:
+            wait_for(lambda: left.is_armed(p.pid, before, r), 'attached')
+            open(gate, 'w').close()
+            d = subprocess.run([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True, timeout=120)
+            r.terminate()
+        if os.path.exists(gate):
+            os.kill(p.pid, signal.SIGKILL)
+            return False
+        wait_for(lambda: image(out) == b'first\nsecond\n', 'call %d: it executes' % at)
+        if left.is_attached(p.pid):
+            fail('call %d: memory of uft is in the new image' % at)
+        for file in left.differs_from_file(p.pid):
+            fail('call %d: text of %s is not that of the file' % (at, file))
+        p.terminate()
+        if p.wait(60) != 7:
+            fail('call %d: it ended with %d' % (at, p.returncode))
+    for text in d.stderr, left.read(said):
+        if left.complaint(text) or 'warning' in text:
+            fail('call %d: %s' % (at, text))
+    return True
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    at = 1
+    while at < MOST and cycle(at, scratch):
+        at += 1
+print('%d calls' % (at - 1))
+sys.exit(1 if left.failures or at < 10 else 0)
