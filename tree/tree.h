@@ -162,9 +162,9 @@ int uft_tree_truncate(struct uft_tree *t, uft_node node);		/* as O_TRUNC does, w
 /* Bytes, 0 at the end, negative errno. @flags: O_NONBLOCK. */
 ssize_t uft_tree_read(struct uft_handle *h, void *buf, size_t n, uint64_t offset, int flags);
 ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n);
-/* 0 or negative errno. @arg: an address in the memory of the task that calls, which uft_tree_caller() has named. */
-int uft_tree_ioctl(struct uft_handle *h, unsigned cmd, uint64_t arg);
-void uft_tree_caller(struct uft_handle *h, pid_t pid);	/* who uses the handle from now on; else who opened it */
+/* 0 or negative errno; -ESRCH: @pid, the task that waits for the answer, is not seen. @arg: an address of it. */
+int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg);
+void uft_tree_caller(struct uft_handle *h, pid_t pid);	/* who writes from now on; else who opened it */
 /* The last line of a broken off write takes effect now: its error, or 0. The handle is gone in any case. */
 int uft_tree_release(struct uft_handle *h);
 int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */

@@ -125,11 +125,11 @@ static void put(struct uft_handle *h)
 	free(h);
 }
 
-/* A task's process, by /proc; itself if that cannot tell. */
+/* A task's process, by /proc; 0 if that cannot tell. */
 static pid_t process_of(pid_t tid)
 {
 	char path[48], line[128];
-	pid_t tgid = tid;
+	pid_t tgid = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
@@ -142,6 +142,14 @@ static pid_t process_of(pid_t tid)
 	return tgid;
 }
 
+/* For the names of what it writes: a task that cannot be looked at counts as a process of its own. */
+static void set_user(struct uft_handle *h, pid_t pid)
+{
+	h->pid = pid;
+	h->tgid = process_of(pid);
+	h->tgid = h->tgid ? h->tgid : pid;
+}
+
 int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out)
 {
 	struct uft_handle *h = calloc(1, sizeof(*h));
@@ -152,8 +160,7 @@ int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struc
 		return -ENOMEM;
 	h->t = t;
 	h->flags = flags;
-	h->pid = pid ? pid : getpid();
-	h->tgid = process_of(h->pid);
+	set_user(h, pid ? pid : getpid());
 	pthread_mutex_lock(&t->lock);
 	ret = node_place(t, node, &h->at);
 	if (!ret)
@@ -217,17 +224,35 @@ static int ioctl_job(void *arg)
 	return j->h->at.row->ioctl(j->h, j->cmd, j->arg);
 }
 
-int uft_tree_ioctl(struct uft_handle *h, unsigned cmd, uint64_t arg)
+/* Is /proc that of our pid namespace? Else its numbers are other processes'. */
+static int is_proc_ours(void)
 {
-	return h->at.row->ioctl ? tree_call(h->t, ioctl_job, &(struct ioctl_job){ h, cmd, arg }) : -ENOTTY;
+	char text[16] = "";
+
+	return readlink("/proc/self", text, sizeof(text) - 1) > 0 && atoi(text) == getpid();
+}
+
+/*
+ * The kernel holds @pid in the call until it has our answer, so the number is its own. What was known of the number
+ * before may be of a process that ended.
+ */
+int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg)
+{
+	pid_t tgid = h->at.row->ioctl && pid > 0 && is_proc_ours() ? process_of(pid) : 0;
+
+	if (!h->at.row->ioctl)
+		return -ENOTTY;
+	if (!tgid)
+		return -ESRCH;
+	h->pid = pid;
+	h->tgid = tgid; /* GUARD(ioctl_caller) */
+	return tree_call(h->t, ioctl_job, &(struct ioctl_job){ h, cmd, arg });
 }
 
 void uft_tree_caller(struct uft_handle *h, pid_t pid)
 {
-	if (!pid || pid == h->pid)
-		return;
-	h->pid = pid;
-	h->tgid = process_of(pid);
+	if (pid && pid != h->pid)
+		set_user(h, pid);
 }
 
 int uft_tree_release(struct uft_handle *h)

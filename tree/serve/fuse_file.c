@@ -312,8 +312,7 @@ static void op_ioctl(fuse_req_t req, fuse_ino_t node, unsigned cmd, void *arg, s
 
 	(void)node, (void)flags;
 	pthread_mutex_lock(&file->lock);
-	uft_tree_caller(file->handle, fuse_req_ctx(req)->pid);
-	ret = uft_tree_ioctl(file->handle, cmd, (uint64_t)(uintptr_t)arg);
+	ret = uft_tree_ioctl(file->handle, fuse_req_ctx(req)->pid, cmd, (uint64_t)(uintptr_t)arg);
 	pthread_mutex_unlock(&file->lock);
 	if (ret < 0)
 		fuse_reply_err(req, -ret);

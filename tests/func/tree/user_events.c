@@ -8,15 +8,21 @@
  *	wait=N		until the word is N, and 60 s at most
  *	write=INDEX,N,TEXT	the record { u32 N; __rel_loc char[] } and its text by writev; short=INDEX: too little
  *	unreg, del=NAME
+ *	reused=NAME	a thread registers and ends, then a child process that gets the thread's number; none: EPERM
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,6 +62,52 @@ static void reg(const char *text, int flags, int bit)
 	int ret = ioctl(fd, DIAG_IOCSREG, &r);
 
 	say("reg", ret < 0 ? ret : (long)r.write_index);
+}
+
+static struct user_reg shared_place;	/* at one address in the parent and in its child */
+static const char *reused_name;
+static pid_t reused_tid;
+
+static void reg_at_shared_place(const char *what, int bit)
+{
+	int ret;
+
+	shared_place = (struct user_reg){ sizeof(shared_place), (uint8_t)bit, sizeof(enabled), 0,
+		(uint64_t)(uintptr_t)&enabled, (uint64_t)(uintptr_t)reused_name, 99 };
+	ret = ioctl(fd, DIAG_IOCSREG, &shared_place);
+	say(what, ret < 0 ? ret : (long)shared_place.write_index);
+}
+
+static void *reg_in_thread(void *arg)
+{
+	reused_tid = (pid_t)syscall(SYS_gettid);
+	reg_at_shared_place("thread", *(int *)arg);
+	return NULL;
+}
+
+static void reuse(const char *name)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&reused_tid,
+		.set_tid_size = 1 };
+	int bit = next_bit++, ret = -1;
+	pthread_t thread;
+
+	reused_name = name;
+	if (pthread_create(&thread, NULL, reg_in_thread, &bit) || pthread_join(thread, NULL))
+		return;
+	fflush(stdout);
+	for (int t = 0; t < 10000 && (ret = (int)syscall(SYS_clone3, &args, sizeof(args))) < 0 && errno == EEXIST; t++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	if (!ret) {
+		reg_at_shared_place("child", next_bit);
+		fflush(stdout);
+		_exit(0);
+	}
+	if (ret < 0)
+		say("clone3", ret);
+	else
+		waitpid(ret, NULL, 0);
+	printf("parent %u\n", shared_place.enable_bit);
 }
 
 static void write_record(char *text)
@@ -102,6 +154,8 @@ int main(int argc, char **argv)
 
 			say("unreg", ioctl(fd, DIAG_IOCSUNREG, &u));
 		}
+		if (!strcmp(argv[i], "reused"))
+			reuse(arg);
 		if (!strcmp(argv[i], "del"))
 			say("del", ioctl(fd, DIAG_IOCSDEL, arg));
 		fflush(stdout);

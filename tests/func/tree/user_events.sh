@@ -75,3 +75,15 @@ m_0x0
 m_0x1
 both: a=1 s=x
 both: a=2 s=y"
+
+# ---- A number that is used again: the process that has it now is served, in its own memory
+inside '$T "reused=again u32 a"'
+expect_no_err
+check
+if grep -q "^clone3 EPERM" out; then
+	echo "no number can be chosen for a process here: numbers used again are not looked at"
+else
+	expect_equal "a number used again" "$(cat out)" "thread 0
+child 0
+parent 0"
+fi
