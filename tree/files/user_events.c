@@ -8,10 +8,13 @@
  * registrations: write_index. What a program writes is recorded for each instance in which the event is
  * enabled, at once, as a marker is: no agent in the program is needed.
  *
- * An enabler is a bit in a program's memory that says whether an instance wants the event. It is written through
- * /proc/PID/mem: under a kernel the bit changes atomically, here it is read and written, so other bits of the
- * word are not for the program to change at that moment. A program that exec'ed or ended has none any more: its
- * process is known by when it began and what it executes. A child made by fork has none before it registers.
+ * An enabler is a bit in a program's memory that says whether an instance wants the event. Under a kernel the bit
+ * changes atomically, here it is read and written, so other bits of the word are not for the program to change at that
+ * moment. A program that exec'ed or ended has none any more. A child made by fork has none before it registers.
+ *
+ * The memory is the one that the registering task had: /proc/TID/mem, opened while the kernel holds it in its ioctl. The
+ * descriptor stays with that memory, whatever its process does later; when nobody has the memory, nothing is written.
+ * So no look at a process decides where a bit is written. One descriptor serves all enablers of a memory: share_program().
  *
  * FUSE hands over the first 8 bytes of an ioctl's structure, as its number is made of the size of a pointer; the
  * rest is read from the program's memory. Context: the owner.
@@ -25,8 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define SYSTEM		"user_events"
@@ -63,40 +65,43 @@ struct user_event {
 	int is_multi;
 };
 
+struct program {			/* memory in which something is registered */
+	struct program *next;
+	pid_t pid;
+	uint64_t began;			/* its process: clock ticks since boot */
+	int mem;
+	uint64_t random_at;		/* where it has random bytes that no other memory has; 0: nowhere */
+	uint32_t refs;			/* its enablers */
+};
+
 struct enabler {
 	struct enabler *next;
 	struct user_event *event;
-	pid_t pid;
-	uint64_t began, exe;		/* of the process: clock ticks since boot; the file it executes */
+	struct program *program;
 	uint64_t addr;
 	uint8_t bit, size;
 };
 
-struct user_events { struct user_event *events; struct enabler *enablers; uint32_t n; };
+struct user_events { struct user_event *events; struct enabler *enablers; struct program *programs; uint32_t n; };
 
 struct registrations { struct user_event **v; uint32_t n; };
 
 /* ---- A program's memory ---------------------------------------------------------------------- */
 
-static int access_memory(pid_t pid, uint64_t addr, void *p, size_t n, int is_write)
+static int read_memory(int mem, uint64_t addr, void *p, size_t n)
 {
-	char path[32];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, (is_write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	got = is_write ? pwrite(fd, p, n, (off_t)addr) : pread(fd, p, n, (off_t)addr);
-	close(fd);
-	return got == (ssize_t)n ? 0 : -EFAULT;
+	return pread(mem, p, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-static int read_text(pid_t pid, uint64_t addr, char *text, size_t size)
+static int write_memory(int mem, uint64_t addr, const void *p, size_t n)
+{
+	return pwrite(mem, p, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+static int read_text(int mem, uint64_t addr, char *text, size_t size)
 {
 	for (size_t n = 0; n < size; n++) {
-		int ret = access_memory(pid, addr + n, &text[n], 1, 0);
+		int ret = read_memory(mem, addr + n, &text[n], 1);
 
 		if (ret || !text[n])
 			return ret;
@@ -104,35 +109,113 @@ static int read_text(pid_t pid, uint64_t addr, char *text, size_t size)
 	return -EINVAL;
 }
 
-/* What tells a process from another one that has its number, and from what it exec'ed. */
-static void identify(pid_t pid, uint64_t *began, uint64_t *exe)
+static int write_bit(int mem, uint64_t addr, int bit, int size, int is_on)
+{
+	uint64_t word = 0;
+	int ret = read_memory(mem, addr, &word, (size_t)size);
+
+	word = is_on ? word | 1ull << bit : word & ~(1ull << bit);
+	return ret ? ret : write_memory(mem, addr, &word, (size_t)size);
+}
+
+/* Nothing is read of a memory that no process has any more; where one has nothing it is an error. */
+static int is_used(int mem)
+{
+	char c;
+
+	return pread(mem, &c, 1, 0) != 0;
+}
+
+/* ---- Programs -------------------------------------------------------------------------------- */
+
+struct caller { pid_t pid; uint64_t began; int mem; };	/* a task in its ioctl: its process, its memory */
+
+/* Clock ticks since boot; 0: it is not to be seen. */
+static uint64_t began_of(pid_t pid)
 {
 	char path[32], line[1024], *p;
-	struct stat st;
 	FILE *f;
 
-	*began = *exe = 0;
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	if (!stat(path, &st))
-		*exe = (uint64_t)st.st_dev << 40 ^ st.st_ino;
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	f = fopen(path, "re");
 	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
-	*began = p ? strtoull(p, NULL, 10) : 0;
 	if (f)
 		fclose(f);
+	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-/* While the process waits for its ioctl: the kernel lets it neither end nor execute. */
-static int write_bit(pid_t pid, uint64_t addr, int bit, int size, int is_on)
+static uint64_t random_of(pid_t tid)
 {
-	uint64_t word = 0;
-	int ret = access_memory(pid, addr, &word, (size_t)size, 0);
+	uint64_t pair[2];
+	char path[32];
+	FILE *f;
 
-	word = is_on ? word | 1ull << bit : word & ~(1ull << bit);
-	return ret ? ret : access_memory(pid, addr, &word, (size_t)size, 1);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
+	f = fopen(path, "re");
+	while (f && fread(pair, sizeof(pair), 1, f) == 1 && pair[0] != AT_RANDOM)
+		pair[0] = 0;
+	if (f)
+		fclose(f);
+	return f && pair[0] == AT_RANDOM ? pair[1] : 0;
+}
+
+static int open_caller(const struct uft_handle *h, struct caller *c)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", h->pid);
+	*c = (struct caller){ h->tgid, began_of(h->tgid), open(path, O_RDWR | O_CLOEXEC) };
+	if (c->mem < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EFAULT;
+	return 0;
+}
+
+static int is_of(const struct program *p, const struct caller *c)
+{
+	return p->pid == c->pid && p->began == c->began && is_used(p->mem);
+}
+
+/*
+ * Of the same process, and with the same random bytes: a process that executed another program has others, and its
+ * former memory may be there still, by a process that shared it (vfork). Where they lie is what the first one said.
+ */
+static int is_same_memory(const struct program *p, const struct caller *c)
+{
+	uint8_t a[16], b[16];
+
+	return is_of(p, c) && p->random_at && !read_memory(p->mem, p->random_at, a, sizeof(a)) &&
+	       /* GUARD(user_event_memory) */
+	       !read_memory(c->mem, p->random_at, b, sizeof(b)) && !memcmp(a, b, sizeof(a));
+}
+
+/* The caller's memory, with its descriptor if nobody has one yet. NULL: no memory is left. */
+static struct program *share_program(struct user_events *all, const struct uft_handle *h, struct caller *c)
+{
+	struct program *p = all->programs;
+
+	while (p && !is_same_memory(p, c))
+		p = p->next;
+	if (p || !(p = calloc(1, sizeof(*p))))
+		return p;
+	*p = (struct program){ all->programs, c->pid, c->began, c->mem, random_of(h->pid), 0 };
+	c->mem = -1;
+	all->programs = p;
+	return p;
+}
+
+static void put_program(struct user_events *all, struct program *p)
+{
+	struct program **at = &all->programs;
+
+	if (--p->refs)
+		return;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	close(p->mem);
+	free(p);
 }
 
 /* ---- Enabled or not -------------------------------------------------------------------------- */
@@ -145,44 +228,14 @@ static int is_wanted(const struct uft_tree *t, const struct user_event *e)
 	return 0;
 }
 
-static struct enabler **drop_enabler(struct enabler **p)
+static struct enabler **drop_enabler(struct user_events *all, struct enabler **p)
 {
 	struct enabler *gone = *p;
 
 	*p = gone->next;
+	put_program(all, gone->program);
 	free(gone);
 	return p;
-}
-
-static int is_there(const struct enabler *e)
-{
-	uint64_t began, exe;
-
-	identify(e->pid, &began, &exe);
-	return began && began == e->began && exe == e->exe;
-}
-
-/*
- * Its process may execute another program at any time, su among them, and may have named an address of that one. So the
- * memory is opened first, and is that of the process that registered, if that is there behind it.
- */
-static int switch_enabler(const struct enabler *e, int is_on)
-{
-	uint64_t word = 0;
-	char path[32];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", e->pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = is_there(e) /* GUARD(user_event_is_there) */ && pread(fd, &word, e->size, (off_t)e->addr) == e->size ? 0 :
-		-ESRCH;
-	word = is_on ? word | 1ull << e->bit : word & ~(1ull << e->bit);
-	if (!ret && pwrite(fd, &word, e->size, (off_t)e->addr) != e->size)
-		ret = -EFAULT;
-	close(fd);
-	return ret;
 }
 
 void user_events_switch(struct uft_tree *t)
@@ -196,9 +249,10 @@ void user_events_switch(struct uft_tree *t)
 			continue;
 		e->is_on = is_on;
 		for (struct enabler **p = &all->enablers; *p;) {
-			int is_left = (*p)->event == e && switch_enabler(*p, is_on);
+			struct enabler *x = *p;
+			int is_left = x->event == e && write_bit(x->program->mem, x->addr, x->bit, x->size, is_on);
 
-			p = is_left ? drop_enabler(p) : &(*p)->next;
+			p = is_left ? drop_enabler(all, p) : &x->next;
 		}
 	}
 }
@@ -424,7 +478,7 @@ static void put_event(struct uft_tree *t, struct user_event *e)
 	if (--e->refs)
 		return;
 	for (struct enabler **x = &t->user_events->enablers; *x;)
-		x = (*x)->event == e ? drop_enabler(x) : &(*x)->next;
+		x = (*x)->event == e ? drop_enabler(t->user_events, x) : &(*x)->next;
 	while (*p != e)
 		p = &(*p)->next;
 	*p = e->next;
@@ -470,33 +524,35 @@ static int refer(struct registrations *r, struct user_event *e)
 	return (int)r->n++;
 }
 
-static struct enabler **find_enabler(struct user_events *all, pid_t pid, uint64_t addr, int bit)
+static struct enabler **find_enabler(struct user_events *all, const struct caller *c, uint64_t addr, int bit)
 {
 	struct enabler **p = &all->enablers;
 
-	while (*p && ((*p)->pid != pid || (*p)->addr != addr || (*p)->bit != bit))
+	while (*p && ((*p)->addr != addr || (*p)->bit != bit || !is_of((*p)->program, c)))
 		p = &(*p)->next;
 	return p;
 }
 
-static int add_enabler(struct uft_handle *h, const struct user_reg *reg, struct user_event *e)
+static int add_enabler(struct uft_handle *h, struct caller *c, const struct user_reg *reg, struct user_event *e)
 {
-	struct enabler *made = calloc(1, sizeof(*made));
-	int ret;
+	struct user_events *all = h->t->user_events;
+	struct enabler *made;
 
+	e->is_on = is_wanted(h->t, e);
+	if (write_bit(c->mem, reg->enable_addr, reg->enable_bit, reg->enable_size, e->is_on))
+		return -EFAULT;
+	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
 	*made = (struct enabler){
-		h->t->user_events->enablers, e, h->tgid, 0, 0, reg->enable_addr, reg->enable_bit, reg->enable_size
+		all->enablers, e, share_program(all, h, c), reg->enable_addr, reg->enable_bit, reg->enable_size
 	};
-	identify(h->tgid, &made->began, &made->exe);
-	e->is_on = is_wanted(h->t, e);
-	ret = write_bit(h->tgid, made->addr, made->bit, made->size, e->is_on);
-	if (ret) {
+	if (!made->program) {
 		free(made);
-		return -EFAULT;
+		return -ENOMEM;
 	}
-	h->t->user_events->enablers = made;
+	made->program->refs++;
+	all->enablers = made;
 	return 0;
 }
 
@@ -517,29 +573,28 @@ static int check_reg(const struct user_reg *reg)
 	return 0;
 }
 
-static int ioctl_reg(struct uft_handle *h, uint64_t arg)
+static int ioctl_reg(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
 	struct user_reg reg = { 0 };
 	char text[MAX_DESCRIPTION];
 	struct user_event *e = NULL;
 	uint32_t number;
-	int ret = access_memory(h->tgid, arg, &reg, sizeof(reg), 0), index = 0;
+	int ret = read_memory(c->mem, arg, &reg, sizeof(reg)), index = 0;
 
-	ret = ret ? -EFAULT : check_reg(&reg);
+	ret = ret ? ret : check_reg(&reg);
 	if (ret)
 		return ret;
-	if (*find_enabler(h->t->user_events, h->tgid, reg.enable_addr, reg.enable_bit) &&
-	    is_there(*find_enabler(h->t->user_events, h->tgid, reg.enable_addr, reg.enable_bit)))
+	if (*find_enabler(h->t->user_events, c, reg.enable_addr, reg.enable_bit))
 		return -EADDRINUSE;
-	ret = read_text(h->tgid, reg.name_args, text, sizeof(text));
+	ret = read_text(c->mem, reg.name_args, text, sizeof(text));
 	ret = ret ? ret : get_event(h->t, text, (reg.flags & REG_MULTI_FORMAT) != 0, &e);
 	if (ret)
 		return ret;
 	index = refer(h->priv, e);
-	ret = index < 0 ? index : add_enabler(h, &reg, e);
 	number = (uint32_t)index;
-	if (!ret && access_memory(h->tgid, arg + offsetof(struct user_reg, write_index), &number, sizeof(number), 1))
-		ret = -EFAULT;
+	ret = index < 0 ? index :
+		write_memory(c->mem, arg + offsetof(struct user_reg, write_index), &number, sizeof(number));
+	ret = ret ? ret : add_enabler(h, c, &reg, e);
 	if (index < 0 && !e->refs) {
 		e->refs = 1;
 		put_event(h->t, e);
@@ -547,30 +602,30 @@ static int ioctl_reg(struct uft_handle *h, uint64_t arg)
 	return ret;
 }
 
-static int ioctl_unreg(struct uft_handle *h, uint64_t arg)
+static int ioctl_unreg(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
 	struct user_unreg un;
 	struct enabler **p;
 
-	if (access_memory(h->tgid, arg, &un, sizeof(un), 0))
+	if (read_memory(c->mem, arg, &un, sizeof(un)))
 		return -EFAULT;
 	if (un.size > 4096)
 		return -E2BIG;
 	if (un.size < sizeof(un) || un.reserved || un.reserved2)
 		return -EINVAL;
-	p = find_enabler(h->t->user_events, h->tgid, un.disable_addr, un.disable_bit);
+	p = find_enabler(h->t->user_events, c, un.disable_addr, un.disable_bit);
 	if (!*p)
 		return -ENOENT;
-	write_bit(h->tgid, un.disable_addr, (*p)->bit, (*p)->size, 0);
-	drop_enabler(p);
+	write_bit((*p)->program->mem, un.disable_addr, (*p)->bit, (*p)->size, 0);
+	drop_enabler(h->t->user_events, p);
 	return 0;
 }
 
 /* An event that there is belongs to a file, so it is busy: it goes with its last file. */
-static int ioctl_del(struct uft_handle *h, uint64_t arg)
+static int ioctl_del(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
 	char text[MAX_DESCRIPTION], *fields;
-	int ret = read_text(h->tgid, arg, text, sizeof(text));
+	int ret = read_text(c->mem, arg, text, sizeof(text));
 
 	ret = ret ? ret : split(text, &fields);
 	return ret ? ret : find_event(h->t->user_events, text, "", 0) ? -EBUSY : -ENOENT;
@@ -578,11 +633,19 @@ static int ioctl_del(struct uft_handle *h, uint64_t arg)
 
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg)
 {
-	if (cmd == DIAG_IOCSREG)
-		return ioctl_reg(h, arg);
-	if (cmd == DIAG_IOCSDEL)
-		return ioctl_del(h, arg);
-	return cmd == DIAG_IOCSUNREG ? ioctl_unreg(h, arg) : -ENOTTY;
+	struct caller c;
+	int ret;
+
+	if (cmd != DIAG_IOCSREG && cmd != DIAG_IOCSDEL && cmd != DIAG_IOCSUNREG)
+		return -ENOTTY;
+	ret = open_caller(h, &c);
+	if (ret)
+		return ret;
+	ret = cmd == DIAG_IOCSREG ? ioctl_reg(h, &c, arg) : cmd == DIAG_IOCSDEL ? ioctl_del(h, &c, arg) :
+		ioctl_unreg(h, &c, arg);
+	if (c.mem >= 0)
+		close(c.mem);
+	return ret;
 }
 
 /* Do the places of dynamic texts lie in the record, and do they end? As the kernel's validators ask. */
@@ -655,7 +718,7 @@ void user_events_free(struct uft_tree *t)
 	struct user_events *all = t->user_events;
 
 	while (all && all->enablers)
-		drop_enabler(&all->enablers);
+		drop_enabler(all, &all->enablers);
 	while (all && all->events) {
 		struct user_event *next = all->events->next;
 

@@ -8,6 +8,9 @@
  *	wait=N		until the word is N, and 60 s at most
  *	write=INDEX,N,TEXT	the record { u32 N; __rel_loc char[] } and its text by writev; short=INDEX: too little
  *	unreg, del=NAME
+ *	map, place	a word at an address of its own; prints its bits
+ *	fixed=NAME	registers that word
+ *	exec		executes itself, which does what follows
  *	reused=NAME	a thread registers and ends, then a child process that gets the thread's number; none: EPERM
  */
 #include <errno.h>
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -55,13 +59,20 @@ static void say(const char *what, long ret)
 		printf("%s %ld\n", what, ret);
 }
 
-static void reg(const char *text, int flags, int bit)
+#define PLACE ((volatile uint32_t *)(uintptr_t)0x200000000)
+
+static void reg_word(const char *text, int flags, int bit, const volatile uint32_t *word)
 {
-	struct user_reg r = { sizeof(r), (uint8_t)bit, sizeof(enabled), (uint16_t)flags, (uint64_t)(uintptr_t)&enabled,
+	struct user_reg r = { sizeof(r), (uint8_t)bit, sizeof(*word), (uint16_t)flags, (uint64_t)(uintptr_t)word,
 		(uint64_t)(uintptr_t)text, 99 };
 	int ret = ioctl(fd, DIAG_IOCSREG, &r);
 
 	say("reg", ret < 0 ? ret : (long)r.write_index);
+}
+
+static void reg(const char *text, int flags, int bit)
+{
+	reg_word(text, flags, bit, &enabled);
 }
 
 static struct user_reg shared_place;	/* at one address in the parent and in its child */
@@ -153,6 +164,19 @@ int main(int argc, char **argv)
 			struct user_unreg u = { sizeof(u), 0, 0, 0, (uint64_t)(uintptr_t)&enabled };
 
 			say("unreg", ioctl(fd, DIAG_IOCSUNREG, &u));
+		}
+		if (!strcmp(argv[i], "map") &&
+		    mmap((void *)(uintptr_t)PLACE, 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			return 1;
+		if (!strcmp(argv[i], "place"))
+			printf("place %x\n", *PLACE);
+		if (!strcmp(argv[i], "fixed"))
+			reg_word(arg, 0, 0, PLACE);
+		if (!strcmp(argv[i], "exec")) {
+			fflush(stdout);
+			argv[i] = argv[0];
+			execv("/proc/self/exe", argv + i);
 		}
 		if (!strcmp(argv[i], "reused"))
 			reuse(arg);

@@ -76,6 +76,14 @@ m_0x1
 both: a=1 s=x
 both: a=2 s=y"
 
+# ---- A program that executes itself has not registered; its former self has
+inside '$T map "fixed=ev u32 a" exec map "reg=go u32 a" wait=1 place >$TMP/said &
+	soon "[ -e events/user_events/go/enable ]"; echo 1 >events/user_events/ev/enable; echo 1 >events/user_events/go/enable; wait; cat $TMP/said'
+expect_no_err
+expect_equal "executed anew" "$(cat out)" "reg 0
+reg 0
+place 0"
+
 # ---- A number that is used again: the process that has it now is served, in its own memory
 inside '$T "reused=again u32 a"'
 expect_no_err

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* user_events_test.c - a program that registered an event executes another one while the session switches its bit */
-#include <fcntl.h>
+/*
+ * user_events_test.c - a program that registered an event executes another one, or itself, before the session
+ * switches its bit
+ */
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
-static int hooked_open(const char *path, int flags);
-#define open hooked_open
 #include "tree/files/user_events.c"
-#undef open
 
 #define PLACE	0x200000000ull
 #define BITS	0xffull
+#define BIT	3
 
-static int to_child[2], to_us[2], is_armed;
+static int to_child[2], to_us[2], has_failed;
 
 static void say(int fd)
 {
@@ -28,17 +31,6 @@ static void hear(int fd)
 
 	if (read(fd, &c, 1) != 1)
 		abort();
-}
-
-/* The child executes another program just before the session opens the child's memory. */
-static int hooked_open(const char *path, int flags)
-{
-	if (is_armed) {
-		is_armed = 0;
-		say(to_child[1]);
-		hear(to_us[0]);
-	}
-	return open(path, flags);
 }
 
 static void map_word(void)
@@ -67,55 +59,116 @@ static void copy_self(char *name)
 	close(from);
 }
 
-static uint64_t word_of(pid_t pid)
+static __attribute__((noreturn)) int companion(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* @has_companion: another process has its memory, and keeps it when this one executes @program. */
+static void child_main(const char *program, int has_companion)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	char fd[16];
+
+	map_word();
+	if (has_companion && clone(companion, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) < 0)
+		abort();
+	say(to_us[1]);
+	hear(to_child[0]);
+	*(uint64_t *)(uintptr_t)PLACE = BITS;
+	snprintf(fd, sizeof(fd), "%d", to_us[1]);
+	if (program)
+		execl(program, program, fd, (char *)NULL);
+	else
+		say(to_us[1]);
+	for (;;)
+		pause();
+}
+
+/* Its process waits for us, as in an ioctl. */
+static void do_register(struct uft_handle *h, int bit, struct user_event *e)
+{
+	struct user_reg reg = { .enable_bit = (uint8_t)bit, .enable_size = 8, .enable_addr = PLACE };
+	struct caller c;
+
+	if (open_caller(h, &c) || add_enabler(h, &c, &reg, e))
+		abort();
+	if (c.mem >= 0)
+		close(c.mem);
+}
+
+static void expect(const char *what, const char *who, uint64_t seen, uint64_t wanted)
+{
+	if (seen == wanted)
+		return;
+	fprintf(stderr, "user events: %s: %s: %#llx, expected %#llx\n", what, who, (unsigned long long)seen,
+		(unsigned long long)wanted);
+	has_failed = 1;
+}
+
+static uint64_t word_in(int mem)
 {
 	uint64_t word = 0;
 
-	return access_memory(pid, PLACE, &word, sizeof(word), 0) ? 0 : word;
+	return read_memory(mem, PLACE, &word, sizeof(word)) ? 0 : word;
 }
 
-static uint64_t after_switch(const char *program)
+static uint32_t programs_of(const struct user_events *all)
 {
-	struct user_event event = { .is_on = 1 };
+	uint32_t n = 0;
+
+	for (const struct program *p = all->programs; p; p = p->next)
+		n++;
+	return n;
+}
+
+static void scene(const char *what, const char *program, int has_companion)
+{
+	struct user_event event = { 0 };
 	struct user_events all = { .events = &event, .n = 1 };
 	struct uft_tree *t = calloc(1, sizeof(*t));
-	struct enabler *e = calloc(1, sizeof(*e));
-	uint64_t word;
-	pid_t pid;
+	struct uft_handle h = { .t = t };
+	int is_kept = !program || has_companion, old;
+	struct caller now;
 
-	if (!t || !e || pipe(to_child) || pipe(to_us))
+	if (!t || pipe(to_child) || pipe(to_us))
 		abort();
-	pid = fork();
-	if (!pid) {
-		char fd[16];
-
-		map_word();
-		say(to_us[1]);
-		hear(to_child[0]);
-		snprintf(fd, sizeof(fd), "%d", to_us[1]);
-		execl(program, program, fd, (char *)NULL);
-		_exit(1);
-	}
-	hear(to_us[0]);
-	*e = (struct enabler){ .event = &event, .pid = pid, .addr = PLACE, .bit = 3, .size = 8 };
-	identify(pid, &e->began, &e->exe);
-	all.enablers = e;
 	t->user_events = &all;
-	is_armed = program != NULL;
+	h.pid = h.tgid = fork();
+	if (!h.pid)
+		child_main(program, has_companion);
+	hear(to_us[0]);
+	do_register(&h, BIT, &event);
+	do_register(&h, BIT + 1, &event);
+	expect(what, "descriptors of one memory", programs_of(&all), 1);
+	old = dup(all.programs->mem);
+	say(to_child[1]);
+	hear(to_us[0]);
+	event.is_on = 1;
 	user_events_switch(t);
-	word = word_of(pid);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	if (all.enablers)
-		free(all.enablers);
+	if (open_caller(&h, &now))
+		abort();
+	expect(what, "the word of the memory that registered", word_in(old), is_kept ? BITS & ~(3ull << BIT) : 0);
+	expect(what, "the word of the process", word_in(now.mem), program ? BITS : BITS & ~(3ull << BIT));
+	close(now.mem);
+	expect(what, "programs behind it", programs_of(&all), (uint64_t)is_kept);
+	do_register(&h, BIT + 2, &event);
+	expect(what, "programs when it registers again", programs_of(&all), has_companion && program ? 2 : 1);
+	kill(h.pid, SIGKILL);
+	waitpid(h.pid, NULL, 0);
+	close(old);
+	while (all.enablers)
+		drop_enabler(&all, &all.enablers);
+	expect(what, "programs at the end", programs_of(&all), 0);
 	free(t);
-	return word;
 }
 
 int main(int argc, char **argv)
 {
 	char name[] = "/tmp/uft-user-events.XXXXXX";
-	uint64_t same, other;
 
 	if (argc > 1) {
 		map_word();
@@ -124,14 +177,10 @@ int main(int argc, char **argv)
 			pause();
 	}
 	copy_self(name);
-	same = after_switch(NULL);
-	other = after_switch(name);
+	scene("a program that stays", NULL, 0);
+	scene("another one is executed", name, 0);
+	scene("it executes itself", "/proc/self/exe", 0);
+	scene("its former memory has another process", "/proc/self/exe", 1);
 	unlink(name);
-	if (same != (BITS & ~8ull))
-		fprintf(stderr, "user events: the bit of a program that is there was not cleared: %#llx\n",
-			(unsigned long long)same);
-	if (other != BITS)
-		fprintf(stderr, "user events: a word of the program that was executed was changed: %#llx\n",
-			(unsigned long long)other);
-	return same != (BITS & ~8ull) || other != BITS;
+	return has_failed;
 }
