@@ -12,9 +12,10 @@
  * changes atomically, here it is read and written, so other bits of the word are not for the program to change at that
  * moment. A program that exec'ed or ended has none any more. A child made by fork has none before it registers.
  *
- * The memory is the one that the registering task had: /proc/TID/mem, opened while the kernel holds it in its ioctl. The
- * descriptor stays with that memory, whatever its process does later; when nobody has the memory, nothing is written.
- * So no look at a process decides where a bit is written. One descriptor serves all enablers of a memory: share_program().
+ * The memory is the one that the registering task had: /proc/TID/mem, opened while the kernel holds it in its ioctl.
+ * The descriptor stays with that memory, whatever its process does later; when nobody has the memory, nothing is
+ * written. So no look at a process decides where a bit is written. One descriptor serves all enablers of a memory:
+ * share_program().
  *
  * FUSE hands over the first 8 bytes of an ioctl's structure, as its number is made of the size of a pointer; the
  * rest is read from the program's memory. Context: the owner.
@@ -29,12 +30,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SYSTEM		"user_events"
 #define MAX_DESCRIPTION	512u		/* bytes of name and fields, the 0 byte included */
-#define MAX_EVENTS	32768u
 #define MAX_ARRAY	1024u
+#define MAX_FORMATS	256u		/* of one name */
+#define PROCESS_WORDS	4096u
 #define DIAG_IOCSREG	_IOWR('*', 0, void *)
 #define DIAG_IOCSDEL	_IOW('*', 1, void *)
 #define DIAG_IOCSUNREG	_IOW('*', 2, void *)
@@ -55,13 +59,21 @@ struct user_unreg {
 	uint64_t disable_addr;
 } __attribute__((packed));
 
+/* Counted for each user, and for all. */
+enum bound { WORDS, PROGRAMS, TYPES, FORMAT_BYTES, REFERENCES, NBOUNDS };
+struct share {
+	struct share *next;
+	uid_t uid;
+	uint32_t n[NBOUNDS];
+};
+
 struct user_event {
 	struct user_event *next;
 	const struct uft_event_type *type;
 	char *name, *fields;		/* as they were written, but for blanks: split() */
 	uint32_t bytes;			/* of its fixed fields */
-	uint32_t refs;			/* files that have it */
-	int is_on;			/* as its enablers say */
+	uint32_t refs, nenablers;	/* files that have it */
+	int is_on, was_on;		/* as its enablers say, and said before */
 	int is_multi;
 };
 
@@ -72,6 +84,7 @@ struct program {			/* memory in which something is registered */
 	int mem;
 	uint64_t random_at;		/* where it has random bytes that no other memory has; 0: nowhere */
 	uint32_t refs;			/* its enablers */
+	struct share *share;
 };
 
 struct enabler {
@@ -82,9 +95,75 @@ struct enabler {
 	uint8_t bit, size;
 };
 
-struct user_events { struct user_event *events; struct enabler *enablers; struct program *programs; uint32_t n; };
+struct user_events {
+	struct user_event *events;
+	struct enabler *enablers;
+	struct program *programs;
+	struct share *shares;
+	uint32_t n[NBOUNDS];		/* of all shares */
+	uint64_t refused;
+};
 
-struct registrations { struct user_event **v; uint32_t n; };
+struct registrations { struct user_event **v; uint32_t n; struct share *share; };
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+static uint32_t bound_of(enum bound b)
+{
+	struct rlimit files = { .rlim_cur = 0 };
+
+	if (b == WORDS)
+		return 16384;
+	if (b == TYPES)
+		return 32768;		/* also those of events that are over: the table keeps them */
+	if (b == FORMAT_BYTES)
+		return 32u << 20;
+	if (b == REFERENCES)
+		return 262144;
+	getrlimit(RLIMIT_NOFILE, &files);
+	return files.rlim_cur / 2 < 4096 ? (uint32_t)files.rlim_cur / 2 : 4096;
+}
+
+/* Our user can have all that is left, another one half of what the others leave. */
+static int is_full(const struct user_events *all, const struct share *s, enum bound b, size_t more)
+{
+	uint32_t others = all->n[b] - s->n[b], bound = bound_of(b), left = bound > others ? bound - others : 0;
+
+	return s->n[b] + more > (s->uid == geteuid() ? left : left / 2); /* GUARD(user_event_share) */
+}
+
+static void count(struct user_events *all, struct share *s, enum bound b, long by)
+{
+	s->n[b] += (uint32_t)by;
+	all->n[b] += (uint32_t)by;
+}
+
+/* NULL: no memory is left. */
+static struct share *share_of(struct user_events *all, uid_t uid)
+{
+	struct share *s = all->shares;
+
+	while (s && s->uid != uid)
+		s = s->next;
+	if (s || !(s = calloc(1, sizeof(*s))))
+		return s;
+	*s = (struct share){ .next = all->shares, .uid = uid };
+	all->shares = s;
+	return s;
+}
+
+/* @error, as the kernel has it. */
+static int refuse(struct uft_tree *t, int error, const char *what)
+{
+	char text[256];
+
+	if (!t->user_events->refused++ && t->opts.warning) {
+		snprintf(text, sizeof(text), "user_events: a program registers more %s than it may; user_events_status "
+			 "counts what is refused", what);
+		t->opts.warning(t->opts.arg, text);
+	}
+	return error;
+}
 
 /* ---- A program's memory ---------------------------------------------------------------------- */
 
@@ -98,15 +177,14 @@ static int write_memory(int mem, uint64_t addr, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
 }
 
+/* Behind the text there may be no memory. */
 static int read_text(int mem, uint64_t addr, char *text, size_t size)
 {
-	for (size_t n = 0; n < size; n++) {
-		int ret = read_memory(mem, addr + n, &text[n], 1);
+	ssize_t n = pread(mem, text, size, (off_t)addr);
 
-		if (ret || !text[n])
-			return ret;
-	}
-	return -EINVAL;
+	if (n <= 0)
+		return -EFAULT;
+	return memchr(text, 0, (size_t)n) ? 0 : (size_t)n < size ? -EFAULT : -EINVAL;
 }
 
 static int write_bit(int mem, uint64_t addr, int bit, int size, int is_on)
@@ -128,7 +206,8 @@ static int is_used(int mem)
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-struct caller { pid_t pid; uint64_t began; int mem; };	/* a task in its ioctl: its process, its memory */
+/* A task in its ioctl: its process, its memory. */
+struct caller { pid_t pid; uint64_t began; int mem; struct share *share; };
 
 /* Clock ticks since boot; 0: it is not to be seen. */
 static uint64_t began_of(pid_t pid)
@@ -163,13 +242,21 @@ static uint64_t random_of(pid_t tid)
 
 static int open_caller(const struct uft_handle *h, struct caller *c)
 {
+	struct stat st;
 	char path[32];
 
+	snprintf(path, sizeof(path), "/proc/%d", h->pid);	/* of its effective user, also if it is not dumpable */
+	if (stat(path, &st))
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/mem", h->pid);
-	*c = (struct caller){ h->tgid, began_of(h->tgid), open(path, O_RDWR | O_CLOEXEC) };
+	*c = (struct caller){ h->tgid, began_of(h->tgid), open(path, O_RDWR | O_CLOEXEC),
+		share_of(h->t->user_events, st.st_uid) };
 	if (c->mem < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EFAULT;
-	return 0;
+	if (c->share)
+		return 0;
+	close(c->mem);
+	return -ENOMEM;
 }
 
 static int is_of(const struct program *p, const struct caller *c)
@@ -190,16 +277,24 @@ static int is_same_memory(const struct program *p, const struct caller *c)
 	       !read_memory(c->mem, p->random_at, b, sizeof(b)) && !memcmp(a, b, sizeof(a));
 }
 
-/* The caller's memory, with its descriptor if nobody has one yet. NULL: no memory is left. */
-static struct program *share_program(struct user_events *all, const struct uft_handle *h, struct caller *c)
+static struct program *find_program(const struct user_events *all, const struct caller *c)
 {
 	struct program *p = all->programs;
 
 	while (p && !is_same_memory(p, c))
 		p = p->next;
+	return p;
+}
+
+/* The caller's memory, with its descriptor if nobody has one yet. NULL: no memory is left. */
+static struct program *share_program(struct user_events *all, const struct uft_handle *h, struct caller *c)
+{
+	struct program *p = find_program(all, c);
+
 	if (p || !(p = calloc(1, sizeof(*p))))
 		return p;
-	*p = (struct program){ all->programs, c->pid, c->began, c->mem, random_of(h->pid), 0 };
+	*p = (struct program){ all->programs, c->pid, c->began, c->mem, random_of(h->pid), 0, c->share };
+	count(all, c->share, PROGRAMS, 1);
 	c->mem = -1;
 	all->programs = p;
 	return p;
@@ -214,6 +309,7 @@ static void put_program(struct user_events *all, struct program *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
+	count(all, p->share, PROGRAMS, -1);
 	close(p->mem);
 	free(p);
 }
@@ -233,6 +329,8 @@ static struct enabler **drop_enabler(struct user_events *all, struct enabler **p
 	struct enabler *gone = *p;
 
 	*p = gone->next;
+	gone->event->nenablers--;
+	count(all, gone->program->share, WORDS, -1);
 	put_program(all, gone->program);
 	free(gone);
 	return p;
@@ -241,19 +339,19 @@ static struct enabler **drop_enabler(struct user_events *all, struct enabler **p
 void user_events_switch(struct uft_tree *t)
 {
 	struct user_events *all = t->user_events;
+	int has_changed = 0;
 
 	for (struct user_event *e = all ? all->events : NULL; e; e = e->next) {
-		int is_on = is_wanted(t, e);
+		e->was_on = e->is_on;
+		e->is_on = is_wanted(t, e);
+		has_changed |= e->is_on != e->was_on;
+	}
+	for (struct enabler **p = has_changed ? &all->enablers : NULL; p && *p;) {
+		struct enabler *x = *p;
+		const struct user_event *e = x->event;
+		int is_lost = e->is_on != e->was_on && write_bit(x->program->mem, x->addr, x->bit, x->size, e->is_on);
 
-		if (is_on == e->is_on)
-			continue;
-		e->is_on = is_on;
-		for (struct enabler **p = &all->enablers; *p;) {
-			struct enabler *x = *p;
-			int is_left = x->event == e && write_bit(x->program->mem, x->addr, x->bit, x->size, is_on);
-
-			p = is_left ? drop_enabler(all, p) : &x->next;
-		}
+		p = is_lost ? drop_enabler(all, p) : &x->next;
 	}
 }
 
@@ -389,21 +487,42 @@ static void free_event(struct user_event *e)
 	free(e);
 }
 
-/* Multi-format events have a system of their own and names NAME_0xN, where the kernel has NAME.N. */
-static int make_type(struct uft_tree *t, struct user_event *e)
+/* A type of this name that is there costs nothing. */
+static int add_type(struct uft_tree *t, struct share *s, const char *system, const char *name, const char *format,
+		    const struct uft_event_type **out)
 {
+	struct uft_event_table *types = tree_types(t);
+	uint32_t before = uft_event_table_count(types);
 	struct uft_error err = { "" };
+	int ret;
+
+	if ((is_full(t->user_events, s, TYPES, 1) || is_full(t->user_events, s, FORMAT_BYTES, strlen(format))) &&
+	    !uft_event_table_find(types, system, strlen(system), name, strlen(name)))
+		return refuse(t, -EMFILE, "events");
+	ret = uft_event_table_add(types, system, format, out, &err);
+	if (uft_event_table_count(types) > before) {
+		count(t->user_events, s, TYPES, 1);
+		count(t->user_events, s, FORMAT_BYTES, (long)strlen(format));
+	}
+	return ret;
+}
+
+/* Multi-format events have a system of their own and names NAME_0xN, where the kernel has NAME.N. */
+static int make_type(struct uft_tree *t, struct share *s, struct user_event *e)
+{
+	const char *system = e->is_multi ? SYSTEM "_multi" : SYSTEM;
 	char *format, *name = NULL;
 	int ret = 0;
 
 	for (uint32_t k = 0; !ret; k++) {
+		if (k == MAX_FORMATS)
+			return refuse(t, -EMFILE, "formats of one name");
 		if ((e->is_multi ? asprintf(&name, "%s_0x%x", e->name, k) : asprintf(&name, "%s", e->name)) < 0)
 			return -ENOMEM;
 		format = make_format(name, e->fields, &e->bytes, &ret);
-		free(name);
 		if (!ret)
-			ret = uft_event_table_add(tree_types(t), e->is_multi ? SYSTEM "_multi" : SYSTEM, format,
-						  &e->type, &err);
+			ret = add_type(t, s, system, name, format, &e->type);
+		free(name);
 		free(format);
 		if (ret == 0)
 			return 0;
@@ -414,7 +533,8 @@ static int make_type(struct uft_tree *t, struct user_event *e)
 	return ret == -EEXIST ? -EADDRINUSE : ret;
 }
 
-static int make_event(struct uft_tree *t, const char *name, const char *fields, int is_multi, struct user_event **out)
+static int make_event(struct uft_tree *t, struct share *s, const char *name, const char *fields, int is_multi,
+		      struct user_event **out)
 {
 	struct user_event *e = calloc(1, sizeof(*e));
 	int ret = -ENOMEM;
@@ -423,7 +543,7 @@ static int make_event(struct uft_tree *t, const char *name, const char *fields, 
 		e->is_multi = is_multi;
 		e->name = strdup(name);
 		e->fields = strdup(fields);
-		ret = e->name && e->fields ? make_type(t, e) : -ENOMEM;
+		ret = e->name && e->fields ? make_type(t, s, e) : -ENOMEM;
 	}
 	if (ret) {
 		if (e)
@@ -432,7 +552,6 @@ static int make_event(struct uft_tree *t, const char *name, const char *fields, 
 	}
 	e->next = t->user_events->events;
 	t->user_events->events = e;
-	t->user_events->n++;
 	*out = e;
 	return 0;
 }
@@ -457,7 +576,7 @@ static int split(char *text, char **fields)
 	return *text ? 0 : -EINVAL;
 }
 
-static int get_event(struct uft_tree *t, char *text, int is_multi, struct user_event **out)
+static int get_event(struct uft_tree *t, struct share *s, char *text, int is_multi, struct user_event **out)
 {
 	char *fields;
 	int ret = split(text, &fields);
@@ -467,7 +586,7 @@ static int get_event(struct uft_tree *t, char *text, int is_multi, struct user_e
 	*out = find_event(t->user_events, text, fields, is_multi);
 	if (*out)
 		return !strcmp((*out)->fields, fields) ? 0 : -EADDRINUSE;
-	return t->user_events->n == MAX_EVENTS ? -EMFILE : make_event(t, text, fields, is_multi, out);
+	return make_event(t, s, text, fields, is_multi, out);
 }
 
 /* The last file gives it back: the event is over, its type stays. */
@@ -477,12 +596,11 @@ static void put_event(struct uft_tree *t, struct user_event *e)
 
 	if (--e->refs)
 		return;
-	for (struct enabler **x = &t->user_events->enablers; *x;)
+	for (struct enabler **x = &t->user_events->enablers; e->nenablers;)
 		x = (*x)->event == e ? drop_enabler(t->user_events, x) : &(*x)->next;
 	while (*p != e)
 		p = &(*p)->next;
 	*p = e->next;
-	t->user_events->n--;
 	free_event(e);
 }
 
@@ -500,27 +618,34 @@ int release_user_events(struct uft_handle *h)
 {
 	struct registrations *r = h->priv;
 
-	for (uint32_t i = 0; i < r->n; i++)
-		put_event(h->t, r->v[i]);
+	while (r->n) {		/* the youngest stand first in the list */
+		put_event(h->t, r->v[--r->n]);
+		count(h->t->user_events, r->share, REFERENCES, -1);
+	}
 	free(r->v);
 	free(r);
 	return 0;
 }
 
-/* The event's number in this file. */
-static int refer(struct registrations *r, struct user_event *e)
+/* The event's number in this file. A file counts for the user that was the first to register something in it. */
+static int refer(struct uft_handle *h, struct share *s, struct user_event *e)
 {
+	struct registrations *r = h->priv;
 	struct user_event **grown;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->v[i] == e)
 			return (int)i;
+	r->share = r->share ? r->share : s;
+	if (is_full(h->t->user_events, r->share, REFERENCES, 1))
+		return refuse(h->t, -ENOMEM, "events in open files");
 	grown = realloc(r->v, (r->n + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	r->v = grown;
 	grown[r->n] = e;
 	e->refs++;
+	count(h->t->user_events, r->share, REFERENCES, 1);
 	return (int)r->n++;
 }
 
@@ -533,11 +658,35 @@ static struct enabler **find_enabler(struct user_events *all, const struct calle
 	return p;
 }
 
+static void drop_unused(struct user_events *all)
+{
+	for (struct enabler **p = &all->enablers; *p;)
+		p = is_used((*p)->program->mem) ? &(*p)->next : drop_enabler(all, p);
+}
+
+/* May it have another one? 0 or negative errno: the kernel's, when it has no memory for it. */
+static int check_room(struct uft_tree *t, const struct caller *c)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct program *p = find_program(t->user_events, c);
+
+		if ((p ? p->refs < PROCESS_WORDS : !is_full(t->user_events, c->share, PROGRAMS, 1)) &&
+		    !is_full(t->user_events, c->share, WORDS, 1)) /* GUARD(user_event_words) */
+			return 0;
+		if (!i)
+			drop_unused(t->user_events);
+	}
+	return refuse(t, -ENOMEM, "words");
+}
+
 static int add_enabler(struct uft_handle *h, struct caller *c, const struct user_reg *reg, struct user_event *e)
 {
 	struct user_events *all = h->t->user_events;
 	struct enabler *made;
+	int ret = check_room(h->t, c);
 
+	if (ret)
+		return ret;
 	e->is_on = is_wanted(h->t, e);
 	if (write_bit(c->mem, reg->enable_addr, reg->enable_bit, reg->enable_size, e->is_on))
 		return -EFAULT;
@@ -552,6 +701,8 @@ static int add_enabler(struct uft_handle *h, struct caller *c, const struct user
 		return -ENOMEM;
 	}
 	made->program->refs++;
+	e->nenablers++;
+	count(all, made->program->share, WORDS, 1);
 	all->enablers = made;
 	return 0;
 }
@@ -587,10 +738,10 @@ static int ioctl_reg(struct uft_handle *h, struct caller *c, uint64_t arg)
 	if (*find_enabler(h->t->user_events, c, reg.enable_addr, reg.enable_bit))
 		return -EADDRINUSE;
 	ret = read_text(c->mem, reg.name_args, text, sizeof(text));
-	ret = ret ? ret : get_event(h->t, text, (reg.flags & REG_MULTI_FORMAT) != 0, &e);
+	ret = ret ? ret : get_event(h->t, c->share, text, (reg.flags & REG_MULTI_FORMAT) != 0, &e);
 	if (ret)
 		return ret;
-	index = refer(h->priv, e);
+	index = refer(h, c->share, e);
 	number = (uint32_t)index;
 	ret = index < 0 ? index :
 		write_memory(c->mem, arg + offsetof(struct user_reg, write_index), &number, sizeof(number));
@@ -710,6 +861,8 @@ int show_user_events_status(const struct place *at, struct tree_text *out)
 		busy += (uint32_t)is_on;
 	}
 	text_printf(out, "\nActive: %u\nBusy: %u\n", n, busy);
+	if (all && all->refused)
+		text_printf(out, "Refused: %llu\n", (unsigned long long)all->refused);
 	return 0;
 }
 
@@ -724,6 +877,12 @@ void user_events_free(struct uft_tree *t)
 
 		free_event(all->events);
 		all->events = next;
+	}
+	while (all && all->shares) {
+		struct share *next = all->shares->next;
+
+		free(all->shares);
+		all->shares = next;
 	}
 	free(all);
 	t->user_events = NULL;

@@ -7,6 +7,8 @@
  *	bit		prints the bits of the word
  *	wait=N		until the word is N, and 60 s at most
  *	write=INDEX,N,TEXT	the record { u32 N; __rel_loc char[] } and its text by writev; short=INDEX: too little
+ *	many=NAME	registers the bits of as many words as it may; prints how many, and the error
+ *	formats=NAME	as many formats of one name as it may
  *	unreg, del=NAME
  *	map, place	a word at an address of its own; prints its bits
  *	fixed=NAME	registers that word
@@ -73,6 +75,41 @@ static void reg_word(const char *text, int flags, int bit, const volatile uint32
 static void reg(const char *text, int flags, int bit)
 {
 	reg_word(text, flags, bit, &enabled);
+}
+
+#define MANY 20000
+
+static void many(const char *text)
+{
+	static uint64_t words[MANY / 64];
+	struct user_reg r = { sizeof(r), 0, sizeof(words[0]), 0, 0, (uint64_t)(uintptr_t)text, 99 };
+	int n = 0, ret = 0;
+
+	for (; n < MANY && !ret; n += !ret) {
+		r.enable_bit = (uint8_t)(n % 64);
+		r.enable_addr = (uint64_t)(uintptr_t)&words[n / 64];
+		ret = ioctl(fd, DIAG_IOCSREG, &r);
+	}
+	printf("many %d %s\n", n, ret ? strerrorname_np(errno) : "");
+}
+
+static void formats(const char *name)
+{
+	static uint64_t word;
+	struct user_reg r = { sizeof(r), 0, sizeof(word), 2, (uint64_t)(uintptr_t)&word, 0, 99 };
+	char text[64];
+	int n = 0, ret = 0;
+
+	r.name_args = (uint64_t)(uintptr_t)text;
+	for (; n < MANY && !ret; n += !ret) {
+		struct user_unreg u = { sizeof(u), 0, 0, 0, (uint64_t)(uintptr_t)&word };
+
+		snprintf(text, sizeof(text), "%s u32 field%d", name, n);
+		ret = ioctl(fd, DIAG_IOCSREG, &r);
+		if (!ret)
+			ioctl(fd, DIAG_IOCSUNREG, &u);
+	}
+	printf("formats %d %s\n", n, ret ? strerrorname_np(errno) : "");
 }
 
 static struct user_reg shared_place;	/* at one address in the parent and in its child */
@@ -178,6 +215,10 @@ int main(int argc, char **argv)
 			argv[i] = argv[0];
 			execv("/proc/self/exe", argv + i);
 		}
+		if (!strcmp(argv[i], "many"))
+			many(arg);
+		if (!strcmp(argv[i], "formats"))
+			formats(arg);
 		if (!strcmp(argv[i], "reused"))
 			reuse(arg);
 		if (!strcmp(argv[i], "del"))

@@ -84,6 +84,21 @@ expect_equal "executed anew" "$(cat out)" "reg 0
 reg 0
 place 0"
 
+# ---- Bounds: of a process, that does not take another one's share; of formats of a name. What has ended counts no more
+inside '$T "reg=other u32 a" "many=ev u32 a" wait=1 >$TMP/many & soon "grep -q many $TMP/many"
+	for i in 1 2 3 4 5; do $T "many=ev u32 a"; done; $T formats=f; tail -n 1 user_events_status
+	echo 1 >events/user_events/other/enable; wait; cat $TMP/many'
+expect_err "user_events: a program registers more words than it may; user_events_status counts what is refused"
+expect_equal "bounds" "$(cat out)" "many 4096 ENOMEM
+many 4096 ENOMEM
+many 4096 ENOMEM
+many 4096 ENOMEM
+many 4096 ENOMEM
+formats 256 EMFILE
+Refused: 7
+reg 0
+many 4095 ENOMEM"
+
 # ---- A number that is used again: the process that has it now is served, in its own memory
 inside '$T "reused=again u32 a"'
 expect_no_err

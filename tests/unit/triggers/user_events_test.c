@@ -128,7 +128,7 @@ static uint32_t programs_of(const struct user_events *all)
 static void scene(const char *what, const char *program, int has_companion)
 {
 	struct user_event event = { 0 };
-	struct user_events all = { .events = &event, .n = 1 };
+	struct user_events all = { .events = &event };
 	struct uft_tree *t = calloc(1, sizeof(*t));
 	struct uft_handle h = { .t = t };
 	int is_kept = !program || has_companion, old;
@@ -166,6 +166,35 @@ static void scene(const char *what, const char *program, int has_companion)
 	free(t);
 }
 
+/* As much as there is for one after the other. */
+static uint32_t take_all(struct user_events *all, uid_t uid, enum bound b)
+{
+	struct share *s = share_of(all, uid);
+	const long step = b == FORMAT_BYTES ? 1024 : 1;
+	uint32_t n = 0;
+
+	for (; s && !is_full(all, s, b, (size_t)step); n += (uint32_t)step)
+		count(all, s, b, step);
+	return n;
+}
+
+static void shares(enum bound b)
+{
+	struct user_events all = { 0 };
+	uint32_t bound = bound_of(b);
+
+	expect("shares", "another user", take_all(&all, geteuid() + 1, b), bound / 2);
+	expect("shares", "a third one", take_all(&all, geteuid() + 2, b), (bound - bound / 2) / 2);
+	expect("shares", "ours", take_all(&all, geteuid(), b), bound - bound / 2 - (bound - bound / 2) / 2);
+	expect("shares", "in all", all.n[b], bound);
+	while (all.shares) {
+		struct share *next = all.shares->next;
+
+		free(all.shares);
+		all.shares = next;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char name[] = "/tmp/uft-user-events.XXXXXX";
@@ -176,6 +205,8 @@ int main(int argc, char **argv)
 		for (;;)
 			pause();
 	}
+	for (int b = 0; b < NBOUNDS; b++)
+		shares((enum bound)b);
 	copy_self(name);
 	scene("a program that stays", NULL, 0);
 	scene("another one is executed", name, 0);
