@@ -17,12 +17,15 @@
 
 #include "output/output.h"
 #include "view/page.h"
+#include "view/peers.h"
 #include "view/server.h"
 
 #define TOKEN_BYTES 16u
 #define ROWS_ASKED 1024u /* rows of one picture */
 #define WIDTH_MAX 16384u
 #define PLOT_WIDTH_MAX 4096u
+#define SILENT_S 5u /* without the token, between two parts of a request */
+#define IDLE_S 60u  /* with it */
 
 #ifdef UFT_HAS_MICROHTTPD
 
@@ -38,12 +41,15 @@ static struct {
 	__typeof__(&MHD_queue_response) queue;
 	__typeof__(&MHD_destroy_response) destroy;
 	__typeof__(&MHD_create_response_from_fd) response_of_fd;
+	__typeof__(&MHD_get_connection_info) connection_info;
+	__typeof__(&MHD_set_connection_option) set_option;
 } mhd;
 
 struct view_server {
 	struct MHD_Daemon *daemon;
 	struct recording *const *file;
 	size_t nfiles;
+	struct peers peers;
 	unsigned port;
 	char token[2 * TOKEN_BYTES + 1];
 	char url[96];
@@ -65,8 +71,11 @@ static int load(struct uft_error *err)
 	mhd.queue = (__typeof__(mhd.queue))dlsym(so, "MHD_queue_response");
 	mhd.destroy = (__typeof__(mhd.destroy))dlsym(so, "MHD_destroy_response");
 	mhd.response_of_fd = (__typeof__(mhd.response_of_fd))dlsym(so, "MHD_create_response_from_fd");
+	mhd.connection_info = (__typeof__(mhd.connection_info))dlsym(so, "MHD_get_connection_info");
+	mhd.set_option = (__typeof__(mhd.set_option))dlsym(so, "MHD_set_connection_option");
 	if (!mhd.start_daemon || !mhd.stop_daemon || !mhd.get_daemon_info || !mhd.lookup || !mhd.response ||
-	    !mhd.add_header || !mhd.queue || !mhd.destroy || !mhd.response_of_fd)
+	    !mhd.add_header || !mhd.queue || !mhd.destroy || !mhd.response_of_fd ||
+	    !mhd.connection_info || !mhd.set_option)
 		return uft_fail(err, -ENOENT,
 				"this libmicrohttpd lacks what it should have: install the package libmicrohttpd12");
 	return 0;
@@ -455,6 +464,31 @@ static int is_host(const struct view_server *s, struct MHD_Connection *c)
 	return host && (!strcmp(host, a) || !strcmp(host, b));
 }
 
+/* ---- Connections ------------------------------------------------------------------------------------------ */
+
+static void connection_changed(void *ctx, struct MHD_Connection *c, void **context,
+			       enum MHD_ConnectionNotificationCode what)
+{
+	struct view_server *s = ctx;
+	const union MHD_ConnectionInfo *fd;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		peers_remove(&s->peers, *context);
+		return;
+	}
+	fd = mhd.connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*context = fd ? peers_add(&s->peers, fd->connect_fd) : NULL;
+}
+
+static void token_came(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *context = mhd.connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (context)
+		peer_has_token(context->socket_context);
+	mhd.set_option(c, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_S);
+}
+
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
 			      const char *version, const char *data, size_t *n, void **state)
 {
@@ -474,6 +508,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 	}
 	if (url[0] != '/' || !is_token(s, url + 1) || !is_host(s, c))
 		return send_text(c, MHD_HTTP_FORBIDDEN, "forbidden\n");
+	token_came(c);
 	path = url + 1 + strlen(s->token) + 1;
 	if (!strcmp(path, "exported"))
 		return strcmp(method, "GET") ? send_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "another method is needed\n")
@@ -522,15 +557,18 @@ int view_server_start(struct recording *const *files, size_t nfiles, unsigned po
 	}
 	s->file = files;
 	s->nfiles = nfiles;
+	peers_init(&s->peers);
 	errno = 0;
 	s->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, (uint16_t)port, NULL, NULL, handle, s,
-				     MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
-				     MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_END);
+				     MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_S,
+				     MHD_OPTION_CONNECTION_LIMIT, 2 * PEERS_MAX, MHD_OPTION_NOTIFY_CONNECTION,
+				     connection_changed, s, MHD_OPTION_END);
 	info = s->daemon ? mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info) {
 		ret = errno ? -errno : -EADDRINUSE;
 		if (s->daemon)
 			mhd.stop_daemon(s->daemon);
+		peers_free(&s->peers);
 		free(s);
 		return uft_fail(
 			err, ret,
@@ -554,6 +592,7 @@ void view_server_stop(struct view_server *s)
 	if (!s)
 		return;
 	mhd.stop_daemon(s->daemon);
+	peers_free(&s->peers);
 	free(s);
 }
 
