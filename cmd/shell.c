@@ -64,17 +64,32 @@ static void on_end(int sig)
 	raise(sig);
 }
 
+static const int end_signals[] = { SIGTERM, SIGHUP };
+
 static void remove_socket_at_end(const char *name)
 {
-	static const int signals[] = { SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = on_end }, old;
 
 	if (strlen(name) >= sizeof(socket_name))
 		return;
 	strcpy(socket_name, name);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-			sigaction(signals[i], &action, NULL);
+	for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
+		if (sigaction(end_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(end_signals[i], &action, NULL);
+}
+
+/* What ends us waits from before the name is there until the handler is. All other threads take no signals. */
+static void serve_unended(struct uft_tree *t, struct uft_serve **out, struct uft_error *err)
+{
+	sigset_t ends, before;
+
+	sigemptyset(&ends);
+	for (size_t i = 0; i < sizeof(end_signals) / sizeof(end_signals[0]); i++)
+		sigaddset(&ends, end_signals[i]);
+	sigprocmask(SIG_BLOCK, &ends, &before); /* GUARD(shell_socket_ends) */
+	if (uft_serve_start(t, out, err) == 0)
+		remove_socket_at_end(uft_serve_path(*out));
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Programs in the shell find the socket by the variable. Without one they still have the mounted files. */
@@ -82,8 +97,7 @@ static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 {
 	struct uft_error err = { "" };
 
-	if (uft_serve_start(t, out, &err) == 0)
-		remove_socket_at_end(uft_serve_path(*out));
+	serve_unended(t, out, &err);
 	if (*out)
 		return setenv("UFT_SESSION", uft_serve_path(*out), 1);
 	if (is_needed)

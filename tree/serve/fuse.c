@@ -47,6 +47,7 @@
 #include <linux/fuse.h>
 #include <unistd.h>
 
+#include "symbol/thread.h"
 #include "tree/serve/fuse.h"
 #include "tree/serve/fuse_internal.h"
 
@@ -345,7 +346,7 @@ static int start_loop(struct uft_fuse *f, struct loop *l)
 	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN |
 		EPOLLEXCLUSIVE /* GUARD(one_thread_wakes, EPOLLIN) */) == 0 &&
 	    watch(l->epoll, f->stop_fd, EPOLLIN) == 0 &&
-	    pthread_create(&l->thread, NULL, run_loop, l) == 0)
+	    thread_start(&l->thread, run_loop, l) == 0)
 		return 0;
 	close(l->epoll);
 	return -EAGAIN;
@@ -389,7 +390,7 @@ static void stop_threads(struct uft_fuse *f)
 
 static int start_threads(struct uft_fuse *f, struct uft_error *err)
 {
-	if (pthread_create(&f->answerer, NULL, fuse_answerer, f) != 0)
+	if (thread_start(&f->answerer, fuse_answerer, f))
 		return uft_fail(err, -EAGAIN, "cannot start a thread");
 	while (f->nloops < NLOOPS && start_loop(f, &f->loop[f->nloops]) == 0)
 		f->nloops++;
