@@ -142,8 +142,7 @@ static pid_t process_of(pid_t tid)
 	return tgid;
 }
 
-/* For the names of what it writes: a task that cannot be looked at counts as a process of its own. */
-static void set_user(struct uft_handle *h, pid_t pid)
+void handle_look_up(struct uft_handle *h, pid_t pid)
 {
 	h->pid = pid;
 	h->tgid = process_of(pid);
@@ -160,7 +159,7 @@ int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struc
 		return -ENOMEM;
 	h->t = t;
 	h->flags = flags;
-	set_user(h, pid ? pid : getpid());
+	handle_look_up(h, pid ? pid : getpid());
 	pthread_mutex_lock(&t->lock);
 	ret = node_place(t, node, &h->at);
 	if (!ret)
@@ -252,7 +251,7 @@ int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg)
 void uft_tree_caller(struct uft_handle *h, pid_t pid)
 {
 	if (pid && pid != h->pid)
-		set_user(h, pid);
+		handle_look_up(h, pid);
 }
 
 int uft_tree_release(struct uft_handle *h)

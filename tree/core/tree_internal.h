@@ -167,7 +167,8 @@ struct uft_handle {
 	struct uft_handle *next;	/* of those that wait: t->waiting */
 	int flags;			/* of open(2) */
 	pid_t pid, tgid;		/* the task that opened it, or wrote to it last, its process */
-	pid_t named;			/* whose name the buffer has, of those that wrote */
+	pid_t named, named_tgid;	/* whose name the buffer has, of those that wrote; */
+	uint64_t named_began;		/* clock ticks since boot, as another task may have its number by now */
 	struct tree_text text;		/* what a reader is in the middle of */
 	int has_text;
 	void *priv;			/* the file's own */
@@ -178,6 +179,8 @@ struct uft_handle {
 	void (*notify)(void *arg);
 	void *notify_arg;
 };
+/* @pid uses it. For names alone: a task that cannot be looked at counts as a process of its own. */
+void handle_look_up(struct uft_handle *h, pid_t pid);
 void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
 /* Until data may have come. 0, or -ESHUTDOWN: the tree ends. */
 int handle_wait_news(struct uft_handle *h);

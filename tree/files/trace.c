@@ -335,45 +335,76 @@ static int name_writer(struct uft_handle *h)
 	if (f)
 		fclose(f);
 	h->named = h->pid;
+	h->named_tgid = h->tgid;
 	return comm[0] ? uft_live_task(h->t->instances->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
+}
+
+/* Field @n of a task's stat that begins at field @from, at @p. NULL: it ends before. */
+static char *stat_field(char *p, int from, int n)
+{
+	while (p && from++ < n)
+		p = strchr(p + 1, ' ');
+	return p;
+}
+
+static FILE *open_stat(const struct uft_handle *h)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", h->tgid, h->pid);
+	return fopen(path, "re");
+}
+
+/*
+ * Where the writer ran last: it waits for us. Ours, if /proc cannot tell. Its number may have been another task's when
+ * the file was used last: one of another process, or one that began at another time.
+ */
+static uint32_t look_at_writer(struct uft_handle *h, int *ret)
+{
+	FILE *f = open_stat(h);
+	char line[1024] = "", *p;
+	uint64_t began;
+	int cpu = sched_getcpu();
+
+	if (!f) { /* GUARD(writer_look_up) */
+		handle_look_up(h, h->pid);
+		f = open_stat(h);
+	}
+	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (f)
+		fclose(f);
+	p = stat_field(p, 2, 22);
+	began = p ? strtoull(p, NULL, 10) : 0;
+	p = stat_field(p, 22, 39);
+	cpu = p ? atoi(p) : cpu;
+	*ret = 0;
+	if (h->named != h->pid || h->named_tgid != h->tgid || h->named_began != began)
+		*ret = name_writer(h);
+	h->named_began = began;
+	return cpu < 0 ? 0 : (uint32_t)cpu;
 }
 
 int open_marker(struct uft_handle *h)
 {
-	return name_writer(h);
-}
+	int ret;
 
-/* Where the writer ran last: it waits for us. Ours, if /proc cannot tell. */
-static uint32_t writer_cpu(const struct uft_handle *h)
-{
-	char path[64], line[1024] = "", *p;
-	int cpu = sched_getcpu();
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", h->tgid, h->pid);
-	f = fopen(path, "re");
-	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	for (int field = 2; p && field < 39; field++)
-		p = strchr(p + 1, ' ');
-	if (p)
-		cpu = atoi(p);
-	if (f)
-		fclose(f);
-	return cpu < 0 ? 0 : (uint32_t)cpu;
+	look_at_writer(h, &ret);
+	return ret;
 }
 
 static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 {
 	struct instance *in = h->at.in;
+	uint32_t cpu;
+	int named;
 	long ret;
 
 	if (!(in->set.options & OPT_BIT(OPT_MARKERS)))
 		return -EINVAL;
 	if (!in->set.is_on || in->paused)
 		return -EBADF;
-	if (h->named != h->pid)
-		name_writer(h);
-	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n, is_raw);
+	cpu = look_at_writer(h, &named);
+	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu, p, n, is_raw);
 	if (ret > 0)
 		h->t->nmarks++;
 	return ret;
@@ -381,9 +412,10 @@ static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 
 void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n)
 {
-	if (h->named != h->pid)
-		name_writer(h);
-	if (!uft_live_event(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), id, payload, n))
+	int named;
+	uint32_t cpu = look_at_writer(h, &named);
+
+	if (!uft_live_event(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu, id, payload, n))
 		h->t->nmarks++;
 }
 

@@ -14,6 +14,7 @@
  *	fixed=NAME	registers that word
  *	exec		executes itself, which does what follows
  *	reused=NAME	a thread registers and ends, then a child process that gets the thread's number; none: EPERM
+ *	reusedmark=	the same, and each writes a marker by one open file
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -126,10 +128,20 @@ static void reg_at_shared_place(const char *what, int bit)
 	say(what, ret < 0 ? ret : (long)shared_place.write_index);
 }
 
-static void *reg_in_thread(void *arg)
+static int marker = -1;
+
+static void do_as(const char *what, int bit)
+{
+	if (marker < 0)
+		reg_at_shared_place(what, bit);
+	else if (prctl(PR_SET_NAME, what) || write(marker, what, strlen(what)) < 0)
+		say(what, -1);
+}
+
+static void *do_in_thread(void *arg)
 {
 	reused_tid = (pid_t)syscall(SYS_gettid);
-	reg_at_shared_place("thread", *(int *)arg);
+	do_as("thread", *(int *)arg);
 	return NULL;
 }
 
@@ -141,13 +153,13 @@ static void reuse(const char *name)
 	pthread_t thread;
 
 	reused_name = name;
-	if (pthread_create(&thread, NULL, reg_in_thread, &bit) || pthread_join(thread, NULL))
+	if (pthread_create(&thread, NULL, do_in_thread, &bit) || pthread_join(thread, NULL))
 		return;
 	fflush(stdout);
 	for (int t = 0; t < 10000 && (ret = (int)syscall(SYS_clone3, &args, sizeof(args))) < 0 && errno == EEXIST; t++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	if (!ret) {
-		reg_at_shared_place("child", next_bit);
+		do_as("child", next_bit);
 		fflush(stdout);
 		_exit(0);
 	}
@@ -155,7 +167,10 @@ static void reuse(const char *name)
 		say("clone3", ret);
 	else
 		waitpid(ret, NULL, 0);
-	printf("parent %u\n", shared_place.enable_bit);
+	if (marker < 0)
+		printf("parent %u\n", shared_place.enable_bit);
+	else
+		printf("%d %d\n", reused_tid, getpid());
 }
 
 static void write_record(char *text)
@@ -219,7 +234,9 @@ int main(int argc, char **argv)
 			many(arg);
 		if (!strcmp(argv[i], "formats"))
 			formats(arg);
-		if (!strcmp(argv[i], "reused"))
+		if (!strcmp(argv[i], "reusedmark"))
+			marker = open("/sys/kernel/tracing/trace_marker", O_WRONLY);
+		if (!strncmp(argv[i], "reused", 6))
 			reuse(arg);
 		if (!strcmp(argv[i], "del"))
 			say("del", ioctl(fd, DIAG_IOCSDEL, arg));

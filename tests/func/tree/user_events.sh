@@ -110,3 +110,13 @@ else
 child 0
 parent 0"
 fi
+inside 'echo 1 >options/record-tgid; $T reusedmark=x; sed -n "s/^ *\([a-z]*\)-\([0-9]*\) *( *\([0-9]*\)).*mark_write: /\1 \2 \3 /p" trace'
+expect_no_err
+check
+# shellcheck disable=SC2046
+if ! grep -q "^clone3 EPERM" out; then
+	set -- $(head -n 1 out)
+	expect_equal "whose markers these are" "$(cat out)" "$1 $2
+thread $1 $2 thread
+child $1 $1 child"
+fi
