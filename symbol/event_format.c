@@ -160,7 +160,7 @@ static int take_field(struct cursor *c, struct uft_event_field *f)
 			return 0;
 		f->element = element_of(f->type);
 	} else if (bracket && strtoul(bracket, NULL, 10)) {
-		f->element = f->size / (uint32_t)strtoul(bracket, NULL, 10);
+		f->element = (uint32_t)(f->size / strtoul(bracket, NULL, 10));	/* 0: more elements than bytes */
 	} else if (f->is_array) {
 		f->element = element_of(f->type);
 	}

@@ -131,10 +131,15 @@ static void formats(void **state)
 		"field:int a;\toffset:8;\tsize:4;\tsigned:1;\n",
 	};
 	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *type;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_null(add(t, "bad", bad[i], "\"\""));
+	/* of more elements than bytes, and than 32 bits hold */
+	type = add(t, "many", "\tfield:int a[4294967296];\toffset:8;\tsize:4;\tsigned:1;\n", "\"%d\", REC->a[0]");
+	assert_non_null(type);
+	assert_int_equal(type->field[0].element, 0);
 	assert_null(add(t, "bad name", "", "\"\""));
 	assert_non_null(add(t, "none", "", "\"\""));
 	uft_event_table_put(t);
