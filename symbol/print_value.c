@@ -84,9 +84,16 @@ static struct print_value binary_value(uint8_t op, const struct print_value *x, 
 
 /* ---- Texts of helpers ---- */
 
+/*
+ * A text gets all the room that is left until it is whole: texts that are made meanwhile, for keys of a list, have
+ * none, so that they neither lie in its place nor are counted with it.
+ */
 static struct print_text begin_text(struct print_run *r)
 {
-	return (struct print_text){ r->temp + r->ntemp, 0, sizeof(r->temp) - r->ntemp };
+	struct print_text t = { r->temp + r->ntemp, 0, sizeof(r->temp) - r->ntemp };
+
+	r->ntemp = sizeof(r->temp);	/* GUARD(print_text_whole, r->ntemp) */
+	return t;
 }
 
 void print_put(struct print_text *t, const char *from, size_t n)
@@ -111,7 +118,7 @@ static __attribute__((format(printf, 2, 3))) void put_format(struct print_text *
 
 static struct print_value end_text(struct print_run *r, const struct print_text *t)
 {
-	r->ntemp += t->n;
+	r->ntemp = (size_t)(t->p - r->temp) + t->n;
 	return (struct print_value){ .bytes = (const uint8_t *)t->p, .len = t->n, .element = 1 };
 }
 

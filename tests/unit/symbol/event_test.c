@@ -213,6 +213,50 @@ static void texts(void **state)
 	uft_event_table_put(t);
 }
 
+/* A text of @n bytes @c in quotes. */
+static char *quoted(char c, size_t n)
+{
+	char *text = malloc(n + 3);
+
+	assert_non_null(text);
+	memset(text, c, n + 2);
+	text[0] = text[n + 1] = '"';
+	text[n + 2] = '\0';
+	return text;
+}
+
+/* Texts of helpers within a text that is being made: all of them together have the room of one event. */
+static void nested(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	struct record r = { .n = -2, .flags = 1 };
+	struct uft_print_input in = { .payload = (const uint8_t *)&r, .bytes = sizeof(r) };
+	char *long_key = quoted('D', 5000), *long_text = quoted('y', 8000), *print, out[64];
+	static const char *const form[] = {
+		"\"%%d\", __print_symbolic(REC->n, { __print_hex_str(%s, 5000), \"x\" }, { -2, %s }) + __print_hex_str(%s, 5000)",
+		"\"%%d\", __print_flags(REC->flags, \"\", { 2 * __print_hex_str(%s, 5000), \"\" }, { 1, %s }) + __print_hex_str(%s, 5000)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(form) / sizeof(form[0]); i++) {
+		const struct uft_event_type *type;
+		char name[16];
+		size_t n;
+
+		snprintf(name, sizeof(name), "nested_%zu", i);
+		assert_true(asprintf(&print, form[i], long_key, long_text, long_key) > 0);
+		type = add(t, name, FIELDS, print);
+		assert_non_null(type->text);
+		n = uft_print_event(type->text, &in, out, sizeof(out) - 1);
+		out[n] = '\0';
+		assert_int_equal(atoi(out), 'y' + '4');
+		free(print);
+	}
+	free(long_key);
+	free(long_text);
+	uft_event_table_put(t);
+}
+
 static void sets(void **state)
 {
 	struct uft_event_set a = { NULL, 0 }, b = { NULL, 0 };
@@ -235,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
+		cmocka_unit_test(nested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
