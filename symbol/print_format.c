@@ -60,11 +60,9 @@ static void put_padded(struct print_text *t, const struct conversion *c, const c
 	size_t pad = c->width > 0 && (size_t)c->width > n ? (size_t)c->width - n : 0;
 	int is_left = strchr(c->flags, '-') != NULL;
 
-	for (size_t i = 0; !is_left && i < pad; i++)
-		print_put(t, " ", 1);
+	print_pad(t, is_left ? 0 : pad);
 	print_put(t, from, n);
-	for (size_t i = 0; is_left && i < pad; i++)
-		print_put(t, " ", 1);
+	print_pad(t, is_left ? pad : 0);
 }
 
 static void put_number(struct print_text *t, const struct conversion *c, int64_t v)

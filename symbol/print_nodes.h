@@ -66,6 +66,7 @@ static inline struct print_value print_value_of(int64_t n)
 struct print_value print_eval(struct print_run *r, uint32_t at);
 int64_t print_number(const struct print_value *v);
 void print_put(struct print_text *t, const char *from, size_t n);	/* what does not fit is cut */
+void print_pad(struct print_text *t, size_t n);				/* blanks, the same */
 
 /* ---- print_address.c ---- */
 

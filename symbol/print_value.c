@@ -103,6 +103,18 @@ void print_put(struct print_text *t, const char *from, size_t n)
 	t->n += n;
 }
 
+void print_pad(struct print_text *t, size_t n)
+{
+	n = n < t->room - t->n ? n : t->room - t->n;
+	memset(t->p + t->n, ' ', n);
+	t->n += n;
+}
+
+static int is_full(const struct print_text *t)
+{
+	return t->n == t->room;
+}
+
 static __attribute__((format(printf, 2, 3))) void put_format(struct print_text *t, const char *format, ...)
 {
 	char part[64];
@@ -162,7 +174,8 @@ static void put_array(struct print_text *t, const struct print_value *bytes, uin
 {
 	print_put(t, "{", 1);
 	for (uint64_t i = 0;
-	     (size == 1 || size == 2 || size == 4 || size == 8) && i < count && (i + 1) * size <= bytes->len; i++)
+	     (size == 1 || size == 2 || size == 4 || size == 8) && i < count && (i + 1) * size <= bytes->len &&
+	     !is_full(t); i++)
 		put_format(t, "%s0x%" PRIx64, i ? "," : "", (uint64_t)load(bytes->bytes + i * size, size, 0));
 	print_put(t, "}", 1);
 }
@@ -170,7 +183,7 @@ static void put_array(struct print_text *t, const struct print_value *bytes, uin
 /* As %*pb: words of 32 bits, the highest first. */
 static void put_bitmask(struct print_text *t, const struct print_value *bytes)
 {
-	for (size_t i = bytes->len / 4; i--;)
+	for (size_t i = bytes->len / 4; i-- && !is_full(t);)
 		put_format(t, "%08x%s", (uint32_t)load(bytes->bytes + 4 * i, 4, 0), i ? "," : "");
 }
 
@@ -191,7 +204,7 @@ static void put_hex_dump(struct print_run *r, struct print_text *t, const struct
 		(uint64_t)number[4] : bytes->len;
 	uint64_t group = number[2] == 2 || number[2] == 4 || number[2] == 8 ? (uint64_t)number[2] : 1;
 
-	for (uint64_t from = 0; from < len; from += row) {
+	for (uint64_t from = 0; from < len && !is_full(t); from += row) {
 		uint64_t here = len - from < row ? len - from : row, size = here % group ? 1 : group;
 
 		print_put(t, n->text, n->len);
@@ -218,7 +231,7 @@ static void put_stack(struct print_run *r, struct print_text *t, const struct pr
 	char name[512];
 
 	print_put(t, "STACK:\n", 7);
-	for (size_t i = 0; i + 8 <= bytes->len; i += 8) {
+	for (size_t i = 0; i + 8 <= bytes->len && !is_full(t); i += 8) {
 		uint64_t addr = (uint64_t)load(bytes->bytes + i, 8, 0);
 		size_t n = addr && r->in->name ? r->in->name(r->in->arg, addr, 1, name, sizeof(name)) : 0;
 
@@ -255,7 +268,7 @@ static struct print_value eval_call(struct print_run *r, const struct print_node
 	case H_SYMBOLIC: put_symbolic(r, &t, n, (uint64_t)print_number(&a)); break;
 	case H_FLAGS: put_flags(r, &t, n, (uint64_t)print_number(&a)); break;
 	case H_HEX: case H_HEX_STR:
-		for (int64_t i = 0; a.bytes && i < print_number(&b) && (uint64_t)i < a.len; i++)
+		for (int64_t i = 0; a.bytes && i < print_number(&b) && (uint64_t)i < a.len && !is_full(&t); i++)
 			put_format(&t, "%s%2.2x", i && n->helper == H_HEX ? " " : "", a.bytes[i]);
 		break;
 	case H_ARRAY: if (a.bytes) put_array(&t, &a, (uint64_t)print_number(&b), (uint64_t)print_number(&c)); break;

@@ -257,6 +257,28 @@ static void nested(void **state)
 	uft_event_table_put(t);
 }
 
+/* More blanks than there is room for are not written one by one: without the bound this takes minutes. */
+static void wide(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	char print[64 * 32] = "\"", out[256];
+	const struct uft_event_type *type;
+	struct record r = { .n = 1 };
+	struct uft_print_input in = { .payload = (const uint8_t *)&r, .bytes = sizeof(r) };
+
+	(void)state;
+	for (int i = 0; i < 64; i++)
+		strcat(print, i % 2 ? "%-*s" : "%*s");
+	strcat(print, "\"");
+	for (int i = 0; i < 64; i++)
+		strcat(print, ", 2147483647, \"a\"");
+	type = add(t, "wide", FIELDS, print);
+	assert_non_null(type->text);
+	assert_int_equal(uft_print_event(type->text, &in, out, sizeof(out)), sizeof(out));
+	assert_true(out[0] == ' ' && out[sizeof(out) - 1] == ' ');
+	uft_event_table_put(t);
+}
+
 static void sets(void **state)
 {
 	struct uft_event_set a = { NULL, 0 }, b = { NULL, 0 };
@@ -279,7 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
-		cmocka_unit_test(nested),
+		cmocka_unit_test(nested),  cmocka_unit_test(wide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
