@@ -5,7 +5,7 @@
  *	jump	a filter as OpenSSH's, then longjmp over calls	deny	one that ends it for futex and rt_sigprocmask
  *	strict	SECCOMP_MODE_STRICT				clock	PR_SET_TSC
  *	fork	as clock, then a child				handler	as jump, in signal handlers on a stack of their own
- *	threads	as deny, for all threads, of which three are inside of calls
+ *	threads	as deny, for all threads, of which three are inside of calls and come back from them
  *	raw	as deny, by syscall(SYS_seccomp)		wait	as clock, then waits for its input to end
  * The child ends with status 5, and the program with 0 if it did.
  */
@@ -31,7 +31,7 @@
 
 static jmp_buf env;
 static sigjmp_buf sigenv;
-static volatile int count, is_set, is_inside;
+static volatile int count, is_set, is_inside, nback;
 
 __attribute__((noinline)) int sum(int n)
 {
@@ -117,9 +117,13 @@ __attribute__((noinline)) int wait_inside(int n)
 	return r + sum(8);
 }
 
+/* Does not end: libc ends a thread with rt_sigprocmask. */
 static void *thread(void *arg)
 {
-	return (void *)(long)wait_inside(20);
+	wait_inside(20);
+	__atomic_add_fetch(&nback, 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
 }
 
 static void child(const char *mode)
@@ -143,6 +147,8 @@ static void child(const char *mode)
 	sum(8);
 	r = level(20, mode);
 	is_set = 1;
+	while (!strcmp(mode, "threads") && nback < NTHREADS)
+		;
 	for (int i = 0; !strcmp(mode, "jump") && i < 50; i++)
 		jump();
 	for (int i = 0; !strcmp(mode, "handler") && i < 50; i++)
