@@ -171,6 +171,11 @@ struct uft_session_events {
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
 	/*
+	 * In another pid namespace than the session's: records of @slice call a task @tid, which is @outer here. Of the
+	 * process itself it comes behind slice_begin, of other threads when they are found.
+	 */
+	void (*outer)(void *arg, uint32_t slice, pid_t tid, pid_t outer);
+	/*
 	 * Types of one object that a target has mapped are in the table from now on. Called before they are
 	 * switched on, from wherever the session arms.
 	 */

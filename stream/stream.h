@@ -56,6 +56,8 @@ struct uft_task {
 	const char *program;	/* what its process is called: the name of the main thread, or else the file's */
 	const struct uft_image *image;
 	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
+	/* what tid and pid are in the session's pid namespace; the same where that is not known, as in a recording */
+	uint32_t outer_tid, outer_pid;
 };
 
 struct uft_event {

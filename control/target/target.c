@@ -170,6 +170,8 @@ void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)
 		s->ev.slice_begin(s->ev.arg, t->slice, t->own_pid, t->ppid, t->space->img);
+	if (s->ev.outer && t->pid && t->pid != t->own_pid)
+		s->ev.outer(s->ev.arg, t->slice, t->own_pid, t->pid);
 	for (uint32_t i = 0; t->pid && i < s->nlistener; i++)
 		if (s->listener[i].announced)
 			s->listener[i].announced(s, t);
@@ -289,6 +291,15 @@ static int remember(struct target *t, pid_t tid, const char *comm)
 	return 1;
 }
 
+static void tell_task(const struct uft_session *s, const struct target *t, pid_t tid, const char *comm)
+{
+	pid_t own = t->own_pid == t->pid ? tid : proc_namespace_pid(tid);
+
+	if (s->ev.outer && own != tid)
+		s->ev.outer(s->ev.arg, t->slice, own, tid);
+	s->ev.task(s->ev.arg, t->own_pid, own, t->ppid, t->space->img, comm);
+}
+
 void target_scan_tasks(struct uft_session *s, struct target *t)
 {
 	char path[64], comm[32];
@@ -311,8 +322,7 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 		comm[strcspn(comm, "\n")] = '\0';
 		snprintf(name, sizeof(name), "%.15s", comm);
 		if (remember(t, tid, name))
-			s->ev.task(s->ev.arg, t->own_pid, t->own_pid == t->pid ? tid : proc_namespace_pid(tid), t->ppid,
-				   t->space->img, name);
+			tell_task(s, t, tid, name);
 	}
 	if (d)
 		closedir(d);

@@ -96,6 +96,8 @@ struct uft_stream {
 	uint32_t *task_hash, hash_cap;			/* index + 1 */
 	struct dec_task *last_task;			/* when there are too many */
 	struct uft_task *task_copy;
+	/* task.c: of slices of other pid namespaces, by rising (slice, tid) */
+	struct dec_outer *outer; uint32_t nouter, cap_outer;
 	uint64_t frames;				/* allocated, all tasks */
 	/* task.c: of those, what each slice has; NULL while there are few */
 	struct dec_share *share;
@@ -132,6 +134,10 @@ struct uft_stream {
 };
 
 /* task.c */
+/* What the session calls the task @tid of a slice. */
+struct dec_outer { uint32_t slice, tid, outer; };
+
+int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer);	/* 0, -ENOMEM */
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
 const struct uft_image *dec_task_image(const struct uft_task *t);	/* NULL: not known */

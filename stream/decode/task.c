@@ -17,6 +17,7 @@
 
 #include "stream/decode/decode.h"
 #include "symbol/names.h"
+#include "symbol/sorted.h"
 
 #define DEC_TASKS	(1u << 19)
 #define DEC_FRAMES	(4u << 20)
@@ -98,6 +99,47 @@ static const char *program_of(const struct uft_stream *st, const struct dec_task
 	return !n || (!strncmp(file, main->comm, n) && (n == 15 || file[n] == '?')) ? file : main->comm;
 }
 
+/* ---- Numbers of another pid namespace -------------------------------------------------------- */
+
+/* Where (@slice, @tid) is, or would be. */
+static uint32_t outer_place(const struct uft_stream *st, uint32_t slice, uint32_t tid)
+{
+	return (uint32_t)SORTED_FIRST(i, st->nouter, st->outer[i].slice > slice ||
+				      (st->outer[i].slice == slice && st->outer[i].tid >= tid));
+}
+
+static uint32_t outer_of(const struct uft_stream *st, uint32_t slice, uint32_t tid)
+{
+	uint32_t i = outer_place(st, slice, tid);
+
+	return i < st->nouter && st->outer[i].slice == slice && st->outer[i].tid == tid ? st->outer[i].outer : tid;
+}
+
+static void task_set_outer(const struct uft_stream *st, struct dec_task *t)
+{
+	t->pub.outer_pid = outer_of(st, t->slice, t->pub.pid);
+	t->pub.outer_tid = outer_of(st, t->slice, t->pub.tid);
+}
+
+int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer)
+{
+	uint32_t at = outer_place(st, slice_number, tid), cap = 2 * st->cap_outer + 16;
+	int is_known = at < st->nouter && st->outer[at].slice == slice_number && st->outer[at].tid == tid;
+	struct dec_outer *grown = st->nouter < st->cap_outer ? st->outer : realloc(st->outer, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	st->cap_outer = st->nouter < st->cap_outer ? st->cap_outer : cap;
+	st->outer = grown;
+	if (!is_known)
+		memmove(&grown[at + 1], &grown[at], (st->nouter++ - at) * sizeof(*grown));
+	grown[at] = (struct dec_outer){ slice_number, tid, outer };
+	for (uint32_t i = 0; i < st->ntask; i++)
+		if (st->task[i]->slice == slice_number)
+			task_set_outer(st, st->task[i]);
+	return 0;
+}
+
 static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
 	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
@@ -106,6 +148,7 @@ static void task_describe(struct uft_stream *st, struct dec_task *t, const struc
 	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.pid ? slice->ppid : 0;
 	t->pub.image = t->image->img;
 	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
+	task_set_outer(st, t);
 }
 
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
@@ -191,6 +234,7 @@ void dec_tasks_free(struct uft_stream *st)
 		free(st->last_task->done);
 	}
 	free(st->last_task);
+	free(st->outer);
 	free(st->task);
 	free(st->task_hash);
 	free(st->task_copy);

@@ -187,6 +187,21 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 	return ret;
 }
 
+int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer)
+{
+	int ret = 0;
+
+	if (slice >= l->geo->nslices)
+		return 0;
+	for (l = l->leader ? l->leader : l; l && !ret; l = l->next) {
+		pthread_mutex_lock(&l->lock);
+		if (l->slice[slice].is_live)
+			ret = dec_outer_add(l->base, l->slice[slice].number, tid, outer);
+		pthread_mutex_unlock(&l->lock);
+	}
+	return ret;
+}
+
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg)
 {
 	const struct rd_file *f = l->base->file;

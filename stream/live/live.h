@@ -73,6 +73,8 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
 int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
 int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
+/* Records of @slice call a task @tid, and the session calls it @outer. 0, -ENOMEM. */
+int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer);
 uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
 /* Before it: records of times from @clock on may still be written late. UINT64_MAX: by nobody. */
 void uft_live_until(struct uft_live *l, uint64_t clock);

@@ -196,6 +196,9 @@ static int copy_names(struct uft_stream *to, const struct uft_stream *from)
 		if (!t->comm)
 			return -ENOMEM;
 	}
+	for (uint32_t i = 0; i < from->nouter; i++)
+		if (dec_outer_add(to, from->outer[i].slice, from->outer[i].tid, from->outer[i].outer))
+			return -ENOMEM;
 	for (size_t i = 0; i < f->nimage; i++) {
 		if (lv_image_add(to, i ? f->image[i] : NULL, f->image[i]->id) < 0)
 			return -ENOMEM;

@@ -272,6 +272,14 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 	uft_live_task(t->instances->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
 }
 
+static void on_outer(void *arg, uint32_t slice, pid_t tid, pid_t outer)
+{
+	struct uft_tree *t = arg;
+
+	if (uft_live_outer(t->instances->live, slice, (uint32_t)tid, (uint32_t)outer))
+		on_warning(arg, "no memory to tell the tasks of another pid namespace: set_event_pid misses some");
+}
+
 static int start_owner(struct uft_tree *t)
 {
 	int ret = thread_start(&t->owner, owner_main, t);
@@ -318,6 +326,7 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 	};
 	struct uft_session_events ev = {
 		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.outer = on_outer,
 		.told = on_told, .events_found = on_events_found,
 		.fault = on_fault,
 	};
