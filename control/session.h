@@ -268,6 +268,8 @@ void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2]);
  */
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err);
 
+pid_t uft_session_process_of(pid_t tid);		/* whose thread it is; 0: there is no such task */
+
 /*
  * Does this machine let us do that? If not, a program that is started gets the runtime by its loader, as with
  * opts->preload.

@@ -625,6 +625,13 @@ static void scan(struct uft_session *s)
 	s->next_scan_ns = begin + (cost * 50 > SCAN_MS * 1000000ull ? cost * 50 : SCAN_MS * 1000000ull);
 }
 
+pid_t uft_session_process_of(pid_t tid)
+{
+	long pid = tid > 0 ? proc_status_number(tid, "Tgid", 10) : 0;
+
+	return pid > 0 ? (pid_t)pid : 0;
+}
+
 void session_step(struct uft_session *s, int timeout_ms)
 {
 	struct epoll_event ev[16];

@@ -277,7 +277,8 @@ struct uft_tree {
 
 	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
 	const struct instance *told;
-	uint32_t *attached;		/* by set_ftrace_pid.c; the owner's */
+	/* by set_ftrace_pid.c; the owner's: for each task that was named, which may be a thread */
+	struct attached { uint32_t pid, named; } *attached;
 	size_t nattached;
 	uint32_t kins;			/* numbers given to lists of pids */
 	uint64_t nmarks;		/* since the last round; the owner's */

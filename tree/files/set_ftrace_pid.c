@@ -3,9 +3,9 @@
  * set_ftrace_pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet;
  * set_ftrace_notrace_pid: whom not
  *
- * A number in the list that is a running process outside the session gets attached to; taken out again it is
- * left as it was found. As long as the list is not empty, only tasks in it are recorded. A number of nobody
- * is accepted, as by the kernel.
+ * A number in the list that is a running process outside the session gets attached to, or the process of a thread that
+ * is named alone; when none of its numbers is in a list any more it is left as it was found. As long as the list is not
+ * empty, only tasks in it are recorded. A number of nobody is accepted, as by the kernel.
  */
 #include "tree/files/rows.h"
 
@@ -14,7 +14,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,19 +72,31 @@ int open_pids(struct uft_handle *h)
 static int is_attached(const struct uft_tree *t, uint32_t pid)
 {
 	for (size_t i = 0; i < t->nattached; i++)
-		if (t->attached[i] == pid)
+		if (t->attached[i].pid == pid)
 			return 1;
 	return 0;
 }
 
-/* Attaches to a process that is new in the list, or named again: 1. 0: there is none, or it is a target already. */
-static int attach(struct uft_tree *t, uint32_t pid)
+static int is_attached_for(const struct uft_tree *t, uint32_t pid, uint32_t named)
 {
+	for (size_t i = 0; i < t->nattached; i++)
+		if (t->attached[i].pid == pid && t->attached[i].named == named)
+			return 1;
+	return 0;
+}
+
+/*
+ * Attaches to the process of a task that is new in the list, or named again: 1. 0: there is none, or it is a target
+ * already.
+ */
+static int attach(struct uft_tree *t, uint32_t named)
+{
+	uint32_t pid = (uint32_t)uft_session_process_of((pid_t)named);
 	struct uft_error err = { "" };
-	uint32_t *grown;
+	struct attached *grown;
 	int ret;
 
-	if (kill((pid_t)pid, 0) || (pid_t)pid == getpid())
+	if (!pid || (pid_t)pid == getpid())
 		return 0;
 	/* before: who is not noted is never left */
 	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));
@@ -97,14 +108,27 @@ static int attach(struct uft_tree *t, uint32_t pid)
 		t->opts.warning(t->opts.arg, err.text);
 	if (ret)
 		t->refused = err;
-	if (!ret && !is_attached(t, pid))	/* else it was detached by hand meanwhile */
-		t->attached[t->nattached++] = pid;
+	/* noted already: it was detached by hand meanwhile */
+	if ((!ret || (ret == -EEXIST && is_attached(t, pid))) && !is_attached_for(t, pid, named))
+		t->attached[t->nattached++] = (struct attached){ pid, named };
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
+/* Is @task in a list that attaches? @list is what @in has now as its list @which. */
+static int is_listed(const struct instance *in, enum pid_list which, const struct pids *list, uint32_t task)
+{
+	if (pids_have(list, task))
+		return 1;
+	for (const struct instance *other = in->t->instances; other; other = other->next)
+		if (((other != in || which != PIDS_ONLY) && pids_have(&other->set.pids[PIDS_ONLY], task)) ||
+		    ((other != in || which != PIDS_EVENT_ONLY) && pids_have(&other->set.pids[PIDS_EVENT_ONLY], task)))
+			return 1;
+	return 0;
+}
+
 /*
- * Detaches from processes that the session attached to and that are in no list any more: @list is what @in
- * has now as its list @which. A process that cannot be left now, as it is frozen, is ours still, and left
+ * Detaches from processes that the session attached to and of which no task is in any list any more: @list is what
+ * @in has now as its list @which. A process that cannot be left now, as it is frozen, is ours still, and left
  * with the next change of a list.
  */
 static void leave(struct instance *in, enum pid_list which, const struct pids *list)
@@ -112,17 +136,15 @@ static void leave(struct instance *in, enum pid_list which, const struct pids *l
 	struct uft_tree *t = in->t;
 
 	for (size_t i = 0; i < t->nattached; i++) {
-		int is_wanted = pids_have(list, t->attached[i]);
+		struct attached a = t->attached[i];
 
-		for (struct instance *other = t->instances; other; other = other->next) {
-			is_wanted |= (other != in || which != PIDS_ONLY) &&
-				     pids_have(&other->set.pids[PIDS_ONLY], t->attached[i]);
-			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) &&
-				     pids_have(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
-		}
-		if (is_wanted || uft_session_detach(t->session, (pid_t)t->attached[i]) == -EBUSY)
+		if (is_listed(in, which, list, a.named))
 			continue;
-		t->attached[i--] = t->attached[--t->nattached];
+		t->attached[i] = t->attached[--t->nattached];
+		if (!is_attached(t, a.pid) && uft_session_detach(t->session, (pid_t)a.pid) == -EBUSY)
+			t->attached[t->nattached++] = a;
+		else
+			i--;
 	}
 }
 
@@ -163,7 +185,7 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 	if (ret >= 0)
 		ret = event_fork_write(in, which, is_anew ? list : named, is_anew);
 	for (size_t i = 0; i < again.n && ret < 0; i++)
-		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
+		uft_session_detach(in->t->session, uft_session_process_of((pid_t)again.pid[i]));
 	if (is_attaching)		/* refused: those that were new */
 		leave(in, which, ret < 0 ? before : list);
 	return ret;
