@@ -163,6 +163,12 @@ static int is_same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
+/* `trace(NAME,...)` and `NAME(...)` are the same. */
+static const char *name_of(const struct action *a)
+{
+	return a->kind == ACT_TRACE && a->synth_name ? a->synth_name : a->name;
+}
+
 int actions_are_same(const struct uft_hist *a, const struct uft_hist *b)
 {
 	if (a->nactions != b->nactions)
@@ -171,10 +177,8 @@ int actions_are_same(const struct uft_hist *a, const struct uft_hist *b)
 		const struct action *x = a->action[i], *y = b->action[i];
 
 		if (x->handler != y->handler || x->kind != y->kind || x->nparams != y->nparams ||
-		    !is_same_text(x->name, y->name) ||
-		    !is_same_text(x->synth_name, y->synth_name) || !is_same_text(x->system, y->system) ||
-		    !is_same_text(x->event, y->event) ||
-		    !is_same_text(x->var, y->var))
+		    !is_same_text(name_of(x), name_of(y)) || !is_same_text(x->system, y->system) ||
+		    !is_same_text(x->event, y->event) || !is_same_text(x->var, y->var))
 			return 0;
 		for (uint32_t k = 0; k < x->nparams; k++)
 			if (strcmp(x->param[k], y->param[k]))

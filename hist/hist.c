@@ -248,7 +248,10 @@ static void make_key(const struct uft_hist *h, const struct uft_hist_record *rec
 	}
 }
 
-/* The values of references: of this histogram's own variables (@own), or of others'. 0: one is not set. */
+/*
+ * The values of references: of this histogram's own variables (@own), or of others'. 0: one is not set. As in the
+ * kernel the other one may have fewer keys: the first of ours are its own.
+ */
 static int resolve(const struct uft_hist *h, const uint64_t *key, int own, uint64_t *refs)
 {
 	for (uint32_t i = 0; i < h->nrefs; i++) {
@@ -257,7 +260,7 @@ static int resolve(const struct uft_hist *h, const uint64_t *key, int own, uint6
 
 		if ((r->of == h) != own)
 			continue;
-		e = r->of->key_words == h->key_words ? uft_hist_map_find(&r->of->table->map, key) : NULL;
+		e = r->of->key_words <= h->key_words ? uft_hist_map_find(&r->of->table->map, key) : NULL;
 		if (!e || !(e[r->of->set_word] & bit))
 			return 0;
 		refs[i] = e[r->target->word];
