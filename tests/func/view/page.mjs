@@ -125,6 +125,15 @@ check("latencies of the busiest function", true);
 await page.keyboard.press("p");
 await page.waitForSelector("#plot canvas");
 check("a plot of all calls", (await text("#plot")).includes("longest"), await text("#plot"));
+await page.evaluate(() => window.uftView.graph.show(0, 1.06e6));	/* steps of 0.00005 s, which are long */
+await page.waitForFunction(() => window.uftView.plot.chart?.scales.x.max < 0.0013);
+const times = await page.evaluate(() => {
+	const of = CanvasRenderingContext2D.prototype, draw = of.fillText, seen = [];
+	of.fillText = function (...a) { if (this.canvas.closest("#plot") && /^[\d.]+ s$/.test(a[0])) seen.push([this.measureText(a[0]).width / devicePixelRatio, a[1] / devicePixelRatio]); return draw.apply(this, a); };
+	window.uftView.plot.chart.redraw();
+	return new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => { of.fillText = draw; resolve(seen); })));
+});
+check("times of a plot stand apart", times.length > 2 && times.every(([w, x], i) => !i || x - times[i - 1][1] > w + 4), JSON.stringify(times));
 
 // Reports of the view.
 await canvas.focus();

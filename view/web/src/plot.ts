@@ -105,7 +105,7 @@ export class PlotView {
 			...this.size(),
 			legend: { show: this.hasLegend },
 			scales: { x: { time: false }, rate: { range: (_u, _lo, hi) => [0, (hi || 1) * 1.05] }, value: isTime ? { distr: 3 } : {} },
-			axes: [{ ...axis, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades } : {}), values: (_u, v) => v.map(value) }],
+			axes: [{ ...axis, space: 110, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades, ticks: { show: false } } : {}), values: (_u, v) => v.map(value) }],
 			series: [
 				{ label: "time", value: (_u, v) => v === null ? "" : `${v.toFixed(9)} s` },
 				{ label: isTime ? "calls" : "events", scale: "rate", stroke: css("--dim"), fill: `color-mix(in srgb, ${css("--dim")} 25%, transparent)`, width: 1, value: (_u, v) => v === null ? "" : `${count(Math.round(v))}/s`, points: { show: false }, paths: uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder },
