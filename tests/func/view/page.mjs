@@ -333,6 +333,29 @@ await page.mouse.move(box.x + 600, box.y + 80);
 check("markup in names is text", await page.evaluate(() => document.title.includes("markup.uft") && !document.querySelector("#list img, #tree img, #tip img, #list script, #tree script, #list b")));
 check("and is shown", (await text("#list")).includes("<img src=x onerror"), (await text("#list")).slice(0, 200));
 
+// A row that is very deep leaves the next one in view; its deep calls are thin, found under the pointer, and full beside a click on their names.
+await open(`${url}#file=4`);
+const deepRows = () => page.evaluate(() => {
+	const g = window.uftView.graph, of = g.place().filter(p => !p.row.isCpu);
+	return { rows: of.map(p => [p.row.key, p.y, p.height, p.row.lanes]), edge: of[0].y + g.laneTop(of[0].row, 16), window: document.querySelector("#canvas").clientHeight };
+});
+let deep = await deepRows();
+check("a deep row leaves the next one in view", deep.rows[0][3] > 90 && deep.rows[1][1] < deep.window, JSON.stringify(deep));
+const underPointer = await page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place().find(q => !q.row.isCpu), [lane, v] = g.tile.get(p.row.shows).row.lanes.find(l => l[0] > 60 && l[0] < 512 && l[1].length);
+	const t = g.tile.get(p.row.shows).tiles.from + v[0] + v[1] / 2, hit = g.hit(g.x(t), p.y + 2.5 + g.laneTop(p.row, lane) + 0.5);
+	return { lane, found: hit?.lane, x: g.x(t), y: p.y + 2.5 + g.laneTop(p.row, lane) + 0.5, colours: new Set(new Uint32Array(document.querySelector("#canvas").getContext("2d").getImageData(200, Math.round(p.y + 2.5 + g.laneTop(p.row, lane)), 1000, 1).data.buffer)).size };
+});
+check("its deep calls are drawn and found", underPointer.lane === underPointer.found && underPointer.colours > 2, JSON.stringify(underPointer));
+await page.mouse.click(box.x + 40, box.y + deep.edge + 8);
+deep = await deepRows();
+check("and are as high as others after a click", deep.rows[0][2] > 90 * 16, JSON.stringify(deep));
+await page.waitForFunction(() => location.hash.includes("deep="));
+await open(await page.evaluate(() => location.href));
+check("the address keeps which are", (await deepRows()).rows[0][2] > 90 * 16, JSON.stringify(await deepRows()));
+await page.mouse.click(box.x + 40, box.y + deep.edge + 8);
+check("the next click makes them thin", (await deepRows()).rows[0][2] < 450, JSON.stringify(await deepRows()));
+
 // Nothing was recorded: every view says so, and nothing fails.
 await open(`${url}#file=3`);
 check("a recording without events", (await text("#notice")).includes("no events"), await text("#notice"));

@@ -8,7 +8,8 @@ has_browser || skip "$missing"
 "$SYNTH" markup.uft 3000 6 2 8 '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 head -c 200001 a.uft >grows.uft
 "$SYNTH" none.uft 0
-serve a.uft markup.uft grows.uft none.uft
+"$SYNTH" deep.uft 40000 5 2 120
+serve a.uft markup.uft grows.uft none.uft deep.uft
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url")" = 200 ] || skip "this uft was built without its page"
 run node "$top/tests/func/view/page.mjs" "$modules/playwright-core/index.mjs" "$modules/axe-core/axe.min.js" "$chromium" "$url"
 expect_status 0

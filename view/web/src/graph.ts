@@ -4,6 +4,9 @@
  *
  * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with a quarter of a view on each side, and
  * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
+ *
+ * Of a row that is very deep the lanes from `fullLanes` on are thin: nothing of it vanishes, and the rows below it stay near. A click on the
+ * names beside them makes them as high as the others.
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { Values } from "./values";
@@ -12,9 +15,12 @@ import { clamp, colour, css, fit, ink, mix, moment, roundStep, stateColour, text
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
 
+/* Lanes of full height of a row that is deeper; how much deeper; the room for the others, a lane of which has 1 to 4 pixels. */
+const fullLanes = 16, fewDeeper = 8, thinRoom = 160, thinMost = 4;
+
 const lostColour = 0xff2a2ae0, eventColour = (isDark: boolean): number => isDark ? 0xff5bd0ff : 0xff0b6be0;
 
-export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; isNested?: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* shows: of which row it has the calls; of a process its first thread */
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isDeep?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; isNested?: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* isDeep: its deep lanes are as high as the others; shows: of which row it has the calls; of a process its first thread */
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
 export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onPicture(): void; onProgress(part: number): void }
 
@@ -207,7 +213,19 @@ export class Graph {
 
 	/* ---- Where rows are ---- */
 
-	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
+	/** How many lanes of it are drawn thin, or may be. */
+	deeper(r: Row): number { return r.lanes > fullLanes + fewDeeper ? Math.min(r.lanes, 512) - fullLanes : 0; }
+
+	/** How high its deep lanes are. */
+	deepHeight(r: Row): number { const n = this.deeper(r); return !n || r.isDeep ? laneHeight : clamp(Math.floor(thinRoom / n), 1, thinMost); }
+
+	/** Where a lane begins, below the top of its row's first one; its last one ends where the next would begin. */
+	laneTop(r: Row, lane: number): number { return lane <= fullLanes ? lane * laneHeight : fullLanes * laneHeight + (Math.min(lane, 512) - fullLanes) * this.deepHeight(r); }
+
+	/* The lane there, with a part of one. */
+	private laneAt(r: Row, y: number): number { return y <= fullLanes * laneHeight ? y / laneHeight : fullLanes + (y - fullLanes * laneHeight) / this.deepHeight(r); }
+
+	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? this.laneTop(r, Math.max(1, Math.min(r.lanes, 512))) : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
@@ -258,7 +276,7 @@ export class Graph {
 	private lanesInView(): string {
 		const h = this.canvas.clientHeight, lanes = new Map<number, [number, number]>();
 		for (const p of this.visible()) {
-			const step = 8, at = (y: number): number => (y - p.y - rowGap / 2) / laneHeight;
+			const step = 8, at = (y: number): number => this.laneAt(p.row, y - p.y - rowGap / 2);
 			if (!this.hasCalls(p.row))
 				continue;
 			const isOpen = p.row.isOpen && !p.row.isProcess, before = lanes.get(p.row.shows) ?? [511, 0];
@@ -394,12 +412,12 @@ export class Graph {
 		if (!tile || !this.hasCalls(p.row))
 			return;
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
-		const high = Math.max(1, Math.round((laneHeight - 1) * ratio));
 		for (const [lane, v] of tile.row.lanes) {
 			const isLost = lane === laneLost, isState = lane === laneStates, isPoint = lane === laneEvents || isLost;
 			if ((!p.row.isOpen || p.row.isProcess) && lane > 0 && !isPoint && !isState)
 				continue;
-			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : Math.min(lane, 511) * laneHeight)) * ratio);
+			const room = lane < fullLanes ? laneHeight : this.deepHeight(p.row), high = Math.max(1, Math.round((room > 2 ? room - 1 : room) * ratio));	/* one pixel between lanes, where there is room */
+			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : this.laneTop(p.row, Math.min(lane, 511)))) * ratio);
 			const tall = isState ? Math.max(1, Math.round(4 * ratio)) : isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
 			const y0 = Math.max(Math.round(axis * ratio), top), y1 = Math.min(h, top + tall);
 			if (y1 <= y0)
@@ -431,7 +449,7 @@ export class Graph {
 				edge = x1 - 1;
 				min = x0 < min ? x0 : min;
 				max = x1 > max ? x1 : max;
-				if (x1 - x0 > 34 * ratio && !isPoint && !isState)
+				if (x1 - x0 > 34 * ratio && !isPoint && !isState && room === laneHeight)
 					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls), ink: ink(c) });
 			}
 			if (max > min)
@@ -471,6 +489,10 @@ export class Graph {
 			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
 			g.clip();
 			g.fillText((p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.isNested ? 18 : 6, Math.max(y, p.y) + 14);
+			if (p.row.isOpen && this.deeper(p.row)) {
+				g.fillStyle = dim;
+				g.fillText(`${p.row.isDeep ? "▾" : "▸"} ${this.deeper(p.row)} deeper`, p.row.isNested ? 18 : 6, Math.max(y + 14, p.y + rowGap / 2 + this.laneTop(p.row, fullLanes)) + 12);
+			}
 			g.restore();
 			g.beginPath();
 			g.moveTo(0, p.y + p.height - 0.5);
@@ -554,7 +576,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(gutter, axis, 1e5, h);
 			g.clip();
-			g.strokeRect(x, at.y + rowGap / 2 + p.lane * laneHeight, Math.max(2, this.x(p.start + p.len) - x), laneHeight - 1);
+			g.strokeRect(x, at.y + rowGap / 2 + this.laneTop(p.row, p.lane), Math.max(2, this.x(p.start + p.len) - x), Math.max(2, (p.lane < fullLanes ? laneHeight : this.deepHeight(p.row)) - 1));
 			g.restore();
 			g.lineWidth = 1;
 		}
@@ -570,7 +592,7 @@ export class Graph {
 			return drop;
 		if (p.row.values)
 			return { row: p.row, lane: 0, start: this.t(x), len: 0, calls: 1, kind: "value", name: p.row.values.at(this.t(x)) };
-		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
+		const lane = p.row.isOpen ? Math.floor(this.laneAt(p.row, y - p.y - rowGap / 2)) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
 		const slack = (this.to - this.from) / this.width * 2;
 		let best: Hit | null = null, distance = Infinity;
 		for (const [l, v] of tile?.row.lanes ?? []) {
@@ -641,7 +663,11 @@ export class Graph {
 			return;
 		if (e.offsetX < gutter) {
 			const p = this.rowAt(e.offsetY);
-			if (p && !p.row.isCpu && !p.row.values) {
+			if (p?.row.isOpen && this.deeper(p.row) && e.offsetY > p.y + rowGap / 2 + this.laneTop(p.row, fullLanes)) {
+				p.row.isDeep = !p.row.isDeep;
+				this.hooks.onView();
+				this.due();
+			} else if (p && !p.row.isCpu && !p.row.values) {
 				p.row.isOpen = !p.row.isOpen;
 				p.row.isToggled = true;
 				this.hooks.onView();

@@ -19,7 +19,7 @@ function element<T extends HTMLElement>(id: string): T {
 const keys: [string, string][] = [
 	["wheel, W S, + -", "zoom at the pointer"], ["drag, A D, ← →, shift wheel", "move in time"], ["↑ ↓, wheel over the names", "move through the rows"],
 	["shift drag, drag on the time scale", "mark from A to B"], ["1 2", "put marker A or B where the pointer is"], ["x", "take the markers away"],
-	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row"],
+	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row; beside its deep calls: make these higher, or thin again"],
 	["click a call", "select it: the list goes there, Latency shows its function"], ["double click a call", "zoom to it"],
 	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["right click, m", "what can be done with a call: show only it, hide it or its row"], ["l g c h p D", "list, flame graph, call tree, latency, plot, difference"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"],
 ];
@@ -252,6 +252,9 @@ function saveSoon(): void {
 			if (of.length)
 				p.set(name, of.join());
 		}
+		const deep = graph.rows.filter(r => r.isDeep).map(r => r.key).slice(0, 200);
+		if (deep.length)
+			p.set("deep", deep.join());
 		const closed = graph.rows.filter(r => r.isProcess && !r.isOpen).map(r => r.group).slice(0, 200);
 		if (closed.length)
 			p.set("closed", closed.join());
@@ -303,6 +306,9 @@ function restore(): void {
 		for (const r of graph.rows.filter(row => !row.isProcess && of.has(row.key)))
 			[r.isOpen, r.isToggled] = [isOpen, true];
 	}
+	const deep = new Set((p.get("deep") || "none").split(",").map(Number));
+	for (const r of graph.rows)
+		r.isDeep = deep.has(r.key);
 	tid = number("tid") ?? 0;
 	reports.widths = number("widths") ?? 0;
 	diff.by = number("diff") ?? 0;
@@ -472,6 +478,8 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
 	if (row) {
 		out.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; graph.due(); saveSoon(); } });
 		out.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
+		if (row.isOpen && graph.deeper(row))
+			out.push({ text: row.isDeep ? `Deep calls of ${row.label} thin` : `Deep calls of ${row.label} as high as others`, act: () => { row.isDeep = !row.isDeep; graph.due(); saveSoon(); } });
 		if (row.isCpu)
 			out.push({ text: `Show only events of ${row.label}`, act: () => addToFilter(`CPU == ${row.label.replace(/.* /, "")}`) });
 		else if (!row.values)
