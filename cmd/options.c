@@ -526,6 +526,27 @@ static int parse_moment(const char **text, struct cmd_moment *m)
 	return ret < 0 ? ret : 0;
 }
 
+int cmd_time_offsets(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct cmd_offsets *to = field, l = { .n = 0 };
+	const char *p = text;
+
+	(void)o;
+	do {
+		int is_below = *p == '-';
+		uint64_t ns;
+
+		p += is_below;
+		if (l.n == CMD_OFFSETS_MAX || parse_time(&p, 1e9, &ns) < 0 || ns >= 1000000000000000000u)
+			return uft_fail(err, -EINVAL, "'%s' is not a list of times like 0,-1.5ms,2s", text);
+		l.ns[l.n++] = is_below ? -(int64_t)ns : (int64_t)ns;
+	} while (*p == ',' && *++p);
+	if (*p || p[-1] == ',')
+		return uft_fail(err, -EINVAL, "'%s' is not a list of times like 0,-1.5ms,2s", text);
+	*to = l;
+	return 0;
+}
+
 int cmd_time_range(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct cmd_range *range = field;

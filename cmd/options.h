@@ -45,6 +45,8 @@ struct cmd_syntax {
 
 struct cmd_list { const char **item; size_t n; };	/* item ends with NULL; NULL when empty */
 struct cmd_numbers { uint32_t *item; size_t n; };
+#define CMD_OFFSETS_MAX 64u
+struct cmd_offsets { int64_t ns[CMD_OFFSETS_MAX]; size_t n; };	/* each below 1e18: 31 years */
 struct cmd_moment { uint64_t ns; int is_plain; };	/* is_plain: no unit was given, so it may be a time stamp */
 struct cmd_range { struct cmd_moment from, to; };	/* to 0: to the end */
 
@@ -79,6 +81,7 @@ int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft
 int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);
 /* struct cmd_moment, seconds */
 int cmd_moment(const struct cmd_option *, const char *, void *field, struct uft_error *);
+int cmd_time_offsets(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* 0,-2ms, seconds */
 int cmd_time_range(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* A~B, seconds */
 
 /*

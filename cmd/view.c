@@ -36,6 +36,7 @@ struct view_opts {
 	uint32_t port;
 	const char *png, *filter;
 	struct cmd_range range;
+	struct cmd_offsets offset;
 };
 
 static const char *const tab_names[] = {"list", "flame", "tree", "latency", "plot", "diff", NULL};
@@ -51,6 +52,9 @@ static const struct cmd_option view_options[] = {
 	 F(range), NULL},
 	{"filter", 'f', "FILTER", "begin with this filter: 'func ~ \"lua*\" && duration > 1000'", cmd_string, F(filter),
 	 NULL},
+	{"offset", 0, "TIME,...",
+		"add these times to those of each FILE in turn, and begin with all of them on one clock: 0,-1.5ms",
+		cmd_time_offsets, F(offset), NULL},
 	{"tab", 0, "TAB", "begin with this tab below the graph", cmd_choice, F(tab), tab_names},
 	{0}};
 #undef F
@@ -267,7 +271,11 @@ static void put_escaped(char *to, size_t size, const char *s)
 /* What the page begins with is behind the #: it does not even go to the server. No character of it ends a string. */
 static void page_address(char *to, size_t size, const char *url, size_t n, const struct view_opts *o)
 {
-	snprintf(to, size, "%s#%s%s", url, o->png ? "picture=1&" : "", o->png && n > 1 ? "file=all&" : "");
+	snprintf(to, size, "%s#%s%s", url, o->png ? "picture=1&" : "",
+		 n > 1 && (o->png || o->offset.n) ? "file=all&" : "");
+	for (size_t i = 0; i < o->offset.n; i++)
+		snprintf(to + strlen(to), size - strlen(to), "%s%lld%s", i ? "" : "shift=", (long long)o->offset.ns[i],
+			 i + 1 < o->offset.n ? "," : "&");
 	if (o->range.from.ns || o->range.to.ns)
 		snprintf(to + strlen(to), size - strlen(to), "from=%llu&to=%llu&", (unsigned long long)o->range.from.ns,
 			 (unsigned long long)o->range.to.ns);
@@ -336,6 +344,8 @@ int cmd_view(int argc, char **argv)
 	if (o.png && !view_server_has_page())
 		return cmd_fail("view",
 				"--png: this uft was built without its page: npm was missing (make setup, then make)");
+	if (o.offset.n > n)
+		return cmd_usage(&view_syntax, "--offset: there are %zu times of %zu recordings", o.offset.n, n);
 	if (n > SOURCES_MAX)
 		return cmd_usage(&view_syntax, "at most %u recordings are shown together", SOURCES_MAX);
 	/* The lists of levels grow and shrink: mapped one by one, they leave no holes behind. */

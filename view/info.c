@@ -106,6 +106,14 @@ struct sums {
 	double progress;
 };
 
+static void put_signed(struct json *j, const char *key, int64_t v)
+{
+	uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+	json_key(j, key);
+	json_numbers(j, &size, 1, v < 0);
+}
+
 static void add_to_sums(struct sums *all, const struct recording *r, uint64_t offset)
 {
 	const struct view *v = &r->view[0];
@@ -179,6 +187,7 @@ static void put_done(const struct sources *s, const struct sums *all, struct jso
 		json_raw(j, "{");
 		json_key_str(j, "path", s->file[i]->path);
 		json_key_u(j, "offset", s->offset[i]);
+		put_signed(j, "shift", s->shift[i]);
 		json_key_u(j, "duration",
 			   s->file[i]->preview.lod ? s->file[i]->preview.duration_ns : s->file[i]->duration_ns);
 		json_key_u(j, "ncpus", s->file[i]->preview.lod ? s->file[i]->preview.ncpus : s->file[i]->info.ncpus);

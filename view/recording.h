@@ -33,6 +33,7 @@ struct sources {
 	size_t n;
 	struct recording *file[SOURCES_MAX];
 	uint64_t offset[SOURCES_MAX]; /* ns from the first event of all to the first of this one */
+	int64_t shift[SOURCES_MAX];   /* ns that the user has added to its times */
 	/* they are of one boot of one machine; 0: their clocks are compared by the date */
 	int is_aligned;
 };
@@ -41,9 +42,12 @@ struct view_range {
 	uint64_t from, to;
 };
 
-/* sources.c. Of several: -EAGAIN while an index of one is being made, -ENOMEM, or why it cannot be made. */
+#define SHIFT_MAX 1000000000000000000 /* ns, 31 years: a date with it is below 2^63 ns */
+
+/* sources.c. Of several, with @shift ns (at most SHIFT_MAX) of each added to its times: -EAGAIN while an index of one
+ * is being made, -ENOMEM, or why it cannot be made. */
 void sources_one(struct sources *s, struct recording *r);
-int sources_all(struct sources *s, struct recording *const *file, size_t n);
+int sources_all(struct sources *s, struct recording *const *file, const int64_t *shift, size_t n);
 
 /*
  * Answers, as JSON (doc/view-api.md): 0, or a negative errno: -EINVAL and *why says what is wrong with the question,

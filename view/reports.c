@@ -103,6 +103,7 @@ static int is_same(const struct report *p, const struct sources *s, const struct
 		   uint64_t generation)
 {
 	return p->is_used && p->generation == generation && p->of.n == s->n && p->of.file[0] == s->file[0] &&
+	       !memcmp(p->of.offset, s->offset, s->n * sizeof(s->offset[0])) &&
 	       p->q.kind == q->kind && p->q.range.from == q->range.from && p->q.range.to == q->range.to &&
 	       p->q.tid == q->tid && p->q.width == q->width && p->q.other == q->other && !strcmp(p->q.text, q->text);
 }

@@ -359,11 +359,32 @@ static const struct ask {
 	{"diff", "GET", ask_diff, 0},	{"export", "GET", ask_export, 1},	{"reload", "POST", ask_reload, 0},
 };
 
+/* `0,-1500`: ns to add to the times of each recording in turn, 0 of others. 0, or -EINVAL: it is no such list. */
+static int arg_shift(struct MHD_Connection *c, size_t nfiles, int64_t shift[SOURCES_MAX])
+{
+	const char *p = arg(c, "shift");
+
+	memset(shift, 0, SOURCES_MAX * sizeof(shift[0]));
+	for (size_t i = 0; *p; i++) {
+		size_t digits = strspn(p + (*p == '-'), "0123456789");
+		char *end;
+
+		if (i >= nfiles || !digits || digits > 18)
+			return -EINVAL;
+		shift[i] = strtoll(p, &end, 10);
+		p = end + (*end == ',' && end[1]);
+		if (p == end && *end)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 /* `all` recordings, on one clock, or one by its number. 0: *of; else it is answered. */
 static int find_sources(struct view_server *s, struct MHD_Connection *c, const struct ask *a, struct sources *of,
 			enum MHD_Result *ret)
 {
 	uint64_t file = arg_u(c, "file", 0);
+	int64_t shift[SOURCES_MAX];
 	struct json j = {0};
 	int err;
 
@@ -374,7 +395,12 @@ static int find_sources(struct view_server *s, struct MHD_Connection *c, const s
 			*ret = send_error(c, MHD_HTTP_NOT_FOUND, "file: there is no recording of that number");
 		return file >= s->nfiles;
 	}
-	err = sources_all(of, s->file, s->nfiles);
+	if (arg_shift(c, s->nfiles, shift)) {
+		*ret = send_error(c, MHD_HTTP_BAD_REQUEST,
+				  "shift is a list of whole ns, one for each recording: 0,-1500");
+		return 1;
+	}
+	err = sources_all(of, s->file, shift, s->nfiles);
 	if (!err || a->fn == ask_info || a->fn == ask_reload || a->fn == ask_files)
 		return 0;
 	if (err != -EAGAIN) {

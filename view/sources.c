@@ -5,8 +5,8 @@
  * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each
  * has noted it with its first reading of the clock. A trace.dat has not: the time of its last change is the
  * latest that its end can have been, and copies have a later one. So one with trace_clock mono is of the boot
- * of a recording of the same machine unless it ended before that boot. Times of answers begin with the first
- * event of all.
+ * of a recording of the same machine unless it ended before that boot. What the user knows better is added to
+ * the times of each. Times of answers begin with the first event of all.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,13 +53,14 @@ static int is_same_boot(const struct recording *a, const struct recording *b)
 
 /* A recording's descriptions change only while its first view is made, which nobody asked for again meanwhile: the
  * thread that asks is the one that reloads. */
-int sources_all(struct sources *s, struct recording *const *file, size_t n)
+int sources_all(struct sources *s, struct recording *const *file, const int64_t *shift, size_t n)
 {
-	uint64_t first = UINT64_MAX;
+	int64_t begin[SOURCES_MAX], first = INT64_MAX;
 	int ret = 0;
 
 	*s = (struct sources){.is_aligned = 1};
 	for (size_t i = 0; i < n && i < SOURCES_MAX; i++) {
+		s->shift[i] = shift[i];
 		s->file[s->n++] = file[i];
 		ret = ret ? ret : recording_state(file[i]);
 		s->is_aligned &= is_same_boot(file[0], file[i]);
@@ -67,11 +68,13 @@ int sources_all(struct sources *s, struct recording *const *file, size_t n)
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < s->n; i++) {
-		s->offset[i] = s->file[i]->origin_ns + (s->is_aligned ? 0 : s->file[i]->boot_ns);
-		if (s->file[i]->info.events && s->offset[i] < first)
-			first = s->offset[i];
+		uint64_t at = s->file[i]->origin_ns + (s->is_aligned ? 0 : s->file[i]->boot_ns);
+
+		begin[i] = (int64_t)(at < INT64_MAX - SHIFT_MAX ? at : INT64_MAX - SHIFT_MAX) + shift[i];
+		if (s->file[i]->info.events && begin[i] < first)
+			first = begin[i];
 	}
 	for (size_t i = 0; i < s->n; i++)
-		s->offset[i] = s->offset[i] > first ? s->offset[i] - first : 0;
+		s->offset[i] = begin[i] > first ? (uint64_t)begin[i] - (uint64_t)first : 0;
 	return 0;
 }

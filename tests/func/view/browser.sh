@@ -61,4 +61,13 @@ expect_equal "files that are left then" "$(ls run)" ""
 rm -f seen*
 PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png both.png a.uft a.uft
 expect_status 0
+rm -f seen*.html
+PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png both.png --offset 1,-2.5ms a.uft a.uft
+expect_status 0
+expect_equal "offsets" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" 'picture=1&file=all&shift=1000000000,-2500000")'
+for offset in 1,2,3 1, 1x ''; do
+	run "$uft" view --no-browser --offset "$offset" a.uft a.uft
+	expect_status 2
+done
+PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png both.png a.uft a.uft
 expect_equal "of all" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" 'picture=1&file=all")'

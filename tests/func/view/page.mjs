@@ -272,8 +272,38 @@ await settled();
 check("two recordings on one clock", /[0-9]{3},[0-9]{3} events/.test(await text("#about")) && await colours() > 20, await text("#about"));
 await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row")].some(r => / [12]: /.test(r.textContent) || /[12]: \S+-\d/.test(r.textContent)));
 check("the list tells them apart", true);
+
+// What is known better than the clocks: offsets by hand.
+const offsets = () => page.evaluate(() => window.uftView.graph.info.sources.map(s => s.offset).join());
+const first = () => page.evaluate(() => Math.min(...window.uftView.graph.rows.filter(r => r.file === 1 && !r.isCpu).map(r => r.first)));
+const wasFirst = await first();
+await canvas.focus();
+await page.keyboard.press("o");
+await page.getByLabel("Offset of markup.uft").fill("a minute");
+await page.getByRole("button", { name: "Apply" }).click();
+check("an offset that is no time is told of", (await text("#clocks")).includes("'a minute' is no time"), await text("#clocks"));
+await page.getByLabel("Offset of markup.uft").fill("-1.5ms");
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => window.uftView.graph.info.sources[1].shift === -1.5e6);
+check("an offset by hand moves a recording", await offsets() === "1500000,0,1500000,0,1500000" && await first() === wasFirst, await offsets());
+await page.waitForFunction(() => document.querySelector("#list .rows .row")?.textContent.includes("4.998500"));
+check("and its times in the list", true);
+await page.waitForFunction(() => location.hash.includes("shift=0%2C-1500000"));
+await open(await page.evaluate(() => location.href));
+check("the address keeps the offset", await offsets() === "1500000,0,1500000,0,1500000", await offsets());
+await page.evaluate(() => { const g = window.uftView.graph; g.a = 1e5; g.b = 3e5; });
+await page.click("#offsets");
+await page.locator("#clocks tr").nth(1).getByRole("button").click();
+await page.waitForFunction(() => window.uftView.graph.info.sources[1].shift === -1.3e6);
+check("what is at A moves to B", await offsets() === "1300000,0,1300000,0,1300000", await offsets());
+await page.click("#offsets");
+await page.getByRole("button", { name: "Begin together" }).click();
+await page.waitForFunction(() => window.uftView.graph.info.sources.every(s => !s.offset));
+check("recordings begin together", true);
+check("an offset is of all on one clock", await page.locator("#offsets").isVisible());
 await page.selectOption("#file", "0");
 await page.waitForFunction(() => !window.uftView.graph.rows.some(r => r.label.startsWith("2: ")));
+check("not of one", await page.locator("#offsets").isHidden());
 await settled();
 
 // A recording that is being made: the end stays in view.

@@ -3,7 +3,7 @@
 
 export interface Task { row: number; file: number; pid: number; tid: number; ppid: number; comm: string; lanes: number; calls: number; events: number; first: number; last: number }
 export interface Drop { t: number; name: string; pid: number; calls_per_s: number; why: string }
-export interface Source { path: string; offset: number; duration: number; ncpus: number; drops: Drop[] }
+export interface Source { path: string; offset: number; shift: number; duration: number; ncpus: number; drops: Drop[] }
 export interface Info {
 	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string; preview?: number;
 	first_ns: number; duration: number; events: number; calls: number; lost: number; overwritten: number; damaged_bytes: number; complete: number;
@@ -70,10 +70,17 @@ function unpack(buffer: ArrayBuffer): unknown {
 
 export class Api {
 	file: number | "all" = 0;
+	shift: number[] = [];	/* ns to add to the times of each recording, of all on one clock */
 	busy = 0;		/* questions without an answer so far */
+
+	shiftOf(file: number): number { return this.file === "all" ? this.shift[file] ?? 0 : 0; }
+
+	get hasShift(): boolean { return this.shift.some(ns => ns); }
 
 	async once<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null): Promise<T> {
 		const query = new URLSearchParams({ file: String(this.file) });
+		if (this.file === "all" && this.hasShift)
+			query.set("shift", this.shift.join());
 		for (const [k, v] of Object.entries(args))
 			query.set(k, String(v));
 		const method = what === "reload" ? "POST" : "GET";

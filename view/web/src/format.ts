@@ -14,6 +14,19 @@ export function time(ns: number): string {
 	return "0";
 }
 
+/** Exactly, as parseTime() takes it: -1500 is `-1.5us`. */
+export function exactTime(ns: number): string {
+	const [size, unit] = ([[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const).find(([n]) => Math.abs(ns) >= n) ?? [1, "ns"];
+	return ns ? `${ns / size}${unit}` : "0";
+}
+
+/** `-1.5 ms`, or seconds, in whole ns; null: it is no time, or too long for one. */
+export function parseTime(text: string): number | null {
+	const m = /^\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*(ns|us|µs|ms|s|)\s*$/.exec(text), size = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, "": 1e9 }[m?.[2] ?? ""] ?? 1;
+	const ns = m ? Math.round(Number(m[1]) * size) : NaN;
+	return Number.isFinite(ns) && Math.abs(ns) < 1e18 ? ns || 0 : null;
+}
+
 /** A moment: seconds with as many digits as @step needs. */
 export function moment(ns: number, step: number): string {
 	const digits = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(Math.max(step, 1)))));

@@ -294,7 +294,7 @@ export class Graph {
 		for (const p of this.visible())
 			p.row.values?.want(Math.max(0, this.from), Math.min(this.to, this.duration));
 		const from = Math.max(0, Math.floor(this.from - w / 4)), to = Math.ceil(this.to + w / 4);	/* so far one moves before a new answer is there */
-		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
+		const wanted = `${this.filter}|${this.api.file}|${this.api.shift}|${from}|${to}|${this.width}|${rows}`;
 		if (wanted === this.wanted || to <= from || !rows)
 			return;
 		this.wanted = wanted;

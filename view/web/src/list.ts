@@ -199,7 +199,7 @@ export class EventList {
 					row.classList.add("hit");
 				if (r.event === "lost")
 					row.classList.add("lost");
-				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.flags ?? "", r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
+				const texts = [count(i), ((r.ts + this.api.shiftOf(r.file)) / 1e9).toFixed(9).slice(-17), String(r.cpu), `${this.isMerged ? `${r.file + 1}: ` : ""}${r.comm}-${r.tid}`, r.flags ?? "", r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
 				texts.forEach((text, k) => row.append(this.cell(text, k)));
 			}
 			out.push(row);

@@ -4,7 +4,7 @@ import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
 import { DiffView } from "./diff";
-import { count, moment, time } from "./format";
+import { count, exactTime, moment, parseTime, time } from "./format";
 import { Choice, Menu } from "./menu";
 import { PlotView } from "./plot";
 import { Reports } from "./reports";
@@ -21,7 +21,7 @@ const keys: [string, string][] = [
 	["shift drag, drag on the time scale", "mark from A to B"], ["1 2", "put marker A or B where the pointer is"], ["x", "take the markers away"],
 	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row; beside its deep calls: make these higher, or thin again"],
 	["click a call", "select it: the list goes there, Latency shows its function"], ["double click a call", "zoom to it"],
-	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["right click, m", "what can be done with a call: show only it, hide it or its row"], ["l g c h p D", "list, flame graph, call tree, latency, plot, difference"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"],
+	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["right click, m", "what can be done with a call: show only it, hide it or its row"], ["l g c h p D", "list, flame graph, call tree, latency, plot, difference"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"],
 ];
 
 const api = new Api(), menu = new Menu();
@@ -241,6 +241,8 @@ function saveSoon(): void {
 			p.set("func", reports.func);
 		if (api.file)
 			p.set("file", String(api.file));
+		if (api.hasShift)
+			p.set("shift", api.shift.join());
 		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
 		if (hidden.length)
 			p.set("hide", hidden.join("\n"));
@@ -275,6 +277,12 @@ function valuesIn(text: string): string[] {
 	} catch {
 		return [];
 	}
+}
+
+/* Offsets that an address names. */
+function shiftIn(p: URLSearchParams): number[] {
+	const all = (p.get("shift") ?? "").split(",").filter(ns => ns).map(Number);
+	return all.length <= 64 && all.every(ns => Number.isInteger(ns) && Math.abs(ns) < 1e18) ? all : [];
 }
 
 /* Which rows are hidden, and their order: also of rows that come later. */
@@ -334,8 +342,8 @@ function tell(i: Info): void {
 	const said = i.missing.map(m => `Missing: ${m}.`);
 	if (!i.events)
 		said.push("The recording has no events.");
-	if (api.file === "all" && !i.aligned)
-		said.push("The recordings are not of one boot of one machine: their times are compared by the date.");
+	if (api.file === "all" && !i.aligned && !api.hasShift)
+		said.push("The recordings are not of one boot of one machine: their times are compared by the date. Offsets (o) is for what is known better.");
 	showNotice(said.join(" "));
 }
 
@@ -377,6 +385,7 @@ async function load(isQuiet = false): Promise<void> {
 	element("about").textContent = element("about").title = about(info);
 	tell(info);
 	(element("follow").parentElement as HTMLElement).hidden = !!info.complete;
+	element("offsets").hidden = api.file !== "all";
 	graph.load(info);
 	reports.forget();
 	plot.forget();
@@ -532,6 +541,60 @@ function showExport(): void {
 	dialog.showModal();
 }
 
+/* All recordings with other offsets: other times, so the address keeps no part of before. */
+function setShift(shift: number[]): void {
+	const p = new URLSearchParams(location.hash.slice(1));
+	api.shift = shift;
+	for (const key of ["shift", "from", "to", "a", "b"])
+		p.delete(key);
+	if (api.hasShift)
+		p.set("shift", shift.join());
+	clearTimeout(saveTimer);
+	history.replaceState(null, "", `#${p}`);
+	void load(true);
+}
+
+/* What is added to the times of each recording, by hand, so that what belongs together stands together. */
+function showOffsets(): void {
+	const dialog = element<HTMLDialogElement>("clocks"), table = document.createElement("table"), said = document.createElement("p");
+	const { a, b } = graph, sources = info?.sources ?? [], first = Math.min(...sources.map(s => s.offset));
+	if (api.file !== "all" || info?.state !== "done")
+		return;
+	const button = (text: string, act: () => void): HTMLButtonElement => {
+		const made = document.createElement("button");
+		made.textContent = text;
+		made.addEventListener("click", act);
+		return made;
+	};
+	const apply = (shift: number[]): void => { dialog.close(); setShift(shift); };
+	const fields = sources.map((source, i) => {
+		const row = table.insertRow(), field = document.createElement("input"), toB = button("A to B", () => apply(sources.map((s, j) => s.shift + (i === j ? Math.round((b ?? 0) - (a ?? 0)) : 0))));
+		row.insertCell().textContent = `${i + 1}: ${source.path}`;
+		field.value = exactTime(source.shift);
+		field.size = 16;
+		field.setAttribute("aria-label", `Offset of ${source.path}`);
+		row.insertCell().append(field);
+		toB.disabled = a === null || b === null || a === b;
+		toB.title = "move this recording so far that what is at marker A comes to marker B";
+		row.insertCell().append(toB);
+		return field;
+	});
+	said.setAttribute("role", "status");
+	said.textContent = "Added to the times of a recording: 0.5s, -20us; without a unit seconds.";
+	const set = (): void => {
+		const shift = fields.map(f => parseTime(f.value)), wrong = shift.indexOf(null);
+		if (wrong < 0)
+			return apply(shift.map(ns => ns ?? 0));
+		said.textContent = `'${fields[wrong]?.value ?? ""}' is no time: 0.5s, -20us.`;
+		fields[wrong]?.focus();
+	};
+	for (const field of fields)
+		field.addEventListener("keydown", e => { if (e.key === "Enter") set(); });
+	dialog.replaceChildren(table, said, button("Apply", set), " ", button("Begin together", () => apply(sources.map(s => Math.round(s.shift - (s.offset - first))))), " ",
+			       button("No offsets", () => apply([])), " ", button("Close", () => dialog.close()));
+	dialog.showModal();
+}
+
 function setTheme(isDark: boolean): void {
 	document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
 	localStorage.setItem("uft-theme", isDark ? "dark" : "light");
@@ -603,7 +666,7 @@ const actions: Record<string, () => void> = {
 	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
 	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
 	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
-	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": openMenu, "e": showExport,
+	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": openMenu, "e": showExport, "o": showOffsets,
 	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
 };
 
@@ -632,6 +695,7 @@ function listen(): void {
 	element("theme").addEventListener("click", () => actions["t"]?.());
 	element("help").addEventListener("click", showKeys);
 	element("rows").addEventListener("click", chooseRows);
+	element("offsets").addEventListener("click", showOffsets);
 	element("export").addEventListener("click", showExport);
 	for (const b of document.querySelectorAll<HTMLElement>("[data-tab]"))
 		b.addEventListener("click", () => setTab(b.dataset["tab"] ?? "list"));
@@ -641,7 +705,16 @@ function listen(): void {
 		if (e.buttons)
 			below.style.flexBasis = `${Math.max(60, innerHeight - e.clientY - 30)}px`;
 	});
-	window.addEventListener("hashchange", () => { isStarting = true; restore(); isStarting = false; });
+	window.addEventListener("hashchange", () => {
+		const shift = shiftIn(new URLSearchParams(location.hash.slice(1)));
+		if (api.file === "all" && shift.join() !== api.shift.join()) {
+			api.shift = shift;
+			return void load(true);
+		}
+		isStarting = true;
+		restore();
+		isStarting = false;
+	});
 }
 
 /*
@@ -669,6 +742,7 @@ async function start(): Promise<void> {
 	performance.mark("begun");	/* for bench/view.mjs */
 	const asked = new URLSearchParams(location.hash.slice(1)), file = asked.get("file") ?? "0";
 	api.file = file === "all" ? "all" : Number(file) || 0;
+	api.shift = shiftIn(asked);
 	const of = api.file, all = api.once<Files>("files", {});
 	early = api.once<Info>("info", {});
 	early.catch(() => undefined);	/* all says so, too */
@@ -687,12 +761,15 @@ async function start(): Promise<void> {
 		api.file = Math.min(files.files.length - 1, api.file);
 	else if (files.files.length < 2)
 		api.file = 0;
-	if (api.file !== of)
+	const isShift = api.shift.length <= files.files.length;
+	if (!isShift)
+		api.shift = [];
+	if (api.file !== of || !isShift)
 		early = null;
 	select.value = String(api.file);
 	select.addEventListener("change", () => {
 		api.file = select.value === "all" ? "all" : Number(select.value);
-		location.hash = `file=${api.file}${tab === "list" ? "" : `&tab=${tab}`}`;
+		location.hash = `file=${api.file}${api.hasShift ? `&shift=${api.shift.join()}` : ""}${tab === "list" ? "" : `&tab=${tab}`}`;
 		void load();
 	});
 	await load();
