@@ -100,6 +100,8 @@ const some = await text("#filter-state");
 check("the filter tells how many match", /^[1-9][\d,]* of 120,000/.test(some), some);
 check("matching calls are seen in the whole", await colours() > 3, await colours());
 await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row")].some(r => r.textContent.includes("func_7")));
+const ofList = await text("#range-text");
+check("how many rows the list has", ofList === `${some.replace(/ of .*/, "")} events`, `${ofList}, ${some}`);
 check("the list has only matching ones", await page.evaluate(() => [...document.querySelectorAll("#list .rows .row")].every(r => r.textContent.includes("func_7"))));
 await page.fill("#filter", "func ==");
 await page.keyboard.press("Enter");

@@ -12,7 +12,7 @@ const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 5
 /* Name, width, and width in a narrow window, which needs room for what follows. */
 const columns: [string, number, number][] = [["#", 90, 64], ["time (s)", 130, 128], ["CPU", 40, 34], ["task-tid", 170, 150], ["flags", flagsWidth, flagsWidth], ["event", 150, 118], ["duration", 90, 68], ["info", 0, 0]];
 
-export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(n: number): void }
+export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(): void }
 
 export class EventList {
 	filter = "";
@@ -78,6 +78,11 @@ export class EventList {
 	get seen(): number { return Math.max(1, Math.floor(this.rows.clientHeight / rowHeight)); }
 
 	/** Another recording or filter. */
+	private setTotal(n: number): void {
+		this.total = n;
+		this.hooks.onTotal();
+	}
+
 	reset(total: number): void {
 		this.cache.clear();
 		this.asked.clear();
@@ -92,7 +97,7 @@ export class EventList {
 			const epoch = this.epoch, at = await this.api.ask<RowAt>("row_at", { filter: this.filter, t: Math.round(t) });
 			if (epoch !== this.epoch)
 				return;
-			this.total = at.total;
+			this.setTotal(at.total);
 			this.showRow(at.row);
 		} catch (e) {
 			this.hooks.onError(e instanceof Error ? e.message : String(e));
@@ -153,10 +158,8 @@ export class EventList {
 			if (epoch !== this.epoch)
 				return;
 			this.cache.set(p, list.rows);
-			if (this.total !== list.total) {
-				this.total = list.total;
-				this.hooks.onTotal(list.total);
-			}
+			if (this.total !== list.total)
+				this.setTotal(list.total);
 			for (const old of this.cache.keys())
 				if (this.cache.size > pages && old !== p) {
 					this.cache.delete(old);

@@ -97,7 +97,7 @@ const list: EventList = new EventList(element("list"), api, {
 		showMarkers();
 	},
 	onError: text => setFilterState(text, true),
-	onTotal: () => undefined,
+	onTotal: () => { if (tab === "list") showRange(); },
 });
 
 const reports: Reports = new Reports(element("flame"), element("tree"), element("latency"), api, {
