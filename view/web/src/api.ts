@@ -38,33 +38,34 @@ export class Failed extends Error {}
 
 interface Working { state: string; progress?: number; error?: string }
 
+/* @n spans. */
+function unpackLane(of: { bytes: Uint8Array; at: number }, n: number): Float64Array {
+	const v = new Float64Array(5 * n), bytes = of.bytes;
+	let at = of.at, end = 0;
+	for (let i = 0; i < v.length; i++) {
+		let byte = bytes[at++] as number, value = byte & 127;
+		for (let size = 128; byte > 127; size *= 128) {
+			byte = bytes[at++] as number;
+			value += (byte & 127) * size;
+		}
+		if (i % 5 === 0)
+			value = end + (value % 2 ? -(value + 1) / 2 : value / 2);
+		else if (i % 5 === 1)
+			end = (v[i - 1] as number) + value;
+		v[i] = value;
+	}
+	of.at = at;
+	return v;
+}
+
 /* Tiles whose spans are bytes: doc/view-api.md. */
 function unpack(buffer: ArrayBuffer): unknown {
 	const bytes = new Uint8Array(buffer, 4, new DataView(buffer).getUint32(0, true));
 	const tiles = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4 + bytes.length))) as { rows: { row: number; lanes: [number, number | Float64Array][] }[] };
-	let at = 0;
-	const next = (): number => {
-		let byte = bytes[at++] as number, v = byte & 127;
-		for (let size = 128; byte > 127; size *= 128) {
-			byte = bytes[at++] as number;
-			v += (byte & 127) * size;
-		}
-		return v;
-	};
+	const of = { bytes, at: 0 };
 	for (const row of tiles.rows)
-		for (const lane of row.lanes) {
-			const v = new Float64Array(5 * (lane[1] as number));
-			for (let i = 0, end = 0; i < v.length; i += 5) {
-				const gap = next(), start = end + (gap % 2 ? -(gap + 1) / 2 : gap / 2), length = next();
-				v[i] = start;
-				v[i + 1] = length;
-				v[i + 2] = next();
-				v[i + 3] = next();
-				v[i + 4] = next();
-				end = start + length;
-			}
-			lane[1] = v;
-		}
+		for (const lane of row.lanes)
+			lane[1] = unpackLane(of, lane[1] as number);
 	return tiles;
 }
 

@@ -81,11 +81,8 @@ export function textNumber(s: string): number {
 }
 
 export function mix(a: number, b: number, share: number): number {
-	const part = (shift: number): number => {
-		const x = a >>> shift & 255, y = b >>> shift & 255;
-		return Math.round(x + (y - x) * share) << shift;
-	};
-	return (0xff000000 | part(16) | part(8) | part(0)) >>> 0;
+	const blue = a >>> 16 & 255, green = a >>> 8 & 255, red = a & 255;
+	return (0xff000000 | Math.round(blue + ((b >>> 16 & 255) - blue) * share) << 16 | Math.round(green + ((b >>> 8 & 255) - green) * share) << 8 | Math.round(red + ((b & 255) - red) * share)) >>> 0;
 }
 
 export function css(pixel: number): string {

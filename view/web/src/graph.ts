@@ -47,7 +47,7 @@ export class Graph {
 	private labels = new Map<number, string>();	/* of rows of tasks, by key */
 	private tile = new Map<number, { tiles: Tiles; row: TileRow }>();
 	private names: Record<string, string> = {};
-	private numbers = new Map<string, number>();	/* name number: the number of its text, for colours */
+	private shades = new Uint32Array(1024);	/* by the number of a name: its colour, 0 not known yet */
 	private wanted = "";
 	private abort: AbortController | null = null;
 	private isDue = false;
@@ -328,13 +328,12 @@ export class Graph {
 	/* ---- Drawing ---- */
 
 	private nameColour(n: number): number {
-		const text = this.names[n] ?? "";
-		let v = this.numbers.get(text);
-		if (v === undefined) {
-			v = colour(textNumber(text), this.isDark);
-			this.numbers.set(text, v);
+		if (n >= this.shades.length) {
+			const more = new Uint32Array(2 * n);
+			more.set(this.shades);
+			this.shades = more;
 		}
-		return v;
+		return this.shades[n] ||= colour(textNumber(this.names[n] ?? ""), this.isDark);
 	}
 
 	/** What is drawn that has no name in the picture: [what it is, its colour] of each kind that the rows in view have. */
@@ -346,7 +345,7 @@ export class Graph {
 
 	setTheme(isDark: boolean): void {
 		this.isDark = isDark;
-		this.numbers.clear();
+		this.shades.fill(0);
 		this.hooks.onPicture();
 		this.due();
 	}
@@ -423,26 +422,27 @@ export class Graph {
 			if (y1 <= y0)
 				continue;
 			const line = y0 * w;
+			const shift = tile.tiles.from - this.from, isCall = !p.row.isCpu && !isPoint && !isState, isDimmed = !!find && !p.row.isCpu && !isState;
 			let min = w, max = 0, edge = left - 1;
 			for (let i = 0; i + 4 < v.length; i += 5) {
-				const start = tile.tiles.from + (v[i] as number), len = v[i + 1] as number, name = v[i + 2] as number, calls = v[i + 3] as number, fill = v[i + 4] as number;
-				let x0 = Math.round((start - this.from) * scale) + left, x1 = Math.round((start + len - this.from) * scale) + left;
+				const start = shift + (v[i] as number);
+				let x0 = Math.round(start * scale) + left, x1 = Math.round((start + (v[i + 1] as number)) * scale) + left;
 				if (x1 < left || x0 >= w)
 					continue;
+				const name = v[i + 2] as number, calls = v[i + 3] as number;
 				if (isPoint)
 					x1 = x0 + Math.max(2, Math.round(2 * ratio));
 				x0 = Math.max(left, x0);
 				if (x0 <= edge && x1 > edge + 1)
 					x0 = edge + 1;
 				x1 = Math.min(w, Math.max(x1, x0 + 1));
-				let c = isLost ? lostColour : isPoint ? eventColour(this.isDark) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
-				if (isState)
-					c = stateColour(this.names[name] ?? "", this.isDark);
+				let c = isCall ? this.nameColour(name) : isLost ? lostColour : isPoint ? eventColour(this.isDark) : isState ? stateColour(this.names[name] ?? "", this.isDark) : colour(name * 7 + 1, this.isDark);
 				if (calls > 1 && !isPoint)
-					c = mix(ground, c, 0.35 + 0.65 * fill / 255);
-				if (find && !p.row.isCpu && !isState && !(this.names[name] ?? "").toLowerCase().includes(find))
+					c = mix(ground, c, 0.35 + 0.65 * (v[i + 4] as number) / 255);
+				if (isDimmed && !(this.names[name] ?? "").toLowerCase().includes(find))
 					c = mix(ground, c, 0.18);
-				pixels.fill(c >>> 0, line + x0, line + x1);
+				for (let at = line + x0; at < line + x1; at++)	/* most are short */
+					pixels[at] = c;
 				/* a line between neighbours */
 				if (x1 - x0 > 3 && x1 < w)
 					pixels[line + x1 - 1] = ground;

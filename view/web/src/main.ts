@@ -297,7 +297,8 @@ function restoreRows(): void {
 	graph.due();
 }
 
-function restore(): void {
+/* Returns when the picture of it is drawn. */
+function restore(): Promise<void> {
 	const p = saved = new URLSearchParams(location.hash.slice(1)), number = (k: string): number | null => p.get(k) !== null && Number.isFinite(Number(p.get(k))) ? Number(p.get(k)) : null;
 	const from = number("from"), to = number("to");
 	for (const spec of valuesIn(p.get("values") ?? "[]"))
@@ -328,7 +329,9 @@ function restore(): void {
 	else
 		graph.show(from ?? 0, to || graph.duration);
 	filterInput.value = graph.filter = list.filter = p.get("filter") ?? "";
+	const picture = graph.ask();	/* before the list: the server answers one question at a time */
 	setTab(p.get("tab") ?? "list");
+	return picture;
 }
 
 /* ---- Starting ---- */
@@ -391,8 +394,7 @@ async function load(isQuiet = false): Promise<void> {
 	plot.forget();
 	diff.forget();
 	plot.setChoices(info.plots);
-	restore();
-	const picture = graph.ask();	/* before the list: the server answers one question at a time */
+	const picture = restore();
 	list.setFlags(!!info.flags);
 	list.isMerged = info.sources.length > 1;
 	list.reset(graph.filter ? 1 : info.events);
@@ -712,7 +714,7 @@ function listen(): void {
 			return void load(true);
 		}
 		isStarting = true;
-		restore();
+		void restore();
 		isStarting = false;
 	});
 }
@@ -751,6 +753,7 @@ async function start(): Promise<void> {
 	const saved = localStorage.getItem("uft-theme");
 	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
 	listen();
+	void graph.width;	/* the page is laid out while these answers are on their way */
 	files = await all;
 	const select = element<HTMLSelectElement>("file");
 	if (files.files.length > 1)
