@@ -27,7 +27,7 @@ const struct uft_export uft_exports[] = {
 	{ "pprof", ".pb.gz", "protobuf for pprof: calls and own time of each call path", uft_export_pprof,
 	  UFT_EXPORT_LINES | UFT_EXPORT_INLINES | UFT_EXPORT_TIMES },
 	{ "ctf", ".ctf", "a directory in the Common Trace Format 1.8, for babeltrace2 and Trace Compass",
-		uft_export_ctf, 0 },
+		uft_export_ctf, UFT_EXPORT_DIRECTORY },
 	{ "sqlite", ".sqlite", "a database of SQLite, a row for each call", uft_export_sqlite,
 	  UFT_EXPORT_LINES },
 	{ "parquet-events", ".events.parquet", "the same of events, marks and losses", uft_export_parquet_events, 0 },

@@ -175,10 +175,11 @@ enum uft_export_takes {
 	/* the records alone, as the kernel has them: no ends of what was open (uft_select.ends) */
 	UFT_EXPORT_RECORDS = 4,
 	UFT_EXPORT_TIMES = 8,	/* it is made of durations of calls */
+	UFT_EXPORT_DIRECTORY = 16,	/* it is no file but a directory of files */
 };
 struct uft_export {
 	const char *name;	/* `uft export --format` */
-	const char *suffix;	/* -o name ending that selects it */
+	const char *suffix;	/* -o name ending that selects it; NULL: none does, it is another .dat */
 	const char *doc;
 	/* @o NULL: none */
 	int (*write)(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);

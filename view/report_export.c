@@ -35,6 +35,7 @@ int report_export(struct report *p)
 	const struct uft_export *format = uft_exports;
 	struct report_sources from = {.p = p};
 	const char *tmp = getenv("TMPDIR");
+	const char *suffix;
 	char dir[512], path[600];
 	off_t bytes;
 	int ret;
@@ -43,18 +44,20 @@ int report_export(struct report *p)
 		format++;
 	if (!format->name)
 		return fail(p, -EINVAL, "there is no such format");
+	if (format->takes & UFT_EXPORT_DIRECTORY)
+		return fail(p, -EINVAL, "this format is a directory of files: use uft export");
+	suffix = format->suffix ? format->suffix : ".dat";
 	if (snprintf(dir, sizeof(dir), "%s/uft-view-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(dir) ||
 	    !mkdtemp(dir))
 		return fail(p, -EIO, "cannot make a directory for the export in TMPDIR");
-	snprintf(path, sizeof(path), "%s/export%s", dir, format->suffix);
+	snprintf(path, sizeof(path), "%s/export%s", dir, suffix);
 	ret = report_next(&from);
 	if (ret > 0)
 		ret = write_part(p, format, from.st, path);
 	report_end(&from);
 	p->fd = ret ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (!ret && p->fd < 0)
-		ret = errno == ENOENT ? fail(p, -EINVAL, "this format is a directory of files: use uft export") :
-			-errno;
+		ret = -errno;
 	unlink(path);
 	rmdir(dir);
 	if (ret)
@@ -63,7 +66,7 @@ int report_export(struct report *p)
 	json_raw(&p->answer, "{\"state\":\"done\"");
 	json_key_u(&p->answer, "export", p->number);
 	json_key_u(&p->answer, "bytes", bytes > 0 ? (uint64_t)bytes : 0);
-	json_key_str(&p->answer, "suffix", format->suffix);
+	json_key_str(&p->answer, "suffix", suffix);
 	json_raw(&p->answer, "}");
 	return p->answer.err;
 }

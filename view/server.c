@@ -227,6 +227,8 @@ static int ask_files(struct question *q)
 	json_key(&q->j, "formats");
 	json_raw(&q->j, "[");
 	for (const struct uft_export *e = uft_exports; e->name; e++) {
+		if (e->takes & UFT_EXPORT_DIRECTORY)
+			continue;
 		json_comma(&q->j);
 		json_str(&q->j, e->name);
 	}

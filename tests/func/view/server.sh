@@ -170,6 +170,17 @@ check
 expect_equal "an exported part" "$(cmp part.folded whole.folded 2>&1)" ""
 expect_equal "its bytes" "$(field bytes)" "$(wc -c <part.folded | tr -d ' ')"
 expect_equal "no such export" "$(code "${url}exported?number=99999")" 404
+for format in $(curl -s "${url}api/files" | sed 's/.*"formats":\[//' | tr -d '"]}' | tr ',' ' '); do
+	ask export format="$format" from="$from" to="$to"
+	curl -s "${url}exported?number=$(field export)" >part
+	check
+	[ "$(field bytes)" = "$(wc -c <part | tr -d ' ')" ] && [ -s part ] || fail "an export as $format: $(cat answer)"
+done
+ask export format=trace.dat-v7 from="$from" to="$to"
+expect_equal "its suffix" "$(grep -o '"suffix":"[^"]*"' answer)" '"suffix":".dat"'
+ask export format=ctf from="$from" to="$to"
+check
+grep -q 'a directory of files: use uft export' answer || fail "a format that is a directory: $(cat answer)"
 ask export format=nothing from=0 to=10
 check
 grep -q 'there is no such format' answer || fail "a format that is none: $(cat answer)"
