@@ -169,7 +169,7 @@ static int open_status(struct agent_creds *c)
 		return 0;
 	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
 	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
-	return c->status_fd < 0 && has_rights(&own) ? c->status_fd : 0;
+	return c->status_fd < 0 && has_rights(&own) ? c->status_fd : 0; /* GUARD(creds_hidden) */
 }
 
 int creds_follow(struct agent_creds *c)
