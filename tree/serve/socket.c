@@ -13,7 +13,8 @@
  * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
  * uft_serve_stop() ends all of them and waits until the last has let go of its handle.
  *
- * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name on which
+ * Failure. A peer that is slow or gone costs its own connection: each part of what it sends has a bound of time, and so
+ * has all that it takes when we end. A server that was killed leaves a name on which
  * nothing listens; a command that finds it removes it.
  */
 #include "symbol/rundir.h"
@@ -31,12 +32,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_CONNECTIONS	128
 #define LAST_MS		1000		/* when we end: for each part of what is still to be taken, */
+#define LAST_ALL_MS	30000		/* for all of them, */
 #define LAST_FRAMES	256		/* and so many parts of what never ends */
-#define REQUEST_S	10		/* for a request to come, a status to be taken */
+#define REQUEST_S	10		/* for a request or a part of a text to come as a whole, a status to be taken */
 
 struct uft_serve {
 	struct uft_tree *tree;
@@ -51,6 +54,7 @@ struct uft_serve {
 struct connection {
 	struct uft_serve *s;
 	int fd, data_fd;
+	int64_t last_ms;		/* when the last of what is still to be taken has to be; 0: we do not end yet */
 };
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
@@ -89,6 +93,41 @@ int serve_receive(int fd, void *p, size_t n)
 	return 0;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* All of it by @by_ms, and in a moment when we end; else -EAGAIN, however much of it came. */
+static int receive_by(const struct connection *c, void *p, size_t n, int64_t by_ms)
+{
+	struct pollfd fds[2] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->s->stop_fd, .events = POLLIN } };
+	char *at = p;
+	int is_ending = 0;
+
+	while (n) {
+		ssize_t ret = recv(c->fd, at, n, MSG_DONTWAIT);
+		int64_t left = by_ms - now_ms();
+
+		if (!ret || (ret < 0 && errno != EINTR && errno != EAGAIN))
+			return ret ? -errno : -ECONNRESET;
+		at += ret > 0 ? ret : 0;
+		n -= ret > 0 ? (size_t)ret : 0;
+		if (n && left <= 0) /* GUARD(serve_receive_by) */
+			return -EAGAIN;
+		if (n)
+			poll(fds, is_ending ? 1 : 2, (int)left);
+		if (fds[1].revents && !is_ending) {
+			is_ending = 1;
+			by_ms = by_ms < now_ms() + LAST_MS ? by_ms : now_ms() + LAST_MS;
+		}
+	}
+	return 0;
+}
+
 /* A peer may take its time: a pager. It ends when the peer goes away; when we do it has a moment for each part. */
 static int send_patiently(struct connection *c, const void *p, size_t n)
 {
@@ -96,14 +135,19 @@ static int send_patiently(struct connection *c, const void *p, size_t n)
 	const char *at = p;
 
 	while (n) {
-		int is_ending = fds[1].revents != 0, got;
+		int is_ending = fds[1].revents != 0 || c->last_ms, got;
+		int64_t left = LAST_MS;
 		ssize_t ret = send(c->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (ret < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		at += ret > 0 ? ret : 0;
 		n -= ret > 0 ? (size_t)ret : 0;
-		got = n ? poll(fds, is_ending ? 1 : 2, is_ending ? LAST_MS : -1) : 1;
+		if (is_ending && !c->last_ms)
+			c->last_ms = now_ms() + LAST_ALL_MS;
+		if (is_ending && c->last_ms - now_ms() < left)
+			left = c->last_ms > now_ms() ? c->last_ms - now_ms() : 0;
+		got = n ? poll(fds, is_ending ? 1 : 2, is_ending ? (int)left : -1) : 1;
 		if (!got)
 			return -EPIPE;
 	}
@@ -238,11 +282,11 @@ static int write_all(struct connection *c, struct uft_handle *h)
 	int32_t n = 0;
 	int ret = buf ? 0 : -ENOMEM;
 
-	while (!ret && !(ret = serve_receive(c->fd, &n, sizeof(n))) && n) {
+	while (!ret && !(ret = receive_by(c, &n, sizeof(n), now_ms() + REQUEST_S * 1000)) && n) {
 		if (n < 0 || n > SERVE_FRAME)
 			ret = -EINVAL;
 		if (!ret)
-			ret = serve_receive(c->fd, buf, (size_t)n);
+			ret = receive_by(c, buf, (size_t)n, now_ms() + REQUEST_S * 1000);
 		if (!ret)
 			ret = write_whole(h, buf, (size_t)n);
 		if (!ret)
@@ -347,14 +391,15 @@ static int answer(struct connection *c)
 	struct ucred peer;
 	struct serve_request r;
 	uft_node node;
-	int ret = serve_receive(c->fd, &r, sizeof(r));
+	int64_t by_ms = now_ms() + REQUEST_S * 1000;
+	int ret = receive_by(c, &r, sizeof(r), by_ms);
 
 	if (ret)
 		return ret;
 	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST ||
 	    r.op > SERVE_RMDIR)
 		return -EPROTO;
-	ret = serve_receive(c->fd, path, r.path_bytes);
+	ret = receive_by(c, path, r.path_bytes, by_ms);
 	if (!ret && path[r.path_bytes - 1])
 		ret = -EPROTO;
 	if (!ret &&
@@ -381,7 +426,6 @@ static void *connection_main(void *arg)
 	struct uft_serve *s = c->s;
 	struct timeval limit = { .tv_sec = REQUEST_S };
 
-	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	send_status(c->fd, answer(c));
 	close(c->fd);
