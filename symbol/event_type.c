@@ -19,6 +19,8 @@
 #define FIRST_FREE_ID	1024u	/* kernel ids below are those of its tracers and of the built-in types */
 #define MAX_SYSTEMS	4096u
 #define FORMATS_MAX_BYTES	(256u << 20)	/* of all types; 60,000 of the kernel's length take 120 MB */
+#define PRINTS_MAX_BYTES	(256u << 20)	/* compiled; a term of two bytes becomes nodes of a hundred */
+#define OBJECTS_MAX_BYTES	(64u << 20)	/* of which objects declare the types */
 
 #define COMMON									\
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
@@ -59,7 +61,7 @@ struct uft_event_table {
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
-	uint64_t format_bytes;		/* of all formats, under the lock */
+	uint64_t format_bytes, print_bytes, object_bytes;	/* of all types, under the lock */
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
 };
 
@@ -289,6 +291,19 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 	return 1;
 }
 
+/* Beyond the bound a type has no compiled print format: its events are shown as lists of their fields. */
+static void compile_print(struct uft_event_table *t, struct uft_event_type *type)
+{
+	struct uft_print *p = uft_print_compile(type);
+
+	if (p && t->print_bytes + uft_print_bytes(p) > PRINTS_MAX_BYTES) { /* GUARD(event_prints_bound) */
+		uft_print_free(p);
+		p = NULL;
+	}
+	type->text = p;
+	t->print_bytes += p ? uft_print_bytes(p) : 0;
+}
+
 /* Gives the parsed @type its place. Takes it over. */
 static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format,
 		 int is_builtin)
@@ -301,11 +316,13 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 	ret = ret ? ret : grow_system(&t->system[type->system_index]);
 	ret = ret ? ret : choose_kernel_id(t, type, is_builtin);
 	type->format = ret ? NULL : make_format(type, format);
-	type->text = uft_print_compile(type);
 	if (!ret && !type->format)
 		ret = -ENOMEM;
+	if (!ret)
+		compile_print(t, type);
 	ret = ret ? ret : put_at(t, index, type);
 	if (ret) {
+		t->print_bytes -= type->text ? uft_print_bytes(type->text) : 0;
 		free_type(type);
 		return ret;
 	}
@@ -364,8 +381,13 @@ int uft_event_table_note_object(struct uft_event_table *t, const struct uft_even
 			pthread_mutex_unlock(&t->lock);
 			return 0;
 		}
+	if (t->object_bytes + sizeof(*o) + n > OBJECTS_MAX_BYTES) { /* GUARD(event_objects_bound) */
+		pthread_mutex_unlock(&t->lock);
+		return -ENOSPC;
+	}
 	o = malloc(sizeof(*o) + n);
 	if (o) {
+		t->object_bytes += sizeof(*o) + n;
 		o->next = head;
 		memcpy(o->name, name, n);
 		__atomic_store_n(&((struct uft_event_type *)type)->object, o, __ATOMIC_RELEASE);

@@ -91,7 +91,10 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format,
 			struct uft_error *err);
 
-/* The object whose file has this name declares @type, a type of the table. 0, -ENOMEM. */
+/*
+ * The object whose file has this name declares @type, a type of the table. 0, -ENOMEM, -ENOSPC: programs may load
+ * objects of other names all the time, and those that the table remembers have a bound.
+ */
 int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name);
 /*
  * The type is no more: uft_event_table_at() does not find it, uft_event_table_by_id() does, for records of before.

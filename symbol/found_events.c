@@ -13,14 +13,18 @@ int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj
 		struct uft_error err = { "" }, whole;
 		int ret = uft_event_table_add(t, f->event[i].system, f->event[i].format, &type[i], &err);
 
-		if (!ret)
-			ret = uft_event_table_note_object(t, type[i], uft_base_name(obj->path));
+		if (ret && ret != -ENOMEM) {
+			uft_fail(&whole, ret, "%s: %s: it is not recorded", obj->path, err.text);
+			refused(arg, whole.text);
+			continue;
+		}
+		ret = ret ? ret : uft_event_table_note_object(t, type[i], uft_base_name(obj->path));
 		if (ret == -ENOMEM)
 			return ret;
-		if (!ret)
-			continue;
-		uft_fail(&whole, ret, "%s: %s: it is not recorded", obj->path, err.text);
-		refused(arg, whole.text);
+		if (ret) {
+			uft_fail(&whole, ret, "%s: ':mod:' does not find its events: too many files declare such", obj->path);
+			refused(arg, whole.text);
+		}
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@ struct uft_print_input {
 
 struct uft_print *uft_print_compile(const struct uft_event_type *type);	/* NULL: no memory, or it is not understood */
 void uft_print_free(struct uft_print *p);
+size_t uft_print_bytes(const struct uft_print *p);	/* of memory */
 int uft_print_has_lines(const struct uft_print *p);	/* its text has several lines, of a stack */
 /* At most @room bytes, what does not fit is cut. Returns their number; no 0 byte is added. */
 size_t uft_print_event(const struct uft_print *p, const struct uft_print_input *in, char *to, size_t room);

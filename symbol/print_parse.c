@@ -107,13 +107,30 @@ static char escape(struct parser *s)
 	return to[at - from];
 }
 
-/* "..." "..." as one text; malloc'd. */
+/* Bytes up to the quote that ends a string, at most. */
+static size_t quoted_bytes(const char *p)
+{
+	size_t n = 0;
+
+	while (p[n] && p[n] != '"')
+		n += p[n] == '\\' && p[n + 1] ? 2 : 1;
+	return n;
+}
+
+/* "..." "..." as one text; malloc'd, no longer than it is. */
 static char *string(struct parser *s, size_t *len)
 {
-	size_t room = strlen(s->p) + 1, n = 0;
-	char *text = malloc(room);
+	size_t n = 0;
+	char *text = malloc(1);
 
 	while (text && !s->is_bad && take(s, "\"")) {
+		char *grown = realloc(text, n + quoted_bytes(s->p) + 1);
+
+		if (!grown) {
+			bad(s);
+			break;
+		}
+		text = grown;
 		while (*s->p && *s->p != '"' && !s->is_bad) {
 			char c = *s->p++;
 
@@ -372,8 +389,9 @@ static uint32_t primary(struct parser *s)
 	if (*s->p == '\'') {
 		n = (struct print_node){ .kind = N_NUMBER, .size = 8, .is_signed = 1 };
 		s->p++;
-		n.number = *s->p == '\\' ? (s->p++, escape(s)) : *s->p++;
-		return *s->p++ == '\'' ? add(s, &n) : bad(s);
+		if (*s->p)
+			n.number = *s->p == '\\' ? (s->p++, escape(s)) : *s->p++;
+		return *s->p && *s->p++ == '\'' ? add(s, &n) : bad(s);
 	}
 	if (take(s, "(")) {
 		if (type_name(s, &n)) {
@@ -514,6 +532,26 @@ static void drop_commas(struct uft_print *p)
 	p->nformat = (size_t)(to - p->format);
 }
 
+/* Without the room for nodes that there could have been. */
+static void fit(struct uft_print *p)
+{
+	struct print_node *v = realloc(p->v, p->n * sizeof(*v));
+
+	if (v) {
+		p->v = v;
+		p->cap = p->n;
+	}
+}
+
+size_t uft_print_bytes(const struct uft_print *p)
+{
+	size_t n = sizeof(*p) + p->cap * sizeof(*p->v) + p->nformat + 1;
+
+	for (uint32_t i = 0; i < p->n; i++)
+		n += p->v[i].text ? p->v[i].len + 1 : 0;
+	return n;
+}
+
 struct uft_print *uft_print_compile(const struct uft_event_type *type)
 {
 	struct parser s = { .out = calloc(1, sizeof(*s.out)), .type = type, .p = type->print };
@@ -538,5 +576,6 @@ struct uft_print *uft_print_compile(const struct uft_event_type *type)
 		uft_print_free(s.out);
 		return NULL;
 	}
+	fit(s.out);
 	return s.out;
 }

@@ -279,6 +279,76 @@ static void wide(void **state)
 	uft_event_table_put(t);
 }
 
+/* @n copies of @part behind @to. */
+static char *put_copies(char *to, const char *part, size_t n)
+{
+	while (n--)
+		to = stpcpy(to, part);
+	return to;
+}
+
+static const struct uft_event_type *add_numbered(struct uft_event_table *t, uint32_t i, const char *print)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "numbered_%u", i);
+	return add(t, name, FIELDS, print);
+}
+
+/* Compiled formats cost what they are long, each and all together; beyond that types are kept without. */
+static void compiled(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	char *print = malloc(64u << 10), *to;
+	const struct uft_event_type *type;
+	uint32_t n = 0;
+	size_t each;
+
+	(void)state;
+	assert_non_null(print);
+	to = put_copies(stpcpy(print, "\"%s\", __print_symbolic(REC->n"), ",{2,\"\"}", 2000);
+	strcpy(put_copies(stpcpy(to, ", { 1, \""), "z", 40000), "\" })");
+	type = add_numbered(t, 0, print);
+	assert_non_null(type->text);
+	assert_true(uft_print_bytes(type->text) < 512u << 10);
+	strcpy(put_copies(stpcpy(print, "\"%d\", 1"), "+1", 2000), "");
+	type = add_numbered(t, 1, print);
+	assert_non_null(type->text);
+	each = uft_print_bytes(type->text);
+	for (n = 2; type && type->text && n < 10000; n++)
+		type = add_numbered(t, n, print);
+	assert_non_null(type);
+	assert_null(type->text);
+	assert_true(each * n < 300u << 20);
+	assert_non_null(add(t, "last", FIELDS, "\"\""));
+	free(print);
+	uft_event_table_put(t);
+}
+
+/* Objects of ever other names. */
+static void many_objects(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type **type = calloc(NTYPES, sizeof(*type));
+	char name[256];
+	uint32_t n;
+	int ret = 0;
+
+	(void)state;
+	assert_non_null(type);
+	for (uint32_t i = 0; i < NTYPES; i++)
+		type[i] = add_numbered(t, i, "\"\"");
+	for (n = 0; !ret && n < 1000; n++) {
+		snprintf(name, sizeof(name), "%0250u", n);
+		for (uint32_t i = 0; !ret && i < NTYPES; i++)
+			ret = uft_event_table_note_object(t, type[i], name);
+	}
+	assert_int_equal(ret, -ENOSPC);
+	assert_true(n > 16);
+	free(type);
+	uft_event_table_put(t);
+}
+
 static void sets(void **state)
 {
 	struct uft_event_set a = { NULL, 0 }, b = { NULL, 0 };
@@ -301,7 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
-		cmocka_unit_test(nested),  cmocka_unit_test(wide),
+		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
+		cmocka_unit_test(many_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
