@@ -412,7 +412,7 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uf
 /* A state is drawn when it ends: the next one begins. since 0: none is known from here on. */
 static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint64_t t, int is_known)
 {
-	static const char *const names[] = {"runs", "waits for a CPU", "blocked"};
+	static const char *const names[THREAD_STATES] = {"runs", "waits for a CPU", "blocked", "runs its guest"};
 	struct row_state *s = &l->state[row];
 	uint64_t from = s->since - 1, was = s->since;
 	uint32_t name = s->name;
@@ -445,7 +445,8 @@ static int take_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 	before = l->runs[cpu];
 	l->runs[cpu] = row + 1;
 	if (!before || before == row + 1 || !l->state[before - 1].since ||
-	    l->state[before - 1].name + 1 != l->state_name[THREAD_RUNS])
+	    (l->state[before - 1].name + 1 != l->state_name[THREAD_RUNS] &&
+	     l->state[before - 1].name + 1 != l->state_name[THREAD_GUEST]))
 		return 0;
 	return next_state(l, before - 1, THREAD_RUNS, t, 0);
 }
@@ -555,7 +556,11 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 			return -ENOMEM;
 		ret = add_point(l, r->row, LANE_EVENTS, t, name, 1);
 		l->is_dependent |= kind != SCHED_NONE;
-		return ret || kind == SCHED_NONE ? ret : add_sched(l, kind, ev, t);
+		if (ret || kind == SCHED_NONE)
+			return ret;
+		if (kind == SCHED_GUEST_ENTER || kind == SCHED_GUEST_LEAVE)
+			return next_state(l, r->row, kind == SCHED_GUEST_ENTER ? THREAD_GUEST : THREAD_RUNS, t, 1);
+		return add_sched(l, kind, ev, t);
 	default:
 		return add_point(l, r->row, LANE_EVENTS, t, name, 1);
 	}

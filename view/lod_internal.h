@@ -48,7 +48,7 @@ struct row_state {
 	uint64_t since;	       /* when it got or lost its CPU, or woke up, + 1; 0: nothing is known */
 };
 
-enum thread_state { THREAD_RUNS, THREAD_WAITS, THREAD_BLOCKED };
+enum thread_state { THREAD_RUNS, THREAD_WAITS, THREAD_BLOCKED, THREAD_GUEST, THREAD_STATES };
 
 struct cpu_state {
 	uint32_t row, is_busy;
@@ -91,7 +91,7 @@ struct lod {
 	uint32_t nrow_of; /* by uft_task.index: row + 1 */
 	uint8_t *sched;
 	uint32_t nsched; /* by uft_event_type.index: enum sched_kind + 1 */
-	uint32_t state_name[3]; /* by enum thread_state, + 1 */
+	uint32_t state_name[THREAD_STATES]; /* by enum thread_state, + 1 */
 	int is_part, is_dependent; /* dependent: it depends on what was before in ways that lod_join() does not know */
 	uint64_t border;	   /* of a part: its first event, + 1 */
 	struct early *early;

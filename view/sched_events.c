@@ -19,6 +19,10 @@ static int has_field(const struct uft_event_type *type, const char *name)
 
 enum sched_kind sched_kind_of(const struct uft_event_type *type)
 {
+	if (!strcmp(type->system, "kvm"))
+		return !strcmp(type->name, "kvm_entry")	 ? SCHED_GUEST_ENTER
+		       : !strcmp(type->name, "kvm_exit") ? SCHED_GUEST_LEAVE
+							 : SCHED_NONE;
 	if (strcmp(type->system, "sched"))
 		return SCHED_NONE;
 	if (!strcmp(type->name, "sched_switch") && has_field(type, "prev_pid") && has_field(type, "next_pid") &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* sched_events.h - what events of the kernel's scheduler say of tasks. Context: control. */
+/* sched_events.h - what events of the kernel's scheduler and of KVM say of tasks. Context: control. */
 #ifndef UFT_VIEW_SCHED_EVENTS_H
 #define UFT_VIEW_SCHED_EVENTS_H
 
 #include "stream/stream.h"
 
-enum sched_kind { SCHED_NONE, SCHED_SWITCH, SCHED_WAKEUP };
+/* ENTER, LEAVE: the task that the event is of begins to run its guest, and runs itself again. */
+enum sched_kind { SCHED_NONE, SCHED_SWITCH, SCHED_WAKEUP, SCHED_GUEST_ENTER, SCHED_GUEST_LEAVE };
 
 struct sched_change {
 	uint32_t pid;	     /* who gets the CPU, or wakes up; 0: the idle task */
@@ -16,7 +17,7 @@ struct sched_change {
 
 /* What a type of events is; fields that sched_read() needs are there. */
 enum sched_kind sched_kind_of(const struct uft_event_type *type);
-/* Of an event whose type is not SCHED_NONE. */
+/* Of an event whose type is SCHED_SWITCH or SCHED_WAKEUP. */
 void sched_read(const struct uft_event *ev, enum sched_kind kind, struct sched_change *out);
 
 #endif

@@ -44,4 +44,24 @@ const deep = await page.evaluate(() => {
 	return new Promise(resolve => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => resolve(g.visible().map(p => p.row.label)))), 0));
 });
 check("the last of ten thousand rows", deep.length > 3 && deep.length < 60 && deep.includes("task-10999"), deep.join());
+
+// A guest has a colour of its own, which is told of where there is one.
+await page.selectOption("#file", "2");
+await page.waitForFunction(() => document.title.includes("kvm.dat") && document.querySelector("#legend").textContent.includes("its guest"));
+await page.evaluate(() => { for (const r of window.uftView.graph.rows) r.isOpen = true; window.uftView.graph.due(); });
+await page.waitForFunction(() => window.uftView.graph.pending === 0);
+const below = await page.locator("#canvas").boundingBox();	/* of what is said about losses */
+const strip = await page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place().find(q => q.row.label === "first-100");
+	return [g.x(2e6), p.y + p.height - 3];
+});
+await page.mouse.move(below.x + strip[0], below.y + strip[1]);
+await page.waitForFunction(() => document.querySelector("#tip").textContent.startsWith("runs its guest"));
+const inGuest = await page.evaluate(([x, y]) => [...document.querySelector("#canvas").getContext("2d").getImageData(x, y, 1, 1).data].join(), strip.map(Math.round));
+const red = await page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place()[1];
+	return [...document.querySelector("#canvas").getContext("2d").getImageData(Math.round(g.x(25e6)), Math.round(p.y + 8), 1, 1).data];
+});
+check("losses are red", red[0] > 180 && red[1] < 100 && red[2] < 100 && (await page.locator("#legend").innerText()).includes("lost"), `${red} ${await page.locator("#legend").innerText()}`);
+check("a strip where a guest runs", !colours.has(inGuest), inGuest);
 await done();

@@ -71,6 +71,28 @@ expect_equal "flags of the latency format" "$(grep -o '"flags":"[^"]*"' answer |
 	"d.h1. d..2. d..3. ...2. ...2. d..3. ...2. .n.2. "
 end_server
 
+# A host's thread that runs a guest.
+python3 "$here/kernel_dat.py" kvm.dat kvm
+serve kvm.dat
+ask info
+first=$(row_of 100)
+duration=$(field duration)
+ask tiles from=0 to=$((duration + 1)) width=5000 rows="$first"
+expect_equal "where a thread runs its guest" "$(states 65533)" \
+	"1.0 2.0 runs its guest; 3.0 1.0 runs; 4.0 1.0 runs its guest; 5.0 20.0 blocked; 25.0 4.0 waits for a CPU; 29.0 1.0 runs; 30.0 1.0 runs its guest; 31.0 4.0 runs; "
+# What was lost, where.
+ask tiles from=0 to=$((duration + 1)) width=5000 rows=c0,c1
+python3 -c 'import json
+for row in json.load(open("answer"))["rows"]:
+    print([round(x / 1e6) if i % 5 < 2 else x for lane, v in row["lanes"] if lane == 65535 for i, x in enumerate(v) if i % 5 in (0, 3)])' >lost
+expect_equal "losses of CPUs, where and how many" "$(tr '\n' ' ' <lost)" "[] [25, 7] "
+ask list filter='' first=0 count=100
+expect_equal "losses in the list" "$(grep -o '"event":"lost"[^}]*"lost":[0-9]*' answer | grep -o '[0-9]*$')" 7
+ask info
+check
+grep -q '"missing":\["[^"]*7 ' answer || fail "losses are not told of: $(grep -o '"missing":[^]]*' answer)"
+end_server
+
 # Once, not at each look: it may be large. Its copy has no name.
 if command -v strace >/dev/null; then
 	strace -f -o calls -e trace=openat,open "$uft" view --no-browser kernel.dat >address 2>serve.err &
@@ -97,6 +119,6 @@ expect_equal "rows of one picture" "$(grep -o '"row":' answer | wc -l)" 1000
 end_server
 
 # In the page: CPUs are there, though the idle task's row is closed.
-serve kernel.dat many.dat
+serve kernel.dat many.dat kvm.dat
 in_page kernel.mjs
 end_server

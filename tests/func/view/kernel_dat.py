@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kernel_dat.py OUT [TASKS | function | graph] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+"""kernel_dat.py OUT [TASKS | function | graph | kvm] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
 
 Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
 60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
 With TASKS: so many tasks more, which have an event each on CPU 1.
+With kvm: task 100 runs a guest from 6 to 8, from 9 and from 35 to 36 ms, and CPU 1 lost 7 events before 30 ms.
 With function or graph: CPU 1 has calls of task 300 instead, each with other flags (FLAGS).
 """
 import struct
@@ -40,6 +41,8 @@ EXIT = form("funcgraph_exit", 10, [
     ("unsigned long func", 8, 8, 0), ("int depth", 16, 4, 1), ("unsigned int overrun", 20, 4, 0),
     ("unsigned long long calltime", 24, 8, 0), ("unsigned long long rettime", 32, 8, 0)],
     '"<-- %ps (%d) (start: %llx  end: %llx) over: %d", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth')
+GUEST = [form(name, number, [("unsigned int vcpu_id", 8, 4, 0), ("unsigned long rip", 16, 8, 0)], '"vcpu %u, rip 0x%lx", REC->vcpu_id, REC->rip')
+         for name, number in (("kvm_entry", 304), ("kvm_exit", 305))]
 # common_flags (irqs off, both needs to reschedule, interrupt, softirq) and common_preempt_count (preempt depth, migrate disable)
 FLAGS = [(0, 0), (1, 0), (1, 1), (4 | 32, 2), (8, 0x10), (16, 1), (8 | 16 | 1, 3), (8 | 16 | 1, 3), (0, 0)]
 NAMES = {0: "swapper", 100: "first", 200: "second", 300: "third"}
@@ -58,6 +61,10 @@ def wakeup(ms, by, pid):
 
 def timer(ms, pid):
     return ms, struct.pack("<HBBi", 303, 0x8 | 1, 1, pid) + struct.pack("<QQ", 0xffff888012345678, 0xffffffff81000100)
+
+
+def guest(ms, is_entry):
+    return ms, struct.pack("<HBBiIIQ", 304 if is_entry else 305, 0, 0, 100, 0, 0, 0x1000)
 
 
 def functions():
@@ -82,8 +89,8 @@ def graph():
     return calls + [leave(40, FLAGS[3], 0xffffffff81000200, 0, 20)]
 
 
-def page(events):
-    """4096 bytes: the time of the first, how many bytes; each event has the distance from the one before."""
+def page(events, lost=0):
+    """4096 bytes: the time of the first, how many bytes, and if some were lost before; each event has the distance from the one before."""
     at = ORIGIN + int(events[0][0] * 1e6) if events else ORIGIN
     data, last = b"", at
     for ms, record in events:
@@ -96,7 +103,8 @@ def page(events):
         data += struct.pack("<I", len(record) // 4 | delta << 5) + record
         last = now
     assert len(data) <= 4080
-    return (struct.pack("<QQ", at, len(data)) + data).ljust(4096, b"\0")
+    told = (1 << 31 | 1 << 30, struct.pack("<Q", lost)) if lost else (0, b"")
+    return (struct.pack("<QQ", at, len(data) | told[0]) + data + told[1]).ljust(4096, b"\0")
 
 
 def text64(data):
@@ -112,10 +120,14 @@ cpus = [[
           switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)])], [
     page([wakeup(19, 0, 300), switch(20, 0, 0, 0, 300), switch(25, 0, 300, S, 0)])]]
 what = sys.argv[2] if len(sys.argv) > 2 else "0"
+if what == "kvm":
+    cpus[0] = [page([timer(5, 100), guest(6, True), guest(8, False), guest(9, True), switch(10, 1, 100, S, 200), wakeup(30, 200, 100),
+                     switch(34, 0, 200, S, 100), guest(35, True), guest(36, False), switch(40, 4, 100, R_PREEMPTED, 200)])]
+    cpus[1].append(page([timer(30, 300)], lost=7))
 calls = {"function": functions, "graph": graph}.get(what)
 if calls:
     cpus[1] = [page(calls())]
-tasks = range(1000, 1000 + (0 if calls else int(what)))
+tasks = range(1000, 1000 + (int(what) if what.isdigit() else 0))
 for i in range(0, len(tasks), 100):
     cpus[1].append(page([timer(26 + pid / 1000, pid) for pid in tasks[i:i + 100]]))
 kallsyms = b"ffffffff81000000 T _text\nffffffff81000100 t timer_ticks\nffffffff81000200 T schedule\n"
@@ -124,9 +136,11 @@ head += b"header_page\0" + text64(b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\
                                   b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n")
 head += b"header_event\0" + text64(b"# compressed entry header\n")
 formats = {"function": [FUNCTION], "graph": [ENTRY, EXIT]}.get(what, [])
-head += struct.pack("<I", len(formats)) + b"".join(map(text64, formats)) + struct.pack("<I", 2)
+head += struct.pack("<I", len(formats)) + b"".join(map(text64, formats)) + struct.pack("<I", 3 if what == "kvm" else 2)
 head += b"sched\0" + struct.pack("<I", 2) + text64(SWITCH) + text64(WAKEUP)
 head += b"timer\0" + struct.pack("<I", 1) + text64(TIMER)
+if what == "kvm":
+    head += b"kvm\0" + struct.pack("<I", 2) + b"".join(map(text64, GUEST))
 head += struct.pack("<I", len(kallsyms)) + kallsyms + struct.pack("<I", 0)
 head += text64(b"".join(f"{pid} {name}\n".encode() for pid, name in NAMES.items() if pid) + b"".join(f"{pid} task\n".encode() for pid in tasks))
 head += struct.pack("<I", len(cpus))

@@ -89,9 +89,10 @@ export function css(pixel: number): string {
 	return `rgb(${pixel & 255} ${pixel >>> 8 & 255} ${pixel >>> 16 & 255})`;
 }
 
-/** What a thread does, in the words of the server, as it is drawn in strips: where it runs, waits for a CPU, is blocked. */
+/** What a thread does, in the words of the server, as it is drawn in strips: where it runs, runs its guest, waits for a CPU, is blocked. */
+export const guestState = "runs its guest";
 export function stateColour(state: string, dark: boolean): number {
-	return state === "runs" ? (dark ? 0xff5fae3f : 0xff45a02e) : state === "waits for a CPU" ? 0xff2a8ef0 : dark ? 0xffc07a9a : 0xffb0708e;
+	return state === "runs" ? (dark ? 0xff5fae3f : 0xff45a02e) : state === "waits for a CPU" ? 0xff2a8ef0 : state === guestState ? (dark ? 0xffd0c030 : 0xffa89810) : dark ? 0xffc07a9a : 0xffb0708e;
 }
 
 /** Black or white, whichever is read better on a colour. */

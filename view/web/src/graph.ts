@@ -10,7 +10,7 @@
  */
 import { Api, Drop, Info, Task, Tiles, TileRow } from "./api";
 import { Values } from "./values";
-import { clamp, colour, css, fit, ink, mix, moment, roundStep, stateColour, textNumber, time, count } from "./format";
+import { clamp, colour, css, fit, guestState, ink, mix, moment, roundStep, stateColour, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
@@ -46,6 +46,7 @@ export class Graph {
 	private drops: { drop: Drop; t: number; group: number }[] = [];
 	private labels = new Map<number, string>();	/* of rows of tasks, by key */
 	private tile = new Map<number, { tiles: Tiles; row: TileRow }>();
+	private hasGuest = false;	/* a thread ran one */
 	private names: Record<string, string> = {};
 	private shades = new Uint32Array(1024);	/* by the number of a name: its colour, 0 not known yet */
 	private wanted = "";
@@ -76,6 +77,7 @@ export class Graph {
 		this.info = info;
 		this.tile.clear();
 		this.wanted = "";
+		this.hasGuest = false;
 		this.rows = [];
 		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: -1, first: 0, last: info.duration, shows: 0 };
 		const short = (file: number): string => info.sources.length > 1 ? `${file + 1}: ` : "";
@@ -307,6 +309,7 @@ export class Graph {
 			if (abort !== this.abort)
 				return;
 			Object.assign(this.names, tiles.names);
+			this.hasGuest ||= Object.values(tiles.names).includes(guestState);
 			for (const row of tiles.rows)
 				this.tile.set(row.row, { tiles, row });
 			this.hooks.onMatches(tiles.matches);
@@ -339,7 +342,7 @@ export class Graph {
 	/** What is drawn that has no name in the picture: [what it is, its colour] of each kind that the rows in view have. */
 	get legend(): [string, string][] {
 		const lanes = new Set([...this.tile.values()].flatMap(({ row }) => row.lanes.flatMap(([lane, v]) => v.length ? [lane] : [])));
-		const states = lanes.has(laneStates) ? ["runs", "waits for a CPU", "blocked"].map((s): [string, string] => [s, css(stateColour(s, this.isDark))]) : [];
+		const states = lanes.has(laneStates) ? ["runs", ...this.hasGuest ? [guestState] : [], "waits for a CPU", "blocked"].map((s): [string, string] => [s, css(stateColour(s, this.isDark))]) : [];
 		return [...states, ...lanes.has(laneEvents) ? [["event", css(eventColour(this.isDark))] as [string, string]] : [], ...lanes.has(laneLost) ? [["lost", css(lostColour)] as [string, string]] : []];
 	}
 
