@@ -225,7 +225,7 @@ int view_info(const struct sources *s, struct json *j)
 	json_key_u(j, "changed", (uint64_t)all.is_changed);
 	json_key_u(j, "generation", all.generation);
 	if (error) {
-		json_key_str(j, "error", strerror(-error));
+		json_key_str(j, "error", error == -EINVAL ? "it is no recording, or not one any more" : strerror(-error));
 	} else if (is_done) {
 		put_done(s, &all, j);
 	} else if (s->n == 1 && s->file[0]->preview.lod) { /* a first picture */

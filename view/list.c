@@ -294,7 +294,7 @@ static int search_rows(struct list *l, const char *text, uint64_t from, uint64_t
 			break;
 		ret = list_step(l, c);
 	}
-	*end = l->number;
+	*end = c || l->number >= to ? l->number : to; /* what the index tells of may be gone from the file */
 	return ret;
 }
 

@@ -67,6 +67,40 @@ expect_equal "read again" "$(field events)" 100000
 end_server
 expect_equal "its end" "$status" 0
 
+# One that gets shorter while it is looked at: what is gone is not there, what is left answers, and nothing goes on for ever.
+cp a.uft shrinks.uft
+serve shrinks.uft
+file=0
+ask list first=50000 count=5
+expect_equal "rows before it shrinks" "$(grep -o '"n":' answer | wc -l)" 5
+for left in 100000 0; do
+	head -c $left a.uft >shrinks.uft
+	ask info
+	expect_equal "a file that shrank to $left has changed" "$(field changed)" 1
+	for from in 100 90000; do
+		ask search text=no_such_name from=$from
+		expect_equal "a search behind $from of what is left of $left bytes ends" "$(cat answer)" '{"state":"done"}'
+		ask search text=no_such_name from=$from back=1
+		expect_equal "so does one back" "$(cat answer)" '{"state":"done"}'
+	done
+	ask list first=99000 count=5
+	check
+	grep -q '"state":"done"' answer || fail "rows that are gone: $(cat answer)"
+	ask tiles from=0 to=100000 width=100 rows=0,c0
+	check
+	grep -q '"state":"done"' answer || fail "a picture of what is gone: $(head -c 300 answer)"
+done
+curl -s -X POST "${url}api/reload" >answer
+ask info
+check
+grep -q '"state":"failed".*"error":"it is no recording' answer || fail "read again when it is empty: $(cat answer)"
+cp a.uft shrinks.uft
+curl -s -X POST "${url}api/reload" >answer
+ask info
+expect_equal "and when it is back" "$(field events)" 100000
+end_server
+expect_equal "its end after that" "$status" 0
+
 # Threads of two recordings that have the same numbers are others: each has its own name and its own row, whichever is read last.
 "$SYNTH" other.uft 3000 1 2 4 "<b>f"
 file=0
