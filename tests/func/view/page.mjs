@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // page.mjs PLAYWRIGHT AXE CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { check, start } from "./browser.mjs";
 const [library, axe, executablePath, url] = process.argv.slice(2);
 const { page, done } = await start(library, executablePath);
@@ -481,6 +481,20 @@ check("the first questions are asked at once", true);
 letFiles();
 await page.waitForSelector("body[data-ready]");
 await page.unroute("**/api/files*");
+
+// One that is another file now, or gone, is shown as it was; a button reads it again.
+await open(`${url}#file=1`);
+const asItWas = await text("#about");
+copyFileSync("a.uft", "other.uft");
+renameSync("other.uft", "markup.uft");
+await page.waitForFunction(() => document.querySelector("#notice").textContent.includes("has changed"));
+check("a recording that was replaced is shown as it was", await text("#about") === asItWas && await colours() > 3, await text("#about"));
+await page.getByRole("button", { name: "Read it again" }).click();
+await page.waitForFunction(() => document.querySelector("#about").textContent.includes("120,000 events"));
+check("until it is read again", true);
+rmSync("markup.uft");
+await page.waitForFunction(() => document.querySelector("#notice").textContent.includes("is gone"));
+check("one that is gone as well", (await text("#about")).includes("120,000 events") && await colours() > 20, await text("#about"));
 
 // Nothing is asked of anybody else; nothing went wrong.
 check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));

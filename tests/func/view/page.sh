@@ -22,7 +22,7 @@ HOME=$tmp run "$uft" view --png graph.png --tab flame --range 1ms~2ms a.uft
 expect_status 0
 expect_equal "a picture" "$(head -c 8 graph.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
 
-HOME=$tmp run "$uft" view --png both.png a.uft markup.uft
+HOME=$tmp run "$uft" view --png both.png a.uft deep.uft
 expect_status 0
 expect_equal "a picture of two recordings" "$(head -c 8 both.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
 
