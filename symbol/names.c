@@ -4,7 +4,8 @@
  *
  * Demangling is libiberty's, for C++ and for both Rust schemes. Names come from files that may be hostile, and
  * a short mangled name can stand for a text without end (substitutions of substitutions), so output is taken
- * piecewise and abandoned beyond DEMANGLE_MAX bytes: such a name is shown as it is.
+ * piecewise and abandoned beyond DEMANGLE_MAX bytes; and for work without end that prints nothing, so what it costs is
+ * estimated before (demangle_cost.c). A name that is refused is shown as it is.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <libiberty/demangle.h>
 
 #include "symbol/clean.h"
+#include "symbol/demangle_cost.h"
 #include "symbol/names.h"
 
 #define DEMANGLE_MAX		(64u << 10)	/* bytes of text */
@@ -29,10 +31,11 @@ void uft_name_clean(char *text)
 struct demangle_text {
 	char *s;
 	size_t len, room;
+	void *nodes;			/* of a C++ name's tree */
 	jmp_buf too_long;
 };
 
-/* The demanglers hold no memory while they print, so leaving them here loses nothing. */
+/* The demanglers hold no memory while they print but the tree, which the caller frees: so they can be left here. */
 static void demangle_take(const char *s, size_t len, void *arg)
 {
 	struct demangle_text *t = arg;
@@ -51,19 +54,39 @@ static void demangle_take(const char *s, size_t len, void *arg)
 	t->s[t->len] = 0;
 }
 
-static int demangle_into(const char *name, struct demangle_text *t)
+static int demangle_cxx(const char *name, size_t len, int options, struct demangle_text *t)
 {
-	int options = DMGL_PARAMS | DMGL_ANSI;
+	struct demangle_component *root;
+
+	if (!demangle_parse_is_bounded(name, len))
+		return 0;
+	if (!demangle_needs_tree(name))
+		return cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, demangle_take, t);
+	root = cplus_demangle_v3_components(name, options, &t->nodes);
+	if (!root)
+		return demangle_is_plain(name) &&
+		       cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, demangle_take, t);
+	/* It makes two nodes for each byte at most. */
+	return demangle_tree_is_bounded(name, root, t->nodes, 2 * len) &&
+	       cplus_demangle_print_callback(options, root, demangle_take, t);
+}
+
+static int demangle_into(const char *name, size_t len, struct demangle_text *t)
+{
+	const int options = DMGL_PARAMS | DMGL_ANSI;
+	volatile int ok = 0;
 
 	if (setjmp(t->too_long))
-		return 0;
+		goto out;
 	/* Rust first: its legacy names are valid C++ names too, with a hash for a last part. */
-	if (rust_demangle_callback(name, options, demangle_take, t))
-		return 1;
-	t->len = 0;
-	if (name[0] != '_' || name[1] != 'Z')
-		return 0;
-	return cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, demangle_take, t);
+	ok = rust_demangle_callback(name, options, demangle_take, t);
+	if (!ok && name[1] == 'Z') {
+		t->len = 0;
+		ok = demangle_cxx(name, len, options, t);
+	}
+out:
+	free(t->nodes);
+	return ok;
 }
 
 char *uft_demangle(const char *name)
@@ -81,7 +104,7 @@ char *uft_demangle(const char *name)
 		if (!plain)
 			return NULL;
 	}
-	ok = demangle_into(plain ? plain : name, &t);
+	ok = demangle_into(plain ? plain : name, len, &t);
 	if (ok && t.s && suffix) {
 		size_t extra = strlen(suffix);
 		char *grown = realloc(t.s, t.len + extra + 1);

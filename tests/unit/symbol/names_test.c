@@ -191,6 +191,105 @@ static void demangle_is_bounded(void **state)
 	assert_null(uft_demangle(name));
 }
 
+/* A reference to the @k-th part of a C++ name. */
+static size_t put_ref(char *to, int k)
+{
+	static const char digit[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	assert_true(k > 0 && k <= 36 * 36);
+	return k > 36 ? (size_t)sprintf(to, "S%c%c_", digit[(k - 1) / 36], digit[(k - 1) % 36]) :
+		(size_t)sprintf(to, "S%c_", digit[k - 1]);
+}
+
+/* A<A<A<A<int, int>, S>, S>, S>: each level has the one below it twice. Level 0 is part 2, and A is part 1. */
+static size_t put_doubling(char *to, int levels)
+{
+	size_t at = (size_t)sprintf(to, "1AI");
+
+	for (int i = 1; i < levels; i++)
+		at += (size_t)sprintf(to + at, "S0_I");
+	at += (size_t)sprintf(to + at, "S0_IiiE");
+	for (int i = 0; i < levels; i++) {
+		at += put_ref(to + at, 2 + i);
+		to[at++] = 'E';
+	}
+	to[at] = 0;
+	return at;
+}
+
+/* Work that prints nothing, of C++ names: each of these would take years, or end the process. */
+static void cxx_work_is_bounded(void **state)
+{
+	char name[4096];
+	size_t at;
+
+	(void)state;
+	/* a pack expansion looks through its operand, expanded */
+	at = (size_t)sprintf(name, "_Z1fIJiEEvM");
+	at += put_doubling(name + at, 100);
+	at += (size_t)sprintf(name + at, "Dp");
+	put_ref(name + at, 102);
+	assert_null(uft_demangle(name));
+	/* an empty pack of the innermost scope is named twice by each one in it */
+	at = (size_t)sprintf(name, "_Z1fIJEEv");
+	for (int i = 0; i < 60; i++)
+		at += (size_t)sprintf(name + at, "1AIXL_Z1fIJDpT_DpT_EEv");
+	at += (size_t)sprintf(name + at, "DpT_");
+	for (int i = 0; i < 60; i++)
+		at += (size_t)sprintf(name + at, "EEE");
+	assert_null(uft_demangle(name));
+	/* arguments of a parameter in a conversion operator are parsed twice */
+	at = (size_t)sprintf(name, "_ZN1Acv");
+	for (int i = 0; i < 100; i++)
+		at += (size_t)sprintf(name + at, "T_I");
+	at += (size_t)sprintf(name + at, "i");
+	memset(name + at, 'E', 101);
+	strcpy(name + at + 101, "v");
+	assert_null(uft_demangle(name));
+	/* templates times references to parameters: megabytes of stack */
+	at = (size_t)sprintf(name, "_Z1fIiEv");
+	for (int i = 0; i < 450; i++)
+		at += (size_t)sprintf(name + at, "1aIiE");
+	for (int i = 0; i < 400; i++)
+		at += (size_t)sprintf(name + at, "RT_");
+	assert_null(uft_demangle(name));
+	/* no template to look the pack up in */
+	assert_null(uft_demangle("_ZN1aUlXsZT_EE_E"));
+	assert_null(uft_demangle("_ZN1aMUlDTsZT_EE_E"));
+	assert_null(uft_demangle("_ZZ1fIJiEEvvENKUlDTsZT_EE_clEv"));
+}
+
+/* What compilers make is below the bounds. */
+static void cxx_packs(void **state)
+{
+	static const struct { const char *name, *text; } t[] = {
+		{ "_Z1fIJidcEEvDpT_", "void f<int, double, char>(int, double, char)" },
+		{ "_Z1fIJidEEvDpRKT_", "void f<int, double>(int const&, double const&)" },
+		{ "_Z1fIJidEENSt9enable_ifIXeqsZT_Li2EEvE4typeEDpT_",
+		  "std::enable_if<(2)==(2), void>::type f<int, double>(int, double)" },
+		{ "_ZZ4mainENKUlTyT_E_clIiEEDaS_",
+			"auto main::{lambda<typename $T0>($T0)#1}::operator()<int>(int) const" },
+		{ "_ZN1AcvT_IiEEv", "A::operator int<int>()" },
+	};
+	char name[4096];
+	size_t at = (size_t)sprintf(name, "_Z1fIJidEEvSt5tupleIJDpT_EE");
+	char *s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		s = uft_demangle(t[i].name);
+		if (!s || strcmp(s, t[i].text))
+			fail_msg("'%s' gave '%s', not '%s'", t[i].name, s ? s : "NULL", t[i].text);
+		free(s);
+	}
+	for (int i = 0; i < 60; i++)	/* enough of them to have their tree looked at */
+		at += (size_t)sprintf(name + at, "DpRT_");
+	s = uft_demangle(name);
+	assert_non_null(s);
+	assert_memory_equal(s, "void f<int, double>(std::tuple<int, double>, int&, double&, int&", 60);
+	free(s);
+}
+
 static void patterns(void **state)
 {
 	static const struct { const char *text, *raw, *demangled, *object; int match; } t[] = {
@@ -340,7 +439,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
-		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(short_names), cmocka_unit_test(styles),
+		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(cxx_work_is_bounded),
+		cmocka_unit_test(cxx_packs),
+		cmocka_unit_test(short_names), cmocka_unit_test(styles),
 		cmocka_unit_test(patterns), cmocka_unit_test(near_names),
 		cmocka_unit_test(cleaning), cmocka_unit_test(words_as_one),
 	};

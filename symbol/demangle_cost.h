@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* demangle_cost.h - what demangling a hostile name may cost, estimated before it is printed */
+#ifndef UFT_SYMBOL_DEMANGLE_COST_H
+#define UFT_SYMBOL_DEMANGLE_COST_H
+
+#include <stddef.h>
+
+struct demangle_component;
+
+/* Can parsing the C++ name @name of @len bytes take time that is more than linear? */
+int demangle_parse_is_bounded(const char *name, size_t len);
+/* Can printing the C++ name @name do more than its text tells? Then its tree is looked at first. */
+int demangle_needs_tree(const char *name);
+/* Is printing @name bounded, as far as its letters tell? */
+int demangle_is_plain(const char *name);
+/* Is printing @root, the tree of @name, bounded and safe? Its nodes lie in @nodes, which has room for @n. */
+int demangle_tree_is_bounded(const char *name, struct demangle_component *root, struct demangle_component *nodes,
+			     size_t n);
+#endif
