@@ -14,6 +14,9 @@
  * - C++, memory: the printer has one array on its stack of all templates times all references to parameters.
  * - C++, pointers: the size of a pack in a lambda's parameters is looked up in a template that is not there; in one
  *   with a template head so is a parameter, if a function type or another encoding put other templates in its place.
+ * - Rust: the binder `for<'a, ...>` counts up to 2^64, also where nothing is printed; chains of back references, paths
+ *   that are skipped and Punycode, which is decoded in quadratic time, cost more than they print. So the name is
+ *   parsed here before, without text: it may take RUST_STEPS, and a binder may have RUST_LIFETIMES.
  *
  * A name with FEW_REFS references expands to less than 3^(FEW_REFS / 3) parts, so it needs no tree.
  */
@@ -27,10 +30,14 @@
 
 #define CONVERSION_ARGS		8u
 #define FEW_REFS		36u
+#define RUST_FEW_REFS		12u
 #define TREE_COST		(1u << 21)	/* visits of nodes */
 #define TREE_DEPTH		3000u
 #define SCOPES			8u		/* templates whose arguments name parameters */
 #define COPIES			8192u		/* templates times references; 64 bytes of stack each */
+#define RUST_STEPS		(1u << 20)	/* bytes read, lifetimes counted */
+#define RUST_LIFETIMES		64u		/* of one binder */
+#define RUST_DEPTH		1024u		/* the library's */
 
 /* ---- C++: the text ---- */
 
@@ -56,8 +63,8 @@ int demangle_parse_is_bounded(const char *name, size_t len)
 			continue;
 		while (p < end && is_base36(*p))
 			p++;
-		/* GUARD(demangle_conversion_args) */
-		if (p + 1 < end && p[0] == '_' && p[1] == 'I' && ++n > CONVERSION_ARGS)
+		n += p + 1 < end && p[0] == '_' && p[1] == 'I';
+		if (n > CONVERSION_ARGS) /* GUARD(demangle_conversion_args) */
 			return 0;
 	}
 	return 1;
@@ -69,10 +76,7 @@ static int has_size_of_pack(const char *name)
 	return strstr(name, "sZ") || strstr(name, "sP");
 }
 
-/*
- * Each reference (S_, T_ and their like) ends by `_`, and each list of arguments begins by `I`: there are no
- * more of them.
- */
+/* Each reference (S_, T_ and their like) ends by `_`, each list of arguments begins by `I`: there are no more. */
 int demangle_needs_tree(const char *name)
 {
 	size_t refs = 0, lists = 0;
@@ -403,4 +407,288 @@ int demangle_tree_is_bounded(const char *name, struct demangle_component *root, 
 
 	free(t.cost);
 	return ret;
+}
+
+/* ---- Rust: the grammar of v0, with the order in which libiberty follows it, but without text ---- */
+
+struct rust {
+	const char *s;			/* behind _R */
+	size_t n, at;
+	unsigned depth;
+	uint32_t steps;
+	int is_bad, is_silent;		/* silent: back references are not followed */
+};
+
+static void rust_type(struct rust *r);
+static void rust_path(struct rust *r);
+
+static void pay(struct rust *r, uint64_t steps)
+{
+	if (steps > RUST_STEPS - r->steps) /* GUARD(demangle_rust_steps) */
+		r->is_bad = 1;
+	else
+		r->steps += (uint32_t)steps;
+}
+
+static char rust_peek(const struct rust *r)
+{
+	return r->at < r->n ? r->s[r->at] : 0;
+}
+
+static int rust_eat(struct rust *r, char c)
+{
+	if (rust_peek(r) != c)
+		return 0;
+	r->at++;
+	return 1;
+}
+
+static char rust_next(struct rust *r)
+{
+	char c = rust_peek(r);
+
+	pay(r, 1);
+	if (c)
+		r->at++;
+	else
+		r->is_bad = 1;
+	return c;
+}
+
+static uint64_t rust_base62(struct rust *r)
+{
+	uint64_t x = 0;
+
+	if (rust_eat(r, '_'))
+		return 0;
+	while (!r->is_bad && !rust_eat(r, '_')) {
+		char c = rust_next(r);
+
+		if (is_digit(c))
+			x = x * 62 + (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'z')
+			x = x * 62 + 10 + (uint64_t)(c - 'a');
+		else if (c >= 'A' && c <= 'Z')
+			x = x * 62 + 36 + (uint64_t)(c - 'A');
+		else
+			r->is_bad = 1;
+	}
+	return x + 1;
+}
+
+static void rust_disambiguator(struct rust *r)
+{
+	if (rust_eat(r, 's'))
+		rust_base62(r);
+}
+
+static void rust_ident(struct rust *r)
+{
+	int is_punycode = rust_eat(r, 'u');
+	char c = rust_next(r);
+	size_t n = (size_t)(c - '0');
+
+	if (!is_digit(c)) {
+		r->is_bad = 1;
+		return;
+	}
+	while (c != '0' && is_digit(rust_peek(r)) && !r->is_bad)
+		n = n * 10 + (size_t)(rust_next(r) - '0');
+	rust_eat(r, '_');
+	if (r->at > r->n || n > r->n - r->at) {
+		r->is_bad = 1;
+		return;
+	}
+	r->at += n;
+	if (is_punycode && !r->is_silent)	/* its letters are inserted one by one */
+		pay(r, (uint64_t)n * n / 8);
+}
+
+static void rust_binder(struct rust *r)
+{
+	uint64_t n = rust_eat(r, 'G') ? rust_base62(r) + 1 : 0;
+
+	if (n > RUST_LIFETIMES) /* GUARD(demangle_binder) */
+		r->is_bad = 1;
+	else
+		pay(r, n);
+}
+
+/* At what a `B` names; its number is read. */
+static void rust_backref(struct rust *r, void (*parse)(struct rust *))
+{
+	uint64_t target = rust_base62(r);
+	size_t back = r->at;
+
+	if (r->is_silent || r->is_bad)
+		return;
+	r->at = target > r->n ? r->n : (size_t)target;
+	parse(r);
+	r->at = back;
+}
+
+static int rust_enter(struct rust *r)
+{
+	if (r->is_bad || ++r->depth > RUST_DEPTH)
+		r->is_bad = 1;
+	return !r->is_bad;
+}
+
+static void rust_const(struct rust *r)
+{
+	if (!rust_enter(r))
+		return;
+	if (rust_eat(r, 'B'))
+		rust_backref(r, rust_const);
+	else if (rust_next(r) != 'p')
+		while (!r->is_bad && rust_next(r) != '_')
+			;
+	r->depth--;
+}
+
+static void rust_arg(struct rust *r)
+{
+	if (rust_eat(r, 'L'))
+		rust_base62(r);
+	else if (rust_eat(r, 'K'))
+		rust_const(r);
+	else
+		rust_type(r);
+}
+
+static void rust_list(struct rust *r, void (*parse)(struct rust *))
+{
+	while (!r->is_bad && !rust_eat(r, 'E'))
+		parse(r);
+}
+
+static void rust_trait(struct rust *r)
+{
+	rust_path(r);
+	while (!r->is_bad && rust_eat(r, 'p')) {
+		rust_ident(r);
+		rust_type(r);
+	}
+}
+
+static void rust_type(struct rust *r)
+{
+	char tag;
+
+	if (!rust_enter(r))
+		return;
+	tag = rust_next(r);
+	switch (tag) {
+	case 'R': case 'Q':
+		if (rust_eat(r, 'L'))
+			rust_base62(r);
+		rust_type(r);
+		break;
+	case 'P': case 'O': case 'S':
+		rust_type(r);
+		break;
+	case 'A':
+		rust_type(r);
+		rust_const(r);
+		break;
+	case 'T':
+		rust_list(r, rust_type);
+		break;
+	case 'F':
+		rust_binder(r);
+		rust_eat(r, 'U');
+		if (rust_eat(r, 'K') && !rust_eat(r, 'C'))
+			rust_ident(r);
+		rust_list(r, rust_type);
+		if (!r->is_bad && !rust_eat(r, 'u'))
+			rust_type(r);
+		break;
+	case 'D':
+		rust_binder(r);
+		rust_list(r, rust_trait);
+		if (!rust_eat(r, 'L'))
+			r->is_bad = 1;
+		else
+			rust_base62(r);
+		break;
+	case 'B':
+		rust_backref(r, rust_type);
+		break;
+	default:
+		if (tag >= 'a' && tag <= 'z')
+			break;		/* a basic type, or nothing that the library knows */
+		r->at--;
+		rust_path(r);
+	}
+	r->depth--;
+}
+
+static void rust_path(struct rust *r)
+{
+	int was_silent = r->is_silent;
+	char tag;
+
+	if (!rust_enter(r))
+		return;
+	tag = rust_next(r);
+	switch (tag) {
+	case 'C':
+		rust_disambiguator(r);
+		rust_ident(r);
+		break;
+	case 'N':
+		rust_next(r);
+		rust_path(r);
+		rust_disambiguator(r);
+		rust_ident(r);
+		break;
+	case 'M': case 'X':
+		rust_disambiguator(r);
+		r->is_silent = 1;
+		rust_path(r);
+		r->is_silent = was_silent;
+		/* fall through */
+	case 'Y':
+		rust_type(r);
+		if (tag != 'M')
+			rust_path(r);
+		break;
+	case 'I':
+		rust_path(r);
+		rust_list(r, rust_arg);
+		break;
+	case 'B':
+		rust_backref(r, rust_path);
+		break;
+	default:
+		r->is_bad = 1;
+	}
+	r->depth--;
+}
+
+/* Few `B`, and no `G` behind `F` or `D`, which a binder needs. */
+static int rust_is_plain(const char *name)
+{
+	size_t refs = 0;
+
+	for (const char *at = name + 2; *at; at++) {
+		refs += *at == 'B';
+		if (*at == 'G' && (at[-1] == 'F' || at[-1] == 'D'))
+			return 0;
+	}
+	return refs <= RUST_FEW_REFS;
+}
+
+int demangle_rust_is_bounded(const char *name)
+{
+	struct rust r = { .s = name + 2, .n = strcspn(name + 2, ".") };
+
+	if (rust_is_plain(name))
+		return 1;
+	rust_path(&r);
+	if (!r.is_bad && r.at < r.n) {	/* the crate that instantiated it */
+		r.is_silent = 1;
+		rust_path(&r);
+	}
+	return !r.is_bad;
 }

@@ -16,4 +16,7 @@ int demangle_is_plain(const char *name);
 /* Is printing @root, the tree of @name, bounded and safe? Its nodes lie in @nodes, which has room for @n. */
 int demangle_tree_is_bounded(const char *name, struct demangle_component *root, struct demangle_component *nodes,
 			     size_t n);
+/* Is demangling the Rust name @name (v0, _R...) bounded? */
+int demangle_rust_is_bounded(const char *name);
+
 #endif

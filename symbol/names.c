@@ -76,7 +76,7 @@ static int demangle_into(const char *name, size_t len, struct demangle_text *t)
 	const int options = DMGL_PARAMS | DMGL_ANSI;
 	volatile int ok = 0;
 
-	if (setjmp(t->too_long))
+	if ((name[1] == 'R' && !demangle_rust_is_bounded(name)) || setjmp(t->too_long))
 		goto out;
 	/* Rust first: its legacy names are valid C++ names too, with a hash for a last part. */
 	ok = rust_demangle_callback(name, options, demangle_take, t);

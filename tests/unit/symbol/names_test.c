@@ -290,6 +290,49 @@ static void cxx_packs(void **state)
 	free(s);
 }
 
+static size_t put_base62(char *to, size_t n)
+{
+	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (!n)
+		return (size_t)sprintf(to, "_");
+	return --n < 62 ? (size_t)sprintf(to, "%c_", digit[n]) :
+		(size_t)sprintf(to, "%c%c_", digit[n / 62], digit[n % 62]);
+}
+
+/* Rust: binders of millions, skipped or not, and references back to references. */
+static void rust_work_is_bounded(void **state)
+{
+	char name[8192], *s;
+	size_t at, from;
+
+	(void)state;
+	assert_null(uft_demangle("_RNvMIC1aFGzzzzzzzzz_EuEu1f"));
+	assert_null(uft_demangle("_RNvMIC1aDGzzzzzzzzz_C1bEL_Eu1f"));
+	assert_null(uft_demangle("_RINvC1a1fFGzzzzzzzzz_EuE"));
+	s = uft_demangle("_RINvC1a1fFG0_RL0_hRL_hEuE");
+	assert_string_equal(s, "a::f::<for<'a, 'b> fn(&'b u8, &u8)>");
+	free(s);
+	/* Punycode that never ends, decoded again and again: nothing but brackets is printed */
+	at = (size_t)sprintf(name, "_RINvC1a1fCu1000_a_");
+	from = 8;
+	memset(name + at, 'z', 998);
+	at += 998;
+	for (int i = 0; i < 3; i++) {
+		size_t next = at - 2;
+
+		name[at++] = 'T';
+		for (int k = 0; k < 8; k++) {
+			name[at++] = 'B';
+			at += put_base62(name + at, from);
+		}
+		name[at++] = 'E';
+		from = next;
+	}
+	strcpy(name + at, "E");
+	assert_null(uft_demangle(name));
+}
+
 static void patterns(void **state)
 {
 	static const struct { const char *text, *raw, *demangled, *object; int match; } t[] = {
@@ -441,7 +484,7 @@ int main(void)
 		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
 		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(cxx_work_is_bounded),
 		cmocka_unit_test(cxx_packs),
-		cmocka_unit_test(short_names), cmocka_unit_test(styles),
+		cmocka_unit_test(rust_work_is_bounded), cmocka_unit_test(short_names), cmocka_unit_test(styles),
 		cmocka_unit_test(patterns), cmocka_unit_test(near_names),
 		cmocka_unit_test(cleaning), cmocka_unit_test(words_as_one),
 	};
