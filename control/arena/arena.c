@@ -387,9 +387,10 @@ static void free_lists(struct arena *a)
 	free(a->mail);
 	free(a->file);
 	free(a->used);
+	free(a->given);
 	a->mail = NULL;
 	a->file = NULL;
-	a->used = NULL;
+	a->used = a->given = NULL;
 }
 
 /*
@@ -408,8 +409,9 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	a->mail = calloc(a->nfamilies, sizeof(*a->mail));
 	a->file = calloc(a->nfamilies, sizeof(*a->file));
 	a->used = calloc(a->nfamilies, sizeof(*a->used));
+	a->given = calloc(a->nfamilies, sizeof(*a->given));
 	a->nused = 0;
-	if (map == MAP_FAILED || !a->mail || !a->file || !a->used) {
+	if (map == MAP_FAILED || !a->mail || !a->file || !a->used || !a->given) {
 		ret = map == MAP_FAILED ? -errno : -ENOMEM;
 		if (map != MAP_FAILED)
 			munmap(map, a->bytes);

@@ -21,6 +21,8 @@ struct arena {
 	struct file_id { dev_t dev; ino_t ino; } *file;	/* of each family that there is */
 	uint32_t nfamilies, next_family;
 	uint32_t *used, nused;		/* the families that there are; a dropped one leaves its place to the last */
+	/* by family: 1 + the user of whose process it was sent for a child that is no target yet */
+	uint32_t *given;
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
 	uint32_t ring_flags, on_cpus;	/* what a slice begins with */
 	size_t bytes;

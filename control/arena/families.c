@@ -262,6 +262,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	madvise(at, bytes, MADV_DONTFORK);
 	arena_unmap_mail(a, a->mail[family]);
 	a->mail[family] = NULL;
+	a->given[family] = 0;
 	forget(a, family);
 	family_path(a, family, path, sizeof(path));
 	unlink(path);

@@ -144,7 +144,7 @@ static int give_family(const struct agentless *s)
 		return (int)family;
 	number = (uint32_t)family;
 	agent = task_open_agent(s->pid, agent_find(s->pid));
-	sock = agent < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, agent, boot.fd, 0);
+	sock = agent < 0 ? -1 : target_take_socket(agent, boot.fd);
 	fd = arena_open_family(s->a, number);
 	if (sock < 0 || fd < 0 || target_send_fds(sock, &fd, 1, &number, sizeof(number)))
 		arena_drop_family((struct arena *)s->a, number);

@@ -681,19 +681,38 @@ static int has_target(const struct uft_session *s, uint32_t family)
 	return 0;
 }
 
+/*
+ * A family that was sent to a process, and that says that somebody lives in it, although no process has it mapped: its
+ * child was killed before it told of itself, or that is a lie. 1: nobody can claim anything there.
+ */
+static int close_given(struct uft_session *s, uint32_t family)
+{
+	if (!s->arena.given[family])
+		return 0;
+	SHARED_STORE_ORDERED(&s->arena.mail[family]->closed, 1);
+	return 1;
+}
+
 /* A thread of a child that had no event so far may be asking in there: it is answered, and then asks elsewhere. */
 static void drop_family(struct uft_session *s, uint32_t family)
 {
-	if (has_target(s, family) || !arena_close_family(&s->arena, family))
+	if (has_target(s, family) || (!arena_close_family(&s->arena, family) && !close_given(s, family)))
 		return;
 	serve_slots(s, family * UFT_NREQUESTS, (family + 1) * UFT_NREQUESTS);
+	if (has_target(s, family)) {		/* of a child that was about to end */
+		SHARED_STORE_RELEASE(&s->arena.mail[family]->closed, 0);
+		return;
+	}
 	session_forget_warnings(s, family);
 	s->purse[family] = (struct price_purse){ 0 };
 	memset(&s->done_ns[family * UFT_NREQUESTS], 0, UFT_NREQUESTS * sizeof(*s->done_ns));
 	arena_drop_family(&s->arena, family);
 }
 
-/* Families in which no process has a slice, into @family; their files are those of @st. */
+/*
+ * Families in which no process has a slice, or says so without being known, into @family; their files are
+ * those of @st.
+ */
 static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, struct stat *st)
 {
 	size_t n = 0;
@@ -701,7 +720,8 @@ static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, 
 	for (uint32_t i = 0; i < s->arena.nused; i++) {
 		uint32_t f = s->arena.used[i];
 
-		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) || !arena_is_unclaimed(&s->arena, f) ||
+		if (arena_is_spare(&s->arena, f) || spares_has_sent(s, f) ||
+		    (!arena_is_unclaimed(&s->arena, f) && !s->arena.given[f]) ||
 		    has_target(s, f))
 			continue;
 		if (!arena_stat_family(&s->arena, f, &st[n]))

@@ -149,8 +149,9 @@ static int give_fds(struct attach *a, int its_fd)
 		[UFT_BOOT_TARGET] = a->info.pidfd,
 		[UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
 	};
-	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
-	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_BOARD] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
+	int sock = target_take_socket(a->agent_fd, its_fd);
+	int ret = sock < 0 ? sock :
+		  fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_BOARD] < 0 || fd[UFT_BOOT_SESSION] < 0 ? -EBADF :
 		  target_send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0), "u", 1);
 
 	if (sock >= 0)

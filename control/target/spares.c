@@ -7,14 +7,62 @@
  * from an agent that is attached, and sends descriptors of families that are nobody's, each with its number, as
  * long as fewer than SENT of them have not been taken. What the agent does with them is its process's own
  * affair: they are for that process's children.
+ *
+ * A process can take them without having children. So those that were sent to one user's processes, and whose
+ * child is no target so far, are at most half of what other such users leave, of half of all; and one that no process
+ * has mapped any more is dropped, whatever stands in it (session/requests.c).
  */
+#include "control/proc/proc.h"
 #include "control/target/target.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* The task that a pidfd is of, in our pid namespace; 0: it is over. */
+static pid_t task_of(int pidfd)
+{
+	char path[64], line[128];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Pid: %d", &pid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return pid > 0 ? pid : 0;
+}
+
+/*
+ * A file may be served by the user's own process (FUSE): to poll, stat or close it waits for that one. So what is no
+ * socket is not taken, and if it became none meanwhile, it stays open.
+ */
+int target_take_socket(int agent_fd, int its_fd)
+{
+	char path[64], to[32];
+	socklen_t n = sizeof(int);
+	int sock, domain = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task_of(agent_fd), its_fd);
+	if (readlink(path, to, sizeof(to)) < 7 || memcmp(to, "socket:", 7))
+		return -ENOTSOCK;
+	sock = (int)syscall(SYS_pidfd_getfd, agent_fd, its_fd, 0);
+	if (sock < 0)
+		return -errno;
+	if (getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0)
+		return -ENOTSOCK;
+	if (domain == AF_UNIX)
+		return sock;
+	close(sock);
+	return -ENOTSOCK;
+}
 
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes)
 {
@@ -39,7 +87,7 @@ static void take_socket(struct uft_session *s, struct target *t)
 
 	if (!fd || t->spare_sock || t->agent_fd < 0)
 		return;
-	t->spare_sock = (int)syscall(SYS_pidfd_getfd, t->agent_fd, (int)(fd - 1), 0);
+	t->spare_sock = target_take_socket(t->agent_fd, (int)(fd - 1));
 	if (t->spare_sock <= 0)
 		t->spare_sock = -1;
 }
@@ -52,14 +100,35 @@ static int is_waiting(const struct uft_session *s, uint32_t sent)
 	       SHARED_LOAD_ACQUIRE(&arena_slice(&s->arena, slice)->state) == UFT_SLICE_FREE;
 }
 
+/* May one more be sent to processes of this user? */
+static int has_share(const struct arena *a, uint32_t user)
+{
+	uint32_t its = 0, others = 0;
+
+	for (uint32_t i = 0; i < a->nused; i++) {
+		const uint32_t given = a->given[a->used[i]];
+
+		its += given == user;
+		others += given && given != user;
+	}
+	return others < a->nfamilies / 2 && its < (a->nfamilies / 2 - others) / 2;
+}
+
+/* 0; or why not: -EAGAIN for now. */
 static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
 {
-	int64_t family = arena_make_family(&s->arena);
-	uint32_t number = (uint32_t)family;
+	struct pollfd room = { .fd = t->spare_sock, .events = POLLOUT };
+	const uint32_t user = 1 + (uint32_t)proc_effective_user(t->pid);
+	uint32_t number;
+	int64_t family;
 	int fd, ret;
 
+	if (!user || poll(&room, 1, 0) != 1 || !has_share(&s->arena, user))
+		return -EAGAIN;
+	family = arena_make_family(&s->arena);
+	number = (uint32_t)family;
 	if (family < 0)
-		return (int)family;
+		return -EAGAIN;
 	fd = arena_open_family(&s->arena, number);
 	ret = fd < 0 ? fd : target_send_fds(t->spare_sock, &fd, 1, &number, sizeof(number));
 	if (fd >= 0)
@@ -69,6 +138,7 @@ static int send_family(struct uft_session *s, struct target *t, uint32_t *sent)
 		return ret;
 	}
 	*sent = number + 1;
+	s->arena.given[number] = user;
 	futex(shared_address(&arena_slice(&s->arena, t->slice)->cmd_seq), 1 /* FUTEX_WAKE */, INT32_MAX,
 	      NULL);	/* it looks */
 	return 0;
@@ -80,9 +150,16 @@ void spares_send(struct uft_session *s)
 		if (t->is_over || t->has_thread_agent)
 			continue;
 		take_socket(s, t);
-		for (unsigned i = 0; t->spare_sock > 0 && i < TARGET_SPARES; i++)
-			if (!is_waiting(s, t->sent[i]) && send_family(s, t, &t->sent[i]))
+		for (unsigned i = 0; t->spare_sock > 0 && i < TARGET_SPARES; i++) {
+			int ret = is_waiting(s, t->sent[i]) ? 0 : send_family(s, t, &t->sent[i]);
+
+			if (ret && ret != -EAGAIN) {	/* no socket, or its other end is closed: never again */
+				close(t->spare_sock);
+				t->spare_sock = -1;
+			}
+			if (ret)
 				break;
+		}
 	}
 }
 

@@ -100,6 +100,8 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	if (!t)
 		return NULL;
 	t->slice = slice;
+	if (slice < s->arena.map->nslices)
+		s->arena.given[slice / s->arena.map->per_file] = 0;
 	t->pid = pid;
 	t->own_pid = pid ? own_number(s, slice, pid) : (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
 	t->ppid = ppid;

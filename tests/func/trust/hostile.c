@@ -11,6 +11,8 @@
  *		children, makes the file "deaf", and goes on until there is a file "left"; restore: that too, and a process that is no target
  *		answers for them that a place of their code cannot be put back; tardy: it answers all commands well, but late; orphan: it stops its agent, writes its number
  *		into the file "agent", and ends
+ *		spares: it gives up its rights before it is attached to, and takes families for children that it does not have ("taken"), gives
+ *		them away ("dropped"), or closes the socket that they come by ("closed")
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
  *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook); always (random words as fast as it can); turns
  *		(each word wrong for a moment, then right again)
@@ -18,7 +20,7 @@
  *
  * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
  * the program itself is its own affair; the test looks at the recorder. All its processes hold the pipe "alive", if there is one, open for
- * writing. Exit 3: it found nothing; 4: it could make the board writable; 5: a child has its parent's file mapped, both of which must not be.
+ * writing. Exit 3: it found nothing; 4: it could make the board writable; 5: a child has its parent's file mapped, 6: it has got more than a quarter of all families; none of which must be.
  */
 #include "peek.h"
 #include "uft/abi.h"
@@ -36,11 +38,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_AREAS	8
+#define MOST_FAMILIES	800	/* of one user, for children that there are not: a quarter of all */
 
 static struct area { uint32_t *lo, *hi; } areas[MAX_AREAS];
 static unsigned nareas;
@@ -82,7 +86,8 @@ static void add_regions(char *board, char *mail, const char *region)
 		add(mail, 0, 4);
 	if (!strcmp(region, "heir"))
 		add(mail, 0, 4);
-	if (!strcmp(region, "answers") || !strcmp(region, "requests") || !strcmp(region, "bell"))
+	if (!strcmp(region, "answers") || !strcmp(region, "requests") || !strcmp(region, "bell") ||
+	    !strcmp(region, "spares"))
 		add(mail, 0, sizeof(struct uft_mail));
 	its_mail = (struct uft_mail *)mail;
 	its_slice = (struct uft_slice *)slice;
@@ -199,6 +204,57 @@ static void ask_anything(void)
 	wake(its_bell);
 }
 
+/* The descriptor of a family that came by @sock, its number in *number; -1: none. */
+static int receive_family(int sock, uint32_t *number)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+	struct iovec iov = { number, sizeof(*number) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+		.msg_controllen = sizeof(control) };
+	int fd = -1;
+
+	memset(&control, 0, sizeof(control));
+	if (recvmsg(sock, &m, MSG_DONTWAIT) == sizeof(*number) && control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+	return fd;
+}
+
+static unsigned nfamilies;		/* that it has, and which are no child's */
+
+/* In place of its agent it asks for families for its children. */
+static void want_spares(void)
+{
+	static int sock = -1;		/* the agent's end */
+	const uint32_t fd1 = __atomic_load_n(&its_slice->spare_fd, __ATOMIC_ACQUIRE);
+	uint32_t number;
+	int fd;
+
+	if (sock < 0 && fd1 > 1) {
+		int agent = (int)syscall(SYS_pidfd_open, its_slice->agent_tid, 0);
+
+		sock = (int)syscall(SYS_pidfd_getfd, agent, fd1 - 2, 0);	/* a pair has numbers in a row */
+		if (!strcmp(how, "closed"))
+			shutdown(sock, SHUT_RDWR);
+		close(agent);
+	}
+	if ((strcmp(how, "taken") && strcmp(how, "dropped")) || (fd = receive_family(sock, &number)) < 0) {
+		wake(its_bell);
+		usleep(1000);
+		return;
+	}
+	struct uft_mail *mail = mmap(NULL, slice_at + UFT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	if (mail == MAP_FAILED)
+		return;
+	__atomic_store_n(&((struct uft_slice *)((char *)mail + slice_at))->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
+	if (!strcmp(how, "dropped"))
+		munmap(mail, slice_at + UFT_PAGE);
+	else
+		nfamilies++;
+	wake(its_bell);
+}
+
 static void spoil(void)
 {
 	for (unsigned i = 0; i < nareas && !is_over; i++)
@@ -222,6 +278,8 @@ static void *spoiler(void *arg)
 			ask_anything();
 		else if (!strcmp(region, "bell"))
 			wake(its_bell);
+		else if (!strcmp(region, "spares"))
+			want_spares();
 		else
 			spoil();
 	return arg;
@@ -231,7 +289,7 @@ static void live(const char *phase, char **argv)
 {
 	int n = 0;
 
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < (strcmp(argv[1], "spares") ? 20 : 300); i++) {
 		for (int k = 0; k < 1000; k++)
 			n = work(n);
 		if (!strcmp(phase, "fork")) {
@@ -569,6 +627,11 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "drop"))
 		return drop(how, argv);
 	answers = !strcmp(argv[1], "restore") || !strcmp(argv[1], "tardy") ? start_answers(argv[1][0] == 't') : -1;
+	if (!strcmp(argv[1], "spares")) {
+		drop_rights(NULL);
+		/* as if it had executed something since: it gets at its agent's files */
+		prctl(PR_SET_DUMPABLE, 1);
+	}
 	find_areas(argv[1]);
 	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
 		usleep(20000);
@@ -590,5 +653,7 @@ int main(int argc, char **argv)
 	is_over = 1;
 	if (!is_once)
 		pthread_join(thread, NULL);
-	return 0;
+	if (nfamilies)
+		fprintf(stderr, "hostile: has %u families\n", nfamilies);
+	return nfamilies > MOST_FAMILIES ? 6 : 0;
 }

@@ -96,6 +96,7 @@ survive_attached() {
 	its=0
 	wait "$pid" || its=$?
 	[ "$its" -ne 4 ] || { fail "attach $1 $2: the target can write to the board"; show; }
+	[ "$its" -ne 6 ] || { fail "attach $1 $2: one target has taken most of the memory for others' children"; show; }
 }
 
 # leave_deaf REGION SECONDS: six processes whose agents are stopped: what the recorder waits for them when it ends is bounded for
@@ -174,6 +175,9 @@ one_round() {
 	survive slice turns fork
 	survive_attached board once
 	survive_attached command turns
+	for how in taken dropped closed; do
+		survive_attached spares $how
+	done
 	survive mail always exec
 	survive board once fork -p profile
 }
