@@ -50,6 +50,8 @@
 #define SEARCH_MAX	(4ull << 30)	/* of all stacks, in one look: a second or two */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
+#define OTHER_LOOKS	100	/* at threads that are inside, */
+#define OTHER_NS	20000	/* with so much time to run before each, at least */
 
 /* ---- One task, stopped ---------------------------------------------------------------------- */
 
@@ -582,6 +584,38 @@ int tasks_find_inside(struct task_search *l)
 	tasks_reap_late();
 	l->searched = 0;
 	return each_sharing_task(l, check_task_fn, l);
+}
+
+struct other_threads {
+	struct task_search *l;
+	pid_t but;
+	int looks;			/* more, at all of them together: a target says how many there are */
+};
+
+/*
+ * One that calls traced functions in a loop is inside most of the time: it is looked at until it is seen
+ * outside once.
+ */
+static int check_other_fn(void *arg, pid_t pid, pid_t tid)
+{
+	struct other_threads *o = arg;
+	int ret = tid == o->but ? 0 : check_task(o->l, pid, tid);
+
+	for (; ret > 0 && o->looks > 0; o->looks--) {
+		nanosleep(&(struct timespec){ .tv_nsec = OTHER_NS }, NULL);
+		if (!task_waits_for_cpu(o->l))
+			ret = check_task(o->l, pid, tid);
+	}
+	return ret;
+}
+
+int threads_find_inside(struct task_search *l, pid_t but)
+{
+	struct other_threads o = { l, but, OTHER_LOOKS };
+
+	tasks_reap_late();
+	l->searched = 0;
+	return each_task(l->pid, check_other_fn, &o);
 }
 
 struct pointer_look {

@@ -49,6 +49,12 @@ struct task_search {				/* whose memory is meant: not to be changed between call
 int tasks_find_inside(struct task_search *l);
 
 /*
+ * The same of the threads of the process alone, without its thread @but. Takes some milliseconds where one is
+ * inside.
+ */
+int threads_find_inside(struct task_search *l, pid_t but);
+
+/*
  * Has ->inside not run since it was let go on? Then another look would only take away the turn in which it
  * comes out.
  */

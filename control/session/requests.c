@@ -10,6 +10,7 @@
 #include "control/arm/arm.h"
 #include "control/proc/procinfo.h"
 #include "control/proc/seccomp.h"
+#include "control/ptrace/task_stop.h"
 #include "control/start/start.h"
 #include "control/session/internal.h"
 #include "control/session/price.h"
@@ -470,6 +471,24 @@ static int serve_filter(struct uft_session *s, const struct uft_request *r, stru
 }
 
 /*
+ * The filter is for all threads of @t (TSYNC): one that is in the middle of an event may be about to make a call that
+ * the event began with when it was allowed. So the thread that asks waits until each other one was seen outside of the
+ * runtime's code. Not looked at: agents that are threads, and what the watchdog has by ptrace all the time.
+ */
+static int serve_quiet(struct uft_session *s, const struct uft_request *r, const struct target *t)
+{
+	const struct blob *b;
+	struct uft_owned code;
+	struct task_search look = { .pid = t->pid, .own = &code, .nown = 1 };
+	pid_t tid = requester(s, r);
+
+	if (tid <= 0 || t->has_thread_agent || t->is_watched || !t->space->boot || blob_get(&b))
+		return 0;
+	code = (struct uft_owned){ t->space->boot - b->boot, b->span };
+	return threads_find_inside(&look, tid) > 0 ? -EAGAIN : 0;
+}
+
+/*
  * A process forbids itself what tracing does in it. Its runtime makes no call and records nothing any more
  * (OUT): what it has changed is put back by the agent, which is none of the process's threads.
  */
@@ -484,6 +503,8 @@ static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 	switch (r->arg[0]) {
 	case UFT_SANDBOX_FILTER:
 		return serve_filter(s, r, t);
+	case UFT_SANDBOX_QUIET:
+		return serve_quiet(s, r, t);
 	case UFT_SANDBOX_OUT_FILTER:
 		break;
 	case UFT_SANDBOX_OUT_STRICT:

@@ -79,6 +79,8 @@ enum uft_sandbox {
 	UFT_SANDBOX_OUT_FILTER,	/* for such a filter; */
 	UFT_SANDBOX_OUT_STRICT,	/* for SECCOMP_MODE_STRICT; */
 	UFT_SANDBOX_OUT_CLOCK,	/* for PR_SET_TSC */
+	/* What the filter ends it for is begun no more. -EAGAIN: another thread may be in the middle of it. */
+	UFT_SANDBOX_QUIET,
 };
 
 /* System calls that the runtime does without in the program's threads, as a seccomp filter would end the caller. */

@@ -16,12 +16,18 @@
  * the session then has the agent, which no filter of the program reaches, disarm all sites and do the same to
  * the others. What returns through us meanwhile finds its entry without a lock (fg_exit_out()).
  *
+ * A filter for all threads (SECCOMP_FILTER_FLAG_TSYNC) may find another thread in the middle of an event that began
+ * before it was decided what is not asked any more: behind its look at that, before its call. So the caller waits until
+ * the session has seen each other thread outside of our code (await_others()): its next event looks first. The other
+ * filters are for the caller alone, and for the threads that it makes later.
+ *
  * A task that shares the memory of others (vfork child) takes them out with it. The memory of other threads
  * may tell nothing of their signal stack later: that of the caller is noted, and what a filter forbids to ask
  * it forbids to change.
  *
  * Not seen: a call by an instruction that is not hooked (hook.c), and filters that the session attaches to
- * (refused there).
+ * (refused there). Not waited for: a thread that does not come out in QUIET_TRIES looks, as one does that a debugger
+ * holds, or whose signal handler, which has interrupted us, waits for the filter.
  *
  * Context: probe.
  */
@@ -30,6 +36,10 @@
 #include <linux/seccomp.h>
 
 #include "runtime/trace/hooks/hooks.h"
+
+#define QUIET_TRIES	250	/* four seconds or more */
+#define QUIET_NS	100000	/* from one look to the next; twice that each time, up to */
+#define QUIET_MAX_NS	16000000
 
 static void note_signal_stack(void)
 {
@@ -84,6 +94,25 @@ static int is_followed(void)
 	return uft_load(ring_state()) == RING_LIVE && !plat_is_denied(UFT_DENIED_ASK);
 }
 
+/* By futex(), which may be called even if the filter that comes, or an earlier one, denies nanosleep(). */
+static void await_others(void)
+{
+	static uint32_t never;
+	const uint64_t quiet = UFT_SANDBOX_QUIET;
+	uint64_t ns = QUIET_NS;
+
+	for (int i = 0; i < QUIET_TRIES && agent_request(UFT_REQ_SANDBOX, &quiet, 1, 1) == -EAGAIN; i++) {
+		plat_wait(&never, 0, ns);
+		ns = 2 * ns < QUIET_MAX_NS ? 2 * ns : QUIET_MAX_NS;
+	}
+}
+
+static int is_for_all(uint32_t nr, const uint64_t *regs)
+{
+	return nr == __NR_seccomp && (uint32_t)regs[0] == SECCOMP_SET_MODE_FILTER &&
+	       regs[1] & SECCOMP_FILTER_FLAG_TSYNC;
+}
+
 void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp)
 {
 	uint64_t args[2], program;
@@ -100,11 +129,16 @@ void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp)
 		if (denied >= 0) {
 			note_signal_stack();
 			plat_deny((uint32_t)denied); /* GUARD(trace_hook_sandbox_plat_deny) */
+			if (denied && is_for_all(nr, regs))
+				await_others();
 			return;
 		}
 		args[0] = UFT_SANDBOX_OUT_FILTER;
 	}
 	go_out(sp); /* GUARD(trace_hook_sandbox_go_out) */
-	if (is_told)
-		agent_request(UFT_REQ_SANDBOX, args, 2, 1);
+	if (!is_told)
+		return;
+	if (is_for_all(nr, regs))	/* first: behind the other nothing is asked any more */
+		await_others(); /* GUARD(trace_hook_sandbox_await_others) */
+	agent_request(UFT_REQ_SANDBOX, args, 2, 1);
 }

@@ -6,6 +6,7 @@
  *	strict	SECCOMP_MODE_STRICT				clock	PR_SET_TSC
  *	fork	as clock, then a child				handler	as jump, in signal handlers on a stack of their own
  *	threads	as deny, for all threads, of which three are inside of calls and come back from them
+ *	event	as deny, for all threads, of which one is held before the first call of its first event in sum()
  *	raw	as deny, by syscall(SYS_seccomp)		wait	as clock, then waits for its input to end
  * The child ends with status 5, and the program with 0 if it did.
  */
@@ -19,11 +20,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define NTHREADS 3
+#define HELD_LOOKS 100
+#define STOP_ENTRY 1	/* PTRACE_SYSCALL_INFO_ENTRY */
 #define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define KILL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##nr, 0, 1), \
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
@@ -32,6 +36,8 @@
 static jmp_buf env;
 static sigjmp_buf sigenv;
 static volatile int count, is_set, is_inside, nback;
+static struct { volatile pid_t tid; volatile int is_held; } *shared;
+static int go[2];
 
 __attribute__((noinline)) int sum(int n)
 {
@@ -87,6 +93,11 @@ static void set_filter(int is_list, int by_syscall, unsigned flags)
 		_exit(77);
 }
 
+static int is_for_all(const char *mode)
+{
+	return !strcmp(mode, "threads") || !strcmp(mode, "event");
+}
+
 /* The call that forbids it is made at the innermost level. */
 __attribute__((noinline)) int level(int n, const char *mode)
 {
@@ -100,7 +111,7 @@ __attribute__((noinline)) int level(int n, const char *mode)
 		r = prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	else
 		set_filter(!strcmp(mode, "jump") || !strcmp(mode, "handler"), !strcmp(mode, "raw") ||
-			   !strcmp(mode, "threads"), !strcmp(mode, "threads") ? SECCOMP_FILTER_FLAG_TSYNC : 0), r = 0;
+			   is_for_all(mode), is_for_all(mode) ? SECCOMP_FILTER_FLAG_TSYNC : 0), r = 0;
 	return r + sum(5);
 }
 
@@ -126,6 +137,60 @@ static void *thread(void *arg)
 		pause();
 }
 
+static void *begin_event(void *arg)
+{
+	char byte;
+
+	shared->tid = syscall(SYS_gettid);
+	read(go[0], &byte, 1);
+	sum(2);
+	nback = 1;
+	for (;;)
+		pause();
+}
+
+/*
+ * Holds the thread at the first call that it makes behind its read(), until the filter is there or should be: its own
+ * is the pause() at the end, in which it is no harm.
+ */
+static int hold(pid_t child)
+{
+	struct { unsigned char op, pad[3]; unsigned arch; unsigned long long ip, sp, nr, args[6]; } info;
+	char name[64], text[4096] = "";
+	pid_t tid;
+	int status, is_going = 0;
+
+	while (!(tid = shared->tid))
+		if (waitpid(child, &status, WNOHANG))
+			return 0;
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) || ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		return 77;
+	do {
+		if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+			return 77;
+		if (!is_going++)
+			write(go[1], "", 1);
+		info.op = 0;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80) && ptrace(0x420e, tid, sizeof(info), &info) > 0 &&
+		    info.op == STOP_ENTRY && info.nr != SYS_read && info.nr != SYS_restart_syscall)
+			break;
+	} while (!ptrace(PTRACE_SYSCALL, tid, 0, 0));
+	shared->is_held = 1;
+	snprintf(name, sizeof(name), "/proc/%d/task/%d/status", child, tid);
+	for (int i = 0; i < HELD_LOOKS && !strstr(text, "Seccomp:\t2"); i++) {
+		FILE *f = fopen(name, "r");
+
+		if (f) {
+			text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+			fclose(f);
+		}
+		usleep(10000);
+	}
+	if (ptrace(PTRACE_DETACH, tid, 0, 0))	/* the child has ended */
+		waitpid(tid, &status, __WALL);
+	return 0;
+}
+
 static void child(const char *mode)
 {
 	pthread_t t[NTHREADS];
@@ -144,10 +209,16 @@ static void child(const char *mode)
 		pthread_create(&t[i], NULL, thread, NULL);
 	while (!strcmp(mode, "threads") && is_inside < NTHREADS)
 		;
+	if (!strcmp(mode, "event"))
+		pthread_create(&t[0], NULL, begin_event, NULL);
+	while (!strcmp(mode, "event") && !shared->is_held)
+		;
 	sum(8);
 	r = level(20, mode);
 	is_set = 1;
 	while (!strcmp(mode, "threads") && nback < NTHREADS)
+		;
+	while (!strcmp(mode, "event") && !nback)
 		;
 	for (int i = 0; !strcmp(mode, "jump") && i < 50; i++)
 		jump();
@@ -179,6 +250,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pipe(go);
 	pid = fork();
 	if (!pid) {
 		if (!strcmp(argv[1], "strict")) {
@@ -187,6 +260,10 @@ int main(int argc, char **argv)
 			syscall(SYS_exit, r == 105 && sum(12) == 144 ? 5 : 6);
 		}
 		child(argv[1]);
+	}
+	if (!strcmp(argv[1], "event") && hold(pid)) {
+		kill(pid, SIGKILL);
+		return 77;
 	}
 	waitpid(pid, &status, 0);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
