@@ -25,6 +25,7 @@ int own_session_open(struct own_session *s, const char *command, const struct re
 {
 	struct uft_tree_opts opts = {
 		.buffer_kb = buffer_kb, .no_children = o->no_children, .watchdog = o->watchdog, .int3 = o->int3,
+		.preload = o->preload, .emulator = (const char *const *)o->emulator_words,
 		.warning = cmd_warn, .dump = cmd_dump,
 		.arg = (void *)command,
 	};
@@ -233,7 +234,7 @@ const char *own_session_lacks(const struct record_opts *o)
 		{ o->min_size != 0, "--min-size" }, { o->keep.n != 0, "--keep-slow" },
 		{ o->sample_ns != 0, "--sample-period" }, { o->watch.n != 0, "--watch" },
 		{ o->has_switches, "--sched-switch" },
-		{ o->preload, "--preload" }, { o->emulator != NULL, "--emulator" }, { o->perf_map, "--perf-map" },
+		{ o->perf_map, "--perf-map" },
 		{ o->compress != 0, "--compress" },
 		{ o->max_bytes != 0, "--max-size" }, { o->duration_ns != 0, "--duration" }, { o->no_wait, "--no-wait" },
 		{ o->pids.n != 0, "--pid" }, { o->names.n != 0, "--name" }, { o->cgroups.n != 0, "--cgroup" },

@@ -137,6 +137,15 @@ static int wait_end(struct own_session *s, int (*is_asked)(void))
 	return status;
 }
 
+static int wants_stacks(const struct record_opts *o)
+{
+	for (size_t i = 0; i < o->event.n; i++)
+		for (size_t k = 0; k < o->event.v[i].triggers.n; k++)
+			if (strstr(o->event.v[i].triggers.item[k], "stacktrace"))
+				return 1;
+	return 0;
+}
+
 int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
 			 int (*is_asked)(void))
 {
@@ -147,6 +156,8 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 
 	if (lacks || rec->targets)
 		return cmd_usage(rec->syntax, "--trigger: not with %s", lacks ? lacks : "running processes");
+	if (rec->opts->emulator && wants_stacks(rec->opts))
+		return cmd_usage(rec->syntax, "--trigger: uft records stacks on x86-64 only, not with --emulator");
 	ret = own_session_open(&s, rec->syntax->name, rec->opts,
 			       rec->opts->buffer_bytes ? rec->opts->buffer_bytes / 1024 : BUFFER_KB, &err);
 	if (ret)

@@ -303,8 +303,7 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 	return -1;
 }
 
-/* COMMAND apart at its blanks. 0: no memory. */
-static int split_emulator(struct record_opts *o)
+int record_split_emulator(struct record_opts *o)
 {
 	char *text = strdup(o->emulator), *word;
 	size_t n = 0;
@@ -463,7 +462,7 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 		done = check_host(o, syntax);
 	if (done < 0 && (o->preload || o->emulator))
 		done = check_preload(o, syntax);
-	if (done < 0 && o->emulator && !split_emulator(o))
+	if (done < 0 && o->emulator && !record_split_emulator(o))
 		done = cmd_usage(syntax, "--emulator needs the command of an emulator, like qemu-aarch64");
 	if (done < 0)
 		done = take_options(o, syntax);

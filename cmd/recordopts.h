@@ -49,6 +49,7 @@ int record_parse_except(const struct cmd_option *, const char *, void *field, st
 /* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
 void record_opts_begin(void);	/* before the options are parsed or listed */
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
+int record_split_emulator(struct record_opts *o);	/* its COMMAND apart at blanks. 0: none, or no memory */
 int record_opts_has_triggers(const struct record_opts *o);
 void record_opts_free(struct record_opts *o);
 

@@ -26,7 +26,7 @@
 #include "symbol/tracer.h"
 
 struct sqlhist_opts {
-	const char *name, *file, *max, *change, *save, *keys, *session, *instance;
+	const char *name, *file, *max, *change, *save, *keys, *session, *instance, *emulator;
 	int execute, trace, snapshot, json, csv;
 };
 
@@ -47,6 +47,9 @@ static const struct cmd_option sqlhist_options[] = {
 		cmd_string, F(keys), NULL },
 	{ "json", 0, NULL, "print the histogram of a program's events as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the histogram of a program's events as CSV", cmd_flag, F(csv), NULL },
+	{ "emulator", 0, "COMMAND",
+		"run PROGRAM, of another architecture, by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+		cmd_string, F(emulator), NULL },
 	CMD_SESSION(F(session)),
 	CMD_INSTANCE(F(instance)),
 	{ 0 }
@@ -62,6 +65,7 @@ static const struct cmd_syntax sqlhist_syntax = {
 
 struct work {
 	const struct sqlhist_opts *o;
+	char **emulator_words;
 	struct own_session own;		/* its tree is NULL: the files are another process's */
 	struct sql_format *format;
 	size_t n;
@@ -267,14 +271,17 @@ static char *read_query(const char *file)
 
 static int open_own(struct work *w, char *const argv[], struct uft_error *err)
 {
-	struct record_opts none = { .tracer = UFT_TRACER_NOP };
+	struct record_opts none = { .tracer = UFT_TRACER_NOP, .emulator = w->o->emulator };
 	char path[PATH_MAX];
 	int status = cmd_find_program(argv[0], path, sizeof(path)), ret;
 
 	if (status)
 		return uft_fail(err, -ENOENT, "cannot find the program '%s'", argv[0]);
+	if (none.emulator && !record_split_emulator(&none))
+		return uft_fail(err, -EINVAL, "--emulator needs the command of an emulator, like qemu-aarch64");
 	ret = own_session_open(&w->own, "sqlhist", &none, 0, err);
 	ret = ret ? ret : own_session_set(&w->own, &none, path, err);
+	w->emulator_words = none.emulator_words;
 	return ret ? ret : formats_of_own(w);
 }
 
@@ -327,6 +334,8 @@ int cmd_sqlhist(int argc, char **argv)
 		return cmd_usage(&sqlhist_syntax, "a program follows --");
 	if (at && (o.session || o.instance))
 		return cmd_usage(&sqlhist_syntax, "-S and -B choose a session: not with a program to start");
+	if (o.emulator && (!o.execute || !at))
+		return cmd_usage(&sqlhist_syntax, "--emulator runs a program: add -e and -- PROGRAM");
 	if (o.json && o.csv)
 		return cmd_usage(&sqlhist_syntax, "--json and --csv exclude each other");
 	if ((o.json || o.csv) && (!o.execute || !at))
@@ -344,6 +353,7 @@ int cmd_sqlhist(int argc, char **argv)
 	cmd_heap_prepare();
 	status = answer(&w, query ? query : argv[1], at ? argv + at + 1 : NULL);
 	own_session_close(&w.own);
+	free(w.emulator_words);
 	free(w.hist);
 	free(w.format);
 	free(query);

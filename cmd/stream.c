@@ -44,6 +44,9 @@ static const struct cmd_option stream_options[] = {
 	{ "max-depth", 'D', "N", "function_graph: print no calls nested deeper than N", cmd_uint, F(record.max_depth),
 		NULL },
 	{ "buffer", 'b', "KB", "size of one CPU's buffer (default 16M)", cmd_kb, F(record.buffer_bytes), NULL },
+	{ "emulator", 0, "COMMAND",
+		"run PROGRAM, of another architecture, by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+		cmd_string, F(record.emulator), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(record.no_children), NULL },
 	{ "session", 'S', "PID",
 		"without PROGRAM: the session that process PID serves; default: the current or only one", cmd_string,
@@ -140,7 +143,7 @@ static int follow_session(const struct stream_opts *o)
 static int is_plain(const struct record_opts *o)
 {
 	return o->tracer < 0 && !o->event.n && !o->filter.n && !o->notrace.n && !o->roots.n && !o->max_depth &&
-	       !o->buffer_bytes && !o->no_children;
+	       !o->buffer_bytes && !o->no_children && !o->emulator;
 }
 
 int cmd_stream(int argc, char **argv)

@@ -56,6 +56,8 @@ typedef uint64_t uft_node;
 struct uft_tree_opts {
 	uint64_t buffer_kb;		/* of each cpu; 0: the kernel's 1408 */
 	int no_children;		/* do not follow fork and exec */
+	int preload;			/* as uft_session_opts */
+	const char *const *emulator;	/* the same */
 	int watchdog, int3;		/* as uft_session_opts; what the watchdog reports comes as a warning */
 	/* What the session cannot follow or finds worth saying; from the owner's thread. May be NULL. */
 	void (*warning)(void *arg, const char *text);

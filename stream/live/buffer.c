@@ -119,11 +119,24 @@ void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **f
 	l->version++;
 }
 
-uint64_t uft_live_clock(void)
+/* A reading of the records' clock, and of @id. 0: an emulator's is not known yet. */
+int lv_read_clock(const struct uft_live *l, clockid_t id, struct uft_clock_pair *now)
+{
+	uint64_t clock[2], ns[2];
+
+	uft_clock_sample_of(id, now);
+	if (!l->opts.clock)
+		return 1;
+	l->opts.clock(l->opts.clock_arg, clock, ns);
+	now->clock = clock[1];
+	return now->clock != 0;
+}
+
+uint64_t uft_live_clock(const struct uft_live *l)
 {
 	struct uft_clock_pair p;
 
-	uft_clock_sample(&p);
+	lv_read_clock(l, CLOCK_MONOTONIC, &p);
 	return p.clock;
 }
 
@@ -235,7 +248,7 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 	memcpy(c->data + c->len, data, n);
 	c->len += (uint32_t)n;
 	r->end = position + n;
-	r->until = uft_live_clock();
+	r->until = uft_live_clock(l);
 }
 
 /* ---- Taking ---------------------------------------------------------------------------------- */
@@ -347,8 +360,8 @@ void lv_sample_clock(struct uft_live *l)
 {
 	struct uft_clock_pair now;
 
-	uft_clock_sample_of(l->clock_id, &now);
-	uft_clock_line_read(&l->line, &now, l->told);
+	if (lv_read_clock(l, l->clock_id, &now))
+		uft_clock_line_read(&l->line, &now, l->told);
 	l->next_pair_ns = now_ns() +
 		(!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
@@ -373,15 +386,17 @@ uint64_t uft_live_certain(struct uft_live *l)
 uint64_t uft_live_pull(struct uft_live *l)
 {
 	struct uft_clock_pair now;
-	uint64_t n = 0, mark;
+	uint64_t n = 0, mark, slack;
 
 	lv_lock_all(l);
-	uft_clock_sample(&now);
+	lv_read_clock(l, CLOCK_MONOTONIC, &now);
 	for (struct uft_live *f = l; f; f = f->next)
 		if (now.ns >= f->next_pair_ns ||
 		    (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
 			lv_sample_clock(f);
-	mark = now.clock - LV_SLACK;
+	/* how an emulator's clock runs is known from its first word on, to a thousandth */
+	slack = LV_SLACK + (l->opts.clock ? (now.clock - l->line.from.clock) / 1000 : 0);
+	mark = now.clock > slack ? now.clock - slack : 0;
 	mark = mark < l->until ? mark : l->until;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
 	/* what is taken is judged by name (reclaim.c); ids are told before they are armed */
@@ -541,7 +556,7 @@ static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	if (lv_is_cpu_off(l, cpu))
 		return -EBADF;
 	pthread_mutex_lock(&l->lock);
-	w[1] = uft_live_clock();
+	w[1] = uft_live_clock(l);
 	w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, w[1]);
 	w[2] = pid | (uint64_t)tid << 32;
 	w[3] |= (uint32_t)w[1];

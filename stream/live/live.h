@@ -19,6 +19,9 @@ struct uft_live_opts {
 	uint64_t cpu_bytes;	/* kept of each CPU */
 	struct uft_event_table *events;	/* the session's types */
 	int overwrite;		/* 1: the oldest goes when there is no room; 0: the newest is not taken */
+	/* uft_session_clock(), where records are by an emulator's clock; NULL: by the processor's */
+	void (*clock)(void *arg, uint64_t clock[2], uint64_t ns[2]);
+	void *clock_arg;
 };
 
 /* Of a CPU, or of all: uft_live_stats(). */
@@ -51,7 +54,7 @@ void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
 /* Events from @clock on are not shown, up to @clock: as uft_live_clock() tells. The ends themselves are. */
 int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);
-uint64_t uft_live_clock(void);
+uint64_t uft_live_clock(const struct uft_live *l);	/* 0: an emulator has not said it yet */
 /*
  * @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL.
  * 0, -ENOMEM: as it was before that.

@@ -114,6 +114,7 @@ static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 }
 
 /* buffer.c */
+int lv_read_clock(const struct uft_live *l, clockid_t id, struct uft_clock_pair *now);
 void lv_sample_clock(struct uft_live *l);
 void lv_know_clock(struct uft_live *l);		/* snapshot.c */
 void lv_chunk_put(struct lv_chunk *c);

@@ -100,7 +100,7 @@ static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hol
 /* A rate that two readings at least tell, before anybody is given a time. */
 void lv_know_clock(struct uft_live *l)
 {
-	for (int i = 0; !l->line.is_known && i < 10000; i++)
+	for (int i = 0; !l->line.is_known && i < (l->opts.clock ? 2 : 10000); i++)
 		lv_sample_clock(l);
 }
 
@@ -109,11 +109,10 @@ static int set_clock(struct uft_live *l, struct uft_stream *st)
 {
 	struct uft_clock_pair now;
 
-	uft_clock_sample_of(l->clock_id, &now);
-	if (uft_clock_line_is_off(&l->line, &now))
+	if (lv_read_clock(l, l->clock_id, &now) && uft_clock_line_is_off(&l->line, &now))
 		lv_sample_clock(l);
 	lv_know_clock(l);
-	l->told = uft_live_clock();
+	l->told = uft_live_clock(l);
 	st->stamp = l->stamp;
 	st->clock_name = l->clock_name;
 	uft_clock_free(&st->clock);
@@ -399,7 +398,7 @@ uint64_t uft_live_now(struct uft_live *l)
 {
 	struct uft_clock_pair now;
 
-	uft_clock_sample_of(l->clock_id, &now);
+	lv_read_clock(l, l->clock_id, &now);
 	return mrg_stamp(l->stamp, now.ns + l->shift_ns, now.clock);
 }
 

@@ -52,7 +52,8 @@ static uint32_t free_place(const struct uft_tree *t)
 static int make_buffer(struct instance *in)
 {
 	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1,
-		.events = tree_types(in->t) };
+		.events = tree_types(in->t), .clock = in->t->opts.emulator ? uft_session_clock : NULL,
+		.clock_arg = in->t->session };
 	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink,
 		.ctx = &in->pipe_out };
 	struct instance *top = in->t->instances;

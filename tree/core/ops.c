@@ -621,7 +621,8 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
 			i->has_shared = is_shared || goes_on;
-		ret = choose(i, uft_live_clock(), now, top, hidden, is_shared || goes_on || (is_before && was_shared),
+		ret = choose(i, uft_live_clock(i->live), now, top, hidden,
+			     is_shared || goes_on || (is_before && was_shared),
 			     has_pids || (is_kin && !share_is_forking(now)));
 	}
 	return ret;
@@ -660,7 +661,7 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 		choose(i, since, &i->set, &in->t->instances->set, hidden | hidden_by(i, &i->set, i->has_shared),
 		       i->has_shared, has_pids || !share_is_forking(&i->set));
 		if (!is_known)
-			choose(i, uft_live_clock(), &i->set, &in->t->instances->set,
+			choose(i, uft_live_clock(i->live), &i->set, &in->t->instances->set,
 			       hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids);
 	}
 }
@@ -748,7 +749,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		is_any_running |= is_running(i, set_of(i, in, set));
 	if (!is_any_running)	/* what is armed again for later is not to write now */
 		uft_session_record(in->t->session, 0);
-	since = uft_live_clock();
+	since = uft_live_clock(in->live);
 	ret = choose_all(in, set, 1);
 	in->t->in_apply = 1;
 	if (!ret)

@@ -22,6 +22,7 @@
 #define IDLE_MS		100	/* the session's own pace */
 #define BUSY_MS		5	/* a ring takes far longer to fill */
 #define RING_BYTES	(4u << 20)	/* no more: a file waits until what was written before is taken */
+#define EMULATED_RINGS	32u	/* threads that write at the same time */
 #define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
 
 struct request {
@@ -124,7 +125,7 @@ void tree_pull(struct uft_tree *t)
 	if (t->has_emitted)	/* before who reads comes to that time */
 		n += uft_live_pull(t->instances->live);
 	if (n)
-		t->fresh = uft_live_clock();
+		t->fresh = uft_live_clock(t->instances->live);
 	if (!t->fresh)
 		return;
 	handle_wake_all(t);
@@ -259,7 +260,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	(void)pid;
 	each_part(t, slice_end, t, slice);
 	uft_live_slice_end(t->instances->live, slice);
-	t->fresh = uft_live_clock();	/* it takes the rest */
+	t->fresh = uft_live_clock(t->instances->live);	/* it takes the rest */
 }
 
 static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
@@ -322,7 +323,8 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 {
 	struct uft_session_opts so = {
 		.no_children = opts->no_children, .forgets_images = 1, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
-		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
+		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3, .preload = opts->preload,
+		.emulator = opts->emulator, .nexch = opts->emulator ? EMULATED_RINGS : 0,
 	};
 	struct uft_session_events ev = {
 		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,

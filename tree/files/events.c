@@ -306,7 +306,7 @@ void event_types_found(struct uft_tree *t, const struct uft_event_type *const *t
 	}
 	for (struct instance *in = t->instances; in; in = in->next)
 		if (take_found(in, type, n))
-			share_choose_events(in, uft_live_clock());
+			share_choose_events(in, uft_live_clock(in->live));
 }
 
 void event_types_settle(struct uft_tree *t)

@@ -209,7 +209,8 @@ static void forget_known(struct triggers *g)
 
 static struct triggers *begin(struct instance *in)
 {
-	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .events = tree_types(in->t) };
+	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .events = tree_types(in->t),
+		.clock = in->t->opts.emulator ? uft_session_clock : NULL, .clock_arg = in->t->session };
 	struct triggers *g = calloc(1, sizeof(*g));
 
 	if (!g || uft_live_follow(in->t->instances->live, &lo, &g->tap)) {
@@ -218,7 +219,7 @@ static struct triggers *begin(struct instance *in)
 	}
 	uft_live_watched(in->live, 1);
 	g->is_on = in->set.is_on;
-	g->begun = g->since = uft_live_clock();
+	g->begun = g->since = uft_live_clock(in->live);
 	if (uft_event_set_copy(&g->events, &in->set.events)) {
 		uft_live_unfollow(g->tap);
 		uft_live_destroy(g->tap);
@@ -455,7 +456,7 @@ void trigger_mute(const struct instance *in, int on)
 void trigger_switched(struct instance *in, int is_on)
 {
 	struct triggers *g = in->triggers;
-	uint64_t now = uft_live_clock();
+	uint64_t now = uft_live_clock(in->live);
 
 	if (g && g->is_on == is_on)
 		return;

@@ -84,7 +84,7 @@ static void say(struct triggers *g, uint64_t clock, uint32_t event, int is_on)
 void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now)
 {
 	uint32_t nwords = before->nwords > now->nwords ? before->nwords : now->nwords;
-	uint64_t clock = uft_live_clock();
+	uint64_t clock = uft_live_clock(in->live);
 
 	for (uint32_t i = 0; in->triggers && i < 64 * nwords; i++)
 		if (uft_event_set_has(before, i) != uft_event_set_has(now, i))

@@ -53,6 +53,11 @@ if has "stacks of a trace.dat" trace-cmd; then
 	expect_equal "stacks of trace-cmd" "$(trace-cmd report two.dat 2>/dev/null | grep -c '=> main ')" 2
 fi
 
+# ---- With the runtime brought by the loader
+run "$uft" record -q --preload -e $S:sample_one -e $S:sample_two -R 'traceoff if a == 1' ./prog 5
+expect_status 0
+expect_equal "preloaded" "$(bodies)" "one=0 two=0 one=1 two=1 "
+
 # ---- A histogram is printed, a snapshot kept
 run "$uft" record -q -e $S:sample_one -R 'hist:keys=a.buckets=2 if a < 4' ./prog 5
 expect_status 0

@@ -90,7 +90,7 @@ static void full(void **state)
 		assert_true(ret == 1 || ret == -EBADF);
 		refused += ret != 1;
 		uft_live_pull(l);
-		uft_live_show_one(l, uft_live_clock());
+		uft_live_show_one(l, uft_live_clock(l));
 	}
 	assert_true(refused > 0);
 	assert_int_equal(l->cpu[0].dropped, refused);
@@ -108,7 +108,7 @@ static void ahead(void **state)
 
 	(void)state;
 	put(l, 0);
-	from = uft_live_clock();
+	from = uft_live_clock(l);
 	for (unsigned i = 0; i < 1000; i++)
 		uft_live_show_one(l, from + i);
 	for (unsigned i = 0; i < 1000; i++)
@@ -138,14 +138,14 @@ static void choices(void **state)
 
 	(void)state;
 	uft_live_until(l, UINT64_MAX);
-	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_FUNCS, &view[0]), 0);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(l), UFT_LIVE_NO_FUNCS, &view[0]), 0);
 	made[0] = l->choice[0].view;
 	idle = put(l, 1);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		const struct call_view *v;
 
 		uft_live_pull(l);
-		assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
+		assert_int_equal(uft_live_choose(l, uft_live_clock(l), UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
 		v = l->choice[l->nchoice - 1].view;
 		assert_true(!made[!(i % 2)] || made[!(i % 2)] == v);
 		made[!(i % 2)] = v;
@@ -164,12 +164,12 @@ static void again(void **state)
 	uint64_t before, since;
 
 	(void)state;
-	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_FUNCS, NULL), 0);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(l), UFT_LIVE_NO_FUNCS, NULL), 0);
 	before = put(l, 0);
-	since = uft_live_clock();
-	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_GRAPH, NULL), 0);
+	since = uft_live_clock(l);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(l), UFT_LIVE_NO_GRAPH, NULL), 0);
 	put(l, 0);
-	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_CALLS, NULL), 0);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(l), UFT_LIVE_NO_CALLS, NULL), 0);
 	assert_int_equal(uft_live_choose(l, since, UFT_LIVE_NO_FUNCS, NULL), 0);
 	assert_int_equal(l->nchoice, 1);
 	assert_int_equal(flags_at(l, before), UFT_LIVE_NO_FUNCS);
@@ -202,7 +202,7 @@ static void waiting(void **state)
 	for (size_t i = 0; i < 3; i++)
 		id[i] = UFT_EVENT_FREE + (uint32_t)i;
 	uft_live_until(l, UINT64_MAX);
-	assert_int_equal(uft_live_choose_events(l, uft_live_clock(), &some), 0);
+	assert_int_equal(uft_live_choose_events(l, uft_live_clock(l), &some), 0);
 	put(l, 0);
 	while (l->watermark <= l->choice[0].from)	/* behind the clock by a moment */
 		uft_live_pull(l);
@@ -218,7 +218,7 @@ static void waiting(void **state)
 	assert_true(event_view_wait(choice_at(l, looked), id[1]));
 	assert_true(event_view_show(choice_at(l, later), id[1]) && !event_view_wait(choice_at(l, later), id[1]));
 	assert_false(event_view_show(choice_at(l, later), id[2]));
-	assert_int_equal(uft_live_choose_events(l, uft_live_clock(), &all), 0);
+	assert_int_equal(uft_live_choose_events(l, uft_live_clock(l), &all), 0);
 	assert_int_equal(l->nchoice, 2);
 	assert_true(event_view_is(l->choice[1].events, &all));
 	uft_live_destroy(l);

@@ -87,7 +87,7 @@ static void told(void **state)
 
 	(void)state;
 	start(&b);
-	synth_func(b.s, (struct synth_at){ 0, 0, 100, 100, uft_live_clock() }, synth_text_id(b.img, 1), 0);
+	synth_func(b.s, (struct synth_at){ 0, 0, 100, 100, uft_live_clock(b.l) }, synth_text_id(b.img, 1), 0);
 	synth_ring(b.s, 0, 0)->lost = 1ull << 60;
 	assert_int_equal(uft_live_slice_end(b.l, 0), 0);
 	assert_int_equal(uft_live_snapshot(b.l, UFT_LIVE_ALL, &st), 0);

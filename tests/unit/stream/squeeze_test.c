@@ -41,8 +41,8 @@ static void start(struct bench *b, uint32_t hidden)
 	synth_begin(b->s, 0, 100, 1);
 	assert_int_equal(uft_live_create(synth_arena(b->s), &live, &b->l), 0);
 	assert_int_equal(uft_live_slice(b->l, 0, b->img), 0);
-	assert_int_equal(uft_live_choose(b->l, uft_live_clock(), hidden, &view), 0);
-	b->at = (struct synth_at){ 0, 0, 100, 100, uft_live_clock() };
+	assert_int_equal(uft_live_choose(b->l, uft_live_clock(b->l), hidden, &view), 0);
+	b->at = (struct synth_at){ 0, 0, 100, 100, uft_live_clock(b->l) };
 }
 
 static void put(struct bench *b, int is_call, uint32_t func, unsigned n)
