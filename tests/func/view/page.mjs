@@ -403,6 +403,22 @@ for (const [key, id] of [["l", "list"], ["g", "flame"], ["c", "tree"], ["h", "la
 check("its views", await page.evaluate(() => Number.isFinite(window.uftView.graph.from) && Number.isFinite(window.uftView.graph.to)), await page.evaluate(() => location.hash));
 
 // What axe finds wrong for users of screen readers and for colours, in each view, dark and light.
+// Of all on one clock, so that each dialog is there: keys, export, offsets, rows, and the menu.
+await open(`${url}#file=all`);
+await page.evaluate(readFileSync(axe, "utf8"));
+for (const name of ["dark", "light"]) {
+	await canvas.focus();
+	if (await theme() !== name)
+		await page.keyboard.press("t");
+	for (const what of ["?", "e", "o", "m", "rows"]) {
+		await canvas.focus();
+		await (what === "rows" ? page.click("#rows") : page.keyboard.press(what));
+		await page.waitForSelector(what === "m" ? "#menu [role=menuitem]" : "dialog[open]");
+		const found = await page.evaluate(async () => (await window.axe.run(document, { preload: false, resultTypes: ["violations"] })).violations.map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(" | ")}`));
+		check(`axe finds nothing, ${name}, ${what}`, !found.length, found.join("; "));
+		await page.keyboard.press("Escape");
+	}
+}
 await open(url);
 await page.evaluate(readFileSync(axe, "utf8"));
 for (const [name, keys] of [["dark", "lgchpD"], ["light", "lp"]]) {

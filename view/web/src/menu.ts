@@ -11,7 +11,7 @@ export class Menu {
 		this.root.id = "menu";
 		this.root.setAttribute("role", "menu");
 		this.root.hidden = true;
-		document.body.append(this.root);
+		(document.querySelector("main") ?? document.body).append(this.root);
 		document.addEventListener("pointerdown", e => { if (!this.root.contains(e.target as globalThis.Node)) this.close(); });
 		this.root.addEventListener("keydown", e => this.onKey(e));
 	}
