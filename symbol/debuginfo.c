@@ -46,6 +46,7 @@ static struct {
 	LIBRARY(decl_line);
 	LIBRARY(ranges);
 	LIBRARY(getsrc_die);
+	LIBRARY(getsrcfiles);
 	LIBRARY(lineno);
 	LIBRARY(linesrc);
 	LIBRARY(dieoffset);
@@ -59,7 +60,8 @@ int debuginfo_load(struct uft_error *err)
 		FUNCTION(attr), FUNCTION(attr_integrate),
 		FUNCTION(hasattr), FUNCTION(formref_die), FUNCTION(formstring), FUNCTION(diename), FUNCTION(decl_file),
 		FUNCTION(decl_line),
-		FUNCTION(ranges), FUNCTION(getsrc_die), FUNCTION(lineno), FUNCTION(linesrc), FUNCTION(dieoffset),
+		FUNCTION(ranges), FUNCTION(getsrc_die), FUNCTION(getsrcfiles), FUNCTION(lineno), FUNCTION(linesrc),
+		FUNCTION(dieoffset),
 	};
 
 	if (dw.so)
@@ -352,6 +354,8 @@ int debuginfo_answer(const char *path, const struct uft_source_query *q, const s
 	Dwarf *file = fd < 0 ? NULL : dw.begin(fd, DWARF_C_READ);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
+	Dwarf_Files *files;
+	size_t nfiles;
 	uint8_t type;
 
 	if (!file || !s.is_found || !s.answer)
@@ -359,7 +363,12 @@ int debuginfo_answer(const char *path, const struct uft_source_query *q, const s
 	while (dw.get_units(file, unit, &unit, NULL, &type, &die, &split) == 0 && s.steps++ < STEPS) {
 		if (type == DW_UT_type || type == DW_UT_split_type || !is_wanted(&s, &die))
 			continue;
-		find_funcs(&s, type == DW_UT_skeleton && dw.tag(&split) != DW_TAG_invalid ? &split : &die, 0);
+		if (type == DW_UT_skeleton && dw.tag(&split) != DW_TAG_invalid) {
+			/* libdw 0.188 aborts in dwarf_decl_file() if the list of files was not read before. */
+			if (dw.getsrcfiles(&split, &files, &nfiles) == 0)
+				find_funcs(&s, &split, 0);
+		} else
+			find_funcs(&s, &die, 0);
 		find_lines(&s, &die);
 	}
 	put_calls(&s);

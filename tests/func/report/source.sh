@@ -143,3 +143,12 @@ END
 run python3 spoil.py "$uft"
 expect_status 0
 expect_no_err
+
+# Debug information in a file of its own, which the program's names.
+sed -i '/^int other;/d' prog.c
+build_traced prog -O2 -g -gsplit-dwarf -Wl,--build-id
+chmod go-w prog
+run "$uft" record -q -o split.uft ./prog
+expect_status 0
+run "$uft" report --tree --min 0 --lines --inlines split.uft
+expect_out "inner (inlined)  prog.c:5"
