@@ -17,10 +17,8 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "symbol/debuginfo.h"
 
@@ -343,15 +341,14 @@ static int is_wanted(struct search *s, Dwarf_Die *unit)
 	return !has_ranges;
 }
 
-int debuginfo_answer(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func,
+int debuginfo_answer(int fd, const struct uft_source_query *q, const struct debuginfo_want *func,
 		     size_t nfuncs, const struct debuginfo_want *call,
 		 size_t ncalls, FILE *out)
 {
 	struct search s = { .q = q, .func = func, .call = call, .nfuncs = nfuncs, .ncalls = ncalls,
 		.is_found = calloc(nfuncs + 1, 1),
 			    .answer = calloc(ncalls + 1, sizeof(*s.answer)), .out = out };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Dwarf *file = fd < 0 ? NULL : dw.begin(fd, DWARF_C_READ);
+	Dwarf *file = dw.begin(fd, DWARF_C_READ);
 	Dwarf_CU *unit = NULL;
 	Dwarf_Die die, split;
 	Dwarf_Files *files;

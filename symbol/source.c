@@ -4,8 +4,13 @@
  *
  * The child has CPU_S seconds and DATA_BYTES of memory and is killed after WAIT_MS; its answers, at most
  * ANSWER_BYTES, come through a pipe and are checked like any file. A child that dies has no answer.
+ *
+ * libdw opens files that the debug information names (DW_AT_dwo_name, .gnu_debugaltlink). Of a file that another user
+ * can change it may open none: a name may lead to a pipe, or to a file that only root can read. A child of root takes
+ * that user's rights there. So the answers for such a file come from the file alone.
  */
 #include <errno.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,12 +24,14 @@
 
 #include "symbol/debuginfo.h"
 #include "symbol/object_internal.h"
+#include "symbol/open_regular.h"
 #include "symbol/source.h"
 
 #define CPU_S		30u
 #define WAIT_MS		60000
 #define DATA_BYTES	(1ull << 30)
 #define ANSWER_BYTES	(256u << 20)
+#define NOBODY		65534u
 
 struct answers { uint8_t *data; size_t n; };
 
@@ -39,6 +46,33 @@ static void bound_child(void)
 #ifndef __SANITIZE_ADDRESS__		/* whose shadow counts */
 	setrlimit(RLIMIT_DATA, &(struct rlimit){ DATA_BYTES, DATA_BYTES });
 #endif
+}
+
+/*
+ * For a file of @uid and @gid, which is open. A file system that its user serves can call root its owner. Where the
+ * rights cannot be given up, in a container, the child can open nothing all the same.
+ */
+static void confine_child(uid_t uid, gid_t gid)
+{
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, 0 }); /* GUARD(source_opens_nothing) */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (geteuid() != 0)
+		return;
+	if (setgroups(0, NULL) == 0 && setgid(gid ? gid : NOBODY) == 0 && setuid(uid ? uid : NOBODY) == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* another user's has none any more */
+}
+
+/* All that comes before its answers; @parent: who is to get them. A descriptor of the file, or less than 0. */
+static int start_child(const char *path, pid_t parent)
+{
+	struct stat st;
+	int fd;
+
+	bound_child();
+	fd = open_regular(path, OPEN_FOLLOW, &st);
+	if (fd >= 0 && can_others_write(fd, &st))
+		confine_child(st.st_uid, st.st_gid);
+	return getppid() == parent ? fd : -1;
 }
 
 /* How long it may still take, in ms. */
@@ -89,17 +123,17 @@ static int ask(const char *path, const struct uft_source_query *q, const struct 
 	       const struct debuginfo_want *call, size_t ncalls, struct answers *a)
 {
 	int fd[2], status = 0, ret;
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (pipe(fd) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0) {
 		FILE *out = fdopen(fd[1], "w");
+		int file = start_child(path, parent);
 
 		close(fd[0]);
-		bound_child();
-		ret = out ? debuginfo_answer(path, q, func, nfuncs, call, ncalls, out) : -1;
+		ret = out && file >= 0 ? debuginfo_answer(file, q, func, nfuncs, call, ncalls, out) : -1;
 		_exit(out && fflush(out) == 0 && ret == 0 ? 0 : 1);
 	}
 	close(fd[1]);

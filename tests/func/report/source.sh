@@ -144,7 +144,8 @@ run python3 spoil.py "$uft"
 expect_status 0
 expect_no_err
 
-# Debug information in a file of its own, which the program's names.
+# Debug information in a file of its own, which the program's names: read of our own program; of one that others can
+# change not even opened: a pipe there would keep its reader waiting.
 sed -i '/^int other;/d' prog.c
 build_traced prog -O2 -g -gsplit-dwarf -Wl,--build-id
 chmod go-w prog
@@ -152,3 +153,12 @@ run "$uft" record -q -o split.uft ./prog
 expect_status 0
 run "$uft" report --tree --min 0 --lines --inlines split.uft
 expect_out "inner (inlined)  prog.c:5"
+for dwo in *.dwo; do
+	rm "$dwo"
+	mkfifo "$dwo"
+done
+expect_equal "pipes for debug information" "$(find . -name '*.dwo' -type p | wc -l)" 1
+chmod go+w prog
+run "$uft" report --flat --lines split.uft
+expect_status 0
+expect_out "leaf  prog.c:3"
