@@ -11,6 +11,7 @@
 #include "output/kernel_flags.h"
 #include "output/output.h"
 #include "output/text_rows.h"
+#include "symbol/clean.h"
 #include "symbol/event_type.h"
 
 static const char columns[] =
@@ -34,8 +35,7 @@ static const char *preemption(const struct utsname *u)
 const char *form_name(const struct uft_task *task, char name[17])
 {
 	snprintf(name, 17, "%s", task->comm && *task->comm ? task->comm : "<...>");
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+	uft_clean(name, strlen(name), 0);
 	return name;
 }
 

@@ -16,7 +16,32 @@ static size_t character(const unsigned char *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	return len;
+	/* Longer than it has to be: a terminal may take it for the control character that it stands for. */
+	return (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90) ? 0 : len;
+}
+
+/* Characters of three bytes that end a line or change the direction in which the text around them is shown. */
+static int is_format(const unsigned char *p)
+{
+	unsigned c = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+
+	return c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* Of a character of @len bytes, 0: a byte that begins none. */
+static int is_control(const unsigned char *p, size_t len)
+{
+	switch (len) {
+	case 0:
+		return *p < 0xa0;
+	case 1:
+		return *p < 0x20 || *p == 0x7f;
+	case 2:
+		return (*p == 0xc2 && p[1] < 0xa0) || (*p == 0xd8 && p[1] == 0x9c);
+	case 3:
+		return is_format(p);
+	}
+	return 0;
 }
 
 size_t uft_clean_length(const char *text, size_t n)
@@ -26,21 +51,25 @@ size_t uft_clean_length(const char *text, size_t n)
 
 	for (; i < n; i += len ? len : 1) {
 		len = p[i] < 0x80 ? 1 : character(p + i, n - i);
-		if (p[i] < 0x20 || p[i] == 0x7f || (!len && p[i] < 0xa0) ||
-		    (len == 2 && p[i] == 0xc2 && p[i + 1] < 0xa0))
+		if (is_control(p + i, len))
 			return i;
 	}
 	return n;
 }
 
+static size_t bytes_at(const char *text, size_t n)
+{
+	size_t len = character((const unsigned char *)text, n);
+
+	return len ? len : 1;
+}
+
 void uft_clean(char *text, size_t n, char but)
 {
-	for (size_t i = 0; (i += uft_clean_length(text + i, n - i)) < n; i++) {
-		if (but && text[i] == but)
-			continue;
-		if ((unsigned char)text[i] == 0xc2)
-			text[i++] = '?';
-		text[i] = '?';
+	for (size_t i = 0, len; (i += uft_clean_length(text + i, n - i)) < n; i += len) {
+		len = bytes_at(text + i, n - i);
+		if (!but || text[i] != but)
+			memset(text + i, '?', len);
 	}
 }
 
@@ -48,10 +77,11 @@ void uft_put_clean(FILE *f, const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
 
-	for (size_t i = 0, len; i < n; i += len + 1) {
+	for (size_t i = 0, len; i < n;) {
 		len = uft_clean_length(text + i, n - i);
 		fwrite(text + i, 1, len, f);
-		if (i + len < n)
+		i += len;
+		for (len = i < n ? bytes_at(text + i, n - i) : 0; len; len--, i++)
 			putc('?', f);
 	}
 }

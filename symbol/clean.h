@@ -14,9 +14,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* How many bytes of @text may be shown as they are: up to the first control byte (C0, DEL, C1 also as UTF-8), or @n. */
+/*
+ * How many bytes of @text may be shown as they are: up to the first control byte (C0, DEL, C1 also as UTF-8) or
+ * character that ends a line or changes the direction of writing (U+2028, U+202E and others), or @n.
+ */
 size_t uft_clean_length(const char *text, size_t n);
-/* Each control byte becomes '?', in place; @but, unless 0, stays. */
+/* Each byte of such a character becomes '?', in place; @but, unless 0, stays. */
 void uft_clean(char *text, size_t n, char but);
 /* @text, NULL as "", to @f. */
 void uft_put_clean(FILE *f, const char *text);

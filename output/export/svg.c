@@ -38,6 +38,8 @@ static void put_xml(FILE *out, const char *s, size_t max)
 			fputs("&quot;", out);
 		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
 			putc('?', out);
+		else if (n == 3 && (!memcmp(s, "\xef\xbf\xbe", 3) || !memcmp(s, "\xef\xbf\xbf", 3)))
+			fputs("\xef\xbf\xbd", out);	/* no characters of XML */
 		else
 			fwrite(s, 1, n, out);
 	}

@@ -46,6 +46,13 @@ unsigned table_utf8(const char *text)
 	return n;
 }
 
+/* Of a character of at most three bytes. */
+static unsigned code_point(const unsigned char *s, unsigned n)
+{
+	return n == 1 ? s[0] : n == 2 ? (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu) :
+		(s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
 void table_put_json(FILE *out, const char *s)
 {
 	unsigned n;
@@ -57,8 +64,8 @@ void table_put_json(FILE *out, const char *s)
 			fputs("\\ufffd", out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
-		else if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			fprintf(out, "\\u%04x", (unsigned)*s);
+		else if (uft_clean_length(s, n) < n)
+			fprintf(out, "\\u%04x", code_point((const unsigned char *)s, n));
 		else
 			fwrite(s, 1, n, out);
 	}

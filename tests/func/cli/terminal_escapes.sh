@@ -53,6 +53,7 @@ clean "a wrong option" "$uft" record "--x$esc"
 clean "a wrong command" "$uft" "x$esc"
 clean report "$uft" report "r$esc.uft"
 expect_out 'evil?]0;x???m'
+clean "report -O latency-format" "$uft" report -O latency-format "r$esc.uft"
 clean "report --profile" "$uft" report --profile "r$esc.uft"
 clean "report of no file" "$uft" report "no$esc.uft"
 clean "report of no recording" "$uft" report "$prog"

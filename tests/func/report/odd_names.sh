@@ -25,19 +25,19 @@ int main(void)
 }
 END
 build_traced prog -pthread
-objcopy --redefine-sym "f1=$(printf '<b>&amp;"x"\047,y;')" --redefine-sym "f2=$(printf 'n\nl\001\033[31mz\377\303\251')" \
+objcopy --redefine-sym "f1=$(printf '<b>&amp;"x"\047,y;')" --redefine-sym "f2=$(printf 'n\nl\001\033[31mz\377\303\251\342\200\256\357\277\276')" \
 	--redefine-sym 'f3=%s%n\n\' prog "$(printf 'p,r"o<&\nx\377;g')" || skip "no objcopy"
 run "$uft" record -q -o odd.uft "./$(printf 'p,r"o<&\nx\377;g')"
 expect_status 0
 
 cat >check.py <<'END'
 import csv, gzip, io, json, re, sys
-functions = {'main', 'thread', 'leaf', '<b>&amp;"x"\',y;', 'n?l??[31mz\ufffdé', '%s%n\\n\\'}
+functions = {'main', 'thread', 'leaf', '<b>&amp;"x"\',y;', 'n?l??[31mz\ufffdé???\ufffe', '%s%n\\n\\'}
 program, task = 'p,r"o<&?x\ufffd;g', 'p,r"o<&'      # a task's name ends with its line
 
 def clean(data, latin=False):
     text = data.decode('latin-1' if latin else 'utf-8')
-    assert not re.search('[\0-\x08\x0b-\x1f\x7f]', text), ('control bytes', text[:300])
+    assert not re.search('[\0-\x08\x0b-\x1f\x7f\u202e]', text), ('control bytes', text[:300])
     return text
 
 def rows(name, is_raw=False):
@@ -82,7 +82,7 @@ def format(form):
         elif form == 'svg':
             import xml.etree.ElementTree as tree
             text = ' '.join(tree.fromstring(text).itertext())
-            assert all(f in text for f in want if re.search('[^a-z]', f)), text[:2000]
+            assert all(f.replace('\ufffe', '\ufffd') in text for f in want if re.search('[^a-z]', f)), text[:2000]
         else:
             texts = []
             def find(v):
@@ -106,7 +106,7 @@ def format(form):
 
 def sites(name):
     got = rows(name, is_raw=True)
-    assert functions <= {r['function'].translate({c: '?' for c in range(32)}) for r in got}, got
+    assert functions <= {r['function'].translate({c: '?' for c in range(32)}).replace('\u202e', '???') for r in got}, got
     assert {r['object'].rpartition('/')[2].replace('\n', '?') for r in got} == {program}, got[0]
 
 def stat(name):

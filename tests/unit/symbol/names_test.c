@@ -407,11 +407,21 @@ static void near_names(void **state)
 
 static void cleaning(void **state)
 {
-	char s[] = "a\x1b[31mb\n\x7f\xc3\xa4";
+	static const struct { const char *text, *clean; } name[] = {
+		{ "a\x1b[31mb\n\x7f\xc3\xa4", "a?[31mb??\xc3\xa4" },
+		{ "\x9b" "1m\xc2\x9b" "2m\xc2\xa0", "?1m??2m\xc2\xa0" },
+		{ "\xe0\x82\x9b" "3m\xf0\x80\x82\x9b" "4m", "\xe0??3m\xf0???4m" },		/* longer than they have to be */
+		{ "\xe2\x80\xae" "a\xe2\x81\xa6" "b\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f", "???a???b????????" },
+		{ "\xe2\x80\xa8" "a\xe2\x80\xa9" "b\xe2\x80\xa7\xe2\x82\xac", "???a???b\xe2\x80\xa7\xe2\x82\xac" },
+	};
+	char s[64];
 
 	(void)state;
-	uft_name_clean(s);
-	assert_string_equal(s, "a?[31mb??\xc3\xa4");
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		snprintf(s, sizeof(s), "%s", name[i].text);
+		uft_name_clean(s);
+		assert_string_equal(s, name[i].clean);
+	}
 }
 
 /* The definition, word by word. */
