@@ -100,7 +100,7 @@ static int grow_cpus(struct dat *dat, uint32_t ncpus)
 {
 	struct dat_cpu **list;
 
-	if (ncpus > MAX_CPUS)
+	if (!ncpus || ncpus > MAX_CPUS)		/* 0: the number of a CPU is UINT32_MAX */
 		return -EBADMSG;
 	list = realloc(dat->cpu, ncpus * sizeof(*list));
 	if (!list)

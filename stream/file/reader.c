@@ -17,6 +17,7 @@
 #include "stream/file/reader.h"
 
 #define RD_CHUNK	65536u
+#define RD_RINGS	(2u << 20)	/* CPUs and exchange rings: rd_geometry_ok() */
 
 void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size)
 {
@@ -106,7 +107,13 @@ static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64
 		.slice = head->slice, .ring = head->ring, .order = (uint32_t)f->nblock, .flags = head->flags,
 	};
 
-	return head->type == UFT_BLOCK_RING ? rd_add(f, &b) : rd_metadata(f, head, &b, raw);
+	if (head->type != UFT_BLOCK_RING)
+		return rd_metadata(f, head, &b, raw);
+	if (head->ring >= RD_RINGS) {		/* its number is that of a CPU in all that reads it */
+		f->damaged += sizeof(*head) + head->stored;
+		return 0;
+	}
+	return rd_add(f, &b);
 }
 
 uint64_t rd_resync(struct rd_file *f, uint64_t from)

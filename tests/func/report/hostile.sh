@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# hostile.sh - recordings that were made to hurt their reader: no crash, no more memory and time than their size asks for
+. "$(dirname "$0")/../../lib/common.sh"
+need python3
+
+# limited CMD...: with at most 1 GiB of memory and a minute of CPU time, for files of a few MB
+limited() { run python3 -c 'import os, resource as r, sys
+r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); r.setrlimit(r.RLIMIT_CPU, (60, 60)); os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
+make() { python3 "$(dirname "$0")/hostile_uft.py" "$1" "$1.uft" || exit 1; }
+
+# ---- The number of a ring is that of a CPU: arrays by CPU had no room for the last one that there is
+make ring
+for format in trace.dat trace.dat-v7 trace.dat-v6 folded chrome perfetto firefox speedscope; do
+	limited "$uft" export -f $format -o "ring.$format" ring.uft
+	expect_status 0
+done
+run "$uft" stat ring.uft
+expect_equal "the ring that is none" "$(sed -n 's/^damaged_bytes: //p' out)" 112
+expect_equal "the other one" "$(sed -n 's/^calls: //p' out)" 1
+
