@@ -31,9 +31,15 @@
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
-#define RES_ADDR_BITS	14
-#define RES_ADDRS	(1u << RES_ADDR_BITS)	/* sets of the address cache, RES_WAYS entries each */
+#define RES_ADDR_BITS	14	/* sets of the address cache, RES_WAYS entries each */
 #define RES_WAYS	2u
+/*
+ * Bounds of what is kept for hostile recordings, in which a few bytes make an image or use a page: images with an
+ * address cache of full size, and pages of all images (256 MiB). Beyond them, each is looked up each time.
+ */
+#define RES_FULL_IMAGES	256u
+#define RES_FEW_BITS	4u
+#define RES_PAGES_MAX	8192u
 #define RES_SYM_CHUNK	1024u
 #define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
 
@@ -62,6 +68,7 @@ struct res_image {
 	const struct uft_sym ***dir;	/* npages pointers to pages */
 	uint32_t npages;
 	struct res_addr { uint64_t addr; const struct uft_sym *sym; } *addrs;
+	unsigned addr_bits;
 	struct res_map *map;
 };
 
@@ -74,7 +81,7 @@ struct uft_resolver {
 	struct res_object *object;	/* distinct objects, a reference to each */
 	size_t nobjects;
 	struct res_sym **chunk;
-	uint32_t nsyms, nunknown;
+	uint32_t nsyms, nunknown, npages;
 	struct res_sym **by_key, **by_name;	/* open addressing, size a power of two */
 	size_t hash_size;
 	struct uft_sym nothing;		/* out of memory, or of unknown symbols */
@@ -334,10 +341,12 @@ static void res_image_reset(struct res_image *ri)
 }
 
 /* Makes the tables for the image as it is now. Symbols that were cached before are looked up again. */
-static int res_image_set(struct res_image *ri, const struct uft_image *img)
+static int res_image_set(struct uft_resolver *r, struct res_image *ri, const struct uft_image *img)
 {
 	uint32_t i, max = 0;
 
+	for (i = 0; i < ri->npages; i++)
+		r->npages -= ri->dir[i] != NULL;
 	res_image_reset(ri);
 	for (i = 0; i < img->nobj; i++) {
 		const struct uft_mapped *m = &img->obj[i];
@@ -350,7 +359,8 @@ static int res_image_set(struct res_image *ri, const struct uft_image *img)
 	}
 	ri->npages = (max >> RES_PAGE_BITS) + 1;
 	ri->dir = calloc(ri->npages, sizeof(*ri->dir));
-	ri->addrs = calloc(RES_ADDRS * RES_WAYS, sizeof(*ri->addrs));
+	ri->addr_bits = r->nimages > RES_FULL_IMAGES ? RES_FEW_BITS : RES_ADDR_BITS;
+	ri->addrs = calloc((1u << ri->addr_bits) * RES_WAYS, sizeof(*ri->addrs));
 	ri->map = calloc(img->nobj + 1, sizeof(*ri->map));
 	if (!ri->dir || !ri->addrs || !ri->map) {
 		ri->npages = ri->nobj = 0;
@@ -381,7 +391,7 @@ static struct res_image *res_image(struct uft_resolver *r, const struct uft_imag
 			return NULL;
 		r->images[r->nimages++] = ri;
 	}
-	if ((ri->img != img || ri->id != img->id || ri->nobj != img->nobj) && !res_image_set(ri, img))
+	if ((ri->img != img || ri->id != img->id || ri->nobj != img->nobj) && !res_image_set(r, ri, img))
 		return NULL;
 	r->last = ri;
 	return ri;
@@ -498,8 +508,10 @@ static const struct uft_sym *res_id_slow(struct uft_resolver *r, struct res_imag
 	/* Not kept: ids of an object whose stubs may still grow, and what memory ran out for. */
 	if (n >= ri->npages || s == &r->nothing || ((const struct res_sym *)s)->is_unknown)
 		return s;
-	if (!ri->dir[n])
+	if (!ri->dir[n] && r->npages < RES_PAGES_MAX) {
 		ri->dir[n] = calloc(RES_PAGE, sizeof(*page));
+		r->npages += ri->dir[n] != NULL;
+	}
 	page = ri->dir[n];
 	if (page)
 		page[id % RES_PAGE] = s;
@@ -585,12 +597,11 @@ const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct u
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr)
 {
 	struct res_image *ri = res_current(r, img);
-	size_t at = addr * 0x9e3779b97f4a7c15ull >> (64 - RES_ADDR_BITS);
 	struct res_addr *set;
 
 	if (!ri)
 		return &r->nothing;
-	set = &ri->addrs[at * RES_WAYS];
+	set = &ri->addrs[(size_t)(addr * 0x9e3779b97f4a7c15ull >> (64 - ri->addr_bits)) * RES_WAYS];
 	if (set[0].addr == addr && set[0].sym)
 		return set[0].sym;
 	if (set[1].addr == addr && set[1].sym)

@@ -29,6 +29,7 @@
 #define SHARE_FROM	1024u		/* tasks, or as many thousand frames: before that nobody counts */
 #define DEC_CACHE_MIN	(1u << 12)
 #define DEC_CACHE_MAX	(1u << 18)
+#define DEC_CACHES	(1u << 21)	/* entries of all images together, as far as there are not more images */
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
@@ -292,12 +293,13 @@ int dec_images_alloc(struct uft_stream *st)
 		return -ENOMEM;
 	for (; st->nimage < st->file->nimage; st->nimage++) {
 		struct dec_image *d = &st->image[st->nimage];
-		uint64_t want = 0, n = DEC_CACHE_MIN;
+		uint64_t want = 0, most = DEC_CACHES / st->file->nimage, n = 16;
 
 		d->img = st->file->image[st->nimage];
 		for (uint32_t i = 0; i < d->img->nobj; i++)
 			want += 2ull * d->img->obj[i].nstubs;
-		while (n < want && n < DEC_CACHE_MAX)
+		want = want < DEC_CACHE_MIN ? DEC_CACHE_MIN : want > DEC_CACHE_MAX ? DEC_CACHE_MAX : want;
+		while (n < want && 2 * n <= most)
 			n *= 2;
 		d->id = calloc(n, sizeof(*d->id));
 		d->addr = calloc(n, sizeof(*d->addr));

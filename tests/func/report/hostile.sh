@@ -19,3 +19,9 @@ run "$uft" stat ring.uft
 expect_equal "the ring that is none" "$(sed -n 's/^damaged_bytes: //p' out)" 112
 expect_equal "the other one" "$(sed -n 's/^calls: //p' out)" 1
 
+# ---- Each image had two tables of 64 KiB
+make images
+limited "$uft" report --flat images.uft
+expect_status 0
+expect_out 'id#5'
+
