@@ -624,6 +624,40 @@ const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id)
 	return f->image[lo]->id == id ? f->image[lo] : f->image[f->nimage - 1];
 }
 
+#define RM_TASK_MAX	256u	/* descriptions of one thread that are kept, the latest: rd_find_task() looks at each */
+
+/* Drops descriptions that no task gets. @to: how many are kept; of those @run are of the thread of @t. */
+static size_t rm_keep_task(struct rd_task *task, size_t to, size_t run, struct rd_task t)
+{
+	struct rd_task *last = run ? &task[to - 1] : NULL;
+
+	if (last && last->image == t.image && (t.comm[0] || !last->comm[0])) {
+		free(last->comm);
+		*last = t;
+		return to;
+	}
+	if (run == RM_TASK_MAX) {
+		free(task[to - run].comm);
+		memmove(&task[to - run], &task[to - run + 1], (run - 1) * sizeof(*task));
+		to--;
+	}
+	task[to] = t;
+	return to + 1;
+}
+
+static void rm_build_tasks(struct rd_file *f)
+{
+	size_t n = 0, first = 0;
+
+	rm_sort(f->task, f->ntask, sizeof(*f->task), rm_compare_task);
+	for (size_t i = 0; i < f->ntask; i++) {
+		if (n && (f->task[first].pid != f->task[i].pid || f->task[first].tid != f->task[i].tid))
+			first = n;
+		n = rm_keep_task(f->task, n, n - first, f->task[i]);
+	}
+	f->ntask = n;
+}
+
 /* One in each nanosecond of the recording, by its recorder's clock. */
 static uint64_t rm_lost_max(const struct rd_file *f)
 {
@@ -695,7 +729,7 @@ int rd_meta_build(struct rd_file *f)
 		f->slice[n++] = f->slice[i];
 	}
 	f->nslice = n;
-	rm_sort(f->task, f->ntask, sizeof(*f->task), rm_compare_task);
+	rm_build_tasks(f);
 	rm_build_losses(f);
 	return 0;
 }

@@ -25,3 +25,8 @@ limited "$uft" report --flat images.uft
 expect_status 0
 expect_out 'id#5'
 
+# ---- Each task of a thread looked at all that was said of this thread
+make tasks
+limited "$uft" report --flat tasks.uft
+expect_status 0
+expect_out '9999'
