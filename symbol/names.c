@@ -4,7 +4,8 @@
  *
  * Demangling is libiberty's, for C++ and for both Rust schemes. Names come from files that may be hostile, and
  * a short mangled name can stand for a text without end (substitutions of substitutions), so output is taken
- * piecewise and abandoned beyond DEMANGLE_MAX bytes; and for work without end that prints nothing, so what it costs is
+ * piecewise and abandoned beyond DEMANGLE_MAX bytes, or DEMANGLE_FACTOR times the name's: a file of such names would
+ * cost hundreds of times its size. It can stand as well for work without end that prints nothing, so what it costs is
  * estimated before (demangle_cost.c). A name that is refused is shown as it is.
  */
 #include <errno.h>
@@ -19,6 +20,8 @@
 #include "symbol/names.h"
 
 #define DEMANGLE_MAX		(64u << 10)	/* bytes of text */
+#define DEMANGLE_FACTOR		32u
+#define DEMANGLE_LEAST		256u		/* that are taken of any name */
 #define DEMANGLE_MAX_NAME	8192u		/* bytes of a mangled name; recursion depth follows it */
 
 void uft_name_clean(char *text)
@@ -30,7 +33,7 @@ void uft_name_clean(char *text)
 
 struct demangle_text {
 	char *s;
-	size_t len, room;
+	size_t len, room, max;
 	void *nodes;			/* of a C++ name's tree */
 	jmp_buf too_long;
 };
@@ -42,7 +45,7 @@ static void demangle_take(const char *s, size_t len, void *arg)
 
 	if (t->len + len + 1 > t->room) {
 		size_t room = 2 * (t->len + len + 1);
-		char *grown = t->len + len < DEMANGLE_MAX ? realloc(t->s, room) : NULL;
+		char *grown = t->len + len < t->max ? realloc(t->s, room) : NULL;
 
 		if (!grown)
 			longjmp(t->too_long, 1);
@@ -104,6 +107,8 @@ char *uft_demangle(const char *name)
 		if (!plain)
 			return NULL;
 	}
+	t.max = DEMANGLE_LEAST + DEMANGLE_FACTOR * len;
+	t.max = t.max < DEMANGLE_MAX ? t.max : DEMANGLE_MAX;
 	ok = demangle_into(plain ? plain : name, len, &t);
 	if (ok && t.s && suffix) {
 		size_t extra = strlen(suffix);
@@ -115,8 +120,11 @@ char *uft_demangle(const char *name)
 		}
 	}
 	free(plain);
-	if (ok && t.s)
-		return t.s;
+	if (ok && t.s) {
+		char *fit = realloc(t.s, strlen(t.s) + 1);
+
+		return fit ? fit : t.s;
+	}
 	free(t.s);
 	return NULL;
 }

@@ -116,19 +116,24 @@ static const char *closing(const char *s, const char *end)
 }
 
 #define ARGS_WIDTH	16	/* template arguments up to this are shown */
+#define UNCLOSED	8	/* brackets without an end in a name: each is looked for up to the name's end */
 
 /* In place: arguments of templates and functions within the name, if they are longer than ARGS_WIDTH, become `...`. */
 static size_t collapse(char *s, size_t n)
 {
 	const char *in = s, *end = s + n;
 	char *out = s, last = 0;
+	unsigned nopen = 0;
 
 	while (in < end) {
 		size_t skip = operator_length(s, in);
 		const char *close = NULL;
 
-		if ((*in == '<' || *in == '(') && (is_word(last) || last == ']' || last == ':' || last == ' '))
+		if ((*in == '<' || *in == '(') && (is_word(last) || last == ']' || last == ':' || last == ' ') &&
+		    nopen < UNCLOSED) {
 			close = closing(in, end);
+			nopen += !close;
+		}
 		if (close && close - in - 1 > ARGS_WIDTH && strncmp(in, "(anonymous namespace)", 21)) {
 			char open = *in;
 

@@ -4,9 +4,10 @@
 . "$(dirname "$0")/../../lib/common.sh"
 need python3
 
-# limited CMD...: with at most 1 GiB of memory and a minute of CPU time, for files of a few MB
+# limited CMD...: with at most 1 GiB of memory and $seconds of CPU time, for files of a few MB
+seconds=60
 limited() { run python3 -c 'import os, resource as r, sys
-r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); r.setrlimit(r.RLIMIT_CPU, (60, 60)); os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
+r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); r.setrlimit(r.RLIMIT_CPU, (int(sys.argv[1]),) * 2); os.execv(sys.argv[2], sys.argv[2:])' "$seconds" "$@"; }
 make() { python3 "$(dirname "$0")/hostile_uft.py" "$1" "$1.uft" || exit 1; }
 
 # ---- The number of a ring is that of a CPU: arrays by CPU had no room for the last one that there is
@@ -24,6 +25,13 @@ make images
 limited "$uft" report --flat images.uft
 expect_status 0
 expect_out 'id#5'
+
+# ---- Names in which the end of each bracket was looked for to the end: 14 s, where 0.14 s are enough
+make brackets
+seconds=6
+limited "$uft" report --flat --limit 3 brackets.uft
+expect_status 0
+seconds=60
 
 # ---- Each task of a thread looked at all that was said of this thread
 make tasks

@@ -81,10 +81,11 @@ def named(names):
     """One object whose functions have these names and are called once each."""
     n = len(names)
     sites = u(1, 0, 0, n) + s(4096) + s(0) + (s(16) + s(0)) * (n - 1)
-    funcs = u(1) + b''.join(s(16 if i else 4096) + u(16, 0) + text(name) for i, name in enumerate(names))
+    funcs = [u(1) + b''.join(s(16 if i % 100 else 4096 + 16 * i) + u(16, 0) + text(names[i]) for i in range(k, min(k + 100, n)))
+             for k in range(0, n, 100)]
     what = u(1, 0, 1) + text(b'/x') + u(0, 62, 3, 1000, 1) + s(0) + u(4096, 4096 + 16 * n, 0, 0, 1, n, 0, 0)
     return recording(block(OBJECT, what), block(SITES, sites), block(TASKS, u(1000, 1000, 1, 1) + text(b'x')),
-                     block(RING, calls(1000, 1, n)), block(FUNCS, funcs))
+                     block(RING, calls(1000, 1, n)), *(block(FUNCS, f) for f in funcs))
 
 def ring():
     """A ring of the last number that there is."""
@@ -98,5 +99,9 @@ def tasks():
     described = block(TASKS, (u(1000, 1000, 1, 2) + text(b'x')) * 100000)
     return recording(*[described] * 4, *(block(SLICE, u(i, 1000, 1, 1, START, 0)) + block(RING, calls(1000, 5), slice_=i)
                                          for i in range(1, 10000)))
+
+def brackets():
+    """Names of brackets that do not close."""
+    return named([b'_Z7804%s%04dv' % (b'a<' * 3900, i) for i in range(400)])
 
 open(sys.argv[2], 'wb').write(globals()[sys.argv[1]]())

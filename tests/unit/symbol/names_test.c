@@ -182,6 +182,11 @@ static void demangle_is_bounded(void **state)
 	s = uft_demangle(name);
 	assert_true(!s || strlen(s) < 200000);
 	free(s);
+	/* Of a short name, not as much as a long one may have. */
+	s = uft_demangle("_ZN6B00001clI1CIiiES1_IS2_S2_ES1_IS3_S3_EEEvv");
+	assert_non_null(s);
+	free(s);
+	assert_null(uft_demangle("_ZN6B00001clI1CIiiES1_IS2_S2_ES1_IS3_S3_ES1_IS4_S4_ES1_IS5_S5_ES1_IS6_S6_ES1_IS7_S7_ES1_IS8_S8_EEEvv"));
 	memcpy(name, "_Z1f", 4);
 	memset(name + 4, 'P', 8000);
 	strcpy(name + 8004, "i");
