@@ -140,6 +140,8 @@ void record_count(const char *path, struct uft_writer_stats *total, const char *
 	if (info && info->tracer == UFT_TRACER_PROFILE) {
 		total->events = info->calls;
 		*unit = info->calls == 1 ? "call summed up" : "calls summed up";
+	} else if (info && info->events == 1) {
+		*unit = "event";
 	}
 	*is_exact = info != NULL;
 	if (info)

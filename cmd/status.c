@@ -127,10 +127,20 @@ void status_say(struct status *s, const char *fmt, ...)
 	put(line, (size_t)len);
 }
 
+/* "7.8 MB"; a small recording in kB, rounded up: it is not empty. */
+static const char *size_text(uint64_t bytes, char *text, size_t size)
+{
+	if (bytes < 100000)
+		snprintf(text, size, "%llu kB", (unsigned long long)(bytes + 999) / 1000);
+	else
+		snprintf(text, size, "%.1f MB", (double)bytes / 1e6);
+	return text;
+}
+
 void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact,
 		    const char *path)
 {
-	char events[32], lost[32], over[64] = "", number[32];
+	char events[32], lost[32], over[64] = "", number[32], bytes[32];
 
 	status_clear(s);
 	if (s->is_quiet)
@@ -138,7 +148,7 @@ void status_summary(struct status *s, const struct uft_writer_stats *total, cons
 	if (total->overwritten)
 		snprintf(over, sizeof(over), ", about %s overwritten",
 			 grouped(total->overwritten, number, sizeof(number)));
-	status_say(s, "uft: %s%s %s in %s (%.1f MB), %s lost%s", is_exact ? "" : "about ",
-		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6,
-		   grouped(total->lost, lost, sizeof(lost)), over);
+	status_say(s, "uft: %s%s %s in %s (%s), %s lost%s", is_exact ? "" : "about ",
+		   grouped(total->events, events, sizeof(events)), unit, path,
+		   size_text(total->bytes, bytes, sizeof(bytes)), grouped(total->lost, lost, sizeof(lost)), over);
 }

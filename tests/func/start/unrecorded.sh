@@ -29,6 +29,18 @@ run "$uft" record -l nonesuch ./bare
 expect_status 1
 expect_err "'nonesuch' matches no function"
 
+# A small recording: one event is one, its size is not 0.
+cat >uncalled.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) int uncalled(int n) { return n * 3; }
+int main(int argc, char **argv) { (void)argv; for (char c; argc > 1 && read(0, &c, 1) == 1;) {} return argc > 2 ? uncalled(argc) : 4; }
+END
+${CC:-cc} -O1 -fpatchable-function-entry=5 -o uncalled uncalled.c || exit 1
+run "$uft" record -l main ./uncalled
+expect_equal "two events" "$(grep -c '^uft: 2 events in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
+run "$uft" record -p function -l main ./uncalled
+expect_equal "one event" "$(grep -c '^uft: 1 event in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
+
 # Programs that run others in their own memory: as the first, as a child.
 run "$uft" doctor ./guests
 expect_out "guests runs another program in its own address space: uft traces neither of them"
