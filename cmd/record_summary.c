@@ -42,12 +42,11 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 	if (!n || rec->opts->is_quiet)
 		return;
 	if (most < n)
-		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
+		snprintf(part, sizeof(part), ", %llu of them", (unsigned long long)most);
 	if (no_graph && no_graph < most)
 		snprintf(also, sizeof(also), "; -p function traces %llu of them", (unsigned long long)no_graph);
-	record_say(rec, "%llu function%s left alone, %s%s%s; uft sites --skipped says which", (unsigned long long)n,
-		   n == 1 ? " was" : "s were",
-	    part, why, also);
+	record_say(rec, "%llu function%s left alone%s: %s%s; uft sites --skipped says which", (unsigned long long)n,
+		   n == 1 ? " was" : "s were", part, why, also);
 }
 
 /* memcpy, strlen: who named them has nearly no calls, and would wonder. */

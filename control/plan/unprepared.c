@@ -294,13 +294,13 @@ int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, s
 	if (!o->plain)
 		return 0;
 	want = o->want + obj->nsite;
-	memset(o->plain_skip, 0, sizeof(o->plain_skip));
 	memset(want, 0xff, o->plain->list.n * sizeof(*want));
 	o->nplain = 0;
 	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
+	/* Nothing is wanted any more, after a detach, say: choices and reasons of before are told at the end. */
 	if (n <= 0)
 		return (int)n;
-	/* A choice made before nothing is wanted any more is told at the end. */
+	memset(o->plain_skip, 0, sizeof(o->plain_skip));
 	o->chooser = (size_t)n < o->plain->list.n ? find_chooser(obj, o->plain, want) : NULL;
 	all = malloc(o->plain->list.n);
 	if (!all)

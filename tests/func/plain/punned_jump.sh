@@ -133,7 +133,7 @@ kill -TERM $recorder
 wait $recorder
 expect_equal "taken: counted" "$(stat_value hot.uft counter_site_taken)" 1
 cp attach.err err
-expect_err "1 function was left alone, no jump fits"
+expect_err "1 function was left alone: no jump fits"
 finish taken
 rm -f hot.uft*
 

@@ -40,6 +40,18 @@ run "$uft" record -l main ./uncalled
 expect_equal "two events" "$(grep -c '^uft: 2 events in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
 run "$uft" record -p function -l main ./uncalled
 expect_equal "one event" "$(grep -c '^uft: 1 event in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
+if [ "$(uname -m)" = x86_64 ]; then
+	mkfifo gate
+	# A program that goes on: why its functions were left alone is said after the detach, too.
+	${CC:-cc} -O1 -fno-asynchronous-unwind-tables -o tableless uncalled.c || exit 1
+	./tableless wait <gate &
+	waiting=$!
+	exec 9>gate
+	run "$uft" attach -l '*' --duration 0.5 $waiting
+	expect_err "functions were left alone: no unwind data"
+	exec 9>&-
+	wait $waiting
+fi
 
 # Programs that run others in their own memory: as the first, as a child.
 run "$uft" doctor ./guests
