@@ -376,6 +376,17 @@ static int is_nothing_traced(const struct recording *rec, const struct uft_sessi
 	       stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
+/* Functions were traced, each call of one would be an event or in the profile, and there is none. */
+static int is_uncalled(const struct recording *rec, const struct uft_writer_stats *total)
+{
+	const struct record_opts *o = rec->opts;
+	int tracer = o->tracer;
+
+	return (tracer == UFT_TRACER_FUNCTION || tracer == UFT_TRACER_GRAPH || tracer == UFT_TRACER_PROFILE) &&
+	       !total->events && !total->lost && !total->overwritten && !o->roots.n && !o->keep.n && !o->thresh_ns &&
+	       !o->is_quiet;
+}
+
 /* 0, or the exit status. */
 int record_export(struct recording *rec, const struct uft_export *format)
 {
@@ -466,10 +477,11 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!failed && !ret && record_arms(rec))
 		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
-		record_say(rec, "warning: nothing was recorded: %s", rec->opts->notrace.n ?
-			   "--notrace leaves no function that could be traced" :
-			   "no function of the program could be traced");
+		record_say_nothing(rec, &stats);
 		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
+	} else if (!failed && !ret && is_exact && is_uncalled(rec, &total)) {
+		record_say(rec, "warning: nothing was recorded: no traced function was called%s",
+			   rec->opts->filter.n ? "" : "; -l '*:mod:*' traces the functions of libraries, too");
 	}
 	if (ret && !rec->error)
 		failed = cmd_fail(rec->syntax->name, "writing %s failed: %s; what is in the file stays readable",

@@ -49,6 +49,19 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 		   n == 1 ? " was" : "s were", part, why, also);
 }
 
+void record_say_nothing(struct recording *rec, const struct uft_session_stats *s)
+{
+	uint64_t no_graph = s->plain_skip[UFT_PLAIN_NO_GRAPH];
+	char other[64] = "";
+
+	if (no_graph)
+		snprintf(other, sizeof(other), " by this tracer (-p function can trace %llu)",
+			 (unsigned long long)no_graph);
+	record_say(rec, "warning: nothing was recorded: %s%s",
+		   rec->opts->notrace.n ? "--notrace leaves no function that could be traced" :
+					  "no function of the program could be traced", other);
+}
+
 /* memcpy, strlen: who named them has nearly no calls, and would wonder. */
 static void say_chooser(struct recording *rec, const struct uft_session_stats *s)
 {

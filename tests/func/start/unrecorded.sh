@@ -29,19 +29,49 @@ run "$uft" record -l nonesuch ./bare
 expect_status 1
 expect_err "'nonesuch' matches no function"
 
-# A small recording: one event is one, its size is not 0.
+# A runtime that walks stacks by tables of its own, as OCaml's: the graph traces none of its functions, which the warning says.
+printf 'int caml_frametable[2] = { 1, 2 };\nint main(void) { return caml_frametable[0] + 5; }\n' >walker.c
+${CC:-cc} -O1 -o walker walker.c || exit 1
+for tracer in function_graph profile; do
+	run "$uft" record -p $tracer ./walker
+	expect_status 6
+	expect_err "nothing was recorded: no function of the program could be traced by this tracer (-p function can trace "
+done
+run "$uft" record -p function ./walker
+expect_status 6
+expect_equal "the function tracer records it" "$(grep -c 'nothing was recorded' err)" 0
+
+# Functions were traced, and none was called; a small recording: one event is one, its size is not 0.
 cat >uncalled.c <<'END'
 #include <unistd.h>
 __attribute__((noinline)) int uncalled(int n) { return n * 3; }
 int main(int argc, char **argv) { (void)argv; for (char c; argc > 1 && read(0, &c, 1) == 1;) {} return argc > 2 ? uncalled(argc) : 4; }
 END
 ${CC:-cc} -O1 -fpatchable-function-entry=5 -o uncalled uncalled.c || exit 1
+for tracer in function function_graph profile; do
+	run "$uft" record -p $tracer -l uncalled ./uncalled
+	expect_status 4
+	expect_equal "what is said" "$(grep -c 'warning: nothing was recorded: no traced function was called$' err)" 1
+done
+run "$uft" record -q -l uncalled ./uncalled
+expect_status 4
+expect_equal "-q" "$(cat err)" ""
 run "$uft" record -l main ./uncalled
 expect_equal "two events" "$(grep -c '^uft: 2 events in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
 run "$uft" record -p function -l main ./uncalled
 expect_equal "one event" "$(grep -c '^uft: 1 event in trace.uft ([1-9][0-9]* kB), 0 lost$' err)" 1
 if [ "$(uname -m)" = x86_64 ]; then
 	mkfifo gate
+	./uncalled wait <gate &
+	waiting=$!
+	exec 9>gate
+	run "$uft" attach --duration 0.5 $waiting
+	expect_status 0
+	expect_err "nothing was recorded: no traced function was called; -l '*:mod:*' traces the functions of libraries, too"
+	exec 9>&-
+	wait $waiting
+	expect_equal "status of a program that was attached to" $? 4
+
 	# A program that goes on: why its functions were left alone is said after the detach, too.
 	${CC:-cc} -O1 -fno-asynchronous-unwind-tables -o tableless uncalled.c || exit 1
 	./tableless wait <gate &
