@@ -244,7 +244,7 @@ static void print_entry(FILE *f, const struct sites_opts *opts, const struct cmd
 		.found = e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind", .name = name_at(item->obj, e->func),
 		.skipped = e->skip ? entry_skip_text(e->skip) : NULL,
 		.note = e->skip && e->can_trap ? "usable by int3, with --int3" :
-			!e->skip && e->is_plain ? "function tracer only: its return address is looked at" : NULL,
+			!e->skip && e->is_plain ? "function tracer only: something reads its return address" : NULL,
 	};
 
 	uft_object_read(item->obj, e->addr, bytes, len);

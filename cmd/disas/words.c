@@ -164,7 +164,7 @@ int words_print_moved(FILE *f, struct dis *d, struct uft_code *c)
 		return 0;
 	}
 	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c->nmoved,
-		d->entry->is_plain ? " (function tracer only: its return address is looked at)" : "");
+		d->entry->is_plain ? " (function tracer only: something reads its return address)" : "");
 	for (unsigned at = 0; at < c->ncode; at += row.len) {
 		dis_insn(d, NULL, c->code + at, c->ncode - at, addr + at, &row);
 		dis_print_line(f, at, row.hex, row.text);

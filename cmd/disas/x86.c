@@ -261,7 +261,7 @@ static void x86_print_code(FILE *f, struct dis *d)
 		d->name);
 	dis_print_piece(f, d, b, uft_insn_jmp_indirect(b, 0, 0), (const char *const[]){ "cell" });
 	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c.nmoved,
-		e->is_plain ? " (function tracer only: its return address is looked at)" : "");
+		e->is_plain ? " (function tracer only: something reads its return address)" : "");
 	/* A pushed return address lies behind the last jump: it is no code. */
 	end = c.ncode;
 	for (unsigned at = 0; at < end;) {

@@ -33,7 +33,7 @@ struct unprepared {
 const char *uft_plain_skip_text(unsigned reason)
 {
 	if (reason == PLAIN_NO_GRAPH)
-		return "only the function tracer can trace it: its return address is looked at";
+		return "only the function tracer can trace it (something reads its return address)";
 	return reason < ENTRY_NSKIPS ? entry_skip_text((enum entry_skip)reason) : "";
 }
 
