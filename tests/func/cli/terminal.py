@@ -45,8 +45,8 @@ class Terminal:
     def read(self, seconds, until=None):
         """Reads for some seconds, or until some text was seen."""
         end = time.time() + seconds
-        while time.time() < end and (until is None or until not in self.seen):
-            if not select.select([self.fd], [], [], 0.05)[0]:
+        while (left := end - time.time()) > 0 and (until is None or until not in self.seen):
+            if not select.select([self.fd], [], [], min(0.05, left))[0]:
                 continue
             try:
                 data = os.read(self.fd, 65536)
