@@ -89,6 +89,8 @@ pid_t proc_find_neighbour(pid_t pid, pid_t own);
 int proc_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int proc_is_ending(pid_t pid);
+/* To the process of @pidfd, whoever has the number @pid by now; without one (-1, before Linux 5.3) by the number. */
+void proc_signal(int pidfd, pid_t pid, int sig);
 uid_t proc_effective_user(pid_t pid);	/* -1: it is over */
 int proc_is_of_our_user(pid_t pid);	/* its effective user is ours */
 int proc_is_our_tracee(pid_t tid);			/* is it a tracee of this thread's? */

@@ -6,10 +6,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -144,6 +146,14 @@ int proc_is_ending(pid_t pid)
 	stat[n] = '\0';
 	state = strrchr(stat, ')');
 	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || proc_status_number(pid, "VmSize", 10) <= 0;
+}
+
+void proc_signal(int pidfd, pid_t pid, int sig)
+{
+	if (pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	else
+		kill(pid, sig);
 }
 
 int proc_is_our_tracee(pid_t tid)

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #define DROP_MS		20	/* between looks for families that no process has any more, */
 #define DROP_MAX_MS	1000	/* or up to so long while there is none, */
@@ -529,7 +529,7 @@ static void serve(struct uft_session *s, uint32_t i)
 	const uint32_t before =
 		session_begin_of(s, is_ask(s, i) ? UFT_NO_SLICE : i / UFT_NREQUESTS * s->arena.map->per_file);
 	struct uft_request r;
-	int ret = -EINVAL;
+	int ret = -EINVAL, pidfd;
 
 	shared_read(&r, slot(s, i), sizeof(r));
 	if (!is_ask(s, i) &&
@@ -557,18 +557,21 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_HELLO:
 		/* Other processes have no runtime that was preloaded, and the paths in their hello are not opened. */
+		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)r.pid, 0);	/* of the one that is looked at, or nobody's */
 		ret = s->opts.preload || s->opts.emulator || preload_is_offered(s, (pid_t)r.pid) ?
 			preload_hello(s, i, &r) : -EOPNOTSUPP;
 		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
-			kill((pid_t)r.pid, SIGKILL);
+			proc_signal(pidfd, (pid_t)r.pid, SIGKILL);
 			r.no_wait = 1;
 		}
+		if (pidfd >= 0)
+			close(pidfd);
 		break;
 	case UFT_REQ_OBJECTS:
 		ret = serve_objects(s, i, &r);
 		if (ret == -ECANCELED && s->held_result) {
 			/* Launch fails: the program must not get its answer, it ends here. */
-			kill(target_by_slice(s, r.slice)->pid, SIGKILL);
+			proc_signal(target_by_slice(s, r.slice)->pidfd, target_by_slice(s, r.slice)->pid, SIGKILL);
 			r.no_wait = 1;
 		}
 		break;

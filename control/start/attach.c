@@ -277,7 +277,7 @@ void attach_resume(struct attach *a, int was_used)
 	remote_unguard(r);
 	task_detach(r->tid, 0);
 	if (r->pending_signal)
-		kill(a->pid, r->pending_signal);
+		proc_signal(a->info.pidfd, a->pid, r->pending_signal);
 	r->pending_signal = 0;
 }
 

@@ -338,7 +338,18 @@ static void report(struct fault *f)
 
 /* ---- Putting back ----------------------------------------------------------------------------- */
 
-/* The runtime writes nothing over bytes that it does not know. */
+/* Its process cannot have executed another program then: that ends its other tasks first, also those that stand. */
+static int still_stands(const struct fault *f)
+{
+	struct user_regs_struct regs;
+
+	return !ptrace(PTRACE_GETREGS, f->tid, 0, &regs);
+}
+
+/*
+ * The runtime writes nothing over bytes that it does not know. The memory is opened before the task is looked at, so
+ * it is that of the program in which the fault was.
+ */
 static void write_site(struct fault *f)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
@@ -347,11 +358,15 @@ static void write_site(struct fault *f)
 	char path[64];
 	int fd;
 
-	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len ||
-	    proc_read_memory(f->t->pid, p.addr + m->bias, now, p.len) || !memcmp(now, built, p.len))
+	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && (!still_stands(f) || pread(fd, now, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len ||
+			!memcmp(now, built, p.len))) {
+		close(fd);
+		return;
+	}
 	if (fd < 0 || pwrite(fd, built, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len)
 		say(f, "  the site could not be written: %s\n", strerror(errno));
 	else
