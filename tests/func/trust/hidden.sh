@@ -38,8 +38,9 @@ rights() {
 }
 has_none_left() { [ "$(rights)" = 0000000000000000 ]; }
 begin_recording() {
-	"$uft" attach -p function -l work -b 1M -o t.uft "$target" >out 2>err &
+	"$uft" attach -p function -l work -b 1M -o t.uft "$target" >out 2>err 9>&- &
 	recorder=$!
+	ends_with_test $recorder
 	ran="uft attach, $1"
 	status=0
 }
