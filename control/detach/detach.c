@@ -436,7 +436,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 	if (ret)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
 	/* not the process's, which may have executed another program by now */
-	r->mem = open_mem(l->agent /* GUARD(unmap_held_agent, l->pid) */);
+	r->mem = open_mem(l->agent);
 	insn = note(l, r);
 	if (!insn) {
 		task_resume(l->agent, 0);
