@@ -90,11 +90,11 @@ static void save_snapshot(struct recording *rec, struct own_session *s)
 		fclose(shot.file);
 }
 
-static int wants_snapshot(const struct record_opts *o)
+static int has_trigger(const struct record_opts *o, const char *word)
 {
 	for (size_t i = 0; i < o->event.n; i++)
 		for (size_t k = 0; k < o->event.v[i].triggers.n; k++)
-			if (strstr(o->event.v[i].triggers.item[k], "snapshot"))
+			if (strstr(o->event.v[i].triggers.item[k], word))
 				return 1;
 	return 0;
 }
@@ -137,15 +137,6 @@ static int wait_end(struct own_session *s, int (*is_asked)(void))
 	return status;
 }
 
-static int wants_stacks(const struct record_opts *o)
-{
-	for (size_t i = 0; i < o->event.n; i++)
-		for (size_t k = 0; k < o->event.v[i].triggers.n; k++)
-			if (strstr(o->event.v[i].triggers.item[k], "stacktrace"))
-				return 1;
-	return 0;
-}
-
 int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
 			 int (*is_asked)(void))
 {
@@ -156,7 +147,7 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 
 	if (lacks || rec->targets)
 		return cmd_usage(rec->syntax, "--trigger: not with %s", lacks ? lacks : "running processes");
-	if (rec->opts->emulator && wants_stacks(rec->opts))
+	if (rec->opts->emulator && has_trigger(rec->opts, "stacktrace"))
 		return cmd_usage(rec->syntax, "--trigger: uft records stacks on x86-64 only, not with --emulator");
 	ret = own_session_open(&s, rec->syntax->name, rec->opts,
 			       rec->opts->buffer_bytes ? rec->opts->buffer_bytes / 1024 : BUFFER_KB, &err);
@@ -169,7 +160,7 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 		rec->is_started = 1;
 		status = wait_end(&s, is_asked);
 		print_hists(rec, &s);
-		if (wants_snapshot(rec->opts))
+		if (has_trigger(rec->opts, "snapshot"))
 			save_snapshot(rec, &s);
 		ret = save(rec, &s, &err);
 	} else if (rec->kept[0]) {

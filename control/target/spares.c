@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -26,18 +27,13 @@
 /* The task that a pidfd is of, in our pid namespace; 0: it is over. */
 static pid_t task_of(int pidfd)
 {
-	char path[64], line[128];
-	int pid = 0;
-	FILE *f;
+	char file[32], text[512];
+	const char *at = NULL;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Pid: %d", &pid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return pid > 0 ? pid : 0;
+	snprintf(file, sizeof(file), "fdinfo/%d", pidfd);
+	if (proc_read_file(getpid(), file, text, sizeof(text)) > 0)
+		at = strstr(text, "\nPid:");
+	return at && atoi(at + 5) > 0 ? atoi(at + 5) : 0;
 }
 
 /*
