@@ -125,27 +125,10 @@ static void put(struct uft_handle *h)
 	free(h);
 }
 
-/* A task's process, by /proc; 0 if that cannot tell. */
-static pid_t process_of(pid_t tid)
-{
-	char path[48], line[128];
-	pid_t tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Tgid: %d", &tgid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return tgid;
-}
-
 void handle_look_up(struct uft_handle *h, pid_t pid)
 {
 	h->pid = pid;
-	h->tgid = process_of(pid);
+	h->tgid = uft_session_process_of(pid);
 	h->tgid = h->tgid ? h->tgid : pid;
 }
 
@@ -237,7 +220,7 @@ static int is_proc_ours(void)
  */
 int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg)
 {
-	pid_t tgid = h->at.row->ioctl && pid > 0 && is_proc_ours() ? process_of(pid) : 0;
+	pid_t tgid = h->at.row->ioctl && pid > 0 && is_proc_ours() ? uft_session_process_of(pid) : 0;
 
 	if (!h->at.row->ioctl)
 		return -ENOTTY;
