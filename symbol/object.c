@@ -182,8 +182,7 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 	for (obj = object_list; obj && !object_is_file(obj, path, &st); obj = object_priv(obj)->next)
 		;
 	if (obj) {
-		obj->refs++;
-		*out = obj;
+		*out = uft_object_get(obj);
 		pthread_mutex_unlock(&object_lock);
 		close(fd);
 		return 0;
