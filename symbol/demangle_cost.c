@@ -16,7 +16,7 @@
  *   with a template head so is a parameter, if a function type or another encoding put other templates in its place.
  * - Rust: the binder `for<'a, ...>` counts up to 2^64, also where nothing is printed; chains of back references, paths
  *   that are skipped and Punycode, which is decoded in quadratic time, cost more than they print. So the name is
- *   parsed here before, without text: it may take RUST_STEPS, and a binder may have RUST_LIFETIMES.
+ *   parsed here before, without text: it may take RUST_STEPS, of which each lifetime of a binder is one.
  *
  * A name with FEW_REFS references expands to less than 3^(FEW_REFS / 3) parts, so it needs no tree.
  */
@@ -36,7 +36,6 @@
 #define SCOPES			8u		/* templates whose arguments name parameters */
 #define COPIES			8192u		/* templates times references; 64 bytes of stack each */
 #define RUST_STEPS		(1u << 20)	/* bytes read, lifetimes counted */
-#define RUST_LIFETIMES		64u		/* of one binder */
 #define RUST_DEPTH		1024u		/* the library's */
 
 /* ---- C++: the text ---- */
@@ -508,10 +507,7 @@ static void rust_binder(struct rust *r)
 {
 	uint64_t n = rust_eat(r, 'G') ? rust_base62(r) + 1 : 0;
 
-	if (n > RUST_LIFETIMES) /* GUARD(demangle_binder) */
-		r->is_bad = 1;
-	else
-		pay(r, n);
+	pay(r, n);
 }
 
 /* At what a `B` names; its number is read. */

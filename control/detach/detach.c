@@ -49,7 +49,7 @@
 
 /* Each of a target; base/patience.c says what is left of it. */
 /* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
-#define ANSWER_MS	5000 /* GUARD(answer_ms, 30000) */
+#define ANSWER_MS	5000
 #define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */

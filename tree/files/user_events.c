@@ -273,8 +273,8 @@ static int is_same_memory(const struct program *p, const struct caller *c)
 	uint8_t a[16], b[16];
 
 	return is_of(p, c) && p->random_at && !read_memory(p->mem, p->random_at, a, sizeof(a)) &&
-	       /* GUARD(user_event_memory) */
-	       !read_memory(c->mem, p->random_at, b, sizeof(b)) && !memcmp(a, b, sizeof(a));
+	       !read_memory(c->mem, p->random_at, b, sizeof(b)) &&
+	       !memcmp(a, b, sizeof(a)) /* GUARD(user_event_memory) */;
 }
 
 static struct program *find_program(const struct user_events *all, const struct caller *c)
@@ -671,7 +671,7 @@ static int check_room(struct uft_tree *t, const struct caller *c)
 		const struct program *p = find_program(t->user_events, c);
 
 		if ((p ? p->refs < PROCESS_WORDS : !is_full(t->user_events, c->share, PROGRAMS, 1)) &&
-		    !is_full(t->user_events, c->share, WORDS, 1)) /* GUARD(user_event_words) */
+		    !is_full(t->user_events, c->share, WORDS, 1) /* GUARD(user_event_words) */)
 			return 0;
 		if (!i)
 			drop_unused(t->user_events);

@@ -160,6 +160,8 @@ static void reuse(const char *name)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	if (!ret) {
 		do_as("child", next_bit);
+		if (marker < 0)		/* the thread has it in another memory */
+			do_as("same", bit);
 		fflush(stdout);
 		_exit(0);
 	}

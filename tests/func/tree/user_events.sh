@@ -108,6 +108,7 @@ if grep -q "^clone3 EPERM" out; then
 else
 	expect_equal "a number used again" "$(cat out)" "thread 0
 child 0
+same 0
 parent 0"
 fi
 inside 'echo 1 >options/record-tgid; $T reusedmark=x; sed -n "s/^ *\([a-z]*\)-\([0-9]*\) *( *\([0-9]*\)).*mark_write: /\1 \2 \3 /p" trace'

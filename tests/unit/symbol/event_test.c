@@ -173,6 +173,9 @@ static void texts(void **state)
 		{ "\"%s\", __print_array(__get_dynamic_array(numbers), __get_dynamic_array_len(numbers) / sizeof(int), sizeof(int))",
 			"{0x1,0x2,0xffffffff}" },
 		{ "\"%s\", __print_hex(REC->comm, 4)", "6e 61 6d 65" },
+		/* a text that is made for a key has no room beside the one that it is a key of */
+		{ "\"%s\", __print_flags(REC->flags, \"|\", { 1, \"first\" }, { 4 + 0 * __print_hex_str(REC->comm, 4), \"last\" })",
+			"first|last" },
 		{ "\"%llx %lu %d\", (unsigned long long)REC->addr, (unsigned long)(REC->addr >> 32) & 0xff, (int)REC->addr",
 			"1ffffffff 1 -1" },
 		{ "\"%d\", 7 / (REC->n + 2)", "0" },

@@ -235,6 +235,9 @@ static void cxx_work_is_bounded(void **state)
 	at += (size_t)sprintf(name + at, "Dp");
 	put_ref(name + at, 102);
 	assert_null(uft_demangle(name));
+	/* the same beside a parameter, whose arguments are counted as well */
+	strcat(name, "T_");
+	assert_null(uft_demangle(name));
 	/* an empty pack of the innermost scope is named twice by each one in it */
 	at = (size_t)sprintf(name, "_Z1fIJEEv");
 	for (int i = 0; i < 60; i++)
@@ -415,7 +418,8 @@ static void cleaning(void **state)
 	static const struct { const char *text, *clean; } name[] = {
 		{ "a\x1b[31mb\n\x7f\xc3\xa4", "a?[31mb??\xc3\xa4" },
 		{ "\x9b" "1m\xc2\x9b" "2m\xc2\xa0", "?1m??2m\xc2\xa0" },
-		{ "\xe0\x82\x9b" "3m\xf0\x80\x82\x9b" "4m", "\xe0??3m\xf0???4m" },		/* longer than they have to be */
+		/* longer than they have to be */
+		{ "\xe0\x82\x9b" "3m\xf0\x80\x82\x9b" "4m", "\xe0??3m\xf0???4m" },
 		{ "\xe2\x80\xae" "a\xe2\x81\xa6" "b\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f", "???a???b????????" },
 		{ "\xe2\x80\xa8" "a\xe2\x80\xa9" "b\xe2\x80\xa7\xe2\x82\xac", "???a???b\xe2\x80\xa7\xe2\x82\xac" },
 	};
