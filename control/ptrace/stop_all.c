@@ -197,9 +197,10 @@ static int is_complete(const struct stopped_tasks *h)
 			return 0;
 		n += t->state == HELD_STANDS || t->state == HELD_CAUGHT;
 	}
-	return h->nforks && /* GUARD(births) */
-	       forks_so_far() == h->nforks && /* GUARD(births) GUARD(births_forks) */
-	       proc_status_number(h->l->pid, "Threads", 10) == n /* GUARD(births) */;
+	/* GUARD(births, return 1) */
+	return h->nforks &&
+	       forks_so_far() == h->nforks && /* GUARD(births_forks) */
+	       proc_status_number(h->l->pid, "Threads", 10) == n;
 }
 
 static int list(struct stopped_tasks *h)

@@ -44,7 +44,7 @@
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
 /* so does the task, which gets a better priority then */
-#define HURRY_NS	5000000 /* GUARD(starved_turns, 5000000000ull) */
+#define HURRY_NS	5000000
 #define BRIEF_NS	2000000ull
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define SEARCH_MAX	(4ull << 30)	/* of all stacks, in one look: a second or two */

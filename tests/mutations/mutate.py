@@ -61,8 +61,8 @@ def term_start(text):
     return len(text) - len(text.lstrip()), ''
 
 
-def without(text, value, after):
-    """What stands before a tag, text, as the mutant has it. after: what stands behind the tag."""
+def without(text, value, after, above=''):
+    """What stands before a tag, text, as the mutant has it. after: what stands behind the tag; above: the line above."""
     end = len(text.rstrip())
     code, space = text[:end], text[end:]
     indent = code[:len(code) - len(code.lstrip())]
@@ -90,7 +90,8 @@ def without(text, value, after):
     tail = next((t for t in (' &&', ' ||', ' ?') if code.endswith(t)), '')
     bare = code[:len(code) - len(tail)]
     start, before = term_start(bare)
-    beside = {before, tail.strip(), after.lstrip()[:2]}
+    is_first = not bare[:start].strip()
+    beside = {before, tail.strip(), after.lstrip()[:2], COMMENT.sub('', above).rstrip()[-2:] if is_first else ''}
     neutral = '1' if '&&' in beside else '0'
     gap = '' if bare[start - 1:start] in ('(', '\t') or start == len(indent) else ' '
     return bare[:start] + gap + (value or neutral) + tail + space
@@ -130,7 +131,7 @@ def mutate(lines, name, is_c):
             changed, rest = without(before, value, ''), ''
         elif is_c:
             before = COMMENT.sub('', line[:at] + '/* GUARD() */')
-            changed, rest = without(before + ' ', value, line[line.index('*/', at) + 2:]), line[at:]
+            changed, rest = without(before + ' ', value, line[line.index('*/', at) + 2:], lines[i - 2]), line[at:]
         else:
             before, rest = line[:at].rstrip(), line[at:]
             changed = re.match(r'\s*', line).group() + (value or '') + ' '

@@ -101,8 +101,8 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 
 	if (hits == seen[0])
 		return 0;
+	/* GUARD(hist_hits_checked) */
 	if (hits < seen[0] || hits > most /* GUARD(hist_hits_since, hits - seen[0] > most) */) {
-		/* GUARD(hist_hits_checked) */
 		seen[0] = hits;
 		v->lost++;
 		return 0;

@@ -8,6 +8,7 @@
  *	the elements of a key (two, if a thread was interrupted while it made the first) hold the updates that were hits
  *	each element is found by its key, also where the map was full when it was made
  *	with room for all nothing was dropped
+ * First, without threads: of as many keys as the largest map has elements each has its own, the few pairs with one hash among them.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -113,6 +114,27 @@ static void *read_on(void *arg)
 	}
 }
 
+#define MANY	(1u << UFT_HIST_BITS_MAX)
+
+static void check_hashes(uint32_t from)
+{
+	struct uft_hist_map all = { .bits = UFT_HIST_BITS_MAX, .key_words = KEY_WORDS, .words = KEY_WORDS };
+	uint64_t key[KEY_WORDS], *e;
+	int is_new;
+
+	all.memory = calloc(1, uft_hist_map_bytes(all.bits, all.words));
+	for (uint32_t number = from; all.memory && number < from + MANY; number++) {
+		make_key(number, key);
+		is_new = 0;
+		e = uft_hist_map_insert(&all, key, &is_new);
+		if (!e || !is_new || memcmp(e, key, sizeof(key)))
+			fail("an element of another key", e ? e[0] : 0, number);
+	}
+	if (!all.memory)
+		fail("memory", 0, MANY);
+	free(all.memory);
+}
+
 static void check_elements(void)
 {
 	uint64_t count[KEYS] = { 0 }, sum[KEYS] = { 0 }, *e;
@@ -174,6 +196,8 @@ int main(int argc, char **argv)
 	time_t until = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
 	pthread_t thread[THREADS + 1];
 
+	for (uint32_t i = 0; i < 16; i++)
+		check_hashes(i * MANY);
 	map.memory = calloc(1, uft_hist_map_bytes(BITS, WORDS));
 	if (!map.memory || pthread_barrier_init(&begin, NULL, THREADS + 2) ||
 	    pthread_barrier_init(&end, NULL, THREADS + 2))

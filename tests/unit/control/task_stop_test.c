@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -234,68 +235,87 @@ static void test_fork_is_no_vfork(void **state)
 	assert_int_equal(has_vforks, 0);
 }
 
-#define ROUNDS		40
-#define LIFE_NS		3000000
+/* ---- Tasks that are born while the others are asked to stop ---- */
 
-static unsigned *beats;		/* shared: of tasks that live for a moment, which count while they do */
+static struct { int make, made, ends; unsigned beats; } *born;	/* shared with the process that makes one */
+static pid_t maker;						/* makes it before its next stop */
+
+/* The target goes on between the list of its tasks and the first stop. */
+long __real_ptrace(enum __ptrace_request request, ...);
+long __wrap_ptrace(enum __ptrace_request request, ...);
+long __wrap_ptrace(enum __ptrace_request request, ...)
+{
+	va_list ap;
+	pid_t pid;
+	void *addr, *data;
+
+	va_start(ap, request);
+	pid = va_arg(ap, pid_t);
+	addr = va_arg(ap, void *);
+	data = va_arg(ap, void *);
+	va_end(ap);
+	if (request == PTRACE_INTERRUPT && pid == maker) {
+		maker = 0;
+		__atomic_store_n(&born->make, 1, __ATOMIC_RELEASE);
+		while (!__atomic_load_n(&born->made, __ATOMIC_ACQUIRE))
+			nap_ms(1);
+	}
+	return __real_ptrace(request, pid, addr, data);
+}
 
 static int beat(void *arg)
 {
-	uint64_t end = now_ns() + LIFE_NS;
-
-	while (now_ns() < end)
-		__atomic_add_fetch(beats, 1, __ATOMIC_RELAXED);
+	while (!__atomic_load_n(&born->ends, __ATOMIC_RELAXED))
+		__atomic_add_fetch(&born->beats, 1, __ATOMIC_RELAXED);
 	return arg != NULL;
 }
 
-/* A process that makes such tasks all the time: threads, or processes that share its memory. */
-static pid_t start_making(int flags)
+/*
+ * A process that spins, makes one task when it is told to, a thread or a process that shares its memory, and
+ * spins on.
+ */
+static pid_t start_maker(int flags)
 {
-	static char stack[4][16 << 10] __attribute__((aligned(16)));
-	pid_t pid = fork(), child[4] = { 0 }, child_pid;
+	static char stack[64 << 10] __attribute__((aligned(16)));
+	pid_t pid;
 
+	memset(born, 0, sizeof(*born));
+	pid = fork();
 	if (pid)
 		return pid;
-	for (unsigned i = 0;; i++) {
-		pid_t *mine = &child[i % 4];
-
-		while (flags & CLONE_THREAD && __atomic_load_n(mine, __ATOMIC_ACQUIRE))
-			;
-		if (*mine > 0)
-			waitpid(*mine, NULL, __WALL);
-		*mine = 1;
-		child_pid = clone(beat, stack[i % 4] + sizeof(stack[0]), flags, NULL, mine, NULL, mine);
-		if (!(flags & CLONE_THREAD))		/* else the kernel writes it, and 0 in the end */
-			*mine = child_pid;
-		nap_ms(1);
-	}
+	while (!__atomic_load_n(&born->make, __ATOMIC_ACQUIRE))
+		;
+	if (clone(beat, stack + sizeof(stack), flags, NULL) < 0)
+		_exit(1);
+	while (!__atomic_load_n(&born->beats, __ATOMIC_RELAXED))
+		;
+	__atomic_store_n(&born->made, 1, __ATOMIC_RELEASE);
+	for (;;)
+		;
 }
 
-/* Who was born while the others were asked to stop is held as well. */
+/* A task that is born while the others are asked to stop is held as well. */
 static void hold_newborn(int flags)
 {
-	pid_t pid = start_making(flags);
-	unsigned nheld = 0, nmoved = 0;
+	pid_t pid = start_maker(flags);
+	struct task_search look = { .pid = pid };
+	struct stopped_tasks *h;
+	unsigned before, after;
+	int ret;
 
-	for (int i = 0; i < ROUNDS; i++) {
-		struct task_search look = { .pid = pid };
-		struct stopped_tasks *h;
-
-		nap_ms(2);
-		if (!stop_all_tasks(&look, 2000, &h)) {
-			unsigned before = __atomic_load_n(beats, __ATOMIC_RELAXED);
-
-			nap_ms(5);
-			nmoved += before != __atomic_load_n(beats, __ATOMIC_RELAXED);
-			nheld++;
-		}
-		resume_all(h);
-	}
+	maker = pid;
+	ret = stop_all_tasks(&look, STOP_MS, &h);
+	before = __atomic_load_n(&born->beats, __ATOMIC_RELAXED);
+	nap_ms(20);
+	after = __atomic_load_n(&born->beats, __ATOMIC_RELAXED);
+	resume_all(h);
+	__atomic_store_n(&born->ends, 1, __ATOMIC_RELAXED);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
-	assert_int_equal(nmoved, 0);
-	assert_true(nheld > ROUNDS / 4);
-	assert_true(*beats > 0);
+	assert_int_equal(ret, 0);
+	assert_int_equal(maker, 0);
+	assert_true(before > 0);
+	assert_int_equal(before, after);
 }
 
 static void test_newborn_thread(void **state)
@@ -319,6 +339,51 @@ static pid_t start_idle(void)
 		for (;;)
 			pause();
 	return pid;
+}
+
+static uint64_t turns_of(pid_t pid)
+{
+	unsigned long long turns = 0;
+	char text[96];
+
+	return proc_read_file(pid, "schedstat", text, sizeof(text)) > 0 && sscanf(text, "%*u %*u %llu", &turns) == 1 ?
+		turns : 0;
+}
+
+static int waits_for_cpu(pid_t pid, uint64_t turns)
+{
+	struct task_search look = { .pid = pid, .inside = pid, .turns = turns };
+
+	return task_waits_for_cpu(&look);
+}
+
+/* A task that could run has not had a turn since; one that sleeps, or has had one, does not wait. */
+static void test_waits_for_cpu(void **state)
+{
+	struct asleep a;
+	pid_t idle, busy;
+	uint64_t end = now_ns() + STOP_MS * 1000000ull;
+	int waits = 0;
+
+	(void)state;
+	if (!turns_of(getpid()))
+		skip();
+	idle = start_idle();
+	busy = fork();
+	if (!busy)
+		for (;;)
+			;
+	while (!waits && now_ns() < end)		/* it may get a turn just then */
+		waits = waits_for_cpu(busy, turns_of(busy));
+	assert_true(waits);
+	assert_false(waits_for_cpu(busy, turns_of(busy) + 1000000));
+	while (task_read_asleep(idle, idle, &a) <= 0 && now_ns() < end)
+		nap_ms(1);
+	assert_false(waits_for_cpu(idle, turns_of(idle)));
+	kill(busy, SIGKILL);
+	kill(idle, SIGKILL);
+	waitpid(busy, NULL, 0);
+	waitpid(idle, NULL, 0);
 }
 
 /* For how long it was is told. */
@@ -386,11 +451,11 @@ int main(void)
 		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_fork_is_no_vfork),
 		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
-		cmocka_unit_test(test_time_is_told) };
+		cmocka_unit_test(test_waits_for_cpu), cmocka_unit_test(test_time_is_told) };
 	pid_t pid;
 
-	beats = mmap(NULL, sizeof(*beats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (beats == MAP_FAILED)
+	born = mmap(NULL, sizeof(*born), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (born == MAP_FAILED)
 		return 1;
 	pid = fork();
 

@@ -45,13 +45,14 @@ enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen fr
 static struct mode {
 	const char *name;
 	enum signal_place place;
-	int jump, messy, walk, no_rseq, func, profile, slow, late, keep;
+	int jump, messy, walk, look, no_rseq, func, profile, slow, late, keep;
 	uint32_t depth;
 	uint64_t thresh;
 	size_t expect_hits;
 } mode;
 
 static uint64_t bodies[NSITES];
+static int bad;
 static sigjmp_buf away, env;
 static int jump_away;
 
@@ -131,6 +132,32 @@ static void walk_handler(int sig)
 	trace_hook_unwind(__builtin_frame_address(0), NULL);
 }
 
+/*
+ * Another task may write here as soon as we are left: with a fast path only if the ring's context is its own. Not while
+ * ours is half written, nor if we never come back.
+ */
+static void look_handler(int sig)
+{
+	(void)sig;
+	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
+		const struct uft_ring *r = lab_ring(0, i);
+		const struct ring_cpu *c = &uft_ring_fast.cpu[i];
+
+		if (r->ctx_pos < r->commit || !(c->key || c->event_key))
+			continue;
+		fprintf(stderr, "ring %u: another's context at %lu, keys %lx %lx\n", i, r->ctx_pos, c->key,
+			c->event_key);
+		bad = 1;
+	}
+}
+
+/* As if fast paths with that key were the last to write. */
+static void set_keys(uint64_t key)
+{
+	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++)
+		uft_ring_fast.cpu[i].key = uft_ring_fast.cpu[i].event_key = key;
+}
+
 static ucontext_t co_main, co_self;
 static char co_stack[65536], signal_stack[65536];
 
@@ -186,8 +213,6 @@ static uint64_t all_bodies(void)
 		n += bodies[i];
 	return n;
 }
-
-static int bad;
 
 static void check_graph(const struct lab_events *ev)
 {
@@ -314,6 +339,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	struct uft_profile *entries = profile_entries(&nentries);
 
 	lab_clear();
+	set_keys(0);
 	memset(entries, 0, nentries * sizeof(*entries));
 	memset(bodies, 0, sizeof(bodies));
 	tail_bodies = mcount_bodies = 0;
@@ -331,6 +357,8 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 		}
 		if (pass == 1)
 			lab_other_context();
+		if (pass == 1 && mode.look)
+			set_keys(1ull << 48 | 1);	/* another task's */
 	}
 	shared->address = 0;	/* an int3 takes a breakpoint back, too */
 	plant();
@@ -436,7 +464,8 @@ static void run_all(void)
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
 	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.profile ?
 		check_profile : mode.thresh ? check_thresh : check_graph, 0 };
-	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.messy ? messy_handler : handler,
+	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.look ? look_handler :
+				mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
 	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : mode.profile ? UFT_TRACER_PROFILE :
 		UFT_TRACER_GRAPH };
@@ -572,6 +601,7 @@ static void traced(void)
 static const struct mode modes[] = {
 	{ .name = "func_return", .func = 1, .expect_hits = 400 },
 	{ .name = "func_jump", .func = 1, .jump = 1, .expect_hits = 400 },
+	{ .name = "func_look", .func = 1, .look = 1, .expect_hits = 200 },
 	{ .name = "graph_return", .expect_hits = 1200 },
 	{ .name = "graph_jump", .jump = 1, .expect_hits = 1200 },
 	{ .name = "graph_return_below", .place = BELOW, .expect_hits = 1200 },
