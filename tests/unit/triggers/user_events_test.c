@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -195,9 +196,34 @@ static void shares(enum bound b)
 	}
 }
 
+/* A program that has none may register a word while its user may have one more, whoever else may. */
+static void words(void)
+{
+	struct user_events all = { 0 };
+	struct uft_tree *t = calloc(1, sizeof(*t));
+	struct caller c = { .pid = getpid(), .share = share_of(&all, geteuid() + 1) };
+
+	if (!t || !c.share)
+		abort();
+	t->user_events = &all;
+	expect("words", "the first", (uint64_t)check_room(t, &c), 0);
+	take_all(&all, geteuid() + 1, WORDS);
+	expect("words", "one too many", (uint64_t)check_room(t, &c), (uint64_t)-ENOMEM);
+	c.share = share_of(&all, geteuid());
+	expect("words", "another user's", (uint64_t)check_room(t, &c), 0);
+	while (all.shares) {
+		struct share *next = all.shares->next;
+
+		free(all.shares);
+		all.shares = next;
+	}
+	free(t);
+}
+
 int main(int argc, char **argv)
 {
 	char name[] = "/tmp/uft-user-events.XXXXXX";
+	int how = personality(~0u);
 
 	if (argc > 1) {
 		map_word();
@@ -207,11 +233,15 @@ int main(int argc, char **argv)
 	}
 	for (int b = 0; b < NBOUNDS; b++)
 		shares((enum bound)b);
+	words();
 	copy_self(name);
 	scene("a program that stays", NULL, 0);
 	scene("another one is executed", name, 0);
 	scene("it executes itself", "/proc/self/exe", 0);
 	scene("its former memory has another process", "/proc/self/exe", 1);
 	unlink(name);
+	/* Once more where a program that is executed has its random bytes in the place of the former one's. */
+	if (!has_failed && how >= 0 && !(how & ADDR_NO_RANDOMIZE) && personality((unsigned)how | ADDR_NO_RANDOMIZE) >= 0)
+		execv("/proc/self/exe", argv);
 	return has_failed;
 }
