@@ -451,18 +451,13 @@ static int arm(struct attach *a, struct target *t)
 	return ret ? ret : end;
 }
 
-static int make_target(struct attach *a, const struct blob *b, uint32_t slice, struct target **out)
+static void add_target(struct attach *a, const struct blob *b, uint32_t slice, struct target *t)
 {
-	struct target *t = target_create(a->s, slice, a->pid, a->info.ppid, a->space);
-
-	if (!t)
-		return -ENOMEM;
+	target_add(a->s, t, slice, a->info.ppid);
 	a->space->boot = a->r.base + b->boot;
 	a->space->rseq_known = a->rseq_offset != 0;
 	target_take_agent(a->s, t, a->agent_fd);
 	a->agent_fd = -1;
-	*out = t;
-	return 0;
 }
 
 /* For the guard; @a NULL: nothing is under way any more. */
@@ -483,6 +478,7 @@ static void note(struct attach *a, uint32_t slice)
 static int attach_once(struct attach *a, struct target **out, struct uft_error *err)
 {
 	const struct blob *b = NULL;
+	struct target *t = NULL;	/* made first: an agent that is up is not so easily taken out again */
 	uint32_t slice;
 	int own, its = 0, is_hurried = 0;
 	int ret = blob_get(&b);
@@ -504,7 +500,8 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	session_set_slice(a->s, slice);
 	own = hurry_self();
 	note(a, slice);
-	ret = attach_stop(a);
+	t = target_reserve(a->s, a->pid, a->space);
+	ret = t ? attach_stop(a) : -ENOMEM;
 	if (!ret) {
 		is_hurried = task_raise_priority(a->r.tid, &its);
 		ret = attach_agent_plant(a, b, slice);
@@ -518,14 +515,16 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		ret = attach_agent_meet(a, b);
 		if (a->agent && is_hurried)
 			task_restore_priority(a->agent, its);
-		if (!ret)
-			ret = make_target(a, b, slice, out);
 		if (ret)
 			attach_agent_remove(a, b);
 	}
 	note(NULL, 0);
-	if (!ret)
+	if (!ret) {
+		add_target(a, b, slice, t);
+		*out = t;
 		return 0;
+	}
+	target_drop(a->s, t);
 	say_failure(a, ret, err);
 	arena_release(&a->s->arena, slice);
 no_space:

@@ -93,22 +93,13 @@ static pid_t own_number(const struct uft_session *s, uint32_t slice, pid_t pid)
 	return (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid) == pid ? pid : proc_namespace_pid(pid);
 }
 
-struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space)
+struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *space)
 {
 	struct target *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
-	t->slice = slice;
-	if (slice < s->arena.map->nslices)
-		s->arena.given[slice / s->arena.map->per_file] = 0;
 	t->pid = pid;
-	t->own_pid = pid ? own_number(s, slice, pid) : (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
-	t->ppid = ppid;
-	t->start = pid ? proc_start_ticks(pid) : 0;
-	if (!t->start && !s->own_start)
-		s->own_start = proc_start_ticks(getpid());
-	t->start = t->start ? t->start : s->own_start;
 	t->space = space;
 	t->agent_fd = -1;
 	t->pidfd = pid ? open_pidfd(s, pid) : -ESRCH;		/* -ESRCH: over, and reaped already */
@@ -116,6 +107,29 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		target_free(s, t);
 		return NULL;
 	}
+	return t;
+}
+
+void target_drop(const struct uft_session *s, struct target *t)
+{
+	if (t)
+		target_free(s, t);
+}
+
+void target_add(struct uft_session *s, struct target *t, uint32_t slice, pid_t ppid)
+{
+	struct space *space = t->space;
+	pid_t pid = t->pid;
+
+	t->slice = slice;
+	if (slice < s->arena.map->nslices)
+		s->arena.given[slice / s->arena.map->per_file] = 0;
+	t->own_pid = pid ? own_number(s, slice, pid) : (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid);
+	t->ppid = ppid;
+	t->start = pid ? proc_start_ticks(pid) : 0;
+	if (!t->start && !s->own_start)
+		s->own_start = proc_start_ticks(getpid());
+	t->start = t->start ? t->start : s->own_start;
 	if (pid)
 		pid_inherit_fork(s, pid, ppid);
 	space->was_used = 1;
@@ -124,6 +138,14 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	s->targets_total++;
 	s->last[slice].space = space;
 	s->last[slice].pid = pid;
+}
+
+struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space)
+{
+	struct target *t = target_reserve(s, pid, space);
+
+	if (t)
+		target_add(s, t, slice, ppid);
 	return t;
 }
 

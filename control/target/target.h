@@ -94,6 +94,10 @@ struct target_listener {
 	void (*freed)(struct target *t);
 };
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
+/* The same in two steps: all that can fail, before a process is changed; and the rest. NULL: no memory, or no pidfd. */
+struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *space);
+void target_add(struct uft_session *s, struct target *t, uint32_t slice, pid_t ppid);
+void target_drop(const struct uft_session *s, struct target *t);	/* in place of target_add(); NULL is nothing */
 struct target *target_by_slice(struct uft_session *s, uint32_t slice);
 struct target *target_by_pid(struct uft_session *s, pid_t pid);
 void target_announce(struct uft_session *s, struct target *t);
