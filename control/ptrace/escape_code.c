@@ -158,6 +158,15 @@ static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 	return used + bytes <= size ? vdso + used : 0;
 }
 
+void remote_unguard(struct remote *r)
+{
+	static const uint8_t zero[1024];
+
+	if (r->guard && r->guard_bytes <= sizeof(zero))
+		remote_write(r, r->guard, zero, r->guard_bytes);
+	r->guard = guard_notes()->way_back = 0;
+}
+
 void remote_guard(struct remote *r, const struct auxv *av)
 {
 	struct uft_way_back values = remote_way_back(r);
@@ -174,22 +183,16 @@ void remote_guard(struct remote *r, const struct auxv *av)
 	/* First the note: bytes that nobody knows of would stay. */
 	guard_notes()->way_back_bytes = r->guard_bytes;
 	guard_notes()->way_back = at; /* GUARD(remote_guard_guard_notes) */
-	if (!at || remote_write(r, at + e.values, &values, sizeof(values)) || remote_write(r, at, e.code, e.n))
+	if (!at)
 		return;
+	r->guard = at;
 	regs.rip = at + REMOTE_RESUME;
 	regs.orig_rax = (uint64_t)-1;
-	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
-		return;
-	r->guard = r->insn = at;
-}
-
-void remote_unguard(struct remote *r)
-{
-	static const uint8_t zero[1024];
-
-	if (r->guard && r->guard_bytes <= sizeof(zero))
-		remote_write(r, r->guard, zero, r->guard_bytes);
-	r->guard = guard_notes()->way_back = 0;
+	if (remote_write(r, at + e.values, &values, sizeof(values)) || remote_write(r, at, e.code, e.n) ||
+	    ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
+		remote_unguard(r);
+	else
+		r->insn = at;
 }
 
 uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note)
