@@ -400,7 +400,8 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	regs->rax = SYS_exit;
 	regs->orig_rax = -1ull;
 	regs->rdi = 0;
-	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
+	if (ptrace(PTRACE_SETREGS, l->agent, 0, regs) < 0)	/* it has no code to go back to */
+		syscall(SYS_pidfd_send_signal, l->agent_fd, SIGKILL, NULL, 0);
 	task_detach(l->agent, 0);
 	patience_use(since, !agent_is_over(l, (int)(patience_ns(ANSWER_MS) / 1000000)));
 	return (int)failed;
