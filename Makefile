@@ -30,10 +30,11 @@ RACES ?= 5000
 FLIPS ?= 10000000
 HOSTILE ?= 1000
 soak: tests
-	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
-		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js
+	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) UFT_SITES=all nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
+		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js \
+		attach-failing-calls detach-failing-calls start-failing-calls
 	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address
-# Unit tests built with sanitizers: addresses and undefined behaviour, data races. Minutes.
+# Unit and functional tests built with sanitizers: addresses and undefined behaviour, data races. An hour.
 sanitize: | setup
 	@sh tests/sanitize.sh $(B)
 # Takes the guards out one by one: the tests that hold them must fail. Minutes.

@@ -5,8 +5,12 @@
  * FAIL_KIND: memory (malloc, calloc, realloc), mmap, ptrace, or death, where no ptrace fails by us, but its process is
  * killed just before; FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
  * FAIL_TO: a file that gets how many there were until then, at each call, and that has the number of the one that fails
- * behind that: it may be changed while uft runs.
+ * behind that: it may be changed while uft runs. Behind both, for each place in uft that made such a call, its offset in
+ * the program and how often it did; FAIL_SITE: the place whose first call fails, in place of FAIL_AT.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -18,59 +22,105 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <fcntl.h>
+#include <link.h>
+#include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
 enum kind { MEMORY = 1, MMAP, PTRACE, DEATH };
 static enum kind kind;
 static pid_t first;
-static atomic_long *count, spare[2];	/* so far; which one fails */
+#define SITES	1024
+static struct calls {
+	atomic_long so_far, fails_at;
+	struct { atomic_ulong at, n; } site[SITES];	/* hashed */
+} *calls, spare;
+static unsigned long fails_in, text_low, text_high;
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 
+/* Of the program, which comes first. */
+static int find_text(struct dl_phdr_info *info, size_t n, void *arg)
+{
+	(void)n, (void)arg;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+			text_low = info->dlpi_addr;
+			text_high = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+		}
+	return 1;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
-	const char *what = getenv("FAIL_KIND"), *which = getenv("FAIL_AT"), *to = getenv("FAIL_TO");
+	const char *what = getenv("FAIL_KIND"), *which = getenv("FAIL_AT"), *where = getenv("FAIL_SITE"),
+		*to = getenv("FAIL_TO");
 	int fd = to ? open(to, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 
-	count = spare;
+	calls = &spare;
 	if (fd >= 0 && !ftruncate(fd, sizeof(spare)))
-		count = (void *)syscall(SYS_mmap, NULL, sizeof(spare), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		calls = (void *)syscall(SYS_mmap, NULL, sizeof(spare), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	count[1] = which ? atol(which) : 0;
+	dl_iterate_phdr(find_text, NULL);
+	calls->fails_at = which ? atol(which) : 0;
+	fails_in = where ? strtoul(where, NULL, 16) : 0;
 	first = getpid();
 	kind = !what ? 0 : !strcmp(what, "memory") ? MEMORY : !strcmp(what, "mmap") ? MMAP : !strcmp(what, "death") ?
 		DEATH : PTRACE;
 }
 
-static int fails(enum kind k)
+/* How often it has called, with this time; 0: it is not uft's. */
+static unsigned long count_site(unsigned long at)
 {
-	return k == kind && syscall(SYS_getpid) == first && atomic_fetch_add(count, 1) + 1 == count[1];
+	if (at < text_low || at >= text_high)
+		return 0;
+	at -= text_low;
+	for (unsigned long i = at, tried = 0; tried < SITES; tried++, i++) {
+		unsigned long none = 0;
+
+		if (atomic_compare_exchange_strong(&calls->site[i % SITES].at, &none, at) || none == at)
+			return atomic_fetch_add(&calls->site[i % SITES].n, 1) + 1;
+	}
+	return 0;
 }
+
+static int fails(enum kind k, void *from)
+{
+	const unsigned long at = (unsigned long)(uintptr_t)from;
+	unsigned long n;
+
+	if (k != kind || syscall(SYS_getpid) != first)
+		return 0;
+	n = count_site(at);
+	return (atomic_fetch_add(&calls->so_far, 1) + 1 == calls->fails_at) |
+	       (fails_in && n == 1 && at - text_low == fails_in);
+}
+
+#define FAILS(k)	fails(k, __builtin_return_address(0))
 
 void *malloc(size_t n)
 {
 	errno = ENOMEM;
-	return fails(MEMORY) ? NULL : __libc_malloc(n);
+	return FAILS(MEMORY) ? NULL : __libc_malloc(n);
 }
 
 void *calloc(size_t n, size_t size)
 {
 	errno = ENOMEM;
-	return fails(MEMORY) ? NULL : __libc_calloc(n, size);
+	return FAILS(MEMORY) ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *p, size_t n)
 {
 	errno = ENOMEM;
-	return fails(MEMORY) ? NULL : __libc_realloc(p, n);
+	return FAILS(MEMORY) ? NULL : __libc_realloc(p, n);
 }
 
-static void *map(void *p, size_t n, int prot, int flags, int fd, off_t offset)
+static void *map(void *p, size_t n, int prot, int flags, int fd, off_t offset, void *from)
 {
-	if (fails(MMAP)) {
+	if (fails(MMAP, from)) {
 		errno = ENOMEM;
 		return MAP_FAILED;
 	}
@@ -79,13 +129,13 @@ static void *map(void *p, size_t n, int prot, int flags, int fd, off_t offset)
 
 void *mmap(void *p, size_t n, int prot, int flags, int fd, off_t offset)
 {
-	return map(p, n, prot, flags, fd, offset);
+	return map(p, n, prot, flags, fd, offset, __builtin_return_address(0));
 }
 
 /* The name that -D_FILE_OFFSET_BITS=64 makes of it. */
 void *mmap64(void *p, size_t n, int prot, int flags, int fd, off_t offset)
 {
-	return map(p, n, prot, flags, fd, offset);
+	return map(p, n, prot, flags, fd, offset, __builtin_return_address(0));
 }
 
 long ptrace(enum __ptrace_request request, ...)
@@ -100,11 +150,11 @@ long ptrace(enum __ptrace_request request, ...)
 	addr = va_arg(ap, void *);
 	data = va_arg(ap, void *);
 	va_end(ap);
-	if (fails(PTRACE)) {
+	if (FAILS(PTRACE)) {
 		errno = ESRCH;
 		return -1;
 	}
-	if (fails(DEATH)) {
+	if (FAILS(DEATH)) {
 		kill(pid, SIGKILL);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}

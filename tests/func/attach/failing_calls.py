@@ -3,7 +3,8 @@
 """failing_calls.py UFT TARGET SHIM [detach|record] - one allocation, mmap or ptrace of an attach fails: the target is as before; or the target dies
 
 TARGET busy checks its own results. The calls of each kind are counted in an attach where all of them work; then
-UFT_FAILURES (default 3) of each kind fail, one in each attach, spread over all of them. uft may refuse, or go on without
+UFT_FAILURES (default 3) of each kind fail, one in each attach, spread over all of them. So do the first calls of UFT_SITES (default 24; all)
+of the places in uft that make such calls, spread over all of those. uft may refuse, or go on without
 something; it is not killed by a signal, and it leaves nothing behind. So they do in each system call that the attach makes
 in the target, and on the way back from it. Where the target is killed before a ptrace, uft ends, and says that.
 
@@ -21,6 +22,8 @@ from left import compare, complaint, fail, is_armed, is_attached, state, text, w
 uft, target, shim = sys.argv[1:4]
 phase = (sys.argv + ['attach'])[4]
 each = int(os.environ.get('UFT_FAILURES', '3'))
+some = os.environ.get('UFT_SITES', '24')
+SITES = 1024			# of failing_calls.c
 IN_TARGET = 42, 66		# ptraces of an attach, about: the last call that the stopped thread makes for uft, that it goes on, and the stops of its end
 END_S = 60			# for a recorder that may end at once, on a loaded machine
 
@@ -30,18 +33,43 @@ def calls_in(to):
         return struct.unpack('q', f.read(8))[0]
 
 
-def attach(pid, code, scratch, kind, at):
+def sites_in(to):
+    """The places in uft that made calls."""
+    with open(to, 'rb') as f:
+        words = struct.unpack('%dQ' % (2 * SITES), f.read(16 + 16 * SITES)[16:])
+    return {site for site in words[::2] if site}
+
+
+def some_of(sites):
+    """`some` of them, in the middle of parts of the same size."""
+    sites, n = sorted(sites), len(sites) if some == 'all' else min(int(some), len(sites))
+    return [sites[len(sites) * (2 * i + 1) // (2 * n)] for i in range(n)]
+
+
+def environment(kind, at, site, to):
+    where = {'FAIL_SITE': '%x' % site} if site else {}
+    return dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at), FAIL_TO=to, **where)
+
+
+def name_of(kind, at, site):
+    return kind + (' at %#x' % (site - 1) if site else ' %d' % at)
+
+
+sites_of = {}		# by kind, of the last attach: those that call in this phase
+
+
+def attach(pid, code, scratch, kind, at, site=0):
     """How many calls there were until uft had armed the target, or refused it; detach: from then until its end. And is all of it out?"""
     to = os.path.join(scratch, 'count')
-    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at if phase == 'attach' else 0), FAIL_TO=to)
-    name = '%s %d' % (kind, at)
+    env = environment(kind, at if phase == 'attach' else 0, site, to)
+    name = name_of(kind, at, site)
     if os.path.exists(to):
         os.unlink(to)
     with tempfile.TemporaryFile() as err:
         r = subprocess.Popen([uft, 'attach', '-b', '256K', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         wait_for(lambda: r.poll() is not None or is_armed(pid, code, r), name + ': attached, or refused')
-        calls = calls_in(to)
+        calls, sites_of[kind] = calls_in(to), sites_in(to)
         if phase == 'detach' and at:
             with open(to, 'r+b') as f:
                 f.seek(8)
@@ -55,7 +83,7 @@ def attach(pid, code, scratch, kind, at):
             r.wait()
         said = os.pread(err.fileno(), 1 << 16, 0).decode()
         if phase == 'detach':
-            calls = calls_in(to) - calls
+            calls, sites_of[kind] = calls_in(to) - calls, sites_in(to) - sites_of[kind]
         if r.returncode < 0 and r.returncode != -15:
             fail('%s: uft ended by signal %d: %s' % (name, -r.returncode, said))
         if r.returncode and not said:
@@ -89,11 +117,11 @@ class Target:
             fail('busy: status %d, output %r' % (self.p.returncode, got))
 
 
-def record(scratch, kind, at):
+def record(scratch, kind, at, site=0):
     """How many calls there were in all while uft ran the target, which is as it is alone, or was not started."""
     to = os.path.join(scratch, 'count')
-    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at), FAIL_TO=to)
-    name = 'record: %s %d' % (kind, at)
+    env = environment(kind, at, site, to)
+    name = 'record: ' + name_of(kind, at, site)
     if os.path.exists(to):
         os.unlink(to)
     r = subprocess.Popen([uft, 'record', '-b', '256K', '-o', os.path.join(scratch, 'z.uft'), target, 'busy'], env=env,
@@ -111,13 +139,14 @@ def record(scratch, kind, at):
         fail('%s: status %d, output %r: %s' % (name, r.returncode, out, said.decode()))
     elif r.returncode and not said:
         fail(name + ': uft failed without a word')
+    sites_of[kind] = sites_in(to)
     return calls_in(to)
 
 
 def dies(scratch, at):
     """A new target, killed just before that ptrace. uft has nothing left to do then."""
     to = os.path.join(scratch, 'count')
-    env = dict(os.environ, LD_PRELOAD=shim, FAIL_KIND='death', FAIL_AT=str(at), FAIL_TO=to)
+    env = environment('death', at, 0, to)
     os.unlink(to)
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
@@ -145,6 +174,8 @@ if phase == 'record':
     with tempfile.TemporaryDirectory() as scratch:
         for kind in ('memory', 'mmap', 'ptrace'):
             total = record(scratch, kind, 0)
+            for site in some_of(sites_of[kind]):
+                record(scratch, kind, 0, site)
             if not any([record(scratch, kind, at) >= at for at in sorted(spread(total))]):
                 fail(kind + ': none failed')
     sys.exit(left.failures != 0)
@@ -153,6 +184,13 @@ with tempfile.TemporaryDirectory() as scratch:
     t = Target()
     for kind in ('memory', 'mmap', 'ptrace'):
         total, failed = attach(t.pid, t.code, scratch, kind, 0)[0], 0
+        for site in some_of(sites_of[kind]):
+            before = left.failures
+            is_left = attach(t.pid, t.code, scratch, kind, 0, site)[1]
+            t.look(name_of(kind, 0, site), is_left)
+            if not is_left or left.failures > before:
+                t.end()
+                t = Target()
         if total < each and (kind, phase) != ('mmap', 'detach'):
             fail('%s: %d calls alone were counted' % (kind, total))
         for at in sorted(spread(total) | set(range(*IN_TARGET) if kind == 'ptrace' and phase == 'attach' else ())):
@@ -165,7 +203,7 @@ with tempfile.TemporaryDirectory() as scratch:
             if not is_left:
                 t.end()
                 t = Target()
-        if not failed and total:
+        if not failed and total >= each:
             fail(kind + ': none failed')
     t.end()
     for at in range(1, IN_TARGET[1], max(1, IN_TARGET[1] // each)) if phase == 'attach' else ():
