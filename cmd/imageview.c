@@ -73,7 +73,8 @@ int imageview_compare(struct imageview *view, struct imageview_update *update)
 {
 	const struct uft_image *live = view->live;
 
-	if (live->nobj == view->nseen && memcmp(live->obj, view->seen, live->nobj * sizeof(*view->seen)) == 0)
+	if (live->nobj == view->nseen &&
+	    (!live->nobj || memcmp(live->obj, view->seen, live->nobj * sizeof(*view->seen)) == 0))
 		return 0;
 	update->view = view;
 	update->obj = copy_list(live->obj, live->nobj);

@@ -462,13 +462,12 @@ static void dec_pass(struct uft_stream *st, struct dec_at *at, uint64_t limit, i
 			line.ns0 + (uint64_t)((unsigned __int128)(clock - line.clock0) * line.mult >> 32) :
 			uft_clock_ns(&st->clock, clock);
 		if (kind == UFT_REC_EXIT) {
-			struct dec_frame *top = f - 1;
 			uint64_t duration;
 
-			if (f == bottom || top->id != id)
+			if (f == bottom || f[-1].id != id)
 				break;
-			duration = ns > top->entry_ns ? ns - top->entry_ns : 0;
-			f = top;
+			f--;
+			duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
 			if (f != bottom)
 				f[-1].child_ns += duration;
 		} else if (kind == UFT_REC_FUNC) {
