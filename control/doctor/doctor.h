@@ -2,8 +2,9 @@
 /*
  * doctor.h - what would and would not work with this machine, program or process, told before anything is touched
  *
- * Facts are gathered first (facts.c: reads, never stops or changes a process), then each check judges them and
- * nothing else (checks.c). So every verdict can be tested with facts that no test machine has. Context: control.
+ * Facts are gathered first (machine.c, subject.c: reads, never stops or changes a process), then each check judges
+ * them and nothing else (checks.c). So every verdict can be tested with facts that no test machine has.
+ * Context: control.
  */
 #ifndef UFT_CONTROL_DOCTOR_H
 #define UFT_CONTROL_DOCTOR_H

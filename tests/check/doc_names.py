@@ -4,14 +4,17 @@
 
  - In Markdown, manual pages and comments: a path whose first folder is one of ours names a file, a folder or a test program. `*` stands
    for any name, and so does a component that is one of PLACEHOLDERS.
- - In doc/design, where nothing is an example: the base name of a file is that of one of ours, and a function or a word of ours
-   (name(), uft_name, UFT_NAME) is a word of the sources."""
+ - In doc/design and in comments: the base name of a C or assembly file is that of one of ours; in doc/design of any file.
+ - In doc/design, where nothing is an example: a function or a word of ours (name(), uft_name, UFT_NAME) is a word of the sources.
+ - doc/design/README.md: each of the three walks has at most ten stations, numbered from 1, and each names a file."""
 import os, re, sys
 
 CODE = '.c', '.h', '.S'
 PLACEHOLDERS = 'NAME', 'MACHINE', 'PROGRAM', 'TEST'
 # Of others: functions that nothing of ours calls, and the kernel's file of our folder's name.
 FOREIGN = 'sched_getparam', '_init', 'frame_dummy', 'include/linux/ring_buffer.h'
+# Files of others, and examples.
+FOREIGN_FILES = 'errno.h', 'trace_output.c', 'a.c'
 # Made by the build.
 BUILT = r'runtime/libuft\.so'
 
@@ -69,18 +72,18 @@ class Names:
         folder, name = os.path.split(path)
         return name in self.programs.get(folder + '/meson.build', ()) or name in self.programs.get(os.path.dirname(folder) + '/meson.build', ())
 
-    def complaints(self, text, is_design=False):
+    def complaints(self, text, is_design=False, is_comment=False):
         for n, line in enumerate(text.splitlines(), 1):
             for m in self.path.finditer(line):
                 path = m.group(1).rstrip('/')
                 if not self.is_there(path):
                     yield n, 'there is no ' + path
+            for m in re.finditer(r'(?<![\w./*<-])(\w+\.(?:c|h|S|py|sh))\b', line) if is_design or is_comment else ():
+                name = m.group(1)
+                if name not in self.bases and name not in FOREIGN_FILES and not name.startswith(PLACEHOLDERS):
+                    yield n, 'no file is called ' + name
             if not is_design:
                 continue
-            for m in re.finditer(r'(?<![\w./*-])(\w+\.(?:c|h|S|py|sh))\b', line):
-                name = m.group(1)
-                if name not in self.bases and not name.startswith(PLACEHOLDERS):
-                    yield n, 'no file is called ' + name
             for m in re.finditer(r'\b([A-Za-z_]\w*)\(\)|\b((?:uft_|UFT_)\w*\w)', line):
                 word = m.group(1) or m.group(2)
                 if word.endswith('_'):
@@ -88,6 +91,21 @@ class Names:
                         yield n, 'no word of the sources begins with ' + word
                 elif word not in self.words and word not in FOREIGN:
                     yield n, 'no word of the sources is ' + word
+
+
+def walk_complaints(text):
+    """Of the three walks: a paragraph each, which begins with its name."""
+    walks = re.findall(r'^\*\*From .*?(?=\n\n)', text, re.M | re.S)
+    if len(walks) != 3:
+        yield '%d walks' % len(walks)
+    for walk in walks:
+        name, stations = walk.split('**')[1], re.split(r'(?<=[.*]) *\n?(?=\d+ )', walk)[1:]
+        numbers = [int(s.split()[0]) for s in stations]
+        if numbers != list(range(1, len(numbers) + 1)) or not 3 < len(numbers) <= 10:
+            yield '%s: stations %s' % (name, numbers)
+        for s in stations:
+            if not re.search(r'\w\.[chS]\b|\w\(\)|\w/', s):
+                yield '%s: station %s names no file' % (name, s.split()[0])
 
 
 def main():
@@ -101,9 +119,12 @@ def main():
             continue
         seen += 1
         text = read(top, path)
-        for n, what in names.complaints(text if is_doc else comments(text), path.startswith('doc/design/')):
+        for n, what in names.complaints(text if is_doc else comments(text), path.startswith('doc/design/'), is_code):
             print('%s:%d: %s' % (path, n, what))
             bad += 1
+    for what in walk_complaints(read(top, 'doc/design/README.md')):
+        print('doc/design/README.md: ' + what)
+        bad += 1
     # The check itself: each kind is found, and what is there is not.
     for line in 'see control/arm/nothing.c', 'nothing_like_it.c', 'uft_nothing' '_like_it()', 'tests/func/nothing':
         if not list(names.complaints(line, True)):
@@ -113,6 +134,13 @@ def main():
         for n, what in names.complaints(line, True):
             print('doc_names.py finds in "%s": %s' % (line, what))
             bad += 1
+    if not list(names.complaints('nothing_like_it.c', False, True)):
+        print('doc_names.py does not find a file that a comment names')
+        bad += 1
+    walk = '**From a to b.** ' + ' '.join('%d `x.c` does it.' % i for i in range(1, 12)) + '\n\n'
+    if len(list(walk_complaints(3 * walk))) != 3:
+        print('doc_names.py does not count stations')
+        bad += 1
     if seen < 100:
         print('doc_names.py found %d files only' % seen)
     return 1 if bad or seen < 100 else 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: socket.c. Context:
+ * socket.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: socket.c. Context:
  * any thread.
  */
 #ifndef UFT_TREE_SERVE_H

@@ -2,7 +2,7 @@
 /*
  * encode.c - every builder against the assembler's bytes, every recogniser on what tools emit
  *
- *	encode FILE	FILE: the text of cases.S, raw (cases.py assembles it)
+ *	encode FILE	FILE: the text of cases.S, raw (encode.sh assembles it)
  *
  * cases.S and the table below go line by line: 16 bytes a case, filled up with int3.
  */

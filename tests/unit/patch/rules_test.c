@@ -188,7 +188,7 @@ static void test_pages(void)
 	close(fd);
 }
 
-/* Many at once, while nobody runs (cold.c), become what one at a time become. Somebody else's bytes are left. */
+/* Many at once, while nobody runs (first_arm.c), become what one at a time become. Somebody else's bytes are left. */
 static void test_many(unsigned state)
 {
 	enum { N = 900, FOREIGN = 700 };
@@ -341,8 +341,8 @@ static void test_order(unsigned state)
 }
 
 /*
- * Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them.
- * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by sweep.c, in turn with
+ * Many known ones at once (known_sites.c) become what they become alone, whatever kinds and states are among them.
+ * Somebody else's bytes are left, reported and counted. @by_bits: most of the time by known_bitmap.c, in turn with
  * lists.
  */
 static void test_switch_many(unsigned st8_ok, int by_bits)
