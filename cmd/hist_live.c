@@ -269,7 +269,7 @@ static int open_targets(struct live *l, const struct cmd_targets *targets, struc
 
 		if (fd < 0 && !targets->item[i].is_found)
 			return uft_fail(err, -errno,
-					errno == EINVAL ? "%d is a thread: give the process that it is of" :
+					errno == EINVAL ? "%d is a thread: give its process" :
 					"process %d: %s", pid, strerror(errno));
 		if (fd >= 0)
 			l->fd[l->nfds++] = (struct pollfd){ fd, POLLIN, 0 };

@@ -77,7 +77,7 @@ static int load(struct uft_error *err)
 	    !mhd.add_header || !mhd.queue || !mhd.destroy || !mhd.response_of_fd ||
 	    !mhd.connection_info || !mhd.set_option)
 		return uft_fail(err, -ENOENT,
-				"this libmicrohttpd lacks what it should have: install the package libmicrohttpd12");
+				"this libmicrohttpd lacks functions that uft needs: install the package libmicrohttpd12");
 	return 0;
 }
 

@@ -54,8 +54,8 @@ static int judge_cpu(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (is_preload_only(f)) {
 		say(out, DOCTOR_WARN,
-		    "%s: programs are traced that uft record starts; running ones, and those linked statically, on x86-64 "
-		    "only yet", f->machine);
+		    "%s: uft traces programs that uft record starts; running programs, and those linked statically, on "
+		    "x86-64 only yet", f->machine);
 		return remedy(out, "start the program with uft record");
 	}
 	if (strcmp(f->machine, "x86_64") != 0)
@@ -220,7 +220,7 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 		snprintf(traps, sizeof(traps), "; %zu more by int3, with --int3", f->nplain_trap);
 	if (f->nplain_ok)
 		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK,
-			   "none is prepared; of %zu functions %zu can be "
+			   "no function is prepared; of %zu functions %zu can be "
 			   "rewritten%s%s%s", f->nplain, f->nplain_ok, f->unprepared_why ? ", most others not: " : "",
 			   f->unprepared_why ? f->unprepared_why : "", traps);
 	say(out, DOCTOR_WARN,

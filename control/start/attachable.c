@@ -196,8 +196,8 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	}
 	if (has_shadow_stack(status))
 		return uft_fail(err, -EOPNOTSUPP,
-				"process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
-				"there, so that it could not be left", pid, out->comm);
+				"process %d (%s) has user shadow stacks (CET): uft could not restore return addresses "
+				"there, so it could not detach", pid, out->comm);
 	if (out->seccomp == 1)
 		return uft_fail(err, -EPERM,
 				"process %d (%s) is under strict seccomp: it may only read, write and exit", pid,

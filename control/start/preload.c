@@ -85,12 +85,11 @@ int preload_check_places(const struct uft_session *s, const char *library, struc
 
 	if (strpbrk(library, separators))
 		return uft_fail(err, -EINVAL,
-				"%s: a program that is started so cannot be told of a path with a %s: put uft "
-				"elsewhere",
+				"%s: LD_PRELOAD takes no path with a %s: install uft in another folder",
 				library, s->opts.emulator ? "blank, a colon or a comma" : "blank or a colon");
 	if (s->opts.emulator && strchr(s->arena.path, ','))
 		return uft_fail(err, -EINVAL,
-				"%s: an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR to another folder",
+				"%s: an emulator takes no path with a comma (-E): set XDG_RUNTIME_DIR to another folder",
 				s->arena.path);
 	return 0;
 }

@@ -112,7 +112,7 @@ says fail program "another architecture"
 run env GLIBC_TUNABLES=glibc.pthread.rseq=0 "$uft" doctor ./prepared
 says warn rseq "GLIBC_TUNABLES"
 run "$uft" doctor ./patient
-says "ok|warn" functions "none is prepared; of"
+says "ok|warn" functions "no function is prepared; of"
 cp prepared.c noted.c
 build_traced noted -fcf-protection -Wl,-z,shstk
 run "$uft" doctor ./noted

@@ -75,11 +75,11 @@ for place in a,b 'a b'; do
 	mkdir "$place" && cp "$uft" "$place/uft" && ln -s "$(dirname "$uft")/runtime" "$place/runtime" || fail "a copy of uft"
 	run timeout 120 "$place/uft" record -q "--emulator=$emulator" -o rec.uft ./main
 	expect_status 1
-	expect_err "$place/runtime/libuft-$machine.so: a program that is started so cannot be told of a path with"
+	expect_err "$place/runtime/libuft-$machine.so: LD_PRELOAD takes no path with"
 done
 # Where files of sessions go if that folder is in memory.
 where=$(mktemp -d /dev/shm/uft-test,XXXXXX) || skip "a folder in /dev/shm"
 run env "XDG_RUNTIME_DIR=$where" timeout 120 "$uft" record -q "--emulator=$emulator" -o rec.uft ./main
 rm -r "$where"
 expect_status 1
-expect_err "an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR"
+expect_err "an emulator takes no path with a comma (-E): set XDG_RUNTIME_DIR"

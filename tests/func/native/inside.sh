@@ -176,7 +176,7 @@ refused)
 	printf '#!/bin/busybox sh\n' >script && chmod +x script && printf '#!/tmp/script\n' >second && chmod +x second
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./script
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./second
-	refused 0 'aarch64: programs are traced that uft record starts' doctor
+	refused 0 'aarch64: uft traces programs that uft record starts' doctor
 	;;
 *)
 	fail "no part is called $1"

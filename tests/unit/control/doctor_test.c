@@ -170,7 +170,7 @@ static void program(void **state)
 	f.unprepared_why = "too short";
 	expect("functions", DOCTOR_WARN, "of 10 functions 4 can be rewritten, most others not: too short");
 	f.nplain_ok = 9;
-	expect("functions", DOCTOR_OK, "none is prepared");
+	expect("functions", DOCTOR_OK, "no function is prepared");
 	f.nplain_graph = 7;
 	f.walker = "it has a table of frames";
 	expect("graph", DOCTOR_WARN, "leave 7 of its 9 functions alone: it has a table of frames");
