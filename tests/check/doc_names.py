@@ -6,7 +6,8 @@
    for any name, and so does a component that is one of PLACEHOLDERS.
  - In doc/design and in comments: the base name of a C or assembly file is that of one of ours; in doc/design of any file.
  - In doc/design, where nothing is an example: a function or a word of ours (name(), uft_name, UFT_NAME) is a word of the sources.
- - doc/design/README.md: each of the three walks has at most ten stations, numbered from 1, and each names a file."""
+ - doc/design/README.md: each of the three walks has at most ten stations, numbered from 1, and each names a file.
+ - doc/design/trust.md: a wait that one constant bounds is as long as that constant."""
 import os, re, sys
 
 CODE = '.c', '.h', '.S'
@@ -108,6 +109,17 @@ def walk_complaints(text):
                 yield '%s: station %s names no file' % (name, s.split()[0])
 
 
+def bound_complaints(text, sources):
+    """Rows `| a wait | 5 s ... | ... | `NAME_MS` |`: a definition of NAME_MS has that many seconds."""
+    rows = re.findall(r'^\|[^|]*\| (\d+) s\b[^|]*\|[^|]*\| `(\w+_MS)` \|$', text, re.M)
+    if len(rows) < 5:
+        yield '%d waits with a constant' % len(rows)
+    for seconds, name in rows:
+        values = re.findall(r'#define\s+%s\s+(\d+)' % name, sources)
+        if str(1000 * int(seconds)) not in values:
+            yield '%s is %s s here, and %s ms in the sources' % (name, seconds, ' or '.join(values) or 'no')
+
+
 def main():
     top = sys.argv[1]
     names = Names(top)
@@ -124,6 +136,13 @@ def main():
             bad += 1
     for what in walk_complaints(read(top, 'doc/design/README.md')):
         print('doc/design/README.md: ' + what)
+        bad += 1
+    control = ''.join(read(top, f) for f in names.files if f.startswith('control/') and f.endswith(('.c', '.h')))
+    for what in bound_complaints(read(top, 'doc/design/trust.md'), control):
+        print('doc/design/trust.md: ' + what)
+        bad += 1
+    if len(list(bound_complaints(5 * '| w | 7 s | | `ANSWER_MS` |\n', control))) != 5:
+        print('doc_names.py does not compare bounds')
         bad += 1
     # The check itself: each kind is found, and what is there is not.
     for line in 'see control/arm/nothing.c', 'nothing_like_it.c', 'uft_nothing' '_like_it()', 'tests/func/nothing':
