@@ -25,14 +25,17 @@ no_address="$no_address|failing-calls|attach-refuse|reader-memory|session-memory
 # With thread: of the programs with several threads, which are the session with the tracing files, its clients, the
 # viewer and readers. The sanitizer leaves no room for the arena of uft record.
 with_threads='tree(-files|-directory|-instances|-user-events|-event-filter|-event-fork|-enable-event|-function-fork|-shared-session)?'
-with_threads="$with_threads|serve|serve-slow|control|view-silent|view-files|view-kernel|tracers-stream|hist-(live|counted|reopened)|cli-(losses|pack)"
+with_threads="$with_threads|serve|serve-slow|control|view-silent|view-files|view-kernel|tracers-stream|hist-(counted|reopened)|cli-(losses|pack)"
+
+# Those that measure what a reader takes.
+no_thread='^(stream-hostile|symbol-parse-bound)'
 
 # tests_of DIR KIND: names of the tests, on one line
 tests_of() {
 	[ -z "${UFT_SANITIZE:-}" ] || { echo "$UFT_SANITIZE"; return; }
 	meson test -C "$1" --list 2>/dev/null | sed -n -E 's#^uft:(unit|stress)[^/]* / ##p' |
 		grep -v -E '^(probe|bare|patch|storm|detach|attach|symbol-fork|relocate-lib)' |
-		if [ "$2" = thread ]; then grep -E '^(stream-|symbol-|stress-|view-)'; else cat; fi | tr '\n' ' '
+		if [ "$2" = thread ]; then grep -E '^(stream-|symbol-|stress-|view-)' | grep -v -E "$no_thread"; else cat; fi | tr '\n' ' '
 	meson test -C "$1" --list 2>/dev/null | sed -n -E 's#^uft:func[^/]* / ##p' |
 		if [ "$2" = thread ]; then grep -x -E "$with_threads"; else grep -v -E "$no_address"; fi | tr '\n' ' '
 }
