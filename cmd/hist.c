@@ -159,7 +159,7 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 		if (!w->names)
 			w->names = uft_resolver_alloc();
 		sym = w->names ? uft_resolve_addr(w->names, where, addr) : NULL;
-		offset = sym ? addr - sym->addr : 0;
+		offset = sym ? addr - uft_image_sym_addr(where, sym) : 0;
 	}
 	if (!sym || !sym->size)
 		return 0;

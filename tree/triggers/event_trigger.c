@@ -693,15 +693,19 @@ void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t
 static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room)
 {
 	struct instance *in = arg;
+	struct uft_resolver **names = &in->triggers->names;
 	const struct uft_sym *sym;
 	int n;
 
-	if (!in->triggers->names)
-		in->triggers->names = uft_resolver_alloc();
-	sym = in->triggers->names && where ? uft_resolve_addr(in->triggers->names, where, addr) : NULL;
+	if (!*names)
+		*names = uft_resolver_alloc();
+	sym = *names && where ? uft_resolve_addr(*names, where, addr) : NULL;
+	if (!sym || !sym->size)		/* behind the last call of a function that never came back */
+		sym = *names && where ? uft_resolve_addr(*names, where, addr - 1) : NULL;
 	if (!sym || !sym->size)
 		return 0;
-	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name, (unsigned long long)(addr - sym->addr),
+	n = has_offset ? snprintf(to, room, "%s+0x%llx/0x%llx", sym->name,
+				  (unsigned long long)(addr - uft_image_sym_addr(where, sym)),
 				  (unsigned long long)sym->size) :
 			 snprintf(to, room, "%s", sym->name);
 	return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
