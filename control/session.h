@@ -239,6 +239,9 @@ void uft_session_record(struct uft_session *s, int on);
  * which no more of it will come; UINT64_MAX: nothing is asked of it.
  */
 uint64_t uft_session_gather(struct uft_session *s);
+/* Which events of tasks have stacks (enum uft_tasks), and may they have them here? 0, or -errno and why not. */
+#define UFT_TASKS_STACKS	(UFT_TASKS_FORK | UFT_TASKS_EXIT)
+int uft_session_check_stacks(struct uft_error *err);
 /* Before the first uft_session_emit(), whose caller may hold locks of buffers. 0, -ENOMEM: no slice is free. */
 int uft_session_emit_open(struct uft_session *s);
 /*

@@ -30,6 +30,8 @@
  * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the
  * last taking and one of this, enclose what is taken: between them it is a line.
  *
+ * Stacks of forks and ends are those of the calls that made them (task_calls.c), told before by the same events.
+ *
  * Forks, execs and ends as events, also alone: task_events.c. What cannot be understood yet is left in the
  * kernel's rings then, with all that came after it.
  *
@@ -105,21 +107,27 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
 }
 
-void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+int observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
 		 const uint64_t *w, uint32_t n)
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
 
-	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
-		event_ring_write(p->into->own, r->cpu, clock, task, event, w, n);
+	return p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)) &&
+	       !event_ring_write(p->into->own, r->cpu, clock, task, event, w, n);
 }
 
-void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+static uint32_t task_of(uint32_t event)
+{
+	return event == UFT_EVENT_SCHED_FORK ? UFT_TASKS_FORK : event == UFT_EVENT_SCHED_EXIT ? UFT_TASKS_EXIT : 0;
+}
+
+void observe_event(const struct observe *o, struct proc *p, const struct perf_record *r, uint32_t event,
 		   const void *payload, size_t bytes, uint32_t child)
 {
-	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
+	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 }, stack[1 + UFT_STACK_MAX];
+	uint32_t task = o->call_tasks & task_of(event), nstack = task ? calls_take(p, r->tid, task, stack) : 0;
 	uint64_t clock = p->into ? event_ring_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
 	struct uft_record record = { .payload = payload, .bytes = (uint32_t)bytes, .known = UFT_FACT_TID | UFT_FACT_CPU,
@@ -129,8 +137,9 @@ void observe_event(const struct observe *o, const struct proc *p, const struct p
 	memcpy(w, payload, bytes);
 	if (o->s->ev.told)
 		o->s->ev.told(o->s->ev.arg, &told);
-	if (spec_accepts_event(o->s->spec, uft_event_table_by_id(o->s->types, event), &record))
-		observe_put(o, p, r, event, w, (uint32_t)(bytes + 7) / 8);
+	if (spec_accepts_event(o->s->spec, uft_event_table_by_id(o->s->types, event), &record) &&
+	    observe_put(o, p, r, event, w, (uint32_t)(bytes + 7) / 8) && nstack)
+		observe_put(o, p, r, UFT_EVENT_STACK, stack, nstack);
 }
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)
@@ -245,6 +254,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
 		tasks_exec(o, p, r);
+		calls_drop_all(p);
 		p->is_other = 1;
 		points_end(o, p, r->ns);
 		forget_old(o, p);
@@ -265,6 +275,7 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 	struct thread *t = observe_thread(p, r->tid), ended;
 
 	tasks_exit(o, p, r);
+	calls_drop(p, r->tid);
 	if (o->is_switches)
 		take_switch(o, p, r, UFT_SWITCH_ENDED);
 	if (t) {
@@ -311,6 +322,8 @@ static void take_one(struct observe *o, const struct perf_record *r)
 		take_access(o, p, r);
 	else if (r->kind == PERF_SAMPLE)
 		take_sample(o, p, r);
+	else if (r->kind == PERF_CALL)
+		calls_keep(p, r);
 	else if (r->kind == PERF_SWITCH)
 		take_switch(o, p, r, (r->is_in ? UFT_SWITCH_IN : 0) | (r->is_preempted ? UFT_SWITCH_PREEMPTED : 0));
 	else if (r->kind == PERF_COMM)
@@ -370,7 +383,8 @@ uint64_t observe_take(struct observe *o)
 	if (o->has_lost)
 		session_warn(o->s,
 			     "the kernel dropped events of the program's threads, as its buffer was full: they are counted as lost%s",
-			     o->is_switches ? "" : "; a longer sample period takes less");
+			     spec_has_own(o->s->spec, UFT_TRACER_SYSPROF) ? "; a longer sample period takes less" :
+			     o->call_tasks ? "; without stacks it has room for more" : "");
 	return clock_at(o, ns);
 }
 
@@ -467,6 +481,10 @@ static void add_threads(struct observe *o, pid_t pid)
 	}
 	if (ret < 0 && ret != -ESRCH)
 		say_refused(o, pid, ret);
+	else if (perf_calls_error(o->perf) && !o->is_short_of_calls++)
+		session_warn(o->s,
+			     "some events of sched have no stacks: the kernel's tracepoints of system calls: %s; each thread takes %u descriptors for each CPU",
+			     strerror(-perf_calls_error(o->perf)), 1 + PERF_CALLS_MAX);
 	free(u.tid);
 }
 
@@ -581,17 +599,47 @@ void observe_left(struct observe *o, pid_t pid)
 
 /* ---- Life ---------------------------------------------------------------------------------- */
 
+uint32_t observe_stacks_of(const struct spec *sp)
+{
+	return sp->params.stacks & UFT_STACKS_TRACEPOINT ? sp->tasks & UFT_TASKS_STACKS : 0;
+}
+
+int observe_check_stacks(struct uft_error *err)
+{
+	struct perf_want want = { .call_bytes = STACK_BYTES };
+	int ret = calls_find(&want, UFT_TASKS_STACKS);
+
+	ret = ret ? ret : perf_check_calls(&want);
+	return !ret ? 0 : uft_fail(err, ret,
+				   "events of sched have no stacks here: the kernel's tracepoints of system calls: %s%s",
+				   strerror(-ret), ret == -EPERM || ret == -EACCES ? " (root may use them)" : "");
+}
+
 static struct perf_want want_of(const struct uft_session *s, const struct spec *sp)
 {
 	int is_sysprof = spec_has_own(sp, UFT_TRACER_SYSPROF);
-
-	return (struct perf_want){
+	struct perf_want want = {
 		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS,
 		.has_switches = sp->has_switches,
 		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
 		.has_points = spec_has_own(sp, UFT_TRACER_MMIOTRACE),
 		.is_process_only = s && !session_follows_children(s),
 	};
+
+	if (observe_stacks_of(sp) && !observe_check_stacks(&(struct uft_error){ "" }) &&
+	    !calls_find(&want, observe_stacks_of(sp)))
+		want.call_bytes = STACK_BYTES;
+	return want;
+}
+
+/* After perf_open(): which events have stacks. */
+static void begin_stacks(struct observe *o, const struct spec *sp, const struct perf_want *want)
+{
+	struct uft_error err = { "" };
+
+	o->call_tasks = want->ncalls ? observe_stacks_of(sp) : 0;
+	if (observe_stacks_of(sp) && !o->call_tasks && observe_check_stacks(&err))
+		session_warn(o->s, "%s", err.text);
 }
 
 static int refused(int ret, struct uft_error *err)
@@ -656,6 +704,7 @@ struct observe *observe_begin(struct uft_session *s)
 	o->is_switches = want.has_switches;
 	o->has_stacks = s->spec->has_stacks;
 	o->has_points = want.has_points;
+	begin_stacks(o, s->spec, &want);
 	if (want.sample_ns && !perf_has_kernel(o->perf))
 		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
 	o->from = (struct pair){ s->clock0, s->mono0 };
@@ -707,6 +756,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 	o->perf = perf;
 	o->is_switches = want.has_switches;
 	o->has_stacks = sp->has_stacks;
+	begin_stacks(o, sp, &want);
 	hear(o);
 	for (struct proc *p = o->procs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nthreads; i++)

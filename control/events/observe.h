@@ -14,6 +14,9 @@ struct observe;
 
 /* May the tracer be used here? 0, or -errno and the sentence with the remedy. */
 int observe_check(const struct spec *sp, struct uft_error *err);
+/* enum uft_tasks: events that have stacks under this spec, if observe_check_stacks() has nothing against it. */
+uint32_t observe_stacks_of(const struct spec *sp);
+int observe_check_stacks(struct uft_error *err);
 struct observe *observe_begin(struct uft_session *s);		/* NULL: warned of */
 /* Other settings: it goes on with them. */
 void observe_set(struct observe *o, const struct spec *sp);

@@ -22,11 +22,16 @@ struct thread {
 	char comm[16];
 };
 
+#define HOOK_STUBS	4
+
 struct into {
 	struct into *next;
 	struct event_ring *own;
 	struct space *space;
 	uint32_t refs;
+	/* task_calls.c: stubs of hooks that were met, and the hook of each */
+	struct { uint64_t stub, hook; } stub[HOOK_STUBS];
+	uint32_t nstub;
 };
 
 struct proc {
@@ -47,6 +52,7 @@ struct proc {
 	uint32_t exec_cpu;
 	int is_exec_told;		/* the kernel told of one since the process became a target last */
 	pid_t exec_tid;			/* who made it, before it took the process's number */
+	struct call_stack *calls;	/* task_calls.c */
 	struct thread *old;		/* while they get other events (observe_again): which points they have */
 	uint32_t nold;
 };
@@ -62,6 +68,8 @@ struct observe {
 	uint64_t swept_ns;
 	uint64_t on_ns;			/* what is older was not asked for */
 	int is_switches, has_stacks, has_lost;
+	uint32_t call_tasks;		/* enum uft_tasks: events that have the stacks of their calls behind them */
+	int is_short_of_calls;		/* it was said that some tasks' stacks are not told */
 	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
 	pid_t coming;			/* the process that is becoming a target; 0 none */
 	/* what comes is understood as well as it can be now; nothing is left for later */
@@ -72,14 +80,14 @@ struct observe {
 
 extern const struct thread observe_no_thread;	/* of which nothing is known, and which has no events */
 
-/* One record of the process, if it is to be recorded. */
-void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+/* One record of the process, if it is to be recorded. 1: it was. */
+int observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
 		 const uint64_t *w, uint32_t n);
 /*
- * The same of an event that has a type, with its payload, also told to the listener. @child: of a fork, the
- * task that was made.
+ * The same of an event that has a type, with its payload, also told to the listener, and its stack. @child: of a fork,
+ * the task that was made.
  */
-void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event,
+void observe_event(const struct observe *o, struct proc *p, const struct perf_record *r, uint32_t event,
 		   const void *payload, size_t bytes, uint32_t child);
 
 /* ---- task_events.c: forks, execs and ends as events ---- */
@@ -87,11 +95,22 @@ void observe_event(const struct observe *o, const struct proc *p, const struct p
 /* Is it to be left for the next taking: it cannot be understood yet? */
 int tasks_must_wait(const struct observe *o, const struct perf_record *r);
 /* Before it is known by its new name, and ends that of the other. */
-void tasks_fork(const struct observe *o, const struct proc *parent, const struct perf_record *r);
-void tasks_exit(const struct observe *o, const struct proc *p, const struct perf_record *r);
+void tasks_fork(const struct observe *o, struct proc *parent, const struct perf_record *r);
+void tasks_exit(const struct observe *o, struct proc *p, const struct perf_record *r);
 /* The process executes a program; who follows knows which (tasks_put_exec). */
 void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r);
 void tasks_put_exec(const struct observe *o, struct proc *p);
+
+/* ---- task_calls.c: who made a task, or ended one ---- */
+
+/* Adds the calls that such events come of, if the kernel tells of them. 0, or -errno and none. */
+int calls_find(struct perf_want *want, uint32_t tasks);
+/* The thread's next event of that kind comes of this call. */
+void calls_keep(struct proc *p, const struct perf_record *r);
+/* Its stack as the words of a record, 1..1 + UFT_STACK_MAX, how many: without a known call the stack is empty. */
+uint32_t calls_take(struct proc *p, pid_t tid, uint32_t task, uint64_t *w);
+void calls_drop(struct proc *p, pid_t tid);
+void calls_drop_all(struct proc *p);
 
 /* ---- observed.c ---- */
 

@@ -187,6 +187,7 @@ void observe_proc_end(struct observe *o, struct proc *p)
 	for (uint32_t i = 0; i < p->nold; i++)
 		points_release(o, &p->old[i]);
 	into_put(o, p->into);
+	calls_drop_all(p);
 	free(p->thread);
 	free(p->old);
 	free(p);

@@ -6,11 +6,16 @@
  * children inherit must be of one CPU if it is to have a ring, so a task has one for each CPU, and all of one
  * CPU write into the ring of an event of our own there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else.
  * Rings of several CPUs are merged by time. What is older than the taking is taken by it: perf_begin() reads
- * the clock before the rings' heads. Of what is younger some may be, of one ring and not yet of another.
+ * the clock before the rings' heads. Of what is younger some may be, of one ring and not yet of another, so it waits
+ * for the next taking: a thread may have moved between two records of which one explains the other.
  *
  * An event's descriptor stays open when its task has ended: its children's events go with it. So the
  * descriptors of one task, one for each ring, are a group, which ends as a whole (perf_remove): for the task
  * and for all that it has made.
+ *
+ * System calls of a task, by the kernel's tracepoints of them, are further events of its group, for each CPU each. All
+ * samples have PERF_SAMPLE_RAW then, which is empty but of a tracepoint, so the record itself says what it is. Without
+ * these events, when the kernel refuses them or there are no more descriptors, the rest goes on.
  *
  * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
  *
@@ -35,6 +40,8 @@
 
 #define PAGE		4096u
 #define PAGES_MAX	128u		/* of a ring: what everybody may lock for each CPU, as a rule */
+/* with stacks of calls, of tasks that come and go by the thousand: root may lock more */
+#define CALL_PAGES_MAX	512u
 #define PAGES_MIN	8u
 #define RECORD_MAX	65536u		/* the size of a record is 16 bits */
 #define SLACK_NS	20000u		/* between a record's time and its being in the ring */
@@ -43,12 +50,19 @@
 /* Registers by their numbers in linux/perf_event.h's neighbour asm/perf_regs.h; records have them in this order. */
 #if defined(__x86_64__)
 enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
+#define REG_KEPT	5		/* rdi: of a call, in front of the others */
 #elif defined(__aarch64__)
 enum { REG_FP = 29, REG_SP = 31, REG_PC = 32, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
 #else
 enum { REG_FP = 8, REG_SP = 2, REG_PC = 0, AT_FP = 2, AT_SP = 1, AT_PC = 0 };	/* riscv */
 #endif
 #define NREGS	3
+#define FRAME_REGS	(1ull << REG_FP | 1ull << REG_SP | 1ull << REG_PC)
+#ifdef REG_KEPT
+#define CALL_REGS	(FRAME_REGS | 1ull << REG_KEPT)
+#else
+#define CALL_REGS	FRAME_REGS
+#endif
 #define ACCESS_REGS	0xff03ffull	/* enum perf_reg, by asm/perf_regs.h of x86: ax to flags, r8 to r15 */
 
 struct ring {
@@ -62,10 +76,14 @@ struct ring {
 struct perf {
 	struct perf_want want;
 	int has_kernel;
+	int calls_error;
 	struct ring *ring;
 	uint32_t nrings;
+	uint64_t until;			/* of perf_begin(): younger ones wait */
 	struct ring *shown;		/* the record there was given out */
-	int *fd;			/* of group g: `nrings` from g * nrings on; -1: ended */
+	/* of group g: `width` from g * width on, the first -1: ended; the calls' -1: none */
+	int *fd;
+	uint32_t width;			/* nrings, and as many for each call */
 	int ngroups, cap_groups;
 };
 
@@ -90,6 +108,12 @@ static struct perf_event_attr attr_of(void)
 	return a;
 }
 
+/* So that records of all samples have the same parts in front. */
+static uint64_t sample_parts(const struct perf *p)
+{
+	return (p->want.has_points ? PERF_SAMPLE_ADDR : 0) | (p->want.ncalls ? PERF_SAMPLE_RAW : 0);
+}
+
 static struct perf_event_attr task_attr_of(const struct perf *p)
 {
 	struct perf_event_attr a = attr_of();
@@ -101,8 +125,9 @@ static struct perf_event_attr task_attr_of(const struct perf *p)
 	if (p->want.sample_ns) {
 		a.config = PERF_COUNT_SW_CPU_CLOCK;
 		a.sample_period = p->want.sample_ns;
-		a.sample_type |= PERF_SAMPLE_REGS_USER | (p->want.stack_bytes ? PERF_SAMPLE_STACK_USER : 0);
-		a.sample_regs_user = 1ull << REG_FP | 1ull << REG_SP | 1ull << REG_PC;
+		a.sample_type |= sample_parts(p) | PERF_SAMPLE_REGS_USER |
+				 (p->want.stack_bytes ? PERF_SAMPLE_STACK_USER : 0);
+		a.sample_regs_user = FRAME_REGS;
 		a.sample_stack_user = p->want.stack_bytes;
 		a.exclude_kernel = !p->has_kernel;
 	}
@@ -120,7 +145,7 @@ static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr,
 	a.bp_addr = addr;
 	a.bp_len = bytes;
 	a.sample_period = 1;
-	a.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER;
+	a.sample_type |= sample_parts(p) | PERF_SAMPLE_REGS_USER;
 	a.sample_regs_user = ACCESS_REGS;
 	a.inherit = a.remove_on_exec = 1;
 	a.inherit_thread = p->want.is_process_only != 0;
@@ -128,9 +153,26 @@ static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr,
 	return a;
 }
 
+/* Its registers are the program's, at the entry to the kernel: no right to look into that is needed. */
+static struct perf_event_attr call_attr_of(const struct perf *p, uint32_t call)
+{
+	struct perf_event_attr a = attr_of();
+
+	a.type = PERF_TYPE_TRACEPOINT;
+	a.config = p->want.call[call].tracepoint;
+	a.sample_period = 1;
+	a.sample_type |= sample_parts(p) | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a.sample_regs_user = CALL_REGS;
+	a.sample_stack_user = p->want.call_bytes;
+	a.inherit = 1;
+	a.inherit_thread = p->want.is_process_only != 0;
+	a.disabled = 0;
+	return a;
+}
+
 static int *fds_of(const struct perf *p, int group)
 {
-	return p->fd + (size_t)group * p->nrings;
+	return p->fd + (size_t)group * p->width;
 }
 
 /* One that has ended, or room for another. */
@@ -143,7 +185,7 @@ static int free_group(struct perf *p)
 		g++;
 	if (g < p->cap_groups)
 		return g;
-	grown = realloc(p->fd, (size_t)cap * p->nrings * sizeof(*grown));
+	grown = realloc(p->fd, (size_t)cap * p->width * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	p->fd = grown;
@@ -151,14 +193,12 @@ static int free_group(struct perf *p)
 	return g;
 }
 
-static int add_group(struct perf *p, struct perf_event_attr a, pid_t tid)
+/* One on each CPU, into @fd. 0, or -errno and none. */
+static int open_each(const struct perf *p, struct perf_event_attr a, pid_t tid, int *fd)
 {
-	int group = free_group(p), ret = 0, *fd;
 	uint32_t n = 0;
+	int ret = 0;
 
-	if (group < 0)
-		return group;
-	fd = fds_of(p, group);
 	while (n < p->nrings && !ret) {
 		ret = fd[n] = open_event(&a, tid, p->ring[n].cpu);
 		if (ret < 0)
@@ -166,17 +206,35 @@ static int add_group(struct perf *p, struct perf_event_attr a, pid_t tid)
 		ret = ioctl(fd[n], PERF_EVENT_IOC_SET_OUTPUT, p->ring[n].fd) < 0 ? -errno : 0;
 		n++;
 	}
-	p->ngroups += group == p->ngroups;
 	while (ret && n)
 		close(fd[--n]);
-	if (ret)
-		*fd = -1;
+	for (uint32_t i = 0; ret && i < p->nrings; i++)
+		fd[i] = -1;
+	return ret;
+}
+
+static int add_group(struct perf *p, struct perf_event_attr a, pid_t tid)
+{
+	int group = free_group(p), ret;
+
+	if (group < 0)
+		return group;
+	for (uint32_t i = 0; i < p->width; i++)
+		fds_of(p, group)[i] = -1;
+	ret = open_each(p, a, tid, fds_of(p, group));
+	p->ngroups += group == p->ngroups;
 	return ret ? ret : group;
 }
 
 int perf_add(struct perf *p, pid_t tid)
 {
-	return add_group(p, task_attr_of(p), tid);
+	int group = add_group(p, task_attr_of(p), tid), ret = 0;
+
+	for (uint32_t i = 0; group >= 0 && i < p->want.ncalls && !ret; i++)
+		ret = open_each(p, call_attr_of(p, i), tid, fds_of(p, group) + (size_t)(1 + i) * p->nrings);
+	if (ret && ret != -ESRCH)
+		p->calls_error = ret;
+	return group;
 }
 
 int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only)
@@ -196,14 +254,20 @@ void perf_remove(struct perf *p, int group)
 	if (!perf_has(p, group))
 		return;
 	fd = fds_of(p, group);
-	for (uint32_t i = 0; i < p->nrings; i++)
-		close(fd[i]);
+	for (uint32_t i = 0; i < p->width; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
 	*fd = -1;
 }
 
 int perf_has_kernel(const struct perf *p)
 {
 	return p->has_kernel;
+}
+
+int perf_calls_error(const struct perf *p)
+{
+	return p->calls_error;
 }
 
 int perf_descriptor(const struct perf *p, uint32_t i)
@@ -243,7 +307,8 @@ static int open_ring(struct perf *p, int cpu)
 	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
 	int ret = r.copy ? -EDQUOT : -ENOMEM;
 
-	for (uint32_t pages = PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN;
+	for (uint32_t pages = p->want.ncalls ? CALL_PAGES_MAX :
+	     PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN;
 	     pages /= 2)
 		ret = map_ring(&r, pages);
 	if (ret) {
@@ -267,7 +332,26 @@ static int open_rings(struct perf *p)
 		ret = open_ring(p, cpu);
 		ret = ret == -ENODEV ? 0 : ret;
 	}
+	p->width = p->nrings * (1 + p->want.ncalls);
 	return ret ? ret : p->nrings ? 0 : -ENODEV;
+}
+
+/* Tried on ourselves. */
+int perf_check_calls(const struct perf_want *want)
+{
+	const struct perf p = { .want = *want };
+
+	for (uint32_t i = 0; i < want->ncalls; i++) {
+		struct perf_event_attr a = call_attr_of(&p, i);
+		int fd;
+
+		a.disabled = 1;
+		fd = open_event(&a, 0, -1);
+		if (fd < 0)
+			return fd;
+		close(fd);
+	}
+	return 0;
 }
 
 /* May we? Tried on ourselves. */
@@ -298,6 +382,8 @@ int perf_open(const struct perf_want *want, struct perf **out)
 	if (!p)
 		return -ENOMEM;
 	p->want = *want;
+	p->calls_error = perf_check_calls(want);
+	p->want.ncalls = p->calls_error ? 0 : want->ncalls;
 	ret = try_task(p);
 	if (!ret)
 		ret = open_rings(p);
@@ -420,6 +506,7 @@ uint64_t perf_begin(struct perf *p)
 		look(p, r);
 	}
 	p->shown = NULL;
+	p->until = ns;
 	return ns - SLACK_NS;
 }
 
@@ -432,12 +519,8 @@ static uint64_t word(const uint8_t **p)
 	return v;
 }
 
-static int read_access(const struct perf_event_header *h, struct perf_record *r)
+static int read_access(const uint8_t *at, struct perf_record *r)
 {
-	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + offsetof(struct tail, cpu);
-
-	r->addr = word(&at);
-	at += 8;			/* the CPU */
 	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
 		return 0;
 	r->regs = (const uint64_t *)(const void *)at;	/* records are multiples of 8, and begin at such */
@@ -449,25 +532,61 @@ static int read_access(const struct perf_event_header *h, struct perf_record *r)
  * The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a
  * program.
  */
-static int read_sample(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+static int read_frame(const uint8_t *at, uint64_t regs, int has_stack, struct perf_record *r)
 {
-	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + sizeof(struct tail);
 	uint64_t reg[NREGS], bytes;
 
 	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
 		return 0;
+	if (regs != FRAME_REGS)
+		r->kept = word(&at);
 	for (int i = 0; i < NREGS; i++)
 		reg[i] = word(&at);
 	r->pc = reg[AT_PC];
 	r->sp = reg[AT_SP];
 	r->fp = reg[AT_FP];
-	if (!p->want.stack_bytes)
+	if (!has_stack)
 		return 1;
 	bytes = word(&at);
 	r->stack = at;
 	at += bytes;
 	r->stack_bytes = bytes ? (uint32_t)word(&at) : 0;
 	return 1;
+}
+
+/* What the tracepoint with that number means, whose record begins with it. -1: it is none that was asked for. */
+static int find_call(const struct perf *p, uint16_t tracepoint)
+{
+	for (uint32_t i = 0; i < p->want.ncalls; i++)
+		if (p->want.call[i].tracepoint == tracepoint)
+			return (int)i;
+	return -1;
+}
+
+static int read_sample(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *at = (const uint8_t *)(h + 1) + offsetof(struct tail, cpu);
+	uint32_t bytes;
+	uint16_t tracepoint = 0;
+	int call;
+
+	r->kind = PERF_SAMPLE;
+	r->addr = p->want.has_points ? word(&at) : 0;
+	at += 8;			/* the CPU */
+	if (p->want.ncalls) {		/* a size, and so much; of no tracepoint zeroes */
+		memcpy(&bytes, at, sizeof(bytes));
+		memcpy(&tracepoint, at + sizeof(bytes), sizeof(tracepoint));
+		at += sizeof(bytes) + bytes;
+	}
+	if (!tracepoint)
+		return p->want.has_points ? read_access(at, r) : read_frame(at, FRAME_REGS, p->want.stack_bytes != 0,
+			r);
+	call = find_call(p, tracepoint);
+	if (call < 0)
+		return 0;
+	r->kind = PERF_CALL;
+	r->call = p->want.call[call].meaning;
+	return read_frame(at, CALL_REGS, 1, r);
 }
 
 /* 0: one that says nothing. */
@@ -478,8 +597,7 @@ static int read_record(const struct perf *p, const struct perf_event_header *h, 
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		r->kind = PERF_SAMPLE;
-		return p->want.has_points ? read_access(h, r) : read_sample(p, h, r);
+		return read_sample(p, h, r);
 	case PERF_RECORD_SWITCH:
 		r->kind = PERF_SWITCH;
 		r->is_in = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
@@ -519,7 +637,7 @@ int perf_next(struct perf *p, struct perf_record *out)
 		for (uint32_t i = 0; i < p->nrings; i++) {
 			struct ring *r = &p->ring[i];
 
-			if (r->at != r->end && (!p->shown || r->ns < p->shown->ns))
+			if (r->at != r->end && r->ns <= p->until && (!p->shown || r->ns < p->shown->ns))
 				p->shown = r;
 		}
 		if (!p->shown)

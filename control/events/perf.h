@@ -10,19 +10,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define PERF_CALLS_MAX	6u
+
 struct perf_want {
 	uint64_t sample_ns;		/* of CPU time between two samples; 0: none */
 	uint32_t stack_bytes;		/* of the stack with each */
 	int has_switches;
 	int has_points;			/* samples are accesses, of perf_watch(), and nothing else */
 	int is_process_only;		/* threads from then on, but no child processes */
+	/*
+	 * system calls that are told when they begin, with so much of the stack: each by the number of its
+	 * tracepoint in the kernel, and what it means for who asks
+	 */
+	struct perf_call { uint32_t tracepoint, meaning; } call[PERF_CALLS_MAX];
+	uint32_t ncalls, call_bytes;
 };
 
 /* Registers of an access. */
 enum perf_reg { PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS, PERF_R8,
 	PERF_NREGS = PERF_R8 + 8 };
 
-enum perf_kind { PERF_SAMPLE, PERF_SWITCH, PERF_FORK, PERF_COMM, PERF_EXIT, PERF_LOST };
+enum perf_kind { PERF_SAMPLE, PERF_CALL, PERF_SWITCH, PERF_FORK, PERF_COMM, PERF_EXIT, PERF_LOST };
 
 /* In the order of time. Pointers are valid until the next call. */
 struct perf_record {
@@ -35,7 +43,10 @@ struct perf_record {
 	int is_exec;			/* COMM */
 	char comm[16];			/* COMM */
 	uint64_t lost;			/* LOST */
-	/* SAMPLE: where in the program; of what it does in the kernel, where it went there. */
+	/* CALL: its meaning, and the register that vfork() keeps its return address in */
+	uint32_t call;
+	uint64_t kept;
+	/* SAMPLE, CALL: where in the program; of what it does in the kernel, where it went there. */
 	uint64_t pc, sp, fp;
 	const uint8_t *stack;		/* from sp on */
 	uint32_t stack_bytes;
@@ -43,6 +54,9 @@ struct perf_record {
 	uint64_t addr;
 	const uint64_t *regs;
 };
+
+/* May these calls of one's own tasks be told here? 0 or -errno. */
+int perf_check_calls(const struct perf_want *want);
 
 struct perf;
 /* 0, or -errno: not permitted (-EACCES, -EPERM), no more memory may be locked for it (-EDQUOT),
@@ -64,6 +78,7 @@ int perf_has(const struct perf *p, int group);		/* they have not been ended */
 /* Does it get this name in what has come so far, taken or not? */
 int perf_is_named(const struct perf *p, pid_t tid, const char *name);
 int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
+int perf_calls_error(const struct perf *p);	/* -errno: the calls that were wanted are not told, not of all tasks */
 /*
  * What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which
  * no more will come.

@@ -110,6 +110,28 @@ static int leave_frame(struct walk *w, struct uft_stack_row row)
 	return pc > UFT_PAGE;
 }
 
+static int is_code(const struct walk *w, uint64_t addr)
+{
+	return addr > UFT_PAGE && uft_image_at(w->space->img, addr - 1, UINT64_MAX) < UINT32_MAX;
+}
+
+/*
+ * From a system call that is in no table: libc's clone() and clone3() have none there, since it would be wrong in the
+ * child. They have pushed nothing; vfork() has taken its return address from the stack.
+ */
+static int leave_call(struct walk *w)
+{
+	uint64_t pc = w->from->kept;
+
+	if (!(w->from->call & WALK_VFORK)) {
+		if (read_word(w, w->sp, &pc) || !is_code(w, pc))
+			return 0;
+		w->sp += 8;
+	}
+	w->pc = pc;
+	return is_code(w, pc);
+}
+
 uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t *callers, uint32_t max)
 {
 	struct walk w = { .space = space, .from = r, .pc = r->pc, .sp = r->sp, .fp = r->fp };
@@ -120,6 +142,12 @@ uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t
 		/* The row of a call, not of what follows: that may be another function. */
 		struct uft_stack_row row = find_row(&w, w.pc - (uint64_t)is_call);
 
+		if (!n && r->kind == PERF_CALL && (row.rule == UFT_RULE_NONE || r->call & WALK_VFORK) &&
+		    leave_call(&w)) {
+			callers[n++] = w.pc;
+			is_call = 1;
+			continue;
+		}
 		is_call = row.rule != UFT_RULE_SIGNAL;
 		if (is_call ? !leave_frame(&w, row) : !leave_signal(&w))
 			break;

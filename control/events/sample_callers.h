@@ -6,6 +6,8 @@
 #include "control/target/target.h"
 #include "control/events/perf.h"
 
+#define WALK_VFORK	0x100u		/* of a perf_record's call: it keeps its return address in a register */
+
 /*
  * Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address
  * behind its own. How many.

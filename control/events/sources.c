@@ -51,6 +51,8 @@ static int is_watching(const struct spec *sp)
 
 static int observes_the_same(const struct spec *a, const struct spec *b)
 {
+	if (observe_stacks_of(a) != observe_stacks_of(b))
+		return 0;
 	if (is_watching(a) && is_watching(b))
 		return access_is_same(a->watch, a->nwatch, b->watch, b->nwatch);
 	return !is_watching(a) && !is_watching(b) && is_observing(a) == is_observing(b) &&
@@ -125,6 +127,11 @@ void sources_left(struct uft_session *s, pid_t pid)
 {
 	if (s->sources->observe)
 		observe_left(s->sources->observe, pid);
+}
+
+int uft_session_check_stacks(struct uft_error *err)
+{
+	return observe_check_stacks(err);
 }
 
 int uft_session_emit_open(struct uft_session *s)

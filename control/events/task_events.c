@@ -95,7 +95,7 @@ int tasks_must_wait(const struct observe *o, const struct perf_record *r)
 	return is_new && is_unnamed(r);
 }
 
-void tasks_fork(const struct observe *o, const struct proc *parent, const struct perf_record *r)
+void tasks_fork(const struct observe *o, struct proc *parent, const struct perf_record *r)
 {
 	const struct thread *maker = observe_thread(parent, r->ptid);
 	struct perf_record by = { .ns = r->ns, .cpu = r->cpu, .pid = parent->pid, .tid = r->ptid };
@@ -110,7 +110,7 @@ void tasks_fork(const struct observe *o, const struct proc *parent, const struct
 	observe_event(o, parent, &by, UFT_EVENT_SCHED_FORK, &w, sizeof(w), (uint32_t)r->tid);
 }
 
-void tasks_exit(const struct observe *o, const struct proc *p, const struct perf_record *r)
+void tasks_exit(const struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	const struct thread *t = observe_thread(p, r->tid);
 	struct exit_payload w = { .pid = r->tid };

@@ -86,7 +86,8 @@ enum uft_event_id {
 	/*
 	 * the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own first:
 	 * at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS. Of a tracepoint's event, which
-	 * is the task's record before: where its call returns to | both bits below
+	 * is the task's record before: where its call returns to | both bits below. The same of an event of a task
+	 * that the session records; without an address if no call is known, and nothing behind it
 	 */
 	UFT_EVENT_STACK		= 15,
 	/* Only in recordings of earlier versions; readers turn them into types (stream/decode/old_events.c). */

@@ -120,8 +120,12 @@ static int is_of_then(struct uft_stream *st, struct dec_image *image, const stru
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
 				  uint64_t clock)
 {
-	uint64_t hash = image->img->id;
+	uint64_t hash = image->img->id, first;
 	struct dec_stack *s;
+
+	memcpy(&first, p, 8);
+	if (n == 1 && first == (UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT))
+		return &none;
 
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t addr;

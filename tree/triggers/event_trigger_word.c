@@ -155,8 +155,15 @@ static int check(const struct event_trigger *v, const struct uft_event_type *typ
 {
 	int is_graph = v->action == EVT_GRAPH || v->action == EVT_GRAPH_STOP;
 
-	if (!type->object && event_trigger_needs_stack(v))
-		return refuse(c, "Only events of tracepoints have stacks");
+	if (!type->object && event_trigger_needs_stack(v)) {
+		if (!(type->tasks & UFT_TASKS_STACKS))
+			return refuse(c, type->tasks & UFT_TASKS_EXEC ?
+				      "An exec has no stack: the program that made it is gone" :
+				      "Only events of tracepoints and of sched have stacks");
+		if (uft_session_check_stacks(&(struct uft_error){ "" }))
+			return refuse(c,
+				      "Events of sched have stacks where the kernel's tracepoints may be read: root");
+	}
 	if (!type->object && is_graph)
 		return refuse(c, "Only events of tracepoints switch the graph");
 	if (is_graph && v->program && v->program->facts & (UFT_FACT_COMM | UFT_FACT_FUNCTION))

@@ -41,6 +41,10 @@
 #define UFT_LEN_ENDBR		4
 #define UFT_LEN_MOV_EAX		5
 #define UFT_LEN_SYSCALL		2
+/* Stubs of hooks, for who meets one on a stack: size, where in it the hook's address is, */
+#define UFT_HOOK_STUB_BYTES	64
+#define UFT_HOOK_STUB_ADDR	56
+#define UFT_HOOK_CALL_DEPTH	136	/* and what lies on the stack while uft_asm_hook_syscall_any makes the call */
 #define UFT_LEN_INDIRECT	6	/* call/jmp/push *disp32(%rip) */
 
 /* ---- bytes ---- */

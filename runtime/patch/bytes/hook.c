@@ -35,7 +35,8 @@
 #include "runtime/patch/bytes/bytes.h"
 
 #define AREA_PAGES	4		/* of stubs */
-#define SLOT_BYTES	64u
+#define SLOT_BYTES	UFT_HOOK_STUB_BYTES
+_Static_assert(UFT_FRAME_HOOK_ADDR == UFT_HOOK_STUB_ADDR, "one place for who unwinds inside and outside");
 #define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
 #define AREA_REACH	0x7ff00000ul
 

@@ -26,6 +26,6 @@ in_shell "cd /sys/kernel/tracing; . $LIB; echo stacktrace >\$R/trigger; echo his
 expect_equal "functions" "$(sed -n 's/^ => \([a-z]*\)$/\1/p' out | sed '/^fire$/d; /^main$/q' | tr '\n' ' ')" "req main "
 expect_equal "functions of a key" "$(sed -n 's/^         \([a-z]*\)+0x[0-9a-f]*\/0x[0-9a-f]*$/\1/p' out | sed '/^fire$/d; /^main$/q' | tr '\n' ' ')" "req main "
 
-# What a kernel takes and we do not: no thread of a target makes these events
-in_shell "cd /sys/kernel/tracing; . $LIB; try events/sched/sched_process_fork/trigger stacktrace; try events/sched/sched_process_fork/trigger hist:keys=common_stacktrace; show events/sched/sched_process_fork/trigger" </dev/null
-expect_equal "refused" "$(grep -c "^Operation not supported" out) $(grep -c "error: Only events of tracepoints have stacks" out) $(grep -c "^# Available" out)" "2 2 1"
+# What a kernel takes and we do not: the program that called is gone
+in_shell "cd /sys/kernel/tracing; . $LIB; try events/sched/sched_process_exec/trigger stacktrace; try events/sched/sched_process_exec/trigger hist:keys=common_stacktrace; show events/sched/sched_process_exec/trigger" </dev/null
+expect_equal "refused" "$(grep -c "^Operation not supported" out) $(grep -c "error: An exec has no stack: the program that made it is gone" out) $(grep -c "^# Available" out)" "2 2 1"

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/*
+ * task_calls.c - stacks of the events sched_process_fork and sched_process_exit
+ *
+ * What the kernel tells of a task that is made or ends (task_events.c) has no registers with it, and a tracepoint of
+ * the kernel there is too late: at the end of a process its memory is gone before. So the system calls are asked for
+ * that such events come of: clone, clone3, fork, vfork, exit, exit_group. The kernel copies the registers and the top
+ * of the stack when the call begins, as of a sample (sample_callers.c walks both), before it does anything, and
+ * the thread's next event of that kind has come of its last call. A call that failed is replaced by the next.
+ *
+ * Nothing is done for it in the program. The kernel takes a longer way into each system call, of all processes, as long
+ * as such an event is open; so they are, only while stacks are asked for.
+ *
+ * Which numbers these tracepoints have, tracefs says, which root may read. Whatever is mounted at /sys/kernel/tracing,
+ * ours too, another one is made that is mounted nowhere: fsmount().
+ *
+ * A fork of a target is made by the runtime's hook (runtime/arch/x86_64/syscall.S), whose stub says for which
+ * instruction of the program it stands.
+ *
+ * Without a stack are tasks that a signal ends, or another thread's exit_group() or exec: they made no call. An
+ * exec has none, since its event is the new program's, which nobody has called; a call of the old one is in an image
+ * that the new one does not have.
+ */
+#include "control/events/observe_internal.h"
+#include "control/events/sample_callers.h"
+#include "runtime/arch/x86_64/encode.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct { const char *name; uint32_t meaning; } calls[PERF_CALLS_MAX] = {
+	{ "clone", UFT_TASKS_FORK }, { "clone3", UFT_TASKS_FORK }, { "fork", UFT_TASKS_FORK },
+	{ "vfork", UFT_TASKS_FORK | WALK_VFORK }, { "exit", UFT_TASKS_EXIT }, { "exit_group", UFT_TASKS_EXIT },
+};
+
+struct call_stack {
+	struct call_stack *next;
+	pid_t tid;
+	uint32_t task, n;
+	uint64_t w[1 + UFT_STACK_MAX];
+};
+
+/* ---- Their numbers --------------------------------------------------------------------------- */
+
+/* A descriptor of a tracefs, or -errno. */
+static int open_tracefs(void)
+{
+	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), at, ret = 0;
+
+	if (fs < 0)
+		return -errno;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		ret = -errno;
+	at = ret ? -1 : (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	if (at < 0 && !ret)
+		ret = -errno;
+	close(fs);
+	return ret ? ret : at;
+}
+
+/* 0: this kernel has no such call. */
+static uint32_t read_number(int tracefs, const char *call)
+{
+	char path[64], text[16];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "events/syscalls/sys_enter_%s/id", call);
+	fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+int calls_find(struct perf_want *want, uint32_t tasks)
+{
+	int tracefs = open_tracefs();
+
+	want->ncalls = 0;
+	if (tracefs < 0)
+		return tracefs;
+	for (uint32_t i = 0; i < PERF_CALLS_MAX; i++) {
+		uint32_t number = calls[i].meaning & tasks ? read_number(tracefs, calls[i].name) : 0;
+
+		if (number)
+			want->call[want->ncalls++] = (struct perf_call){ number, calls[i].meaning };
+	}
+	close(tracefs);
+	return want->ncalls ? 0 : -ENOENT;
+}
+
+/* ---- The frame of a hook --------------------------------------------------------------------- */
+
+/* Behind the system call that this hook stands for; 0: the image has no such hook. */
+static uint64_t behind_call(const struct space *sp, uint64_t addr)
+{
+	for (uint32_t i = 0; i < sp->nobj; i++)
+		for (uint32_t k = 0; k < sp->obj[i].nhook; k++) {
+			const struct uft_hook *h = &sp->obj[i].hook[k];
+
+			if (h->addr == addr && h->kind == UFT_HOOK_SYSCALL)
+				return addr + (h->len > UFT_LEN_MOV_EAX ? h->len : UFT_LEN_MOV_EAX) + UFT_LEN_SYSCALL;
+		}
+	return 0;
+}
+
+/* The hook of a stub. Read once: the process may be gone when its next fork is told. */
+static uint64_t hook_of(struct into *in, pid_t pid, uint64_t stub)
+{
+	uint64_t hook;
+
+	for (uint32_t i = 0; i < in->nstub; i++)
+		if (in->stub[i].stub == stub)
+			return in->stub[i].hook;
+	if (proc_read_memory(pid, stub + UFT_HOOK_STUB_ADDR, &hook, sizeof(hook)) || !behind_call(in->space, hook))
+		return 0;
+	if (in->nstub < HOOK_STUBS) {
+		in->stub[in->nstub].stub = stub;
+		in->stub[in->nstub++].hook = hook;
+	}
+	return hook;
+}
+
+/* Of a call that a hook makes: @r as if the program had made it. */
+static void leave_hook(struct into *in, struct perf_record *r)
+{
+	uint64_t back, hook;
+
+	if (uft_image_at(in->space->img, r->pc, UINT64_MAX) < UINT32_MAX || r->stack_bytes < UFT_HOOK_CALL_DEPTH)
+		return;
+	memcpy(&back, r->stack, sizeof(back));
+	hook = hook_of(in, r->pid, back & ~(uint64_t)(UFT_HOOK_STUB_BYTES - 1));
+	if (!hook)
+		return;
+	r->pc = behind_call(in->space, hook);
+	r->sp += UFT_HOOK_CALL_DEPTH;
+	r->stack += UFT_HOOK_CALL_DEPTH;
+	r->stack_bytes -= UFT_HOOK_CALL_DEPTH;
+}
+
+/* ---- Stacks ---------------------------------------------------------------------------------- */
+
+static struct call_stack **place_of(struct proc *p, pid_t tid)
+{
+	struct call_stack **at = &p->calls;
+
+	while (*at && (*at)->tid != tid)
+		at = &(*at)->next;
+	return at;
+}
+
+void calls_keep(struct proc *p, const struct perf_record *r)
+{
+	struct call_stack **at = place_of(p, r->tid), *c = *at;
+	struct perf_record call = *r;
+
+	if (p->is_other || !p->into)
+		return;
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (!c)
+			return;
+		c->tid = r->tid;
+		*at = c;
+	}
+	leave_hook(p->into, &call);
+	c->task = r->call & ~WALK_VFORK;
+	c->w[0] = call.pc | UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT;
+	c->n = 1 + walk_callers(p->into->space, &call, c->w + 1, UFT_STACK_MAX);
+}
+
+void calls_drop(struct proc *p, pid_t tid)
+{
+	struct call_stack **at = place_of(p, tid), *c = *at;
+
+	if (c) {
+		*at = c->next;
+		free(c);
+	}
+}
+
+uint32_t calls_take(struct proc *p, pid_t tid, uint32_t task, uint64_t *w)
+{
+	const struct call_stack *c = *place_of(p, tid);
+	uint32_t n = 1;
+
+	w[0] = UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT;
+	if (c && c->task == task) {
+		n = c->n;
+		memcpy(w, c->w, n * sizeof(*w));
+		calls_drop(p, tid);
+	}
+	return n;
+}
+
+void calls_drop_all(struct proc *p)
+{
+	while (p->calls)
+		calls_drop(p, p->calls->tid);
+}
