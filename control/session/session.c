@@ -556,6 +556,12 @@ static int is_replaced(struct target *t)
 	       (bytes != t->space->auxv_bytes || memcmp(raw, t->space->auxv, bytes));
 }
 
+/* An agent that ends by itself (creds.c) clears its number when the code is back. It is but what the process says. */
+static int has_put_back(const struct uft_session *s, const struct target *t)
+{
+	return !SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
+}
+
 /* Looks once more at a process whose agent ended: it may still be on its way into another image, or to its end. */
 static void judge_agentless(struct uft_session *s, struct target *t)
 {
@@ -566,10 +572,11 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
 		 * that kills threads.
 		 */
-		session_warn_of(
-			s, t->slice,
-			"the agent of process %d ended: its code stays armed until the session detaches from it",
-			t->pid);
+		session_warn_of(s, t->slice,
+				has_put_back(s, t) ?
+				"the agent of process %d ended, as it cannot see what rights the process has: it put the code back, and records no more" :
+				"the agent of process %d ended: its code stays armed until the session detaches from it",
+				t->pid);
 		t->agentless_ns = 0;
 	}
 }

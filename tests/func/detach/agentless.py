@@ -18,7 +18,8 @@ def said_by(err):
 def once(pid, tracer, how, scratch, code):
     name = '%s, left by %s' % (tracer, how)
     with tempfile.TemporaryFile() as err:
-        r = subprocess.Popen([uft, 'attach', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'), str(pid)],
+        r = subprocess.Popen([uft, 'attach', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'),
+		str(pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         wait_for(lambda: is_armed(pid, code, r) and list(agents(pid)), name + ': attached')
         if how == 'SIGTERM at once':	# before the recorder can see it
@@ -28,7 +29,8 @@ def once(pid, tracer, how, scratch, code):
             os.kill(agent, signal.SIGKILL)
         wait_for(lambda: not list(agents(pid)), name + ': no agent')
         if how in ('uft detach', 'SIGTERM'):
-            wait_for(lambda: 'the agent of process %d ended' % pid in said_by(err), name + ': it is told')
+            wait_for(lambda: 'the agent of process %d ended: its code stays armed' % pid in said_by(err), name +
+		     ': it is told')
         if how == 'SIGTERM at once':
             r.send_signal(signal.SIGCONT)
         elif how == 'SIGKILL':

@@ -64,7 +64,7 @@ drop() {
 # It cannot see what the process has given up: it ends, and first puts the code back.
 begin 2 one
 begin_recording "hidden, with a capability"
-is_left() { grep -q 'the agent of process .* ended' err && has_none; }
+is_left() { grep -q 'the agent of process .* ended, .*: it put the code back' err && has_none; }
 check
 eventually is_left || { fail "an agent with a capability goes on, but it cannot see its process:$found"; show; }
 drop
