@@ -21,6 +21,7 @@
 #include "control/session.h"
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
+#include "symbol/keyed_hash.h"
 #include "symbol/now.h"
 
 #define POLL_MS		50
@@ -83,15 +84,6 @@ struct top {
 	int error;
 };
 
-static uint32_t hash_of(const char *s)
-{
-	uint32_t h = 2166136261u;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 16777619u;
-	return h;
-}
-
 static int grow_rows(struct top *t)
 {
 	uint32_t cap = t->cap_rows ? 2 * t->cap_rows : 1024, *slot = calloc(2 * cap, sizeof(*slot));
@@ -107,7 +99,7 @@ static int grow_rows(struct top *t)
 	t->cap_rows = cap;
 	t->nslots = 2 * cap;
 	for (uint32_t i = 0; i < t->nrows; i++) {
-		uint32_t at = hash_of(row[i].name) & (t->nslots - 1);
+		uint32_t at = (uint32_t)hash_text(row[i].name) & (t->nslots - 1);
 
 		while (slot[at])
 			at = (at + 1) & (t->nslots - 1);
@@ -123,7 +115,7 @@ static struct row *row_named(struct top *t, const char *name)
 
 	if (t->nrows == t->cap_rows && grow_rows(t) < 0)
 		return NULL;
-	for (at = hash_of(name) & (t->nslots - 1); t->slot[at]; at = (at + 1) & (t->nslots - 1))
+	for (at = (uint32_t)hash_text(name) & (t->nslots - 1); t->slot[at]; at = (at + 1) & (t->nslots - 1))
 		if (!strcmp(t->row[t->slot[at] - 1].name, name))
 			return &t->row[t->slot[at] - 1];
 	t->row[t->nrows] = (struct row){ .name = strdup(name) };

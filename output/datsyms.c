@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "output/datsyms.h"
+#include "symbol/keyed_hash.h"
 
 #define SLOT_SHIFT	48
 #define SLOT_MAX	0x7fffu
@@ -87,7 +88,7 @@ static int64_t image_slot(struct dat_syms *syms, const struct uft_image *img)
 
 static size_t hash_of(const struct dat_syms *syms, uint64_t addr)
 {
-	return (size_t)(addr * 0x9e3779b97f4a7c15ull >> 32) & (syms->nhash - 1);
+	return (size_t)hash_words(addr, 0) & (syms->nhash - 1);
 }
 
 static void hash_insert(struct dat_syms *syms, uint32_t entry)

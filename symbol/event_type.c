@@ -6,6 +6,7 @@
  * places is stored last.
  */
 #include "symbol/event_type.h"
+#include "symbol/keyed_hash.h"
 #include "symbol/print_format.h"
 
 #include <errno.h>
@@ -116,14 +117,7 @@ const struct uft_event_field *uft_event_field(const struct uft_event_type *type,
 
 static uint32_t hash_of(const char *system, size_t nsystem, const char *name, size_t nname)
 {
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < nsystem; i++)
-		h = (h ^ (uint8_t)system[i]) * 16777619u;
-	h *= 16777619u;
-	for (size_t i = 0; i < nname; i++)
-		h = (h ^ (uint8_t)name[i]) * 16777619u;
-	return h;
+	return (uint32_t)hash_words(hash_bytes(system, nsystem), hash_bytes(name, nname));
 }
 
 /* The slot of the type, or the free one that it would have. There are slots. */

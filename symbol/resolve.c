@@ -27,7 +27,7 @@
 #include "symbol/image.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
-#include "symbol/hash_text.h"
+#include "symbol/keyed_hash.h"
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
@@ -91,9 +91,7 @@ struct uft_resolver {
 
 static uint64_t res_hash_key(uint64_t addr, uint32_t object, uint32_t kind)
 {
-	uint64_t h = (addr ^ (uint64_t)object << 40 ^ (uint64_t)kind << 62) * 0x9e3779b97f4a7c15ull;
-
-	return h ^ h >> 29;
+	return hash_words(addr, (uint64_t)kind << 32 | object);
 }
 
 static void res_insert(struct res_sym **table, size_t size, uint64_t hash, struct res_sym *s)

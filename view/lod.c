@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/keyed_hash.h"
 #include "view/event_name.h"
 #include "view/lod_internal.h"
 #include "view/sched_events.h"
@@ -77,7 +78,7 @@ void lod_free(struct lod *l)
 
 static uint32_t hash_track(uint32_t row, uint32_t lane)
 {
-	return (uint32_t)(((uint64_t)row << 16 ^ lane) * 0x9e3779b97f4a7c15ull >> 32);
+	return (uint32_t)hash_words(row, lane);
 }
 
 struct track *lod_find_track(const struct lod *l, uint32_t row, uint32_t lane)

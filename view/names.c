@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "output/dense.h"
-#include "symbol/hash_text.h"
+#include "symbol/keyed_hash.h"
 #include "view/names.h"
 
 int names_init(struct names *t)

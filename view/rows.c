@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "output/dense.h"
+#include "symbol/keyed_hash.h"
 #include "view/rows.h"
 
 static uint32_t hash_row(uint32_t pid, uint32_t tid)
 {
-	return (uint32_t)(((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15ull >> 32);
+	return (uint32_t)hash_words(pid, tid);
 }
 
 int rows_init(struct rows *t)

@@ -22,6 +22,7 @@
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "output/spool.h"
+#include "symbol/keyed_hash.h"
 
 #define VERSION		46		/* preprocessedProfileVersion */
 #define COLUMN_BUFFER	4096u
@@ -74,7 +75,7 @@ static int grow_slots(struct thread *t)
 	t->slot = slot;
 	t->nslots = want;
 	for (uint32_t i = 0; i < t->nstacks; i++) {
-		uint32_t at = (t->stack[i].prefix * 0x9e3779b9u ^ t->stack[i].func * 0x85ebca6bu) & (want - 1);
+		uint32_t at = (uint32_t)hash_words(t->stack[i].prefix, t->stack[i].func) & (want - 1);
 
 		while (slot[at])
 			at = (at + 1) & (want - 1);
@@ -89,7 +90,7 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 
 	if (2 * t->nstacks >= t->nslots && grow_slots(t) < 0)
 		return -ENOMEM;
-	for (at = (prefix * 0x9e3779b9u ^ func * 0x85ebca6bu) & (t->nslots - 1); t->slot[at];
+	for (at = (uint32_t)hash_words(prefix, func) & (t->nslots - 1); t->slot[at];
 	     at = (at + 1) & (t->nslots - 1)) {
 		*found = t->slot[at] - 1;
 		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func)

@@ -22,6 +22,7 @@
 #include "output/export/sink.h"
 #include "output/export/thrift.h"
 #include "output/export/utf8.h"
+#include "symbol/keyed_hash.h"
 
 #define ROWS		(128u << 10)
 #define LEVEL		1		/* of zstd */
@@ -101,15 +102,6 @@ struct parquet {
 
 /* ---- Dictionaries ---- */
 
-static uint32_t hash_of(const char *s)
-{
-	uint32_t h = 2166136261u;
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 16777619u;
-	return h;
-}
-
 static int is_name(const struct dict *d, uint32_t id, const char *s, uint32_t n)
 {
 	const char *at = d->plain.data + d->name[id].at;
@@ -159,7 +151,7 @@ static int find_name(struct parquet *p, struct dict *d, const char *name, uint32
 	if (!s || (2 * d->n >= d->nslots && grow_slots(d) < 0))
 		return -ENOMEM;
 	n = (uint32_t)strlen(s);
-	hash = hash_of(s);
+	hash = (uint32_t)hash_bytes(s, n);
 	for (at = hash & (d->nslots - 1); d->slot[at]; at = (at + 1) & (d->nslots - 1))
 		if (is_name(d, d->slot[at] - 1, s, n)) {
 			*id = d->slot[at] - 1;

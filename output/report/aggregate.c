@@ -32,7 +32,7 @@
 #include "output/dense.h"
 #include "output/emit.h"
 #include "output/report/aggregate_build.h"
-#include "symbol/hash_text.h"
+#include "symbol/keyed_hash.h"
 
 #define MORE_KEY	"\001more"
 #define NOPEN_KEPT	1024u		/* functions that a task without open calls remembers */
@@ -87,9 +87,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 
 static uint32_t hash_child(uint32_t parent, uint32_t func)
 {
-	uint64_t h = ((uint64_t)parent << 32 | func) * 0x9e3779b97f4a7c15ull;
-
-	return (uint32_t)(h >> 32);
+	return (uint32_t)hash_words(parent, func);
 }
 
 static int grow_hash(struct agg *a)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/keyed_hash.h"
 
 struct dec_stack {
 	struct dec_stack *next;		/* of the same hash */
@@ -120,20 +121,13 @@ static int is_of_then(struct uft_stream *st, struct dec_image *image, const stru
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
 				  uint64_t clock)
 {
-	uint64_t hash = image->img->id, first;
+	uint64_t hash = hash_words(hash_bytes(p, 8ull * n), image->img->id), first;
 	struct dec_stack *s;
 
 	memcpy(&first, p, 8);
 	if (n == 1 && first == (UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT))
 		return &none;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t addr;
-
-		memcpy(&addr, p + 8 * i, 8);
-		hash = (hash ^ addr) * 0x9e3779b97f4a7c15ull;
-	}
-	hash ^= hash >> 32;
 	for (s = st->stack_cap ? st->stack[(uint32_t)hash & (st->stack_cap - 1)] : NULL; s; s = s->next)
 		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n) &&
 		    (!image->has_overlaps || is_of_then(st, image, s, clock)))

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/keyed_hash.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
 
@@ -35,9 +36,7 @@
 
 static uint32_t task_hash(uint32_t slice, uint32_t pid, uint32_t tid)
 {
-	uint64_t h = ((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15ull ^ slice * 0xc2b2ae3d27d4eb4full;
-
-	return (uint32_t)(h >> 32);
+	return (uint32_t)hash_words((uint64_t)pid << 32 | tid, slice);
 }
 
 static int task_room(struct uft_stream *st)

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "stream/file/writer_internal.h"
+#include "symbol/keyed_hash.h"
 
 #define WR_META_BLOCK	(256u << 10)
 #define WR_META_PACK	256u		/* smaller payloads are not worth packing */
@@ -329,7 +330,7 @@ static int wr_task_grow(struct uft_writer *w)
 	if (!grown)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->cap_task; i++) {
-		uint32_t at = (uint32_t)(w->task[i].key * 0x9e3779b97f4a7c15ull >> 32);
+		uint32_t at = (uint32_t)hash_words(w->task[i].key, 0);
 
 		if (!w->task[i].key)
 			continue;
@@ -346,7 +347,7 @@ static int wr_task_grow(struct uft_writer *w)
 /* 1 if the same was said of this task before, 0 if not (it is noted), or -ENOMEM. */
 static int wr_task_known(struct uft_writer *w, uint64_t key, uint64_t value)
 {
-	uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32);
+	uint32_t at = (uint32_t)hash_words(key, 0);
 
 	if (w->ntask * 2 >= w->cap_task) {
 		int err = wr_task_grow(w);

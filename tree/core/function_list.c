@@ -5,7 +5,7 @@
  * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h).
  * See function_list.h.
  */
-#include "symbol/hash_text.h"
+#include "symbol/keyed_hash.h"
 #include "tree/core/function_list.h"
 
 #include "control/functions.h"

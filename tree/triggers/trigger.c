@@ -28,7 +28,7 @@
  * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
  * each. All is the owner's.
  */
-#include "symbol/hash_text.h"
+#include "symbol/keyed_hash.h"
 #include "tree/triggers/trigger_internal.h"
 #include "tree/core/function_list.h"
 

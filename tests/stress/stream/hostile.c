@@ -93,6 +93,23 @@ static uint64_t word_context(uint64_t n)
 	return n % 3 == 0 ? UFT_REC_WORD(UFT_REC_CONTEXT, 0, 5000) : n % 3 == 1 ? 5000 : n << 8;
 }
 
+/*
+ * A call each of tasks that fall together in a table whose place is bits 32 and up of a product by the golden ratio: its
+ * inverse times a count.
+ */
+static uint64_t word_collide(uint64_t n)
+{
+	uint64_t task = 0xf1de83e19937733dull * (n / 5);
+
+	switch (n % 5) {
+	case 0: return UFT_REC_WORD(UFT_REC_CONTEXT, 0, 5000);
+	case 1: return 5000;
+	case 2: return task << 32 | task >> 32;
+	case 3: return UFT_REC_WORD(UFT_REC_FUNC, 1, 5000);
+	default: return 0;
+	}
+}
+
 /* Functions whose every parent and id is another unknown one. */
 static uint64_t word_unknown(uint64_t n)
 {
@@ -182,6 +199,7 @@ static const struct hostile_case {
 	{ .name = "entries", .word = word_entry, .mib = 128 },
 	{ .name = "search", .word = word_search, .mib = 128 },
 	{ .name = "contexts", .word = word_context, .mib = 64 },
+	{ .name = "collide", .word = word_collide, .mib = 10 },
 	{ .name = "unknown", .word = word_unknown, .mib = 64 },
 	{ .name = "unwind", .word = word_unwind, .mib = 64 },
 	{ .name = "pad", .word = word_pad, .mib = 1500, .pack = 1 },
