@@ -72,12 +72,20 @@ void table_put_json(FILE *out, const char *s)
 	putc('"', out);
 }
 
+/* What a spreadsheet takes for a formula, which it carries out; names of functions come from others. */
+static int is_formula(const char *s)
+{
+	return *s && strchr("=+-@\t\r", *s) != NULL;
+}
+
+/* Some spreadsheets begin a cell at ; and TAB, too, if they are not quoted. */
 static int is_plain_csv(const char *s)
 {
-	if (!*s || *s == ' ' || s[strcspn(s, "\",\r\n")])
+	if (!*s || *s == ' ' || is_formula(s) || s[strcspn(s, "\",\r\n")])
 		return 0;
-	while (*s && table_utf8(s))
-		s += table_utf8(s);
+	for (unsigned n; *s && (n = table_utf8(s)); s += n)
+		if ((*s == ';' || *s == '\t') && is_formula(s + 1))
+			return 0;
 	return !*s;
 }
 
@@ -88,6 +96,8 @@ void table_put_csv(FILE *out, const char *s)
 		return;
 	}
 	putc('"', out);
+	if (is_formula(s))
+		putc('\'', out);
 	for (unsigned n; *s; s += n ? n : 1) {
 		n = table_utf8(s);
 		if (n)

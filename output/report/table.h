@@ -67,7 +67,7 @@ int table_end(struct table *t);
 const char *table_time(char buf[TABLE_TIME_ROOM], uint64_t ns);
 /* Writes @s as a JSON string, quotes included. */
 void table_put_json(FILE *out, const char *s);
-/* Writes @s as a cell of CSV, within quotes where RFC 4180 asks for them. */
+/* Writes @s as a cell of CSV, within quotes where RFC 4180 asks for them, and with ' before what would be a formula. */
 void table_put_csv(FILE *out, const char *s);
 /* Bytes of the UTF-8 character at @s, 0: it is none. */
 unsigned table_utf8(const char *s);

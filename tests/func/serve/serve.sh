@@ -48,7 +48,9 @@ long = {l.split(None, 2)[1]: l.split(None, 2) for l in open('ls.long')}
 data = json.load(open('ls.json'))
 rows = list(csv.DictReader(open('ls.csv', newline=''), strict=True))
 assert (data['report'], data['version']) == ('ls', 1), data
-assert rows == [{k: v or '' for k, v in r.items()} for r in data['rows']]
+cell = lambda v: "'" + v if v and v[0] in '=+-@' else v or ''  # no formula
+assert rows == [{k: cell(v) for k, v in r.items()} for r in data['rows']]
+rows = [{k: v or '' for k, v in r.items()} for r in data['rows']]
 assert text == [r['name'] + '/' * (r['type'] == 'directory') for r in rows]
 for r in rows:
     mode, _, *doc = long[r['name']]
