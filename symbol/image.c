@@ -110,9 +110,12 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 	return 0;
 }
 
+/* Where it is so, each address is looked for by its time among all objects, so there is a bound. */
+#define OVERLAPS_MAX	4096u
+
 int uft_image_overlaps(const struct uft_image *img)
 {
-	for (uint32_t i = 0; img && i < img->nobj; i++)
+	for (uint32_t i = 0; img && img->nobj <= OVERLAPS_MAX && i < img->nobj; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct uft_mapped *a = &img->obj[i], *b = &img->obj[k];
 

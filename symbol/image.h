@@ -42,7 +42,7 @@ void uft_mapped_free_arrays(struct uft_mapped *m);
 
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
-/* Are there objects that had the same addresses, one after the other? */
+/* Are there objects that had the same addresses, one after the other? Not said of more than 4,096 objects. */
 int uft_image_overlaps(const struct uft_image *img);
 /*
  * The index of the one that had @addr at @clock; by the clock only if several had it. UINT32_MAX: none. Code
@@ -94,6 +94,10 @@ const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_
 /* The same as it was at @clock, where several objects had the address one after the other (uft_image_overlaps()). */
 const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr,
 					  uint64_t clock);
+
+/* Is there an object that has the id, or code at the address? */
+int uft_resolver_has_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
+int uft_resolver_has_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
 
 /*
  * Of each symbol of @other, by index, in the order in which that one met them, what @r calls it, as if @r met them now.

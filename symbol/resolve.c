@@ -28,6 +28,7 @@
 #include "symbol/names.h"
 #include "symbol/sorted.h"
 #include "symbol/keyed_hash.h"
+#include "symbol/segments.h"
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
@@ -39,6 +40,9 @@
  */
 #define RES_FULL_IMAGES	256u
 #define RES_FEW_BITS	4u
+/* Of an image with more objects the tables alone are asked, of an image with more lists of made code the last ones. */
+#define RES_SCAN_MAX	4096u
+#define RES_MADE_MAX	64u
 #define RES_PAGES_MAX	8192u
 #define RES_SYM_CHUNK	1024u
 #define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
@@ -70,6 +74,8 @@ struct res_image {
 	struct res_addr { uint64_t addr; const struct uft_sym *sym; } *addrs;
 	unsigned addr_bits;
 	struct res_map *map;
+	struct segments ids, texts;	/* to objects: the first that has an id, and whose an address is */
+	uint32_t *made, nmade;		/* objects that are code which the process made */
 };
 
 struct res_object { struct uft_object *obj; const char *base; uint32_t nnameless; };	/* nnameless: of called ones */
@@ -80,6 +86,7 @@ struct uft_resolver {
 	size_t nimages;
 	struct res_object *object;	/* distinct objects, a reference to each */
 	size_t nobjects;
+	uint32_t *by_object; size_t object_slots;	/* of object, + 1: open addressing, a power of two */
 	struct res_sym **chunk;
 	uint32_t nsyms, nunknown, npages;
 	struct res_sym **by_key, **by_name;	/* open addressing, size a power of two */
@@ -213,24 +220,52 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 /* ---- Objects ---------------------------------------------------------------------------------- */
 
+/* The same for all that uft_object_is_same() takes for one. */
+static uint64_t res_hash_object(const struct uft_object *obj)
+{
+	return hash_words(hash_bytes(obj->build_id, obj->build_id_len),
+			  hash_text(obj->build_id_len ? uft_base_name(obj->path) : obj->path));
+}
+
+/* The slot of @obj, or the free one that it would have. There are slots. */
+static uint32_t *res_object_slot(const struct uft_resolver *r, const struct uft_object *obj)
+{
+	size_t at = res_hash_object(obj) & (r->object_slots - 1);
+
+	while (r->by_object[at] && !uft_object_is_same(r->object[r->by_object[at] - 1].obj, obj))
+		at = (at + 1) & (r->object_slots - 1);
+	return &r->by_object[at];
+}
+
+static int res_grow_objects(struct uft_resolver *r)
+{
+	size_t slots = r->object_slots ? 2 * r->object_slots : 64;
+	struct res_object *grown = realloc(r->object, slots / 2 * sizeof(*grown));
+	uint32_t *by_object = grown ? calloc(slots, sizeof(*by_object)) : NULL;
+
+	r->object = grown ? grown : r->object;
+	if (!by_object)
+		return 0;
+	free(r->by_object);
+	r->by_object = by_object;
+	r->object_slots = slots;
+	for (size_t i = 0; i < r->nobjects; i++)
+		*res_object_slot(r, grown[i].obj) = (uint32_t)i + 1;
+	return 1;
+}
+
 /* Number of an object, RES_NO_OBJECT without memory. */
 static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
 {
-	struct res_object *grown;
-	size_t i;
+	uint32_t *slot = r->object_slots ? res_object_slot(r, obj) : NULL;
 
-	for (i = 0; i < r->nobjects; i++)
-		if (uft_object_is_same(r->object[i].obj, obj))
-			return i;
-	grown = realloc(r->object, (i + 1) * sizeof(*grown));
-	if (!grown || i >= RES_NO_OBJECT)
+	if (slot && *slot)
+		return *slot - 1;
+	if (r->nobjects >= RES_NO_OBJECT || (2 * r->nobjects >= r->object_slots && !res_grow_objects(r)))
 		return RES_NO_OBJECT;
-	r->object = grown;
-	grown[i].obj = uft_object_get(obj);
-	grown[i].base = uft_base_name(obj->path);
-	grown[i].nnameless = 0;
-	r->nobjects++;
-	return i;
+	*res_object_slot(r, obj) = (uint32_t)r->nobjects + 1;
+	r->object[r->nobjects] = (struct res_object){ .obj = uft_object_get(obj), .base = uft_base_name(obj->path) };
+	return (uint32_t)r->nobjects++;
 }
 
 /* The text to show for a function, or for a place without one (@func NULL); malloc'd. */
@@ -335,7 +370,54 @@ static void res_image_reset(struct res_image *ri)
 	free(ri->dir);
 	free(ri->map);
 	free(ri->addrs);
+	free(ri->made);
+	segments_free(&ri->ids);
+	segments_free(&ri->texts);
 	memset(ri, 0, sizeof(*ri));
+}
+
+/* An address may have had several owners: the one still mapped, else the last. */
+static size_t res_text_ranges(const struct uft_image *img, struct segment_range *to)
+{
+	size_t n = 0;
+
+	for (int was_unmapped = 0; was_unmapped < 2; was_unmapped++)
+		for (uint32_t i = img->nobj; i-- > 0;) {
+			const struct uft_mapped *m = &img->obj[i];
+
+			if (m->obj->type && !m->to_clock == !was_unmapped)
+				to[n++] = (struct segment_range){ m->text_start, m->text_end, i };
+		}
+	return n;
+}
+
+static size_t res_id_ranges(const struct uft_image *img, struct segment_range *to)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		const struct uft_mapped *m = &img->obj[i];
+
+		to[n++] = (struct segment_range){ m->first_text_id, (uint64_t)m->first_text_id + m->ntext_ids, i };
+		if (m->stub_addr)
+			to[n++] = (struct segment_range){ m->first_stub_id, (uint64_t)m->first_stub_id + m->nstubs, i };
+	}
+	return n;
+}
+
+static int res_image_index(struct res_image *ri, const struct uft_image *img)
+{
+	struct segment_range *range = malloc((2ull * img->nobj + 1) * sizeof(*range));
+	int ret;
+
+	ri->made = malloc((img->nobj + 1ull) * sizeof(*ri->made));
+	ret = !range || !ri->made || segments_make(&ri->texts, range, res_text_ranges(img, range)) ||
+	      segments_make(&ri->ids, range, res_id_ranges(img, range)) ? -1 : 0;
+	for (uint32_t i = 0; !ret && i < img->nobj; i++)
+		if (!img->obj[i].obj->type)
+			ri->made[ri->nmade++] = i;
+	free(range);
+	return ret;
 }
 
 /* Makes the tables for the image as it is now. Symbols that were cached before are looked up again. */
@@ -360,7 +442,7 @@ static int res_image_set(struct uft_resolver *r, struct res_image *ri, const str
 	ri->addr_bits = r->nimages > RES_FULL_IMAGES ? RES_FEW_BITS : RES_ADDR_BITS;
 	ri->addrs = calloc((1u << ri->addr_bits) * RES_WAYS, sizeof(*ri->addrs));
 	ri->map = calloc(img->nobj + 1, sizeof(*ri->map));
-	if (!ri->dir || !ri->addrs || !ri->map) {
+	if (!ri->dir || !ri->addrs || !ri->map || res_image_index(ri, img)) {
 		ri->npages = ri->nobj = 0;
 		res_image_reset(ri);
 		return 0;
@@ -446,22 +528,43 @@ static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, u
 	return granule;
 }
 
+static int res_has_id(const struct uft_mapped *m, uint32_t id)
+{
+	return id - m->first_text_id < m->ntext_ids || (id - m->first_stub_id < m->nstubs && m->stub_addr);
+}
+
+/* The object that has the id, SEGMENT_NONE. One of a running process may have got stubs since the table was made. */
+static uint32_t res_object_of(const struct res_image *ri, uint32_t id)
+{
+	uint32_t i = segments_find(&ri->ids, id);
+
+	if (i != SEGMENT_NONE && res_has_id(&ri->img->obj[i], id))
+		return i;
+	for (i = 0; i < ri->nobj && ri->nobj <= RES_SCAN_MAX; i++)
+		if (res_has_id(&ri->img->obj[i], id))
+			return i;
+	return SEGMENT_NONE;
+}
+
 /* Where the id's function is; NULL: the id is nobody's. */
 static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct uft_mapped **out, uint64_t *addr)
 {
-	for (uint32_t i = 0; i < ri->nobj; i++) {
-		const struct uft_mapped *m = &ri->img->obj[i];
+	uint32_t i = res_object_of(ri, id);
+	const struct uft_mapped *m;
 
-		if (id - m->first_text_id < m->ntext_ids)
-			*addr = res_text_addr(&ri->map[i], m, id);
-		else if (id - m->first_stub_id < m->nstubs && m->stub_addr)
-			*addr = m->stub_addr[id - m->first_stub_id];
-		else
-			continue;
-		*out = m;
-		return &ri->map[i];
-	}
-	return NULL;
+	if (i == SEGMENT_NONE)
+		return NULL;
+	m = *out = &ri->img->obj[i];
+	*addr = id - m->first_text_id < m->ntext_ids ? res_text_addr(&ri->map[i], m, id) :
+		m->stub_addr[id - m->first_stub_id];
+	return &ri->map[i];
+}
+
+int uft_resolver_has_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id)
+{
+	struct res_image *ri = res_current(r, img);
+
+	return ri && res_object_of(ri, id) != SEGMENT_NONE;
 }
 
 static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri, uint32_t id)
@@ -540,13 +643,12 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
  */
 static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t addr, uint32_t *index)
 {
-	for (uint32_t i = ri->nobj; i-- > 0;) {
-		const struct uft_mapped *o = &ri->img->obj[i];
+	for (uint32_t k = ri->nmade; k-- > 0 && k + RES_MADE_MAX >= ri->nmade;) {
+		const struct uft_mapped *o = &ri->img->obj[ri->made[k]];
 
-		if (o->obj->type || addr < o->text_start || addr >= o->text_end ||
-		    !uft_object_func(o->obj, addr - o->bias))
+		if (addr < o->text_start || addr >= o->text_end || !uft_object_func(o->obj, addr - o->bias))
 			continue;
-		*index = i;
+		*index = ri->made[k];
 		return o;
 	}
 	return NULL;
@@ -565,22 +667,18 @@ static const struct uft_sym *res_addr_in(struct uft_resolver *r, struct res_imag
 
 static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *ri, uint64_t addr)
 {
-	const struct uft_mapped *m = NULL;
-	uint32_t i, best = 0;
+	uint32_t i = segments_find(&ri->texts, addr);
 
-	/* An address may have had several owners: the one still mapped, else the last. */
-	for (i = 0; i < ri->nobj; i++) {
-		const struct uft_mapped *o = &ri->img->obj[i];
+	return i != SEGMENT_NONE || res_made(ri, addr, &i) ? res_addr_in(r, ri, i, addr) :
+	       res_unknown(r, addr, RES_KEY_ADDR);
+}
 
-		if (o->obj->type && addr >= o->text_start && addr < o->text_end &&
-		    (!m || !o->to_clock || m->to_clock)) {
-			m = o;
-			best = i;
-		}
-	}
-	if (!m)
-		m = res_made(ri, addr, &best);
-	return m ? res_addr_in(r, ri, best, addr) : res_unknown(r, addr, RES_KEY_ADDR);
+int uft_resolver_has_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr)
+{
+	struct res_image *ri = res_current(r, img);
+	uint32_t made;
+
+	return ri && (segments_find(&ri->texts, addr) != SEGMENT_NONE || res_made(ri, addr, &made));
 }
 
 const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr,
@@ -647,6 +745,7 @@ void uft_resolver_free(struct uft_resolver *r)
 	free(r->images);
 	free(r->object);
 	free(r->chunk);
+	free(r->by_object);
 	free(r->by_key);
 	free(r->by_name);
 	free(r);

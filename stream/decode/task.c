@@ -324,23 +324,6 @@ void dec_images_free(struct uft_stream *st)
 	uft_resolver_free(st->resolver);
 }
 
-static int sym_has_id(const struct uft_image *img, uint32_t id)
-{
-	for (uint32_t i = 0; i < img->nobj; i++)
-		if (id - img->obj[i].first_text_id < img->obj[i].ntext_ids ||
-		    id - img->obj[i].first_stub_id < img->obj[i].nstubs)
-			return 1;
-	return 0;
-}
-
-static int sym_has_addr(const struct uft_image *img, uint64_t addr)
-{
-	for (uint32_t i = 0; i < img->nobj; i++)
-		if (addr - img->obj[i].text_start < img->obj[i].text_end - img->obj[i].text_start)
-			return 1;
-	return 0;
-}
-
 int dec_has_unknown(const struct uft_stream *st)
 {
 	return st->unknown_ids > DEC_UNKNOWN / 16 || st->unknown_addrs > DEC_UNKNOWN / 16;
@@ -351,7 +334,7 @@ const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *imag
 	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->id, image->shift, id) : &none;
 
 	e->key = (uint64_t)id + 1;
-	if (!sym_has_id(image->img, id) && st->unknown_ids++ > DEC_UNKNOWN)
+	if (!uft_resolver_has_id(st->resolver, image->img, id) && st->unknown_ids++ > DEC_UNKNOWN)
 		e->sym = uft_resolve_id(st->resolver, image->img, UFT_REC_VALUE_MAX);
 	else
 		e->sym = uft_resolve_id(st->resolver, image->img, id);
@@ -363,7 +346,7 @@ const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *ima
 	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->addr, image->shift, addr) : &none;
 
 	e->key = addr + 1;
-	if (!sym_has_addr(image->img, addr) && st->unknown_addrs++ > DEC_UNKNOWN)
+	if (!uft_resolver_has_addr(st->resolver, image->img, addr) && st->unknown_addrs++ > DEC_UNKNOWN)
 		e->sym = uft_resolve_addr(st->resolver, image->img, 0);
 	else
 		e->sym = uft_resolve_addr(st->resolver, image->img, addr);

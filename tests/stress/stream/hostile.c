@@ -158,6 +158,55 @@ static void put_names(void)
 	wire_free(&w);
 }
 
+#define OBJECTS		60000u
+#define OBJECT_IDS	16u
+#define OBJECT_BYTES	0x1000u
+
+/* Of each object in turn one is called, from another. */
+static uint64_t word_object(uint64_t n)
+{
+	uint64_t call = n / 2, object = call % OBJECTS;
+
+	return n & 1 ? (OBJECTS - object) * OBJECT_BYTES + call / OBJECTS + 1 :
+	       UFT_REC_WORD(UFT_REC_FUNC, object * OBJECT_IDS + call / OBJECTS, 5000);
+}
+
+/* One image with many objects, each with code, ids and a name of its own. */
+static void put_objects(void)
+{
+	struct wire w = { 0 };
+	char path[32];
+
+	wire_put_u(&w, 0);
+	wire_put_str(&w, "/program");
+	put_block(UFT_BLOCK_IMAGE, 0, 0, w.p, w.n, 0);
+	w.n = 0;
+	for (int i = 0; i < 5; i++)		/* number, pid, ppid, image, clock */
+		wire_put_u(&w, i == 1);
+	put_block(UFT_BLOCK_SLICE, 0, 0, w.p, w.n, 0);
+	for (uint64_t i = 0; i < OBJECTS; i++) {
+		const uint64_t mapped[] = { 0, (i + 1) * OBJECT_BYTES, (i + 2) * OBJECT_BYTES, i * OBJECT_IDS, OBJECT_IDS,
+			0, 0, 0, 0 };
+
+		w.n = 0;
+		wire_put_u(&w, 0);
+		wire_put_u(&w, i);
+		wire_put_u(&w, i);
+		snprintf(path, sizeof(path), "/uft-hostile/%llu", (unsigned long long)i);
+		wire_put_str(&w, path);
+		wire_put_bytes(&w, "", 0);
+		wire_put_u(&w, 62);		/* EM_X86_64 */
+		wire_put_u(&w, 3);		/* ET_DYN */
+		wire_put_u(&w, 0);
+		wire_put_u(&w, 0);
+		for (size_t k = 0; k < sizeof(mapped) / sizeof(mapped[0]); k++)
+			wire_put_u(&w, mapped[k]);
+		put_block(UFT_BLOCK_OBJECT, 0, 0, w.p, w.n, 0);
+	}
+	wire_free(&w);
+	put_records(0, 3, word_object, 1);
+}
+
 static void put_sites(void)
 {
 	struct wire w = { 0 };
@@ -205,6 +254,7 @@ static const struct hostile_case {
 	{ .name = "pad", .word = word_pad, .mib = 1500, .pack = 1 },
 	{ .name = "magic", .word = word_magic, .mib = 64 },
 	{ .name = "names", .write = put_names },
+	{ .name = "objects", .write = put_objects },
 	{ .name = "sites", .write = put_sites },
 	{ .name = "rings", .write = put_many_rings },
 };
