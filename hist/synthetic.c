@@ -265,7 +265,7 @@ int uft_synth_add(struct uft_synth_list *list, struct uft_event_table *types, st
 	if (!format.p)
 		return -ENOMEM;
 	put_format(s, &to);
-	ret = uft_event_table_add(types, "synthetic", format.p, &s->type, &err);
+	ret = uft_event_table_add(types, UFT_OWNER_OURS, "synthetic", format.p, &s->type, &err);
 	free(format.p);
 	if (ret)
 		return ret;

@@ -226,6 +226,7 @@ int uft_event_format_parse(const char *system, const char *format, struct uft_ev
 		return -ENOMEM;
 	t->field = (struct uft_event_field *)(t + 1);
 	c.out = (char *)(t->field + nfields + 1);
+	t->owner = UFT_OWNER_OURS;
 	t->system = copy(&c, system, nsystem);
 	t->bytes = UFT_EVENT_COMMON;
 	if (!take_head(&c, t) || !take_fields(&c, t)) {
@@ -238,6 +239,7 @@ int uft_event_format_parse(const char *system, const char *format, struct uft_ev
 		free(t);
 		return -EINVAL;
 	}
+	t->declared_bytes = (uint32_t)strlen(t->name);
 	nprint = strcspn(c.p, "\n");
 	t->print = copy(&c, c.p, nprint);
 	*out = t;

@@ -4,6 +4,9 @@
  *
  * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of
  * places is stored last.
+ *
+ * Programs of any user declare types, so each owner has a share of the table: of every bound at most half of what the
+ * others have left, if it is not ours. Names are no owner's: one that another owner's type has gets a number behind it.
  */
 #include "symbol/event_type.h"
 #include "symbol/keyed_hash.h"
@@ -22,6 +25,10 @@
 #define FORMATS_MAX_BYTES	(256u << 20)	/* of all types; 60,000 of the kernel's length take 120 MB */
 #define PRINTS_MAX_BYTES	(256u << 20)	/* compiled; a term of two bytes becomes nodes of a hundred */
 #define OBJECTS_MAX_BYTES	(64u << 20)	/* of which objects declare the types */
+
+enum bound { TYPES, SYSTEMS, FORMATS, PRINTS, OBJECTS, NBOUNDS };
+static const uint64_t most[NBOUNDS] = { UFT_EVENT_TYPES_MAX, MAX_SYSTEMS, FORMATS_MAX_BYTES, PRINTS_MAX_BYTES,
+					OBJECTS_MAX_BYTES };
 
 #define COMMON									\
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
@@ -62,7 +69,8 @@ struct uft_event_table {
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
-	uint64_t format_bytes, print_bytes, object_bytes;	/* of all types, under the lock */
+	uint64_t used[NBOUNDS];		/* of all owners, under the lock, as are these: */
+	struct share { uint32_t owner; uint64_t used[NBOUNDS]; } *share; uint32_t nshares;
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
 };
 
@@ -111,6 +119,38 @@ const struct uft_event_field *uft_event_field(const struct uft_event_type *type,
 		if (is_text(type->field[i].name, name, n))
 			return &type->field[i];
 	return NULL;
+}
+
+/* ---- Shares: under the lock ------------------------------------------------------------------ */
+
+/* NULL: no memory. Good until the next one is asked for. */
+static struct share *share_of(struct uft_event_table *t, uint32_t owner)
+{
+	struct share *grown;
+
+	for (uint32_t i = 0; i < t->nshares; i++)
+		if (t->share[i].owner == owner)
+			return &t->share[i];
+	grown = realloc(t->share, (t->nshares + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	t->share = grown;
+	grown[t->nshares] = (struct share){ .owner = owner };
+	return &grown[t->nshares++];
+}
+
+static int has_room(const struct uft_event_table *t, const struct share *s, enum bound b, uint64_t more)
+{
+	const uint64_t left = most[b] - (t->used[b] - s->used[b]);
+	const uint64_t its = s->owner == UFT_OWNER_OURS ? left : left / 2; /* GUARD(event_type_share, left) */
+
+	return s->used[b] + more <= its;
+}
+
+static void take(struct uft_event_table *t, struct share *s, enum bound b, uint64_t more)
+{
+	s->used[b] += more;
+	t->used[b] += more;
 }
 
 /* ---- Adding: under the lock ------------------------------------------------------------------ */
@@ -174,18 +214,19 @@ static int grow_slots(struct uft_event_table *t)
 	return 0;
 }
 
-static int find_system(struct uft_event_table *t, struct uft_event_type *type)
+static int find_system(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
 {
 	uint32_t n = uft_event_table_systems(t);
 
 	for (type->system_index = 0; type->system_index < n; type->system_index++)
 		if (!strcmp(t->system[type->system_index].name, type->system))
 			return 0;
-	if (n == MAX_SYSTEMS)
-		return -ENOSPC;
+	if (!has_room(t, s, SYSTEMS, 1))
+		return -ENOSR;
 	t->system[n].name = strdup(type->system);
 	if (!t->system[n].name)
 		return -ENOMEM;
+	take(t, s, SYSTEMS, 1);
 	__atomic_store_n(&t->nsystems, n + 1, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -286,16 +327,16 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 }
 
 /* Beyond the bound a type has no compiled print format: its events are shown as lists of their fields. */
-static void compile_print(struct uft_event_table *t, struct uft_event_type *type)
+static void compile_print(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
 {
 	struct uft_print *p = uft_print_compile(type);
 
-	if (p && t->print_bytes + uft_print_bytes(p) > PRINTS_MAX_BYTES) { /* GUARD(event_prints_bound) */
+	if (p && !has_room(t, s, PRINTS, uft_print_bytes(p))) { /* GUARD(event_prints_bound) */
 		uft_print_free(p);
 		p = NULL;
 	}
 	type->text = p;
-	t->print_bytes += p ? uft_print_bytes(p) : 0;
+	take(t, s, PRINTS, p ? uft_print_bytes(p) : 0);
 }
 
 /* Gives the parsed @type its place. Takes it over. */
@@ -303,71 +344,134 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 		 int is_builtin)
 {
 	const uint64_t bytes = strlen(format);
-	int ret = index >= UFT_EVENT_TYPES_MAX ? -ENOSPC : t->format_bytes + bytes > FORMATS_MAX_BYTES ? -EFBIG :
-		grow_slots(t);
+	struct share *s = share_of(t, type->owner);
+	int ret = !s ? -ENOMEM : index >= UFT_EVENT_TYPES_MAX || !has_room(t, s, TYPES, 1) ? -ENOSPC :
+		!has_room(t, s, FORMATS, bytes) ? -EFBIG : grow_slots(t);
 
-	ret = ret ? ret : find_system(t, type);
+	ret = ret ? ret : find_system(t, s, type);
 	ret = ret ? ret : grow_system(&t->system[type->system_index]);
 	ret = ret ? ret : choose_kernel_id(t, type, is_builtin);
 	type->format = ret ? NULL : make_format(type, format);
 	if (!ret && !type->format)
 		ret = -ENOMEM;
 	if (!ret)
-		compile_print(t, type);
+		compile_print(t, s, type);
 	ret = ret ? ret : put_at(t, index, type);
 	if (ret) {
-		t->print_bytes -= type->text ? uft_print_bytes(type->text) : 0;
+		if (type->text)
+			take(t, s, PRINTS, -(uint64_t)uft_print_bytes(type->text));
 		free_type(type);
 		return ret;
 	}
 	put_slot(t, type);
-	t->format_bytes += bytes;
+	take(t, s, TYPES, 1);
+	take(t, s, FORMATS, bytes);
 	t->system[type->system_index].member[t->system[type->system_index].nmembers++] = index;
 	return 0;
 }
 
-int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
+/*
+ * The type that is the same as @type, by its name or by one with a number. *there is NULL: there is none, and *name,
+ * malloc'd, is free. -EEXIST: its owner has another one.
+ */
+static int find_name(const struct uft_event_table *t, const struct uft_event_type *type, char **name,
+		     const struct uft_event_type **there)
+{
+	const size_t nsystem = strlen(type->system), room = strlen(type->name) + sizeof("_0x") + 8;
+
+	*name = malloc(room);
+	if (!*name)
+		return -ENOMEM;
+	strcpy(*name, type->name);
+	for (uint32_t k = 0;; k++) {
+		const uint32_t at = *slot_of(t, type->system, nsystem, *name, strlen(*name));
+
+		*there = at ? uft_event_table_at(t, at - 1) : NULL;
+		if (!*there || is_same(*there, type))
+			return 0;
+		if ((*there)->owner == type->owner) /* GUARD(event_type_owner) */
+			return -EEXIST;
+		snprintf(*name, room, "%s_0x%x", type->name, k);
+	}
+}
+
+/* @type is parsed again, with the other name. */
+static int rename_type(struct uft_event_type **type, const char *system, const char *format, const char *name,
+		       struct uft_error *err)
+{
+	struct uft_event_type *was = *type;
+	char *text;
+	int ret;
+
+	if (asprintf(&text, "name: %s%s", name, strstr(format, "\nID:")) < 0)
+		return -ENOMEM;
+	ret = uft_event_format_parse(system, text, type, err);
+	free(text);
+	if (ret) {
+		*type = was;
+		return ret;
+	}
+	(*type)->owner = was->owner;
+	(*type)->declared_bytes = was->declared_bytes;
+	free_type(was);
+	return 0;
+}
+
+static int refuse(int ret, const struct uft_event_table *t, uint32_t owner, const char *system, struct uft_error *err)
+{
+	const char *share = owner == UFT_OWNER_OURS ? "" : ", or of what other users have left half";
+
+	if (ret == -ENOSPC)
+		return uft_fail(err, ret, "an event of %s: there are %u types already%s", system, t->count, share);
+	if (ret == -ENOSR)
+		return uft_fail(err, -ENOSPC, "an event of %s: there are %u systems already%s", system, t->nsystems,
+				share);
+	if (ret == -EFBIG)
+		return uft_fail(err, ret, "an event of %s: the formats of all events would take more than %u MB%s", system,
+				FORMATS_MAX_BYTES >> 20, share);
+	return ret;
+}
+
+int uft_event_table_add(struct uft_event_table *t, uint32_t owner, const char *system, const char *format,
 			const struct uft_event_type **out, struct uft_error *err)
 {
-	const struct uft_event_type *there;
+	const struct uft_event_type *there = NULL;
 	struct uft_event_type *type;
 	int ret = uft_event_format_parse(system, format, &type, err);
-	uint32_t index;
+	char *name = NULL;
 
 	*out = NULL;
 	if (ret)
 		return ret;
+	type->owner = owner;
 	pthread_mutex_lock(&t->lock);
 	ret = grow_slots(t);
-	index = ret ? 0 : *slot_of_type(t, type);
-	there = index ? uft_event_table_at(t, index - 1) : NULL;
-	if (there) {
-		ret = is_same(there, type) ? 0 : uft_fail(err, -EEXIST, "event %s:%s exists with other fields",
-							  type->system, type->name);
+	ret = ret ? ret : find_name(t, type, &name, &there);
+	if (ret == -EEXIST)
+		uft_fail(err, ret, "event %s:%s exists with other fields", type->system, type->name);
+	if (!ret && !there && strcmp(name, type->name))
+		ret = rename_type(&type, system, format, name, err);
+	if (ret || there) {
 		free_type(type);
 		*out = ret ? NULL : there;
-	} else if (!ret) {
-		index = t->count;
-		ret = place(t, index, type, format, 0);
-		*out = ret ? NULL : uft_event_table_at(t, index);
-		if (ret == -ENOSPC)
-			uft_fail(err, ret, "an event of %s: there are %u types already", system, index);
-		else if (ret == -EFBIG)
-			uft_fail(err, ret, "an event of %s: the formats of all events would take more than %u MB",
-				 system,
-				 FORMATS_MAX_BYTES >> 20);
 	} else {
-		free_type(type);
+		const uint32_t index = t->count;
+
+		ret = refuse(place(t, index, type, format, 0), t, owner, system, err);
+		*out = ret ? NULL : uft_event_table_at(t, index);
 	}
 	pthread_mutex_unlock(&t->lock);
+	free(name);
 	return ret;
 }
 
-int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name)
+int uft_event_table_note_object(struct uft_event_table *t, uint32_t owner, const struct uft_event_type *type,
+				const char *name)
 {
 	const struct uft_event_object *head;
 	size_t n = strlen(name) + 1;
 	struct uft_event_object *o;
+	struct share *s;
 
 	pthread_mutex_lock(&t->lock);
 	for (const struct uft_event_object *there = head = type->object; there; there = there->next)
@@ -375,13 +479,14 @@ int uft_event_table_note_object(struct uft_event_table *t, const struct uft_even
 			pthread_mutex_unlock(&t->lock);
 			return 0;
 		}
-	if (t->object_bytes + sizeof(*o) + n > OBJECTS_MAX_BYTES) { /* GUARD(event_objects_bound) */
+	s = share_of(t, owner);
+	if (!s || !has_room(t, s, OBJECTS, sizeof(*o) + n)) { /* GUARD(event_objects_bound) */
 		pthread_mutex_unlock(&t->lock);
-		return -ENOSPC;
+		return s ? -ENOSPC : -ENOMEM;
 	}
 	o = malloc(sizeof(*o) + n);
 	if (o) {
-		t->object_bytes += sizeof(*o) + n;
+		take(t, s, OBJECTS, sizeof(*o) + n);
 		o->next = head;
 		memcpy(o->name, name, n);
 		__atomic_store_n(&((struct uft_event_type *)type)->object, o, __ATOMIC_RELEASE);
@@ -537,6 +642,7 @@ void uft_event_table_put(struct uft_event_table *t)
 	}
 	free(t->old);
 	free(t->slot);
+	free(t->share);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

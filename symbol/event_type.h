@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 #include "symbol/error.h"
+#include "symbol/owner.h"
 #include "uft/abi.h"
 
 #define UFT_EVENT_COMMON	8u	/* bytes of common_type, common_flags, common_preempt_count, common_pid */
@@ -56,6 +57,8 @@ struct uft_event_type {
 	const char *format;		/* the whole text of the file `format` */
 	struct uft_print *text;		/* the compiled print format; NULL: it is not understood */
 	uint32_t bytes;			/* of the fixed part of a kernel record */
+	uint32_t owner;			/* who declared it: UFT_OWNER_OURS, or a user (owner.h) */
+	uint32_t declared_bytes;	/* of the name that it was declared by, with which its own begins */
 	uint32_t is_gone;		/* atomic: it was removed; only records of before have it */
 	uint32_t tasks;			/* enum uft_tasks: built-in types that the session records itself; else 0 */
 	uint32_t nfields;
@@ -77,25 +80,29 @@ void uft_event_table_put(struct uft_event_table *t);
 
 /**
  * uft_event_table_add - add a type, or find the one that is the same
+ * @owner:  who declares it
  * @system: its system; the text does not name it
  * @format: the text of a `format` file. Its `ID:` counts if it is not 0 and free; else the table chooses one,
  * and changes the text
  * @out:    the type in the table
  *
  * A type of the same system and name and with the same fields and print format is the same. One that differs
- * is refused. Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
+ * is refused if it has the same owner, and else called NAME_0xN, the first N that no other type has. What an owner
+ * other than ours has is at most half of what the others left. Returns 0, -EEXIST, -EINVAL (the text is none),
+ * -ENOSPC, -EFBIG, -ENOMEM, with @err.
  */
-int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format,
+int uft_event_table_add(struct uft_event_table *t, uint32_t owner, const char *system, const char *format,
 			const struct uft_event_type **out, struct uft_error *err);
 /* The same with an id of ours, by which records name it (a recording's own description). */
 int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format,
 			struct uft_error *err);
 
 /*
- * The object whose file has this name declares @type, a type of the table. 0, -ENOMEM, -ENOSPC: programs may load
+ * The object of @owner with this file name declares @type, a type of the table. 0, -ENOMEM, -ENOSPC: programs may load
  * objects of other names all the time, and those that the table remembers have a bound.
  */
-int uft_event_table_note_object(struct uft_event_table *t, const struct uft_event_type *type, const char *name);
+int uft_event_table_note_object(struct uft_event_table *t, uint32_t owner, const struct uft_event_type *type,
+				const char *name);
 /*
  * The type is no more: uft_event_table_at() does not find it, uft_event_table_by_id() does, for records of before.
  * Its name is free.
@@ -118,7 +125,7 @@ const struct uft_event_type *uft_event_table_by_id(const struct uft_event_table 
 /**
  * uft_event_matches - does a word of set_event, or of -e, mean this type?
  * @word: SYSTEM:EVENT, SYSTEM:, SYSTEM:*, :EVENT, EVENT, or SYSTEM; each part may be a glob; with :mod:OBJECT behind
- *        it (also alone): only of that object, or of those of a glob
+ *        it (also alone): only of that object, or of those of a glob. EVENT: its name, or the declared one
  * @n:    its length
  */
 int uft_event_matches(const char *word, size_t n, const struct uft_event_type *type);

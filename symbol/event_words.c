@@ -25,6 +25,16 @@ static int is_of_object(const struct uft_event_type *type, const char *pattern)
 	return 0;
 }
 
+/* By its own name, or by the one that it was declared by. */
+static int is_called(const struct uft_event_type *type, const char *pattern)
+{
+	char declared[NAME_MAX_BYTES];
+
+	return uft_glob_match(pattern, type->name) ||
+	       (type->declared_bytes && take_part(type->name, type->declared_bytes, declared) &&
+		uft_glob_match(pattern, declared));
+}
+
 int uft_event_matches(const char *word, size_t n, const struct uft_event_type *type)
 {
 	const char *mod = n ? memmem(word, n, ":mod:", 5) : NULL, *colon;
@@ -41,5 +51,5 @@ int uft_event_matches(const char *word, size_t n, const struct uft_event_type *t
 	if (!take_part(word, before, first) || (colon && !take_part(colon + 1, n - before - 1, second)))
 		return 0;
 	is_system = uft_glob_match(first, type->system);
-	return colon ? is_system && uft_glob_match(second, type->name) : is_system || uft_glob_match(first, type->name);
+	return colon ? is_system && is_called(type, second) : is_system || is_called(type, first);
 }

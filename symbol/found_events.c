@@ -11,14 +11,16 @@ int uft_found_events_add(struct uft_event_table *t, const struct uft_object *obj
 {
 	for (uint32_t i = 0; i < f->nevents; i++) {
 		struct uft_error err = { "" }, whole;
-		int ret = uft_event_table_add(t, f->event[i].system, f->event[i].format, &type[i], &err);
+		int ret = uft_event_table_add(t, obj->owner, f->event[i].system, f->event[i].format,
+					      &type[i], &err);
 
 		if (ret && ret != -ENOMEM) {
 			uft_fail(&whole, ret, "%s: %s: it is not recorded", obj->path, err.text);
 			refused(arg, whole.text);
 			continue;
 		}
-		ret = ret ? ret : uft_event_table_note_object(t, type[i], uft_base_name(obj->path));
+		ret = ret ? ret : uft_event_table_note_object(t, obj->owner, type[i],
+								   uft_base_name(obj->path));
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret) {

@@ -35,6 +35,7 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
 #include "symbol/object_internal.h"
+#include "symbol/open_regular.h"
 #include "symbol/sorted.h"
 #include "symbol/unwind.h"
 
@@ -172,6 +173,7 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 	struct object_priv *priv;
 	struct elf_view view;
 	struct stat st;
+	uint32_t owner;
 	int fd, ret;
 
 	*out = NULL;
@@ -187,6 +189,7 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 		close(fd);
 		return 0;
 	}
+	owner = owner_of_file(fd, &st);
 	ret = elf_open_fd(&view, fd, &st, path, err);
 	if (!ret)
 		ret = object_from_view(&view, path, out, err);
@@ -194,6 +197,7 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 		priv = object_priv(*out);
 		priv->dev = st.st_dev;
 		priv->ino = st.st_ino;
+		(*out)->owner = owner;
 		(*out)->file_bytes = (uint64_t)st.st_size;
 		(*out)->mtime_ns = file_mtime_ns(&st);
 		priv->next = object_list;

@@ -61,6 +61,7 @@ struct uft_object {
 	uint32_t build_id_len;
 	/* of its file when it was opened, or recorded; 0: a member of an archive, or not known */
 	uint64_t file_bytes, mtime_ns;
+	uint32_t owner;		/* who can change the file: UFT_OWNER_OURS, or a user (owner.h) */
 	uint16_t machine;	/* EM_* */
 	uint16_t type;		/* ET_EXEC, ET_DYN */
 	int is_static;		/* no PT_INTERP and no dynamic needs */

@@ -83,10 +83,17 @@ int is_hollow(const struct stat *st)
 }
 
 /* An owner in a file system that a user's process serves is what that process says. */
-int can_others_write(int fd, const struct stat *st)
+uint32_t owner_of_file(int fd, const struct stat *st)
 {
+	const int is_ours = !st->st_uid || st->st_uid == geteuid();
 	struct statfs fs;
 
-	return (st->st_uid && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH) || fstatfs(fd, &fs) ||
-	       fs.f_type == FUSE_MAGIC;
+	if (fstatfs(fd, &fs) || fs.f_type == FUSE_MAGIC || st->st_mode & S_IWOTH || (is_ours && st->st_mode & S_IWGRP))
+		return UFT_OWNER_UNKNOWN;
+	return is_ours ? UFT_OWNER_OURS : st->st_uid;
+}
+
+int can_others_write(int fd, const struct stat *st)
+{
+	return owner_of_file(fd, st) != UFT_OWNER_OURS;
 }

@@ -9,7 +9,10 @@
 #ifndef UFT_SYMBOL_OPEN_REGULAR_H
 #define UFT_SYMBOL_OPEN_REGULAR_H
 
+#include <stdint.h>
 #include <sys/stat.h>
+
+#include "symbol/owner.h"
 
 /* The last part of the path, too, may be a link or must not. */
 enum open_links { OPEN_FOLLOW, OPEN_NOFOLLOW };
@@ -19,7 +22,9 @@ int open_place(const char *path, enum open_links links);
 int open_regular(const char *path, enum open_links links, struct stat *st);
 /* A large file of which nearly nothing was ever written: what it claims to hold costs its owner nothing. */
 int is_hollow(const struct stat *st);
-/* Can a user other than root and ours change the open file? */
+/* The user who can change the open file, or a value of owner.h. */
+uint32_t owner_of_file(int fd, const struct stat *st);
+/* Can a user other than root and ours change it? */
 int can_others_write(int fd, const struct stat *st);
 
 #endif

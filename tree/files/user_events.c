@@ -499,7 +499,7 @@ static int add_type(struct uft_tree *t, struct share *s, const char *system, con
 	if ((is_full(t->user_events, s, TYPES, 1) || is_full(t->user_events, s, FORMAT_BYTES, strlen(format))) &&
 	    !uft_event_table_find(types, system, strlen(system), name, strlen(name)))
 		return refuse(t, -EMFILE, "events");
-	ret = uft_event_table_add(types, system, format, out, &err);
+	ret = uft_event_table_add(types, UFT_OWNER_OURS, system, format, out, &err);
 	if (uft_event_table_count(types) > before) {
 		count(t->user_events, s, TYPES, 1);
 		count(t->user_events, s, FORMAT_BYTES, (long)strlen(format));

@@ -371,8 +371,9 @@ static void begin(void)
 		const struct uft_event_type *type;
 		char *text;
 
-		if (asprintf(&text, format, name[i]) < 0 || uft_event_table_add(table, "app", text, &type, &err) ||
-		    (i < 2 && uft_event_table_note_object(table, type, "app")))
+		if (asprintf(&text, format, name[i]) < 0 || uft_event_table_add(table, UFT_OWNER_OURS, "app", text, &type,
+										   &err) ||
+		    (i < 2 && uft_event_table_note_object(table, UFT_OWNER_OURS, type, "app")))
 			abort();
 		free(text);
 	}

@@ -509,7 +509,7 @@ static int set_up(void **state)
 
 		assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: \"\"\n", names[i],
 				     fields[i]) > 0);
-		if (uft_event_table_add(t, "test", text, &types[i], &err))
+		if (uft_event_table_add(t, UFT_OWNER_OURS, "test", text, &types[i], &err))
 			fail_msg("%s", err.text);
 		free(text);
 	}

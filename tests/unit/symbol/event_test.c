@@ -25,8 +25,8 @@
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define NTYPES	10000u
 
-static const struct uft_event_type *add(struct uft_event_table *t, const char *name, const char *fields,
-					const char *print)
+static const struct uft_event_type *add_of(struct uft_event_table *t, uint32_t owner, const char *system,
+					   const char *name, const char *fields, const char *print)
 {
 	const struct uft_event_type *type = NULL;
 	struct uft_error err = { "" };
@@ -34,10 +34,16 @@ static const struct uft_event_type *add(struct uft_event_table *t, const char *n
 
 	assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: %s\n", name, fields, print) >
 		    0);
-	if (uft_event_table_add(t, "test", text, &type, &err))
+	if (uft_event_table_add(t, owner, system, text, &type, &err))
 		print_message("%s\n", err.text);
 	free(text);
 	return type;
+}
+
+static const struct uft_event_type *add(struct uft_event_table *t, const char *name, const char *fields,
+					const char *print)
+{
+	return add_of(t, UFT_OWNER_OURS, "test", name, fields, print);
 }
 
 static void many(void **state)
@@ -87,9 +93,9 @@ static void objects(void **state)
 
 	(void)state;
 	assert_false(matches(":mod:*", type));
-	assert_int_equal(uft_event_table_note_object(t, type, "libone.so"), 0);
-	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
-	assert_int_equal(uft_event_table_note_object(t, type, "prog"), 0);
+	assert_int_equal(uft_event_table_note_object(t, UFT_OWNER_OURS, type, "libone.so"), 0);
+	assert_int_equal(uft_event_table_note_object(t, UFT_OWNER_OURS, type, "prog"), 0);
+	assert_int_equal(uft_event_table_note_object(t, UFT_OWNER_OURS, type, "prog"), 0);
 	assert_null(type->object->next->next);
 	assert_true(matches("one:mod:prog", type) && matches("test:*:mod:lib*", type) && matches(":mod:prog", type) &&
 		    matches("*:one:mod:prog", type));
@@ -344,11 +350,68 @@ static void many_objects(void **state)
 	for (n = 0; !ret && n < 1000; n++) {
 		snprintf(name, sizeof(name), "%0250u", n);
 		for (uint32_t i = 0; !ret && i < NTYPES; i++)
-			ret = uft_event_table_note_object(t, type[i], name);
+			ret = uft_event_table_note_object(t, UFT_OWNER_OURS, type[i], name);
 	}
 	assert_int_equal(ret, -ENOSPC);
 	assert_true(n > 16);
 	free(type);
+	uft_event_table_put(t);
+}
+
+/* Three users declare one name with other fields, one of them also the name that another one's would get. */
+static void owners(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const char *a = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", *b = "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n",
+		   *c = "\tfield:int c;\toffset:8;\tsize:4;\tsigned:1;\n";
+	const struct uft_event_type *first = add_of(t, 1001, "app", "tick", a, "\"\""), *numbered, *other, *ours;
+
+	(void)state;
+	numbered = add_of(t, 1001, "app", "tick_0x0", a, "\"\"");
+	other = add_of(t, 1002, "app", "tick", b, "\"\"");
+	ours = add_of(t, UFT_OWNER_OURS, "app", "tick", c, "\"\"");
+	assert_true(first && numbered && other && ours);
+	assert_string_equal(first->name, "tick");
+	assert_string_equal(other->name, "tick_0x1");
+	assert_string_equal(ours->name, "tick_0x2");
+	assert_non_null(strstr(other->format, "name: tick_0x1\nID: "));
+	assert_string_equal(other->field[other->nfields - 1].name, "b");
+	/* the same is the same, whoever declares it */
+	assert_ptr_equal(add_of(t, 1003, "app", "tick", b, "\"\""), other);
+	assert_ptr_equal(uft_event_table_find(t, "app", 3, "tick_0x2", 8), ours);
+	assert_null(add_of(t, 1002, "app", "tick", c, "\"other text\""));
+	assert_true(matches("app:tick", other) && matches("tick", ours) && matches("app:tick_0x1", other));
+	assert_false(matches("app:tick_0x0", other) || matches("app:tick_0x", other) || matches("tic", other));
+	uft_event_table_put(t);
+}
+
+/* How many types a user gets, each of a system of its own or all of one. */
+static uint32_t fill(struct uft_event_table *t, uint32_t owner, int has_systems)
+{
+	char name[32];
+
+	for (uint32_t i = 0;; i++) {
+		snprintf(name, sizeof(name), "of_%u_%u", owner, i);
+		if (!add_of(t, owner, has_systems ? name : "many", name, "", "\"\""))
+			return i;
+	}
+}
+
+static void shares(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const uint32_t left = 4096 - 2, all = UFT_EVENT_TYPES_MAX - UFT_NBUILTINS - 1;
+	uint32_t second;
+
+	(void)state;
+	assert_non_null(add_of(t, UFT_OWNER_OURS, "many", "first", "", "\"\""));
+	assert_int_equal(fill(t, 1001, 1), left / 2);
+	second = fill(t, 1002, 1);
+	assert_int_equal(second, (left - left / 2) / 2);
+	assert_non_null(add_of(t, 1003, "one_more", "one", "", "\"\""));
+	assert_int_equal(left / 2 + fill(t, 1001, 0), (all - second - 1) / 2);
+	assert_true(fill(t, 1003, 0) > all / 8);
+	assert_non_null(add(t, "ours", "", "\"\""));
 	uft_event_table_put(t);
 }
 
@@ -375,7 +438,7 @@ int main(void)
 		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
 		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
-		cmocka_unit_test(many_objects),
+		cmocka_unit_test(many_objects), cmocka_unit_test(owners), cmocka_unit_test(shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@ static void hostile(void **state)
 			struct uft_error err;
 
 			/* or it is refused */
-			uft_event_table_add(t, found.event[k].system, found.event[k].format, &type, &err);
+			uft_event_table_add(t, UFT_OWNER_OURS, found.event[k].system, found.event[k].format, &type,
+					    &err);
 			uft_event_table_put(t);
 		}
 		for (uint32_t k = 0; k < found.nsites; k++)
