@@ -32,7 +32,7 @@
 
 struct hist_opts {
 	struct hist_asks ask;
-	const char *input, *session, *instance;
+	const char *input, *session, *instance, *emulator;
 	struct cmd_list processes;
 	uint64_t delay_ns;		/* 0: none was given */
 	int no_pager, is_once, json, csv;
@@ -98,6 +98,9 @@ static const struct cmd_option hist_options[] = {
 	{ "csv", 0, NULL, "print the tables as CSV", cmd_flag, F(csv), NULL },
 	{ "pid", 'p', "PID", "make histograms of these running processes, each a PID, NAME or CGROUP; may be repeated",
 		cmd_strings, F(processes), NULL },
+	{ "emulator", 0, "COMMAND",
+		"run the command given behind -- by this one: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+		cmd_string, F(emulator), NULL },
 	{ "delay", 'd', "SECONDS", "draw those of -p and -S this often; default 1", cmd_time_s, F(delay_ns), NULL },
 	{ "session", 'S', "PID",
 		"show the histograms that the session has which process PID serves; -: the current or only one",
@@ -571,7 +574,7 @@ static int wants_stacks(const struct hist_opts *o)
 /* In a child of its own. */
 static int record(const struct hist_opts *o, const char *path, int argc, char **argv)
 {
-	char **args = calloc(8 + 4 * o->ask.n + (size_t)argc, sizeof(*args));
+	char **args = calloc(10 + 4 * o->ask.n + (size_t)argc, sizeof(*args));
 	int n = 0;
 
 	if (!args)
@@ -582,6 +585,10 @@ static int record(const struct hist_opts *o, const char *path, int argc, char **
 	args[n++] = (char *)path;
 	if (wants_stacks(o))
 		args[n++] = (char *)"-T";
+	if (o->emulator) {
+		args[n++] = (char *)"--emulator";
+		args[n++] = (char *)o->emulator;
+	}
 	for (size_t i = 0; i < o->ask.n; i++) {
 		args[n++] = (char *)"-e";
 		args[n++] = (char *)o->ask.v[i].event;
@@ -670,6 +677,8 @@ static int check(const struct hist_opts *o, int is_session, int at, int n, char 
 		return cmd_usage(&hist_syntax, "no event given: -e EVENT");
 	if (o->processes.n && (at || is_file))
 		return cmd_usage(&hist_syntax, "-p and %s exclude each other", at ? "a command" : "a recording");
+	if (o->emulator && !at)
+		return cmd_usage(&hist_syntax, "--emulator runs a command: add -- COMMAND");
 	if (o->json && o->csv)
 		return cmd_usage(&hist_syntax, "--json and --csv exclude each other");
 	if (o->delay_ns && !o->processes.n && !is_session)

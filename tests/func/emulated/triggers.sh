@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# triggers.sh MACHINE CC PADS EMULATOR - triggers of the events of another machine's program: begin, end, switch, snapshot, graph, histograms, onmatch; live text
+# triggers.sh MACHINE CC PADS EMULATOR - triggers of the events of another machine's program: begin, end, switch, snapshot, graph, histograms, onmatch; live text; uft hist
 . "$(dirname "$0")/../../lib/common.sh"
 cc=$2 pads=$3 emulator=$4
 from=$top/tests/func/observe/tracepoints S=uft_sample
@@ -47,6 +47,17 @@ run timeout 120 "$uft" sqlhist -e "--emulator=$emulator" -n lat -k us.buckets=10
 	'SELECT (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS us FROM sample_one AS start JOIN sample_two AS end ON start.common_pid = end.common_pid' -- ./prog
 expect_status 0
 expect_equal "onmatch" "$(grep '^{' out | sed 's/  */ /g')" "{ us: ~ 0-99999999 } hitcount: 5"
+
+run timeout 120 "$uft" hist "--emulator=$emulator" -e $S:sample_one -k a.buckets=2 -s a -f 'a > 0' -e $S:sample_two -k common_pid.execname -- ./prog
+expect_status 0
+expect_equal "uft hist" "$(sed -n 's/common_pid: .*}/common_pid: PID }/; s/  */ /g; /^{/p' out | tr '\n' ' ')" \
+	"{ a: ~ 0-1 } hitcount: 1 { a: ~ 2-3 } hitcount: 2 { a: ~ 4-5 } hitcount: 1 { common_pid: PID } hitcount: 5 "
+run "$uft" hist "--emulator=$emulator" -e $S:sample_one -k common_stacktrace -- ./prog
+expect_status 2
+expect_err "uft records stacks on x86-64 only, not with --emulator"
+run "$uft" hist "--emulator=$emulator" -e $S:sample_one trace.uft
+expect_status 2
+expect_err "--emulator runs a command: add -- COMMAND"
 
 run timeout 120 "$uft" stream "--emulator=$emulator" -e $S:sample_one -f 'a > 2' ./prog
 expect_status 0
