@@ -286,7 +286,10 @@ static int attach(const struct live *l, const struct cmd_targets *targets, struc
 
 	for (size_t i = 0; f && i < targets->n; i++)
 		fprintf(f, "%d\n", targets->item[i].pid);
-	ret = f && !fclose(f) ? uft_tree_put(l->own->tree, "set_ftrace_pid", text, size, err) : -ENOMEM;
+	ret = f && !fclose(f) ? 0 : -ENOMEM;
+	/* children that they make join */
+	ret = ret ? ret : own_session_put(l->own, "options/function-fork", "1", err);
+	ret = ret ? ret : uft_tree_put(l->own->tree, "set_ftrace_pid", text, size, err);
 	free(text);
 	return ret;
 }
