@@ -9,10 +9,11 @@
  *
  * A thread may be in a list of rules that was replaced, at any time. So a map is never cleared, nor its place given to
  * another histogram: counts only grow. The session keeps what it has seen of each element, and adds the difference to
- * the histogram's own table: when a file is read, before the triggers of the instance change, and before a slice is
- * given away. A target that cannot be left keeps its slice until the session is over (target_keep()), and no file is
- * read behind that. What comes while the histogram is paused is seen and not added. Once all places are used,
- * histograms take records.
+ * the histogram's own table: when a file is read, before the triggers of the instance change, before a slice is
+ * given away, and in each round before the first record is counted: what a map had no room for came behind what is in
+ * it, and of a full table the first keys stay. A target that cannot be left keeps its slice until the session is over
+ * (target_keep()), and no file is read behind that. What comes while the histogram is paused is seen and not added.
+ * Once all places are used, histograms take records.
  *
  * A target can write anything into its maps. Geometry and place are the session's own; a key may be any. A count that
  * falls, or has risen beyond what time allows, is a lie: it is not added, and counted as a lost record.

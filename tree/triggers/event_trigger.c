@@ -581,6 +581,11 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 
 	switch (v->action) {
 	case EVT_HIST:
+		/* What a target's map had no room for came behind what is in it. */
+		if (v->has_row && !g->has_collected) {
+			g->has_collected = 1;
+			event_hist_collect(in);
+		}
 		uft_hist_update(v->hist, rec);
 		return 0;
 	case EVT_ENABLE_HIST:

@@ -647,6 +647,7 @@ void trigger_round(struct uft_tree *t)
 
 		if (!in->triggers)
 			continue;
+		in->triggers->has_collected = 0;
 		uft_live_watch(in->triggers->tap, in->live, look, in);
 		event_fork_forget(in, uft_live_certain(in->triggers->tap));
 		set.is_on = in->triggers->is_on;

@@ -88,6 +88,7 @@ struct triggers {
 	uint32_t graph_turn;		/* the number of these (struct uft_ops), */
 	uint8_t *graph_of; uint32_t ngraph_of;	/* and by uft_task.index: is its graph on? */
 	struct uft_hist_set *hists;	/* NULL: there was none */
+	int has_collected;		/* in this round: the maps of targets */
 	struct uft_resolver *names;
 	const struct uft_event *now; uint64_t now_clock;	/* the event that is looked at */
 };
