@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/thread.h"
 #include "view/recording_internal.h"
 
 /* ---- The worker ------------------------------------------------------------------------------------------ */
@@ -97,8 +98,11 @@ int recording_open(const char *path, struct names *names, struct recording **out
 	/* By its name only for the sentence that says what is wrong with it. A trace.dat is imported by now. */
 	if (!ret && recording_stream(r, &all, &r->st))
 		ret = uft_stream_open(r->is_imported ? r->name : path, &all, &r->st, err);
-	if (!ret && pthread_create(&r->worker, NULL, index_main, r))
-		ret = uft_fail(err, -EAGAIN, "cannot make a thread");
+	if (!ret) {
+		ret = thread_start(&r->worker, index_main, r);
+		if (ret)
+			uft_fail(err, ret, "cannot make a thread: %s", strerror(-ret));
+	}
 	if (ret) {
 		recording_close(r);
 		return ret;

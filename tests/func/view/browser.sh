@@ -71,3 +71,22 @@ for offset in 1,2,3 1, 1x ''; do
 done
 PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png both.png a.uft a.uft
 expect_equal "of all" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" 'picture=1&file=all")'
+
+# A signal ends it while the browser draws: no thread takes the signal and ends the program, with files and the browser left.
+rm -f seen*
+mkdir slow
+cat >slow/chromium <<'END'
+#!/bin/sh
+echo $$ >"$OUT.part"
+mv "$OUT.part" "$OUT"
+exec sleep 300
+END
+chmod +x slow/chromium
+PATH=$PWD/slow:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen "$uft" view --png late.png a.uft >out 2>err &
+server=$!
+eventually seen || fail "no browser draws: $(cat err)"
+end_server
+expect_equal "the status after a signal" "$status" 130
+expect_equal "files that are left after a signal" "$(ls run)" ""
+gone() { ! kill -0 "$(cat seen)" 2>/dev/null; }
+eventually gone || { fail "the browser goes on"; kill "$(cat seen)"; }
