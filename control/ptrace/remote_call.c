@@ -133,6 +133,117 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 	return reads_clock(r, r->base + b->boot) ? 0 : -ENODEV;
 }
 
+/* ---- Several at once ----------------------------------------------------------------------- */
+
+struct call {
+	uint64_t nr;		/* then its result */
+	uint64_t arg[5];
+};
+
+/* Makes %ebp calls, the first at %rbx, and stops. */
+static const uint8_t batch_code[] = {
+	0x48, 0x8b, 0x03,		/* 1: mov (%rbx), %rax */
+	0x48, 0x8b, 0x7b, 0x08,		/* mov 8(%rbx), %rdi */
+	0x48, 0x8b, 0x73, 0x10,		/* mov 16(%rbx), %rsi */
+	0x48, 0x8b, 0x53, 0x18,		/* mov 24(%rbx), %rdx */
+	0x4c, 0x8b, 0x53, 0x20,		/* mov 32(%rbx), %r10 */
+	0x4c, 0x8b, 0x43, 0x28,		/* mov 40(%rbx), %r8 */
+	0x45, 0x31, 0xc9,		/* xor %r9d, %r9d */
+	0x0f, 0x05,			/* syscall */
+	0x48, 0x89, 0x03,		/* mov %rax, (%rbx) */
+	0x48, 0x83, 0xc3, 0x30,		/* add $48, %rbx */
+	0xff, 0xcd,			/* dec %ebp */
+	0x75, 0xd9,			/* jnz 1b */
+	0xcc,				/* int3 */
+};
+
+/* The code is at @code; the calls go through memory at @scratch that the task can write. */
+static int run_batch(struct remote *r, uint64_t code, uint64_t scratch, struct call *call, size_t n)
+{
+	struct user_regs_struct regs = r->regs;
+	uint64_t all = ~0ull;
+	int ret = remote_write(r, code, batch_code, sizeof(batch_code));
+
+	if (!ret)
+		ret = remote_write(r, scratch, call, n * sizeof(*call));
+	if (ret)
+		return ret;
+	regs.rip = code;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rbx = scratch;
+	regs.rbp = n;
+	ret = task_request(PTRACE_SETREGS, r->tid, 0, &regs);
+	if (!ret)
+		ret = remote_run_to(r, PTRACE_CONT, SIGTRAP);
+	if (!ret)
+		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
+	/* The breakpoint's signal is no longer blocked: one that is sent must not look like the next one's. */
+	if (!ret)
+		ret = task_request(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all);
+	if (!ret && (regs.rip != code + sizeof(batch_code) || regs.rbx != scratch + n * sizeof(*call)))
+		ret = -EFAULT;
+	if (!ret && pread(r->mem, call, n * sizeof(*call), (off_t)scratch) != (ssize_t)(n * sizeof(*call)))
+		ret = -EFAULT;
+	return ret;
+}
+
+/* The segment that is executable, if there is one and no gap between segments; else ->nseg. */
+static unsigned text_segment(const struct blob *b)
+{
+	unsigned text = b->nseg;
+
+	for (unsigned i = 0; i < b->nseg; i++) {
+		if (i && b->seg[i].addr != b->seg[i - 1].end)
+			return b->nseg;
+		if (b->seg[i].prot & PROT_EXEC)
+			text = text == b->nseg ? i : text;
+	}
+	return text;
+}
+
+int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain)
+{
+	enum { MDWE, TSC, FIRST };
+	struct call call[FIRST + sizeof(b->seg) / sizeof(b->seg[0])] = {
+		[MDWE] = { SYS_prctl, { PR_GET_MDWE } },
+	};
+	const unsigned text = text_segment(b);
+	uint64_t scratch = (r->regs.rsp - REMOTE_STACK_GAP - sizeof(call) - sizeof(uint64_t)) & ~15ull;
+	uint32_t mode = PR_TSC_ENABLE;
+	size_t n = FIRST;
+	int64_t base;
+	int ret;
+
+	if (text == b->nseg)
+		return -ENOEXEC;
+	base = remote_syscall(r, SYS_mmap, 0, b->span, (uint64_t)b->seg[text].prot, MAP_PRIVATE | MAP_ANONYMOUS, -1ull);
+	if (base < 0)
+		return (int)base;
+	r->base = (uint64_t)base;
+	call[TSC] = (struct call){ SYS_prctl, { PR_GET_TSC, scratch + sizeof(call) } };
+	for (unsigned i = 0; i < b->nseg; i++)
+		if (i != text)
+			call[n++] = (struct call){ SYS_mmap, { r->base + b->seg[i].addr, b->seg[i].end - b->seg[i].addr,
+							       (uint64_t)b->seg[i].prot,
+							       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull } };
+	ret = run_batch(r, r->base + b->seg[text].addr, scratch, call, n);
+	n = FIRST;
+	for (unsigned i = 0; i < b->nseg && !ret; i++)
+		if (i != text && call[n++].nr != r->base + b->seg[i].addr)
+			ret = (int64_t)call[n - 1].nr < 0 ? (int)call[n - 1].nr : -ENOMEM;
+	if (ret) {
+		if (ret != -ESRCH)
+			remote_syscall(r, SYS_munmap, r->base, b->span, 0, 0, 0);
+		r->base = 0;
+		return ret;
+	}
+	*no_gain = (int64_t)call[MDWE].nr > 0;
+	/* A kernel from before it was known lets everybody read the clock. */
+	if (!call[TSC].nr && pread(r->mem, &mode, sizeof(mode), (off_t)(scratch + sizeof(call))) != sizeof(mode))
+		mode = PR_TSC_ENABLE;
+	return mode == PR_TSC_SIGSEGV ? -ENODEV : 0;
+}
+
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)
 {
 	uint8_t *image = malloc(b->span);

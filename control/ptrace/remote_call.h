@@ -20,6 +20,10 @@
 #define REMOTE_RESUME		2	/* from remote.guard to the way back */
 
 #define REMOTE_PARK_BYTES	11
+#ifndef PR_GET_MDWE
+#define PR_GET_MDWE	66
+#endif
+#define REMOTE_STACK_GAP	256		/* more than the red zone */
 
 struct remote {
 	pid_t tid;
@@ -49,6 +53,12 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
  * must not read the clock.
  */
 int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra);
+/*
+ * The same in an image that has not run yet, in three stops instead of two for each call: the task makes all calls
+ * but the first at once, by code up to a breakpoint that lies where the blob's text will be. *no_gain: its memory
+ * must not become executable. Nothing is mapped if it fails, but for -ENODEV.
+ */
+int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain);
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra);
 /*
  * From now on the thread goes on by itself, with ->regs and ->sigmask, if we are killed (escape_code.c); sets

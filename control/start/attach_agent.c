@@ -19,7 +19,6 @@
 #define STACK_BYTES	UFT_AGENT_STACK
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul
-#define PR_GET_MDWE_	66
 
 /* What clone() says of a limit: of the process it would mean that it is to be tried again. */
 static int no_task(int ret)
@@ -72,7 +71,7 @@ int attach_agent_plant(struct attach *a, const struct blob *b, uint32_t slice)
 	};
 	int ret = remote_map_blob(&a->r, b, STACK_BYTES);
 
-	boot.no_mprotect = remote_syscall(&a->r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
+	boot.no_mprotect = remote_syscall(&a->r, SYS_prctl, PR_GET_MDWE, 0, 0, 0, 0) > 0;
 	boot.rseq_offset = a->rseq_offset;
 	boot.stack = a->r.base + b->span;
 	boot.resume = a->r.guard ? a->r.guard + REMOTE_RESUME : 0;

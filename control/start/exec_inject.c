@@ -5,8 +5,9 @@
  * The task stands in its PTRACE_EVENT_EXEC stop. From there:
  *	1. on to the exit of its execve: from now on registers can be set freely;
  *	2. block its signals (they stay pending, SIGSTOP is kept and given back), so that only our stops happen;
- *	3. map the blob by system calls made at a `syscall` instruction of the vdso: no page of the program
- *	   is written, no signal is needed (syscall stops), segments get their final protection at once (W^X);
+ *	3. map the blob: one system call made at a `syscall` instruction of the vdso between syscall stops, all others
+ *	   at once by code in the room that it made (remote_map_blob_fresh()): no page of the program is written
+ *	   but of its stack, below what it uses; segments get their final protection at once (W^X);
  *	4. write the image, relocated, and the boot block through /proc/PID/mem;
  *	5. run uft_blob_start below the program's stack pointer up to its breakpoint;
  *	6. arm everything through the agent, which runs by now;
@@ -42,8 +43,6 @@
 #include <unistd.h>
 
 #define AGENT_END_MS	2000		/* it notices within 100 */
-#define STACK_GAP	256		/* more than the red zone */
-#define PR_GET_MDWE_	66
 
 /* Steps 1 and 2. */
 static int remote_begin(struct remote *r, const struct auxv *av)
@@ -78,7 +77,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 	int ret;
 
 	regs.rip = r->base + b->start;
-	regs.rsp = (regs.rsp - STACK_GAP) & ~15ull;
+	regs.rsp = (regs.rsp - REMOTE_STACK_GAP) & ~15ull;
 	regs.orig_rax = (uint64_t)-1;
 	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
 		return -errno;
@@ -94,7 +93,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 		return -EFAULT;
 	if (r->trap_ignored) { /* GUARD(trap_ignored) */
 		const uint64_t ignore[4] = { 1 /* SIG_IGN */ };
-		uint64_t at = (r->regs.rsp - STACK_GAP) & ~15ull;
+		uint64_t at = (r->regs.rsp - REMOTE_STACK_GAP) & ~15ull;
 
 		if (!remote_write(r, at, ignore, sizeof(ignore)))
 			remote_syscall(r, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0);
@@ -128,7 +127,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	struct rlimit was;
 	struct auxv av;
 	size_t bytes;
-	int ret;
+	int no_gain = 0, ret;
 
 	if (!r)
 		return -ENOMEM;
@@ -144,8 +143,13 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 		return ret;
 	}
 	boot.space.is_set = (uint32_t)rlimits_make_room(tid, limit, &boot.space.limit, &was);
-	boot.no_mprotect = remote_syscall(r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
-	ret = remote_map_blob(r, b, 0);
+	ret = remote_map_blob_fresh(r, b, &no_gain);
+	/* A filter may make a call a signal, and a stack may have no room: one by one they fail by themselves. */
+	if (ret && ret != -ESRCH && ret != -ENODEV) {
+		no_gain = remote_syscall(r, SYS_prctl, PR_GET_MDWE, 0, 0, 0, 0) > 0;
+		ret = remote_map_blob(r, b, 0);
+	}
+	boot.no_mprotect = (uint32_t)no_gain;
 	if (!ret)
 		ret = remote_write_blob(r, b, &boot, 0);
 	if (!ret)
