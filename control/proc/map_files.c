@@ -85,19 +85,28 @@ int map_files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
 static void read_maps(struct map_files *files)
 {
 	struct files_map *map = NULL;
-	char path[64], *line = NULL;
+	char path[64], *line = NULL, buffer[8192];
 	size_t size = 0, n = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", files->pid);
 	f = fopen(path, "re");
+	if (f)		/* the kernel gives a page at once, stdio would take a quarter */
+		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
 		unsigned long long start, end, inode;
 		struct files_map *more;
 		int at = 0;
 
-		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
+		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !at)
 			continue;
+		if (!inode) {
+			if (!strcmp(line + at, "[vdso]\n")) {
+				files->vdso = start;
+				files->vdso_end = end;
+			}
+			continue;
+		}
 		if ((n & (n - 1)) == 0) {
 			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
 			if (!more)
@@ -127,7 +136,7 @@ static const struct files_map *find_read(const struct map_files *files, uint64_t
 	return NULL;
 }
 
-/* A place that is not there is looked for once more: proc_find_mapping() says why. The vdso never is. */
+/* A place that is not there is looked for once more: proc_find_mapping() says why. The vdso has no file. */
 static const struct files_map *find(struct map_files *files, uint64_t addr)
 {
 	const struct files_map *m;
@@ -135,7 +144,7 @@ static const struct files_map *find(struct map_files *files, uint64_t addr)
 	if (!files->map)
 		read_maps(files);
 	m = find_read(files, addr);
-	if (!m && !files->is_read_again) {
+	if (!m && !files->is_read_again && (addr < files->vdso || addr >= files->vdso_end)) {
 		map_files_close(files);
 		read_maps(files);
 		files->is_read_again = 1;

@@ -19,6 +19,7 @@ struct map_files {				/* of @pid; the rest is read when it is asked for */
 		char *path;
 	} *map;				/* by address */
 	size_t n;
+	uint64_t vdso, vdso_end;	/* which has no file; 0 not seen */
 	int is_read_again;
 };
 
