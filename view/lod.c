@@ -41,6 +41,7 @@ struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, 
 	l->most = most;
 	l->below = below;
 	l->mask = 1023;
+	l->slow = 1;
 	l->hash = calloc(l->mask + 1, sizeof(*l->hash));
 	if (l->hash)
 		return l;
@@ -68,6 +69,7 @@ void lod_free(struct lod *l)
 	free(l->cpu);
 	free(l->name_of);
 	free(l->row_of);
+	free(l->place);
 	free(l->sched);
 	free(l->runs);
 	free(l->early);
@@ -160,18 +162,22 @@ uint64_t lod_power_of_two(uint64_t at_least)
 	return at_least <= 1 ? 1 : at_least > 1ull << 63 ? 1ull << 63 : 1ull << (64 - __builtin_clzll(at_least - 1));
 }
 
-static int set_room(struct track *t, size_t cap)
+static int set_room(struct lod *l, struct track *t, size_t cap)
 {
 	struct raw_span *moved = realloc(t->raw, cap * sizeof(*moved));
 
 	if (!moved)
 		return -ENOMEM;
+	l->room += cap - t->cap_raw;
 	t->raw = moved;
 	t->cap_raw = cap;
 	return 0;
 }
 
-/* Tracks give back what they need no more: each was the largest at some resolution. */
+/*
+ * Tracks give back what they need no more, as each may have been the largest at some resolution: but only once all hold
+ * a quarter more than there may be spans. Most will fill it again, and fresh memory costs a page fault every 4 KB.
+ */
 void lod_coarsen_to(struct lod *l, uint64_t resolution)
 {
 	if (resolution <= l->resolution)
@@ -183,8 +189,14 @@ void lod_coarsen_to(struct lod *l, uint64_t resolution)
 
 		t->nraw = lod_merge(t->raw, t->raw, t->nraw, resolution);
 		l->total += t->nraw;
+	}
+	if (l->room <= l->most + l->most / 4)
+		return;
+	for (uint32_t i = 0; i < l->ntrack; i++) {
+		struct track *t = l->track[i];
+
 		if (t->cap_raw > t->nraw + t->nraw / 2 + 64)
-			set_room(t, t->nraw + t->nraw / 8 + 16);
+			set_room(l, t, t->nraw + t->nraw / 8 + 16);
 	}
 }
 
@@ -220,7 +232,7 @@ int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s)
 		lod_join_span(tail, s);
 		return 0;
 	}
-	if (t->nraw == t->cap_raw && set_room(t, t->nraw + t->nraw / 8 + 16))
+	if (t->nraw == t->cap_raw && set_room(l, t, t->nraw + t->nraw / 8 + 16))
 		return -ENOMEM;
 	t->raw[t->nraw++] = *s;
 	if (++l->total > l->most)
@@ -626,6 +638,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	uint32_t row;
 	struct lod_row *r;
 
+	l->slow++;
 	l->last = t > l->last ? t : l->last;
 	if (row_number(l, ev->task, &row) < 0)
 		return -ENOMEM;
@@ -708,6 +721,7 @@ static int make_levels(struct lod *l, struct track *t)
 		ret = keep_level(l, t, resolution);
 	}
 	free(t->raw);
+	l->room -= t->cap_raw;
 	t->raw = NULL;
 	t->nraw = t->cap_raw = 0;
 	return ret;

@@ -4,37 +4,51 @@
  *
  * lod_add() looks at every event as if it were the first of its task, function and CPU. Here what it has found out is
  * used: the row of the task, the name of the function and the track of the depth are known, and the CPU had the same
- * task a moment ago. Wherever something is not so, lod_add() adds the event.
+ * task a moment ago. Wherever something is not so, lod_add() adds the event. Only lod_add() and lod_join() change what
+ * is known, so each place holds until one of them is called.
  */
 #include "view/lod_internal.h"
 
-/* Where an event goes, if all is known. */
-struct place {
-	struct row_state *s;
-	struct lod_row *r;
-	struct cpu_state *c;
-};
-
-static inline int find_place(const struct lod *l, const struct uft_event *ev, uint64_t t, struct place *to)
+/* Finds out anew where the events of @ev's task on its CPU go. 0: it is not known. */
+static __attribute__((noinline)) int learn_place(struct lod *l, const struct uft_event *ev)
 {
 	uint32_t index = ev->task->index, row;
+	struct row_state *s;
+	struct cpu_state *c;
 
-	if (index >= l->nrow_of || !l->row_of[index] || ev->cpu >= l->ncpu)
+	if (index >= l->nrow_of || !l->row_of[index] || ev->cpu >= l->ncpu ||
+	    dense_reserve(&l->place, &l->nplace, index, sizeof(*l->place)) < 0)
 		return 0;
 	row = l->row_of[index] - 1;
-	to->s = &l->state[row];
-	to->c = &l->cpu[ev->cpu];
-	if (to->s->task != index + 1 || !to->s->at || ev->depth >= to->s->cap || ev->depth >= LOD_LANES)
+	s = &l->state[row];
+	c = &l->cpu[ev->cpu];
+	if (s->task != index + 1 || !s->at || !c->is_busy || c->is_told || c->row != row)
 		return 0;
-	to->r = &l->row[to->s->at - 1];
-	return to->c->is_busy && !to->c->is_told && to->c->row == row && t - to->c->last <= CPU_IDLE_NS;
+	l->place[index] = (struct place){.slow = l->slow, .cpu = ev->cpu, .open = s->open,
+					 .depths = s->cap < LOD_LANES ? s->cap : LOD_LANES,
+					 .r = &l->row[s->at - 1], .c = c};
+	return 1;
+}
+
+/* NULL: something about the event is not known yet. */
+static inline const struct place *find_place(struct lod *l, const struct uft_event *ev, uint64_t t)
+{
+	uint32_t index = ev->task->index;
+	const struct place *p = index < l->nplace ? &l->place[index] : NULL;
+
+	if (!p || p->slow != l->slow || p->cpu != ev->cpu) {
+		if (!learn_place(l, ev))
+			return NULL;
+		p = &l->place[index];
+	}
+	return ev->depth < p->depths && t - p->c->last <= CPU_IDLE_NS ? p : NULL;
 }
 
 /* 0: something about the call is not known yet, or it began before the part. */
 static inline int add_exit(struct lod *l, const struct uft_event *ev, uint64_t t, const struct place *to)
 {
 	uint64_t len = ev->duration_ns < t ? ev->duration_ns : t;
-	struct open_call *o = &to->s->open[ev->depth];
+	struct open_call *o = &to->open[ev->depth];
 	struct track *track = o->track;
 	struct raw_span span = {t - len, len, len, len, 0, 1}, *tail;
 
@@ -61,27 +75,29 @@ static inline int add_exit(struct lod *l, const struct uft_event *ev, uint64_t t
 
 size_t lod_add_calls(struct lod *l, const struct uft_event *ev, size_t n)
 {
-	uint64_t origin = l->origin_ns, behind = l->is_part ? l->border : 1;
+	const uint64_t origin = l->origin_ns, from = l->is_part ? l->border - 1 : 0;
+	uint64_t last = l->last;
 	size_t i = 0;
 
-	for (; behind && i < n; i++) {
+	for (; (!l->is_part || l->border) && i < n; i++) {
 		uint64_t t = ev[i].ts_ns - origin;
-		struct place to;
+		const struct place *to;
 
-		if (ev[i].ts_ns < origin || t < behind - 1 || !find_place(l, &ev[i], t, &to))
+		if (ev[i].ts_ns < origin || t < from || !(to = find_place(l, &ev[i], t)))
 			break;
 		if (ev[i].kind == UFT_EV_ENTRY) {
-			struct open_call *o = &to.s->open[ev[i].depth];
+			struct open_call *o = &to->open[ev[i].depth];
 
 			o->start = t;
 			o->sym = ev[i].sym;
 			o->state = CALL_OPEN;
-		} else if (ev[i].kind != UFT_EV_EXIT || !add_exit(l, &ev[i], t, &to)) {
+		} else if (ev[i].kind != UFT_EV_EXIT || !add_exit(l, &ev[i], t, to)) {
 			break;
 		}
-		to.r->events++;
-		to.r->last = to.c->last = t;
-		l->last = t > l->last ? t : l->last;
+		to->r->events++;
+		to->r->last = to->c->last = t;
+		last = t > last ? t : last;
 	}
+	l->last = last;
 	return i;
 }

@@ -48,6 +48,15 @@ struct row_state {
 	uint64_t since;	       /* when it got or lost its CPU, or woke up, + 1; 0: nothing is known */
 };
 
+/* Where calls of a task on a CPU go, until the next lod_add() or lod_join() (lod_calls.c). */
+struct place {
+	uint64_t slow; /* l->slow when this was so */
+	uint32_t cpu, depths; /* at depths below that there are open calls */
+	struct open_call *open;
+	struct lod_row *r;
+	struct cpu_state *c;
+};
+
 enum thread_state { THREAD_RUNS, THREAD_WAITS, THREAD_BLOCKED, THREAD_GUEST, THREAD_STATES };
 
 struct cpu_state {
@@ -74,7 +83,7 @@ struct lod {
 	struct rows *rows;
 	void *loaded; /* all spans of all tracks, read from a file; NULL: each level has memory of its own */
 	uint64_t origin_ns, below, resolution, last;
-	size_t most, total;
+	size_t most, total, room; /* spans: that may be kept, that are, and that the tracks have memory for */
 	struct track **track;
 	uint32_t ntrack, cap_track;
 	uint32_t *hash, mask;
@@ -89,6 +98,9 @@ struct lod {
 	uint32_t nname_of; /* by uft_sym.index: name + 1 */
 	uint32_t *row_of;
 	uint32_t nrow_of; /* by uft_task.index: row + 1 */
+	struct place *place;
+	uint32_t nplace; /* by uft_task.index */
+	uint64_t slow; /* calls of lod_add() and lod_join(), + 1 */
 	uint8_t *sched;
 	uint32_t nsched; /* by uft_event_type.index: enum sched_kind + 1 */
 	uint32_t state_name[THREAD_STATES]; /* by enum thread_state, + 1 */

@@ -172,6 +172,7 @@ int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map)
 	struct joining j = {.to = to, .part = part, .map = map};
 	int ret;
 
+	to->slow++;
 	ret = map_tables(&j);
 	lod_coarsen_to(to, part->resolution);
 	ret = ret ? ret : make_rows(&j);

@@ -27,6 +27,7 @@ static int copy_track(struct lod *to, const struct track *t)
 		return -ENOMEM;
 	copy->nraw = lod_merge(copy->raw, t->raw, t->nraw, to->resolution);
 	copy->cap_raw = t->nraw;
+	to->room += t->nraw;
 	to->total += copy->nraw;
 	return 0;
 }
