@@ -106,8 +106,11 @@ int patch_hooks(struct uft_hook *h, uint32_t n);
  * Calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the
  * same first address each time.
  */
-int patch_calls(struct uft_call_switch *c, uint32_t n);
-int trace_events(struct uft_event_switch *e, uint32_t n);	/* what tracepoints write; writes each status */
+int patch_calls(uint32_t object, struct uft_call_switch *c, uint32_t n);
+void patch_calls_gone(uint32_t object);		/* it was unmapped */
+/* what tracepoints write; writes each status */
+int trace_events(uint32_t object, struct uft_event_switch *e, uint32_t n);
+void trace_events_gone(uint32_t object);	/* it was unmapped: nothing is written there */
 /* n struct uft_event_rules in @bytes; returns how many were refused */
 int trace_rules(void *rules, uint32_t n, size_t bytes);
 void trace_events_off(void);		/* of all: nobody writes any more */

@@ -70,7 +70,7 @@ static void switch_on(void)
 	extern const struct uft_tracepoint_site __start___uft_sites[], __stop___uft_sites[];
 	struct uft_event_switch e = { .addr = (uint64_t)&__uft_tracepoint_three, .id = ID };
 
-	CHECK(!trace_events(&e, 1) && !e.status);
+	CHECK(!trace_events(0, &e, 1) && !e.status);
 	for (const struct uft_tracepoint_site *s = __start___uft_sites; s < __stop___uft_sites; s++) {
 		uint8_t *nop = (uint8_t *)(uintptr_t)&s->site + s->site, *on = (uint8_t *)(uintptr_t)&s->on + s->on;
 		int32_t rel = (int32_t)(on - (nop + 5));

@@ -129,7 +129,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	if (s->int3)
 		s->int3->gone(s, m->text_start, m->text_end);
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
-	    !t->obj[object].has_rows)
+	    !t->obj[object].has_rows && !t->obj[object].has_events_on)
 		return 0;
 	if (!target_takes_commands(t) || t->is_put_back)
 		return -ESRCH;

@@ -604,7 +604,7 @@ enum uft_cmd_op {
 	UFT_CMD_HOOK,		/* array of struct uft_hook */
 	UFT_CMD_DISARM,		/* every site and hook back to its original bytes; stubs stay mapped */
 	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
-	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
+	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites and tracepoints, write nothing there */
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
 	/* The way out, in this order; control/detach/detach.c. */
 	/*
@@ -704,7 +704,7 @@ _Static_assert(sizeof(struct uft_code) == 152, "abi");
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, CODE, OBJECT_GONE, OBJECT_ANEW */
+	uint32_t object;	/* of all that are about one: PATCH, CODE, EVENTS, TRACEPOINTS, OBJECT_GONE ... */
 	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
 	struct uft_site_order sites;	/* PATCH */

@@ -150,6 +150,14 @@ static int do_object(struct uft_cmd_object *o)
 	return ret ? ret : ring_profile_want(uft_load(&o->first_stub_id), uft_load(&o->nstubs));
 }
 
+static void object_gone(uint32_t object)
+{
+	trace_rows_gone(object);
+	trace_events_gone(object);
+	patch_calls_gone(object);
+	patch_object_gone(object);
+}
+
 static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
@@ -176,11 +184,13 @@ static int do_command(struct uft_cmd *cmd)
 		patch_vouch(0);
 		return ret;
 	case UFT_CMD_EVENTS:
-		return fits(n, sizeof(struct uft_event_switch)) ? trace_events(payload, n) : -E2BIG;
+		return fits(n, sizeof(struct uft_event_switch)) ? trace_events(uft_load(&cmd->object), payload, n) :
+			-E2BIG;
 	case UFT_CMD_RULES:
 		return trace_rules(payload, n, uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD);
 	case UFT_CMD_TRACEPOINTS:
-		return fits(n, sizeof(struct uft_call_switch)) ? patch_calls(payload, n) : -E2BIG;
+		return fits(n, sizeof(struct uft_call_switch)) ? patch_calls(uft_load(&cmd->object), payload, n) :
+			-E2BIG;
 	case UFT_CMD_DISARM:
 	case UFT_CMD_AGENT_EXIT:
 		trace_events_off();
@@ -204,8 +214,7 @@ static int do_command(struct uft_cmd *cmd)
 		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) :
 		       -E2BIG;
 	case UFT_CMD_OBJECT_GONE:
-		trace_rows_gone(uft_load(&cmd->object));
-		patch_object_gone(uft_load(&cmd->object));
+		object_gone(uft_load(&cmd->object));
 		return 0;
 	case UFT_CMD_OBJECT_ANEW:
 		patch_object_anew(uft_load(&cmd->object));

@@ -8,27 +8,38 @@
 #ifndef UFT_PATCH_CALLS_H
 #define UFT_PATCH_CALLS_H
 
+#include <linux/errno.h>
 #include <stdint.h>
 
 struct uft_call_switch;
+
+#define CALLS_OF_NONE	(~0u)		/* an object's number: the list may become another's */
 
 struct call { uintptr_t addr, on; uint32_t is_on; };
 
 struct call_block {
 	struct call_block *next;
-	uint32_t n;
+	uint32_t object, n;
 	struct call v[];
 };
 
 /*
  * Brings each call to what is wanted, notes it and writes its status. @want: by call, or NULL: all off. Returns how
- * many could not be changed.
+ * many could not be written; not those whose code is gone or has other bytes (calls_are_lost()).
  */
 typedef uint32_t (*calls_writer)(struct call_block *b, struct uft_call_switch *want);
 
-int calls_switch(struct uft_call_switch *c, uint32_t n, calls_writer write);	/* patch_calls() */
-uint32_t calls_disarm(calls_writer write);	/* returns how many could not be changed */
-void calls_forget(uintptr_t lo, uintptr_t hi);
+int calls_switch(uint32_t object, struct uft_call_switch *c, uint32_t n, calls_writer write);	/* patch_calls() */
+uint32_t calls_disarm(calls_writer write);	/* returns how many could not be written */
+
+/*
+ * Of a call that could not be planned: trying again would not help, and nothing is owed. A jump below a debugger's
+ * breakpoint stays; it leads to code of the program, which finds no writer.
+ */
+static inline int calls_are_lost(int error)
+{
+	return error == -EFAULT || error == -EILSEQ;
+}
 
 /* bytes/tracepoint.c or words/tracepoint.c: calls_disarm() by its own writer. */
 uint32_t tracepoints_disarm(void);

@@ -7,7 +7,8 @@
  * nop, the jump, or somebody else's.
  *
  * Lists are kept, a block for each that the session sent, so that a detach finds what is armed without it.
- * Blocks are never freed. bytes/tracepoint.c and words/tracepoint.c write the instructions.
+ * Blocks are never freed; that of an object that was unmapped serves the next list of this length.
+ * bytes/tracepoint.c and words/tracepoint.c write the instructions.
  *
  * Context: control.
  */
@@ -20,27 +21,42 @@
 
 static struct call_block *blocks;
 
-static struct call_block *block_of(const struct uft_call_switch *c, uint32_t n)
+static struct call_block *block_new(uint32_t n)
 {
 	struct call_block *b;
 
 	for (b = blocks; b; b = b->next)
-		if (b->n == n && b->v[0].addr == c[0].addr && b->v[n - 1].addr == c[n - 1].addr)
+		if (b->n == n && b->object == CALLS_OF_NONE)
 			return b;
 	b = plat_map(sizeof(*b) + n * sizeof(b->v[0]));
 	if (!b)
 		return NULL;
+	b->object = CALLS_OF_NONE;
 	b->n = n;
-	for (uint32_t i = 0; i < n; i++)
-		b->v[i] = (struct call){ c[i].addr, c[i].on, 0 };
 	b->next = blocks;
 	uft_store_release(&blocks, b);
 	return b;
 }
 
-int calls_switch(struct uft_call_switch *c, uint32_t n, calls_writer write)
+static struct call_block *block_of(uint32_t object, const struct uft_call_switch *c, uint32_t n)
 {
-	struct call_block *b = n ? block_of(c, n) : NULL;
+	struct call_block *b;
+
+	for (b = blocks; b; b = b->next)
+		if (b->object == object && b->n == n && b->v[0].addr == c[0].addr && b->v[n - 1].addr == c[n - 1].addr)
+			return b;
+	b = block_new(n);
+	if (!b)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		b->v[i] = (struct call){ c[i].addr, c[i].on, 0 };
+	uft_store_release(&b->object, object);
+	return b;
+}
+
+int calls_switch(uint32_t object, struct uft_call_switch *c, uint32_t n, calls_writer write)
+{
+	struct call_block *b = n ? block_of(object, c, n) : NULL;
 
 	if (n && !b)
 		return -ENOMEM;
@@ -61,10 +77,12 @@ uint32_t calls_disarm(calls_writer write)
 	return left;
 }
 
-void calls_forget(uintptr_t lo, uintptr_t hi)
+void patch_calls_gone(uint32_t object)
 {
 	for (struct call_block *b = blocks; b; b = b->next)
-		for (uint32_t i = 0; i < b->n; i++)
-			if (b->v[i].addr >= lo && b->v[i].addr < hi)
+		if (b->object == object) {
+			for (uint32_t i = 0; i < b->n; i++)
 				b->v[i].is_on = 0;
+			b->object = CALLS_OF_NONE;
+		}
 }

@@ -624,10 +624,8 @@ void patch_object_gone(uint32_t object)
 {
 	struct patch_object *o = near_find(object);
 
-	if (o) {
-		calls_forget(o->text_start, o->text_end);
+	if (o)
 		hook_forget(o->text_start, o->text_end);
-	}
 	patch_object_anew(object);
 }
 

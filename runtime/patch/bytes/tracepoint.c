@@ -64,7 +64,7 @@ static uint32_t write_calls(struct call_block *b, struct uft_call_switch *want)
 			want[i].status = ret == -EALREADY ? 0 : ret;
 		if (ret == -EALREADY)
 			b->v[i].is_on = (uint32_t)is_on;
-		failed += ret && ret != -EALREADY;
+		failed += ret && ret != -EALREADY && !calls_are_lost(ret); /* GUARD(calls_are_lost) */
 		if (!ret) {
 			item[n].index = i;
 			item[n++].form = (uint8_t)is_on;
@@ -78,9 +78,9 @@ static uint32_t write_calls(struct call_block *b, struct uft_call_switch *want)
 	return failed;
 }
 
-int patch_calls(struct uft_call_switch *c, uint32_t n)
+int patch_calls(uint32_t object, struct uft_call_switch *c, uint32_t n)
 {
-	return calls_switch(c, n, write_calls);
+	return calls_switch(object, c, n, write_calls);
 }
 
 uint32_t tracepoints_disarm(void)

@@ -708,7 +708,6 @@ void patch_object_gone(uint32_t object)
 	if (!o)
 		return;
 	o->is_gone = 1;
-	calls_forget(o->text_start, o->text_end);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;
 }

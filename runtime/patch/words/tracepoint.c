@@ -60,16 +60,16 @@ static uint32_t write_calls(struct call_block *b, struct uft_call_switch *want)
 			b->v[i].is_on = (uint32_t)is_on;
 		if (want)
 			want[i].status = ret;
-		failed += ret != 0;
+		failed += ret && !calls_are_lost(ret);
 	}
 	if (written)
 		plat_sync_cores();
 	return failed;
 }
 
-int patch_calls(struct uft_call_switch *c, uint32_t n)
+int patch_calls(uint32_t object, struct uft_call_switch *c, uint32_t n)
 {
-	return calls_switch(c, n, write_calls);
+	return calls_switch(object, c, n, write_calls);
 }
 
 uint32_t tracepoints_disarm(void)

@@ -12,9 +12,12 @@
 
 #define MAX_WORDS	255u
 
+#define OF_NONE		(~0u)		/* an object's number: the list may become another's */
+
 struct event_block {
 	struct event_block *next;
-	uint64_t n;
+	uint32_t object;
+	uint32_t n, room;
 	uint64_t addr[];
 };
 
@@ -157,13 +160,31 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 		write_accepted(id, record, (bytes + 7) / 8, frame);
 }
 
-static int is_known(uint64_t addr)
+static int is_known(uint32_t object, uint64_t addr)
 {
 	for (const struct event_block *b = blocks; b; b = b->next)
-		for (uint64_t i = 0; i < b->n; i++)
+		for (uint32_t i = 0; b->object == object && i < b->n; i++)
 			if (b->addr[i] == addr)
 				return 1;
 	return 0;
+}
+
+/* A list with room for @n, of no object yet. */
+static struct event_block *block_new(uint32_t n)
+{
+	struct event_block *b;
+
+	for (b = blocks; b; b = b->next)
+		if (b->object == OF_NONE && b->room >= n)
+			return b;
+	b = plat_map(sizeof(*b) + n * sizeof(b->addr[0]));
+	if (!b)
+		return NULL;
+	b->object = OF_NONE;
+	b->room = n;
+	b->next = blocks;
+	uft_store_release(&blocks, b);
+	return b;
 }
 
 static int put(uint64_t addr, uint32_t id)
@@ -183,29 +204,34 @@ static int put(uint64_t addr, uint32_t id)
 	return 0;
 }
 
-int trace_events(struct uft_event_switch *e, uint32_t n)
+int trace_events(uint32_t object, struct uft_event_switch *e, uint32_t n)
 {
-	struct event_block *b = plat_map(sizeof(*b) + n * sizeof(b->addr[0]));
+	struct event_block *b = block_new(n);
 
 	if (!b)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		if (e[i].id && !is_known(e[i].addr))
+		if (e[i].id && !is_known(object, e[i].addr))
 			b->addr[b->n++] = e[i].addr;
-	if (b->n) {
-		b->next = blocks;
-		uft_store_release(&blocks, b);
-	} else {
-		plat_unmap(b, sizeof(*b) + n * sizeof(b->addr[0]));
-	}
+	if (b->n)
+		uft_store_release(&b->object, object);
 	for (uint32_t i = 0; i < n; i++)
 		e[i].status = put(e[i].addr, e[i].id);
 	return 0;
 }
 
+void trace_events_gone(uint32_t object)
+{
+	for (struct event_block *b = blocks; b; b = b->next)
+		if (b->object == object) {
+			b->object = OF_NONE;
+			b->n = 0;
+		}
+}
+
 void trace_events_off(void)
 {
 	for (const struct event_block *b = blocks; b; b = b->next)
-		for (uint64_t i = 0; i < b->n; i++)
+		for (uint32_t i = 0; i < b->n; i++)
 			put(b->addr[i], 0);
 }

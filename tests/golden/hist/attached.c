@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attached.c - fires req() in every way that events come to be: attached LIBRARY
+ * attached.c - fires req() in every way that events come to be: attached LIBRARY [unmap]
  *
  * Once req() is on, which the program asks again and again, it says `enabled` and waits for a byte or the end of its input. Then: id 1 by the program, 2 by a child, 3 by what a child executes (`attached -`),
  * 4 and 5 by LIBRARY, opened and closed twice, 6 by another thread, 7 by a signal handler, 8 at the end. Then it says so, and waits for
- * the end of its input. Built twice: with LIBRARY defined it is that library.
+ * the end of its input. With `unmap`: 1, then 4 by LIBRARY, whose code it unmaps without closing it. Built twice: with LIBRARY defined it is that library.
  */
 #define CREATE_TRACE_POINTS
 #include "events.h"
@@ -19,6 +19,8 @@ void fire(int id)
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,14 +52,17 @@ static int of_child(const char *self)
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
-static int of_library(const char *path, int id)
+static int of_library(const char *path, int id, int is_unmapped)
 {
 	void *lib = dlopen(path, RTLD_NOW);
 	void (*fire)(int) = lib ? (void (*)(int))(size_t)dlsym(lib, "fire") : NULL;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
 	if (!fire)
 		return 1;
 	fire(id);
+	if (is_unmapped)
+		return munmap((void *)((uintptr_t)fire & -page), page);
 	dlclose(lib);
 	return dlopen(path, RTLD_NOW | RTLD_NOLOAD) != NULL;
 }
@@ -80,7 +85,9 @@ int main(int argc, char **argv)
 	if (puts("enabled") < 0 || fflush(stdout) || read(0, &byte, 1) < 0)
 		return 1;
 	trace_req(1, 1, "program");
-	if (of_child(NULL) || of_child("/proc/self/exe") || of_library(argv[1], 4) || of_library(argv[1], 5) ||
+	if (argc > 2)	/* its destructors are gone, too */
+		_exit(of_library(argv[1], 4, 1) || puts("fired") < 0 || fflush(stdout) || read(0, &byte, 1) != 0);
+	if (of_child(NULL) || of_child("/proc/self/exe") || of_library(argv[1], 4, 0) || of_library(argv[1], 5, 0) ||
 	    pthread_create(&thread, NULL, in_thread, NULL) || pthread_join(thread, NULL) ||
 	    signal(SIGUSR1, on_signal) == SIG_ERR ||
 	    raise(SIGUSR1))

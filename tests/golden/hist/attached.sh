@@ -44,14 +44,21 @@ expect_equal "traceoff by a library's event" "$(ids traceoff.uft)" "1 2 3 4 5 "
 run "$uft" record -q -e app:req -f 'id > 1' -R 'traceoff if id == 3' -R 'hist:keys=id:sort=id' -o both.uft "$program" "$library" </dev/null
 expect_equal "a filter and two triggers" "$(ids both.uft)" "2 3 "
 expect_equal "the histogram" "$(counted <err)" "1=1 2=1 3=1 4=1 5=1 6=1 7=1 8=1 "
-is_sent=
-hold_up "$program" "$library"
-"$uft" hist -p $held -e app:req -k id -s id -f 'id != 3' >table 2>said &
-recorder=$!
-wait_until "fires grep -q counts said" $recorder
-kill -TERM $recorder
-wait $recorder
-expect_equal "attached histogram: the recorder" "$?" 0
-let_go
-expect_equal "attached histogram: the program" "$status $(cat held | tr '\n' ' ')" "0 ready enabled fired "
-expect_equal "attached histogram" "$(counted <table)" "1=1 2=1 4=1 5=1 6=1 7=1 8=1 "
+# hist_attached ARG COUNTED: the histogram of a program that runs, which is left as it was
+hist_attached() {
+	name="attached histogram $1" is_sent=
+	hold_up "$program" "$library" $1
+	"$uft" hist -p $held -e app:req -k id -s id -f 'id != 3' >table 2>said &
+	recorder=$!
+	wait_until "fires grep -q counts said" $recorder
+	kill -TERM $recorder
+	wait $recorder
+	expect_equal "$name: the recorder" "$?" 0
+	expect_equal "$name: what is said" "$(grep -v 'counts events of 1 process' said)" ""
+	expect_left "$name" $held
+	let_go
+	expect_equal "$name: the program" "$status $(cat held | tr '\n' ' ')" "0 ready enabled fired "
+	expect_equal "$name" "$(counted <table)" "$2"
+}
+hist_attached "" "1=1 2=1 4=1 5=1 6=1 7=1 8=1 "
+hist_attached unmap "1=1 4=1 "
