@@ -142,11 +142,6 @@ int object_from_view(struct elf_view *v, const char *path, struct uft_object **o
 	return 0;
 }
 
-static uint64_t file_mtime_ns(const struct stat *st)
-{
-	return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
-}
-
 static int object_is_file(const struct uft_object *obj, const char *path, const struct stat *st)
 {
 	const struct object_priv *priv = object_priv(obj);

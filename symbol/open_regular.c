@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define FUSE_MAGIC		0x65735546
 #define HOLLOW_MIN_BYTES	(64ll << 20)
 /* of the size to what is stored: no file system packs programs so well */
 #define HOLLOW_RATIO		64
@@ -56,6 +56,24 @@ int open_place(const char *path, enum open_links links)
 	return fd;
 }
 
+/*
+ * Is what the file holds stored? Storage has blocks that are counted, the kernel's own file systems have none. Some
+ * others need not count: those of memory without a limit, what lies over them, and those that a server answers for.
+ */
+static int is_stored(int fd)
+{
+	static const uint32_t uncounted[] = { TMPFS_MAGIC, RAMFS_MAGIC, HUGETLBFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+		FUSE_SUPER_MAGIC, V9FS_MAGIC };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return 0;
+	for (size_t i = 0; i < sizeof(uncounted) / sizeof(uncounted[0]); i++)
+		if ((uint32_t)fs.f_type == uncounted[i])
+			return 1;
+	return fs.f_blocks && (uint32_t)fs.f_type != EFIVARFS_MAGIC;
+}
+
 int open_regular(const char *path, enum open_links links, struct stat *st)
 {
 	int place = open_place(path, links), fd = -1, ret = 0;
@@ -67,6 +85,8 @@ int open_regular(const char *path, enum open_links links, struct stat *st)
 		ret = -errno;
 	else if (!S_ISREG(st->st_mode)) /* GUARD(open_regular_mode, S_ISDIR(st->st_mode)) */
 		ret = S_ISDIR(st->st_mode) ? -EISDIR : S_ISLNK(st->st_mode) ? -ELOOP : -ENODEV;
+	else if (!is_stored(place)) /* GUARD(open_regular_stored) */
+		ret = -ENODEV;
 	if (!ret) {
 		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -88,7 +108,8 @@ uint32_t owner_of_file(int fd, const struct stat *st)
 	const int is_ours = !st->st_uid || st->st_uid == geteuid();
 	struct statfs fs;
 
-	if (fstatfs(fd, &fs) || fs.f_type == FUSE_MAGIC || st->st_mode & S_IWOTH || (is_ours && st->st_mode & S_IWGRP))
+	if (fstatfs(fd, &fs) || fs.f_type == FUSE_SUPER_MAGIC || st->st_mode & S_IWOTH ||
+	    (is_ours && st->st_mode & S_IWGRP))
 		return UFT_OWNER_UNKNOWN;
 	return is_ours ? UFT_OWNER_OURS : st->st_uid;
 }

@@ -2,8 +2,9 @@
 /*
  * source.c - questions about sources, object by object, each answered by a child process (debuginfo.c)
  *
- * The child has CPU_S seconds and DATA_BYTES of memory and is killed after WAIT_MS; its answers, at most
- * ANSWER_BYTES, come through a pipe and are checked like any file. A child that dies has no answer.
+ * The child has CPU_S seconds and DATA_BYTES of memory and is killed after WAIT_MS; its answers come through a pipe and
+ * are checked like any file. A child that dies has no answer. A recording names the objects, so all of them together
+ * have a bound: ALL_MS, ANSWER_BYTES, and what is read to find them (recorded.h).
  *
  * libdw opens files that the debug information names (DW_AT_dwo_name, .gnu_debugaltlink). Of a file that another user
  * can change it may open none: a name may lead to a pipe, or to a file that only root can read. A child of root takes
@@ -25,15 +26,26 @@
 #include "symbol/debuginfo.h"
 #include "symbol/object_internal.h"
 #include "symbol/open_regular.h"
+#include "symbol/recorded.h"
+#include "symbol/sorted.h"
 #include "symbol/source.h"
 
 #define CPU_S		30u
 #define WAIT_MS		60000
 #define DATA_BYTES	(1ull << 30)
-#define ANSWER_BYTES	(256u << 20)
+#define ALL_MS		120000		/* for all objects of a query */
+#define ANSWER_BYTES	(64u << 20)	/* the same; in memory they take up to eight times that */
 #define NOBODY		65534u
 
 struct answers { uint8_t *data; size_t n; };
+
+/* What the objects of one query have used up. */
+struct spent {
+	struct recorded_files files;
+	struct timespec begin;
+	size_t answer_bytes;
+	int is_noted;			/* that it is all used up */
+};
 
 /* ---- The child ---- */
 
@@ -75,27 +87,29 @@ static int start_child(const char *path, pid_t parent)
 	return getppid() == parent ? fd : -1;
 }
 
-/* How long it may still take, in ms. */
-static int time_left(const struct timespec *begin)
+/* How much is left of @ms. */
+static int time_left(const struct timespec *begin, int64_t ms)
 {
 	struct timespec now;
 	int64_t gone;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	gone = (now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000;
-	return gone < WAIT_MS ? (int)(WAIT_MS - gone) : 0;
+	return gone < ms ? (int)(ms - gone) : 0;
 }
 
 /* All that comes out of @fd. 0, or -1: too much, or too late. */
-static int read_answers(int fd, struct answers *a)
+static int read_answers(int fd, const struct spent *spent, struct answers *a)
 {
+	const size_t most = ANSWER_BYTES - spent->answer_bytes;
 	struct timespec begin;
 	size_t room = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int ready = poll(&p, 1, time_left(&begin));
+		int left = time_left(&begin, WAIT_MS), all_left = time_left(&spent->begin, ALL_MS);
+		int ready = poll(&p, 1, left < all_left ? left : all_left);
 		ssize_t n;
 
 		if (ready < 0 && errno == EINTR)
@@ -103,7 +117,7 @@ static int read_answers(int fd, struct answers *a)
 		if (ready <= 0)
 			return -1;
 		if (a->n == room) {
-			uint8_t *grown = room < ANSWER_BYTES ? realloc(a->data, 2 * room + 65536) : NULL;
+			uint8_t *grown = room < most ? realloc(a->data, 2 * room + 65536) : NULL;
 
 			if (!grown)
 				return -1;
@@ -120,7 +134,7 @@ static int read_answers(int fd, struct answers *a)
 }
 
 static int ask(const char *path, const struct uft_source_query *q, const struct debuginfo_want *func, size_t nfuncs,
-	       const struct debuginfo_want *call, size_t ncalls, struct answers *a)
+	       const struct debuginfo_want *call, size_t ncalls, const struct spent *spent, struct answers *a)
 {
 	int fd[2], status = 0, ret;
 	pid_t parent = getpid(), pid;
@@ -137,7 +151,7 @@ static int ask(const char *path, const struct uft_source_query *q, const struct 
 		_exit(out && fflush(out) == 0 && ret == 0 ? 0 : 1);
 	}
 	close(fd[1]);
-	ret = pid < 0 ? -1 : read_answers(fd[0], a);
+	ret = pid < 0 ? -1 : read_answers(fd[0], spent, a);
 	close(fd[0]);
 	if (pid < 0)
 		return -1;
@@ -238,121 +252,153 @@ void uft_source_free(struct uft_source_query *q)
 
 /* ---- Objects ---- */
 
-static int is_recorded_file(const struct uft_object *real, const struct uft_object *obj)
-{
-	if (obj->build_id_len)
-		return real->build_id_len == obj->build_id_len &&
-		       !memcmp(real->build_id, obj->build_id, obj->build_id_len);
-	return !real->build_id_len && real->file_bytes == obj->file_bytes && real->mtime_ns == obj->mtime_ns;
-}
+/* Objects of a query, in the order of their first mention, and what is asked about each. */
+struct wanted { const struct uft_object *obj; struct debuginfo_want want; };
+/* Sorted by object and address; want: the same without the objects. */
+struct wanted_list { struct wanted *item; struct debuginfo_want *want; size_t n; };
+struct mention { const struct uft_object *obj; size_t order; };
+
+/* Said once: it goes for all objects behind this one. */
+static const char too_many[] = "too many files are not here, or not those that were recorded";
 
 /* Why there are no answers, or NULL. */
 static const char *ask_object(struct uft_source_query *q, const struct uft_object *obj,
 			      const struct debuginfo_want *func, size_t nfuncs,
-			      const struct debuginfo_want *call, size_t ncalls)
+			      const struct debuginfo_want *call, size_t ncalls, struct spent *spent)
 {
 	struct uft_object *real;
 	struct answers a = { 0 };
-	struct stat st;
 	const char *why = NULL;
 	char *path;
+	int ret = recorded_open(&spent->files, obj, &real);
 
-	if (!obj->path || obj->path[0] != '/' || stat(obj->path, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    uft_object_open(obj->path, &real, NULL) < 0)
-		return "its file is not here";
-	path = is_recorded_file(real, obj) ? object_debug_info(real) : NULL;
-	if (!is_recorded_file(real, obj))
-		why = "its file is not the one that was recorded";
-	else if (!path)
+	if (ret)
+		return ret == -ENOENT ? "its file is not here" :
+		       ret == -ESTALE ? "its file is not the one that was recorded" :
+		       too_many;
+	path = object_debug_info(real);
+	if (!path)
 		why = "it has no debug information: compile it with -g, or install its debug symbols";
-	else if (ask(path, q, func, nfuncs, call, ncalls, &a) < 0)
+	else if (ask(path, q, func, nfuncs, call, ncalls, spent, &a) < 0)
 		why = "its debug information is damaged, or too large";
 	else
 		take(q, &a);
+	spent->answer_bytes += a.n < ANSWER_BYTES - spent->answer_bytes ? a.n : ANSWER_BYTES - spent->answer_bytes;
 	free(a.data);
 	free(path);
 	uft_object_put(real);
 	return why;
 }
 
-static int by_vaddr(const void *a, const void *b)
+static int by_object(const void *a, const void *b)
 {
-	const struct debuginfo_want *x = a, *y = b;
+	const struct wanted *x = a, *y = b;
 
-	return x->vaddr != y->vaddr ? (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr) :
-		(x->index > y->index) - (x->index < y->index);
+	if (x->obj != y->obj)
+		return (x->obj > y->obj) - (x->obj < y->obj);
+	if (x->want.vaddr != y->want.vaddr)
+		return (x->want.vaddr > y->want.vaddr) - (x->want.vaddr < y->want.vaddr);
+	return (x->want.index > y->want.index) - (x->want.index < y->want.index);
 }
 
-static size_t wanted_funcs(const struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *want)
+static int by_mention(const void *a, const void *b)
 {
-	size_t n = 0;
+	const struct mention *x = a, *y = b;
 
-	for (size_t i = 0; i < q->nfuncs; i++)
-		if (q->func[i].obj == obj)
-			want[n++] = (struct debuginfo_want){ q->func[i].vaddr, (uint32_t)i };
-	qsort(want, n, sizeof(*want), by_vaddr);
-	return n;
+	return x->obj != y->obj ? (x->obj > y->obj) - (x->obj < y->obj) : (x->order > y->order) - (x->order < y->order);
 }
 
-static size_t wanted_calls(const struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *want)
+static int by_order(const void *a, const void *b)
 {
-	size_t n = 0;
+	const struct mention *x = a, *y = b;
 
-	for (size_t i = 0; i < q->ncalls; i++)
-		if (q->call[i].obj == obj)
-			want[n++] = (struct debuginfo_want){ q->call[i].vaddr, (uint32_t)i };
-	qsort(want, n, sizeof(*want), by_vaddr);
-	return n;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void ask_for(struct uft_source_query *q, const struct uft_object *obj, struct debuginfo_want *func,
-		    struct debuginfo_want *call)
+/* Room for @n; 0 or -ENOMEM. */
+static int list_begin(struct wanted_list *l, size_t n)
 {
-	size_t nfuncs = wanted_funcs(q, obj, func), ncalls = wanted_calls(q, obj, call);
-	const char *why = ask_object(q, obj, func, nfuncs, call, ncalls);
+	l->item = malloc((n + 1) * sizeof(*l->item));
+	l->want = malloc((n + 1) * sizeof(*l->want));
+	return l->item && l->want ? 0 : -ENOMEM;
+}
 
-	if (why && q->note)
+static void list_add(struct wanted_list *l, const struct uft_object *obj, uint64_t vaddr, size_t index)
+{
+	if (obj)
+		l->item[l->n++] = (struct wanted){ obj, { vaddr, (uint32_t)index } };
+}
+
+static void list_sort(struct wanted_list *l)
+{
+	qsort(l->item, l->n, sizeof(*l->item), by_object);
+	for (size_t i = 0; i < l->n; i++)
+		l->want[i] = l->item[i].want;
+}
+
+/* The questions about @obj: *n from the one that is returned. */
+static const struct debuginfo_want *list_of(const struct wanted_list *l, const struct uft_object *obj, size_t *n)
+{
+	size_t from = SORTED_FIRST(i, l->n, l->item[i].obj >= obj), to = SORTED_FIRST(i, l->n, l->item[i].obj > obj);
+
+	*n = to - from;
+	return l->want + from;
+}
+
+static size_t find_objects(const struct wanted_list *func, const struct wanted_list *call, struct mention *m)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < func->n; i++, n++)
+		m[n] = (struct mention){ func->item[i].obj, n };
+	for (size_t i = 0; i < call->n; i++, n++)
+		m[n] = (struct mention){ call->item[i].obj, n };
+	qsort(m, n, sizeof(*m), by_mention);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || m[kept - 1].obj != m[i].obj)
+			m[kept++] = m[i];
+	qsort(m, kept, sizeof(*m), by_order);
+	return kept;
+}
+
+static void ask_for(struct uft_source_query *q, const struct uft_object *obj, const struct wanted_list *func,
+		    const struct wanted_list *call, struct spent *spent)
+{
+	size_t nfuncs, ncalls;
+	const struct debuginfo_want *f = list_of(func, obj, &nfuncs), *c = list_of(call, obj, &ncalls);
+	const char *why = ask_object(q, obj, f, nfuncs, c, ncalls, spent);
+
+	if (why && q->note && !spent->is_noted)
 		q->note(q->ctx, obj, why);
-}
-
-/* Adds @obj, if it is not there; 0 or -ENOMEM. */
-static int add_object(const struct uft_object ***list, size_t *n, const struct uft_object *obj)
-{
-	const struct uft_object **grown;
-
-	for (size_t i = *n; obj && i-- > 0;)
-		if ((*list)[i] == obj)
-			return 0;
-	if (!obj)
-		return 0;
-	grown = realloc(*list, (*n + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	grown[(*n)++] = obj;
-	return 0;
+	spent->is_noted |= why == too_many;
 }
 
 int uft_source_find(struct uft_source_query *q, struct uft_error *err)
 {
-	const struct uft_object **list = NULL;
-	struct debuginfo_want *func, *call;
-	size_t n = 0;
+	struct wanted_list func = { 0 }, call = { 0 };
+	struct mention *object = malloc((q->nfuncs + q->ncalls + 1) * sizeof(*object));
+	struct spent spent = { 0 };
+	size_t n;
 	int ret = debuginfo_load(err);
 
-	if (ret)
-		return ret;
-	func = malloc((q->nfuncs + 1) * sizeof(*func));
-	call = malloc((q->ncalls + 1) * sizeof(*call));
-	ret = func && call ? 0 : -ENOMEM;
-	for (size_t i = 0; i < q->nfuncs && !ret; i++)
-		ret = add_object(&list, &n, q->func[i].obj);
-	for (size_t i = 0; i < q->ncalls && !ret; i++)
-		ret = add_object(&list, &n, q->call[i].obj);
-	for (size_t i = 0; i < n && !ret; i++)
-		ask_for(q, list[i], func, call);
-	free(list);
-	free(func);
-	free(call);
+	if (!ret && (!object || list_begin(&func, q->nfuncs) || list_begin(&call, q->ncalls)))
+		ret = -ENOMEM;
+	if (!ret) {
+		clock_gettime(CLOCK_MONOTONIC, &spent.begin);
+		for (size_t i = 0; i < q->nfuncs; i++)
+			list_add(&func, q->func[i].obj, q->func[i].vaddr, i);
+		for (size_t i = 0; i < q->ncalls; i++)
+			list_add(&call, q->call[i].obj, q->call[i].vaddr, i);
+		n = find_objects(&func, &call, object);
+		list_sort(&func);
+		list_sort(&call);
+		for (size_t i = 0; i < n; i++)
+			ask_for(q, object[i].obj, &func, &call, &spent);
+	}
+	free(object);
+	free(func.item);
+	free(func.want);
+	free(call.item);
+	free(call.want);
 	return ret;
 }

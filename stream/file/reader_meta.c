@@ -9,17 +9,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "stream/file/reader.h"
 #include "symbol/namefile.h"
+#include "symbol/recorded.h"
 #include "symbol/sorted.h"
 
 struct rm_image { uint32_t id, order; char *exe; };
 
 struct rm_object {			/* an ELF file */
 	uint32_t number;
-	uint64_t file_size, mtime_ns, last_addr;
+	uint64_t last_addr;
 	uint32_t nfuncs;
 	int is_traced;
 	struct uft_object *obj;
@@ -202,8 +202,6 @@ static int rm_object(struct rd_file *f, struct wire_in *in)
 	if (!o && !in->bad && path && nid <= sizeof(o->obj->build_id)) {
 		o = rm_new_object(f, number, path, build_id, nid);
 		if (o) {
-			o->file_size = file_size;
-			o->mtime_ns = mtime_ns;
 			o->obj->machine = (uint16_t)machine;
 			o->obj->type = (uint16_t)type;
 			o->obj->file_bytes = file_size;
@@ -487,27 +485,21 @@ static void rm_sort(void *p, size_t n, size_t size, int (*compare)(const void *,
 }
 
 /* The recording ended before the names were written: takes them from the file if it is the same still. */
-static void rm_names_from_file(struct rd_file *f, struct rm_object *o)
+static void rm_names_from_file(struct rd_file *f, struct rm_object *o, struct recorded_files *files)
 {
 	struct uft_object *real;
-	struct stat st;
 
 	if (o->nfuncs || !(o->is_traced || f->head.tracer == UFT_TRACER_FUNCTION))
 		return;
-	if (stat(o->obj->path, &st) || !S_ISREG(st.st_mode) || uft_object_open(o->obj->path, &real, NULL))
+	if (recorded_open(files, o->obj, &real))
 		return;
-	if (o->obj->build_id_len ?
-	    real->build_id_len == o->obj->build_id_len &&
-		!memcmp(real->build_id, o->obj->build_id, real->build_id_len) :
-	    !real->build_id_len && real->file_bytes == o->file_size && real->mtime_ns == o->mtime_ns) {
-		if (!uft_object_names(real, NULL)) {
-			struct uft_object *made = o->obj;
-
-			o->obj = uft_object_get(real);
-			uft_object_put(made);
-		}
+	if (uft_object_names(real, NULL)) {
+		uft_object_put(real);
+		return;
 	}
-	uft_object_put(real);
+	recorded_keep(files, real);
+	uft_object_put(o->obj);
+	o->obj = real;
 }
 
 /* Puts the SITES of [from, to) together. Blocks that are missing leave zeroes, within reason. */
@@ -699,6 +691,7 @@ static void rm_build_losses(struct rd_file *f)
 
 int rd_meta_build(struct rd_file *f)
 {
+	struct recorded_files files = { 0 };
 	struct rd_meta *meta;
 	size_t n = 0;
 	int err;
@@ -709,7 +702,7 @@ int rd_meta_build(struct rd_file *f)
 	if (!meta)
 		return -ENOMEM;
 	for (size_t i = 0; i < meta->nobject; i++)
-		rm_names_from_file(f, &meta->object[i]);
+		rm_names_from_file(f, &meta->object[i], &files);
 	f->nobjects = (uint32_t)meta->nobject;
 	for (size_t i = 0; i < meta->nobject; i++)
 		f->nfuncs += (uint32_t)meta->object[i].obj->nfunc;

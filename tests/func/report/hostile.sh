@@ -39,3 +39,15 @@ make tasks
 limited "$uft" report --flat tasks.uft
 expect_status 0
 expect_out '9999'
+
+# ---- Each object without names has its file opened, and read as a whole if others can change it
+make files
+python3 -c 'import sys
+program = open(sys.argv[1], "rb").read(); open("files.uft.file", "wb").write(program + bytes((10 << 20) - len(program) % (10 << 20)))' "$uft"
+chmod 666 files.uft.file
+seconds=10
+limited "$uft" report --flat files.uft
+expect_status 0
+limited "$uft" report --tree --lines --inlines files.uft
+expect_status 0
+seconds=60

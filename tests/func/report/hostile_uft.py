@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """hostile_uft.py CASE FILE - writes a recording that nobody recorded (stream/wire/uft_file.h): small, and expensive for a careless reader"""
-import struct, sys
+import os, struct, sys
 
 P = (11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579, 2870177450012600261)
 ALL = (1 << 64) - 1
@@ -103,5 +103,12 @@ def tasks():
 def brackets():
     """Names of brackets that do not close."""
     return named([b'_Z7804%s%04dv' % (b'a<' * 3900, i) for i in range(400)])
+
+def files():
+    """20,000 objects without names, whose files are one of 10 MB by as many names, which is none of theirs."""
+    path = os.path.abspath(sys.argv[2] + '.file').encode()
+    what = lambda i: (u(1, i, i + 1) + text(path.replace(b'/', b'//', 1).replace(b'files.uft', b'./' * (i % 100) + b'files.uft') if i else path) +
+                      text(b'\x01' * 20 if i % 2 else b'') + u(62, 3, 12345, 1) + s(0) + u(4096 * (i + 1), 4096 * (i + 2), 0, 1, 0, 0, 0, 0))
+    return recording(block(TASKS, u(1000, 1000, 1, 1) + text(b'x')), block(RING, calls(1000, 1)), *(block(OBJECT, what(i)) for i in range(20000)))
 
 open(sys.argv[2], 'wb').write(globals()[sys.argv[1]]())

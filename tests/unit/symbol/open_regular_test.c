@@ -66,6 +66,24 @@ static void test_not_opened(void)
 	close(watch);
 }
 
+/* Files of the kernel's: regular ones, of which some do something when they are opened. */
+static void test_not_stored(void)
+{
+	static const char *const path[] = { "/proc/self/status", "/proc/kcore", "/sys/kernel/notes", "/sys/kernel/mm/transparent_hugepage/enabled" };
+	struct uft_object *obj;
+	struct stat st;
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
+		if (stat(path[i], &st))
+			continue;
+		CHECK(open_regular(path[i], OPEN_FOLLOW, &st) == -ENODEV);
+		CHECK(uft_object_open(path[i], &obj, NULL) == -ENOEXEC);
+		n++;
+	}
+	CHECK(n);
+}
+
 /* A file that claims what was never written. */
 static void test_hollow(void)
 {
@@ -153,6 +171,7 @@ int main(void)
 	umask(022);
 	CHECK(mkdtemp(dir));
 	test_not_opened();
+	test_not_stored();
 	test_hollow();
 	test_copy();
 	skipped = test_root();
