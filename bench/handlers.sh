@@ -23,7 +23,10 @@ for machine in x86_64 aarch64 riscv64; do
 	[ "$machine" = "$(uname -m)" ] && objdump=objdump
 	command -v "$objdump" >/dev/null && [ -f "$file" ] || continue
 	echo "function.$machine $(hot_path "$objdump" "$file" uft_asm_func)"
-	[ "$machine" != x86_64 ] ||
+	[ "$machine" != x86_64 ] || {
+		echo "function.counter.$machine $(hot_path "$objdump" "$file" uft_asm_func_counts)"
+		echo "graph.counter.$machine $(hot_path "$objdump" "$file" uft_asm_graph_enter_counts uft_asm_graph_exit_counts)"
 		echo "profile.$machine $(hot_path "$objdump" "$file" uft_asm_graph_enter_profile uft_asm_graph_exit_profile)"
+	}
 	echo "graph.$machine $(hot_path "$objdump" "$file" uft_asm_graph_enter uft_asm_graph_exit)"
 done

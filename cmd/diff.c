@@ -48,7 +48,7 @@ static const struct cmd_syntax diff_syntax = {
 /* 0, or an exit status after an error. */
 static int add_file(struct uft_diff *d, int side, const char *path)
 {
-	struct uft_select all = { .ends = 1, .no_parents = 1 };
+	struct uft_select all = { .ends = 1, .no_parents = 1, .needs_times = 1 };
 	struct uft_error err = { "" };
 	struct uft_stream *st;
 	uint32_t tracer;

@@ -182,6 +182,7 @@ static struct uft_select selection(const struct export_opts *o, const struct uft
 		.tids = o->tids.item, .ntids = o->tids.n, .pids = o->pids.item, .npids = o->pids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.ends = !(format->takes & UFT_EXPORT_RECORDS),
+		.needs_times = !(format->takes & UFT_EXPORT_RECORDS) || o->range.from.ns || o->range.to.ns,
 	};
 }
 

@@ -233,7 +233,7 @@ const char *own_session_lacks(const struct record_opts *o)
 		{ o->budget_ppm != 0, "--budget" }, { o->max_rate != 0, "--max-rate" },
 		{ o->min_size != 0, "--min-size" }, { o->keep.n != 0, "--keep-slow" },
 		{ o->sample_ns != 0, "--sample-period" }, { o->watch.n != 0, "--watch" },
-		{ o->has_switches, "--sched-switch" },
+		{ o->has_switches, "--sched-switch" }, { o->clock != RECORD_MONO, "--clock" },
 		{ o->perf_map, "--perf-map" },
 		{ o->compress != 0, "--compress" },
 		{ o->max_bytes != 0, "--max-size" }, { o->duration_ns != 0, "--duration" }, { o->no_wait, "--no-wait" },

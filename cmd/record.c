@@ -236,6 +236,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = (const char *const *)o->trace_events,
 		.event_filters = o->event_filters,
 		.min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
+		.counts = o->clock == RECORD_COUNTER,
 	};
 	int ret;
 
@@ -255,6 +256,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
 		.pack = rec->opts->pack,
 		.overwrite = rec->opts->overwrite, .max_bytes = rec->opts->max_bytes,
+		.counts = rec->opts->clock == RECORD_COUNTER,
 	};
 	int ret;
 

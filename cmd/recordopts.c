@@ -17,6 +17,7 @@
 
 /* by number; record_opts_begin() fills it from the table of tracers */
 const char *record_tracer_names[UFT_NTRACERS + 1];
+static const char *const clock_names[] = { "mono", "counter", NULL };	/* enum record_clock */
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
 #define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
@@ -131,6 +132,9 @@ static const struct cmd_option record_options[] = {
 	{ "option", 'O', "NAME",
 		"function_graph: set an option of trace_options: funcgraph-retval, funcgraph-args, nosleep-time; "
 	  "may be repeated", cmd_strings, F(options), NULL },
+	{ "clock", 'C', "CLOCK",
+		"function, function_graph: mono (default), or counter: the order of each thread's events and no times, which costs half",
+		cmd_choice, F(clock), clock_names },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
 	  cmd_percent, F(budget_ppm), NULL },
 	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second",
@@ -348,6 +352,11 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	    (o->thresh_ns || o->keep.n || !takes(o, UFT_TAKES_BUDGET)))
 		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
+	if (o->clock == RECORD_COUNTER &&
+	    (o->thresh_ns || o->keep.n || o->budget_ppm || o->max_rate || o->has_switches ||
+	     !takes(o, UFT_TAKES_BUDGET)))
+		return cmd_usage(syntax, "--clock counter is for the tracers function and function_graph, without --thresh, "
+				 "--keep-slow, --budget, --max-rate and --sched-switch");
 	if (o->func_stack && !takes(o, UFT_TAKES_FUNC_STACK))
 		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s",
 				 uft_tracer_name((uint32_t)o->tracer));

@@ -10,6 +10,8 @@
 struct event_ask { const char *word; char *filter; int is_not; struct cmd_list triggers; };
 struct event_asks { struct event_ask *v; size_t n; int is_not; };
 
+enum record_clock { RECORD_MONO, RECORD_COUNTER };
+
 struct record_opts {
 	int tracer;			/* -1: none was given; after record_opts_check() there is one */
 	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch;
@@ -19,6 +21,7 @@ struct record_opts {
 	uint64_t sample_ns, thresh_ns, buffer_bytes, buffer_max;
 	int no_children, no_wait, overwrite, watchdog, int3, perf_map, is_quiet, wants_status;
 	int preload;
+	int clock;			/* enum record_clock */
 	int stack, func_stack, has_switches;
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */

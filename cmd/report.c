@@ -142,6 +142,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.events = o->events.item, .nevents = o->events.n,
 		.ends = o->profile || o->flat || is_tree(o),
 		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
+		.needs_times = o->profile || o->flat || o->timeline || is_tree(o) || from->ns || to->ns,
 	};
 }
 

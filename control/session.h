@@ -120,6 +120,8 @@ struct uft_trace_spec {
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
+	/* records need an order in each task, and no time: fast paths read no clock, where they can do without */
+	int counts;
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 	/* a target that cannot be switched over has all of them switched back: nothing has changed */
 	int is_whole;

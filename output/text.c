@@ -253,6 +253,15 @@ static void set_tracer(struct uft_printer *t, uint32_t tracer)
 	t->row = text_row(tracer);
 }
 
+/* Without times there are no durations. */
+static void set_flags(struct uft_printer *t, uint32_t flags, struct uft_stream *st)
+{
+	enum uft_stamp stamp = st ? uft_stream_stamp(st) : UFT_STAMP_NS;
+
+	t->flags = flags & ~(uint32_t)(stamp == UFT_STAMP_COUNT ? UFT_TEXT_DURATION : 0);
+	t->is_plain = stamp != UFT_STAMP_NS;
+}
+
 static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour,
 		     const struct uft_text_opts *opts)
 {
@@ -268,7 +277,7 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 		return -ENOMEM;
 	t->annotate = info->lost != 0;
 	set_tracer(t, info->tracer);
-	t->flags = opts->flags;
+	set_flags(t, opts->flags, st);
 	t->only_cpus = opts->only_cpus;
 	t->nonly_cpus = opts->nonly_cpus;
 	if (emit_buf_init(&t->buf, out) < 0 || events_open(t, 0, 0, 0) < 0)
@@ -288,12 +297,11 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 		return -ENOMEM;
 	}
 	t->src.st = st;
-	t->is_plain = st && uft_stream_stamp(st) != UFT_STAMP_NS;
 	emit_names_init(&t->names);
 	t->second = ~0ull;
 	t->cpu_width = digits_count(opts->ncpus ? opts->ncpus - 1 : 0);
 	set_tracer(t, opts->tracer);
-	t->flags = opts->flags;
+	set_flags(t, opts->flags, st);
 	t->start_ns = opts->start_ns;
 	t->only_cpus = opts->only_cpus;
 	t->nonly_cpus = opts->nonly_cpus;
@@ -326,11 +334,10 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 {
 	flags |= t->flags & UFT_TEXT_NO_HEADER;
 	t->src.st = st;
-	t->is_plain = uft_stream_stamp(st) != UFT_STAMP_NS;
 	if (has_repeats(t->tracer, t->flags) && !has_repeats(tracer, flags))
 		put_last_repeats(t);
 	set_tracer(t, tracer);
-	t->flags = flags;
+	set_flags(t, flags, st);
 }
 
 /* @next: the event behind it, NULL: none, or none yet. */

@@ -53,6 +53,7 @@ enum graph_path {				/* which handlers thunks lead to */
 	GRAPH_PROFILE,		/* the profile alone, perhaps with a depth */
 };
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
+int trace_counts(void);				/* the same: fast paths read no clock; only with ARCH_HAS_COUNTS */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
 /* 1: who calls makes the call, a fork, and calls fork_post behind it */

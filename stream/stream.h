@@ -98,6 +98,7 @@ enum uft_stamp {
 	UFT_STAMP_NS,
 	UFT_STAMP_UPTIME,	/* hundredths of a second since the boot, as jiffies are told to users */
 	UFT_STAMP_TICKS,	/* of the rings' clock */
+	UFT_STAMP_COUNT,	/* the same, and they rise in each task, but tell no time: nor do durations */
 };
 
 struct uft_stream;
@@ -113,6 +114,7 @@ struct uft_select {		/* what the reader wants; zero = everything */
 	const char *const *events; size_t nevents;
 	int ends;		/* LEFT events also for calls that were open when their process ended */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
+	int needs_times;	/* a recording without times is refused */
 };
 
 /* What follows the colon of EVENT:FILTER. NULL: @text is none, it may be a pattern of functions. */

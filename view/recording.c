@@ -78,7 +78,7 @@ static void *index_main(void *arg)
 int recording_open(const char *path, struct names *names, struct recording **out, struct uft_error *err)
 {
 	struct recording *r = calloc(1, sizeof(*r));
-	struct uft_select all = {.no_parents = 1};
+	struct uft_select all = {.no_parents = 1, .needs_times = 1};
 	int ret;
 
 	*out = NULL;

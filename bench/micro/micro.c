@@ -141,6 +141,15 @@ static void arm(enum lab_state state, uint32_t tracer)
 	lab_clear();
 }
 
+/* The same without a clock. */
+static void arm_counts(enum lab_state state, uint32_t tracer)
+{
+	struct uft_tracer_params p = { .tracer = tracer, .counts = 1 };
+
+	arm(state, tracer);
+	lab_params_full(&p);
+}
+
 /* Bytes committed, all rings; checks that no event is missing. */
 static void account(const char *what, enum uft_rec_kind kind, unsigned words)
 {
@@ -161,6 +170,7 @@ int main(void)
 	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS],
 		graph_chain[RUNS];
 	double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS], f;
+	double func_counts[RUNS], graph_counts[RUNS], func_counts_chain[RUNS], graph_counts_chain[RUNS];
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
@@ -188,6 +198,18 @@ int main(void)
 		lab_clear();
 		graph_chain[i] = run_chain();
 		account("graph chain", UFT_REC_EXIT, 1);
+		arm_counts(LAB_FUNCTION, UFT_TRACER_FUNCTION);
+		func_counts[i] = run_loop();
+		account("function, counter", UFT_REC_FUNC, 2);
+		lab_clear();
+		func_counts_chain[i] = run_chain();
+		account("function chain, counter", UFT_REC_FUNC, 2);
+		arm_counts(LAB_GRAPH, UFT_TRACER_GRAPH);
+		graph_counts[i] = run_loop();
+		account("graph, counter", UFT_REC_EXIT, 1);
+		lab_clear();
+		graph_counts_chain[i] = run_chain();
+		account("graph chain, counter", UFT_REC_EXIT, 1);
 		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
 		slow[i] = run_loop();
 		lab_clear();
@@ -205,6 +227,10 @@ int main(void)
 	       median(func) / f, median(func_chain), median(func_chain) / f);
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 2.50)  chain %7.2f ns %5.2f x\n", "graph call", median(graph),
 	       median(graph) / f, median(graph_chain), median(graph_chain) / f);
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 4 ns)  chain %7.2f ns\n", "function event, counter",
+	       median(func_counts), median(func_counts) / f, median(func_counts_chain));
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 8 ns)  chain %7.2f ns\n", "graph call, counter",
+	       median(graph_counts), median(graph_counts) / f, median(graph_counts_chain));
 	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow), median(slow) / f);
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
 	       median(dropped) / median(graph));

@@ -260,6 +260,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		op[n++] = &nothing;
 	if (!ret)
 		ret = join(in, op, n, out, err);
+	if (!ret)	/* what goes by durations needs a clock */
+		(*out)->params.counts = in->counts && !(*out)->thresh_ns && !(*out)->nkeep;
 	free(op);
 	return ret;
 }

@@ -413,7 +413,7 @@ struct uft_tracer_params {
 	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
 	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads that others switched on are off */
 	uint32_t graph_turn;
-	uint32_t pad;
+	uint32_t counts;	/* 1: records need an order in each task, and no time */
 	struct uft_action action[UFT_NACTIONS];
 };
 enum uft_stacks {

@@ -16,16 +16,19 @@ static inline const char *thunk_handler(enum thunk t)
 
 	switch (t) {
 	case THUNK_FUNC:
-		return may ? uft_asm_func : uft_asm_func_slow;
+		return !may ? uft_asm_func_slow : ARCH_HAS_COUNTS && trace_counts() ? uft_asm_func_counts :
+		       uft_asm_func;
 	case THUNK_MFUNC:
 		return uft_asm_mcount_func;
 	case THUNK_ENTER:
-		return path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS &&
+		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_graph_enter_counts :
+		       path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS &&
 			path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh :
 		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_enter_profile : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:
-		return path == GRAPH_PLAIN || (ARCH_HAS_LIMITS && path == GRAPH_DEPTH) ? uft_asm_graph_exit :
+		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_graph_exit_counts :
+		       path == GRAPH_PLAIN || (ARCH_HAS_LIMITS && path == GRAPH_DEPTH) ? uft_asm_graph_exit :
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh :
 		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow;
 	default:			/* where there is no key these go to C by themselves */

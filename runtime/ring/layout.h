@@ -19,6 +19,7 @@
 #define RF_OWN		56
 #define RF_PROFILE_BYTES	64
 #define RF_MASK		72
+#define RF_COUNTS	80
 
 /* struct ring_own; neighbours are loaded as pairs */
 #define RO_AGAIN	0
@@ -50,7 +51,8 @@
 #define RC_KEY		0
 #define RC_RING		8
 #define RC_THREAD	16
-#define RC_CTX_HI	24
+#define RC_CLOCK	24
+#define RC_CTX_HI	28
 #define RC_STACK_KEY	32
 #define RC_STACK_THREAD	40
 #define RC_EVENT_KEY	48
@@ -114,9 +116,15 @@
 #define OP_GAP		120
 #define OP_GAP_TO	128
 #define OP_GAP_RING	136
+#define OP_COUNTED	144
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 #define RING_OP_EVENT	2	/* key is for the fast path of tracepoints alone */
+
+/* of a key: for the fast paths that count instead of reading the clock, and no others */
+#define RING_KEY_COUNTS	1
+/* numbers before the clock's low half is full: more than a sub-buffer has records, and aborts that leave some out */
+#define RING_COUNT_ROOM	(1 << 24)
 
 /* enum uft_rec_kind */
 #define UFT_ASM_REC_CONTEXT	1
@@ -139,6 +147,7 @@
 #define RING_LOST	3
 #define RING_GUARD	4	/* *guard != expect any more */
 #define RING_UNBACKED	5	/* op.ring has no memory there yet: ring_back(op.ring, op.need) */
+#define RING_COUNTS	6	/* the thread's numbers go on on another CPU: count_end() */
 
 /* struct rseq (linux/rseq.h), from the thread pointer + RF_RSEQ */
 #define RSEQ_CPU_ID	4

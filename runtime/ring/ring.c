@@ -26,6 +26,16 @@
  *     is and nothing of the ring: what a fast path that writes no record needs (depth limit, threshold). It is set by a
  *     section of its own (uft_asm_know_stack), at the end of slow events, and only while the thread's flags are 0.
  *
+ * Without a clock (trace_clock's counter). A key with RING_KEY_COUNTS fits no fast path but those that read no
+ * clock: each takes ring_cpu.clock + 1 for it. The general writer reads the clock as ever, and sets `clock` with
+ * the key. So numbers rise within a ring, and within a task:
+ *  4. A thread has such a key on one CPU at most, which uft_thread.counted names, and none where it writes
+ *     otherwise: the general writer refuses while it is another one's (RING_COUNTS, count_end()), and takes its own
+ *     CPU's away before it commits. So what a task writes elsewhere comes behind all of its numbers, which are below
+ *     the clock (it ticks more than once a record), and before those that follow.
+ *  5. Within a key no number has a carry: without RING_COUNT_ROOM below the high half's end there is none.
+ * What was interrupted may leave numbers out. A number as a time is that of the last slow event, or a little later.
+ *
  * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
  * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free
  * ring by an atomic exchange of `owner`; a task killed inside leaves its tid there, and the ring is taken
@@ -62,6 +72,7 @@ RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_fast, own, RF_OWN);
 RING_OFFSET(struct ring_fast, profile_bytes, RF_PROFILE_BYTES);
 RING_OFFSET(struct ring_fast, mask, RF_MASK);
+RING_OFFSET(struct ring_fast, counts, RF_COUNTS);
 RING_OFFSET(struct ring_own, again, RO_AGAIN);
 RING_OFFSET(struct ring_own, at, RO_AT);
 RING_OFFSET(struct ring_own, end, RO_END);
@@ -85,7 +96,8 @@ _Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT && sizeof(struct ring_ow
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
-RING_OFFSET(struct ring_cpu, ctx_hi, RC_CTX_HI);
+RING_OFFSET(struct ring_cpu, clock, RC_CLOCK);
+_Static_assert(RC_CTX_HI == RC_CLOCK + 4, "layout.h");
 RING_OFFSET(struct ring_cpu, stack_key, RC_STACK_KEY);
 RING_OFFSET(struct ring_cpu, stack_thread, RC_STACK_THREAD);
 RING_OFFSET(struct ring_cpu, event_key, RC_EVENT_KEY);
@@ -140,6 +152,7 @@ RING_OFFSET(struct ring_op, need, OP_NEED);
 RING_OFFSET(struct ring_op, gap, OP_GAP);
 RING_OFFSET(struct ring_op, gap_to, OP_GAP_TO);
 RING_OFFSET(struct ring_op, gap_ring, OP_GAP_RING);
+RING_OFFSET(struct ring_op, counted, OP_COUNTED);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
@@ -248,7 +261,7 @@ void ring_attach(void)
 
 void ring_forget(uint64_t thread_pointer)
 {
-	const uint64_t tp_mask = (1ull << 48) - 1;
+	const uint64_t tp_mask = (1ull << 48) - 1 - RING_KEY_COUNTS;
 
 	if (ARCH_HAS_OWN)
 		own_shut(thread_pointer, NULL);
@@ -270,6 +283,7 @@ void ring_forget(uint64_t thread_pointer)
 void ring_new_generation(void)
 {
 	uft_add(&uft_ring_fast.generation, 1ull << 48);
+	uft_store(&uft_ring_fast.counts, uft_ring_fast.generation | RING_KEY_COUNTS);
 	if (ARCH_HAS_OWN)
 		own_attach();
 }
@@ -500,6 +514,18 @@ static int cpu_open(void)
 	return r != NULL;
 }
 
+/* The thread writes where it does not count. Its key there may be another one's by now, who then has one slow event. */
+static void count_end(const struct ring_op *op)
+{
+	struct ring_cpu *c = uft_load(op->counted);
+	uint64_t key = c ? uft_load(&c->key) : 0;
+
+	if (key & RING_KEY_COUNTS)
+		uft_cas(&c->key, key, 0); /* GUARD(count_key_taken, (void)key) */
+	if (c)		/* a signal handler may have counted elsewhere meanwhile */
+		arch_local_cas(op->counted, (uint64_t)c, 0);
+}
+
 int ring_write(struct ring_op *op, int rseq)
 {
 	int ret = RING_NONE;
@@ -512,10 +538,19 @@ int ring_write(struct ring_op *op, int rseq)
 		op->receipt = &op->own_receipt;
 	if (!op->clock)
 		op->clock = &op->own_clock;
-	if (!ARCH_HAS_RSEQ || !rseq)
+	if (!op->counted)
+		op->counted = &op->own_counted;
+	if (!ARCH_HAS_RSEQ || !rseq) {
+		if (ARCH_HAS_COUNTS)
+			count_end(op);
 		return exch_write(op);
+	}
 	for (int i = 0; i < RING_RETRIES; i++) {
 		ret = uft_asm_ring_write(op);
+		if (ret == RING_COUNTS) {
+			count_end(op);
+			continue;
+		}
 		if (ret == RING_UNBACKED && ring_back(op->ring, op->need))
 			return RING_LOST;
 		if (ret == RING_LOST) {

@@ -38,9 +38,11 @@ struct ring_op {
 	uint64_t need;		/* and the position below which it has to have memory, or at which it has no room */
 	uint64_t gap, gap_to;	/* at that position of gap_ring a gap may begin, and end there */
 	struct uft_ring *gap_ring;
+	struct ring_cpu **counted;	/* the thread's: where its key is that counts; NULL there: nowhere */
 	/* where unset pointers point */
 	uint64_t own_clock;
 	struct ring_receipt own_receipt;
+	struct ring_cpu *own_counted;
 };
 
 /* One CPU's cache line of the private table. All fields read 0 in a fork child (MADV_WIPEONFORK). */
@@ -48,7 +50,11 @@ struct ring_cpu {
 	uint64_t key;		/* whose context the ring has, if its fast paths may write: ring_key(); else 0 */
 	struct uft_ring *ring;
 	void *thread;		/* valid with key */
-	uint32_t ctx_hi, pad;	/* valid with key and event_key: the ring's */
+	/*
+	 * Valid with key and event_key: the ring's context has its high half. With a key that counts, the last
+	 * record's: each fast one adds 1
+	 */
+	uint64_t clock;
 	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
 	void *stack_thread;	/* valid with stack_key */
 	/* as key, for the fast path of tracepoints: sites may be armed for another tracer than is in force */
@@ -121,6 +127,7 @@ struct ring_fast {
 	uint64_t profile_bytes;	/* of a block */
 	/* ring_bytes - 1: bounds what is written, whatever other programs have made of a ring's header */
 	uint64_t mask;
+	uint64_t counts;	/* generation | RING_KEY_COUNTS */
 };
 extern struct ring_fast uft_ring_fast;
 

@@ -123,6 +123,7 @@ struct uft_thread {
 	uint64_t *cpu_ns;	/* parallel to the entries; those with FG_CPU */
 	struct plat_stack signal_stack;	/* with UFT_DENIED_STACK: as it was before */
 	struct fg_inside inside;
+	struct ring_cpu *counted;	/* where its key is that counts, if it has one (ring.c) */
 	uint32_t graph_turn;	/* the graph is on for it by triggers of this number; 0: off (event_rules.c) */
 };
 

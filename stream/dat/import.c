@@ -679,6 +679,8 @@ static struct uft_file_header header_of(const struct import *im)
 			h.tracer = im->type[i].what == IS_FUNCTION ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH;
 	if (!im->l.clock.p || strcmp(im->l.clock.p, "mono"))
 		h.flags |= UFT_FILE_OTHER_CLOCK;
+	if (im->l.clock.p && !strcmp(im->l.clock.p, "counter"))
+		h.flags |= UFT_FILE_COUNTER;
 	if (im->records && !fstat(im->l.fd, &st)) {
 		uint64_t changed = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec,
 			 span = im->last - im->first;

@@ -118,7 +118,9 @@ static size_t mrg_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 
 uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock)
 {
-	return stamp == UFT_STAMP_TICKS ? clock : stamp == UFT_STAMP_UPTIME ? ns / 10000000 : ns;
+	if (stamp == UFT_STAMP_TICKS || stamp == UFT_STAMP_COUNT)
+		return clock;
+	return stamp == UFT_STAMP_UPTIME ? ns / 10000000 : ns;
 }
 
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)

@@ -25,6 +25,15 @@ static int open_stream(const char *path, const struct rd_file *like, const struc
 	ret = rd_open(path, like, &st->file, err);
 	if (ret)
 		goto free_stream;
+	if (st->file->head.flags & UFT_FILE_COUNTER) {
+		st->stamp = UFT_STAMP_COUNT;
+		st->clock_name = "counter";
+		if (sel && sel->needs_times) {
+			ret = uft_fail(err, -ENODATA,
+				       "%s has the order of its events and no times: it was recorded with the clock counter", path);
+			goto free_stream;
+		}
+	}
 	st->sel.image_of = dec_task_image;
 	st->has_select = sel && sel_is_any(sel);
 	st->no_parents = sel && sel->no_parents;

@@ -243,8 +243,8 @@ static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 		.magic = UFT_FILE_MAGIC, .version = w->opts.pack ? UFT_FILE_PACKED : UFT_FILE_VERSION,
 		.abi = UFT_ABI_VERSION,
 		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,
-		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags = w->opts.overwrite ?
-			UFT_FILE_OVERWRITE : 0,
+		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags =
+			(w->opts.overwrite ? UFT_FILE_OVERWRITE : 0) | (w->opts.counts ? UFT_FILE_COUNTER : 0),
 	};
 	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || !w->nrings || !w->nslices ||
 	    a->ring_bytes & (a->ring_bytes - 1) || a->sub_bytes & (a->sub_bytes - 1) ||

@@ -23,6 +23,7 @@ struct uft_writer_opts {
 	/* ring data is packed; what is not shorter then is compressed, if that was asked for */
 	int pack;
 	int overwrite;			/* rings keep the newest: what is missing there is no loss */
+	int counts;			/* no times: UFT_FILE_COUNTER */
 	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
 	/*
 	 * Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the

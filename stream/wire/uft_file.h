@@ -124,6 +124,8 @@ enum uft_file_flags {
 	UFT_FILE_OTHER_CLOCK = 4, /* times are not CLOCK_MONOTONIC */
 	/* FLAGS records tell the kernel's common_flags | common_preempt_count << 8 of those behind them */
 	UFT_FILE_LATENCY = 8,
+	/* the clocks of a task's records rise by 1 and more and tell no time, as those of trace_clock's counter */
+	UFT_FILE_COUNTER = 16,
 };
 
 enum uft_block_type {

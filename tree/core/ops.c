@@ -712,6 +712,25 @@ void share_settle(struct instance *in, const struct settings *set)
 		tree_pull(in->t);
 }
 
+/* All that record want an order and no times. Tracers of latencies, and what triggers reckon, go by the clock. */
+static int wants_no_times(const struct instance *in, const struct settings *set)
+{
+	int n = 0;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		const struct settings *now = set_of(i, in, set);
+		uint32_t tracer = tracer_of(now);
+
+		if (!is_wishing(i, now) && !wants_events(i, now) && !i->triggers)
+			continue;
+		if (now->clock != CLOCK_COUNTER || i->triggers || now->is_profiling || now->is_measuring ||
+		    (tracer != UFT_TRACER_FUNCTION && tracer != UFT_TRACER_GRAPH))
+			return 0;
+		n++;
+	}
+	return n != 0;
+}
+
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
@@ -743,6 +762,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	spec.ops = ops;
 	spec.nops = w.n;
 	spec.tasks = wanted_tasks(in, set);
+	spec.counts = wants_no_times(in, set);
 	in->t->has_events |= spec.tasks != 0 || spec.nevents || words;
 	hand_on(in, &in->set, set);
 	for (struct instance *i = in->t->instances; i; i = i->next)

@@ -200,7 +200,7 @@ struct settings {			/* what the session is told */
 	struct uft_event_set events;	/* events.c */
 	char **event_filter; uint32_t nevent_filters;	/* by place of their types; malloc'd, NULL: none */
 	uint32_t tracer;
-	uint32_t clock;			/* trace_clock.c */
+	uint32_t clock;			/* trace_clock.c; CLOCK_COUNTER */
 	int is_on;			/* tracing_on */
 	int is_profiling;		/* trace_stat.c */
 	int is_measuring;		/* stack_trace.c */
@@ -369,6 +369,7 @@ void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img
 void stack_end(struct uft_tree *t, uint32_t slice);
 void stack_free(struct uft_tree *t);
 /* trace_clock.c: records have the time of another clock from now on */
+#define CLOCK_COUNTER	2	/* the kernel's place of counter */
 void clock_apply(struct instance *in, uint32_t clock);
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */

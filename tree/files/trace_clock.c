@@ -8,8 +8,9 @@
  * a suspend or a leap second while one of them is in use moves nothing. mono_raw has a line of its own.
  * uptime, which counts what the kernel tells users as jiffies, and x86-tsc, which is the counter itself, are
  * plain numbers; durations are ns beside them, too. counter, which numbers records as they are written, over
- * all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records
- * before another's cannot tell how they are mixed.
+ * all cpus, numbers them in each task here: the cpus of a process do not share a number, which would cost more than
+ * a clock. If all instances that record have it, targets read no clock (runtime/ring/ring.c); beside another clock
+ * its numbers are that of the processor, which rise as well.
  */
 #include "symbol/now.h"
 #include "tree/files/rows.h"
@@ -20,6 +21,7 @@
 
 static const struct { const char *name; clockid_t id; enum uft_stamp stamp; } clocks[] = {
 	{ "local", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "global", CLOCK_MONOTONIC, UFT_STAMP_NS },
+	[CLOCK_COUNTER] = { "counter", CLOCK_MONOTONIC, UFT_STAMP_COUNT },
 	{ "uptime", CLOCK_MONOTONIC, UFT_STAMP_UPTIME },
 	{ "perf", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono", CLOCK_MONOTONIC, UFT_STAMP_NS },
 	{ "mono_raw", CLOCK_MONOTONIC_RAW, UFT_STAMP_NS },

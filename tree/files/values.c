@@ -366,6 +366,7 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"  trace_clock\t\t- change the clock used to order events\n"
 		"       local:   Per cpu clock but may not be synced across CPUs\n"
 		"      global:   Synced across CPUs but slows tracing down.\n"
+		"     counter:   Not a clock, but just an increment\n"
 		"      uptime:   Jiffy counter from time of boot\n"
 		"        perf:   Same clock that perf events use\n"
 #ifdef __x86_64__

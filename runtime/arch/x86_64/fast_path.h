@@ -49,16 +49,31 @@
 	add	uft_ring_fast+RF_CPU(%rip), %rcx
 	.endm
 
-	/* rcx as above, if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses \key. */
-	.macro FIND_CPU area, slow, key
+	/*
+	 * rcx as above, if its ring's context is this thread's, else to \slow; edx:eax the clock, or with @counts
+	 * eax the number (2: rax), one of which is left out if the section is aborted then. Uses \key.
+	 */
+	.macro FIND_CPU area, slow, key, counts=0
 	CPU_LINE \area, \slow
+	.if \counts
+	mov	uft_ring_fast+RF_COUNTS(%rip), \key
+	.else
 	rdtsc
 	cmp	RC_CTX_HI(%rcx), %edx
 	jne	\slow
 	mov	uft_ring_fast+RF_GEN(%rip), \key
+	.endif
 	or	%fs:0, \key
 	cmp	RC_KEY(%rcx), \key
 	jne	\slow
+	.if \counts
+	incq	RC_CLOCK(%rcx)
+	.if \counts == 2
+	mov	RC_CLOCK(%rcx), %rax
+	.else
+	mov	RC_CLOCK(%rcx), %eax
+	.endif
+	.endif
 	.endm
 
 	/*

@@ -51,6 +51,16 @@ uft_asm_ring_write_start:
 	mov	(%rax), %rax
 	cmp	OP_EXPECT(%rdi), %rax
 	jne	.Lwrite_guard
+	mov	OP_COUNTED(%rdi), %rax
+	mov	(%rax), %rax
+	test	%rax, %rax
+	jz	1f
+	cmp	%rbx, %rax
+	jne	.Lwrite_counts /* GUARD(counts_on_one_cpu) */
+1:	testb	$RING_KEY_COUNTS, RC_KEY(%rbx)
+	jz	1f
+	movq	$0, RC_KEY(%rbx) /* GUARD(counts_end_with_a_clock) */
+1:
 
 	rdtsc				/* inside: time never runs backwards in a ring */
 	shl	$32, %rdx
@@ -281,14 +291,20 @@ uft_asm_ring_write_end:
 	sub	$8, %r14
 	and	$-8, %r14
 	mov	%r14, R_SUB_END(%r12)
-	mov	R_CTX_HI(%r12), %eax
-	mov	%eax, RC_CTX_HI(%rbx)
+	mov	%r8, RC_CLOCK(%rbx)
 	lea	RC_EVENT_KEY(%rbx), %rcx
 	testb	$RING_OP_EVENT, OP_FLAGS(%rdi)
 	jnz	1f
 	mov	OP_THREAD(%rdi), %rax
 	mov	%rax, RC_THREAD(%rbx)
 	lea	RC_KEY(%rbx), %rcx
+	testb	$RING_KEY_COUNTS, %dl
+	jz	1f
+	mov	%r8d, %eax
+	add	$RING_COUNT_ROOM, %eax
+	jc	.Lwrite_done
+	mov	OP_COUNTED(%rdi), %rax
+	mov	%rbx, (%rax)
 1:	mov	%rdx, (%rcx)
 .Lcache_commit:
 .Lwrite_done:
@@ -309,6 +325,9 @@ uft_asm_ring_write_end:
 	mov	%r12, OP_RING(%rdi)
 	mov	%r13, OP_NEED(%rdi)
 	mov	$RING_LOST, %eax
+	jmp	.Lwrite_out
+.Lwrite_counts:
+	mov	$RING_COUNTS, %eax
 	jmp	.Lwrite_out
 .Lwrite_unbacked:
 	mov	%r12, OP_RING(%rdi)

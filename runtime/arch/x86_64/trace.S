@@ -46,7 +46,7 @@
 	sub	%eax, %esi
 	.endm
 
-	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent
+	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent, counts=0
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -59,7 +59,7 @@
 	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rcx, .Lslow_\name, %rdx
+	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts
 	mov	RC_RING(%rcx), %rdx
 	ROOM 2, %rdx, %rcx, .Lslow_\name
 	mov	%eax, R_DATA(%rdx,%rcx)
@@ -89,7 +89,7 @@
 	CALL_C	uft_func_slow
 	SLOW_RESTORE
 	jmp	.Lout_\name
-	.if !\is_mcount
+	.if !\is_mcount && !\counts
 uft_asm_func_slow:
 	.cfi_def_cfa_offset 16
 	FUNC_SAVE
@@ -104,6 +104,7 @@ uft_asm_func_slow:
 	.hidden	uft_asm_func_slow
 	FUNC_HANDLER uft_asm_func, 0, 40(%rsp), 72(%rsp)
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp), 8(%rbp)
+	FUNC_HANDLER uft_asm_func_counts, 0, 40(%rsp), 72(%rsp), 1
 
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
@@ -224,8 +225,21 @@ uft_asm_event_write_end:
 	SAVE	%r10
 	.endm
 
+	/* The ring is known to be this thread's, and not its shadow stack alone. */
+	.set	KNOWS_RING_plain, 1
+	.set	KNOWS_RING_counts, 1
+	.set	KNOWS_RING_depth, 0
+	.set	KNOWS_RING_thresh, 0
+	.set	KNOWS_RING_profile, 0
+	/* No clock is read. */
+	.set	COUNTS_plain, 0
+	.set	COUNTS_counts, 2
+	.set	COUNTS_depth, 0
+	.set	COUNTS_thresh, 0
+	.set	COUNTS_profile, 0
 	/* Flags of the entries that are pushed without a record; 0: it has one. */
 	.set	SILENT_plain, 0
+	.set	SILENT_counts, 0
 	.set	SILENT_depth, 0
 	.set	SILENT_thresh, FG_CALL | FG_SILENT
 	.set	SILENT_profile, FG_PROFILE | FG_SILENT
@@ -261,8 +275,8 @@ uft_asm_event_write_end:
 
 	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
 	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
-	.ifc	\mode, plain
-	FIND_CPU %rcx, .Lslow_\name, %r8
+	.if KNOWS_RING_\mode
+	FIND_CPU %rcx, .Lslow_\name, %r8, COUNTS_\mode
 	mov	RC_THREAD(%rcx), %r8
 	mov	TH_TOP(%r8), %r10
 	.else
@@ -270,7 +284,7 @@ uft_asm_event_write_end:
 	.endif
 	cmp	TH_LIMIT(%r8), %r10
 	jae	.Lslow_\name
-	.ifnc	\mode, plain
+	.if !KNOWS_RING_\mode
 	mov	uft_graph_limits+GL_DEPTH(%rip), %rdx
 	add	TH_BASE(%r8), %rdx
 	.endif
@@ -278,7 +292,7 @@ uft_asm_event_write_end:
 	cmp	%r8, E_SLOT-E_BYTES(%r10)
 	jbe	.Lsame_\name
 .Ldeeper_\name:
-	.ifnc	\mode, plain
+	.if !KNOWS_RING_\mode
 	cmp	%rdx, %r10
 	jae	.Ldeep_\name
 	.endif
@@ -286,7 +300,7 @@ uft_asm_event_write_end:
 	cmp	RC_KEY(%rcx), %rax
 	jne	.Lslow_\name
 	.endif
-	.ifnc	\mode, plain
+	.if !KNOWS_RING_\mode
 	rdtsc
 	.endif
 	mov	%r8, E_SLOT(%r10)
@@ -294,8 +308,13 @@ uft_asm_event_write_end:
 	cmp	RC_CTX_HI(%rcx), %edx
 	jne	.Lslow_\name
 	.endif
+	.if COUNTS_\mode
+	mov	%rax, E_CLOCK(%r10)
+	mov	%eax, %eax
+	.else
 	mov	%eax, E_CLOCK(%r10)
 	mov	%edx, E_CLOCK+4(%r10)
+	.endif
 	.ifc	\mode, profile
 	mov	%rsi, %rdx
 	shl	$4, %rdx		/* without the kind */
@@ -328,7 +347,7 @@ uft_asm_event_write_end:
 	mov	%rax, E_RET(%r10) /* GUARD(tail_call_parent) */
 	movq	$SILENT_\mode, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
-	.ifc	\mode, plain
+	.if KNOWS_RING_\mode
 	mov	RC_THREAD(%rcx), %rax
 	.else
 	mov	RC_STACK_THREAD(%rcx), %rax
@@ -359,7 +378,7 @@ uft_asm_event_write_end:
 	ret	$8			/* to stub + 5; the stub's next call fills the parent's slot */
 	.endif
 	.cfi_adjust_cfa_offset 48
-	.ifnc	\mode, plain
+	.if !KNOWS_RING_\mode
 .Ldeep_\name:
 	END
 	.if \is_mcount
@@ -426,6 +445,7 @@ uft_asm_graph_enter_slow:
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
 	.endm
 
+	ENTER_LIMITED uft_asm_graph_enter_counts, counts
 	ENTER_LIMITED uft_asm_graph_enter_depth, depth
 	ENTER_LIMITED uft_asm_graph_enter_thresh, thresh
 	ENTER_LIMITED uft_asm_graph_enter_profile, profile
@@ -531,7 +551,7 @@ uft_asm_graph_enter_slow:
 	RSEQ_CS_DESC .Lcs_\p, .Lstart_\p, .Lpopped_\p, \abort
 	.endm
 
-	.macro EXIT_HANDLER name, is_mcount
+	.macro EXIT_HANDLER name, is_mcount, counts=0
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -545,7 +565,7 @@ uft_asm_graph_enter_slow:
 	BEGIN .Lcs_\name, \is_mcount, .Lfinish_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rcx, .Lslow_\name, %rdx
+	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts
 	mov	RC_THREAD(%rcx), %r10
 	mov	TH_TOP(%r10), %r10
 	lea	40(%rsp), %rdx
@@ -621,7 +641,7 @@ uft_asm_graph_enter_slow:
 	UNSAVE	%r8
 	UNSAVE	%rdi
 	jmp	.Lout_\name
-	.if !\is_mcount
+	.if !\is_mcount && !\counts
 uft_asm_graph_exit_slow:
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
@@ -634,6 +654,7 @@ uft_asm_graph_exit_slow:
 
 	EXIT_HANDLER uft_asm_graph_exit, 0
 	EXIT_HANDLER uft_asm_mcount_return, 1
+	EXIT_HANDLER uft_asm_graph_exit_counts, 0, 1
 
 	.balign	64
 	.globl	uft_asm_graph_exit_thresh

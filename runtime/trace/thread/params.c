@@ -44,6 +44,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->kin = p->kin;
 	n->kin_lists = p->kin_lists;
 	n->graph_turn = p->graph_turn;
+	n->counts = p->counts;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
@@ -71,6 +72,11 @@ enum graph_path trace_graph_path(void)
 	if (!ARCH_HAS_LIMITS && (p->thresh || p->max_depth))
 		return GRAPH_SLOW;
 	return p->thresh ? GRAPH_THRESH : p->max_depth ? GRAPH_DEPTH : GRAPH_PLAIN;
+}
+
+int trace_counts(void)
+{
+	return ARCH_HAS_COUNTS && trace_params()->counts;
 }
 
 int trace_graph_is_fast(void)

@@ -619,6 +619,10 @@ int task_write(struct trace_task *t, struct ring_op *op)
 	op->tid = t->tid;
 	op->thread = t->th;
 	op->thread_flags = t->th ? &t->th->flags : NULL;
+	if (ARCH_HAS_COUNTS && t->th && !t->guest)
+		op->counted = &t->th->counted;
+	if (op->key && trace_counts())
+		op->key |= RING_KEY_COUNTS;
 	if (ARCH_HAS_OWN && (t->guest || !t->th || t->th->host))
 		op->key = 0;
 	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */

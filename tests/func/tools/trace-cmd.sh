@@ -18,7 +18,7 @@ inside 'trace-cmd record -p function -l :mod:$M -F sh recorded $T 2 && trace-cmd
 expect_equal "record of a whole program" "$(names out)" "main $one$one"
 
 # The clock is the file's, whoever writes it; what is no time is told as a plain number. (3.1.6 takes uptime for ns, and boot for none.)
-clocks="uptime mono_raw boot"
+clocks="uptime mono_raw boot counter"
 [ "$(uname -m)" != x86_64 ] || clocks="$clocks x86-tsc"
 for c in $clocks; do
 	export CLOCK="$c"
@@ -28,7 +28,7 @@ for c in $clocks; do
 	for f in theirs own; do
 		expect_equal "record -C $c: $f" "$(names $f)" "main $one$one"
 		sed -n 's/.*\] *\([0-9.]*\): .*/\1/p' $f >stamps
-		case $c in boot|x86-tsc) is_plain=1;; *) is_plain=0;; esac
+		case $c in boot|counter|x86-tsc) is_plain=1;; *) is_plain=0;; esac
 		[ $is_plain = 1 ] && form='^[0-9]\{6,\}$' || form='^[0-9]*\.[0-9]\{6\}$'
 		expect_equal "stamps of $c: $f" "$(grep -c "$form" stamps)" "$(($(wc -w <stamps) + 0))"
 		sort -c -n stamps || fail "times of $c in $f: $(cat stamps)"

@@ -105,9 +105,9 @@ for name in 'local global uptime perf mono mono_raw boot tai'.split():
         print(name, 'is wrong:', at)
 end
 inside 'cat trace_clock; python3 $TMP/clocks; cat trace_clock; echo boot >trace_clock; cat trace_clock; grep -c m: trace'
-expect_equal "clocks" "$(cat out)" "[local] global uptime perf mono mono_raw boot tai$tsc
-local global uptime perf mono mono_raw boot [tai]$tsc
-local global uptime perf mono mono_raw [boot] tai$tsc
+expect_equal "clocks" "$(cat out)" "[local] global counter uptime perf mono mono_raw boot tai$tsc
+local global counter uptime perf mono mono_raw boot [tai]$tsc
+local global counter uptime perf mono mono_raw [boot] tai$tsc
 0"
 
 # The processor's own counter rises and is no time; how long a call took is one.

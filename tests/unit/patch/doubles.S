@@ -62,6 +62,8 @@
 	.hidden	uft_asm_graph_enter_depth, uft_asm_graph_enter_thresh, uft_asm_mcount_graph_depth, uft_asm_mcount_graph_thresh
 	.globl	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
 	.hidden	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
+	.globl	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
+	.hidden	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
 uft_asm_graph_enter_depth:
 uft_asm_graph_enter_thresh:
 uft_asm_mcount_graph_depth:
@@ -69,6 +71,9 @@ uft_asm_mcount_graph_thresh:
 uft_asm_graph_exit_thresh:
 uft_asm_graph_enter_profile:
 uft_asm_graph_exit_profile:
+uft_asm_func_counts:
+uft_asm_graph_enter_counts:
+uft_asm_graph_exit_counts:
 	ud2
 
 	.globl	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return

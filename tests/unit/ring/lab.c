@@ -342,7 +342,7 @@ unsigned lab_old_clock(void)
 		    !lab_put_context(lab_ring(0, i), old, (uint32_t)getpid(), (uint32_t)getpid()))
 			continue;
 		if (ARCH_HAS_RSEQ)
-			uft_ring_fast.cpu[i].ctx_hi = (uint32_t)(old >> 32);
+			uft_ring_fast.cpu[i].clock = old;
 		n++;
 	}
 	return n;

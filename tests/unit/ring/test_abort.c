@@ -45,7 +45,7 @@ enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen fr
 static struct mode {
 	const char *name;
 	enum signal_place place;
-	int jump, messy, walk, look, no_rseq, func, profile, slow, late, keep;
+	int jump, messy, walk, look, no_rseq, func, profile, slow, late, keep, counts;
 	uint32_t depth;
 	uint64_t thresh;
 	size_t expect_hits;
@@ -151,11 +151,11 @@ static void look_handler(int sig)
 	}
 }
 
-/* As if fast paths with that key were the last to write. */
+/* As if fast paths with that key were the last to write, where anybody wrote: an empty ring has no context. */
 static void set_keys(uint64_t key)
 {
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++)
-		uft_ring_fast.cpu[i].key = uft_ring_fast.cpu[i].event_key = key;
+		uft_ring_fast.cpu[i].key = uft_ring_fast.cpu[i].event_key = lab_ring(0, i)->commit ? key : 0;
 }
 
 static ucontext_t co_main, co_self;
@@ -351,14 +351,15 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 		if (!sigsetjmp(away, 1))
 			scenario();
 		for (int i = 0;
-		     pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !old; i++) {
+		     pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !mode.counts &&
+		     !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
 		}
 		if (pass == 1)
 			lab_other_context();
 		if (pass == 1 && mode.look)
-			set_keys(1ull << 48 | 1);	/* another task's */
+			set_keys(1ull << 48 | 64 | (mode.counts ? RING_KEY_COUNTS : 0));	/* another task's */
 	}
 	shared->address = 0;	/* an int3 takes a breakpoint back, too */
 	plant();
@@ -488,6 +489,7 @@ static void run_all(void)
 	lab_arm(co_body, CO, state, mode.keep);
 	p.max_depth = mode.depth;
 	p.thresh = mode.thresh;
+	p.counts = mode.counts;
 	/* Kept is all, as the limit is 0; hidden is nothing. */
 	p.has_roots = mode.keep ? UFT_ROOTS_ONLY : mode.slow ? UFT_ROOTS_NOT : 0;
 	lab_params_full(&p);
@@ -642,6 +644,15 @@ static const struct mode modes[] = {
 	{ .name = "graph_walk_above", .place = ABOVE, .walk = 1, .expect_hits = 1200 },
 	{ .name = "slow_walk", .slow = 1, .walk = 1, .expect_hits = 1200 },
 	{ .name = "tail_walk", .late = 1, .walk = 1, .expect_hits = 1200 },
+	{ .name = "count_func_return", .counts = 1, .func = 1, .expect_hits = 400 },
+	{ .name = "count_func_jump", .counts = 1, .func = 1, .jump = 1, .expect_hits = 400 },
+	{ .name = "count_func_look", .counts = 1, .func = 1, .look = 1, .expect_hits = 200 },
+	{ .name = "count_return", .counts = 1, .expect_hits = 1200 },
+	{ .name = "count_return_above", .counts = 1, .place = ABOVE, .expect_hits = 1200 },
+	{ .name = "count_jump", .counts = 1, .jump = 1, .expect_hits = 1200 },
+	{ .name = "count_messy", .counts = 1, .messy = 1, .expect_hits = 1200 },
+	{ .name = "count_walk", .counts = 1, .walk = 1, .expect_hits = 1200 },
+	{ .name = "count_tail", .counts = 1, .late = 1, .expect_hits = 1200 },
 	{ .name = "keep_return", .keep = LAB_KEPT, .expect_hits = 1000 },
 	{ .name = "keep_return_above", .keep = LAB_KEPT, .place = ABOVE, .expect_hits = 1000 },
 	{ .name = "keep_jump", .keep = LAB_KEPT, .jump = 1, .expect_hits = 1000 },

@@ -546,6 +546,133 @@ static void test_rseq_late(void)
 	lab_free(ev);
 }
 
+/* What a thread of test_counts() did, and on how many CPUs at most it can be. */
+#define COUNTED	3000
+static cpu_set_t all_cpus;
+
+static void move(long i)
+{
+	cpu_set_t one;
+	int n = CPU_COUNT(&all_cpus), k = (int)(i % n), cpu = 0;
+
+	for (;; cpu++)
+		if (CPU_ISSET(cpu, &all_cpus) && !k--)
+			break;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK(!sched_setaffinity(0, sizeof(one), &one));
+}
+
+static void *counted(void *unused)
+{
+	(void)unused;
+	for (long i = 0; i < COUNTED; i++) {
+		if (i % 7 == 0)
+			move(i / 7);
+		i % 3 ? site0(i) : site1(i);
+	}
+	return (void *)(uintptr_t)self();
+}
+
+static void check_counted(const struct lab_events *ev, uint32_t tid, int *has_counted)
+{
+	uint64_t last = 0;
+	long n = 0;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		const struct lab_event *e = &ev->e[i];
+
+		if (e->tid != tid || e->kind != UFT_REC_FUNC)
+			continue;
+		CHECK_EQ(e->value, lab_text_id(n % 3 ? 0 : 1));
+		CHECK(ARCH_HAS_COUNTS ? e->clock > last : e->clock >= last);
+		*has_counted |= e->clock == last + 1;
+		last = e->clock;
+		n++;
+	}
+	CHECK_EQ(n, COUNTED);
+}
+
+/*
+ * Without a clock: the events of each thread stand in the order in which they came, whichever CPU it was on, however often
+ * it comes back to one where its numbers were lower.
+ */
+static void test_counts(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_FUNCTION, .counts = 1 };
+	struct lab_events *ev;
+	pthread_t thread[3];
+	void *tid[3];
+	int has_counted = 0;
+
+	CHECK(!sched_getaffinity(0, sizeof(all_cpus), &all_cpus));
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	lab_params_full(&p);
+	for (int i = 0; i < 3; i++)
+		CHECK(!pthread_create(&thread[i], NULL, counted, NULL));
+	for (int i = 0; i < 3; i++)
+		CHECK(!pthread_join(thread[i], &tid[i]));
+	ev = lab_decode();
+	check_sound(ev);
+	for (int i = 0; i < 3; i++)
+		check_counted(ev, (uint32_t)(uintptr_t)tid[i], &has_counted);
+	CHECK_EQ(has_counted, ARCH_HAS_COUNTS && uft_rt.rseq_offset != 0);
+	lab_free(ev);
+}
+
+/* From counting to the clock and back, by which the order of one thread stays; records of C between. */
+static void test_counts_change(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_FUNCTION };
+	struct lab_events *ev;
+	uint64_t last = 0, before = arch_clock();
+
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	stay();
+	for (int i = 0; i < 40; i++) {
+		p.counts = i / 2 % 2;
+		lab_params_full(&p);
+		for (int k = 0; k < 5; k++)
+			site0(1);
+	}
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 200);
+	for (size_t i = 0; i < ev->n; i++) {
+		CHECK(ev->e[i].clock >= before && ev->e[i].clock <= arch_clock());
+		CHECK(ev->e[i].clock >= last);
+		last = ev->e[i].clock;
+	}
+	lab_free(ev);
+}
+
+/* The end of the clock's low half: numbers have no carry into the other one, so there the clock is read. */
+static void test_counts_half(void)
+{
+#ifdef __x86_64__
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_FUNCTION, .counts = 1 };
+	struct lab_events *ev;
+	uint64_t last = 0, n = 0;
+
+	stay();
+	start((struct lab_config){ .ring_bytes = 64 << 20 }, UFT_TRACER_FUNCTION);
+	lab_params_full(&p);
+	for (uint64_t hi = arch_clock() >> 32; arch_clock() >> 32 == hi && (uint32_t)arch_clock() < 0xfe000000;)
+		usleep(1000);
+	for (uint64_t end = arch_clock() + (1ull << 26); arch_clock() < end && n < 2000000; n++)
+		site0(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, n);
+	for (size_t i = 0; i < ev->n; i++) {
+		CHECK(ev->e[i].clock > last);
+		last = ev->e[i].clock;
+	}
+	CHECK(last <= arch_clock());
+	lab_free(ev);
+#endif
+}
+
 static const struct lab_case cases[] = {
 	{ "record", test_record }, { "turn_over", test_turn_over }, { "context", test_context },
 	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
@@ -553,7 +680,8 @@ static const struct lab_case cases[] = {
 	{ "gap_exchange", test_gap_exchange }, { "gap_elsewhere", test_gap_elsewhere },
 	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
 	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
-	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { NULL, NULL },
+	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { "counts", test_counts },
+	{ "counts_change", test_counts_change }, { "counts_half", test_counts_half }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)
