@@ -133,7 +133,7 @@ static const struct cmd_option record_options[] = {
 		"function_graph: set an option of trace_options: funcgraph-retval, funcgraph-args, nosleep-time; "
 	  "may be repeated", cmd_strings, F(options), NULL },
 	{ "clock", 'C', "CLOCK",
-		"function, function_graph: mono (default), or counter: the order of each thread's events and no times, which costs half",
+		"function, function_graph: mono (default), or counter: the order of each thread's events and no times, which costs less",
 		cmd_choice, F(clock), clock_names },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
 	  cmd_percent, F(budget_ppm), NULL },
