@@ -5,10 +5,12 @@
 The program runs untraced first: its output, descriptors, tasks, signal lines and mappings at its point are what the
 traced one must have after the detach, and its output at the end. WAY: how the tracing ends (default: each):
 	term	SIGTERM to the recorder		kill	kill -9 of the recorder		detach	uft detach PID
+MODE may be several, with commas between. DETACH_FLAGS: what else uft record is told.
 Text is compared byte by byte with the files. Exit status 0 all well, 1 not."""
 import os, shutil, signal, subprocess, sys, tempfile, time
 
-uft, target, plugin, mode = sys.argv[1:5]
+uft, target, plugin, modes = sys.argv[1:5]
+flags = os.environ.get('DETACH_FLAGS', '').split()
 ways = sys.argv[5:] or ['term', 'kill', 'detach']
 SIGNALS = ('SigIgn', 'SigCgt', 'ShdPnd', 'SigPnd')
 WAIT = 60
@@ -151,6 +153,15 @@ def end_tracing(way, recorder, pid, name, err):
         fail('%s: the recorder says %s' % (name, said))
 
 
+def has_calls(file):
+    """The text of a recording has a call; the rest of it is not waited for."""
+    with subprocess.Popen([uft, 'report', '--no-pager', file], stdout=subprocess.PIPE) as p:
+        found = any(not line.startswith(b'#') and (b' <-' in line or b'()' in line) for line in p.stdout)
+        p.stdout.close()
+        p.kill()
+    return found
+
+
 def gone(pid):
     try:
         return read('/proc/%d/stat' % pid).rsplit(')', 1)[1].split()[0] == 'Z'
@@ -163,7 +174,7 @@ def run_traced(tracer, way, want, want_out, scratch):
     name = '%s %s' % (tracer, way)
     file = os.path.join(scratch, 'detach.uft')
     with tempfile.TemporaryFile() as f, tempfile.TemporaryFile() as err:
-        p = start([uft, 'record', '-q', '-p', tracer, '-o', file, program, mode, plugin], f, err)
+        p = start([uft, 'record', '-q', '-p', tracer] + flags + ['-o', file, program, mode, plugin], f, err)
         if not wait_for(is_ready(f), name + ': ready'):
             p.kill()
             return
@@ -191,15 +202,21 @@ def run_traced(tracer, way, want, want_out, scratch):
         if output(f) != want_out:
             fail('%s: output %r instead of %r' % (name, output(f), want_out))
         p.stdin.close()
+        # Who is killed may have written nothing yet.
+        if way != 'kill' and not has_calls(file):
+            fail('%s: nothing was recorded' % name)
+        if os.path.exists(file):
+            os.unlink(file)
 
 
-want, want_out = run_plain()
-if not want_out.endswith('end\n'):
-    fail('untraced: %r' % want_out)
 with tempfile.TemporaryDirectory() as scratch:
     # A name of its own: other tests run at the same time.
     shutil.copy(target, os.path.join(scratch, 'dt-%d' % os.getpid()))
-    for tracer in ('function', 'function_graph'):
-        for way in ways:
-            run_traced(tracer, way, want, want_out, scratch)
+    for mode in modes.split(','):
+        want, want_out = run_plain()
+        if not want_out.endswith('end\n'):
+            fail('untraced: %r' % want_out)
+        for tracer in ('function', 'function_graph'):
+            for way in ways:
+                run_traced(tracer, way, want, want_out, scratch)
 sys.exit(failures != 0)

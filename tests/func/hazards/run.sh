@@ -10,6 +10,8 @@
 #
 # TRACER keep is the graph with every function a root whose calls wait in the scratch buffer, and all are kept;
 # keep-loose the same for cases that overflow it, or end threads and fork in the middle: the program must not notice.
+# counter and counter_graph are the two tracers with the clock counter. There is no profile of such a recording: calls
+# are counted in its text, where the numbers of each task must rise.
 # The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
 # listed in slack(): each entry says why.
 set -u
@@ -70,16 +72,41 @@ case $want_rc-$want in
 1-*BAD) echo "SKIP: $case fails untraced here: $want"; exit 77 ;;
 *) fail "untraced: status $want_rc, '$want'" ;;
 esac
-keep=
-case $tracer in keep*) tracer=function_graph keep="--keep-slow *=0" ;; esac
+keep='' counter=
+case $tracer in
+keep*) tracer=function_graph keep="--keep-slow *=0" ;;
+counter) tracer=function counter="-C counter" ;;
+counter_graph) tracer=function_graph counter="-C counter" ;;
+esac
 set -f
 # shellcheck disable=SC2086
-got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q $(buffer "$case") ${HAZARD_FLAGS:-} ${HAZARD_EMULATOR:+"--emulator=$HAZARD_EMULATOR"} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
+got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q $(buffer "$case") ${HAZARD_FLAGS:-} ${HAZARD_EMULATOR:+"--emulator=$HAZARD_EMULATOR"} -p "$tracer" $keep $counter -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
 rc=$?
 [ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
 "$uft" stat "$dir/x.uft" >"$dir/stat" 2>>"$dir/err" || fail "uft stat"
-"$uft" report --profile "$dir/x.uft" >"$dir/profile" 2>>"$dir/err" || fail "uft report --profile"
+text() {
+	"$uft" report --no-pager "$dir/x.uft" >"$dir/text" 2>>"$dir/err" || fail "uft report"
+}
+columns=8
+if [ -n "$counter" ]; then
+	# one column, the calls, before the name
+	columns=1
+	text
+	if [ "$tracer" = function_graph ]; then
+		# as it is where there are durations
+		sed 's/^ *[0-9]*) /&|  /' "$dir/text" >"$dir/columns" && mv "$dir/columns" "$dir/text"
+		sed -n 's/^[^#|]*|  *\(.*\)()\( {\|;\).*$/1 \1/p' "$dir/text" >"$dir/profile"
+	else
+		awk '/^#/ || !(end = index($0, " <-")) { next }
+			$1 in last && $4 + 0 <= last[$1] { print $1 " has " $4 " behind " last[$1]; bad = 1; exit }
+			{ last[$1] = $4 + 0; at = index($0, ": "); print 1, substr($0, at + 2, end - at - 2) }
+			END { exit bad }' "$dir/text" >"$dir/profile" || fail "$(tail -n 1 "$dir/profile")"
+	fi
+	[ -s "$dir/profile" ] || fail "nothing was recorded"
+else
+	"$uft" report --profile "$dir/x.uft" >"$dir/profile" 2>>"$dir/err" || fail "uft report --profile"
+fi
 if [ "$2" = keep-loose ]; then
 	grep -q '^damaged_bytes: 0$' "$dir/stat" && grep -q '^counter_lost_return: 0$' "$dir/stat" || fail "$(cat "$dir/stat")"
 	grep -q '^events: [1-9]' "$dir/stat" || fail "nothing was recorded"
@@ -96,7 +123,7 @@ tasks=$(tasks "$case")
 if [ "$tracer" = function_graph ] && [ -z "$plain" ]; then
 	case $case in
 	tail | longjmp | sigjump | signal | exception | rethrow)
-		"$uft" report --no-pager "$dir/x.uft" >"$dir/text" 2>>"$dir/err" || fail "uft report"
+		[ -n "$counter" ] || text
 		loose=$(sed -n 's/^[^#|]*|  \([a-zA-Z_].*\)()[ ;].*/\1/p' "$dir/text" | sed 's/^.*:://' | sort | uniq -c |
 			grep -v -E " (ctor|dtor|picked|t_$case)(\(\))?$")
 		[ -z "$loose" ] || fail "outside of t_$case: $loose" ;;
@@ -150,5 +177,5 @@ awk -v slack="$(slack "$case")" -v hazard="$case" -v plain="$plain" '
 				bad++
 			}
 		exit bad > 0
-	}' ncol=8 "$dir/counts" "$dir/profile" >"$dir/diff" || fail "$(head -n 20 "$dir/diff")"
-echo "ok: $case under $tracer: $(grep -c ^calls "$dir/counts") functions, $(awk -F': ' '$1 == "events"{print $2}' "$dir/stat") events"
+	}' ncol=$columns "$dir/counts" "$dir/profile" >"$dir/diff" || fail "$(head -n 20 "$dir/diff")"
+echo "ok: $case under $2: $(grep -c ^calls "$dir/counts") functions, $(awk -F': ' '$1 == "events"{print $2}' "$dir/stat") events"
