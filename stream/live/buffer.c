@@ -641,6 +641,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 	l->clock_id = CLOCK_MONOTONIC;
 	l->since_ns = now_ns();
 	l->until = UINT64_MAX;
+	l->names = UFT_LIVE_NAMES;
 	ret = make_geometry(l, arena);
 	if (!ret) {
 		l->slice = calloc(l->geo->nslices, sizeof(*l->slice));

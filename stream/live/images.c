@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* images.c - private copies of images, and the names of tasks; the theory is in buffer.c */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,55 @@ void lv_sync_images(struct uft_live *l)
 	}
 }
 
+/* Where the name of a task is, or would be. */
+static size_t find_name(const struct rd_file *f, uint32_t pid, uint32_t tid)
+{
+	return SORTED_FIRST(i, f->ntask, f->task[i].pid > pid || (f->task[i].pid == pid && f->task[i].tid >= tid));
+}
+
+static int has_name(const struct rd_file *f, size_t at, uint32_t pid, uint32_t tid)
+{
+	return at < f->ntask && f->task[at].pid == pid && f->task[at].tid == tid;
+}
+
+/* Of the session's numbers; of a task in another pid namespace it may be told wrongly. */
+static int is_running(uint32_t tid)
+{
+	return !kill((pid_t)tid, 0) || errno != ESRCH;
+}
+
+/*
+ * Records may tell of tasks that are gone, so their names stay, and a session may see millions of tasks: when there are
+ * twice as many names as should stay, those go that are neither among the latest nor of a task that runs, or that the
+ * base has decoded. What is left of it has `<...>`, as in the kernel.
+ */
+static void drop_names(struct uft_live *l)
+{
+	struct rd_file *f = l->base->file;
+	size_t n = 0;
+
+	if (f->ntask < 2 * (size_t)l->names || f->ntask < l->next_drop)
+		return;
+	for (uint32_t i = 0; i < l->base->ntask; i++) {
+		const struct uft_task *task = &l->base->task[i]->pub;
+		size_t at = find_name(f, task->pid, task->tid);
+
+		if (has_name(f, at, task->pid, task->tid))
+			f->task[at].order = l->named; /* GUARD(decoded_names) */
+	}
+	for (size_t i = 0; i < f->ntask; i++) {
+		struct rd_task *t = &f->task[i];
+
+		if (l->named - t->order < l->names /* GUARD(latest_names, 0) */ ||
+		    is_running(t->tid) /* GUARD(running_names, 0) */)
+			f->task[n++] = *t;
+		else
+			free(t->comm);
+	}
+	f->ntask = n;
+	l->next_drop = 2 * n;
+}
+
 static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
 {
 	struct rd_file *f = l->base->file;
@@ -155,8 +205,9 @@ static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t pp
 	if (!name)
 		return -ENOMEM;
 	pthread_mutex_lock(&l->lock);
-	at = SORTED_FIRST(i, f->ntask, f->task[i].pid > pid || (f->task[i].pid == pid && f->task[i].tid >= tid));
-	if (at < f->ntask && f->task[at].pid == pid && f->task[at].tid == tid) {
+	drop_names(l);
+	at = find_name(f, pid, tid);
+	if (has_name(f, at, pid, tid)) {
 		t = &f->task[at];
 		free(t->comm);
 	} else if (f->ntask < f->cap_task || (t = realloc(f->task, 2 * (f->ntask + 32) * sizeof(*t)))) {
@@ -168,7 +219,7 @@ static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t pp
 		memmove(t + 1, t, (f->ntask++ - at) * sizeof(*t));
 	}
 	if (t)
-		*t = (struct rd_task){ .pid = pid, .tid = tid, .ppid = ppid, .comm = name };
+		*t = (struct rd_task){ .pid = pid, .tid = tid, .ppid = ppid, .order = ++l->named, .comm = name };
 	for (uint32_t i = 0; t && i < l->base->ntask; i++)
 		if (l->base->task[i]->pub.tid == tid && l->base->task[i]->pub.pid == pid)
 			l->base->task[i]->pub.comm = name;
@@ -185,6 +236,15 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 	for (l = l->leader ? l->leader : l; l && !ret; l = l->next)
 		ret = name_task(l, pid, tid, ppid, comm);
 	return ret;
+}
+
+void uft_live_keep_names(struct uft_live *l, uint32_t n)
+{
+	for (l = l->leader ? l->leader : l; l; l = l->next) {
+		pthread_mutex_lock(&l->lock);
+		l->names = n > UFT_LIVE_NAMES ? n : UFT_LIVE_NAMES;
+		pthread_mutex_unlock(&l->lock);
+	}
 }
 
 int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer)

@@ -75,6 +75,8 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 /* ---- The session's thread ---- */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
 int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
+/* The names of so many tasks that are gone stay, of the latest, or of more: uft_live_keep_names(). */
+#define UFT_LIVE_NAMES	16384u
 int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
 /* Records of @slice call a task @tid, and the session calls it @outer. 0, -ENOMEM. */
 int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer);
@@ -94,6 +96,7 @@ void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes);	/* of
 struct uft_live_clock { const char *name; clockid_t id; int64_t shift_ns; enum uft_stamp stamp; };
 void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c);
 uint64_t uft_live_now(struct uft_live *l);	/* as an event of now has it */
+void uft_live_keep_names(struct uft_live *l, uint32_t n);	/* of @n tasks at least, also of buffers that follow */
 /* The tasks that have a name, in the order of their numbers. @fn may not call us. */
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);

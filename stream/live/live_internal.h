@@ -79,6 +79,9 @@ struct uft_live {
 	/* tee.c: who takes for us; of a leader the first that follows, then one another */
 	struct uft_live *leader, *next;
 	int is_muted;
+	/* images.c: so many names, the latest, stay; so many were given; with so many some may go again */
+	uint32_t names, named;
+	size_t next_drop;
 	struct sel_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
 	struct sel_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
 	uint64_t *single_at; size_t nsingle_at, cap_single_at;

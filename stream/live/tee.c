@@ -199,6 +199,8 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 	lv_pull_slices(leader);
 	ret = copy_state(l, leader);
 	l->opts = *opts;
+	l->names = leader->names;
+	l->named = leader->named;
 	lv_unlock_all(leader);
 	if (ret) {
 		uft_live_destroy(l);

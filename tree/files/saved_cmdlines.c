@@ -49,6 +49,7 @@ ssize_t store_saved_cmdlines_size(struct uft_handle *h, const char *p, size_t n)
 	if (ret || !size || size > 1u << 22)	/* the kernel's: as many as there may be tasks */
 		return ret ? ret : -EINVAL;
 	h->t->cmdlines = (uint32_t)size;
+	uft_live_keep_names(h->t->instances->live, h->t->cmdlines);
 	return (ssize_t)n;
 }
 
