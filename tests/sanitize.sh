@@ -51,7 +51,7 @@ run_tests() {
 	mkdir "$dir/reports" && chmod 1777 "$dir/reports"
 	export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:log_path=$dir/reports/report"
 	export ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:verify_asan_link_order=0:log_path=$dir/reports/report"
-	export TSAN_OPTIONS="halt_on_error=1:handle_segv=0:handle_sigbus=0:suppressions=$top/tests/lib/thread_reports.txt:log_path=$dir/reports/report"
+	export TSAN_OPTIONS="halt_on_error=1:handle_segv=0:handle_sigbus=0:log_path=$dir/reports/report"
 	if [ "$kind" = thread ]; then set -- setarch -R meson test -C "$dir" -t "${UFT_TIMES:-6}" "$@"
 	else set -- meson test -C "$dir" -t "${UFT_TIMES:-6}" "$@"; fi
 	"$@" >"$dir/log" 2>&1 && [ -z "$(ls "$dir/reports")" ]

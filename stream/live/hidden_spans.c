@@ -146,8 +146,14 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 	st->sel.watch = fn;
 	st->sel.watch_arg = arg;
 	st->has_select = 1;
+	/*
+	 * No lock of one that follows may be held while @fn takes the leader's (tee.c). A tap is the session's
+	 * thread's alone.
+	 */
+	pthread_mutex_unlock(&tap->lock);
 	while (uft_stream_batch(st, ev, 1))
 		;
+	pthread_mutex_lock(&tap->lock);
 	uft_live_end(tap);
 	pthread_mutex_lock(&l->lock);
 	l->looked = tap->watermark;	/* nobody else moves it on */

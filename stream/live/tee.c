@@ -13,7 +13,8 @@
  * at the end. The rest of one that had been begun before goes in as it comes, blank, too.
  *
  * Concurrency. Rounds, slices and tasks are the leader's calls and hold all locks, the leader's first; all
- * else is as for one buffer alone. A leader outlives those that follow.
+ * else is as for one buffer alone, and holds no lock while it takes another buffer's. A leader outlives those
+ * that follow.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -266,6 +266,43 @@ static void same_name(void **state)
 	uft_image_free(img);
 }
 
+/* Of a tap and its leader: how often the tap was looked at, and whether it was locked then. */
+struct looks { struct uft_live *leader, *tap; int n, locked; };
+
+static void look(void *arg, const struct uft_event *e, uint64_t clock)
+{
+	struct looks *k = arg;
+
+	(void)e;
+	k->n++;
+	if (pthread_mutex_trylock(&k->tap->lock))
+		k->locked++;
+	else
+		pthread_mutex_unlock(&k->tap->lock);
+	uft_live_show_one(k->leader, clock);
+}
+
+/* The leader's lock comes first: a look at a tap, which takes it, holds none. The thread sanitizer compares both orders. */
+static void lock_order(void **state)
+{
+	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = 1 };
+	struct looks k = { .leader = open_live(1) };
+
+	(void)state;
+	assert_int_equal(uft_live_follow(k.leader, &opts, &k.tap), 0);
+	uft_live_until(k.leader, UINT64_MAX);
+	assert_int_equal(uft_live_mark(k.tap, 1, 1, 0, "x", 1, 0), 1);
+	while (uft_live_certain(k.tap) <= k.tap->ring[0].until)	/* all locks, the leader's first */
+		uft_live_pull(k.leader);
+	uft_live_watch(k.tap, k.leader, look, &k);
+	assert_int_equal(k.n, 1);
+	assert_int_equal(k.locked, 0);
+	uft_live_pull(k.leader);
+	uft_live_unfollow(k.tap);
+	uft_live_destroy(k.tap);
+	uft_live_destroy(k.leader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +313,7 @@ int main(void)
 		cmocka_unit_test(again),
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(same_name),
+		cmocka_unit_test(lock_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
