@@ -131,6 +131,23 @@ static void put_lines(FILE *out, const char *lines)
 	fputs(lines, out);
 }
 
+/*
+ * Without its "print fmt", which no query needs: libtraceevent 1.7.1 reads memory that it has freed when it parses
+ * some. A format that it does not understand is unknown to the query.
+ */
+static void add_format(struct tep_handle *tep, const struct sql_format *f)
+{
+	const char *end = strstr(f->text, "\nprint fmt:");
+	char *text;
+	size_t bytes = end ? (size_t)(end - f->text) : strlen(f->text);
+	int n = asprintf(&text, "%.*s\nprint fmt: \"\"\n", (int)bytes, f->text);
+
+	if (n < 0)
+		return;
+	lib.parse_event(tep, text, (unsigned long)n, f->system);
+	free(text);
+}
+
 static int make(const struct sql_query *q, FILE *out)
 {
 	struct tep_handle *tep = lib.alloc();
@@ -141,9 +158,8 @@ static int make(const struct sql_query *q, FILE *out)
 	lib.seq_init(&seq);
 	lib.set_tracing_dir(NOWHERE);
 	mount_tracefs();
-	/* one that it does not understand is unknown to the query */
 	for (size_t i = 0; tep && i < q->nformats; i++)
-		lib.parse_event(tep, q->format[i].text, strlen(q->format[i].text), q->format[i].system);
+		add_format(tep, &q->format[i]);
 	synth = tep ? lib.sql(tep, q->name, q->text, &said) : NULL;
 	if (!synth)
 		return say_mistake(out, said);
