@@ -24,7 +24,7 @@ struct cflags_opts {
 
 static const struct cmd_option cflags_options[] = {
 	{ "mode", 'm', "MODE",
-		"patchable, nop-mcount, fentry, mcount, record-mcount or before; default: the first that works",
+		"leave entries in this way; default: the first that works",
 	  cmd_choice, offsetof(struct cflags_opts, mode), uft_cflags_mode_names },
 	{ "cc", 'c', "CC", "compiler to ask (default: $CC, else cc)", cmd_string, offsetof(struct cflags_opts, cc),
 		NULL },

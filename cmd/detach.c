@@ -8,7 +8,7 @@ static const struct cmd_option detach_options[] = { { 0 } };
 
 static const struct cmd_syntax detach_syntax = {
 	"detach", "PID|NAME...",
-	"Stop tracing processes: restore their code, stacks and memory. A recording continues with its other\n"
+	"Stop tracing processes: restore their code, stacks and memory. A recording continues with its other "
 	"processes, or is saved.",
 	detach_options, 0
 };

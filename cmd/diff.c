@@ -41,7 +41,8 @@ static const struct cmd_option diff_options[] = {
 
 static const struct cmd_syntax diff_syntax = {
 	"diff", "[OPTIONS] A B [A2 B2 ...]",
-	"Prints what changed from recording A to recording B, by call path. Further pairs are more runs of the same: they tell change from noise.",
+	"Print what changed from recording A to recording B, by call path. Further pairs are more runs of the same two programs: "
+	"they tell change from noise.",
 	diff_options, 0
 };
 

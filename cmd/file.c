@@ -41,7 +41,7 @@ static const struct cmd_option write_options[] = {
 
 static const struct cmd_syntax write_syntax = {
 	"write", "[OPTIONS] FILE [TEXT]",
-	"Write TEXT and a newline to the tracing file FILE of a session: uft write current_tracer function.\n"
+	"Write TEXT and a newline to the tracing file FILE of a session: uft write current_tracer function. "
 	"Without TEXT: write standard input.", write_options, 0
 };
 

@@ -99,13 +99,13 @@ static const struct cmd_option hist_options[] = {
 	{ "pid", 'p', "PID", "make histograms of these running processes, each a PID, NAME or CGROUP; may be repeated",
 		cmd_strings, F(processes), NULL },
 	{ "emulator", 0, "COMMAND",
-		"run the command given behind -- by this one: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
+		"run COMMAND, of another architecture, by this command: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
 		cmd_string, F(emulator), NULL },
-	{ "delay", 'd', "SECONDS", "draw those of -p and -S this often; default 1", cmd_time_s, F(delay_ns), NULL },
+	{ "delay", 'd', "SECONDS", "with -p and -S: print again this often; default 1", cmd_time_s, F(delay_ns), NULL },
 	{ "session", 'S', "PID",
-		"show the histograms that the session has which process PID serves; -: the current or only one",
+		"show the histograms of the session that process PID serves; -: the current or only one",
 		cmd_string, F(session), NULL },
-	{ "instance", 'B', "NAME", "those of this instance of it instead of the top's", cmd_string, F(instance), NULL },
+	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string, F(instance), NULL },
 	{ "once", 0, NULL, "print the histograms of a session once, and end", cmd_flag, F(is_once), NULL },
 	CMD_INPUT(F(input)),
 	CMD_NO_PAGER(F(no_pager)),
@@ -115,9 +115,9 @@ static const struct cmd_option hist_options[] = {
 
 static const struct cmd_syntax hist_syntax = {
 	"hist", "-e EVENT [OPTIONS] [FILE | -p PID | -S PID | -- COMMAND [ARG...]]",
-	"Count the events of the recording FILE (default " CMD_DEFAULT_FILE
-	") by their fields, as the kernel's hist triggers do; "
-	"those of COMMAND, which is recorded into a temporary file; or those of running processes (-p) and sessions (-S), as they come.",
+	"Count events by their fields, as the kernel's hist triggers do: the events of the recording FILE (default "
+	CMD_DEFAULT_FILE "), of COMMAND, which uft records into a temporary file, or, as they come, of running processes "
+	"(-p) and of a session (-S).",
 	hist_options, 0
 };
 

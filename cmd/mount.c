@@ -49,8 +49,8 @@ static const struct cmd_option mount_options[] = {
 
 static const struct cmd_syntax mount_syntax = {
 	"mount", "[OPTIONS] [DIR]",
-	"Start a session and mount its tracing files, for the processes whose PIDs are written to set_ftrace_pid.\n"
-	"Without DIR at $XDG_RUNTIME_DIR/uft/tracing, which is made.",
+	"Start a session and mount its tracing files, for the processes whose PIDs are written to set_ftrace_pid. "
+	"Without DIR, mount them at $XDG_RUNTIME_DIR/uft/tracing, which uft creates.",
 	mount_options, 0
 };
 

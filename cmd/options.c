@@ -126,6 +126,16 @@ static void print_help_row(char letter, const char *name, const char *arg, const
 	print_wrapped(doc, width + 10);
 }
 
+/* NULL: the row is another command's. */
+static const char *doc_for(const struct cmd_syntax *s, const struct cmd_option *o)
+{
+	size_t n = strlen(s->name);
+
+	if (o->doc[0] != '@')
+		return o->doc;
+	return !strncmp(o->doc + 1, s->name, n) && o->doc[1 + n] == ' ' ? o->doc + n + 2 : NULL;
+}
+
 static void print_help(const struct cmd_syntax *s)
 {
 	int width = (int)strlen("help");
@@ -133,10 +143,15 @@ static void print_help(const struct cmd_syntax *s)
 	for (const struct cmd_option *o = s->options; o->name; o++)
 		if (option_width(o) > width)
 			width = option_width(o);
-	printf("usage: uft %s %s\n\n%s\n\n", s->name, s->operands, s->doc);
+	printf("usage: uft %s %s\n\n", s->name, s->operands);
+	print_wrapped(s->doc, 0);
+	putchar('\n');
 	for (const struct cmd_option *o = s->options; o->name; o++) {
-		print_help_row(o->letter, o->name, o->arg, o->doc, width);
-		if (!o->choices)
+		const char *doc = doc_for(s, o);
+
+		if (doc)
+			print_help_row(o->letter, o->name, o->arg, doc, width);
+		if (!doc || !o->choices)
 			continue;
 		char all[1024] = "";
 
@@ -153,6 +168,8 @@ static void print_help(const struct cmd_syntax *s)
 static void print_option_list(const struct cmd_syntax *s)
 {
 	for (const struct cmd_option *o = s->options; o->name; o++) {
+		if (!doc_for(s, o))
+			continue;
 		printf("--%s\t", o->name);
 		if (o->letter)
 			printf("-%c", o->letter);

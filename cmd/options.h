@@ -28,7 +28,7 @@ struct cmd_option {
 	const char *name;	/* long form, without the dashes */
 	char letter;		/* short form, 0: none */
 	const char *arg;	/* name of its argument in the help, NULL: takes none */
-	const char *doc;	/* one line */
+	const char *doc;	/* one line; "@NAME TEXT": of the commands that share the table only NAME shows it */
 	/* Stores @text at @field; -EINVAL with a reason in @err. */
 	int (*parse)(const struct cmd_option *o, const char *text, void *field, struct uft_error *err);
 	size_t offset;		/* of the field in the command's option structure */

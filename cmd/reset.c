@@ -25,7 +25,7 @@ static const struct cmd_option reset_options[] = {
 	{ "all", 'a', NULL, "reset the top and all instances", cmd_flag, F(all), NULL },
 	{ "delete", 'd', NULL, "remove the instance of -B, or with -a all instances, instead of resetting them",
 		cmd_flag, F(remove), NULL },
-	{ "buffer-size", 'b', "KB", "set the size of each CPU's ring buffer then", cmd_kb, F(buffer), NULL },
+	{ "buffer-size", 'b', "KB", "also set the size of each CPU's ring buffer", cmd_kb, F(buffer), NULL },
 	{ 0 }
 };
 #undef F

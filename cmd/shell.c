@@ -42,7 +42,7 @@ static const struct cmd_option shell_options[] = {
 
 static const struct cmd_syntax shell_syntax = {
 	"shell", "[OPTIONS] [PROGRAM [ARG...]]",
-	"Run a shell, or PROGRAM, whose /sys/kernel/tracing traces processes: all that are started inside. The kernel's\n"
+	"Run a shell, or PROGRAM, whose /sys/kernel/tracing traces processes: all that are started inside. The kernel's "
 	"files, tools and habits work there: echo function_graph > current_tracer, trace-cmd record -p function, funccount.",
 	shell_options, 1
 };

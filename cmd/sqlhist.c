@@ -58,7 +58,7 @@ static const struct cmd_option sqlhist_options[] = {
 
 static const struct cmd_syntax sqlhist_syntax = {
 	"sqlhist", "[OPTIONS] SQL [-- PROGRAM [ARG...]]",
-	"Print the commands that make the histogram, or the synthetic event, of a query in libtracefs' SQL: 'SELECT start.id,\n"
+	"Print the commands that make the histogram, or the synthetic event, of a query in libtracefs' SQL: 'SELECT start.id, "
 	"(end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM begin AS start JOIN done AS end ON start.id = end.id'.",
 	sqlhist_options, 0
 };

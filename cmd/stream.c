@@ -58,7 +58,7 @@ static const struct cmd_option stream_options[] = {
 
 static const struct cmd_syntax stream_syntax = {
 	"stream", "[OPTIONS] [--] [PROGRAM [ARGUMENTS]]",
-	"Print the events of PROGRAM, or those of a session, as they come; each is printed once.", stream_options, 1
+	"Print the events of PROGRAM, or those of a session, as they come, each once.", stream_options, 1
 };
 
 static int print(void *arg, const char *p, size_t n)

@@ -41,11 +41,11 @@ static const char *const sort_names[] = { [SORT_SELF] = "self", [SORT_TOTAL] = "
 
 #define F(field) offsetof(struct top_opts, field)
 static const struct cmd_option top_options[] = {
-	{ "filter", 'l', "GLOB", "look only at these functions; may be repeated", cmd_strings, F(filter), NULL },
-	{ "notrace", 0, "GLOB", "do not look at these functions; may be repeated", cmd_strings, F(notrace), NULL },
+	{ "filter", 'l', "GLOB", "show only these functions; may be repeated", cmd_strings, F(filter), NULL },
+	{ "notrace", 0, "GLOB", "do not show these functions; may be repeated", cmd_strings, F(notrace), NULL },
 	{ "delay", 'd', "SECONDS", "refresh this often; default 1", cmd_time_s, F(delay_ns), NULL },
 	{ "iterations", 'n', "N", "refresh N times, then end", cmd_uint, F(count), NULL },
-	{ "sort", 's', "KEY", "sort by self, total, calls, avg, max or name", cmd_choice, F(sort), sort_names },
+	{ "sort", 's', "KEY", "sort rows by KEY; default: self", cmd_choice, F(sort), sort_names },
 	{ "limit", 0, "N", "print at most N rows; default: what the terminal holds, or 40", cmd_uint, F(limit), NULL },
 	{ "json", 0, NULL, "print each refresh as a JSON table", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print each refresh as a CSV table", cmd_flag, F(csv), NULL },

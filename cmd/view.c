@@ -46,7 +46,7 @@ static const struct cmd_option view_options[] = {
 	{"no-browser", 0, NULL, "print the address only", cmd_flag, F(no_browser), NULL},
 	{"port", 'p', "N", "listen on this port of 127.0.0.1; default: any that is free", cmd_uint, F(port), NULL},
 	{"png", 0, "FILE",
-		"write a picture of the graph to FILE, with Chromium, and end; of several recordings on one clock",
+		"write a picture of the graph to FILE with Chromium, and end; several recordings share one clock",
 		cmd_string, F(png), NULL},
 	{"range", 'r', "A~B", "begin with this part, counted from the first event: 0.5s~2s, 10ms~", cmd_time_range,
 	 F(range), NULL},

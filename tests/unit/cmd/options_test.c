@@ -290,6 +290,28 @@ static void help_shows_every_option(void **state)
 	assert_int_equal(parse(&o, "-h"), 0);
 }
 
+/* Commands that share a table: each shows its own rows and those of all, and takes all, so that it can say why not. */
+static void a_row_of_another_command_is_not_shown(void **state)
+{
+	static const struct cmd_option shared[] = {
+		{ "mine", 'm', NULL, "@test for us", cmd_flag, offsetof(struct opts, flag), NULL },
+		{ "other", 'o', NULL, "@tester for them", cmd_flag, offsetof(struct opts, flag), NULL },
+		{ 0 }
+	};
+	static const struct cmd_syntax sharing = { "test", "[OPTIONS]", "Tests.", shared, 0 };
+	struct opts o;
+
+	(void)state;
+	assert_int_equal(parse_with(&sharing, &o, "--help"), 0);
+	assert_non_null(strstr(printed, "  -m, --mine   for us\n"));
+	assert_null(strstr(printed, "--other"));
+	assert_int_equal(parse_with(&sharing, &o, "--list-options"), 0);
+	assert_non_null(strstr(printed, "--mine"));
+	assert_null(strstr(printed, "--other"));
+	assert_int_equal(parse_with(&sharing, &o, "--other"), -1);
+	assert_int_equal(o.flag, 1);
+}
+
 static void the_option_list_is_for_machines(void **state)
 {
 	struct opts o;
@@ -315,6 +337,7 @@ int main(void)
 		cmocka_unit_test(unknown_options_name_the_near_ones),
 		cmocka_unit_test(bad_values_are_explained),
 		cmocka_unit_test(help_shows_every_option),
+		cmocka_unit_test(a_row_of_another_command_is_not_shown),
 		cmocka_unit_test(the_option_list_is_for_machines),
 	};
 
