@@ -24,7 +24,7 @@
 #include "symbol/keyed_hash.h"
 #include "view/event_name.h"
 #include "view/lod_internal.h"
-#include "view/sched_events.h"
+#include "output/sched_events.h"
 
 #define LEVEL_FEW 512u /* spans of a track that need no further level */
 #define EARLY_MAX (1u << 16)

@@ -32,6 +32,10 @@ static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t d
 	json_u(j, n->blocked);
 	json_raw(j, ",");
 	json_u(j, n->runnable);
+	json_raw(j, ",");
+	json_u(j, n->all_blocked);
+	json_raw(j, ",");
+	json_u(j, n->all_runnable);
 	json_raw(j, "]");
 }
 

@@ -287,6 +287,8 @@ int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct a
 	t->calls += n->calls;
 	t->timed += n->timed;
 	t->total += is_outer ? n->total : 0;
+	t->all_blocked += is_outer ? n->all_blocked : 0;
+	t->all_runnable += is_outer ? n->all_runnable : 0;
 	t->self += n->self;
 	t->blocked += n->blocked;
 	t->runnable += n->runnable;
@@ -587,45 +589,6 @@ static inline struct agg_task *task_of(struct agg_build *b, const struct uft_eve
 								   agg_task_get(b, ev->task->index);
 }
 
-/*
- * The open calls of the thread that @t is of. The session's events have a task of their own; an exec makes
- * another one with calls.
- */
-static struct agg_task *callers_of(struct agg_build *b, struct agg_task *t, uint32_t tid)
-{
-	if (t->ncalled != b->ncalled) {
-		t->ncalled = b->ncalled;
-		t->calls_of = 0;
-		for (uint32_t i = b->ntasks; i-- > 0 && !t->calls_of;)
-			if (b->task[i].cap && b->task[i].tid == tid)
-				t->calls_of = i + 1;
-	}
-	return t->calls_of ? &b->task[t->calls_of - 1] : NULL;
-}
-
-/* The time without a CPU is that of the innermost call: a thread that has none calls nothing. */
-static int add_switch(struct agg *a, const struct uft_event *ev)
-{
-	struct agg_task *t = task_of(a->build, ev), *calls;
-	uint64_t off_ns;
-
-	if (!t)
-		return -ENOMEM;
-	a->has_switches = 1;
-	off_ns = t->off_ns;
-	t->off_ns = ev->word[0] & UFT_SWITCH_IN ? 0 : ev->ts_ns;
-	calls = off_ns && ev->word[0] & UFT_SWITCH_IN ? callers_of(a->build, t, ev->task->tid) : NULL;
-	if (calls && calls->n) {
-		const struct agg_frame *top = &calls->frame[calls->n - 1];
-		struct agg_node *n = &a->node[top->node];
-		uint64_t from = off_ns > top->start ? off_ns : top->start;
-
-		*(t->is_preempted ? &n->runnable : &n->blocked) += ev->ts_ns > from ? ev->ts_ns - from : 0;
-	}
-	t->is_preempted = (ev->word[0] & UFT_SWITCH_PREEMPTED) != 0;
-	return 0;
-}
-
 static int add_event(struct agg *a, const struct uft_event *ev)
 {
 	struct agg_build *b = a->build;
@@ -640,7 +603,9 @@ static int add_event(struct agg *a, const struct uft_event *ev)
 	case UFT_EV_LEFT:
 		break;
 	case UFT_EV_DATA:
-		return ev->data == UFT_EVENT_SWITCH ? add_switch(a, ev) : 0;
+		return ev->data == UFT_EVENT_SWITCH	? agg_add_switch(a, ev)
+		       : UFT_EVENT_IS_NAMED(ev->data) && ev->type ? agg_add_kernel_event(a, ev)
+								  : 0;
 	default:
 		return 0;
 	}
@@ -655,6 +620,7 @@ int agg_close_open(struct agg *a)
 {
 	struct agg_build *b = a->build;
 
+	agg_charge_rest(a);
 	for (uint32_t i = 0; i < b->ntasks; i++)
 		for (struct agg_task *t = &b->task[i]; t->n;) {
 			const struct agg_frame *f = &t->frame[t->n - 1];
@@ -677,6 +643,7 @@ void agg_forget_stream(struct agg_build *b)
 	free(b->func_of);
 	free(b->nleft);
 	free(b->met);
+	agg_forget_off(b);
 	b->task = NULL;
 	b->func_of = b->nleft = b->met = NULL;
 	b->ntasks = b->nfunc_of = b->cap_left = b->nmet = b->cap_met = 0;
@@ -784,6 +751,8 @@ void agg_finish(struct agg *a)
 
 		if (a->build->is_flat ? n->is_group : up->is_group == AGG_GROUP || !n->parent) {
 			up->total += n->total;
+			up->all_blocked += n->all_blocked;
+			up->all_runnable += n->all_runnable;
 			up->calls += n->calls;
 		}
 	}

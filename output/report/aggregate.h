@@ -34,6 +34,7 @@ struct agg_node {
 	uint64_t min, max;	/* of timed ones; min UINT64_MAX: none */
 	/* ns, of self: without a CPU, waiting for something or for a CPU; where switches were recorded */
 	uint64_t blocked, runnable;
+	uint64_t all_blocked, all_runnable;	/* the same, of total */
 	/* calls that had not returned when their process or the recording ended: counted up to then */
 	uint64_t nopen;
 	uint32_t parent, func;	/* func: index of agg.func */
@@ -43,6 +44,7 @@ struct agg_node {
 	uint8_t is_more;	/* stands for all paths beyond AGG_NODES */
 	/* an inlined function: it has the total of the calls in it, no calls or own time of its own */
 	uint8_t is_inlined;
+	uint32_t charged;		/* off_cpu.c */
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 

@@ -22,15 +22,7 @@ struct agg_task {
 	uint32_t root;		/* node of its group + 1; 0 not looked up */
 	uint32_t tid;		/* once it has called something */
 	uint32_t nbefore, first;	/* in a part: calls that were open when it began; the node of the outermost */
-	/*
-	 * Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is
-	 * known; it would have gone on;
-	 */
-	uint64_t off_ns;
-	int is_preempted;
 	uint32_t *nopen, cap_nopen;	/* flat: open calls by function of their nodes */
-	/* the task with the calls of the same thread, + 1, as it was when so many had called */
-	uint32_t calls_of, ncalled;
 };
 
 struct agg_link {		/* of a node: what the search for a child needs, close together */
@@ -57,6 +49,11 @@ struct agg_build {
 	enum uft_by by;
 	int is_flat;		/* nodes are functions of groups, their parents the groups */
 	int *stop;		/* struct parts_ops */
+	struct agg_off *off;	/* threads that leave CPUs and get them */
+	uint32_t noff, cap_off, *off_hash, off_mask; /* hash: of tid: index + 1 */
+	uint8_t *sched;
+	uint32_t nsched;	/* by uft_event_type.index: enum sched_kind + 1 */
+	uint32_t ncharged;	/* how often a time without a CPU was added */
 	int has_alone;		/* an exit without an entry was counted: no call of its function had been left */
 };
 
@@ -69,5 +66,12 @@ struct agg_task *agg_task_get(struct agg_build *b, uint32_t index);
 int agg_add_events(struct agg *a, struct uft_stream *st);
 int agg_close_open(struct agg *a);
 void agg_forget_stream(struct agg_build *b);
+
+/* ---- off_cpu.c: 0 or -ENOMEM ---- */
+int agg_add_switch(struct agg *a, const struct uft_event *ev);		/* UFT_EVENT_SWITCH */
+/* one with a type: also one that is about something else */
+int agg_add_kernel_event(struct agg *a, const struct uft_event *ev);
+void agg_charge_rest(struct agg *a);	/* times that have not ended, at the end of the stream */
+void agg_forget_off(struct agg_build *b);
 
 #endif

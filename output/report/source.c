@@ -104,6 +104,8 @@ static int put_inlined(struct agg *to, uint32_t *parent, const struct uft_source
 		}
 		to->node[at].is_inlined = 1;
 		to->node[at].total += n->total;
+		to->node[at].all_blocked += n->all_blocked;
+		to->node[at].all_runnable += n->all_runnable;
 		*parent = at;
 		ret = 0;
 	}

@@ -199,6 +199,8 @@ static int make_flat(struct agg *to, const struct agg *a, const uint8_t *match)
 		}
 		to->node[group].is_group = AGG_GROUP_SUMMED;
 		to->node[group].total = n->total;
+		to->node[group].all_blocked = n->all_blocked;
+		to->node[group].all_runnable = n->all_runnable;
 		to->node[group].calls = n->calls;
 	}
 	walk_end(&w);
@@ -218,14 +220,17 @@ int agg_flatten(struct agg *to, const struct agg *a, const char *func)
 
 /* ---- The table ---- */
 
-enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX,
-	COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_FILE, COL_LINE, COL_NAME, NCOLUMNS };
+enum { COL_TOTAL, COL_SHARE, COL_BLOCKED, COL_RUNNABLE, COL_SELF, COL_SELF_BLOCKED, COL_SELF_RUNNABLE, COL_CALLS,
+	COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_FILE, COL_LINE, COL_NAME,
+	NCOLUMNS };
 static const struct table_column columns[NCOLUMNS] = {
 	[COL_TOTAL] = { "total", "total_ns", TABLE_TIME, 7 },
 	[COL_SHARE] = { "total%", "total_share", TABLE_SHARE, 7 },
+	[COL_BLOCKED] = { "blocked", "blocked_ns", TABLE_TIME, 8 },
+	[COL_RUNNABLE] = { "ready", "runnable_ns", TABLE_TIME, 7 },
 	[COL_SELF] = { "self", "self_ns", TABLE_TIME, 7 },
-	[COL_BLOCKED] = { "blocked", "self_blocked_ns", TABLE_TIME, 8 },
-	[COL_RUNNABLE] = { "ready", "self_runnable_ns", TABLE_TIME, 7 },
+	[COL_SELF_BLOCKED] = { NULL, "self_blocked_ns", TABLE_TIME, 0 },
+	[COL_SELF_RUNNABLE] = { NULL, "self_runnable_ns", TABLE_TIME, 0 },
 	[COL_CALLS] = { "calls", "calls", TABLE_COUNT, 9 },
 	[COL_AVG] = { "avg", "avg_ns", TABLE_TIME, 7 },
 	[COL_P50] = { "p50", "p50_ns", TABLE_TIME, 7 },
@@ -243,18 +248,21 @@ static const struct table_column columns[NCOLUMNS] = {
 /* Takes out of a row of cells or columns what the recording, or the user, has no use for. Returns how many are left. */
 struct columns { int has_switches, has_lines; };
 
+static size_t without(char *p, size_t size, size_t n, size_t first, size_t last)
+{
+	memmove(p + first * size, p + (last + 1) * size, (n - last - 1) * size);
+	return n - (last - first + 1);
+}
+
 static size_t without_unused(void *list, size_t size, const struct columns *c)
 {
-	char *p = list;
 	size_t n = NCOLUMNS;
 
-	if (!c->has_lines) {
-		memmove(p + COL_FILE * size, p + (COL_LINE + 1) * size, (n - COL_LINE - 1) * size);
-		n -= 2;
-	}
+	if (!c->has_lines)
+		n = without(list, size, n, COL_FILE, COL_LINE);
 	if (!c->has_switches) {
-		memmove(p + COL_BLOCKED * size, p + (COL_RUNNABLE + 1) * size, (n - COL_RUNNABLE - 1) * size);
-		n -= 2;
+		n = without(list, size, n, COL_SELF_BLOCKED, COL_SELF_RUNNABLE);
+		n = without(list, size, n, COL_BLOCKED, COL_RUNNABLE);
 	}
 	return n;
 }
@@ -314,7 +322,10 @@ static void put_row(struct table *t, const struct columns *c, const struct agg *
 	int has_times = n->timed != 0 || n->is_group || n->is_inlined, has_ranks = n->timed != 0;
 	char *text = t->form == UFT_FORM_TEXT && (n->nopen || f->file) ? name_in_text(f, n, c->has_lines) : NULL;
 	struct table_cell cell[NCOLUMNS] = {
-		[COL_BLOCKED] = CELL_TIME(n->blocked, has_ranks), [COL_RUNNABLE] = CELL_TIME(n->runnable, has_ranks),
+		[COL_BLOCKED] = CELL_TIME(n->all_blocked, has_times),
+		[COL_RUNNABLE] = CELL_TIME(n->all_runnable, has_times),
+		[COL_SELF_BLOCKED] = CELL_TIME(n->blocked, has_ranks),
+		[COL_SELF_RUNNABLE] = CELL_TIME(n->runnable, has_ranks),
 		[COL_TOTAL] = CELL_TIME(n->total, has_times),
 		[COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
 		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_TIME(n->calls, !n->is_inlined),

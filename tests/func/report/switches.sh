@@ -39,11 +39,12 @@ build_traced prog -pthread
 [ -s sw.uft ] && ! grep -qi "switch" err || skip "switches cannot be recorded here: $(head -n 1 err)"
 run "$uft" report --flat --by program --csv sw.uft
 expect_status 0
-expect_equal "the columns" "$(head -n 1 out | cut -d, -f1-6)" "total_ns,total_share,self_ns,self_blocked_ns,self_runnable_ns,calls"
+expect_equal "the columns" "$(head -n 1 out | cut -d, -f1-8)" \
+	"total_ns,total_share,blocked_ns,runnable_ns,self_ns,self_blocked_ns,self_runnable_ns,calls"
 # of FUNCTION COLUMN
 of() { awk -F, -v f="$1" -v c="$2" '$NF == f { print $c }' out; }
-rests=$(of rests 3) rests_blocked=$(of rests 4)
-spins=$(of spins 3) spins_blocked=$(of spins 4) spins_ready=$(of spins 5)
+rests=$(of rests 5) rests_blocked=$(of rests 6)
+spins=$(of spins 5) spins_blocked=$(of spins 6) spins_ready=$(of spins 7)
 check
 [ "$rests_blocked" -ge 90000000 ] && [ "$rests_blocked" -le "$rests" ] || fail "rests was blocked for $rests_blocked of $rests ns"
 check
@@ -51,6 +52,16 @@ check
 # What is left is at least what its clock says that it ran.
 check
 [ $((spins - spins_ready - spins_blocked)) -ge 110000000 ] || fail "spins ran for $((spins - spins_ready - spins_blocked)) ns"
+# A caller, and a program, has the times of what it called.
+for whole in main "program prog"; do
+	check
+	[ "$(of "$whole" 3)" -ge "$rests_blocked" ] && [ "$(of "$whole" 3)" -le "$(of "$whole" 1)" ] ||
+		fail "$whole was blocked for $(of "$whole" 3) of $(of "$whole" 1) ns"
+done
+expect_equal "what it called itself has no more" "$(of rests 3)" "$rests_blocked"
+run "$uft" report --tree --csv sw.uft
+check
+[ "$(of main 3)" -ge "$rests_blocked" ] && [ "$(of main 3)" -le "$(of main 1)" ] || fail "main was blocked for $(of main 3) of $(of main 1) ns"
 run "$uft" record -q -o plain.uft ./prog
 run "$uft" report --tree --csv plain.uft
 expect_equal "without switches there are no such columns" "$(head -n 1 out | grep -c blocked)" 0

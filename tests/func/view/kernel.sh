@@ -71,6 +71,19 @@ expect_equal "flags of the latency format" "$(grep -o '"flags":"[^"]*"' answer |
 	"d.h1. d..2. d..3. ...2. ...2. d..3. ...2. .n.2. "
 end_server
 
+# The same within calls: of self, and of the total of each call that is open; in uft report as in the tree of uft view.
+python3 "$here/kernel_dat.py" waits.dat waits
+run "$uft" report --tree --csv waits.dat
+csv() { awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { print $at["function"], $at["self_blocked_ns"], $at["self_runnable_ns"], $at["blocked_ns"], $at["runnable_ns"] }'; }
+expect_equal "parts of calls in a report" "$(csv <out)" "schedule 3000000 10000000 23000000 14000000
+timer_ticks 20000000 4000000 20000000 4000000"
+serve waits.dat
+ask tree from=0 to=100000000
+expect_equal "parts of calls in the tree" "$(python3 -c 'import json
+for n in json.load(open("answer"))["nodes"]:
+    print(n[1], *n[7:])')" "$(csv <out)"
+end_server
+
 # A host's thread that runs a guest.
 python3 "$here/kernel_dat.py" kvm.dat kvm
 serve kvm.dat

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kernel_dat.py OUT [TASKS | function | graph | kvm] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+"""kernel_dat.py OUT [TASKS | function | graph | kvm | waits] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
 
 Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
 60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
 With TASKS: so many tasks more, which have an event each on CPU 1.
 With kvm: task 100 runs a guest from 6 to 8, from 9 and from 35 to 36 ms, and CPU 1 lost 7 events before 30 ms.
+With waits: task 100 does so within calls: schedule() from 6 to 55 ms calls timer_ticks() from 9 to 36 ms, and schedule() from 56 ms
+on does not return: it blocks at 57 ms. The last event is at 60 ms.
 With function or graph: CPU 1 has calls of task 300 instead, each with other flags (FLAGS).
 """
 import struct
@@ -72,14 +74,16 @@ def functions():
             for i, (flags, count) in enumerate(FLAGS)]
 
 
+def entry(ms, how, func, depth, pid=300):
+    return ms, struct.pack("<HBBiQi", 11, *how, pid, func, depth)
+
+
+def leave(ms, how, func, depth, begun, pid=300):
+    return ms, struct.pack("<HBBiQiIQQ", 10, *how, pid, func, depth, 0, ORIGIN + int(begun * 1e6), ORIGIN + int(ms * 1e6))
+
+
 def graph():
     """schedule() calls timer_ticks() as often as there are flags; what returns has the flags of the one behind."""
-    def entry(ms, how, func, depth):
-        return ms, struct.pack("<HBBiQi", 11, *how, 300, func, depth)
-
-    def leave(ms, how, func, depth, begun):
-        return ms, struct.pack("<HBBiQiIQQ", 10, *how, 300, func, depth, 0, ORIGIN + int(begun * 1e6), ORIGIN + int(ms * 1e6))
-
     calls = [entry(20, FLAGS[1], 0xffffffff81000200, 0)]
     for i, how in enumerate(FLAGS):
         calls.append(entry(21 + i, how, 0xffffffff81000100, 1))
@@ -124,6 +128,12 @@ if what == "kvm":
     cpus[0] = [page([timer(5, 100), guest(6, True), guest(8, False), guest(9, True), switch(10, 1, 100, S, 200), wakeup(30, 200, 100),
                      switch(34, 0, 200, S, 100), guest(35, True), guest(36, False), switch(40, 4, 100, R_PREEMPTED, 200)])]
     cpus[1].append(page([timer(30, 300)], lost=7))
+if what == "waits":
+    outer, inner = 0xffffffff81000200, 0xffffffff81000100
+    cpus = [[page([entry(6, FLAGS[0], outer, 0, 100), entry(9, FLAGS[0], inner, 1, 100), switch(10, 1, 100, S, 200), wakeup(30, 200, 100),
+                   switch(34, 0, 200, S, 100), leave(36, FLAGS[0], inner, 1, 9, 100), switch(40, 4, 100, R_PREEMPTED, 200),
+                   switch(50, 0, 200, S, 100), leave(55, FLAGS[0], outer, 0, 6, 100), entry(56, FLAGS[0], outer, 0, 100),
+                   switch(57, 0, 100, S, 0), timer(60, 0)])], [page([timer(5, 300)])]]
 calls = {"function": functions, "graph": graph}.get(what)
 if calls:
     cpus[1] = [page(calls())]
@@ -135,7 +145,7 @@ head = b"\x17\x08\x44tracing6\0\0\x08" + struct.pack("<I", 4096)
 head += b"header_page\0" + text64(b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
                                   b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n")
 head += b"header_event\0" + text64(b"# compressed entry header\n")
-formats = {"function": [FUNCTION], "graph": [ENTRY, EXIT]}.get(what, [])
+formats = {"function": [FUNCTION], "graph": [ENTRY, EXIT], "waits": [ENTRY, EXIT]}.get(what, [])
 head += struct.pack("<I", len(formats)) + b"".join(map(text64, formats)) + struct.pack("<I", 3 if what == "kvm" else 2)
 head += b"sched\0" + struct.pack("<I", 2) + text64(SWITCH) + text64(WAKEUP)
 head += b"timer\0" + struct.pack("<I", 1) + text64(TIMER)

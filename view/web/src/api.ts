@@ -20,8 +20,8 @@ export interface ListRow {
 export interface List { state: string; total: number; rows: ListRow[] }
 export interface RowAt { state: string; total: number; row: number }
 export interface Found { state: string; row?: number; t?: number; more?: number }
-/** [depth, name, calls, total, self, longest, open, blocked, runnable] */
-export type Node = [number, string, number, number, number, number, number, number, number];
+/** [depth, name, calls, total, self, longest, open, of self blocked, runnable, of total blocked, runnable] */
+export type Node = [number, string, number, number, number, number, number, number, number, number, number];
 export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
 export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; buckets: [number, number, number][] }
 

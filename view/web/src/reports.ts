@@ -54,7 +54,7 @@ export class Reports {
 	}
 
 	private describe(n: Node): string {
-		const [, name, calls, total, self, longest, open, blocked, runnable] = n, all = this.tree?.total || 1;
+		const [, name, calls, total, self, longest, open, , , blocked, runnable] = n, all = this.tree?.total || 1;
 		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (blocked || runnable ? `\n${time(blocked)} blocked, ${time(runnable)} waiting for a CPU` : "") + (open ? `\n${count(open)} had not returned` : "");
 	}
 
@@ -109,7 +109,7 @@ export class Reports {
 		for (const n of tree.nodes) {
 			if (n[3] < tree.total * 0.002 || rows.length > 1500)
 				continue;
-			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[7] ? time(n[7]) : "", n[8] ? time(n[8]) : "", "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
+			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			rows.push(row);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sched_events.h - what events of the kernel's scheduler and of KVM say of tasks. Context: control. */
-#ifndef UFT_VIEW_SCHED_EVENTS_H
-#define UFT_VIEW_SCHED_EVENTS_H
+#ifndef UFT_OUTPUT_SCHED_EVENTS_H
+#define UFT_OUTPUT_SCHED_EVENTS_H
 
 #include "stream/stream.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "stream/select/event_field.h"
-#include "view/sched_events.h"
+#include "output/sched_events.h"
 
 /* Of prev_state: the states that the kernel tells of. Above is a bit of preempted ones; 0: it runs on. */
 #define STATES_TOLD 0xffu
