@@ -64,7 +64,7 @@ int record_with_triggers(struct recording *rec, const struct uft_export *format,
 void record_say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* When it is over: what is missing of what was counted, and why; nothing that --quiet leaves out. */
 void record_say_losses(struct recording *rec, const struct uft_session_stats *s, const struct uft_info *counted);
-/* No function was traced: a warning that says so, and which tracer can trace some, if there is one. */
+/* No function was traced: a warning that says so, and why: the processes ended, or which tracer can trace some. */
 void record_say_nothing(struct recording *rec, const struct uft_session_stats *s);
 void record_say_attached(struct recording *rec, const struct uft_session_stats *s);
 void record_say_absent_events(struct recording *rec);	/* events that were asked for and that no program declares */

@@ -39,7 +39,7 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 			why = uft_plain_skip_text(i);
 		}
 	}
-	if (!n || rec->opts->is_quiet)
+	if (!n || rec->opts->is_quiet || (s->ended_unarmed && s->ended_unarmed == s->attached))
 		return;
 	if (most < n)
 		snprintf(part, sizeof(part), ", %llu of them", (unsigned long long)most);
@@ -54,6 +54,13 @@ void record_say_nothing(struct recording *rec, const struct uft_session_stats *s
 	uint64_t no_graph = s->plain_skip[UFT_PLAIN_NO_GRAPH];
 	char other[64] = "";
 
+	if (s->ended_unarmed) {
+		if (s->ended_unarmed > 1)
+			snprintf(other, sizeof(other), " and %u more", s->ended_unarmed - 1);
+		record_say(rec, "warning: nothing was recorded: process %d%s ended before it could be traced",
+			   s->ended_pid, other);
+		return;
+	}
 	if (no_graph)
 		snprintf(other, sizeof(other), " by this tracer (-p function can trace %llu)",
 			 (unsigned long long)no_graph);

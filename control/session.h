@@ -155,6 +155,8 @@ struct uft_session_stats {
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
 	uint32_t attached;				/* running processes attached to */
+	uint32_t ended_unarmed;				/* those that ended before their sites were armed, and */
+	pid_t ended_pid;				/* the first of them */
 	/* the longest that any thread was stopped for one, at once and in all */
 	uint64_t stop_ns_max, stop_ns_sum;
 };

@@ -752,6 +752,8 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 	out->targets_total = s->targets_total;
 	out->not_followed = s->not_followed;
 	out->attached = s->attached;
+	out->ended_unarmed = s->ended_unarmed;
+	out->ended_pid = s->ended_pid;
 	out->stop_ns_max = s->stop_ns_max;
 	out->stop_ns_sum = s->stop_ns_sum;
 	/* After the end there is no live image: then what there was. */

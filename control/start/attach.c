@@ -553,10 +553,14 @@ static int is_another(const struct attach *a, const uint8_t *before, size_t nbef
 	return !procinfo_is_gone(&a->info) && has_other_image(a->pid, before, nbefore);
 }
 
-/* Its agent ends with it, and may do so first; and the kernel does not permit to trace what ends. */
-static int is_over(const struct attach *a)
+/*
+ * What failed because the process ended: its agent ends with it, and may do so first; the kernel does not permit to
+ * trace what ends; the memory of a stopped thread that was killed cannot be read.
+ */
+static int is_over(const struct attach *a, int ret)
 {
-	return procinfo_is_gone(&a->info) || proc_is_ending(a->pid);
+	return (ret == -ECHILD || ret == -EPERM || ret == -ENOTSUP || ret == -EFAULT || ret == -EIO) &&
+	       (procinfo_is_gone(&a->info) || proc_is_ending(a->pid));
 }
 
 static int attach(struct attach *a, struct target **t, struct uft_error *err)
@@ -580,7 +584,7 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 		ret = attach_once(a, t, err);
 		if (ret && ret != -EAGAIN && is_another(a, auxv, n))
 			ret = say_failure(a, -EAGAIN, err);
-		else if ((ret == -ECHILD || ret == -EPERM) && is_over(a)) /* GUARD(attach_is_over) */
+		else if (is_over(a, ret)) /* GUARD(attach_is_over) */
 			ret = say_failure(a, -ESRCH, err);
 		if (a->r.mem >= 0)
 			close(a->r.mem);
@@ -635,8 +639,10 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 			return say_failure(&a, -EAGAIN, err);
 		}
 		s->attached++;
-		if (ret == -ESRCH || (ret && is_about_to_end(t)))
+		if (ret == -ESRCH || (ret && is_about_to_end(t))) {
+			s->ended_pid = s->ended_unarmed++ ? s->ended_pid : pid;
 			return 0;		/* it ended, or is about to: the session sees that by itself */
+		}
 		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm,
 				      strerror(-ret)) : 0;
 	}

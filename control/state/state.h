@@ -105,6 +105,8 @@ struct uft_session {
 	uint64_t *done_ns;
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
+	uint32_t ended_unarmed;		/* attached to, and ended before they were armed; */
+	pid_t ended_pid;		/* the first */
 	uint64_t stop_ns_max;			/* of attaches: the longest stop */
 	uint64_t stop_ns, stop_ns_sum;		/* all stops of the one under way; the largest of these */
 	struct warning { char *text; uint32_t family; } *warned;	/* warn.c: what was said, and of which family */
