@@ -46,6 +46,11 @@ static inline uint16_t site_want_at(unsigned index)
  * agent is stuck; -ETIMEDOUT: the agent did not answer this command.
  */
 int command_params(struct uft_session *s, struct target *t);	/* the tracer's parameters */
+/*
+ * Stacks are read by a system call that no program needs. They were asked for by name, so this is said of a target that
+ * will read some, once, and not refused. Sends nothing.
+ */
+void stacks_warn(struct uft_session *s, struct target *t);
 /* Hooks of an object, once; each refusal is warned of */
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 /* tracepoints.c: switches the object's tracepoints as the specification says. 0, -ESRCH, -ETIMEDOUT, -ENOMEM */

@@ -33,15 +33,25 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	return 0;
 }
 
-/*
- * Stacks are read by a system call that no program needs. They were asked for by name, so this is said and
- * not refused.
- */
-static void warn_stacks(struct uft_session *s, struct target *t)
+/* A target reads stacks of calls, of events with arguments and of its tracepoints; the kernel those of task events. */
+static int reads_stacks(const struct uft_session *s, const struct target *t)
+{
+	const struct uft_tracer_params *p = &s->spec->params;
+	uint32_t stacks = p->has_events & UFT_EVENTS_SOME ? p->stacks : p->stacks & ~(uint32_t)UFT_STACKS_EVENT;
+
+	if (stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT)
+		return 1;
+	for (uint32_t i = 0; stacks & UFT_STACKS_TRACEPOINT && i < t->nobj; i++)
+		if (t->obj[i].has_events_on)
+			return 1;
+	return 0;
+}
+
+void stacks_warn(struct uft_session *s, struct target *t)
 {
 	const char *why = NULL;
 
-	if (!s->spec->params.stacks || t->is_unsafe_said || !seccomp_risk_is_possible(t, &why) || !why)
+	if (t->is_unsafe_said || !reads_stacks(s, t) || !seccomp_risk_is_possible(t, &why) || !why)
 		return;
 	session_warn_of(s, t->slice,
 			"process %d may use seccomp (%s): uft reads stacks by process_vm_readv, and a filter "
@@ -59,7 +69,7 @@ int command_params(struct uft_session *s, struct target *t)
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
 	params.kin_lists = pid_inherit_lists(s, t->pid);
 	stacks_put_ids(s, t, &params);
-	warn_stacks(s, t);
+	stacks_warn(s, t);
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);

@@ -193,6 +193,7 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 		to->has_rules = nrules != 0;
 		to->has_events_on = n != 0;
 		to->events_sent = s->spec->generation;
+		stacks_warn(s, t);
 	}
 	free(on);
 	return ret;
