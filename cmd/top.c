@@ -318,6 +318,13 @@ static void print_title(FILE *out, double rate, size_t n, const char *sort)
 		sizeof(short_keys) - 1 <= width ? short_keys : "");
 }
 
+/* In place of a table that would have no rows: a script's, which has a form, is empty then. */
+static void print_none(const struct top *t, FILE *out, double seconds)
+{
+	fprintf(out, "# no traced function was called in %.3g s%s\n", seconds,
+		t->opts->filter.n ? "" : "; -l '*:mod:*' shows the functions of libraries, too");
+}
+
 static int refresh(struct top *t)
 {
 	struct line *line = malloc((t->nrows + 1) * sizeof(*line));
@@ -352,7 +359,10 @@ static int refresh(struct top *t)
 	qsort(line, n, sizeof(*line), compare);
 	if (t->is_live)
 		print_title(out, (double)calls / seconds, n, sort_names[t->sort]);
-	print_lines(t, out, line, n, seconds, row_limit(t));
+	if (n || t->opts->json || t->opts->csv)
+		print_lines(t, out, line, n, seconds, row_limit(t));
+	else
+		print_none(t, out, seconds);
 	if (t->is_live) {
 		fclose(out);
 		screen_draw(text);

@@ -9,12 +9,13 @@ cat >prog.c <<'END2'
 #define FN __attribute__((noinline, noclone))
 FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
 FN void work(void) { leaf(); leaf(); leaf(); }
+FN void idle(void) { leaf(); }
 int main(void)
 {
 	puts("ready");
 	fflush(stdout);
 	for (unsigned i = 0; ; i++) {
-		work();
+		i ? work() : idle();
 		nanosleep(&(struct timespec){ 0, 200000 }, NULL);
 	}
 }
@@ -50,6 +51,18 @@ fi
 run "$uft" top -n 1 -d 0.3 --sort calls --limit 1 $pid
 expect_status 0
 expect_equal "one row below the heading" "$(grep -vc '^#' out)" 1
+# Nothing is called: one line says so; tables for scripts are empty.
+run "$uft" top -n 1 -d 0.3 -l idle $pid
+expect_status 0
+expect_equal "one line" "$(sed 's/ in .*//' out)" "# no traced function was called"
+run "$uft" top -n 1 -d 0.3 -l idle --csv $pid
+expect_equal "the heading of CSV" "$(cut -d, -f1 out)" calls_per_s
+sleep 60 &
+sleeper=$!
+ends_with_test $sleeper
+run "$uft" top -n 1 -d 0.3 $sleeper
+expect_status 0
+expect_equal "of a whole program" "$(grep -c "^# no traced function was called in .*; -l '\*:mod:\*' shows the functions of libraries, too$" out)" 1
 run "$uft" top
 expect_status 2
 expect_err "no process is named"
