@@ -423,7 +423,8 @@ static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, co
 		free(program);
 	}
 	if (!is_known && (!strchr(ask->word, ':') || is_of_kernel(types, ask->word)))
-		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", ask->word);
+		return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all%s)", ask->word,
+				 strchr(ask->word, ':') ? "" : "; those of a program are named SYSTEM:EVENT or 'SYSTEM:*'");
 	return -1;
 }
 
