@@ -3,6 +3,7 @@
  * user_events_test.c - a program that registered an event executes another one, or itself, before the session
  * switches its bit
  */
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,8 +18,10 @@
 #define PLACE	0x200000000ull
 #define BITS	0xffull
 #define BIT	3
+#define ANSWER_MS	60000		/* on any machine: only a child that does not come to it takes longer */
 
 static int to_child[2], to_us[2], has_failed;
+static volatile int is_companion_bound;
 
 static void say(int fd)
 {
@@ -26,12 +29,26 @@ static void say(int fd)
 		abort();
 }
 
-static void hear(int fd)
+static int hear(int fd)
 {
 	char c;
 
-	if (read(fd, &c, 1) != 1)
-		abort();
+	return read(fd, &c, 1) == 1;
+}
+
+/* The child's next word. It ended, or says nothing: that is the end of the test. */
+static void await(const char *what, const char *word, pid_t child)
+{
+	struct pollfd fd = { .fd = to_us[0], .events = POLLIN };
+	int n = poll(&fd, 1, ANSWER_MS), status = 0;
+
+	if (n == 1 && hear(to_us[0]))
+		return;
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	fprintf(stderr, "user events: %s: the child does not say '%s': %s (wait status %#x)\n", what, word,
+		n ? "it ended" : "no answer", (unsigned)status);
+	exit(1);
 }
 
 static void map_word(void)
@@ -64,29 +81,39 @@ static __attribute__((noreturn)) int companion(void *arg)
 {
 	(void)arg;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	is_companion_bound = 1;
 	for (;;)
 		pause();
 }
 
-/* @has_companion: another process has its memory, and keeps it when this one executes @program. */
+/*
+ * @has_companion: another process has its memory, and keeps it when this one executes @program. It ends with this one,
+ * also where that is killed before it gets a CPU: it would keep the output of the test open for ever.
+ */
 static void child_main(const char *program, int has_companion)
 {
 	static char stack[65536] __attribute__((aligned(16)));
 	char fd[16];
 
+	close(to_us[0]);
+	close(to_child[1]);
 	map_word();
 	if (has_companion && clone(companion, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) < 0)
 		abort();
+	while (has_companion && !is_companion_bound)
+		sched_yield();
 	say(to_us[1]);
-	hear(to_child[0]);
+	if (!hear(to_child[0]))
+		abort();
 	*(uint64_t *)(uintptr_t)PLACE = BITS;
 	snprintf(fd, sizeof(fd), "%d", to_us[1]);
 	if (program)
 		execl(program, program, fd, (char *)NULL);
 	else
 		say(to_us[1]);
-	for (;;)
+	for (; !program;)
 		pause();
+	abort();			/* it could not be executed */
 }
 
 /* Its process waits for us, as in an ioctl. */
@@ -141,13 +168,15 @@ static void scene(const char *what, const char *program, int has_companion)
 	h.pid = h.tgid = fork();
 	if (!h.pid)
 		child_main(program, has_companion);
-	hear(to_us[0]);
+	close(to_us[1]);
+	close(to_child[0]);
+	await(what, "ready", h.pid);
 	do_register(&h, BIT, &event);
 	do_register(&h, BIT + 1, &event);
 	expect(what, "descriptors of one memory", programs_of(&all), 1);
 	old = dup(all.programs->mem);
 	say(to_child[1]);
-	hear(to_us[0]);
+	await(what, "executed", h.pid);
 	event.is_on = 1;
 	user_events_switch(t);
 	if (open_caller(&h, &now))
@@ -161,6 +190,8 @@ static void scene(const char *what, const char *program, int has_companion)
 	kill(h.pid, SIGKILL);
 	waitpid(h.pid, NULL, 0);
 	close(old);
+	close(to_us[0]);
+	close(to_child[1]);
 	while (all.enablers)
 		drop_enabler(&all, &all.enablers);
 	expect(what, "programs at the end", programs_of(&all), 0);
@@ -241,7 +272,8 @@ int main(int argc, char **argv)
 	scene("its former memory has another process", "/proc/self/exe", 1);
 	unlink(name);
 	/* Once more where a program that is executed has its random bytes in the place of the former one's. */
-	if (!has_failed && how >= 0 && !(how & ADDR_NO_RANDOMIZE) && personality((unsigned)how | ADDR_NO_RANDOMIZE) >= 0)
+	if (!has_failed && how >= 0 && !(how & ADDR_NO_RANDOMIZE) && personality((unsigned)how | ADDR_NO_RANDOMIZE) >= 0 &&
+	    personality(~0u) & ADDR_NO_RANDOMIZE)
 		execv("/proc/self/exe", argv);
 	return has_failed;
 }
