@@ -89,6 +89,47 @@ await open(kept);
 check("the address brings it back", Math.abs(await graph("from") - seen[0]) < 2 && Math.abs(await graph("to") - seen[1]) < 2, `${await graph("from")} ${seen}`);
 await page.keyboard.press("x");
 await page.keyboard.press("0");
+await settled();
+
+// The whole has one length, wherever it is told.
+const told = await page.evaluate(() => {
+	const g = document.querySelector("#canvas").getContext("2d"), draw = g.fillText, said = [];
+	g.fillText = (...a) => said.push(a[0]);
+	window.uftView.graph.draw();
+	g.fillText = draw;
+	return said.find(t => t.endsWith("in view")).replace(" in view", "");
+});
+await page.keyboard.press("g");
+const lengths = [told, (await text("#range-text")).replace(/.*: /, ""), (await text("#about")).split(" · ")[2]];
+await page.keyboard.press("e");
+lengths.push((await text("#exporter p")).replace(/.*: (.*),.*/, "$1"));
+await page.keyboard.press("Escape");
+await canvas.focus();
+await page.keyboard.press("l");
+check("the whole has one length", new Set(lengths).size === 1 && / m?s$/.test(told), lengths.join());
+
+// Flags of markers do not cover each other, labels of the time scale end in the picture.
+const flags = await page.evaluate(() => [[0, 0], [5, 0], [0, 5], [13, 0], [0, 13], [200, 0]].map(([a, b]) => {
+	const g = window.uftView.graph, at = g.duration / 2, px = (g.to - g.from) / g.width;
+	[g.a, g.b] = [at + a * px, at + b * px];
+	const [one, two] = g.flags().map(([t, , side]) => Math.round(g.x(t)) + side);
+	[g.a, g.b] = [null, null];
+	return Math.abs(one - two);
+}));
+check("flags of markers stand apart", flags.length === 6 && flags.every(d => d >= 13), flags.join());
+const scale = await page.evaluate(() => {
+	const view = window.uftView.graph, c = document.querySelector("#canvas"), g = c.getContext("2d"), draw = g.fillText, ends = [];
+	g.fillText = function (...a) { if (a[2] === 16 && a[1] > 150) ends.push(a[1] + this.measureText(a[0]).width); };
+	for (let i = 0; i < 60; i++) {
+		view.from = view.duration * i / 200;
+		view.to = view.from + view.duration * (0.3 + i / 200);
+		view.draw();
+	}
+	g.fillText = draw;
+	view.whole();
+	return { n: ends.length, most: Math.max(...ends), width: c.clientWidth };
+});
+check("no label of the time scale is cut", scale.n > 120 && scale.most <= scale.width, JSON.stringify(scale));
 
 // Filters.
 await page.keyboard.press("F");

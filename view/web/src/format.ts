@@ -37,6 +37,9 @@ export function count(n: number): string {
 	return n.toLocaleString("en");
 }
 
+/** `1 event`, `2 events`. */
+export function many(n: number, what: string): string { return `${count(n)} ${what}${n === 1 ? "" : "s"}`; }
+
 export function clamp(v: number, lo: number, hi: number): number {
 	return v < lo ? lo : v > hi ? hi : v;
 }

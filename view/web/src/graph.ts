@@ -13,7 +13,7 @@ import { Values } from "./values";
 import { clamp, colour, css, fit, guestState, ink, mix, moment, roundStep, stateColour, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
-const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2, flagWidth = 14;
 
 /* Lanes of full height of a row that is deeper; how much deeper; the room for the others, a lane of which has 1 to 4 pixels. */
 const fullLanes = 16, fewDeeper = 8, thinRoom = 160, thinMost = 4;
@@ -22,7 +22,7 @@ const lostColour = 0xff2a2ae0, eventColour = (isDark: boolean): number => isDark
 
 export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isToggled?: boolean; isDeep?: boolean; isHidden: boolean; isCpu: boolean; isProcess: boolean; isNested?: boolean; pid: number; file: number; group: number; first: number; last: number; shows: number; values?: Values }	/* isDeep: its deep lanes are as high as the others; shows: of which row it has the calls; of a process its first thread */
 export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number; kind: "call" | "state" | "event" | "lost" | "drop" | "value" }
-export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onPicture(): void; onProgress(part: number): void }
+export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onName(row: Row | null, x: number, y: number): void; onMenu(hit: Hit | null, row: Row | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onPicture(): void; onProgress(part: number): void }
 
 interface Label { x: number; w: number; y: number; text: string; ink: string }
 interface Placed { row: Row; y: number; height: number }
@@ -491,7 +491,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
 			g.clip();
-			g.fillText((p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, p.row.isNested ? 18 : 6, Math.max(y, p.y) + 14);
+			g.fillText(fit(g, (p.row.isCpu || p.row.values ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, gutter - (p.row.isNested ? 24 : 12)), p.row.isNested ? 18 : 6, Math.max(y, p.y) + 14);
 			if (p.row.isOpen && this.deeper(p.row)) {
 				g.fillStyle = dim;
 				g.fillText(`${p.row.isDeep ? "▾" : "▸"} ${this.deeper(p.row)} deeper`, p.row.isNested ? 18 : 6, Math.max(y + 14, p.y + rowGap / 2 + this.laneTop(p.row, fullLanes)) + 12);
@@ -517,9 +517,11 @@ export class Graph {
 			g.lineTo(x, h);
 			g.stroke();
 			g.globalAlpha = 1;
-			g.fillText(moment(t, step), x + 4, 16);
+			const label = moment(t, step);
+			if (x + 4 + g.measureText(label).width <= w)
+				g.fillText(label, x + 4, 16);
 		}
-		g.fillText(`${time(this.to - this.from)} in view`, 6, 16);
+		g.fillText(`${time(Math.min(this.to, this.duration) - Math.max(0, this.from))} in view`, 6, 16);
 	}
 
 	/* Where a function was not traced any more: through the rows of its process. */
@@ -551,6 +553,13 @@ export class Graph {
 		return d ? { row, lane: 0, start: d.t, len: 0, calls: 1, kind: "drop", name: `${d.drop.name} is not traced from here on: ${d.drop.why}, ${count(d.drop.calls_per_s)} calls/s` } : null;
 	}
 
+	/** Markers that are set: [time, name, where its flag begins beside its line]. Flags that would cover each other stand on either side. */
+	flags(): [number, string, number][] {
+		const { a, b } = this, areNear = a !== null && b !== null && Math.abs(this.x(a) - this.x(b)) < flagWidth;
+		const side = (isFirst: boolean): number => !areNear ? -flagWidth / 2 : isFirst ? 1 - flagWidth : 0;
+		return [...a === null ? [] : [[a, "A", side(b === null || a <= b)] as [number, string, number]], ...b === null ? [] : [[b, "B", side(a !== null && b < a)] as [number, string, number]]];
+	}
+
 	private drawMarks(g: CanvasRenderingContext2D): void {
 		const h = this.canvas.clientHeight, mark = getComputedStyle(document.documentElement).getPropertyValue("--mark");
 		if (this.a !== null && this.b !== null) {
@@ -560,15 +569,15 @@ export class Graph {
 			g.fillRect(x0, axis, x1 - x0, h);
 			g.globalAlpha = 1;
 		}
-		for (const [t, name] of [[this.a, "A"], [this.b, "B"]] as const) {
-			if (t === null || this.x(t) < gutter)
-				continue;
+		for (const [t, name, side] of this.flags()) {
 			const x = Math.round(this.x(t));
+			if (x < gutter)
+				continue;
 			g.fillStyle = mark;
 			g.fillRect(x, 0, 1, h);
-			g.fillRect(x - 7, 0, 14, 13);
+			g.fillRect(x + side, 0, flagWidth, 13);
 			g.fillStyle = this.isDark ? "#111" : "#fff";
-			g.fillText(name, x - 4, 10);
+			g.fillText(name, x + side + 3, 10);
 		}
 		const p = this.picked, at = p && this.place().find(q => q.row === p.row);
 		if (p && at && (at.row.isOpen || p.lane === 0)) {
@@ -638,6 +647,8 @@ export class Graph {
 		const d = this.drag;
 		this.cursor = this.t(e.offsetX);
 		if (!d) {
+			if (e.offsetX < gutter)
+				return this.hooks.onName(this.rowAt(e.offsetY)?.row ?? null, e.clientX, e.clientY);
 			const hit = this.hit(e.offsetX, e.offsetY);
 			this.hooks.onHover(hit, this.cursor, e.clientX, e.clientY);
 			return;

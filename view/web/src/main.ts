@@ -4,7 +4,7 @@ import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
 import { DiffView } from "./diff";
-import { count, exactTime, moment, parseTime, time } from "./format";
+import { clamp, count, exactTime, many, moment, parseTime, time } from "./format";
 import { Choice, Menu } from "./menu";
 import { PlotView } from "./plot";
 import { Reports } from "./reports";
@@ -59,13 +59,17 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 	},
 	onMark: () => showMarkers(),
 	onHover: (hit: Hit | null, t: number, x: number, y: number) => {
-		element("hover").textContent = x ? moment(t, (graph.to - graph.from) / 1000) : "";
+		element("hover").textContent = x ? `pointer at ${moment(t, (graph.to - graph.from) / 1000)}` : "";
 		if (!hit)
 			return showTip("", 0, 0);
-		const many = hit.calls > 1 && !hit.row.isCpu ? { call: "calls, most of the time ", state: "stretches, most of the time ", event: "events, one of them ", lost: "", drop: "", value: "" }[hit.kind] : "";
+		const several = hit.calls > 1 && !hit.row.isCpu ? { call: "calls, most of the time ", state: "stretches, most of the time ", event: "events, one of them ", lost: "", drop: "", value: "" }[hit.kind] : "";
 		if (hit.kind === "value")
 			return showTip(`${hit.row.label}: ${hit.name}\nat ${moment(t, 1)}`, x, y);
-		showTip(`${many && `${count(hit.calls)} ${many}`}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu || hit.kind !== "call" ? "" : `, depth ${hit.lane}`}`, x, y);
+		showTip(`${several && `${count(hit.calls)} ${several}`}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu || hit.kind !== "call" ? "" : `, depth ${hit.lane}`}`, x, y);
+	},
+	onName: (row, x, y) => {
+		element("hover").textContent = "";
+		showTip(row?.title ?? "", x, y);
 	},
 	onMenu: (hit, row, t, x, y) => { showTip("", 0, 0); menu.open(x, y, choices(hit, row, t)); },
 	onError: text => setFilterState(text, true),
@@ -121,13 +125,13 @@ const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => 
 
 function range(): [number, number] {
 	let [from, to] = graph.a !== null && graph.b !== null && graph.a !== graph.b ? [Math.min(graph.a, graph.b), Math.max(graph.a, graph.b)] : [graph.from, graph.to];
-	from = Math.max(0, Math.floor(from));
-	return [from, Math.max(from + 1, Math.ceil(to))];
+	from = clamp(Math.floor(from), 0, graph.duration - 1);
+	return [from, clamp(Math.ceil(to), from + 1, graph.duration)];
 }
 
 function showRange(): void {
 	const [from, to] = range(), marked = graph.a !== null && graph.b !== null;
-	element("range-text").textContent = tab === "diff" ? "of the whole recordings" : tab === "list" ? `${count(list.total)} events` : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
+	element("range-text").textContent = tab === "diff" ? "of the whole recordings" : tab === "list" ? many(list.total, "event") : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
 	if (tab !== "list")
 		reportSoon();
 }
@@ -327,7 +331,7 @@ function restore(): Promise<void> {
 	if (from === null && to === null)
 		graph.whole();
 	else
-		graph.show(from ?? 0, to || graph.duration);
+		graph.show(from ?? 0, Math.min(to || graph.duration, graph.duration * 1.05));
 	filterInput.value = graph.filter = list.filter = p.get("filter") ?? "";
 	const picture = graph.ask();	/* before the list: the server answers one question at a time */
 	setTab(p.get("tab") ?? "list");
