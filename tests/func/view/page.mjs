@@ -429,6 +429,35 @@ check("the address keeps which are", (await deepRows()).rows[0][2] > 90 * 16, JS
 await page.mouse.click(box.x + 40, box.y + deep.edge + 8);
 check("the next click makes them thin", (await deepRows()).rows[0][2] < 450, JSON.stringify(await deepRows()));
 
+// Of a filter only lanes that have a match have room; what matches is drawn and found, also in a row that is closed.
+const wasHigh = (await deepRows()).rows[0][2];
+await page.fill("#filter", "depth == 40 || depth == 60");
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => window.uftView.graph.matching.size > 0);
+await settled();
+const matchesFound = () => page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place().find(q => !q.row.isCpu), found = [];
+	for (const lane of [40, 60]) {
+		const [, v] = g.tile.get(p.row.shows).row.lanes.find(l => l[0] === lane) ?? [lane, []], t = g.tile.get(p.row.shows).tiles.from + v[0] + v[1] / 2, y = p.y + 2.5 + g.laneTop(p.row, g.slot(p.row, lane)) + 3;
+		found.push([lane, g.hit(g.x(t), y)?.lane, new Set(new Uint32Array(document.querySelector("#canvas").getContext("2d").getImageData(200, Math.round(y), 1000, 1).data.buffer)).size]);
+	}
+	return { height: p.height, found };
+});
+let matched = await matchesFound();
+check("a filtered row is as high as its matches need", matched.height < 50 && wasHigh > 200, `${wasHigh} ${JSON.stringify(matched)}`);
+check("they are drawn and found", matched.found.every(([lane, hit, n]) => lane === hit && n > 1), JSON.stringify(matched));
+await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = false; }); window.uftView.graph.due(); });
+await settled();
+matched = await matchesFound();
+check("also in a row that is closed", matched.height < 30 && matched.found.every(([, hit, n]) => hit >= 40 && n > 1), JSON.stringify(matched));
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = true; }); window.uftView.graph.due(); });
+await settled();
+await page.waitForFunction(() => window.uftView.graph.matching.size === 0);
+check("without a filter it is as before", (await deepRows()).rows[0][2] === wasHigh, JSON.stringify(await deepRows()));
+await page.evaluate(() => { location.hash = ""; });
+
 // Nothing was recorded: every view says so, and nothing fails.
 await open(`${url}#file=3`);
 check("a recording without events", (await text("#notice")).includes("no events"), await text("#notice"));

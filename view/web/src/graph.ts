@@ -50,6 +50,9 @@ export class Graph {
 	private names: Record<string, string> = {};
 	private shades = new Uint32Array(1024);	/* by the number of a name: its colour, 0 not known yet */
 	private wanted = "";
+	private matching = new Map<number, number[]>();	/* of the filter: lanes with matches, by the row that they are of */
+	private matchingAsked = new Set<number>();
+	private matchingOf = "";
 	private abort: AbortController | null = null;
 	private isDue = false;
 	private placed: Placed[] | null = null;	/* where rows are, until something changes */
@@ -76,7 +79,9 @@ export class Graph {
 		const one = info.tasks.length <= 12;
 		this.info = info;
 		this.tile.clear();
-		this.wanted = "";
+		this.wanted = this.matchingOf = "";
+		this.matching.clear();
+		this.matchingAsked.clear();
 		this.hasGuest = false;
 		this.rows = [];
 		const plain = { lanes: 1, isOpen: false, isHidden: false, isCpu: false, isProcess: false, pid: 0, group: -1, first: 0, last: info.duration, shows: 0 };
@@ -215,19 +220,36 @@ export class Graph {
 
 	/* ---- Where rows are ---- */
 
+	/* Lanes of an open row that have a place: of a filter those in which anything matches. */
+	private lanes(r: Row): number { return Math.max(1, this.matching.get(r.shows)?.length ?? Math.min(r.lanes, 512)); }
+
+	/* The place of a lane from the top, -1: none. A closed row has one: of its first lane, of a filter of all that match, the deepest in front. */
+	private slot(r: Row, lane: number): number {
+		const matching = r.isCpu ? undefined : this.matching.get(r.shows);
+		if (!r.isOpen || r.isProcess)
+			return matching ? matching.includes(lane) ? 0 : -1 : lane ? -1 : 0;
+		return matching ? matching.indexOf(lane) : Math.min(lane, 511);
+	}
+
+	/* Which lane has that place, or the nearest. */
+	private laneOf(r: Row, slot: number): number {
+		const matching = this.matching.get(r.shows);
+		return matching ? matching[clamp(slot, 0, matching.length - 1)] ?? 0 : slot;
+	}
+
 	/** How many lanes of it are drawn thin, or may be. */
-	deeper(r: Row): number { return r.lanes > fullLanes + fewDeeper ? Math.min(r.lanes, 512) - fullLanes : 0; }
+	deeper(r: Row): number { const n = this.lanes(r); return n > fullLanes + fewDeeper ? n - fullLanes : 0; }
 
 	/** How high its deep lanes are. */
 	deepHeight(r: Row): number { const n = this.deeper(r); return !n || r.isDeep ? laneHeight : clamp(Math.floor(thinRoom / n), 1, thinMost); }
 
-	/** Where a lane begins, below the top of its row's first one; its last one ends where the next would begin. */
-	laneTop(r: Row, lane: number): number { return lane <= fullLanes ? lane * laneHeight : fullLanes * laneHeight + (Math.min(lane, 512) - fullLanes) * this.deepHeight(r); }
+	/** Where the lane with a place begins, below the top of its row's first one; its last one ends where the next would begin. */
+	laneTop(r: Row, slot: number): number { return slot <= fullLanes ? slot * laneHeight : fullLanes * laneHeight + (Math.min(slot, 512) - fullLanes) * this.deepHeight(r); }
 
-	/* The lane there, with a part of one. */
-	private laneAt(r: Row, y: number): number { return y <= fullLanes * laneHeight ? y / laneHeight : fullLanes + (y - fullLanes * laneHeight) / this.deepHeight(r); }
+	/* The place of the lane there, with a part of one. */
+	private slotAt(r: Row, y: number): number { return y <= fullLanes * laneHeight ? y / laneHeight : fullLanes + (y - fullLanes * laneHeight) / this.deepHeight(r); }
 
-	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? this.laneTop(r, Math.max(1, Math.min(r.lanes, 512))) : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
+	private height(r: Row): number { return r.values ? valuesHeight + rowGap : (r.isOpen ? this.laneTop(r, r.isProcess ? 1 : this.lanes(r)) : shortHeight) + rowGap + (!(r.isOpen && r.isProcess) && this.hasStates(r) ? stripHeight : 0); }
 
 	private hasStates(r: Row): boolean { return !r.isCpu && (this.tile.get(r.shows)?.row.lanes.some(([lane]) => lane === laneStates) ?? false); }
 
@@ -278,11 +300,12 @@ export class Graph {
 	private lanesInView(): string {
 		const h = this.canvas.clientHeight, lanes = new Map<number, [number, number]>();
 		for (const p of this.visible()) {
-			const step = 8, at = (y: number): number => this.laneAt(p.row, y - p.y - rowGap / 2);
+			const step = 8, lane = (y: number): number => this.laneOf(p.row, Math.floor(this.slotAt(p.row, y - p.y - rowGap / 2)));
 			if (!this.hasCalls(p.row))
 				continue;
 			const isOpen = p.row.isOpen && !p.row.isProcess, before = lanes.get(p.row.shows) ?? [511, 0];
-			const first = isOpen ? clamp(Math.floor(at(axis) / step) * step, 0, 511) : 0, last = isOpen ? clamp(Math.ceil(at(h) / step) * step, 0, 511) : 0;
+			const deepest = this.matching.get(p.row.shows)?.at(-1) ?? 0;	/* of a closed row */
+			const first = isOpen ? clamp(Math.floor(lane(axis) / step) * step, 0, 511) : 0, last = isOpen ? clamp(Math.ceil((lane(h) + 1) / step) * step, 0, 511) : deepest;
 			lanes.set(p.row.shows, [Math.min(before[0], first), Math.max(before[1], last)]);
 		}
 		return [...lanes].slice(0, 1000).map(([row, [first, last]]) => row >= rowCpu ? `c${row - rowCpu}` : `${row}:${first}-${last}`).join();
@@ -292,6 +315,7 @@ export class Graph {
 	async ask(): Promise<void> {
 		if (!this.info)
 			return;
+		void this.askMatching();
 		const w = this.to - this.from, rows = this.lanesInView();
 		for (const p of this.visible())
 			p.row.values?.want(Math.max(0, this.from), Math.min(this.to, this.duration));
@@ -323,6 +347,40 @@ export class Graph {
 		} catch (e) {
 			if (abort === this.abort && !(e instanceof DOMException && e.name === "AbortError"))
 				this.hooks.onError(e instanceof Error ? e.message : String(e));
+		} finally {
+			this.pending--;
+		}
+	}
+
+	/*
+	 * Which lanes of the rows in view a filter matches anywhere in the recording, once for each row: the others have no room, so that all that
+	 * matches is near. Until that is known, and if the filter is wrong, rows are as without it.
+	 */
+	private async askMatching(): Promise<void> {
+		const of = this.filter && `${this.filter}|${this.api.file}|${this.api.shift}`;
+		if (of !== this.matchingOf) {
+			this.matchingOf = of;
+			this.matching.clear();
+			this.matchingAsked.clear();
+			this.placed = null;
+		}
+		const rows = !of ? [] : [...new Set(this.visible().filter(p => !p.row.isCpu && this.hasCalls(p.row)).map(p => p.row.shows))].filter(row => !this.matchingAsked.has(row)).slice(0, 1000);
+		if (!rows.length)
+			return;
+		for (const row of rows)
+			this.matchingAsked.add(row);
+		this.pending++;
+		try {
+			const tiles = await this.api.ask<Tiles>("tiles", { filter: this.filter, from: 0, to: this.duration, width: 1, rows: rows.map(row => `${row}:0-511`).join(), packed: 1 });
+			if (of !== this.matchingOf)
+				return;
+			if (tiles.coarse)
+				return void setTimeout(() => { for (const row of rows) this.matchingAsked.delete(row); this.due(); }, 150);
+			const found = new Map(tiles.rows.map(({ row, lanes }) => [row, lanes.flatMap(([lane, v]) => lane < 512 && v.length ? [lane] : [])]));
+			for (const row of rows)
+				this.matching.set(row, (found.get(row) ?? []).sort((x, y) => x - y));
+			this.due();
+		} catch {	/* the answer to ask() says so */
 		} finally {
 			this.pending--;
 		}
@@ -416,10 +474,11 @@ export class Graph {
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
 		for (const [lane, v] of tile.row.lanes) {
 			const isLost = lane === laneLost, isState = lane === laneStates, isPoint = lane === laneEvents || isLost;
-			if ((!p.row.isOpen || p.row.isProcess) && lane > 0 && !isPoint && !isState)
+			const slot = isPoint || isState ? 0 : this.slot(p.row, lane);
+			if (slot < 0)
 				continue;
-			const room = lane < fullLanes ? laneHeight : this.deepHeight(p.row), high = Math.max(1, Math.round((room > 2 ? room - 1 : room) * ratio));	/* one pixel between lanes, where there is room */
-			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : this.laneTop(p.row, Math.min(lane, 511)))) * ratio);
+			const room = slot < fullLanes ? laneHeight : this.deepHeight(p.row), high = Math.max(1, Math.round((room > 2 ? room - 1 : room) * ratio));	/* one pixel between lanes, where there is room */
+			const top = Math.round((isState ? p.y + p.height - 5 : p.y + rowGap / 2 + (isPoint ? 0 : this.laneTop(p.row, slot))) * ratio);
 			const tall = isState ? Math.max(1, Math.round(4 * ratio)) : isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
 			const y0 = Math.max(Math.round(axis * ratio), top), y1 = Math.min(h, top + tall);
 			if (y1 <= y0)
@@ -580,7 +639,8 @@ export class Graph {
 			g.fillText(name, x + side + 3, 10);
 		}
 		const p = this.picked, at = p && this.place().find(q => q.row === p.row);
-		if (p && at && (at.row.isOpen || p.lane === 0)) {
+		const slot = p && at ? this.slot(at.row, p.lane) : -1;
+		if (p && at && slot >= 0) {
 			const x = Math.max(gutter, this.x(p.start));
 			g.strokeStyle = mark;
 			g.lineWidth = 2;
@@ -588,7 +648,7 @@ export class Graph {
 			g.beginPath();
 			g.rect(gutter, axis, 1e5, h);
 			g.clip();
-			g.strokeRect(x, at.y + rowGap / 2 + this.laneTop(p.row, p.lane), Math.max(2, this.x(p.start + p.len) - x), Math.max(2, (p.lane < fullLanes ? laneHeight : this.deepHeight(p.row)) - 1));
+			g.strokeRect(x, at.y + rowGap / 2 + this.laneTop(p.row, slot), Math.max(2, this.x(p.start + p.len) - x), Math.max(2, (slot < fullLanes ? laneHeight : this.deepHeight(p.row)) - 1));
 			g.restore();
 			g.lineWidth = 1;
 		}
@@ -604,17 +664,17 @@ export class Graph {
 			return drop;
 		if (p.row.values)
 			return { row: p.row, lane: 0, start: this.t(x), len: 0, calls: 1, kind: "value", name: p.row.values.at(this.t(x)) };
-		const lane = p.row.isOpen ? Math.floor(this.laneAt(p.row, y - p.y - rowGap / 2)) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
+		const slot = p.row.isOpen ? Math.floor(this.slotAt(p.row, y - p.y - rowGap / 2)) : 0, tile = this.hasCalls(p.row) ? this.tile.get(p.row.shows) : undefined, t = this.t(x);
 		const slack = (this.to - this.from) / this.width * 2;
 		let best: Hit | null = null, distance = Infinity;
 		for (const [l, v] of tile?.row.lanes ?? []) {
 			const isPoint = l >= laneEvents, isState = l === laneStates;
-			if (isState ? y < p.y + p.height - 6 : !isPoint && l !== lane || (l === laneEvents && y - p.y > 9))
+			if (isState ? y < p.y + p.height - 6 : !isPoint && this.slot(p.row, l) !== slot || (l === laneEvents && y - p.y > 9))
 				continue;
 			for (let i = 0; i + 4 < v.length; i += 5) {
 				const start = (tile as { tiles: Tiles }).tiles.from + (v[i] as number), len = v[i + 1] as number;
 				const d = t < start ? start - t : t > start + len ? t - start - len : 0;
-				if (d <= slack && (d < distance || isPoint)) {
+				if (d <= slack && (d < distance || isPoint || (d === distance && l > (best?.lane ?? 0)))) {
 					distance = d;
 					const n = v[i + 2] as number, calls = v[i + 3] as number;
 					best = { row: p.row, lane: isPoint || isState ? 0 : l, start, len, calls, kind: l === laneLost ? "lost" : isPoint ? "event" : isState ? "state" : "call", name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1) : this.names[n] ?? "" };
