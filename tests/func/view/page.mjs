@@ -165,6 +165,25 @@ await open(url);
 await page.keyboard.press("h");
 await page.waitForFunction(() => document.querySelector("#latency canvas") && /^func_/.test(window.uftView.reports.func));
 check("latencies of the busiest function", true);
+// Which is not one that waits, has not returned, or was called once.
+const busiest = await page.evaluate(() => {
+	const { busiest } = Object.getPrototypeOf(window.uftView.reports);
+	return busiest.call({ tree: { nodes: [[0, "main", 1, 1e9, 1e8, 1e9, 0, 0, 0], [1, "wait", 40, 8e8, 8e8, 1e8, 0, 79e7, 0], [1, "queue", 40, 8e8, 8e8, 1e8, 0, 0, 79e7], [1, "serve", 3, 3e9, 3e9, 1e9, 3, 0, 0], [1, "work", 1000, 1e8, 1e8, 1e6, 0, 0, 0]] } });
+});
+check("the busiest function works", busiest === "work", busiest);
+// However narrow the durations are, two marks tell what they are.
+const marks = await page.evaluate(() => [[1, 1], [2, 2], [0, 3], [7, 9], [100, 100], [104, 107], [999, 1001], [1e6, 1e6], [3e6, 3.4e6], [9.6e9, 9.7e9], [20, 4e9], [1, 6e11]].map(([min, max]) => {
+	const r = window.uftView.reports, kept = r.histogram, of = CanvasRenderingContext2D.prototype, draw = of.fillText, said = [];
+	r.histogram = { func: "f", calls: 2, min, max, p50: min, p99: max, buckets: [[min, min, 1], [max, max, 1]] };
+	of.fillText = function (...a) { if (a[2] === this.canvas.clientHeight - 7) said.push([a[0], a[1], a[1] + this.measureText(a[0]).width]); };
+	r.drawLatency();
+	of.fillText = draw;
+	r.histogram = kept;
+	r.drawLatency();
+	return { min, max, said };
+}));
+check("durations have two marks at least", marks.every(({ said }) => new Set(said.map(([t]) => t)).size === said.length && said.length > 1), JSON.stringify(marks.filter(({ said }) => said.length < 2 || new Set(said.map(([t]) => t)).size < said.length)));
+check("which stand apart", marks.every(({ said }) => said.every(([, x], i) => !i || x > said[i - 1][2])), JSON.stringify(marks));
 await page.keyboard.press("p");
 await page.waitForSelector("#plot canvas");
 check("a plot of all calls", (await text("#plot")).includes("longest"), await text("#plot"));

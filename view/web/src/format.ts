@@ -53,6 +53,28 @@ export function roundStep(ns: number): number {
 	return 10 * power;
 }
 
+/**
+ * Marks of a logarithmic scale of times from @lo to @hi ns, at least @apart as a share of its length: as many of the round ones as have room; where
+ * the scale is narrow, in equal steps.
+ */
+export function logMarks(lo: number, hi: number, apart: number): number[] {
+	const length = Math.log(hi / lo), room = (m: number[]): boolean => m.every((v, i) => !i || Math.log(v / (m[i - 1] as number)) / length >= apart);
+	for (const digits of [[1, 1.5, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]]) {
+		const marks: number[] = [];
+		for (let power = 10 ** Math.floor(Math.log10(lo)); power <= hi; power *= 10)
+			marks.push(...digits.map(d => d * power).filter(v => v >= lo && v <= hi && (v >= 10 || Number.isInteger(v))));
+		if (marks.length > 2 && room(marks))
+			return marks;
+	}
+	for (let step = roundStep((hi - lo) * Math.min(0.2, apart)); ; step = roundStep(step * 1.5)) {
+		const marks: number[] = [];
+		for (let v = Math.ceil(lo / step) * step; v <= hi; v += step)
+			marks.push(v);
+		if (room(marks) || marks.length < 3)
+			return marks;
+	}
+}
+
 function hash(n: number): number {
 	let h = Math.imul(n + 1, 0x9e3779b1);
 	h ^= h >>> 15;

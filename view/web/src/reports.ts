@@ -2,7 +2,7 @@
 /* reports.ts - the flame graph, the call tree and the latencies of a part of the recording */
 import { Api, Histogram, Node, Tree } from "./api";
 import { Flame, FlameHooks, message, prepare, sums } from "./flame";
-import { colour, count, css, textNumber, time } from "./format";
+import { colour, count, css, logMarks, many, textNumber, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
 
 const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
@@ -17,7 +17,7 @@ export class Reports {
 	private treeOf = "";
 	private coming: Promise<void> = Promise.resolve();
 	private histogram: Histogram | null = null;
-	private busiest = "";	/* chosen as there was no other function */
+	private chosen = "";	/* as there was no other function */
 	private brush: { x0: number; x1: number } | null = null;
 	private bars = document.createElement("canvas");
 	private weight = document.createElement("select");
@@ -118,19 +118,28 @@ export class Reports {
 
 	/* ---- Latencies ---- */
 
-	/* The function that had the most time of its own, in all of its places in the tree. */
-	private mostTime(): string {
-		const self = new Map<string, number>();
-		for (const n of this.tree?.nodes ?? [])
-			self.set(n[1], (self.get(n[1]) ?? 0) + n[4]);
-		return [...self].reduce((a, b) => b[1] > a[1] ? b : a, ["", -1])[0];
+	/*
+	 * The function that is worth a look: by its time, without what it was blocked or had no CPU, times its calls that returned, in all of its places
+	 * in the tree. By time alone it would be one that waits: select(), or main().
+	 */
+	private busiest(): string {
+		const of = new Map<string, [number, number]>();
+		for (const [, name, calls, , self, , open, blocked, runnable] of this.tree?.nodes ?? []) {
+			const [all, busy] = of.get(name) ?? [0, 0], ended = calls - open;
+			of.set(name, [all + ended, busy + Math.max(0, self - blocked - runnable) * ended / calls]);
+		}
+		let best = "", most = -1;
+		for (const [name, [calls, busy]] of of)
+			if (calls * busy > most)
+				[best, most] = [name, calls * busy];
+		return best;
 	}
 
 	async loadLatency(from: number, to: number, tid: number): Promise<void> {
 		if (!this.func) {
 			message(this.latency, "adding up …");
 			await this.load(from, to, tid);
-			this.func = this.busiest = this.func || this.mostTime();
+			this.func = this.chosen = this.func || this.busiest();
 		}
 		if (!this.func)
 			return message(this.latency, "No calls with durations here: zoom out, or record with -p function_graph.");
@@ -150,7 +159,7 @@ export class Reports {
 	}
 
 	private get span(): [number, number] {
-		const h = this.histogram as Histogram, lo = Math.log(Math.max(1, h.min)), hi = Math.log(Math.max(2, h.max));
+		const h = this.histogram as Histogram, lo = Math.log(Math.max(1, h.min)), hi = Math.log(Math.max(h.max, h.min + 3));	/* two marks at least */
 		return [lo - 0.05, Math.max(hi, lo + 0.1) + 0.05];
 	}
 
@@ -158,7 +167,7 @@ export class Reports {
 		const h = this.histogram;
 		if (!h || !this.bars.isConnected)
 			return;
-		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 24;
+		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 30;
 		if (!g)
 			return;
 		const style = getComputedStyle(document.documentElement), [lo, hi] = this.span, x = (ns: number): number => left + (Math.log(Math.max(1, ns)) - lo) / (hi - lo) * (w - 2 * left);
@@ -171,17 +180,23 @@ export class Reports {
 			g.fillRect(x(from), height - foot - bar, Math.max(1.5, x(to + 1) - x(from) - 0.5), bar);
 		}
 		g.fillStyle = style.getPropertyValue("--text");
-		const told = h.calls ? `${h.func}: ${count(h.calls)} calls, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here`;
-		const hints = h.calls ? [`   (logarithmic; drag to filter${h.func === this.busiest ? "; it has the most time of its own: click another" : ""})`, "   (logarithmic; drag to filter)"] : [];
+		const told = h.calls ? `${h.func}: ${many(h.calls, "call")}, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here`;
+		const hints = h.calls ? [`   (logarithmic; drag to filter${h.func === this.chosen ? "; the function with the most time in many calls: click another" : ""})`, "   (logarithmic; drag to filter)"] : [];
 		g.fillText(told + (hints.find(hint => g.measureText(told + hint).width < w - 2 * left) ?? ""), left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
-		for (let ns = 1, behind = left; ns < 1e12 && h.calls; ns *= 10)
-			for (const m of [1, 1.5, 2, 3, 5, 7])
-				if (x(ns * m) > behind && x(ns * m) < w - 40) {
-					g.fillRect(x(ns * m), height - foot, 1, 4);
-					g.fillText(time(ns * m), x(ns * m) + 3, height - 7);
-					behind = x(ns * m) + 70;
-				}
+		for (const ns of h.calls ? logMarks(Math.exp(lo), Math.exp(hi), 70 / (w - 2 * left)) : []) {
+			g.fillRect(x(ns), height - foot, 1, 4);
+			if (x(ns) + 3 + g.measureText(time(ns)).width < w)
+				g.fillText(time(ns), x(ns) + 3, height - 7);
+		}
+		for (let calls = 1; calls <= most && h.calls; calls *= 10) {	/* how many calls bars stand for */
+			const y = Math.round(height - foot - Math.log(calls + 1) / Math.log(most + 1) * tall);
+			g.globalAlpha = 0.25;
+			g.fillRect(left, y, w - 2 * left, 1);
+			g.globalAlpha = 1;
+			if (height - foot - y > 14)
+				g.fillText(many(calls, "call"), w - left - g.measureText(many(calls, "call")).width, y - 3);
+		}
 		if (this.brush) {
 			g.globalAlpha = 0.2;
 			g.fillStyle = style.getPropertyValue("--mark");
