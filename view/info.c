@@ -63,6 +63,7 @@ int info_describe(struct recording *r, struct uft_stream *st)
 	r->boot_ns = f->npair && uft_stream_stamp(st) == UFT_STAMP_NS && info.realtime_ns > f->pair[0].ns
 			     ? info.realtime_ns - f->pair[0].ns
 			     : 0;
+	r->session = f->head.session;
 	r->is_latest_boot = (f->head.flags & UFT_FILE_LATEST_DATE) != 0;
 	r->has_flags = (f->head.flags & UFT_FILE_LATENCY) != 0;
 	r->is_other_clock = (f->head.flags & UFT_FILE_OTHER_CLOCK) != 0;

@@ -81,6 +81,7 @@ struct recording {
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
 	uint64_t boot_ns; /* CLOCK_REALTIME when its clock was 0; 0: not known */
+	uint64_t session; /* those of one have one clock; 0: not known */
 	int is_latest_boot, is_other_clock; /* it was then at the latest; its clock is not CLOCK_MONOTONIC */
 	int has_flags;	  /* its events are a kernel's, and have latency flags */
 	char *cmdline, *hostname, *uname;

@@ -5,7 +5,8 @@
  * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each
  * has noted it with its first reading of the clock. A trace.dat has not: the time of its last change is the
  * latest that its end can have been, and copies have a later one. So one with trace_clock mono is of the boot
- * of a recording of the same machine unless it ended before that boot. What the user knows better is added to
+ * of a recording of the same machine unless it ended before that boot. Those of a host and its guests are on the host's
+ * clock if trace-cmd recorded them in one session (stream/dat/time_shift.h). What the user knows better is added to
  * the times of each. Times of answers begin with the first event of all.
  */
 #include <errno.h>
@@ -40,7 +41,7 @@ static int is_start_of(const struct recording *a, const struct recording *b)
 
 static int is_same_boot(const struct recording *a, const struct recording *b)
 {
-	if (a == b)
+	if (a == b || (a->session && a->session == b->session))
 		return 1;
 	if (!a->boot_ns || !b->boot_ns || a->is_other_clock || b->is_other_clock)
 		return 0;
@@ -51,6 +52,20 @@ static int is_same_boot(const struct recording *a, const struct recording *b)
 	return a->is_latest_boot ? is_start_of(b, a) : is_start_of(a, b);
 }
 
+/* Each has the clock of the first one, or of one that has it. */
+static int is_one_clock(const struct sources *s)
+{
+	uint64_t joined = s->n != 0, before;
+
+	do {
+		before = joined;
+		for (size_t i = 0; i < s->n; i++)
+			for (size_t k = 0; k < s->n && !(joined >> i & 1); k++)
+				joined |= (uint64_t)(joined >> k & 1 && is_same_boot(s->file[k], s->file[i])) << i;
+	} while (joined != before);
+	return __builtin_popcountll(joined) == (int)s->n;
+}
+
 /* A recording's descriptions change only while its first view is made, which nobody asked for again meanwhile: the
  * thread that asks is the one that reloads. */
 int sources_all(struct sources *s, struct recording *const *file, const int64_t *shift, size_t n)
@@ -58,13 +73,13 @@ int sources_all(struct sources *s, struct recording *const *file, const int64_t 
 	int64_t begin[SOURCES_MAX], first = INT64_MAX;
 	int ret = 0;
 
-	*s = (struct sources){.is_aligned = 1};
+	*s = (struct sources){.n = 0};
 	for (size_t i = 0; i < n && i < SOURCES_MAX; i++) {
 		s->shift[i] = shift[i];
 		s->file[s->n++] = file[i];
 		ret = ret ? ret : recording_state(file[i]);
-		s->is_aligned &= is_same_boot(file[0], file[i]);
 	}
+	s->is_aligned = is_one_clock(s);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < s->n; i++) {

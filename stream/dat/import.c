@@ -14,6 +14,8 @@
  * their own. A task's process is not known: it is its own. All functions of kallsyms are one image, with an
  * object for each module.
  *
+ * A guest's times are its host's (time_shift.h), so that both files have one session, whose clock it is.
+ *
  * The clock of the rings is ns. Only with trace_clock mono is it CLOCK_MONOTONIC; the others get the flag
  * OTHER_CLOCK, so that nobody compares them with times of other recordings. A trace.dat says no date: the
  * file's last change is the latest that its last event can have been (flag LATEST_DATE).
@@ -288,12 +290,17 @@ static int put_lost(struct import *im, struct ring_out *r, uint64_t clock, uint6
 	return 0;
 }
 
-static uint64_t to_ns(const struct dat_layout *l, uint64_t t)
+static uint64_t to_ns(const struct dat_layout *l, uint32_t cpu, uint64_t t)
 {
-	if (!l->tsc_mult)
-		return t;
-	t = (uint64_t)((unsigned __int128)t * l->tsc_mult >> l->tsc_shift);
-	return t > l->tsc_offset ? t - l->tsc_offset : 0;
+	__int128 sum;
+
+	t = dat_time_shift(&l->shift, cpu, t);
+	if (l->tsc_mult) {
+		t = (uint64_t)((unsigned __int128)t * l->tsc_mult >> l->tsc_shift);
+		t = t > l->tsc_offset ? t - l->tsc_offset : 0;
+	}
+	sum = (__int128)t + l->offset;
+	return sum < 0 ? 0 : sum > UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
 static struct known *type_of(const struct import *im, const struct dat_record *rec)
@@ -314,7 +321,7 @@ static int put_record(struct import *im, struct dat_record *rec)
 	pid = (uint32_t)load(rec, 4, 4);
 	r = im->ring[!pid];
 	r->flags = rec->data[2] | (uint32_t)rec->data[3] << 8; /* common_flags, common_preempt_count */
-	rec->time = to_ns(&im->l, rec->time);
+	rec->time = to_ns(&im->l, r->ring, rec->time);
 	im->first = rec->time < im->first ? rec->time : im->first;
 	im->last = rec->time > im->last ? rec->time : im->last;
 	im->records++;
@@ -335,7 +342,7 @@ static int put_page(struct import *im, const uint8_t *bytes, uint32_t n)
 	int ret = dat_page_open(&page, bytes, n);
 
 	if (!ret && page.missed)
-		ret = put_lost(im, im->ring[0], to_ns(&im->l, page.time), page.missed);
+		ret = put_lost(im, im->ring[0], to_ns(&im->l, im->ring[0]->ring, page.time), page.missed);
 	while (!ret && (ret = dat_page_next(&page, &rec)) > 0)
 		ret = put_record(im, &rec);
 	if (ret != -EBADMSG)
@@ -674,6 +681,7 @@ static struct uft_file_header header_of(const struct import *im)
 		.flags = UFT_FILE_LATEST_DATE | UFT_FILE_LATENCY};
 	struct stat st;
 
+	h.session = im->l.shift.cpu ? im->l.shift.peer : im->l.session;
 	for (uint32_t i = 0; i < KERNEL_IDS; i++)
 		if (im->type[i].is_met && im->type[i].what >= IS_FUNCTION && h.tracer != UFT_TRACER_GRAPH)
 			h.tracer = im->type[i].what == IS_FUNCTION ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH;

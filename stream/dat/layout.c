@@ -26,7 +26,8 @@
 #include "stream/wire/wire.h"
 
 enum {
-	OPT_DONE = 0, OPT_BUFFER = 3, OPT_TRACECLOCK = 4, OPT_UNAME = 5, OPT_VERSION = 9, OPT_TSC2NSEC = 14,
+	OPT_DONE = 0, OPT_BUFFER = 3, OPT_TRACECLOCK = 4, OPT_UNAME = 5, OPT_OFFSET = 7, OPT_VERSION = 9,
+	OPT_TRACEID = 11, OPT_TIME_SHIFT = 12, OPT_TSC2NSEC = 14,
 	OPT_FTRACE_EVENTS = 17, OPT_EVENT_FORMATS = 18, OPT_KALLSYMS = 19, OPT_CMDLINES = 21,
 };
 
@@ -223,6 +224,31 @@ struct dat_options {			/* of version 6: buffers beside the first */
 	uint32_t nbuffers;
 };
 
+static int time_shift_option(struct dat_layout *l, struct place p, uint32_t n)
+{
+	struct dat_text bytes = {0};
+
+	if (l->shift.cpu)
+		return -EBADMSG;
+	take_text(&p, &bytes, n);
+	if (!p.err)
+		p.err = dat_time_shift_read(&l->shift, bytes.p, n);
+	free(bytes.p);
+	return p.err;
+}
+
+/* What the user had added to all times: a number in text. */
+static int offset_option(struct dat_layout *l, struct place p, uint32_t n)
+{
+	struct dat_text text = {0};
+
+	take_text(&p, &text, n < 64 ? n : 64);
+	if (!p.err)
+		l->offset = (int64_t)((uint64_t)l->offset + (uint64_t)strtoll(text.p, NULL, 0));
+	free(text.p);
+	return p.err;
+}
+
 /* A buffer of version 7. */
 static int buffer_option(struct dat_layout *l, struct place p, uint64_t end)
 {
@@ -266,6 +292,11 @@ static int one_option(struct dat_layout *l, struct dat_options *o, struct place 
 		if (!l->maker.p)
 			take_text(&p, &l->maker, n);
 		return p.err;
+	case OPT_OFFSET: return offset_option(l, p, n);
+	case OPT_TRACEID:
+		l->session = take_u64(&p);
+		return p.err;
+	case OPT_TIME_SHIFT: return time_shift_option(l, p, n);
 	case OPT_TSC2NSEC:
 		l->tsc_mult = take_u32(&p);
 		l->tsc_shift = take_u32(&p);
@@ -463,6 +494,7 @@ void dat_layout_free(struct dat_layout *l)
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++)
 		free(text[i]->p);
 	free(l->lane);
+	dat_time_shift_free(&l->shift);
 	*l = (struct dat_layout){.fd = -1};
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stream/dat/time_shift.h"
 #include "symbol/error.h"
 
 #define DAT_CPUS_MAX	4096u
@@ -35,6 +36,9 @@ struct dat_layout {
 	uint32_t nlanes, nbuffers, ncpus;	/* ncpus: one beyond the highest */
 	uint32_t tsc_mult, tsc_shift;		/* option TSC2NSEC; mult 0: there is none */
 	uint64_t tsc_offset;
+	int64_t offset;				/* option OFFSET, ns */
+	uint64_t session;			/* option TRACEID; 0: none */
+	struct dat_time_shift shift;		/* cpu NULL: there is none */
 	uint64_t budget;			/* bytes that may still be allocated for texts */
 };
 

@@ -113,7 +113,8 @@ struct uft_file_header {
 	uint32_t ring_bytes, sub_bytes;
 	uint32_t flags;		/* enum uft_file_flags */
 	uint64_t realtime_ns;	/* CLOCK_REALTIME at the start */
-	uint64_t pad1;
+	/* made of a trace.dat: whose clock its times are of (TRACEID of one of the files); 0: not known */
+	uint64_t session;
 	uint64_t head_sum;
 };
 _Static_assert(sizeof(struct uft_file_header) == 64, "file format");

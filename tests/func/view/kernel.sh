@@ -106,6 +106,38 @@ check
 grep -q '"missing":\["[^"]*7 ' answer || fail "losses are not told of: $(grep -o '"missing":[^]]*' answer)"
 end_server
 
+# A guest's clock is its host's, as trace-cmd measured it: on a line through two samples, or by steps; one sample stands for all times.
+moments() { grep -o '\[00[01]\] .*' | awk '{ for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) { printf "%s%s ", substr($1, 4, 1), substr($i, 1, index($i, ".") + 6); break } }'; }
+for what in host guest steps; do
+	python3 "$here/kernel_dat.py" $what.dat $what
+	"$uft" report $what.dat | moments >$what.times
+done
+expect_equal "times of a host" "$(cat host.times)" "05.005000 05.010000 15.019000 15.020000 15.025000 05.030000 05.034000 05.040000 05.050000 05.060000 "
+expect_equal "times of its guest" "$(cat guest.times)" "06.005050 06.010100 16.019000 16.020000 16.025000 06.030300 06.034340 06.040400 06.050500 06.060600 "
+expect_equal "times that are corrected by steps" "$(cat steps.times)" "15.019000 15.020000 15.025000 06.005000 06.010000 06.030200 06.034200 06.040200 06.050200 06.060200 "
+! command -v trace-cmd >/dev/null ||
+	expect_equal "times of a guest that trace-cmd tells" "$(trace-cmd report -t guest.dat 2>/dev/null | moments)" "$(cat guest.times)"
+serve host.dat guest.dat
+file=all
+ask info
+expect_equal "a host and its guest are on one clock" "$(field aligned)" 1
+expect_equal "when the guest's file begins" "$(grep -o '"offset":[0-9]*' answer | tr '\n' ' ')" '"offset":0 "offset":1000050000 '
+file=0
+end_server
+# A correction that says more than there is damages the file: no byte of it leads the reader elsewhere.
+python3 - guest.dat <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(struct.pack("<Q", 0x1122334455667788))
+for name, where, value in ("cpus", 12, 5000), ("samples", 16, 1 << 31), ("fraction", 96, 64):
+    open(name + ".dat", "wb").write(data[:at + where] + struct.pack("<I", value) + data[at + where + 4:])
+END
+for what in cpus samples fraction; do
+	run "$uft" report $what.dat
+	expect_status 1
+	expect_err "$what.dat is damaged, or was cut"
+done
+
 # Once, not at each look: it may be large. Its copy has no name.
 if command -v strace >/dev/null; then
 	strace -f -o calls -e trace=openat,open "$uft" view --no-browser kernel.dat >address 2>serve.err &

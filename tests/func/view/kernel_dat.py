@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""kernel_dat.py OUT [TASKS | function | graph | kvm | waits] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
+"""kernel_dat.py OUT [TASKS | function | graph | kvm | waits | host | guest | steps] - writes a trace.dat (version 6, clock mono) as trace-cmd makes it of a kernel
 
 Two CPUs. Task 100 runs from 0, is blocked from 10 to 30 ms, waits for CPU 0 until 34 ms, runs to 40 ms, is preempted until 50 ms and ends at
 60 ms. Task 200 has CPU 0 from 10 to 34 ms. CPU 1 is idle, but for task 300 from 20 to 25 ms. A timer of a function comes at 5 ms.
@@ -8,6 +8,7 @@ With TASKS: so many tasks more, which have an event each on CPU 1.
 With kvm: task 100 runs a guest from 6 to 8, from 9 and from 35 to 36 ms, and CPU 1 lost 7 events before 30 ms.
 With waits: task 100 does so within calls: schedule() from 6 to 55 ms calls timer_ticks() from 9 to 36 ms, and schedule() from 56 ms
 on does not return: it blocks at 57 ms. The last event is at 60 ms.
+With guest or steps: it is the file of a guest, with what its clock has to be corrected by (SHIFT); with host: the host's file of that session.
 With function or graph: CPU 1 has calls of task 300 instead, each with other flags (FLAGS).
 """
 import struct
@@ -50,6 +51,12 @@ FLAGS = [(0, 0), (1, 0), (1, 1), (4 | 32, 2), (8, 0x10), (16, 1), (8 | 16 | 1, 3
 NAMES = {0: "swapper", 100: "first", 200: "second", 300: "third"}
 S, R_PREEMPTED, DEAD = 1, 0x100, 0x20
 ORIGIN = 5_000_000_000
+
+
+SESSION = 0x1122334455667788
+# Flags (1: on the line through two samples), and of each CPU samples: time in ms, offset in ns, scaling, fraction
+SHIFT = {"guest": (1, [[(0, 1_000_000_000, 1, 0), (60, 1_000_600_000, 1, 0)], [(10, 1_000_000_000, 1, 0)]]),
+         "steps": (0, [[(30, 1_000_200_000, 2, 1), (0, 1_000_000_000, 1, 0), (100, 9_000_000_000, 1, 0)], []])}
 
 
 def switch(ms, flags, prev, state, to):
@@ -119,6 +126,15 @@ def option(number, data):
     return struct.pack("<HI", number, len(data)) + data
 
 
+def shift(flags, samples):
+    """The option TIME_SHIFT: fractions come last."""
+    data = struct.pack("<QII", SESSION, flags, len(samples))
+    for of in samples:
+        data += struct.pack("<I", len(of)) + b"".join(struct.pack("<Q", ORIGIN + int(ms * 1e6)) for ms, *_ in of)
+        data += b"".join(struct.pack("<q", offset) for _, offset, _, _ in of) + b"".join(struct.pack("<Q", scaling) for *_, scaling, _ in of)
+    return option(12, data + b"".join(struct.pack("<Q", fraction) for of in samples for *_, fraction in of))
+
+
 cpus = [[
     page([timer(5, 100), switch(10, 1, 100, S, 200), wakeup(30, 200, 100), switch(34, 0, 200, S, 100), switch(40, 4, 100, R_PREEMPTED, 200),
           switch(50, 0, 200, S, 100), switch(60, 0, 100, DEAD, 0)])], [
@@ -154,7 +170,12 @@ if what == "kvm":
 head += struct.pack("<I", len(kallsyms)) + kallsyms + struct.pack("<I", 0)
 head += text64(b"".join(f"{pid} {name}\n".encode() for pid, name in NAMES.items() if pid) + b"".join(f"{pid} task\n".encode() for pid in tasks))
 head += struct.pack("<I", len(cpus))
-head += b"options  \0" + option(4, b"local global [mono]\n\0") + option(5, b"Linux guest 6.12 x86_64\0") + struct.pack("<H", 0)
+head += b"options  \0" + option(4, b"local global [mono]\n\0") + option(5, b"Linux guest 6.12 x86_64\0" if what != "host" else b"Linux host 6.12 x86_64\0")
+if what == "host":
+    head += option(11, struct.pack("<Q", SESSION)) + option(13, b"guest\0" + struct.pack("<QIIIII", SESSION + 1, 2, 0, 100, 1, 200))
+if what in SHIFT:
+    head += option(11, struct.pack("<Q", SESSION + 1)) + shift(*SHIFT[what])
+head += struct.pack("<H", 0)
 head += b"flyrecord\0"
 at = -(-(len(head) + 16 * len(cpus)) // 4096) * 4096
 for pages in cpus:

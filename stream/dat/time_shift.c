@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * time_shift.c - the clock of a guest as that of its host
+ *
+ * trace-cmd measures, while it records a host and a guest, how far their clocks are apart, again and again, and keeps
+ * it in the guest's file for each of its CPUs: u64 session of the peer, u32 flags, u32 CPUs; of each u32 samples, then
+ * their times, offsets and scalings, u64 each; behind all CPUs their fractions, which older files lack.
+ *
+ * A time between two samples has the offset of the earlier one; with INTERPOLATE one on the line through both, as have
+ * times before the first and behind the last. One sample has its offset only. The scaling is that of the earlier one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/dat/layout.h"
+#include "stream/dat/time_shift.h"
+
+#define INTERPOLATE 1u
+
+struct bytes {
+	const uint8_t *p;
+	size_t n;
+};
+
+static int take(struct bytes *b, void *to, size_t n)
+{
+	if (n > b->n)
+		return -EBADMSG;
+	memcpy(to, b->p, n);
+	b->p += n;
+	b->n -= n;
+	return 0;
+}
+
+/* One number of each sample: they stand side by side. */
+static int take_all(struct bytes *b, struct dat_cpu_shift *c, size_t offset)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < c->n && !ret; i++)
+		ret = take(b, (char *)&c->sample[i] + offset, 8);
+	return ret;
+}
+
+static int take_cpu(struct bytes *b, struct dat_cpu_shift *c)
+{
+	uint32_t n;
+	int ret = take(b, &n, 4);
+
+	if (ret || n > b->n / 24)
+		return -EBADMSG;
+	c->sample = calloc(n + 1ull, sizeof(*c->sample));
+	if (!c->sample)
+		return -ENOMEM;
+	c->n = n;
+	ret = take_all(b, c, offsetof(struct dat_sample, time));
+	ret = ret ? ret : take_all(b, c, offsetof(struct dat_sample, offset));
+	return ret ? ret : take_all(b, c, offsetof(struct dat_sample, scaling));
+}
+
+static int by_time(const void *x, const void *y)
+{
+	const struct dat_sample *a = x, *b = y;
+
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* In the order of time, one of each moment. */
+static int sort(struct dat_cpu_shift *c)
+{
+	uint32_t kept = 0;
+
+	qsort(c->sample, c->n, sizeof(*c->sample), by_time);
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (c->sample[i].fraction > 63)
+			return -EBADMSG;
+		if (!kept || c->sample[kept - 1].time != c->sample[i].time)
+			c->sample[kept++] = c->sample[i];
+	}
+	c->n = kept;
+	return 0;
+}
+
+int dat_time_shift_read(struct dat_time_shift *s, const void *bytes, size_t n)
+{
+	struct bytes b = {bytes, n};
+	uint32_t ncpus;
+
+	if (take(&b, &s->peer, 8) || take(&b, &s->flags, 4) || take(&b, &ncpus, 4) || ncpus > DAT_CPUS_MAX)
+		return -EBADMSG;
+	s->cpu = calloc(ncpus + 1ull, sizeof(*s->cpu));
+	if (!s->cpu)
+		return -ENOMEM;
+	s->ncpus = ncpus;
+	for (uint32_t i = 0; i < ncpus; i++) {
+		int ret = take_cpu(&b, &s->cpu[i]);
+
+		if (ret)
+			return ret;
+	}
+	for (uint32_t i = 0; i < ncpus; i++)
+		if ((b.n && take_all(&b, &s->cpu[i], offsetof(struct dat_sample, fraction))) || sort(&s->cpu[i]))
+			return -EBADMSG;
+	return 0;
+}
+
+void dat_time_shift_free(struct dat_time_shift *s)
+{
+	for (uint32_t i = 0; i < s->ncpus; i++)
+		free(s->cpu[i].sample);
+	free(s->cpu);
+	*s = (struct dat_time_shift){0};
+}
+
+/* The sample from which on @t is: one that has another behind it, if there are two. */
+static const struct dat_sample *find(const struct dat_cpu_shift *c, uint64_t t)
+{
+	uint32_t low = 0, high = c->n > 1 ? c->n - 1 : 1;
+
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->sample[mid].time <= t)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &c->sample[low];
+}
+
+uint64_t dat_time_shift(const struct dat_time_shift *s, uint32_t cpu, uint64_t t)
+{
+	const struct dat_cpu_shift *c = cpu < s->ncpus ? &s->cpu[cpu] : NULL;
+	const struct dat_sample *at = c && c->n ? find(c, t) : NULL;
+	__int128 offset, sum;
+
+	if (!at)
+		return t;
+	offset = at->offset;
+	if (c->n > 1 && s->flags & INTERPOLATE) {
+		__int128 delta = (__int128)at[1].time - at->time;
+		__int128 more = ((__int128)t - at->time) * ((__int128)at[1].offset - at->offset);
+
+		offset += (more + delta / 2) / delta;
+	}
+	sum = (c->n > 1 ? (__int128)((unsigned __int128)t * at->scaling >> at->fraction) : (__int128)t) + offset;
+	return sum < 0 ? 0 : sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
+}
