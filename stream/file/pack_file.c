@@ -161,7 +161,9 @@ static int pack_open_file(struct packer *p, const char *path, struct uft_error *
 
 	p->raw = malloc(UFT_BLOCK_MAX);
 	p->again = malloc(UFT_BLOCK_MAX);
-	if (!ret && (!p->raw || !p->again))
+	if (!p->f->pack)
+		p->f->pack = pack_new();
+	if (!ret && (!p->raw || !p->again || !p->f->pack))
 		ret = uft_fail(err, -ENOMEM, "out of memory");
 	p->result->bytes = p->f->size;
 	errno = 0;

@@ -57,6 +57,8 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 		memcpy(to, b->mem, b->raw);
 		return 0;
 	}
+	if (b->flags & UFT_BLOCK_PACKED && !f->pack && !(f->pack = pack_new()))
+		return -ENOMEM;
 	if (!b->is_damaged && !wire_read_at(f->fd, stored, b->stored, b->offset) &&
 	    wire_sum(stored, b->stored) == b->payload_sum) {
 		if (stored == to)
@@ -280,10 +282,9 @@ int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, 
 	if (ret)
 		goto close_file;
 	f->stored = calloc(1, UFT_BLOCK_MAX + PACK_SLACK);
-	f->pack = pack_new();
 	f->zstd = ZSTD_createDCtx();
 	f->events = uft_event_table_new();
-	ret = f->stored && f->pack && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
+	ret = f->stored && f->zstd && f->events ? rd_scan(f, like) : -ENOMEM;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
 	else if (!ret && ((f->head.version != UFT_FILE_VERSION && f->head.version != UFT_FILE_PACKED) ||

@@ -61,7 +61,7 @@ struct rd_file {
 	uint64_t budget;		/* bytes that metadata may still make us allocate */
 	char *cmdline, *hostname, *uname;
 	ZSTD_DCtx *zstd;
-	struct pack *pack;
+	struct pack *pack;		/* NULL: no block was packed so far */
 	uint8_t *stored;		/* UFT_BLOCK_MAX and PACK_SLACK, a payload as stored */
 
 	struct rd_block *block; size_t nblock, cap_block;	/* by slice, ring, order */

@@ -179,7 +179,7 @@ static inline uint64_t xx_round(uint64_t acc, uint64_t v)
 
 uint64_t wire_sum(const void *data, size_t n)
 {
-	const uint8_t *p = data, *end = p + n;
+	const uint8_t *p = data, *end = n ? p + n : p;	/* an empty payload may be NULL */
 	uint64_t h = XX5;
 
 	if (n >= 32) {
