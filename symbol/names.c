@@ -52,7 +52,8 @@ static void demangle_take(const char *s, size_t len, void *arg)
 		t->s = grown;
 		t->room = room;
 	}
-	memcpy(t->s + t->len, s, len);
+	if (len)		/* the Rust one hands on an empty name as NULL */
+		memcpy(t->s + t->len, s, len);
 	t->len += len;
 	t->s[t->len] = 0;
 }
