@@ -79,6 +79,28 @@ uint64_t remote_find_syscall(struct remote *r, const struct auxv *av)
 	return scan_syscall(r, (av->base ? av->base : av->entry) & ~(uint64_t)(UFT_PAGE - 1), 512 << 10);
 }
 
+/*
+ * Did a seccomp filter make a call a signal (SECCOMP_RET_TRAP)? Its SIGSYS waits then, which the kernel has taken out of
+ * the mask. It is dropped. 0: it did not; -ENOSYS, or -errno as of remote_run_to().
+ */
+static int drop_trap(struct remote *r)
+{
+	struct __ptrace_peeksiginfo_args some = { .nr = 16 };
+	const uint64_t all = ~0ull;
+	siginfo_t info[16];
+	long n = ptrace(PTRACE_PEEKSIGINFO, r->tid, &some, info);
+	int is_there = 0, ret;
+
+	for (long i = 0; i < n; i++)
+		is_there |= info[i].si_signo == SIGSYS;
+	if (!is_there)
+		return 0;
+	ret = remote_run_to(r, PTRACE_SYSCALL, SIGSYS);
+	if (!ret)
+		ret = task_request(PTRACE_SETSIGMASK, r->tid, sizeof(all), (void *)&all);
+	return ret ? ret : -ENOSYS;
+}
+
 int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
 	struct user_regs_struct regs = r->regs;
@@ -100,6 +122,8 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
 		ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);	/* out */
 	if (!ret)
 		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
+	if (!ret && regs.rax == (uint64_t)nr)		/* what a call that was not made returns, too */
+		ret = drop_trap(r); /* GUARD(trapped_call, 0) */
 	return ret ? ret : (int64_t)regs.rax;
 }
 
@@ -179,7 +203,8 @@ static int run_batch(struct remote *r, uint64_t code, uint64_t scratch, struct c
 		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
 	/* The breakpoint's signal is no longer blocked: one that is sent must not look like the next one's. */
 	if (!ret)
-		ret = task_request(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all);
+		ret = task_request(PTRACE_SETSIGMASK /* GUARD(batch_mask, PTRACE_GETSIGMASK) */, r->tid, sizeof(all),
+				   &all);
 	if (!ret && (regs.rip != code + sizeof(batch_code) || regs.rbx != scratch + n * sizeof(*call)))
 		ret = -EFAULT;
 	if (!ret && pread(r->mem, call, n * sizeof(*call), (off_t)scratch) != (ssize_t)(n * sizeof(*call)))
@@ -232,7 +257,7 @@ int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain)
 		if (i != text && call[n++].nr != r->base + b->seg[i].addr)
 			ret = (int64_t)call[n - 1].nr < 0 ? (int)call[n - 1].nr : -ENOMEM;
 	if (ret) {
-		if (ret != -ESRCH)
+		if (ret != -ESRCH) /* GUARD(fresh_unmapped) */
 			remote_syscall(r, SYS_munmap, r->base, b->span, 0, 0, 0);
 		r->base = 0;
 		return ret;

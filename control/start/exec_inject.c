@@ -145,7 +145,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	boot.space.is_set = (uint32_t)rlimits_make_room(tid, limit, &boot.space.limit, &was);
 	ret = remote_map_blob_fresh(r, b, &no_gain);
 	/* A filter may make a call a signal, and a stack may have no room: one by one they fail by themselves. */
-	if (ret && ret != -ESRCH && ret != -ENODEV) {
+	if (ret && ret != -ESRCH && ret != -ENODEV) { /* GUARD(map_one_by_one) */
 		no_gain = remote_syscall(r, SYS_prctl, PR_GET_MDWE, 0, 0, 0, 0) > 0;
 		ret = remote_map_blob(r, b, 0);
 	}
