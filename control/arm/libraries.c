@@ -214,14 +214,22 @@ static int arm_new(struct walk *w)
 static uint64_t find_rdebug(struct target *t)
 {
 	const struct space *sp = t->space;
-	Elf64_Dyn d;
+	Elf64_Dyn d[32];
+	unsigned n = sizeof(d) / sizeof(d[0]);
 
-	for (int i = 0; sp->dynamic && i < 256; i++) {
-		if (proc_read_memory(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) ||
-		    d.d_tag == DT_NULL)
-			break;
-		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
-			return d.d_un.d_ptr;
+	for (unsigned i = 0; sp->dynamic && i < 256; i += n) {
+		/* Several at once, unless memory ends before that. */
+		if (proc_read_memory(t->pid, sp->dynamic + i * sizeof(d[0]), d, n * sizeof(d[0])) && n > 1) {
+			n = 1;
+			if (proc_read_memory(t->pid, sp->dynamic + i * sizeof(d[0]), d, sizeof(d[0])))
+				break;
+		}
+		for (unsigned k = 0; k < n; k++) {
+			if (d[k].d_tag == DT_NULL)
+				return sp->rdebug;
+			if (d[k].d_tag == DT_DEBUG && d[k].d_un.d_ptr)
+				return d[k].d_un.d_ptr;
+		}
 	}
 	return sp->rdebug;
 }
@@ -246,7 +254,9 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		return -ENOMEM;
 	subject = session_begin_of(s, t->slice);
 	w.todo = w.seen + UFT_MAX_OBJECTS;
+	proc_status_hold(t->pid);		/* its user, of each object */
 	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
+	proc_status_release();
 	if (!ret && !t->space->started) {
 		t->space->started = 1;
 		if (t->space->other_tracer)

@@ -78,6 +78,12 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size);	/* /pro
  */
 typedef int mapping_fn(void *arg, char *line);
 int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg);
+/*
+ * /proc/@tid/status is read once for the calls below that this thread makes until the release: while it is stopped, or
+ * waits for us, and what is asked does not change. One task at a time; of others it is read as ever.
+ */
+void proc_status_hold(pid_t tid);
+void proc_status_release(void);
 /* a number of /proc/PID/status, -errno if none */
 long proc_status_number(pid_t pid, const char *field, int base);
 /* The number of a task as it knows it, in its own pid namespace; @tid if nothing else is known. */

@@ -86,12 +86,39 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)
 	return (int)have;
 }
 
+/* What proc_status_hold() read; tid 0: nothing is held. A thread's own. */
+static _Thread_local struct {
+	pid_t tid;
+	char text[4096];
+} held;
+
+void proc_status_hold(pid_t tid)
+{
+	held.tid = 0;
+	if (proc_read_file(tid, "status", held.text, sizeof(held.text)) > 0)
+		held.tid = tid;
+}
+
+void proc_status_release(void)
+{
+	held.tid = 0;
+}
+
+/* The text of /proc/TID/status, in @buf or held; NULL: there is no such task. */
+static const char *read_status(pid_t tid, char *buf, size_t size)
+{
+	if (tid == held.tid && tid)
+		return held.text;
+	return proc_read_file(tid, "status", buf, size) > 0 ? buf : NULL;
+}
+
 long proc_status_number(pid_t pid, const char *field, int base)
 {
-	char buf[4096], *p = buf;
+	char buf[4096];
+	const char *p = read_status(pid, buf, sizeof(buf));
 	size_t len = strlen(field);
 
-	if (proc_read_file(pid, "status", buf, sizeof(buf)) <= 0)
+	if (!p)
 		return -ESRCH;
 	while (p) {
 		if (!strncmp(p, field, len) && p[len] == ':')
@@ -106,8 +133,8 @@ long proc_status_number(pid_t pid, const char *field, int base)
 uid_t proc_effective_user(pid_t pid)
 {
 	unsigned int euid = (unsigned int)-1;
-	char text[4096];
-	const char *at = proc_read_file(pid, "status", text, sizeof(text)) > 0 ? strstr(text, "\nUid:") : NULL;
+	char buf[4096];
+	const char *text = read_status(pid, buf, sizeof(buf)), *at = text ? strstr(text, "\nUid:") : NULL;
 
 	if (at)
 		sscanf(at + 5, "%*u %u", &euid);
@@ -163,11 +190,11 @@ int proc_is_our_tracee(pid_t tid)
 
 pid_t proc_namespace_pid(pid_t tid)
 {
-	char text[4096];
-	const char *at;
+	char buf[4096];
+	const char *text = read_status(tid, buf, sizeof(buf)), *at;
 	pid_t own = tid;
 
-	if (proc_read_file(tid, "status", text, sizeof(text)) <= 0)
+	if (!text)
 		return tid;
 	at = strstr(text, "\nNSpid:");
 	for (at = at ? at + 7 : ""; *at && *at != '\n';) {

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/filter.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,14 @@ static void answer(struct uft_session *s, uint32_t i, const struct uft_request *
 		futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
+/* A child of vfork(), that has no memory of its own. Quickly told; of other pid namespaces it is not. */
+static int is_in_memory_of(const struct target *t, pid_t pid)
+{
+	return t && pid > 0 && t->own_pid == t->pid && proc_namespace_pid(pid) == pid &&
+	       !syscall(SYS_kcmp, t->pid, pid, KCMP_VM, 0, 0) &&
+	       target_is_running(t) /* behind: the number was still its own */;
+}
+
 /*
  * The task that asks, 0 if it is none of the process that has the slice. Its own number means something else here if it
  * is in another pid namespace.
@@ -92,7 +101,8 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 
 	if (t && t->own_pid == pid)
 		pid = t->pid;
-	else	/* a fork child that has made no traced call yet: it has its parent's slice */
+	else if (!is_in_memory_of(t, pid))
+		/* a fork child that has made no traced call yet: it has its parent's slice */
 		pid = target_find_process(s, r->slice, pid);
 	tid = pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? proc_find_task(pid, (pid_t)r->tid) : 0;
 	return tid > 0 && (pid_t)proc_status_number(tid, "Tgid", 10) == pid /* GUARD(request_tgid) */ ? tid : 0;
@@ -168,14 +178,18 @@ static int serve_traced_exec(struct uft_session *s, const struct uft_request *r,
 
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
-	pid_t tid = requester(s, r), tgid = (pid_t)proc_status_number(tid, "Tgid", 10), tracer;
+	pid_t tid, tgid, tracer;
 	char name[3000];
 	const char *why;
 	int ret;
 
+	proc_status_hold((pid_t)r->tid);	/* its numbers stay */
+	tid = requester(s, r);
+	tgid = (pid_t)proc_status_number(tid, "Tgid", 10);
+	proc_status_release();
 	if (s->opts.preload || s->opts.emulator)
 		return -EOPNOTSUPP;
-	if (tgid <= 0 || (!target_by_pid(s, tgid) && !process_maps_arena(s, tgid)))
+	if (tgid <= 0)
 		return -ESRCH;
 	why = secure_reason(tid, r, name, sizeof(name));
 	if (why) {

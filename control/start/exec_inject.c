@@ -111,9 +111,9 @@ static void remote_undo(struct remote *r, const struct blob *b)
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 }
 
-/* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
+/* Steps 1 to 5 for a slice that is claimed. @known: its space, if there is one. *at: where its boot block is. */
 static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit,
-		       struct remote **out, uint64_t *at)
+		       const struct space *known, struct remote **out, uint64_t *at)
 {
 	struct uft_boot boot = {
 		.version = UFT_ABI_VERSION,
@@ -134,7 +134,9 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	*r = (struct remote){ .tid = tid, .mem = -1 };
 	snprintf(boot.arena_path, sizeof(boot.arena_path), "%s", s->arena.path);
 	ret = blob_get(&b);
-	if (!ret)
+	if (!ret && known)
+		auxv_parse(known->auxv, known->auxv_bytes, &av);
+	else if (!ret)
 		ret = auxv_read(tid, raw, &bytes, &av);
 	if (!ret)
 		ret = remote_begin(r, &av);
@@ -196,8 +198,9 @@ int start_no_slice(const struct uft_session *s, struct uft_error *err)
 }
 
 /* A slice, and the runtime into the image. */
-static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, uint32_t *slice,
-			  struct remote **r, uint64_t *boot, struct uft_error *err)
+static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit,
+			  const struct space *known, uint32_t *slice, struct remote **r, uint64_t *boot,
+			  struct uft_error *err)
 {
 	char why[300];
 	int ret;
@@ -206,7 +209,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 	if (*slice == UFT_NO_SLICE)
 		return start_no_slice(s, err);
 	session_set_slice(s, *slice);
-	ret = inject_blob(s, *slice, tid, limit, r, boot);
+	ret = inject_blob(s, *slice, tid, limit, known, r, boot);
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
@@ -261,13 +264,13 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
 	if (is_first)		/* while its sites are looked for; an error ends it in any case */
-		ret = inject_runtime(s, tid, ppid, limit, &slice, &r, &boot, err);
+		ret = inject_runtime(s, tid, ppid, limit, NULL, &slice, &r, &boot, err);
 	if (!ret && is_first)
 		first.slice = slice;
 	if (!ret)
 		ret = space_create(s, tid, NULL, is_first ? &(struct space_ahead){ foretell, &first } : NULL, &sp, err);
 	if (!ret && !is_first)
-		ret = inject_runtime(s, tid, ppid, limit, &slice, &r, &boot, err);
+		ret = inject_runtime(s, tid, ppid, limit, sp, &slice, &r, &boot, err);
 	if (ret) {
 		if (is_first && r)
 			give_up(s, tid, slice, r);

@@ -208,15 +208,20 @@ void exec_task_release_all(struct uft_session *s)
 static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
 	struct target *old = target_by_pid(s, tid), *t;
-	pid_t ppid = old ? old->ppid : (pid_t)proc_status_number(tid, "PPid", 10);
 	const struct uft_limits limit = p->limit, *known = p->has_limit ? &limit : NULL;
 	struct uft_error err = { "" };
+	pid_t ppid;
+	int ret;
 
+	proc_status_hold(tid);			/* it stands */
+	ppid = old ? old->ppid : (pid_t)proc_status_number(tid, "PPid", 10);
 	pid_inherit_fork(s, tid, p->from ? p->from : ppid);
 	exec_task_drop(s, p);
 	if (old)
 		target_end(s, old);
-	if (inject_exec(s, tid, ppid, known, &t, &err)) {
+	ret = inject_exec(s, tid, ppid, known, &t, &err);
+	proc_status_release();
+	if (ret) {
 		if (task_detach(tid, 0) == -ESRCH)
 			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;
