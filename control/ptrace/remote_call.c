@@ -80,8 +80,8 @@ uint64_t remote_find_syscall(struct remote *r, const struct auxv *av)
 }
 
 /*
- * Did a seccomp filter make a call a signal (SECCOMP_RET_TRAP)? Its SIGSYS waits then, which the kernel has taken out of
- * the mask. It is dropped. 0: it did not; -ENOSYS, or -errno as of remote_run_to().
+ * Did a seccomp filter make a call a signal (SECCOMP_RET_TRAP)? Its SIGSYS waits then, which the kernel has taken out
+ * of the mask. It is dropped. 0: it did not; -ENOSYS, or -errno as of remote_run_to().
  */
 static int drop_trap(struct remote *r)
 {
@@ -277,7 +277,9 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
 
 	if (!image)
 		return -ENOMEM;
-	memcpy(image, b->image, b->span);
+	for (unsigned i = 0; i < b->nseg; i++)		/* the rest is zero, and stays untouched */
+		if (b->seg[i].used > b->seg[i].addr)
+			memcpy(image + b->seg[i].addr, b->image + b->seg[i].addr, b->seg[i].used - b->seg[i].addr);
 	for (size_t i = 0; i < b->nrela; i++) {
 		uint64_t value = r->base + (uint64_t)rela[i].r_addend;
 
@@ -315,10 +317,13 @@ void remote_to_restart_stop(struct remote *r)
 /* AMD documents that an aligned 8-byte store over live code is seen whole or not at all (design: patching). */
 uint32_t remote_cpu_vendor_ok(void)
 {
+	static int is_amd = -1;		/* a virtual machine's cpuid is a trap into its host; session's thread only */
 	unsigned int a, b = 0, c = 0, d = 0;
 
-	return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 /* "Auth" */ && d == 0x69746e65 /* "enti" */ &&
-	       c == 0x444d4163 /* "cAMD" */;
+	if (is_amd < 0)
+		is_amd = __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 /* "Auth" */ &&
+			 d == 0x69746e65 /* "enti" */ && c == 0x444d4163 /* "cAMD" */;
+	return (uint32_t)is_amd;
 }
 
 void remote_close(struct remote *r)
