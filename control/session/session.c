@@ -51,6 +51,7 @@
 #include "symbol/names.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -664,8 +665,10 @@ void session_step(struct uft_session *s, int timeout_ms)
 			continue;
 	request_serve(s);
 	watchdog_serve(s);
-	while (exec_task_poll(s) > 0 && now_ns() - now < 2000000 && s->exec_tasks)
+	while (exec_task_poll(s) > 0 && now_ns() - now < 2000000 && s->exec_tasks) {
+		sched_yield();		/* the tasks that are waited for may need this CPU */
 		request_serve(s);
+	}
 	if (n > 0)
 		poll_targets(s);
 	reap_launched(s);
