@@ -16,7 +16,7 @@ check("by time", (await head()).startsWith("change,what,self A,self B,"), await 
 await by("blocked time");
 let first = (await rows())[0];
 check("by blocked time", (await head()).startsWith("change,what,blocked A,blocked B,"), await head());
-check("what waits longer comes first", first[0].startsWith("+") && first[1] === "longer" && first.at(-1).endsWith("order;rest"), first.join(" | "));
+check("what waits longer comes first", first[0].startsWith("+") && first[1] === "longer" && first.at(-1).startsWith("rest <- order"), first.join(" | "));
 let values = await widest();
 check("widths are of those who wait, and of their callers", values.rest > 100e6 && values.order === values.rest && !values.spin, JSON.stringify(values));
 check("what all have waited", /^[\d.]+ ms → [\d.]+ ms \(\+/.test(await summary()), await summary());
@@ -25,7 +25,9 @@ check("or of A", (await widest()).rest < values.rest, JSON.stringify(await wides
 await page.getByLabel("Widths of the flame graph").selectOption("b");
 await by("calls");
 first = (await rows())[0];
-check("by calls", first[0] === "+36" && first[1] === "more" && first.at(-1).endsWith("spin"), first.join(" | "));
+const begins = await page.evaluate(() => [...document.querySelectorAll("#diff .row")].map(r => { const range = document.createRange(); range.selectNodeContents(r.lastElementChild); return range.getBoundingClientRect().left; }));
+check("paths begin below each other", begins.length > 3 && new Set(begins).size === 1, begins.join());
+check("by calls", first[0] === "+36" && first[1] === "more" && first.at(-1).startsWith("spin <- "), first.join(" | "));
 values = await widest();
 check("widths are calls", values.spin === 40 && values.main === 51, JSON.stringify(values));
 await by("time without a CPU");

@@ -16,8 +16,8 @@ const measures: Measure[] = [
 const more = 0xff3a3ad6, less = 0xffc8782e;
 
 function columnsOf(m: Measure): Column[] {
-	const of = m.column ? [{ name: `${m.column} A`, width: 85 }, { name: `${m.column} B`, width: 85 }] : [];
-	return [{ name: "change", width: 90 }, { name: "what", width: 60 }, ...of, { name: "calls A", width: 80 }, { name: "calls B", width: 80 }, { name: "path", width: 0, isEnd: true }];
+	const of = m.column ? [{ name: `${m.column} A`, width: 76 }, { name: `${m.column} B`, width: 76 }] : [];
+	return [{ name: "change", width: 76 }, { name: "what", width: 58, isText: true }, ...of, { name: "calls A", width: 74 }, { name: "calls B", width: 74 }, { name: "function <- its callers", width: 0 }];
 }
 
 export class DiffView {
@@ -48,7 +48,7 @@ export class DiffView {
 		this.what.addEventListener("change", () => { this.by = this.what.selectedIndex; this.show(); this.onChoice(); });
 		this.other.addEventListener("change", () => void this.load());
 		this.widths.addEventListener("change", () => { this.isOfA = this.widths.value === "a"; this.show(); });
-		bar.append("from A ", this.other, " to B, this one, by ", this.what, " ", this.widths, " ", this.summary);
+		bar.append("from A ", this.other, " to B, this one, by ", this.what, " ", this.widths, " ", this.graph.back, " ", this.summary);
 		root.append(bar, this.box, this.table);
 	}
 
@@ -144,15 +144,21 @@ export class DiffView {
 	}
 
 	private fillTable(d: Diff): void {
-		const path: string[] = [], rows = d.nodes.map(n => {
-			path.length = n[0];
-			path.push(n[1]);
-			return { n, path: path.length > 4 ? "…;" + path.slice(-3).join(";") : path.join(";") };
+		const above: number[] = [], callers = d.nodes.map((n, i) => {
+			above[n[0]] = i;
+			return n[0] ? above[n[0] - 1] ?? -1 : -1;
 		});
-		rows.sort((x, y) => Math.abs(this.change(y.n)) - Math.abs(this.change(x.n)));
+		const path = (i: number): string => {
+			const names: string[] = [];
+			for (; i >= 0; i = callers[i] ?? -1)
+				names.push(d.nodes[i]?.[1] ?? "");
+			return names.join(" <- ");
+		};
+		const rows = d.nodes.map((n, i) => ({ n, i })).sort((x, y) => Math.abs(this.change(y.n)) - Math.abs(this.change(x.n)));
 		const m = this.measure, columns = columnsOf(m);
-		this.table.replaceChildren(tableHead(columns), ...rows.slice(0, 1000).map(({ n, path: text }) => {
-			const row = tableRow(columns, [this.signed(this.change(n)), this.word(n), ...(m.column ? m.own(n).map(m.text) : []), count(n[2]), count(n[3]), text]);
+		this.table.replaceChildren(tableHead(columns), ...rows.slice(0, 1000).map(({ n, i }) => {
+			const text = path(i), row = tableRow(columns, [this.signed(this.change(n)), this.word(n), ...(m.column ? m.own(n).map(m.text) : []), count(n[2]), count(n[3]), text]);
+			row.title = text;
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			return row;
 		}));

@@ -43,10 +43,14 @@ export class Flame {
 	isDark = false;
 	placed: Placed[] = [];
 	root = -1;		/* node that is zoomed to */
+	readonly back = document.createElement("button");	/* there while it is */
 	private nodes: FlameNode[] = [];
 	private total = 1;
 
 	constructor(box: HTMLElement, label: string, private hooks: FlameHooks) {
+		this.back.textContent = "Show all";
+		this.back.hidden = true;
+		this.back.addEventListener("click", () => { this.root = -1; this.draw(); });
 		this.canvas.setAttribute("role", "img");
 		this.canvas.setAttribute("aria-label", label);
 		this.canvas.addEventListener("click", e => this.onClick(e));
@@ -64,6 +68,7 @@ export class Flame {
 	}
 
 	draw(): void {
+		this.back.hidden = this.root < 0;
 		if (!this.nodes.length || !this.canvas.isConnected)
 			return;
 		const g = prepare(this.canvas), w = this.canvas.clientWidth, h = this.canvas.clientHeight, find = this.find.toLowerCase();

@@ -11,6 +11,7 @@ import { clamp, count, time } from "./format";
 const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
 /* Name, width, and width in a narrow window, which needs room for what follows. */
 const columns: [string, number, number][] = [["#", 90, 64], ["time (s)", 130, 128], ["CPU", 40, 34], ["task-tid", 170, 150], ["flags", flagsWidth, flagsWidth], ["event", 150, 118], ["duration", 90, 68], ["info", 0, 0]];
+const numbers = [0, 2, 6];	/* stand at the right */
 
 export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(): void }
 
@@ -65,9 +66,11 @@ export class EventList {
 		span.textContent = text;
 		span.setAttribute("role", role);
 		if (wide)
-			span.style.width = `clamp(${narrow}px, ${wide / 10}vw, ${wide}px)`;
+			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}vw, ${wide / 12}em)`;	/* of text of 12 pixels: more, if it is made larger */
 		else
 			span.style.flex = "1";
+		if (numbers.includes(column))
+			span.classList.add("number");
 		if (wide === flagsWidth) {
 			span.classList.add("flags");
 			span.title = "irqs-off, need-resched, hardirq or softirq, preempt-depth, migrate-disable: as in the kernel's text";

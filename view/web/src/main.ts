@@ -193,10 +193,9 @@ function setFilter(text: string): void {
 }
 
 function setFind(text: string): void {
-	graph.find = list.find = reports.graph.find = diff.graph.find = text;
+	graph.find = list.find = reports.find = diff.graph.find = text;
 	graph.due();
 	list.draw();
-	reports.graph.draw();
 	diff.graph.draw();
 }
 

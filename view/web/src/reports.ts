@@ -31,7 +31,7 @@ export class Reports {
 		this.weight.setAttribute("aria-label", "What widths stand for");
 		this.weight.append(...weights.map(([name]) => new Option(name)));
 		this.weight.addEventListener("change", () => { this.show(); hooks.onChoice(); });
-		this.bar.append("widths: ", this.weight, this.note);
+		this.bar.append("widths: ", this.weight, " ", this.graph.back, this.note);
 		this.bars.setAttribute("role", "img");
 		this.bars.setAttribute("aria-label", "Latency histogram");
 		this.bars.addEventListener("pointerdown", e => { this.brush = { x0: e.offsetX, x1: e.offsetX }; this.bars.setPointerCapture(e.pointerId); });
@@ -104,16 +104,30 @@ export class Reports {
 		this.fillTable();
 	}
 
+	/** What is looked for: it stands out in the flame graph and in the call tree. */
+	set find(text: string) {
+		this.graph.find = text;
+		this.graph.draw();
+		this.showFound();
+	}
+
+	private showFound(): void {
+		const text = this.graph.find.toLowerCase();
+		for (const row of this.table.querySelectorAll(".row:not(.head)"))
+			row.classList.toggle("hit", !!text && (row.lastElementChild?.textContent ?? "").toLowerCase().includes(text));
+	}
+
 	private fillTable(): void {
 		const tree = this.tree as Tree, rows = [tableHead(columns)];
 		for (const n of tree.nodes) {
 			if (n[3] < tree.total * 0.002 || rows.length > 1500)
 				continue;
-			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", "  ".repeat(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
+			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", " ".repeat(n[0] + Math.min(n[0], 16)) + n[1] + (n[6] ? "  (open)" : "")]);
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			rows.push(row);
 		}
 		this.table.replaceChildren(...rows);
+		this.showFound();
 	}
 
 	/* ---- Latencies ---- */
