@@ -305,6 +305,7 @@ await page.keyboard.press("p");
 await page.selectOption("#plot select", "all");
 await page.waitForSelector("#plot canvas");
 check("a plot", (await text("#plot")).includes("longest"), await text("#plot"));
+check("its legend tells values", /calls [\d,]+\s*longest [\d.]+ \S+\s*mean [\d.]+ \S+/.test(await text("#plot .series")), await text("#plot .series"));
 const seenBefore = await width(), over = await page.locator("#plot .u-over").boundingBox();
 await page.mouse.move(over.x + over.width / 4, over.y + 20);
 await page.mouse.down();

@@ -3,9 +3,9 @@
 import uPlot from "uplot";
 import { Api, Plot } from "./api";
 import { message } from "./flame";
-import { count, time } from "./format";
+import { count, moment, time } from "./format";
 
-const top = 34, legend = 34, legendFrom = 190;	/* lower ones have no room for it */
+const top = 36;
 
 export interface PlotHooks { onRange(from: number, to: number): void; onTime(t: number): void }
 
@@ -28,6 +28,7 @@ export class PlotView {
 	private plotOf = "";
 	private box = document.createElement("div");
 	private what = document.createElement("select");
+	private legend = document.createElement("span");
 
 	constructor(private root: HTMLElement, private api: Api, private hooks: PlotHooks, private onChoice: () => void, onRow: (spec: string) => void) {
 		const bar = document.createElement("div");
@@ -42,7 +43,8 @@ export class PlotView {
 			const what = this.what.value;
 			onRow(what === "func" ? `f${this.func}` : what === "all" ? "f" : what);
 		});
-		bar.append("plot ", this.what, " ", row);
+		this.legend.className = "series";
+		bar.append("plot ", this.what, " ", row, this.legend);
 		root.append(bar, this.box);
 		new ResizeObserver(() => this.chart?.setSize(this.size())).observe(root);
 	}
@@ -62,10 +64,8 @@ export class PlotView {
 	forget(): void { this.plotOf = ""; }
 	redraw(): void { this.forget(); this.chart?.destroy(); this.chart = null; }
 
-	private get hasLegend(): boolean { return this.root.clientHeight >= legendFrom; }
-
 	private size(): { width: number; height: number } {
-		return { width: Math.max(200, this.root.clientWidth - 12), height: Math.max(60, this.root.clientHeight - top - (this.hasLegend ? legend : 0)) };
+		return { width: Math.max(200, this.root.clientWidth - 12), height: Math.max(60, this.root.clientHeight - top) };
 	}
 
 	async load(from: number, to: number, tid: number): Promise<void> {
@@ -74,6 +74,8 @@ export class PlotView {
 		if (of === this.plotOf)
 			return;
 		this.plotOf = of;
+		if (!this.chart)
+			message(this.box, "adding up …");
 		try {
 			const args: Record<string, string | number> = { from, to, tid, width };
 			if (what === "func")
@@ -93,6 +95,7 @@ export class PlotView {
 		this.chart?.destroy();
 		this.chart = null;
 		this.plotOf = "";
+		this.legend.replaceChildren();
 		message(this.box, text);
 	}
 
@@ -100,19 +103,35 @@ export class PlotView {
 		const style = getComputedStyle(document.documentElement), css = (name: string): string => style.getPropertyValue(name).trim();
 		const isTime = what === "func" || what === "all", seconds = p.width / 1e9, value = (v: number | null): string => v === null ? "" : isTime ? time(v) : count(v);
 		const axis = { stroke: css("--dim"), grid: { stroke: css("--line"), width: 0.5 }, ticks: { stroke: css("--line"), width: 0.5 } };
-		const line = (label: string, colour: string): uPlot.Series => ({ label, scale: "value", stroke: colour, width: 1.2, spanGaps: false, value: (_u, v) => value(v), points: { show: true, size: 3 } });
+		const line = (colour: string): uPlot.Series => ({ scale: "value", stroke: colour, width: 1.2, spanGaps: false, points: { show: true, size: 3 } });
+		const all = p.count.reduce((sum, n) => sum + n, 0), most = p.high.reduce((a, v) => v === null || (a !== null && a > v) ? a : v, null), mean = p.mean.reduce<number>((sum, v, i) => sum + (v ?? 0) * (p.count[i] ?? 0) / (all || 1), 0);
+		/* What the colours mean: in all, or where the pointer is. */
+		const tell = (i: number | null | undefined): void => this.legend.replaceChildren(...([
+			["--dim", isTime ? "calls" : "events", typeof i === "number" ? `${count(Math.round((p.count[i] ?? 0) / seconds))}/s` : count(all)],
+			["--bad", isTime ? "longest" : "greatest", value(typeof i === "number" ? p.high[i] ?? null : most)],
+			["--mark", "mean", value(typeof i === "number" ? p.mean[i] ?? null : Number(mean.toPrecision(6)))],
+			["", "at", typeof i === "number" ? `${((p.from + i * p.width) / 1e9).toFixed(6)} s` : ""],
+		] as const).flatMap(([colour, name, text]) => {
+			if (!colour && !text)
+				return [];
+			const chip = document.createElement("i");
+			chip.style.background = colour ? `var(${colour})` : "none";
+			return [chip, `${name} ${text || "-"}`];
+		}));
 		const options: uPlot.Options = {
 			...this.size(),
-			legend: { show: this.hasLegend },
+			legend: { show: false },
 			scales: { x: { time: false }, rate: { range: (_u, _lo, hi) => [0, (hi || 1) * 1.05] }, value: isTime ? { distr: 3 } : {} },
-			axes: [{ ...axis, space: 110, values: (_u, v) => v.map(t => `${+t.toFixed(9)} s`) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades, ticks: { show: false } } : {}), values: (_u, v) => v.map(value) }],
+			padding: [10, 4, 0, 0],
+			axes: [{ ...axis, size: 28, space: 110, values: (_u, v) => v.map(t => moment(t * 1e9, ((v[1] ?? 1) - (v[0] ?? 0)) * 1e9)) }, { ...axis, scale: "rate", size: 70, values: (_u, v) => v.map(n => `${short(n)}/s`) }, { ...axis, scale: "value", side: 1, size: 80, grid: { show: false }, ...(isTime ? { filter: decades, ticks: { show: false } } : {}), values: (_u, v) => v.map(value) }],
 			series: [
-				{ label: "time", value: (_u, v) => v === null ? "" : `${v.toFixed(9)} s` },
-				{ label: isTime ? "calls" : "events", scale: "rate", stroke: css("--dim"), fill: `color-mix(in srgb, ${css("--dim")} 25%, transparent)`, width: 1, value: (_u, v) => v === null ? "" : `${count(Math.round(v))}/s`, points: { show: false }, paths: uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder },
-				line(isTime ? "longest" : "greatest", css("--bad")), line("mean", css("--mark")),
+				{},
+				{ scale: "rate", stroke: css("--dim"), fill: `color-mix(in srgb, ${css("--dim")} 25%, transparent)`, width: 1, points: { show: false }, paths: uPlot.paths.stepped?.({ align: 1 }) as uPlot.Series.PathBuilder },
+				line(css("--bad")), line(css("--mark")),
 			],
 			cursor: { drag: { x: true, y: false, setScale: false } },
 			hooks: {
+				setCursor: [u => tell(u.cursor.idx)],
 				setSelect: [u => {
 					if (u.select.width > 3)
 						this.hooks.onRange(u.posToVal(u.select.left, "x") * 1e9, u.posToVal(u.select.left + u.select.width, "x") * 1e9);
@@ -128,6 +147,7 @@ export class PlotView {
 		if (!p.count.some(c => c))
 			return this.say(isTime ? "No call of it ends here." : "No such event here.");
 		this.chart = new uPlot(options, data, this.box);
+		tell(null);
 		this.chart.ctx.canvas.setAttribute("role", "img");
 		this.chart.ctx.canvas.setAttribute("aria-label", `Plot of ${this.what.selectedOptions[0]?.text ?? "values"} over time`);
 		this.chart.over.addEventListener("click", () => {
