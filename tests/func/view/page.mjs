@@ -558,6 +558,13 @@ for (const name of ["dark", "light"]) {
 		await page.keyboard.press("t");
 	await settled();
 	const seen = await contrast();
+	if (name === "dark") {
+		const calls = await page.evaluate(() => {
+			const g = window.uftView.graph, light = c => [c & 255, c >> 8 & 255, c >> 16 & 255].map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+			return Object.keys(g.names).map(n => (light(g.nameColour(Number(n))) + 0.05) / (light(0xff221c19) + 0.05));
+		});
+		check("calls are seen on a dark ground", calls.length > 50 && Math.min(...calls) > 3.5, `${calls.length} ${Math.min(...calls)}`);
+	}
 	check(`names are read on their colours, ${name}`, seen.n > 10 && seen.worst > 3.5, JSON.stringify(seen));
 }
 

@@ -91,10 +91,21 @@ function pixel(h: number, s: number, l: number): number {
 	return (0xff000000 | part(4) << 16 | part(8) << 8 | part(0)) >>> 0;
 }
 
+function brightness(pixel: number): number {
+	const light = (v: number): number => (v / 255) ** 2.2;
+	return 0.2126 * light(pixel & 255) + 0.7152 * light(pixel >> 8 & 255) + 0.0722 * light(pixel >> 16 & 255);
+}
+
+/* In the dark no hue is darker, as blue would be. */
+const darkest = 0.2;
+
 /** The colour of a name or a row, the same everywhere in one theme. */
 export function colour(n: number, dark: boolean): number {
-	const h = hash(n);
-	return pixel((h & 0xffff) / 65536, 0.45 + ((h >>> 16) & 15) / 60, dark ? 0.42 + ((h >>> 20) & 15) / 120 : 0.66 + ((h >>> 20) & 15) / 120);
+	const h = hash(n), hue = (h & 0xffff) / 65536, full = 0.45 + ((h >>> 16) & 15) / 60;
+	let light = (dark ? 0.46 : 0.66) + ((h >>> 20) & 15) / 120, out = pixel(hue, full, light);
+	while (dark && brightness(out) < darkest)
+		out = pixel(hue, full, light += 0.03);
+	return out;
 }
 
 /** A number for a text, so that the same function has the same colour in all views. */
@@ -121,11 +132,7 @@ export function stateColour(state: string, dark: boolean): number {
 }
 
 /** Black or white, whichever is read better on a colour. */
-export function ink(pixel: number): string {
-	const light = (v: number): number => (v / 255) ** 2;
-
-	return 0.2126 * light(pixel & 255) + 0.7152 * light(pixel >> 8 & 255) + 0.0722 * light(pixel >> 16 & 255) > 0.19 ? "#111" : "#fff";
-}
+export function ink(pixel: number): string { return brightness(pixel) > 0.17 ? "#111" : "#fff"; }
 
 const widths = new Map<string, number>(), widthsMost = 20000;
 

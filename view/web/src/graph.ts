@@ -500,7 +500,7 @@ export class Graph {
 				x1 = Math.min(w, Math.max(x1, x0 + 1));
 				let c = isCall ? this.nameColour(name) : isLost ? lostColour : isPoint ? eventColour(this.isDark) : isState ? stateColour(this.names[name] ?? "", this.isDark) : colour(name * 7 + 1, this.isDark);
 				if (calls > 1 && !isPoint)
-					c = mix(ground, c, 0.35 + 0.65 * (v[i + 4] as number) / 255);
+					c = mix(ground, c, 0.5 + 0.5 * (v[i + 4] as number) / 255);
 				if (isDimmed && !(this.names[name] ?? "").toLowerCase().includes(find))
 					c = mix(ground, c, 0.18);
 				for (let at = line + x0; at < line + x1; at++)	/* most are short */
