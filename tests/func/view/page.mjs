@@ -131,6 +131,16 @@ const scale = await page.evaluate(() => {
 });
 check("no label of the time scale is cut", scale.n > 120 && scale.most <= scale.width, JSON.stringify(scale));
 
+// m marks the call that was clicked, Escape selects none.
+await settled();
+await page.mouse.click(box.x + 700, box.y + 80);
+await page.waitForFunction(() => window.uftView.graph.picked?.len);
+await page.keyboard.press("m");
+check("m marks the selected call", await page.evaluate(() => { const g = window.uftView.graph; return g.b === g.picked.start + g.picked.len && g.a === g.picked.start; }), `${await graph("a")} ${await graph("b")}`);
+await page.keyboard.press("Escape");
+check("Escape selects none", await graph("picked") === null);
+await page.keyboard.press("x");
+
 // Filters.
 await page.keyboard.press("F");
 await page.keyboard.type('func == "func_7" && duration > 10');
@@ -144,6 +154,15 @@ await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row
 const ofList = await text("#range-text");
 check("how many rows the list has", ofList === `${some.replace(/ of .*/, "")} events`, `${ofList}, ${some}`);
 check("the list has only matching ones", await page.evaluate(() => [...document.querySelectorAll("#list .rows .row")].every(r => r.textContent.includes("func_7"))));
+await page.locator("#list .rows .row").nth(1).click({ button: "right" });
+const ofRow = await page.locator("#menu [role=menuitem]").allInnerTexts();
+check("the menu of a row of the list", ["Show only func_7", "Hide func_7", "Take the filter away"].every(t => ofRow.includes(t)) && ofRow.some(t => t.startsWith("Show only events of CPU")), ofRow.join());
+await page.locator("#menu [role=menuitem]", { hasText: "Hide events of CPU" }).click();
+await page.waitForFunction(() => /CPU != \d/.test(document.querySelector("#filter").value));
+await page.fill("#filter", 'func == "nothing"');
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#range-text").textContent === "0 events");
+check("a filter that matches nothing", (await text("#list")).includes("matches none"), await text("#list"));
 await page.fill("#filter", "func ==");
 await page.keyboard.press("Enter");
 await page.waitForSelector("#filter-state.bad");
@@ -500,10 +519,10 @@ for (const name of ["dark", "light"]) {
 	await canvas.focus();
 	if (await theme() !== name)
 		await page.keyboard.press("t");
-	for (const what of ["?", "e", "o", "m", "rows"]) {
+	for (const what of ["?", "e", "o", ".", "rows"]) {
 		await canvas.focus();
 		await (what === "rows" ? page.click("#rows") : page.keyboard.press(what));
-		await page.waitForSelector(what === "m" ? "#menu [role=menuitem]" : "dialog[open]");
+		await page.waitForSelector(what === "." ? "#menu [role=menuitem]" : "dialog[open]");
 		const found = await page.evaluate(async () => (await window.axe.run(document, { preload: false, resultTypes: ["violations"] })).violations.map(v => `${v.id}: ${v.nodes.map(n => n.html.slice(0, 120)).slice(0, 3).join(" | ")}`));
 		check(`axe finds nothing, ${name}, ${what}`, !found.length, found.join("; "));
 		await page.keyboard.press("Escape");

@@ -13,7 +13,7 @@ const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 5
 const columns: [string, number, number][] = [["#", 90, 64], ["time (s)", 130, 128], ["CPU", 40, 34], ["task-tid", 170, 150], ["flags", flagsWidth, flagsWidth], ["event", 150, 118], ["duration", 90, 68], ["info", 0, 0]];
 const numbers = [0, 2, 6];	/* stand at the right */
 
-export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(): void }
+export interface ListHooks { onChoose(row: ListRow): void; onMenu(row: ListRow, x: number, y: number): void; onError(text: string): void; onTotal(): void }
 
 export class EventList {
 	filter = "";
@@ -52,6 +52,15 @@ export class EventList {
 			const row = (e.target as HTMLElement).closest<HTMLElement>(".row");
 			if (row?.dataset["n"] !== undefined)
 				this.choose(Number(row.dataset["n"]));
+		});
+		this.rows.addEventListener("contextmenu", e => {
+			const row = (e.target as HTMLElement).closest<HTMLElement>(".row"), n = Number(row?.dataset["n"] ?? NaN), of = this.cache.get(Math.floor(n / page))?.[n % page];
+			if (!of)
+				return;
+			e.preventDefault();
+			this.current = n;
+			this.draw();
+			hooks.onMenu(of, e.clientX, e.clientY);
 		});
 		new ResizeObserver(() => this.draw()).observe(root);
 	}

@@ -100,6 +100,7 @@ const list: EventList = new EventList(element("list"), api, {
 			setFunction(row.name);
 		showMarkers();
 	},
+	onMenu: (row, x, y) => menu.open(x, y, choicesOfRow(row)),
 	onError: text => setFilterState(text, true),
 	onTotal: () => { if (tab === "list") showRange(); },
 });
@@ -474,36 +475,53 @@ function moveRow(row: Row, by: number): void {
 	graph.moveRow(row, by);
 }
 
-function choices(hit: Hit | null, row: Row | null, t: number): Choice[] {
-	const out: Choice[] = [], quote = (text: string): string => `"${text.replace(/["\\]/g, "?")}"`;
-	if (hit?.kind === "call" && !hit.row.isCpu && hit.name) {
-		out.push({ text: `Show only ${hit.name}`, act: () => addToFilter(`func == ${quote(hit.name)}`) }, { text: `Hide ${hit.name}`, act: () => addToFilter(`func != ${quote(hit.name)}`) },
-			 { text: `Durations of ${hit.name} as a row`, act: () => addValues(`f${hit.name}`) }, { text: `Latencies of ${hit.name}`, act: () => { setFunction(hit.name); setTab("latency"); } }, { text: `Plot ${hit.name} over time`, act: () => { setFunction(hit.name); setTab("plot"); } });
-		if (hit.len)
-			out.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
-	}
-	if (hit?.kind === "event" && hit.name.includes(": ")) {
-		const event = hit.name.replace(/: .*/s, "");
-		out.push({ text: `Show only ${event}`, act: () => addToFilter(`func ~ ${quote(`${event}: *`)}`) }, { text: `Hide ${event}`, act: () => addToFilter(`!(func ~ ${quote(`${event}: *`)})`) });
-	}
-	out.push({ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } });
+function quote(text: string): string { return `"${text.replace(/["\\]/g, "?")}"`; }
+
+/* What a filter keeps, or leaves out. */
+function onlyOrNot(what: string, only: string, not: string): Choice[] {
+	return [{ text: `Show only ${what}`, act: () => addToFilter(only) }, { text: `Hide ${what}`, act: () => addToFilter(not) }];
+}
+
+const ofFunction = (name: string): Choice[] => [...onlyOrNot(name, `func == ${quote(name)}`, `func != ${quote(name)}`), { text: `Latencies of ${name}`, act: () => { setFunction(name); setTab("latency"); } },
+	{ text: `Plot ${name} over time`, act: () => { setFunction(name); setTab("plot"); } }, { text: `Durations of ${name} as a row`, act: () => addValues(`f${name}`) }];
+const ofEvent = (event: string): Choice[] => onlyOrNot(`events ${event}`, `func ~ ${quote(`${event}: *`)}`, `!(func ~ ${quote(`${event}: *`)})`);
+const ofTask = (label: string, id: number): Choice[] => onlyOrNot(`events of ${label}`, `common_pid == ${id}`, `common_pid != ${id}`);
+const ofCpu = (cpu: number): Choice[] => onlyOrNot(`events of CPU ${cpu}`, `CPU == ${cpu}`, `CPU != ${cpu}`);
+
+function markHere(t: number): Choice[] {
+	return [{ text: "Marker A here", act: () => { graph.a = t; showMarkers(); } }, { text: "Marker B here", act: () => { graph.b = t; showMarkers(); } }];
+}
+
+const noFilter = (): Choice[] => graph.filter ? [{ text: "Take the filter away", act: () => setFilter("") }] : [];
+
+function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
+	const calls: Choice[] = [], rows: Choice[] = [], changed = (): void => { graph.due(); saveSoon(); };
+	if (hit?.kind === "call" && !hit.row.isCpu && hit.name)
+		calls.push(...ofFunction(hit.name));
+	if (hit?.kind === "call" && !hit.row.isCpu && hit.name && hit.len)
+		calls.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
+	if (hit?.kind === "event" && hit.name.includes(": "))
+		calls.push(...ofEvent(hit.name.replace(/: .*/s, "")));
 	if (row?.values)
-		out.push({ text: `Take the row ${row.label} away`, act: () => graph.removeValues(row) });
+		rows.push({ text: `Take the row ${row.label} away`, act: () => graph.removeValues(row) });
 	if (row) {
-		out.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; graph.due(); saveSoon(); } });
-		out.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
-		if (row.isOpen && graph.deeper(row))
-			out.push({ text: row.isDeep ? `Deep calls of ${row.label} thin` : `Deep calls of ${row.label} as high as others`, act: () => { row.isDeep = !row.isDeep; graph.due(); saveSoon(); } });
-		if (row.isCpu)
-			out.push({ text: `Show only events of ${row.label}`, act: () => addToFilter(`CPU == ${row.label.replace(/.* /, "")}`) });
-		else if (!row.values)
-			out.push({ text: `Show only process ${row.pid}`, act: () => { for (const r of graph.rows) r.isHidden = !r.isCpu && !r.values && r.group !== row.group; graph.due(); saveSoon(); } });
+		rows.push(...row.isCpu ? ofCpu(Number(row.label.replace(/.* /, ""))) : row.values || row.isProcess ? [] : ofTask(row.label, Number(row.label.replace(/.*-/, ""))));
+		rows.push({ text: `Hide the row ${row.label}`, act: () => { row.isHidden = true; changed(); } });
+		if (!row.isCpu && !row.values)
+			rows.push({ text: `Show only rows of process ${row.pid}`, act: () => { for (const r of graph.rows) r.isHidden = !r.isCpu && !r.values && r.group !== row.group; changed(); } });
 		if (graph.rows.some(r => r.isHidden))
-			out.push({ text: "Show all rows", act: () => { for (const r of graph.rows) r.isHidden = false; graph.due(); saveSoon(); } });
+			rows.push({ text: "Show all rows", act: () => { for (const r of graph.rows) r.isHidden = false; changed(); } });
+		rows.push({ text: `Move ${row.label} up`, act: () => moveRow(row, -1) }, { text: `Move ${row.label} down`, act: () => moveRow(row, 1) }, { text: `Move ${row.label} to the top`, act: () => moveRow(row, -Infinity) });
+		if (row.isOpen && graph.deeper(row))
+			rows.push({ text: row.isDeep ? `Deep calls of ${row.label} thin` : `Deep calls of ${row.label} as high as others`, act: () => { row.isDeep = !row.isDeep; changed(); } });
 	}
-	if (graph.filter)
-		out.push({ text: "Take the filter away", act: () => setFilter("") });
-	return out;
+	return [calls, markHere(t), rows, noFilter()];
+}
+
+/* Of a row of the list, as far as filters can tell: those with calls have their names, others that of their event. */
+function choicesOfRow(r: ListRow): Choice[][] {
+	const isCall = /^func|^left$/.test(r.event), what = r.event === "lost" ? [] : isCall ? ofFunction(r.name) : ofEvent(r.event);
+	return [what, markHere(r.t), r.event === "lost" ? [] : [...ofTask(`${r.comm}-${r.tid}`, r.tid), ...ofCpu(r.cpu)], noFilter()];
 }
 
 function addValues(spec: string): void {
@@ -665,13 +683,21 @@ function zoomToSelection(): void {
 		graph.show(graph.picked.start - 10, graph.picked.start + graph.picked.len + 10);
 }
 
+function markPicked(): void {
+	const p = graph.picked;
+	if (!p?.len)
+		return;
+	[graph.a, graph.b] = [p.start, p.start + p.len];
+	showMarkers();
+}
+
 const actions: Record<string, () => void> = {
 	"w": () => graph.zoom(0.7, graph.cursor || undefined), "+": () => graph.zoom(0.7), "s": () => graph.zoom(1.4, graph.cursor || undefined), "-": () => graph.zoom(1.4),
 	"a": () => graph.pan(-0.2), "d": () => graph.pan(0.2), "ArrowLeft": () => graph.pan(-0.2), "ArrowRight": () => graph.pan(0.2),
 	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
 	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
 	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
-	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": openMenu, "e": showExport, "o": showOffsets,
+	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": markPicked, ".": openMenu, "ContextMenu": openMenu, "Escape": () => { graph.picked = null; graph.due(); }, "e": showExport, "o": showOffsets,
 	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
 };
 
@@ -685,7 +711,7 @@ function listen(): void {
 				element("canvas").focus();
 			return;
 		}
-		const act = actions[e.key];
+		const act = actions[e.shiftKey && e.key === "F10" ? "ContextMenu" : e.key];
 		if (act) {
 			e.preventDefault();
 			act();

@@ -18,10 +18,13 @@ export class Menu {
 
 	get isOpen(): boolean { return !this.root.hidden; }
 
-	open(x: number, y: number, choices: Choice[]): void {
+	/** A line is between groups. */
+	open(x: number, y: number, groups: Choice[][]): void {
+		const choices = groups.filter(g => g.length).flatMap((g, i) => g.map((c, j) => ({ ...c, isFirst: i > 0 && j === 0 })));
 		this.back = document.activeElement as HTMLElement | null;
 		this.root.replaceChildren(...choices.map(c => {
 			const b = document.createElement("button");
+			b.classList.toggle("first", c.isFirst);
 			b.setAttribute("role", "menuitem");
 			b.textContent = c.text;
 			b.addEventListener("click", () => { this.close(); c.act(); });
