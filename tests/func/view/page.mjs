@@ -272,6 +272,9 @@ check("? shows the keys", await page.locator("#keys tr").count() > 10);
 await page.keyboard.press("Escape");
 await page.click("#rows");
 await page.locator("#chooser input[type=checkbox]").first().uncheck();
+const apartBy = await page.evaluate(() => { const at = [...document.querySelectorAll("#chooser .choices label")].map(l => l.getBoundingClientRect()); return at.slice(1).map((b, i) => b.top - at[i].top); });
+const offCentre = await page.evaluate(() => [...document.querySelectorAll("#chooser .choices label")].map(l => { const [a, b] = [l, l.firstElementChild].map(e => e.getBoundingClientRect()); return Math.abs(a.top + a.bottom - b.top - b.bottom) / 2; }));
+check("rows of the dialog have room", apartBy.length > 2 && apartBy.every(d => d >= 22) && offCentre.every(d => d < 2), `${apartBy} ${offCentre}`);
 check("a row can be hidden", await page.evaluate(() => window.uftView.graph.rows[0].isHidden));
 await page.keyboard.press("Escape");
 

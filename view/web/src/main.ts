@@ -16,12 +16,21 @@ function element<T extends HTMLElement>(id: string): T {
 	return e as T;
 }
 
-const keys: [string, string][] = [
-	["wheel, W S, + -", "zoom at the pointer"], ["drag, A D, ← →, shift wheel", "move in time"], ["↑ ↓, wheel over the names", "move through the rows"],
-	["shift drag, drag on the time scale", "mark from A to B"], ["1 2", "put marker A or B where the pointer is"], ["x", "take the markers away"],
-	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row; beside its deep calls: make these higher, or thin again"],
-	["click a call", "select it: the list goes there, Latency shows its function"], ["double click a call", "zoom to it"],
-	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["right click, m", "what can be done with a call: show only it, hide it or its row"], ["l g c h p D", "list, flame graph, call tree, latency, plot, difference"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"],
+/* What they are about, then keys (with a bar between those that do the same) and what they do. */
+const keys: [string, [string, string][]][] = [
+	["Time", [
+		["wheel | W S | + -", "zoom at the pointer"], ["drag | Shift wheel", "move in time"], ["A D | ← →", "move in time"], ["0", "the whole recording"],
+		["f", "zoom to A~B, or to the selected call"], ["double click", "zoom to a call"],
+	]],
+	["Markers", [
+		["1 2", "put A or B at the pointer"], ["Shift drag | drag the scale", "mark from A to B"], ["m", "mark the selected call"], ["x", "take the markers away"],
+	]],
+	["Find and filter", [["/", "find a name"], ["n N", "the next, the one before"], ["F", "write a filter"]]],
+	["Rows and calls", [
+		["↑ ↓ | wheel on the names", "move through the rows"], ["click a name", "open or close its row"], ["click \u201cdeeper\u201d", "make deep calls high, or thin"],
+		["click a call", "select it; list and Latency follow"], ["Esc", "select none"], ["right click | .", "menu of a call, row or event"],
+	]],
+	["Views", [["l g c", "list, flame graph, call tree"], ["h p D", "latency, plot, difference"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"]]],
 ];
 
 const api = new Api(), menu = new Menu();
@@ -534,17 +543,40 @@ function openMenu(): void {
 	menu.open(box.left + (p ? graph.x(p.start) : 200), box.top + 60, choices(p, p?.row ?? null, p?.start ?? graph.from));
 }
 
+/* A title, what is in it, and buttons, the last of which closes it; shown. What has the class choices scrolls. */
+function fillDialog(dialog: HTMLDialogElement, text: string, parts: HTMLElement[], ...buttons: HTMLButtonElement[]): void {
+	const title = document.createElement("h2"), foot = document.createElement("div"), close = document.createElement("button");
+	title.textContent = text;
+	close.textContent = "Close";
+	close.addEventListener("click", () => dialog.close());
+	foot.className = "foot";
+	foot.append(...buttons, close);
+	dialog.replaceChildren(title, ...parts, foot);
+	dialog.showModal();
+}
+
+function labelled(text: string, field: HTMLElement): HTMLElement {
+	const label = document.createElement("label");
+	label.className = "line";
+	label.append(text, field);
+	return label;
+}
+
+/* What reads a format that is exported. */
+const opens: Record<string, string> = {
+	"trace.dat": "trace-cmd, KernelShark", "trace.dat-v7": "the same, not compressed", "trace.dat-v6": "older trace-cmd", folded: "flamegraph.pl", svg: "a flame graph as a picture", speedscope: "speedscope.app", firefox: "profiler.firefox.com",
+	chrome: "chrome://tracing, Perfetto", perfetto: "ui.perfetto.dev", pprof: "go tool pprof", sqlite: "sqlite3", parquet: "calls for DuckDB, pandas", "parquet-events": "events for DuckDB, pandas", otlp: "OpenTelemetry",
+};
+
 function showExport(): void {
-	const dialog = element<HTMLDialogElement>("exporter"), format = document.createElement("select"), go = document.createElement("button"), close = document.createElement("button"), said = document.createElement("p");
+	const dialog = element<HTMLDialogElement>("exporter"), format = document.createElement("select"), go = document.createElement("button"), said = document.createElement("p");
 	const [from, to] = range();
 	format.setAttribute("aria-label", "Format");
-	format.append(...files.formats.map(f => new Option(f, f)));
+	format.append(...files.formats.map(f => new Option(opens[f] ? `${f}: ${opens[f]}` : f, f)));
 	format.value = "perfetto";
 	said.setAttribute("role", "status");
 	said.textContent = `${graph.a !== null && graph.b !== null ? "From A to B" : "What is in view"}: ${time(to - from)}${tid ? `, thread ${tid}` : ", all tasks"}.`;
 	go.textContent = "Export";
-	close.textContent = "Close";
-	close.addEventListener("click", () => dialog.close());
 	go.addEventListener("click", async () => {
 		go.disabled = true;
 		said.textContent = "writing …";
@@ -560,8 +592,7 @@ function showExport(): void {
 		}
 		go.disabled = false;
 	});
-	dialog.replaceChildren(format, " ", go, " ", close, said);
-	dialog.showModal();
+	fillDialog(dialog, "Export", [said, labelled("Format ", format)], go);
 }
 
 /* All recordings with other offsets: other times, so the address keeps no part of before. */
@@ -613,9 +644,7 @@ function showOffsets(): void {
 	};
 	for (const field of fields)
 		field.addEventListener("keydown", e => { if (e.key === "Enter") set(); });
-	dialog.replaceChildren(table, said, button("Apply", set), " ", button("Begin together", () => apply(sources.map(s => Math.round(s.shift - (s.offset - first))))), " ",
-			       button("No offsets", () => apply([])), " ", button("Close", () => dialog.close()));
-	dialog.showModal();
+	fillDialog(dialog, "Offsets", [said, table], button("Apply", set), button("Begin together", () => apply(sources.map(s => Math.round(s.shift - (s.offset - first))))), button("No offsets", () => apply([])));
 }
 
 function setTheme(isDark: boolean): void {
@@ -630,27 +659,35 @@ function setTheme(isDark: boolean): void {
 }
 
 function showKeys(): void {
-	const dialog = element<HTMLDialogElement>("keys"), table = document.createElement("table"), close = document.createElement("button");
-	for (const [key, does] of keys) {
-		const row = table.insertRow(), kbd = document.createElement("kbd");
-		kbd.textContent = key;
-		row.insertCell().append(kbd);
-		row.insertCell().textContent = does;
+	const dialog = element<HTMLDialogElement>("keys"), box = document.createElement("div"), note = document.createElement("p");
+	box.className = "columns";
+	for (const [about, of] of keys) {
+		const part = document.createElement("section"), title = document.createElement("h3"), table = document.createElement("table");
+		title.textContent = about;
+		for (const [all, does] of of) {
+			const row = table.insertRow();
+			row.insertCell().append(...all.split(" | ").flatMap((one, i) => [...i ? [" or "] : [], ...(/^\S( \S)*$/.test(one) ? one.split(" ") : [one]).flatMap((key, j) => {
+				const kbd = document.createElement("kbd");
+				kbd.textContent = key;
+				return [...j ? [" "] : [], kbd];
+			})]));
+			row.insertCell().textContent = does;
+		}
+		part.append(title, table);
+		box.append(part);
 	}
-	close.textContent = "Close";
-	close.addEventListener("click", () => dialog.close());
-	dialog.replaceChildren(table, close);
-	dialog.showModal();
+	note.textContent = "The address of this page keeps all that is shown: part, markers, filter, rows and views. Save it as a bookmark, or share it.";
+	fillDialog(dialog, "Keys and mouse", [box, note]);
 }
 
 function chooseRows(): void {
-	const dialog = element<HTMLDialogElement>("chooser"), only = document.createElement("input"), box = document.createElement("div"), close = document.createElement("button"), one = document.createElement("select");
+	const dialog = element<HTMLDialogElement>("chooser"), only = document.createElement("input"), box = document.createElement("div"), bar = document.createElement("div"), one = document.createElement("select");
 	only.placeholder = "name";
 	only.setAttribute("aria-label", "Rows whose name has");
-	close.textContent = "Close";
-	close.addEventListener("click", () => dialog.close());
+	box.className = "choices";
+	bar.className = "line";
 	one.setAttribute("aria-label", "Reports of");
-	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
+	one.append(new Option("all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(r.label, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); saveSoon(); });
 	const all = (hide: boolean): HTMLButtonElement => {
@@ -668,12 +705,13 @@ function chooseRows(): void {
 		input.addEventListener("change", () => { r.isHidden = !input.checked; changed(); });
 		label.append(input, ` ${r.label}`);
 		label.title = r.title;
+		label.classList.toggle("nested", !!r.isNested);
 		return label;
 	}));
 	only.addEventListener("input", fill);
 	fill();
-	dialog.replaceChildren(only, all(false), all(true), one, box, close);
-	dialog.showModal();
+	bar.append(only, all(false), all(true));
+	fillDialog(dialog, "Rows", [bar, box, labelled("Flame graph, call tree, latency and plot are of ", one)]);
 }
 
 function zoomToSelection(): void {
