@@ -471,6 +471,18 @@ check("the address keeps which are", (await deepRows()).rows[0][2] > 90 * 16, JS
 await page.mouse.click(box.x + 40, box.y + deep.edge + 8);
 check("the next click makes them thin", (await deepRows()).rows[0][2] < 450, JSON.stringify(await deepRows()));
 
+// In the call tree the names of deep calls are in view, with their depth.
+await canvas.focus();
+await page.keyboard.press("c");
+await page.waitForSelector("#tree .row:not(.head)");
+const names = await page.evaluate(() => [...document.querySelectorAll("#tree .row:not(.head)")].map(r => {
+	const range = document.createRange();
+	range.selectNodeContents(r.lastElementChild);
+	return [r.lastElementChild.textContent.trim(), range.getBoundingClientRect().right];
+}));
+check("names of deep calls are in view", names.some(([n]) => /^\[\d\d\] func_/.test(n)) && names.every(([, x]) => x < 1280), JSON.stringify(names.slice(10, 16)));
+await page.keyboard.press("l");
+
 // Of a filter only lanes that have a match have room; what matches is drawn and found, also in a row that is closed.
 const wasHigh = (await deepRows()).rows[0][2];
 await page.fill("#filter", "depth == 40 || depth == 60");

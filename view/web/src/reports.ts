@@ -8,6 +8,10 @@ import { Column, tableHead, tableRow } from "./table";
 const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
 const weights: [string, (n: Node) => number][] = [["time", n => n[4]], ["calls", n => n[2]], ["blocked time", n => n[7]], ["time without a CPU", n => n[7] + n[8]]];
 
+/* Of a deep call the number says how deep it is, and its name is near those above. */
+const indented = 12;
+const indent = (depth: number): string => "  ".repeat(Math.min(depth, indented)) + (depth > indented ? `[${depth}] ` : "");
+
 export interface ReportHooks extends FlameHooks { onError(text: string): void; onChoice(): void }
 
 export class Reports {
@@ -122,7 +126,7 @@ export class Reports {
 		for (const n of tree.nodes) {
 			if (n[3] < tree.total * 0.002 || rows.length > 1500)
 				continue;
-			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", " ".repeat(n[0] + Math.min(n[0], 16)) + n[1] + (n[6] ? "  (open)" : "")]);
+			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", indent(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
 			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
 			rows.push(row);
 		}
