@@ -471,6 +471,18 @@ check("the address keeps which are", (await deepRows()).rows[0][2] > 90 * 16, JS
 await page.mouse.click(box.x + 40, box.y + deep.edge + 8);
 check("the next click makes them thin", (await deepRows()).rows[0][2] < 450, JSON.stringify(await deepRows()));
 
+// In the flame graph the wheel goes to deep calls, and a click finds them there.
+await canvas.focus();
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+const flameBox = await page.locator("#flame canvas").boundingBox(), depthAt = () => page.evaluate(y => { const g = window.uftView.reports.graph, p = g.placed.find(q => q.node.depth > 20); return p ? [g.at((p.x + p.w / 2) * g.canvas.clientWidth, y)?.node.depth ?? -1, p.node.depth] : []; }, 4);
+const wasTop = await depthAt();
+await page.mouse.move(flameBox.x + 300, flameBox.y + 60);
+await page.mouse.wheel(0, 360);
+await page.waitForFunction(() => window.uftView.reports.graph.scroll.scrollTop > 0);
+const nowTop = await depthAt();
+check("the wheel goes to deep calls of the flame graph", wasTop[0] === 0 && nowTop[0] === 20, `${wasTop} ${nowTop}`);
+
 // In the call tree the names of deep calls are in view, with their depth.
 await canvas.focus();
 await page.keyboard.press("c");

@@ -137,7 +137,7 @@ export class DiffView {
 		const m = this.measure, sides = this.values(d.nodes), [a, b] = m === measures[0] ? [d.total_a, d.total_b] : sides.map(v => v.reduce((sum, x, i) => sum + (d.nodes[i]?.[0] ? 0 : x), 0)) as [number, number];
 		this.summary.textContent = a || b ? `${m.text(a)} → ${m.text(b)} (${this.signed(b - a)}${a ? `, ${(100 * (b - a) / a).toFixed(1)} %` : ""})` :
 			"nothing of it in either: it is known of recordings with --sched-switch";
-		this.box.replaceChildren(this.graph.canvas);
+		this.box.replaceChildren(this.graph.canvas, this.graph.scroll);
 		this.graph.show(d.nodes.map((n, i) => ({ depth: n[0], name: n[1], value: sides[this.isOfA ? 0 : 1]?.[i] ?? 0, colour: this.colour(n), tip: this.describe(n) })),
 			this.isOfA ? a : b);
 		this.fillTable(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to one */
+/* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to one, the wheel goes to deeper ones */
 import { css, fit, ink, mix } from "./format";
 
 const rowHeight = 18;
@@ -44,13 +44,19 @@ export class Flame {
 	placed: Placed[] = [];
 	root = -1;		/* node that is zoomed to */
 	readonly back = document.createElement("button");	/* there while it is */
+	readonly scroll = document.createElement("div");	/* stands for all depths: beside the canvas, in the same box */
 	private nodes: FlameNode[] = [];
 	private total = 1;
 
 	constructor(box: HTMLElement, label: string, private hooks: FlameHooks) {
 		this.back.textContent = "Show all";
 		this.back.hidden = true;
-		this.back.addEventListener("click", () => { this.root = -1; this.draw(); });
+		this.back.addEventListener("click", () => this.zoomTo(-1));
+		this.scroll.className = "flame-scroll";
+		this.scroll.setAttribute("aria-hidden", "true");
+		this.scroll.append(document.createElement("div"));
+		this.scroll.addEventListener("scroll", () => this.draw());
+		this.canvas.addEventListener("wheel", e => { e.preventDefault(); this.scroll.scrollTop += e.deltaMode === 1 ? e.deltaY * rowHeight : e.deltaY; }, { passive: false });
 		this.canvas.setAttribute("role", "img");
 		this.canvas.setAttribute("aria-label", label);
 		this.canvas.addEventListener("click", e => this.onClick(e));
@@ -75,7 +81,8 @@ export class Flame {
 		if (!g)
 			return;
 		const ground = this.isDark ? 0xff1c1714 : 0xffffffff, at: number[] = [], base = this.root >= 0 ? this.nodes[this.root] as FlameNode : null;
-		const whole = base ? base.value || 1 : this.total, above = base ? base.depth : 0;
+		const whole = base ? base.value || 1 : this.total, above = base ? base.depth : 0, top = this.scroll.scrollTop;
+		let deepest = above;
 		this.placed = [];
 		at[above] = 0;
 		g.clearRect(0, 0, w, h);
@@ -84,12 +91,15 @@ export class Flame {
 			const node = this.nodes[i] as FlameNode;
 			if (base && i > this.root && node.depth <= above)
 				break;
-			const x = at[node.depth] ?? 0, width = node.value / whole, y = (node.depth - above) * rowHeight;
+			const x = at[node.depth] ?? 0, width = node.value / whole, y = (node.depth - above) * rowHeight - top;
 			at[node.depth] = x + width;
 			at[node.depth + 1] = x;
-			if (width * w < 0.6 || y > h)
+			if (width * w < 0.6)
 				continue;
 			this.placed.push({ node, i, x, w: width });
+			deepest = Math.max(deepest, node.depth);
+			if (y > h || y <= -rowHeight)
+				continue;
 			const paint = find && !node.name.toLowerCase().includes(find) ? mix(ground >>> 0, node.colour, 0.22) : node.colour;
 			g.fillStyle = css(paint);
 			g.fillRect(x * w, y, Math.max(1, width * w - 0.5), rowHeight - 1);
@@ -99,18 +109,26 @@ export class Flame {
 				g.fillText(text, x * w + 3, y + 13);
 			}
 		}
+		const all = `${(deepest - above + 1) * rowHeight}px`, inner = this.scroll.firstElementChild as HTMLElement;
+		if (inner.style.height !== all)
+			inner.style.height = all;
+	}
+
+	private zoomTo(root: number): void {
+		this.root = root;
+		this.scroll.scrollTop = 0;
+		this.draw();
 	}
 
 	private at(x: number, y: number): Placed | null {
-		const w = this.canvas.clientWidth, depth = Math.floor(y / rowHeight) + (this.root >= 0 ? (this.nodes[this.root]?.depth ?? 0) : 0);
+		const w = this.canvas.clientWidth, depth = Math.floor((y + this.scroll.scrollTop) / rowHeight) + (this.root >= 0 ? (this.nodes[this.root]?.depth ?? 0) : 0);
 		return this.placed.find(p => p.node.depth === depth && x >= p.x * w && x < (p.x + p.w) * w) ?? null;
 	}
 
 	private onClick(e: MouseEvent): void {
 		const p = this.at(e.offsetX, e.offsetY);
-		this.root = p && p.i !== this.root ? p.i : -1;
 		if (p)
 			this.hooks.onFunction(p.node.name);
-		this.draw();
+		this.zoomTo(p && p.i !== this.root ? p.i : -1);
 	}
 }

@@ -102,7 +102,7 @@ export class Reports {
 		}
 		const nodes = this.tree.nodes, own = weights[this.weight.selectedIndex]?.[1], isTime = this.weight.selectedIndex <= 0 || !own;
 		const values = isTime ? nodes.map(n => n[3]) : sums(nodes, own), total = isTime ? this.tree.total : values.reduce((sum, v, i) => sum + (nodes[i]?.[0] ? 0 : v), 0);
-		this.flame.replaceChildren(this.bar, this.graph.canvas);
+		this.flame.replaceChildren(this.bar, this.graph.canvas, this.graph.scroll);
 		this.note.textContent = total ? "" : " nothing of it here: it is known of recordings with --sched-switch";
 		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), total || 1);
 		this.fillTable();
