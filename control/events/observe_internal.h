@@ -52,7 +52,7 @@ struct proc {
 	uint32_t exec_cpu;
 	int is_exec_told;		/* the kernel told of one since the process became a target last */
 	pid_t exec_tid;			/* who made it, before it took the process's number */
-	struct call_stack *calls;	/* task_calls.c */
+	struct call_table *calls;	/* task_calls.c */
 	struct thread *old;		/* while they get other events (observe_again): which points they have */
 	uint32_t nold;
 };

@@ -11,8 +11,8 @@
  * Nothing is done for it in the program. The kernel takes a longer way into each system call, of all processes, as long
  * as such an event is open; so they are, only while stacks are asked for.
  *
- * Which numbers these tracepoints have, tracefs says, which root may read. Whatever is mounted at /sys/kernel/tracing,
- * ours too, another one is made that is mounted nowhere: fsmount().
+ * Which numbers these tracepoints have, tracefs says, which root may read: once, as they stay. Whatever is mounted at
+ * /sys/kernel/tracing, ours too, another one is made that is mounted nowhere: fsmount().
  *
  * A fork of a target is made by the runtime's hook (runtime/arch/x86_64/syscall.S), whose stub says for which
  * instruction of the program it stands.
@@ -28,6 +28,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,19 @@ static const struct { const char *name; uint32_t meaning; } calls[PERF_CALLS_MAX
 	{ "vfork", UFT_TASKS_FORK | WALK_VFORK }, { "exit", UFT_TASKS_EXIT }, { "exit_group", UFT_TASKS_EXIT },
 };
 
+#define BUCKETS		16u	/* at first */
+
 struct call_stack {
-	struct call_stack *next;
+	struct call_stack *next;	/* of its bucket */
 	pid_t tid;
 	uint32_t task, n;
 	uint64_t w[1 + UFT_STACK_MAX];
+};
+
+/* Last calls of a process's threads, by tid; never more than one a bucket on average. */
+struct call_table {
+	uint32_t n, nbuckets;		/* nbuckets: a power of two */
+	struct call_stack *bucket[];
 };
 
 /* ---- Their numbers --------------------------------------------------------------------------- */
@@ -82,21 +91,36 @@ static uint32_t read_number(int tracefs, const char *call)
 	return (uint32_t)strtoul(text, NULL, 10);
 }
 
+static pthread_mutex_t numbers_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t numbers[PERF_CALLS_MAX];	/* of calls[]; they stay as long as the kernel runs */
+static int has_numbers;
+
+/* Under the lock. */
+static int read_numbers(void)
+{
+	int tracefs = has_numbers ? 0 : open_tracefs();
+
+	if (has_numbers || tracefs < 0)
+		return tracefs;
+	for (uint32_t i = 0; i < PERF_CALLS_MAX; i++)
+		numbers[i] = read_number(tracefs, calls[i].name);
+	close(tracefs);
+	has_numbers = 1;
+	return 0;
+}
+
 int calls_find(struct perf_want *want, uint32_t tasks)
 {
-	int tracefs = open_tracefs();
+	int ret;
 
 	want->ncalls = 0;
-	if (tracefs < 0)
-		return tracefs;
-	for (uint32_t i = 0; i < PERF_CALLS_MAX; i++) {
-		uint32_t number = calls[i].meaning & tasks ? read_number(tracefs, calls[i].name) : 0;
-
-		if (number)
-			want->call[want->ncalls++] = (struct perf_call){ number, calls[i].meaning };
-	}
-	close(tracefs);
-	return want->ncalls ? 0 : -ENOENT;
+	pthread_mutex_lock(&numbers_lock);
+	ret = read_numbers();
+	for (uint32_t i = 0; !ret && i < PERF_CALLS_MAX; i++)
+		if (numbers[i] && calls[i].meaning & tasks)
+			want->call[want->ncalls++] = (struct perf_call){ numbers[i], calls[i].meaning };
+	pthread_mutex_unlock(&numbers_lock);
+	return ret ? ret : want->ncalls ? 0 : -ENOENT;
 }
 
 /* ---- The frame of a hook --------------------------------------------------------------------- */
@@ -150,29 +174,72 @@ static void leave_hook(struct into *in, struct perf_record *r)
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
+/* Numbers are given one behind the other. */
+static struct call_stack **bucket_of(struct call_table *t, pid_t tid)
+{
+	return &t->bucket[(uint32_t)tid & (t->nbuckets - 1)];
+}
+
+/* Where the thread's call is, or would be; NULL: the process has none. */
 static struct call_stack **place_of(struct proc *p, pid_t tid)
 {
-	struct call_stack **at = &p->calls;
+	struct call_stack **at = p->calls ? bucket_of(p->calls, tid) : NULL;
 
-	while (*at && (*at)->tid != tid)
+	while (at && *at && (*at)->tid != tid)
 		at = &(*at)->next;
 	return at;
 }
 
+/* Room for one more. 0, -ENOMEM. */
+static int grow(struct proc *p)
+{
+	struct call_table *old = p->calls, *t;
+	uint32_t n = old ? 2 * old->nbuckets : BUCKETS;
+
+	if (old && old->n < old->nbuckets)
+		return 0;
+	t = calloc(1, sizeof(*t) + n * sizeof(t->bucket[0]));
+	if (!t)
+		return -ENOMEM;
+	t->nbuckets = n;
+	for (uint32_t i = 0; old && i < old->nbuckets; i++)
+		for (struct call_stack *c = old->bucket[i], *next; c; c = next) {
+			struct call_stack **to = bucket_of(t, c->tid);
+
+			next = c->next;
+			c->next = *to;
+			*to = c;
+			t->n++;
+		}
+	free(old);
+	p->calls = t;
+	return 0;
+}
+
+/* NULL: no memory. */
+static struct call_stack *call_of(struct proc *p, pid_t tid)
+{
+	struct call_stack **at = place_of(p, tid), *c = at ? *at : NULL;
+
+	if (c)
+		return c;
+	c = grow(p) ? NULL : calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	at = bucket_of(p->calls, tid);
+	*c = (struct call_stack){ .next = *at, .tid = tid };
+	*at = c;
+	p->calls->n++;
+	return c;
+}
+
 void calls_keep(struct proc *p, const struct perf_record *r)
 {
-	struct call_stack **at = place_of(p, r->tid), *c = *at;
 	struct perf_record call = *r;
+	struct call_stack *c = p->is_other || !p->into ? NULL : call_of(p, r->tid);
 
-	if (p->is_other || !p->into)
+	if (!c)
 		return;
-	if (!c) {
-		c = calloc(1, sizeof(*c));
-		if (!c)
-			return;
-		c->tid = r->tid;
-		*at = c;
-	}
 	leave_hook(p->into, &call);
 	c->task = r->call & ~WALK_VFORK;
 	c->w[0] = call.pc | UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT;
@@ -181,17 +248,19 @@ void calls_keep(struct proc *p, const struct perf_record *r)
 
 void calls_drop(struct proc *p, pid_t tid)
 {
-	struct call_stack **at = place_of(p, tid), *c = *at;
+	struct call_stack **at = place_of(p, tid), *c = at ? *at : NULL;
 
 	if (c) {
 		*at = c->next;
+		p->calls->n--;
 		free(c);
 	}
 }
 
 uint32_t calls_take(struct proc *p, pid_t tid, uint32_t task, uint64_t *w)
 {
-	const struct call_stack *c = *place_of(p, tid);
+	struct call_stack *const *at = place_of(p, tid);
+	const struct call_stack *c = at ? *at : NULL;
 	uint32_t n = 1;
 
 	w[0] = UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT;
@@ -205,6 +274,9 @@ uint32_t calls_take(struct proc *p, pid_t tid, uint32_t task, uint64_t *w)
 
 void calls_drop_all(struct proc *p)
 {
-	while (p->calls)
-		calls_drop(p, p->calls->tid);
+	for (uint32_t i = 0; p->calls && i < p->calls->nbuckets; i++)
+		while (p->calls->bucket[i])
+			calls_drop(p, p->calls->bucket[i]->tid);
+	free(p->calls);
+	p->calls = NULL;
 }
