@@ -277,23 +277,6 @@ static int open_targets(struct live *l, const struct cmd_targets *targets, struc
 	return l->nfds > 1 ? 0 : uft_fail(err, -ESRCH, "none of the processes runs any more");
 }
 
-static int attach(const struct live *l, const struct cmd_targets *targets, struct uft_error *err)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	int ret;
-
-	for (size_t i = 0; f && i < targets->n; i++)
-		fprintf(f, "%d\n", targets->item[i].pid);
-	ret = f && !fclose(f) ? 0 : -ENOMEM;
-	/* children that they make join */
-	ret = ret ? ret : own_session_put(l->own, "options/function-fork", "1", err);
-	ret = ret ? ret : uft_tree_put(l->own->tree, "set_ftrace_pid", text, size, err);
-	free(text);
-	return ret;
-}
-
 static int put_ask(struct live *l, const struct hist_ask *a, struct uft_error *err)
 {
 	const struct uft_event_table *types = uft_tree_event_types(l->own->tree);
@@ -325,7 +308,7 @@ int hist_of_processes(const struct hist_live *opts, const struct cmd_targets *ta
 	screen_catch_ends();
 	ret = open_targets(&l, targets, &err);
 	ret = ret ? ret : own_session_open(&own, "hist", &none, 0, &err);
-	ret = ret ? ret : attach(&l, targets, &err);
+	ret = ret ? ret : own_session_attach(&own, targets, &err);
 	for (size_t i = 0; i < opts->asks->n && !ret; i++)
 		ret = put_ask(&l, &opts->asks->v[i], &err);
 	ret = ret ? ret : show(&l, 0, &err);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_session.c - a session of one command, for the program that it starts
+ * own_session.c - a session of one command, for the program that it starts or processes that run
  *
  * Triggers, histograms, synthetic events and a live text are files of the tracing directory. A command that needs
  * them has such a directory in itself (tree/), which nobody else sees, writes its options there as trace-cmd does, in
  * an order in which nothing is half done when the program starts, and reads the files.
  *
  * A program's events are read from its file before it starts, so they can have filters and triggers from the first
- * record on. Events of its libraries are on when they are mapped.
+ * record on. Events of its libraries are on when they are mapped. Those of processes that run are known once they are
+ * attached to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -207,7 +208,8 @@ int own_session_set(struct own_session *s, const struct record_opts *o, const ch
 {
 	int ret = 0;
 
-	uft_tree_expect(s->tree, path, NULL);		/* a script declares none */
+	if (path)
+		uft_tree_expect(s->tree, path, NULL);		/* a script declares none */
 	ret = put_list(s, "set_ftrace_filter", &o->filter, path, err);
 	ret = ret ? ret : put_list(s, "set_ftrace_notrace", &o->notrace, path, err);
 	ret = ret ? ret : put_list(s, "set_graph_function", &o->roots, path, err);
@@ -222,12 +224,28 @@ int own_session_set(struct own_session *s, const struct record_opts *o, const ch
 	return ret ? ret : put_events(s, o, err);
 }
 
+int own_session_attach(struct own_session *s, const struct cmd_targets *targets, struct uft_error *err)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+	int ret;
+
+	for (size_t i = 0; f && i < targets->n; i++)
+		fprintf(f, "%d\n", targets->item[i].pid);
+	ret = f && !fclose(f) ? 0 : -ENOMEM;
+	ret = ret ? ret : own_session_put(s, "options/function-fork", "1", err);
+	ret = ret ? ret : uft_tree_put(s->tree, "set_ftrace_pid", text, size, err);
+	free(text);
+	return ret;
+}
+
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err)
 {
 	return uft_tree_launch(s->tree, argv, &s->pid, err);
 }
 
-const char *own_session_lacks(const struct record_opts *o)
+const char *own_session_lacks(const struct record_opts *o, int is_attached)
 {
 	const struct { int is_given; const char *option; } lacks[] = {
 		{ o->budget_ppm != 0, "--budget" }, { o->max_rate != 0, "--max-rate" },
@@ -237,7 +255,8 @@ const char *own_session_lacks(const struct record_opts *o)
 		{ o->perf_map, "--perf-map" },
 		{ o->compress != 0, "--compress" },
 		{ o->max_bytes != 0, "--max-size" }, { o->duration_ns != 0, "--duration" }, { o->no_wait, "--no-wait" },
-		{ o->pids.n != 0, "--pid" }, { o->names.n != 0, "--name" }, { o->cgroups.n != 0, "--cgroup" },
+		{ o->pids.n && !is_attached, "--pid" }, { o->names.n && !is_attached, "--name" },
+		{ o->cgroups.n && !is_attached, "--cgroup" },
 	};
 
 	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* own_session.h - a session of one command, for the program that it starts. Theory: own_session.c. */
+/*
+ * own_session.h - a session of one command, for the program that it starts or processes that run. Theory:
+ * own_session.c.
+ */
 #ifndef UFT_CMD_OWN_SESSION_H
 #define UFT_CMD_OWN_SESSION_H
 
 #include "cmd/recordopts.h"
+#include "cmd/targets.h"
 #include "tree/tree.h"
 
 struct own_session {
@@ -14,8 +18,13 @@ struct own_session {
 /* Before the process has other threads. @command says who speaks; @buffer_kb of each CPU, 0: the kernel's. */
 int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
 		     struct uft_error *err);
-/* @path: of the program, whose events are known from then on. 0, or -errno with the file that refuses and why. */
+/*
+ * @path: of the program, whose events are known from then on; NULL: processes are attached to. 0, or -errno
+ * with the file that refuses and why.
+ */
 int own_session_set(struct own_session *s, const struct record_opts *o, const char *path, struct uft_error *err);
+/* To processes that run; children that they make join, if the session has children. */
+int own_session_attach(struct own_session *s, const struct cmd_targets *targets, struct uft_error *err);
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err);
 int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err);
 /* Into a file of each event that @word of set_event means. @option: who gave the text, NULL: nobody says. */
@@ -29,7 +38,7 @@ int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(
 			   void *arg);
 void own_session_close(struct own_session *s);
 
-/* The first option that only a recording by `uft record` has; NULL: none is given. */
-const char *own_session_lacks(const struct record_opts *o);
+/* The first option that only a recording without such a session has; NULL: none is given. @is_attached: -P says who. */
+const char *own_session_lacks(const struct record_opts *o, int is_attached);
 
 #endif

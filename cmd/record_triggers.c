@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_triggers.c - uft record -R: a recording whose events have triggers
+ * record_triggers.c - uft record -R, uft attach -R: a recording whose events have triggers
  *
  * What a trigger does (record less, or more, from this event on; count; keep a snapshot) is decided while the program
  * runs, from the clock of its event. The files of the tracing directory do that, so such a recording has a
@@ -9,9 +9,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,35 +140,102 @@ static int wait_end(struct own_session *s, int (*is_asked)(void))
 	return status;
 }
 
+/* Numbers that come to mean others meanwhile are not theirs. 0, or -errno with @err. */
+static int open_targets(const struct cmd_targets *targets, struct pollfd *fd, struct uft_error *err)
+{
+	for (size_t i = 0; i < targets->n; i++) {
+		fd[i] = (struct pollfd){ (int)syscall(SYS_pidfd_open, targets->item[i].pid, 0), POLLIN, 0 };
+		if (fd[i].fd < 0 && !targets->item[i].is_found)
+			return uft_fail(err, -errno, errno == EINVAL ? "%d is a thread: give its process" :
+					"process %d: %s", targets->item[i].pid, strerror(errno));
+	}
+	return 0;
+}
+
+/* Until all of them have ended, or a signal asks us to go. */
+static void wait_targets(struct pollfd *fd, size_t n, int (*is_asked)(void))
+{
+	size_t running = 1;
+
+	while (running && !is_asked()) {
+		poll(fd, n, POLL_MS);
+		running = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (fd[i].fd >= 0 && fd[i].revents) {
+				close(fd[i].fd);
+				fd[i].fd = -1;
+			}
+			running += fd[i].fd >= 0;
+		}
+	}
+}
+
+/* What the session has, into the files. */
+static int keep(struct recording *rec, struct own_session *s, struct uft_error *err)
+{
+	print_hists(rec, s);
+	if (has_trigger(rec->opts, "snapshot"))
+		save_snapshot(rec, s);
+	return save(rec, s, err);
+}
+
+static int record_started(struct recording *rec, struct own_session *s, char *const argv[], int (*is_asked)(void),
+			  int *status, struct uft_error *err)
+{
+	int ret = own_session_set(s, rec->opts, rec->image, err);
+
+	ret = ret ? ret : record_keep_old(rec, err);
+	ret = ret ? ret : own_session_start(s, argv, err);
+	if (!ret) {
+		rec->is_started = 1;
+		*status = wait_end(s, is_asked);
+		return keep(rec, s, err);
+	}
+	return ret;
+}
+
+static int record_attached(struct recording *rec, struct own_session *s, int (*is_asked)(void), struct uft_error *err)
+{
+	struct pollfd *fd = calloc(rec->targets->n, sizeof(*fd));
+	int ret = fd ? open_targets(rec->targets, fd, err) : -ENOMEM;
+
+	ret = ret ? ret : own_session_attach(s, rec->targets, err);
+	ret = ret ? ret : record_keep_old(rec, err);
+	ret = ret ? ret : own_session_set(s, rec->opts, NULL, err);
+	if (!ret) {
+		rec->is_started = 1;
+		wait_targets(fd, rec->targets->n, is_asked);
+		ret = keep(rec, s, err);
+	}
+	for (size_t i = 0; fd && i < rec->targets->n; i++)
+		if (fd[i].fd > 0)
+			close(fd[i].fd);
+	free(fd);
+	return ret;
+}
+
 int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
 			 int (*is_asked)(void))
 {
-	const char *lacks = own_session_lacks(rec->opts);
+	const int is_attached = rec->targets && !rec->command;
+	const char *lacks = own_session_lacks(rec->opts, is_attached);
 	struct uft_error err = { "" };
 	struct own_session s;
 	int status = 0, ret;
 
-	if (lacks || rec->targets)
-		return cmd_usage(rec->syntax, "--trigger: not with %s", lacks ? lacks : "running processes");
+	if (lacks || (rec->targets && rec->command))
+		return cmd_usage(rec->syntax, "--trigger: not with %s", lacks ? lacks :
+				 "a program and running processes at once");
 	if (rec->opts->emulator && has_trigger(rec->opts, "stacktrace"))
 		return cmd_usage(rec->syntax, "--trigger: uft records stacks on x86-64 only, not with --emulator");
 	ret = own_session_open(&s, rec->syntax->name, rec->opts,
 			       rec->opts->buffer_bytes ? rec->opts->buffer_bytes / 1024 : BUFFER_KB, &err);
 	if (ret)
 		return cmd_fail(rec->syntax->name, "%s", err.text);
-	ret = own_session_set(&s, rec->opts, rec->image, &err);
-	ret = ret ? ret : record_keep_old(rec, &err);
-	ret = ret ? ret : own_session_start(&s, argv, &err);
-	if (!ret) {
-		rec->is_started = 1;
-		status = wait_end(&s, is_asked);
-		print_hists(rec, &s);
-		if (has_trigger(rec->opts, "snapshot"))
-			save_snapshot(rec, &s);
-		ret = save(rec, &s, &err);
-	} else if (rec->kept[0]) {
+	ret = is_attached ? record_attached(rec, &s, is_asked, &err) :
+		record_started(rec, &s, argv, is_asked, &status, &err);
+	if (ret && !rec->is_started && rec->kept[0])
 		record_restore_old(rec);
-	}
 	own_session_close(&s);
 	if (ret)
 		return cmd_fail(rec->syntax->name, "%s", err.text[0] ? err.text : strerror(-ret));

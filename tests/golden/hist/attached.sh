@@ -44,6 +44,34 @@ expect_equal "traceoff by a library's event" "$(ids traceoff.uft)" "1 2 3 4 5 "
 run "$uft" record -q -e app:req -f 'id > 1' -R 'traceoff if id == 3' -R 'hist:keys=id:sort=id' -o both.uft "$program" "$library" </dev/null
 expect_equal "a filter and two triggers" "$(ids both.uft)" "2 3 "
 expect_equal "the histogram" "$(counted <err)" "1=1 2=1 3=1 4=1 5=1 6=1 7=1 8=1 "
+# waits_for_ends: the recorder has set all, and waits for the ends of the processes: poll() or ppoll()
+waits_for_ends() { read -r has_call _ <"/proc/$attacher/syscall" && { [ "$has_call" = 7 ] || [ "$has_call" = 271 ]; }; }
+# with_triggers NAME ARGS...: as attached
+with_triggers() {
+	name=$1
+	shift
+	rm -f "$name.uft"
+	is_sent=
+	hold_up "$program" "$library"
+	attach_until "fires waits_for_ends" -e app:req "$@" -o "$name.uft" $held
+	expect_equal "attach -R, $name: the recorder" "$?" 0
+	expect_left "attach -R, $name" $held
+	let_go
+	expect_equal "attach -R, $name: the program" "$status $(cat held | tr '\n' ' ')" "0 ready enabled fired "
+}
+with_triggers stops -R 'traceoff if id == 5'
+expect_equal "attach -R: traceoff by a library's event" "$(ids stops.uft)" "1 2 3 4 5 "
+with_triggers sums -f 'id > 1' -R 'traceoff if id == 7' -R 'hist:keys=id:sort=id if id != 3' -R 'snapshot:1 if id == 4'
+expect_equal "attach -R: a filter and triggers" "$(ids sums.uft)" "5 6 7 "
+expect_equal "attach -R: the histogram" "$(counted <said)" "1=1 2=1 4=1 5=1 6=1 7=1 8=1 "
+expect_equal "attach -R: the snapshot" "$(grep -c 'req: id=' sums.uft.snapshot)" 3
+run "$uft" attach -e app:req -R traceoff --duration 1 $$
+expect_status 2
+expect_err "--trigger: not with --duration"
+run "$uft" attach -e app:req -R traceoff 999999999
+expect_status 1
+expect_err "999999999"
+
 # hist_attached ARG COUNTED: the histogram of a program that runs, which is left as it was
 hist_attached() {
 	name="attached histogram $1" is_sent=
