@@ -173,6 +173,7 @@ struct uft_session_events {
 	/* @pid: as its records name it, by its own pid namespace */
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
+	/* @pid, @tid: with outer() as the session names them, else as their records do */
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
 	/*
 	 * In another pid namespace than the session's: records of @slice call a task @tid, which is @outer here. Of the

@@ -51,13 +51,13 @@ struct uft_stack {
 };
 
 struct uft_task {
+	/* in the session's pid namespace, as far as that is known: in a recording it is not */
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
 	const char *program;	/* what its process is called: the name of the main thread, or else the file's */
 	const struct uft_image *image;
 	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
-	/* what tid and pid are in the session's pid namespace; the same where that is not known, as in a recording */
-	uint32_t outer_tid, outer_pid;
+	uint32_t own_tid, own_pid;	/* in its own pid namespace, as records name it */
 };
 
 struct uft_event {

@@ -639,7 +639,7 @@ struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index)
 }
 
 /* One of [@from, @to). */
-static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pid_t ppid)
+static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pid_t ppid, uint32_t flags)
 {
 	for (uint32_t i = from; i < to; i++) {
 		struct uft_slice uft_shared *sl = arena_slice(a, i);
@@ -650,14 +650,14 @@ static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pi
 		SHARED_STORE(&sl->pid, (uint32_t)pid);
 		SHARED_STORE(&sl->ppid, (uint32_t)ppid);
 		SHARED_STORE(&sl->parent_slice, UFT_NO_SLICE);
-		SHARED_STORE(&sl->flags, 0);
+		SHARED_STORE(&sl->flags, flags);
 		SHARED_STORE(&sl->agent_tid, 0);
 		return i;
 	}
 	return UFT_NO_SLICE;
 }
 
-uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid, uint32_t flags)
 {
 	int64_t family = arena_make_family(a);
 
@@ -666,12 +666,13 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 		return UFT_NO_SLICE;
 	}
 	errno = EAGAIN;
-	return claim(a, (uint32_t)family * a->map->per_file, (uint32_t)family * a->map->per_file + 1, pid, ppid);
+	return claim(a, (uint32_t)family * a->map->per_file, (uint32_t)family * a->map->per_file + 1, pid, ppid,
+		     flags);
 }
 
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid)
 {
-	return claim(a, a->map->nslices, a->map->nslices + a->map->nown, pid, ppid);
+	return claim(a, a->map->nslices, a->map->nslices + a->map->nown, pid, ppid, 0);
 }
 
 static int clear_rings(const struct arena *a, uint32_t index)

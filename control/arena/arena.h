@@ -81,7 +81,8 @@ void arena_drop_unused(struct arena *a);	/* all that no process has a slice in, 
  * Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE, errno: EAGAIN there are too
  * many, or what is short.
  */
-uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
+/* @pid: by its own namespace; @flags: enum uft_slice_flags */
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid, uint32_t flags);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */
 void arena_release(struct arena *a, uint32_t index);

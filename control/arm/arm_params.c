@@ -59,6 +59,40 @@ void stacks_warn(struct uft_session *s, struct target *t)
 	t->is_unsafe_said = 1;
 }
 
+/* The process or a thread of it, by its number in its own pid namespace; 0: another process's. */
+static uint32_t own_number(const struct target *t, uint32_t number)
+{
+	if ((pid_t)number == t->pid)
+		return (uint32_t)t->own_pid;
+	if ((pid_t)number <= 0 || (pid_t)proc_status_number((pid_t)number, "Tgid", 10) != t->pid)
+		return 0;
+	return (uint32_t)proc_namespace_pid((pid_t)number);
+}
+
+static uint32_t own_numbers(const struct target *t, uint32_t *to, const uint32_t *from, uint32_t n)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t own = own_number(t, from[i]);
+
+		if (own)
+			to[found++] = own;
+	}
+	return found;
+}
+
+/* Lists name tasks by the session's numbers, and the runtime knows its own. */
+static void translate_pids(const struct target *t, struct uft_tracer_params *p)
+{
+	const struct uft_tracer_params all = *p;
+
+	if (!p->has_pids || t->own_pid == t->pid) /* GUARD(pids_translated, 1) */
+		return;
+	p->npids = own_numbers(t, p->pids, all.pids, all.npids);
+	p->nnot_pids = own_numbers(t, p->pids + p->npids, all.pids + all.npids, all.nnot_pids);
+}
+
 int command_params(struct uft_session *s, struct target *t)
 {
 	struct uft_tracer_params params = s->spec->params;	/* a target may write to what it is sent */
@@ -68,6 +102,7 @@ int command_params(struct uft_session *s, struct target *t)
 		return -ESRCH;
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
 	params.kin_lists = pid_inherit_lists(s, t->pid);
+	translate_pids(t, &params);
 	stacks_put_ids(s, t, &params);
 	stacks_warn(s, t);
 	shared_write(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));

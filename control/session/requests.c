@@ -343,6 +343,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	/* Switched over at any time since the start: the child may have been forked before or after. */
 	if (s->spec && (sp->is_changed || sp->spec_sent != s->spec->generation))
 		ret = target_arm(s, t, 1);
+	else if (s->spec && s->spec->params.has_pids && t->own_pid != t->pid && t->has_agent)
+		ret = command_params(s, t);	/* its parent's numbers are none of its own */
 	if (t->pidfd < 0)	/* reaped before it could be held: nothing will tell of its end */
 		target_end(s, t);
 	return ret == -ESRCH ? 0 : ret;

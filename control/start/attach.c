@@ -490,7 +490,8 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	ret = space_create(a->s, a->pid, NULL, NULL, &a->space, err);
 	if (ret)
 		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
-	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);
+	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid,
+			    a->info.local_pid == a->pid ? 0 : UFT_SLICE_OTHER_NS);
 	if (slice == UFT_NO_SLICE) {
 		ret = start_no_slice(a->s, err);
 		goto no_space;

@@ -203,9 +203,11 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 			  struct uft_error *err)
 {
 	char why[300];
+	pid_t own;
 	int ret;
 
-	*slice = arena_claim(&s->arena, proc_namespace_pid(tid), ppid);
+	own = proc_namespace_pid(tid);
+	*slice = arena_claim(&s->arena, own, ppid, own == tid ? 0 : UFT_SLICE_OTHER_NS);
 	if (*slice == UFT_NO_SLICE)
 		return start_no_slice(s, err);
 	session_set_slice(s, *slice);

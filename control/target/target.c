@@ -321,7 +321,10 @@ static void tell_task(const struct uft_session *s, const struct target *t, pid_t
 
 	if (s->ev.outer && own != tid)
 		s->ev.outer(s->ev.arg, t->slice, own, tid);
-	s->ev.task(s->ev.arg, t->own_pid, own, t->ppid, t->space->img, comm);
+	if (s->ev.outer)
+		s->ev.task(s->ev.arg, t->pid, tid, t->ppid, t->space->img, comm);
+	else
+		s->ev.task(s->ev.arg, t->own_pid, own, t->ppid, t->space->img, comm);
 }
 
 void target_scan_tasks(struct uft_session *s, struct target *t)

@@ -31,7 +31,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 	r->hi = clock & ~0xffffffffull;
 	if (clock > r->key)
 		r->key = clock;
-	if (!r->task || r->task->pub.tid != tid || r->task->pub.pid != pid)
+	if (!r->task || r->task->pub.own_tid != tid || r->task->pub.own_pid != pid)
 		r->task = dec_task_get(st, r->slice_number, r->image, r->slice, pid, tid);
 }
 

@@ -186,7 +186,7 @@ uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_s
 
 	if (t == part->st->last_task)
 		return st->last_task->pub.index;
-	return dec_task_get(st, t->slice, mrg_image(st, slice), slice, t->pub.pid, t->pub.tid)->pub.index;
+	return dec_task_get(st, t->slice, mrg_image(st, slice), slice, t->pub.own_pid, t->pub.own_tid)->pub.index;
 }
 
 int uft_part_tell_info(struct uft_part *last, struct uft_stream *st)

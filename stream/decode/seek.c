@@ -287,8 +287,8 @@ static void put_table(struct wire *w, const struct uft_index *ix, const struct u
 	wire_put_u(w, st->ntask);
 	for (uint32_t k = 0; k < st->ntask; k++) {
 		wire_put_u(w, st->task[k]->slice);
-		wire_put_u(w, st->task[k]->pub.pid);
-		wire_put_u(w, st->task[k]->pub.tid);
+		wire_put_u(w, st->task[k]->pub.own_pid);
+		wire_put_u(w, st->task[k]->pub.own_tid);
 		wire_put_u(w, st->task[k]->has_events);
 	}
 }

@@ -56,7 +56,7 @@ static int task_room(struct uft_stream *st)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < st->ntask; i++) {
 		const struct dec_task *t = st->task[i];
-		uint32_t at = task_hash(t->slice, t->pub.pid, t->pub.tid);
+		uint32_t at = task_hash(t->slice, t->pub.own_pid, t->pub.own_tid);
 
 		while (hash[at & (2 * cap - 1)])
 			at++;
@@ -115,10 +115,17 @@ static uint32_t outer_of(const struct uft_stream *st, uint32_t slice, uint32_t t
 	return i < st->nouter && st->outer[i].slice == slice && st->outer[i].tid == tid ? st->outer[i].outer : tid;
 }
 
-static void task_set_outer(const struct uft_stream *st, struct dec_task *t)
+static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
-	t->pub.outer_pid = outer_of(st, t->slice, t->pub.pid);
-	t->pub.outer_tid = outer_of(st, t->slice, t->pub.tid);
+	const struct rd_task *known;
+
+	t->pub.pid = outer_of(st, t->slice, t->pub.own_pid);
+	t->pub.tid = outer_of(st, t->slice, t->pub.own_tid);
+	known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
+	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
+	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.own_pid ? slice->ppid : 0;
+	t->pub.image = t->image->img;
+	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
 }
 
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer)
@@ -135,20 +142,10 @@ int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, ui
 		memmove(&grown[at + 1], &grown[at], (st->nouter++ - at) * sizeof(*grown));
 	grown[at] = (struct dec_outer){ slice_number, tid, outer };
 	for (uint32_t i = 0; i < st->ntask; i++)
-		if (st->task[i]->slice == slice_number)
-			task_set_outer(st, st->task[i]);
+		if (st->task[i]->slice == slice_number &&
+		    (st->task[i]->pub.own_tid == tid || st->task[i]->pub.own_pid == tid))
+			task_describe(st, st->task[i], rd_find_slice(st->file, slice_number));
 	return 0;
-}
-
-static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
-{
-	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
-
-	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
-	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.pid ? slice->ppid : 0;
-	t->pub.image = t->image->img;
-	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
-	task_set_outer(st, t);
 }
 
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
@@ -160,7 +157,7 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 
 	for (; st->hash_cap && st->task_hash[at & (st->hash_cap - 1)]; at++) {
 		t = st->task[st->task_hash[at & (st->hash_cap - 1)] - 1];
-		if (t->pub.tid == tid && t->pub.pid == pid && t->slice == slice_number)
+		if (t->pub.own_tid == tid && t->pub.own_pid == pid && t->slice == slice_number)
 			return t;
 	}
 	share = share_of(st, slice_number);
@@ -172,8 +169,8 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return st->last_task;
-	t->pub.tid = tid;
-	t->pub.pid = pid;
+	t->pub.own_tid = tid;
+	t->pub.own_pid = pid;
 	t->slice = slice_number;
 	t->image = image;
 	if (st->has_ends)

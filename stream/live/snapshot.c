@@ -209,7 +209,7 @@ static int copy_names(struct uft_stream *to, const struct uft_stream *from)
 static struct dec_task *copy_task(struct uft_stream *to, const struct uft_stream *from, const struct dec_task *t)
 {
 	struct dec_image *image = &to->image[t->image - from->image];
-	struct dec_task *copy = dec_task_get(to, t->slice, image, NULL, t->pub.pid, t->pub.tid);
+	struct dec_task *copy = dec_task_get(to, t->slice, image, NULL, t->pub.own_pid, t->pub.own_tid);
 
 	while (copy != to->last_task && copy->cap < t->depth)
 		if (dec_task_grow(to, copy))
@@ -237,7 +237,8 @@ static int copy_rings(struct uft_live *l, struct uft_stream *to, const struct uf
 		*r = from->ring[i];
 		r->image = &to->image[from->ring[i].image - from->image];
 		if (r->task)
-			r->task = dec_task_get(to, r->task->slice, r->image, NULL, r->task->pub.pid, r->task->pub.tid);
+			r->task = dec_task_get(to, r->task->slice, r->image, NULL, r->task->pub.own_pid,
+					       r->task->pub.own_tid);
 		r->cur.pool = &to->pool;
 		r->cur.base = cur_position(&from->ring[i].cur);
 		r->cur.buf = n ? malloc(n) : NULL;

@@ -133,7 +133,7 @@ int event_view_is(const struct event_view *e, const struct uft_live_events *othe
 static int has(const uint32_t *list, size_t n, const struct uft_task *t)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i] == t->outer_tid || list[i] == t->outer_pid)
+		if (list[i] == t->tid || list[i] == t->pid)
 			return 1;
 	return 0;
 }

@@ -20,7 +20,7 @@
  * Everything here belongs to the thread that owns the tree.
  *
  * A program in another pid namespace writes its events under its own numbers; the lists have those of the session
- * (@outer_tid and @outer_pid of struct uft_task), which it has outside.
+ * (@tid and @pid of struct uft_task), which it has outside.
  */
 #include "output/dense.h"
 #include "symbol/sorted.h"
@@ -152,10 +152,10 @@ static int was_in(const struct instance *in, int i, const struct uft_task *task,
 
 	if (!in->set.pids[PIDS_EVENT_ONLY + i].n)
 		return 0;
-	if (is_in(&f->list[i], task->outer_pid) || is_in(&f->list[i], task->outer_tid))
+	if (is_in(&f->list[i], task->pid) || is_in(&f->list[i], task->tid))
 		return 1;
 	for (uint32_t k = f->left[i].n; k && f->left[i].v[k - 1].clock >= clock; k--)
-		if (f->left[i].v[k - 1].tid == task->outer_pid || f->left[i].v[k - 1].tid == task->outer_tid)
+		if (f->left[i].v[k - 1].tid == task->pid || f->left[i].v[k - 1].tid == task->tid)
 			return 1;
 	return 0;
 }

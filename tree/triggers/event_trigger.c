@@ -616,7 +616,7 @@ static int is_let_in(const struct instance *in, const struct uft_event *e, uint6
 {
 	if (event_fork_counts(&in->set))
 		return event_fork_passes(in, e, clock);
-	return event_pids_want(&in->set, e->task->outer_pid, e->task->outer_tid);
+	return event_pids_want(&in->set, e->task->pid, e->task->tid);
 }
 
 /*

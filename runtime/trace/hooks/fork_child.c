@@ -184,6 +184,15 @@ int trace_other_ns(void)
 	return its && ours && ours != its;
 }
 
+static void note_namespace(void)
+{
+	if (!is_born_elsewhere()) /* GUARD(fork_child_namespace, 1) */
+		return;
+	own_ns = 0;		/* that of a parent */
+	if (trace_other_ns())
+		params_born_elsewhere();
+}
+
 /* 0, -EPERM or -ENOSPC. With an agent, where there can be one. */
 static int adopt(struct trace_task *t, int is_forced)
 {
@@ -199,8 +208,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	if (!is_forced &&
 	    (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
-	if (is_born_elsewhere()) /* GUARD(fork_child_namespace) */
-		own_ns = 0;		/* that of a parent */
+	note_namespace();
 	claim.state = CLAIM_NONE;
 	claim.error = 0;
 	claim.pid = t->pid;

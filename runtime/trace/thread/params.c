@@ -16,6 +16,12 @@ struct graph_limits uft_graph_limits;
 static struct uft_tracer_params params_copies[NCOPIES];
 static uint32_t params_current;	/* written by trace_set_params() only */
 
+/*
+ * 1: the numbers in force are those of another pid namespace: inherited from a parent outside. The session tells each
+ * target the numbers that are its own (command_params()).
+ */
+static uint32_t has_foreign_pids;
+
 const struct uft_tracer_params *trace_params(void)
 {
 	return &params_copies[uft_load_acquire(&params_current)];
@@ -56,6 +62,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	uft_store(&uft_graph_limits.thresh, n->thresh);
 	if (n->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS))
 		signal_forget();
+	uft_store(&has_foreign_pids, 0u);
 	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
 	ring_new_generation(); /* GUARD(trace_set_params_ring_new_generation) */
 }
@@ -102,6 +109,8 @@ static int is_listed(uint32_t tid, uint32_t pid, const uint32_t *pids, uint32_t 
 /* enum uft_pid_lists that name the task. */
 static uint32_t lists_of(const struct uft_tracer_params *p, uint32_t tid, uint32_t pid)
 {
+	if (uft_load(&has_foreign_pids))
+		return 0;
 	return (p->has_pids & UFT_PIDS_ONLY && is_listed(tid, pid, p->pids, p->npids) ? UFT_PIDS_ONLY : 0) |
 	       (p->has_pids & UFT_PIDS_NOT && is_listed(tid, pid, p->pids + p->npids, p->nnot_pids) ? UFT_PIDS_NOT : 0);
 }
@@ -117,6 +126,11 @@ static uint32_t lists_of_kin(const struct uft_tracer_params *p)
 	if (!(p->has_pids & UFT_PIDS_FORK))
 		return 0;
 	return p->kin_lists | (kin.number == p->kin ? kin.lists : 0);
+}
+
+void params_born_elsewhere(void)
+{
+	uft_store(&has_foreign_pids, 1u);
 }
 
 void params_forked(const struct uft_thread *th)

@@ -51,6 +51,7 @@ int trace_is_recording(void);
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p);
 /* init, in the child, before thread_forked(): the thread that forked, or NULL */
 void params_forked(const struct uft_thread *th);
+void params_born_elsewhere(void);	/* a fork child, in a pid namespace of its own */
 
 /* ---- signal.c ---- */
 int signal_is_handler(const struct fg_entry *e);	/* Does it return to what the kernel calls handlers with? */

@@ -109,7 +109,7 @@ static void run(const char *dir)
 
 	if (arena_create(&a, &opts, &err))
 		fail(err.text);
-	if (arena_claim(&a, 1, 1) == UFT_NO_SLICE)
+	if (arena_claim(&a, 1, 1, 0) == UFT_NO_SLICE)
 		fail("no slice");
 	snprintf(board, sizeof(board), "%s" UFT_BOARD_SUFFIX, a.path);
 	snprintf(family, sizeof(family), "%s" UFT_FAMILY_SUFFIX "0", a.path);

@@ -305,7 +305,7 @@ static struct child start(struct uft_session *s, const struct child *other)
 		be_target(fd[0]);
 	}
 	close(fd[0]);
-	c.slice = c.pid < 0 ? UFT_NO_SLICE : arena_claim(&s->arena, c.pid, getpid());
+	c.slice = c.pid < 0 ? UFT_NO_SLICE : arena_claim(&s->arena, c.pid, getpid(), 0);
 	spare = arena_make_family(&s->arena);
 	if (c.slice == UFT_NO_SLICE || spare < 0)
 		fail("no slice");

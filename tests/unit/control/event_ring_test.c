@@ -160,11 +160,11 @@ static void test_slices(void **state)
 	assert_non_null(o);
 	assert_int_equal(put(o, 0), 0);
 	for (uint32_t i = s->arena.nspares; i < s->arena.nfamilies; i++) {
-		uint32_t slice = arena_claim(&s->arena, 8, 7);
+		uint32_t slice = arena_claim(&s->arena, 8, 7, 0);
 
 		assert_true(slice < a->nslices && slice % a->per_file == 0);
 	}
-	assert_int_equal(arena_claim(&s->arena, 8, 7), UFT_NO_SLICE);
+	assert_int_equal(arena_claim(&s->arena, 8, 7, 0), UFT_NO_SLICE);
 	for (uint32_t i = 0; i < a->nslices; i++)
 		if (arena_slice(&s->arena, i)->state)
 			arena_release(&s->arena, i);
