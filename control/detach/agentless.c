@@ -163,7 +163,7 @@ static int is_last(const struct agentless *s, pid_t tid)
 	struct user_regs_struct regs;
 	struct uft_boot boot;
 
-	return ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs.rip - s->base - s->blob->rejoin < REJOIN_BYTES &&
+	return !task_request(PTRACE_GETREGS, tid, 0, &regs) && regs.rip - s->base - s->blob->rejoin < REJOIN_BYTES &&
 	       !read_boot(s, &boot) && !boot.is_rejoining && (int64_t)regs.rax != -ENOSYS;	/* its exit */
 }
 
@@ -172,11 +172,11 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 {
 	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
 
-	ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD);
+	task_request(PTRACE_SETOPTIONS, tid, 0, (void *)PTRACE_O_TRACESYSGOOD);
 	for (;;) {
 		int status, ret;
 
-		if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
+		if (task_request(PTRACE_SYSCALL, tid, 0, NULL))
 			return -ESRCH;
 		for (unsigned i = 0; (ret = task_wait_brief(tid, &status)) == -EAGAIN && i < BRIEF_TIMES; i++)
 			give_family(s);
@@ -240,9 +240,9 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	regs.rsp = s->stack + STACK_HALF;
 	regs.orig_rax = -1ull;
 	regs.eflags &= ~EFLAGS_DF;
-	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0)
+	if (task_request(PTRACE_SETREGS, tid, 0, &regs))
 		return -ESRCH;
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
+	task_request(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
 	ret = run_through(s, tid, sig);
 	if (ret == -EAGAIN) {		/* it finds its way */
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
@@ -252,8 +252,8 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	if (ret == -ESRCH)
 		return ret;
 	remote_to_restart_stop(&r);
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
-	ptrace(PTRACE_SETREGS, tid, 0, &r.regs);
+	task_request(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
+	task_request(PTRACE_SETREGS, tid, 0, &r.regs);
 	/* from this stop nothing is given: it pends until the thread is let go */
 	if (r.pending_signal || *sig) {
 		kill(s->pid, SIGSTOP);

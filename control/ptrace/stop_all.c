@@ -528,7 +528,7 @@ static void go_on(const struct task_search *l, struct stopped_task *t)
 	if (t->state != HELD_STANDS)
 		return;
 	if (t->has_regs && !t->sig && regs_restart_call(&t->regs))
-		ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs);
+		task_request(PTRACE_SETREGS, t->tid, 0, &t->regs);
 	l->keeper->go_on(l->keeper_arg, t->tid, t->status);
 }
 

@@ -324,7 +324,7 @@ int regs_restart_call(struct user_regs_struct *regs)
 void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs)
 {
 	if (!sig && regs_restart_call(regs))
-		ptrace(PTRACE_SETREGS, tid, 0, regs);
+		task_request(PTRACE_SETREGS, tid, 0, regs);
 	task_detach(tid, sig);
 }
 

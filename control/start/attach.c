@@ -155,7 +155,7 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 		}
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 0;
-		ptrace(PTRACE_CONT, r->tid, 0, stop_signal_of(status));
+		task_request(PTRACE_CONT, r->tid, 0, (void *)(intptr_t)stop_signal_of(status));
 	}
 }
 

@@ -107,8 +107,8 @@ static void remote_undo(struct remote *r, const struct blob *b)
 	if (r->base)
 		remote_syscall(r, SYS_munmap, r->base, b->span, 0, 0, 0);
 	r->regs.orig_rax = (uint64_t)-1;
-	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
-	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+	task_request(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	task_request(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 }
 
 /* Steps 1 to 5 for a slice that is claimed. @known: its space, if there is one. *at: where its boot block is. */
@@ -315,16 +315,16 @@ int inject_release(struct uft_session *s, struct target *t)
 {
 	struct remote *r = t->remote;
 	int watch = !t->space->is_dynamic && t->space->rseq_symbol && t->has_agent;
-	int ret = 0;
+	int ret;
 
 	t->remote = NULL;
 	r->regs.orig_rax = (uint64_t)-1;
-	if (ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK /* GUARD(signal_mask_restored, PTRACE_GETSIGMASK) */, r->tid, sizeof(r->sigmask),
-		   &r->sigmask) < 0)
-		ret = -errno;
+	ret = task_request(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	if (!ret)
+		ret = task_request(PTRACE_SETSIGMASK /* GUARD(signal_mask_restored, PTRACE_GETSIGMASK) */, r->tid,
+				   sizeof(r->sigmask), &r->sigmask);
 	if (!ret && watch && ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
-	    ptrace(PTRACE_SYSCALL, r->tid, 0, r->pending_signal) == 0)
+	    !task_request(PTRACE_SYSCALL, r->tid, 0, (void *)(intptr_t)r->pending_signal))
 		exec_task_watch_rseq(s, r->tid, t->slice);
 	else if (!ret)
 		ret = task_detach(r->tid, r->pending_signal);

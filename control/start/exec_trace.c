@@ -246,7 +246,7 @@ static void on_call(struct uft_session *s, struct exec_task *p)
 	int status;
 
 	while (t && t->pid == tid && rseq_area_send(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS &&
-	       ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
+	       !task_request(PTRACE_SYSCALL, tid, 0, NULL)) {
 		pid_t got = 0;
 
 		for (int tries = 0; tries < NEXT_CALL_TRIES && (got = waitpid(tid, &status, __WALL | WNOHANG)) == 0;
@@ -265,7 +265,7 @@ static void on_call(struct uft_session *s, struct exec_task *p)
 
 static void go_on(const struct exec_task *p, pid_t tid, int sig)
 {
-	ptrace(p->kind == PTASK_RSEQ ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, sig);
+	task_request(p->kind == PTASK_RSEQ ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, (void *)(intptr_t)sig);
 }
 
 static void on_stop(struct uft_session *s, struct exec_task *p, pid_t tid, int status)
@@ -280,7 +280,7 @@ static void on_stop(struct uft_session *s, struct exec_task *p, pid_t tid, int s
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 		if (is_group_stop)
-			ptrace(PTRACE_LISTEN, tid, 0, 0);
+			task_request(PTRACE_LISTEN, tid, 0, NULL);
 		else
 			go_on(p, tid, 0);
 	} else if (!event && sig == SIGTRAP && int3_serve(s, tid)) {

@@ -22,6 +22,7 @@
  * own: it gets the signal, at its own address. Without a place to go, if it is a stack overflow, or if it
  * comes again at the same pc, the signal is delivered as it came.
  */
+#include "control/ptrace/task_stop.h"
 #include "control/watchdog/watchdog.h"
 
 #include "control/plan/unprepared.h"
@@ -343,7 +344,7 @@ static int still_stands(const struct fault *f)
 {
 	struct user_regs_struct regs;
 
-	return !ptrace(PTRACE_GETREGS, f->tid, 0, &regs);
+	return !task_request(PTRACE_GETREGS, f->tid, 0, &regs);
 }
 
 /*
@@ -463,7 +464,7 @@ static int move(struct fault *f)
 	if (!can)
 		return 0;
 	r.orig_rax = (uint64_t)-1;
-	if (ptrace(PTRACE_SETREGS, f->tid, 0, &r) < 0)
+	if (task_request(PTRACE_SETREGS, f->tid, 0, &r))
 		return 0;
 	say(f, "  the pc was moved to 0x%llx\n", (unsigned long long)r.rip);
 	return 1;
@@ -492,8 +493,8 @@ int fault_look(struct uft_session *s, pid_t tid, int sig)
 	};
 	int is_again, is_own;
 
-	if (!f.t || ptrace(PTRACE_GETSIGINFO, tid, 0, &f.info) < 0 || f.info.si_code <= 0 ||
-	    ptrace(PTRACE_GETREGS, tid, 0, &f.regs) < 0 || !is_ours(&f))
+	if (!f.t || task_request(PTRACE_GETSIGINFO, tid, 0, &f.info) || f.info.si_code <= 0 ||
+	    task_request(PTRACE_GETREGS, tid, 0, &f.regs) || !is_ours(&f))
 		return sig;
 	is_again = s->last_fault.tid == tid && s->last_fault.pc == f.regs.rip;
 	s->last_fault.tid = tid;

@@ -33,6 +33,7 @@
  * where all other signals are, as in libc's own sections. If the program had blocked SIGTRAP alone, nothing shows that
  * afterwards. It takes a handler of such a thread away, and SIG_IGN of any: processes that have either are left alone.
  */
+#include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
 
 #include "control/arm/arm.h"
@@ -267,10 +268,10 @@ static void block_again(pid_t tid)
 	const uint64_t others = 0x7fffffff & ~(bit | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
 	uint64_t mask;
 
-	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0 || (mask & others) != others || mask & bit)
+	if (task_request(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) || (mask & others) != others || mask & bit)
 		return;
 	mask |= bit;
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+	task_request(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
 int int3_serve(struct uft_session *s, pid_t tid)
@@ -280,8 +281,8 @@ int int3_serve(struct uft_session *s, pid_t tid)
 	siginfo_t info;
 	uint8_t now;
 
-	if (!tr || ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || info.si_code != SI_KERNEL ||
-	    ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0)
+	if (!tr || task_request(PTRACE_GETSIGINFO, tid, 0, &info) || info.si_code != SI_KERNEL ||
+	    task_request(PTRACE_GETREGS, tid, 0, &regs))
 		return 0;
 	regs.rip--;
 	for (size_t i = place_of(tr, regs.rip); i < tr->n && tr->trap[i].site == regs.rip; i++) {
@@ -289,7 +290,7 @@ int int3_serve(struct uft_session *s, pid_t tid)
 			continue;
 		if (now == UFT_OP_INT3)
 			regs.rip = tr->trap[i].code + UFT_CODE_SLOT;
-		if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0)
+		if (task_request(PTRACE_SETREGS, tid, 0, &regs))
 			return 0;
 		block_again(tid);
 		return 1;

@@ -149,13 +149,13 @@ static void undo_eintr(pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || (int64_t)regs.orig_rax < 0 || regs.rax != (uint64_t)-EINTR ||
+	if (task_request(PTRACE_GETREGS, tid, 0, &regs) || (int64_t)regs.orig_rax < 0 || regs.rax != (uint64_t)-EINTR ||
 	    !is_ignored(tid, sig))
 		return;
 	regs.rax = regs.orig_rax;
 	regs.orig_rax = (uint64_t)-1;
 	regs.rip -= 2;
-	ptrace(PTRACE_SETREGS, tid, 0, &regs);
+	task_request(PTRACE_SETREGS, tid, 0, &regs);
 }
 
 /* It was asked to stop, in a hold that has not waited for it. */
@@ -163,8 +163,8 @@ static void repeat_call(pid_t tid)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs_restart_call(&regs))
-		ptrace(PTRACE_SETREGS, tid, 0, &regs);
+	if (!task_request(PTRACE_GETREGS, tid, 0, &regs) && regs_restart_call(&regs))
+		task_request(PTRACE_SETREGS, tid, 0, &regs);
 }
 
 static void on_signal(struct uft_session *s, pid_t tid, int sig)
@@ -175,7 +175,7 @@ static void on_signal(struct uft_session *s, pid_t tid, int sig)
 		sig = fault_look(s, tid, sig);
 	else
 		undo_eintr(tid, sig);
-	ptrace(PTRACE_CONT, tid, 0, sig);
+	task_request(PTRACE_CONT, tid, 0, (void *)(intptr_t)sig);
 }
 
 int watchdog_take_back(struct uft_session *s, pid_t tid)
@@ -194,7 +194,7 @@ void watchdog_note_child(struct uft_session *s, pid_t tid, int event)
 
 	if (s->opts.int3 &&
 	    (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) &&
-	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &made) == 0 && made)
+	    !task_request(PTRACE_GETEVENTMSG, tid, 0, &made) && made)
 		add(s->watch, (pid_t)made);
 }
 
@@ -209,10 +209,10 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 		repeat_call(tid);
-		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+		task_request(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, NULL);
 	} else if (event || sig == (SIGTRAP | 0x80)) {
 		watchdog_note_child(s, tid, event);
-		ptrace(PTRACE_CONT, tid, 0, 0);
+		task_request(PTRACE_CONT, tid, 0, NULL);
 	} else {
 		on_signal(s, tid, sig);
 	}
@@ -386,7 +386,7 @@ static int let_go(struct uft_session *s, pid_t tid, int status)
 	watchdog_note_child(s, tid, event);
 	int3_take_out(s, tid);
 	if (event == PTRACE_EVENT_STOP && has_trap_ahead(s, tid)) {
-		ptrace(PTRACE_CONT, tid, 0, 0);
+		task_request(PTRACE_CONT, tid, 0, NULL);
 		return 0;
 	}
 	if (sig == SIGTRAP && int3_serve(s, tid))
