@@ -63,11 +63,12 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 	if (ret)
 		return ret;
 	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
-	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0 ||
-	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all) < 0)
+	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
 		return -errno;
 	r->insn = remote_find_syscall(r, av);
-	return r->insn ? 0 : -ENOTSUP;
+	if (!r->insn)
+		return -ENOTSUP;
+	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all) < 0 ? -errno : 0;
 }
 
 /* Step 5. The boot block comes back in @boot. */
