@@ -196,21 +196,31 @@ int task_wait_stop(pid_t tid, int *status)
 	return ret;
 }
 
-/* Tasks that were asked to stop and did not in time. They will stop later, and only this list resumes them. */
+/*
+ * Tasks that were asked to stop and did not in time. They will stop later, and only this list resumes them. So it has
+ * room for some that is not allocated.
+ */
 static _Thread_local struct {
-	struct late { pid_t tid, tgid; } *task;
+	struct late { pid_t tid, tgid; } first[32], *task;
 	unsigned n, room;
 } late;
 
 void late_task_add(pid_t tid)
 {
+	if (!late.task) {
+		late.task = late.first;
+		late.room = sizeof(late.first) / sizeof(late.first[0]);
+	}
 	if (late.n == late.room) {
-		struct late *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
+		struct late *more = malloc(2 * late.room * sizeof(*more));
 
 		if (!more)
 			return;		/* it stands until we end */
+		memcpy(more, late.task, late.n * sizeof(*more));
+		if (late.task != late.first)
+			free(late.task);
 		late.task = more;
-		late.room = 2 * late.room + 8;
+		late.room *= 2;
 	}
 	late.task[late.n++] = (struct late){ tid, (pid_t)proc_status_number(tid, "Tgid", 10) };
 }
