@@ -32,7 +32,7 @@ HOSTILE ?= 1000
 soak: tests
 	@UFT_RUNS=$(RUNS) UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) UFT_SITES=all nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
 		programs-repeated detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres detach-server-memcached detach-server-sshd uml-attach attach-race patch-flip-st8 patch-flip-js \
-		attach-failing-calls detach-failing-calls start-failing-calls
+		attach-failing-calls detach-failing-calls start-failing-calls $$(meson test -C $(B) --list 2>/dev/null | sed -n 's,.* / \(failing-.*\),\1,p')
 	@UFT_RUNS=$(HOSTILE) UFT_TIMES=0 UFT_SANITIZE="trust-hostile trust-impostor" nice sh tests/sanitize.sh $(B) address
 # Unit and functional tests built with sanitizers: addresses and undefined behaviour, data races. An hour.
 sanitize: | setup

@@ -3,7 +3,8 @@
  * failing_calls.c - loaded into uft: its calls of one kind are counted, and one of them fails
  *
  * FAIL_KIND: memory (malloc, calloc, realloc), mmap, ptrace, or death, where no ptrace fails by us, but its process is
- * killed just before; FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
+ * killed just before; FAIL_EXE: the file of uft, since programs that uft starts load this as well, and are spared;
+ * FAIL_AT: which one fails, from 1 on, of the first process alone, whose forks (the guard) are spared;
  * FAIL_TO: a file that gets how many there were until then, at each call, and that has the number of the one that fails
  * behind that: it may be changed while uft runs. Behind both, for each place in uft that made such a call, its offset in
  * the program and how often it did; FAIL_SITE: the place whose first call fails, in place of FAIL_AT.
@@ -53,13 +54,24 @@ static int find_text(struct dl_phdr_info *info, size_t n, void *arg)
 	return 1;
 }
 
+static int is_uft(void)
+{
+	const char *exe = getenv("FAIL_EXE");
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+
+	return exe && n > 0 && (size_t)n == strlen(exe) && !memcmp(path, exe, (size_t)n);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *what = getenv("FAIL_KIND"), *which = getenv("FAIL_AT"), *where = getenv("FAIL_SITE"),
 		*to = getenv("FAIL_TO");
-	int fd = to ? open(to, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	int fd = to && is_uft() ? open(to, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 
 	calls = &spare;
+	if (!is_uft())
+		return;
 	if (fd >= 0 && !ftruncate(fd, sizeof(spare)))
 		calls = (void *)syscall(SYS_mmap, NULL, sizeof(spare), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);

@@ -17,13 +17,12 @@ import os, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
 import left
+from failing_sites import environment, sites_in, some_of
 from left import compare, complaint, fail, is_armed, is_attached, state, text, wait_for
 
 uft, target, shim = sys.argv[1:4]
 phase = (sys.argv + ['attach'])[4]
 each = int(os.environ.get('UFT_FAILURES', '3'))
-some = os.environ.get('UFT_SITES', '24')
-SITES = 1024			# of failing_calls.c
 IN_TARGET = 42, 66		# ptraces of an attach, about: the last call that the stopped thread makes for uft, that it goes on, and the stops of its end
 END_S = 60			# for a recorder that may end at once, on a loaded machine
 
@@ -31,24 +30,6 @@ END_S = 60			# for a recorder that may end at once, on a loaded machine
 def calls_in(to):
     with open(to, 'rb') as f:
         return struct.unpack('q', f.read(8))[0]
-
-
-def sites_in(to):
-    """The places in uft that made calls."""
-    with open(to, 'rb') as f:
-        words = struct.unpack('%dQ' % (2 * SITES), f.read(16 + 16 * SITES)[16:])
-    return {site for site in words[::2] if site}
-
-
-def some_of(sites):
-    """`some` of them, in the middle of parts of the same size."""
-    sites, n = sorted(sites), len(sites) if some == 'all' else min(int(some), len(sites))
-    return [sites[len(sites) * (2 * i + 1) // (2 * n)] for i in range(n)]
-
-
-def environment(kind, at, site, to):
-    where = {'FAIL_SITE': '%x' % site} if site else {}
-    return dict(os.environ, LD_PRELOAD=shim, FAIL_KIND=kind, FAIL_AT=str(at), FAIL_TO=to, **where)
 
 
 def name_of(kind, at, site):
@@ -61,7 +42,7 @@ sites_of = {}		# by kind, of the last attach: those that call in this phase
 def attach(pid, code, scratch, kind, at, site=0):
     """How many calls there were until uft had armed the target, or refused it; detach: from then until its end. And is all of it out?"""
     to = os.path.join(scratch, 'count')
-    env = environment(kind, at if phase == 'attach' else 0, site, to)
+    env = environment(uft, shim, kind, at if phase == 'attach' else 0, site, to)
     name = name_of(kind, at, site)
     if os.path.exists(to):
         os.unlink(to)
@@ -120,7 +101,7 @@ class Target:
 def record(scratch, kind, at, site=0):
     """How many calls there were in all while uft ran the target, which is as it is alone, or was not started."""
     to = os.path.join(scratch, 'count')
-    env = environment(kind, at, site, to)
+    env = environment(uft, shim, kind, at, site, to)
     name = 'record: ' + name_of(kind, at, site)
     if os.path.exists(to):
         os.unlink(to)
@@ -146,7 +127,7 @@ def record(scratch, kind, at, site=0):
 def dies(scratch, at):
     """A new target, killed just before that ptrace. uft has nothing left to do then."""
     to = os.path.join(scratch, 'count')
-    env = environment('death', at, 0, to)
+    env = environment(uft, shim, 'death', at, 0, to)
     os.unlink(to)
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
@@ -174,7 +155,7 @@ if phase == 'record':
     with tempfile.TemporaryDirectory() as scratch:
         for kind in ('memory', 'mmap', 'ptrace'):
             total = record(scratch, kind, 0)
-            for site in some_of(sites_of[kind]):
+            for site in some_of(sites_of[kind], 24):
                 record(scratch, kind, 0, site)
             if not any([record(scratch, kind, at) >= at for at in sorted(spread(total))]):
                 fail(kind + ': none failed')
@@ -184,7 +165,7 @@ with tempfile.TemporaryDirectory() as scratch:
     t = Target()
     for kind in ('memory', 'mmap', 'ptrace'):
         total, failed = attach(t.pid, t.code, scratch, kind, 0)[0], 0
-        for site in some_of(sites_of[kind]):
+        for site in some_of(sites_of[kind], 24):
             before = left.failures
             is_left = attach(t.pid, t.code, scratch, kind, 0, site)[1]
             t.look(name_of(kind, 0, site), is_left)
