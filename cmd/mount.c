@@ -31,19 +31,13 @@ struct mount_opts {
 };
 
 static const struct cmd_option mount_options[] = {
-	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb,
-		offsetof(struct mount_opts, buffer), NULL },
+	CMD_BUFFER_SIZE(offsetof(struct mount_opts, buffer)),
 	{ "foreground", 'f', NULL, "stay in the foreground; Ctrl-C unmounts", cmd_flag,
 		offsetof(struct mount_opts, foreground), NULL },
 	{ "allow-other", 0, NULL, "allow other users, as far as the files' modes permit", cmd_flag,
 	  offsetof(struct mount_opts, allow_other), NULL },
-	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program",
-		cmd_flag,
-	  offsetof(struct mount_opts, watchdog), NULL },
-	{ "int3", 0, NULL,
-		"trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program",
-		cmd_flag,
-	  offsetof(struct mount_opts, int3), NULL },
+	CMD_WATCHDOG(offsetof(struct mount_opts, watchdog)),
+	CMD_INT3(offsetof(struct mount_opts, int3)),
 	{ 0 }
 };
 

@@ -63,6 +63,15 @@ struct cmd_range { struct cmd_moment from, to; };	/* to 0: to the end */
 	NULL }
 #define CMD_GRAPH(at)	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", \
 	cmd_strings, at, NULL }
+#define CMD_WATCHDOG(at) { "watchdog", 0, NULL, \
+	"if uft causes a fault in a program, report it, restore all code and resume the program", cmd_flag, at, NULL }
+#define CMD_INT3(at)	{ "int3", 0, NULL, \
+	"trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program", cmd_flag, \
+	at, NULL }
+#define CMD_BUFFER_SIZE(at) { "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb, at, \
+	NULL }
+#define CMD_EMULATOR(at) { "emulator", 0, "COMMAND", \
+	"run PROGRAM, of another architecture, by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string, at, NULL }
 
 /* Field types */
 int cmd_flag(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, set to 1 */

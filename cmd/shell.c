@@ -26,17 +26,11 @@ struct shell_opts {
 static const struct cmd_option shell_options[] = {
 	{ "command", 'c', "CMD", "run CMD instead of an interactive shell, and end with its status", cmd_string,
 	  offsetof(struct shell_opts, command), NULL },
-	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb,
-		offsetof(struct shell_opts, buffer), NULL },
+	CMD_BUFFER_SIZE(offsetof(struct shell_opts, buffer)),
 	{ "no-mount", 0, NULL, "mount nothing: reach the files only by uft read, uft write and uft ls", cmd_flag,
 	  offsetof(struct shell_opts, no_mount), NULL },
-	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program",
-		cmd_flag,
-	  offsetof(struct shell_opts, watchdog), NULL },
-	{ "int3", 0, NULL,
-		"trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program",
-		cmd_flag,
-	  offsetof(struct shell_opts, int3), NULL },
+	CMD_WATCHDOG(offsetof(struct shell_opts, watchdog)),
+	CMD_INT3(offsetof(struct shell_opts, int3)),
 	{ 0 }
 };
 

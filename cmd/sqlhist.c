@@ -47,9 +47,7 @@ static const struct cmd_option sqlhist_options[] = {
 		cmd_string, F(keys), NULL },
 	{ "json", 0, NULL, "print the histogram of a program's events as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the histogram of a program's events as CSV", cmd_flag, F(csv), NULL },
-	{ "emulator", 0, "COMMAND",
-		"run PROGRAM, of another architecture, by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'",
-		cmd_string, F(emulator), NULL },
+	CMD_EMULATOR(F(emulator)),
 	CMD_SESSION(F(session)),
 	CMD_INSTANCE(F(instance)),
 	{ 0 }

@@ -43,7 +43,7 @@ struct uft_printer {
 	struct emit_names names;
 	int colour;
 	uint32_t flags;		/* enum uft_text_flags */
-	uint32_t tracer, all_cpus;
+	uint32_t tracer;
 	const struct text_row *row;	/* text_rows.h: of the tracer */
 	int is_plain;		/* times are plain numbers */
 	int annotate;		/* say where a CPU's buffer starts: older entries were lost */

@@ -27,7 +27,6 @@
 #include <Zydis/Zydis.h>
 
 #define CODE_MAX	(256u << 10)	/* of a function: what lies deeper in it is not known */
-#define INSN_MAX	15u
 
 /* ---- The instruction ----------------------------------------------------------------------- */
 

@@ -31,8 +31,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EMULATOR_WORDS		32
-
 /* ---- Starting -------------------------------------------------------------------------------- */
 
 const char *preload_machine(uint16_t machine)

@@ -54,7 +54,6 @@
 #define PR_SET_NAME_	15
 #define PR_SET_PTRACER_	0x59616d61
 #define PR_GET_CHILD_SUBREAPER_ 37
-#define SA_RESTORER_	0x04000000ull
 #define SA_SIGINFO_	4ull
 #define WALL_		0x40000000
 #define BETWEEN_BYTES	4096u		/* of the stack: for the task that makes the agent */

@@ -19,7 +19,6 @@
 #define AF_UNIX_	1
 #define SOCK_SEQPACKET_	5
 #define SOCK_CLOEXEC_	02000000
-#define SOL_SOCKET_	1
 #define SCM_RIGHTS_	1
 #define MSG_CTRUNC_	8
 #define POLLIN_		1

@@ -7,7 +7,6 @@
 #define uft_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define uft_store(p, v)		__atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define uft_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define uft_xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define uft_add(p, v)		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 /* 1 when *p was `old` and is now `new`. */
 #define uft_cas(p, old, new)								\

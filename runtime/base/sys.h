@@ -147,26 +147,10 @@ static inline int sys_sched_setaffinity(int tid, size_t n, const void *mask)
 	return (int)sys_call3(__NR_sched_setaffinity, tid, n, mask);
 }
 
-static inline int sys_sched_yield(void)
-{
-	return (int)sys_call3(__NR_sched_yield, 0, 0, 0);
-}
-
 /* @set and @old are the kernel's 8-byte signal sets. */
 static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
 {
 	return (int)sys_call4(__NR_rt_sigprocmask, how, set, old, 8);
-}
-
-static inline int sys_tgkill(int pid, int tid, int sig)
-{
-	return (int)sys_call3(__NR_tgkill, pid, tid, sig);
-}
-
-static inline _Noreturn void sys_exit(int status)
-{
-	for (;;)
-		sys_call3(__NR_exit, status, 0, 0);
 }
 
 /* ---- waiting ---- */

@@ -36,7 +36,6 @@
 /* frames searched for the call of an exit that is not the innermost's */
 #define LEFT_SEARCH	64
 #define SLOTS_LOG	14u
-#define NO_ID		UINT32_MAX
 
 _Static_assert(PACK_SLACK >= 64 * 4 + 64 * 2, "what 64 records can take beyond the arrays");
 _Static_assert(BELOW_MAX < STACK && IDS_MAX < 1u << 16, "pack");
