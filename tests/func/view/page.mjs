@@ -176,6 +176,20 @@ await page.fill("#search", "func_99");
 await page.keyboard.press("Enter");
 await page.waitForFunction(() => document.querySelector("#list .row.now")?.textContent.includes("func_99"));
 check("find goes to a row with that name", true);
+// One that takes long is told of, and what is told is gone when it is found.
+let letFind;
+const heldFind = new Promise(resolve => { letFind = resolve; });
+await page.route("**/api/search*", async route => { await heldFind; await route.continue(); });
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#notice").textContent === "Looking for 'func_99' …");
+letFind();
+await page.waitForFunction(() => document.querySelector("#notice").hidden);
+check("a search that takes long is told of", true);
+await page.unroute("**/api/search*");
+await page.fill("#search", "no such function");
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#notice").textContent.includes("is not found after"));
+check("and one that finds nothing", true);
 await page.fill("#search", "");
 await canvas.focus();
 

@@ -215,6 +215,7 @@ async function findNext(back: boolean): Promise<void> {
 	if (!text)
 		return;
 	let from = list.current >= 0 ? list.current : list.first;
+	const slow = setTimeout(() => showNotice(`Looking for '${text}' …`), 300);
 	try {
 		for (;;) {
 			const found = await api.ask<Found>("search", { filter: graph.filter, text, from, back: back ? 1 : 0 });
@@ -222,14 +223,18 @@ async function findNext(back: boolean): Promise<void> {
 				list.showRow(found.row);
 				graph.a = found.t;
 				graph.reveal(found.t);
+				if (info)
+					tell(info);
 				return showMarkers();
 			}
 			if (found.more === undefined)
-				return showNotice(`'${text}' is not found ${back ? "before" : "behind"} this event.`);
+				return showNotice(`'${text}' is not found ${back ? "before" : "after"} this event.`);
 			from = found.more;
 		}
 	} catch (e) {
 		showNotice(e instanceof Error ? e.message : String(e));
+	} finally {
+		clearTimeout(slow);
 	}
 }
 
