@@ -116,10 +116,21 @@ const flags = await page.evaluate(() => [[0, 0], [5, 0], [0, 5], [13, 0], [0, 13
 	[g.a, g.b] = [null, null];
 	return Math.abs(one - two);
 }));
+const below = await page.evaluate(() => {
+	const view = window.uftView.graph, g = document.querySelector("#canvas").getContext("2d"), { fillText, fillRect } = g, tops = [], ends = [];
+	g.fillText = function (...a) { if (/ s$/.test(a[0])) tops.push(a[2] - this.measureText(a[0]).actualBoundingBoxAscent); };
+	g.fillRect = (...a) => { if (a[2] === 14) ends.push(a[1] + a[3]); };
+	view.a = view.duration / 2;
+	view.draw();
+	Object.assign(g, { fillText, fillRect });
+	view.a = null;
+	return { tops, ends };
+});
+check("and cover no label of the scale", below.tops.length > 3 && below.ends.length === 1 && below.tops.every(y => y >= below.ends[0]), JSON.stringify(below));
 check("flags of markers stand apart", flags.length === 6 && flags.every(d => d >= 13), flags.join());
 const scale = await page.evaluate(() => {
 	const view = window.uftView.graph, c = document.querySelector("#canvas"), g = c.getContext("2d"), draw = g.fillText, ends = [];
-	g.fillText = function (...a) { if (a[2] === 16 && a[1] > 150) ends.push(a[1] + this.measureText(a[0]).width); };
+	g.fillText = function (...a) { if (a[2] === 22 && a[1] > 150) ends.push(a[1] + this.measureText(a[0]).width); };
 	for (let i = 0; i < 60; i++) {
 		view.from = view.duration * i / 200;
 		view.to = view.from + view.duration * (0.3 + i / 200);

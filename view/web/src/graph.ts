@@ -13,7 +13,7 @@ import { Values } from "./values";
 import { clamp, colour, css, fit, guestState, ink, mix, moment, roundStep, stateColour, textNumber, time, count } from "./format";
 
 export const rowCpu = 0x80000000;
-const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2, flagWidth = 14;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2, flagWidth = 14, flagHeight = 12, scaleLine = 22;	/* texts of the scale are below flags */
 
 /* Lanes of full height of a row that is deeper; how much deeper; the room for the others, a lane of which has 1 to 4 pixels. */
 const fullLanes = 16, fewDeeper = 8, thinRoom = 160, thinMost = 4;
@@ -578,9 +578,9 @@ export class Graph {
 			g.globalAlpha = 1;
 			const label = moment(t, step);
 			if (x + 4 + g.measureText(label).width <= w)
-				g.fillText(label, x + 4, 16);
+				g.fillText(label, x + 4, scaleLine);
 		}
-		g.fillText(`${time(Math.min(this.to, this.duration) - Math.max(0, this.from))} in view`, 6, 16);
+		g.fillText(`${time(Math.min(this.to, this.duration) - Math.max(0, this.from))} in view`, 6, scaleLine);
 	}
 
 	/* Where a function was not traced any more: through the rows of its process. */
@@ -634,7 +634,7 @@ export class Graph {
 				continue;
 			g.fillStyle = mark;
 			g.fillRect(x, 0, 1, h);
-			g.fillRect(x + side, 0, flagWidth, 13);
+			g.fillRect(x + side, 0, flagWidth, flagHeight);
 			g.fillStyle = this.isDark ? "#111" : "#fff";
 			g.fillText(name, x + side + 3, 10);
 		}

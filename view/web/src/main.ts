@@ -147,8 +147,8 @@ function showRange(): void {
 }
 
 function showMarkers(): void {
-	const { a, b } = graph, text = (name: string, t: number | null): string => t === null ? "" : `${name} ${moment(t, 1)}  `;
-	element("marker-text").textContent = text("A", a) + text("B", b) + (a !== null && b !== null ? `Δ ${time(Math.abs(b - a))}` : "");
+	const { a, b } = graph, text = (name: string, t: number | null): string[] => t === null ? [] : [`${name} ${moment(t, 1)}`];
+	element("marker-text").textContent = [...text("A", a), ...text("B", b), ...a !== null && b !== null ? [`Δ ${time(Math.abs(b - a))}`] : []].join(" · ");
 	graph.due();
 	showRange();
 	saveSoon();
