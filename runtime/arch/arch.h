@@ -84,8 +84,9 @@ extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 extern const char uft_asm_graph_enter_depth[], uft_asm_graph_enter_thresh[], uft_asm_graph_exit_thresh[];
 /* ARCH_HAS_SUMS: the profile alone, perhaps with a depth limit; mcount's go through C. */
 extern const char uft_asm_graph_enter_profile[], uft_asm_graph_exit_profile[];
-/* ARCH_HAS_COUNTS: no clock is read (ring.c); mcount's go through C. */
+/* ARCH_HAS_COUNTS: no clock is read (ring.c). */
 extern const char uft_asm_func_counts[], uft_asm_graph_enter_counts[], uft_asm_graph_exit_counts[];
+extern const char uft_asm_mcount_func_counts[], uft_asm_mcount_graph_counts[];
 extern const char uft_asm_mcount_graph_depth[], uft_asm_mcount_graph_thresh[];
 
 /* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). Where there are signals the

@@ -19,7 +19,7 @@ static inline const char *thunk_handler(enum thunk t)
 		return !may ? uft_asm_func_slow : ARCH_HAS_COUNTS && trace_counts() ? uft_asm_func_counts :
 		       uft_asm_func;
 	case THUNK_MFUNC:
-		return uft_asm_mcount_func;
+		return ARCH_HAS_COUNTS && may && trace_counts() ? uft_asm_mcount_func_counts : uft_asm_mcount_func;
 	case THUNK_ENTER:
 		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_graph_enter_counts :
 		       path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS &&
@@ -32,7 +32,8 @@ static inline const char *thunk_handler(enum thunk t)
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh :
 		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow;
 	default:			/* where there is no key these go to C by themselves */
-		return ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_mcount_graph_depth :
+		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_mcount_graph_counts :
+		       ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_mcount_graph_depth :
 		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;
 	}
 }

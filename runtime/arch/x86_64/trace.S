@@ -105,6 +105,7 @@ uft_asm_func_slow:
 	FUNC_HANDLER uft_asm_func, 0, 40(%rsp), 72(%rsp)
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp), 8(%rbp)
 	FUNC_HANDLER uft_asm_func_counts, 0, 40(%rsp), 72(%rsp), 1
+	FUNC_HANDLER uft_asm_mcount_func_counts, 1, 8(%rbp), 8(%rbp), 1
 
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
@@ -237,6 +238,11 @@ uft_asm_event_write_end:
 	.set	COUNTS_depth, 0
 	.set	COUNTS_thresh, 0
 	.set	COUNTS_profile, 0
+	/* What returns from a call of mcount's lead to. */
+	.set	RETURN_plain, uft_asm_mcount_return
+	.set	RETURN_counts, uft_asm_mcount_return_counts
+	.set	RETURN_depth, uft_asm_mcount_return
+	.set	RETURN_thresh, uft_asm_mcount_return
 	/* Flags of the entries that are pushed without a record; 0: it has one. */
 	.set	SILENT_plain, 0
 	.set	SILENT_counts, 0
@@ -339,7 +345,7 @@ uft_asm_event_write_end:
 	mov	\parent, %rax
 	mov	%rax, E_PARENT(%r10)
 	.if \is_mcount
-	lea	uft_asm_mcount_return(%rip), %rax
+	lea	RETURN_\mode(%rip), %rax
 	.else
 	mov	48(%rsp), %rax
 	add	$5, %rax
@@ -369,7 +375,7 @@ uft_asm_event_write_end:
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
 	.endif
 	.if \is_mcount
-	lea	uft_asm_mcount_return(%rip), %rax
+	lea	RETURN_\mode(%rip), %rax
 	mov	%rax, \slot
 	ENTER_RESTORE
 	ret
@@ -482,6 +488,7 @@ uft_asm_graph_enter_slow:
 	.endm
 
 	ENTER_MCOUNT uft_asm_mcount_graph, plain
+	ENTER_MCOUNT uft_asm_mcount_graph_counts, counts
 	ENTER_MCOUNT uft_asm_mcount_graph_depth, depth
 	ENTER_MCOUNT uft_asm_mcount_graph_thresh, thresh
 
@@ -621,7 +628,7 @@ uft_asm_graph_enter_slow:
 	cmpxchg	%rdx, TH_TOP(%rcx) /* GUARD(pop_compares, mov %rdx, TH_TOP(%rcx); cmp %r10, %r10) */
 	je	.Lpopped_\name
 .Lslow_\name:
-	.if \is_mcount			/* its slots name this handler, whatever the limits are */
+	.if \is_mcount && !\counts	/* its slots name this handler, whatever the limits are */
 	cmpq	$0, uft_graph_limits+GL_THRESH(%rip)
 	je	.Lc_\name
 	EXIT_SHORT uft_asm_mcount_short, .Lc_\name
@@ -655,6 +662,7 @@ uft_asm_graph_exit_slow:
 	EXIT_HANDLER uft_asm_graph_exit, 0
 	EXIT_HANDLER uft_asm_mcount_return, 1
 	EXIT_HANDLER uft_asm_graph_exit_counts, 0, 1
+	EXIT_HANDLER uft_asm_mcount_return_counts, 1, 1
 
 	.balign	64
 	.globl	uft_asm_graph_exit_thresh

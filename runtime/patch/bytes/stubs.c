@@ -87,6 +87,7 @@ void near_retarget(void)
 		if (o->nstuck)
 			continue;
 		uft_store_release(cell(o, THUNK_FUNC), (uint64_t)thunk_handler(THUNK_FUNC));
+		uft_store_release(cell(o, THUNK_MFUNC), (uint64_t)thunk_handler(THUNK_MFUNC));
 		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
 		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
 		uft_store_release(cell(o, THUNK_MENTER), (uint64_t)thunk_handler(THUNK_MENTER));

@@ -54,7 +54,7 @@ int main(void)
 end
 build_traced prog -pthread
 
-# What each thread did, whatever the others did between: @1 the tracer.
+# What each thread did, whatever the others did between. With @2 most numbers follow the one before.
 cat >order.py <<'end'
 import collections, re, sys
 
@@ -68,6 +68,9 @@ for task, events in tasks.items():
     assert [name for _, name in events] == ['both', 'first', 'second'] * 3000, task
     numbers = [number for number, _ in events]
     assert all(a < b for a, b in zip(numbers, numbers[1:])), task
+    # a clock that was read would be further
+    if len(sys.argv) > 2:
+        assert 2 * sum(a + 1 == b for a, b in zip(numbers, numbers[1:])) > len(numbers), task
 end
 run "$uft" record -q -C counter -p function -b 16M -l first -l second -l both -o func.uft ./prog
 expect_status 0
@@ -87,6 +90,23 @@ expect_out "both() {"
 check
 ! grep -q " us \|DURATION" out || fail "a graph without times has durations: $(grep " us \|DURATION" out | head -n 1)"
 expect_equal "calls" "$(stat_value graph.uft calls)" 27000
+
+# So does code of -pg, without a clock where other code has none (not without rseq).
+python3 order.py func.text dense 2>/dev/null && dense=dense || dense=
+if [ "$(uname -m)" = x86_64 ] && cc -O1 -pg -o counted prog.c -pthread 2>err; then
+	run "$uft" record -q -C counter -p function -b 16M -l first -l second -l both -o pg.uft ./counted
+	expect_status 0
+	run "$uft" report pg.uft
+	expect_status 0
+	cp out pg.text
+	# shellcheck disable=SC2086
+	run python3 order.py pg.text $dense
+	expect_status 0
+	expect_no_err
+	run "$uft" record -q -C counter -b 16M -l first -l second -l both -o pg.uft ./counted
+	expect_status 0
+	expect_equal "calls of -pg" "$(stat_value pg.uft calls)" 27000
+fi
 
 for what in "report --profile" "report --tree" "report --timeline" "report --range 0.1~" "export -f folded -o x" "diff func.uft"; do
 	run "$uft" $what graph.uft

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # counter.sh - hazards of each kind recorded with the clock counter, by the function and the graph tracer
 #
-#	counter.sh RUN UFT HAZARDS HAZARDS_CC HAZARDS_TASK
+#	counter.sh RUN UFT HAZARDS HAZARDS_CC HAZARDS_TASK HAZARDS_MCOUNT
 #
 # RUN: run.sh, which says what it compares.
 set -u
-run=$1 uft=$2 hazards=$3 cc=$4 task=$5 failed=0 passed=0
+run=$1 uft=$2 hazards=$3 cc=$4 task=$5 mcount=$6 failed=0 passed=0
 
 # each PROGRAM CASE...
 each() {
@@ -28,5 +28,6 @@ each() {
 each "$hazards" longjmp tail sigjump coroutine migrate threads cancel fork vfork vforkthreads clone exec
 each "$cc" exception except_threads except_coroutine dlopen
 each "$task" nested_signals storm
+each "$mcount" longjmp tail abi vector coroutine migrate threads fork vfork
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -ne 0 ]

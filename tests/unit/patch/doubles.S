@@ -64,6 +64,8 @@
 	.hidden	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
 	.globl	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
 	.hidden	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
+	.globl	uft_asm_mcount_func_counts, uft_asm_mcount_graph_counts
+	.hidden	uft_asm_mcount_func_counts, uft_asm_mcount_graph_counts
 uft_asm_graph_enter_depth:
 uft_asm_graph_enter_thresh:
 uft_asm_mcount_graph_depth:
@@ -71,6 +73,8 @@ uft_asm_mcount_graph_thresh:
 uft_asm_graph_exit_thresh:
 uft_asm_graph_enter_profile:
 uft_asm_graph_exit_profile:
+uft_asm_mcount_func_counts:
+uft_asm_mcount_graph_counts:
 uft_asm_func_counts:
 uft_asm_graph_enter_counts:
 uft_asm_graph_exit_counts:

@@ -73,6 +73,8 @@ void lab_retarget(void)
 	uint64_t t = (uint64_t)thunk_handler(THUNK_FUNC);
 
 	memcpy(made.func_thunk + 12, &t, 8);
+	t = (uint64_t)thunk_handler(THUNK_MFUNC);
+	memcpy(made.mfunc_thunk + 12, &t, 8);
 	t = (uint64_t)thunk_handler(THUNK_ENTER);
 	memcpy(made.enter_thunk + 12, &t, 8);
 	t = (uint64_t)thunk_handler(THUNK_EXIT);
