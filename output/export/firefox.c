@@ -35,7 +35,8 @@ enum { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_MARK_NAME, COLUMN_MARK_T
 static const char *const column_name[NCOLUMNS] = { "stack", "time", "weight", "name", "startTime", "data" };
 
 struct column { struct spool_lane spool; char text[COLUMN_BUFFER]; uint32_t used; };
-struct stack { uint32_t prefix, func; };	/* prefix: another one of the thread, NONE: it is an outermost call */
+/* prefix: another one of the thread, NONE: an outermost call; last: of those behind it the one last met, or NONE */
+struct stack { uint32_t prefix, func, last; };
 
 struct thread {
 	const struct uft_task *task;
@@ -88,13 +89,21 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 {
 	uint32_t at;
 
+	/* A function often calls the same one again: then no hash is needed. */
+	if (prefix != NONE && t->stack[prefix].last != NONE && t->stack[t->stack[prefix].last].func == func) {
+		*found = t->stack[prefix].last;
+		return 0;
+	}
 	if (2 * t->nstacks >= t->nslots && grow_slots(t) < 0)
 		return -ENOMEM;
 	for (at = (uint32_t)hash_words(prefix, func) & (t->nslots - 1); t->slot[at];
 	     at = (at + 1) & (t->nslots - 1)) {
 		*found = t->slot[at] - 1;
-		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func)
+		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func) {
+			if (prefix != NONE)
+				t->stack[prefix].last = *found;
 			return 0;
+		}
 	}
 	if (f->nstacks++ >= MAX_STACKS)
 		return uft_fail(f->err, -E2BIG,
@@ -103,7 +112,9 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 	if (dense_reserve(&t->stack, &t->cap_stacks, t->nstacks, sizeof(*t->stack)) < 0)
 		return -ENOMEM;
 	*found = t->nstacks;
-	t->stack[t->nstacks++] = (struct stack){ prefix, func };
+	if (prefix != NONE)
+		t->stack[prefix].last = *found;
+	t->stack[t->nstacks++] = (struct stack){ prefix, func, NONE };
 	t->slot[at] = t->nstacks;
 	return 0;
 }
