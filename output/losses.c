@@ -45,6 +45,9 @@ static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
 	[UFT_CNT_LOST_RETURN] = { "return{|s} had no call that belongs to {it|them}", NULL },
 	[UFT_CNT_KEEP_NO_RING] = { "word{|s} of slow calls {was|were} dropped: too many slow calls at once",
 		"name fewer functions (--keep-slow)" },
+	[UFT_CNT_EVENT_SIZE] =
+		{ "event{ was|s were} not recorded: {its fields have|their fields have} more than 2040 bytes",
+		"give the event shorter fields" },
 	[UFT_CNT_SHARED_TP] = { "call{ was|s were} not recorded: two tasks shared one thread pointer", NULL },
 };
 

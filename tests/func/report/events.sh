@@ -22,7 +22,8 @@ formats='chrome perfetto ctf otlp sqlite parquet-events firefox'
 for format in $formats; do
 	run "$uft" export -f $format -o real.$format real.uft
 	expect_status 0
-	expect_no_err
+	expect_equal "$format: what is said" "$(cat err)" \
+		"# missing: 1 event was not recorded: its fields have more than 2040 bytes (give the event shorter fields)"
 	run "$MKDAT" marks $format marks.$format
 	expect_status 0
 done
