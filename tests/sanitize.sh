@@ -18,10 +18,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 failed=0
 
 # Functional tests with address: not those of other machines and kernels, which take hours and are about the runtime;
-# those that replace malloc (failing-calls), limit the address space or measure memory (attach-refuse, reader-memory,
+# those that replace malloc (failing-), limit the address space or measure memory (attach-refuse, reader-memory,
 # session-memory), link our library without the sanitizer (install), or count what is patched in a program (mixed-sites).
 no_address='emulated|guest|^uml|native|^programs|^matrix|^instructions|^each-awk|^report-real'
-no_address="$no_address|failing-calls|attach-refuse|reader-memory|session-memory|cli-install|start-mixed-sites"
+no_address="$no_address|failing-|attach-refuse|reader-memory|session-memory|cli-install|start-mixed-sites"
 # With thread: of the programs with several threads, which are the session with the tracing files, its clients, the
 # viewer and readers. The sanitizer leaves no room for the arena of uft record.
 with_threads='tree(-files|-directory|-instances|-user-events|-event-filter|-event-fork|-enable-event|-function-fork)?'
@@ -52,6 +52,8 @@ run_tests() {
 	export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:log_path=$dir/reports/report"
 	export ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:verify_asan_link_order=0:log_path=$dir/reports/report"
 	export TSAN_OPTIONS="halt_on_error=1:handle_segv=0:handle_sigbus=0:log_path=$dir/reports/report"
+	# A program that calls without end keeps the session busy, ten times as long as without a sanitizer.
+	export UFT_SHELL_S=1500 UFT_ROUNDS=4
 	if [ "$kind" = thread ]; then set -- setarch -R meson test -C "$dir" -t "${UFT_TIMES:-6}" "$@"
 	else set -- meson test -C "$dir" -t "${UFT_TIMES:-6}" "$@"; fi
 	"$@" >"$dir/log" 2>&1 && [ -z "$(ls "$dir/reports")" ]

@@ -4,9 +4,9 @@
 need fusermount3 unshare bash timeout
 unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
 
-# in_shell 'COMMANDS': they have no single quotes
+# in_shell 'COMMANDS': they have no single quotes. They have UFT_SHELL_S seconds: more with sanitizers (tests/sanitize.sh).
 in_shell() {
-	run timeout 250 "$uft" shell -c "exec bash -c '$1'"
+	run timeout "${UFT_SHELL_S:-250}" "$uft" shell -c "exec bash -c '$1'"
 }
 
 # For trace-cmd record -F sh recorded PROGRAM ARGS...: trace-cmd starts its recorders as processes, and ends them by a
