@@ -3,14 +3,16 @@
 """prose.py ROOT - comments and messages begin with a subject that a stranger can name, and lines fit their limit
 
 A sentence that begins with Who, Nobody, Those, Others or "What is" names neither the task nor the site nor the user that it is about
-(doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, and at the width of
-lines, tabs of 8, against ColumnLimit of .clang-format. Tables and drawings in comments may be wider, and a line whose code ends at two
-thirds of the limit: its text is not cut, so that grep finds a message (tools/wrap-lines.py wraps the others)."""
+(doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, of
+each sentence in doc/ and README.md, and at the width of lines, tabs of 8, against ColumnLimit of .clang-format. Tables and
+drawings in comments may be wider, and a line whose code ends at two thirds of the limit: its text is not cut, so that grep
+finds a message (tools/wrap-lines.py wraps the others)."""
 import os, re, sys
 
 FOLDERS = 'bench', 'cmd', 'control', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
 RIDDLE = r'(Who|Whom|Whose|Nobody|Somebody|Those|Others|What is|What was)\b'
 COMMENT = re.compile(r'(/\*+ |^\s*/\*\*? |^\s*// )' + RIDDLE)
+SENTENCE = re.compile(r'(^|[.:] |\t|\*\*|\| |^#+ )(Who|Whom|Nobody|Somebody|What is|What was)\b')
 MESSAGE = re.compile(r'"(%s: )?' + RIDDLE)
 
 
@@ -21,6 +23,19 @@ def sources(root):
             for name in sorted(names):
                 if name.endswith(('.c', '.h', '.S')):
                     yield os.path.join(path, name)
+
+
+def pages(root):
+    yield os.path.join(root, 'README.md')
+    for path, _, names in os.walk(os.path.join(root, 'doc')):
+        yield from (os.path.join(path, name) for name in sorted(names) if name.endswith(('.md', '.scd')))
+
+
+def riddles(text):
+    for n, line in enumerate(text.splitlines(), 1):
+        found = SENTENCE.search(line)
+        if found:
+            yield n, 'a sentence begins with "%s": say which task, agent, site or user' % found.group(2)
 
 
 def limit(root):
@@ -63,7 +78,16 @@ def main():
         for n, what in complaints(text, width):
             print('%s:%d: %s' % (os.path.relpath(path, root), n, what))
             bad += 1
+    for path in pages(root):
+        with open(path, encoding='utf-8') as f:
+            for n, what in riddles(f.read()):
+                print('%s:%d: %s' % (os.path.relpath(path, root), n, what))
+                bad += 1
     # The check itself: each kind is found.
+    for line in 'Who asks.', 'It is so. What is left goes.', '**Nobody sees it.**':
+        if not list(riddles(line)):
+            print('prose.py does not find: ' + line)
+            bad += 1
     for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x', '\t' + width * 'x' + ';':
         if not list(complaints(line, width)):
             print('prose.py does not find: ' + line[:40])
