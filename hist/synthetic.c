@@ -125,7 +125,7 @@ static int add_field(const struct parser *s, struct uft_synth *e, char *text)
 		if (*word)
 			v[n++] = word;
 	if (!n)
-		return 0;
+		return e->nfields ? 0 : fail(s, "Command must be of the form: <name> field[;field] ...", "");
 	v[n < 8 ? n : 7] = NULL;
 	if (e->nfields == UFT_SYNTH_FIELDS)
 		return fail(s, "Too many fields", "");

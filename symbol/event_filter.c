@@ -340,10 +340,10 @@ static int parse_not(struct parser *s, uint32_t *out)
 	if (!*s->p)
 		return fail(s, -EINVAL, s->nodes.n ? "Meaningless filter expression" : "No filter found",
 			    (size_t)(s->p - s->text));
-	if (*s->p == ')' || *s->p == '&' || *s->p == '|')
-		return fail(s, *s->p == ')' ? -EINVAL : -EPERM, "Error", 0);
-	if (*s->p != '!' && *s->p != '(')
-		return predicate(s, out);
+	if (*s->p == ')')
+		return fail(s, -EINVAL, "Error", 0);
+	if (*s->p != '!' && *s->p != '(')	/* a field's name */
+		return isalnum((unsigned char)*s->p) || *s->p == '_' ? predicate(s, out) : fail(s, -EPERM, "Error", 0);
 	if (++s->depth > MAX_DEPTH)
 		return fail(s, -E2BIG, "Too many '('", (size_t)(s->p - s->text));
 	if (*s->p++ == '!') {

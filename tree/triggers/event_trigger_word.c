@@ -78,11 +78,11 @@ static int take_count(struct event_trigger *v, const char *text)
 	if (!*text)
 		return 0;
 	v->has_count = 1;
-	return text_number(text, strlen(text), 0, &v->left) ? -EINVAL : 0;
+	return text_number(text, strlen(text), 0, &v->left);
 }
 
-/* SYSTEM:EVENT[:COUNT] */
-static int take_target(const struct uft_event_table *types, struct event_trigger *v, char *text)
+/* SYSTEM:EVENT[:COUNT]; of one that is removed the count is not looked at. */
+static int take_target(const struct uft_event_table *types, struct event_trigger *v, char *text, int is_not)
 {
 	char *system = strsep(&text, ":"), *event = text ? strsep(&text, ":") : NULL;
 	const struct uft_event_type *type =
@@ -91,7 +91,9 @@ static int take_target(const struct uft_event_table *types, struct event_trigger
 	if (!type)
 		return -EINVAL;
 	v->target = type->index;
-	return text ? take_count(v, strsep(&text, ":")) : 0;
+	if (!text || is_not)
+		return 0;
+	return *text && *text != ':' ? take_count(v, strsep(&text, ":")) : -EINVAL;
 }
 
 static int take_plain(struct instance *in, struct event_trigger *v, const struct uft_event_type *type, char *text,
@@ -106,8 +108,12 @@ static int take_plain(struct instance *in, struct event_trigger *v, const struct
 		argument = strsep(&filter, " \t");
 		filter = filter ? skip(filter) : NULL;
 	}
-	if (argument)
-		ret = has_target ? take_target(tree_types(in->t), v, argument) : take_count(v, strsep(&argument, ":"));
+	if (argument && has_target)
+		ret = take_target(tree_types(in->t), v, argument, c->is_not);
+	else if (argument && !c->is_not)
+		ret = take_count(v, strsep(&argument, ":"));
+	if (c->is_not)		/* whatever its count and filter */
+		return ret;
 	return !ret && filter && *filter ? take_filter(v, type, filter, c) : ret;
 }
 
