@@ -458,11 +458,6 @@ int uft_output_text(struct uft_stream *st, FILE *out, int colour, const struct u
 			t->buf.error = errno ? -errno : -EIO;
 		ret = t->buf.error;
 	}
-	events_close(t);
-	emit_buf_free(&t->buf);
-	emit_names_free(&t->names);
-	free(t->cpu);
-	free(t->open);
-	free(t);
+	uft_text_close(t);
 	return ret;
 }
