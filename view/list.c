@@ -324,10 +324,9 @@ int view_search(const struct sources *s, const char *filter, const char *text, u
 
 	if (ret <= 0)
 		return ret;
-	if (is_back)
-		ret = search_back(&l, text, first, begun, &found, &more);
-	else if (first + 1 < l.total)
-		ret = search_rows(&l, text, first + 1, l.total, 0, begun, &found, &more);
+	ret = is_back			? search_back(&l, text, first, begun, &found, &more)
+	      : first + 1 < l.total ? search_rows(&l, text, first + 1, l.total, 0, begun, &found, &more)
+				    : 0; /* behind the last there is none */
 	has_more = is_back ? more > 0 : first + 1 < l.total && more < l.total;
 	json_raw(j, "{\"state\":\"done\"");
 	if (found.is) {

@@ -34,6 +34,22 @@ if command -v ss >/dev/null 2>&1; then
 	[ -z "$(grep -v '^127\.0\.0\.1:' listens)" ] || fail "it listens elsewhere: $(cat listens)"
 fi
 
+# ---- The page holds the licence of each package that is in it, and asks nobody else for anything ----
+if [ "$(code "$url")" = 200 ]; then
+	curl -s "${url}licence.txt" | grep . >licence
+	packages=$(cat "$top"/view/web/src/*.ts | sed -n 's/^import .*"\([^."][^"]*\)";$/\1/p' | sort -u)
+	expect_equal "packages in the page" "$packages" uplot
+	for text in LICENSE view/web/node_modules/uplot/LICENSE; do
+		expect_equal "lines of $text that the page's licence.txt lacks" "$(grep . "$top/$text" | grep -Fxv -f licence)" ""
+	done
+	for part in "" app.js style.css; do
+		curl -s "$url$part" >part
+		expect_equal "addresses in the page's '$part'" "$(grep -o 'https*://[^"'"'"'`) ]*' part | grep -v '^http://www.w3.org/')" ""
+	done
+else
+	echo "SKIPPED: the page: this uft was built without it"
+fi
+
 # ---- What the recording is ----
 ask info
 events=$(field events) duration=$(field duration)
@@ -143,6 +159,10 @@ hit=$(field row)
 ask list first="$hit" count=1
 check
 grep -q '"name":"func_77' answer || fail "the row that was found is another one: $(cat answer)"
+for from in $((events - 1)) $((events + 5)); do
+	ask search text=func from="$from"
+	expect_equal "behind the last row, $from, there is none" "$(cat answer)" '{"state":"done"}'
+done
 ask search text=no_such_name from=0
 check
 grep -q '"row"' answer && fail "a name that is not there is found"
