@@ -3,6 +3,7 @@
 # real.sh - recordings of Debian's programs, as they are: each view, each format, and the same time in all of them
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/nginx.sh"
+. "$(dirname "$0")/../view/serve.sh"
 need git python3
 
 mkdir repo
@@ -106,6 +107,23 @@ if has "make" make cc; then
 	at_least "programs of the build" "$(grep -c '"*program ' out)" 4
 fi
 
+# in_viewer RECORDING SELF: the viewer tells the same of it, and draws it
+in_viewer() {
+	start_server "$1.uft" || { grep -q 'libmicrohttpd' serve.err && echo "SKIPPED: $1 in the viewer: $(cat serve.err)" || fail "$1: $(cat serve.err)"; return; }
+	ask info
+	expect_equal "$1: calls in the viewer" "$(field calls)" "$("$uft" stat $1.uft | awk -F': ' '$1 == "calls" { print $2 }')"
+	events=$(field events)
+	duration=$(field duration)
+	ask list first=$((events - 1)) count=9
+	expect_equal "$1: the last row of its list" "$(field n)" $((events - 1))
+	ask tiles from=0 to=$((duration + 1)) width=1000 rows=0
+	check
+	grep -q '"lanes":\[\[0,\[[0-9-]*,[0-9]*,' answer || fail "$1: nothing is drawn: $(head -c 300 answer)"
+	ask tree from=0 to=$((duration + 1))
+	expect_equal "$1: the time of its tree" "$(field total)" "$2"
+	end_server
+}
+
 column() { awk -F, -v key="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } { n += $at[key] } END { printf "%.0f", n }'; }
 for file in *.uft; do
 	rec=${file%.uft}
@@ -117,6 +135,7 @@ for file in *.uft; do
 		[ "$(wc -l <out)" -gt 2 ] || fail "$rec: report $view: nothing"
 	done
 	self=$("$uft" report --tree --csv $rec.uft | column self_ns)
+	! has "$rec in the viewer" curl || in_viewer $rec "$self"
 	case $rec in git|python) formats=$all ;; *) formats=$sums ;; esac
 	for format in $formats; do
 		[ $format != sqlite ] || has "SQLite" sqlite3 || continue
