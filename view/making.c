@@ -26,8 +26,9 @@
 /*
  * What an event costs where passing over it costs 50, as parts.c counts: decoding and the levels, and the last thread's
  * uft_stream_info(). By the CPU clock of both threads, 20 million calls: 95 and 9 on a Zen 5, 143 to 170 and 16 on a
- * Zen 4. These lie between. As parts only have to end together, either of them lets the later one end 3 to 8 % after
- * the moment that its own ratio would; to measure it in each run first would take longer.
+ * Zen 4; where passing became cheaper later (dec_skip()), 82 became 103. These lie between. As parts only have to end
+ * together, either of them lets the later one end 3 to 8 % after the moment that its own ratio would; to measure it in
+ * each run first would take longer.
  */
 #define COST_READ 120u
 #define COST_SCAN 12u

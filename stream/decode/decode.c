@@ -338,9 +338,34 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 }
 
 /*
+ * The same for what lies before a part (parts.c): calls are opened and closed, and that is all. Their names are looked
+ * up for those that are still open at the end.
+ */
+static inline __attribute__((always_inline)) size_t dec_skip(struct uft_stream *st, struct dec_task *t,
+							     const uint8_t *p, const uint8_t *lim, uint64_t clock)
+{
+	uint64_t word = dec_word(p), ns = uft_clock_ns(&st->clock, clock);
+	uint32_t id = UFT_REC_VALUE(word);
+	struct dec_frame *f;
+
+	if (UFT_REC_KIND(word) == UFT_REC_FUNC)
+		return lim - p < 16 ? 0 : 16;
+	if (UFT_REC_KIND(word) == UFT_REC_ENTRY) {
+		dec_push(st, t, id, NULL, ns);
+		return 8;
+	}
+	if (!t->depth || t->over || t->stack[t->depth - 1].id != id)
+		return 0;
+	f = &t->stack[--t->depth];
+	if (t->depth)
+		f[-1].child_ns += ns > f->entry_ns ? ns - f->entry_ns : 0;
+	return 8;
+}
+
+/*
  * Such records of one ring, up to @limit. Returns how many events that is; only that the next record is beyond the
- * limit, the usual end when rings alternate, is told in *is_past. Everything that the loop needs is in locals, as the
- * stores into events could otherwise be stores into it.
+ * limit, the usual end when rings alternate, is told in *is_past. Without @ev they are passed. Everything that the loop
+ * needs is in locals, as the stores into events could otherwise be stores into it.
  */
 static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *st, struct dec_ring *r, uint64_t limit,
 							    struct uft_event *ev, size_t max, int *is_past)
@@ -360,12 +385,12 @@ static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *s
 			*is_past = 1;
 			break;
 		}
-		bytes = dec_fast(st, t, cpu, p, lim, clock, ev + n);
+		bytes = ev ? dec_fast(st, t, cpu, p, lim, clock, ev + n) : dec_skip(st, t, p, lim, clock);
 		if (!bytes)
 			break;
 		p += bytes;
 		key = clock;
-		n += dec_keep(st, ev + n, clock);
+		n += ev ? dec_keep(st, ev + n, clock) : 1;
 	}
 	r->cur.p = (uint8_t *)p;
 	r->key = key;
@@ -414,7 +439,8 @@ static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_str
 			x = due;
 			continue;
 		}
-		bytes = dec_fast(st, x->task, x->cpu, x->p, x->lim, clock, ev + n);
+		bytes = ev ? dec_fast(st, x->task, x->cpu, x->p, x->lim, clock, ev + n) :
+			dec_skip(st, x->task, x->p, x->lim, clock);
 		if (!bytes)
 			break;
 		x->p += bytes;
@@ -423,90 +449,6 @@ static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_str
 		n++;
 	}
 	return n;
-}
-
-/*
- * The same for what lies before a part (parts.c): calls are opened and closed, as dec_fast() does it, and that is all.
- * Their names are looked up for those that are still open at the end. What is passed counts in given.
- */
-static void dec_pass(struct uft_stream *st, struct dec_at *at, uint64_t limit, int *is_past)
-{
-	const struct uft_clock_seg line = st->clock.cur;
-	const uint64_t span = st->clock.cur_end - line.clock0, hi = at->hi;
-	const uint8_t *p = at->p, *lim = at->lim;
-	struct dec_task *t = at->task;
-	/* behind the innermost call; where an exit and an entry need more than that */
-	struct dec_frame *f, *bottom, *room;
-	uint64_t key = at->key;
-	size_t n = 0;
-
-	if (lim - p < 8)
-		return;
-	f = t->stack + t->depth;
-	bottom = t->over ? f : t->stack;
-	room = t->over ? f : t->stack + t->cap;
-	for (; lim - p >= 8; n++) {
-		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
-		unsigned kind = UFT_REC_KIND(word);
-		uint32_t id = UFT_REC_VALUE(word);
-
-		if (!dec_is_fast(word))
-			break;
-		clock = clock < key ? key : clock;
-		if (clock > limit) {
-			key = clock;
-			*is_past = 1;
-			break;
-		}
-		ns = clock - line.clock0 < span ?
-			line.ns0 + (uint64_t)((unsigned __int128)(clock - line.clock0) * line.mult >> 32) :
-			uft_clock_ns(&st->clock, clock);
-		if (kind == UFT_REC_EXIT) {
-			uint64_t duration;
-
-			if (f == bottom || f[-1].id != id)
-				break;
-			f--;
-			duration = ns > f->entry_ns ? ns - f->entry_ns : 0;
-			if (f != bottom)
-				f[-1].child_ns += duration;
-		} else if (kind == UFT_REC_FUNC) {
-			if (lim - p < 16)
-				break;
-			p += 8;
-		} else if (__builtin_expect(f != room, 1)) {
-			*f++ = (struct dec_frame){ .entry_ns = ns, .id = id };
-		} else {
-			t->depth = (uint32_t)(f - t->stack);
-			dec_push(st, t, id, NULL, ns);
-			f = t->stack + t->depth;
-			bottom = t->over ? f : t->stack;
-			room = t->over ? f : t->stack + t->cap;
-		}
-		p += 8;
-		key = clock;
-	}
-	t->depth = (uint32_t)(f - t->stack);
-	at->p = p;
-	at->key = key;
-	at->given += n;
-}
-
-static void dec_pass_two(struct uft_stream *st, struct dec_at *x, struct dec_at *y)
-{
-	uint64_t limit = dec_until(st, x, y->key);
-
-	for (int is_past = 1; is_past;) {
-		struct dec_at *due = y;
-
-		is_past = 0;
-		dec_pass(st, x, limit, &is_past);
-		limit = dec_until(st, due, x->key);
-		if (due->key > limit)	/* of st->limit */
-			return;
-		y = x;
-		x = due;
-	}
 }
 
 static void dec_set(struct dec_ring *r, const struct dec_at *at)
@@ -530,7 +472,7 @@ size_t dec_two(struct uft_stream *st, struct dec_ring *a, struct dec_ring *b, st
 	if (st->has_select || !dec_is_plain(a) || !dec_is_plain(b))
 		return 0;
 	if (st->is_passing)
-		dec_pass_two(st, &x, &y);
+		dec_alternate(st, &x, &y, NULL, SIZE_MAX);
 	else
 		n = dec_alternate(st, &x, &y, ev, max);
 	dec_set(a, &x);
@@ -742,10 +684,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			continue;
 		}
 		if (__builtin_expect(st->is_passing, 0)) {
-			struct dec_at at = dec_at(r, 0);
-
-			dec_pass(st, &at, limit, &is_past);
-			dec_set(r, &at);
+			r->given += dec_one(st, r, limit, NULL, SIZE_MAX, &is_past);
 		} else {
 			size_t got = dec_one(st, r, limit, ev + n, max - n, &is_past);
 

@@ -137,7 +137,7 @@ size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_
 	return 1;
 }
 
-/* Names of the calls that are open where passing ended: dec_pass() left them out. */
+/* Names of the calls that are open where passing ended: dec_skip() left them out. */
 static void name_open_calls(struct uft_stream *st)
 {
 	for (uint32_t i = 0; i <= st->ntask; i++) {
