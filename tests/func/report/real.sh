@@ -3,7 +3,7 @@
 # real.sh - recordings of Debian's programs, as they are: each view, each format, and the same time in all of them
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/nginx.sh"
-. "$(dirname "$0")/../view/serve.sh"
+. "$top/tests/func/view/serve.sh"
 need git python3
 
 mkdir repo

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # common.sh - for the tests of uft view: a server, and questions to it
 . "$(dirname "$0")/../../lib/common.sh"
-. "$(dirname "$0")/serve.sh"
+. "$top/tests/func/view/serve.sh"
 need curl
 : "${SYNTH:?the program synth_make}"
 
