@@ -78,7 +78,7 @@ static const char *next_label(struct filling *to)
 {
 	const char *name = to->label;
 
-	to->label += name ? strlen(name) + 1 : 0;
+	to->label = name ? name + strlen(name) + 1 : NULL;
 	return name;
 }
 

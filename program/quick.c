@@ -77,8 +77,10 @@ static void make_parts(const struct uft_step *s, const uint8_t *constant, struct
 	uint32_t bytes = compared(s), size = size_of_part(bytes);
 	struct uft_quick_step last = *q;
 
-	if (UFT_STEP_BYTES(s->value) > bytes) {
-		*q = (struct uft_quick_step){ .at = s->at, .size = 1, .yes = q->no, .no = q->no };
+	if (UFT_STEP_BYTES(s->value) > bytes) {		/* whatever it reads, but within: a field may have no bytes */
+		*q = (struct uft_quick_step){
+			.at = (uint16_t)(s->at ? s->at - 1 : 0), .size = 1, .yes = q->no, .no = q->no
+		};
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -95,7 +97,7 @@ static void make_parts(const struct uft_step *s, const uint8_t *constant, struct
 static uint32_t bytes_needed(const struct uft_step *s, unsigned load)
 {
 	if (load == UFT_LOAD_BYTES)
-		return s->at + UFT_STEP_FIELD(s->value);
+		return s->at + UFT_STEP_FIELD(s->value) ? s->at + UFT_STEP_FIELD(s->value) : 1;
 	return load == UFT_LOAD_TID ? 0 : s->at + (load <= UFT_LOAD_S64 ? 1u << (load & 3) : 4);
 }
 

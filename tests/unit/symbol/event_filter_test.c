@@ -333,6 +333,29 @@ static void quick_numbers(void **state)
 	assert_int_equal(nquick, 15 * 15 * 6 * 8 * 8);
 }
 
+/* A text in a field without bytes: its step reads one that the record has to have. */
+static void quick_no_field(void **state)
+{
+	struct uft_quick_step quick[UFT_QUICK_STEPS];
+	struct uft_program *p = calloc(1, sizeof(*p) + sizeof(p->step[0]) + 8);
+
+	(void)state;
+	p->bytes = (uint32_t)(sizeof(*p) + sizeof(p->step[0]) + 8);
+	p->nsteps = 1;
+	memcpy(&p->step[1], "a", 2);
+	for (uint32_t at = 0; at < 1024; at = 2 * at + 1) {
+		uint32_t need = 0;
+
+		p->step[0] = (struct uft_step){ UFT_STEP_TEXT, UFT_LOAD_BYTES, (uint16_t)at, UFT_STEP_ACCEPT,
+			UFT_STEP_REJECT,
+			UFT_STEP_VALUE(0, 1, 0) };
+		assert_true(uft_program_is_good(p, p->bytes));
+		assert_true(uft_quick_append(p, 1, quick, 0, &need, p));
+		assert_true(need > quick[0].at && need <= at + 1);
+	}
+	free(p);
+}
+
 /* Several programs, all in a list: one accepts, or none. More steps than there is room for, and CPUs, are none. */
 static void quick_several(void **state)
 {
@@ -527,6 +550,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),	 cmocka_unit_test(answers), cmocka_unit_test(quick_numbers),
+		cmocka_unit_test(quick_no_field),
 		cmocka_unit_test(quick_several), cmocka_unit_test(quick_texts), cmocka_unit_test(unknown),
 		cmocka_unit_test(shorter),
 		cmocka_unit_test(sizes),
