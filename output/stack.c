@@ -16,11 +16,9 @@
 /* ` => /lib/libc.so.6[+0x1234]`: a program's own addresses are to be looked up by others. */
 static char *put_object(const struct uft_printer *t, char *p, const struct uft_image *img, uint64_t addr)
 {
-	const struct uft_mapped *m = NULL;
+	uint32_t at = t->flags & UFT_TEXT_USEROBJ ? uft_image_at(img, addr, UINT64_MAX) : UINT32_MAX;
+	const struct uft_mapped *m = at != UINT32_MAX ? &img->obj[at] : NULL;
 
-	for (uint32_t i = 0; i < img->nobj && t->flags & UFT_TEXT_USEROBJ && !m; i++)
-		if (addr - img->obj[i].text_start < img->obj[i].text_end - img->obj[i].text_start)
-			m = &img->obj[i];
 	if (m)
 		p += sprintf(p, "%.4000s[+0x%llx]", m->obj->path, (unsigned long long)(addr - m->bias));
 	if (!m || t->flags & UFT_TEXT_SYM_ADDR)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbol/image.h"
+#include "symbol/image_index.h"
 
 struct uft_image *uft_image_alloc(uint32_t id, const char *exe)
 {
@@ -27,6 +28,7 @@ void uft_image_free(struct uft_image *img)
 
 	if (!img)
 		return;
+	image_index_free(img->index);
 	for (i = 0; i < img->nobj; i++) {
 		uft_object_put(img->obj[i].obj);
 		uft_mapped_free_arrays(&img->obj[i]);
@@ -83,31 +85,55 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 	return m;
 }
 
+/* Where @vaddr of @obj is in @m, if that is mapped, and has it; else 0. */
+static uint64_t place_in(const struct uft_mapped *m, const struct uft_object *obj, uint64_t vaddr)
+{
+	uint64_t addr = vaddr + m->bias;
+
+	return !m->to_clock && addr >= m->text_start && addr < m->text_end && obj && uft_object_is_same(m->obj, obj) ?
+	       addr : 0;
+}
+
 /* The last that is mapped: an object may have been there before, elsewhere. */
 uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *sym)
 {
-	for (uint32_t i = img ? img->nobj : 0; i--;) {
-		const struct uft_mapped *m = &img->obj[i];
-		uint64_t addr = sym->vaddr + m->bias;
+	const struct image_index *index = img ? image_index_of(img) : NULL;
+	uint64_t addr = 0;
 
-		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && sym->of &&
-		    uft_object_is_same(m->obj, sym->of))
-			return addr;
+	if (index && sym->of) {
+		uint32_t i = image_index_copies(index, sym->of), end = i + IMAGE_COPIES_MAX;
+
+		for (; !addr && i < end && i < index->ncopies && index->copy[i].hash == uft_object_hash(sym->of); i++)
+			addr = place_in(&img->obj[index->copy[i].object], sym->of, sym->vaddr);
+		return addr ? addr : sym->addr;
 	}
-	return sym->addr;
+	for (uint32_t i = img && !index ? img->nobj : 0; i-- && !addr;)
+		addr = place_in(&img->obj[i], sym->of, sym->vaddr);
+	return addr ? addr : sym->addr;
 }
 
+static const struct uft_func *func_in(const struct uft_mapped *m, uint64_t addr)
+{
+	return addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
+}
+
+/* As names are found (resolve.c): in the object that is mapped there, else in the last code that the process made. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 {
-	for (uint32_t i = 0; img && i < img->nobj; i++) {
-		const struct uft_mapped *m = &img->obj[i];
-		const struct uft_func *func =
-			addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
+	const struct image_index *index = img ? image_index_of(img) : NULL;
+	uint32_t at = img ? uft_image_at(img, addr, UINT64_MAX) : UINT32_MAX, n = index ? index->nmade : img ?
+		img->nobj : 0;
+	const struct uft_mapped *m = at != UINT32_MAX ? &img->obj[at] : NULL;
+	const struct uft_func *func = m ? func_in(m, addr) : NULL;
 
-		if (func)
-			return addr - m->bias - func->addr;
+	for (uint32_t left = IMAGE_MADE_MAX; !func && n && left; n--) {
+		m = &img->obj[index ? index->made[n - 1] : n - 1];
+		if (m->obj->type)
+			continue;
+		func = func_in(m, addr);
+		left--;
 	}
-	return 0;
+	return func ? addr - m->bias - func->addr : 0;
 }
 
 /* Where it is so, each address is looked for by its time among all objects, so there is a bound. */
@@ -115,6 +141,10 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 
 int uft_image_overlaps(const struct uft_image *img)
 {
+	const struct image_index *index = img ? image_index_of(img) : NULL;
+
+	if (index)
+		return index->past != NULL;
 	for (uint32_t i = 0; img && img->nobj <= OVERLAPS_MAX && i < img->nobj; i++)
 		for (uint32_t k = 0; k < i; k++) {
 			const struct uft_mapped *a = &img->obj[i], *b = &img->obj[k];
@@ -141,8 +171,11 @@ static int is_better(const struct uft_mapped *m, const struct uft_mapped *than, 
 
 uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock)
 {
+	const struct image_index *index = image_index_of(img);
 	uint32_t best = UINT32_MAX;
 
+	if (index)
+		return image_index_find(index, addr, clock);
 	for (uint32_t i = 0; i < img->nobj; i++) {
 		const struct uft_mapped *m = &img->obj[i];
 

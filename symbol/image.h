@@ -30,6 +30,7 @@ struct uft_image {
 	uint32_t nobj;
 	struct uft_mapped *obj;		/* in the order they appeared */
 	char *exe;			/* path of the program */
+	struct image_index *index;	/* NULL: each question looks at all objects (uft_image_index()) */
 };
 
 struct uft_image *uft_image_alloc(uint32_t id, const char *exe);
@@ -40,9 +41,15 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 int uft_mapped_copy(struct uft_mapped *to, const struct uft_mapped *from);
 void uft_mapped_free_arrays(struct uft_mapped *m);
 
+/*
+ * Makes a table, for an image that does not grow any more: the questions below take log n steps then. A recording can
+ * have 60,000 objects in an image, and an address of each in each event. *room: how many pairs of an object and a part
+ * of another one's addresses it may still have, less what this one has; with more, times do not count. 0 or -ENOMEM.
+ */
+int uft_image_index(struct uft_image *img, uint64_t *room);
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
-/* Are there objects that had the same addresses, one after the other? Not said of more than 4,096 objects. */
+/* Are there objects that had the same addresses, one after the other? Not said of more than 4,096 without a table. */
 int uft_image_overlaps(const struct uft_image *img);
 /*
  * The index of the one that had @addr at @clock; by the clock only if several had it. UINT32_MAX: none. Code

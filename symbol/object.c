@@ -34,6 +34,7 @@
 #include "symbol/names.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
+#include "symbol/keyed_hash.h"
 #include "symbol/object_internal.h"
 #include "symbol/open_regular.h"
 #include "symbol/sorted.h"
@@ -305,6 +306,12 @@ int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
 			  !(a->build_id_len ? strcmp(uft_base_name(a->path), uft_base_name(b->path)) :
 			    strcmp(a->path, b->path)));
+}
+
+uint64_t uft_object_hash(const struct uft_object *obj)
+{
+	return hash_words(hash_bytes(obj->build_id, obj->build_id_len),
+			  hash_text(obj->build_id_len ? uft_base_name(obj->path) : obj->path));
 }
 
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)

@@ -94,6 +94,8 @@ int uft_object_open(const char *path, struct uft_object **out, struct uft_error 
 /* The same of @file, which goes by the name @path: of a file that has none any more. */
 int uft_object_open_as(const char *file, const char *path, struct uft_object **out, struct uft_error *err);
 struct uft_object *uft_object_get(struct uft_object *obj);
+/* The same for all that uft_object_is_same() takes for one; keyed_hash.h. */
+uint64_t uft_object_hash(const struct uft_object *obj);
 void uft_object_put(struct uft_object *obj);
 /*
  * In a fork child that goes on to open objects: another thread may have been in the middle of that. Objects

@@ -67,7 +67,8 @@ struct res_map {			/* one for each uft_mapped: its sites, sorted */
 };
 
 struct res_image {
-	const struct uft_image *img;
+	const void *key;		/* where its image is, or was */
+	const struct uft_image *img;	/* NULL: its tables are to be made */
 	uint32_t id, nobj;
 	const struct uft_sym ***dir;	/* npages pointers to pages */
 	uint32_t npages;
@@ -84,6 +85,7 @@ struct uft_resolver {
 	struct res_image *last;		/* answered last */
 	struct res_image **images;
 	size_t nimages;
+	uint32_t *by_image; size_t image_slots;		/* of images, + 1: open addressing, a power of two */
 	struct res_object *object;	/* distinct objects, a reference to each */
 	size_t nobjects;
 	uint32_t *by_object; size_t object_slots;	/* of object, + 1: open addressing, a power of two */
@@ -220,17 +222,10 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 /* ---- Objects ---------------------------------------------------------------------------------- */
 
-/* The same for all that uft_object_is_same() takes for one. */
-static uint64_t res_hash_object(const struct uft_object *obj)
-{
-	return hash_words(hash_bytes(obj->build_id, obj->build_id_len),
-			  hash_text(obj->build_id_len ? uft_base_name(obj->path) : obj->path));
-}
-
 /* The slot of @obj, or the free one that it would have. There are slots. */
 static uint32_t *res_object_slot(const struct uft_resolver *r, const struct uft_object *obj)
 {
-	size_t at = res_hash_object(obj) & (r->object_slots - 1);
+	size_t at = uft_object_hash(obj) & (r->object_slots - 1);
 
 	while (r->by_object[at] && !uft_object_is_same(r->object[r->by_object[at] - 1].obj, obj))
 		at = (at + 1) & (r->object_slots - 1);
@@ -373,7 +368,7 @@ static void res_image_reset(struct res_image *ri)
 	free(ri->made);
 	segments_free(&ri->ids);
 	segments_free(&ri->texts);
-	memset(ri, 0, sizeof(*ri));
+	*ri = (struct res_image){ .key = ri->key };
 }
 
 /* An address may have had several owners: the one still mapped, else the last. */
@@ -453,22 +448,46 @@ static int res_image_set(struct uft_resolver *r, struct res_image *ri, const str
 	return 1;
 }
 
+/* The slot of the image, or the free one that it would have. There are slots. */
+static uint32_t *res_image_slot(const struct uft_resolver *r, const struct uft_image *img)
+{
+	size_t at = hash_words((uintptr_t)img, 0) & (r->image_slots - 1);
+
+	while (r->by_image[at] && r->images[r->by_image[at] - 1]->key != img)
+		at = (at + 1) & (r->image_slots - 1);
+	return &r->by_image[at];
+}
+
+static int res_grow_images(struct uft_resolver *r)
+{
+	size_t slots = r->image_slots ? 2 * r->image_slots : 16;
+	struct res_image **grown = realloc(r->images, slots / 2 * sizeof(*grown));
+	uint32_t *by_image = grown ? calloc(slots, sizeof(*by_image)) : NULL;
+
+	r->images = grown ? grown : r->images;
+	if (!by_image)
+		return 0;
+	free(r->by_image);
+	r->by_image = by_image;
+	r->image_slots = slots;
+	for (size_t i = 0; i < r->nimages; i++)
+		*res_image_slot(r, grown[i]->key) = (uint32_t)i + 1;
+	return 1;
+}
+
 static struct res_image *res_image(struct uft_resolver *r, const struct uft_image *img)
 {
-	struct res_image *ri = NULL, **grown;
-	size_t i;
+	uint32_t *slot = r->image_slots ? res_image_slot(r, img) : NULL;
+	struct res_image *ri = slot && *slot ? r->images[*slot - 1] : NULL;
 
-	for (i = 0; i < r->nimages && !ri; i++)
-		if (r->images[i]->img == img)
-			ri = r->images[i];
 	if (!ri) {
-		grown = realloc(r->images, (r->nimages + 1) * sizeof(*grown));
-		if (!grown)
+		if (2 * r->nimages >= r->image_slots && !res_grow_images(r))
 			return NULL;
-		r->images = grown;
 		ri = calloc(1, sizeof(*ri));
 		if (!ri)
 			return NULL;
+		ri->key = img;
+		*res_image_slot(r, img) = (uint32_t)r->nimages + 1;
 		r->images[r->nimages++] = ri;
 	}
 	if ((ri->img != img || ri->id != img->id || ri->nobj != img->nobj) && !res_image_set(r, ri, img))
@@ -743,6 +762,7 @@ void uft_resolver_free(struct uft_resolver *r)
 	for (i = 0; i < r->nobjects; i++)
 		uft_object_put(r->object[i].obj);
 	free(r->images);
+	free(r->by_image);
 	free(r->object);
 	free(r->chunk);
 	free(r->by_object);

@@ -29,6 +29,7 @@ struct rm_mapped { uint32_t image, index, order, object; struct uft_mapped m; };
 
 struct rm_sites { uint32_t image, index, order, first, count; uint64_t *addr; /* stub, site, stub, ... */ };
 
+#define RM_INDEX_ROOM		(2ull << 20)	/* of all images: uft_image_index() */
 #define RM_SPAN_SLACK_NS	2000000000ull	/* behind the last clock pair: there is one each second */
 #define RM_SPAN_MAX_NS		(1ull << 48)	/* three days; beyond that nobody is doubted */
 
@@ -576,6 +577,7 @@ static int rm_build_images(struct rd_file *f)
 	struct rd_meta *meta = f->meta;
 	struct rm_sites *site = meta->sites;
 	struct rm_mapped *m = meta->mapped, *end = meta->nmapped ? m + meta->nmapped : NULL;
+	uint64_t room = RM_INDEX_ROOM;
 
 	f->image = calloc(meta->nimage + 1, sizeof(*f->image));
 	if (!f->image)
@@ -601,6 +603,8 @@ static int rm_build_images(struct rd_file *f)
 			if (err)
 				return err;
 		}
+		if (uft_image_index(img, &room))
+			return -ENOMEM;
 	}
 	f->image[f->nimage] = uft_image_alloc(UINT32_MAX, "");
 	if (!f->image[f->nimage])

@@ -22,6 +22,7 @@
 
 static FILE *out;
 static uint64_t file_bytes;
+static uint32_t slice;			/* of the blocks that are put */
 
 static void put(const void *p, size_t n)
 {
@@ -45,7 +46,7 @@ static void put_block(unsigned type, uint32_t ring, uint64_t position, const voi
 {
 	static uint8_t packed[2 * MIB];
 	struct uft_file_block b = {
-		.magic = UFT_BLOCK_MAGIC, .type = (uint16_t)type, .ring = ring, .position = position,
+		.magic = UFT_BLOCK_MAGIC, .type = (uint16_t)type, .slice = slice, .ring = ring, .position = position,
 		.raw = (uint32_t)n, .stored = (uint32_t)n,
 	};
 
@@ -171,21 +172,38 @@ static uint64_t word_object(uint64_t n)
 	       UFT_REC_WORD(UFT_REC_FUNC, object * OBJECT_IDS + call / OBJECTS, 5000);
 }
 
-/* One image with many objects, each with code, ids and a name of its own. */
-static void put_objects(void)
+static uint64_t word_stack(uint64_t n)
+{
+	uint64_t stack = n / 2, object = stack % OBJECTS;
+
+	return n & 1 ? UFT_STACK_ADDRESS | ((object + 1) * OBJECT_BYTES + stack / OBJECTS + 1) :
+	       UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_STACK, 1), 5000);
+}
+
+static void put_image(uint32_t number)
 {
 	struct wire w = { 0 };
-	char path[32];
 
-	wire_put_u(&w, 0);
+	wire_put_u(&w, number);
 	wire_put_str(&w, "/program");
 	put_block(UFT_BLOCK_IMAGE, 0, 0, w.p, w.n, 0);
 	w.n = 0;
 	for (int i = 0; i < 5; i++)		/* number, pid, ppid, image, clock */
-		wire_put_u(&w, i == 1);
+		wire_put_u(&w, i == 1 ? number + 1 : i % 3 == 0 ? number : 0);
 	put_block(UFT_BLOCK_SLICE, 0, 0, w.p, w.n, 0);
+	wire_free(&w);
+}
+
+/* One image with many objects, each with code, ids and a name of its own. */
+static void put_object_list(void)
+{
+	struct wire w = { 0 };
+	char path[32];
+
+	put_image(0);
 	for (uint64_t i = 0; i < OBJECTS; i++) {
-		const uint64_t mapped[] = { 0, (i + 1) * OBJECT_BYTES, (i + 2) * OBJECT_BYTES, i * OBJECT_IDS, OBJECT_IDS,
+		const uint64_t mapped[] = { 0, (i + 1) * OBJECT_BYTES, (i + 2) * OBJECT_BYTES, i * OBJECT_IDS,
+			OBJECT_IDS,
 			0, 0, 0, 0 };
 
 		w.n = 0;
@@ -204,7 +222,41 @@ static void put_objects(void)
 		put_block(UFT_BLOCK_OBJECT, 0, 0, w.p, w.n, 0);
 	}
 	wire_free(&w);
+}
+
+static void put_objects(void)
+{
+	put_object_list();
 	put_records(0, 3, word_object, 1);
+}
+
+/* In each of the objects in turn a stack begins, of the one frame that is a sample. */
+static void put_stacks(void)
+{
+	put_object_list();
+	put_records(0, 3, word_stack, 1);
+}
+
+#define IMAGES		10000u
+#define IMAGE_CALLS	100u
+
+/* Programs that call in turn, each another function each time. */
+static void put_images(void)
+{
+	uint64_t sub[4 + 2 * IMAGE_CALLS];
+
+	for (uint32_t i = 0; i < IMAGES; i++)
+		put_image(i);
+	for (slice = 0; slice < IMAGES; slice++) {
+		struct uft_sub_header h = { .clock = 1000, .pid = slice + 1, .tid = slice + 1 };
+
+		memcpy(sub, &h, sizeof(h));
+		for (uint32_t i = 0; i < IMAGE_CALLS; i++) {
+			sub[4 + 2 * i] = UFT_REC_WORD(UFT_REC_FUNC, i + 1, 5000);
+			sub[5 + 2 * i] = 0;
+		}
+		put_block(UFT_BLOCK_RING, 0, 0, sub, sizeof(sub), 1);
+	}
 }
 
 static void put_sites(void)
@@ -255,6 +307,8 @@ static const struct hostile_case {
 	{ .name = "magic", .word = word_magic, .mib = 64 },
 	{ .name = "names", .write = put_names },
 	{ .name = "objects", .write = put_objects },
+	{ .name = "stacks", .write = put_stacks },
+	{ .name = "images", .write = put_images },
 	{ .name = "sites", .write = put_sites },
 	{ .name = "rings", .write = put_many_rings },
 };

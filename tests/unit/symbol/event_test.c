@@ -362,7 +362,8 @@ static void many_objects(void **state)
 static void owners(void **state)
 {
 	struct uft_event_table *t = uft_event_table_new();
-	const char *a = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", *b = "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n",
+	const char *a = "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n",
+		   *b = "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n",
 		   *c = "\tfield:int c;\toffset:8;\tsize:4;\tsigned:1;\n";
 	const struct uft_event_type *first = add_of(t, 1001, "app", "tick", a, "\"\""), *numbered, *other, *ours;
 

@@ -230,11 +230,71 @@ static void many(void **state)
 	uft_object_put(obj);
 }
 
+#define PLACES	64u
+#define CLOCKS	12u
+
+/* Answers for each place and time, of @img and a symbol of each of its objects. */
+static void ask_all(const struct uft_image *img, struct uft_object *const obj[3], uint64_t *to)
+{
+	for (uint64_t addr = 0; addr < PLACES; addr++) {
+		for (uint64_t clock = 0; clock < CLOCKS; clock++)
+			*to++ = uft_image_at(img, addr, clock);
+		*to++ = uft_image_at(img, addr, UINT64_MAX);
+		*to++ = uft_image_offset(img, addr);
+		for (int i = 0; i < 3; i++)
+			*to++ = uft_image_sym_addr(img,
+						   &(struct uft_sym){ .of = obj[i], .vaddr = addr % 4, .addr = 77777 });
+	}
+	*to = (uint64_t)uft_image_overlaps(img);
+}
+
+/* With a table an image answers as without one. */
+static void indexed(void **state)
+{
+	static uint64_t plain[PLACES * (CLOCKS + 5) + 1], quick[PLACES * (CLOCKS + 5) + 1];
+	struct uft_object *obj[3];
+	uint32_t seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		obj[i] = uft_object_make(i ? i == 1 ? "/lib/b" : "/tmp/made" : "/bin/a", NULL, 0);
+		obj[i]->type = i < 2 ? 3 : 0;
+		assert_int_equal(uft_object_make_func(obj[i], 1, 2, "f", 0), 0);
+	}
+	for (int round = 0; round < 200; round++) {
+		struct uft_image *img = uft_image_alloc(1, "/bin/a");
+		uint64_t room = 1u << 20, none = 0;
+
+		for (int i = 0; i < 80; i++) {
+			struct uft_mapped *m;
+			uint32_t r = seed = seed * 1664525u + 1013904223u;
+
+			m = uft_image_add(img, obj[(r >> 8) % 16 < 14 ? (r >> 8) % 2 : 2], (r >> 12) % PLACES);
+			m->text_start = round % 2 ? (r >> 12) % PLACES : (uint64_t)i;
+			m->text_end = m->text_start + (round % 2 ? (r >> 18) % 9 : 1);
+			m->from_clock = (r >> 22) % CLOCKS;
+			m->to_clock = r >> 26 & 1 ? m->from_clock + (r >> 27) % 6 : 0;
+		}
+		ask_all(img, obj, plain);
+		assert_int_equal(uft_image_index(img, &none), 0);
+		ask_all(img, obj, quick);	/* without room for times: of each address as it is now */
+		for (uint64_t addr = 0; addr < PLACES; addr++)
+			assert_int_equal(uft_image_at(img, addr, 3), uft_image_at(img, addr, UINT64_MAX));
+		assert_int_equal(uft_image_index(img, &room), 0);
+		ask_all(img, obj, quick);
+		assert_memory_equal(plain, quick, sizeof(plain));
+		assert_true(!uft_image_overlaps(img) || room < 1u << 20);
+		uft_image_free(img);
+	}
+	for (int i = 0; i < 3; i++)
+		uft_object_put(obj[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(funcs),  cmocka_unit_test(ids),  cmocka_unit_test(identity),
-		cmocka_unit_test(copies), cmocka_unit_test(many),
+		cmocka_unit_test(copies), cmocka_unit_test(many), cmocka_unit_test(indexed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,8 @@ static void test_not_opened(void)
 /* Files of the kernel's: regular ones, of which some do something when they are opened. */
 static void test_not_stored(void)
 {
-	static const char *const path[] = { "/proc/self/status", "/proc/kcore", "/sys/kernel/notes", "/sys/kernel/mm/transparent_hugepage/enabled" };
+	static const char *const path[] = { "/proc/self/status", "/proc/kcore", "/sys/kernel/notes",
+		"/sys/kernel/mm/transparent_hugepage/enabled" };
 	struct uft_object *obj;
 	struct stat st;
 	int n = 0;
