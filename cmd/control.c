@@ -160,12 +160,14 @@ static int start_or_set(const struct cmd_syntax *syntax, int argc, char **argv)
 {
 	struct control_opts o = { .depth = NO_NUMBER };
 	struct uft_error err = { "" };
-	int status = cmd_parse(syntax, &argc, argv, &o);
+	int has_words = argc > 1, status = cmd_parse(syntax, &argc, argv, &o);
 
 	if (status >= 0)
 		return status;
 	if (argc > 1)
 		return cmd_usage(syntax, "unexpected operand '%s': uft shell and uft record start programs", argv[1]);
+	if (!has_words && syntax == &set_syntax)
+		return cmd_usage(syntax, "nothing to set: give at least one option");
 	if (o.instance && (o.graph.n || o.depth != NO_NUMBER))
 		return cmd_usage(syntax, "%s is for all instances: not with -B", o.graph.n ? "-g" : "-D");
 	return apply(&o, syntax == &start_syntax, &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;

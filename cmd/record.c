@@ -149,7 +149,7 @@ static const struct uft_export *wanted_export(const char *output)
 	return uft_export_find(output);
 }
 
-/* Keeps the recording that was there before; what is no plain file (a pipe, a device) is just written to. */
+/* Keeps the recording that was there before; an open file that /proc names (/dev/stdout) is just written to. */
 int record_keep_old(struct recording *rec, struct uft_error *err)
 {
 	struct stat st;
@@ -688,6 +688,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	struct recording rec = { .syntax = syntax, .opts = o, .command_status = -1 };
 	const struct uft_export *format;
 	char program[PATH_MAX] = "", output[PATH_MAX];
+	struct stat st;
 	const char *why;
 	int done = cmd_parse(syntax, &argc, argv, o);
 
@@ -717,6 +718,9 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	done = uft_newfile_resolve(output, rec.path, sizeof(rec.path), &why);
 	if (done)
 		return cmd_fail(syntax->name, "%s: cannot be written: %s", output, why ? why : strerror(-done));
+	if (stat(rec.path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return cmd_fail(syntax->name, "%s: cannot be written: it is a %s, and a recording needs a file", output,
+				S_ISFIFO(st.st_mode) ? "pipe" : S_ISSOCK(st.st_mode) ? "socket" : "device");
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
 	if (!realpath(program, rec.image))

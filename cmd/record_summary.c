@@ -66,6 +66,7 @@ void record_say_nothing(struct recording *rec, const struct uft_session_stats *s
 			 (unsigned long long)no_graph);
 	record_say(rec, "warning: nothing was recorded: %s%s",
 		   rec->opts->notrace.n ? "--notrace leaves no function that could be traced" :
+		   rec->opts->filter.n	? "no function that -l selects could be traced" :
 					  "no function of the program could be traced", other);
 }
 

@@ -101,6 +101,9 @@ expect_status 127
 expect_err "the file here is ./text.txt"
 run "$uft" report -
 expect_err "a recording is not read from standard input"
+run "$uft" set
+expect_status 2
+expect_err "nothing to set: give at least one option"
 run "$uft" record -e sched:nosuch true
 expect_status 2
 expect_err "there is no event 'sched:nosuch'"

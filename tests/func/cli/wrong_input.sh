@@ -154,6 +154,10 @@ expect_no_err
 # Nothing is left of what was asked for.
 run "$uft" record -q -l work -n 'w*' -o notrace.uft ./prog
 expect_err "nothing was recorded: --notrace leaves no function that could be traced"
+run "$uft" record -q -l 'any*:mod:libnone*' -o notrace.uft ./prog
+expect_status 0
+expect_err "no program or library 'libnone*' was loaded"
+expect_err "nothing was recorded: no function that -l selects could be traced"
 # Near is what is in the object that was named; and in a program that nobody prepared.
 not_started 1 "'mallc:mod:libc.*' matches no function; near: " -l 'mallc:mod:libc.*' ./prog
 expect_err malloc
