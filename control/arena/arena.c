@@ -461,6 +461,13 @@ static void unmap(struct arena *a)
 
 /* ---- A session's ------------------------------------------------------------------------------- */
 
+static uint64_t longest_file(const struct uft_arena *l)
+{
+	uint64_t own = l->slice_bytes * l->nown, family = arena_family_bytes(l);
+
+	return own > family ? own : family;
+}
+
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err)
 {
 	struct uft_arena l = { 0 };
@@ -493,7 +500,10 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	a->void_fd = memfd_create("uft-void", MFD_CLOEXEC);
 	if (a->own_fd < 0 || a->void_fd < 0 || ftruncate(a->void_fd, (off_t)(l.slice_bytes * l.per_file)) < 0 ||
 	    ftruncate(a->own_fd, (off_t)(l.slice_bytes * l.nown)) < 0) {
-		ret = uft_fail(err, -errno, "cannot make the ring of the session's own events: %s", strerror(errno));
+		ret = -errno;
+		if (!rlimits_explain(0, ret, longest_file(&l), why, sizeof(why)))
+			snprintf(why, sizeof(why), "%s", strerror(-ret));
+		uft_fail(err, ret, "cannot make the ring of the session's own events: %s", why);
 		goto undo;
 	}
 	if (ftruncate(a->board_fd, UFT_BOARD_BYTES) < 0) {

@@ -56,7 +56,8 @@ int rlimits_make_room(pid_t pid, const struct uft_limits *known, struct uft_limi
 
 /*
  * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit
- * of its is the reason: -ENOMEM of @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
+ * of its is the reason: -ENOMEM of @bytes of address space, -EFBIG of a file of @bytes, -EMFILE, or -EUSERS: no other
+ * task. 0: it is not.
  */
 int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
 /*

@@ -112,6 +112,11 @@ int rlimits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 		option = "data";
 		snprintf(why, size, "its data may not grow beyond %llu KB (RLIMIT_DATA)",
 			 (unsigned long long)(limit >> 10));
+	} else if (ret == -EFBIG && limit_of(pid, RLIMIT_FSIZE) < bytes) {
+		option = "fsize";
+		snprintf(why, size,
+			 "the files of rings are %llu MB long, most of which is empty, and the limit is %llu MB (RLIMIT_FSIZE)",
+			 (unsigned long long)(bytes / MB), (unsigned long long)(limit_of(pid, RLIMIT_FSIZE) / MB));
 	} else if (ret == -EMFILE && limit_of(pid, RLIMIT_NOFILE) < AGENT_FDS) {
 		option = "nofile";
 		to = "64";

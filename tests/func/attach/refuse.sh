@@ -84,6 +84,8 @@ limited nofile 5 "the limit is 5 (RLIMIT_NOFILE)" 64
 checks_done=$((checks_done + 1))
 run sh -c 'ulimit -v 8000000; exec "$@"' sh "$uft" record -q -o limited.uft true
 [ $status -eq 1 ] && grep -q "(RLIMIT_AS): prlimit --as=unlimited lifts it" err || { fail "our own limit"; show; }
+run sh -c 'ulimit -f 100000; exec "$@"' sh "$uft" record -q -o limited.uft true
+[ $status -eq 1 ] && grep -q "(RLIMIT_FSIZE): prlimit --fsize=unlimited lifts it" err || { fail "our own limit of files"; show; }
 # Of several processes some end before it is their turn.
 sleep 60 & one=$!
 sleep 60 & two=$!
