@@ -413,6 +413,7 @@ static int look(struct top *t)
 
 static int attach_all(struct top *t, const struct cmd_targets *targets, struct uft_error *err)
 {
+	struct uft_session_stats stats;
 	size_t n = 0;
 	int ret = 0;
 
@@ -422,6 +423,9 @@ static int attach_all(struct top *t, const struct cmd_targets *targets, struct u
 		if (ret && ret != -EEXIST && !(ret == -ESRCH && targets->n > 1) && !targets->item[i].is_found)
 			return ret;
 	}
+	uft_session_stats(t->session, &stats);
+	if (n && stats.ended_unarmed == stats.attached)
+		return uft_fail(err, -ESRCH, "process %d ended before it could be traced", stats.ended_pid);
 	return n || screen_is_over() ? uft_session_check(t->session, err) : ret;
 }
 
