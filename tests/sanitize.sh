@@ -19,23 +19,25 @@ failed=0
 
 # Functional tests with address: not those of other machines and kernels, which take hours and are about the runtime;
 # those that replace malloc (failing-), limit the address space or measure memory (attach-refuse, reader-memory,
-# session-memory), link our library without the sanitizer (install), or count what is patched in a program (mixed-sites).
+# session-memory) or CPU time (cli-budget), link our library without the sanitizer (install), or count what is patched in a program (mixed-sites).
 no_address='emulated|guest|^uml|native|^programs|^matrix|^instructions|^each-awk|^report-real'
-no_address="$no_address|failing-|attach-refuse|reader-memory|session-memory|cli-install|start-mixed-sites"
+no_address="$no_address|failing-|attach-refuse|reader-memory|session-memory|cli-install|start-mixed-sites|cli-budget"
 # With thread: of the programs with several threads, which are the session with the tracing files, its clients, the
 # viewer and readers. The sanitizer leaves no room for the arena of uft record.
 with_threads='tree(-files|-directory|-instances|-user-events|-event-filter|-event-fork|-enable-event|-function-fork)?'
 with_threads="$with_threads|serve|serve-slow|control|view-silent|view-files|view-kernel|tracers-stream|hist-(counted|reopened)|cli-(losses|pack)"
 
-# Those that measure what a reader takes; and records that are overwritten while they are copied, which is checked behind
-# that (wr_drain_overwrite()): a data race that is meant.
-no_thread='^(stream-hostile|stream-overwrite|symbol-parse-bound)'
+# With either: not those that measure what a reader takes, or map memory where a sanitizer has its own.
+no_unit='^(stream-hostile|symbol-parse-bound|user-events-exec)'
+# Records that are overwritten while they are copied, which is checked behind that (wr_drain_overwrite()): a data race that
+# is meant.
+no_thread='^stream-overwrite'
 
 # tests_of DIR KIND: names of the tests, on one line
 tests_of() {
 	[ -z "${UFT_SANITIZE:-}" ] || { echo "$UFT_SANITIZE"; return; }
 	meson test -C "$1" --list 2>/dev/null | sed -n -E 's#^uft:(unit|stress)[^/]* / ##p' |
-		grep -v -E '^(probe|bare|patch|storm|detach|attach|symbol-fork|relocate-lib)' |
+		grep -v -E '^(probe|bare|patch|storm|detach|attach|symbol-fork|relocate-lib)' | grep -v -E "$no_unit" |
 		if [ "$2" = thread ]; then grep -E '^(stream-|symbol-|stress-|view-)' | grep -v -E "$no_thread"; else cat; fi | tr '\n' ' '
 	meson test -C "$1" --list 2>/dev/null | sed -n -E 's#^uft:func[^/]* / ##p' |
 		if [ "$2" = thread ]; then grep -x -E "$with_threads"; else grep -v -E "$no_address"; fi | tr '\n' ' '
@@ -64,6 +66,8 @@ for kind; do
 	[ "$kind" = address ] && sanitizer=address,undefined
 	[ -f "$dir/build.ninja" ] || meson setup "-Db_sanitize=$sanitizer" -Db_lundef=false "$dir" "$top" >/dev/null ||
 		exit 1
+	# Some tests look for other parts of what is installed.
+	ninja -C "$dir" product >"$dir/build.log" 2>&1 || { echo "$kind: see $dir/build.log"; exit 1; }
 	tests=$(tests_of "$dir" "$kind")
 	[ -n "$tests" ] || { echo "$kind: no tests in $dir"; exit 1; }
 	# shellcheck disable=SC2086
