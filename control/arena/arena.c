@@ -709,7 +709,5 @@ void arena_release(struct arena *a, uint32_t index)
 	SHARED_STORE(&sl->clock_start, 0);
 	shared_clear(sl->counter, sizeof(sl->counter));
 	shared_clear(sl->used, sizeof(sl->used));
-	if (clear_rings(a, index) < 0)
-		return;		/* its rings could not be cleared: never used again */
-	SHARED_STORE_RELEASE(&sl->state, UFT_SLICE_FREE);
+	SHARED_STORE_RELEASE(&sl->state, clear_rings(a, index) < 0 ? UFT_SLICE_SPENT : UFT_SLICE_FREE);
 }

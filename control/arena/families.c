@@ -197,7 +197,7 @@ int arena_is_unclaimed(const struct arena *a, uint32_t family)
 	for (uint32_t i = 0; i < claimed(a, family); i++) {
 		uint32_t state = SHARED_LOAD_ACQUIRE(&arena_slice(a, family * a->map->per_file + i)->state);
 
-		if (state != UFT_SLICE_FREE && state != UFT_SLICE_HELD)
+		if (state != UFT_SLICE_FREE && state != UFT_SLICE_HELD && state != UFT_SLICE_SPENT)
 			return 0;
 	}
 	return 1;

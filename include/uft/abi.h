@@ -212,6 +212,7 @@ enum uft_slice_state {
 	UFT_SLICE_LIVE,
 	UFT_SLICE_DEAD,		/* s: drained, may be freed */
 	UFT_SLICE_HELD,		/* w: a process has mapped it for the next child that it forks; that swaps it to LIVE */
+	UFT_SLICE_SPENT,	/* s: drained, but its memory cannot be cleared: no process gets it any more */
 };
 
 /* One counter per way in which something can fail to be recorded or followed; nothing is silent. */

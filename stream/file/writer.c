@@ -487,23 +487,22 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 	return w->error;
 }
 
-/* Nothing of the dead process may be found by the next one: its rings, counters and profile. What the
- * session set for whoever claims the slice (ring_flags) and its side of the commands stay. */
-static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
+/*
+ * Nothing of the dead process may be found by the next one: its rings, profile and histograms become a hole, which
+ * gives the memory back, too. Where the file system makes none, no process gets the slice: to clear all that by hand
+ * would take hundreds of megabytes. What the session set for whoever claims the slice (ring_flags) and its side of the
+ * commands stay.
+ */
+void wr_slice_free(const struct uft_writer *w, uint32_t slice)
 {
 	struct uft_slice uft_shared *s = wr_arena_slice(w, slice);
-	uint8_t uft_shared *p = (uint8_t uft_shared *)s;
+	uint8_t uft_shared *rings = (uint8_t uft_shared *)s + w->ring_offset;
+	uint32_t state = UFT_SLICE_FREE;
 
 	wr_arena_forget(s);
-	/* A hole gives the memory back too. Where none can be made, clear what is needed. */
-	if (!(w->ring_offset & (UFT_PAGE - 1)) &&
-	    !madvise(shared_address(p + w->ring_offset), w->slice_bytes - w->ring_offset, MADV_REMOVE))
-		return;
-	for (uint32_t i = 0; i < w->nrings; i++)
-		shared_clear(wr_arena_ring(w, slice, i), sizeof(struct uft_ring));
-	if (w->opts.tracer == UFT_TRACER_PROFILE)
-		shared_clear(p + w->profile_offset,
-			     UFT_PROFILE_BLOCKS(w->head.ncpus) * w->profile_ids * sizeof(struct uft_profile));
+	if (madvise(shared_address(rings), w->slice_bytes - w->ring_offset, MADV_REMOVE))
+		state = UFT_SLICE_SPENT; /* GUARD(slice_spent, UFT_SLICE_FREE) */
+	SHARED_STORE_RELEASE(&s->state, state);
 }
 
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)
@@ -521,9 +520,7 @@ int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)
 	w->live[i] = w->live[--w->nlive];
 	w->slice[slice].is_live = 0;
 	w->slice[slice].img = NULL;
-	wr_slice_reset(w, slice);
-	/* The next claimer finds a clean slice. */
-	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	wr_slice_free(w, slice);
 	return err;
 }
 

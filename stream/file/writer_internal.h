@@ -137,6 +137,12 @@ static inline void wr_arena_forget(struct uft_slice uft_shared *s)
 	shared_clear(s->used, sizeof(s->used));
 }
 
+/*
+ * The slice of a process that has ended, whose records were taken: the next claimer finds it clean, or there
+ * is none.
+ */
+void wr_slice_free(const struct uft_writer *w, uint32_t slice);
+
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
 /* The same of ring data, packed or compressed as the writer was asked to. */

@@ -458,20 +458,6 @@ int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *i
 	return ret ? -ENOMEM : 0;
 }
 
-/* Nothing of the dead process may be found by the next one. */
-static void slice_reset(struct uft_live *l, uint32_t index)
-{
-	struct uft_slice uft_shared *s = wr_arena_slice(l->geo, index);
-
-	wr_arena_forget(s);
-	if (!(l->geo->ring_offset & (UFT_PAGE - 1)) &&
-	    !madvise((uint8_t *)shared_address(s) + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset,
-		     MADV_REMOVE))
-		return;
-	for (uint32_t i = 0; i < l->geo->nrings; i++)
-		shared_clear(wr_arena_ring(l->geo, index, i), sizeof(struct uft_ring));
-}
-
 static void slice_end(struct uft_live *l, uint32_t slice)
 {
 	struct lv_slice *s = &l->slice[slice];
@@ -496,9 +482,7 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 	lv_pull_slice(l, slice);
 	for (struct uft_live *f = l; f; f = f->next)
 		slice_end(f, slice);
-	slice_reset(l, slice);
-	/* The next claimer finds a clean slice. */
-	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	wr_slice_free(l->geo, slice);
 	lv_unlock_all(l);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -281,6 +282,37 @@ static void test_slice_reuse(void **state)
 	assert_int_equal(check_info(c.path).events, 10);
 	assert_int_equal(check_info(c.path).ntasks, 5);
 	assert_int_equal(check_info(c.path).counters[0], 15);
+	check_end(&c);
+}
+
+/*
+ * Memory that is locked cannot become a hole, as where the file system makes none: the next process gets
+ * another slice.
+ */
+static void test_slice_without_a_hole(void **state)
+{
+	struct synth_opts o = { .ring_bytes = 16384, .sub_bytes = 4096, .profile_ids = 64 };
+	struct check c;
+
+	(void)state;
+	check_start(&c, &o, UFT_TRACER_GRAPH);
+	synth_begin(c.s, 1, 300, 1);
+	assert_int_equal(uft_writer_slice(c.w, 1, 300, c.img), 0);
+	if (mlock(synth_slice(c.s, 0), synth_arena(c.s)->slice_bytes)) {
+		check_finish(&c);
+		check_end(&c);
+		skip();
+	}
+	enter(&c, 10, 1);
+	leave(&c, 10, 1);
+	synth_profile(c.s, 0, 0, 1)->hits = 7;
+	assert_int_equal(uft_writer_slice_end(c.w, 0), 0);
+	assert_int_equal(synth_slice(c.s, 0)->state, UFT_SLICE_SPENT);
+	assert_int_equal(synth_slice(c.s, 0)->pid, 0);
+	assert_int_equal(uft_writer_slice_end(c.w, 1), 0);
+	assert_int_equal(synth_slice(c.s, 1)->state, UFT_SLICE_FREE);
+	check_finish(&c);
+	assert_int_equal(check_info(c.path).events, 2);
 	check_end(&c);
 }
 
@@ -573,7 +605,8 @@ int main(void)
 		cmocka_unit_test(test_kill_at_any_byte), cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_not_a_recording), cmocka_unit_test(test_version),
 		cmocka_unit_test(test_compressed), cmocka_unit_test(test_large_sub_buffers),
-		cmocka_unit_test(test_slice_reuse), cmocka_unit_test(test_objects_that_appear_later),
+		cmocka_unit_test(test_slice_reuse), cmocka_unit_test(test_slice_without_a_hole),
+		cmocka_unit_test(test_objects_that_appear_later),
 		cmocka_unit_test(test_names_from_the_object), cmocka_unit_test(test_real_clock),
 		cmocka_unit_test(test_hostile_rings),
 		cmocka_unit_test(test_hostile_overwrite_rings), cmocka_unit_test(test_bad_geometry),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_lost_test.c - what a target says that it lost, in the buffer of a running session: no more than there
- * was time for
+ * was time for; and the end of a slice
  */
 #include "tests/unit/stream/check.h"
+
+#include <sys/mman.h>
 
 #include "stream/live/live.h"
 
@@ -98,9 +100,26 @@ static void told(void **state)
 	finish(&b);
 }
 
+/* Another process gets no slice whose memory cannot become a hole: locked memory cannot. */
+static void spent(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b);
+	if (mlock(synth_slice(b.s, 0), synth_arena(b.s)->slice_bytes)) {
+		finish(&b);
+		skip();
+	}
+	assert_int_equal(uft_live_slice_end(b.l, 0), 0);
+	assert_int_equal(synth_slice(b.s, 0)->state, UFT_SLICE_SPENT);
+	finish(&b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(counts), cmocka_unit_test(lies), cmocka_unit_test(told) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(counts), cmocka_unit_test(lies), cmocka_unit_test(told),
+		cmocka_unit_test(spent) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
