@@ -151,7 +151,7 @@ static int give_family(const struct agentless *s)
 	if (agent >= 0)
 		close(agent);
 	if (sock >= 0)
-		close(sock);
+		target_close_socket(sock);
 	if (fd >= 0)
 		close(fd);
 	return 0;

@@ -154,7 +154,7 @@ static int give_fds(struct attach *a, int its_fd)
 		  target_send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0), "u", 1);
 
 	if (sock >= 0)
-		close(sock);
+		target_close_socket(sock);
 	if (fd[UFT_BOOT_ARENA] >= 0)
 		close(fd[UFT_BOOT_ARENA]);
 	if (fd[UFT_BOOT_BOARD] >= 0)

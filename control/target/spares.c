@@ -17,11 +17,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The task that a pidfd is of, in our pid namespace; 0: it is over. */
@@ -38,15 +41,18 @@ static pid_t task_of(int pidfd)
 
 /*
  * A file may be served by the user's own process (FUSE): to poll, stat or close it waits for that one. So what is no
- * socket is not taken, and if it became none meanwhile, it stays open.
+ * socket is not taken, and if it became none meanwhile, it stays open. At the other end of a Unix socket may be a
+ * service, which would take what we send for root's word: the agent has made both ends itself.
  */
 int target_take_socket(int agent_fd, int its_fd)
 {
+	const pid_t agent = task_of(agent_fd);
+	struct ucred maker = { 0 };
+	socklen_t n = sizeof(int), size = sizeof(maker);
 	char path[64], to[32];
-	socklen_t n = sizeof(int);
 	int sock, domain = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", task_of(agent_fd), its_fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", agent, its_fd);
 	if (readlink(path, to, sizeof(to)) < 7 || memcmp(to, "socket:", 7))
 		return -ENOTSOCK;
 	sock = (int)syscall(SYS_pidfd_getfd, agent_fd, its_fd, 0);
@@ -54,10 +60,40 @@ int target_take_socket(int agent_fd, int its_fd)
 		return -errno;
 	if (getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0)
 		return -ENOTSOCK;
-	if (domain == AF_UNIX)
+	if (domain == AF_UNIX && !getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &maker, &size) &&
+	    maker.pid == agent /* GUARD(socket_maker) */)
 		return sock;
-	close(sock);
+	target_close_socket(sock);
 	return -ENOTSOCK;
+}
+
+static int await_kill(void *arg)
+{
+	for (;;)
+		ppoll(NULL, 0, NULL, NULL);
+	return arg != NULL;
+}
+
+/*
+ * A message that waits in the socket may hold one of TCP, whose last close() waits for as long as its owner likes
+ * (SO_LINGER); so may @sock itself if it is no Unix socket. The kernel does not wait in a task that ends: the last
+ * one that has it open is a task of ours that is killed.
+ */
+void target_close_socket(int sock)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+	sigset_t all, was;
+	pid_t child;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &was);	/* no handler of ours runs there */
+	child = clone(await_kill, stack + sizeof(stack), CLONE_VM, NULL);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (child < 0)
+		return;			/* it stays open */
+	close(sock); /* GUARD(socket_linger, kill(child, SIGKILL), waitpid(child, NULL, __WALL), close(sock)) */
+	kill(child, SIGKILL);
+	waitpid(child, NULL, __WALL);
 }
 
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes)
@@ -150,7 +186,7 @@ void spares_send(struct uft_session *s)
 			int ret = is_waiting(s, t->sent[i]) ? 0 : send_family(s, t, &t->sent[i]);
 
 			if (ret && ret != -EAGAIN) {	/* no socket, or its other end is closed: never again */
-				close(t->spare_sock);
+				target_close_socket(t->spare_sock);
 				t->spare_sock = -1;
 			}
 			if (ret)

@@ -81,7 +81,7 @@ static void target_free(const struct uft_session *s, struct target *t)
 	if (t->agent_fd >= 0)
 		close(t->agent_fd);
 	if (t->spare_sock > 0)
-		close(t->spare_sock);
+		target_close_socket(t->spare_sock);
 	if (t->jit_fd > 0)
 		close(t->jit_fd);
 	free(t);

@@ -111,9 +111,10 @@ void target_end(struct uft_session *s, struct target *t);
 uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter);
 /* for a target that could not be detached from: the slice stays valid */
 void target_keep(struct uft_session *s, struct target *t);
-/* spares.c: a message of @bytes with descriptors; 0 or -errno, it does not wait. */
-/* The Unix socket @its_fd of the task that @agent_fd is a pidfd of: a descriptor, or -errno. */
+/* spares.c: the Unix socket @its_fd that the task of the pidfd @agent_fd has made: a descriptor, or -errno */
 int target_take_socket(int agent_fd, int its_fd);
+void target_close_socket(int sock);	/* Whatever the target has sent to it: this does not wait. */
+/* a message of @bytes with descriptors; 0 or -errno, it does not wait. */
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes);
 void spares_send(struct uft_session *s);	/* to who asks for families */
 int spares_has_sent(const struct uft_session *s, uint32_t family);	/* and nobody has taken it so far */
