@@ -8,6 +8,7 @@
 #include "control/proc/cgroup.h"
 #include "control/start/start.h"
 #include "symbol/host.h"
+#include "symbol/open_regular.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -74,18 +75,23 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 	return 0;
 }
 
-/* The session whose file @path is mapped (its name begins at @base) lives: the lock on its first file is taken. */
+/*
+ * The session whose file @path is mapped (its name begins at @base) lives: the lock on its first file is taken.
+ * The name is the target's, which may have put there what is no file, or one with a lease: to open that by
+ * open() takes 45 s.
+ */
 static int is_session_alive(char *path, char *base)
 {
 	char *end = base + strlen("/session.");
+	struct stat st;
 	int fd, alive;
 
 	end += strspn(end, "0123456789.");
 	if (end[0] && end[-1] == '.')		/* SESSION.b, SESSION.f1 */
 		end[-1] = '\0';
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_regular(path, OPEN_NOFOLLOW, &st); /* GUARD(session_regular, open(path, O_RDWR | O_CLOEXEC)) */
 	if (fd < 0)
-		return errno != ENOENT;
+		return fd != -ENOENT && fd != -ENODEV && fd != -EWOULDBLOCK;
 	alive = flock(fd, LOCK_EX | LOCK_NB) < 0;
 	close(fd);
 	return alive;
