@@ -26,6 +26,21 @@ static int no_task(int ret)
 	return ret == -EAGAIN ? -EUSERS : ret;
 }
 
+/*
+ * The thread that is stopped waits for the task in between, which nobody could end: so it is waited for here first. A
+ * filter may have its system calls wait for a process that never answers (SECCOMP_RET_USER_NOTIF).
+ */
+static void await_between(pid_t pid)
+{
+	const int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+	if (fd < 0)
+		return;
+	if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, MEET_MS) != 1)
+		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+}
+
 static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
 {
 	struct remote *r = &a->r;
@@ -46,6 +61,7 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	r->insn = old;
 	if (tid <= 0)
 		return tid ? no_task((int)tid) : -EFAULT;
+	await_between(procinfo_global(&a->info, (pid_t)tid)); /* GUARD(between_ends) */
 	/* The task in between; if another thread's wait for any child took it, it has ended as well. */
 	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL, 0, 0);
 	if (tid < 0 && tid != -ECHILD)

@@ -11,10 +11,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -520,10 +523,30 @@ static void dispatches(void)
 	dispatch(NULL);
 }
 
+/* Its next clone() waits for an answer that nobody gives. */
+static void notifies(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	spawn(keep_working, NULL);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog) < 0)
+		exit(2);
+	while (is_time())
+		work(1);
+}
+
 static const struct { const char *name; void (*fn)(void); } modes[] = {
 	{ "forks", forks }, { "clones", clones }, { "vforks", vforks }, { "signals", signals }, { "kills", kills },
 	{ "seizes", seizes }, { "stops", stops }, { "lingers", lingers }, { "seals", seals }, { "memory", memory },
 	{ "maps", maps }, { "links", links }, { "lease", lease }, { "stacks", stacks }, { "dispatches", dispatches },
+	{ "notifies", notifies },
 };
 
 int main(int argc, char **argv)

@@ -53,6 +53,6 @@ withstand() {
 	[ "$its" -ne 7 ] || { fail "$1: the recorder waited for the target's lease"; show; }
 }
 
-for mode in forks clones vforks signals kills seizes stops lingers seals memory maps links lease stacks dispatches; do
+for mode in forks clones vforks signals kills seizes stops lingers seals memory maps links lease stacks dispatches notifies; do
 	withstand "$mode"
 done
