@@ -425,7 +425,7 @@ static int open_mem(pid_t pid)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	return open(path, O_RDWR | O_CLOEXEC);
+	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
 static int unmap_held(struct detaching *l, struct remote *r)

@@ -76,7 +76,7 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	while (have + 1 < size && (n = read(fd, buf + have, size - 1 - have)) > 0)

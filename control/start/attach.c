@@ -580,7 +580,7 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 			n = 0;
 		snprintf(path, sizeof(path), "/proc/%d/mem", a->pid);
 		a->info.pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
-		a->r = (struct remote){ .mem = open(path, O_RDWR | O_CLOEXEC) };
+		a->r = (struct remote){ .mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) };
 		a->agent_fd = -1;
 		ret = attach_once(a, t, err);
 		if (ret && ret != -EAGAIN && is_another(a, auxv, n))

@@ -88,7 +88,7 @@ int attach_finish(const struct guard_notes *n)
 	int ret = blob_get(&b), is_inside = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
-	a.r.mem = open(path, O_RDWR | O_CLOEXEC);
+	a.r.mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
 	if (!ret)
 		is_inside = clear_way_back(&a, b, n);

@@ -54,7 +54,7 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 
 	r->trap_ignored = ignored > 0 && ignored >> (SIGTRAP - 1) & 1;
 	snprintf(path, sizeof(path), "/proc/%d/mem", r->tid);
-	r->mem = open(path, O_RDWR | O_CLOEXEC);
+	r->mem = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (r->mem < 0)
 		return -errno;
 	if (ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)

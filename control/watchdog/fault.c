@@ -362,7 +362,7 @@ static void write_site(struct fault *f)
 	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && (!still_stands(f) || pread(fd, now, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len ||
 			!memcmp(now, built, p.len))) {
 		close(fd);

@@ -308,7 +308,7 @@ void int3_take_out(struct uft_session *s, pid_t tid)
 	if (!tr || !tr->n)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	for (size_t i = 0; fd >= 0 && i < tr->n; i++) {
 		const struct trap *p = &tr->trap[i];
 
