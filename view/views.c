@@ -17,7 +17,7 @@
 #include "view/making.h"
 #include "view/recording_internal.h"
 
-#define SPANS_MIN (1u << 18) /* 6 MB */
+#define SPANS_UNKEPT (1u << 18) /* 6 MB, in memory only */
 #define SPANS_MAX (3u << 20)
 #define SPAN_SHARE 720u	     /* bytes of the recording for each span: with levels less than 5 % of it */
 #define KEEP_FROM (32 << 20) /* bytes: smaller recordings are read as quickly as what was made of them */
@@ -40,9 +40,9 @@ static int is_wanted(struct recording *r, struct view *v, double progress)
 
 static size_t spans_for(const struct recording *r)
 {
-	uint64_t n = (uint64_t)r->stat.st_size / SPAN_SHARE;
+	uint64_t n = r->stat.st_size < KEEP_FROM ? SPANS_UNKEPT : (uint64_t)r->stat.st_size / SPAN_SHARE;
 
-	return n < SPANS_MIN ? SPANS_MIN : n > SPANS_MAX ? SPANS_MAX : n;
+	return n > SPANS_MAX ? SPANS_MAX : n;
 }
 
 /* ---- A first picture ---- */

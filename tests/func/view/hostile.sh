@@ -47,6 +47,9 @@ end_server
 serve large.uft
 picture >want
 eventually saved || fail "nothing is kept beside the recording: $(ls -l large.uft*)"
+check
+[ $((20 * ($(wc -c <large.uft.index) + $(wc -c <large.uft.levels)))) -le "$(wc -c <large.uft)" ] ||
+	fail "index and levels are more than 5 % of the recording: $(wc -c large.uft*)"
 cp large.uft.index good.index
 cp large.uft.levels good.levels
 reads_the_same() {
