@@ -2,10 +2,10 @@
 /* cmdline.c - command lines as a shell takes them; see cmdline.h */
 #include "cmd/cmdline.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "control/proc/proc.h"
 
 #define CMDLINE_MAX	4096	/* bytes of a process's command line that are read */
 
@@ -40,22 +40,12 @@ void cmd_cmdline_of_args(char *const argv[], char *buf, size_t size)
 	buf[size - 1] = '\0';
 }
 
-/* The bytes of /proc/PID/cmdline: arguments, each with its zero byte. 0: the process is gone. */
+/* The bytes of /proc/PID/cmdline: arguments, each with its zero byte. 0: the process is gone, or it cannot be read. */
 static size_t read_args(pid_t pid, char args[CMDLINE_MAX])
 {
-	char path[64];
-	ssize_t n, len = 0;
-	int fd;
+	int len = proc_read_file(pid, "cmdline", args, CMDLINE_MAX);
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	while (len < CMDLINE_MAX - 1 && (n = read(fd, args + len, (size_t)(CMDLINE_MAX - 1 - len))) > 0)
-		len += n;
-	close(fd);
-	args[len] = '\0';
-	return (size_t)len;
+	return len > 0 ? (size_t)len : 0;
 }
 
 /* A server writes a title over its arguments ("nginx: worker process"): one text, zeros or blanks behind it. */

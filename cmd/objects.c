@@ -16,6 +16,7 @@
 
 #include "cmd/objects.h"
 #include "cmd/program.h"
+#include "control/proc/proc.h"
 #include "control/session.h"
 #include "symbol/names.h"
 
@@ -111,16 +112,12 @@ static int objects_open_process(pid_t pid, struct cmd_objects *o, struct uft_err
 
 	o->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	o->mem = open(path, O_RDONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps || o->mem < 0) {
-		ret = uft_fail(err, -errno, errno == ENOENT ? "no file and no process %d" :
-			       "process %d cannot be read: only its user or root may", (int)pid);
-		if (maps)
-			fclose(maps);
-		return ret;
-	}
+	o->mem = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	maps = o->mem < 0 ? NULL : proc_fopen(pid, "maps");
+	if (!maps)
+		return uft_fail(err, -errno, errno == ENOENT ? "no file and no process %d" : errno == EAGAIN ?
+				"process %d cannot be read: it has a lease on its own files in /proc" :
+				"process %d cannot be read: only its user or root may", (int)pid);
 	while (!ret && getline(&line, &room, maps) > 0)
 		ret = objects_add_mapping(line, o, err);
 	free(line);

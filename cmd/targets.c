@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/proc/proc.h"
 #include "symbol/names.h"
 
 #define CGROUPS		"/sys/fs/cgroup"
@@ -57,14 +58,11 @@ static int add_numbers(struct cmd_targets *t, const char *text, struct uft_error
 static int has_name(pid_t pid, const char *name)
 {
 	char path[64], text[PATH_MAX] = "", *base;
-	FILE *f;
 	int same = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	f = fopen(path, "re");
-	if (f) {
-		same = fgets(text, sizeof(text), f) && (text[strcspn(text, "\n")] = '\0', strcmp(text, name) == 0);
-		fclose(f);
+	if (proc_read_file(pid, "comm", text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = '\0';
+		same = strcmp(text, name) == 0;
 	}
 	if (same || !strcmp(text, "uft-agent") || !strcmp(text, "uft-guard"))
 		return same;
@@ -78,21 +76,17 @@ static int has_name(pid_t pid, const char *name)
 
 unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name, size_t size)
 {
-	char path[64];
+	char file[64];
 	unsigned n = 0;
 	int child;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(name, (int)size, f))
+	if (proc_read_file(pid, "comm", name, size) <= 0)
 		name[0] = '\0';
 	name[strcspn(name, "\n")] = '\0';
-	if (f)
-		fclose(f);
 	/* none where the kernel was built without: nothing is said */
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	f = fopen(path, "re");
+	snprintf(file, sizeof(file), "task/%d/children", pid);
+	f = proc_fopen(pid, file);
 	while (f && name[0] && fscanf(f, "%d", &child) == 1) {
 		size_t i = 0;
 

@@ -77,12 +77,10 @@ static int is_mapped(pid_t pid, int is_writable, const struct stat *st)
 static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *mapped)
 {
 	struct looked_for l = { .st = st, .n = n, .mapped = mapped };
-	char path[64], *line = NULL, buffer[8192];
+	char *line = NULL, buffer[8192];
 	size_t size = 0;
-	FILE *f;
+	FILE *f = proc_fopen(pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
 	if (f)
 		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	while (f && getline(&line, &size, f) > 0)

@@ -217,13 +217,11 @@ static void read_namespace_facts(struct doctor_facts *f)
 /* A session's file is mapped there. */
 static int is_traced_by_us(pid_t pid)
 {
-	char path[64], *line = NULL;
+	FILE *f = proc_fopen(pid, "maps");
+	char *line = NULL;
 	size_t room = 0;
 	int found = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
 	while (f && !found && getline(&line, &room, f) > 0)
 		found = strstr(line, "/uft") && strstr(line, "/session.") && !strstr(line, "(deleted)");
 	free(line);

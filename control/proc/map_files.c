@@ -85,12 +85,10 @@ int map_files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
 static void read_maps(struct map_files *files)
 {
 	struct files_map *map = NULL;
-	char path[64], *line = NULL, buffer[8192];
+	char *line = NULL, buffer[8192];
 	size_t size = 0, n = 0;
-	FILE *f;
+	FILE *f = proc_fopen(files->pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", files->pid);
-	f = fopen(path, "re");
 	if (f)		/* the kernel gives a page at once, stdio would take a quarter */
 		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -71,6 +72,11 @@ const char *rlimits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t s
 int proc_read_memory(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
 long proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
 int proc_read_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
+/*
+ * Opens /proc/PID/@name to be read by lines, without waiting for a lease that the process has there. NULL, and errno:
+ * EAGAIN is such a lease, and then the file counts as one that cannot be read.
+ */
+FILE *proc_fopen(pid_t pid, const char *name);
 /*
  * Calls @fn for each line of /proc/PID/maps, which it may change, until that returns something else than 0: that.
  * 0: no line had it, read three times. From Linux 6.17 on a reader may miss a mapping that a thread splits or

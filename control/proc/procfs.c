@@ -46,15 +46,36 @@ long proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size)
 	return -ENAMETOOLONG;
 }
 
+/* A process may have a lease on its own files in /proc, for which open() waits 45 s. */
+static int open_file(pid_t pid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return open(path, O_RDONLY | O_NONBLOCK /* GUARD(proc_lease, 0) */ | O_NOFOLLOW | O_CLOEXEC);
+}
+
+FILE *proc_fopen(pid_t pid, const char *name)
+{
+	int fd = open_file(pid, name), error;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !f) {
+		error = errno;
+		close(fd);
+		errno = error;
+	}
+	return f;
+}
+
 int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg)
 {
-	char path[64], *line = NULL, buffer[8192];
+	char *line = NULL, buffer[8192];
 	size_t size = 0;
 	int found = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	for (int i = 0; i < MAPS_READS && !found; i++) {
-		FILE *f = fopen(path, "re");
+		FILE *f = proc_fopen(pid, "maps");
 
 		if (!f)
 			break;
@@ -70,13 +91,10 @@ int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg)
 
 int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)
 {
-	char path[64];
+	int fd = open_file(pid, name);
 	size_t have = 0;
 	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	while (have + 1 < size && (n = read(fd, buf + have, size - 1 - have)) > 0)

@@ -119,13 +119,11 @@ struct uft_way_back remote_way_back(const struct remote *r)
 
 static size_t mapping_bytes(pid_t pid, uint64_t at)
 {
-	char path[64], line[256];
+	char line[256];
 	unsigned long long lo, hi;
 	size_t bytes = 0;
-	FILE *f;
+	FILE *f = proc_fopen(pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
 	while (f && !bytes && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%llx-%llx", &lo, &hi) == 2 && lo == at)
 			bytes = (size_t)(hi - lo);

@@ -235,14 +235,12 @@ static int list(struct stopped_tasks *h)
  */
 static void find_writable(struct stopped_tasks *h)
 {
-	char path[64], *line = NULL, prot[5];
+	char *line = NULL, prot[5];
 	unsigned long long start, end;
 	uint32_t room = 0;
 	size_t size = 0;
-	FILE *f;
+	FILE *f = proc_fopen(h->l->pid, "maps");
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", h->l->pid);
-	f = fopen(path, "re");
 	while (f && getline(&line, &size, f) > 0) {
 		struct writable_range *more = h->writable;
 
@@ -357,14 +355,16 @@ static unsigned collect(struct stopped_tasks *h)
 static void set_share(pid_t agent, const char *nice)
 {
 	char path[64];
-	FILE *f;
+	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/autogroup", agent);
-	f = fopen(path, "we");
-	if (!f)
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
 		return;
-	fputs(nice, f);
-	fclose(f);
+	n = write(fd, nice, strlen(nice));
+	(void)n;		/* it takes as long as the kernel likes */
+	close(fd);
 }
 
 /* While others stand for us, neither we nor the agent wait for a CPU, if we may have that. */

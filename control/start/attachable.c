@@ -60,7 +60,7 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return refuse_eperm(p, err);
 	if (fd < 0)
@@ -123,6 +123,17 @@ static int check_sessions(const struct uft_session *s, const struct procinfo *p,
 	return 0;
 }
 
+/* Whether another session has it cannot be told then, nor what it has mapped. */
+static int has_leased_maps(pid_t pid)
+{
+	FILE *f = proc_fopen(pid, "maps");
+	int is_leased = !f && errno == EAGAIN;
+
+	if (f)
+		fclose(f);
+	return is_leased;
+}
+
 /* Children of a process that has left its pid namespace live in another one: the agent would be its init. */
 static int check_namespace(const struct procinfo *p, struct uft_error *err)
 {
@@ -161,8 +172,12 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	out->pid = pid;
 	if (pid > 0)
 		await_guard(pid);
-	if (pid <= 0 || out->pidfd < 0 || proc_read_file(pid, "status", status, sizeof(status)) <= 0 ||
-	    procinfo_read_stat(pid, "stat", &state, &flags)) {
+	ret = pid <= 0 || out->pidfd < 0 ? -ESRCH : proc_read_file(pid, "status", status, sizeof(status));
+	ret = ret > 0 ? procinfo_read_stat(pid, "stat", &state, &flags) : ret ? ret : -ESRCH;
+	if (ret == -EAGAIN || (ret == 0 && has_leased_maps(pid)))
+		return uft_fail(err, -EAGAIN, "process %d cannot be traced: it has a lease on its own files in /proc",
+				pid);
+	if (ret) {
 		tgid = pid > 0 ? proc_status_number(pid, "Tgid", 10) : 0;
 		if (tgid > 0 && tgid != pid)
 			return uft_fail(err, -EINVAL, "%d is a thread of process %ld", pid, tgid);

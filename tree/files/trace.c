@@ -9,6 +9,7 @@
  * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
  * each reader gets what nobody had. An undecided entry is printed as `name() {` when no more is there.
  */
+#include "control/proc/proc.h"
 #include "symbol/tracer.h"
 #include "tree/files/rows.h"
 
@@ -325,15 +326,11 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 /* The writer has a name from now on. */
 static int name_writer(struct uft_handle *h)
 {
-	char path[64], comm[32] = "";
-	FILE *f;
+	char file[64], comm[32] = "";
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", h->tgid, h->pid);
-	f = fopen(path, "re");
-	if (f && h->at.in->set.options & OPT_BIT(OPT_RECORD_CMD) && fgets(comm, sizeof(comm), f))
+	snprintf(file, sizeof(file), "task/%d/comm", h->pid);
+	if (h->at.in->set.options & OPT_BIT(OPT_RECORD_CMD) && proc_read_file(h->tgid, file, comm, sizeof(comm)) > 0)
 		comm[strcspn(comm, "\n")] = '\0';
-	if (f)
-		fclose(f);
 	h->named = h->pid;
 	h->named_tgid = h->tgid;
 	return comm[0] ? uft_live_task(h->t->instances->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
@@ -347,12 +344,12 @@ static char *stat_field(char *p, int from, int n)
 	return p;
 }
 
-static FILE *open_stat(const struct uft_handle *h)
+static int read_stat(const struct uft_handle *h, char *stat, size_t size)
 {
-	char path[64];
+	char file[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", h->tgid, h->pid);
-	return fopen(path, "re");
+	snprintf(file, sizeof(file), "task/%d/stat", h->pid);
+	return proc_read_file(h->tgid, file, stat, size);
 }
 
 /*
@@ -361,18 +358,15 @@ static FILE *open_stat(const struct uft_handle *h)
  */
 static uint32_t look_at_writer(struct uft_handle *h, int *ret)
 {
-	FILE *f = open_stat(h);
-	char line[1024] = "", *p;
+	char stat[1024], *p;
 	uint64_t began;
-	int cpu = sched_getcpu();
+	int cpu = sched_getcpu(), n = read_stat(h, stat, sizeof(stat));
 
-	if (!f) { /* GUARD(writer_look_up) */
+	if (n < 0) { /* GUARD(writer_look_up) */
 		handle_look_up(h, h->pid);
-		f = open_stat(h);
+		n = read_stat(h, stat, sizeof(stat));
 	}
-	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	if (f)
-		fclose(f);
+	p = n > 0 ? strrchr(stat, ')') : NULL;
 	p = stat_field(p, 2, 22);
 	began = p ? strtoull(p, NULL, 10) : 0;
 	p = stat_field(p, 22, 39);

@@ -20,6 +20,7 @@
  * FUSE hands over the first 8 bytes of an ioctl's structure, as its number is made of the size of a pointer; the
  * rest is read from the program's memory. Context: the owner.
  */
+#include "control/proc/proc.h"
 #include "tree/files/rows.h"
 
 #include <ctype.h>
@@ -29,7 +30,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -209,35 +209,14 @@ static int is_used(int mem)
 /* A task in its ioctl: its process, its memory. */
 struct caller { pid_t pid; uint64_t began; int mem; struct share *share; };
 
-/* Clock ticks since boot; 0: it is not to be seen. */
-static uint64_t began_of(pid_t pid)
-{
-	char path[32], line[1024], *p;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	for (int field = 2; p && field < 22; field++)
-		p = strchr(p + 1, ' ');
-	if (f)
-		fclose(f);
-	return p ? strtoull(p, NULL, 10) : 0;
-}
-
+/* Where its random bytes lie; 0: it is not to be seen. */
 static uint64_t random_of(pid_t tid)
 {
-	uint64_t pair[2];
-	char path[32];
-	FILE *f;
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv auxv;
+	size_t bytes;
 
-	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
-	f = fopen(path, "re");
-	while (f && fread(pair, sizeof(pair), 1, f) == 1 && pair[0] != AT_RANDOM)
-		pair[0] = 0;
-	if (f)
-		fclose(f);
-	return f && pair[0] == AT_RANDOM ? pair[1] : 0;
+	return auxv_read(tid, raw, &bytes, &auxv) ? 0 : auxv.random;
 }
 
 static int open_caller(const struct uft_handle *h, struct caller *c)
@@ -249,7 +228,7 @@ static int open_caller(const struct uft_handle *h, struct caller *c)
 	if (stat(path, &st))
 		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/mem", h->pid);
-	*c = (struct caller){ h->tgid, began_of(h->tgid), open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC),
+	*c = (struct caller){ h->tgid, proc_start_ticks(h->tgid), open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC),
 		share_of(h->t->user_events, st.st_uid) };
 	if (c->mem < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -EFAULT;

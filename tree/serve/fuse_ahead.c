@@ -52,7 +52,7 @@ static int proc_text(pid_t tid, const char *name, char *text, size_t size)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	n = read(fd, text, size - 1);

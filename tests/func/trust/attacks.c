@@ -36,6 +36,7 @@
 #define AGENTS_MAX	16
 #define AREAS_MAX	64
 #define FDS_MAX		64	/* of an agent */
+#define LEASES_MAX	1024
 #define LINGER_S	600
 #define KCMP_VM_	1
 #define SYSCALL_DISPATCH 59	/* PR_SET_SYSCALL_USER_DISPATCH */
@@ -477,6 +478,99 @@ static void lease(void)
 	keep_working(NULL);
 }
 
+/* What a recorder reads of a process is leased until the kernel takes that away, and then again. */
+static int leased[LEASES_MAX];
+static unsigned nleased;
+static int is_maps_only;
+
+static void open_files(pid_t pid)
+{
+	static const char *const names[] = { "maps", "mem", "status", "stat", "comm", "auxv", "cmdline", "cgroup",
+		"autogroup", "schedstat", "syscall", "task/%d/comm", "task/%d/stat", "task/%d/status",
+		"task/%d/syscall", "task/%d/children" };
+	char dir[32], path[96];
+
+	snprintf(dir, sizeof(dir), "/proc/%d/", pid);
+	for (unsigned i = 0; i < (is_maps_only ? 1 : sizeof(names) / sizeof(names[0])) && nleased < LEASES_MAX; i++) {
+		snprintf(path, sizeof(path), "%s", dir);
+		snprintf(path + strlen(dir), sizeof(path) - strlen(dir), names[i], pid);
+		leased[nleased] = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		nleased += leased[nleased] >= 0;
+	}
+}
+
+/* The first file is its own list of mappings, which it can read by the lease's own descriptor alone. */
+static int maps_session(void)
+{
+	static char text[1 << 20];
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < sizeof(text) - 1 && (got = pread(leased[0], text + n, sizeof(text) - 1 - n, (off_t)n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	return strstr(text, "/session.") && strstr(text, ".b\n");
+}
+
+static void keep_leases(void)
+{
+	pid_t agent[AGENTS_MAX], had[LEASES_MAX];
+	unsigned nhad = 0;
+
+	for (int is_said = 0; is_time(); usleep(5000)) {
+		for (int n = find_agents(getpid(), agent); n > 0; n--) {
+			unsigned i = 0;
+
+			while (i < nhad && had[i] != agent[n - 1])
+				i++;
+			if (i < nhad || nhad == LEASES_MAX)
+				continue;
+			had[nhad++] = agent[n - 1];
+			open_files(agent[n - 1]);
+		}
+		for (unsigned i = 0; i < nleased; i++)
+			fcntl(leased[i], F_SETLEASE, F_WRLCK);
+		if (!is_said && maps_session()) {
+			say("attached");
+			is_said = 1;
+		}
+	}
+}
+
+/* From the beginning, where without most of them no recorder tries to attach, or when it has been attached to. */
+static void lease_files(int is_late)
+{
+	int own = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(own, F_SETLEASE, F_WRLCK))
+		exit(2);
+	close(own);
+	spawn(fork_always, NULL);
+	if (is_late) {
+		say("ready");
+		while (is_time() && !is_attached())
+			usleep(1000);
+	}
+	open_files(getpid());
+	for (unsigned i = 0; i < nleased; i++)
+		fcntl(leased[i], F_SETLEASE, F_WRLCK);
+	if (!is_late)
+		say("ready");
+	keep_leases();
+}
+
+static void leased_first(void)
+{
+	is_maps_only = 1;
+	lease_files(0);
+}
+
+static void leased_late(void)
+{
+	lease_files(1);
+}
+
 /* ---- Registers and system calls ----------------------------------------------------------------- */
 
 static void *stack_away(void *arg)
@@ -545,8 +639,8 @@ static void notifies(void)
 static const struct { const char *name; void (*fn)(void); } modes[] = {
 	{ "forks", forks }, { "clones", clones }, { "vforks", vforks }, { "signals", signals }, { "kills", kills },
 	{ "seizes", seizes }, { "stops", stops }, { "lingers", lingers }, { "seals", seals }, { "memory", memory },
-	{ "maps", maps }, { "links", links }, { "lease", lease }, { "stacks", stacks }, { "dispatches", dispatches },
-	{ "notifies", notifies },
+	{ "maps", maps }, { "links", links }, { "lease", lease }, { "leased", leased_first }, { "leases", leased_late },
+	{ "stacks", stacks }, { "dispatches", dispatches }, { "notifies", notifies },
 };
 
 int main(int argc, char **argv)
@@ -565,7 +659,7 @@ int main(int argc, char **argv)
 	file = argc > 2 ? argv[2] : NULL;
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name)) {
-			if (modes[i].fn != lease)
+			if (modes[i].fn != lease && modes[i].fn != leased_first && modes[i].fn != leased_late)
 				say("ready");
 			modes[i].fn();
 			return 0;

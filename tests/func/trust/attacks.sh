@@ -16,43 +16,67 @@ is_over() {
 	! kill -0 "$1"
 }
 
-# It is attached to, or the recorder has given up.
+is_ready() {
+	grep -q ready said || is_over "$pid"
+}
+
+# MODE is attached to, or the recorder has given up. One with leases says it: we would wait for them.
 is_attached() {
-	grep -q '/session\.[^ ]*\.b$' "/proc/$pid/maps" || is_over "$recorder"
+	case $1 in
+	leased|leases) grep -q attached said ;;
+	*) grep -q '/session\.[^ ]*\.b$' "/proc/$pid/maps" ;;
+	esac || is_over "$recorder"
 }
 
 is_sent() {
 	[ "$(grep -c sent said)" -ge 10 ] || is_over "$recorder"
 }
 
+# Notes in the file "waited" if process $1, the recorder, waits for a lease, for which the kernel gives it 45 s.
+watch_leases() {
+	while ! is_over "$1"; do
+		! grep 'LEASE  *BREAKER' /proc/locks | grep -q " $1 " || : >waited
+		sleep 0.1
+	done 2>/dev/null
+}
+
 # withstand MODE
 withstand() {
 	"$attacks" "$1" "$tmp/uft/session.1" >said &
 	pid=$!
-	eventually grep -q ready said || { echo "SKIPPED: $1: it cannot be done here"; wait "$pid"; return; }
+	eventually is_ready
+	grep -q ready said || { echo "SKIPPED: $1: it cannot be done here"; wait "$pid"; return; }
 	timeout -s KILL 150 "$uft" attach -o t.uft "$pid" >out 2>err &
-	recorder=$! ran="uft attach, $1"
-	eventually is_attached
+	recorder=$! ran="uft attach, $1" uft_pid=
+	until [ "$uft_pid" ] || is_over "$recorder"; do
+		read -r uft_pid _ <"/proc/$recorder/task/$recorder/children"
+	done 2>/dev/null
+	rm -f waited
+	[ -z "$uft_pid" ] || watch_leases "$uft_pid" &
+	watcher=$!
+	eventually is_attached "$1"
 	for _ in $(seq 100); do
 		[ "$1" = lingers ] && ! is_sent || break
 		sleep 0.1
 	done
 	sleep 0.5
-	kill -INT $(cat /proc/$recorder/task/$recorder/children 2>/dev/null) 2>/dev/null
+	[ -z "$uft_pid" ] || kill -INT "$uft_pid" 2>/dev/null
 	status=0
 	wait "$recorder" || status=$?
+	wait "$watcher"
 	check
 	case $status in
 	137) fail "$1: the recorder hung"; show ;;
 	134|135|139) fail "$1: the recorder crashed"; show ;;
 	esac
 	! grep -q 'Sanitizer\|runtime error' err || { fail "$1: a memory error"; show; }
+	[ ! -e waited ] || { fail "$1: the recorder waited for the target's lease"; show; }
 	its=0
 	is_over "$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null || its=$?
 	[ "$its" -ne 7 ] || { fail "$1: the recorder waited for the target's lease"; show; }
 }
 
-for mode in forks clones vforks signals kills seizes stops lingers seals memory maps links lease stacks dispatches notifies; do
+for mode in forks clones vforks signals kills seizes stops lingers seals memory maps links lease leased leases stacks dispatches notifies; do
 	withstand "$mode"
 done
