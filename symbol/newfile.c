@@ -4,7 +4,8 @@
  *
  * A user who may write in a folder can change what a name in it means between any two system calls. So
  * nothing is decided by a name: a link is read by a descriptor of its own, a file is made with O_EXCL, and
- * what is there is judged after it was opened.
+ * of what is there a descriptor is judged that has not opened it yet (O_PATH), since to open a stranger's pipe,
+ * or a file that somebody has a lease on, may wait.
  */
 #include "symbol/newfile.h"
 
@@ -90,49 +91,78 @@ static int is_proc_link(const char *path)
 	return is;
 }
 
-/* Pipes and devices are as they are. */
-static int judge(int fd, const char **why)
+/* Devices are as they are: root made them. */
+static int judge(const struct stat *st, const char **why)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return 0;
-	if (st.st_uid != geteuid())
+	if (S_ISLNK(st->st_mode))
+		return -ELOOP;
+	if ((S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode)) && st->st_uid != geteuid())
 		return fail(-EPERM, why, "it belongs to another user: remove it first, or give another name");
-	if (st.st_nlink > 1)
+	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
 		return fail(-EPERM, why, "the file has another name, too: remove this one first");
-	return st.st_mode & 077 && fchmod(fd, st.st_mode & 0700) < 0 ? -errno : 0;
+	return 0;
+}
+
+/* From now on it is written as any file is, and only its user may open it. */
+static int keep_private(int fd, int flags, mode_t mode)
+{
+	if (fcntl(fd, F_SETFL, flags) < 0)
+		return -errno;
+	return mode & 077 && fchmod(fd, mode & 0700) < 0 ? -errno : 0;
+}
+
+static int open_place(int place, int flags, const char **why)
+{
+	char again[64];
+	struct stat st;
+	int fd, ret;
+
+	if (fstat(place, &st) < 0)
+		return -errno;
+	ret = judge(&st, why); /* GUARD(newfile_judged) */
+	if (ret)
+		return ret;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+	fd = open(again, flags | O_WRONLY | O_CLOEXEC | (S_ISREG(st.st_mode) ? O_NONBLOCK : 0));
+	if (fd < 0)
+		return errno == EAGAIN ? fail(-EAGAIN, why, "another program has a lease on it") : -errno;
+	ret = S_ISREG(st.st_mode) ? keep_private(fd, flags, st.st_mode) : 0;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* What stands at @path, which is not followed. */
+static int open_existing(const char *path, int flags, const char **why)
+{
+	int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), ret;
+
+	if (place < 0)
+		return -errno;
+	ret = open_place(place, flags, why);
+	close(place);
+	return ret;
 }
 
 int uft_newfile_open(const char *path, int flags, int *is_new, const char **why)
 {
-	int fd = -1, ret, made = 0, is_open;
 	char at[PATH_MAX];
+	int fd, ret;
 
 	if (is_new)
 		*is_new = 0;
 	ret = uft_newfile_resolve(path, at, sizeof(at), why);
 	if (ret)
 		return ret;
-	is_open = is_proc_link(at);
-	if (!is_open) {
-		fd = open(at, flags | O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		made = fd >= 0;
-		if (fd < 0 && errno != EEXIST)
-			return -errno;
+	if (is_proc_link(at)) {
+		fd = open(at, flags | O_WRONLY | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
 	}
+	fd = open(at, flags | O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		fd = open(at, flags | O_WRONLY | O_CLOEXEC | (is_open ? 0 : O_NOFOLLOW));
-	if (fd < 0)
-		return -errno;
-	ret = made || is_open ? 0 : judge(fd, why);
-	if (ret) {
-		close(fd);
-		return ret;
-	}
+		return errno == EEXIST ? open_existing(at, flags, why) : -errno;
 	if (is_new)
-		*is_new = made;
+		*is_new = 1;
 	return fd;
 }

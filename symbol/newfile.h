@@ -21,7 +21,8 @@ int uft_newfile_resolve(const char *path, char *out, size_t size, const char **w
  * @is_new: unless NULL, set to whether the file was made
  *
  * Links as above. A regular file that is there must be the user's, with no other name elsewhere (-EPERM): it
- * could be read by a stranger, or be the user's of another place; from now on nobody else may open it.
+ * could be read by a stranger, or be the user's of another place; from now on nobody else may open it. A named pipe
+ * must be the user's, who then waits until somebody reads it. No lease is waited for: -EAGAIN.
  * Returns a descriptor or a negative errno.
  */
 int uft_newfile_open(const char *path, int flags, int *is_new, const char **why);
