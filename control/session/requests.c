@@ -733,13 +733,20 @@ static int close_given(struct uft_session *s, uint32_t family)
 	return 1;
 }
 
-/* A thread of a child that had no event so far may be asking in there: it is answered, and then asks elsewhere. */
+/*
+ * A thread of a child that had no event so far may be asking in there: it is answered, and then asks elsewhere. A child
+ * that has ended may say in there that it was born, whatever is left of its purse: it becomes a target, and ends at
+ * once, but its records are read later, in another thread. So the family stays until its slice is free.
+ */
 static void drop_family(struct uft_session *s, uint32_t family)
 {
+	const uint32_t from = family * UFT_NREQUESTS, user = s->arena.given[family];
+
 	if (has_target(s, family) || (!arena_close_family(&s->arena, family) && !close_given(s, family)))
 		return;
-	serve_slots(s, family * UFT_NREQUESTS, (family + 1) * UFT_NREQUESTS);
-	if (has_target(s, family)) {		/* of a child that was about to end */
+	serve_forks(s, from, from + UFT_NREQUESTS);
+	serve_slots(s, from, from + UFT_NREQUESTS);
+	if (has_target(s, family) || user != s->arena.given[family]) {	/* it is a target's now */
 		SHARED_STORE_RELEASE(&s->arena.mail[family]->closed, 0);
 		return;
 	}

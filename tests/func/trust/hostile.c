@@ -14,7 +14,8 @@
  *		spares: it gives up its rights before it is attached to, and takes families for children that it does not have ("taken"), gives
  *		them away ("dropped"), or closes the socket that they come by ("closed")
  *	HOW	once (of heir: the child gives up its rights after its first event; chroot, filter, user: what confines it
- *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook); always (random words as fast as it can); turns
+ *		before that, so that it can open no file of the recorder's; unseen: a fork that the recorder does not hook; late: as chroot, and its child
+ *		has ended, and hides its request, before the recorder looks again); always (random words as fast as it can); turns
  *		(each word wrong for a moment, then right again)
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
@@ -44,6 +45,7 @@
 #include <unistd.h>
 
 #define MAX_AREAS	8
+#define LATE_CALLS	20000	/* more than are read in a moment */
 #define MOST_FAMILIES	800	/* of one user, for children that there are not: a quarter of all */
 
 static struct area { uint32_t *lo, *hi; } areas[MAX_AREAS];
@@ -325,6 +327,8 @@ static int maps(const char *path)
 	return found;
 }
 
+static int proc_fd;		/* a confined child looks there */
+
 /* What a child does to itself before its first event, as @how says; root alone may do most of it. */
 static void confine(void)
 {
@@ -339,7 +343,9 @@ static void confine(void)
 	if (!strcmp(how, "filter") &&
 	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)))
 		_exit(2);
-	if (getuid() == 0 && !strcmp(how, "chroot") && (chroot("/proc/self/fdinfo") || chdir("/")))
+	proc_fd = open("/proc", O_PATH | O_DIRECTORY);
+	if (getuid() == 0 && (!strcmp(how, "chroot") || !strcmp(how, "late")) &&
+	    (chroot("/proc/self/fdinfo") || chdir("/")))
 		_exit(2);
 	if (getuid() == 0 && !strcmp(how, "user") && (setgid(65534) || setuid(65534)))
 		_exit(2);
@@ -375,10 +381,34 @@ static pid_t fork_unseen(void)
 #endif
 }
 
+/* The recorder. */
+static void signal_recorder(int sig)
+{
+	const struct uft_arena *board = (const void *)((char *)its_bell - offsetof(struct uft_arena, bell));
+
+	kill((pid_t)board->session_pid, sig);
+}
+
+/* What this process has asked for is found by those alone who look for it. */
+static void hide_request(void)
+{
+	int fd = openat(proc_fd, "self/maps", O_RDONLY);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[1024];
+	unsigned long long lo;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "/session.") && !strstr(line, UFT_BOARD_SUFFIX "\n") &&
+		    sscanf(line, "%llx-", &lo) == 1 && is_own((char *)(uintptr_t)lo))
+			((struct uft_mail *)(uintptr_t)lo)->posted = 0;
+	if (f)
+		fclose(f);
+}
+
 /* Exit status of the child and its child: 0, or 5 if it has what is its parent's. */
 static int bear_heir(int generation)
 {
-	const int is_unseen = !strcmp(how, "unseen");
+	const int is_unseen = !strcmp(how, "unseen"), is_late_heir = !strcmp(how, "late") && generation;
 	pid_t pid = is_unseen ? fork_unseen() : fork();
 	int status;
 
@@ -397,15 +427,27 @@ static int bear_heir(int generation)
 			_exit(5);
 		if (!generation)
 			confine();
+		if (is_late_heir)
+			signal_recorder(SIGSTOP);
 		work(0);
 		if (!strcmp(how, "once") && getuid() == 0 && (setgid(65534) || setuid(65534)))
 			_exit(2);
 		work(1);
 		if (maps(family))
 			_exit(5);
+		for (int i = 0; is_late_heir && i < LATE_CALLS; i++)
+			work(i);
+		if (is_late_heir)
+			hide_request();
 		_exit(generation ? 0 : bear_heir(1));
 	}
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+	if (waitpid(pid, &status, 0) != pid)
+		status = 2 << 8;
+	if (is_late_heir) {
+		usleep(1500000);		/* the recorder looks for families without a process once in a second */
+		signal_recorder(SIGCONT);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
 #define NDEAF	6	/* processes */
