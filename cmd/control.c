@@ -57,7 +57,7 @@ static const struct cmd_option set_options[] = {
 	CMD_FILTER(FIELD(filter)),
 	CMD_NOTRACE(FIELD(notrace)),
 	CMD_GRAPH(FIELD(graph)),
-	{ "pid", 'P', "PID", "trace only these tasks: 1200,1204; uft attaches to processes outside the session",
+	{ "pid", 'P', "PID", "trace only functions of these tasks: 1200,1204; uft attaches to processes outside",
 		cmd_numbers, FIELD(pids), NULL },
 	{ "option", 'O', "OPTION", "set an option of trace_options: noirq-info; may be repeated", cmd_strings,
 		FIELD(options), NULL },

@@ -68,6 +68,7 @@ struct uft_ops {
 	const char *const *stack_of;	/* a stack behind each call of these functions, of those that are traced */
 	const uint32_t *pids; size_t npids;	/* -P */
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
+	int are_pids_of_calls;		/* both lists are of calls alone: tracepoints are recorded in every task */
 	/*
 	 * Processes that those in pids or not_pids make from now on, and theirs, are in them as well, as long
 	 * as kin stays this number.

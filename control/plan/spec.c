@@ -280,6 +280,8 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 			       (in->graph_turn ? UFT_ROOTS_TRIGGER : 0);
 	sp->params.graph_turn = in->graph_turn;
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
+	if (sp->params.has_pids && in->are_pids_of_calls)
+		sp->params.has_pids |= UFT_PIDS_CALLS;
 	if (sp->params.has_pids && in->is_forking) {
 		sp->params.has_pids |= UFT_PIDS_FORK;
 		sp->params.kin = in->kin;

@@ -348,6 +348,7 @@ enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
 	UFT_PIDS_NOT	= 2,	/* and none in the second */
 	UFT_PIDS_FORK	= 4,	/* processes that those on a list make are on it, too: kin */
+	UFT_PIDS_CALLS	= 8,	/* the lists are of calls alone: tracepoints are recorded in every task */
 };
 enum uft_events {
 	UFT_EVENTS_SOME		= 1,	/* some sites write events */

@@ -5,7 +5,8 @@
  *
  * A number in the list that is a running process outside the session gets attached to, or the process of a thread that
  * is named alone; when none of its numbers is in a list any more it is left as it was found. As long as the list is not
- * empty, only tasks in it are recorded. A number of nobody is accepted, as by the kernel.
+ * empty, only calls of tasks in it are recorded. Tracepoints are recorded in all (UFT_PIDS_CALLS): set_event_pid is
+ * about those. A number of nobody is accepted, as by the kernel.
  */
 #include "tree/files/rows.h"
 

@@ -55,7 +55,8 @@ static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, u
 
 	task_begin(&t);
 	p = trace_params();
-	if (t.th && !t.mute && trace_is_recording() && trace_task_is_wanted(&t, p) &&
+	if (t.th && !t.mute && trace_is_recording() &&
+	    (p->has_pids & UFT_PIDS_CALLS /* GUARD(pids_of_calls, 0) */ || trace_task_is_wanted(&t, p)) &&
 	    (!rules || is_accepted(rules, &t, p->graph_turn, words, record_bytes))) {
 		struct ring_op op = {
 			.word0 = (uint64_t)high << 32, .word1 = words[0], .more = words + 1,

@@ -48,6 +48,38 @@ sample_two: two=0x00 sample_two: two=0x01 sample_two: two=0x02
 uft_sample:sample_two
 sample_one: a=0 "
 
+# ---- set_ftrace_pid and set_ftrace_notrace_pid are about functions, as a kernel's: events, their stacks, triggers and histograms, and markers are of all tasks
+"$@" -O1 -g -fno-inline -fno-omit-frame-pointer -fpatchable-function-entry=5 $include -o calls "$source/tests/func/observe/tracepoints/program.c" 2>compiled || { cat compiled; fail "cannot build calls"; }
+in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 1 >$S/sample_one/enable; echo 1 >$S/sample_text/enable; echo "text != \"\" && text ~ \"s*\"" >$S/sample_text/filter; echo "run count" >set_ftrace_filter
+	lists="set_ftrace_pid set_ftrace_notrace_pid"
+	look() { echo $(grep -c ": sample_one: a=" trace) $(grep -c ": sample_text: " trace) $(grep -c ": run <-\|  run() {" trace) $(grep -c ": count <-\|  count();" trace) $(grep -c "tracing_mark_write: here\|/[*] here" trace); echo >trace; for list in $lists; do echo >$list; done; }
+	in_list() { sh -c "echo \$\$ >$1; exec $TMP/calls 40" >/dev/null; echo here >trace_marker; }
+	echo function >current_tracer; echo >trace; for list in $lists; do in_list $list; look; done; echo 2147483647 >set_ftrace_pid; in_list set_event_pid; echo >set_event_pid; look; echo 2147483647 >set_ftrace_pid; in_list set_event_notrace_pid; echo >set_event_notrace_pid; look
+	echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; in_list set_ftrace_notrace_pid; look
+	echo 1 >options/function-fork; echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; echo 0 >options/function-fork
+	echo nop >current_tracer; echo 2147483647 >set_ftrace_pid; in_list /dev/null; look; in_list set_ftrace_notrace_pid; look
+	echo 1 >options/stacktrace; echo 2147483647 >set_ftrace_pid; in_list /dev/null; grep -c "^ => run" trace; look; echo 0 >options/stacktrace
+	mkdir instances/a; echo function | tee instances/a/current_tracer >current_tracer; echo 2147483647 >instances/a/set_ftrace_pid; in_list set_ftrace_notrace_pid; grep -c ": run <-" instances/a/trace; look; rmdir instances/a'
+expect_no_err
+expect_equal "functions of some tasks, events of all" "$(cat out)" "40 39 1 40 1
+40 39 0 0 1
+40 39 0 0 1
+0 0 0 0 1
+40 39 0 0 1
+80 78 0 0 2
+40 39 0 0 1
+40 39 0 0 1
+40 39 0 0 1
+79
+40 39 0 0 1
+0
+40 39 0 0 1"
+in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 2147483647 >set_ftrace_pid; echo "run count" >set_ftrace_filter; echo function_graph >current_tracer
+	for keys in a common_pid stacktrace; do echo "hist:keys=$keys" >$S/sample_one/trigger; $TMP/calls 40 >/dev/null; sed -n "s/ *Hits: /hits /p" $S/sample_one/hist; echo "!hist:keys=$keys" >$S/sample_one/trigger; done
+	echo "traceoff if a == 7" >$S/sample_one/trigger; echo >trace; $TMP/calls 40 >/dev/null; for k in $(seq 300); do grep -q 0 tracing_on && break; sleep 0.1; done; cat tracing_on; grep -vc "^#" trace'
+expect_no_err
+expect_equal "triggers and histograms of all tasks" "$(tr '\n' ' ' <out)" "hits 40 hits 40 hits 40 0 0 "
+
 # ---- Many types
 awk 'BEGIN { print "#undef TRACE_SYSTEM\n#define TRACE_SYSTEM many\n#if !defined(MANY_H) || defined(TRACE_HEADER_MULTI_READ)\n#define MANY_H\n#include <linux/tracepoint.h>"
 	print "DECLARE_EVENT_CLASS(number, TP_PROTO(int a), TP_ARGS(a), TP_STRUCT__entry(__field(int, a)), TP_fast_assign(__entry->a = a;), TP_printk(\"a=%d\", __entry->a));"
