@@ -241,6 +241,11 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, 
 /* 0: rings take nothing although sites stay armed, and threads of the session's own tracers rest; 1: they do. */
 void uft_session_record(struct uft_session *s, int on);
 /*
+ * Fork children that have said that they are there become targets now, also those that have ended: a child says so
+ * before its first record, so all that was recorded before this call can be read behind it.
+ */
+void uft_session_adopt(struct uft_session *s);
+/*
  * What the kernel has told of targets goes into the rings, before they are emptied. Returns a clock before
  * which no more of it will come; UINT64_MAX: nothing is asked of it.
  */

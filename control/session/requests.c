@@ -32,6 +32,7 @@
 #define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them; not so where few are left */
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits; */
 #define STALE_MS	1000	/* looked for so often */
+#define GENERATIONS	4	/* of fork children that become known at once */
 
 /*
  * Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands
@@ -708,6 +709,33 @@ static void serve_posted(struct uft_session *s, uint32_t from, uint32_t to)
 	    s->purse[family].has_waiting) {
 		s->purse[family].has_waiting = 0;
 		serve_slots(s, from, to);
+	}
+}
+
+/* Other requests have their turn in request_serve(): the family's flag stays. */
+static void serve_posted_forks(struct uft_session *s, uint32_t from, uint32_t to)
+{
+	const uint32_t family = from / UFT_NREQUESTS;
+
+	if (!SHARED_LOAD_ACQUIRE(&s->arena.mail[family]->posted) && !s->purse[family].has_waiting)
+		return;
+	for (uint32_t i = from; i < to; i++)
+		if (is_posted(s, i) && SHARED_LOAD(&slot(s, i)->kind) == UFT_REQ_FORKED)
+			serve_paid(s, i);
+}
+
+/*
+ * A child that has ended is known by its parent, which may be as new and have its turn later: so others are looked for
+ * as long as some become known. Not for ever, as a target may say so again and again.
+ */
+void uft_session_adopt(struct uft_session *s)
+{
+	uint32_t known = s->targets_total;
+
+	serve_families(s, serve_posted_forks);
+	for (int i = 0; i < GENERATIONS && s->targets_total != known; i++) {
+		known = s->targets_total;
+		request_adopt_strays(s);
 	}
 }
 

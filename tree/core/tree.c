@@ -3,7 +3,8 @@
  * tree.c - the owner of a tree: one thread for all that a session is asked
  *
  * tree.h says what a tree is. Its thread does in turn what others ask of it (tree_call(), one at a time, in order), a
- * round of the session, and emptying the rings.
+ * round of the session, and emptying the rings. Before each thing that is asked it meets the fork children that came to
+ * be until then: who waits for a child and reads finds its records, however long the request before took.
  *
  * Settings. `set` holds what the user wrote into files. A write makes a copy, changes it and hands it to tree_apply(),
  * which tells the session; only when that worked the copy becomes `set`. So a refused write leaves no trace.
@@ -59,6 +60,7 @@ static void serve(struct uft_tree *t)
 		if (!t->first)
 			t->last = &t->first;
 		pthread_mutex_unlock(&t->lock);
+		uft_session_adopt(t->session); /* GUARD(request_adopts) */
 		r->result = r->fn(r->arg);
 		pthread_mutex_lock(&t->lock);
 		r->is_done = 1;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# partial_refusal.sh TARGET - a write that one of several targets does not take, since its agent is stopped: all go on as they were
+# partial_refusal.sh TARGET - a write that one of several targets does not take, since its agent is stopped: all go on as they were; and who reads meanwhile
 . "$(dirname "$0")/inside.sh"
 
 # Inside: agent PROGRAM: the task that serves it. shows PROGRAM WORDS: waits until the trace has such a line of it.
@@ -38,3 +38,17 @@ wait
 for name in alone tracer beside; do
 	expect_equal "$name, after a write that was refused" "$(grep -v Terminated $name/out | tr -s '\n' ' ')" "1 0 inner 0 "
 done
+
+# ---- Meanwhile a fork child comes to be, writes and ends, and the session has not heard of it: a read that is due behind the write shows it.
+# Also where it has children that do the same; whether there are spares for all of those is not asked here.
+# (Files are open before, and nothing is executed: the read is the one thing that is asked of the session.)
+inside 'cd $TMP; cp $T waits; mkfifo 8 9 late; exec 5<>8 7<>9 8<>late; cd - >/dev/null; $T 1; echo inner >set_ftrace_filter; echo function >current_tracer
+	$TMP/waits 1 each <&5 >/dev/null & pid=$!; echo >&5; shows waits ": inner"; stopped=$(agent waits)
+	for args in "2 late" "3 deep"; do
+		exec 9< <(exec $T $args <&8); wait $!; exec 6<trace; echo >trace
+		kill -STOP $stopped; (echo outer >>set_ftrace_filter) 2>/dev/null & write=$!; read -t 0.3 <&7; echo >&8; read <&9
+		(mapfile line <&6; echo "${line[*]}" >$TMP/seen) & reads=$!; read -t 0.3 <&7; kill -CONT $stopped; wait $write $reads; sleep 0.5; grep ": inner <-outer" trace >$TMP/later
+		grep -c ": inner <-outer" $TMP/seen | if [ "$args" = "2 late" ]; then cat; else grep -qx $(grep -c . $TMP/later) && grep -q . $TMP/later && echo all; fi
+		echo inner >set_ftrace_filter
+	done; kill $pid'
+expect_equal "children that were not heard of" "$(grep -v Terminated out | tr '\n' ' ')" "4 all "

@@ -3,7 +3,8 @@
  * target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line
  * comes from standard input; with `each`, for each such line, which is answered; with `crash`, and crashes
  * then; with `fork`, in a child that a child has made; with `late`, in a child that has done nothing until
- * that line comes, and whose parent has ended; with `forks`, N times: lonely(), a child, outer(), another;
+ * that line comes, and whose parent has ended; with `deep`, the same, once in each of N children one below the other;
+ * with `forks`, N times: lonely(), a child, outer(), another;
  * with a FILE, between writing 1 and 0 into it, and then tells what it says
  */
 #include <signal.h>
@@ -58,10 +59,15 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 
-	if (argc > 2 && !strcmp(argv[2], "late") && fork())
+	if (argc > 2 && (!strcmp(argv[2], "late") || !strcmp(argv[2], "deep")) && fork())
 		return 0;
-	if (argc > 2 && (!strcmp(argv[2], "wait") || !strcmp(argv[2], "late")))
+	if (argc > 2 && (!strcmp(argv[2], "wait") || !strcmp(argv[2], "late") || !strcmp(argv[2], "deep")))
 		getchar();
+	for (; argc > 2 && !strcmp(argv[2], "deep") && n; n--) {
+		outer(n);
+		if (n == 1 || fork())
+			return 0;
+	}
 	while (argc > 2 && !strcmp(argv[2], "each") && getchar() != EOF) {
 		for (int i = 0; i < n; i++)
 			outer(i);
