@@ -80,6 +80,53 @@ in_shell '. $TMP/lib; S=events/uft_sample; $TMP/calls 1 >/dev/null; echo 2147483
 expect_no_err
 expect_equal "triggers and histograms of all tasks" "$(tr '\n' ' ' <out)" "hits 40 hits 40 hits 40 0 0 "
 
+# ---- uft attach -P records the named tasks alone, their events as well as their functions
+cat >threads.c <<'end'
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+#define CREATE_TRACE_POINTS
+#include "sample.h"
+
+static void *fire(void *arg)
+{
+	for (;;) {
+		trace_sample_one(1);
+		usleep(1000);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	struct pollfd in = { .events = POLLIN };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fire, NULL))
+		return 1;
+	do
+		trace_sample_one(0);
+	while (!poll(&in, 1, 1));
+	return 0;
+}
+end
+"$@" -O2 -pthread $include -o threads threads.c 2>compiled || { cat compiled; fail "cannot build threads"; }
+mkfifo gate
+./threads <gate &
+pid=$!
+exec 8>gate
+ends_with_test $pid
+has_two() { [ "$(ls "/proc/$pid/task" | wc -l)" = 2 ]; }
+eventually has_two
+"$uft" attach -q -p nop -e uft_sample:sample_one -P "$(ls "/proc/$pid/task" | grep -v "^$pid$")" -o some.uft $pid 2>err 8>&- &
+recorder=$!
+fires() { "$uft" report --no-pager some.uft 2>/dev/null | grep -q "sample_one: a=1"; }
+eventually fires || fail "attach -P records nothing: $(cat err)"
+echo >&8
+exec 8>&-
+wait $pid $recorder
+expect_equal "attach -P" "$("$uft" report --no-pager some.uft | grep -o "sample_one: a=[01]" | sort -u)" "sample_one: a=1"
+
 # ---- Many types
 awk 'BEGIN { print "#undef TRACE_SYSTEM\n#define TRACE_SYSTEM many\n#if !defined(MANY_H) || defined(TRACE_HEADER_MULTI_READ)\n#define MANY_H\n#include <linux/tracepoint.h>"
 	print "DECLARE_EVENT_CLASS(number, TP_PROTO(int a), TP_ARGS(a), TP_STRUCT__entry(__field(int, a)), TP_fast_assign(__entry->a = a;), TP_printk(\"a=%d\", __entry->a));"
