@@ -27,18 +27,24 @@ static int no_task(int ret)
 }
 
 /*
- * The thread that is stopped waits for the task in between, which nobody could end: so it is waited for here first. A
- * filter may have its system calls wait for a process that never answers (SECCOMP_RET_USER_NOTIF).
+ * Waits for the end of the task in between, and ends it if that is late: a filter may have its system calls wait for a
+ * process that never answers (SECCOMP_RET_USER_NOTIF). 1: it has ended.
  */
-static void await_between(pid_t pid)
+static int await_between(pid_t pid)
 {
 	const int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int is_over;
 
 	if (fd < 0)
-		return;
-	if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, MEET_MS) != 1)
+		return 0;
+	is_over = poll(&p, 1, MEET_MS) == 1;
+	if (!is_over) {
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		is_over = poll(&p, 1, END_MS) == 1;
+	}
 	close(fd);
+	return is_over;
 }
 
 static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
@@ -47,7 +53,7 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	uint64_t stack = r->base + b->span, top = stack + STACK_BYTES, old = r->insn;
 	int64_t tid;
 	int32_t agent;
-	int ret;
+	int ret, is_over;
 
 	tid = remote_syscall(r, SYS_mmap, stack + UFT_PAGE, STACK_BYTES - UFT_PAGE, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull);
@@ -61,11 +67,16 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	r->insn = old;
 	if (tid <= 0)
 		return tid ? no_task((int)tid) : -EFAULT;
-	await_between(procinfo_global(&a->info, (pid_t)tid)); /* GUARD(between_ends) */
-	/* The task in between; if another thread's wait for any child took it, it has ended as well. */
-	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL, 0, 0);
+	is_over = await_between(procinfo_global(&a->info, (pid_t)tid));
+	/*
+	 * The thread takes its status without waiting: while another process of the target's traces the task in between,
+	 * that is a zombie, and a wait ends with the tracer. If another thread's wait for any child took it, it is over.
+	 */
+	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL | WNOHANG /* GUARD(between_ends, __WALL) */, 0, 0);
 	if (tid < 0 && tid != -ECHILD)
 		return (int)tid;
+	if (!tid && !is_over)
+		return -ECHILD;
 	if (pread(r->mem, &agent, sizeof(agent), (off_t)(r->base + b->boot + offsetof(struct uft_boot, agent_tid))) !=
 	    sizeof(agent))
 		return -ESRCH;
