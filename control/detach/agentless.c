@@ -310,9 +310,13 @@ static int rejoin(const struct arena *a, const struct agentless *s)
 			return -ESRCH;
 		refuse_requests(a, s->pid);
 		ret = -EAGAIN;
-		while (ret == -EAGAIN && (e = readdir(d)) && now_ns() < deadline)
+		while (ret == -EAGAIN && (e = readdir(d)) && now_ns() < deadline) {
 			if (atoi(e->d_name) > 0)
 				ret = try_task(s, (pid_t)atoi(e->d_name));
+			/* one thread has ended, or a request failed for a moment */
+			if (ret == -ESRCH && !proc_is_ending(s->pid)) /* GUARD(rejoin_next) */
+				ret = -EAGAIN;
+		}
 		closedir(d);
 		if (ret != -EAGAIN && ret != -EBUSY)
 			return ret;

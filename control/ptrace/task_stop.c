@@ -284,7 +284,7 @@ static int stop_begin(pid_t tid)
 		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+	if (task_request(PTRACE_INTERRUPT, tid, 0, NULL)) {
 		late_task_add(tid); /* GUARD(late_task_added) */
 		return -ESRCH;
 	}
