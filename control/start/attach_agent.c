@@ -69,9 +69,9 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 		return tid ? no_task((int)tid) : -EFAULT;
 	is_over = await_between(procinfo_global(&a->info, (pid_t)tid));
 	/*
-	 * The thread takes its status without waiting: while another process of the target's traces the task in
-	 * between, that is a zombie, and a wait ends with the tracer. If another thread's wait for any child took it, it
-	 * has ended as well.
+	 * The thread takes its status without waiting: while another process traces the task in between, that is a
+	 * zombie, and a wait for it ends with that tracer. If another thread's wait for any child took it, it has
+	 * ended as well.
 	 */
 	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL | WNOHANG /* GUARD(between_ends, __WALL) */, 0, 0);
 	if (tid < 0 && tid != -ECHILD)
