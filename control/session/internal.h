@@ -19,6 +19,13 @@ size_t request_slots(const struct uft_session *s);
 /* from slice @i on: a live one without a target; nslices: none */
 uint32_t request_next_stray(struct uft_session *s, uint32_t i);
 void request_adopt_strays(struct uft_session *s);
+/* Answers all that is posted in the family, whatever is left of its purse; births first. */
+void request_serve_family(struct uft_session *s, uint32_t family);
+
+/* ---- families.c ------------------------------------------------------------------------------- */
+
+/* Drops families that no process has any more, and makes spare ones. */
+void families_tend(struct uft_session *s);
 
 /* ---- forget_spaces.c -------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
  *
  * A process can take them without having children. So those that were sent to one user's processes, and whose
  * child is no target so far, are at most half of what other such users leave, of half of all; and one that no process
- * has mapped any more is dropped, whatever stands in it (session/requests.c).
+ * has mapped any more is dropped, whatever stands in it (session/families.c).
  */
 #include "control/proc/proc.h"
 #include "control/target/target.h"

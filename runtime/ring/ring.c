@@ -34,7 +34,7 @@
  *     CPU's away before it commits. So what a task writes elsewhere comes behind all of its numbers, which are below
  *     the clock (it ticks more than once a record), and before those that follow.
  *  5. Within a key no number has a carry: without RING_COUNT_ROOM below the high half's end there is none.
- * What was interrupted may leave numbers out. A number as a time is that of the last slow event, or a little later.
+ * An interrupted writer may leave numbers out. A number as a time is that of the last slow event, or a little later.
  *
  * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
  * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free

@@ -114,7 +114,7 @@ static void test_own(void)
 	finish(&a, to, from);
 }
 
-/* What is sent there would come from us. */
+/* A service at the other end would take the recorder for the sender. */
 static void test_of_a_service(void)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
