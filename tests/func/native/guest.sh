@@ -35,7 +35,7 @@ for program in "args -fpatchable-function-entry=2" args-plain; do
 	aarch64-linux-gnu-gcc -O2 "$top/tests/func/emulated/args.c" -o root/$program || exit 1
 done
 aarch64-linux-gnu-gcc -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls -pthread "$top/tests/func/tracers/target.c" -o root/events || exit 1
-aarch64-linux-gnu-gcc -O2 -fpatchable-function-entry=2 "-I$top/include" -pthread "$top/tests/func/trust/hostile.c" -o root/hostile || exit 1
+aarch64-linux-gnu-gcc -O2 -D_GNU_SOURCE -fpatchable-function-entry=2 "-I$top/include" -pthread "$top/tests/func/trust/hostile.c" -o root/hostile || exit 1
 for part in layout heirs function many vfork late graph args events filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
