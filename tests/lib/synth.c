@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tests/lib/synth.h"
 
@@ -82,6 +84,11 @@ struct uft_arena *synth_arena(struct synth *s)
 struct uft_slice *synth_slice(struct synth *s, uint32_t slice)
 {
 	return (void *)((char *)s->arena + s->arena->slice_offset + slice * s->arena->slice_bytes);
+}
+
+int synth_lock(struct synth *s, uint32_t slice)
+{
+	return (int)syscall(SYS_mlock, synth_slice(s, slice), s->arena->slice_bytes);
 }
 
 struct uft_ring *synth_ring(struct synth *s, uint32_t slice, uint32_t ring)

@@ -30,6 +30,8 @@ struct synth *synth_new(const struct synth_opts *o);	/* NULL: all defaults. Exit
 void synth_free(struct synth *s);
 struct uft_arena *synth_arena(struct synth *s);
 struct uft_slice *synth_slice(struct synth *s, uint32_t slice);
+/* Locks a slice's memory, so that no hole can be made of it: 0 or -1. Not by mlock(), which does nothing under a sanitizer. */
+int synth_lock(struct synth *s, uint32_t slice);
 struct uft_ring *synth_ring(struct synth *s, uint32_t slice, uint32_t ring);
 struct uft_profile *synth_profile(struct synth *s, uint32_t slice, uint32_t cpu, uint32_t id);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -298,7 +297,7 @@ static void test_slice_without_a_hole(void **state)
 	check_start(&c, &o, UFT_TRACER_GRAPH);
 	synth_begin(c.s, 1, 300, 1);
 	assert_int_equal(uft_writer_slice(c.w, 1, 300, c.img), 0);
-	if (mlock(synth_slice(c.s, 0), synth_arena(c.s)->slice_bytes)) {
+	if (synth_lock(c.s, 0)) {
 		check_finish(&c);
 		check_end(&c);
 		skip();
