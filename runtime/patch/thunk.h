@@ -6,7 +6,63 @@
 #include "runtime/arch/arch.h"
 #include "runtime/runtime.h"
 
-enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
+enum thunk {THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
+
+static inline const char *thunk_enter(enum graph_path path)
+{
+	switch (path) {
+	case GRAPH_PLAIN:
+		return ARCH_HAS_COUNTS && trace_counts() ? uft_asm_graph_enter_counts : uft_asm_graph_enter;
+	case GRAPH_DEPTH:
+		if (ARCH_HAS_LIMITS)
+			return uft_asm_graph_enter_depth;
+		break;
+	case GRAPH_THRESH:
+		if (ARCH_HAS_LIMITS)
+			return uft_asm_graph_enter_thresh;
+		break;
+	case GRAPH_PROFILE:
+		if (ARCH_HAS_SUMS)
+			return uft_asm_graph_enter_profile;
+		break;
+	case GRAPH_SLOW:
+		break;
+	}
+	return uft_asm_graph_enter_slow;
+}
+
+static inline const char *thunk_exit(enum graph_path path)
+{
+	switch (path) {
+	case GRAPH_PLAIN:
+		return ARCH_HAS_COUNTS && trace_counts() ? uft_asm_graph_exit_counts : uft_asm_graph_exit;
+	case GRAPH_DEPTH:
+		if (ARCH_HAS_LIMITS)
+			return uft_asm_graph_exit;
+		break;
+	case GRAPH_THRESH:
+		if (ARCH_HAS_LIMITS)
+			return uft_asm_graph_exit_thresh;
+		break;
+	case GRAPH_PROFILE:
+		if (ARCH_HAS_SUMS)
+			return uft_asm_graph_exit_profile;
+		break;
+	case GRAPH_SLOW:
+		break;
+	}
+	return uft_asm_graph_exit_slow;
+}
+
+/* Where there is no key mcount's go to C by themselves. */
+static inline const char *thunk_menter(enum graph_path path)
+{
+	if (ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts())
+		return uft_asm_mcount_graph_counts;
+	if (ARCH_HAS_LIMITS && path == GRAPH_DEPTH)
+		return uft_asm_mcount_graph_depth;
+	return ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;
+}
 
 /* Where they write rings of CPUs, fast handlers do not ask whether rseq is known. */
 static inline const char *thunk_handler(enum thunk t)
@@ -21,20 +77,11 @@ static inline const char *thunk_handler(enum thunk t)
 	case THUNK_MFUNC:
 		return ARCH_HAS_COUNTS && may && trace_counts() ? uft_asm_mcount_func_counts : uft_asm_mcount_func;
 	case THUNK_ENTER:
-		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_graph_enter_counts :
-		       path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS &&
-			path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
-		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh :
-		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_enter_profile : uft_asm_graph_enter_slow;
+		return thunk_enter(path);
 	case THUNK_EXIT:
-		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_graph_exit_counts :
-		       path == GRAPH_PLAIN || (ARCH_HAS_LIMITS && path == GRAPH_DEPTH) ? uft_asm_graph_exit :
-		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh :
-		       ARCH_HAS_SUMS && path == GRAPH_PROFILE ? uft_asm_graph_exit_profile : uft_asm_graph_exit_slow;
-	default:			/* where there is no key these go to C by themselves */
-		return ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts() ? uft_asm_mcount_graph_counts :
-		       ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_mcount_graph_depth :
-		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;
+		return thunk_exit(path);
+	default:
+		return thunk_menter(path);
 	}
 }
 

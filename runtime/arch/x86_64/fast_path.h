@@ -51,18 +51,17 @@
 
 	/*
 	 * rcx as above, if its ring's context is this thread's, else to \slow; edx:eax the clock, or with @counts
-	 * eax the number (2: rax), one of which is left out if the section is aborted then. Uses \key.
+	 * eax the number (2: rax), one of which is left out if the section is aborted then. @fits: where in
+	 * struct ring_fast that is of which keys fit. Uses \key.
 	 */
-	.macro FIND_CPU area, slow, key, counts=0
+	.macro FIND_CPU area, slow, key, counts=0, fits=RF_GEN
 	CPU_LINE \area, \slow
-	.if \counts
-	mov	uft_ring_fast+RF_COUNTS(%rip), \key
-	.else
+	.if !\counts
 	rdtsc
 	cmp	RC_CTX_HI(%rcx), %edx
 	jne	\slow
-	mov	uft_ring_fast+RF_GEN(%rip), \key
 	.endif
+	mov	uft_ring_fast+\fits(%rip), \key
 	or	%fs:0, \key
 	cmp	RC_KEY(%rcx), \key
 	jne	\slow

@@ -46,7 +46,7 @@
 	sub	%eax, %esi
 	.endm
 
-	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent, counts=0
+	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent, counts=0, fits=RF_GEN
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -59,7 +59,7 @@
 	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts
+	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts, \fits
 	mov	RC_RING(%rcx), %rdx
 	ROOM 2, %rdx, %rcx, .Lslow_\name
 	mov	%eax, R_DATA(%rdx,%rcx)
@@ -89,7 +89,7 @@
 	CALL_C	uft_func_slow
 	SLOW_RESTORE
 	jmp	.Lout_\name
-	.if !\is_mcount && !\counts
+	.ifc	\name, uft_asm_func
 uft_asm_func_slow:
 	.cfi_def_cfa_offset 16
 	FUNC_SAVE
@@ -104,8 +104,8 @@ uft_asm_func_slow:
 	.hidden	uft_asm_func_slow
 	FUNC_HANDLER uft_asm_func, 0, 40(%rsp), 72(%rsp)
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp), 8(%rbp)
-	FUNC_HANDLER uft_asm_func_counts, 0, 40(%rsp), 72(%rsp), 1
-	FUNC_HANDLER uft_asm_mcount_func_counts, 1, 8(%rbp), 8(%rbp), 1
+	FUNC_HANDLER uft_asm_func_counts, 0, 40(%rsp), 72(%rsp), 1, RF_COUNTS
+	FUNC_HANDLER uft_asm_mcount_func_counts, 1, 8(%rbp), 8(%rbp), 1, RF_COUNTS
 
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
@@ -238,17 +238,20 @@ uft_asm_event_write_end:
 	.set	COUNTS_depth, 0
 	.set	COUNTS_thresh, 0
 	.set	COUNTS_profile, 0
+	/* Which keys fit where the ring is known. */
+	.set	FITS_plain, RF_GEN
+	.set	FITS_counts, RF_COUNTS
 	/* What returns from a call of mcount's lead to. */
 	.set	RETURN_plain, uft_asm_mcount_return
 	.set	RETURN_counts, uft_asm_mcount_return_counts
 	.set	RETURN_depth, uft_asm_mcount_return
 	.set	RETURN_thresh, uft_asm_mcount_return
-	/* Flags of the entries that are pushed without a record; 0: it has one. */
-	.set	SILENT_plain, 0
-	.set	SILENT_counts, 0
-	.set	SILENT_depth, 0
-	.set	SILENT_thresh, FG_CALL | FG_SILENT
-	.set	SILENT_profile, FG_PROFILE | FG_SILENT
+	/* Flags of the entries that are pushed; without FG_SILENT there is a record. */
+	.set	PUSHES_plain, 0
+	.set	PUSHES_counts, 0
+	.set	PUSHES_depth, 0
+	.set	PUSHES_thresh, FG_CALL | FG_SILENT
+	.set	PUSHES_profile, FG_PROFILE | FG_SILENT
 
 	/*
 	 * The same slot as the top's: a tail call if the parent is what the caller's hook left. Stands before the
@@ -282,7 +285,7 @@ uft_asm_event_write_end:
 	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
 	BEGIN .Lcs_\name, \is_mcount, .Lnorseq_\name
 	.if KNOWS_RING_\mode
-	FIND_CPU %rcx, .Lslow_\name, %r8, COUNTS_\mode
+	FIND_CPU %rcx, .Lslow_\name, %r8, COUNTS_\mode, FITS_\mode
 	mov	RC_THREAD(%rcx), %r8
 	mov	TH_TOP(%r8), %r10
 	.else
@@ -329,7 +332,7 @@ uft_asm_event_write_end:
 	jae	.Lslow_\name
 	movq	$0, E_CHILD(%r10)
 	.endif
-	.if SILENT_\mode
+	.if PUSHES_\mode & FG_SILENT
 	mov	%rsi, E_WORD(%r10)
 	movq	$0, E_WHERE(%r10)
 	.else
@@ -351,7 +354,7 @@ uft_asm_event_write_end:
 	add	$5, %rax
 	.endif
 	mov	%rax, E_RET(%r10) /* GUARD(tail_call_parent) */
-	movq	$SILENT_\mode, E_FLAGS(%r10)
+	movq	$PUSHES_\mode, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
 	.if KNOWS_RING_\mode
 	mov	RC_THREAD(%rcx), %rax
@@ -359,7 +362,7 @@ uft_asm_event_write_end:
 	mov	RC_STACK_THREAD(%rcx), %rax
 	.endif
 	mov	%r10, TH_TOP(%rax)
-	.if !SILENT_\mode
+	.if !(PUSHES_\mode & FG_SILENT)
 	addq	$8, R_COMMIT(%r8)
 	.endif
 .Lcommit_\name:
@@ -371,7 +374,7 @@ uft_asm_event_write_end:
 	.else
 	END
 	.endif
-	.if !SILENT_\mode
+	.if !(PUSHES_\mode & FG_SILENT)
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
 	.endif
 	.if \is_mcount
@@ -558,7 +561,7 @@ uft_asm_graph_enter_slow:
 	RSEQ_CS_DESC .Lcs_\p, .Lstart_\p, .Lpopped_\p, \abort
 	.endm
 
-	.macro EXIT_HANDLER name, is_mcount, counts=0
+	.macro EXIT_HANDLER name, is_mcount, counts=0, fits=RF_GEN
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -572,7 +575,7 @@ uft_asm_graph_enter_slow:
 	BEGIN .Lcs_\name, \is_mcount, .Lfinish_\name
 \name\()_start:
 .Lstart_\name:
-	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts
+	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts, \fits
 	mov	RC_THREAD(%rcx), %r10
 	mov	TH_TOP(%r10), %r10
 	lea	40(%rsp), %rdx
@@ -628,7 +631,7 @@ uft_asm_graph_enter_slow:
 	cmpxchg	%rdx, TH_TOP(%rcx) /* GUARD(pop_compares, mov %rdx, TH_TOP(%rcx); cmp %r10, %r10) */
 	je	.Lpopped_\name
 .Lslow_\name:
-	.if \is_mcount && !\counts	/* its slots name this handler, whatever the limits are */
+	.ifc	\name, uft_asm_mcount_return	/* its slots name this handler, whatever the limits are */
 	cmpq	$0, uft_graph_limits+GL_THRESH(%rip)
 	je	.Lc_\name
 	EXIT_SHORT uft_asm_mcount_short, .Lc_\name
@@ -648,7 +651,7 @@ uft_asm_graph_enter_slow:
 	UNSAVE	%r8
 	UNSAVE	%rdi
 	jmp	.Lout_\name
-	.if !\is_mcount && !\counts
+	.ifc	\name, uft_asm_graph_exit
 uft_asm_graph_exit_slow:
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
@@ -661,8 +664,8 @@ uft_asm_graph_exit_slow:
 
 	EXIT_HANDLER uft_asm_graph_exit, 0
 	EXIT_HANDLER uft_asm_mcount_return, 1
-	EXIT_HANDLER uft_asm_graph_exit_counts, 0, 1
-	EXIT_HANDLER uft_asm_mcount_return_counts, 1, 1
+	EXIT_HANDLER uft_asm_graph_exit_counts, 0, 1, RF_COUNTS
+	EXIT_HANDLER uft_asm_mcount_return_counts, 1, 1, RF_COUNTS
 
 	.balign	64
 	.globl	uft_asm_graph_exit_thresh
