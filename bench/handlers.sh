@@ -14,13 +14,15 @@ fail() {
 	exit 1
 }
 
-# hot_path OBJDUMP FILE SYMBOL...
+# hot_path OBJDUMP FILE SYMBOL[:LEAVES]... - up to a return, or an instruction of that name
 hot_path() {
 	dump=$1 file=$2 sum=0
 	shift 2
 	for symbol; do
+		leaves=ret\|jr
+		[ "$symbol" = "${symbol%:*}" ] || leaves="${symbol#*:}\$"
 		n=$("$dump" -d --no-show-raw-insn "$file" |
-			awk -v s="<$symbol>:" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ /^(ret|jr)/ { print n; exit }')
+			awk -v s="<${symbol%:*}>:" -v leaves="^($leaves)" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ leaves { print n; exit }')
 		[ "$n" ] || fail "$file: no handler $symbol that returns"
 		sum=$((sum + n))
 	done
@@ -48,6 +50,9 @@ for machine in x86_64 aarch64 riscv64; do
 		line "function.counter.$machine" "$objdump" "$file" uft_asm_func_counts
 		line "graph.counter.$machine" "$objdump" "$file" uft_asm_graph_enter_counts uft_asm_graph_exit_counts
 		line "profile.$machine" "$objdump" "$file" uft_asm_graph_enter_profile uft_asm_graph_exit_profile
+		line "graph+function.$machine" "$objdump" "$file" uft_asm_graph_enter_func uft_asm_graph_exit_func
+		line "graph+profile.$machine" "$objdump" "$file" uft_asm_graph_enter_sums uft_asm_graph_exit_sums:jb uft_asm_profile_pop_end
+		line "profile+function.$machine" "$objdump" "$file" uft_asm_profile_enter_func uft_asm_graph_exit_profile
 	}
 	line "graph.$machine" "$objdump" "$file" uft_asm_graph_enter uft_asm_graph_exit
 done

@@ -77,7 +77,7 @@ shared_inside() {
 	cat >shared-inside.sh <<'S'
 cd /sys/kernel/tracing
 mkdir instances/other
-measured() { echo "$1 $("$W/calls-patchable" "$ROUNDS" 1 20 | awk '$1 == "leaf" || $1 == "chain" || $1 == "fib" { printf "%s ", $2 }')"; }
+measured() { echo "$1 $("$W/calls-patchable" "$ROUNDS" 1 100 | awk '$1 == "leaf" || $1 == "chain" || $1 == "fib" { printf "%s ", $2 }')"; }
 for tracer in function function_graph; do
 	echo $tracer >current_tracer
 	measured $tracer
@@ -89,7 +89,7 @@ for tracer in function function_graph; do
 	echo 0 >function_profile_enabled
 done
 S
-	W=$work ROUNDS=$rounds "$uft" shell -c "sh $work/shared-inside.sh"
+	W=$work ROUNDS=$(((rounds + 2) / 3)) "$uft" shell -c "sh $work/shared-inside.sh"
 }
 
 shared_row() {
@@ -104,9 +104,11 @@ shared_table() {
 	shared_inside >shared.out
 	say "## Calls for several instances"
 	say
-	say "Nanoseconds of thread CPU time a call, in uft shell, as in the first table. Two instances with function are one record, from"
-	say "the fast path. With function beside the graph (or the profile), or both of these, no call is fast: it is the"
-	say "general writer that knows of both. The buffers overwrite by design."
+	say "Nanoseconds of thread CPU time a call, in uft shell, as in the first table, but for a rest of 100 ms after each burst: of two"
+	say "instances' buffers the session lets go what others alone show, and a ring that it cannot empty costs each call the slow path."
+	say "Two instances with function are one record, from the fast path. With function beside the graph or the profile, or the profile"
+	say "beside the graph, x86_64's fast paths write both records, or one and the sums; of three at once, with -pg, or where roots, limits"
+	say "or stacks are asked for, and on other machines it is C that knows of all. The buffers overwrite by design."
 	say
 	say "| | leaf | chain | fib | leaf/floor |"
 	say "|---|---|---|---|---|"

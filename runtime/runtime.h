@@ -48,11 +48,15 @@ void trace_set_params(const struct uft_tracer_params *p);	/* control (agent): pu
 enum graph_path {				/* which handlers thunks lead to */
 	GRAPH_SLOW,		/* through C */
 	GRAPH_PLAIN,		/* everything is recorded */
+	GRAPH_FUNC,		/* and FUNC of calls that the function tracer wants, too */
+	GRAPH_SUMS,		/* and the profile counts those that it wants */
 	GRAPH_DEPTH,		/* down to a depth */
 	GRAPH_THRESH,		/* calls that took long, perhaps with a depth */
 	GRAPH_PROFILE,		/* the profile alone, perhaps with a depth */
+	PROFILE_FUNC,		/* and FUNC of calls that the function tracer wants, too */
 };
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
+int trace_is_beside(void);			/* the same: handlers know of several tracers' calls; ARCH_HAS_BESIDE */
 int trace_counts(void);				/* the same: fast paths read no clock; only with ARCH_HAS_COUNTS */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */

@@ -150,6 +150,17 @@ static void arm_counts(enum lab_state state, uint32_t tracer)
 	lab_params_full(&p);
 }
 
+/* A second tracer wants the same calls. @events: what it is; @action: the number of the sites. */
+static void arm_beside(uint32_t tracer, uint32_t events, int action)
+{
+	struct uft_tracer_params p = { .tracer = tracer, .has_events = events };
+
+	for (uint32_t i = 0; i < NCHAIN; i++)
+		lab_arm(chain[i], i, LAB_GRAPH, action);
+	lab_params_full(&p);
+	lab_clear();
+}
+
 /* Bytes committed, all rings; checks that no event is missing. */
 static void account(const char *what, enum uft_rec_kind kind, unsigned words)
 {
@@ -171,6 +182,7 @@ int main(void)
 		graph_chain[RUNS];
 	double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS], f;
 	double func_counts[RUNS], graph_counts[RUNS], func_counts_chain[RUNS], graph_counts_chain[RUNS];
+	double beside[3][RUNS], beside_chain[3][RUNS];
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
@@ -210,6 +222,18 @@ int main(void)
 		lab_clear();
 		graph_counts_chain[i] = run_chain();
 		account("graph chain, counter", UFT_REC_EXIT, 1);
+		for (unsigned k = 0; k < 3; k++) {
+			int is_sums = k == 1;
+
+			arm_beside(k == 2 ? UFT_TRACER_PROFILE : UFT_TRACER_GRAPH,
+				   is_sums ? UFT_EVENTS_PROFILE : UFT_EVENTS_FUNC,
+				   is_sums ? UFT_ACT_PROFILE : UFT_ACT_FUNC);
+			beside[k][i] = run_loop();
+			account("beside", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC, 1);
+			lab_clear();
+			beside_chain[k][i] = run_chain();
+			account("beside, chain", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC, 1);
+		}
 		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
 		slow[i] = run_loop();
 		lab_clear();
@@ -232,6 +256,16 @@ int main(void)
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 8 ns)  chain %7.2f ns\n", "graph call, counter",
 	       median(graph_counts), median(graph_counts) / f, median(graph_counts_chain));
 	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow), median(slow) / f);
+	for (unsigned k = 0; k < 3; k++) {
+		static const char *const what[] = { "graph call and function", "graph call and profile",
+			"profile call and function" };
+		double *alone = k == 2 ? slow : graph;
+
+		printf("%-28s %7.2f ns  %5.2f x %s (budget %s)  chain %7.2f ns\n", what[k], median(beside[k]),
+		       median(beside[k]) / median(alone), k == 2 ? "profile call" : "graph call",
+		       k == 1 ? "2.00" : "1.60",
+		       median(beside_chain[k]));
+	}
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
 	       median(dropped) / median(graph));
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept), median(kept) / median(graph));

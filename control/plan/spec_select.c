@@ -6,7 +6,7 @@
  * where that wants it, and then with UFT_ACT_FUNC if a function tracer wants the same; armed for the
  * function tracer where only that does, and where a plain function cannot have a graph. Beside the graph the
  * profile's have UFT_ACT_PROFILE, and if it alone wants them UFT_ACT_NOT_GRAPH. While several are wanted
- * the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know nothing of it. Whose
+ * targets are told (UFT_EVENTS_FUNC, _PROFILE), and the fast paths that they take then go by these ops. Whose
  * a record is then, those who read tell by its kind and its function.
  */
 #include "control/plan/plan.h"

@@ -84,6 +84,13 @@ extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 extern const char uft_asm_graph_enter_depth[], uft_asm_graph_enter_thresh[], uft_asm_graph_exit_thresh[];
 /* ARCH_HAS_SUMS: the profile alone, perhaps with a depth limit; mcount's go through C. */
 extern const char uft_asm_graph_enter_profile[], uft_asm_graph_exit_profile[];
+/*
+ * ARCH_HAS_BESIDE: several tracers want calls, which the number in the stub tells (runtime.h); mcount's graph
+ * goes through C.
+ */
+extern const char uft_asm_graph_enter_func[], uft_asm_graph_exit_func[], uft_asm_profile_enter_func[];
+extern const char uft_asm_graph_enter_sums[], uft_asm_graph_exit_sums[];
+extern const char uft_asm_func_beside[], uft_asm_mcount_func_beside[];
 /* ARCH_HAS_COUNTS: no clock is read (ring.c). */
 extern const char uft_asm_func_counts[], uft_asm_graph_enter_counts[], uft_asm_graph_exit_counts[];
 extern const char uft_asm_mcount_func_counts[], uft_asm_mcount_graph_counts[];

@@ -25,6 +25,18 @@ static inline const char *thunk_enter(enum graph_path path)
 		if (ARCH_HAS_SUMS)
 			return uft_asm_graph_enter_profile;
 		break;
+	case GRAPH_FUNC:
+		if (ARCH_HAS_BESIDE)
+			return uft_asm_graph_enter_func;
+		break;
+	case GRAPH_SUMS:
+		if (ARCH_HAS_BESIDE)
+			return uft_asm_graph_enter_sums;
+		break;
+	case PROFILE_FUNC:
+		if (ARCH_HAS_BESIDE)
+			return uft_asm_profile_enter_func;
+		break;
 	case GRAPH_SLOW:
 		break;
 	}
@@ -45,8 +57,17 @@ static inline const char *thunk_exit(enum graph_path path)
 			return uft_asm_graph_exit_thresh;
 		break;
 	case GRAPH_PROFILE:
+	case PROFILE_FUNC:
 		if (ARCH_HAS_SUMS)
 			return uft_asm_graph_exit_profile;
+		break;
+	case GRAPH_FUNC:
+		if (ARCH_HAS_BESIDE)
+			return uft_asm_graph_exit_func;
+		break;
+	case GRAPH_SUMS:
+		if (ARCH_HAS_BESIDE)
+			return uft_asm_graph_exit_sums;
 		break;
 	case GRAPH_SLOW:
 		break;
@@ -72,9 +93,14 @@ static inline const char *thunk_handler(enum thunk t)
 
 	switch (t) {
 	case THUNK_FUNC:
-		return !may ? uft_asm_func_slow : ARCH_HAS_COUNTS && trace_counts() ? uft_asm_func_counts :
-		       uft_asm_func;
+		if (!may)
+			return uft_asm_func_slow;
+		if (ARCH_HAS_BESIDE && trace_is_beside())
+			return uft_asm_func_beside;
+		return ARCH_HAS_COUNTS && trace_counts() ? uft_asm_func_counts : uft_asm_func;
 	case THUNK_MFUNC:
+		if (ARCH_HAS_BESIDE && may && trace_is_beside())
+			return uft_asm_mcount_func_beside;
 		return ARCH_HAS_COUNTS && may && trace_counts() ? uft_asm_mcount_func_counts : uft_asm_mcount_func;
 	case THUNK_ENTER:
 		return thunk_enter(path);

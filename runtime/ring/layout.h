@@ -20,6 +20,7 @@
 #define RF_PROFILE_BYTES	64
 #define RF_MASK		72
 #define RF_COUNTS	80
+#define RF_BESIDE	88
 
 /* struct ring_own; neighbours are loaded as pairs */
 #define RO_AGAIN	0
@@ -123,6 +124,8 @@
 
 /* of a key: for the fast paths that count instead of reading the clock, and no others */
 #define RING_KEY_COUNTS	1
+/* for those that know of several tracers' calls, and no others */
+#define RING_KEY_BESIDE	2
 /* numbers before the clock's low half is full: more than a sub-buffer has records, and aborts that leave some out */
 #define RING_COUNT_ROOM	(1 << 24)
 

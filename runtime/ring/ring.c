@@ -36,6 +36,8 @@
  *  5. Within a key no number has a carry: without RING_COUNT_ROOM below the high half's end there is none.
  * An interrupted writer may leave numbers out. A number as a time is that of the last slow event, or a little later.
  *
+ * Where several tracers want calls, keys have RING_KEY_BESIDE, and fit no handler that knows of one tracer alone.
+ *
  * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
  * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free
  * ring by an atomic exchange of `owner`; a task killed inside leaves its tid there, and the ring is taken
@@ -73,6 +75,7 @@ RING_OFFSET(struct ring_fast, own, RF_OWN);
 RING_OFFSET(struct ring_fast, profile_bytes, RF_PROFILE_BYTES);
 RING_OFFSET(struct ring_fast, mask, RF_MASK);
 RING_OFFSET(struct ring_fast, counts, RF_COUNTS);
+RING_OFFSET(struct ring_fast, beside, RF_BESIDE);
 RING_OFFSET(struct ring_own, again, RO_AGAIN);
 RING_OFFSET(struct ring_own, at, RO_AT);
 RING_OFFSET(struct ring_own, end, RO_END);
@@ -261,7 +264,7 @@ void ring_attach(void)
 
 void ring_forget(uint64_t thread_pointer)
 {
-	const uint64_t tp_mask = (1ull << 48) - 1 - RING_KEY_COUNTS;
+	const uint64_t tp_mask = (1ull << 48) - 1 - RING_KEY_COUNTS - RING_KEY_BESIDE;
 
 	if (ARCH_HAS_OWN)
 		own_shut(thread_pointer, NULL);
@@ -284,6 +287,7 @@ void ring_new_generation(void)
 {
 	uft_add(&uft_ring_fast.generation, 1ull << 48);
 	uft_store(&uft_ring_fast.counts, uft_ring_fast.generation | RING_KEY_COUNTS);
+	uft_store(&uft_ring_fast.beside, uft_ring_fast.generation | RING_KEY_BESIDE);
 	if (ARCH_HAS_OWN)
 		own_attach();
 }

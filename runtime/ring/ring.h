@@ -128,6 +128,7 @@ struct ring_fast {
 	/* ring_bytes - 1: bounds what is written, whatever other programs have made of a ring's header */
 	uint64_t mask;
 	uint64_t counts;	/* generation | RING_KEY_COUNTS */
+	uint64_t beside;	/* generation | RING_KEY_BESIDE */
 };
 extern struct ring_fast uft_ring_fast;
 

@@ -31,6 +31,11 @@
 #define FG_PROFILE	4	/* counts in the profile at the end */
 #define FG_PASS		65536	/* the graph's alone beside the profile: `child` goes on to its caller */
 
+/* The number of a site's action in its stub, and numbers that are the ops themselves (enum uft_action_ops). */
+#define STUB_ACTION	15
+#define ACT_FUNC	0x10
+#define ACT_PROFILE	0x20
+
 /*
  * x86_64: where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi,
  * rdx, rcx; rax. Not mcount's.

@@ -17,6 +17,7 @@
 #define ARCH_HAS_LIMITS		0	/* fast paths with a depth limit or a threshold */
 #define ARCH_HAS_SUMS		0
 #define ARCH_HAS_COUNTS		0
+#define ARCH_HAS_BESIDE		0
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		0x7ff00000ull	/* of auipc and jalr, less a page or two */
 #define ARCH_STUB_RETURN	8

@@ -91,17 +91,21 @@
 	.endm
 
 	/*
-	 * \at = where in \ring a record of \words words goes, else to \slow. R_SUB_END is a word before the end of
-	 * the sub-buffer, so one bound serves both kinds. The commit is then an addition to the position, not a store
-	 * of a sum that a register would have to keep. The mask bounds our stores, see above.
+	 * \at = where in \ring a record of \words words goes, else to \slow; of 3, which are two records, where the
+	 * third word does. R_SUB_END is a word before the end of the sub-buffer, so one bound serves all kinds. The
+	 * commit is then an addition to the position, not a store of a sum that a register would have to keep. The mask
+	 * bounds our stores, see above.
 	 */
 	.macro ROOM words, ring, at, slow
 	mov	R_COMMIT(\ring), \at
+	.if \words == 3
+	add	$16, \at
+	.endif
 	cmp	R_SUB_END(\ring), \at
-	.if \words == 1
-	ja	\slow
-	.else
+	.if \words == 2
 	jae	\slow
+	.else
+	ja	\slow
 	.endif
 	and	uft_ring_fast+RF_MASK(%rip), \at
 	.endm

@@ -12,6 +12,7 @@
 #define ARCH_HAS_LIMITS		1	/* fast paths with a depth limit or a threshold */
 #define ARCH_HAS_SUMS		1	/* fast paths of the profile, and sections that add to its sums */
 #define ARCH_HAS_COUNTS		1	/* fast paths that count and read no clock */
+#define ARCH_HAS_BESIDE		1	/* fast paths of calls that several tracers want */
 #define ARCH_HAS_HOOKS		1	/* system calls of libc are hooked (hook.S) */
 #define ARCH_REACH		0x7ff00000ull	/* of a call, less what displacements are relative to */
 #define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */

@@ -36,6 +36,8 @@
  *	(rsp) = rax	8(rsp) = site + len	16(rsp) = parent (mcount: 8(rbp))	eax = K
  *
  *	rsi id and kind		rcx ring_cpu, then offset in the ring	rdx the ring
+ *
+ * Beside the graph or the profile a parent may be the hook of a tail call's caller, the top's: that is C's.
  */
 	.macro FUNC_SAVE
 	SAVE	%rcx
@@ -46,7 +48,7 @@
 	sub	%eax, %esi
 	.endm
 
-	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent, counts=0, fits=RF_GEN
+	.macro FUNC_HANDLER name, is_mcount, parent, slow_parent, counts=0, fits=RF_GEN, is_beside=0
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
@@ -60,6 +62,13 @@
 \name\()_start:
 .Lstart_\name:
 	FIND_CPU %rcx, .Lslow_\name, %rdx, \counts, \fits
+	.if \is_beside
+	mov	RC_THREAD(%rcx), %rdx
+	mov	TH_TOP(%rdx), %rdx
+	mov	E_RET-E_BYTES(%rdx), %rdx
+	cmp	\parent, %rdx
+	je	.Lslow_\name /* GUARD(func_of_hook) */
+	.endif
 	mov	RC_RING(%rcx), %rdx
 	ROOM 2, %rdx, %rcx, .Lslow_\name
 	mov	%eax, R_DATA(%rdx,%rcx)
@@ -106,6 +115,8 @@ uft_asm_func_slow:
 	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp), 8(%rbp)
 	FUNC_HANDLER uft_asm_func_counts, 0, 40(%rsp), 72(%rsp), 1, RF_COUNTS
 	FUNC_HANDLER uft_asm_mcount_func_counts, 1, 8(%rbp), 8(%rbp), 1, RF_COUNTS
+	FUNC_HANDLER uft_asm_func_beside, 0, 40(%rsp), 72(%rsp), 0, RF_BESIDE, 1
+	FUNC_HANDLER uft_asm_mcount_func_beside, 1, 8(%rbp), 8(%rbp), 0, RF_BESIDE, 1
 
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
@@ -180,11 +191,18 @@ uft_asm_event_write_end:
  * stays, with E_WHERE naming a word that was never committed: trace/tracers/graph.c sees that and starts over.
  *
  *	rsi id and kind, high half	rcx ring_cpu	r8 thread, slot, ring	r10 free entry	rdx E_WHERE
+ *	beside FUNC: rsi then the ENTRY
  *
  * Four of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
  * passed by before the clock is read; with a threshold, where the call is pushed and nothing is written before
  * its end; and the profile's, which pushes and then counts it. The latter two, and a call that is passed by, know the
  * shadow stack by a key of its own (RC_STACK_KEY), as a ring that they seldom write says nothing of it.
+ *
+ * Where two tracers want calls (GRAPH_FUNC, GRAPH_SUMS, PROFILE_FUNC) the number in the site's stub selects the
+ * mode: a handler takes the calls of one number and hands others to the next, at last to C. Whatever a call is for,
+ * there is one entry, one clock and one commit. FUNC comes before the ENTRY of its call, so E_WHERE and E_WORD are
+ * about FUNC until the commit; with the profile's entry it is the only record. Keys have RING_KEY_BESIDE then: they fit
+ * these handlers alone.
  */
 	.macro ENTER_SAVE
 	SAVE	%rcx
@@ -232,15 +250,30 @@ uft_asm_event_write_end:
 	.set	KNOWS_RING_depth, 0
 	.set	KNOWS_RING_thresh, 0
 	.set	KNOWS_RING_profile, 0
+	.set	KNOWS_RING_func, 1
+	.set	KNOWS_RING_nofunc, 1
+	.set	KNOWS_RING_sums, 1
+	.set	KNOWS_RING_pass, 1
+	.set	KNOWS_RING_profile_func, 1
 	/* No clock is read. */
 	.set	COUNTS_plain, 0
 	.set	COUNTS_counts, 2
 	.set	COUNTS_depth, 0
 	.set	COUNTS_thresh, 0
 	.set	COUNTS_profile, 0
+	.set	COUNTS_func, 0
+	.set	COUNTS_nofunc, 0
+	.set	COUNTS_sums, 0
+	.set	COUNTS_pass, 0
+	.set	COUNTS_profile_func, 0
 	/* Which keys fit where the ring is known. */
 	.set	FITS_plain, RF_GEN
 	.set	FITS_counts, RF_COUNTS
+	.set	FITS_func, RF_BESIDE
+	.set	FITS_nofunc, RF_BESIDE
+	.set	FITS_sums, RF_BESIDE
+	.set	FITS_pass, RF_BESIDE
+	.set	FITS_profile_func, RF_BESIDE
 	/* What returns from a call of mcount's lead to. */
 	.set	RETURN_plain, uft_asm_mcount_return
 	.set	RETURN_counts, uft_asm_mcount_return_counts
@@ -252,16 +285,36 @@ uft_asm_event_write_end:
 	.set	PUSHES_depth, 0
 	.set	PUSHES_thresh, FG_CALL | FG_SILENT
 	.set	PUSHES_profile, FG_PROFILE | FG_SILENT
+	.set	PUSHES_func, 0
+	.set	PUSHES_nofunc, 0
+	.set	PUSHES_sums, FG_PROFILE
+	.set	PUSHES_pass, FG_PASS
+	.set	PUSHES_profile_func, FG_PROFILE | FG_SILENT
+	/* A FUNC is written. */
+	.set	HAS_FUNC_plain, 0
+	.set	HAS_FUNC_counts, 0
+	.set	HAS_FUNC_depth, 0
+	.set	HAS_FUNC_thresh, 0
+	.set	HAS_FUNC_profile, 0
+	.set	HAS_FUNC_func, 1
+	.set	HAS_FUNC_nofunc, 0
+	.set	HAS_FUNC_sums, 0
+	.set	HAS_FUNC_pass, 0
+	.set	HAS_FUNC_profile_func, 1
 
 	/*
 	 * The same slot as the top's: a tail call if the parent is what the caller's hook left. Stands before the
-	 * handler, as it is part of the section, which begins here: before its note is made that means nothing.
+	 * handler, as it is part of the section, which begins here: before its note is made that means nothing. So does
+	 * what finds rax, the parent that FUNC gets, for a tail call: who its callers' hooks return to, by the entries
+	 * of this slot.
 	 */
-	.macro ENTER_SAME name, slot, parent
+	.macro ENTER_SAME name, slot, parent, is_first=1, has_func=0
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rax, -16
+	.if \is_first
 	.cfi_remember_state
+	.endif
 	.irp	reg, %rcx, %rdx, %rsi, %r8, %r10
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset \reg, 0
@@ -278,7 +331,27 @@ uft_asm_event_write_end:
 	lea	\slot, %r8
 	jmp	.Ldeeper_\name
 	.size	\name\()_same, . - \name\()_same
+	.if \has_func
+	.type	\name\()_tail, @function
+\name\()_tail:
+.Ltail_\name:
+	mov	E_SLOT(%r10), %rdx
+	mov	%r10, %r8
+1:	sub	$E_BYTES, %r8
+	cmp	%rdx, E_SLOT(%r8)
+	jne	2f
+	cmp	%rax, E_RET(%r8)
+	jne	2f
+	mov	E_PARENT(%r8), %rax /* GUARD(func_of_tail_call, mov E_PARENT(%r10), %rax) */
+	jmp	1b
+2:	mov	E_WHERE(%r10), %rdx
+	mov	RC_RING(%rcx), %r8
+	jmp	.Lparent_\name
+	.size	\name\()_tail, . - \name\()_tail
+	.endif
+	.if \is_first
 	.cfi_restore_state
+	.endif
 	.balign	64
 	.endm
 
@@ -330,9 +403,31 @@ uft_asm_event_write_end:
 	shr	$36 - PR_BYTES_SHIFT, %rdx
 	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rdx
 	jae	.Lslow_\name
+	.endif
+	.if PUSHES_\mode & (FG_PROFILE | FG_PASS)
 	movq	$0, E_CHILD(%r10)
 	.endif
+	.if HAS_FUNC_\mode
+	or	%rsi, %rax
+	mov	RC_RING(%rcx), %r8
 	.if PUSHES_\mode & FG_SILENT
+	ROOM 2, %r8, %rdx, .Lslow_\name
+	lea	R_DATA(%r8,%rdx), %rdx
+	.else
+	ROOM 3, %r8, %rdx, .Lslow_\name
+	lea	R_DATA-16(%r8,%rdx), %rdx
+	mov	%rax, 16(%rdx)
+	mov	%rax, %rsi
+	.endif
+	btc	$60, %rax		/* an ENTRY's word becomes a FUNC's */
+	.if UFT_ASM_REC_ENTRY - UFT_ASM_REC_FUNC - 1
+	.error	"their kinds differ by bit 60"
+	.endif
+	mov	%rax, (%rdx)
+	prefetchw RING_AHEAD(%rdx)
+	mov	%rax, E_WORD(%r10)
+	mov	%rdx, E_WHERE(%r10)
+	.elseif PUSHES_\mode & FG_SILENT
 	mov	%rsi, E_WORD(%r10)
 	movq	$0, E_WHERE(%r10)
 	.else
@@ -347,6 +442,12 @@ uft_asm_event_write_end:
 	.endif
 	mov	\parent, %rax
 	mov	%rax, E_PARENT(%r10)
+	.if HAS_FUNC_\mode
+	cmp	%rax, E_RET-E_BYTES(%r10)
+	je	.Ltail_\name
+.Lparent_\name:
+	mov	%rax, 8(%rdx)
+	.endif
 	.if \is_mcount
 	lea	RETURN_\mode(%rip), %rax
 	.else
@@ -362,20 +463,34 @@ uft_asm_event_write_end:
 	mov	RC_STACK_THREAD(%rcx), %rax
 	.endif
 	mov	%r10, TH_TOP(%rax)
-	.if !(PUSHES_\mode & FG_SILENT)
-	addq	$8, R_COMMIT(%r8)
+	.if KNOWS_RING_\mode || !(PUSHES_\mode & FG_SILENT)
+	addq	$8 * !(PUSHES_\mode & FG_SILENT) + 16 * HAS_FUNC_\mode, R_COMMIT(%r8)
 	.endif
 .Lcommit_\name:
 \name\()_end:
-	.ifc	\mode, profile
+	.if PUSHES_\mode & FG_PROFILE
+	.if KNOWS_RING_\mode
+	movq	$0, E_WHERE-E_BYTES(%r10)
+	mov	%rsi, %rdx
+	shl	$4, %rdx
+	shr	$36 - PR_BYTES_SHIFT, %rdx
+	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rdx
 	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
-	PROFILE_ADD uft_asm_profile_hits, %rdx, PR_HITS, $1
+	jae	.Lcounted_\name
+	.else
+	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
+	.endif
+	PROFILE_ADD \name\()_hits, %rdx, PR_HITS, $1
+.Lcounted_\name:
 	movq	$0, %fs:RSEQ_CS(%r10)
 	.else
 	END
-	.endif
 	.if !(PUSHES_\mode & FG_SILENT)
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
+	.endif
+	.if HAS_FUNC_\mode
+	mov	%rsi, E_WORD-E_BYTES(%r10) /* GUARD(func_is_settled) */	/* an exit makes an EXIT of it */
+	.endif
 	.endif
 	.if \is_mcount
 	lea	RETURN_\mode(%rip), %rax
@@ -398,8 +513,8 @@ uft_asm_event_write_end:
 	DECLINE
 	.endif
 	.endif
-	.ifc	\mode, profile
-	PROFILE_ADD_ABORT uft_asm_profile_hits, is_hit=1
+	.if PUSHES_\mode & FG_PROFILE
+	PROFILE_ADD_ABORT \name\()_hits, is_hit=1
 	.endif
 	RSEQ_ABORT .Labort_\name
 	.endm
@@ -438,15 +553,26 @@ uft_asm_graph_enter_slow:
 	RSEQ_CS_DESC .Lcs_uft_asm_graph_enter, .Lstart_uft_asm_graph_enter, .Lcommit_uft_asm_graph_enter, \
 		.Labort_uft_asm_graph_enter
 
-	.macro ENTER_LIMITED name, mode
+	/*
+	 * With @action: calls of other actions are \other's, which is entered behind ENTER_SAVE if it is not
+	 * the first.
+	 */
+	.macro ENTER_LIMITED name, mode, action, other, is_first=1
 	.set	.Lslow_\name, .Lslow_uft_asm_graph_enter
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
 	.hidden	\name, \name\()_start, \name\()_end
 	.type	\name, @function
-	ENTER_SAME \name, 56(%rsp), 56(%rsp)
+	ENTER_SAME \name, 56(%rsp), 56(%rsp), \is_first, HAS_FUNC_\mode
 \name:
+	.if \is_first
 	ENTER_SAVE
+	.endif
+	.ifnb	\action
+	mov	48(%rsp), %rcx
+	cmpb	$\action, STUB_ACTION - 5(%rcx)
+	jne	\other
+	.endif
 	ENTER_FAST \name, 0, 56(%rsp), 56(%rsp), \mode
 	jmp	.Lslow_uft_asm_graph_enter
 	.cfi_endproc
@@ -458,6 +584,12 @@ uft_asm_graph_enter_slow:
 	ENTER_LIMITED uft_asm_graph_enter_depth, depth
 	ENTER_LIMITED uft_asm_graph_enter_thresh, thresh
 	ENTER_LIMITED uft_asm_graph_enter_profile, profile
+	ENTER_LIMITED uft_asm_graph_enter_func, func, ACT_FUNC, uft_asm_graph_enter_nofunc
+	ENTER_LIMITED uft_asm_graph_enter_nofunc, nofunc, 0, .Lenter_slow, 0
+	ENTER_LIMITED uft_asm_graph_enter_sums, sums, ACT_PROFILE, uft_asm_graph_enter_pass
+	ENTER_LIMITED uft_asm_graph_enter_pass, pass, 0, .Lenter_slow, 0
+	ENTER_LIMITED uft_asm_profile_enter_func, profile_func, ACT_FUNC, uft_asm_profile_enter_nofunc
+	ENTER_LIMITED uft_asm_profile_enter_nofunc, profile, 0, .Lenter_slow, 0
 
 	.macro ENTER_MCOUNT name, mode
 	.balign	64
@@ -666,6 +798,7 @@ uft_asm_graph_exit_slow:
 	EXIT_HANDLER uft_asm_mcount_return, 1
 	EXIT_HANDLER uft_asm_graph_exit_counts, 0, 1, RF_COUNTS
 	EXIT_HANDLER uft_asm_mcount_return_counts, 1, 1, RF_COUNTS
+	EXIT_HANDLER uft_asm_graph_exit_func, 0, 0, RF_BESIDE
 
 	.balign	64
 	.globl	uft_asm_graph_exit_thresh
@@ -731,6 +864,7 @@ uft_asm_profile_pop_start:
 	mov	%r10, TH_TOP(%rcx)
 .Lprofile_popped:
 uft_asm_profile_pop_end:
+.Lprofile_sums:
 	testl	$FG_PROFILE | FG_PASS, E_FLAGS-E_BYTES(%r10)
 	jz	1f
 	add	%rax, E_CHILD-E_BYTES(%r10)
@@ -743,6 +877,7 @@ uft_asm_profile_pop_end:
 	mov	%rax, %r8
 	not	%r8			/* as min is stored */
 	PROFILE_ADD uft_asm_profile_squares, %rsi, PR_SQUARES, %rdx, .Lprofile_extreme
+.Lprofile_out:
 	movq	$0, %fs:RSEQ_CS(%r10)
 	UNSAVE	%r8
 	UNSAVE	%r10
@@ -781,6 +916,114 @@ uft_asm_profile_pop_end:
 	.cfi_endproc
 	.size	uft_asm_graph_exit_profile, . - uft_asm_graph_exit_profile
 	RSEQ_CS_DESC .Lprofile_pop_cs, .Lprofile_pop_start, .Lprofile_popped, .Lprofile_pop_abort
+
+/*
+ * uft_asm_graph_exit_sums - the graph's call ends, one EXIT record, and its time is added up
+ *
+ * As uft_asm_graph_exit up to the pop, with that one's rules for who is aborted; then as the profile's. The parent
+ * gets into its slot before the commit, as there: it needs a register that is free by then. A call of the graph's alone
+ * hands on what its callees took.
+ *
+ *	rsi EXIT word	r8 duration, or what is handed on	r9 self; -1: nothing is added up
+ *	rcx ring_cpu, then thread	rdx clock, ring	r10 top	rax E_WHERE, parent, then the top to be
+ */
+	.balign	64
+	.globl	uft_asm_graph_exit_sums, uft_asm_graph_exit_sums_start, uft_asm_graph_exit_sums_end
+	.hidden	uft_asm_graph_exit_sums, uft_asm_graph_exit_sums_start, uft_asm_graph_exit_sums_end
+	.type	uft_asm_graph_exit_sums, @function
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	.cfi_remember_state
+	.cfi_adjust_cfa_offset 8
+	.irp	reg, %rax, %rcx, %rdx, %rsi, %r10, %r8, %r9
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset \reg, 0
+	.endr
+uft_asm_graph_exit_sums_start:
+.Lsums_start:
+	.type	uft_asm_graph_exit_pass, @function
+uft_asm_graph_exit_pass:
+	cmpl	$FG_PASS, E_FLAGS-E_BYTES(%r10)
+	jne	.Lsums_slow
+	mov	E_CHILD-E_BYTES(%r10), %r8
+	mov	$-1, %r9
+	jmp	.Lsums_write
+	.size	uft_asm_graph_exit_pass, . - uft_asm_graph_exit_pass
+	.cfi_restore_state
+	.balign	64
+	nop
+uft_asm_graph_exit_sums:
+	EXIT_SAVE
+	SAVE	%r8
+	SAVE	%r9
+	BEGIN .Lsums_cs
+	FIND_CPU %rcx, .Lsums_slow, %r8, 0, RF_BESIDE
+	mov	RC_THREAD(%rcx), %r10
+	mov	TH_TOP(%r10), %r10
+	lea	56(%rsp), %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
+	jne	.Lsums_slow
+	mov	E_WORD+4-E_BYTES(%r10), %esi
+	xor	$(UFT_ASM_REC_EXIT ^ UFT_ASM_REC_ENTRY) << 28, %esi
+	shl	$32, %rsi
+	or	%rax, %rsi
+	shl	$32, %rdx
+	lea	(%rdx,%rax), %r8
+	sub	E_CLOCK-E_BYTES(%r10), %r8
+	xor	%eax, %eax
+	mov	%r8, %r9
+	sub	E_CHILD-E_BYTES(%r10), %r9
+	cmovb	%rax, %r9
+	mov	RC_RING(%rcx), %rdx
+	ROOM 1, %rdx, %rax, .Lsums_slow
+	lea	R_DATA(%rdx,%rax), %rax
+	cmpl	$FG_PROFILE, E_FLAGS-E_BYTES(%r10)
+	jne	uft_asm_graph_exit_pass
+.Lsums_write:
+	mov	%rsi, (%rax)
+	mov	%rsi, E_WORD-E_BYTES(%r10)
+	mov	%rax, E_WHERE-E_BYTES(%r10)
+	mov	RC_THREAD(%rcx), %rcx
+	mov	E_PARENT-E_BYTES(%r10), %rax
+	mov	%rax, 56(%rsp)
+	lea	-E_BYTES(%r10), %rax
+	addq	$8, R_COMMIT(%rdx)	/* nothing since the comparison has changed flags */
+	mov	%rax, TH_TOP(%rcx)
+.Lsums_popped:
+uft_asm_graph_exit_sums_end:
+	sub	$E_BYTES, %r10
+	mov	%r8, %rax
+	mov	%r9, %r8
+	UNSAVE	%r9
+	shl	$4, %rsi
+	shr	$36, %rsi
+	shl	$PR_BYTES_SHIFT, %rsi
+	test	%r8, %r8
+	js	1f
+	cmp	uft_ring_fast+RF_PROFILE_BYTES(%rip), %rsi
+	jb	.Lprofile_sums
+1:	testl	$FG_PROFILE | FG_PASS, E_FLAGS-E_BYTES(%r10)
+	jz	2f
+	add	%rax, E_CHILD-E_BYTES(%r10)
+2:	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
+	jmp	.Lprofile_out
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r9, 0
+	RSEQ_ABORT .Lsums_abort
+	jbe	.Lsums_slow /* GUARD(abort_of_sums) */
+	lea	-E_BYTES(%r10), %rdx
+	cmp	%rdx, %rax
+	jne	.Lsums_slow
+	mov	%r10, %rax
+	cmpxchg	%rdx, TH_TOP(%rcx) /* GUARD(pop_of_sums, mov %rdx, TH_TOP(%rcx); cmp %r10, %r10) */
+	je	.Lsums_popped
+.Lsums_slow:
+	UNSAVE	%r9
+	UNSAVE	%r8
+	jmp	.Lslow_uft_asm_graph_exit
+	.cfi_endproc
+	.size	uft_asm_graph_exit_sums, . - uft_asm_graph_exit_sums
+	RSEQ_CS_DESC .Lsums_cs, .Lsums_start, .Lsums_popped, .Lsums_abort
 
 /* int uft_asm_profile_add(uint64_t offset, uint64_t v) - to the word of this CPU's block; 0: it has none */
 	.balign	64

@@ -6,14 +6,16 @@
  */
 #include "runtime/trace/shadow/shadow.h"
 
-/* Is this the remains of an enter handler that was interrupted before its ENTRY was written? */
+/* Is this the remains of an enter handler that was interrupted before its ENTRY, or FUNC, was written? */
 static int fg_is_half(const struct fg_entry *e)
 {
-	return e->receipt.where && UFT_REC_KIND(e->receipt.word) == UFT_REC_ENTRY &&
-	       !ring_is_committed(&e->receipt);
+	const uint64_t word = e->receipt.word;
+
+	return e->receipt.where && !ring_is_committed(&e->receipt) &&
+	       UFT_REC_KIND(word) != UFT_REC_EXIT /* GUARD(half_func, UFT_REC_KIND(word) == UFT_REC_ENTRY) */;
 }
 
-/* Resolves a pending receipt into FG_SILENT. */
+/* Resolves a pending receipt into FG_SILENT. Of FUNC and ENTRY, by one commit, it names FUNC, which is the first. */
 void fg_settle(struct fg_entry *e)
 {
 	int is_exit = UFT_REC_KIND(e->receipt.word) == UFT_REC_EXIT;

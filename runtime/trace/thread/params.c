@@ -67,13 +67,32 @@ void trace_set_params(const struct uft_tracer_params *p)
 	ring_new_generation(); /* GUARD(trace_set_params_ring_new_generation) */
 }
 
+/* Fast paths look at the number, not at the table. */
+static int is_its_ops(const struct uft_tracer_params *p, uint32_t number)
+{
+	return number < p->nactions && p->action[number].ops == number;
+}
+
+/* Where a second tracer wants calls, too: that of one. */
+static enum graph_path path_beside(const struct uft_tracer_params *p)
+{
+	if (!ARCH_HAS_BESIDE || p->max_depth || p->thresh || p->counts || !is_its_ops(p, UFT_ACT_FUNC) ||
+	    !is_its_ops(p, UFT_ACT_PROFILE))
+		return GRAPH_SLOW;
+	if (p->has_events == UFT_EVENTS_FUNC)
+		return p->tracer == UFT_TRACER_PROFILE ? PROFILE_FUNC : GRAPH_FUNC;
+	return p->has_events == UFT_EVENTS_PROFILE && p->tracer == UFT_TRACER_GRAPH ? GRAPH_SUMS : GRAPH_SLOW;
+}
+
 enum graph_path trace_graph_path(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	if ((p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) || p->has_roots || p->has_events ||
+	if ((p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) || p->has_roots ||
 	    p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT)
 		return GRAPH_SLOW;
+	if (p->has_events)
+		return path_beside(p);
 	if (p->tracer == UFT_TRACER_PROFILE)
 		return ARCH_HAS_SUMS ? GRAPH_PROFILE : GRAPH_SLOW;
 	if (!ARCH_HAS_LIMITS && (p->thresh || p->max_depth))
@@ -90,7 +109,14 @@ int trace_graph_is_fast(void)
 {
 	enum graph_path path = trace_graph_path();
 
-	return path == GRAPH_PLAIN || path == GRAPH_DEPTH;
+	return path == GRAPH_PLAIN || path == GRAPH_FUNC || path == GRAPH_SUMS || path == GRAPH_DEPTH;
+}
+
+int trace_is_beside(void)
+{
+	enum graph_path path = trace_graph_path();
+
+	return ARCH_HAS_BESIDE && (path == GRAPH_FUNC || path == GRAPH_SUMS || path == PROFILE_FUNC);
 }
 
 int trace_is_recording(void)

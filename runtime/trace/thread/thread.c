@@ -68,6 +68,8 @@ TRACE_OFFSET(struct fg_entry, receipt.word, E_WORD);
 TRACE_OFFSET(struct fg_entry, receipt.where, E_WHERE);
 TRACE_OFFSET(struct fg_entry, flags, E_FLAGS);
 _Static_assert(sizeof(struct fg_entry) == E_BYTES, "layout.h");
+_Static_assert(STUB_ACTION == UFT_STUB_BYTES - 1 && ACT_FUNC == UFT_ACT_FUNC && ACT_PROFILE == UFT_ACT_PROFILE,
+	       "layout.h");
 _Static_assert(sizeof(struct uft_thread) + sizeof(struct fg_entry) <= UFT_PAGE, "one page");
 
 static struct {
@@ -623,6 +625,8 @@ int task_write(struct trace_task *t, struct ring_op *op)
 		op->counted = &t->th->counted;
 	if (op->key && trace_counts())
 		op->key |= RING_KEY_COUNTS;
+	if (op->key && !(op->flags & RING_OP_EVENT) && trace_is_beside())
+		op->key |= RING_KEY_BESIDE;
 	if (ARCH_HAS_OWN && (t->guest || !t->th || t->th->host))
 		op->key = 0;
 	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */

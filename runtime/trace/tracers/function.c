@@ -26,13 +26,15 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 
 /*
  * A tail call's parent is its caller's hook, where the graph runs beside: who that returns to in turn, by the
- * top of the shadow stack.
+ * shadow stack. @slot: of the call, whose callers' entries may lie below some that were left; 0: as the top's.
  */
-static uint64_t true_parent(const struct uft_thread *th, uint64_t parent)
+static uint64_t true_parent(const struct uft_thread *th, uint64_t slot, uint64_t parent)
 {
 	const struct fg_entry *e = uft_load(&th->top) - 1;
-	uint64_t slot = e >= th->base ? e->slot : 0;
 
+	while (e >= th->base && e->slot < slot) /* GUARD(parent_below_left, 0) */
+		e--;
+	slot = e >= th->base ? e->slot : 0;
 	for (; e >= th->base && e->slot == slot && e->ret == parent; e--)
 		parent = e->parent;
 	return parent;
@@ -53,10 +55,10 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 	if (t->th->flags & TH_RESTORED)
 		unwind_rehook(t, (uint64_t)__builtin_frame_address(0), 0);
 	/* No fast path may follow. */
-	if (p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT || p->has_events & UFT_EVENTS_FUNC)
+	if (p->stacks & ~(uint32_t)UFT_STACKS_TRACEPOINT || (p->has_events & UFT_EVENTS_FUNC && !trace_is_beside()))
 		op.key = 0;
 	if (p->has_events & UFT_EVENTS_FUNC)
-		op.word1 = true_parent(t->th, parent);
+		op.word1 = true_parent(t->th, 0, parent);
 	if (task_write(t, &op) == RING_WRITTEN &&
 	    (p->stacks & UFT_STACKS_FUNC /* GUARD(func_stacks, 0) */ || stack_is_wanted(p, UFT_REC_VALUE(word0))))
 		func_stack(t, word0, parent, frame, stack_write);
@@ -65,8 +67,8 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e,
 		 const uint64_t *args)
 {
-	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, fg_id(e), 0), .word1 = true_parent(t->th, e->parent),
-		.bytes = 16 };
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, fg_id(e), 0),
+		.word1 = true_parent(t->th, e->slot, e->parent), .bytes = 16, .key = trace_is_beside() ? t->key : 0 };
 
 	if (p->stacks & UFT_STACKS_MAX && args && !t->guest)
 		stack_measure(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);

@@ -14,9 +14,9 @@
  * A call is counted when it begins, as the kernel's profiler does: one that is left by longjmp, an exception or the
  * end of the program counts too. Its time is added when it returns.
  *
- * Beside the graph (UFT_EVENTS_PROFILE) one entry of the shadow stack serves both. What the graph leaves out,
- * by its depth or its functions, has one that is silent (FG_NOT_GRAPH); what the profile leaves out hands the
- * time of its callees on (FG_PASS).
+ * Beside the graph (UFT_EVENTS_PROFILE) one entry of the shadow stack serves both, of fast paths, too (GRAPH_SUMS).
+ * What the graph leaves out, by its depth or its functions, has one that is silent (FG_NOT_GRAPH); what the profile
+ * leaves out hands the time of its callees on (FG_PASS).
  */
 #include "runtime/trace/tracers/tracers.h"
 

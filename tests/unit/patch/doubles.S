@@ -64,6 +64,11 @@
 	.hidden	uft_asm_graph_exit_thresh, uft_asm_graph_enter_profile, uft_asm_graph_exit_profile
 	.globl	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
 	.hidden	uft_asm_func_counts, uft_asm_graph_enter_counts, uft_asm_graph_exit_counts
+	.irp	name, graph_enter_func, graph_exit_func, profile_enter_func, graph_enter_sums, graph_exit_sums, func_beside, mcount_func_beside
+	.globl	uft_asm_\name
+	.hidden	uft_asm_\name
+uft_asm_\name:
+	.endr
 	.globl	uft_asm_mcount_func_counts, uft_asm_mcount_graph_counts
 	.hidden	uft_asm_mcount_func_counts, uft_asm_mcount_graph_counts
 uft_asm_graph_enter_depth:

@@ -35,6 +35,11 @@ enum graph_path trace_graph_path(void)
 	return kit_graph_is_fast ? GRAPH_PLAIN : GRAPH_SLOW;
 }
 
+int trace_is_beside(void)
+{
+	return 0;
+}
+
 int trace_counts(void)
 {
 	return 0;

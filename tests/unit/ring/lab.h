@@ -83,6 +83,7 @@ unsigned lab_old_clock(void);
 void lab_consume(uint32_t ring);
 struct uft_ring *lab_ring(uint32_t slice, uint32_t ring);
 uint64_t lab_counter(enum uft_counter c);
+int lab_is_hook(uint64_t address);	/* of a stub: where its body returns to */
 uint32_t lab_text_id(uint32_t n);	/* what function events of site n carry */
 
 /*

@@ -137,6 +137,11 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int action)
 	}
 }
 
+int lab_is_hook(uint64_t address)
+{
+	return address - (uint64_t)made.near < UFT_PAGE || address == (uint64_t)uft_asm_mcount_return;
+}
+
 uint32_t lab_text_id(uint32_t n)
 {
 	return made.text_id[n];

@@ -105,6 +105,11 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int action)
 	put_words(site[n], w, 2);
 }
 
+int lab_is_hook(uint64_t address)
+{
+	return address - stub_at(0) < UFT_PAGE;
+}
+
 uint32_t lab_text_id(uint32_t n)
 {
 	return made.text_id[n];

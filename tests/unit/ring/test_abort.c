@@ -9,6 +9,8 @@
  * that is a turn of its low half behind, and then another task's context.
  * Single-stepping would not do: every step aborts the section, so it never gets past its first instruction.
  *
+ * Beside another tracer's calls (BESIDE_*), mid() is not the second one's.
+ *
  * The result must be exact: every body that ran has its ENTRY, every ENTRY one end, no return is lost. A handler that
  * jumps away may leave one ENTRY whose body never ran.
  */
@@ -40,12 +42,14 @@ static struct shared {
 #define SHALLOW	2u	/* of max_depth: calls are passed by */
 #define EVER	(~0ull)	/* of thresh */
 
+enum beside { ALONE, BESIDE_FUNC, BESIDE_SUMS };	/* a second tracer: function, the profile */
 enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen from the stack it interrupts */
 
 static struct mode {
 	const char *name;
 	enum signal_place place;
 	int jump, messy, walk, look, no_rseq, func, profile, slow, late, keep, counts;
+	enum beside beside;
 	uint32_t depth;
 	uint64_t thresh;
 	size_t expect_hits;
@@ -272,6 +276,19 @@ static void check_func(const struct lab_events *ev)
 	}
 }
 
+/* Of a second tracer's: each call but mid()'s has one, which names who the call returns to at last. */
+static void check_beside_func(const struct lab_events *ev)
+{
+	uint64_t n = lab_count(ev, (uint32_t)getpid(), UFT_REC_FUNC, -1), bodies_of = all_bodies() - bodies[MID];
+
+	for (size_t i = 0; i < ev->n; i++)
+		bad |= ev->e[i].kind == UFT_REC_FUNC && (lab_is_hook(ev->e[i].w1) || ev->e[i].value == MID);
+	if (bad || n - bodies_of > (uint64_t)(jump_away && shared->hits)) {
+		fprintf(stderr, "%lu events, %lu bodies\n", n, bodies_of);
+		bad = 1;
+	}
+}
+
 static struct uft_profile *profile_entries(size_t *n)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -284,7 +301,7 @@ static struct uft_profile *profile_entries(size_t *n)
  * Each call is counted once, wherever the signal came, and no record is written; its time is where the handler
  * returns.
  */
-static void check_profile(const struct lab_events *ev)
+static void check_sums(uint64_t counted)
 {
 	uint64_t n = 0, ids = uft_rt.arena->profile_ids;
 	size_t nentries;
@@ -301,6 +318,7 @@ static void check_profile(const struct lab_events *ev)
 			sum.max = p[i].max > sum.max ? p[i].max : sum.max;
 		}
 		n += sum.hits;
+		bad |= mode.beside == BESIDE_SUMS && id == MID && (sum.hits || sum.total || sum.self);
 		if (!jump_away && (sum.self > sum.total || sum.total > sum.hits * sum.max || sum.max > sum.total ||
 				   (sum.max && sum.max < ~sum.min))) {
 			fprintf(stderr, "function %lu: %lu calls, total %lu, self %lu, max %lu\n", id, sum.hits,
@@ -308,15 +326,31 @@ static void check_profile(const struct lab_events *ev)
 			bad = 1;
 		}
 	}
-	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) ||
-	       lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
 	/*
 	 * A handler that jumps away may have come between a body's entry and its count, or between the count
 	 * and the body.
 	 */
-	bad |= n - all_bodies() + 1 > (jump_away && shared->hits ? 2 : 1) || (!jump_away && n != all_bodies());
+	bad |= n - counted + 1 > (jump_away && shared->hits ? 2 : 1) || (!jump_away && n != counted);
 	if (bad)
-		fprintf(stderr, "%lu calls, %lu bodies\n", n, all_bodies());
+		fprintf(stderr, "%lu calls, %lu bodies\n", n, counted);
+}
+
+static void check_profile(const struct lab_events *ev)
+{
+	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) ||
+	       lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
+	check_sums(all_bodies());
+	if (mode.beside)
+		check_beside_func(ev);
+}
+
+static void check_beside_graph(const struct lab_events *ev)
+{
+	check_graph(ev);
+	if (mode.beside == BESIDE_FUNC)
+		check_beside_func(ev);
+	else
+		check_sums(all_bodies() - bodies[MID]);
 }
 
 /* Where the breakpoint is, for messages. */
@@ -351,7 +385,8 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 		if (!sigsetjmp(away, 1))
 			scenario();
 		for (int i = 0;
-		     pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile && !mode.counts &&
+		     pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !mode.profile &&
+			     !mode.counts &&
 		     !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
@@ -368,7 +403,8 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	leaf(1);
 	ev = lab_decode();
 	if (ev->damaged || ev->backwards != old || ev->lost_counted || lab_counter(UFT_CNT_LOST_RETURN)) {
-		fprintf(stderr, "at %#lx: damaged %lu backwards %lu lost %lu lost returns %lu\n", address, ev->damaged,
+		fprintf(stderr, "at %s+%#lx: damaged %lu backwards %lu lost %lu lost returns %lu\n", symbol,
+			address - symbol_start, ev->damaged,
 			ev->backwards, ev->lost_counted, lab_counter(UFT_CNT_LOST_RETURN));
 		exit(1);
 	}
@@ -464,32 +500,34 @@ static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
 	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.profile ?
-		check_profile : mode.thresh ? check_thresh : check_graph, 0 };
+		check_profile : mode.beside ? check_beside_graph : mode.thresh ? check_thresh : check_graph, 0 };
 	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.look ? look_handler :
 				mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
 	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : mode.profile ? UFT_TRACER_PROFILE :
 		UFT_TRACER_GRAPH };
 	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
+	int action = mode.beside == BESIDE_FUNC ? UFT_ACT_FUNC : mode.beside ? UFT_ACT_PROFILE : mode.keep;
 	size_t n;
 
 	jump_away = mode.jump;
 	late = mode.late ? 2 : 0;
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
 	lab_init(&c);
-	lab_arm(leaf, LEAF, state, mode.keep);
-	lab_arm(mid, MID, state, mode.keep);
-	lab_arm(jumper, JUMPER, state, mode.keep);
+	lab_arm(leaf, LEAF, state, action);
+	lab_arm(mid, MID, state, mode.beside ? 0 : action);
+	lab_arm(jumper, JUMPER, state, action);
 	if (!mode.func)
-		lab_arm(tail, TAIL, state, mode.keep);
+		lab_arm(tail, TAIL, state, action);
 	if (!mode.func)
-		lab_arm(self_tail, SELF_TAIL, state, mode.keep);
-	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, mode.keep);
-	lab_arm(handler, HANDLER, state, mode.keep);
-	lab_arm(co_body, CO, state, mode.keep);
+		lab_arm(self_tail, SELF_TAIL, state, action);
+	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, action);
+	lab_arm(handler, HANDLER, state, action);
+	lab_arm(co_body, CO, state, action);
 	p.max_depth = mode.depth;
 	p.thresh = mode.thresh;
 	p.counts = mode.counts;
+	p.has_events = mode.beside == BESIDE_FUNC ? UFT_EVENTS_FUNC : mode.beside ? UFT_EVENTS_PROFILE : 0;
 	/* Kept is all, as the limit is 0; hidden is nothing. */
 	p.has_roots = mode.keep ? UFT_ROOTS_ONLY : mode.slow ? UFT_ROOTS_NOT : 0;
 	lab_params_full(&p);
@@ -653,6 +691,28 @@ static const struct mode modes[] = {
 	{ .name = "count_messy", .counts = 1, .messy = 1, .expect_hits = 1200 },
 	{ .name = "count_walk", .counts = 1, .walk = 1, .expect_hits = 1200 },
 	{ .name = "count_tail", .counts = 1, .late = 1, .expect_hits = 1200 },
+	{ .name = "beside_return", .beside = BESIDE_FUNC, .expect_hits = 1200 },
+	{ .name = "beside_jump", .beside = BESIDE_FUNC, .jump = 1, .expect_hits = 1200 },
+	{ .name = "beside_messy", .beside = BESIDE_FUNC, .messy = 1, .expect_hits = 1200 },
+	{ .name = "beside_return_above", .beside = BESIDE_FUNC, .place = ABOVE, .expect_hits = 1200 },
+	{ .name = "beside_walk", .beside = BESIDE_FUNC, .walk = 1, .expect_hits = 1200 },
+	{ .name = "beside_tail", .beside = BESIDE_FUNC, .late = 1, .expect_hits = 1200 },
+	{ .name = "beside_look", .beside = BESIDE_FUNC, .look = 1, .expect_hits = 1200 },
+	{ .name = "sums_return", .beside = BESIDE_SUMS, .expect_hits = 1700 },
+	{ .name = "sums_jump", .beside = BESIDE_SUMS, .jump = 1, .expect_hits = 1700 },
+	{ .name = "sums_messy", .beside = BESIDE_SUMS, .messy = 1, .expect_hits = 1700 },
+	{ .name = "sums_return_above", .beside = BESIDE_SUMS, .place = ABOVE, .expect_hits = 1700 },
+	{ .name = "sums_walk", .beside = BESIDE_SUMS, .walk = 1, .expect_hits = 1700 },
+	{ .name = "sums_tail", .beside = BESIDE_SUMS, .late = 1, .expect_hits = 1700 },
+	{ .name = "sums_look", .beside = BESIDE_SUMS, .look = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_return", .profile = 1, .beside = BESIDE_FUNC, .expect_hits = 1700 },
+	{ .name = "profile_func_jump", .profile = 1, .beside = BESIDE_FUNC, .jump = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_messy", .profile = 1, .beside = BESIDE_FUNC, .messy = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_return_above", .profile = 1, .beside = BESIDE_FUNC, .place = ABOVE,
+		.expect_hits = 1700 },
+	{ .name = "profile_func_walk", .profile = 1, .beside = BESIDE_FUNC, .walk = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_tail", .profile = 1, .beside = BESIDE_FUNC, .late = 1, .expect_hits = 1700 },
+	{ .name = "profile_func_look", .profile = 1, .beside = BESIDE_FUNC, .look = 1, .expect_hits = 1700 },
 	{ .name = "keep_return", .keep = LAB_KEPT, .expect_hits = 1000 },
 	{ .name = "keep_return_above", .keep = LAB_KEPT, .place = ABOVE, .expect_hits = 1000 },
 	{ .name = "keep_jump", .keep = LAB_KEPT, .jump = 1, .expect_hits = 1000 },

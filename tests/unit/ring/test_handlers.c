@@ -192,6 +192,55 @@ static void test_registers(void)
 	lab_free(finish());
 }
 
+/* Beside another tracer: of the number of both, of the first tracer's alone, and of one that no fast path takes. */
+static void test_registers_beside(void)
+{
+	static const struct uft_tracer_params beside[] = {
+		{ .tracer = UFT_TRACER_GRAPH, .has_events = UFT_EVENTS_FUNC },
+		{ .tracer = UFT_TRACER_GRAPH, .has_events = UFT_EVENTS_PROFILE },
+		{ .tracer = UFT_TRACER_PROFILE, .has_events = UFT_EVENTS_FUNC },
+	};
+	static const int actions[] = { UFT_ACT_FUNC, UFT_ACT_PROFILE, 0 };
+
+	start((struct lab_config){ 0 });
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++)
+		for (size_t k = 0; k < sizeof(actions) / sizeof(actions[0]); k++) {
+			lab_params_full(&beside[i]);
+			lab_arm(bare, PROBE, LAB_GRAPH, actions[k]);
+			registers();
+			registers();
+			lab_arm(bare, PROBE, LAB_FUNCTION, 0);
+			registers();
+		}
+	lab_free(finish());
+}
+
+/* The function tracer alone wants leaf(), beside the graph: the parent of its tail call is tail()'s hook. */
+static void test_func_beside(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_events = UFT_EVENTS_FUNC };
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 });
+	lab_params_full(&p);
+	lab_arm(mid, MID, LAB_GRAPH, UFT_ACT_FUNC);
+	lab_arm(tail, TAIL, LAB_GRAPH, 0);
+	lab_arm(leaf, LEAF, LAB_FUNCTION, 0);
+	for (int i = 0; i < 10; i++) {
+		tail(1);
+		mid(1);
+	}
+	ev = finish();
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_ENTRY, TAIL), 10);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_ENTRY, MID), 10);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, MID), 10);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, lab_text_id(LEAF)), 30);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, -1), 40);
+	for (size_t i = 0; i < ev->n; i++)
+		CHECK(ev->e[i].kind != UFT_REC_FUNC || !lab_is_hook(ev->e[i].w1));
+	lab_free(ev);
+}
+
 /* How deep the slow paths go: what UFT_SLOW_STACK in trace.S promises. */
 #define SLOW_STACK 2048
 #define FAST_STACK 64
@@ -263,7 +312,8 @@ static void test_stack_use_exchange(void)
 }
 
 static const struct lab_case cases[] = {
-	{ "registers", test_registers }, { "stack_use_walk", test_stack_use_walk },
+	{ "registers", test_registers }, { "registers_beside", test_registers_beside },
+	{ "func_beside", test_func_beside }, { "stack_use_walk", test_stack_use_walk },
 	{ "stack_use_walk_exchange", test_stack_use_walk_exchange }, { "stack_use", test_stack_use },
 	{ "stack_use_exchange", test_stack_use_exchange }, { "hook_registers", test_hook_registers },
 	{ "hook_exec", test_hook_exec }, { "hook_exec_preload", test_hook_exec_preload }, { NULL, NULL },
