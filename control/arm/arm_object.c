@@ -58,8 +58,9 @@ static int send_hooks(struct uft_session *s, struct target *t, uint32_t object, 
 		part = n - at < most ? n - at : most;
 		c = command_begin(s, t, UFT_CMD_HOOK, part, object);
 		h = (struct uft_hook uft_shared *)channel_payload(c);
-		if (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
-			SHARED_STORE(&c->flags, UFT_CMD_HELD);	/* its only thread waits for us */
+		/* Its only thread waits for us, or stands before its first instruction. */
+		if (t->remote || (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t)))
+			SHARED_STORE(&c->flags, UFT_CMD_HELD);
 		shared_write(h, sent + at, part * sizeof(*sent));
 		ret = command_post(s, t);
 		if (!ret)

@@ -25,6 +25,9 @@
  * session is hooking, and nobody has run that). Else the hook is refused with -EBUSY.
  * Behind RBRK's `ret` everything is dead: the tail first, then the first byte.
  *
+ * The hooks of an object change together (hooks_write()), and their stubs are written through one window. One that lies
+ * beside another that is not written yet has it written first.
+ *
  * Disarming happens with threads running: one store if it can be, else the jump stays and its area's cells point
  * to a `ret`: the code does what it did, but not byte for byte. Armed again, the cells point to us again.
  *
@@ -39,6 +42,7 @@
 _Static_assert(UFT_FRAME_HOOK_ADDR == UFT_HOOK_STUB_ADDR, "one place for who unwinds inside and outside");
 #define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
 #define AREA_REACH	0x7ff00000ul
+#define BATCH_HOOKS	64u
 
 /* UNWIND + enum uft_unwind_hook */
 enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, CELL_ANY, NCELLS };
@@ -82,21 +86,48 @@ static void area_point(const struct hook_area *a, int is_active)
 		uft_store_release(area_cell(a, c), is_active ? (uint64_t)to[c] : a->base + PLAT_PAGE);
 }
 
-static int write_code(uintptr_t at, const uint8_t *bytes, unsigned n)
-{
-	struct near_code c = { .at = at, .n = (uint8_t)n };
+/*
+ * Of all stubs of an area, open while hooks are learnt: stub_write() opens it, stubs_close() closes it before any code
+ * leads there.
+ */
+static struct {
+	const struct hook_area *area;	/* NULL: none is open */
 	struct plat_window w;
-	unsigned done;
-	int ret = plat_text_open(&w, at, at + n, PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect);
+} stubs;
 
-	if (ret)
-		return ret;
+static void stubs_close(void)
+{
+	if (stubs.area)
+		plat_text_close(&stubs.w);
+	stubs.area = NULL;
+}
+
+static int stubs_open(const struct hook_area *a)
+{
+	const uintptr_t from = a->base + PLAT_PAGE;
+	int ret;
+
+	if (stubs.area == a)
+		return 0;
+	stubs_close();
+	ret = plat_text_open(&stubs.w, from, from + AREA_PAGES * PLAT_PAGE, PLAT_READ | PLAT_EXEC,
+			     (int)uft_rt.no_mprotect);
+	if (!ret)
+		stubs.area = a;
+	return ret;
+}
+
+static int stub_write(const struct hook_area *a, uintptr_t at, const uint8_t *bytes, unsigned n)
+{
+	struct near_code c = { .at = at };
+	unsigned done;
+	int ret = stubs_open(a);
+
 	for (done = 0; done < n && !ret; done += c.n, c.at += c.n) {
 		c.n = (uint8_t)(n - done < sizeof(c.bytes) ? n - done : sizeof(c.bytes));
 		memcpy(c.bytes, bytes + done, c.n);
-		ret = batch_write_near(&c, &w);
+		ret = batch_write_near(&c, &stubs.w);
 	}
-	plat_text_close(&w);
 	return ret;
 }
 
@@ -109,7 +140,9 @@ static struct hook_area *area_make(uintptr_t addr)
 	if (!a || plat_map_near(addr, addr + 16, bytes, PLAT_READ | PLAT_EXEC, &a->base))
 		return NULL;
 	if (plat_protect(a->base, PLAT_PAGE, PLAT_READ | PLAT_WRITE) ||
-	    write_code(a->base + PLAT_PAGE, ret_insn, sizeof(ret_insn))) {
+	    stub_write(a, a->base + PLAT_PAGE, ret_insn, sizeof(ret_insn))) {
+		if (stubs.area == a)
+			stubs_close();
 		plat_unmap((void *)a->base, bytes);
 		return NULL;
 	}
@@ -220,7 +253,7 @@ static int make_stub(struct hook *h)
 	}
 	memset(code + n, UFT_OP_INT3, sizeof(code) - n);
 	memcpy(code + UFT_FRAME_HOOK_ADDR, &h->addr, 8);
-	ret = write_code(h->stub, code, sizeof(code));
+	ret = stub_write(a, h->stub, code, sizeof(code));
 	if (!ret)
 		a->used++;
 	return ret;
@@ -308,23 +341,71 @@ static int is_load_pending(void)
 
 static int nobody_inside(const struct hook *h, struct quiet *q)
 {
-	return quiet_at(q, h->addr, h->addr + h->len) || is_load_pending();
+	return is_load_pending() || quiet_at(q, h->addr, h->addr + h->len);
 }
 
-static void commit_hook(void *arg, const struct patch_item *it, uint32_t n)
+/*
+ * Hooks that change together, at most BATCH_HOOKS: three times all CPUs are made to see new code, not three times a
+ * hook. The journal names the arrays until the batch is over (batch.c), so a fork child has them, too.
+ */
+static struct {
+	uint32_t n;
+	struct patch_item item[BATCH_HOOKS];	/* index: in hook and result */
+	struct hook *hook[BATCH_HOOKS];
+	int32_t *result[BATCH_HOOKS];
+} together;
+
+static void commit_hooks(void *arg, const struct patch_item *it, uint32_t n)
 {
-	struct hook *h = arg;
-
-	if (n && it->proto != PROTO_NONE)
-		h->state = it->form;
+	(void)arg;
+	for (uint32_t i = 0; i < n; i++)
+		if (it[i].proto != PROTO_NONE)
+			together.hook[it[i].index]->state = it[i].form;
 }
 
-/* Changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them,
+/* By address, as batch_write() likes it. */
+static void sort_together(void)
+{
+	for (uint32_t i = 1; i < together.n; i++) {
+		const struct patch_item it = together.item[i];
+		uint32_t k = i;
+
+		for (; k && together.item[k - 1].at > it.at; k--)
+			together.item[k] = together.item[k - 1];
+		together.item[k] = it;
+	}
+}
+
+/* Writes what hook_add() has gathered. */
+static void hooks_write(void)
+{
+	stubs_close();
+	if (!together.n)
+		return;
+	sort_together();
+	if (batch_write(together.item, together.n, 1, commit_hooks, NULL))
+		for (uint32_t i = 0; i < together.n; i++)
+			if (together.item[i].proto == PROTO_NONE && together.result[together.item[i].index])
+				*together.result[together.item[i].index] = -EACCES;
+	together.n = 0;
+}
+
+/* Would one of those gathered change what @h is about? */
+static int is_in_together(const struct hook *h)
+{
+	for (uint32_t i = 0; i < together.n; i++) {
+		const struct hook *other = together.hook[together.item[i].index];
+
+		if (h->addr < other->addr + 16 && other->addr < h->addr + 16)
+			return 1;
+	}
+	return 0;
+}
+
+/* What changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them,
  * -EFAULT: they are gone. */
-static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
+static int hook_item(const struct hook *h, unsigned state, struct quiet *q, struct patch_item *it)
 {
-	/* The journal names it until the batch is over; only one is ever in hand. */
-	static struct patch_item it;
 	struct code old, new, now;
 	uint8_t jmp[16] = { 0 };
 
@@ -344,21 +425,49 @@ static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 	}
 	if (now.lo != old.lo)
 		return -EILSEQ;
-	it = (struct patch_item){ .at = h->addr, .len = UFT_LEN_JMP, .form = (uint8_t)state };
+	*it = (struct patch_item){ .at = h->addr, .len = UFT_LEN_JMP, .form = (uint8_t)state };
 	if (h->kind == UFT_HOOK_RBRK || (state == HOOK_ARMED && nobody_inside(h, q))) {
-		it.proto = PROTO_TAIL;
-		it.code = new;
-		it.stand_in = h->kind == UFT_HOOK_RBRK ? UFT_OP_RET : (uint8_t)old.lo;
+		it->proto = PROTO_TAIL;
+		it->code = new;
+		it->stand_in = h->kind == UFT_HOOK_RBRK ? UFT_OP_RET : (uint8_t)old.lo;
 	} else if (state == HOOK_ARMED && h->kind == UFT_HOOK_UNWIND) {
 		return -EBUSY;		/* somebody may be between the instructions that move */
-	} else if (batch_item(&it, h->addr, &old, &new, UFT_LEN_JMP, ITEM_AT_ONCE)) {
+	} else if (batch_item(it, h->addr, &old, &new, UFT_LEN_JMP, ITEM_AT_ONCE)) {
 		if (!quiet_at(q, h->addr, h->addr + UFT_LEN_JMP))
 			return -EBUSY;
-		it.proto = PROTO_TAIL;
-		it.code = new;
-		it.stand_in = (uint8_t)old.lo;
+		it->proto = PROTO_TAIL;
+		it->code = new;
+		it->stand_in = (uint8_t)old.lo;
 	}
-	return batch_write(&it, 1, 1, commit_hook, h) ? -EACCES : 0;
+	return 0;
+}
+
+/* The change, to be made by hooks_write(), which sets *@result if it fails. 0 or as hook_item(). */
+static int hook_add(struct hook *h, unsigned state, struct quiet *q, int32_t *result)
+{
+	struct patch_item *it;
+	int ret;
+
+	if (together.n == BATCH_HOOKS)
+		hooks_write();
+	it = &together.item[together.n];
+	ret = hook_item(h, state, q, it);
+	if (ret)
+		return ret;
+	it->index = together.n;
+	together.hook[together.n] = h;
+	together.result[together.n++] = result;
+	return 0;
+}
+
+/* The same at once. */
+static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
+{
+	int32_t result = 0;
+	int ret = hook_add(h, state, q, &result);
+
+	hooks_write();
+	return ret ? ret : result;
 }
 
 /* Is the record about what is mapped there now? Objects come and go, and not all of them are known here. */
@@ -390,7 +499,7 @@ static struct hook *hook_find(const struct uft_hook *u)
 	return NULL;
 }
 
-static int hook_one(const struct uft_hook *u, struct quiet *q)
+static int hook_one(struct uft_hook *u, struct quiet *q)
 {
 	struct hook *h = hook_find(u);
 	int ret;
@@ -402,8 +511,10 @@ static int hook_one(const struct uft_hook *u, struct quiet *q)
 		return 0;
 	}
 	if (!h) {
-		struct hook learnt;
+		struct hook learnt = { .addr = u->addr };
 
+		if (is_in_together(&learnt)) /* GUARD(hooks_apart) */
+			hooks_write();
 		memset(&learnt, 0, sizeof(learnt));
 		ret = hook_learn(&learnt, u);
 		if (!ret)
@@ -416,8 +527,11 @@ static int hook_one(const struct uft_hook *u, struct quiet *q)
 		*h = learnt;
 		h->next = hooks;
 		uft_store_release(&hooks, h);
+	} else if (is_in_together(h)) {
+		hooks_write();
+		return hook_one(u, q);		/* it may be what was written */
 	}
-	return hook_switch(h, HOOK_ARMED, q);
+	return hook_add(h, HOOK_ARMED, q, &u->result);
 }
 
 static void point_areas(int is_active)
@@ -428,19 +542,27 @@ static void point_areas(int is_active)
 		area_point(a, is_active);
 }
 
+/* A fork child may have been born with hooks gathered and stubs open: those are its parent's business. */
+static void hooks_begin(void)
+{
+	batch_begin();
+	stubs.area = NULL;
+	together.n = 0;
+}
+
 int hook_arm(struct uft_hook *u, uint32_t n)
 {
 	struct quiet q = { 0, 0, { 0 } };
 	uint32_t i;
 	int ret = 0;
 
-	batch_begin();
+	hooks_begin();
 	point_areas(1);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		u[i].result = hook_one(&u[i], &q);
-		if (u[i].result && !ret)
-			ret = u[i].result;
-	}
+	hooks_write();
+	for (i = 0; i < n && !ret; i++)
+		ret = u[i].result;
 	return ret;
 }
 
@@ -451,7 +573,7 @@ uint32_t hook_disarm(void)
 	struct hook *h;
 
 	/* At once for all, whatever becomes of their bytes. */
-	batch_begin();
+	hooks_begin();
 	point_areas(0); /* GUARD(hook_disarm_point_areas) */
 	for (h = hooks; h; h = h->next)
 		if (!h->is_gone && h->state != HOOK_ORIGINAL) {

@@ -269,6 +269,25 @@ static void test_rbrk(void)
 	page_free();
 }
 
+/* One that lies in the bytes of another of the same order finds the jump there, as if it had come alone. */
+static void test_beside(void)
+{
+	struct uft_hook h[3];
+
+	page_make();
+	h[0] = put_syscall(BEFORE, SYS_getpid);
+	h[2] = put_syscall(128, SYS_getppid);
+	h[1] = (struct uft_hook){ .kind = UFT_HOOK_UNWIND, .len = 7, .addr = h[0].addr + 3 };
+	memcpy(h[1].bytes, (void *)h[1].addr, 16);
+	page_seal();
+	CHECK(patch_hooks(h, 3) == -EILSEQ);
+	CHECK(!h[0].result && h[1].result == -EILSEQ && !h[2].result);
+	CHECK(call_at(h[0].addr, 0) == getpid() && call_at(h[2].addr, 0) == getppid());
+	patch_disarm();
+	CHECK(!memcmp(page, copy, 8192));
+	page_free();
+}
+
 int main(void)
 {
 	kit_thread_init();
@@ -278,5 +297,6 @@ int main(void)
 	test_running();
 	test_unwind();
 	test_rbrk();
+	test_beside();
 	return 0;
 }
