@@ -45,11 +45,21 @@ static int note_seen(struct imageview *view)
 	return 0;
 }
 
-struct imageview *imageview_get(struct imageview **list, const struct uft_image *live)
+static void free_view(struct imageview *view)
 {
-	struct imageview *view;
+	for (uint32_t i = 0; i < view->nseen; i++)
+		uft_object_put(view->seen[i].obj);
+	free_list(view->copy.obj, view->copy.nobj);
+	free(view->copy.exe);
+	free(view->seen);
+	free(view);
+}
 
-	for (view = *list; view; view = view->next)
+struct imageview *imageview_get(struct imageviews *views, const struct uft_image *live)
+{
+	struct imageview **bucket = &views->bucket[live->id % IMAGEVIEW_BUCKETS], *view;
+
+	for (view = *bucket; view; view = view->next)
 		if (view->copy.id == live->id)
 			return view;
 	view = calloc(1, sizeof(*view));
@@ -61,12 +71,31 @@ struct imageview *imageview_get(struct imageview **list, const struct uft_image 
 	view->copy.obj = copy_list(live->obj, live->nobj);
 	view->copy.nobj = live->nobj;
 	if ((live->exe && !view->copy.exe) || !view->copy.obj || note_seen(view) < 0) {
-		imageview_free(view);
+		free_view(view);
 		return NULL;
 	}
-	view->next = *list;
-	*list = view;
+	view->next = *bucket;
+	*bucket = view;
 	return view;
+}
+
+void imageview_begin_slice(struct imageviews *views, struct imageview *view)
+{
+	if (view->nslices++)
+		return;
+	view->next_live = views->live;
+	views->live = view;
+}
+
+void imageview_end_slice(struct imageviews *views, struct imageview *view)
+{
+	struct imageview **at = &views->live;
+
+	if (--view->nslices)
+		return;
+	while (*at != view)
+		at = &(*at)->next_live;
+	*at = view->next_live;
 }
 
 int imageview_compare(struct imageview *view, struct imageview_update *update)
@@ -95,17 +124,12 @@ void imageview_install(const struct imageview_update *update)
 	copy->nobj = update->nobj;
 }
 
-void imageview_free(struct imageview *list)
+void imageview_free(struct imageviews *views)
 {
-	while (list) {
-		struct imageview *next = list->next;
-
-		for (uint32_t i = 0; i < list->nseen; i++)
-			uft_object_put(list->seen[i].obj);
-		free_list(list->copy.obj, list->copy.nobj);
-		free(list->copy.exe);
-		free(list->seen);
-		free(list);
-		list = next;
-	}
+	for (unsigned i = 0; i < IMAGEVIEW_BUCKETS; i++)
+		for (struct imageview *view = views->bucket[i], *next; view; view = next) {
+			next = view->next;
+			free_view(view);
+		}
+	*views = (struct imageviews){ .live = NULL };
 }

@@ -64,7 +64,9 @@ struct recorder {
 	int error;
 	int is_held;			/* the queue stays; messages have the session's images */
 	struct uft_writer_stats stats;
-	struct imageview *views;	/* the session's thread; each view's copy is the writer's */
+	struct imageviews views;	/* the session's thread; each view's copy is the writer's */
+	struct imageview **of_slice;	/* the session's thread; by slice, NULL: it has ended */
+	uint32_t nof_slice;
 };
 
 /* ---- The session's side -------------------------------------------------------------------- */
@@ -95,19 +97,41 @@ static void post(struct recorder *r, const struct message *message)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The copy for the writer, made if need be. */
-static const struct uft_image *view_of(struct recorder *r, const struct uft_image *img)
+static int make_room_for(struct recorder *r, uint32_t slice)
 {
-	struct imageview *view = imageview_get(&r->views, img);
+	uint32_t n = slice + slice / 2 + 16;
+	struct imageview **more;
 
-	if (!view)
+	if (slice < r->nof_slice)
+		return 0;
+	more = realloc(r->of_slice, n * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + r->nof_slice, 0, (n - r->nof_slice) * sizeof(*more));
+	r->of_slice = more;
+	r->nof_slice = n;
+	return 0;
+}
+
+/* The copy for the writer, made if need be, and compared with @img until the slice ends. */
+static const struct uft_image *view_of(struct recorder *r, uint32_t slice, const struct uft_image *img)
+{
+	struct imageview *view = make_room_for(r, slice) ? NULL : imageview_get(&r->views, img);
+
+	if (!view) {
 		fail(r, -ENOMEM);
-	return view ? &view->copy : NULL;
+		return NULL;
+	}
+	if (r->of_slice[slice])
+		imageview_end_slice(&r->views, r->of_slice[slice]);
+	r->of_slice[slice] = view;
+	imageview_begin_slice(&r->views, view);
+	return &view->copy;
 }
 
 void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img)
 {
-	const struct uft_image *its = r->is_held ? img : view_of(r, img);
+	const struct uft_image *its = r->is_held ? img : view_of(r, slice, img);
 
 	if (its)
 		post(r, &(struct message){
@@ -127,7 +151,7 @@ void recorder_release(struct recorder *r)
 		return;
 	for (struct message *m = r->first; m; m = m->next)	/* nobody else takes or adds any */
 		if (m->kind == MSG_SLICE_BEGIN)
-			m->img = view_of(r, m->img);
+			m->img = view_of(r, m->slice, m->img);
 	pthread_mutex_lock(&r->lock);
 	r->is_held = 0;
 	pthread_cond_signal(&r->news);
@@ -137,7 +161,7 @@ void recorder_release(struct recorder *r)
 void recorder_sync_images(struct recorder *r)
 {
 	recorder_release(r);
-	for (struct imageview *view = r->views; view; view = view->next) {
+	for (struct imageview *view = r->views.live; view; view = view->next_live) {
 		struct message m = { .kind = MSG_IMAGE };
 		int ret = imageview_compare(view, &m.update);
 
@@ -152,6 +176,10 @@ void recorder_slice_end(struct recorder *r, uint32_t slice)
 {
 	/* What the target loaded since the last look; a short one does all of it and ends within one poll. */
 	recorder_sync_images(r);
+	if (slice < r->nof_slice && r->of_slice[slice]) {
+		imageview_end_slice(&r->views, r->of_slice[slice]);
+		r->of_slice[slice] = NULL;
+	}
 	post(r, &(struct message){ .kind = MSG_SLICE_END, .slice = slice });
 }
 
@@ -340,7 +368,8 @@ int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct u
 	pthread_join(r->thread, NULL);
 	error = r->error;
 	ret = uft_writer_finish(r->writer, stats, err);
-	imageview_free(r->views);
+	imageview_free(&r->views);
+	free(r->of_slice);
 	pthread_cond_destroy(&r->news);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

@@ -28,7 +28,9 @@ struct wr_image {
 	struct wr_mapped *mapped;
 	uint64_t max_stub;			/* one beyond the last stub id */
 	struct wr_image *next;
+	struct wr_image *next_alike;		/* in its bucket */
 };
+#define WR_IMAGE_BUCKETS	256u
 
 struct wr_ring {
 	uint64_t read;				/* ours; ring->read is only ever told it */
@@ -67,6 +69,7 @@ struct uft_writer {
 	struct wr_slice *slice;			/* nslices, by the arena's index */
 	uint32_t *live, nlive, numbers;		/* live slices' indices; numbers given so far */
 	struct wr_image *image;
+	struct wr_image *image_by_id[WR_IMAGE_BUCKETS];
 	struct uft_object **object;		/* referenced */
 	uint32_t nobject, cap_object;
 	struct wr_task *task;			/* open addressed, power of two */

@@ -120,11 +120,11 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 
 int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_image **out)
 {
-	struct wr_image *wi;
+	struct wr_image **bucket = &w->image_by_id[img->id % WR_IMAGE_BUCKETS], *wi;
 	struct wire p = { 0 };
 	int err;
 
-	for (wi = w->image; wi && wi->id != img->id; wi = wi->next)
+	for (wi = *bucket; wi && wi->id != img->id; wi = wi->next_alike)
 		;
 	if (!wi) {
 		wi = calloc(1, sizeof(*wi));
@@ -133,6 +133,8 @@ int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_i
 		wi->id = img->id;
 		wi->next = w->image;
 		w->image = wi;
+		wi->next_alike = *bucket;
+		*bucket = wi;
 		wire_put_u(&p, img->id);
 		wire_put_str(&p, img->exe);
 		err = wr_meta_put(w, UFT_BLOCK_IMAGE, &p);

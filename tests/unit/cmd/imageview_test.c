@@ -28,7 +28,8 @@ static void a_copy_follows(void **state)
 	struct uft_object *a = uft_object_make("/a", NULL, 0), *b = uft_object_make("/b", NULL, 0);
 	struct uft_image *live = uft_image_alloc(7, "/prog");
 	struct imageview_update update;
-	struct imageview *list = NULL, *view;
+	struct imageviews list = { .live = NULL };
+	struct imageview *view;
 
 	(void)state;
 	add(live, a, 3);
@@ -62,7 +63,7 @@ static void a_copy_follows(void **state)
 	uft_object_put(b);
 	assert_int_equal(b->refs, 1);
 	assert_int_equal(a->refs, 2);
-	imageview_free(list);
+	imageview_free(&list);
 	assert_int_equal(a->refs, 1);
 	uft_object_put(a);
 }
@@ -71,7 +72,7 @@ static void images_are_kept_apart(void **state)
 {
 	struct uft_object *a = uft_object_make("/a", NULL, 0);
 	struct uft_image *one = uft_image_alloc(1, "/one"), *two = uft_image_alloc(2, "/two");
-	struct imageview *list = NULL;
+	struct imageviews list = { .live = NULL };
 
 	(void)state;
 	add(one, a, 0);
@@ -79,11 +80,37 @@ static void images_are_kept_apart(void **state)
 	assert_ptr_not_equal(imageview_get(&list, one), imageview_get(&list, two));
 	assert_string_equal(imageview_get(&list, one)->copy.exe, "/one");
 	assert_string_equal(imageview_get(&list, two)->copy.exe, "/two");
-	imageview_free(list);
+	imageview_free(&list);
 	uft_image_free(one);
 	uft_image_free(two);
 	assert_int_equal(a->refs, 1);
 	uft_object_put(a);
+}
+
+/* Those that slices have are compared, once each, however many slices have them and images there are. */
+static void those_of_slices_are_live(void **state)
+{
+	struct uft_image *image[2 * IMAGEVIEW_BUCKETS + 3];
+	const unsigned n = sizeof(image) / sizeof(image[0]);
+	struct imageviews list = { .live = NULL };
+
+	(void)state;
+	for (uint32_t i = 0; i < n; i++) {
+		image[i] = uft_image_alloc(i + 1, "/prog");
+		imageview_begin_slice(&list, imageview_get(&list, image[i]));
+	}
+	imageview_begin_slice(&list, imageview_get(&list, image[2]));
+	for (uint32_t i = 0; i < n; i++)
+		imageview_end_slice(&list, imageview_get(&list, image[i]));
+	assert_ptr_equal(list.live, imageview_get(&list, image[2]));
+	assert_null(list.live->next_live);
+	imageview_end_slice(&list, list.live);
+	assert_null(list.live);
+	imageview_begin_slice(&list, imageview_get(&list, image[0]));	/* a fork child's, which was looked at late */
+	assert_ptr_equal(list.live, imageview_get(&list, image[0]));
+	imageview_free(&list);
+	for (uint32_t i = 0; i < n; i++)
+		uft_image_free(image[i]);
 }
 
 int main(void)
@@ -91,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_copy_follows),
 		cmocka_unit_test(images_are_kept_apart),
+		cmocka_unit_test(those_of_slices_are_live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
