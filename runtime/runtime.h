@@ -22,6 +22,7 @@ struct uft_rt {
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
 	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
 	uint32_t family;		/* enum rt_family: what a fork child finds there */
+	uint64_t rdebug;		/* the loader's list, as in uft_boot */
 };
 enum rt_family {
 	FAMILY_PRIVATE = 1,		/* nothing, or not for long (agent/spare.c) */

@@ -269,32 +269,60 @@ int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain)
 	return mode == PR_TSC_SIGSEGV ? -ENODEV : 0;
 }
 
-int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)
+/* Is anything of it not the same in each process? */
+static int is_relocated(const struct blob *b, unsigned segment)
 {
-	uint8_t *image = malloc(b->span);
 	const Elf64_Rela *rela = b->rela;
-	int ret = 0;
+	const uint64_t from = b->seg[segment].addr, to = b->seg[segment].end;
 
-	if (!image)
-		return -ENOMEM;
-	for (unsigned i = 0; i < b->nseg; i++)		/* the rest is zero, and stays untouched */
-		if (b->seg[i].used > b->seg[i].addr)
-			memcpy(image + b->seg[i].addr, b->image + b->seg[i].addr, b->seg[i].used - b->seg[i].addr);
+	for (size_t i = 0; i < b->nrela; i++)
+		if (rela[i].r_offset >= from && rela[i].r_offset < to)
+			return 1;
+	return b->boot >= from && b->boot < to;
+}
+
+/* A segment as it is in @r, into @image, which has room for the blob up to there. */
+static void relocate(const struct remote *r, const struct blob *b, unsigned segment, const struct uft_boot *boot,
+		     uint8_t *image)
+{
+	const Elf64_Rela *rela = b->rela;
+	const uint64_t from = b->seg[segment].addr, to = b->seg[segment].end;
+
+	memcpy(image + from, b->image + from, b->seg[segment].used - from);
 	for (size_t i = 0; i < b->nrela; i++) {
 		uint64_t value = r->base + (uint64_t)rela[i].r_addend;
 
-		memcpy(image + rela[i].r_offset, &value, sizeof(value));
+		if (rela[i].r_offset >= from && rela[i].r_offset < to)
+			memcpy(image + rela[i].r_offset, &value, sizeof(value));
 	}
+	if (b->boot >= from && b->boot < to)
+		memcpy(image + b->boot, boot, sizeof(*boot));
+}
+
+/* Code goes from the blob as it is: only what differs between processes is copied first. */
+int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)
+{
+	static uint8_t *image;		/* of the session's thread: pages that stay, not new ones for each exec */
+	int ret = 0;
+
+	if (!image)
+		image = malloc(b->span);
+	if (!image)
+		return -ENOMEM;
 	boot->blob_at = r->base;
 	boot->blob_bytes = b->span + extra;
-	memcpy(image + b->boot, boot, sizeof(*boot));
 	for (unsigned i = 0; i < b->nseg && !ret; i++) {
-		uint64_t from = b->seg[i].addr, to = b->seg[i].used;
+		const uint64_t from = b->seg[i].addr, to = b->seg[i].used;
+		const uint8_t *source = b->image;
 
-		if (to > from)			/* zero memory need not be touched */
-			ret = remote_write(r, r->base + from, image + from, to - from);
+		if (to <= from)			/* zero memory need not be touched */
+			continue;
+		if (is_relocated(b, i)) {
+			relocate(r, b, i, boot, image);
+			source = image;
+		}
+		ret = remote_write(r, r->base + from, source + from, to - from);
 	}
-	free(image);
 	return ret;
 }
 

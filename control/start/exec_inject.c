@@ -133,6 +133,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	if (!r)
 		return -ENOMEM;
 	*r = (struct remote){ .tid = tid, .mem = -1 };
+	boot.rdebug = known ? known->rdebug : 0;
 	snprintf(boot.arena_path, sizeof(boot.arena_path), "%s", s->arena.path);
 	ret = blob_get(&b);
 	if (!ret && known)

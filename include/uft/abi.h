@@ -798,6 +798,7 @@ struct uft_boot {
 	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
 	uint64_t board_addr;	/* w: where the board was mapped */
 	struct uft_own_limit space;	/* w */
+	uint64_t rdebug;	/* the loader's list (struct r_debug), where it is known before the loader runs; or 0 */
 };
 _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME &&
 	       offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&

@@ -340,6 +340,7 @@ int boot_finish(void)
 	uft_rt.rseq_offset = uft_boot.rseq_offset;
 	uft_rt.st8_ok = uft_boot.cpu_vendor_ok;
 	uft_rt.no_mprotect = uft_boot.no_mprotect;
+	uft_rt.rdebug = uft_boot.rdebug;
 	uft_rt.slice->clock_start = arch_clock();
 	ret = trace_init();
 	if (!ret)

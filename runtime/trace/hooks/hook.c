@@ -19,6 +19,7 @@
 #define CLONE3_STACK		40	/* offsetof(struct clone_args, stack) */
 #define CLONE3_TLS		56	/* tls */
 #define NUNASKED		64
+#define RDEBUG_STATE		24	/* offsetof(struct r_debug, r_state) */
 
 /* The vfork child will run on this thread pointer, too. */
 static void hook_vfork(uint64_t sp)
@@ -268,11 +269,21 @@ void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs)
 		agent_request(UFT_REQ_EXEC_FAILED, args, 2, !!(children & UFT_CHILDREN_ASK));
 }
 
+/*
+ * The loader has begun to change its list and says so again when it is through: the session would answer that it can
+ * read nothing yet. As it judges the list itself (RT_CONSISTENT is 0), this decides only whether it is asked in vain.
+ */
+static int is_list_changing(void)
+{
+	return uft_rt.rdebug &&
+	       uft_load((const uint32_t *)(uft_rt.rdebug + RDEBUG_STATE)) != 0;
+}
+
 void trace_hook_rbrk(void)
 {
 	uint64_t arg = 0;	/* the session, which placed the hook, knows where r_debug is */
 
-	if (trace_is_out() || plat_is_denied(UFT_DENIED_ASK))
+	if (trace_is_out() || plat_is_denied(UFT_DENIED_ASK) || is_list_changing())
 		return;
 	spare_leave_family();
 	if (uft_rt.is_emulated)
