@@ -249,12 +249,22 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
 
+/* By default while a CPU is idle, and the rest at the end; not what is compressed, or becomes another file. */
+static enum uft_writer_pack how_to_pack(const struct record_opts *o)
+{
+	if (o->pack)
+		return UFT_PACK_ALWAYS;
+	if (o->no_pack || o->compress || wanted_export(o->output))
+		return UFT_PACK_NEVER;
+	return o->tracer == UFT_TRACER_FUNCTION || o->tracer == UFT_TRACER_GRAPH ? UFT_PACK_IDLE : UFT_PACK_NEVER;
+}
+
 static int start_writer(struct recording *rec, char *const argv[], struct uft_error *err)
 {
 	char cmdline[4096];
 	struct uft_writer_opts opts = {
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
-		.pack = rec->opts->pack,
+		.pack = how_to_pack(rec->opts),
 		.overwrite = rec->opts->overwrite, .max_bytes = rec->opts->max_bytes,
 		.counts = rec->opts->clock == RECORD_COUNTER,
 	};
@@ -453,6 +463,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	const struct cmd_list *const lists[] = { &rec->opts->filter, &rec->opts->roots, &rec->opts->keep };
 	const char *unit = "events";
 	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
+	/* What runs on would be disturbed. */
+	const int is_over = !rec->targets && uft_session_status(rec->session) >= 0 && !rec->opts->no_wait;
 
 	interrupts = 1;			/* what comes from here on is for the export, */
 	detach_signal = 0;		/* not what brought us here */
@@ -465,6 +477,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	rec->late_status = uft_session_destroy(rec->session);
 	rec->session = NULL;
 	record_say_attached(rec, &stats);
+	if (!ret && !failed && is_over)
+		record_pack_rest(rec, &total, asked);
 	info.lost_parts =
 		stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
 	total.lost -= info.lost_parts;

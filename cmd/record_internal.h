@@ -52,6 +52,9 @@ void record_restore_old(struct recording *rec);
 /* what is in rec->path, into the output; 0, or the exit status */
 int record_export(struct recording *rec, const struct uft_export *format);
 
+/* ---- record_pack.c: what was not packed while it was recorded; it stays so when @is_ended says so meanwhile ---- */
+void record_pack_rest(struct recording *rec, struct uft_writer_stats *total, int (*is_ended)(void));
+
 /* ---- record_events.c ---- */
 int record_arms(const struct recording *rec);	/* Are functions of the program traced? */
 struct uft_session_events record_listener(struct recording *rec);

@@ -164,7 +164,9 @@ static const struct cmd_option record_options[] = {
 	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
-	{ "pack", 0, NULL, "pack graph calls while recording, as uft pack does", cmd_flag, F(pack), NULL },
+	{ "pack", 0, NULL, "pack calls while recording, also where no CPU is idle (as uft pack does afterwards)", cmd_flag,
+		F(pack), NULL },
+	{ "no-pack", 0, NULL, "pack nothing", cmd_flag, F(no_pack), NULL },
 	{ "output", 'o', "FILE",
 		"write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
@@ -363,6 +365,8 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 takes(o, UFT_TAKES_FUNC_STACK) ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
+	if (o->pack && o->no_pack)
+		return cmd_usage(syntax, "--pack and --no-pack exclude each other");
 	if (o->compress > 19)
 		return cmd_usage(syntax, "--compress: %u is not a level from 1 to 19", o->compress);
 	if (o->max_bytes && o->max_bytes < MAX_SIZE_MIN)

@@ -30,7 +30,7 @@ struct record_opts {
 	char **trace_events;
 	const char **event_filters;	/* parallel; of each its filter or NULL */
 	uint32_t compress;
-	int pack;
+	int pack, no_pack;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;

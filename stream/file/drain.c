@@ -85,7 +85,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 	struct wr_ring *wr = &s->ring[ring];
 	uint64_t commit = SHARED_LOAD_ACQUIRE(&r->commit);	/* data before commit is there */
 	uint64_t ready = commit - wr->read;
-	int is_coded = w->opts.compress || w->opts.pack;
+	int is_coded = w->opts.compress || w->is_packing;
 
 	if (!ready)
 		return 0;
@@ -178,6 +178,12 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 	return 0;
 }
 
+/* A CPU that the targets want is theirs: what is not packed now can be when they have ended (cmd/record_pack.c). */
+static int is_time_to_pack(struct uft_writer *w, uint64_t now)
+{
+	return w->opts.pack == UFT_PACK_ALWAYS || (w->opts.pack == UFT_PACK_IDLE && idle_cpu_is_there(&w->idle, now));
+}
+
 int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force)
 {
 	uint32_t flags = SHARED_LOAD(&wr_arena_slice(w, index)->ring_flags);
@@ -185,6 +191,7 @@ int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uin
 
 	if (flags & UFT_RING_OVERWRITE && !force)
 		return 0;
+	w->is_packing = is_time_to_pack(w, now);
 	for (uint32_t i = 0; i < w->nrings && !err; i++) {
 		struct uft_ring uft_shared *r = wr_arena_ring(w, index, i);
 

@@ -107,6 +107,8 @@ static int copy_blocks(struct packer *p)
 		uint64_t next;
 
 		p->result->done = at;
+		if (p->result->is_ended && p->result->is_ended())
+			return -EINTR; /* GUARD(pack_is_ended) */
 		if (size - at < sizeof(head) || wire_read_at(p->f->fd, &head, sizeof(head), at)) {
 			p->result->damaged += size - at;
 			break;

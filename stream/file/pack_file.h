@@ -11,6 +11,7 @@
 struct uft_pack {
 	/* the result takes the place of the recording: one that is not whole is refused */
 	int is_in_place;
+	int (*is_ended)(void);		/* asked between blocks: -EINTR; NULL: nobody ends it */
 	volatile uint64_t done;		/* bytes of the recording that were read so far, for a signal handler, too */
 	uint64_t bytes;			/* of the recording */
 	uint64_t packed;		/* bytes of the result */
@@ -22,7 +23,8 @@ struct uft_pack {
  *
  * Each block of ring data is packed alone, and stays as it is where that is shorter. What was packed is unpacked
  * again and compared before it is written. Context: control. Returns 0 or a negative errno with a sentence in @err:
- * -EINVAL: no .uft recording; -EAGAIN: it grew or changed meanwhile; with is_in_place -EBUSY: no end, -EBADMSG: damage.
+ * -EINVAL: no .uft recording; -EINTR: is_ended();
+ * -EAGAIN: it grew or changed meanwhile; with is_in_place -EBUSY: no end, -EBADMSG: damage.
  */
 int uft_pack_file(const char *path, FILE *out, struct uft_pack *pack, struct uft_error *err);
 

@@ -155,8 +155,10 @@ static int wr_block_stored(struct uft_writer *w, struct uft_file_block *head, co
 int wr_block_ring(struct uft_writer *w, struct uft_file_block *head, const uint8_t *data, size_t n)
 {
 	const uint8_t *packed;
-	size_t stored = w->pack ? pack_encode(w->pack, data, n, n, &packed) : 0;
+	size_t stored = w->is_packing ? pack_encode(w->pack, data, n, n, &packed) : 0;
 
+	if (!w->is_packing && w->pack)
+		w->stats.plain_bytes += n;
 	if (!stored)
 		return wr_block(w, head, data, n, w->opts.compress);
 	head->flags |= UFT_BLOCK_PACKED;

@@ -16,12 +16,18 @@
 #include "uft/abi.h"
 
 struct uft_writer;
+/* Whether ring data is packed; what is not shorter then is compressed, if that was asked for. */
+enum uft_writer_pack {
+	UFT_PACK_NEVER,
+	UFT_PACK_ALWAYS,
+	UFT_PACK_IDLE,			/* while a CPU has nothing else to do (idle_cpu.h) */
+};
+
 struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
-	/* ring data is packed; what is not shorter then is compressed, if that was asked for */
-	int pack;
+	enum uft_writer_pack pack;
 	int overwrite;			/* rings keep the newest: what is missing there is no loss */
 	int counts;			/* no times: UFT_FILE_COUNTER */
 	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
@@ -36,6 +42,7 @@ struct uft_writer_opts {
 
 struct uft_writer_stats {
 	uint64_t bytes, events, lost, overwritten;	/* while running: events: an estimate; overwritten: 0 */
+	uint64_t plain_bytes;		/* of ring data that UFT_PACK_IDLE left as it was for lack of CPU time */
 	/* Since a limit was reached ring data is discarded, uncounted. The caller stops recording. */
 	enum uft_stop stop;
 	uint64_t stop_bytes;

@@ -8,6 +8,7 @@
 
 #include <zstd.h>
 
+#include "stream/file/idle_cpu.h"
 #include "stream/wire/clock.h"
 #include "stream/wire/pack.h"
 #include "stream/wire/uft_file.h"
@@ -83,6 +84,8 @@ struct uft_writer {
 	uint8_t *copy, *packed;			/* UFT_BLOCK_RUN and its compressed bound */
 	ZSTD_CCtx *zstd;
 	struct pack *pack;			/* of a writer that packs */
+	int is_packing;				/* now: wr_drain() decides */
+	struct idle_cpu idle;
 	struct uft_writer_stats stats;
 };
 

@@ -118,7 +118,7 @@ done
 if unshare -m mount -t tmpfs tmpfs "$tmp" 2>/dev/null; then
 	mkdir disk
 	run unshare -m sh -c "mount -t tmpfs -o size=80m tmpfs disk &&
-		'$uft' record -b 16M -o disk/full.uft ./prog calls 8000000 && df -B1 disk | tail -n 1 >df && '$uft' stat disk/full.uft"
+		'$uft' record --no-pack -b 16M -o disk/full.uft ./prog calls 8000000 && df -B1 disk | tail -n 1 >df && '$uft' stat disk/full.uft"
 	expect_status 0
 	expect_err "recording stopped because less than 4.2 MB of the file system was free"
 	expect_out "complete: yes"

@@ -5,7 +5,7 @@
 
 cp "$top/tests/func/cli/prog.c" .
 build_traced prog
-run "$uft" record -q -b 16M ./prog calls 50000
+run "$uft" record -q --no-pack -b 16M ./prog calls 50000
 expect_status 0
 [ "$(stat_value trace.uft lost)" = 0 ] || skip "this machine loses calls of so short a program"
 
@@ -26,7 +26,7 @@ for view in "report" "report --profile" "report --tree" "export -f folded" "expo
 done
 
 # Events of the function tracer.
-run "$uft" record -q -p function -b 16M -o func.uft ./prog calls 50000
+run "$uft" record -q --no-pack -p function -b 16M -o func.uft ./prog calls 50000
 run "$uft" pack -o funcp.uft func.uft
 expect_status 0
 check

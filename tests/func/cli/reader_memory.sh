@@ -17,7 +17,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if status == 0 else
 
 for tracer in function function_graph; do
 	for n in 20000 2000000; do
-		run "$uft" record -q -b 128M -p $tracer -o $n.uft ./prog calls $n
+		run "$uft" record -q --no-pack -b 128M -p $tracer -o $n.uft ./prog calls $n
 		expect_equal "calls, lost" "$(stat_value $n.uft calls) $(stat_value $n.uft lost)" "$((2 * n + 2)) 0"
 	done
 	check

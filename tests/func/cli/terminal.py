@@ -349,7 +349,7 @@ def export_ended():
 
 def pack_ended():
     """A recording that is packed in its place is as it was until it is packed, whenever Ctrl-C comes, and nothing stays beside it."""
-    subprocess.run([UFT, "record", "-q", "-o", "whole.uft", "./prog", "calls", "1000000"], check=True)
+    subprocess.run([UFT, "record", "-q", "--no-pack", "-o", "whole.uft", "./prog", "calls", "1000000"], check=True)
     with open("whole.uft", "rb") as f:
         recording = f.read()
     command = [UFT, "pack", "place.uft"]

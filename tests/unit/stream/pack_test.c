@@ -450,6 +450,29 @@ static ssize_t grow(void *path, const char *p, size_t n)
 	return (ssize_t)n;
 }
 
+static int blocks_left;
+
+static int is_enough(void)
+{
+	return blocks_left-- <= 0;
+}
+
+static void test_ended(void **state)
+{
+	struct uft_pack pack = { .is_in_place = 1, .is_ended = is_enough };
+	struct uft_error err = { "" };
+	struct files f;
+
+	(void)state;
+	make_files(&f, 0, UFT_TRACER_GRAPH);
+	blocks_left = 2;
+	assert_int_equal(pack_files(f.from, f.to, &pack, &err), -EINTR);
+	assert_true(pack.packed && size_of(f.to) == pack.packed);
+	blocks_left = 1 << 20;
+	assert_int_equal(pack_files(f.from, f.to, &pack, &err), 0);
+	remove_files(&f);
+}
+
 static void test_refused(void **state)
 {
 	struct uft_pack pack = { .is_in_place = 1 };
@@ -479,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_mixture), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_damaged), cmocka_unit_test(test_unknown_code),
 		cmocka_unit_test(test_file), cmocka_unit_test(test_damaged_file), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
