@@ -43,6 +43,7 @@
 #include "runtime/ring/ring.h"
 
 #define TICK_MS		100
+#define TEND_LOOKS	10	/* each that many looks rings give memory back */
 #define PARTS		16	/* waits of a tick in which the program forks */
 #define START_MS	2000
 #define STACK_BYTES	UFT_AGENT_STACK
@@ -162,7 +163,7 @@ static int is_look_due(int ret, uint32_t *parts)
 static void agent_loop(void)
 {
 	struct uft_slice *slice = uft_rt.slice;
-	uint32_t done = uft_load(&slice->cmd_done), parts = 0;
+	uint32_t done = uft_load(&slice->cmd_done), parts = 0, looks = 0;
 
 	for (;;) {
 		uint32_t seq = uft_load_acquire(&slice->cmd_seq);
@@ -190,6 +191,8 @@ static void agent_loop(void)
 		}
 		if (session_is_gone() && is_orphaned())
 			return;
+		if (++looks % TEND_LOOKS == 0)
+			ring_tend();
 	}
 }
 

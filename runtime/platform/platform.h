@@ -73,6 +73,10 @@ void plat_populate(uintptr_t lo, uintptr_t hi);
  * kernel cannot be asked; -ENOMEM: there is no memory for them. Context: probe.
  */
 int plat_reserve(uintptr_t lo, size_t bytes);
+/* The contrary: whole pages of a shared mapping go, for all who have it. */
+void plat_give_back(uintptr_t lo, size_t bytes);
+/* No rseq section that any thread is in goes on; 0, or -errno: the host cannot say so. Context: control. */
+int plat_restart_sections(void);
 
 /**
  * plat_map_near - private memory that code in [lo, hi) reaches by a 32-bit displacement, and that reaches it

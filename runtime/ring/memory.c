@@ -18,6 +18,18 @@
  * the area has memory from its beginning on, so that no page is asked for twice: `backed` then grows by STEP_MADE
  * without a system call. It is raised by a compare-and-swap, too, with what it was before the pages were made.
  *
+ * Giving back (ring_tend(), the agent, once a second). A ring whose commit stands still for a second, and whose data
+ * are all read, keeps the sub-buffer of its last record. The rest of its memory goes. Nobody writes into what goes:
+ *
+ *	1. `made` is 0: of the next turn nothing has memory. (A ring that cannot grow: where memory is counted from.)
+ *	2. `backed` becomes the end of what stays, with RING_GIVES: who needs more waits in ring_back().
+ *	3. rseq sections that read the old `backed` are over or begin anew (plat_restart_sections()); who writes an
+ *	   exchange ring has its owner word, which the agent takes.
+ *	4. the pages go, and RING_GIVES with them.
+ *
+ * Fast paths write below sub_end, which is within the sub-buffer that stays. Rings that keep their oldest events, those
+ * of threads (thread_rings.c), and an emulator's have their memory for good.
+ *
  * The profile's sums have no slow path of their own: each call adds to some page of its CPU's block. So a block is
  * opened before the first addition (ring_profile_open()), and has memory then for all functions of the objects that
  * were announced. An object that is announced later (ring_profile_want()) gets memory in the blocks that are open
@@ -33,6 +45,12 @@
 #define PROFILE_PAGES	(1u << 14)	/* of a block, at most */
 #define PROFILE_BLOCKS	4160u		/* the same for blocks: CPUs that platforms know, and one for atomics */
 #define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: how long it is believed that there is no memory */
+
+#define RING_GIVES	2ull		/* in `backed`; a position is a multiple of 8 */
+#define GIVES_NAPS	20000		/* until the agent is through, at most, of each 20 us: */
+#define GIVES_NAP_NS	20000
+#define GIVES_LOOKS	64		/* it may have been killed in between */
+#define GIVE_LEAST	(256u << 10)	/* bytes, written since the last time, that are worth it */
 
 static uint64_t scarce_until;		/* clock; 0: there was memory */
 
@@ -92,10 +110,23 @@ static uint64_t step_at(uint64_t at, uint64_t made)
 	return at < step_first() ? step_first() : at < STEP_MAX ? at : STEP_MAX;
 }
 
+/* Memory is being given back. 1: look again; 0: for too long. */
+static int await_giver(struct uft_ring *r, uint64_t was, uint32_t *naps)
+{
+	if (++*naps > GIVES_NAPS)
+		return 0;
+	if (!(*naps % GIVES_LOOKS) && plat_is_gone(uft_load(&uft_rt.slice->agent_tid)))
+		uft_cas(&r->backed, was, was & ~RING_GIVES);
+	else
+		plat_nap(GIVES_NAP_NS);
+	return 1;
+}
+
 int ring_back(struct uft_ring *r, uint64_t need)
 {
 	const uint64_t size = uft_rt.arena->ring_bytes, sub = uft_rt.arena->sub_bytes;
 	const int can_grow = uft_rt.arena->ring_usual < size;
+	uint32_t naps = 0;
 
 	for (;;) {
 		uint64_t made = can_grow ? uft_load_acquire(&r->made) : 0, was = uft_load_acquire(&r->backed);
@@ -103,6 +134,11 @@ int ring_back(struct uft_ring *r, uint64_t need)
 
 		if (need <= was)
 			return 0;
+		if (was & RING_GIVES) {
+			if (await_giver(r, was, &naps))
+				continue;
+			return no_memory(r);
+		}
 		if (from < turn) {	/* who reads copies the rest of the last sub-buffer, too */
 			if (from & (sub - 1) && reserve_data(r, from, (from | (sub - 1)) + 1))
 				return no_memory(r);
@@ -122,8 +158,12 @@ int ring_back(struct uft_ring *r, uint64_t need)
 		}
 		if (to - turn > made && reserve_data(r, from - turn < made ? turn + made : from, to))
 			return no_memory(r);
-		if (uft_cas(&r->backed, was, !can_grow && to >= size ? UFT_RING_ALL : to) && from - turn <= made &&
-		    to - turn > made)
+		if (!uft_cas(&r->backed, was, !can_grow && to - uft_load(&r->made) >= size ? UFT_RING_ALL : to))
+			continue;
+		/* it was given back, and `backed` is where it was again */
+		if (can_grow && uft_load(&r->made) < made)
+			reserve_data(r, from, to);
+		else if (from - turn <= made && to - turn > made)
 			uft_cas(&r->made, made, to - turn);
 	}
 }
@@ -138,9 +178,80 @@ struct uft_ring *ring_open(uint32_t index)
 	if (reserve((uintptr_t)r, UFT_PAGE + step_first()))
 		return NULL;
 	uft_cas(&r->backed, 0, step_first());
-	uft_cas(&r->made, 0, step_first());
+	if (a->ring_usual < a->ring_bytes)
+		uft_cas(&r->made, 0, step_first());
 	uft_ring_set_used(uft_rt.slice, index);
 	return r;
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------ */
+
+/* All memory of the ring's data but of [from, to), which lie in one turn. */
+static void give_all_but(struct uft_ring *r, uint64_t from, uint64_t to)
+{
+	const uint64_t size = uft_rt.arena->ring_bytes;
+	const uintptr_t data = (uintptr_t)r + UFT_PAGE;
+	uint64_t lo = page_down(from & (size - 1)), hi = page_down(((to - 1) & (size - 1)) + UFT_PAGE);
+
+	if (lo)
+		plat_give_back(data, lo);
+	if (hi < size)
+		plat_give_back(data + hi, size - hi);
+}
+
+/* Its last record ends at @commit, and all are read. 1: what is not needed has gone. */
+static int give_back(struct uft_ring *r, uint64_t commit)
+{
+	const uint64_t sub = uft_rt.arena->sub_bytes, stays = (commit - 1) & -sub;
+	const uint64_t from = uft_rt.arena->ring_usual < uft_rt.arena->ring_bytes ? 0 : stays;
+	uint64_t was = uft_load_acquire(&r->backed), made = uft_load(&r->made);
+	uint64_t end = stays + sub < was ? stays + sub : was;
+	int has_gone = 0;
+
+	if (was & RING_GIVES || !uft_cas(&r->made, made, from))
+		return 0;
+	if (uft_cas(&r->backed, was, end | RING_GIVES)) {
+		uint64_t now;
+
+		has_gone = !plat_restart_sections();
+		now = uft_load(&r->commit);
+		has_gone = has_gone && now > stays && now <= end;	/* somebody wrote on with the old one */
+		if (has_gone)
+			give_all_but(r, stays, end);
+		uft_cas(&r->backed, end | RING_GIVES, end);
+	}
+	if (!has_gone)
+		uft_cas(&r->made, from, made);
+	return has_gone;
+}
+
+void ring_tend(void)
+{
+	static struct { uint64_t seen, given; } *look;	/* commits: at the last look, when memory went */
+	const struct uft_arena *a = uft_rt.arena;
+	const uint32_t n = a->ncpus + a->nexch;
+
+	if (!look)
+		look = plat_alloc(n * sizeof(*look));
+	if (!look || ARCH_HAS_OWN || uft_rt.is_emulated || uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		struct uft_ring *r;
+		uint64_t commit;
+
+		if (!uft_ring_is_used(uft_rt.slice, i))
+			continue;
+		r = (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + i * a->ring_stride);
+		if (i >= a->ncpus && (uft_load(&r->owner) || !uft_cas(&r->owner, 0, (uint32_t)plat_tid())))
+			continue;
+		commit = uft_load_acquire(&r->commit);
+		if (commit == look[i].seen && commit - look[i].given >= GIVE_LEAST &&
+		    commit == uft_load(&r->read) /* GUARD(give_back_read) */ && give_back(r, commit))
+			look[i].given = commit;
+		look[i].seen = commit;
+		if (i >= a->ncpus)
+			uft_store_release(&r->owner, 0);
+	}
 }
 
 /* ---- Profile --------------------------------------------------------------------------------- */

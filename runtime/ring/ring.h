@@ -198,6 +198,8 @@ struct ring_past {
  * counted. 0, or -ENOMEM, -ENOBUFS (unread). Context: probe.
  */
 int ring_back(struct uft_ring *r, uint64_t need);
+/* Gives back the memory of rings that were not written since the last call. Context: control; once a second. */
+void ring_tend(void);
 /* Where a gap that begins at @end would end; 0: no room behind what the turn before has written. Context: probe. */
 uint64_t ring_gap(const struct uft_ring *r, uint64_t end);
 /* Nothing that is not read lies in [@at, @to) of one turn. Context: probe; discard mode. */

@@ -183,6 +183,16 @@ void plat_populate(uintptr_t lo, uintptr_t hi)
 	(void)lo, (void)hi;
 }
 
+void plat_give_back(uintptr_t lo, size_t bytes)
+{
+	(void)lo, (void)bytes;
+}
+
+int plat_restart_sections(void)
+{
+	return -ENOSYS;
+}
+
 int plat_reserve(uintptr_t lo, size_t bytes)
 {
 	(void)lo, (void)bytes;

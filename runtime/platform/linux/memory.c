@@ -112,6 +112,11 @@ int plat_reserve(uintptr_t lo, size_t bytes)
 	return is_scarce(ret) ? -ENOMEM : 0;
 }
 
+void plat_give_back(uintptr_t lo, size_t bytes)
+{
+	sys_madvise(lo, bytes, MADV_REMOVE);
+}
+
 int plat_map_at(uintptr_t at, size_t bytes, int prot)
 {
 	long m = mem_map(at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);

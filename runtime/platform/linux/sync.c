@@ -26,6 +26,16 @@ int plat_sync_init(void)
 	return 0;
 }
 
+/* Linux 5.10. A fork child has to register anew, too. */
+int plat_restart_sections(void)
+{
+	int ret = sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0);
+
+	if (ret == -EPERM && !sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0))
+		ret = sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0);
+	return ret;
+}
+
 static void visit_cpus(void)
 {
 	uint64_t all[MAX_CPUS / 64], one[MAX_CPUS / 64] = { 0 };
