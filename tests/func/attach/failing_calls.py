@@ -157,7 +157,14 @@ if phase == 'record':
             total = record(scratch, kind, 0)
             for site in some_of(sites_of[kind], 24):
                 record(scratch, kind, 0, site)
-            if not any([record(scratch, kind, at) >= at for at in sorted(spread(total))]):
+            failed = 0
+            for at in sorted(spread(total)):
+                calls = record(scratch, kind, at)
+                while calls < at and at > 1:		# than when they were counted, while the machine was slow
+                    at //= 2
+                    calls = record(scratch, kind, at)
+                failed += calls >= at
+            if not failed:
                 fail(kind + ': none failed')
     sys.exit(left.failures != 0)
 
