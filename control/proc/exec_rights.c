@@ -18,6 +18,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,21 @@
 /* a program that leaves so much below it does so for another; compilers' own is 4 MB */
 #define GUEST_ROOM	(256ull << 20)
 #define SCRIPTS_MAX	5	/* the kernel follows as many, and refuses the next */
+#define SCRIPT_LINE	256	/* so much of a script the kernel looks at */
+
+/* "#! /bin/sh -e", the first @n bytes of a file, into "/bin/sh". 0: it is no script. */
+static int parse_script_line(char line[SCRIPT_LINE], ssize_t n, char name[SCRIPT_LINE])
+{
+	char *p = line + 2;
+
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return 0;
+	line[n] = '\0';
+	p += strspn(p, " \t");
+	p[strcspn(p, " \t\n")] = '\0';
+	memcpy(name, p, strlen(p) + 1);
+	return *p != '\0';
+}
 
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
 {
@@ -126,9 +142,30 @@ int executed_path(pid_t tid, const char *name, int dirfd, char *path, size_t siz
 	return 0;
 }
 
+/*
+ * The interpreter that the script at @place names, into @name. 0: it is none. The file is the task's: a device or a
+ * pipe is not opened, and a lease not waited for.
+ */
+static int interpreter_of(int place, char name[SCRIPT_LINE])
+{
+	char proc[64], line[SCRIPT_LINE];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", place);
+	fd = open_regular(proc, OPEN_FOLLOW, &st);
+	if (fd < 0)
+		return 0;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	return parse_script_line(line, n, name);
+}
+
+/* Of a script the kernel gives the rights of the last interpreter, and none of the script's own. */
 const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd)
 {
-	char proc[64];
+	char proc[64], next[SCRIPT_LINE];
 	const char *why = NULL;
 	struct stat st;
 	int fd;
@@ -137,6 +174,14 @@ const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd)
 	if (stat(proc, &st) < 0)
 		return NULL;
 	fd = open_executed(tid, name, dirfd);
+	for (int depth = 0; depth < SCRIPTS_MAX && fd >= 0; depth++) {
+		const int is_script = interpreter_of(fd, next); /* GUARD(exec_scripts, 0) */
+
+		if (!is_script)
+			break;
+		close(fd);
+		fd = open_executed(tid, next, AT_FDCWD);
+	}
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
 	if (fd >= 0) {
 		why = secure_exec_reason(proc, st.st_uid, st.st_gid);
@@ -145,9 +190,29 @@ const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd)
 	return why;
 }
 
+/*
+ * Its user before is the real one: what the file gives is compared with that. A program that had other rights before it
+ * executed an ordinary file has gained none.
+ */
+const char *exec_gained(pid_t tid)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	char exe[32];
+	struct auxv av;
+	size_t bytes;
+
+	if (auxv_read(tid, raw, &bytes, &av) || !av.secure)
+		return NULL;
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", tid);
+	return secure_exec_reason(exe, (uid_t)proc_status_number(tid, "Uid", 10),
+				  (gid_t)proc_status_number(tid, "Gid", 10));
+}
+
 int program_check_rights(const char *path, struct uft_error *err)
 {
-	const char *secure = secure_exec_reason(path, geteuid(), getegid());
+	char interp[PATH_MAX];
+	const char *secure = secure_exec_reason(script_interpreter(path, interp, sizeof(interp)) ? interp : path,
+						geteuid(), getegid());
 
 	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced",
 				 path, secure) : 0;
@@ -182,24 +247,17 @@ int exec_guests_fail(const char *path, struct uft_error *err)
 
 int script_interpreter(const char *path, char *interp, size_t size)
 {
-	char line[256] = "", name[sizeof(line)] = "";
+	char line[SCRIPT_LINE], name[SCRIPT_LINE] = "";
 	int is_script = 0;
 
 	for (int depth = 0; depth < SCRIPTS_MAX; depth++) {
 		int fd = open(depth ? name : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-		char *p = line + 2;
 
 		if (fd >= 0)
 			close(fd);
-		if (n < 3 || line[0] != '#' || line[1] != '!')
+		if (!parse_script_line(line, n, name))
 			break;
-		line[n] = '\0';
-		p += strspn(p, " \t");
-		p[strcspn(p, " \t\n")] = '\0';
-		if (!*p)
-			break;
-		memcpy(name, p, strlen(p) + 1);
 		is_script = 1;
 	}
 	if (is_script)

@@ -32,6 +32,8 @@ const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
 const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd);
 /* That file as we see it, into @path. 0 or -errno. */
 int executed_path(pid_t tid, const char *name, int dirfd, char *path, size_t size);
+/* Has task @tid, which stands behind its exec, gained rights by it? NULL: no. */
+const char *exec_gained(pid_t tid);
 /*
  * The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The
  * reason, for @err; its code.

@@ -14,6 +14,7 @@
  * not the leader changes its tid to the process's; both are waited for.
  */
 #include "control/arm/arm.h"
+#include "control/proc/procinfo.h"
 #include "control/start/start.h"
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
@@ -204,6 +205,24 @@ void exec_task_release_all(struct uft_session *s)
 	}
 }
 
+/*
+ * What is executed is not what serve_exec() looked at, if the task wanted so: a link leads to another file meanwhile.
+ * Where the session may trace all, the kernel gives such a program its rights, and it is nobody's to patch.
+ */
+static int leave_if_it_gained(struct uft_session *s, pid_t tid)
+{
+	const char *why = exec_gained(tid); /* GUARD(exec_gained, NULL) */
+	char name[64];
+
+	if (!why)
+		return 0;
+	procinfo_read_name(tid, name, sizeof(name));
+	s->not_followed++;
+	session_warn(s, "not followed: %s (process %d) gained rights when it was started (%s)", name, tid, why);
+	task_detach(tid, 0);
+	return 1;
+}
+
 /* The new image stands before its first instruction. What it replaced is over. */
 static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
@@ -219,6 +238,10 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	exec_task_drop(s, p);
 	if (old)
 		target_end(s, old);
+	if (leave_if_it_gained(s, tid)) {
+		proc_status_release();
+		return;
+	}
 	ret = inject_exec(s, tid, ppid, known, &t, &err);
 	proc_status_release();
 	if (ret) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* exec_rights_test.c - what a task would execute, by a name that it chose: links mean what they mean to the task */
+/*
+ * exec_rights_test.c - what a task would execute, by a name that it chose: links and scripts mean what they
+ * mean to the task
+ */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +108,40 @@ static void test_magic(void)
 	stop(pid, ready);
 }
 
+static void write_script(const char *path, const char *interpreter)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fprintf(f, "#! %s -x\n", interpreter) > 0 && !fclose(f) && !chmod(path, 0755));
+}
+
+/* The kernel gives a script the rights of its interpreter, which is found as the task finds it, and none of its own. */
+static void test_scripts(void)
+{
+	struct uft_error err;
+	char path[256];
+	int ready;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "%s/outer", dir);
+	write_script("script", path);
+	write_script("jail/script", "/inner");
+	write_script("jail/nested", "../script");
+	write_script("jail/common", "/sub/plain");
+	make("jail/sub/plain", 0755);
+	CHECK(!chmod("jail/common", 04755) && !mkfifo("jail/pipe", 0755));
+	CHECK(program_check_rights("script", &err) == 0);	/* root gains none by a file of root's */
+	CHECK(!chown("outer", OTHER, OTHER) && !chmod("outer", 04755));
+	CHECK(program_check_rights("script", &err) == -EPERM);
+	CHECK(!chown("outer", 0, 0) && !chmod("outer", 04755));
+	pid = start("jail", "/sub", &ready);
+	CHECK(secure_exec_reason_of(pid, "/script", AT_FDCWD));
+	CHECK(secure_exec_reason_of(pid, "../nested", AT_FDCWD));
+	CHECK(!secure_exec_reason_of(pid, "/common", AT_FDCWD));
+	CHECK(!secure_exec_reason_of(pid, "/pipe", AT_FDCWD));
+	stop(pid, ready);
+}
+
 int main(void)
 {
 	struct statvfs fs;
@@ -122,6 +160,7 @@ int main(void)
 	} else {
 		test_chroot();
 		test_magic();
+		test_scripts();
 		status = 0;
 	}
 	return system(command) ? 1 : status;
