@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* datsyms.c - see datsyms.h */
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 
 #define SLOT_SHIFT	48
 #define SLOT_MAX	0x7fffu
+#define SLOTS_TRIED	8u	/* of the latest ones, for an image */
+#define BYTES_TRIED	64u	/* behind an address that another name has */
 #define NAMELESS	0xffff000000000000ull	/* functions without a usable address, 16 bytes each */
+#define KERNEL		0xffff800000000000ull	/* the kernel's own; theirs end below it */
 
 void dat_syms_init(struct dat_syms *syms)
 {
@@ -21,67 +25,141 @@ void dat_syms_free(struct dat_syms *syms)
 	free(syms->addr);
 	free(syms->entry);
 	free(syms->hash);
-	free(syms->image);
-	free(syms->slot);
-	free(syms->range);
+	tdestroy(syms->images, free);
+	tdestroy(syms->ranges, free);
 	dat_syms_init(syms);
 }
 
-/* ---- Images ---- */
+/* ---- Images: see datsyms.h ---- */
+
+/* Of a slot; ranges in the tree do not overlap, so to be equal is to overlap. */
+struct dat_range {
+	uint32_t slot;
+	uint64_t start, end;
+	const struct uft_object *obj;	/* NULL: what several objects cover */
+};
+
+struct dat_image {
+	const struct uft_image *img;
+	uint32_t slot;
+};
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct dat_range *x = a, *y = b;
+
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return x->end <= y->start ? -1 : y->end <= x->start;
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct dat_image *x = a, *y = b;
+
+	return ((uintptr_t)x->img > (uintptr_t)y->img) - ((uintptr_t)x->img < (uintptr_t)y->img);
+}
 
 /* The same object at the same place is not a conflict: it has the same names. */
-static int overlaps(const struct dat_range *r, const struct uft_mapped *m)
+static int is_same(const struct dat_range *a, const struct dat_range *b)
 {
-	return m->text_start < r->end && r->start < m->text_end &&
-	       !(r->obj == m->obj && r->start == m->text_start && r->end == m->text_end);
+	return a->obj && a->obj == b->obj && a->start == b->start && a->end == b->end;
+}
+
+/* One of the ranges that @r overlaps; NULL: there is none. */
+static struct dat_range *overlapped(const struct dat_syms *syms, const struct dat_range *r)
+{
+	void *node = r->start < r->end ? tfind(r, &syms->ranges, compare_ranges) : NULL;
+
+	return node ? *(struct dat_range **)node : NULL;
+}
+
+static struct dat_range range_of(const struct uft_mapped *m, uint32_t slot)
+{
+	return (struct dat_range){ slot, m->text_start, m->text_end, m->obj };
 }
 
 static int fits(const struct dat_syms *syms, const struct uft_image *img, uint32_t slot)
 {
-	for (size_t i = 0; i < syms->nrange; i++)
-		for (uint32_t o = 0; o < img->nobj && syms->range[i].slot == slot; o++)
-			if (overlaps(&syms->range[i], &img->obj[o]))
-				return 0;
+	for (uint32_t o = 0; o < img->nobj; o++) {
+		const struct dat_range r = range_of(&img->obj[o], slot), *other = overlapped(syms, &r);
+
+		if (other && !is_same(other, &r))
+			return 0;
+	}
 	return 1;
 }
 
-static int add_ranges(struct dat_syms *syms, const struct uft_image *img, uint32_t slot)
+static int add_range(struct dat_syms *syms, struct dat_range r)
 {
-	struct dat_range *list = realloc(syms->range, (syms->nrange + img->nobj + 1) * sizeof(*list));
+	struct dat_range *other, *mine;
 
-	if (!list)
+	if (r.start >= r.end)
+		return 0;
+	while ((other = overlapped(syms, &r))) {
+		if (is_same(other, &r))
+			return 0;
+		r.start = other->start < r.start ? other->start : r.start;
+		r.end = other->end > r.end ? other->end : r.end;
+		r.obj = NULL;
+		tdelete(other, &syms->ranges, compare_ranges);
+		free(other);
+	}
+	mine = malloc(sizeof(*mine));
+	if (!mine)
 		return -1;
-	syms->range = list;
+	*mine = r;
+	if (tsearch(mine, &syms->ranges, compare_ranges))
+		return 0;
+	free(mine);
+	return -1;
+}
+
+/* The first slot, one of the latest, or a new one: of a million programs at one address no slot is asked twice. */
+static uint32_t choose_slot(struct dat_syms *syms, const struct uft_image *img)
+{
+	const uint32_t end = syms->first_slot + syms->nslots;
+	uint32_t slot = syms->nslots > SLOTS_TRIED ? end - SLOTS_TRIED : syms->first_slot;
+
+	if (fits(syms, img, syms->first_slot))
+		slot = syms->first_slot;
+	while (slot < end && !fits(syms, img, slot))
+		slot++;
+	slot = slot < SLOT_MAX ? slot : SLOT_MAX;
+	if (slot >= end)
+		syms->nslots = slot - syms->first_slot + 1;
+	return slot;
+}
+
+static struct dat_image *place_image(struct dat_syms *syms, const struct uft_image *img)
+{
+	struct dat_image *at = malloc(sizeof(*at));
+
+	if (!at)
+		return NULL;
+	*at = (struct dat_image){ img, choose_slot(syms, img) };
 	for (uint32_t o = 0; o < img->nobj; o++)
-		list[syms->nrange++] = (struct dat_range){ img->obj[o].text_start, img->obj[o].text_end,
-							   img->obj[o].obj, slot };
-	return 0;
+		if (add_range(syms, range_of(&img->obj[o], at->slot)) < 0) {
+			free(at);
+			return NULL;
+		}
+	if (tsearch(at, &syms->images, compare_images))
+		return at;
+	free(at);
+	return NULL;
 }
 
 /* The slot of @img, found when it is first seen; -1 without memory. */
 static int64_t image_slot(struct dat_syms *syms, const struct uft_image *img)
 {
-	const struct uft_image **images;
-	uint32_t *slots, slot = syms->first_slot;
+	const struct dat_image key = { img, 0 }, *at;
+	void *node;
 
 	if (!img)
-		return slot;
-	for (size_t i = 0; i < syms->nimage; i++)
-		if (syms->image[i] == img)
-			return syms->slot[i];
-	images = realloc(syms->image, (syms->nimage + 1) * sizeof(*images));
-	if (images)
-		syms->image = images;
-	slots = realloc(syms->slot, (syms->nimage + 1) * sizeof(*slots));
-	if (slots)
-		syms->slot = slots;
-	while (slot < SLOT_MAX && !fits(syms, img, slot))
-		slot++;
-	if (!images || !slots || add_ranges(syms, img, slot) < 0)
-		return -1;
-	images[syms->nimage] = img;
-	slots[syms->nimage++] = slot;
-	return slot;
+		return syms->first_slot;
+	node = tfind(&key, &syms->images, compare_images);
+	at = node ? *(struct dat_image **)node : place_image(syms, img);
+	return at ? (int64_t)at->slot : -1;
 }
 
 /* ---- Addresses ---- */
@@ -152,15 +230,19 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 {
 	int64_t slot = image_slot(syms, img);
 	const struct uft_sym *other;
-	uint64_t addr;
+	uint64_t addr, nameless = NAMELESS + ((uint64_t)syms->first_slot << 32) + ((uint64_t)sym->index << 4);
 
 	if (slot < 0 || reserve_index(syms, sym->index) < 0 || (syms->nentry == syms->cap && grow(syms) < 0))
 		return 0;
-	addr = sym->addr ? sym->addr + ((uint64_t)slot << SLOT_SHIFT) : NAMELESS + ((uint64_t)syms->first_slot << 32) +
-		((uint64_t)sym->index << 4);
-	/* Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. */
-	while ((other = owner(syms, addr)) && strcmp(other->name, sym->name))
-		addr++;
+	addr = sym->addr + ((uint64_t)slot << SLOT_SHIFT);
+	if (!sym->addr || addr < sym->addr || (addr >= NAMELESS && (slot || addr < KERNEL)))
+		addr = nameless;
+	/*
+	 * Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. Those of
+	 * which there are many are not looked at one by one (a hostile recording): such a function has no address then.
+	 */
+	for (uint32_t i = 0; (other = owner(syms, addr)) && strcmp(other->name, sym->name); i++)
+		addr = i == BYTES_TRIED ? nameless : addr + 1;
 	if (!other) {
 		syms->entry[syms->nentry] = (struct dat_entry){ addr, sym };
 		hash_insert(syms, (uint32_t)syms->nentry++);

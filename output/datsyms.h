@@ -5,19 +5,14 @@
  * trace.dat was made for one kernel: an address means one function in the whole file. A recording has many
  * address spaces, so every function written is given an address here, and kallsyms says what it means.
  * The first image keeps its own addresses. An image that overlaps an earlier one (two programs at 0x401000) moves
- * as a whole by a multiple of 2^48, which no user address reaches: what is below stays recognisable.
+ * as a whole by a multiple of 2^48 (its slot), which no user address reaches: what is below stays recognisable. Slots of
+ * old are not tried again, and trees tell what is covered in a slot, so N images with M objects cost about M log M steps.
  * Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_DATSYMS_H
 #define UFT_OUTPUT_DATSYMS_H
 
 #include "stream/stream.h"
-
-struct dat_range {
-	uint64_t start, end;
-	const struct uft_object *obj;
-	uint32_t slot;
-};
 
 struct dat_entry {
 	uint64_t addr;
@@ -33,11 +28,8 @@ struct dat_syms {
 	size_t nentry, cap;
 	uint32_t *hash;			/* 1 + index into entry, by addr */
 	size_t nhash;
-	const struct uft_image **image;	/* placed so far, and where */
-	uint32_t *slot;
-	size_t nimage;
-	struct dat_range *range;
-	size_t nrange;
+	uint32_t nslots;		/* used so far, from first_slot on */
+	void *images, *ranges;		/* tsearch(3): those placed so far, and what they cover in their slots */
 };
 
 void dat_syms_init(struct dat_syms *syms);
