@@ -98,31 +98,23 @@ static void put_ftrace_events(struct blob *b, const struct dat_file *file)
 	}
 }
 
-static uint32_t count_events(const struct uft_event_table *t, uint32_t system)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < uft_event_table_count(t); i++)
-		n += uft_event_table_at(t, i) && uft_event_table_at(t, i)->system_index == system;
-	return n;
-}
-
 /* Systems, and the events of each. */
 static void put_event_formats(struct blob *b, const struct dat_file *file)
 {
 	const struct uft_event_table *t = file->events;
+	uint32_t n;
 
 	put_u32(b, uft_event_table_systems(t));
 	for (uint32_t s = 0; s < uft_event_table_systems(t); s++) {
 		put_string(b, uft_event_table_system(t, s));
-		put_u32(b, count_events(t, s));
-		for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
-			const struct uft_event_type *type = uft_event_table_at(t, i);
+		n = uft_event_table_members(t, s);
+		put_u32(b, n);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct uft_event_type *type = uft_event_table_at(t, uft_event_table_member(t, s, i));
+			const char *text = type ? type->format : "";	/* removed just now */
 
-			if (!type || type->system_index != s)
-				continue;
-			put_u64(b, strlen(type->format));
-			put(b, type->format, strlen(type->format));
+			put_u64(b, strlen(text));
+			put(b, text, strlen(text));
 		}
 	}
 }

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@
 #define NCHUNKS		((UFT_EVENT_TYPES_MAX + CHUNK - 1) / CHUNK)
 #define FIRST_FREE_ID	1024u	/* kernel ids below are those of its tracers and of the built-in types */
 #define MAX_SYSTEMS	4096u
+#define SYSTEM_SLOTS	(2 * MAX_SYSTEMS)
+#define NAMES_TRIED	64u	/* of types of other owners that have a name */
 #define FORMATS_MAX_BYTES	(256u << 20)	/* of all types; 60,000 of the kernel's length take 120 MB */
 #define PRINTS_MAX_BYTES	(256u << 20)	/* compiled; a term of two bytes becomes nodes of a hundred */
 #define OBJECTS_MAX_BYTES	(64u << 20)	/* of which objects declare the types */
@@ -58,6 +61,8 @@ static const struct { const char *system, *format; uint32_t tasks; } builtin[UFT
 		"REC->child_pid\n", UFT_TASKS_FORK },
 };
 
+struct share { uint32_t owner; uint64_t used[NBOUNDS]; };
+
 struct uft_event_table {
 	int refs;			/* atomic */
 	pthread_mutex_t lock;		/* of adding */
@@ -66,11 +71,12 @@ struct uft_event_table {
 	uint32_t nsystems;		/* atomic, stored last */
 	/* members: under the lock; room: the next power of two */
 	struct system { char *name; uint32_t *member, nmembers; } system[MAX_SYSTEMS];
+	uint16_t system_slot[SYSTEM_SLOTS];	/* under the lock: by the hash of the name, index + 1 */
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
 	uint64_t used[NBOUNDS];		/* of all owners, under the lock, as are these: */
-	struct share { uint32_t owner; uint64_t used[NBOUNDS]; } *share; uint32_t nshares;
+	void *shares;			/* tsearch(3), by the owner: each struct share */
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
 };
 
@@ -123,20 +129,30 @@ const struct uft_event_field *uft_event_field(const struct uft_event_type *type,
 
 /* ---- Shares: under the lock ------------------------------------------------------------------ */
 
-/* NULL: no memory. Good until the next one is asked for. */
+static int compare_shares(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+/* NULL: no memory. */
 static struct share *share_of(struct uft_event_table *t, uint32_t owner)
 {
-	struct share *grown;
+	const struct share key = { .owner = owner };
+	void *node = tfind(&key, &t->shares, compare_shares);
+	struct share *s;
 
-	for (uint32_t i = 0; i < t->nshares; i++)
-		if (t->share[i].owner == owner)
-			return &t->share[i];
-	grown = realloc(t->share, (t->nshares + 1) * sizeof(*grown));
-	if (!grown)
+	if (node)
+		return *(struct share **)node;
+	s = malloc(sizeof(*s));
+	if (!s)
 		return NULL;
-	t->share = grown;
-	grown[t->nshares] = (struct share){ .owner = owner };
-	return &grown[t->nshares++];
+	*s = key;
+	if (tsearch(s, &t->shares, compare_shares))
+		return s;
+	free(s);
+	return NULL;
 }
 
 static int has_room(const struct uft_event_table *t, const struct share *s, enum bound b, uint64_t more)
@@ -214,18 +230,32 @@ static int grow_slots(struct uft_event_table *t)
 	return 0;
 }
 
+/* The slot of the system, or the free one that it would have. */
+static uint16_t *system_slot_of(struct uft_event_table *t, const char *name, size_t n)
+{
+	uint16_t *s;
+
+	for (uint32_t i = (uint32_t)hash_bytes(name, n);; i++) {
+		s = &t->system_slot[i % SYSTEM_SLOTS];
+		if (!*s || is_text(t->system[*s - 1].name, name, n))
+			return s;
+	}
+}
+
 static int find_system(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
 {
+	uint16_t *slot = system_slot_of(t, type->system, strlen(type->system));
 	uint32_t n = uft_event_table_systems(t);
 
-	for (type->system_index = 0; type->system_index < n; type->system_index++)
-		if (!strcmp(t->system[type->system_index].name, type->system))
-			return 0;
+	type->system_index = *slot ? *slot - 1u : n;
+	if (*slot)
+		return 0;
 	if (!has_room(t, s, SYSTEMS, 1))
 		return -ENOSR;
 	t->system[n].name = strdup(type->system);
 	if (!t->system[n].name)
 		return -ENOMEM;
+	*slot = (uint16_t)(n + 1);
 	take(t, s, SYSTEMS, 1);
 	__atomic_store_n(&t->nsystems, n + 1, __ATOMIC_RELEASE);
 	return 0;
@@ -243,13 +273,22 @@ static int grow_system(struct system *s)
 	return grown ? 0 : -ENOMEM;
 }
 
-static void leave_system(struct system *s, uint32_t index)
+/* The last member takes the place of the one that leaves. */
+static void leave_system(struct uft_event_table *t, const struct uft_event_type *type)
 {
-	for (uint32_t i = 0; i < s->nmembers; i++)
-		if (s->member[i] == index) {
-			memmove(&s->member[i], &s->member[i + 1], (--s->nmembers - i) * sizeof(s->member[0]));
-			return;
-		}
+	struct system *s = &t->system[type->system_index];
+	const uint32_t last = s->member[--s->nmembers];
+
+	s->member[type->member_index] = last;
+	t->chunk[last / CHUNK][last % CHUNK]->member_index = type->member_index;
+}
+
+static void join_system(struct uft_event_table *t, struct uft_event_type *type)
+{
+	struct system *s = &t->system[type->system_index];
+
+	type->member_index = s->nmembers;
+	s->member[s->nmembers++] = type->index;
 }
 
 static int is_used(const struct uft_event_table *t, uint32_t id)
@@ -366,13 +405,13 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 	put_slot(t, type);
 	take(t, s, TYPES, 1);
 	take(t, s, FORMATS, bytes);
-	t->system[type->system_index].member[t->system[type->system_index].nmembers++] = index;
+	join_system(t, type);
 	return 0;
 }
 
 /*
  * The type that is the same as @type, by its name or by one with a number. *there is NULL: there is none, and *name,
- * malloc'd, is free. -EEXIST: its owner has another one.
+ * malloc'd, is free. -EEXIST: its owner has another one, or many others have.
  */
 static int find_name(const struct uft_event_table *t, const struct uft_event_type *type, char **name,
 		     const struct uft_event_type **there)
@@ -390,6 +429,8 @@ static int find_name(const struct uft_event_table *t, const struct uft_event_typ
 		if (!*there || is_same(*there, type))
 			return 0;
 		if ((*there)->owner == type->owner) /* GUARD(event_type_owner) */
+			return -EEXIST;
+		if (k == NAMES_TRIED)
 			return -EEXIST;
 		snprintf(*name, room, "%s_0x%x", type->name, k);
 	}
@@ -501,7 +542,7 @@ void uft_event_table_remove(struct uft_event_table *t, uint32_t index)
 
 	pthread_mutex_lock(&t->lock);
 	if (type && !type->is_gone) {	/* its slot stays as one of a replaced type */
-		leave_system(&t->system[type->system_index], index);
+		leave_system(t, type);
 		__atomic_store_n(&type->is_gone, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -528,6 +569,16 @@ const struct uft_event_type *uft_event_table_find(const struct uft_event_table *
 	place = t->nslots ? *slot_of(t, system, nsystem, name, nname) : 0;
 	unlock(t);
 	return place ? uft_event_table_at(t, place - 1) : NULL;
+}
+
+uint32_t uft_event_table_find_system(const struct uft_event_table *t, const char *name, size_t n)
+{
+	uint32_t place;
+
+	lock(t);
+	place = *system_slot_of((struct uft_event_table *)t, name, n);
+	unlock(t);
+	return place ? place - 1 : UINT32_MAX;
 }
 
 uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system)
@@ -565,7 +616,7 @@ static int replace(struct uft_event_table *t, uint32_t index)
 		return -ENOMEM;
 	t->old = old;
 	old[t->nreplaced++] = was;
-	leave_system(&t->system[was->system_index], index);
+	leave_system(t, was);
 	t->id_used[was->kernel_id / 8] &= (uint8_t)~(1u << was->kernel_id % 8);
 	t->chunk[index / CHUNK][index % CHUNK] = NULL;
 	return 0;
@@ -642,7 +693,7 @@ void uft_event_table_put(struct uft_event_table *t)
 	}
 	free(t->old);
 	free(t->slot);
-	free(t->share);
+	tdestroy(t->shares, free);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }

@@ -52,6 +52,7 @@ struct uft_event_type {
 	uint32_t index;			/* in the table */
 	uint32_t kernel_id;		/* common_type, and the file `id` */
 	uint32_t system_index;		/* dense, by first appearance */
+	uint32_t member_index;		/* under the table's lock: its place among the system's types */
 	const char *system, *name;
 	const char *print;		/* what follows `print fmt: ` */
 	const char *format;		/* the whole text of the file `format` */
@@ -87,8 +88,8 @@ void uft_event_table_put(struct uft_event_table *t);
  * @out:    the type in the table
  *
  * A type of the same system and name and with the same fields and print format is the same. One that differs
- * is refused if it has the same owner, and else called NAME_0xN, the first N that no other type has. What an owner
- * other than ours has is at most half of what the others left. Returns 0, -EEXIST, -EINVAL (the text is none),
+ * is refused if it has the same owner, and else called NAME_0xN, the first N that no other type has; 64 are tried. What an
+ * owner other than ours has is at most half of what the others left. Returns 0, -EEXIST, -EINVAL (the text is none),
  * -ENOSPC, -EFBIG, -ENOMEM, with @err.
  */
 int uft_event_table_add(struct uft_event_table *t, uint32_t owner, const char *system, const char *format,
@@ -114,6 +115,8 @@ uint32_t uft_event_table_count(const struct uft_event_table *t);	/* places: some
 const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);
 uint32_t uft_event_table_systems(const struct uft_event_table *t);
 const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system);
+/* UINT32_MAX: none is called so */
+uint32_t uft_event_table_find_system(const struct uft_event_table *t, const char *name, size_t n);
 uint32_t uft_event_table_members(const struct uft_event_table *t, uint32_t system);	/* types of a system */
 /* the place of the i-th of them */
 uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system, uint32_t i);

@@ -134,10 +134,8 @@ static int find_type(const struct place *dir, const struct row *row, const char 
 		*index = type ? type->index : 0;
 		return type != NULL;
 	}
-	for (*index = 0; *index < uft_event_table_systems(types); ++*index)
-		if (!strcmp(uft_event_table_system(types, *index), name))
-			return 1;
-	return 0;
+	*index = uft_event_table_find_system(types, name, strlen(name));
+	return *index != UINT32_MAX;
 }
 
 /* 1: *@out is the entry @name of @dir. t->lock held. */

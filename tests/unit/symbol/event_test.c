@@ -386,6 +386,57 @@ static void owners(void **state)
 	uft_event_table_put(t);
 }
 
+/* A user who has many numbers cannot have others look at a name for each of them. */
+static void many_owners(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	char field[80];
+	uint32_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 300; i++) {
+		snprintf(field, sizeof(field), "\tfield:int of_%u;\toffset:8;\tsize:4;\tsigned:1;\n", i);
+		n += add_of(t, 2000 + i, "app", "tick", field, "\"\"") != NULL;
+	}
+	assert_int_equal(n, 65);
+	assert_non_null(add_of(t, 3000, "app", "tock", field, "\"\""));
+	uft_event_table_put(t);
+}
+
+/* Types leave their systems in any order: the others are all found, as are the systems. */
+static void members(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	uint32_t index[40], left = 40, at[2];
+	char name[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "e_%u", i);
+		index[i] = add_of(t, UFT_OWNER_OURS, i % 2 ? "odd" : "even", name, "", "\"\"")->index;
+	}
+	at[0] = uft_event_table_find_system(t, "even", 4);
+	at[1] = uft_event_table_find_system(t, "odd", 3);
+	assert_string_equal(uft_event_table_system(t, at[0]), "even");
+	assert_string_equal(uft_event_table_system(t, at[1]), "odd");
+	assert_int_equal(uft_event_table_find_system(t, "eve", 3), UINT32_MAX);
+	for (uint32_t i = 0; left; i = (i + 7) % 40) {
+		uint32_t n = 0;
+
+		uft_event_table_remove(t, index[i]);
+		left--;
+		for (uint32_t s = 0; s < 2; s++)
+			for (uint32_t k = 0; k < uft_event_table_members(t, at[s]); k++) {
+				const uint32_t member = uft_event_table_member(t, at[s], k);
+
+				assert_int_equal(uft_event_table_at(t, member)->system_index, at[s]);
+				n++;
+			}
+		assert_int_equal(n, left);
+	}
+	uft_event_table_put(t);
+}
+
 /* How many types a user gets, each of a system of its own or all of one. */
 static uint32_t fill(struct uft_event_table *t, uint32_t owner, int has_systems)
 {
@@ -440,6 +491,7 @@ int main(void)
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
 		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
 		cmocka_unit_test(many_objects), cmocka_unit_test(owners), cmocka_unit_test(shares),
+		cmocka_unit_test(many_owners), cmocka_unit_test(members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
