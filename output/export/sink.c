@@ -58,6 +58,22 @@ static int open_part(struct export_sink *s)
 	return ret;
 }
 
+/* A pipe of another user is refused: its owner would have the export, or have it wait for a reader for ever. */
+static int open_special(struct export_sink *s, const char **why)
+{
+	int fd = uft_newfile_open(s->path, 0, NULL, why);
+	struct stat st;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == 0 && !(S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) && (s->out = fdopen(fd, "w")))
+		return 0;
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
 /* A link to a file is followed: its target is replaced, the link stays. */
 static int open_any(struct export_sink *s, const char **why)
 {
@@ -71,8 +87,7 @@ static int open_any(struct export_sink *s, const char **why)
 		return ret;
 	if (!is_special(s->path) && !is_special(s->final))
 		return open_part(s);
-	s->out = fopen(s->path, "we");
-	return s->out ? 0 : -errno;
+	return open_special(s, why);
 }
 
 void export_sink_discard(void)

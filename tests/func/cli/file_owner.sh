@@ -69,3 +69,23 @@ run "$uft" export -o foreign.dat a.uft
 expect_status 1
 expect_err "it belongs to another user"
 expect_equal "another user's export" "$(cmp foreign.dat a.dat && echo same)" same
+
+# ---- a pipe of another user, which would wait for a reader for ever: also by a link of the user's own ----
+mkfifo own.pipe foreign.pipe
+ln -s foreign.pipe linked.pipe
+chown 65534 foreign.pipe
+for output in foreign.pipe linked.pipe; do
+	for format in chrome folded sqlite trace.dat; do
+		run timeout -k 1 60 "$uft" export -f $format -o $output a.uft
+		expect_status 1
+		expect_err "it belongs to another user"
+	done
+done
+cat own.pipe >read.json &
+run "$uft" export -f chrome -o own.pipe a.uft
+expect_status 0
+wait
+expect_file read.json
+run "$uft" export -f chrome -o . a.uft
+expect_status 1
+expect_err "Is a directory"
