@@ -17,6 +17,7 @@
 #include "stream/dat/time_shift.h"
 
 #define INTERPOLATE 1u
+#define OFFSET_MAX  (INT64_C(1) << 61) /* of each side: what is between two, times any time, fits in 128 bits */
 
 struct bytes {
 	const uint8_t *p;
@@ -73,7 +74,7 @@ static int sort(struct dat_cpu_shift *c)
 
 	qsort(c->sample, c->n, sizeof(*c->sample), by_time);
 	for (uint32_t i = 0; i < c->n; i++) {
-		if (c->sample[i].fraction > 63)
+		if (c->sample[i].fraction > 63 || c->sample[i].offset > OFFSET_MAX || c->sample[i].offset < -OFFSET_MAX)
 			return -EBADMSG;
 		if (!kept || c->sample[kept - 1].time != c->sample[i].time)
 			c->sample[kept++] = c->sample[i];
@@ -133,10 +134,13 @@ uint64_t dat_time_shift(const struct dat_time_shift *s, uint32_t cpu, uint64_t t
 {
 	const struct dat_cpu_shift *c = cpu < s->ncpus ? &s->cpu[cpu] : NULL;
 	const struct dat_sample *at = c && c->n ? find(c, t) : NULL;
+	unsigned __int128 scaled = t;
 	__int128 offset, sum;
 
 	if (!at)
 		return t;
+	if (c->n > 1)
+		scaled = scaled * at->scaling >> at->fraction;
 	offset = at->offset;
 	if (c->n > 1 && s->flags & INTERPOLATE) {
 		__int128 delta = (__int128)at[1].time - at->time;
@@ -144,6 +148,6 @@ uint64_t dat_time_shift(const struct dat_time_shift *s, uint32_t cpu, uint64_t t
 
 		offset += (more + delta / 2) / delta;
 	}
-	sum = (c->n > 1 ? (__int128)((unsigned __int128)t * at->scaling >> at->fraction) : (__int128)t) + offset;
+	sum = (__int128)(scaled < UINT64_MAX ? scaled : UINT64_MAX) + offset;
 	return sum < 0 ? 0 : sum > INT64_MAX ? INT64_MAX : (uint64_t)sum;
 }
