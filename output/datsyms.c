@@ -238,8 +238,8 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 	if (!sym->addr || addr < sym->addr || (addr >= NAMELESS && (slot || addr < KERNEL)))
 		addr = nameless;
 	/*
-	 * Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. Those of
-	 * which there are many are not looked at one by one (a hostile recording): such a function has no address then.
+	 * Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. A
+	 * hostile recording has many such names, which are not looked at one by one: the function has no address then.
 	 */
 	for (uint32_t i = 0; (other = owner(syms, addr)) && strcmp(other->name, sym->name); i++)
 		addr = i == BYTES_TRIED ? nameless : addr + 1;

@@ -5,8 +5,8 @@
  * trace.dat was made for one kernel: an address means one function in the whole file. A recording has many
  * address spaces, so every function written is given an address here, and kallsyms says what it means.
  * The first image keeps its own addresses. An image that overlaps an earlier one (two programs at 0x401000) moves
- * as a whole by a multiple of 2^48 (its slot), which no user address reaches: what is below stays recognisable. Slots of
- * old are not tried again, and trees tell what is covered in a slot, so N images with M objects cost about M log M steps.
+ * as a whole by a multiple of 2^48 (its slot), which no user address reaches: what is below stays recognisable. Only
+ * the latest slots are tried, and trees tell what is covered in a slot, so images of M objects cost M log M steps.
  * Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_DATSYMS_H

@@ -88,7 +88,7 @@ void uft_event_table_put(struct uft_event_table *t);
  * @out:    the type in the table
  *
  * A type of the same system and name and with the same fields and print format is the same. One that differs
- * is refused if it has the same owner, and else called NAME_0xN, the first N that no other type has; 64 are tried. What an
+ * is refused if it has the same owner, and else called NAME_0xN, the first of 64 N that no other type has. What an
  * owner other than ours has is at most half of what the others left. Returns 0, -EEXIST, -EINVAL (the text is none),
  * -ENOSPC, -EFBIG, -ENOMEM, with @err.
  */
