@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The task that a pidfd is of, in our pid namespace; 0: it is over. */
@@ -67,33 +66,53 @@ int target_take_socket(int agent_fd, int its_fd)
 	return -ENOTSOCK;
 }
 
-static int await_kill(void *arg)
+/* A thread of ours with its own copies of all descriptors; it ends with our process in any case. */
+struct holder {
+	char stack[16384] __attribute__((aligned(16)));
+	uint32_t is_closed;
+	pid_t tid;			/* 0: it has left its stack */
+};
+
+static int hold_until_closed(void *arg)
 {
-	for (;;)
-		ppoll(NULL, 0, NULL, NULL);
-	return arg != NULL;
+	struct holder *h = arg;
+
+	while (!__atomic_load_n(&h->is_closed, __ATOMIC_ACQUIRE))
+		futex(&h->is_closed, 0 /* FUTEX_WAIT */, 0, NULL);
+	return 0;
+}
+
+static void end_holder(struct holder *h)
+{
+	pid_t tid;
+
+	__atomic_store_n(&h->is_closed, 1, __ATOMIC_RELEASE);
+	futex(&h->is_closed, 1 /* FUTEX_WAKE */, 1, NULL);
+	while ((tid = __atomic_load_n(&h->tid, __ATOMIC_ACQUIRE)) > 0)
+		futex((uint32_t *)&h->tid, 0 /* FUTEX_WAIT */, (uint32_t)tid, NULL);
 }
 
 /*
  * A message that waits in the socket may hold one of TCP, whose last close() waits for as long as its owner likes
  * (SO_LINGER); so may @sock itself if it is no Unix socket. The kernel does not wait in a task that ends: the last
- * one that has it open is a task of ours that is killed.
+ * one that has it open is a thread of ours that ends. A process would stay if we were killed before it was.
  */
 void target_close_socket(int sock)
 {
-	static char stack[16384] __attribute__((aligned(16)));
+	struct holder h = { .is_closed = 0 };
 	sigset_t all, was;
-	pid_t child;
+	int ret;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);	/* no handler of ours runs there */
-	child = clone(await_kill, stack + sizeof(stack), CLONE_VM, NULL);
+	ret = clone(hold_until_closed, h.stack + sizeof(h.stack),
+		    CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | CLONE_THREAD | CLONE_PARENT_SETTID |
+		    CLONE_CHILD_CLEARTID, &h, &h.tid, NULL, &h.tid);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
-	if (child < 0)
+	if (ret < 0)
 		return;			/* it stays open */
-	close(sock); /* GUARD(socket_linger, kill(child, SIGKILL), waitpid(child, NULL, __WALL), close(sock)) */
-	kill(child, SIGKILL);
-	waitpid(child, NULL, __WALL);
+	close(sock); /* GUARD(socket_linger, end_holder(&h), usleep(100000), close(sock)) */
+	end_holder(&h);
 }
 
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes)

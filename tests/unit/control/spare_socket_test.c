@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spare_socket_test.c - the socket that an agent names: one of its own is taken, one that leads to a service is not, and to close it does not
- * wait for what the agent has sent to it
+ * spare_socket_test.c - the socket that an agent names: one of its own is taken, one that leads to a service is not. To close it does not
+ * wait for what the agent has sent to it, and leaves no task if the recorder is killed meanwhile.
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -19,6 +21,17 @@
 #define CHECK(c) do { if (!(c)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #c); exit(1); } } while (0)
 #define LINGER_S	600
 #define BOUND_S		60	/* of the test; it takes milliseconds */
+
+static int killed_at = -1;
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+	if (fd == killed_at)
+		kill(getpid(), SIGKILL);
+	return __real_close(fd);
+}
 
 struct agent {
 	pid_t pid;
@@ -130,6 +143,28 @@ static void test_of_a_service(void)
 	close(listener);
 }
 
+/* What it leaves becomes a child of ours. */
+static void test_killed_meanwhile(void)
+{
+	int pair[2], status, is_alone;
+	pid_t pid;
+
+	CHECK(!prctl(PR_SET_CHILD_SUBREAPER, 1) && !socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair));
+	pid = fork();
+	if (!pid) {
+		setpgid(0, 0);
+		killed_at = pair[0];
+		target_close_socket(pair[0]);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	is_alone = waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD;
+	kill(-pid, SIGKILL);
+	CHECK(is_alone);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -140,5 +175,6 @@ int main(void)
 	alarm(BOUND_S);
 	test_own();
 	test_of_a_service();
+	test_killed_meanwhile();
 	return 0;
 }
