@@ -133,6 +133,31 @@ def wait_for(cond, what, seconds=100):
     return True
 
 
+def place(pid):
+    """Where each task of a process stands: a line for each."""
+    for tid in sorted(os.listdir('/proc/%d/task' % pid), key=int):
+        task = '/proc/%d/task/%s/' % (pid, tid)
+        try:
+            status = dict(l.split(':', 1) for l in read(task + 'status').splitlines() if ':' in l)
+            yield '%s %s: %s, parent %s, traced by %s, in %s, system call %s' % (
+                tid, status['Name'].strip(), status['State'].strip(), status['PPid'].strip(), status['TracerPid'].strip(),
+                read(task + 'wchan') or 'no function', read(task + 'syscall').strip())
+        except OSError as e:
+            yield '%s: %s' % (tid, e)
+
+
+def guard_ends(name, scratch, *targets, seconds=60):
+    """The recorder of this folder is dead: so is its guard, soon. If not: where it stands, and the targets."""
+    if wait_for(lambda: not list(recorders(scratch)), name + ': the guard ends', seconds):
+        return True
+    for pid in [*recorders(scratch), *targets, *(a for t in targets for a in sharers(t))]:
+        try:
+            print('\n'.join(place(pid)), flush=True)
+        except FileNotFoundError:
+            print('%d has ended' % pid, flush=True)
+    return False
+
+
 def turns(f):
     """How much a program has said that writes a line for each turn in which all was well."""
     return os.fstat(f.fileno()).st_size

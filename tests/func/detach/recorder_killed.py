@@ -54,7 +54,7 @@ def run(how, mode, first, scratch):
     while at < LAST and not left.failures:
         killed = is_killed(how, p.pid, at, scratch)
         name = '%s, %s, killed at call %d' % (how, mode, at)
-        if not wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
+        if not left.guard_ends(name, scratch, p.pid) or not goes_on(p, f):
             fail('%s: status %s' % (name, p.poll()))
             break
         left.compare(name, before, state(p.pid), 0)

@@ -45,7 +45,7 @@ def once(i, pid, delay, scratch):
     r.kill()
     r.wait()
     name = 'killed after %.1f ms' % (delay * 1000)
-    return wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60), name
+    return left.guard_ends(name, scratch, pid), name
 
 
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
