@@ -268,7 +268,8 @@ void attach_resume(struct attach *a, int was_used)
 	struct remote *r = &a->r;
 
 	if (a->between)
-		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
+		/* A zombie: while another process traces it, a wait would not end. */
+		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL | WNOHANG, 0, 0);
 	if (was_used)
 		remote_to_restart_stop(r);
 	regs_restart_call(&r->regs);
@@ -516,8 +517,11 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		ret = attach_agent_meet(a, b);
 		if (a->agent && is_hurried)
 			task_restore_priority(a->agent, its);
-		if (ret)
-			attach_agent_remove(a, b);
+		if (ret && attach_agent_remove(a, b, MEET_MS))
+			session_warn(
+				a->s,
+				"process %d: uft's memory remains in it, unused: none of its threads can be stopped",
+				a->pid);
 	}
 	note(NULL, 0);
 	if (!ret) {

@@ -117,23 +117,54 @@ static int read_boot(const struct attach *a, const struct blob *b, struct uft_bo
 	return proc_read_memory(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
 }
 
-void attach_agent_remove(struct attach *a, const struct blob *b)
+/* The process has ended, or executes another program: the session met the agent, so the blob was whole. */
+static int blob_is_gone(const struct attach *a, const struct blob *b)
+{
+	struct uft_boot boot;
+
+	return procinfo_is_gone(&a->info) || (a->space && read_boot(a, b, &boot));
+}
+
+/*
+ * On a loaded machine a thread may not stop in time, and is a late tracee of ours then. 0; -ESRCH: the blob is gone;
+ * else the last error.
+ */
+static int stop_within(struct attach *a, const struct blob *b, unsigned ms)
+{
+	uint64_t deadline = now_ns() + ms * 1000000ull;
+	int ret;
+
+	while ((ret = attach_stop(a))) {
+		if (blob_is_gone(a, b))
+			return -ESRCH;
+		if (now_ns() > deadline /* GUARD(remove_again, 1) */)
+			return ret;
+		nap(1000);
+		tasks_reap_late();
+	}
+	return 0;
+}
+
+int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms)
 {
 	struct uft_boot boot = { 0 };
+	int ret;
 
 	if (a->agent_fd >= 0) {
 		syscall(SYS_pidfd_send_signal, a->agent_fd, SIGKILL, NULL, 0);
 		poll(&(struct pollfd){ .fd = a->agent_fd, .events = POLLIN }, 1, END_MS);
 		close(a->agent_fd);
 	}
-	if (!a->r.base || attach_stop(a))
-		return;
+	ret = a->r.base ? stop_within(a, b, ms) : 0;
+	if (ret || !a->r.base)
+		return ret == -ESRCH ? 0 : ret;
 	if (!read_boot(a, b, &boot) && boot.arena_addr)
 		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes - UFT_BOARD_BYTES, 0, 0, 0);
 	if (boot.arena_addr && boot.board_addr)
 		remote_syscall(&a->r, SYS_munmap, boot.board_addr, UFT_BOARD_BYTES, 0, 0, 0);
-	remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
+	ret = (int)remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
 	attach_resume(a, 1);
+	return ret == -ESRCH ? 0 : ret;
 }
 
 /* ---- Meeting the agent --------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 /* Of /proc/PID/stat, behind the name: the state, and the signal at the end */
 #define STAT_STATE_AND_SIGNAL	" %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u " \
 				"%*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d"
+#define FINISH_MS	20000	/* the guard has time: what it does not take out now stays */
 #define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
 
 /* The task that made the agent, if the thread that made it was not there to wait for it: nobody else ever will. As the
@@ -59,7 +60,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 	struct uft_owned own[2];
 	struct task_search look = { .pid = a->pid, .own = own };
 	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
-	uint64_t deadline = now_ns() + MEET_MS * 1000000ull;
+	uint64_t deadline = now_ns() + FINISH_MS * 1000000ull;
 	int ret;
 
 	if (n->way_back)
@@ -98,7 +99,7 @@ int attach_finish(const struct guard_notes *n)
 	if (is_inside)
 		a.r.base = 0;		/* it stays mapped, unless an agent serves: then the detach looks for itself */
 	if (ret)
-		attach_agent_remove(&a, b);
+		attach_agent_remove(&a, b, FINISH_MS);
 	else if (a.between && !attach_stop(&a))
 		attach_resume(&a, 1);
 	if (!ret && n->at)

@@ -46,6 +46,10 @@ int attach_agent_plant(struct attach *a, const struct blob *b, uint32_t slice);
 int attach_agent_meet(struct attach *a, const struct blob *b);
 /* Waits for the agent, if there is one, until it serves or has given up. 0 or -errno */
 int attach_agent_await(struct attach *a, const struct blob *b, struct uft_boot *boot);
-void attach_agent_remove(struct attach *a, const struct blob *b);	/* ends an agent that could not come up */
+/*
+ * Ends an agent that could not come up, and unmaps the blob: it waits for a thread to stop for @ms at most. 0, or
+ * -errno: the blob remains.
+ */
+int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms);
 
 #endif

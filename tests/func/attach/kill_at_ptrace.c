@@ -2,7 +2,8 @@
 /*
  * kill_at_ptrace.c - preloaded: the process ends by SIGKILL just before, with UFT_KILL_AFTER just behind, its
  * UFT_KILL_AT-th call of ptrace(); of those that it makes while there is a file UFT_KILL_WHILE, if that is set. With
- * UFT_KILL_PID another process ends, and the call waits until that is a zombie.
+ * UFT_KILL_PID another process ends, and the call waits until that is a zombie. The first UFT_GUARD_FAILS seizures of its
+ * forks (the guard) fail.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,7 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static long calls, at;
+#define SEIZE	0x4206		/* <sys/ptrace.h> declares ptrace() in another way */
+
+static long calls, at, guard_fails;
 static int is_after;
 static const char *file;
 static pid_t self, victim;
@@ -28,6 +31,7 @@ __attribute__((constructor)) static void begin(void)
 	at = text ? atol(text) : 0;
 	is_after = getenv("UFT_KILL_AFTER") != NULL;
 	file = getenv("UFT_KILL_WHILE");
+	guard_fails = getenv("UFT_GUARD_FAILS") ? atol(getenv("UFT_GUARD_FAILS")) : 0;
 	self = getpid();		/* not the guard, which is a fork */
 	victim = getenv("UFT_KILL_PID") ? atoi(getenv("UFT_KILL_PID")) : self;
 	next = (long (*)(long, long, long, long))dlsym(RTLD_NEXT, "ptrace");
@@ -62,6 +66,11 @@ long ptrace(long request, long pid, long addr, long data)
 
 	if (is_it && !is_after)
 		end_victim();
+	if (request == SEIZE && getpid() != self && guard_fails > 0) {
+		guard_fails--;
+		errno = EPERM;
+		return -1;
+	}
 	ret = next(request, pid, addr, data);
 	error = errno;
 	if (is_it)

@@ -4,7 +4,8 @@
 
 PROGRAM (recorder_killed.c) ends when a register, its signal mask or a system call is not as it was, or when instructions are lost that
 it was in the middle of. PRELOAD (kill_at_ptrace.c) kills before the
-first call, after the second, and so on, until all is armed. Most of that is waiting, so SHARES programs of each mode have a part of the calls."""
+first call, after the second, and so on, until all is armed. Most of that is waiting, so SHARES programs of each mode have a part of the calls.
+In mode sleep, before anything is armed, the guard cannot seize the thread at first: two calls fail."""
 import concurrent.futures, os, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
@@ -13,12 +14,13 @@ from left import fail, goes_on, wait_for
 
 uft, program, preload = sys.argv[1:4]
 SHARES = 3
+ARMING = 44			# from that call on the places of functions are changed
 LAST = 2000
 
 
-def is_killed(pid, at, scratch, text):
+def is_killed(pid, mode, at, scratch, text):
     """False: it never came to that call, all is armed."""
-    env = dict(os.environ, LD_PRELOAD=preload, UFT_KILL_AT=str(at))
+    env = dict(os.environ, LD_PRELOAD=preload, UFT_KILL_AT=str(at), UFT_GUARD_FAILS='2' if mode == 'sleep' and at < ARMING else '0')
     if at % 2:
         env['UFT_KILL_AFTER'] = '1'
     r = subprocess.Popen([uft, 'attach', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env, stdin=subprocess.DEVNULL,
@@ -47,9 +49,9 @@ def run_share(mode, first, scratch):
     wait_for(lambda: left.turns(f), 'ready')
     before, text, at, n = state(p.pid), left.text(p.pid), first, 0
     while at < LAST and not left.failures:
-        killed = is_killed(p.pid, at, scratch, text)
+        killed = is_killed(p.pid, mode, at, scratch, text)
         name = '%s, killed at call %d' % (mode, at)
-        if not wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
+        if not left.guard_ends(name, scratch, p.pid) or not goes_on(p, f):
             fail('%s: status %s' % (name, p.poll()))
             break
         left.compare(name, before, state(p.pid), 0)
@@ -78,5 +80,5 @@ def run_all(modes):
                 fail(mode + ': no call of ptrace was seen')
 
 
-run_all({'spin': 1, 'sleep': 1, 'hot': 44})		# from 44 on the places of functions are changed
+run_all({'spin': 1, 'sleep': 1, 'hot': ARMING})
 sys.exit(left.failures != 0)
