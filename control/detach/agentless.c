@@ -489,8 +489,10 @@ unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const
 	unsigned failed = 0;
 
 	why[0] = '\0';
-	if (!seen)
+	if (!seen) {
+		snprintf(why, size, "%s", AGENTLESS_NO_MEMORY);
 		return 1;
+	}
 	if (nknown)
 		memcpy(seen, known, nknown * sizeof(*seen));
 	/* One that was not left yet may have had children meanwhile. */

@@ -6,6 +6,8 @@
 #include "control/arena/arena.h"
 #include "control/detach/detach.h"
 
+#define AGENTLESS_NO_MEMORY	"no memory to look for fork children without an agent: what uft mapped in them remains; run uft detach PID"
+
 /*
  * Finds every process that has the arena mapped, but for those that share memory with one of @known, and
  * leaves it; or just @only. The arena's session or guard must live, or be us. @is_saved: what is in their

@@ -59,6 +59,7 @@
 #define LOOK_MIN_NS	200000
 #define LOOK_MAX_NS	20000000
 #define OWN_MAX		(1u << 20)
+#define OWN_FEW		1024u		/* ranges for which no memory is needed: most targets have a few dozen */
 
 static int say(struct detaching *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int say(struct detaching *l, const char *fmt, ...)
@@ -190,6 +191,17 @@ static void set_needed_aside(struct detaching *l)
 	l->nown = n;
 }
 
+/* Of the one target from which this thread detaches. */
+static _Thread_local struct uft_owned few[OWN_FEW];
+
+static void free_mappings(struct detaching *l)
+{
+	if (l->own != few)
+		free(l->own);
+	l->own = NULL;
+	l->nown = 0;
+}
+
 /* What the target says is data: it is copied, and only ever used on the target itself. */
 static int read_mappings(struct detaching *l)
 {
@@ -200,11 +212,12 @@ static int read_mappings(struct detaching *l)
 		return ret;
 	if (n > OWN_MAX || n * sizeof(*l->own) > l->arena->map->cmd_bytes - UFT_CMD_PAYLOAD)
 		return -EPROTO;
-	free(l->own);
-	l->nown = 0;
+	free_mappings(l);
 	l->own = malloc((n + 1) * sizeof(*l->own));
+	if (!l->own && n <= OWN_FEW /* GUARD(detach_few, 0) */)
+		l->own = few;
 	if (!l->own)
-		return -ENOMEM;
+		return say(l, "mappings remain, because uft has no memory for a list of them");
 	shared_read(l->own, channel_payload(area(l)), n * sizeof(*l->own));
 	l->nown = n;
 	set_needed_aside(l);
@@ -574,9 +587,9 @@ static void detach_target(struct detaching *l)
 
 	l->stuck = ret < 0 ? 0 : (int)SHARED_LOAD(&area(l)->n);
 	if (ret >= 0)
-		ret = read_mappings(l);
-	if (!ret)
 		ret = restore_code(l);
+	if (!ret)
+		ret = read_mappings(l);
 	if (!ret)
 		ret = wait_until_nobody_inside(l);
 	if (!ret)
@@ -652,8 +665,7 @@ void detach_targets(struct detaching *l, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (l[i].agent_fd >= 0)
 			close(l[i].agent_fd);
-		free(l[i].own);
-		l[i].own = NULL;
+		free_mappings(&l[i]);
 	}
 	setpriority(PRIO_PROCESS, 0, own);
 }

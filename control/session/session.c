@@ -221,31 +221,11 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	return !ret;
 }
 
-/* Every target, or just @only, is left as it was found. Said is what remains. */
-static int leave(struct uft_session *s, const struct target *only)
+/* Detaches from @n targets, and says what remains. 0 or -errno, of the last one that was not left as it was found. */
+static int leave_some(struct uft_session *s, const struct target *only, struct detaching *l, uint32_t n)
 {
-	struct detaching *l;
-	uint32_t n = 0;
-	int first = 0;
+	int ret = 0;
 
-	for (struct target *t = s->targets; t; t = t->next)
-		n++;
-	l = calloc(n + 1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	watchdog_release(s, only ? only->pid : 0);
-	n = 0;
-	for (struct target *t = s->targets; t; t = t->next)
-		if (t->space->is_preloaded && (!only || t == only))
-			preload_leave(s, t);
-		else if (t->is_over || (only && t != only))
-			continue;
-		else if (command_is_unanswered(s, t))
-			first = -EBUSY;		/* its code leads to us: it is ours still */
-		else if (t->has_agent || give_agent(s, t))
-			l[n++] = (struct detaching){
-				.arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL
-			};
 	detach_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
@@ -259,11 +239,45 @@ static int leave(struct uft_session *s, const struct target *only)
 			session_warn_left(s, t->slice, "process %d: %s%s", t->pid, l[i].why,
 				     only || l[i].is_over || !process_maps_arena(s, t->pid) ? "" :
 				     "; run uft detach later to remove the runtime");
-			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
+			ret = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
+	return ret;
+}
+
+/* Every target, or just @only, is left as it was found. Without memory for a list of them: one after the other. */
+static int leave(struct uft_session *s, const struct target *only)
+{
+	struct detaching one, *l;
+	uint32_t room = 1, n = 0;
+	int ret = 0, failed;
+
+	for (struct target *t = s->targets; t; t = t->next)
+		room++;
+	l = calloc(room, sizeof(*l));
+	if (!l)
+		room = 1;
+	watchdog_release(s, only ? only->pid : 0);
+	for (struct target *t = s->targets; t; t = t->next) {
+		if (t->space->is_preloaded && (!only || t == only))
+			preload_leave(s, t);
+		else if (t->is_over || (only && t != only))
+			continue;
+		else if (command_is_unanswered(s, t))
+			ret = -EBUSY;		/* its code leads to us: it is ours still */
+		else if (t->has_agent || give_agent(s, t))
+			(l ? l : &one)[n++] = (struct detaching){
+				.arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL
+			};
+		if (n < room)
+			continue;
+		failed = leave_some(s, only, l ? l : &one, n);
+		ret = failed ? failed : ret;
+		n = 0;
+	}
+	failed = leave_some(s, only, l ? l : &one, n);
 	free(l);
-	return first;
+	return failed ? failed : ret;
 }
 
 /* Children that said nothing, or were not followed; of all or just @only. 0: none remains. */
@@ -279,8 +293,10 @@ static unsigned detach_agentless(struct uft_session *s, pid_t only)
 	if (s->opts.preload || s->opts.emulator)
 		return 0;		/* nobody is sent anywhere by ptrace */
 	known = calloc(n + 1, sizeof(*known));
-	if (!known)
+	if (!known) {
+		session_warn(s, "%s", AGENTLESS_NO_MEMORY);
 		return 1;
+	}
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		known[n++] = t->pid;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """failing_sites.py - what failing_calls.c is told, and what it counts"""
-import os, struct
+import os, struct, subprocess
 
 SITES = 1024			# of failing_calls.c
 
@@ -17,6 +17,17 @@ def some_of(sites, n):
     some = os.environ.get('UFT_SITES', str(n))
     sites, n = sorted(sites), len(sites) if some == 'all' else min(int(some), len(sites))
     return [sites[len(sites) * (2 * i + 1) // (2 * n)] for i in range(n)]
+
+
+def within(uft, sites, *functions):
+    """Those of @sites that lie in one of these functions."""
+    try:
+        lines = subprocess.run(['nm', '-n', '--defined-only', uft], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return set()
+    symbols = [(int(w[0], 16), w[2]) for w in map(str.split, lines) if len(w) == 3 and w[1] in 'tT']
+    ranges = [(lo, hi) for (lo, name), (hi, _) in zip(symbols, symbols[1:]) if name in functions]
+    return {site for site in sites if any(lo < site <= hi for lo, hi in ranges)}
 
 
 def environment(uft, shim, kind, at, site, to):
