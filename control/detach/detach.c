@@ -298,10 +298,10 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 	regs->orig_rax = -1ull;
 	regs->rdi = a;
 	regs->rsi = b;
-	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
+	if (task_request(PTRACE_SETREGS, agent, 0, regs))
 		return -ESRCH;
 	for (int i = 0; i < 2; i++) {
-		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0)
+		if (task_request(PTRACE_SYSCALL, agent, 0, NULL))
 			return -ESRCH;
 		do
 			ret = task_wait_stop(agent, &status);
@@ -314,7 +314,7 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 		if (ret)
 			return ret;
 	}
-	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
+	return task_request(PTRACE_GETREGS, agent, 0, regs) ? -ESRCH : (long)regs->rax;
 }
 
 /*
