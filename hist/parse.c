@@ -182,13 +182,13 @@ static int make_values(struct uft_hist *h)
 {
 	char *rest = h->attrs.vals;
 	uint32_t n = 1;
-	int ret = field_make(NULL, F_HITCOUNT, NULL, &h->field[0]);
+	int ret = field_make(NULL, F_HITCOUNT, NULL, &h->field[0]), is_named = 0;
 
 	h->nvals = !ret;
 	for (uint32_t i = 0; !ret && rest && i < MAX_VALS && n < MAX_VALS; i++) {
 		char *text = strsep(&rest, ",");
 
-		if (!strcmp(text, "hitcount"))
+		if (!strcmp(text, "hitcount") && !is_named++)
 			continue;
 		ret = add_value(h, text, 0, NULL);
 		n++;

@@ -90,17 +90,18 @@ static int set_kind(struct uft_synth_field *f)
 	return f->is_string || f->is_stack;
 }
 
-/* A field of the words @v: [unsigned] TYPE NAME. */
+/* A field of the first of the words @v: [unsigned] TYPE NAME. How many it took; -EINVAL, -ENOMEM. */
 static int make_field(const struct parser *s, char **v, int n, int is_first, struct uft_synth_field *f)
 {
 	int is_unsigned = !strcmp(v[0], "unsigned");
-	const char *type = v[is_unsigned], *name = v[is_unsigned + 1], *bracket;
+	const char *type, *name, *bracket;
 
-	if (n < 2)
-		return is_first ? fail(s, "Command must be of the form: <name> field[;field] ...", "") :
-			fail(s, "Invalid field", v[0]);
+	if (n < 2 && is_first)
+		return fail(s, "Command must be of the form: <name> field[;field] ...", "");
 	if (n < 2 + is_unsigned)
-		return fail(s, "Incomplete type", v[0]);
+		return fail(s, is_unsigned ? "Incomplete type" : "Invalid field", v[0]);
+	type = v[is_unsigned];
+	name = v[is_unsigned + 1];
 	bracket = strchr(name, '[');
 	if (!is_identifier(name, bracket ? (size_t)(bracket - name) : strlen(name)))
 		return fail(s, "Illegal name", name);
@@ -109,29 +110,29 @@ static int make_field(const struct parser *s, char **v, int n, int is_first, str
 	f->name = strndup(name, bracket ? (size_t)(bracket - name) : strlen(name));
 	if (!f->name || asprintf(&f->type, "%s%s%s", is_unsigned ? "unsigned " : "", type, bracket ? bracket : "") < 0)
 		return -ENOMEM;
-	if (!set_kind(f))
-		return fail(s, "Invalid type", type);
-	if (n > 2 + is_unsigned)
-		return fail(s, "Invalid field", v[2 + is_unsigned]);
-	return 0;
+	return set_kind(f) ? 2 + is_unsigned : fail(s, "Invalid type", type);
 }
 
-static int add_field(const struct parser *s, struct uft_synth *e, char *text)
+/* What stands between two semicolons: a kernel still takes the old form, which has none (`u64 a int b`). */
+static int add_fields(const struct parser *s, struct uft_synth *e, char *text)
 {
-	char *v[8], *word;
+	char *v[3 * (UFT_SYNTH_FIELDS + 1)], *word;
 	int n = 0, ret;
 
-	while (n < 8 && (word = strsep(&text, " \t\n")))
+	while (n < (int)(sizeof(v) / sizeof(*v)) && (word = strsep(&text, " \t\n")))
 		if (*word)
 			v[n++] = word;
 	if (!n)
 		return e->nfields ? 0 : fail(s, "Command must be of the form: <name> field[;field] ...", "");
-	v[n < 8 ? n : 7] = NULL;
-	if (e->nfields == UFT_SYNTH_FIELDS)
-		return fail(s, "Too many fields", "");
-	ret = make_field(s, v, n, !e->nfields, &e->field[e->nfields]);
-	e->nfields++;
-	return ret;
+	for (int at = 0; at < n; at += ret) {
+		if (e->nfields == UFT_SYNTH_FIELDS)
+			return fail(s, "Too many fields", "");
+		ret = make_field(s, v + at, n - at, !e->nfields, &e->field[e->nfields]);
+		e->nfields++;
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
 }
 
 static int parse(const struct parser *s, struct uft_synth *e, char *text)
@@ -150,7 +151,7 @@ static int parse(const struct parser *s, struct uft_synth *e, char *text)
 	if (!e->name || !e->field)
 		return -ENOMEM;
 	while (text && !ret)
-		ret = add_field(s, e, strsep(&text, ";"));
+		ret = add_fields(s, e, strsep(&text, ";"));
 	for (uint32_t i = 0; i < e->nfields && !ret; i++) {
 		e->field[i].offset = e->bytes;
 		e->bytes += e->field[i].is_string && !e->field[i].is_dynamic ? UFT_SYNTH_TEXT : 8;
