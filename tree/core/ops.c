@@ -199,6 +199,17 @@ int share_is_forking(const struct settings *set)
 	return set->options & OPT_BIT(OPT_FUNC_FORK) && (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n);
 }
 
+/*
+ * Commands of functions are for all tasks, as in a kernel: with lists as well all tasks' calls are recorded, and the
+ * buffer shows those of the lists (choose()). Who is kin of whom only targets know: there commands are for the tasks
+ * that are traced.
+ */
+static int shows_fewer_tasks(const struct instance *in, const struct settings *set)
+{
+	return (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n) && !share_is_forking(set) &&
+	       commands_of(in)->has_functions(in);
+}
+
 /* ---- The session ----------------------------------------------------------------------------- */
 
 /* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
@@ -327,8 +338,9 @@ static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, 
 		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000,
 		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = (option_events(set->options) & ~(uint32_t)SHAPES) | shapes,
-		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
-		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .are_pids_of_calls = 1,
+		.pids = set->pids[PIDS_ONLY].pid, .npids = shows_fewer_tasks(w->in, set) ? 0 : set->pids[PIDS_ONLY].n,
+		.not_pids = set->pids[PIDS_NOT].pid,
+		.nnot_pids = shows_fewer_tasks(w->in, set) ? 0 : set->pids[PIDS_NOT].n, .are_pids_of_calls = 1,
 		.is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = w->is_measuring ? NULL : w->list[LIST_NOTRACE],
 		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT],
@@ -521,7 +533,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 
 		if (!is_wishing(i, s))
 			continue;
-		if (first && !is_same_pids(first, s))
+		if ((first && !is_same_pids(first, s)) || shows_fewer_tasks(i, s))
 			return 1;
 		first = s;
 	}
@@ -596,7 +608,8 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 	};
 	int ret;
 
-	ret = uft_live_choose(in->live, since, hidden, is_shared ? &view : NULL);
+	ret = uft_live_choose(in->live, since, hidden, is_shared || (has_pids && shows_fewer_tasks(in, set)) ? &view :
+			      NULL);
 	return ret || !in->t->has_events ? ret : choose_events(in, since, set);
 }
 

@@ -12,23 +12,12 @@ int pids_have(const struct pids *list, uint32_t pid)
 	return 0;
 }
 
-/* @first: the list of those that are let in; the next one is of those that are not. */
-static int want(const struct pids *first, uint32_t pid, uint32_t tid)
+int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
 {
-	const struct pids *only = first, *not = first + 1;
+	const struct pids *only = &set->pids[PIDS_EVENT_ONLY], *not = &set->pids[PIDS_EVENT_NOT];
 
 	return (!only->n || pids_have(only, pid) || pids_have(only, tid)) && !pids_have(not, pid) &&
 	       !pids_have(not, tid);
-}
-
-int pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
-{
-	return want(&set->pids[PIDS_ONLY], pid, tid);
-}
-
-int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
-{
-	return want(&set->pids[PIDS_EVENT_ONLY], pid, tid);
 }
 
 int event_fork_is_asked(const struct settings *set)

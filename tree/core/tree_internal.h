@@ -352,9 +352,7 @@ void event_fork_take(struct uft_tree *t, const struct uft_told_event *e);
 int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
 void event_fork_free(struct instance *in);
-/* do the lists, as they are written, let the task in? */
-int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
-/* the same for events, without options/event-fork */
+/* Do the lists of events, as they are written, let the task in? Without options/event-fork. */
 int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
 /* mistakes.c: a write of @h was refused. Or: of @n bytes of a command the one at @at is wrong, says @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);

@@ -562,15 +562,6 @@ int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock
 	return 1;
 }
 
-/*
- * Other instances may record other tasks: a command counts for tasks of its own instance. With function-fork
- * all instances have the same tasks, and targets know them.
- */
-static int is_ours(const struct instance *in, const struct uft_event *e)
-{
-	return share_is_forking(&in->set) || pids_want(&in->set, e->task->pid, e->task->tid);
-}
-
 /* One that is recorded is shown for all that want it. */
 static void look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
@@ -605,8 +596,6 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 		event_trigger_look_at_stack(in, e, clock);
 		return;
 	}
-	if (!is_ours(in, e))
-		return;
 	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {
 		if (clock > g->since)
 			look_at_stack(in, e, clock);

@@ -34,11 +34,11 @@ inside 'mkdir instances/foo; $T 2000000000 & pid=$!; echo 0 >instances/foo/traci
 	for i in $(seq '$((rounds / 2))'); do echo 1 >tracing_on; grep -c ": outer" trace; echo 0 >tracing_on; grep -c ": outer" trace; echo >trace; done | sort | uniq -c; kill $pid'
 expect_equal "turned on and off" "$(grep -v Terminated out | tr -s ' \n' ' ')" " $rounds 0 "
 
-# ---- Commands and stacks are for the tasks of their own instance
+# ---- Commands and their stacks are of all tasks, whichever their instance lists, as in a kernel
 inside 'mkdir instances/foo; $T 1; echo outer >set_ftrace_filter; echo function >current_tracer; cd instances/foo; echo $$ >set_ftrace_pid
 	echo inner:stacktrace >>set_ftrace_filter; $T 2; grep -c "=> outer" trace; (echo $BASHPID >set_ftrace_pid; exec $T 2); grep -c "=> outer" trace
 	echo inner:traceoff >>set_ftrace_filter; $T 2; cat tracing_on; (echo $BASHPID >set_ftrace_pid; exec $T 2); cat tracing_on'
-expect_equal "commands beside another" "$(line out)" "0 4 1 0 "
+expect_equal "commands beside another" "$(line out)" "4 8 0 0 "
 
 # ---- Another instance's list has nothing of who is kin in this one
 inside 'mkdir instances/foo; for i in . instances/foo; do echo 1 >$i/options/function-fork; done; echo $$ >set_ftrace_pid; echo function >current_tracer
