@@ -201,7 +201,11 @@ static int record_attached(struct recording *rec, struct own_session *s, int (*i
 
 	ret = ret ? ret : own_session_attach(s, rec->targets, err);
 	ret = ret ? ret : record_keep_old(rec, err);
-	ret = ret ? ret : own_session_set(s, rec->opts, NULL, err);
+	if (!ret) {
+		uft_tree_begin_together(s->tree);
+		ret = own_session_set(s, rec->opts, NULL, err);
+		ret = ret ? ret : uft_tree_end_together(s->tree, err);
+	}
 	if (!ret) {
 		rec->is_started = 1;
 		wait_targets(fd, rec->targets->n, is_asked);

@@ -190,7 +190,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (set->is_on == was_on)	/* who writes something else does not undo a traceoff that was due */
 		now.is_on = in->set.is_on;
 	set = &now;
-	ret = share_apply(in, set, err);
+	ret = t->is_together ? 0 : share_apply(in, set, err);
 	if (ret) {
 		each_part(t, applied, t);
 		return ret;
@@ -204,10 +204,41 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (in->set.is_on != set->is_on)
 		each_part(t, switched, in, set->is_on);
 	in->set = *set;
+	if (t->is_together)
+		return 0;
 	each_part(t, applied, t);
 	share_mute(t);
 	tree_record(t);
 	return 0;
+}
+
+static int begin_together(void *arg)
+{
+	struct uft_tree *t = arg;
+
+	t->is_together = 1;
+	return 0;
+}
+
+void uft_tree_begin_together(struct uft_tree *t)
+{
+	tree_call(t, begin_together, t);
+}
+
+struct together { struct uft_tree *t; struct uft_error *err; };
+
+static int end_together(void *arg)
+{
+	struct together *e = arg;
+	struct instance *top = e->t->instances;
+
+	e->t->is_together = 0;
+	return tree_apply(top, &top->set, e->err);
+}
+
+int uft_tree_end_together(struct uft_tree *t, struct uft_error *err)
+{
+	return tree_call(t, end_together, &(struct together){ t, err });
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -285,6 +285,7 @@ struct uft_tree {
 	int in_round;			/* of triggers; the owner's */
 	int has_events;			/* some event was on once; the owner's */
 	int has_event_stacks;		/* and had its stack recorded; the owner's */
+	int is_together;		/* what is written is told to the session later: uft_tree_end_together() */
 	int in_apply;			/* the session is told what is wanted: types that it finds wait in */
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */

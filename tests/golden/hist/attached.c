@@ -4,7 +4,8 @@
  *
  * Once req() is on, which the program asks again and again, it says `enabled` and waits for a byte or the end of its input. Then: id 1 by the program, 2 by a child, 3 by what a child executes (`attached -`),
  * 4 and 5 by LIBRARY, opened and closed twice, 6 by another thread, 7 by a signal handler, 8 at the end. Then it says so, and waits for
- * the end of its input. With `unmap`: 1, then 4 by LIBRARY, whose code it unmaps without closing it. Built twice: with LIBRARY defined it is that library.
+ * the end of its input. With `unmap`: 1, then 4 by LIBRARY, whose code it unmaps without closing it. `attached flow` says `ready` and
+ * fires some thousand times a second until the end of its input. Built twice: with LIBRARY defined it is that library.
  */
 #define CREATE_TRACE_POINTS
 #include "events.h"
@@ -16,10 +17,12 @@ void fire(int id)
 }
 #else
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +70,19 @@ static int of_library(const char *path, int id, int is_unmapped)
 	return dlopen(path, RTLD_NOW | RTLD_NOLOAD) != NULL;
 }
 
+static int flow(void)
+{
+	char byte;
+
+	if (fcntl(0, F_SETFL, O_NONBLOCK) || puts("ready") < 0 || fflush(stdout))
+		return 1;
+	do {
+		trace_req(1, 1, "flow");
+		usleep(100);
+	} while (read(0, &byte, 1) < 0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -78,6 +94,8 @@ int main(int argc, char **argv)
 		trace_req(3, 1, "executed");
 		return 0;
 	}
+	if (!strcmp(argv[1], "flow"))
+		return flow();
 	if (puts("ready") < 0 || fflush(stdout))
 		return 1;
 	while (!trace_req_enabled())

@@ -65,6 +65,16 @@ with_triggers sums -f 'id > 1' -R 'traceoff if id == 7' -R 'hist:keys=id:sort=id
 expect_equal "attach -R: a filter and triggers" "$(ids sums.uft)" "5 6 7 "
 expect_equal "attach -R: the histogram" "$(counted <said)" "1=1 2=1 4=1 5=1 6=1 7=1 8=1 "
 expect_equal "attach -R: the snapshot" "$(grep -c 'req: id=' sums.uft.snapshot)" 3
+# All take effect at once at a program that fires meanwhile: its histograms have the same events
+hold_up "$program" flow
+"$uft" attach -v -e app:req -R 'hist:keys=common_pid' -R 'hist:keys=id' -R 'hist:keys=id.log2:sort=id' -o flow.uft $held >table 2>said 9>&- &
+attacher=$!
+wait_until "waits_for_ends" $attacher
+let_go
+wait $attacher
+expect_equal "attach -R, flow: the recorder" "$?" 0
+expect_equal "attach -R, flow: the program" "$status $(cat held)" "0 ready"
+expect_equal "attach -R: three histograms from one moment on" "$(sed -n 's/^ *Hits: //p' table said | grep -c '^[1-9]') $(sed -n 's/^ *Hits: //p' table said | sort -u | wc -l)" "3 1"
 run "$uft" attach -e app:req -R traceoff --duration 1 $$
 expect_status 2
 expect_err "--trigger: not with --duration"
