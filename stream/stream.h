@@ -211,6 +211,8 @@ struct uft_rescue {
 };
 const struct uft_rescue *uft_stream_rescued(struct uft_stream *st);
 
+/* From now on the stream is at its end when *@stop, which another thread may set, is not 0. */
+void uft_stream_end_when(struct uft_stream *st, const int *stop);
 double uft_stream_progress(struct uft_stream *st);		/* 0..1 */
 void uft_stream_close(struct uft_stream *st);
 

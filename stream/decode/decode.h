@@ -110,6 +110,7 @@ struct uft_stream {
 	struct rd_block **first_block;			/* by ring */
 	struct cur_pool pool;
 	struct uft_event next[64];			/* uft_stream_next() hands out of here */
+	const int *stop;			/* it is at its end when that is set; NULL: never */
 	uint32_t next_at, next_n;
 
 	int has_select, no_parents, has_ends;

@@ -245,10 +245,32 @@ static void test_tree(void **state)
 	assert_true(alone > 100 && together > 50);
 }
 
+/* A stream ends when it is told to, wherever it is. */
+static void test_end_when(void **state)
+{
+	struct uft_event ev[7];
+	struct uft_stream *st;
+	struct check c;
+	int stop = 0;
+
+	(void)state;
+	seed = 1;
+	random_calls(&c, 300, 0, 0);
+	st = open_it(&c);
+	uft_stream_end_when(st, &stop);
+	assert_int_equal(uft_stream_batch(st, ev, 7), 7);
+	stop = 1;
+	assert_int_equal(uft_stream_batch(st, ev, 7), 0);
+	assert_int_equal(uft_stream_next(st, ev), 0);
+	uft_stream_close(st);
+	check_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_events), cmocka_unit_test(test_shares),
-				      cmocka_unit_test(test_profile), cmocka_unit_test(test_tree) };
+				      cmocka_unit_test(test_profile), cmocka_unit_test(test_tree),
+				      cmocka_unit_test(test_end_when) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
