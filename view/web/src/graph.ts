@@ -15,6 +15,8 @@ import { clamp, colour, css, fit, guestState, ink, mix, moment, roundStep, state
 export const rowCpu = 0x80000000;
 const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, stripHeight = 4, shortHeight = 16, valuesHeight = 40, laneStates = 0xfffd, laneEvents = 0xfffe, laneLost = 0xffff, placeSize = 1 << 20, valuesKey = -(2 ** 40), valuesGroup = -2, flagWidth = 14, flagHeight = 12, scaleLine = 22;	/* texts of the scale are below flags */
 
+const labelLeast = 34;	/* pixels of a span that has its name */
+
 /* Lanes of full height of a row that is deeper; how much deeper; the room for the others, a lane of which has 1 to 4 pixels. */
 const fullLanes = 16, fewDeeper = 8, thinRoom = 160, thinMost = 4;
 
@@ -471,6 +473,8 @@ export class Graph {
 		const tile = this.tile.get(p.row.shows);
 		if (!tile || !this.hasCalls(p.row))
 			return;
+		/* A filter may put many lanes in the one place of a closed row: by column, which label its colour has, and 0. */
+		const owners = !p.row.isOpen && (this.matching.get(p.row.shows)?.length ?? 0) > 1 ? new Uint32Array(w) : null, own = labels.length;
 		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
 		for (const [lane, v] of tile.row.lanes) {
 			const isLost = lane === laneLost, isState = lane === laneStates, isPoint = lane === laneEvents || isLost;
@@ -511,13 +515,30 @@ export class Graph {
 				edge = x1 - 1;
 				min = x0 < min ? x0 : min;
 				max = x1 > max ? x1 : max;
-				if (x1 - x0 > 34 * ratio && !isPoint && !isState && room === laneHeight)
+				const isNamed = x1 - x0 > labelLeast * ratio && !isPoint && !isState && room === laneHeight;
+				if (!isPoint && !isState)
+					owners?.fill(isNamed ? labels.length + 1 : 0, x0, x1);
+				if (isNamed)
 					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls), ink: ink(c) });
 			}
 			if (max > min)
 				for (let y = y0 + 1; y < y1; y++)
 					pixels.copyWithin(y * w + min, line + min, line + max);
 		}
+		if (owners)
+			labels.push(...labels.splice(own).flatMap((l, i) => this.uncovered(l, owners, own + i + 1, ratio)));
+	}
+
+	/* The first part of a label that is not covered by others, if it is long enough. */
+	private uncovered(l: Label, owners: Uint32Array, owner: number, ratio: number): Label[] {
+		const end = Math.round((l.x + l.w) * ratio);
+		for (let x0 = Math.round(l.x * ratio), x1; x0 < end; x0 = x1 + 1) {
+			for (x1 = x0; x1 < end && owners[x1] === owner; x1++)
+				;
+			if (x1 - x0 > labelLeast * ratio)
+				return [{ ...l, x: x0 / ratio, w: (x1 - x0) / ratio }];
+		}
+		return [];
 	}
 
 	private label(row: Row, name: number, calls: number): string {
