@@ -213,6 +213,8 @@ static void put_event(const struct list *l, const struct cursor *c, struct json 
 		json_key_u(j, "duration", ev->duration_ns);
 		json_key_u(j, "self", ev->self_ns);
 	}
+	if (ev->kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev->data))
+		json_key_u(j, "of_call", 1);
 	if (ev->kind == UFT_EV_LOST)
 		json_key_u(j, "lost", ev->lost);
 	if (ev->kind == UFT_EV_FUNC && ev->parent)

@@ -118,9 +118,11 @@ static void stop_work(struct recording *r, int is_end)
 	r->is_stale = 1;
 	r->order.has_next = 0;
 	r->order.is_cancelled = 1;
-	for (uint32_t i = 0; i < REPORTS; i++)
+	for (uint32_t i = 0; i < REPORTS; i++) {
 		if (r->report[i].is_used && r->report[i].made == MADE_NOT)
 			report_clear(&r->report[i]);
+		__atomic_store_n(&r->report[i].is_cancelled, 1, __ATOMIC_RELAXED);
+	}
 	pthread_cond_broadcast(&r->ordered);
 }
 
@@ -174,9 +176,12 @@ int recording_reload(struct recording *r, struct json *j)
 	r->order.is_cancelled = 0;
 	while (r->is_saving)
 		pthread_cond_wait(&r->ordered, &r->lock);
-	for (uint32_t i = 0; i < REPORTS; i++)
+	for (uint32_t i = 0; i < REPORTS; i++) {
 		while (r->report[i].made == MADE_WORKING)
 			pthread_cond_wait(&r->ordered, &r->lock);
+		if (r->report[i].error == -ECANCELED)
+			report_clear(&r->report[i]);
+	}
 	for (uint32_t i = 0; i < VIEWS; i++)
 		while (r->view[i].made == MADE_WORKING) {
 			r->is_stale = 1;

@@ -75,16 +75,22 @@ int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct 
 int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
 		struct json *j, const char **why);
 
-enum report_kind { REPORT_TREE, REPORT_HISTOGRAM, REPORT_PLOT, REPORT_COUNTERS, REPORT_DIFF, REPORT_EXPORT };
+enum report_kind {
+	REPORT_TREE, REPORT_HISTOGRAM, REPORT_PLOT, REPORT_COUNTERS, REPORT_DIFF, REPORT_EXPORT, REPORT_DETAILS,
+	REPORT_SOURCE,
+};
+#define DETAILS_OF_EVENT UINT32_MAX
 struct report_question {
 	enum report_kind kind;
 	struct view_range range;
 	uint32_t tid, width;	 /* tid 0: all tasks. Of PLOT: width, how many parts of the range */
+	uint32_t depth;		 /* DETAILS, SOURCE: of a call that begins with the range, or DETAILS_OF_EVENT */
 	/*
 	 * HISTOGRAM: a function. PLOT: f and a function, f: all calls, or e, EVENT.FIELD, and a newline and a
-	 * track_name if only its values count. EXPORT: a format
+	 * track_name if only its values count. EXPORT: a format. DETAILS, SOURCE: the name of an event, as in the list
 	 */
 	const char *text;
+	const char *filter;	 /* HISTOGRAM, PLOT: only events that match */
 	struct recording *other; /* DIFF: what is compared with */
 };
 /* An answer that takes a pass over the range. */

@@ -35,7 +35,8 @@ struct view {
 
 struct report {
 	int is_used;
-	struct report_question q; /* text is a copy, or NULL */
+	struct report_question q; /* texts are copies, or NULL */
+	struct view_filter *filter;
 	struct sources of;
 	uint64_t generation; /* of all its sources */
 	struct json answer;
@@ -45,6 +46,7 @@ struct report {
 	double progress;
 	enum made made;
 	int error;
+	int is_cancelled; /* atomic: its streams end, and it fails */
 	char *why; /* a sentence about the error, or NULL */
 };
 
@@ -151,7 +153,10 @@ void part_forget_all(struct recording *r);
 /* ---- reports.c ---- */
 void report_work(struct recording *r, struct report *p); /* by the worker, without the lock */
 void report_clear(struct report *p);
-/* Streams of what a report is about, one recording after the other. 1: st is the next; 0: there is none; -errno. */
+/*
+ * report_sources.c: streams of what a report is about, one recording after the other. 1: st is the next; 0:
+ * there is none; -errno.
+ */
 struct report_sources {
 	struct report *p;
 	size_t next;
@@ -167,5 +172,6 @@ int report_plot(struct report *p);
 int report_counters(struct report *p);
 int report_diff(struct report *p);
 int report_export(struct report *p);
+int report_details(struct report *p); /* and of REPORT_SOURCE */
 
 #endif

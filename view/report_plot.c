@@ -25,6 +25,7 @@ struct plot {
 	const char *func, *field; /* one of them; func "": all calls */
 	size_t nevent, nfield;	  /* bytes of the event's name in field, before the dot; of the field's behind it */
 	const char *track;	  /* of events that count several things: which of them; NULL: all */
+	const struct view_filter *filter;
 	struct view_range range;
 	uint64_t width; /* of a part, ns */
 	struct part_sum *part;
@@ -125,7 +126,7 @@ static void add_stream(struct plot *p, const struct report_sources *from)
 			int64_t v = 0;
 			int has_value = value_of(p, &ev[i], &v);
 
-			if (has_value)
+			if (has_value && view_filter_match(p->filter, &ev[i]))
 				add(p, t + from->offset, has_value, v);
 		}
 }
@@ -133,7 +134,8 @@ static void add_stream(struct plot *p, const struct report_sources *from)
 int report_plot(struct report *r)
 {
 	struct report_sources from = {.p = r};
-	struct plot p = {.range = r->q.range, .n = r->q.width < PARTS_MAX ? r->q.width : PARTS_MAX};
+	struct plot p = {.filter = r->filter, .range = r->q.range, .n = r->q.width < PARTS_MAX ? r->q.width :
+		PARTS_MAX};
 	uint64_t length = p.range.to - p.range.from;
 	int ret = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_tree.c - the call tree of a part, and the latencies of a function in it */
+/* report_tree.c - the call tree of a part */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,66 +94,7 @@ static int put_tree(struct json *j, const struct agg *a)
 	return j->err;
 }
 
-static void put_bucket(void *arg, uint64_t from, uint64_t to, uint64_t calls)
-{
-	struct json *j = arg;
-
-	json_comma(j);
-	json_raw(j, "[");
-	json_u(j, from);
-	json_raw(j, ",");
-	json_u(j, to);
-	json_raw(j, ",");
-	json_u(j, calls);
-	json_raw(j, "]");
-}
-
-/* Function by function: names are compared as they are shown, not as patterns. */
-static int put_histogram(struct json *j, const struct agg *a, const char *func)
-{
-	struct agg sum = {0};
-	uint32_t node = UINT32_MAX, f;
-	int ret = agg_init(&sum);
-
-	for (uint32_t i = 1; i < a->nnodes && !ret; i++) {
-		if (a->node[i].is_group || strcmp(a->func[a->node[i].func].name, func))
-			continue;
-		if (node == UINT32_MAX) {
-			f = agg_func_get(&sum, func, func, "");
-			node = f == UINT32_MAX ? f : agg_child(&sum, 0, f);
-			if (node == UINT32_MAX)
-				ret = -ENOMEM;
-		}
-		if (!ret)
-			ret = agg_merge(&sum, node, a, &a->node[i], 1);
-	}
-	if (!ret) {
-		json_raw(j, "{\"state\":\"done\"");
-		json_key_str(j, "func", func);
-		if (node != UINT32_MAX) {
-			const struct agg_node *n = &sum.node[node];
-
-			json_key_u(j, "calls", n->calls);
-			json_key_u(j, "min", n->timed ? n->min : 0);
-			json_key_u(j, "max", n->timed ? n->max : 0);
-			json_key_u(j, "p50", agg_rank(&sum, n, 50));
-			json_key_u(j, "p99", agg_rank(&sum, n, 99));
-			json_key(j, "buckets");
-			json_raw(j, "[");
-			agg_each_bucket(&sum, n, put_bucket, j);
-			json_raw(j, "]");
-		} else {
-			json_key_u(j, "calls", 0);
-			json_key(j, "buckets");
-			json_raw(j, "[]");
-		}
-		json_raw(j, "}");
-	}
-	agg_free(&sum);
-	return ret ? ret : j->err;
-}
-
-static int report_calls(struct report *p, int (*put)(struct report *p, const struct agg *a))
+int report_tree(struct report *p)
 {
 	struct report_sources from = {.p = p};
 	struct agg a = {0};
@@ -163,29 +104,9 @@ static int report_calls(struct report *p, int (*put)(struct report *p, const str
 		ret = agg_add(&a, from.st, UFT_BY_NONE);
 	if (!ret) {
 		agg_finish(&a);
-		ret = put(p, &a);
+		ret = put_tree(&p->answer, &a);
 	}
 	report_end(&from);
 	agg_free(&a);
 	return ret;
-}
-
-static int put_whole_tree(struct report *p, const struct agg *a)
-{
-	return put_tree(&p->answer, a);
-}
-
-static int put_one_function(struct report *p, const struct agg *a)
-{
-	return put_histogram(&p->answer, a, p->q.text);
-}
-
-int report_tree(struct report *p)
-{
-	return report_calls(p, put_whole_tree);
-}
-
-int report_histogram(struct report *p)
-{
-	return report_calls(p, put_one_function);
 }

@@ -280,6 +280,7 @@ static int ask_report(struct question *q, struct report_question *r)
 	r->range = q->range;
 	r->tid = (uint32_t)arg_u(q->c, "tid", 0);
 	r->text = r->text ? r->text : "";
+	r->filter = r->kind == REPORT_HISTOGRAM || r->kind == REPORT_PLOT ? arg(q->c, "filter") : "";
 	return view_report(&q->of, r, &q->j, &q->why);
 }
 
@@ -310,6 +311,32 @@ static int ask_plot(struct question *q)
 	snprintf(text, sizeof(text), "%c%s%s%s", *field ? 'e' : 'f', *field ? field : arg(q->c, "func"),
 		 *field && *track ? "\n" : "", *field ? track : "");
 	return ask_report(q, &(struct report_question){.kind = REPORT_PLOT, .width = (uint32_t)width, .text = text});
+}
+
+/* Of a call, which has a depth and begins with the range, or of the event there that has the name. */
+static int ask_details_of(struct question *q, enum report_kind kind)
+{
+	const char *depth = arg(q->c, "depth");
+	struct report_question r = {.kind = kind, .depth = (uint32_t)arg_u(q->c, "depth", DETAILS_OF_EVENT),
+				    .text = arg(q->c, "name")};
+
+	if (q->of.n != 1 || !arg_u(q->c, "tid", 0) || (*depth && r.depth == DETAILS_OF_EVENT) ||
+	    (!*depth && !*r.text)) {
+		q->why = "from is when a call begins, depth how deep it is, tid its thread, in one recording; an event "
+			 "has its name instead of a depth";
+		return -EINVAL;
+	}
+	return ask_report(q, &r);
+}
+
+static int ask_details(struct question *q)
+{
+	return ask_details_of(q, REPORT_DETAILS);
+}
+
+static int ask_source(struct question *q)
+{
+	return ask_details_of(q, REPORT_SOURCE);
 }
 
 static int ask_counters(struct question *q)
@@ -358,6 +385,8 @@ static const struct ask {
 	{"list", "GET", ask_list, 0},	{"row_at", "GET", ask_row_at, 0},	{"search", "GET", ask_search, 0},
 	{"tree", "GET", ask_tree, 1},	{"histogram", "GET", ask_histogram, 1}, {"plot", "GET", ask_plot, 1},
 	{"counters", "GET", ask_counters, 0},
+	{"details", "GET", ask_details, 1},
+	{"source", "GET", ask_source, 1},
 	{"diff", "GET", ask_diff, 0},	{"export", "GET", ask_export, 1},	{"reload", "POST", ask_reload, 0},
 };
 

@@ -517,7 +517,7 @@ const names = await page.evaluate(() => [...document.querySelectorAll("#tree .ro
 	range.selectNodeContents(r.lastElementChild);
 	return [r.lastElementChild.textContent.trim(), range.getBoundingClientRect().right];
 }));
-check("names of deep calls are in view", names.some(([n]) => /^\[\d\d\] func_/.test(n)) && names.every(([, x]) => x < 1280), JSON.stringify(names.slice(10, 16)));
+check("names of deep calls are in view", names.some(([n]) => /^(▾ )?\[\d\d\] func_/.test(n)) && names.every(([, x]) => x < 1280), JSON.stringify(names.slice(10, 16)));
 await page.keyboard.press("l");
 
 // Of a filter only lanes that have a match have room; what matches is drawn and found, also in a row that is closed.
@@ -541,6 +541,23 @@ await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = 
 await settled();
 matched = await matchesFound();
 check("also in a row that is closed", matched.height < 30 && matched.found.every(([, hit, n]) => hit >= 40 && n > 1), JSON.stringify(matched));
+// Its lanes are drawn in one place: names stand only where their colours are.
+await page.fill("#filter", "depth < 40");
+await page.keyboard.press("Enter");
+await page.evaluate(() => window.uftView.graph.show(1e6, 1.05e6));
+await page.waitForFunction(() => [...window.uftView.graph.matching.values()].some(lanes => lanes.length > 20));
+await settled();
+const namesOver = await page.evaluate(() => {
+	const view = window.uftView.graph, g = document.querySelector("#canvas").getContext("2d"), draw = g.fillText, seen = [], over = [];
+	g.fillText = function (...a) { if (a[1] > 190 && a[2] > 26 && ["#111111", "#ffffff"].includes(this.fillStyle)) seen.push([a[2], a[1], a[1] + this.measureText(a[0]).width, a[0]]); };
+	view.draw();
+	g.fillText = draw;
+	seen.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+	seen.forEach((s, i) => { if (i && s[0] === seen[i - 1][0] && s[1] < seen[i - 1][2]) over.push([seen[i - 1][3], s[3]]); });
+	return { n: seen.length, over };
+});
+check("no name covers another in a closed row", namesOver.n > 0 && !namesOver.over.length, JSON.stringify(namesOver));
+await page.evaluate(() => window.uftView.graph.whole());
 await page.fill("#filter", "");
 await page.keyboard.press("Enter");
 await page.evaluate(() => { window.uftView.graph.rows.forEach(r => { r.isOpen = true; }); window.uftView.graph.due(); });
@@ -605,7 +622,7 @@ await page.setViewportSize({ width: 800, height: 600 });
 await canvas.focus();
 await page.keyboard.press("g");
 await page.waitForSelector("#flame canvas");
-const cut = await page.evaluate(() => [...document.querySelectorAll("header button, nav button, footer a")].filter(e => { const b = e.getBoundingClientRect(); return b.right > innerWidth || b.bottom > innerHeight || e.scrollWidth > e.clientWidth + 1; }).map(e => e.textContent));
+const cut = await page.evaluate(() => [...document.querySelectorAll("header button, .nav button, footer a")].filter(e => { const b = e.getBoundingClientRect(); return b.right > innerWidth || b.bottom > innerHeight || e.scrollWidth > e.clientWidth + 1; }).map(e => e.textContent));
 check("800 pixels are enough", !cut.length, cut.join());
 const [widths, flames] = await page.evaluate(() => ["#flame .bar-of-fields", "#flame canvas"].map(s => document.querySelector(s).getBoundingClientRect()).map(b => [b.top, b.bottom]));
 check("nothing covers the flame graph", widths[1] <= flames[0] + 1 && flames[1] > flames[0] + 40, [widths, flames].join());

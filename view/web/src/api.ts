@@ -15,7 +15,7 @@ export interface TileRow { row: number; lanes: [number, Float64Array][] }
 export interface Tiles { state: string; from: number; to: number; pixel: number; coarse: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
 export interface ListRow {
 	n: number; t: number; ts: number; file: number; cpu: number; flags?: string; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
-	duration?: number; self?: number; lost?: number; parent?: string;
+	duration?: number; self?: number; lost?: number; parent?: string; of_call?: number;
 }
 export interface List { state: string; total: number; rows: ListRow[] }
 export interface RowAt { state: string; total: number; row: number }
@@ -24,6 +24,14 @@ export interface Found { state: string; row?: number; t?: number; more?: number 
 export type Node = [number, string, number, number, number, number, number, number, number, number, number];
 export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
 export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; buckets: [number, number, number][] }
+
+/** Of a call, or of an event. */
+export interface Details {
+	state: string; found: number; name: string; function?: string; linked_as?: string; object?: string; address?: string; bytes?: number; comm: string; pid: number; tid: number;
+	program?: string; ts?: number; cpu?: number; parent?: string; direct?: number; below?: number; end_cpu?: number; duration?: number; self?: number; left?: number;
+	texts?: string[]; stack?: string[]; fields?: Record<string, string>;
+}
+export interface Source { state: string; found: number; file?: string; line?: number; why?: string }
 
 /** Parts of equal `width` from `from` on; null: nothing happened. */
 export interface Plot { state: string; from: number; width: number; count: number[]; low: (number | null)[]; mean: (number | null)[]; high: (number | null)[] }

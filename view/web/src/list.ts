@@ -75,7 +75,7 @@ export class EventList {
 		span.textContent = text;
 		span.setAttribute("role", role);
 		if (wide)
-			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}vw, ${wide / 12}em)`;	/* of text of 12 pixels: more, if it is made larger */
+			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}cqw, ${wide / 12}em)`;	/* of text of 12 pixels: more, if it is made larger */
 		else
 			span.style.flex = "1";
 		if (numbers.includes(column))

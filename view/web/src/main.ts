@@ -3,6 +3,7 @@
 import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
+import { DetailsView, Selected } from "./details";
 import { DiffView } from "./diff";
 import { clamp, count, exactTime, many, moment, parseTime, time } from "./format";
 import { Choice, Menu } from "./menu";
@@ -30,7 +31,7 @@ const keys: [string, [string, string][]][] = [
 		["↑ ↓ | wheel on the names", "move through the rows"], ["click a name", "open or close its row"], ["click \u201cdeeper\u201d", "make deep calls high, or thin"],
 		["click a call", "select it; list and Latency follow"], ["Esc", "select none"], ["right click | .", "menu of a call, row or event"],
 	]],
-	["Views", [["l g c", "list, flame graph, call tree"], ["h p D", "latency, plot, difference"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"]]],
+	["Views", [["l g c", "list, flame graph, call tree"], ["h p D", "latency, plot, difference"], ["i", "details of what is selected"], ["o", "offsets of recordings on one clock"], ["e", "export what is in view, or A~B"], ["t", "dark or light"], ["?", "this table"]]],
 ];
 
 const api = new Api(), menu = new Menu();
@@ -65,6 +66,7 @@ const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vs
 		graph.a = hit && hit.calls === 1 ? Math.max(0, hit.start) : t;
 		showMarkers();
 		void list.showTime(graph.a);
+		selectHit(hit, t);
 	},
 	onMark: () => showMarkers(),
 	onHover: (hit: Hit | null, t: number, x: number, y: number) => {
@@ -108,6 +110,7 @@ const list: EventList = new EventList(element("list"), api, {
 		if (row.event !== "lost")
 			setFunction(row.name);
 		showMarkers();
+		selectRow(row);
 	},
 	onMenu: (row, x, y) => menu.open(x, y, choicesOfRow(row)),
 	onError: text => setFilterState(text, true),
@@ -132,6 +135,67 @@ const plot: PlotView = new PlotView(element("plot"), api, {
 const diff: DiffView = new DiffView(element("diff"), api, { onFunction: name => setFunction(name), onTip: showTip }, () => saveSoon());
 
 /* ---- What is selected ---- */
+
+const details: DetailsView = new DetailsView(element("details"), api, row => {
+	const file = api.file === "all" ? row.file : api.file;
+	return { file, offset: api.file === "all" ? info?.sources[row.file]?.offset ?? 0 : 0, a: graph.a, b: graph.b, hasStates: graph.legend.some(([what]) => what === "blocked"), first: info?.first_ns ?? 0 };
+}, {
+	onSelect: s => { graph.a = s.t; graph.reveal(s.t); showMarkers(); void list.showTime(s.t); select(s); },
+	onFound: s => {
+		if (s.depth === null)
+			return;
+		graph.picked = { row: s.row, lane: s.depth, start: s.t, len: s.len, name: s.name, calls: 1, kind: "call" };
+		setFunction(s.name);
+		graph.due();
+		saveSoon();
+	},
+	onMark: (from, to) => { [graph.a, graph.b] = [from, to]; showMarkers(); },
+	onZoom: (from, to) => graph.show(from - (to - from) * 0.05 - 10, to + (to - from) * 0.05 + 10),
+	onClose: () => { showDetails(false); element("canvas").focus(); },
+});
+
+/* The pane opens with the first thing that is selected; closed by hand it stays so. */
+let isPaneClosed = false;
+function showDetails(is: boolean, byHand = true): void {
+	if (byHand)
+		isPaneClosed = !is;
+	if (!!element("details").hidden !== is)
+		return;
+	element("details").hidden = !is;
+	element("details-button").setAttribute("aria-pressed", String(is));
+	saveSoon();
+}
+
+function select(s: Selected): void {
+	if (!isPaneClosed)
+		showDetails(true, false);
+	void details.show(s);
+}
+
+/* The row of the graph that has the calls of a thread. */
+function rowOf(r: ListRow): Row | undefined {
+	const task = info?.tasks.find(t => t.tid === r.tid && t.pid === r.pid && (api.file !== "all" || t.file === r.file));
+	return task && graph.rows.find(row => row.key === task.row);
+}
+
+/* Where short calls are drawn together, the one under the pointer. */
+function selectHit(hit: Hit | null, t: number): void {
+	const row = hit && (hit.row.isProcess ? graph.rows.find(r => r.key === hit.row.shows) ?? hit.row : hit.row);
+	if (!hit || !row)
+		return details.forget();
+	if (!row.isCpu && (hit.kind === "call" || hit.kind === "event"))
+		return select({ row, t: hit.kind === "event" || hit.calls === 1 ? Math.max(0, hit.start) : t, depth: hit.kind === "call" ? hit.lane : null, name: hit.name, len: hit.calls === 1 ? hit.len : -1 });
+	if (!isPaneClosed)
+		showDetails(true, false);
+	details.tell(hit.name, [["row", row.label], ["begins", moment(hit.start, 1)], ...hit.len ? [["ends", moment(hit.start + hit.len, 1)], ["duration", time(hit.len)]] as [string, string][] : [], ...hit.calls > 1 && hit.kind !== "lost" ? [["drawn together", count(hit.calls)]] as [string, string][] : []]);
+}
+
+function selectRow(r: ListRow): void {
+	const row = rowOf(r), isCall = /^funcgraph|^left$/.test(r.event) || !!r.of_call;
+	if (!row || r.event === "lost")
+		return details.tell(r.event === "lost" ? `${count(r.lost ?? 0)} events lost` : r.name, [["time", moment(r.t, 1)], ["CPU", String(r.cpu)]]);
+	select({ row, t: isCall ? r.t - (r.duration ?? 0) : r.t, depth: isCall ? r.depth : null, name: isCall || ["function", "print", "event"].includes(r.event) ? r.name : `${r.event}: ${r.name}`, len: -1 });
+}
 
 function range(): [number, number] {
 	let [from, to] = graph.a !== null && graph.b !== null && graph.a !== graph.b ? [Math.min(graph.a, graph.b), Math.max(graph.a, graph.b)] : [graph.from, graph.to];
@@ -191,11 +255,17 @@ function setTab(name: string): void {
 	saveSoon();
 }
 
+function showFiltered(text: string): void {
+	graph.filter = list.filter = reports.filter = plot.filter = text;
+	if (tab === "latency" || tab === "plot")
+		reportSoon();
+}
+
 function setFilter(text: string): void {
 	filterInput.value = text;
 	if (graph.filter === text)
 		return;
-	graph.filter = list.filter = text;
+	showFiltered(text);
 	setFilterState(text ? "…" : "");
 	graph.due();
 	list.reset(text ? 1 : info?.events ?? 0);
@@ -264,7 +334,7 @@ function saveSoon(): void {
 		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
 		if (hidden.length)
 			p.set("hide", hidden.join("\n"));
-		for (const [name, v] of [["tid", tid], ["widths", reports.widths], ["diff", diff.by], ["plot", plot.choice]] as const)
+		for (const [name, v] of [["tid", tid], ["widths", reports.widths], ["diff", diff.by], ["plot", plot.choice], ["folded", reports.calls.folds]] as const)
 			if (v)
 				p.set(name, String(v));
 		for (const [name, isOpen] of [["open", true], ["shut", false]] as const) {
@@ -281,6 +351,8 @@ function saveSoon(): void {
 		const values = graph.rows.flatMap(r => r.values && !counters.has(r.values.spec) ? [r.values.spec] : []);
 		if (values.length)
 			p.set("values", JSON.stringify(values));
+		if (details.selected && !element("details").hidden)
+			p.set("sel", [details.selected.row.key, details.selected.depth ?? "e", Math.round(details.selected.t), ...details.selected.depth === null ? [details.selected.name] : []].join());
 		if (isReordered && graph.rows.length <= 300)
 			p.set("order", graph.rows.map(r => r.key).join());
 		history.replaceState(null, "", `#${p}`);
@@ -340,16 +412,28 @@ function restore(): Promise<void> {
 	reports.widths = number("widths") ?? 0;
 	diff.by = number("diff") ?? 0;
 	plot.choice = p.get("plot") ?? "";
+	reports.calls.folds = p.get("folded") ?? "";
 	restoreRows();
 	reports.func = plot.func = p.get("func") ?? "";
 	if (from === null && to === null)
 		graph.whole();
 	else
 		graph.show(from ?? 0, Math.min(to || graph.duration, graph.duration * 1.05));
-	filterInput.value = graph.filter = list.filter = p.get("filter") ?? "";
+	filterInput.value = p.get("filter") ?? "";
+	showFiltered(filterInput.value);
+	restoreSelected(p.get("sel") ?? "");
 	const picture = graph.ask();	/* before the list: the server answers one question at a time */
 	setTab(p.get("tab") ?? "list");
 	return picture;
+}
+
+/* What was selected, which the address may name wrongly. */
+function restoreSelected(text: string): void {
+	const [, key, depth, t, name] = /^(-?\d+),(e|\d{1,3}),(\d{1,15})(?:,(.*))?$/s.exec(text) ?? [], row = graph.rows.find(r => r.key === Number(key));
+	if (row && !row.isCpu && !row.values)
+		select({ row, t: Number(t), depth: depth === "e" ? null : Number(depth), name: name ?? "", len: -1 });
+	else
+		details.forget();
 }
 
 /* ---- Starting ---- */
@@ -740,7 +824,7 @@ const actions: Record<string, () => void> = {
 	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
 	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
 	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
-	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": markPicked, ".": openMenu, "ContextMenu": openMenu, "Escape": () => { graph.picked = null; graph.due(); }, "e": showExport, "o": showOffsets,
+	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": markPicked, ".": openMenu, "ContextMenu": openMenu, "i": () => showDetails(!!element("details").hidden), "Escape": () => { graph.picked = null; details.forget(); graph.due(); saveSoon(); }, "e": showExport, "o": showOffsets,
 	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
 };
 
@@ -768,6 +852,7 @@ function listen(): void {
 	element("whole").addEventListener("click", () => graph.whole());
 	element("theme").addEventListener("click", () => actions["t"]?.());
 	element("help").addEventListener("click", showKeys);
+	element("details-button").addEventListener("click", () => showDetails(!!element("details").hidden));
 	element("rows").addEventListener("click", chooseRows);
 	element("offsets").addEventListener("click", showOffsets);
 	element("export").addEventListener("click", showExport);

@@ -24,6 +24,7 @@ function decades(u: uPlot, marks: number[]): (number | null)[] {
 
 export class PlotView {
 	func = "";
+	filter = "";
 	private chart: uPlot | null = null;
 	private plotOf = "";
 	private box = document.createElement("div");
@@ -69,15 +70,17 @@ export class PlotView {
 	}
 
 	async load(from: number, to: number, tid: number): Promise<void> {
-		const what = this.what.value === "func" && !this.func ? "all" : this.what.value;
-		const width = Math.max(50, Math.min(2000, Math.floor(this.root.clientWidth / 2))), of = [this.api.file, from, to, tid, what, what === "func" ? this.func : "", width].join("|");
+		const what = this.what.value === "func" && !this.func ? "all" : this.what.value, ofFunction = this.what.options[0];
+		if (ofFunction)
+			ofFunction.text = this.func ? `calls of ${this.func}` : "calls of the selected function, or of all";
+		const width = Math.max(50, Math.min(2000, Math.floor(this.root.clientWidth / 2))), { filter } = this, of = [filter, this.api.file, from, to, tid, what, what === "func" ? this.func : "", width].join("|");
 		if (of === this.plotOf)
 			return;
 		this.plotOf = of;
 		if (!this.chart)
 			message(this.box, "adding up …");
 		try {
-			const args: Record<string, string | number> = { from, to, tid, width };
+			const args: Record<string, string | number> = { from, to, tid, width, filter };
 			if (what === "func")
 				args["func"] = this.func;
 			else if (what !== "all")

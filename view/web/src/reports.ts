@@ -3,20 +3,17 @@
 import { Api, Histogram, Node, Tree } from "./api";
 import { Flame, FlameHooks, message, prepare, sums } from "./flame";
 import { colour, count, css, logMarks, many, textNumber, time } from "./format";
-import { Column, tableHead, tableRow } from "./table";
+import { CallTree } from "./tree";
 
-const columns: Column[] = [{ name: "total", width: 90 }, { name: "%", width: 60 }, { name: "self", width: 90 }, { name: "calls", width: 90 }, { name: "longest", width: 90 }, { name: "blocked", width: 90 }, { name: "no CPU", width: 90 }, { name: "function", width: 0 }];
 const weights: [string, (n: Node) => number][] = [["time", n => n[4]], ["calls", n => n[2]], ["blocked time", n => n[7]], ["time without a CPU", n => n[7] + n[8]]];
-
-/* Of a deep call the number says how deep it is, and its name is near those above. */
-const indented = 12;
-const indent = (depth: number): string => "  ".repeat(Math.min(depth, indented)) + (depth > indented ? `[${depth}] ` : "");
 
 export interface ReportHooks extends FlameHooks { onError(text: string): void; onChoice(): void }
 
 export class Reports {
 	func = "";
+	filter = "";	/* of latencies */
 	readonly graph: Flame;
+	readonly calls: CallTree;
 	private tree: Tree | null = null;
 	private treeOf = "";
 	private coming: Promise<void> = Promise.resolve();
@@ -31,6 +28,7 @@ export class Reports {
 	constructor(private flame: HTMLElement, private table: HTMLElement, private latency: HTMLElement, private api: Api, private hooks: ReportHooks,
 		    private onBrush: (from: number, to: number) => void) {
 		this.graph = new Flame(flame, "Flame graph", hooks);
+		this.calls = new CallTree(table, name => hooks.onFunction(name), () => hooks.onChoice());
 		this.bar.className = "bar-of-fields";
 		this.weight.setAttribute("aria-label", "What widths stand for");
 		this.weight.append(...weights.map(([name]) => new Option(name)));
@@ -105,33 +103,14 @@ export class Reports {
 		this.flame.replaceChildren(this.bar, this.graph.canvas, this.graph.scroll);
 		this.note.textContent = total ? "" : " nothing of it here: it is known of recordings with --sched-switch";
 		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), total || 1);
-		this.fillTable();
+		this.calls.show(this.tree);
 	}
 
 	/** What is looked for: it stands out in the flame graph and in the call tree. */
 	set find(text: string) {
 		this.graph.find = text;
 		this.graph.draw();
-		this.showFound();
-	}
-
-	private showFound(): void {
-		const text = this.graph.find.toLowerCase();
-		for (const row of this.table.querySelectorAll(".row:not(.head)"))
-			row.classList.toggle("hit", !!text && (row.lastElementChild?.textContent ?? "").toLowerCase().includes(text));
-	}
-
-	private fillTable(): void {
-		const tree = this.tree as Tree, rows = [tableHead(columns)];
-		for (const n of tree.nodes) {
-			if (n[3] < tree.total * 0.002 || rows.length > 1500)
-				continue;
-			const row = tableRow(columns, [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", indent(n[0]) + n[1] + (n[6] ? "  (open)" : "")]);
-			row.addEventListener("click", () => this.hooks.onFunction(n[1]));
-			rows.push(row);
-		}
-		this.table.replaceChildren(...rows);
-		this.showFound();
+		this.calls.find = text;
 	}
 
 	/* ---- Latencies ---- */
@@ -162,10 +141,10 @@ export class Reports {
 		if (!this.func)
 			return message(this.latency, "No calls with durations here: zoom out, or record with -p function_graph.");
 		try {
-			const func = this.func;
+			const func = this.func, filter = this.filter;
 			message(this.latency, `adding up the calls of ${func} …`);
-			const h = await this.api.ask<Histogram>("histogram", { from, to, tid, func });
-			if (func !== this.func)
+			const h = await this.api.ask<Histogram>("histogram", { from, to, tid, func, filter });
+			if (func !== this.func || filter !== this.filter)
 				return;
 			this.histogram = h;
 			this.brush = null;
@@ -198,7 +177,7 @@ export class Reports {
 			g.fillRect(x(from), height - foot - bar, Math.max(1.5, x(to + 1) - x(from) - 0.5), bar);
 		}
 		g.fillStyle = style.getPropertyValue("--text");
-		const told = h.calls ? `${h.func}: ${many(h.calls, "call")}, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here`;
+		const filtered = this.filter ? " that the filter shows" : "", told = h.calls ? `${h.func}: ${many(h.calls, "call")}${filtered}, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here${filtered}`;
 		const hints = h.calls ? [`   (logarithmic; drag to filter${h.func === this.chosen ? "; the function with the most time in many calls: click another" : ""})`, "   (logarithmic; drag to filter)"] : [];
 		g.fillText(told + (hints.find(hint => g.measureText(told + hint).width < w - 2 * left) ?? ""), left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
