@@ -24,6 +24,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "view/filter.h"
 #include "view/server.h"
 
 #define PNG_WAIT_S 300u /* for a browser to draw */
@@ -326,6 +327,31 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 	return status;
 }
 
+/* What would be found wrong when the page is there only, or when all is drawn. 0, or the exit status. */
+static int check_options(const struct view_opts *o)
+{
+	struct uft_filter_error err = {NULL, 0};
+	struct view_filter *filter = NULL;
+	const char *name;
+	char dir[4200];
+
+	if (o->port > 65535)
+		return cmd_usage(&view_syntax, "--port: a port is at most 65535");
+	if (o->filter && view_filter_make(o->filter, &filter, &err) < 0)
+		return cmd_usage(&view_syntax, "--filter: %s", err.what ? err.what : "it is too long");
+	view_filter_free(filter);
+	if (!o->png)
+		return 0;
+	if (!view_server_has_page())
+		return cmd_fail("view",
+				"--png: this uft was built without its page: npm was missing (make setup, then make)");
+	name = strrchr(o->png, '/');
+	snprintf(dir, sizeof(dir), "%.*s", name ? (int)(name - o->png) + 1 : 1, name ? o->png : ".");
+	if (access(dir, W_OK))
+		return cmd_fail("view", "%s: cannot be written: %s", o->png, strerror(errno));
+	return 0;
+}
+
 int cmd_view(int argc, char **argv)
 {
 	static char *const default_file[] = {(char *)CMD_DEFAULT_FILE};
@@ -339,11 +365,9 @@ int cmd_view(int argc, char **argv)
 
 	if (done >= 0)
 		return done;
-	if (o.port > 65535)
-		return cmd_usage(&view_syntax, "--port: a port is at most 65535");
-	if (o.png && !view_server_has_page())
-		return cmd_fail("view",
-				"--png: this uft was built without its page: npm was missing (make setup, then make)");
+	status = check_options(&o);
+	if (status)
+		return status;
 	if (o.offset.n > n)
 		return cmd_usage(&view_syntax, "--offset: there are %zu times of %zu recordings", o.offset.n, n);
 	if (n > SOURCES_MAX)

@@ -42,9 +42,17 @@ expect_equal "nobody is let in without the token" "$(curl -s -o /dev/null -w '%{
 end_server
 expect_equal "files that are left" "$(ls run)" ""
 
+# What is wrong is said at once, and not by the page, or when all is drawn.
+run "$uft" view --no-browser --filter 'func ==' a.uft
+expect_status 2
+expect_err "uft view: --filter: "
+run "$uft" view --png nothing/a.png a.uft
+expect_status 1
+grep -q 'built without its page' err || expect_err "uft view: nothing/a.png: cannot be written: No such file or directory"
+
 # A directory that cannot be written to is passed over; and a picture.
 rm -f seen*
-PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png a.png --filter 'func == "a</script>\"b"' a.uft
+PATH=$PWD/bin:$PATH XDG_RUNTIME_DIR=$PWD/nothing TMPDIR=$PWD/run OUT=$PWD/seen run "$uft" view --png a.png --filter "func == 'a</script>\\\"b'" a.uft
 if grep -q 'built without its page' err; then
 	exit 0
 fi
@@ -54,7 +62,7 @@ grep -q '127.0.0.1' seen seen.parent && fail "a command line has the address: $(
 grep -qF "$PWD/run/uft-view-" seen || fail "no file: $(cat seen)"
 grep -q "^--user-data-dir=$PWD/run/uft-view-......\$" seen || fail "the profile is not in TMPDIR: $(cat seen)"
 expect_equal "no character of a filter ends the text" "$(grep -o 'location.replace("[^"]*")' seen.html | sed 's/.*#//')" \
-	'picture=1&filter=func%20%3D%3D%20%22a%3C%2Fscript%3E%5C%22b%22")'
+	'picture=1&filter=func%20%3D%3D%20%27a%3C%2Fscript%3E%5C%22b%27")'
 expect_equal "files that are left then" "$(ls run)" ""
 
 # Of several recordings there is one picture, on one clock.
