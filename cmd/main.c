@@ -82,7 +82,7 @@ static void print_commands(FILE *out)
 		else
 			fprintf(out, "\n%s:\n", c->doc);
 	}
-	fprintf(out, "\n'uft help COMMAND' lists the options of a command, 'man uft-COMMAND' explains them.\n"
+	fprintf(out, "\n'uft help COMMAND' lists a command's options, 'man uft-COMMAND' explains them.\n"
 		     "Begin with: uft record ./program && uft report\n");
 }
 

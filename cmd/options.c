@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -82,7 +83,8 @@ static int unknown_option(const struct cmd_syntax *s, const char *given)
 	return cmd_usage(s, "unknown option '%s'%s", given, text);
 }
 
-#define HELP_COLUMNS	100
+#define HELP_COLUMNS	100	/* at most, and where no terminal is narrower */
+#define HELP_LEAST	60
 
 /* ---- Help and completion ------------------------------------------------------------------- */
 
@@ -92,12 +94,16 @@ static int option_width(const struct cmd_option *o)
 }
 
 /*
- * Prints @doc from column @at on, broken at blanks so that no line is longer than HELP_COLUMNS where that is
- * possible.
+ * Prints @doc from column @at on, broken at blanks so that no line is longer than the terminal is wide, or
+ * HELP_COLUMNS, where that is possible.
  */
 static void print_wrapped(const char *doc, int at)
 {
-	size_t room = at + 30 < HELP_COLUMNS ? (size_t)(HELP_COLUMNS - at) : 30;
+	int wide = (int)cmd_terminal_width(STDOUT_FILENO), columns = wide && wide < HELP_COLUMNS ? wide : HELP_COLUMNS;
+	size_t room;
+
+	columns = columns < HELP_LEAST ? HELP_LEAST : columns;
+	room = at + 30 < columns ? (size_t)(columns - at) : 30;
 
 	for (;;) {
 		size_t n = strlen(doc);

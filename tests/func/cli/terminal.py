@@ -422,6 +422,19 @@ def broken_pipe():
     check("a reader that leaves is no error", done.stderr == b"" and done.stdout.startswith(b"# tracer"), done.stderr)
 
 
+def help_width():
+    """Help fits the terminal, and is 100 columns where there is none or a wider one."""
+    widest = {}
+    for columns in (80, 200):
+        t = Terminal(["sh", "-c", "stty cols %d; exec %s report --help" % (columns, UFT)])
+        check("help ends", t.wait() == 0, t.seen)
+        widest[columns] = max(len(line) for line in t.seen.decode().splitlines())
+    check("help fits 80 columns", 60 < widest[80] <= 80, repr(widest).encode())
+    check("and has at most 100", 80 < widest[200] <= 100, repr(widest).encode())
+    t = Terminal(["sh", "-c", "stty cols 80; exec %s --help" % UFT])
+    check("the list of commands fits as well", t.wait() == 0 and max(len(line) for line in t.seen.decode().splitlines()) <= 80, t.seen)
+
+
 def main():
     tmp = tempfile.mkdtemp(prefix="uft-test.")
     os.chdir(tmp)
@@ -429,7 +442,7 @@ def main():
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
         for case in (status_line, status_shared, status_attached, table_progress, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
-                     progress, export_ended, pack_ended, record_export_ended, broken_pipe):
+                     progress, export_ended, pack_ended, record_export_ended, broken_pipe, help_width):
             case()
     finally:
         os.chdir("/")
