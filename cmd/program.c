@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cmd.h"
 #include "cmd/program.h"
 
 int cmd_find_program(const char *name, char *path, size_t size)
@@ -32,4 +33,17 @@ int cmd_find_program(const char *name, char *path, size_t size)
 			return status;
 		dirs += len + 1;
 	}
+}
+
+int cmd_need_program(const char *command, const char *name, char *path, size_t size)
+{
+	int status = cmd_find_program(name, path, size);
+
+	if (status == 127 && !strchr(name, '/') && access(name, F_OK) == 0)
+		cmd_fail(command, "PATH has no program '%s'; the file here is ./%s", name, name);
+	else if (status == 127)
+		cmd_fail(command, "cannot find the program '%s'", name);
+	else if (status)
+		cmd_fail(command, "'%s' cannot be executed: not a file with the right to execute it", name);
+	return status;
 }

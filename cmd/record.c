@@ -126,19 +126,6 @@ static void catch_signals(void)
 
 /* ---- Before the start ---------------------------------------------------------------------- */
 
-static int check_program(const struct cmd_syntax *syntax, const char *name, char path[PATH_MAX])
-{
-	int status = cmd_find_program(name, path, PATH_MAX);
-
-	if (status == 127 && !strchr(name, '/') && access(name, F_OK) == 0)
-		cmd_fail(syntax->name, "PATH has no program '%s'; the file here is ./%s", name, name);
-	else if (status == 127)
-		cmd_fail(syntax->name, "cannot find the program '%s'", name);
-	else if (status)
-		cmd_fail(syntax->name, "'%s' cannot be executed: not a file with the right to execute it", name);
-	return status;
-}
-
 /* The export that the name of the output asks for, NULL: the recording itself. */
 static const struct uft_export *wanted_export(const char *output)
 {
@@ -719,7 +706,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (!strcmp(o->output, "-"))
 		return cmd_usage(syntax, "--output: a recording cannot be written to standard output: name a file, "
 				 "then `uft export -o OUT FILE` or `uft report -i FILE` (./- names a file '-')");
-	done = rec.targets && !rec.command ? 0 : check_program(syntax, argv[1], program);
+	done = rec.targets && !rec.command ? 0 : cmd_need_program(syntax->name, argv[1], program, sizeof(program));
 	if (done)
 		return done;
 	format = wanted_export(o->output);

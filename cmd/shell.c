@@ -148,6 +148,7 @@ int cmd_shell(int argc, char **argv)
 	char *interactive[] = { (char *)(shell && *shell ? shell : "/bin/sh"), NULL };
 	char *command[] = { "/bin/sh", "-c", NULL, NULL };
 	struct uft_tree_opts topts = { .warning = cmd_warn, .dump = cmd_dump, .arg = "shell" };
+	char path[PATH_MAX];
 	struct uft_error err = { "" };
 	struct uft_tree *t;
 	int status = cmd_parse(&shell_syntax, &argc, argv, &o);
@@ -156,6 +157,9 @@ int cmd_shell(int argc, char **argv)
 		return status;
 	if (o.command && argc > 1)
 		return cmd_usage(&shell_syntax, "either -c '%s' or a program, not both", o.command);
+	status = o.command || argc < 2 ? 0 : cmd_need_program("shell", argv[1], path, sizeof(path));
+	if (status)
+		return status;
 	command[2] = (char *)o.command;
 	topts.buffer_kb = o.buffer / 1024;
 	topts.watchdog = o.watchdog;

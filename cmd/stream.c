@@ -109,10 +109,8 @@ static int run_program(const struct record_opts *o, char *const argv[])
 				"cannot find the program '%s'; of a running process: uft attach %s records it, "
 				"uft top %s shows its calls, -S chooses the session that it serves", argv[0], argv[0],
 				argv[0]), status;
-	if (status) {
-		cmd_fail("stream", status == 127 ? "cannot find the program '%s'" : "'%s' cannot be executed", argv[0]);
-		return status;
-	}
+	if (status)
+		return cmd_need_program("stream", argv[0], path, sizeof(path));
 	status = -EAGAIN;
 	ret = own_session_open(&s, "stream", o, o->buffer_bytes ? o->buffer_bytes / 1024 : BUFFER_KB, &err);
 	ret = ret ? ret : own_session_set(&s, o, path, &err);

@@ -67,6 +67,14 @@ not_started() {
 
 not_started 127 "cannot find the program './nothing'" ./nothing
 not_started 127 "cannot find the program 'no-such-program-anywhere'" no-such-program-anywhere
+for command in shell stream; do
+	run "$uft" $command no-such-program-anywhere
+	expect_status 127
+	expect_err "uft $command: cannot find the program 'no-such-program-anywhere'"
+	run "$uft" $command "$tmp"
+	expect_status 126
+	expect_err "uft $command: '$tmp' cannot be executed"
+done
 run "$uft" stream 99999999
 expect_status 127
 expect_err "of a running process: uft attach 99999999"
