@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/client.h"
+#include "symbol/array.h"
 #include "tree/serve/socket.h"
 
 /* ---- Which session --------------------------------------------------------------------------- */
@@ -179,14 +180,12 @@ struct text { char *p; size_t n; };
 static int take_text(void *arg, const char *p, size_t n)
 {
 	struct text *t = arg;
-	char *grown = realloc(t->p, t->n + n + 1);
 
-	if (!grown)
+	if (array_resize(t->p, t->n + n + 1))
 		return -ENOMEM;
-	t->p = grown;
-	memcpy(grown + t->n, p, n);
+	memcpy(t->p + t->n, p, n);
 	t->n += n;
-	grown[t->n] = '\0';
+	t->p[t->n] = '\0';
 	return 0;
 }
 

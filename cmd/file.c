@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 
 struct file_opts {
 	const char *session;
@@ -81,13 +82,8 @@ static char *read_input(size_t *n)
 
 	*n = 0;
 	while (got > 0) {
-		if (*n == cap) {
-			char *grown = realloc(buf, cap = cap ? 2 * cap : 65536);
-
-			if (!grown)
-				break;
-			buf = grown;
-		}
+		if (array_reserve(buf, cap, *n + 65536))
+			break;
 		got = read(STDIN_FILENO, buf + *n, cap - *n);
 		*n += got > 0 ? (size_t)got : 0;
 	}

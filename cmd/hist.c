@@ -25,6 +25,7 @@
 #include "hist/hist.h"
 #include "output/dense.h"
 #include "stream/select/event_record.h"
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 
 #define KEYS_DEFAULT	"common_pid.execname"
@@ -41,13 +42,11 @@ struct hist_opts {
 static int parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct hist_asks *asks = field;
-	struct hist_ask *grown = realloc(asks->v, (asks->n + 1) * sizeof(*grown));
 
 	(void)o;
-	if (!grown)
+	if (array_resize(asks->v, asks->n + 1))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	asks->v = grown;
-	grown[asks->n++] = (struct hist_ask){ .event = strcmp(text, "all") ? text : "*" };
+	asks->v[asks->n++] = (struct hist_ask){ .event = strcmp(text, "all") ? text : "*" };
 	return 0;
 }
 

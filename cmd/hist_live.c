@@ -23,6 +23,7 @@
 #include "cmd/hist_table.h"
 #include "cmd/own_session.h"
 #include "cmd/screen.h"
+#include "symbol/array.h"
 
 #define HEAD	"# event histogram\n#\n"	/* of each histogram in a file */
 
@@ -234,18 +235,16 @@ static int show(struct live *l, int is_once, struct uft_error *err)
 
 static int add_event(struct live *l, const char *system, const char *name)
 {
-	char **grown = realloc(l->event, (l->nevents + 1) * sizeof(*grown)), *event = NULL;
+	char *event = NULL;
 
-	if (grown)
-		l->event = grown;
-	if (!grown || asprintf(&event, "%s/%s", system, name) < 0)
+	if (array_resize(l->event, l->nevents + 1) || asprintf(&event, "%s/%s", system, name) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->nevents; i++)
-		if (!strcmp(grown[i], event)) {		/* of two asks */
+		if (!strcmp(l->event[i], event)) {		/* of two asks */
 			free(event);
 			return 0;
 		}
-	grown[l->nevents++] = event;
+	l->event[l->nevents++] = event;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "cmd/hist_table.h"
 #include "hist/hist.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 
 static int result_of(FILE *out)
 {
@@ -160,12 +161,9 @@ static int find_columns(struct csv *t, const struct head *h)
 			k++;
 		t->at[i] = k;
 		if (k == t->n) {
-			const char **grown = realloc(t->name, (t->n + 1) * sizeof(*grown));
-
-			if (!grown)
+			if (array_resize(t->name, t->n + 1))
 				return -ENOMEM;
-			t->name = grown;
-			grown[t->n++] = h->name[i];
+			t->name[t->n++] = h->name[i];
 		}
 	}
 	return 0;

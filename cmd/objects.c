@@ -18,6 +18,7 @@
 #include "cmd/program.h"
 #include "control/proc/proc.h"
 #include "control/session.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 const char *cmd_object_base(const struct uft_object *obj)
@@ -28,17 +29,12 @@ const char *cmd_object_base(const struct uft_object *obj)
 /* Takes over the caller's reference. */
 static int objects_add(struct cmd_objects *o, struct uft_object *obj, uint64_t bias, struct uft_error *err)
 {
-	struct cmd_object *grown = realloc(o->item, (o->n + 1) * sizeof(*grown));
-	int ret;
-
-	if (!grown) {
+	if (array_resize(o->item, o->n + 1)) {
 		uft_object_put(obj);
 		return uft_fail(err, -ENOMEM, "no memory");
 	}
-	o->item = grown;
 	o->item[o->n++] = (struct cmd_object){ obj, bias };
-	ret = uft_object_sites(obj, err);
-	return ret;
+	return uft_object_sites(obj, err);
 }
 
 struct objects_member { struct cmd_objects *o; struct uft_error *err; };

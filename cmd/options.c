@@ -16,6 +16,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "symbol/array.h"
 #include "symbol/clean.h"
 #include "symbol/names.h"
 
@@ -325,14 +326,11 @@ int cmd_string(const struct cmd_option *o, const char *text, void *field, struct
 int cmd_strings(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct cmd_list *list = field;
-	const char **grown;
 
 	if (!*text)
 		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
-	grown = realloc(list->item, (list->n + 2) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(list->item, list->n + 2))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	list->item = grown;
 	list->item[list->n++] = text;
 	list->item[list->n] = NULL;
 	return 0;
@@ -376,17 +374,15 @@ int cmd_numbers(const struct cmd_option *o, const char *text, void *field, struc
 	const char *p = text;
 
 	do {
-		uint32_t first, last, *grown;
+		uint32_t first, last;
 
 		if (parse_u32(&p, &first))
 			return uft_fail(err, -EINVAL, "'%s' is not a list of numbers like 1,4-7", text);
 		last = first;
 		if (*p == '-' && (p++, parse_u32(&p, &last) || last < first || last - first >= NUMBERS_MAX))
 			return uft_fail(err, -EINVAL, "'%s' has a bad range", text);
-		grown = realloc(list->item, (list->n + (last - first) + 1) * sizeof(*grown));
-		if (!grown)
+		if (array_resize(list->item, list->n + (last - first) + 1))
 			return uft_fail(err, -ENOMEM, "out of memory");
-		list->item = grown;
 		for (uint64_t v = first; v <= last; v++)
 			list->item[list->n++] = (uint32_t)v;
 	} while (*p == ',' && p++);

@@ -9,6 +9,7 @@
 #include "cmd/recordopts.h"
 #include "control/session.h"
 #include "include/uft/abi.h"
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 #include "symbol/event_type.h"
 #include "symbol/host.h"
@@ -36,15 +37,12 @@ int record_parse_tracer(const struct cmd_option *o, const char *text, void *fiel
 int record_parse_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
-	struct event_ask *grown;
 
 	if (!*text)
 		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
-	grown = realloc(asks->v, (asks->n + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(asks->v, asks->n + 1))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	asks->v = grown;
-	grown[asks->n++] = (struct event_ask){ .word = strcmp(text, "all") ? text : "*", .is_not = asks->is_not };
+	asks->v[asks->n++] = (struct event_ask){ .word = strcmp(text, "all") ? text : "*", .is_not = asks->is_not };
 	return 0;
 }
 

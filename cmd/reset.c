@@ -15,6 +15,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "symbol/array.h"
 
 struct reset_opts { const char *session, *instance; uint64_t buffer; int all, remove; };
 
@@ -175,13 +176,10 @@ struct names { char (*v)[256]; size_t n; };
 static void add_name(void *arg, uint32_t mode, const char *name, const char *doc)
 {
 	struct names *names = arg;
-	char (*grown)[256] = S_ISDIR(mode) ? realloc(names->v, (names->n + 1) * sizeof(*grown)) : NULL;
 
 	(void)doc;
-	if (!grown)
-		return;
-	names->v = grown;
-	snprintf(grown[names->n++], sizeof(*grown), "%s", name);
+	if (S_ISDIR(mode) && !array_resize(names->v, names->n + 1))
+		snprintf(names->v[names->n++], sizeof(*names->v), "%s", name);
 }
 
 static int reset_instances(const struct reset_opts *o, struct uft_error *err)

@@ -11,6 +11,7 @@
  * as in most containers, the child mounts it for itself alone, if it may.
  */
 #include "cmd/sql.h"
+#include "symbol/array.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -305,11 +306,8 @@ static char *read_all(int fd)
 	ssize_t got = 1;
 
 	while (got > 0) {
-		char *grown = realloc(text, n + 4097);
-
-		if (!grown)
+		if (array_resize(text, n + 4097))
 			break;
-		text = grown;
 		got = read(fd, text + n, 4096);
 		n += got > 0 ? (size_t)got : 0;
 		text[n] = '\0';

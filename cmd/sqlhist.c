@@ -23,6 +23,7 @@
 #include "cmd/own_session.h"
 #include "cmd/program.h"
 #include "cmd/sql.h"
+#include "symbol/array.h"
 #include "symbol/tracer.h"
 
 struct sqlhist_opts {
@@ -75,12 +76,9 @@ struct work {
 
 static int add_format(struct work *w, const char *system, const char *text)
 {
-	struct sql_format *grown = realloc(w->format, (w->n + 1) * sizeof(*grown));
-
-	if (!grown)
+	if (array_resize(w->format, w->n + 1))
 		return -ENOMEM;
-	w->format = grown;
-	grown[w->n++] = (struct sql_format){ system, text };
+	w->format[w->n++] = (struct sql_format){ system, text };
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "control/proc/proc.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 #define CGROUPS		"/sys/fs/cgroup"
@@ -20,17 +21,13 @@
 
 static int add(struct cmd_targets *t, pid_t pid, int is_found, struct uft_error *err)
 {
-	struct target_pid *more;
-
 	t->nfound++;
 	for (size_t i = 0; i < t->n; i++)
 		if (t->item[i].pid == pid)
 			return 0;
-	more = realloc(t->item, (t->n + 1) * sizeof(*more));
-	if (!more)
+	if (array_resize(t->item, t->n + 1))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	t->item = more;
-	more[t->n++] = (struct target_pid){ pid, is_found, !kill(pid, 0) || errno == EPERM };
+	t->item[t->n++] = (struct target_pid){ pid, is_found, !kill(pid, 0) || errno == EPERM };
 	return 0;
 }
 
@@ -214,19 +211,16 @@ static int search(struct cmd_targets *t, struct target_search *s, struct uft_err
 
 int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err)
 {
-	struct target_search *more;
 	int ret;
 
 	if (kind == TARGET_ANY && text[0] >= '0' && text[0] <= '9' && !text[strspn(text, "0123456789,")])
 		return add_numbers(t, text, err);
 	if (text[0] == '-' || !text[0])
 		return uft_fail(err, -EINVAL, "'%s' is neither a process number nor a name nor a cgroup", text);
-	more = realloc(t->search, (t->nsearches + 1) * sizeof(*more));
-	if (!more)
+	if (array_resize(t->search, t->nsearches + 1))
 		return uft_fail(err, -ENOMEM, "out of memory");
-	t->search = more;
-	more[t->nsearches] = (struct target_search){ text, kind };
-	ret = search(t, &more[t->nsearches], err);
+	t->search[t->nsearches] = (struct target_search){ text, kind };
+	ret = search(t, &t->search[t->nsearches], err);
 	t->nsearches += !ret;
 	return ret;
 }

@@ -21,6 +21,7 @@
 #include "control/session.h"
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/now.h"
 
@@ -87,19 +88,17 @@ struct top {
 static int grow_rows(struct top *t)
 {
 	uint32_t cap = t->cap_rows ? 2 * t->cap_rows : 1024, *slot = calloc(2 * cap, sizeof(*slot));
-	struct row *row = slot ? realloc(t->row, cap * sizeof(*row)) : NULL;
 
-	if (!row) {
+	if (!slot || array_resize(t->row, cap)) {
 		free(slot);
 		return -ENOMEM;
 	}
 	free(t->slot);
-	t->row = row;
 	t->slot = slot;
 	t->cap_rows = cap;
 	t->nslots = 2 * cap;
 	for (uint32_t i = 0; i < t->nrows; i++) {
-		uint32_t at = (uint32_t)hash_text(row[i].name) & (t->nslots - 1);
+		uint32_t at = (uint32_t)hash_text(t->row[i].name) & (t->nslots - 1);
 
 		while (slot[at])
 			at = (at + 1) & (t->nslots - 1);
@@ -132,15 +131,8 @@ static struct row *row_of(struct top *t, struct slice *s, uint32_t id)
 
 	if (sym->index < s->nrow_of && s->row_of[sym->index])
 		return &t->row[s->row_of[sym->index] - 1];
-	if (sym->index >= s->nrow_of) {
-		uint32_t want = 2 * (sym->index + 64), *grown = realloc(s->row_of, want * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + s->nrow_of, 0, (want - s->nrow_of) * sizeof(*grown));
-		s->row_of = grown;
-		s->nrow_of = want;
-	}
+	if (array_reach(s->row_of, s->nrow_of, sym->index))
+		return NULL;
 	row = row_named(t, sym->name);
 	if (row)
 		s->row_of[sym->index] = (uint32_t)(row - t->row) + 1;

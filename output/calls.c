@@ -10,38 +10,21 @@
 #include <string.h>
 
 #include "output/calls.h"
+#include "symbol/array.h"
 
 #define DEPTH_MAX	4096u		/* calls that are deeper are not ours */
 #define TASKS_MAX	(1u << 20)
 
-static int grow(void **p, uint32_t *n, uint32_t want, size_t size)
-{
-	uint32_t cap = *n ? *n : 16;
-	char *grown;
-
-	while (cap < want)
-		cap *= 2;
-	grown = realloc(*p, cap * size);
-	if (!grown)
-		return 0;
-	memset(grown + *n * size, 0, (cap - *n) * size);
-	*p = grown;
-	*n = cap;
-	return 1;
-}
-
 struct call_task *calls_task(struct calls *c, const struct uft_task *task)
 {
-	if (task->index >= TASKS_MAX)
-		return NULL;
-	if (task->index >= c->ntask && !grow((void **)&c->task, &c->ntask, task->index + 1, sizeof(*c->task)))
+	if (task->index >= TASKS_MAX || array_reach(c->task, c->ntask, task->index))
 		return NULL;
 	return &c->task[task->index];
 }
 
 static uint8_t role_of(struct calls *c, const struct uft_sym *sym)
 {
-	if (!sym || (sym->index >= c->nrole && !grow((void **)&c->role, &c->nrole, sym->index + 1, 1)))
+	if (!sym || array_reach(c->role, c->nrole, sym->index))
 		return UFT_ROLE_NONE;
 	if (!c->role[sym->index])
 		c->role[sym->index] = (uint8_t)(1 + uft_tracer_role(c->tracer, sym->name, NULL));
@@ -52,8 +35,7 @@ static struct call *enter(struct calls *c, struct call_task *t, const struct uft
 {
 	struct call *call;
 
-	if (ev->depth >= DEPTH_MAX ||
-	    (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
+	if (ev->depth >= DEPTH_MAX || array_reach(t->call, t->cap, ev->depth))
 		return NULL;
 	/* calls between that are not shown, as they are another tracer's */
 	for (uint32_t i = t->n; i < ev->depth; i++)

@@ -9,6 +9,7 @@
 
 #include "output/datfile.h"
 #include "output/krecord.h"
+#include "symbol/array.h"
 #include "symbol/event_type.h"
 
 /* Ids of options and of sections. */
@@ -30,20 +31,10 @@ struct blob {
 
 static void put(struct blob *b, const void *data, size_t n)
 {
-	if (b->cap - b->n < n) {
-		size_t cap = b->cap ? b->cap : 4096;
-		char *p;
-
-		while (cap - b->n < n)
-			cap *= 2;
-		p = b->error ? NULL : realloc(b->p, cap);
-		if (!p) {
-			b->error = -ENOMEM;
-			return;
-		}
-		b->p = p;
-		b->cap = cap;
-	}
+	if (!b->error)
+		b->error = array_reserve(b->p, b->cap, b->n + n);
+	if (b->error)
+		return;
 	if (n)
 		memcpy(b->p + b->n, data, n);
 	b->n += n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "output/output.h"
+#include "symbol/array.h"
 
 struct drop {
 	struct uft_drop_row row;
@@ -41,17 +42,15 @@ int uft_output_drops(struct uft_stream *st, FILE *out)
 {
 	static struct uft_event ev[256];
 	struct uft_drop_row row;
-	struct drop *list = NULL, *grown;
+	struct drop *list = NULL;
 	size_t n = 0, got;
 	uint64_t first = 0, last = 0;
 
 	for (; uft_stream_drop(st, n, &row); n++) {
-		grown = realloc(list, (n + 1) * sizeof(*list));
-		if (!grown) {
+		if (array_resize(list, n + 1)) {
 			free(list);
 			return -ENOMEM;
 		}
-		list = grown;
 		list[n] = (struct drop){ .row = row };
 	}
 	while (n && (got = uft_stream_batch(st, ev, sizeof(ev) / sizeof(ev[0]))))

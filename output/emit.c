@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "output/emit.h"
+#include "symbol/array.h"
 #include "symbol/clean.h"
 
 const char digits_pairs[200] =
@@ -26,19 +27,10 @@ void emit_buf_free(struct emit_buf *b)
 
 int emit_buf_grow(struct emit_buf *b, size_t room)
 {
-	size_t cap = b->cap;
-	char *text;
+	int ret = array_reserve(b->text, b->cap, b->len + room);
 
-	while (cap - b->len < room)
-		cap *= 2;
-	text = realloc(b->text, cap);
-	if (!text) {
-		b->error = b->error ? b->error : -ENOMEM;
-		return -ENOMEM;
-	}
-	b->text = text;
-	b->cap = cap;
-	return 0;
+	b->error = b->error ? b->error : ret;
+	return ret;
 }
 
 void emit_buf_flush(struct emit_buf *b, size_t n)
@@ -88,14 +80,12 @@ void emit_names_free(struct emit_names *names)
 /* @text itself, or a masked copy that @names owns; NULL without memory. */
 static const char *clean(struct emit_names *names, const char *text, size_t len)
 {
-	char **list, *copy;
+	char *copy;
 
 	if (uft_clean_length(text, len) == len)
 		return text;
-	list = realloc(names->masked, (names->nmasked + 1) * sizeof(*list));
-	if (!list)
+	if (array_resize(names->masked, names->nmasked + 1))
 		return NULL;
-	names->masked = list;
 	copy = strdup(text);
 	if (!copy)
 		return NULL;
@@ -108,20 +98,12 @@ const struct emit_text *emit_names_add_func(struct emit_names *names, const stru
 {
 	static const struct emit_text unknown = { "0x0", 3 };
 	struct emit_text *func;
-	size_t n = names->nfunc ? names->nfunc : 1024, len;
+	size_t len;
 
 	if (!sym || !sym->name)
 		return &unknown;
-	if (sym->index >= names->nfunc) {
-		while (n <= sym->index)
-			n *= 2;
-		func = realloc(names->func, n * sizeof(*func));
-		if (!func)
-			return NULL;
-		memset(func + names->nfunc, 0, (n - names->nfunc) * sizeof(*func));
-		names->func = func;
-		names->nfunc = n;
-	}
+	if (array_reach(names->func, names->nfunc, sym->index))
+		return NULL;
 	func = &names->func[sym->index];
 	len = strlen(sym->name);
 	func->len = (uint32_t)len;
@@ -176,19 +158,10 @@ static void format_task(struct emit_task *t, const struct uft_task *task)
 
 const struct emit_task *emit_names_add_task(struct emit_names *names, const struct uft_task *task)
 {
-	size_t n = names->ntasks ? names->ntasks : 64;
 	struct emit_task **list;
 
-	if (task->index >= names->ntasks) {
-		while (n <= task->index)
-			n *= 2;
-		list = realloc(names->task, n * sizeof(*list));
-		if (!list)
-			return NULL;
-		memset(list + names->ntasks, 0, (n - names->ntasks) * sizeof(*list));
-		names->task = list;
-		names->ntasks = n;
-	}
+	if (array_reach(names->task, names->ntasks, task->index))
+		return NULL;
 	list = &names->task[task->index];
 	*list = malloc(sizeof(**list));
 	if (*list)

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
+
 #define HIST_SUB_BITS	5
 #define HIST_SUB	(1u << HIST_SUB_BITS)
 #define HIST_OCTAVES	(64 - HIST_SUB_BITS)	/* octave 0: 0..31, octave k: 32 << (k-1) and up to twice that */
@@ -49,15 +51,8 @@ static inline uint64_t hist_value(unsigned octave, unsigned bucket)
 
 static inline int hist_take_block(struct hist_pool *pool, struct histogram *h, unsigned octave)
 {
-	if (pool->n == pool->cap) {
-		size_t cap = pool->cap ? pool->cap * 2 : 256;
-		void *block = realloc(pool->block, cap * sizeof(*pool->block));
-
-		if (!block)
-			return -ENOMEM;
-		pool->block = block;
-		pool->cap = cap;
-	}
+	if (array_reserve(pool->block, pool->cap, pool->n + 1))
+		return -ENOMEM;
 	memset(pool->block[pool->n], 0, sizeof(*pool->block));
 	h->octave[octave] = (uint32_t)++pool->n;
 	return 0;

@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "output/latency.h"
+#include "symbol/array.h"
 
 #define LIBC_SIGNALS	(3ull << 31)	/* 32 and 33: cancellation, setuid in all threads */
 #define EOWNERDEAD_	130		/* a robust mutex is held then, too */
@@ -47,16 +48,9 @@ static void add_line(struct latency *l, struct stretch *s, const struct uft_even
 	s->total++;
 	if (s->n == STRETCH_LINES)
 		return;
-	if (s->n == s->cap) {
-		uint32_t cap = s->cap ? 2 * s->cap : 64;
-		struct stretch_line *grown = realloc(s->line, cap * sizeof(*grown));
-
-		if (!grown) {
-			l->error = -ENOMEM;
-			return;
-		}
-		s->line = grown;
-		s->cap = cap;
+	if (array_reserve(s->line, s->cap, s->n + 1)) {
+		l->error = -ENOMEM;
+		return;
 	}
 	s->line[s->n++] = (struct stretch_line){
 		.ts_ns = ts_ns, .sym = call->sym, .parent = call->parent, .task = ev->task, .cpu = ev->cpu,

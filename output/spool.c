@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "output/spool.h"
+#include "symbol/array.h"
 
 #define COPY_BYTES	(256u << 10)
 
@@ -71,16 +72,8 @@ int spool_write_all(int fd, const void *data, size_t n)
 
 static struct spool_extent *new_extent(struct spool_lane *lane)
 {
-	struct spool_extent *list;
-	size_t cap = lane->cap ? lane->cap * 2 : 16;
-
-	if (lane->n == lane->cap) {
-		list = realloc(lane->extent, cap * sizeof(*list));
-		if (!list)
-			return NULL;
-		lane->extent = list;
-		lane->cap = cap;
-	}
+	if (array_reserve(lane->extent, lane->cap, lane->n + 1))
+		return NULL;
 	lane->extent[lane->n] = (struct spool_extent){ 0 };
 	return &lane->extent[lane->n++];
 }

@@ -9,6 +9,7 @@
 #include "output/kernel_flags.h"
 #include "output/output.h"
 #include "output/text_rows.h"
+#include "symbol/array.h"
 
 const char *text_tracer(uint32_t tracer)
 {
@@ -33,28 +34,20 @@ static void init_cpu(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
 struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu)
 {
 	size_t n = (size_t)cpu + 1;
-	struct text_cpu *list;
-	uint32_t *open;
 
 	if (cpu >= TEXT_MAX_CPUS) {
 		t->buf.error = t->buf.error ? t->buf.error : -EBADMSG;
 		return NULL;
 	}
-	list = realloc(t->cpu, n * sizeof(*list));
-	if (list)
-		t->cpu = list;
-	open = realloc(t->open, n * sizeof(*open));
-	if (open)
-		t->open = open;
-	if (!list || !open) {
+	if (array_resize(t->cpu, n) || array_resize(t->open, n)) {
 		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
 		return NULL;
 	}
-	memset(list + t->ncpus, 0, (n - t->ncpus) * sizeof(*list));
+	memset(t->cpu + t->ncpus, 0, (n - t->ncpus) * sizeof(*t->cpu));
 	for (size_t i = t->ncpus; i < n; i++)
-		init_cpu(t, &list[i], (uint32_t)i);
+		init_cpu(t, &t->cpu[i], (uint32_t)i);
 	t->ncpus = n;
-	return &list[cpu];
+	return &t->cpu[cpu];
 }
 
 /* ` %5lu.%06lu: `, rounded to the microsecond as the kernel does. */

@@ -36,6 +36,7 @@
 #include "output/emit.h"
 #include "output/krecord.h"
 #include "output/tracedat.h"
+#include "symbol/array.h"
 #include "symbol/newfile.h"
 
 #define CHUNK_BYTES	(DAT_CHUNK_PAGES * KBUF_PAGE)
@@ -98,15 +99,11 @@ static int add_page(void *ctx, const void *page)
 
 static int grow_cpus(struct dat *dat, uint32_t ncpus)
 {
-	struct dat_cpu **list;
-
 	if (!ncpus || ncpus > MAX_CPUS)		/* 0: the number of a CPU is UINT32_MAX */
 		return -EBADMSG;
-	list = realloc(dat->cpu, ncpus * sizeof(*list));
-	if (!list)
+	if (array_resize(dat->cpu, ncpus))
 		return -ENOMEM;
-	memset(list + dat->ncpus, 0, (ncpus - dat->ncpus) * sizeof(*list));
-	dat->cpu = list;
+	memset(dat->cpu + dat->ncpus, 0, (ncpus - dat->ncpus) * sizeof(*dat->cpu));
 	dat->ncpus = ncpus;
 	return 0;
 }

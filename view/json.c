@@ -7,27 +7,14 @@
 
 #include "output/digits.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 #include "view/json.h"
 
 char *json_room(struct json *j, size_t n)
 {
-	if (j->err)
-		return NULL;
-	if (j->cap - j->n < n + 1) {
-		size_t cap = j->cap ? 2 * j->cap : 4096;
-		char *grown;
-
-		while (cap - j->n < n + 1)
-			cap *= 2;
-		grown = realloc(j->p, cap);
-		if (!grown) {
-			j->err = -ENOMEM;
-			return NULL;
-		}
-		j->p = grown;
-		j->cap = cap;
-	}
-	return j->p + j->n;
+	if (!j->err)
+		j->err = array_reserve(j->p, j->cap, j->n + n + 1);
+	return j->err ? NULL : j->p + j->n;
 }
 
 void json_bytes(struct json *j, const char *s, size_t n)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/disas/disas.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 /* ---- Names ------------------------------------------------------------------------------------ */
@@ -111,13 +112,8 @@ int dis_column(struct dis *d, const char *title, const struct dis_link *link, co
 		struct dis_row *row;
 		int w;
 
-		if (c->n == room) {
-			room = room ? 2 * room : 32;
-			row = realloc(c->row, room * sizeof(*row));
-			if (!row)
-				return -ENOMEM;
-			c->row = row;
-		}
+		if (array_reserve(c->row, room, c->n + 1))
+			return -ENOMEM;
 		row = &c->row[c->n++];
 		at += dis_insn(d, link, p + at, len - at, addr + at, row);
 		w = strlen(row->hex);

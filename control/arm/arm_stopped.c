@@ -26,6 +26,7 @@
 #include "control/ptrace/task_stop.h"
 #include "control/plan/unprepared.h"
 #include "control/proc/procinfo.h"
+#include "symbol/array.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -377,11 +378,8 @@ int arm_stopped_commit(struct target *t)
 /* Room for p.n elements more; the caller fills them in. */
 static struct part *add_part(struct stopped_batch *h, struct part p)
 {
-	struct part *more = realloc(h->part, (h->nparts + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_resize(h->part, h->nparts + 1))
 		return NULL;
-	h->part = more;
 	p.base = h->n;
 	p.elem = calloc(p.n, p.size);
 	p.index = calloc(p.n, sizeof(*p.index));

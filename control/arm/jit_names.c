@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbol/array.h"
 #include "symbol/namefile.h"
 #include "symbol/open_regular.h"
 
@@ -70,16 +71,14 @@ void jitmap_look(struct uft_session *s, struct target *t)
 static int add_object(struct target *t, const struct uft_names *names)
 {
 	struct space *sp = t->space;
-	struct space_obj *more = realloc(sp->obj, (sp->nobj + 1) * sizeof(*more));
 	char path[64];
 	struct uft_object *obj;
 	struct uft_mapped *m;
 	uint64_t lo = UINT64_MAX, hi = 0;
 	int ret = 0;
 
-	if (!more)
+	if (array_resize(sp->obj, sp->nobj + 1))
 		return -ENOMEM;
-	sp->obj = more;
 	if (sp->nobj >= UFT_MAX_OBJECTS)
 		return -E2BIG;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);

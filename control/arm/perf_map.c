@@ -19,6 +19,7 @@
  */
 #include "control/arm/arm.h"
 #include "control/plan/unprepared.h"
+#include "symbol/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,15 +89,11 @@ static void put_name(FILE *f, struct uft_mapped *m, uint32_t stub)
 /* What each target has been named so far is kept apart from its state: that may change as often as it likes. */
 static int grow(struct target_obj *o)
 {
-	uint8_t *more;
-
 	if (o->nnamed >= o->nstate)
 		return 0;
-	more = realloc(o->named, o->nstate);
-	if (!more)
+	if (array_resize(o->named, o->nstate))
 		return -ENOMEM;
-	memset(more + o->nnamed, 0, o->nstate - o->nnamed);
-	o->named = more;
+	memset(o->named + o->nnamed, 0, o->nstate - o->nnamed);
 	o->nnamed = o->nstate;
 	return 0;
 }

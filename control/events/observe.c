@@ -43,6 +43,7 @@
 #include "control/ptrace/task_stop.h"
 #include "control/events/observe_internal.h"
 #include "control/events/sample_callers.h"
+#include "symbol/array.h"
 #include "symbol/host.h"
 
 #include <errno.h>
@@ -399,15 +400,8 @@ static int list_unknown(void *arg, pid_t pid, pid_t tid)
 	(void)pid;
 	if (observe_thread(u->p, tid))
 		return 0;
-	if (u->n == u->cap) {
-		size_t cap = u->cap ? 2 * u->cap : 64;
-		pid_t *grown = realloc(u->tid, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		u->tid = grown;
-		u->cap = cap;
-	}
+	if (array_reserve(u->tid, u->cap, u->n + 1))
+		return -ENOMEM;
 	u->tid[u->n++] = tid;
 	return 0;
 }

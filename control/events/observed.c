@@ -6,6 +6,7 @@
  */
 #include "control/proc/proc.h"
 #include "control/events/observe_internal.h"
+#include "symbol/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,15 +36,8 @@ struct thread *observe_thread_add(struct observe *o, struct proc *p, pid_t tid, 
 {
 	struct thread *t = observe_thread(p, tid);
 
-	if (!t && p->nthreads == p->cap) {
-		uint32_t cap = p->cap ? 2 * p->cap : 4;
-		struct thread *grown = realloc(p->thread, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		p->thread = grown;
-		p->cap = cap;
-	}
+	if (!t && array_reserve(p->thread, p->cap, p->nthreads + 1))
+		return NULL;
 	t = t ? t : &p->thread[p->nthreads++];
 	*t = *like;
 	t->tid = tid;

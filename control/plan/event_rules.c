@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "control/plan/plan.h"
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 
 struct spec_rules {
@@ -187,16 +188,8 @@ int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const s
 {
 	int ret;
 
-	if (type->index >= sp->nrules) {
-		uint32_t n = type->index + 1 < 2 * sp->nrules ? 2 * sp->nrules : type->index + 1;
-		struct spec_rules *grown = realloc(sp->rules, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + sp->nrules, 0, (n - sp->nrules) * sizeof(*grown));
-		sp->rules = grown;
-		sp->nrules = n;
-	}
+	if (array_reach(sp->rules, sp->nrules, type->index))
+		return -ENOMEM;
 	if (!sp->rules[type->index].is_made) {
 		ret = make(sp, type, &sp->rules[type->index].rules);
 		if (ret)

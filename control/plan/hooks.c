@@ -24,6 +24,7 @@
 #include "runtime/arch/arm64/encode.h"
 #include "runtime/arch/riscv64/encode.h"
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/array.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -69,14 +70,10 @@ static pthread_cond_t cache_ready = PTHREAD_COND_INITIALIZER;
 
 static int add(struct found *f, const struct uft_hook *h)
 {
-	struct uft_hook *more;
-
 	if (f->n == MAX_HOOKS)
 		return -E2BIG;
-	more = realloc(f->hook, (f->n + 1) * sizeof(*more));
-	if (!more)
+	if (array_resize(f->hook, f->n + 1))
 		return -ENOMEM;
-	f->hook = more;
 	f->hook[f->n++] = *h;
 	return 0;
 }
@@ -316,11 +313,8 @@ void uft_session_look_ahead(struct uft_object *obj)
 
 static int append(struct space_obj *o, const struct uft_hook *h)
 {
-	struct uft_hook *more = realloc(o->hook, (o->nhook + 1) * sizeof(*more));
-
-	if (!more)
+	if (array_resize(o->hook, o->nhook + 1))
 		return -ENOMEM;
-	o->hook = more;
 	o->hook[o->nhook++] = *h;
 	return 0;
 }
@@ -378,19 +372,14 @@ int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t r
 int hooks_find(struct space_obj *o, const struct uft_mapped *m)
 {
 	const struct found *f;
-	struct uft_hook *more;
 
 	if (o->has_hooks)
 		return 0;
 	f = look_up(m->obj);
 	if (!f)
 		return -ENOMEM;
-	if (f->n) {
-		more = realloc(o->hook, (o->nhook + f->n) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		o->hook = more;
-	}
+	if (array_resize(o->hook, o->nhook + f->n))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < f->n; i++) {
 		o->hook[o->nhook] = f->hook[i];
 		o->hook[o->nhook++].addr += m->bias;

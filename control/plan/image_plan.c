@@ -18,6 +18,7 @@
 #include "control/state/state.h"
 #include "control/proc/map_files.h"
 #include "control/plan/unprepared.h"
+#include "symbol/array.h"
 #include "symbol/host.h"
 #include "symbol/parse_bound.h"
 #include "symbol/table.h"
@@ -80,7 +81,6 @@ static uint64_t *take_room(struct space *sp, int which, size_t n)
 static int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
 {
 	struct uft_error err = { "" };
-	struct space_obj *more;
 	struct uft_mapped *m;
 	uint32_t index = sp->nobj;
 	int ret;
@@ -95,10 +95,8 @@ static int space_add(struct uft_session *s, struct space *sp, struct uft_object 
 	sp->own_calls |= obj->own_calls;
 	if (index && obj->is_tracer)
 		sp->other_tracer = obj->path;
-	more = realloc(sp->obj, (index + 1) * sizeof(*more));
-	if (!more)
+	if (array_resize(sp->obj, index + 1))
 		return -ENOMEM;
-	sp->obj = more;
 	sp->obj[index] = (struct space_obj){ 0 };
 	m = uft_image_add(sp->img, obj, bias);
 	if (!m)

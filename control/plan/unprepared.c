@@ -17,6 +17,7 @@
 #include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
+#include "symbol/array.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -125,15 +126,6 @@ size_t unprepared_count(const struct space_obj *o)
 	return o->plain ? o->plain->list.n : 0;
 }
 
-static void *grown(void *old, size_t from, size_t to, size_t size, int fill)
-{
-	uint8_t *m = realloc(old, to * size);
-
-	if (m)
-		memset(m + from * size, fill, (to - from) * size);
-	return m;
-}
-
 /* Ids of sites that cannot be used were never in a record: all of the object's move to a new range. */
 static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m, uint32_t n)
 {
@@ -151,25 +143,15 @@ static int widen(struct space *sp, uint32_t index, const struct entries *list)
 {
 	struct space_obj *o = &sp->obj[index];
 	struct uft_mapped *m = &sp->img->obj[index];
-	size_t nsite = m->obj->nsite, n = nsite + list->n;
-	uint64_t *addr = grown(m->stub_addr, m->nstubs, n, sizeof(*addr), 0);
-	uint16_t *state;
+	size_t nsite = m->obj->nsite, n = nsite + list->n, had = m->nstubs, had_want = o->want ? had : 0;
 
-	if (!addr)
+	if (array_resize(m->stub_addr, n) || array_resize(m->site_addr, n) || array_resize(o->sent, n) ||
+	    array_resize(o->want, n))
 		return -ENOMEM;
-	m->stub_addr = addr;
-	addr = grown(m->site_addr, m->nstubs, n, sizeof(*addr), 0);
-	if (!addr)
-		return -ENOMEM;
-	m->site_addr = addr;
-	state = grown(o->sent, m->nstubs, n, sizeof(*state), 0xff);
-	if (!state)
-		return -ENOMEM;
-	o->sent = state;
-	state = grown(o->want, o->want ? m->nstubs : 0, n, sizeof(*state), 0xff);
-	if (!state)
-		return -ENOMEM;
-	o->want = state;
+	memset(m->stub_addr + had, 0, (n - had) * sizeof(*m->stub_addr));
+	memset(m->site_addr + had, 0, (n - had) * sizeof(*m->site_addr));
+	memset(o->sent + had, 0xff, (n - had) * sizeof(*o->sent));
+	memset(o->want + had_want, 0xff, (n - had_want) * sizeof(*o->want));
 	for (size_t i = 0; i < list->n; i++) {
 		m->stub_addr[nsite + i] = list->entry[i].func + m->bias;
 		m->site_addr[nsite + i] = list->entry[i].addr + entry_len(m->obj, &list->entry[i]) + m->bias;

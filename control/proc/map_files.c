@@ -13,6 +13,7 @@
  */
 #include "control/proc/map_files.h"
 
+#include "symbol/array.h"
 #include "symbol/open_regular.h"
 
 #include <elf.h>
@@ -86,14 +87,13 @@ static void read_maps(struct map_files *files)
 {
 	struct files_map *map = NULL;
 	char *line = NULL, buffer[8192];
-	size_t size = 0, n = 0;
+	size_t size = 0, n = 0, room = 0;
 	FILE *f = proc_fopen(files->pid, "maps");
 
 	if (f)		/* the kernel gives a page at once, stdio would take a quarter */
 		setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
 		unsigned long long start, end, inode;
-		struct files_map *more;
 		int at = 0;
 
 		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !at)
@@ -105,12 +105,8 @@ static void read_maps(struct map_files *files)
 			}
 			continue;
 		}
-		if ((n & (n - 1)) == 0) {
-			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
-			if (!more)
-				break;
-			map = more;
-		}
+		if (array_reserve(map, room, n + 1))
+			break;
 		line[strcspn(line, "\n")] = '\0';
 		map[n].start = start;
 		map[n].end = end;

@@ -25,6 +25,7 @@
  */
 #include "control/base/base.h"
 #include "control/ptrace/task_stop.h"
+#include "symbol/array.h"
 
 
 #include <dirent.h>
@@ -116,14 +117,8 @@ static int stop_each_fn(void *arg, pid_t pid, pid_t tid)
 	ret = task_read_asleep(pid, tid, &a);
 	if (ret == -ESRCH || (t && ret > 0 && task_is_vfork_wait(pid, &a)))
 		return 0;
-	if (!t && h->n == h->room) {
-		struct stopped_task *more = realloc(h->task, (2 * h->room + 64) * sizeof(*more));
-
-		if (!more)
-			return -EAGAIN;
-		h->task = more;
-		h->room = 2 * h->room + 64;
-	}
+	if (!t && array_reserve(h->task, h->room, h->n + 1))
+		return -EAGAIN;
 	if (!t)
 		t = &h->task[h->n];
 	*t = (struct stopped_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
@@ -152,14 +147,8 @@ static int is_sharer(struct stopped_tasks *h, pid_t pid, unsigned nold)
 		return 0;
 	if (syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
 		return 1;
-	if (h->nother == h->oroom) {
-		pid_t *more = realloc(h->other, (2 * h->oroom + 512) * sizeof(*more));
-
-		if (!more)
-			return 0;
-		h->other = more;
-		h->oroom = 2 * h->oroom + 512;
-	}
+	if (array_reserve(h->other, h->oroom, h->nother + 1))
+		return 0;
 	h->other[h->nother++] = pid;
 	return 0;
 }
@@ -242,7 +231,6 @@ static void find_writable(struct stopped_tasks *h)
 	FILE *f = proc_fopen(h->l->pid, "maps");
 
 	while (f && getline(&line, &size, f) > 0) {
-		struct writable_range *more = h->writable;
 
 		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' ||
 		    prot[3] != 'p')
@@ -251,11 +239,8 @@ static void find_writable(struct stopped_tasks *h)
 			h->writable[h->nwritable - 1].end = end;
 			continue;
 		}
-		if (h->nwritable == room)
-			more = realloc(h->writable, (room = 2 * room + 64) * sizeof(*more));
-		if (!more)
+		if (array_reserve(h->writable, room, h->nwritable + 1))
 			break;
-		h->writable = more;
 		h->writable[h->nwritable++] = (struct writable_range){ start, end };
 	}
 	if (f)

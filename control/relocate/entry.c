@@ -44,6 +44,7 @@
 #include "control/relocate/move.h"
 #include "control/relocate/plan.h"
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/array.h"
 #include "symbol/object_internal.h"
 #include "symbol/sorted.h"
 
@@ -99,9 +100,8 @@ static uint64_t *mark_starts(const struct uft_object *obj, const struct entries_
 static int add_symbols(struct uft_object *obj, struct entries *e, const struct elf_symtab *t)
 {
 	enum entry_skip reason = grow_is_go(obj) ? ENTRY_STACK : ENTRY_NO_UNWIND;
-	size_t n = e->n, size, at;
+	size_t n = e->n, room = n, size, at;
 	uint64_t *starts = mark_starts(obj, e->priv, &size);
-	struct entry *more;
 	Elf64_Sym s;
 	int is_known;		/* C code of riscv64 has no unwind data */
 
@@ -115,13 +115,9 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 			continue;
 		is_known = obj->machine == EM_RISCV && s.st_size && reason == ENTRY_NO_UNWIND &&
 			   object_in_text(obj, s.st_value);
-		if (!(n & (n - 1)) || n == e->n) {
-			more = realloc(e->entry, (n + 1) * 2 * sizeof(*more));
-			if (!more) {
-				free(starts);
-				return -ENOMEM;
-			}
-			e->entry = more;
+		if (array_reserve(e->entry, room, n + 1)) {
+			free(starts);
+			return -ENOMEM;
 		}
 		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size,
 						 .skip = is_known ? ENTRY_OK : reason };

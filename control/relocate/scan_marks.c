@@ -3,6 +3,7 @@
  * scan_marks.c - marks at places of code: something leads there
  */
 #include "control/relocate/scan_internal.h"
+#include "symbol/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,21 +24,6 @@ int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsi
 		if (scan_bit(map, at))
 			return 1;
 	return 0;
-}
-
-static void *grow(struct scanner *sc, void *list, size_t n, size_t *room, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return list;
-	more = realloc(list, (*room ? *room * 2 : 256) * size);
-	if (!more) {
-		sc->status = -ENOMEM;
-		return NULL;
-	}
-	*room = *room ? *room * 2 : 256;
-	return more;
 }
 
 /* Code may be called there, or jumped to. */
@@ -63,22 +49,18 @@ void scan_pointer(struct scanner *sc, uint64_t addr)
 
 void scan_note_base(struct scanner *sc, uint64_t addr)
 {
-	struct base *more = grow(sc, sc->base, sc->nbase, &sc->room, sizeof(*more));
-
-	if (more) {
-		sc->base = more;
-		more[sc->nbase++].addr = addr;
-	}
+	if (array_reserve(sc->base, sc->room, sc->nbase + 1))
+		sc->status = -ENOMEM;
+	else
+		sc->base[sc->nbase++].addr = addr;
 }
 
 static void note_leave(struct scanner *sc, uint64_t target, size_t from)
 {
-	struct leave *more = grow(sc, sc->leave, sc->nleave, &sc->leave_room, sizeof(*more));
-
-	if (more) {
-		sc->leave = more;
-		more[sc->nleave++] = (struct leave){ target, from };
-	}
+	if (array_reserve(sc->leave, sc->leave_room, sc->nleave + 1))
+		sc->status = -ENOMEM;
+	else
+		sc->leave[sc->nleave++] = (struct leave){ target, from };
 }
 
 void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part)

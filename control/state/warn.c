@@ -11,6 +11,7 @@
  * can take. Sentences beyond that are counted, and the session's last sentence tells the number.
  */
 #include "control/state/state.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 #include "symbol/parse_bound.h"
 
@@ -45,15 +46,8 @@ static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_le
 /* 0; -ENOMEM: the sentence may come again. */
 static int keep(struct uft_session *s, uint32_t family, const char *text)
 {
-	if (s->nwarned == s->cap_warned) {
-		uint32_t cap = s->cap_warned ? 2 * s->cap_warned : 16;
-		struct warning *more = realloc(s->warned, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->warned = more;
-		s->cap_warned = cap;
-	}
+	if (array_reserve(s->warned, s->cap_warned, s->nwarned + 1))
+		return -ENOMEM;
 	s->warned[s->nwarned] = (struct warning){ strdup(text), family };
 	if (!s->warned[s->nwarned].text)
 		return -ENOMEM;

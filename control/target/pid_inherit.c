@@ -14,6 +14,7 @@
  */
 #include "control/functions.h"
 #include "control/target/target.h"
+#include "symbol/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +123,6 @@ static int is_gone(const struct pid_inherit *k)
 /* At least half of the room is free then, so that looking costs little. */
 static int make_room(struct uft_session *s)
 {
-	struct pid_inherit *grown;
 	size_t n = 0;
 
 	if (s->nkin < s->cap_kin)
@@ -133,10 +133,8 @@ static int make_room(struct uft_session *s)
 	s->nkin = n;
 	if (s->cap_kin && 2 * n <= s->cap_kin)
 		return 0;
-	grown = realloc(s->kin, (2 * n + 2 * KEPT) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(s->kin, 2 * n + 2 * KEPT))
 		return n < s->cap_kin ? 0 : -ENOMEM;
-	s->kin = grown;
 	s->cap_kin = 2 * n + 2 * KEPT;
 	return 0;
 }

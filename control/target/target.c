@@ -11,6 +11,7 @@
 #include "control/arena/channel.h"
 #include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
+#include "symbol/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,28 +40,22 @@ static int open_pidfd(struct uft_session *s, pid_t pid)
 
 int target_grow(struct target *t, uint32_t nobj)
 {
-	struct target_obj *more;
-
 	if (nobj > t->nobj) {
-		more = realloc(t->obj, nobj * sizeof(*more));
-		if (!more)
+		if (array_resize(t->obj, nobj))
 			return -ENOMEM;
-		t->obj = more;
-		memset(more + t->nobj, 0, (nobj - t->nobj) * sizeof(*more));
+		memset(t->obj + t->nobj, 0, (nobj - t->nobj) * sizeof(*t->obj));
 		t->nobj = nobj;
 	}
 	for (uint32_t i = 0; i < nobj; i++) {
 		uint32_t n = t->space->img->obj[i].nstubs;
-		uint16_t *state;
+		struct target_obj *o = &t->obj[i];
 
-		if (t->obj[i].nstate >= n)
+		if (o->nstate >= n)
 			continue;
-		state = realloc(t->obj[i].state, n * sizeof(*state));
-		if (!state)
+		if (array_resize(o->state, n))
 			return -ENOMEM;
-		memset(state + t->obj[i].nstate, 0xff, (n - t->obj[i].nstate) * sizeof(*state));
-		t->obj[i].state = state;
-		t->obj[i].nstate = n;
+		memset(o->state + o->nstate, 0xff, (n - o->nstate) * sizeof(*o->state));
+		o->nstate = n;
 	}
 	return 0;
 }
@@ -299,15 +294,8 @@ static int remember(struct target *t, pid_t tid, const char *comm)
 		i++;
 	if (i < t->ntask && !strncmp(t->task[i].comm, comm, sizeof(t->task[i].comm)))
 		return 0;
-	if (i == t->task_alloc) {
-		uint32_t room = t->task_alloc ? 2 * t->task_alloc : 4;
-		struct task_name *more = realloc(t->task, room * sizeof(*more));
-
-		if (!more)
-			return 1;
-		t->task = more;
-		t->task_alloc = room;
-	}
+	if (array_reserve(t->task, t->task_alloc, i + 1))
+		return 1;
 	if (i == t->ntask)
 		t->ntask++;
 	t->task[i].tid = tid;

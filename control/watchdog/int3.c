@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 
 #define TRAPS_MAX	(1u << 20)
@@ -116,15 +117,8 @@ static int note(struct uft_session *s, uint32_t slice, const struct uft_code *c,
 		}
 	if (tr->n == TRAPS_MAX)
 		return -ENOSPC;
-	if (tr->n == tr->room) {
-		size_t room = tr->room ? 2 * tr->room : 64;
-		struct trap *more = realloc(tr->trap, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		tr->trap = more;
-		tr->room = room;
-	}
+	if (array_reserve(tr->trap, tr->room, tr->n + 1))
+		return -ENOMEM;
 	memmove(tr->trap + i + 1, tr->trap + i, (tr->n++ - i) * sizeof(*tr->trap));
 	tr->trap[i] = new;
 	return 0;

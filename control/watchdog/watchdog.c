@@ -22,6 +22,7 @@
 
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 #include "symbol/thread.h"
 
@@ -78,15 +79,8 @@ static int add(struct watchdog *w, pid_t tid)
 
 	if (at < w->n && w->tid[at] == tid)
 		return 0;
-	if (w->n == w->room) {
-		size_t room = w->room ? 2 * w->room : 64;
-		pid_t *more = realloc(w->tid, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->tid = more;
-		w->room = room;
-	}
+	if (array_reserve(w->tid, w->room, w->n + 1))
+		return -ENOMEM;
 	memmove(w->tid + at + 1, w->tid + at, (w->n - at) * sizeof(*w->tid));
 	w->tid[at] = tid;
 	w->n++;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "output/export/export.h"
+#include "symbol/array.h"
 #include "symbol/tracer.h"
 #include "output/export/sink.h"
 #include "output/report/aggregate.h"
@@ -42,15 +43,9 @@ static int put_paths(const struct agg *a, FILE *out)
 		if ((!a->node[i].self && !a->node[i].calls) || a->node[i].is_inlined)
 			continue;
 		for (uint32_t up = i; up; up = a->node[up].parent) {
-			if (n == cap) {
-				uint32_t *grown = realloc(path, 2 * (cap + 32) * sizeof(*path));
-
-				if (!grown) {
-					free(path);
-					return -ENOMEM;
-				}
-				path = grown;
-				cap = 2 * (cap + 32);
+			if (array_reserve(path, cap, n + 1)) {
+				free(path);
+				return -ENOMEM;
 			}
 			path[n++] = up;
 		}

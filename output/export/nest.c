@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output/export/nest.h"
+#include "symbol/array.h"
 
 struct nest_task {
 	const struct uft_task *task;
@@ -24,16 +25,8 @@ struct nest {
 
 static struct nest_task *get_task(struct nest *n, const struct uft_task *task)
 {
-	if (task->index >= n->ntasks) {
-		uint32_t want = 2 * (task->index + 32);
-		struct nest_task *grown = realloc(n->task, want * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + n->ntasks, 0, (want - n->ntasks) * sizeof(*grown));
-		n->task = grown;
-		n->ntasks = want;
-	}
+	if (array_reach(n->task, n->ntasks, task->index))
+		return NULL;
 	n->task[task->index].task = task;
 	return &n->task[task->index];
 }
@@ -55,14 +48,8 @@ static int begin_call(struct nest *n, struct nest_task *t, const struct uft_even
 		ret = end_call(n, t, NEST_LEFT);	/* its exit is not in the stream */
 	if (ret)
 		return ret;
-	if (t->n == t->cap) {
-		struct nest_call *grown = realloc(t->call, 2 * (t->cap + 16) * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		t->call = grown;
-		t->cap = 2 * (t->cap + 16);
-	}
+	if (array_reserve(t->call, t->cap, t->n + 1))
+		return -ENOMEM;
 	t->call[t->n] = (struct nest_call){ .sym = ev->sym, .id = ++n->result->calls,
 		.parent = t->n ? t->call[t->n - 1].id : 0,
 		.begin_ns = t->last_ns, .level = t->n, .depth = ev->depth };

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
+
 #define PB_VARINT_MAX	10u
 
 struct pb {
@@ -33,21 +35,9 @@ static inline char *pb_put_varint(char *p, uint64_t v)
 /* Room for @n more bytes, NULL without memory. */
 static inline char *pb_room(struct pb *b, size_t n)
 {
-	size_t cap = b->cap ? b->cap : 256;
-	char *grown;
-
-	if (b->cap - b->n >= n)
-		return b->data + b->n;
-	while (cap - b->n < n)
-		cap *= 2;
-	grown = b->error ? NULL : realloc(b->data, cap);
-	if (!grown) {
-		b->error = -ENOMEM;
-		return NULL;
-	}
-	b->data = grown;
-	b->cap = cap;
-	return grown + b->n;
+	if (!b->error)
+		b->error = array_reserve(b->data, b->cap, b->n + n);
+	return b->error ? NULL : b->data + b->n;
 }
 
 static inline void pb_varint(struct pb *b, uint64_t v)

@@ -20,6 +20,7 @@
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "output/spool.h"
+#include "symbol/array.h"
 
 #define LANE_BUFFER	8192u
 #define EVENT_ROOM	96u
@@ -57,16 +58,8 @@ static int flush(struct speedscope *s, struct lane *l)
 
 static struct lane *lane_of(struct speedscope *s, const struct uft_task *task)
 {
-	if (task->index >= s->nlanes) {
-		uint32_t want = 2 * (task->index + 32);
-		struct lane *grown = realloc(s->lane, want * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + s->nlanes, 0, (want - s->nlanes) * sizeof(*grown));
-		s->lane = grown;
-		s->nlanes = want;
-	}
+	if (array_reach(s->lane, s->nlanes, task->index))
+		return NULL;
 	s->lane[task->index].task = task;
 	if (!s->lane[task->index].text)
 		s->lane[task->index].text = malloc(LANE_BUFFER);
@@ -75,16 +68,8 @@ static struct lane *lane_of(struct speedscope *s, const struct uft_task *task)
 
 static int know(struct speedscope *s, const struct uft_sym *sym)
 {
-	if (sym->index >= s->nsyms) {
-		uint32_t want = 2 * (sym->index + 64);
-		const struct uft_sym **grown = realloc(s->sym, want * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + s->nsyms, 0, (want - s->nsyms) * sizeof(*grown));
-		s->sym = grown;
-		s->nsyms = want;
-	}
+	if (array_reach(s->sym, s->nsyms, sym->index))
+		return -ENOMEM;
 	s->sym[sym->index] = sym;
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "output/export/utf8.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 
 #define REPLACEMENT	"\xef\xbf\xbd"
 
@@ -27,13 +28,8 @@ const char *utf8_clean(struct utf8_text *t, const char *s)
 
 	if (is_clean(s))
 		return s;
-	if (t->cap < most) {
-		p = realloc(t->copy, most);
-		if (!p)
-			return NULL;
-		t->copy = p;
-		t->cap = most;
-	}
+	if (array_reserve(t->copy, t->cap, most))
+		return NULL;
 	for (p = t->copy; *s;) {
 		unsigned n = table_utf8(s);
 

@@ -23,6 +23,7 @@
 
 #include "output/report/diff.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 struct run {
@@ -95,13 +96,11 @@ static int add_nodes(struct uft_diff *d, const struct agg *a, struct run *run)
 
 int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st)
 {
-	struct run *grown = realloc(d->run, (d->nall + 1) * sizeof(*grown));
 	struct agg a;
 	int ret;
 
-	if (!grown)
+	if (array_resize(d->run, d->nall + 1))
 		return -ENOMEM;
-	d->run = grown;
 	d->run[d->nall] = (struct run){ .side = side };
 	ret = agg_init(&a);
 	if (!ret)

@@ -18,36 +18,19 @@
 #include <stdlib.h>
 
 #include "output/report/profile.h"
+#include "symbol/array.h"
 
 /* ---- Tables ---- */
 
-/* Makes room for index @i in an array of @size-byte zeroed elements. */
-int profile_grow(void *array, size_t *n, size_t i, size_t size)
-{
-	size_t want = *n ? *n : 64;
-	char *p;
-
-	if (i < *n)
-		return 0;
-	while (want <= i)
-		want *= 2;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, want * size);
-	if (!p)
-		return -ENOMEM;
-	memset(p + *n * size, 0, (want - *n) * size);
-	memcpy(array, &p, sizeof(p));
-	*n = want;
-	return 0;
-}
-
 int profile_grow_funcs(struct profile *prof, uint32_t index)
 {
-	size_t n = prof->nfunc;
+	size_t had = prof->nfunc, n = had;
 
-	if (profile_grow(&prof->count, &n, index, sizeof(*prof->count)) < 0)
+	if (array_reach(prof->func, n, index) || array_resize(prof->count, n))
 		return -ENOMEM;
-	return profile_grow(&prof->func, &prof->nfunc, index, sizeof(*prof->func));
+	memset(prof->count + had, 0, (n - had) * sizeof(*prof->count));
+	prof->nfunc = n;
+	return 0;
 }
 
 /* Counts @calls of @sym and makes sure that it has its places. */
@@ -62,16 +45,14 @@ static inline int count_calls(struct profile *prof, const struct uft_sym *sym, u
 
 struct prof_task *profile_task(struct profile *prof, uint32_t index)
 {
-	if (index >= prof->ntask && profile_grow(&prof->task, &prof->ntask, index, sizeof(*prof->task)) < 0)
-		return NULL;
-	return &prof->task[index];
+	return array_reach(prof->task, prof->ntask, index) ? NULL : &prof->task[index];
 }
 
 static uint64_t *add_total_page(struct prof_task *t, uint32_t func)
 {
 	size_t page = func / PAGE_FUNCS;
 
-	if (profile_grow(&t->total, &t->npages, page, sizeof(*t->total)) < 0)
+	if (array_reach(t->total, t->npages, page))
 		return NULL;
 	t->total[page] = calloc(PAGE_FUNCS, sizeof(**t->total));
 	return t->total[page] ? &t->total[page][func % PAGE_FUNCS] : NULL;
@@ -160,7 +141,7 @@ static int end_before(struct profile *prof, const struct uft_event *ev, struct p
 {
 	size_t i = prof->nended;
 
-	if (profile_grow(&prof->ended, &prof->cap_ended, i, sizeof(*prof->ended)) < 0)
+	if (array_reach(prof->ended, prof->cap_ended, i))
 		return -ENOMEM;
 	prof->ended[i] = (struct prof_ended){ .task = ev->task->index, .func = ev->sym->index, .depth = ev->depth,
 					      .ns = ev->duration_ns, .total = *total };
@@ -178,7 +159,7 @@ static int add_call(struct profile *prof, const struct uft_event *ev, int is_exi
 	uint64_t *total;
 
 	if (count_calls(prof, ev->sym, (uint64_t)!is_exit) < 0 || !t ||
-	    profile_grow(&t->frame, &t->nframes, ev->depth, sizeof(*t->frame)) < 0)
+	    array_reach(t->frame, t->nframes, ev->depth))
 		return -ENOMEM;
 	total = profile_total(t, ev->sym->index);
 	if (!total)

@@ -85,9 +85,7 @@ struct profile {
 int profile_add_events(struct profile *prof);	/* of prof->src, up to its end; 0 or -ENOMEM */
 void profile_add_totals(struct profile *prof);	/* last of all */
 void profile_clear(struct profile *prof);	/* frees all; it is 0 then, but itself */
-/* Both do nothing if there is room. 0 or -ENOMEM. */
-int profile_grow_funcs(struct profile *prof, uint32_t index);
-int profile_grow(void *array, size_t *n, size_t i, size_t size);	/* of elements that are 0 at first */
+int profile_grow_funcs(struct profile *prof, uint32_t index);	/* does nothing if there is room; 0 or -ENOMEM */
 struct prof_task *profile_task(struct profile *prof, uint32_t index);	/* NULL: no memory */
 uint64_t *profile_total(struct prof_task *t, uint32_t func);	/* the running total; NULL: no memory */
 

@@ -20,6 +20,7 @@
 
 #include "output/report/parts_sum.h"
 #include "output/report/profile.h"
+#include "symbol/array.h"
 
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up */
 #define COST_SCAN	22u		/* and of uft_stream_info(), which the first thread calls */
@@ -38,7 +39,7 @@ static int open_frames(void *sum, const struct uft_part *part)
 		if (!t)
 			return -ENOMEM;
 		for (; (sym = uft_part_open_call(part, i, t->nbefore)) != NULL; t->nbefore++) {
-			if (profile_grow(&t->frame, &t->nframes, t->nbefore, sizeof(*t->frame)) < 0)
+			if (array_reach(t->frame, t->nframes, t->nbefore))
 				return -ENOMEM;
 			t->frame[t->nbefore].func = (sym->index + 1) | FRAME_BEFORE;
 		}
@@ -142,7 +143,7 @@ static int add_task(struct prof_task *to, const struct prof_task *from, const st
 		uint32_t func = from->frame[d].func & ~FRAME_BEFORE;
 		uint64_t *total;
 
-		if (profile_grow(&to->frame, &to->nframes, d, sizeof(*to->frame)) < 0)
+		if (array_reach(to->frame, to->nframes, d))
 			return -ENOMEM;
 		if (from->frame[d].func & FRAME_BEFORE) {
 			if (to->frame[d].func != sym[func - 1]->index + 1)

@@ -12,6 +12,7 @@
 
 #include "output/emit.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 
 #define BINS	50u
 #define BAR	36u
@@ -49,15 +50,8 @@ static struct bin *bin_at(struct timeline *t, uint64_t ns, size_t *at)
 
 static int count_task(struct timeline *t, struct bin *bin, size_t at, const struct uft_task *task)
 {
-	if (task->index >= t->nseen) {
-		uint32_t want = 2 * (task->index + 32), *grown = realloc(t->seen, want * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + t->nseen, 0, (want - t->nseen) * sizeof(*grown));
-		t->seen = grown;
-		t->nseen = want;
-	}
+	if (array_reach(t->seen, t->nseen, task->index))
+		return -ENOMEM;
 	bin->tasks += t->seen[task->index] != at + 1;
 	t->seen[task->index] = (uint32_t)at + 1;
 	return 0;

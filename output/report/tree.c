@@ -19,6 +19,7 @@
 
 #include "output/report/aggregate.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 #include "symbol/clean.h"
 #include "symbol/names.h"
 
@@ -273,23 +274,8 @@ static int path_put(struct path *p, uint32_t depth, const char *name)
 {
 	size_t start = depth > 1 ? p->end[depth - 1] : 0, len = strlen(name);
 
-	if (depth >= p->ncap) {
-		size_t ncap = 2 * (depth + 16), *grown = realloc(p->end, ncap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		p->end = grown;
-		p->ncap = ncap;
-	}
-	if (start + len + 2 > p->cap) {
-		size_t cap = 2 * (start + len + 2);
-		char *grown = realloc(p->text, cap);
-
-		if (!grown)
-			return -ENOMEM;
-		p->text = grown;
-		p->cap = cap;
-	}
+	if (array_reserve(p->end, p->ncap, depth + 1) || array_reserve(p->text, p->cap, start + len + 2))
+		return -ENOMEM;
 	if (start)
 		p->text[start++] = ';';
 	memcpy(p->text + start, name, len + 1);

@@ -24,6 +24,7 @@
 #include "stream/dat/dat.h"
 #include "stream/dat/layout.h"
 #include "stream/wire/wire.h"
+#include "symbol/array.h"
 
 enum {
 	OPT_DONE = 0, OPT_BUFFER = 3, OPT_TRACECLOCK = 4, OPT_UNAME = 5, OPT_OFFSET = 7, OPT_VERSION = 9,
@@ -173,8 +174,6 @@ static int read_sized_section(struct dat_layout *l, uint64_t at, uint32_t id, st
 
 static int add_lane(struct dat_layout *l, uint32_t cpu, uint64_t offset, uint64_t bytes, uint32_t page_bytes)
 {
-	struct dat_lane *grown;
-
 	if (cpu >= DAT_CPUS_MAX || page_bytes < 64 || page_bytes > PAGE_MAX)
 		return -EBADMSG;
 	l->ncpus = cpu >= l->ncpus ? cpu + 1 : l->ncpus;
@@ -182,12 +181,9 @@ static int add_lane(struct dat_layout *l, uint32_t cpu, uint64_t offset, uint64_
 		return 0;
 	if (l->nlanes >= DAT_LANES_MAX || offset > l->size)
 		return -EBADMSG;
-	if (!(l->nlanes & (l->nlanes - 1))) { /* a power of two, or none */
-		grown = realloc(l->lane, (l->nlanes ? 2 * l->nlanes : 1) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		l->lane = grown;
-	}
+	/* a power of two, or none: twice the room */
+	if (!(l->nlanes & (l->nlanes - 1)) && array_resize(l->lane, l->nlanes ? 2 * l->nlanes : 1))
+		return -ENOMEM;
 	bytes = bytes < l->size - offset ? bytes : l->size - offset; /* one that was cut */
 	l->lane[l->nlanes++] = (struct dat_lane){offset, bytes, cpu, l->nbuffers, page_bytes};
 	return 0;
@@ -575,20 +571,6 @@ int dat_pages_open(struct dat_pages *p, const struct dat_layout *l, const struct
 	return wire_read_at(l->fd, &p->chunks, 4, lane->offset);
 }
 
-static int room(uint8_t **buf, size_t *cap, size_t n)
-{
-	uint8_t *grown;
-
-	if (n <= *cap)
-		return 0;
-	grown = realloc(*buf, n);
-	if (!grown)
-		return -ENOMEM;
-	*buf = grown;
-	*cap = n;
-	return 0;
-}
-
 /* 1; 0: the end. */
 static int next_chunk(struct dat_pages *p)
 {
@@ -606,8 +588,8 @@ static int next_chunk(struct dat_pages *p)
 		return ret;
 	if (size[0] > p->end - p->at || !size[1] || size[1] > CHUNK_MAX || size[1] % p->lane->page_bytes)
 		return -EBADMSG;
-	ret = room(&p->chunk, &p->cap, size[1]);
-	ret = ret ? ret : room(&p->packed, &p->cap_packed, size[0] + 1u);
+	ret = array_reserve(p->chunk, p->cap, size[1]);
+	ret = ret ? ret : array_reserve(p->packed, p->cap_packed, size[0] + 1u);
 	ret = ret ? ret : wire_read_at(p->l->fd, p->packed, size[0], p->at);
 	ret = ret ? ret : unpack(p->l->packing, p->chunk, size[1], p->packed, size[0]);
 	p->at += size[0];

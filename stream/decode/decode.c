@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/array.h"
 
 #define DEC_SEARCH_FREE	64u		/* frames always searched; more are paid by records decoded */
 #define DEC_SEARCH_MAX	(64u << 20)
@@ -147,18 +148,15 @@ static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 		child += t->done[--t->ndone].duration_ns;
 	e->self_ns = e->duration_ns > child ? e->duration_ns - child : 0;
 	if (t->ndone == t->cap_done) {
-		uint32_t cap = t->cap_done ? t->cap_done : 64;
+		uint32_t cap = t->cap_done ? 2 * t->cap_done : 128;
 
-		if (cap == 1024) {	/* the oldest will hardly find a caller any more */
+		if (cap > 1024) {	/* the oldest will hardly find a caller any more */
 			memmove(t->done, t->done + 512, 512 * sizeof(*t->done));
 			t->ndone = 512;
+		} else if (array_resize(t->done, cap)) {
+			return;
 		} else {
-			struct dec_done *grown = realloc(t->done, 2 * cap * sizeof(*grown));
-
-			if (!grown)
-				return;
-			t->done = grown;
-			t->cap_done = 2 * cap;
+			t->cap_done = cap;
 		}
 	}
 	t->done[t->ndone++] = (struct dec_done){ start, e->duration_ns };
@@ -492,16 +490,7 @@ static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
 {
 	char *text = malloc(n + 1u);
 
-	if (st->nmark == st->cap_mark) {
-		uint32_t cap = st->cap_mark ? 2 * st->cap_mark : 64;
-		char **grown = realloc(st->mark, cap * sizeof(*grown));
-
-		if (grown) {
-			st->mark = grown;
-			st->cap_mark = cap;
-		}
-	}
-	if (!text || st->nmark == st->cap_mark) {
+	if (!text || array_reserve(st->mark, st->cap_mark, st->nmark + 1)) {
 		free(text);
 		return NULL;
 	}

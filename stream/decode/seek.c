@@ -28,6 +28,7 @@
 
 #include "stream/decode/decode.h"
 #include "stream/decode/seek.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 
 #define INDEX_EVENTS (16u << 10) /* between two points, at least */
@@ -171,26 +172,11 @@ static void put_point(struct wire *w, const struct uft_stream *st)
 
 /* ---- Making --------------------------------------------------------------------------------------------- */
 
-static int point_room(struct uft_index *ix)
-{
-	size_t cap = ix->cap_point ? 2 * ix->cap_point : 64;
-	struct index_point *grown;
-
-	if (ix->npoint < ix->cap_point)
-		return 0;
-	grown = realloc(ix->point, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	ix->point = grown;
-	ix->cap_point = cap;
-	return 0;
-}
-
 static int add_point(struct uft_index *ix, struct uft_stream *st)
 {
 	size_t from = ix->blob.n;
 
-	if (point_room(ix))
+	if (array_reserve(ix->point, ix->cap_point, ix->npoint + 1))
 		return -ENOMEM;
 	put_point(&ix->blob, st);
 	if (ix->blob.err)
@@ -254,7 +240,7 @@ int uft_index_join(struct uft_index *ix, const struct uft_index *part)
 	for (size_t i = 0; i < part->npoint && ix->npoint < INDEX_POINTS; i++) {
 		struct index_point p = part->point[i];
 
-		if (point_room(ix))
+		if (array_reserve(ix->point, ix->cap_point, ix->npoint + 1))
 			return -ENOMEM;
 		wire_put_bytes(&ix->blob, part->blob.p + p.at, p.bytes);
 		p.at = ix->blob.n - p.bytes;
@@ -599,11 +585,8 @@ static int get_task(struct wire_in *in, struct uft_stream *st, struct dec_task *
 	if (n > 1024 || in->bad)
 		return -EBADMSG;
 	if (n > t->cap_done) {
-		struct dec_done *grown = realloc(t->done, 1024 * sizeof(*grown));
-
-		if (!grown)
+		if (array_resize(t->done, 1024))
 			return -ENOMEM;
-		t->done = grown;
 		t->cap_done = 1024;
 	}
 	for (; n; n--) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/array.h"
 
 static int open_stream(const char *path, const struct rd_file *like, const struct uft_select *sel,
 		       struct uft_stream **out, struct uft_error *err)
@@ -117,15 +118,12 @@ uint32_t uft_stream_tracer(const struct uft_stream *st)
 
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out)
 {
-	struct uft_task *copy = realloc(st->task_copy, (st->ntask + 1) * sizeof(*copy));
-
 	*out = NULL;
-	if (!copy)
+	if (array_resize(st->task_copy, st->ntask))
 		return 0;
-	st->task_copy = copy;
 	for (uint32_t i = 0; i < st->ntask; i++)
-		copy[i] = st->task[i]->pub;
-	*out = copy;
+		st->task_copy[i] = st->task[i]->pub;
+	*out = st->task_copy;
 	return st->ntask;
 }
 
@@ -186,17 +184,9 @@ int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out
 
 			if (!sel_wants_sum(&st->sel, sym))
 				continue;
-			if (sym->index >= cap) {
-				uint32_t more = (sym->index + 1) * 2;
-				uint32_t *grown = realloc(at, more * sizeof(*at));
-
-				if (!grown) {
-					free(at);
-					return -ENOMEM;
-				}
-				memset(grown + cap, 0, (more - cap) * sizeof(*at));
-				at = grown;
-				cap = more;
+			if (array_reach(at, cap, sym->index)) {
+				free(at);
+				return -ENOMEM;
 			}
 			if (!at[sym->index]) {
 				st->profile[st->nprofile++].sym = sym;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
@@ -42,15 +43,12 @@ static uint32_t task_hash(uint32_t slice, uint32_t pid, uint32_t tid)
 static int task_room(struct uft_stream *st)
 {
 	uint32_t cap = st->cap_task ? st->cap_task * 2 : 64;
-	struct dec_task **grown;
 	uint32_t *hash;
 
 	if (st->ntask < st->cap_task)
 		return 0;
-	grown = realloc(st->task, cap * sizeof(*grown));
-	if (!grown)
+	if (array_resize(st->task, cap))
 		return -ENOMEM;
-	st->task = grown;
 	hash = calloc(2 * cap, sizeof(*hash));
 	if (!hash)
 		return -ENOMEM;
@@ -130,17 +128,14 @@ static void task_describe(struct uft_stream *st, struct dec_task *t, const struc
 
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer)
 {
-	uint32_t at = outer_place(st, slice_number, tid), cap = 2 * st->cap_outer + 16;
+	uint32_t at = outer_place(st, slice_number, tid);
 	int is_known = at < st->nouter && st->outer[at].slice == slice_number && st->outer[at].tid == tid;
-	struct dec_outer *grown = st->nouter < st->cap_outer ? st->outer : realloc(st->outer, cap * sizeof(*grown));
 
-	if (!grown)
+	if (array_reserve(st->outer, st->cap_outer, st->nouter + 1))
 		return -ENOMEM;
-	st->cap_outer = st->nouter < st->cap_outer ? st->cap_outer : cap;
-	st->outer = grown;
 	if (!is_known)
-		memmove(&grown[at + 1], &grown[at], (st->nouter++ - at) * sizeof(*grown));
-	grown[at] = (struct dec_outer){ slice_number, tid, outer };
+		memmove(&st->outer[at + 1], &st->outer[at], (st->nouter++ - at) * sizeof(*st->outer));
+	st->outer[at] = (struct dec_outer){ slice_number, tid, outer };
 	for (uint32_t i = 0; i < st->ntask; i++)
 		if (st->task[i]->slice == slice_number &&
 		    (st->task[i]->pub.own_tid == tid || st->task[i]->pub.own_pid == tid))
@@ -191,19 +186,16 @@ int dec_task_grow(struct uft_stream *st, struct dec_task *t)
 {
 	uint32_t cap = t->cap ? t->cap * 2 : 64;
 	struct dec_share *share = share_of(st, t->slice);
-	struct dec_frame *grown;
 	uint32_t more = cap - t->cap;
 
 	if (st->frames + more > DEC_FRAMES ||
 	    (share && share->frames + more > SHARE_FRAMES && share->frames + more > DEC_FRAMES - st->frames))
 		return -ENOMEM;
-	grown = realloc(t->stack, cap * sizeof(*grown));
-	if (!grown)
+	if (array_resize(t->stack, cap))
 		return -ENOMEM;
 	st->frames += more;
 	if (share)
 		share->frames += more;
-	t->stack = grown;
 	t->cap = cap;
 	return 0;
 }

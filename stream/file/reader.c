@@ -15,29 +15,20 @@
 
 #include "stream/dat/dat.h"
 #include "stream/file/reader.h"
+#include "symbol/array.h"
 
 #define RD_CHUNK	65536u
 #define RD_RINGS	(2u << 20)	/* CPUs and exchange rings: rd_geometry_ok() */
 
 void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size)
 {
-	void *p;
+	char *p;
 
-	memcpy(&p, array, sizeof(p));
-	if (f->budget < size)
+	if (f->budget < size || (*n == *cap && array_grow(array, size, cap, sizeof(*cap), *n + 1, 0)))
 		return NULL;
-	if (*n == *cap) {
-		size_t more = *cap ? *cap * 2 : 16;
-		void *grown = realloc(p, more * size);
-
-		if (!grown)
-			return NULL;
-		p = grown;
-		memcpy(array, &p, sizeof(p));
-		*cap = more;
-	}
 	f->budget -= size;
-	p = (char *)p + (*n)++ * size;
+	memcpy(&p, array, sizeof(p));
+	p += (*n)++ * size;
 	memset(p, 0, size);
 	return p;
 }
@@ -88,15 +79,8 @@ static int rd_metadata(struct rd_file *f, const struct uft_file_block *head, str
 
 static int rd_add(struct rd_file *f, const struct rd_block *b)
 {
-	if (f->nblock == f->cap_block) {
-		size_t cap = f->cap_block ? f->cap_block * 2 : 256;
-		struct rd_block *grown = realloc(f->block, cap * sizeof(*grown));
-
-		if (!grown || cap > UINT32_MAX)
-			return -ENOMEM;
-		f->block = grown;
-		f->cap_block = cap;
-	}
+	if (array_reserve(f->block, f->cap_block, f->nblock + 1))
+		return -ENOMEM;
 	f->block[f->nblock++] = *b;
 	return 0;
 }

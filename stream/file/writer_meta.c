@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "stream/file/writer_internal.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 #define WR_META_BLOCK	(256u << 10)
@@ -152,15 +153,8 @@ static int64_t wr_object(struct uft_writer *w, struct uft_object *obj)
 	for (uint32_t i = w->nobject; i-- > 0;)
 		if (w->object[i] == obj)
 			return i;
-	if (w->nobject == w->cap_object) {
-		uint32_t cap = w->cap_object ? w->cap_object * 2 : 16;
-		struct uft_object **grown = realloc(w->object, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		w->object = grown;
-		w->cap_object = cap;
-	}
+	if (array_reserve(w->object, w->cap_object, w->nobject + 1))
+		return -ENOMEM;
 	w->object[w->nobject] = uft_object_get(obj);
 	return w->nobject++;
 }
@@ -255,11 +249,8 @@ int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_im
 	int err = 0;
 
 	if (img->nobj > wi->nmapped) {
-		struct wr_mapped *grown = realloc(wi->mapped, img->nobj * sizeof(*grown));
-
-		if (!grown)
+		if (array_resize(wi->mapped, img->nobj))
 			return -ENOMEM;
-		wi->mapped = grown;
 		for (; wi->nmapped < img->nobj; wi->nmapped++)
 			wi->mapped[wi->nmapped] = (struct wr_mapped){ .object = UINT32_MAX };
 	}

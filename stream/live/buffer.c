@@ -41,6 +41,7 @@
 #include <time.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 #include "symbol/now.h"
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
@@ -255,15 +256,8 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 
 static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ring, uint32_t image)
 {
-	if (l->nring == l->cap_ring) {
-		uint32_t cap = l->cap_ring ? 2 * l->cap_ring : 32;
-		struct lv_ring *grown = realloc(l->ring, cap * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		l->ring = grown;
-		l->cap_ring = cap;
-	}
+	if (array_reserve(l->ring, l->cap_ring, l->nring + 1))
+		return NULL;
 	l->base->image[image].is_used = 1;
 	l->ring[l->nring] = (struct lv_ring){ .number = number, .ring = ring, .image = image };
 	return &l->ring[l->nring++];

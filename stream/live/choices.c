@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 
 /* of a record that is one, at least, a stack: its word, and the function that was entered */
 #define SINGLE_BYTES	16u
@@ -101,20 +102,12 @@ static void forget_choices(struct uft_live *l)
 /* At least half of the room is free then, so that forgetting costs little. */
 static int make_choice_room(struct uft_live *l)
 {
-	size_t cap = 2 * l->cap_choice + 16;
-	struct sel_choice *grown;
-
 	if (l->nchoice < l->cap_choice)
 		return 0;
 	forget_choices(l);
 	if (2 * l->nchoice < l->cap_choice)
 		return 0;
-	grown = realloc(l->choice, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	l->choice = grown;
-	l->cap_choice = cap;
-	return 0;
+	return array_reserve(l->choice, l->cap_choice, 2 * l->nchoice + 1);
 }
 
 static struct call_view *view_of(const struct uft_live *l, const struct uft_live_view *view)
@@ -260,16 +253,8 @@ static void forget_singles(struct uft_live *l)
 /* At least half of the room is free then, so that forgetting costs little. */
 static void make_single_room(struct uft_live *l)
 {
-	uint64_t *grown;
-
 	forget_singles(l);
-	if (l->cap_single_at && 2 * l->nsingle_at < l->cap_single_at)
-		return;
-	grown = realloc(l->single_at, (2 * l->cap_single_at + 64) * sizeof(*grown));
-	if (grown) {
-		l->single_at = grown;
-		l->cap_single_at = 2 * l->cap_single_at + 64;
-	}
+	array_reserve(l->single_at, l->cap_single_at, 2 * l->nsingle_at + 1);
 }
 
 void uft_live_show_one(struct uft_live *l, uint64_t clock)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 
 static int copy_chunks(struct lv_ring *to, const struct lv_ring *from)
 {
@@ -89,18 +90,14 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 /* Hides all events younger than @until, whatever else was hidden behind it. */
 static int hide_behind(struct uft_live *to, uint64_t until)
 {
-	struct sel_span *grown;
-
 	while (to->nspan && to->span[to->nspan - 1].from >= until)
 		to->nspan--;
 	if (to->nspan && to->span[to->nspan - 1].to >= until) {
 		to->span[to->nspan - 1].to = UINT64_MAX;
 		return 0;
 	}
-	grown = realloc(to->span, (to->nspan + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(to->span, to->nspan + 1))
 		return -ENOMEM;
-	to->span = grown;
 	to->span[to->nspan++] = (struct sel_span){ until, UINT64_MAX };
 	to->cap_span = to->nspan;
 	return 0;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 
 /* The span, + 1, in which all of it lies; 0 none. */
 static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
@@ -86,8 +87,7 @@ static uint64_t lv_oldest(const struct uft_live *l)
 static int room(struct uft_live *l)
 {
 	uint64_t least = lv_oldest(l);
-	size_t gone = 0, cap = l->cap_span ? 2 * l->cap_span : 64;
-	struct sel_span *grown;
+	size_t gone = 0;
 
 	if (l->nspan < l->cap_span)
 		return 0;
@@ -96,14 +96,7 @@ static int room(struct uft_live *l)
 	l->nspan -= gone;
 	if (gone)
 		memmove(l->span, l->span + gone, l->nspan * sizeof(*l->span));
-	if (l->nspan < l->cap_span)
-		return 0;
-	grown = realloc(l->span, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	l->span = grown;
-	l->cap_span = cap;
-	return 0;
+	return array_reserve(l->span, l->cap_span, l->nspan + 1);
 }
 
 int uft_live_hide(struct uft_live *l, uint64_t clock)

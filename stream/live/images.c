@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 
 /* What @img says now into @to, under a new id: whoever resolved with the old one starts anew. */
@@ -82,11 +83,9 @@ static void flush_caches(struct dec_image *d)
 int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id)
 {
 	struct rd_file *f = st->file;
-	struct uft_image **grown = realloc(f->image, (f->nimage + 1) * sizeof(*grown));
 
-	if (!grown)
+	if (array_resize(f->image, f->nimage + 1))
 		return -ENOMEM;
-	f->image = grown;
 	f->image[f->nimage] = uft_image_alloc(id, img ? img->exe : "");
 	if (!f->image[f->nimage])
 		return -ENOMEM;
@@ -210,11 +209,7 @@ static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t pp
 	if (has_name(f, at, pid, tid)) {
 		t = &f->task[at];
 		free(t->comm);
-	} else if (f->ntask < f->cap_task || (t = realloc(f->task, 2 * (f->ntask + 32) * sizeof(*t)))) {
-		if (f->ntask >= f->cap_task) {		/* a copy has no room to spare */
-			f->task = t;
-			f->cap_task = 2 * (f->ntask + 32);
-		}
+	} else if (!array_reserve(f->task, f->cap_task, f->ntask + 1)) {
 		t = &f->task[at];
 		memmove(t + 1, t, (f->ntask++ - at) * sizeof(*t));
 	}

@@ -5,27 +5,16 @@
 #include <string.h>
 
 #include "stream/live/live_internal.h"
+#include "symbol/array.h"
 
 /* ---- Streams: base and its copies ------------------------------------------------------------ */
-
-static int grow_array(void *array, size_t n, size_t size)
-{
-	void *old, *grown;
-
-	memcpy(&old, array, sizeof(old));
-	grown = realloc(old, n * size);
-	if (grown)
-		memcpy(array, &grown, sizeof(grown));
-	return grown ? 0 : -ENOMEM;
-}
 
 /* One decoder for each ring of the buffer. */
 static int add_rings(struct uft_live *l, struct uft_stream *st)
 {
 	size_t n = l->nring + 1;
 
-	if (grow_array(&st->ring, n, sizeof(*st->ring)) || grow_array(&st->heap, n, sizeof(*st->heap)) ||
-	    grow_array(&st->cursors, n, sizeof(*st->cursors)))
+	if (array_resize(st->ring, n) || array_resize(st->heap, n) || array_resize(st->cursors, n))
 		return -ENOMEM;
 	for (; st->nring < l->nring; st->nring++) {
 		const struct lv_ring *from = &l->ring[st->nring];
@@ -67,7 +56,7 @@ static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hol
 	for (uint32_t i = 0; i < l->nring; i++)
 		for (struct lv_chunk *c = l->ring[i].first; c; c = c->next)
 			n++;
-	if (add_rings(l, st) || (n > f->cap_block && grow_array(&f->block, n, sizeof(*f->block))))
+	if (add_rings(l, st) || (n > f->cap_block && array_resize(f->block, n)))
 		return -ENOMEM;
 	f->cap_block = n > f->cap_block ? n : f->cap_block;
 	f->nblock = st->nheap = 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "stream/select/select.h"
+#include "symbol/array.h"
 #include "symbol/tracer.h"
 #include "symbol/words.h"
 
@@ -165,20 +166,7 @@ static uint8_t *match_of(struct selection *s, const struct call_view *v, uint32_
 	if (s->view_number != v->number && s->cap_view_match)
 		memset(s->view_match, 0, s->cap_view_match);
 	s->view_number = v->number;
-	if (index >= s->cap_view_match) {
-		size_t cap = s->cap_view_match ? s->cap_view_match : 1024;
-		uint8_t *grown;
-
-		while (cap <= index)
-			cap *= 2;
-		grown = realloc(s->view_match, cap);
-		if (!grown)
-			return NULL;
-		memset(grown + s->cap_view_match, 0, cap - s->cap_view_match);
-		s->view_match = grown;
-		s->cap_view_match = cap;
-	}
-	return &s->view_match[index];
+	return array_reach(s->view_match, s->cap_view_match, index) ? NULL : &s->view_match[index];
 }
 
 static int has(const uint32_t *list, size_t n, uint32_t pid, uint32_t tid)

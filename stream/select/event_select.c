@@ -13,6 +13,7 @@
 
 #include "stream/select/event_record.h"
 #include "stream/select/select.h"
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 
 struct sel_events {
@@ -75,14 +76,11 @@ static int names(const char *text, const char *filter, const struct uft_event_ty
 
 static int add_program(struct sel_type *t, struct uft_program *program)
 {
-	struct uft_program **grown = realloc(t->program, (t->n + 1) * sizeof(*grown));
-
-	if (!grown) {
+	if (array_resize(t->program, t->n + 1)) {
 		free(program);
 		return -ENOMEM;
 	}
-	t->program = grown;
-	grown[t->n++] = program;
+	t->program[t->n++] = program;
 	return 0;
 }
 

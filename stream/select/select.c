@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stream/select/select.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 
 static int sel_in(const uint32_t *list, size_t n, uint32_t v)
@@ -23,19 +24,8 @@ static int sel_in(const uint32_t *list, size_t n, uint32_t v)
 /* Looked up once per symbol. */
 static int sel_func(struct selection *s, const struct uft_sym *sym)
 {
-	if (sym->index >= s->cap_match) {
-		size_t cap = s->cap_match ? s->cap_match : 1024;
-		uint8_t *grown;
-
-		while (cap <= sym->index)
-			cap *= 2;
-		grown = realloc(s->sym_match, cap);
-		if (!grown)
-			return 1;
-		memset(grown + s->cap_match, 0, cap - s->cap_match);
-		s->sym_match = grown;
-		s->cap_match = cap;
-	}
+	if (array_reach(s->sym_match, s->cap_match, sym->index))
+		return 1;
 	if (!s->sym_match[sym->index]) {
 		char *demangled = sym->raw ? uft_demangle(sym->raw) : NULL;
 		uint8_t match = 1;

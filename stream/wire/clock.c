@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "stream/wire/clock.h"
+#include "symbol/array.h"
 #include "symbol/host.h"
 #include "symbol/now.h"
 
@@ -159,21 +160,6 @@ int uft_clock_line_is_off(const struct uft_clock_line *l, const struct uft_clock
 	return off > CLOCK_OFF_NS || off < -CLOCK_OFF_NS;
 }
 
-static int line_room(struct uft_clock_line *l)
-{
-	size_t cap = 2 * l->nseg + 16;
-	struct uft_clock_seg *grown;
-
-	if (l->nseg + 2 <= l->cap_seg)
-		return 0;
-	grown = realloc(l->seg, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	l->seg = grown;
-	l->cap_seg = cap;
-	return 0;
-}
-
 static void line_begin(struct uft_clock_line *l, const struct uft_clock_pair *now)
 {
 	if (!l->nseg)
@@ -206,7 +192,7 @@ int uft_clock_line_read(struct uft_clock_line *l, const struct uft_clock_pair *n
 	int is_off = uft_clock_line_is_off(l, now);
 	uint64_t mult;
 
-	if (line_room(l))
+	if (array_reserve(l->seg, l->cap_seg, l->nseg + 2))
 		return -ENOMEM;
 	if (!l->is_known) {
 		line_begin(l, now);

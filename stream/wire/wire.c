@@ -6,26 +6,13 @@
 #include <unistd.h>
 
 #include "stream/wire/wire.h"
+#include "symbol/array.h"
 
 static uint8_t *wire_room(struct wire *w, size_t n)
 {
-	if (w->err)
-		return NULL;
-	if (w->cap - w->n < n) {
-		size_t cap = w->cap ? w->cap * 2 : 256;
-		uint8_t *p;
-
-		while (cap - w->n < n)
-			cap *= 2;
-		p = realloc(w->p, cap);
-		if (!p) {
-			w->err = -ENOMEM;
-			return NULL;
-		}
-		w->p = p;
-		w->cap = cap;
-	}
-	return w->p + w->n;
+	if (!w->err)
+		w->err = array_reserve(w->p, w->cap, w->n + n);
+	return w->err ? NULL : w->p + w->n;
 }
 
 void wire_put_u(struct wire *w, uint64_t v)

@@ -5,6 +5,7 @@
  * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h).
  * See function_list.h.
  */
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "tree/core/function_list.h"
 
@@ -60,15 +61,9 @@ void word_batch_free(struct word_batch *b)
 static int batch_room(struct word_batch *b)
 {
 	size_t cap = b->cap ? 2 * b->cap : 16;
-	struct word *word = realloc(b->word, cap * sizeof(*word));
-	struct uft_pattern *p;
 
-	if (word)
-		b->word = word;
-	p = word ? realloc(b->p, cap * sizeof(*p)) : NULL;
-	if (!p)
+	if (array_resize(b->word, cap) || array_resize(b->p, cap))
 		return -ENOMEM;
-	b->p = p;
 	b->cap = cap;
 	return 0;
 }

@@ -8,6 +8,7 @@
  *	bits 0-15 row + 1, 16-31 index, 32-63 instance
  */
 #include "tree/core/tree_internal.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 #include <errno.h>
@@ -303,14 +304,13 @@ static struct node_attr *attr_of(struct instance *in, uft_node node)
 /* The default of @at in a new entry. NULL: no memory. t->lock held. */
 static struct node_attr *attr_add(const struct place *at, uft_node node)
 {
-	struct node_attr *grown = realloc(at->in->attr, (at->in->nattrs + 1) * sizeof(*grown));
+	struct instance *in = at->in;
 
-	if (!grown)
+	if (array_resize(in->attr, in->nattrs + 1))
 		return NULL;
-	at->in->attr = grown;
-	grown[at->in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(),
+	in->attr[in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(),
 		.gid = getgid() };
-	return &grown[at->in->nattrs++];
+	return &in->attr[in->nattrs++];
 }
 
 int uft_tree_setattr(struct uft_tree *t, uft_node node, mode_t mode, uid_t uid, gid_t gid)

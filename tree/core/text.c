@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* text.c - text that grows, and numbers as the kernel reads them. See tree_internal.h. */
+#include "symbol/array.h"
 #include "tree/core/tree_internal.h"
 
 #include <ctype.h>
@@ -11,21 +12,9 @@
 
 static int room(struct tree_text *x, size_t n)
 {
-	size_t cap = x->cap ? x->cap : 256;
-	char *grown;
-
-	if (x->error)
-		return x->error;
-	if (x->n + n <= x->cap)
-		return 0;
-	while (cap < x->n + n)
-		cap *= 2;
-	grown = realloc(x->p, cap);
-	if (!grown)
-		return x->error = -ENOMEM;
-	x->p = grown;
-	x->cap = cap;
-	return 0;
+	if (!x->error)
+		x->error = array_reserve(x->p, x->cap, x->n + n);
+	return x->error;
 }
 
 void text_put(struct tree_text *x, const char *p, size_t n)

@@ -12,6 +12,7 @@
  * A word of set_event with `:mod:OBJECT` whose object no program has mapped yet is kept, and shown by set_event, until
  * one has: then its events are on. One whose OBJECT is a glob is kept for good.
  */
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 #include "tree/files/rows.h"
 
@@ -295,12 +296,9 @@ static int take_found(struct instance *in, const struct uft_event_type *const *t
 void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n)
 {
 	if (t->in_apply) {
-		const struct uft_event_type **grown = realloc(t->found, (t->nfound + n) * sizeof(*grown));
-
-		if (!grown)
+		if (array_resize(t->found, t->nfound + n))
 			return;
-		memcpy(grown + t->nfound, type, n * sizeof(*grown));
-		t->found = grown;
+		memcpy(t->found + t->nfound, type, n * sizeof(*type));
 		t->nfound += n;
 		return;
 	}
@@ -441,17 +439,12 @@ static void free_filters(struct filters *f)
 /* Takes the texts over. */
 static int add_filter(struct filters *f, uint32_t index, char *text, char *refused)
 {
-	uint32_t cap = f->cap ? 2 * f->cap : 4;
-	struct filter_change *grown = f->n < f->cap ? f->v : realloc(f->v, cap * sizeof(*grown));
-
-	if (!grown) {
+	if (array_reserve(f->v, f->cap, f->n + 1)) {
 		free(text);
 		free(refused);
 		return -ENOMEM;
 	}
-	f->cap = f->n < f->cap ? f->cap : cap;
-	f->v = grown;
-	grown[f->n++] = (struct filter_change){ index, text, refused };
+	f->v[f->n++] = (struct filter_change){ index, text, refused };
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "tree/files/rows.h"
 
 #include "control/functions.h"
+#include "symbol/array.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -94,16 +95,13 @@ static int attach(struct uft_tree *t, uint32_t named)
 {
 	uint32_t pid = (uint32_t)uft_session_process_of((pid_t)named);
 	struct uft_error err = { "" };
-	struct attached *grown;
 	int ret;
 
 	if (!pid || (pid_t)pid == getpid())
 		return 0;
 	/* before: who is not noted is never left */
-	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(t->attached, t->nattached + 1))
 		return -ENOMEM;
-	t->attached = grown;
 	ret = uft_session_attach(t->session, (pid_t)pid, &err);
 	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
 		t->opts.warning(t->opts.arg, err.text);

@@ -18,6 +18,7 @@
  *
  * Concurrency: under pipe_lock, as trace_pipe.
  */
+#include "symbol/array.h"
 #include "tree/files/rows.h"
 
 #include <errno.h>
@@ -124,18 +125,16 @@ int poll_raw(struct uft_handle *h)
 static ssize_t take_part(struct uft_handle *h, char *buf, size_t n, size_t bytes)
 {
 	struct raw_reader *r = h->priv;
-	uint8_t *page = realloc(r->page, bytes);
 	int ret;
 
-	if (!page)
+	if (array_resize(r->page, bytes))
 		return -ENOMEM;
-	r->page = page;
 	r->at = r->n = 0;
-	ret = next_page(h, page, bytes, &bytes);
+	ret = next_page(h, r->page, bytes, &bytes);
 	if (ret <= 0)
 		return ret;
 	n = n < bytes ? n : bytes;
-	memcpy(buf, page, n);
+	memcpy(buf, r->page, n);
 	r->at = n;
 	r->n = bytes;
 	return (ssize_t)n;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "stream/wire/clock.h"
+#include "symbol/array.h"
 
 struct sum {
 	char *name;
@@ -77,15 +78,8 @@ static int table_add(struct table *t, const char *name, uint32_t cpu, const stru
 
 	if (t->n == t->cap && t->n > 2 * t->merged + 1024)
 		table_merge(t);
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 256;
-
-		row = realloc(t->row, cap * sizeof(*row));
-		if (!row)
-			return -ENOMEM;
-		t->row = row;
-		t->cap = cap;
-	}
+	if (array_reserve(t->row, t->cap, t->n + 1))
+		return -ENOMEM;
 	row = &t->row[t->n];
 	*row = (struct sum){ strdup(name), cpu, p->hits, p->total, p->squares };
 	t->n += row->name != NULL;

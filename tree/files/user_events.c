@@ -21,6 +21,7 @@
  * rest is read from the program's memory. Context: the owner.
  */
 #include "control/proc/proc.h"
+#include "symbol/array.h"
 #include "tree/files/rows.h"
 
 #include <ctype.h>
@@ -610,19 +611,15 @@ int release_user_events(struct uft_handle *h)
 static int refer(struct uft_handle *h, struct share *s, struct user_event *e)
 {
 	struct registrations *r = h->priv;
-	struct user_event **grown;
-
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->v[i] == e)
 			return (int)i;
 	r->share = r->share ? r->share : s;
 	if (is_full(h->t->user_events, r->share, REFERENCES, 1))
 		return refuse(h->t, -ENOMEM, "events in open files");
-	grown = realloc(r->v, (r->n + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_resize(r->v, r->n + 1))
 		return -ENOMEM;
-	r->v = grown;
-	grown[r->n] = e;
+	r->v[r->n] = e;
 	e->refs++;
 	count(h->t->user_events, r->share, REFERENCES, 1);
 	return (int)r->n++;
