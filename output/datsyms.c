@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "output/datsyms.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 #define SLOT_SHIFT	48
@@ -181,15 +182,10 @@ static void hash_insert(struct dat_syms *syms, uint32_t entry)
 static int grow(struct dat_syms *syms)
 {
 	size_t cap = syms->cap ? syms->cap * 2 : 512;
-	struct dat_entry *entry = realloc(syms->entry, cap * sizeof(*entry));
-	uint32_t *hash = calloc(cap * 2, sizeof(*hash));
+	uint32_t *hash = array_resize(syms->entry, cap) ? NULL : calloc(cap * 2, sizeof(*hash));
 
-	if (entry)
-		syms->entry = entry;
-	if (!entry || !hash) {
-		free(hash);
+	if (!hash)
 		return -1;
-	}
 	free(syms->hash);
 	syms->hash = hash;
 	syms->nhash = cap * 2;
@@ -210,20 +206,7 @@ static const struct uft_sym *owner(const struct dat_syms *syms, uint64_t addr)
 
 static int reserve_index(struct dat_syms *syms, uint32_t index)
 {
-	size_t n = syms->naddr ? syms->naddr : 1024;
-	uint64_t *addr;
-
-	if (index < syms->naddr)
-		return 0;
-	while (n <= index)
-		n *= 2;
-	addr = realloc(syms->addr, n * sizeof(*addr));
-	if (!addr)
-		return -1;
-	memset(addr + syms->naddr, 0, (n - syms->naddr) * sizeof(*addr));
-	syms->addr = addr;
-	syms->naddr = n;
-	return 0;
+	return array_reach(syms->addr, syms->naddr, index);
 }
 
 uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const struct uft_sym *sym)

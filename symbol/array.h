@@ -23,7 +23,7 @@ static inline int array_set_size(void *array, size_t size, size_t n)
 	void *p;
 
 	memcpy(&p, array, sizeof(p));
-	p = realloc(p, n ? n * size : 1);
+	p = reallocarray(p, n ? n : 1, size);
 	if (!p)
 		return -ENOMEM;
 	memcpy(array, &p, sizeof(p));

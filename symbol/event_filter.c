@@ -18,6 +18,7 @@
  * knows where it leads: of `a && b` those of b first, then those of a with b's first step as the way
  * for yes. `!` swaps the ways. What is known of every record of the type (common_type) makes no step.
  */
+#include "symbol/array.h"
 #include "symbol/event_filter.h"
 
 #include <ctype.h>
@@ -70,15 +71,8 @@ static int add(struct parser *s, const struct node *n, uint32_t *out)
 {
 	struct nodes *f = &s->nodes;
 
-	if (f->n == f->cap) {
-		uint32_t cap = f->cap ? 2 * f->cap : 8;
-		struct node *grown = realloc(f->v, cap * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		f->v = grown;
-		f->cap = cap;
-	}
+	if (array_reserve(f->v, f->cap, f->n + 1))
+		return -ENOMEM;
 	f->v[f->n] = *n;
 	*out = f->n++;
 	return 0;

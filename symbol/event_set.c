@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* event_set.c - see event_set.h */
+#include "symbol/array.h"
 #include "symbol/event_set.h"
 
 #include <errno.h>
@@ -8,15 +9,11 @@
 
 static int grow(struct uft_event_set *s, uint32_t nwords)
 {
-	uint64_t *word;
-
 	if (nwords <= s->nwords)
 		return 0;
-	word = realloc(s->word, nwords * sizeof(*word));
-	if (!word)
+	if (array_resize(s->word, nwords))
 		return -ENOMEM;
-	memset(word + s->nwords, 0, (nwords - s->nwords) * sizeof(*word));
-	s->word = word;
+	memset(s->word + s->nwords, 0, (nwords - s->nwords) * sizeof(*s->word));
 	s->nwords = nwords;
 	return 0;
 }

@@ -8,6 +8,7 @@
  * Programs of any user declare types, so each owner has a share of the table: of every bound at most half of what the
  * others have left, if it is not ours. Names are no owner's: one that another owner's type has gets a number behind it.
  */
+#include "symbol/array.h"
 #include "symbol/event_type.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/print_format.h"
@@ -264,13 +265,7 @@ static int find_system(struct uft_event_table *t, struct share *s, struct uft_ev
 /* Room for one more member. */
 static int grow_system(struct system *s)
 {
-	uint32_t *grown;
-
-	if (s->nmembers & (s->nmembers - 1))
-		return 0;
-	grown = realloc(s->member, (s->nmembers ? 2 * s->nmembers : 1) * sizeof(*grown));
-	s->member = grown ? grown : s->member;
-	return grown ? 0 : -ENOMEM;
+	return s->nmembers & (s->nmembers - 1) ? 0 : array_resize(s->member, s->nmembers ? 2 * s->nmembers : 1);
 }
 
 /* The last member takes the place of the one that leaves. */
@@ -607,15 +602,13 @@ uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system
 /* The replaced type is kept, as readers may still look at it. */
 static int replace(struct uft_event_table *t, uint32_t index)
 {
-	struct uft_event_type *was = t->chunk[index / CHUNK] ? t->chunk[index / CHUNK][index % CHUNK] : NULL, **old;
+	struct uft_event_type *was = t->chunk[index / CHUNK] ? t->chunk[index / CHUNK][index % CHUNK] : NULL;
 
 	if (!was)
 		return 0;
-	old = realloc(t->old, (t->nreplaced + 1) * sizeof(*old));
-	if (!old)
+	if (array_resize(t->old, t->nreplaced + 1))
 		return -ENOMEM;
-	t->old = old;
-	old[t->nreplaced++] = was;
+	t->old[t->nreplaced++] = was;
 	leave_system(t, was);
 	t->id_used[was->kernel_id / 8] &= (uint8_t)~(1u << was->kernel_id % 8);
 	t->chunk[index / CHUNK][index % CHUNK] = NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
 #include "symbol/image.h"
 #include "symbol/image_index.h"
 
@@ -66,12 +67,9 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 	struct uft_mapped *m;
 	size_t i;
 
-	if (!(img->nobj & (img->nobj - 1))) {	/* the array doubles at powers of two */
-		m = realloc(img->obj, (img->nobj ? 2 * (size_t)img->nobj : 1) * sizeof(*m));
-		if (!m)
-			return NULL;
-		img->obj = m;
-	}
+	/* the array doubles at powers of two */
+	if (!(img->nobj & (img->nobj - 1)) && array_resize(img->obj, img->nobj ? 2 * (size_t)img->nobj : 1))
+		return NULL;
 	m = &img->obj[img->nobj++];
 	memset(m, 0, sizeof(*m));
 	m->obj = uft_object_get(obj);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/array.h"
 #include "symbol/namefile.h"
 #include "symbol/names.h"
 #include "symbol/object_internal.h"
@@ -118,13 +119,9 @@ static int parse_line(char *line, enum uft_name_form form, struct uft_name *out)
 
 static int add_name(struct uft_names *l, struct uft_name name)
 {
-	if (!(l->n & (l->n - 1)) && (!l->n || l->n >= 64)) {	/* doubles at powers of two, from 64 on */
-		struct uft_name *grown = realloc(l->item, (l->n ? 2 * l->n : 64) * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->item = grown;
-	}
+	/* doubles at powers of two, from 64 on */
+	if (!(l->n & (l->n - 1)) && (!l->n || l->n >= 64) && array_resize(l->item, l->n ? 2 * l->n : 64))
+		return -ENOMEM;
 	l->item[l->n++] = name;
 	return 0;
 }
@@ -177,20 +174,15 @@ static int read_part(int fd, char *text, size_t n, enum uft_name_form form, uint
 
 int uft_names_read(int fd, enum uft_name_form form, uint64_t max_bytes, uint64_t *cut, struct uft_names *out)
 {
-	size_t n = 0, room = 64 << 10;
-	char *text = NULL, *grown;
+	size_t n = 0, room = 0;
+	char *text = NULL;
 
 	for (;;) {
 		ssize_t got;
 
-		if (!text || n + 1 == room) {
-			room = text ? 2 * room : room;
-			grown = realloc(text, room);
-			if (!grown) {
-				free(text);
-				return -ENOMEM;
-			}
-			text = grown;
+		if (n + 1 >= room && array_reserve(text, room, n + (32 << 10))) {
+			free(text);
+			return -ENOMEM;
 		}
 		if (n > max_bytes)
 			return read_part(fd, text, n, form, max_bytes, cut, out);

@@ -15,6 +15,7 @@
 
 #include <libiberty/demangle.h>
 
+#include "symbol/array.h"
 #include "symbol/clean.h"
 #include "symbol/demangle_cost.h"
 #include "symbol/names.h"
@@ -43,15 +44,9 @@ static void demangle_take(const char *s, size_t len, void *arg)
 {
 	struct demangle_text *t = arg;
 
-	if (t->len + len + 1 > t->room) {
-		size_t room = 2 * (t->len + len + 1);
-		char *grown = t->len + len < t->max ? realloc(t->s, room) : NULL;
-
-		if (!grown)
-			longjmp(t->too_long, 1);
-		t->s = grown;
-		t->room = room;
-	}
+	if (t->len + len + 1 > t->room &&
+	    (t->len + len >= t->max || array_reserve(t->s, t->room, t->len + len + 1)))
+		longjmp(t->too_long, 1);
 	if (len)		/* the Rust one hands on an empty name as NULL */
 		memcpy(t->s + t->len, s, len);
 	t->len += len;
@@ -113,12 +108,9 @@ char *uft_demangle(const char *name)
 	ok = demangle_into(plain ? plain : name, len, &t);
 	if (ok && t.s && suffix) {
 		size_t extra = strlen(suffix);
-		char *grown = realloc(t.s, t.len + extra + 1);
 
-		if (grown) {
-			t.s = grown;
+		if (!array_resize(t.s, t.len + extra + 1))
 			memcpy(t.s + t.len, suffix, extra + 1);
-		}
 	}
 	free(plain);
 	if (ok && t.s) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print_parse.c - compiles a print format: a parser of C's strings and expressions by recursive descent */
+#include "symbol/array.h"
 #include "symbol/print_nodes.h"
 
 #include <ctype.h>
@@ -36,15 +37,8 @@ static uint32_t add(struct parser *s, const struct print_node *n)
 
 	if (s->is_bad)
 		return 0;
-	if (o->n == o->cap) {
-		uint32_t cap = o->cap ? 2 * o->cap : 16;
-		struct print_node *grown = o->n < MAX_NODES ? realloc(o->v, cap * sizeof(*grown)) : NULL;
-
-		if (!grown)
-			return bad(s);
-		o->v = grown;
-		o->cap = cap;
-	}
+	if (o->n >= MAX_NODES || array_reserve(o->v, o->cap, o->n + 1))
+		return bad(s);
 	o->v[o->n] = *n;
 	return o->n++;
 }
@@ -124,13 +118,10 @@ static char *string(struct parser *s, size_t *len)
 	char *text = malloc(1);
 
 	while (text && !s->is_bad && take(s, "\"")) {
-		char *grown = realloc(text, n + quoted_bytes(s->p) + 1);
-
-		if (!grown) {
+		if (array_resize(text, n + quoted_bytes(s->p) + 1)) {
 			bad(s);
 			break;
 		}
-		text = grown;
 		while (*s->p && *s->p != '"' && !s->is_bad) {
 			char c = *s->p++;
 
@@ -535,12 +526,8 @@ static void drop_commas(struct uft_print *p)
 /* Without the room for nodes that there could have been. */
 static void fit(struct uft_print *p)
 {
-	struct print_node *v = realloc(p->v, p->n * sizeof(*v));
-
-	if (v) {
-		p->v = v;
+	if (!array_resize(p->v, p->n))
 		p->cap = p->n;
-	}
 }
 
 size_t uft_print_bytes(const struct uft_print *p)

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
 #include "symbol/image.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
@@ -173,17 +174,15 @@ static struct res_sym *res_find_name(const struct uft_resolver *r, const char *n
 static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind, char *name)
 {
 	uint32_t i = r->nsyms;
-	struct res_sym *s, **grown;
+	struct res_sym *s;
 
 	if (!name)
 		return NULL;
 	if (2 * (size_t)(i + 1) > r->hash_size && !res_grow(r))
 		goto fail;
 	if (i % RES_SYM_CHUNK == 0) {
-		grown = realloc(r->chunk, (i / RES_SYM_CHUNK + 1) * sizeof(*grown));
-		if (!grown)
+		if (array_resize(r->chunk, i / RES_SYM_CHUNK + 1))
 			goto fail;
-		r->chunk = grown;
 		r->chunk[i / RES_SYM_CHUNK] = calloc(RES_SYM_CHUNK, sizeof(*s));
 		if (!r->chunk[i / RES_SYM_CHUNK])
 			goto fail;
@@ -235,17 +234,15 @@ static uint32_t *res_object_slot(const struct uft_resolver *r, const struct uft_
 static int res_grow_objects(struct uft_resolver *r)
 {
 	size_t slots = r->object_slots ? 2 * r->object_slots : 64;
-	struct res_object *grown = realloc(r->object, slots / 2 * sizeof(*grown));
-	uint32_t *by_object = grown ? calloc(slots, sizeof(*by_object)) : NULL;
+	uint32_t *by_object = array_resize(r->object, slots / 2) ? NULL : calloc(slots, sizeof(*by_object));
 
-	r->object = grown ? grown : r->object;
 	if (!by_object)
 		return 0;
 	free(r->by_object);
 	r->by_object = by_object;
 	r->object_slots = slots;
 	for (size_t i = 0; i < r->nobjects; i++)
-		*res_object_slot(r, grown[i].obj) = (uint32_t)i + 1;
+		*res_object_slot(r, r->object[i].obj) = (uint32_t)i + 1;
 	return 1;
 }
 
@@ -461,17 +458,15 @@ static uint32_t *res_image_slot(const struct uft_resolver *r, const struct uft_i
 static int res_grow_images(struct uft_resolver *r)
 {
 	size_t slots = r->image_slots ? 2 * r->image_slots : 16;
-	struct res_image **grown = realloc(r->images, slots / 2 * sizeof(*grown));
-	uint32_t *by_image = grown ? calloc(slots, sizeof(*by_image)) : NULL;
+	uint32_t *by_image = array_resize(r->images, slots / 2) ? NULL : calloc(slots, sizeof(*by_image));
 
-	r->images = grown ? grown : r->images;
 	if (!by_image)
 		return 0;
 	free(r->by_image);
 	r->by_image = by_image;
 	r->image_slots = slots;
 	for (size_t i = 0; i < r->nimages; i++)
-		*res_image_slot(r, grown[i]->key) = (uint32_t)i + 1;
+		*res_image_slot(r, r->images[i]->key) = (uint32_t)i + 1;
 	return 1;
 }
 

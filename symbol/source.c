@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbol/array.h"
 #include "symbol/debuginfo.h"
 #include "symbol/object_internal.h"
 #include "symbol/open_regular.h"
@@ -116,14 +117,8 @@ static int read_answers(int fd, const struct spent *spent, struct answers *a)
 			continue;
 		if (ready <= 0)
 			return -1;
-		if (a->n == room) {
-			uint8_t *grown = room < most ? realloc(a->data, 2 * room + 65536) : NULL;
-
-			if (!grown)
-				return -1;
-			a->data = grown;
-			room = 2 * room + 65536;
-		}
+		if (a->n == room && (room >= most || array_reserve(a->data, room, a->n + 65536)))
+			return -1;
 		n = read(fd, a->data + a->n, room - a->n);
 		if (n < 0 && errno == EINTR)
 			continue;

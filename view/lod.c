@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "view/event_name.h"
 #include "view/lod_internal.h"
@@ -164,12 +165,9 @@ uint64_t lod_power_of_two(uint64_t at_least)
 
 static int set_room(struct lod *l, struct track *t, size_t cap)
 {
-	struct raw_span *moved = realloc(t->raw, cap * sizeof(*moved));
-
-	if (!moved)
+	if (array_resize(t->raw, cap))
 		return -ENOMEM;
 	l->room += cap - t->cap_raw;
-	t->raw = moved;
 	t->cap_raw = cap;
 	return 0;
 }

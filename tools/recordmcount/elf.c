@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
 #include "tools/recordmcount/internal.h"
 
 #ifndef SHT_LLVM_ADDRSIG
@@ -400,15 +401,8 @@ long rm_elf_add_section(struct rm_elf *e, const Elf64_Shdr *h, const void *data,
 {
 	struct rm_sec *s;
 
-	if (e->nsec == e->cap) {
-		uint32_t cap = e->cap + e->cap / 2 + 16;
-		struct rm_sec *sec = realloc(e->sec, cap * sizeof(*sec));
-
-		if (!sec)
-			return -ENOMEM;
-		e->sec = sec;
-		e->cap = cap;
-	}
+	if (array_reserve(e->sec, e->cap, e->nsec + 1))
+		return -ENOMEM;
 	s = &e->sec[e->nsec];
 	memset(s, 0, sizeof(*s));
 	s->h = *h;

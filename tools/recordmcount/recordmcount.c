@@ -32,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/array.h"
 #include "tools/recordmcount/internal.h"
 
 struct rm_site {
@@ -68,15 +69,8 @@ static int target_of(const struct rm_elf *e, const Elf64_Sym *sym)
 
 static int add_site(struct rm_pass *p, const struct rm_site *site)
 {
-	if (p->nsite == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 64;
-		struct rm_site *all = realloc(p->site, cap * sizeof(*all));
-
-		if (!all)
-			return -ENOMEM;
-		p->site = all;
-		p->cap = cap;
-	}
+	if (array_reserve(p->site, p->cap, p->nsite + 1))
+		return -ENOMEM;
 	p->site[p->nsite++] = *site;
 	return 0;
 }

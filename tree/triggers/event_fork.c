@@ -23,6 +23,7 @@
  * (@tid and @pid of struct uft_task), which it has outside.
  */
 #include "output/dense.h"
+#include "symbol/array.h"
 #include "symbol/sorted.h"
 #include "tree/core/tree_internal.h"
 
@@ -59,17 +60,14 @@ static int is_in(const struct sorted *s, uint64_t value)
 
 static int put_in(struct sorted *s, uint64_t value)
 {
-	size_t i = place_of(s, value), cap = 2 * s->cap + 16;
-	uint64_t *grown = s->n < s->cap ? s->v : realloc(s->v, cap * sizeof(*grown));
+	size_t i = place_of(s, value);
 
-	if (!grown)
+	if (array_reserve(s->v, s->cap, s->n + 1))
 		return -ENOMEM;
-	s->cap = s->n < s->cap ? s->cap : cap;
-	s->v = grown;
-	if (i < s->n && grown[i] == value)
+	if (i < s->n && s->v[i] == value)
 		return 0;
-	memmove(&grown[i + 1], &grown[i], (s->n++ - i) * sizeof(*grown));
-	grown[i] = value;
+	memmove(&s->v[i + 1], &s->v[i], (s->n++ - i) * sizeof(*s->v));
+	s->v[i] = value;
 	return 0;
 }
 

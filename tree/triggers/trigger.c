@@ -28,6 +28,7 @@
  * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
  * each. All is the owner's.
  */
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "tree/triggers/trigger_internal.h"
 #include "tree/core/function_list.h"
@@ -102,14 +103,10 @@ static int link_all(struct triggers *g, size_t cap)
 static int room(struct triggers *g)
 {
 	size_t cap = g->cap ? 2 * g->cap : 16;
-	struct trigger *grown = g->n < g->cap ? g->v : realloc(g->v, cap * sizeof(*grown));
 
-	if (!grown)
-		return -ENOMEM;
-	g->v = grown;
 	if (g->n < g->cap)
 		return 0;
-	if (link_all(g, cap))
+	if (array_resize(g->v, cap) || link_all(g, cap))
 		return -ENOMEM;
 	g->cap = cap;		/* no more than the hash has room for: who looks for a name ends at a free slot */
 	return 0;
@@ -492,16 +489,8 @@ static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 {
 	struct trigger *v;
 
-	if (sym->index >= g->nknown) {
-		size_t n = 2 * (sym->index + 512);
-		uint32_t *grown = realloc(g->known, n * sizeof(*grown));
-
-		if (!grown)
-			return find_sym(g, sym);
-		memset(grown + g->nknown, 0, (n - g->nknown) * sizeof(*grown));
-		g->known = grown;
-		g->nknown = n;
-	}
+	if (array_reach(g->known, g->nknown, sym->index))
+		return find_sym(g, sym);
 	if (!g->known[sym->index]) {
 		v = find_sym(g, sym);
 		g->known[sym->index] = v ? (uint32_t)(v - g->v) + 2 : 1;

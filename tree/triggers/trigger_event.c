@@ -16,6 +16,7 @@
  *
  * A function may have several events here; in the kernel a second one is refused.
  */
+#include "symbol/array.h"
 #include "tree/triggers/trigger_internal.h"
 
 #include <errno.h>
@@ -69,16 +70,10 @@ int trigger_events_on(const struct instance *in, struct uft_event_set *out)
 /* Without memory it counts from now on: rounds are milliseconds apart. */
 static void say(struct triggers *g, uint64_t clock, uint32_t event, int is_on)
 {
-	size_t cap = g->cap_said ? 2 * g->cap_said : 16;
-	struct said *grown = g->nsaid < g->cap_said ? g->said : realloc(g->said, cap * sizeof(*grown));
-
-	if (!grown) {
+	if (array_reserve(g->said, g->cap_said, g->nsaid + 1))
 		uft_event_set_change(&g->events, event, is_on);
-		return;
-	}
-	g->cap_said = g->nsaid < g->cap_said ? g->cap_said : cap;
-	g->said = grown;
-	grown[g->nsaid++] = (struct said){ clock, event, is_on };
+	else
+		g->said[g->nsaid++] = (struct said){ clock, event, is_on };
 }
 
 void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now)
