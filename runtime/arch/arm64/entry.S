@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* entry.S - where the session enters the blob, and the clone that makes the agent, arm64 */
+#include "runtime/arch/function.h"
 	.text
-	.globl	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
-	.hidden	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
 
 /* Jumped to by ptrace, sp 16-aligned below the program's stack. Ends at the breakpoint that the session waits for. */
-	.type	uft_blob_start, %function
-uft_blob_start:
-	.cfi_startproc
+	FUNCTION uft_blob_start
 	.cfi_undefined x30		/* the outermost frame */
 	mov	x29, xzr
 	mov	x30, xzr
 	bl	agent_boot
 	brk	#0
-	.cfi_endproc
-	.size	uft_blob_start, . - uft_blob_start
+	FUNCTION_END uft_blob_start
 
 /* Jumped to by ptrace with x8 and the argument registers of clone(2); only the new task goes on. */
-	.type	uft_blob_attach, %function
-uft_blob_attach:
-	.cfi_startproc
+	FUNCTION uft_blob_attach
 	.cfi_undefined x30
 	svc	#0
 	cbz	x0, 2f
@@ -32,21 +26,17 @@ uft_blob_attach:
 	mov	x8, #93			/* exit */
 	svc	#0
 	brk	#0
-	.cfi_endproc
-	.size	uft_blob_attach, . - uft_blob_attach
+	FUNCTION_END uft_blob_attach
 
 /* Jumped to by ptrace, on the stack of an agent that there is not. */
-	.type	uft_blob_rejoin, %function
-uft_blob_rejoin:
-	.cfi_startproc
+	FUNCTION uft_blob_rejoin
 	.cfi_undefined x30
 	mov	x29, xzr
 	mov	x30, xzr
 	bl	agent_rejoin
 1:	yield
 	b	1b
-	.cfi_endproc
-	.size	uft_blob_rejoin, . - uft_blob_rejoin
+	FUNCTION_END uft_blob_rejoin
 
 /*
  * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))
@@ -54,9 +44,7 @@ uft_blob_rejoin:
  *
  *	stack_top, 16-aligned: nothing is on it at the start; fn is kept in x9, which the child inherits.
  */
-	.type	uft_asm_clone, %function
-uft_asm_clone:
-	.cfi_startproc
+	FUNCTION uft_asm_clone
 	mov	x9, x2
 	mov	x2, xzr			/* parent_tid */
 	mov	x3, xzr			/* tls: the caller's stays, the child never uses it */
@@ -74,7 +62,6 @@ uft_asm_clone:
 	mov	x8, #93			/* exit */
 	svc	#0
 	brk	#0
-	.cfi_endproc
-	.size	uft_asm_clone, . - uft_asm_clone
+	FUNCTION_END uft_asm_clone
 
 	.section .note.GNU-stack, "", %progbits

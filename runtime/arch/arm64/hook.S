@@ -10,6 +10,7 @@
  *	sp + 0		x29 x30		frame record: the loader's call, or the unwinder's caller
  *	sp + 16		x0 - x18, flags
  */
+#include "runtime/arch/function.h"
 #define SAVE_BYTES	176
 
 	.macro ALL_REGS op, op1
@@ -26,11 +27,7 @@
 	.endm
 
 	.macro HOOK name
-	.globl	\name
-	.hidden	\name
-	.type	\name, %function
-\name:
-	.cfi_startproc
+	FUNCTION \name
 	stp	x29, x30, [sp, #-SAVE_BYTES]!
 	.cfi_adjust_cfa_offset SAVE_BYTES
 	.cfi_rel_offset x29, 0
@@ -56,8 +53,7 @@
 	bl	trace_hook_rbrk
 	HOOK_END
 	ret
-	.cfi_endproc
-	.size	uft_asm_hook_rbrk, . - uft_asm_hook_rbrk
+	FUNCTION_END uft_asm_hook_rbrk
 
 	/* The frame record is what C may change the return address in. */
 	HOOK	uft_asm_hook_unwind
@@ -66,8 +62,7 @@
 	bl	trace_hook_unwind
 	HOOK_END
 	br	x17
-	.cfi_endproc
-	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
+	FUNCTION_END uft_asm_hook_unwind
 
 	/*
 	 * From the stub of a fork, x8 the call's number. It goes on behind x30, or, where the call was made here,
@@ -87,7 +82,6 @@
 	str	x9, [sp, #8]
 1:	HOOK_END
 	ret
-	.cfi_endproc
-	.size	uft_asm_hook_fork, . - uft_asm_hook_fork
+	FUNCTION_END uft_asm_hook_fork
 
 	.section .note.GNU-stack, "", %progbits

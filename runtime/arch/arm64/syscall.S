@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, arm64 */
+#include "runtime/arch/function.h"
 	.text
 
-	.globl	uft_asm_on_fault, uft_asm_sigreturn
-	.hidden	uft_asm_on_fault, uft_asm_sigreturn
+	.globl	uft_asm_sigreturn
+	.hidden	uft_asm_sigreturn
 
 /*
  * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls
  * uft_asm_swap8, in whose ucontext pc stands at 440. A fault elsewhere ends the task; a signal that somebody
  * sent (si_code <= 0) is nothing.
  */
-	.type	uft_asm_on_fault, %function
-uft_asm_on_fault:
-	.cfi_startproc
+	FUNCTION uft_asm_on_fault
 	ldr	w3, [x1, #8]
 	cmp	w3, #0
 	b.le	1f
@@ -30,8 +29,7 @@ uft_asm_on_fault:
 	mov	x8, #93			/* exit */
 	svc	#0
 	brk	#0
-	.cfi_endproc
-	.size	uft_asm_on_fault, . - uft_asm_on_fault
+	FUNCTION_END uft_asm_on_fault
 
 	.type	uft_asm_sigreturn, %function
 uft_asm_sigreturn:
@@ -41,18 +39,13 @@ uft_asm_sigreturn:
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
 /* The system call whose registers from x0 on were saved at x0; all others stay. It may return twice (hook.S). */
-	.globl	uft_asm_saved_call
-	.hidden	uft_asm_saved_call
-	.type	uft_asm_saved_call, %function
-uft_asm_saved_call:
-	.cfi_startproc
+	FUNCTION uft_asm_saved_call
 	ldr	x8, [x0, #64]
 	ldp	x4, x5, [x0, #32]
 	ldp	x2, x3, [x0, #16]
 	ldp	x0, x1, [x0]
 	svc	#0
 	ret
-	.cfi_endproc
-	.size	uft_asm_saved_call, . - uft_asm_saved_call
+	FUNCTION_END uft_asm_saved_call
 
 	.section .note.GNU-stack, "", %progbits

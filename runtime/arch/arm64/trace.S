@@ -19,6 +19,7 @@
  * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
  * more, probed before any state changes.
  */
+#include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 
@@ -33,16 +34,7 @@
 
 	.macro HANDLER name
 	.balign	64
-	.globl	\name
-	.hidden	\name
-	.type	\name, %function
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro HANDLER_END name
-	.cfi_endproc
-	.size	\name, . - \name
+	FUNCTION \name
 	.endm
 
 	/* The registers that SAVE_ALL keeps beside the frame record. */
@@ -298,7 +290,7 @@
 	mov	x16, x30
 	mov	x30, x9			/* the parent, as at the entry */
 	ret	x16			/* pairs with the site's bl */
-	HANDLER_END uft_asm_func
+	FUNCTION_END uft_asm_func
 
 /* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, x17 = ARCH_THUNK_K. */
 	HANDLER uft_asm_mcount_func
@@ -311,7 +303,7 @@
 	bl	uft_func_slow
 	RESTORE_ALL
 	ret
-	HANDLER_END uft_asm_mcount_func
+	FUNCTION_END uft_asm_mcount_func
 
 /*
  * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the
@@ -346,7 +338,7 @@ uft_asm_graph_enter_slow:
 	add	x16, x30, x17
 	mov	x30, x9
 	ret	x16
-	HANDLER_END uft_asm_graph_enter
+	FUNCTION_END uft_asm_graph_enter
 
 /* The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more. */
 	HANDLER uft_asm_graph_exit
@@ -365,7 +357,7 @@ uft_asm_graph_exit_slow:
 	RESTORE_ALL
 	mov	x30, x16
 	ret				/* pairs with the caller's bl */
-	HANDLER_END uft_asm_graph_exit
+	FUNCTION_END uft_asm_graph_exit
 
 /*
  * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and
@@ -408,7 +400,7 @@ uft_asm_code_enter_slow:
 	.cfi_adjust_cfa_offset SCRATCH_BYTES
 	sub	x17, x17, x30, lsl #28	/* is added again */
 	b	.Lcode_slow
-	HANDLER_END uft_asm_code_enter
+	FUNCTION_END uft_asm_code_enter
 
 	HANDLER uft_asm_code_exit
 	SCRATCH_SAVE
@@ -420,7 +412,7 @@ uft_asm_code_enter_slow:
 	GRAPH_EXIT_ODD code_exit
 	SCRATCH_RESTORE
 	b	uft_asm_graph_exit_slow
-	HANDLER_END uft_asm_code_exit
+	FUNCTION_END uft_asm_code_exit
 
 /*
  * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub
@@ -440,6 +432,6 @@ uft_asm_code_enter_slow:
 	bl	uft_mcount_enter_named
 	RESTORE_ALL
 	ret				/* pairs with the site's bl */
-	HANDLER_END uft_asm_mcount_graph
+	FUNCTION_END uft_asm_mcount_graph
 
 	.section .note.GNU-stack, "", %progbits

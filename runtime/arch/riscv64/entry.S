@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* entry.S - where the session enters the blob, and the clone that makes the agent, riscv64 */
+#include "runtime/arch/function.h"
 	.text
-	.globl	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
-	.hidden	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
 
 /* Jumped to by ptrace, sp 16-aligned below the program's stack. Ends at the breakpoint that the session waits for. */
-	.type	uft_blob_start, %function
-uft_blob_start:
-	.cfi_startproc
+	FUNCTION uft_blob_start
 	.cfi_undefined ra		/* the outermost frame */
 	li	s0, 0
 	li	ra, 0
 	call	agent_boot
 	ebreak
-	.cfi_endproc
-	.size	uft_blob_start, . - uft_blob_start
+	FUNCTION_END uft_blob_start
 
 /* Jumped to by ptrace with a7 and the argument registers of clone(2); only the new task goes on. */
-	.type	uft_blob_attach, %function
-uft_blob_attach:
-	.cfi_startproc
+	FUNCTION uft_blob_attach
 	.cfi_undefined ra
 	ecall
 	beqz	a0, 2f
@@ -31,20 +25,16 @@ uft_blob_attach:
 	li	a7, 93			/* exit */
 	ecall
 	ebreak
-	.cfi_endproc
-	.size	uft_blob_attach, . - uft_blob_attach
+	FUNCTION_END uft_blob_attach
 
 /* Jumped to by ptrace, on the stack of an agent that there is not. */
-	.type	uft_blob_rejoin, %function
-uft_blob_rejoin:
-	.cfi_startproc
+	FUNCTION uft_blob_rejoin
 	.cfi_undefined ra
 	li	s0, 0
 	li	ra, 0
 	call	agent_rejoin
 1:	j	1b
-	.cfi_endproc
-	.size	uft_blob_rejoin, . - uft_blob_rejoin
+	FUNCTION_END uft_blob_rejoin
 
 /*
  * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))
@@ -52,9 +42,7 @@ uft_blob_rejoin:
  *
  *	stack_top, 16-aligned: nothing is on it at the start; fn is kept in t0, which the child inherits.
  */
-	.type	uft_asm_clone, %function
-uft_asm_clone:
-	.cfi_startproc
+	FUNCTION uft_asm_clone
 	mv	t0, a2
 	li	a2, 0			/* parent_tid */
 	li	a3, 0			/* tls: the caller's stays, the child never uses it */
@@ -72,7 +60,6 @@ uft_asm_clone:
 	li	a7, 93			/* exit */
 	ecall
 	ebreak
-	.cfi_endproc
-	.size	uft_asm_clone, . - uft_asm_clone
+	FUNCTION_END uft_asm_clone
 
 	.section .note.GNU-stack, "", %progbits

@@ -10,6 +10,7 @@
  *	sp + 0		a0 - a7, t0 - t6
  *	sp + 128	s0, ra		frame record: the loader's call, or the unwinder's caller
  */
+#include "runtime/arch/function.h"
 #define SAVE_BYTES	144
 
 	.macro ALL_REGS op
@@ -33,11 +34,7 @@
 	.endm
 
 	.macro HOOK name
-	.globl	\name
-	.hidden	\name
-	.type	\name, %function
-\name:
-	.cfi_startproc
+	FUNCTION \name
 	addi	sp, sp, -SAVE_BYTES
 	.cfi_adjust_cfa_offset SAVE_BYTES
 	ALL_REGS sd
@@ -59,8 +56,7 @@
 	call	trace_hook_rbrk
 	HOOK_END
 	ret
-	.cfi_endproc
-	.size	uft_asm_hook_rbrk, . - uft_asm_hook_rbrk
+	FUNCTION_END uft_asm_hook_rbrk
 
 	/* C may change the return address where it was saved. */
 	HOOK	uft_asm_hook_unwind
@@ -69,8 +65,7 @@
 	call	trace_hook_unwind
 	HOOK_END
 	jr	t6
-	.cfi_endproc
-	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
+	FUNCTION_END uft_asm_hook_unwind
 
 	/*
 	 * From the stub of a fork, a7 the call's number. It goes on behind ra, or, where the call was made here,
@@ -90,7 +85,6 @@
 	sd	t0, 136(sp)
 1:	HOOK_END
 	ret
-	.cfi_endproc
-	.size	uft_asm_hook_fork, . - uft_asm_hook_fork
+	FUNCTION_END uft_asm_hook_fork
 
 	.section .note.GNU-stack, "", %progbits

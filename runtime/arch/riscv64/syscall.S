@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, riscv64 */
+#include "runtime/arch/function.h"
 	.text
 
-	.globl	uft_asm_on_fault, uft_asm_sigreturn
-	.hidden	uft_asm_on_fault, uft_asm_sigreturn
+	.globl	uft_asm_sigreturn
+	.hidden	uft_asm_sigreturn
 
 /*
  * uft_asm_on_fault is the handler (SA_SIGINFO: a1 = siginfo, a2 = ucontext) of the task that calls
  * uft_asm_swap8, in whose ucontext pc stands at 176. A fault elsewhere ends the task; a signal that somebody
  * sent (si_code <= 0) is nothing.
  */
-	.type	uft_asm_on_fault, %function
-uft_asm_on_fault:
-	.cfi_startproc
+	FUNCTION uft_asm_on_fault
 	lw	a3, 8(a1)
 	blez	a3, 1f
 	ld	a3, 176(a2)
@@ -27,8 +26,7 @@ uft_asm_on_fault:
 	li	a7, 93			/* exit */
 	ecall
 	ebreak
-	.cfi_endproc
-	.size	uft_asm_on_fault, . - uft_asm_on_fault
+	FUNCTION_END uft_asm_on_fault
 
 /* Unused: the kernel brings its own (SA_RESTORER is unknown here). */
 	.type	uft_asm_sigreturn, %function
@@ -39,11 +37,7 @@ uft_asm_sigreturn:
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
 /* The system call whose registers from a0 on were saved at a0; all others stay. It may return twice (hook.S). */
-	.globl	uft_asm_saved_call
-	.hidden	uft_asm_saved_call
-	.type	uft_asm_saved_call, %function
-uft_asm_saved_call:
-	.cfi_startproc
+	FUNCTION uft_asm_saved_call
 	ld	a7, 56(a0)
 	ld	a5, 40(a0)
 	ld	a4, 32(a0)
@@ -53,7 +47,6 @@ uft_asm_saved_call:
 	ld	a0, 0(a0)
 	ecall
 	ret
-	.cfi_endproc
-	.size	uft_asm_saved_call, . - uft_asm_saved_call
+	FUNCTION_END uft_asm_saved_call
 
 	.section .note.GNU-stack, "", %progbits

@@ -16,6 +16,7 @@
  * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
  * more, probed before any state changes.
  */
+#include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 
@@ -27,16 +28,7 @@
 
 	.macro HANDLER name
 	.balign	64
-	.globl	\name
-	.hidden	\name
-	.type	\name, %function
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro HANDLER_END name
-	.cfi_endproc
-	.size	\name, . - \name
+	FUNCTION \name
 	.endm
 
 	/* The registers that SAVE_ALL keeps beside the frame record. */
@@ -341,7 +333,7 @@
 	call	uft_func_slow
 	RESTORE_ALL t0
 	jr	t0			/* pairs with the site's jalr */
-	HANDLER_END uft_asm_func
+	FUNCTION_END uft_asm_func
 
 /*
  * Behind the prologue: ra = site's end, t1 = stub + 4, the parent is mcount's argument (a0) or below the
@@ -360,7 +352,7 @@
 	call	uft_func_slow
 	RESTORE_ALL ra
 	ret
-	HANDLER_END uft_asm_mcount_func
+	FUNCTION_END uft_asm_mcount_func
 
 /*
  * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry:
@@ -390,7 +382,7 @@ uft_asm_graph_enter_slow:
 	beqz	t4, 1f
 	jr	t1
 1:	jr	t0			/* pairs with the site's jalr */
-	HANDLER_END uft_asm_graph_enter
+	FUNCTION_END uft_asm_graph_enter
 
 /* The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6. */
 	HANDLER uft_asm_graph_exit
@@ -408,7 +400,7 @@ uft_asm_graph_exit_slow:
 	RESTORE_ALL ra
 	mv	ra, t4
 	ret				/* pairs with the caller's jal */
-	HANDLER_END uft_asm_graph_exit
+	FUNCTION_END uft_asm_graph_exit
 
 /*
  * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C puts stub + 8 where
@@ -428,7 +420,7 @@ uft_asm_graph_exit_slow:
 1:	call	uft_mcount_enter_named
 	RESTORE_ALL ra
 	ret				/* pairs with the site's jal */
-	HANDLER_END uft_asm_mcount_graph
+	FUNCTION_END uft_asm_mcount_graph
 
 /*
  * Plain code: callers and function may rely on every register. The slot has moved sp down and left there what
@@ -465,7 +457,7 @@ uft_asm_graph_exit_slow:
 	call	uft_func_slow
 	RESTORE_ALL t0
 	ret				/* pairs with the slot's jal */
-	HANDLER_END uft_asm_code_func
+	FUNCTION_END uft_asm_code_func
 
 	HANDLER uft_asm_code_enter
 	SCRATCH_SAVE
@@ -504,7 +496,7 @@ uft_asm_code_enter_slow:
 	ret				/* pairs with the stub's first jal */
 1:	ld	t3, 24(sp)		/* slot's graph + 16: on to where the function handler returns to */
 	jr	-36(t3)
-	HANDLER_END uft_asm_code_enter
+	FUNCTION_END uft_asm_code_enter
 
 	HANDLER uft_asm_code_exit
 	SCRATCH_SAVE
@@ -530,7 +522,7 @@ uft_asm_code_exit_slow:
 	ld	t4, 8(sp)
 	addi	sp, sp, 16
 	ret				/* pairs with the caller's call */
-	HANDLER_END uft_asm_code_exit
+	FUNCTION_END uft_asm_code_exit
 
 /*
  * What arch_make_copy() (patch.h) puts beside an object's thunks, what LOAD_K loads and the offsets from tp

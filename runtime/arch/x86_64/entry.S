@@ -5,30 +5,24 @@
  * uft_blob_start is jumped to by ptrace: no return address, any register, rsp 16-aligned below the program's stack.
  * It ends at the breakpoint that the session waits for; nobody goes on behind it.
  */
+#include "runtime/arch/function.h"
 	.text
-	.globl	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
-	.hidden	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
 
-	.type	uft_blob_start, @function
-uft_blob_start:
-	.cfi_startproc
+	FUNCTION uft_blob_start
 	.cfi_undefined %rip		/* the outermost frame */
 	xor	%ebp, %ebp
 	cld
 	call	agent_boot
 	int3
 	ud2
-	.cfi_endproc
-	.size	uft_blob_start, . - uft_blob_start
+	FUNCTION_END uft_blob_start
 
 /*
  * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops
  * at its exit and is put back to where it was, or goes there by itself (control/ptrace/escape_code.c); only
  * the new task goes on, on a stack of its own.
  */
-	.type	uft_blob_attach, @function
-uft_blob_attach:
-	.cfi_startproc
+	FUNCTION uft_blob_attach
 	.cfi_undefined %rip
 	syscall
 	test	%rax, %rax
@@ -46,17 +40,14 @@ uft_blob_attach:
 	mov	$60, %eax		/* exit */
 	syscall
 	ud2
-	.cfi_endproc
-	.size	uft_blob_attach, . - uft_blob_attach
+	FUNCTION_END uft_blob_attach
 
 /*
  * Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it stops the thread at the
  * exit of the last system call and puts it back to where it was. Was he killed, it goes there by itself:
  * uft_boot.back, at UFT_BOOT_BACK.
  */
-	.type	uft_blob_rejoin, @function
-uft_blob_rejoin:
-	.cfi_startproc
+	FUNCTION uft_blob_rejoin
 	.cfi_undefined %rip
 	xor	%ebp, %ebp
 	cld
@@ -91,8 +82,7 @@ uft_blob_rejoin:
 	mov	uft_boot+360+8*14(%rip), %r14
 	mov	uft_boot+360+8*15(%rip), %r15
 	jmp	*uft_boot+496(%rip)
-	.cfi_endproc
-	.size	uft_blob_rejoin, . - uft_blob_rejoin
+	FUNCTION_END uft_blob_rejoin
 
 /*
  * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))
@@ -100,9 +90,7 @@ uft_blob_rejoin:
  *
  *	stack_top, 16-aligned: nothing is on it at the start; fn is kept in r12, which the child inherits.
  */
-	.type	uft_asm_clone, @function
-uft_asm_clone:
-	.cfi_startproc
+	FUNCTION uft_asm_clone
 	push	%r12
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %r12, 0
@@ -126,7 +114,6 @@ uft_asm_clone:
 	mov	$60, %eax		/* exit */
 	syscall
 	ud2
-	.cfi_endproc
-	.size	uft_asm_clone, . - uft_asm_clone
+	FUNCTION_END uft_asm_clone
 
 	.section .note.GNU-stack, "", @progbits

@@ -7,6 +7,7 @@
  * section must be harmless if it stays behind, and is written again next time; and all of a section's code,
  * the unlikely parts too, stands between its start and its commit. See ring/ring.c.
  */
+#include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 #include "runtime/arch/x86_64/rseq.h"
@@ -23,11 +24,9 @@
  *	r15 rseq area	r12 ring			r9  commit	r13 end of the sub-buffer
  *	rsi where the next word goes			r10 bytes	r14 commit to be
  */
-	.globl	uft_asm_ring_write, uft_asm_ring_write_start, uft_asm_ring_write_end
-	.hidden	uft_asm_ring_write, uft_asm_ring_write_start, uft_asm_ring_write_end
-	.type	uft_asm_ring_write, @function
-uft_asm_ring_write:
-	.cfi_startproc
+	.globl	uft_asm_ring_write_start, uft_asm_ring_write_end
+	.hidden	uft_asm_ring_write_start, uft_asm_ring_write_end
+	FUNCTION uft_asm_ring_write
 	SAVE	%rbx
 	SAVE	%rbp
 	SAVE	%r12
@@ -345,8 +344,7 @@ uft_asm_ring_write_end:
 	jmp	.Lwrite_out
 	RSEQ_ABORT .Lcache_abort
 	jmp	.Lwrite_done
-	.cfi_endproc
-	.size	uft_asm_ring_write, . - uft_asm_ring_write
+	FUNCTION_END uft_asm_ring_write
 	RSEQ_CS_DESC .Lwrite_cs, .Lwrite_start, .Lwrite_commit, .Lwrite_abort
 	RSEQ_CS_DESC .Lcache_cs, .Lcache_start, .Lcache_commit, .Lcache_abort
 
@@ -356,11 +354,9 @@ uft_asm_ring_write_end:
  * Copies e to the free entry at top and makes it the top, unless th->top is not top any more or a signal
  * came: then the space above the top may have been used, and nothing is pushed. Returns 1 if pushed.
  */
-	.globl	uft_asm_push, uft_asm_push_start, uft_asm_push_end
-	.hidden	uft_asm_push, uft_asm_push_start, uft_asm_push_end
-	.type	uft_asm_push, @function
-uft_asm_push:
-	.cfi_startproc
+	.globl	uft_asm_push_start, uft_asm_push_end
+	.hidden	uft_asm_push_start, uft_asm_push_end
+	FUNCTION uft_asm_push
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
 	RSEQ_ARM .Lpush_cs, %rcx, %rax
 uft_asm_push_start:
@@ -383,8 +379,7 @@ uft_asm_push_end:
 	movq	$0, %fs:RSEQ_CS(%rcx)
 	xor	%eax, %eax
 	ret
-	.cfi_endproc
-	.size	uft_asm_push, . - uft_asm_push
+	FUNCTION_END uft_asm_push
 	RSEQ_CS_DESC .Lpush_cs, .Lpush_start, .Lpush_commit, .Lpush_abort
 
 /*
@@ -392,11 +387,9 @@ uft_asm_push_end:
  *
  * Unless the thread is one whose events all are slow. RC_STACK_THREAD is good with its own key alone, hence the order.
  */
-	.globl	uft_asm_know_stack, uft_asm_know_stack_start, uft_asm_know_stack_end
-	.hidden	uft_asm_know_stack, uft_asm_know_stack_start, uft_asm_know_stack_end
-	.type	uft_asm_know_stack, @function
-uft_asm_know_stack:
-	.cfi_startproc
+	.globl	uft_asm_know_stack_start, uft_asm_know_stack_end
+	.hidden	uft_asm_know_stack_start, uft_asm_know_stack_end
+	FUNCTION uft_asm_know_stack
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
 	RSEQ_ARM .Lknow_cs, %rcx, %rax
 uft_asm_know_stack_start:
@@ -418,8 +411,7 @@ uft_asm_know_stack_end:
 	ret
 	RSEQ_ABORT .Lknow_abort
 	jmp	.Lknow_out
-	.cfi_endproc
-	.size	uft_asm_know_stack, . - uft_asm_know_stack
+	FUNCTION_END uft_asm_know_stack
 	RSEQ_CS_DESC .Lknow_cs, .Lknow_start, .Lknow_commit, .Lknow_abort
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* swap.S - a store that may fault, x86_64 */
+#include "runtime/arch/function.h"
 	.text
 
 /*
@@ -8,11 +9,9 @@
  *
  * The fault's handler lets it go on at uft_asm_swap_fault: where there are signals uft_asm_on_fault (syscall.S) does.
  */
-	.globl	uft_asm_swap8, uft_asm_swap_begin, uft_asm_swap_fault
-	.hidden	uft_asm_swap8, uft_asm_swap_begin, uft_asm_swap_fault
-	.type	uft_asm_swap8, @function
-uft_asm_swap8:
-	.cfi_startproc
+	.globl	uft_asm_swap_begin, uft_asm_swap_fault
+	.hidden	uft_asm_swap_begin, uft_asm_swap_fault
+	FUNCTION uft_asm_swap8
 	mov	%rsi, %rax
 uft_asm_swap_begin:
 	lock cmpxchg %rdx, (%rdi)
@@ -22,7 +21,6 @@ uft_asm_swap_begin:
 uft_asm_swap_fault:
 	xor	%eax, %eax
 	ret
-	.cfi_endproc
-	.size	uft_asm_swap8, . - uft_asm_swap8
+	FUNCTION_END uft_asm_swap8
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, x86_64 */
+#include "runtime/arch/function.h"
 	.text
 
-	.globl	uft_asm_on_fault, uft_asm_sigreturn, uft_asm_hook_syscall_any
-	.hidden	uft_asm_on_fault, uft_asm_sigreturn, uft_asm_hook_syscall_any
+	.globl	uft_asm_sigreturn, uft_asm_hook_syscall_any
+	.hidden	uft_asm_sigreturn, uft_asm_hook_syscall_any
 
 /*
  * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose
  * ucontext rip stands at
  * 168. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
  */
-	.type	uft_asm_on_fault, @function
-uft_asm_on_fault:
-	.cfi_startproc
+	FUNCTION uft_asm_on_fault
 	cmpl	$0, 8(%rsi)
 	jle	1f
 	lea	uft_asm_swap_begin(%rip), %rax
@@ -25,8 +24,7 @@ uft_asm_on_fault:
 	mov	$60, %eax		/* exit */
 	syscall
 	ud2
-	.cfi_endproc
-	.size	uft_asm_on_fault, . - uft_asm_on_fault
+	FUNCTION_END uft_asm_on_fault
 
 	.type	uft_asm_sigreturn, @function
 uft_asm_sigreturn:

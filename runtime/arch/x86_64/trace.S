@@ -24,6 +24,7 @@
  * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
  * changed and with the program's signal mask).
  */
+#include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 #include "runtime/arch/x86_64/fast_path.h"
@@ -126,12 +127,10 @@ uft_asm_func_slow:
  *
  *	rcx ring_cpu, then where the record goes	r8 ring		r9 rseq area	r10 bytes	r11 end of the record
  */
-	.globl	uft_asm_event_write, uft_asm_event_write_start, uft_asm_event_write_end
-	.hidden	uft_asm_event_write, uft_asm_event_write_start, uft_asm_event_write_end
-	.type	uft_asm_event_write, @function
+	.globl	uft_asm_event_write_start, uft_asm_event_write_end
+	.hidden	uft_asm_event_write_start, uft_asm_event_write_end
 	.balign	64
-uft_asm_event_write:
-	.cfi_startproc
+	FUNCTION uft_asm_event_write
 	mov	uft_ring_fast+RF_RSEQ(%rip), %r9
 	mov	%rdx, %r10
 	test	%r9, %r9
@@ -177,8 +176,7 @@ uft_asm_event_write_end:
 	mov	%rsp, %rcx
 	mov	%rbp, %r8
 	jmp	tracepoint_write_slowly
-	.cfi_endproc
-	.size	uft_asm_event_write, . - uft_asm_event_write
+	FUNCTION_END uft_asm_event_write
 	RSEQ_CS_DESC .Levent_cs, .Levent_start, .Levent_commit, .Levent_abort
 
 /*
@@ -548,8 +546,7 @@ uft_asm_graph_enter_slow:
 	.cfi_def_cfa_offset 16
 	ENTER_SAVE
 	jmp	.Lenter_slow
-	.cfi_endproc
-	.size	uft_asm_graph_enter, . - uft_asm_graph_enter
+	FUNCTION_END uft_asm_graph_enter
 	RSEQ_CS_DESC .Lcs_uft_asm_graph_enter, .Lstart_uft_asm_graph_enter, .Lcommit_uft_asm_graph_enter, \
 		.Labort_uft_asm_graph_enter
 
@@ -814,8 +811,7 @@ uft_asm_graph_exit_thresh:
 	RSEQ_ABORT .Labort_uft_asm_graph_short
 	jmp	.Lslow_uft_asm_graph_exit
 	EXIT_SHORT_CS uft_asm_graph_short, .Labort_uft_asm_graph_short
-	.cfi_endproc
-	.size	uft_asm_graph_exit_thresh, . - uft_asm_graph_exit_thresh
+	FUNCTION_END uft_asm_graph_exit_thresh
 
 /*
  * uft_asm_graph_exit_profile - the call is popped, then its time added up
@@ -913,8 +909,7 @@ uft_asm_profile_pop_end:
 	PROFILE_ADD_ABORT uft_asm_profile_total
 	PROFILE_ADD_ABORT uft_asm_profile_self
 	PROFILE_ADD_ABORT uft_asm_profile_squares
-	.cfi_endproc
-	.size	uft_asm_graph_exit_profile, . - uft_asm_graph_exit_profile
+	FUNCTION_END uft_asm_graph_exit_profile
 	RSEQ_CS_DESC .Lprofile_pop_cs, .Lprofile_pop_start, .Lprofile_popped, .Lprofile_pop_abort
 
 /*
@@ -1027,11 +1022,7 @@ uft_asm_graph_exit_sums_end:
 
 /* int uft_asm_profile_add(uint64_t offset, uint64_t v) - to the word of this CPU's block; 0: it has none */
 	.balign	64
-	.globl	uft_asm_profile_add
-	.hidden	uft_asm_profile_add
-	.type	uft_asm_profile_add, @function
-uft_asm_profile_add:
-	.cfi_startproc
+	FUNCTION uft_asm_profile_add
 	mov	%rdi, %rdx
 	mov	uft_ring_fast+RF_RSEQ(%rip), %r10
 	xor	%eax, %eax
@@ -1041,7 +1032,6 @@ uft_asm_profile_add:
 	movq	$0, %fs:RSEQ_CS(%r10)
 	ret
 	PROFILE_ADD_ABORT uft_asm_profile_word, can_open=0
-	.cfi_endproc
-	.size	uft_asm_profile_add, . - uft_asm_profile_add
+	FUNCTION_END uft_asm_profile_add
 
 	.section .note.GNU-stack, "", @progbits
