@@ -5,7 +5,6 @@
  * A signal that ends the export (Ctrl-C) is not made to wait: its handler removes what is not complete and ends us by
  * the same signal. Nothing of ours is elsewhere then: what the pages wait in has no name (output/spool.c).
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

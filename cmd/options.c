@@ -6,7 +6,6 @@
  * one that --help and completion are made from.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

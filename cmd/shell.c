@@ -3,7 +3,6 @@
  * shell.c - uft shell: programs that find our files where the kernel's tracing directory is, and are traced
  * through them
  */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>

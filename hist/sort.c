@@ -7,8 +7,6 @@
  */
 #include "hist/hist_internal.h"
 
-#include <errno.h>
-
 struct order { const struct uft_hist *h; uint32_t field; int is_descending; };
 
 static int compare(const struct order *o, const uint64_t *a, const uint64_t *b)

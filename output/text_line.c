@@ -4,7 +4,6 @@
  *
  * A line is a few memcpy of text prepared per task, CPU, second and function; theory in text.c.
  */
-#include <stdlib.h>
 
 #include "output/kernel_flags.h"
 #include "output/output.h"

@@ -9,7 +9,6 @@
  * a loop, "chain" twelve nested calls.
  */
 #include <sched.h>
-#include <string.h>
 #include <time.h>
 
 #include "tests/unit/ring/lab.h"

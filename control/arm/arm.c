@@ -5,7 +5,6 @@
 #include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 int target_arm(struct uft_session *s, struct target *t, int force)

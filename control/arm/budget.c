@@ -17,7 +17,6 @@
 #include "control/arm/arm.h"
 #include "symbol/host.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

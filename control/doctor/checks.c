@@ -12,8 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 /* The calls that the runtime makes inside a process and cannot do without. */
 #define RUNTIME_CALLS	"mmap, mprotect, munmap, madvise, openat, read, close, close_range, clone, futex, membarrier, pidfd_open, " \

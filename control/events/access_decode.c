@@ -20,7 +20,6 @@
 
 #include "symbol/host.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

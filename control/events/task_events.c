@@ -28,7 +28,6 @@
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>

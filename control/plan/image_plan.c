@@ -30,8 +30,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* of an image, brought by processes of other users than its first */
 #define FOREIGN_OBJECTS	256 /* GUARD(foreign_objects, 2048) */

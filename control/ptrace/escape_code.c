@@ -24,7 +24,6 @@
 #include "control/arena/journal.h"
 #include "control/ptrace/remote_call.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

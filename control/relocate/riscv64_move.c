@@ -11,7 +11,6 @@
 #include "control/relocate/riscv64_move.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "runtime/arch/riscv64/encode.h"
 

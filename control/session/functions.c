@@ -7,7 +7,6 @@
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #define START_TIMEOUT_MS	10000
 /* an emulated loader on a busy machine, and its libraries' functions are looked for */

@@ -17,7 +17,6 @@
 #include "symbol/array.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -8,7 +8,6 @@
  * task uses what is set up here before the session arms a site. The arena comes through a socket that the
  * session takes from us: paths and process numbers of a container mean nothing outside of it.
  */
-#include <linux/socket.h>
 
 #include "runtime/agent/agent.h"
 #include "runtime/arch/arch.h"

@@ -11,7 +11,6 @@
  * known what came, and is trimmed then: chunks that are hidden as a whole go first, but for the last of a
  * ring, which goes on, and for calls that they opened or closed (condense.c).
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

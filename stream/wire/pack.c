@@ -14,7 +14,6 @@
  *
  * Measured in the commits that made this file; bench/pack.c prints the figures.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

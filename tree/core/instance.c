@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 /* address spaces in trace_pipe_raw, for processes that overlap; half of them for snapshot_raw */
