@@ -50,6 +50,17 @@ need() {
 	done
 }
 
+# need_libc CC [FLAG...]: it builds programs so; where it does not, a C library for it is missing, or it does not know a flag
+need_libc() {
+	echo 'int main(void) { return 0; }' >need_libc.c
+	"$@" need_libc.c -o need_libc 2>need_libc.err || skip "$* builds no program: $(tail -n 1 need_libc.err)"
+}
+
+# must_build CC...: what cannot be built fails the test, and ends it
+must_build() {
+	"$@" 2>err || { fail "build: $*"; cat err; exit 1; }
+}
+
 # has WHAT TOOL...: if one is missing, WHAT is skipped, and run.sh lists it
 has() {
 	what=$1

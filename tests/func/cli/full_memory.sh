@@ -44,7 +44,8 @@ int main(void)
 }
 EOF
 } >many.c
-cc -O1 -pg -mfentry -fno-pie -no-pie -o many many.c 2>>err || skip "no compiler for -mfentry"
+need_libc cc -pg -mfentry -fno-pie -no-pie
+must_build cc -O1 -pg -mfentry -fno-pie -no-pie -o many many.c
 
 mkdir -m 700 run
 mount -t tmpfs -o size=60m,mode=700 tmpfs run

@@ -41,7 +41,8 @@ int main(int argc, char **argv)
 }
 EOF
 [ "$(uname -m)" = x86_64 ] || skip "fork children share their parent's family here"
-cc -O1 -pg -mfentry -fno-pie -no-pie -o many many.c 2>>err || skip "no compiler for -mfentry"
+need_libc cc -pg -mfentry -fno-pie -no-pie
+must_build cc -O1 -pg -mfentry -fno-pie -no-pie -o many many.c
 N=1000
 most=$(prlimit --nproc -o SOFT --noheadings) || skip "no prlimit"
 [ "$most" = unlimited ] || [ "$most" -gt 3000 ] || skip "only $most processes are permitted"

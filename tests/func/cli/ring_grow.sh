@@ -32,7 +32,8 @@ int main(int argc, char **argv)
 	return 3;
 }
 EOF
-cc -O1 -pg -mfentry -fno-pie -no-pie -o burst burst.c 2>>err || skip "no compiler for -mfentry"
+need_libc cc -pg -mfentry -fno-pie -no-pie
+must_build cc -O1 -pg -mfentry -fno-pie -no-pie -o burst burst.c
 
 # All threads of it stand still.
 stands() {

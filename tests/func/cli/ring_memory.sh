@@ -69,8 +69,9 @@ int main(int argc, char **argv)
 	return 78;
 }
 EOF
-cc -O1 -o old old.c 2>>err || skip "no compiler"
-cc -O1 -pg -mfentry -fno-pie -no-pie -o leaf leaf.c 2>>err || skip "no compiler for -mfentry"
+need_libc cc -pg -mfentry -fno-pie -no-pie
+must_build cc -O1 -o old old.c
+must_build cc -O1 -pg -mfentry -fno-pie -no-pie -o leaf leaf.c
 
 # Two rings of 16 MB, and six that stay empty, with 80 MB.
 mkdir -m 700 run

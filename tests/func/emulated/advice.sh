@@ -6,8 +6,11 @@
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 echo 'int main(void) { return 0; }' >main.c
-$cc main.c -o plain 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+must_build $cc main.c -o plain
 # shellcheck disable=SC2086
 $emulator ./plain || skip "the emulator does not run a program"
 options=$("$uft" cflags --quiet "--cc=$cc") || fail "cflags: no options"

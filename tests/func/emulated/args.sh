@@ -8,6 +8,8 @@
 machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *} taskset
+# shellcheck disable=SC2086
+need_libc $cc
 first_cpus
 cat >both <<'END'
 four(0x1, 0x1234567890abcdef, 0xffffffffffffffff, 0x4); /* = 0x1234567890abcdf3 */
@@ -44,7 +46,7 @@ calls() {
 
 for built in "-O2 -fpatchable-function-entry=$pad" "-O1 -fpatchable-function-entry=$pad" -O2 -pg; do
 	# shellcheck disable=SC2086
-	$cc -Wall -Wextra $built "$top/tests/func/emulated/args.c" -o main 2>err || skip "$cc has no C library: $(cat err)"
+	must_build $cc -Wall -Wextra $built "$top/tests/func/emulated/args.c" -o main
 	# shellcheck disable=SC2086
 	$emulator ./main || skip "the emulator does not run a program"
 	check

@@ -9,9 +9,10 @@ machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
 src=$top/tests/func/emulated
-printf 'int main(void){return 0;}' | $cc -x c - -o probe 2>/dev/null || skip "$cc has no C library"
+# shellcheck disable=SC2086
+need_libc $cc
 if [ -n "$emulator" ]; then
-	$emulator ./probe || skip "the emulator does not run a program"
+	$emulator ./need_libc || skip "the emulator does not run a program"
 	how="--emulator=$emulator"
 else
 	how=--preload

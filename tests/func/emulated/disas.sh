@@ -8,8 +8,11 @@
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 src=$top/tests/func/emulated
-$cc "$src/self.c" -o self 2>err || skip "$cc: $(cat err)"
+# shellcheck disable=SC2086
+must_build $cc "$src/self.c" -o self
 # shellcheck disable=SC2086
 $emulator ./self 0 >out 2>&1 || skip "the emulator does not run a program: $(cat out)"
 objdump=${cc%gcc}objdump nm=${cc%gcc}nm

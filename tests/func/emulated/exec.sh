@@ -8,6 +8,8 @@
 machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >main.c <<'END'
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,8 @@ int main(int argc, char **argv)
 	return WEXITSTATUS(status);
 }
 END
-$cc -O1 "-fpatchable-function-entry=$pad" main.c -o main 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+must_build $cc -O1 "-fpatchable-function-entry=$pad" main.c -o main
 # shellcheck disable=SC2086
 $emulator ./main || skip "the emulator does not run a program"
 

@@ -6,6 +6,8 @@
 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >main.c <<'END'
 #define STEP __attribute__((noinline))
 STEP int leaf(int x) { __asm__ volatile("" : "+r"(x)); return x; }
@@ -13,7 +15,8 @@ STEP int middle(int x) { return leaf(x) + leaf(x) + 1; }
 STEP int outer(int x) { return middle(x) + middle(x) + 1; }
 int main(void) { return outer(1) + middle(0) + leaf(0) != 8; }
 END
-$cc -O1 "-fpatchable-function-entry=$pad" main.c -o main 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+must_build $cc -O1 "-fpatchable-function-entry=$pad" main.c -o main
 # shellcheck disable=SC2086
 $emulator ./main || skip "the emulator does not run a program"
 

@@ -10,9 +10,11 @@ machine=$1 cc=$2 pad=$3 emulator=$4 plain=
 hazards=$top/tests/func/hazards
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 flags="-O2 -g -w -pthread -fpatchable-function-entry=$pad"
 # shellcheck disable=SC2086
-$cc $flags "$hazards/hazards.c" -o hazards 2>err || skip "$cc does not build the hazards: $(cat err)"
+must_build $cc $flags "$hazards/hazards.c" -o hazards
 # shellcheck disable=SC2086
 $emulator ./hazards tail >out 2>&1 || skip "the emulator does not run a program: $(cat out)"
 

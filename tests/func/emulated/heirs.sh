@@ -6,12 +6,10 @@
 machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
-echo 'int main(void) { return 0; }' >none.c
 # shellcheck disable=SC2086
-$cc none.c -o none || skip "$cc has no C library"
+need_libc $cc
 # shellcheck disable=SC2086
-$cc -O2 -D_GNU_SOURCE "-fpatchable-function-entry=$pad" "-I$top/include" -pthread "$top/tests/func/trust/hostile.c" -o hostile ||
-	{ fail "build of hostile.c"; exit 1; }
+must_build $cc -O2 -D_GNU_SOURCE "-fpatchable-function-entry=$pad" "-I$top/include" -pthread "$top/tests/func/trust/hostile.c" -o hostile
 # shellcheck disable=SC2086
 $emulator ./hostile 2>/dev/null
 [ $? -eq 2 ] || skip "the emulator does not run a program"

@@ -8,6 +8,8 @@
 machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >main.c <<'END'
 #include <errno.h>
 #include <pthread.h>
@@ -75,7 +77,7 @@ trace() {
 }
 for flags in "-O1 -fpatchable-function-entry=$pad" -O2; do
 	# shellcheck disable=SC2086
-	$cc -fno-builtin -fno-optimize-sibling-calls $flags main.c -o main 2>err || skip "$cc has no C library: $(cat err)"
+	must_build $cc -fno-builtin -fno-optimize-sibling-calls $flags main.c -o main
 	# shellcheck disable=SC2086
 	$emulator ./main || skip "the emulator does not run a program"
 	trace kmemtrace

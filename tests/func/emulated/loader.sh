@@ -6,10 +6,12 @@
 machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 src=$top/tests/func/emulated/loader.c
 flags="-O1 -fpatchable-function-entry=$pad"
 # shellcheck disable=SC2086
-$cc $flags "$src" -o loader 2>err || skip "$cc has no C library"
+must_build $cc $flags "$src" -o loader
 # shellcheck disable=SC2086
 $cc $flags -DLIBRARY -fPIC -shared "$src" -o library.so || fail "the library"
 $cc -O1 -DLIBRARY -fPIC -shared "$src" -o plain.so || fail "the plain library"

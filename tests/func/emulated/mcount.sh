@@ -7,6 +7,8 @@
 machine=$1 cc=$2 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc -pg
 cat >main.c <<'END'
 #include <stdarg.h>
 #define STEP __attribute__((noinline))
@@ -36,7 +38,8 @@ aarch64) odd='stp x29, x30, [sp, #-16]!; mov x29, sp; mov x0, x29; bl _mcount; l
 riscv64) odd='addi sp, sp, -16; sd ra, 8(sp); mv a0, sp; call _mcount; ld ra, 8(sp); addi sp, sp, 16; ret' ;;
 esac
 printf '.globl odd\n.type odd, %%function\nodd: %s\n.size odd, . - odd\n' "$odd" >odd.s
-$cc -pg -DODD main.c odd.s -o odd 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+must_build $cc -pg -DODD main.c odd.s -o odd
 # shellcheck disable=SC2086
 $emulator ./odd || skip "the emulator does not run a program"
 

@@ -6,9 +6,13 @@
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 src=$top/tests/func/emulated
 # shellcheck disable=SC2086
-$cc -O2 -pthread "$src/work.c" -o work 2>err && $emulator ./work values >bare 2>&1 || skip "no program runs here: $(cat err bare)"
+must_build $cc -O2 -pthread "$src/work.c" -o work
+# shellcheck disable=SC2086
+$emulator ./work values >bare 2>&1 || skip "the emulator does not run a program: $(cat bare)"
 # Whether memory within 1 MiB of a fixed address is free, as riscv64 needs, is luck.
 case $machine in
 aarch64) guard=-mbranch-protection=standard fixed=-no-pie odd="takes resolves pads asks nobody spins" ;;

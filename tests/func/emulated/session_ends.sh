@@ -6,10 +6,12 @@
 machine=$1 cc=$2 emulator=$3
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 guard=
 [ "$machine" != aarch64 ] || guard=-mbranch-protection=standard
 # shellcheck disable=SC2086
-$cc -O2 $guard "$top/tests/func/emulated/session_ends.c" -o left || skip "$cc has no C library"
+must_build $cc -O2 $guard "$top/tests/func/emulated/session_ends.c" -o left
 # shellcheck disable=SC2086
 touch go && $emulator ./left outer >bare || skip "the emulator does not run a program"
 

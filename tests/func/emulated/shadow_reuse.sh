@@ -8,6 +8,8 @@
 cc=$2 n=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >freed.c <<'END'
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +33,7 @@ int main(void)
 	return status;
 }
 END
-"$cc" -O2 -fpatchable-function-entry="$n" -falign-functions=8 freed.c -o freed || skip "$cc has no C library"
+must_build "$cc" -O2 -fpatchable-function-entry="$n" -falign-functions=8 freed.c -o freed
 run timeout 120 "$uft" record -q "--emulator=$emulator" -p function_graph -o rec.uft ./freed
 check
 [ "$status" -eq 0 ] || fail "status $status: $(cat err)"

@@ -6,6 +6,8 @@
 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >main.c <<'END'
 #include <stdio.h>
 #include <time.h>
@@ -34,7 +36,8 @@ int main(void)
 	return 0;
 }
 END
-$cc -O1 "-fpatchable-function-entry=$pad" main.c -o main 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+must_build $cc -O1 "-fpatchable-function-entry=$pad" main.c -o main
 # shellcheck disable=SC2086
 $emulator ./main >/dev/null || skip "the emulator does not run a program"
 for i in 1 2 3 4 5 6 7 8; do

@@ -9,7 +9,9 @@ cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
 # shellcheck disable=SC2086
-$cc -Wall -Wextra -O1 "-fpatchable-function-entry=$pad" "$top/tests/func/emulated/time_options.c" -o limits 2>err || skip "$cc has no C library"
+need_libc $cc
+# shellcheck disable=SC2086
+must_build $cc -Wall -Wextra -O1 "-fpatchable-function-entry=$pad" "$top/tests/func/emulated/time_options.c" -o limits
 # shellcheck disable=SC2086
 $emulator ./limits times >/dev/null || skip "the emulator does not run a program"
 

@@ -7,13 +7,14 @@ cc=$2 emulator=$3
 from=$top/tests/func/observe/tracepoints
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 compile() { out=$1; shift; $cc -Wall -Wextra -I"$top/include" -I"$top/include/uft/kernel" -I"$from" -o "$out" "$from/program.c" "$@" >compiled 2>&1 || { cat compiled; fail "cannot build $out"; }; }
 body() { sed -n 's/^.*: \(sample_[a-z]*: .*\)$/\1/p' "$1"; }
 recorded() { run timeout 60 "$uft" record "--emulator=$emulator" -o rec.uft "$@"; expect_status 0; "$uft" report --no-pager rec.uft >text; }
 
-echo 'int main(void) { return 0; }' >c.c && $cc c.c -o c 2>err || skip "$cc has no C library"
 # shellcheck disable=SC2086
-$emulator ./c || skip "the emulator does not run a program"
+$emulator ./need_libc || skip "the emulator does not run a program"
 
 compile prog -O2 -fPIE -pie
 expect_equal "no warning" "$(cat compiled)" ""

@@ -7,6 +7,8 @@ cc=$2 pads=$3 emulator=$4
 from=$top/tests/func/observe/tracepoints S=uft_sample
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
+# shellcheck disable=SC2086
+need_libc $cc
 cat >prog.c <<'end'
 #define CREATE_TRACE_POINTS
 #include "sample.h"
@@ -15,9 +17,8 @@ __attribute__((noinline)) void inner(int i) { sink += i; }
 __attribute__((noinline)) void work(int i) { inner(i); inner(i + 1); sink++; }
 int main(void) { for (int i = 0; i < 5; i++) { trace_sample_one(i); work(i); trace_sample_two(i); } return 0; }
 end
-echo 'int main(void) { return 0; }' >c.c && $cc c.c -o c 2>err || skip "$cc has no C library"
 # shellcheck disable=SC2086
-$emulator ./c || skip "the emulator does not run a program"
+$emulator ./need_libc || skip "the emulator does not run a program"
 $cc -O2 -fpatchable-function-entry="$pads" -I"$top/include" -I"$top/include/uft/kernel" -I"$from" -o prog prog.c 2>compiled || { cat compiled; fail "cannot build prog"; exit 1; }
 
 recorded() { run timeout 120 "$uft" record "--emulator=$emulator" -q "$@" ./prog; expect_status 0; }

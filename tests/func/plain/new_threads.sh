@@ -3,7 +3,8 @@
 # new_threads.sh - the first events of new threads cost nobody else a record
 . "$(dirname "$0")/../../lib/common.sh"
 
-${CC:-cc} -O2 -pthread "$top/tests/func/plain/new_threads.c" -o young || skip "no compiler"
+need_libc "${CC:-cc}"
+must_build "${CC:-cc}" -O2 -pthread "$top/tests/func/plain/new_threads.c" -o young
 run "$uft" record -q -b 512M -p function -o y.uft -l step -l '*:mod:libc.so*' ./young
 expect_status 0
 made=$(cat out)

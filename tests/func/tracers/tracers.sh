@@ -10,7 +10,10 @@ if [ "$#" -eq 3 ]; then
 	emulator=$2
 	# shellcheck disable=SC2086
 	need $1 ${emulator%% *}
-	$1 -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls -pthread "$top/tests/func/tracers/target.c" -o evtarget 2>err || skip "$1 has no C library: $(cat err)"
+	# shellcheck disable=SC2086
+	need_libc $1
+	# shellcheck disable=SC2086
+	must_build $1 -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls -pthread "$top/tests/func/tracers/target.c" -o evtarget
 	# shellcheck disable=SC2086
 	$emulator ./evtarget heap || skip "the emulator does not run a program"
 	target=./evtarget who=${emulator%% *}	# whose process it is

@@ -8,9 +8,10 @@ need cc timeout
 [ "$(id -u)" -eq 0 ] || skip "only root can give up rights"
 chmod 755 .
 cp "$crowd" crowd
+need_libc cc -fpatchable-function-entry=5
 for name in filler later; do
 	echo "int $name(int n) { __asm__ volatile(\"\" : \"+r\"(n)); return n + 1; }" >$name.c
-	cc -O1 -fpatchable-function-entry=5 -shared -fPIC -o $name.so $name.c 2>err || skip "no compiler for -fpatchable-function-entry"
+	must_build cc -O1 -fpatchable-function-entry=5 -shared -fPIC -o $name.so $name.c
 done
 run timeout -s KILL 100 "$uft" record -o t.uft -l '*er' ./crowd "$PWD/filler.so" "$PWD/later.so"
 expect_status 0
