@@ -36,6 +36,7 @@ struct dis;
 /* What sites look like on an architecture. */
 struct dis_isa {
 	const struct insn_reader *reader;
+	const struct dis_words *words;			/* words.h; NULL: no words */
 	unsigned (*pre)(const struct uft_site *s);	/* bytes before the site that change, too */
 	int (*site_columns)(struct dis *d);		/* what the site becomes: 0 or -errno */
 	void (*print_runtime)(FILE *f, struct dis *d);	/* what it leads to, then */

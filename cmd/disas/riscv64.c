@@ -8,7 +8,8 @@
 static const struct dis_words words = {
 	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES,
 	.entry_word = arch_entry_word,
-	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk,
+	.jump_word = arch_jump_word, .code_jump = arch_code_jump, .make_call = arch_make_call,
+	.make_thunk = arch_make_thunk,
 	.make_stub = arch_make_stub,
 	.make_mcount_stub = arch_make_mcount_stub,
 	.mcount_stub_label = { "uft mcount enter thunk; function: uft mcount thunk",
@@ -17,22 +18,7 @@ static const struct dis_words words = {
 	.has_entry_link = 1, .has_body_link = 0,
 };
 
-static int site_columns(struct dis *d)
-{
-	return words_site_columns(d, &words);
-}
-
-static void print_runtime(FILE *f, struct dis *d)
-{
-	words_print_runtime(f, d, &words);
-}
-
 /* ---- Plain code ------------------------------------------------------------------------------- */
-
-static int code_columns(struct dis *d)
-{
-	return words_code_columns(d, arch_code_jump(d->entry->addr, d->entry->addr));
-}
 
 /* As on arm64; a body returns by way of the slot. */
 static void print_code(FILE *f, struct dis *d)
@@ -61,6 +47,6 @@ static void print_code(FILE *f, struct dis *d)
 }
 
 const struct dis_isa dis_riscv64 = {
-	.reader = &insn_riscv64, .pre = words_pre, .site_columns = site_columns, .print_runtime = print_runtime,
-	.code_columns = code_columns, .print_code = print_code,
+	.reader = &insn_riscv64, .words = &words, .pre = words_pre, .site_columns = words_site_columns,
+	.print_runtime = words_print_runtime, .code_columns = words_code_columns, .print_code = print_code,
 };

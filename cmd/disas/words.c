@@ -58,7 +58,7 @@ static void make_site(const struct dis *d, const struct dis_words *w, enum state
 	}
 }
 
-int words_site_columns(struct dis *d, const struct dis_words *w)
+int words_site_columns(struct dis *d)
 {
 	uint64_t at = d->site->addr + d->item->bias;
 	int ret = 0;
@@ -69,7 +69,7 @@ int words_site_columns(struct dis *d, const struct dis_words *w)
 		struct dis_link link;
 		uint32_t word[2];
 
-		make_site(d, w, state, at, word, &link);
+		make_site(d, d->isa->words, state, at, word, &link);
 		ret = dis_column(d, title[state], &link, (const uint8_t *)word, d->site->len, at);
 	}
 	return ret ? ret : dis_column_now(d, d->site->len, at);
@@ -118,8 +118,9 @@ static void print_stub(FILE *f, struct dis *d, const struct dis_words *w)
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, label);
 }
 
-void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
+void words_print_runtime(FILE *f, struct dis *d)
 {
+	const struct dis_words *w = d->isa->words;
 	const char *label[WORDS_PIECE];
 	uint32_t word[WORDS_PIECE];
 
@@ -143,8 +144,10 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 /* where the copy is taken to be: displacements depend on it, what they lead to does not */
 #define CODE_AWAY	(512u << 10)
 
-int words_code_columns(struct dis *d, uint32_t jump)
+int words_code_columns(struct dis *d)
 {
+	/* wherever it leads */
+	uint32_t jump = d->isa->words->code_jump(d->entry->addr, d->entry->addr);
 	uint64_t at = d->entry->addr + d->item->bias;
 	struct dis_link link = { .at = at, .bytes = 4 };
 	int ret;

@@ -18,6 +18,7 @@ struct dis_words {
 	unsigned thunk_bytes;
 	uint32_t (*entry_word)(uint64_t site, uint64_t stub);
 	uint32_t (*jump_word)(uint64_t at, uint64_t stub);
+	uint32_t (*code_jump)(uint64_t at, uint64_t to);	/* takes the place of a plain entry */
 	int (*make_call)(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk);
 	int (*make_thunk)(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset);
 	int (*make_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags);
@@ -29,17 +30,16 @@ struct dis_words {
 };
 
 unsigned words_pre(const struct uft_site *s);
-int words_site_columns(struct dis *d, const struct dis_words *w);
+int words_site_columns(struct dis *d);
 /*
  * @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no
  * instruction, but that.
  */
 void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
-/* Plain code. @jump: the word that takes the entry's place, wherever it leads. */
-int words_code_columns(struct dis *d, uint32_t jump);
+int words_code_columns(struct dis *d);	/* plain code */
 /* What moved; fills *c. 0: that was all that can be said. */
 int words_print_moved(FILE *f, struct dis *d, struct uft_code *c);
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit);
-void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w);
+void words_print_runtime(FILE *f, struct dis *d);
 
 #endif
