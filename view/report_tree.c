@@ -12,6 +12,8 @@
 static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t depth)
 {
 	const struct agg_node *n = &a->node[i];
+	const uint64_t numbers[] = { n->calls, n->total, n->self, n->timed ? n->max : 0, n->nopen, n->blocked,
+		n->runnable, n->all_blocked, n->all_runnable };
 
 	json_comma(j);
 	json_raw(j, "[");
@@ -19,23 +21,7 @@ static void put_node(struct json *j, const struct agg *a, uint32_t i, uint32_t d
 	json_comma(j);
 	json_str(j, a->func[n->func].name);
 	json_raw(j, ",");
-	json_u(j, n->calls);
-	json_raw(j, ",");
-	json_u(j, n->total);
-	json_raw(j, ",");
-	json_u(j, n->self);
-	json_raw(j, ",");
-	json_u(j, n->timed ? n->max : 0);
-	json_raw(j, ",");
-	json_u(j, n->nopen);
-	json_raw(j, ",");
-	json_u(j, n->blocked);
-	json_raw(j, ",");
-	json_u(j, n->runnable);
-	json_raw(j, ",");
-	json_u(j, n->all_blocked);
-	json_raw(j, ",");
-	json_u(j, n->all_runnable);
+	json_numbers(j, numbers, sizeof(numbers) / sizeof(numbers[0]), 0);
 	json_raw(j, "]");
 }
 
