@@ -34,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "median.h"
+
 #define THREADS		100
 #define RUNNING		1
 #define TICKING		20
@@ -289,20 +291,13 @@ static void round_of(char **cmd, const char *uft, const char *file, const char *
 	add_said(said);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void print_row(int i)
 {
 	int n = nrow[i];
+	double middle = n ? median(row[i], (size_t)n) : 0;
 
-	qsort(row[i], (size_t)n, sizeof(double), by_value);
 	if (n)
-		printf("%s %.2f %.2f %.2f %d\n", row_name[i], row[i][n / 2], row[i][(n * 99 + 99) / 100 - 1],
+		printf("%s %.2f %.2f %.2f %d\n", row_name[i], middle, row[i][(n * 99 + 99) / 100 - 1],
 		       row[i][n - 1], n);
 }
 

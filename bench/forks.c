@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "median.h"
+
 __attribute__((noinline)) int work(int n)
 {
 	__asm__ volatile("" : "+r"(n));
@@ -28,13 +30,6 @@ static double now_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int is_less(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static void live(int how)
@@ -110,7 +105,7 @@ int main(int argc, char **argv)
 			us[i] = now_us() - t;
 		}
 		all = now_us() - begin;
-		qsort(us, (size_t)n, sizeof(*us), is_less);
+		median(us, (size_t)n);
 		printf("%s %.0f %.0f %.0f\n", name[how], us[n / 2], us[0], n * 1e6 / all);
 	}
 	free(us);

@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "median.h"
+
 #define ROUNDS		9
 #define PAGE		4096ul
 #ifndef MADV_POPULATE_WRITE
@@ -24,13 +26,6 @@ static double ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static double copy(int fd, size_t bytes, int at_once)
@@ -52,8 +47,7 @@ static double copy(int fd, size_t bytes, int at_once)
 		v[r] = ms() - v[r];
 		munmap((void *)p, bytes);
 	}
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2];
+	return median(v, ROUNDS);
 }
 
 int main(int argc, char **argv)

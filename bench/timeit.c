@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "median.h"
 
 static double run(char **argv, int wall)
 {
@@ -49,13 +50,6 @@ static double run(char **argv, int wall)
 	return (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 int main(int argc, char **argv)
 {
 	int wall = argc > 1 && !strcmp(argv[1], "-w"), at = 1 + wall, n, rounds;
@@ -76,7 +70,7 @@ int main(int argc, char **argv)
 				t[i * rounds + r] = s;
 		}
 	for (int i = 0; i < n; i++)
-		qsort(t + i * rounds, (size_t)rounds, sizeof(*t), by_value);
+		median(t + i * rounds, (size_t)rounds);
 	for (int i = 0; i < n; i++)
 		printf("%.4f %.4f\n", t[i * rounds + rounds / 2], t[i * rounds + rounds / 2] / t[rounds / 2]);
 	return 0;

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../median.h"
+
 #ifdef LTTNG
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -62,16 +64,9 @@ __attribute__((noinline)) void fire(long n)
 		EVENT(i);
 }
 
-/* The mean of the better half of its loops, as both threads have to run at once. */
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static pthread_barrier_t both;
 
+/* The mean of the better half of its loops, as both threads have to run at once. */
 static void *fire_much(void *out)
 {
 	double v[LOOPS], sum = 0;
@@ -83,7 +78,7 @@ static void *fire_much(void *out)
 		fire(CALLS);
 		v[l] = (now() - t) / CALLS;
 	}
-	qsort(v, LOOPS, sizeof(*v), compare);
+	median(v, LOOPS);
 	for (int l = 0; l < LOOPS / 2; l++)
 		sum += v[l];
 	*(double *)out = sum / (LOOPS / 2);

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include "bench/median.h"
 #include "tests/unit/ring/lab.h"
 
 #define RUNS 301
@@ -119,19 +120,6 @@ static double run_limited(uint32_t depth, uint64_t thresh)
 	return (now_ns() - t) / CALLS;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *v)
-{
-	qsort(v, RUNS, sizeof(*v), compare);
-	return v[RUNS / 2];
-}
-
 static void arm(enum lab_state state, uint32_t tracer)
 {
 	for (uint32_t i = 0; i < NCHAIN; i++)
@@ -161,7 +149,7 @@ static void arm_beside(uint32_t tracer, uint32_t events, int action)
 }
 
 /* Bytes committed, all rings; checks that no event is missing. */
-static void account(const char *what, enum uft_rec_kind kind, unsigned words)
+static void account(const char *what, enum uft_rec_kind kind)
 {
 	struct lab_events *ev = lab_decode();
 
@@ -170,7 +158,6 @@ static void account(const char *what, enum uft_rec_kind kind, unsigned words)
 		fprintf(stderr, "micro: %s: %zu events of %d recorded\n", what, lab_count(ev, 0, kind, -1), CALLS);
 		exit(1);
 	}
-	(void)words;
 	lab_free(ev);
 }
 
@@ -199,28 +186,28 @@ int main(void)
 		plain_chain[i] = run_chain();
 		arm(LAB_FUNCTION, UFT_TRACER_FUNCTION);
 		func[i] = run_loop();
-		account("function", UFT_REC_FUNC, 2);
+		account("function", UFT_REC_FUNC);
 		lab_clear();
 		func_chain[i] = run_chain();
-		account("function chain", UFT_REC_FUNC, 2);
+		account("function chain", UFT_REC_FUNC);
 		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
 		graph[i] = run_loop();
-		account("graph", UFT_REC_EXIT, 1);
+		account("graph", UFT_REC_EXIT);
 		lab_clear();
 		graph_chain[i] = run_chain();
-		account("graph chain", UFT_REC_EXIT, 1);
+		account("graph chain", UFT_REC_EXIT);
 		arm_counts(LAB_FUNCTION, UFT_TRACER_FUNCTION);
 		func_counts[i] = run_loop();
-		account("function, counter", UFT_REC_FUNC, 2);
+		account("function, counter", UFT_REC_FUNC);
 		lab_clear();
 		func_counts_chain[i] = run_chain();
-		account("function chain, counter", UFT_REC_FUNC, 2);
+		account("function chain, counter", UFT_REC_FUNC);
 		arm_counts(LAB_GRAPH, UFT_TRACER_GRAPH);
 		graph_counts[i] = run_loop();
-		account("graph, counter", UFT_REC_EXIT, 1);
+		account("graph, counter", UFT_REC_EXIT);
 		lab_clear();
 		graph_counts_chain[i] = run_chain();
-		account("graph chain, counter", UFT_REC_EXIT, 1);
+		account("graph chain, counter", UFT_REC_EXIT);
 		for (unsigned k = 0; k < 3; k++) {
 			int is_sums = k == 1;
 
@@ -228,10 +215,10 @@ int main(void)
 				   is_sums ? UFT_EVENTS_PROFILE : UFT_EVENTS_FUNC,
 				   is_sums ? UFT_ACT_PROFILE : UFT_ACT_FUNC);
 			beside[k][i] = run_loop();
-			account("beside", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC, 1);
+			account("beside", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
 			lab_clear();
 			beside_chain[k][i] = run_chain();
-			account("beside, chain", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC, 1);
+			account("beside, chain", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
 		}
 		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
 		slow[i] = run_loop();
@@ -243,34 +230,37 @@ int main(void)
 		brief[i] = run_limited(0, ~0ull);
 		lab_arm(micro_root, 60, LAB_IDLE, 0);
 	}
-	f = median(floor_ns);
+	f = median(floor_ns, RUNS);
 	printf("%-28s %7.2f ns\n", "floor", f);
-	printf("%-28s %7.2f ns  chain %7.2f ns\n", "idle site", median(plain), median(plain_chain));
-	printf("%-28s %7.2f ns  %5.2f x floor (budget 1.30)  chain %7.2f ns %5.2f x\n", "function event", median(func),
-	       median(func) / f, median(func_chain), median(func_chain) / f);
-	printf("%-28s %7.2f ns  %5.2f x floor (budget 2.50)  chain %7.2f ns %5.2f x\n", "graph call", median(graph),
-	       median(graph) / f, median(graph_chain), median(graph_chain) / f);
+	printf("%-28s %7.2f ns  chain %7.2f ns\n", "idle site", median(plain, RUNS), median(plain_chain, RUNS));
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 1.30)  chain %7.2f ns %5.2f x\n", "function event",
+	       median(func, RUNS),
+	       median(func, RUNS) / f, median(func_chain, RUNS), median(func_chain, RUNS) / f);
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 2.50)  chain %7.2f ns %5.2f x\n", "graph call",
+	       median(graph, RUNS),
+	       median(graph, RUNS) / f, median(graph_chain, RUNS), median(graph_chain, RUNS) / f);
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 4 ns)  chain %7.2f ns\n", "function event, counter",
-	       median(func_counts), median(func_counts) / f, median(func_counts_chain));
+	       median(func_counts, RUNS), median(func_counts, RUNS) / f, median(func_counts_chain, RUNS));
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 8 ns)  chain %7.2f ns\n", "graph call, counter",
-	       median(graph_counts), median(graph_counts) / f, median(graph_counts_chain));
-	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow), median(slow) / f);
+	       median(graph_counts, RUNS), median(graph_counts, RUNS) / f, median(graph_counts_chain, RUNS));
+	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow, RUNS), median(slow, RUNS) / f);
 	for (unsigned k = 0; k < 3; k++) {
 		static const char *const what[] = { "graph call and function", "graph call and profile",
 			"profile call and function" };
 		double *alone = k == 2 ? slow : graph;
 
-		printf("%-28s %7.2f ns  %5.2f x %s (budget %s)  chain %7.2f ns\n", what[k], median(beside[k]),
-		       median(beside[k]) / median(alone), k == 2 ? "profile call" : "graph call",
+		printf("%-28s %7.2f ns  %5.2f x %s (budget %s)  chain %7.2f ns\n", what[k], median(beside[k], RUNS),
+		       median(beside[k], RUNS) / median(alone, RUNS), k == 2 ? "profile call" : "graph call",
 		       k == 1 ? "2.00" : "1.60",
-		       median(beside_chain[k]));
+		       median(beside_chain[k], RUNS));
 	}
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
-	       median(dropped) / median(graph));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept), median(kept) / median(graph));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep),
-	       median(deep) / median(graph));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief),
-	       median(brief) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped, RUNS),
+	       median(dropped, RUNS) / median(graph, RUNS));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept, RUNS),
+	       median(kept, RUNS) / median(graph, RUNS));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep, RUNS),
+	       median(deep, RUNS) / median(graph, RUNS));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief, RUNS),
+	       median(brief, RUNS) / median(graph, RUNS));
 	return 0;
 }

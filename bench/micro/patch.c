@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/median.h"
 #include "tests/unit/patch/kit.h"
 
 #define STRIDE	32u
@@ -86,17 +87,9 @@ static void make_text(void)
 	CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
 }
 
-static int by_value(const void *a, const void *b)
+static double ns_per_site(double *v)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2] / nsites;
+	return median(v, ROUNDS) / nsites;
 }
 
 /* The same through requests, and noted in records. */
@@ -211,8 +204,8 @@ static void row(const char *name, int nthreads)
 		sem_post(&never);
 	for (i = 0; i < nthreads; i++)
 		pthread_join(th[i], NULL);
-	printf("%-22s %10.1f %14.1f %10.1f %8.1f %8.1f %8.1f\n", name, median(plain), median(with),
-	       median(noted), median(on), median(off), median(graph));
+	printf("%-22s %10.1f %14.1f %10.1f %8.1f %8.1f %8.1f\n", name, ns_per_site(plain), ns_per_site(with),
+	       ns_per_site(noted), ns_per_site(on), ns_per_site(off), ns_per_site(graph));
 }
 
 int main(int argc, char **argv)

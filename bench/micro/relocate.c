@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/median.h"
 #include "control/relocate/entry.h"
 
 #define ROUNDS	9
@@ -23,19 +24,6 @@ static double now(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);	/* ours: other work on the machine does not count */
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), compare);
-	return v[ROUNDS / 2];
 }
 
 static int measure(const char *path)
@@ -80,7 +68,8 @@ static int measure(const char *path)
 		uft_object_put(obj);
 	}
 	printf("%-44s %7zu  list %6.2f ms  scan %6.2f ms  plan %4.0f ns  code %4.0f ns  all %6.2f ms\n", path, n,
-	       median(list) / 1e6, median(scan) / 1e6, median(plan), median(code), median(all) / 1e6);
+	       median(list, ROUNDS) / 1e6, median(scan, ROUNDS) / 1e6, median(plan, ROUNDS), median(code, ROUNDS),
+	       median(all, ROUNDS) / 1e6);
 	return 0;
 }
 
