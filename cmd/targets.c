@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "control/proc/proc.h"
+#include "control/proc/proc_list.h"
 #include "symbol/array.h"
 #include "symbol/names.h"
 
@@ -98,18 +99,14 @@ unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name
 
 static int add_named(struct cmd_targets *t, const char *name, struct uft_error *err)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
+	DIR *d = proc_list(0);
+	pid_t pid;
 	int ret = 0;
 
-	while (d && !ret && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && pid != getpid() && has_name(pid, name))
+	while (!ret && (pid = proc_list_next(d)))
+		if (pid != getpid() && has_name(pid, name))
 			ret = add(t, pid, 1, err);
-	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return ret;
 }
 

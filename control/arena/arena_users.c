@@ -4,8 +4,8 @@
  */
 #include "control/proc/proc.h"
 #include "control/arena/arena.h"
+#include "control/proc/proc_list.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,28 +115,25 @@ int arena_may_be_mapped_by(const struct arena *a, pid_t pid)
 
 void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_t n, uint8_t *mapped)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
+	DIR *d = proc_list(0);
 	size_t left = n;
+	pid_t pid;
 
-	while (d && left && (e = readdir(d)))
-		if (arena_may_be_mapped_by(a, (pid_t)atoi(e->d_name)))
-			left -= note_mapped((pid_t)atoi(e->d_name), st, n, mapped);
-	if (d)
-		closedir(d);
+	while (left && (pid = proc_list_next(d)))
+		if (arena_may_be_mapped_by(a, pid))
+			left -= note_mapped(pid, st, n, mapped);
+	proc_list_end(d);
 }
 
 int arena_is_mapped(const struct arena *a)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
+	DIR *d = proc_list(0);
 	int found = 0;
+	pid_t pid;
 
-	while (d && !found && (e = readdir(d)))
-		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() &&
-			arena_is_mapped_by(a, (pid_t)atoi(e->d_name));
-	if (d)
-		closedir(d);
+	while (!found && (pid = proc_list_next(d)))
+		found = pid != getpid() && arena_is_mapped_by(a, pid);
+	proc_list_end(d);
 	return found;
 }
 
@@ -144,19 +141,15 @@ pid_t arena_find_agentless(const struct arena *a)
 {
 	char comm[64] = "";
 	uint64_t since = proc_start_name(getpid(), comm, sizeof(comm));
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	pid_t found = 0;
+	DIR *d = proc_list(0);
+	pid_t found = 0, pid;
 
-	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid ||
+	while (!found && (pid = proc_list_next(d))) {
+		if (pid == getpid() || pid == (pid_t)a->board->guard_pid ||
 		    proc_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
 		found = arena_is_mapped_by(a, pid) ? pid : 0;
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return found;
 }

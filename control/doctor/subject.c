@@ -7,8 +7,6 @@
  */
 #include "control/doctor/doctor.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "control/proc/proc_list.h"
 #include "control/proc/procinfo.h"
 #include "control/start/start.h"
 #include "control/relocate/entry.h"
@@ -175,17 +174,12 @@ static void read_task_facts(struct doctor_facts *f, pid_t tid)
 
 static void read_tasks_facts(struct doctor_facts *f)
 {
-	char path[64];
-	struct dirent *e;
-	DIR *d;
+	DIR *d = proc_list(f->pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", f->pid);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (isdigit((unsigned char)e->d_name[0]))
-			read_task_facts(f, (pid_t)atoi(e->d_name));
-	if (d)
-		closedir(d);
+	while ((tid = proc_list_next(d)))
+		read_task_facts(f, tid);
+	proc_list_end(d);
 	if (f->tracer && proc_read_file(f->tracer, "comm", f->tracer_comm, sizeof(f->tracer_comm)) > 0)
 		f->tracer_comm[strcspn(f->tracer_comm, "\n")] = '\0';
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* procfs.c - reading from a target: everything is copied, bounded and may be a lie */
 #include "control/proc/proc.h"
+#include "control/proc/proc_list.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -228,21 +228,13 @@ pid_t proc_namespace_pid(pid_t tid)
 
 pid_t proc_find_task(pid_t pid, pid_t own)
 {
-	char path[64];
-	struct dirent *e;
-	pid_t found = 0;
-	DIR *d;
+	DIR *d = proc_list(pid);
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d))) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-
-		found = tid > 0 && proc_namespace_pid(tid) == own ? tid : 0;
-	}
-	if (d)
-		closedir(d);
-	return found;
+	while ((tid = proc_list_next(d)) && proc_namespace_pid(tid) != own)
+		;
+	proc_list_end(d);
+	return tid;
 }
 
 /* The comm may contain anything but its end. */
@@ -272,8 +264,7 @@ uint64_t proc_start_ticks(pid_t pid)
 
 pid_t proc_find_neighbour(pid_t pid, pid_t own)
 {
-	pid_t found = 0;
-	struct dirent *e;
+	pid_t found = 0, other;
 	struct stat its, ns;
 	char path[64];
 	DIR *d;
@@ -281,16 +272,13 @@ pid_t proc_find_neighbour(pid_t pid, pid_t own)
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
 	if (stat(path, &ns))
 		return 0;
-	d = opendir("/proc");
-	while (d && !found && (e = readdir(d))) {
-		pid_t other = (pid_t)atoi(e->d_name);
-
+	d = proc_list(0);
+	while (!found && (other = proc_list_next(d))) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/pid", other);
-		if (other > 0 && proc_namespace_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
+		if (proc_namespace_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
 			found = other;
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return found;
 }
 

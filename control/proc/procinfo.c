@@ -6,9 +6,9 @@
 
 #include "control/proc/cgroup.h"
 
+#include "control/proc/proc_list.h"
 #include "symbol/host.h"
 
-#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -161,8 +161,7 @@ pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size)
 pid_t procinfo_global(const struct procinfo *p, pid_t local)
 {
 	char path[64], own[64] = "", its[64] = "", status[4096];
-	struct dirent *e;
-	pid_t found = 0;
+	pid_t found = 0, pid;
 	DIR *d;
 
 	if (p->local_pid == p->pid)
@@ -170,11 +169,9 @@ pid_t procinfo_global(const struct procinfo *p, pid_t local)
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", p->pid);
 	if (readlink(path, own, sizeof(own) - 1) < 0)
 		return 0;
-	d = opendir("/proc");
-	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid <= 0 || proc_read_file(pid, "status", status, sizeof(status)) <= 0 ||
+	d = proc_list(0);
+	while (!found && (pid = proc_list_next(d))) {
+		if (proc_read_file(pid, "status", status, sizeof(status)) <= 0 ||
 		    procinfo_last_number(procinfo_field(status, "NSpid")) != local)
 			continue;
 		memset(its, 0, sizeof(its));
@@ -182,8 +179,7 @@ pid_t procinfo_global(const struct procinfo *p, pid_t local)
 		if (readlink(path, its, sizeof(its) - 1) > 0 && !strcmp(its, own))
 			found = pid;
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return found;
 }
 

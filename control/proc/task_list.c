@@ -5,8 +5,8 @@
  * Nothing here stops a task or reads its registers, so it holds on every architecture.
  */
 #include "control/proc/proc.h"
+#include "control/proc/proc_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <poll.h>
@@ -26,19 +26,13 @@
 
 int each_task(pid_t pid, each_task_fn *fn, void *arg)
 {
-	char path[64];
-	struct dirent *e;
-	int ret = 0;
-	DIR *d;
+	DIR *d = proc_list(pid);
+	int ret = d ? 0 : -ESRCH;
+	pid_t tid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	if (!d)
-		return -ESRCH;
-	while (!ret && (e = readdir(d)))
-		if (atoi(e->d_name) > 0)
-			ret = fn(arg, pid, (pid_t)atoi(e->d_name));
-	closedir(d);
+	while (!ret && (tid = proc_list_next(d)))
+		ret = fn(arg, pid, tid);
+	proc_list_end(d);
 	return ret;
 }
 
@@ -131,17 +125,12 @@ int task_open_agent(pid_t pid, pid_t agent)
 
 pid_t agent_find(pid_t pid)
 {
-	DIR *d = opendir("/proc");
-	pid_t found = 0;
-	struct dirent *e;
+	DIR *d = proc_list(0);
+	pid_t tid;
 
-	while (d && !found && (e = readdir(d))) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-
-		if (task_is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0)
-			found = tid;
-	}
-	if (d)
-		closedir(d);
-	return found;
+	while ((tid = proc_list_next(d)) &&
+	       !(task_is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0))
+		;
+	proc_list_end(d);
+	return tid;
 }

@@ -24,11 +24,11 @@
  * Concurrency: the session's thread, or the guard's only one.
  */
 #include "control/base/base.h"
+#include "control/proc/proc_list.h"
 #include "control/ptrace/task_stop.h"
 #include "symbol/array.h"
 
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -195,24 +195,21 @@ static int is_complete(const struct stopped_tasks *h)
 static int list(struct stopped_tasks *h)
 {
 	unsigned nold = h->nother;
+	pid_t pid;
 	int ret;
 	DIR *d;
-	struct dirent *e;
 
 	h->nforks = forks_so_far();
 	h->hint = 0;
 	ret = each_task(h->l->pid, stop_each_fn, h);
-	d = ret ? NULL : opendir("/proc");
-	while (d && !ret && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && is_sharer(h, pid, nold))
+	d = ret ? NULL : proc_list(0);
+	while (!ret && (pid = proc_list_next(d))) {
+		if (is_sharer(h, pid, nold))
 			ret = each_task(pid, stop_each_fn, h);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	if (h->nother > nold)
 		qsort(h->other, h->nother, sizeof(*h->other), by_pid);
 	return ret;

@@ -19,9 +19,9 @@
 #include "control/arena/journal.h"
 #include "control/base/base.h"
 #include "control/proc/proc.h"
+#include "control/proc/proc_list.h"
 #include "symbol/sorted.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <poll.h>
@@ -562,20 +562,17 @@ static int check_task(struct task_search *l, pid_t pid, pid_t tid)
 int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg)
 {
 	int ret = each_task(l->pid, fn, arg);
-	DIR *d = ret ? NULL : opendir("/proc");
-	struct dirent *e;
+	DIR *d = ret ? NULL : proc_list(0);
+	pid_t pid;
 
-	while (d && !ret && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && pid != l->pid && pid != l->agent && pid != getpid() &&
+	while (!ret && (pid = proc_list_next(d))) {
+		if (pid != l->pid && pid != l->agent && pid != getpid() &&
 		    syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
 			ret = each_task(pid, fn, arg);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return ret;
 }
 

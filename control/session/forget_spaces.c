@@ -17,10 +17,10 @@
  * refers to its images until it ends.
  */
 #include "control/proc/proc.h"
+#include "control/proc/proc_list.h"
 #include "control/session/internal.h"
 #include "control/target/target.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,18 +78,15 @@ static void keep_that_of(struct uft_session *s, pid_t pid)
 
 static int keep_those_of_processes(struct uft_session *s)
 {
-	DIR *d = opendir("/proc");
-	struct dirent *e;
+	DIR *d = proc_list(0);
+	pid_t pid;
 
 	if (!d)
 		return -1;
-	while ((e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
+	while ((pid = proc_list_next(d)))
 		if (arena_may_be_mapped_by(&s->arena, pid) && !target_by_pid(s, pid))
 			keep_that_of(s, pid);
-	}
-	closedir(d);
+	proc_list_end(d);
 	return 0;
 }
 

@@ -9,11 +9,11 @@
  * them; without such a listener they are freed here.
  */
 #include "control/arena/channel.h"
+#include "control/proc/proc_list.h"
 #include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 #include "symbol/array.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -318,19 +318,15 @@ static void tell_task(const struct uft_session *s, const struct target *t, pid_t
 void target_scan_tasks(struct uft_session *s, struct target *t)
 {
 	char path[64], comm[32];
-	struct dirent *e;
+	pid_t tid;
 	DIR *d;
 
 	if (!s->ev.task || !t->pid)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
-	d = opendir(path);
-	while (d && (e = readdir(d))) {
-		pid_t tid = (pid_t)atoi(e->d_name);
+	d = proc_list(t->pid);
+	while ((tid = proc_list_next(d))) {
 		char name[16] = "";
 
-		if (tid <= 0)
-			continue;
 		snprintf(path, sizeof(path), "task/%d/comm", tid);
 		if (proc_read_file(t->pid, path, comm, sizeof(comm)) <= 0)
 			continue;
@@ -339,8 +335,7 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 		if (remember(t, tid, name))
 			tell_task(s, t, tid, name);
 	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 }
 
 void session_set_slice(struct uft_session *s, uint32_t index)

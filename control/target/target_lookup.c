@@ -3,8 +3,8 @@
  * target_lookup.c - which target, or process, goes by a number
  */
 #include "control/target/target.h"
+#include "control/proc/proc_list.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -68,21 +68,16 @@ static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
 
 pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own)
 {
-	pid_t found = 0;
-	struct dirent *e;
+	pid_t found = 0, pid;
 	DIR *d;
 
 	if (proc_namespace_pid(own) == own && arena_slice_is_mapped_by(&s->arena, slice, own) && !target_by_pid(s, own))
 		return own;
-	d = opendir("/proc");
-	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && pid != own && proc_namespace_pid(pid) == own &&
+	d = proc_list(0);
+	while (!found && (pid = proc_list_next(d)))
+		if (pid != own && proc_namespace_pid(pid) == own &&
 		    arena_slice_is_mapped_by(&s->arena, slice, pid) && has_slice(s, pid, slice))
 			found = pid;
-	}
-	if (d)
-		closedir(d);
+	proc_list_end(d);
 	return found;
 }
