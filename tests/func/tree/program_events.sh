@@ -144,9 +144,20 @@ expect_equal "300 types" "$(tr '\n' ' ' <out)" "300 302 302 1 300 300 10 X 299 "
 if command -v trace-cmd >/dev/null 2>&1; then
 	in_shell 'cd $TMP; ./prog 1 >/dev/null; trace-cmd list -e uft_sample | grep -c uft_sample:; trace-cmd list -e uft_sample:sample_text -F | grep -c "field:__data_loc char\[\] text;"
 		trace-cmd record -q -o tc.dat -e uft_sample:sample_one -f "a > 1" -e uft_sample:sample_two sh recorded ./prog 3 >/dev/null 2>&1; trace-cmd report -q tc.dat 2>/dev/null | sed -n "s/.*: \(sample_.*\)/\1/p" | tr -s " \n" " "; echo
-		trace-cmd start -e uft_sample:sample_one >/dev/null 2>&1; ./prog 2 >/dev/null; trace-cmd stop; trace-cmd show | grep -o "sample_one: a=1"'
+		trace-cmd start -e uft_sample:sample_one >/dev/null 2>&1; ./prog 2 >/dev/null; trace-cmd stop; trace-cmd show | grep -o "sample_one: a=1"
+		trace-cmd record -q -o tr.dat -e uft_sample:sample_one -R "hist:keys=a if a > 0" -e uft_sample:sample_two -R traceoff:1 \
+			sh recorded sh -c "./prog 4; cat /sys/kernel/tracing/events/uft_sample/sample_one/hist" 2>/dev/null | grep "^{\|Hits" | tr -s " " | sort
+		trace-cmd report -q tr.dat 2>/dev/null | sed -n "s/.*: \(sample_.*\)/\1/p" | tr -s " \n" " "; echo
+		trace-cmd record -q -o th.dat -p function -l run:mod:prog -l main:mod:prog --func-stack sh recorded ./prog 2 >/dev/null 2>&1; trace-cmd hist th.dat 2>/dev/null | tr -s " " | sed -n "s/ *\(%[0-9.]*\) *([0-9]*) */\1 /p"'
 	expect_equal "trace-cmd" "$(cat out)" "5
 1
 sample_two: two=0x00 sample_two: two=0x01 sample_one: a=2 sample_two: two=0x02 
-sample_one: a=1"
+sample_one: a=1
+ Hits: 3
+{ a: 1 } hitcount: 1
+{ a: 2 } hitcount: 1
+{ a: 3 } hitcount: 1
+sample_one: a=0 sample_two: two=0x00 
+%66.67 prog run #2
+%33.33 prog main #1"
 fi
