@@ -257,12 +257,45 @@ int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t ou
 	return ret;
 }
 
-void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg)
+static int compare_ages(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How long ago the @n-th latest name was given, counted in names. @n: at least 1. 0 or -ENOMEM. */
+static int age_of_latest(const struct uft_live *l, size_t n, uint32_t *age)
 {
 	const struct rd_file *f = l->base->file;
+	uint32_t *ages;
+
+	*age = UINT32_MAX;
+	if (n >= f->ntask)
+		return 0;
+	ages = malloc(f->ntask * sizeof(*ages));
+	if (!ages)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->ntask; i++)
+		ages[i] = l->named - f->task[i].order;
+	qsort(ages, f->ntask, sizeof(*ages), compare_ages);
+	*age = ages[n - 1];
+	free(ages);
+	return 0;
+}
+
+int uft_live_tasks(struct uft_live *l, size_t most, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm),
+		   void *arg)
+{
+	const struct rd_file *f = l->base->file;
+	uint32_t age;
+	int ret;
 
 	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < f->ntask; i++)
-		fn(arg, f->task[i].pid, f->task[i].tid, f->task[i].comm);
+	ret = age_of_latest(l, most, &age);
+	for (size_t i = 0; i < f->ntask && !ret; i++)
+		if (l->named - f->task[i].order <= age)
+			fn(arg, f->task[i].pid, f->task[i].tid, f->task[i].comm);
 	pthread_mutex_unlock(&l->lock);
+	return ret;
 }

@@ -97,8 +97,12 @@ struct uft_live_clock { const char *name; clockid_t id; int64_t shift_ns; enum u
 void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c);
 uint64_t uft_live_now(struct uft_live *l);	/* as an event of now has it */
 void uft_live_keep_names(struct uft_live *l, uint32_t n);	/* of @n tasks at least, also of buffers that follow */
-/* The tasks that have a name, in the order of their numbers. @fn may not call us. */
-void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
+/*
+ * The tasks that have a name, in the order of their numbers: the @most that were named last. @fn may not call
+ * us. 0, -ENOMEM.
+ */
+int uft_live_tasks(struct uft_live *l, size_t most, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm),
+		   void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
 /* Of all CPUs: what stats call missing, without counting entries. Never falls but by uft_live_clear(). */
 uint64_t uft_live_missing(struct uft_live *l);

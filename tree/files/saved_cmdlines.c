@@ -4,35 +4,16 @@
 
 #include <errno.h>
 
-struct listing { struct tree_text *out; size_t skip; };
-
 static void comm_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 {
-	struct listing *l = arg;
-
 	(void)pid;
-	if (l->skip)
-		l->skip--;
-	else
-		text_printf(l->out, "%u %s\n", tid, comm[0] ? comm : "<...>");
-}
-
-static void count_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
-{
-	(void)pid, (void)tid, (void)comm;
-	++*(size_t *)arg;
+	text_printf(arg, "%u %s\n", tid, comm[0] ? comm : "<...>");
 }
 
 /* The last of them. */
 int show_saved_cmdlines(const struct place *at, struct tree_text *out)
 {
-	struct listing l = { .out = out };
-	size_t n = 0;
-
-	uft_live_tasks(at->t->instances->live, count_fn, &n);
-	l.skip = n > at->t->cmdlines ? n - at->t->cmdlines : 0;
-	uft_live_tasks(at->t->instances->live, comm_fn, &l);
-	return 0;
+	return uft_live_tasks(at->t->instances->live, at->t->cmdlines, comm_fn, out);
 }
 
 int show_saved_cmdlines_size(const struct place *at, struct tree_text *out)
@@ -61,7 +42,7 @@ static void tgid_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 
 int show_saved_tgids(const struct place *at, struct tree_text *out)
 {
-	if (at->t->instances->set.options & OPT_BIT(OPT_RECORD_TGID))
-		uft_live_tasks(at->t->instances->live, tgid_fn, out);
-	return 0;
+	if (!(at->t->instances->set.options & OPT_BIT(OPT_RECORD_TGID)))
+		return 0;
+	return uft_live_tasks(at->t->instances->live, SIZE_MAX, tgid_fn, out);
 }

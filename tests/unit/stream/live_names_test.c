@@ -59,7 +59,7 @@ static struct names names_of(struct uft_live *l)
 {
 	struct names k = { 0 };
 
-	uft_live_tasks(l, count, &k);
+	assert_int_equal(uft_live_tasks(l, SIZE_MAX, count, &k), 0);
 	return k;
 }
 
@@ -135,9 +135,34 @@ static void more(void **state)
 	finish(&b);
 }
 
+static void note_pid(void *arg, uint32_t pid, uint32_t tid, const char *comm)
+{
+	uint32_t **at = arg;
+
+	(void)tid, (void)comm;
+	*(*at)++ = pid;
+}
+
+/* Those that were named last, whatever their numbers: these begin anew at 1. */
+static void latest(void **state)
+{
+	static const uint32_t named[] = { 32766, 32767, 3, 1, 2, 32767 }, last[] = { 1, 2, 32767 };
+	uint32_t pids[6] = { 0 }, *at = pids;
+	struct bench b;
+
+	(void)state;
+	start(&b);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(uft_live_task(b.l, named[i], named[i], 0, "one"), 0);
+	assert_int_equal(uft_live_tasks(b.l, 3, note_pid, &at), 0);
+	assert_int_equal(at - pids, 3);
+	assert_memory_equal(pids, last, sizeof(last));
+	finish(&b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(more) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(more), cmocka_unit_test(latest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
