@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * payloads.c - copies of the payloads of events, which live as long as the stream
+ * payloads.c - copies of the payloads of events, which live as long as the stream; of a live one as long as its consumer has the events
  *
  * A reader may hold events of several batches, while the buffer of a ring they were decoded from is filled again.
  */

@@ -131,7 +131,7 @@ uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU *
 /*
  * The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as
  * long as @l; its batches end where the order of events is not certain yet. Events are consumed when a batch
- * returned them.
+ * returned them; texts, payloads and stacks that they refer to are gone behind the end.
  */
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
 /* Between the two: how many of the CPU went for newer ones and were never handed out, since this was last asked. */

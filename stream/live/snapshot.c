@@ -421,10 +421,14 @@ void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c)
 
 /* ---- The consumer ---------------------------------------------------------------------------- */
 
-static void forget_marks(struct uft_stream *st)
+/* What events referred to that the consumer has used by now. */
+static void forget_texts(struct uft_stream *st)
 {
+	if (st->next_at != st->next_n)
+		return;
 	while (st->nmark)
 		free(st->mark[--st->nmark]);
+	dec_payloads_free(st); /* GUARD(live_payloads) */
 }
 
 /* Base has what there is, but for a reader of one CPU's rings the others were put aside. */
@@ -443,7 +447,7 @@ static int begin(struct uft_live *l)
 {
 	int ret = 0;
 
-	forget_marks(l->base);
+	forget_texts(l->base);
 	if (l->base->nstack == UFT_STREAM_STACKS)	/* events that have one are not used behind the end */
 		dec_stacks_free(l->base);
 	l->base->sel.hidden = l->span;
@@ -554,7 +558,7 @@ void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until)
 		if (cpu != UFT_LIVE_ALL)
 			keep_cpu(l->base, cpu);
 		while (uft_stream_batch(l->base, ev, 64))
-			forget_marks(l->base);
+			forget_texts(l->base);
 		release_seen(l);
 	}
 	for (uint32_t i = 0; i < l->ncpus; i++)
