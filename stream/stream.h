@@ -157,7 +157,8 @@ int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
 /* The same, up to @max at a time: for those in a hurry. Returns how many, 0 at the end; the pointers in them stay
- * valid until the stream is closed. A read error ends the stream and counts as damage. */
+ * valid until the stream is closed, but payloads until the next call but one. A read error ends the stream and counts
+ * as damage. */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /*
  * Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls

@@ -126,7 +126,7 @@ struct uft_stream {
 	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
 	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
-	struct dec_chunk *chunk;			/* payloads.c: the newest first */
+	struct dec_chunk *chunk, *old_chunk;		/* payloads.c: the newest first; those before */
 
 	int has_info;
 	struct uft_info info;
@@ -182,6 +182,7 @@ void end_next_task(struct uft_stream *st, struct dec_ring *r);	/* of r->ending: 
 
 /* payloads.c: a copy of @n bytes, aligned to 8, for the life of the stream; NULL: no memory. */
 uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n);
+void dec_payloads_next_batch(struct uft_stream *st);	/* frees those of the last batch but one, and of some before */
 void dec_payloads_free(struct uft_stream *st);
 
 /*

@@ -125,8 +125,10 @@ uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock)
 
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
-	size_t n = st->stop && __atomic_load_n(st->stop, __ATOMIC_RELAXED) ? 0 : mrg_batch(st, ev, max);
+	size_t n;
 
+	dec_payloads_next_batch(st);
+	n = st->stop && __atomic_load_n(st->stop, __ATOMIC_RELAXED) ? 0 : mrg_batch(st, ev, max);
 	for (size_t i = 0; st->stamp != UFT_STAMP_NS && i < n; i++)
 		ev[i].ts_ns = mrg_stamp(st->stamp, ev[i].ts_ns, ev[i].clock);
 	return n;

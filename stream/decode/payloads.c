@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * payloads.c - copies of the payloads of events, which live as long as the stream; of a live one as long as its consumer has the events
+ * payloads.c - copies of the payloads of events: valid until the next batch but one is asked for
  *
- * A reader may hold events of several batches, while the buffer of a ring they were decoded from is filled again.
+ * The buffer of a ring that they were decoded from is filled again within a batch, and a reader may hold the last event
+ * of one until it knows the next. Of a live stream they go behind the end of a round, whatever batches it had.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +41,27 @@ uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n)
 	return to;
 }
 
+static void free_chunks(struct dec_chunk **first)
+{
+	while (*first) {
+		struct dec_chunk *next = (*first)->next;
+
+		free(*first);
+		*first = next;
+	}
+}
+
+void dec_payloads_next_batch(struct uft_stream *st)
+{
+	if (!st->chunk || !st->chunk->next)
+		return;			/* not worth it */
+	free_chunks(&st->old_chunk);
+	st->old_chunk = st->chunk;
+	st->chunk = NULL;
+}
+
 void dec_payloads_free(struct uft_stream *st)
 {
-	while (st->chunk) {
-		struct dec_chunk *next = st->chunk->next;
-
-		free(st->chunk);
-		st->chunk = next;
-	}
+	free_chunks(&st->chunk);
+	free_chunks(&st->old_chunk);
 }

@@ -41,3 +41,23 @@ for tracer in function function_graph; do
 		[ "$peak" -lt $most ] || fail "$tracer, $how: $peak KB of $most, which is what a hundredth of it needs and a margin"
 	done
 done
+
+# Events of a program: their payloads are copied.
+include="-I$top/include -I$top/include/uft/kernel -I$top/tests/func/observe/tracepoints"
+if [ "$(uname -m)" = x86_64 ]; then
+	# shellcheck disable=SC2086
+	cc -O1 $include -o fires "$top/tests/func/observe/tracepoints/program.c" || fail "build of program.c"
+	for n in 10000 1000000; do
+		run "$uft" record -q --no-pack -b 128M -p nop -e uft_sample:sample_one -o $n.uft ./fires $n
+		expect_equal "events, lost" "$(stat_value $n.uft events) $(stat_value $n.uft lost)" "$n 0"
+	done
+	for how in "report --no-pager" "export -o x.dat" "hist -e uft_sample:sample_one -k common_pid" stat; do
+		# shellcheck disable=SC2086
+		peak "$uft" $how 10000.uft
+		most=$((peak + 4096))
+		# shellcheck disable=SC2086
+		peak "$uft" $how 1000000.uft
+		check
+		[ "$peak" -lt $most ] || fail "events, $how: $peak KB of $most, which is what a hundredth of it needs and a margin"
+	done
+fi
