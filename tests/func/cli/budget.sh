@@ -71,7 +71,7 @@ dropped_is_right "$(cat out)"
 
 # For trace-cmd it is a line in its place.
 if command -v trace-cmd >/dev/null; then
-	run "$uft" record -q -b 8M --budget 1% ./prog
+	run "$uft" record -q -b 64M --budget 1% ./prog
 	n=$(cat out)
 	run "$uft" export -o trace.dat
 	trace-cmd report -i trace.dat 2>/dev/null >dat.txt
