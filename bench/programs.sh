@@ -53,7 +53,7 @@ recorded() {
 exactly() {
 	for ring in 8M 16M 64M 512M; do
 		# shellcheck disable=SC2086
-		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" $calls
+		measure "$1" "$uft" record -q --no-pack -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" $calls
 		case $(recorded "$1" "$1.uft" "$3") in *lost*) ;; *) break ;; esac
 	done
 	echo $ring >"$1.ring"

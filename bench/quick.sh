@@ -41,9 +41,9 @@ sh "$top/bench/events-instructions.sh" "$build" >>handlers
 while read -r name value; do found any "instructions.$name" "$value" less; done <handlers
 
 build_calls
-measure exact "$uft" record -q -b 64M -p function -o function.uft -- ./calls-patchable 1
+measure exact "$uft" record -q --no-pack -b 64M -p function -o function.uft -- ./calls-patchable 1
 case $(recorded exact function.uft events) in *lost*) ;; *) found any bytes.function "$(stat_of function.uft bytes_per_event)" less ;; esac
-measure exact "$uft" record -q -b 64M -o graph.uft -- ./calls-patchable 1
+measure exact "$uft" record -q --no-pack -b 64M -o graph.uft -- ./calls-patchable 1
 case $(recorded exact graph.uft) in *lost*) ;; *) found any bytes.graph "$(stat_of graph.uft bytes_per_call)" less ;; esac
 
 least floor ./calls-floor $calls
@@ -75,7 +75,7 @@ for how in fork event exec; do
 done
 
 # Against the machine's own reading of the same file, so that a slow hour is in both.
-measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 20
+measure big "$uft" record -q --no-pack -b 512M -o big.uft -- ./calls-patchable 20
 ./timeit 5 "$uft" report --flat --threads 1 big.uft -- "$uft" report --tree --threads 1 big.uft -- cksum big.uft >report.times
 found "$kind" report.flat/cksum "$(ratio3 "$(nth report.times 1 1)" "$(nth report.times 3 1)")" less
 found "$kind" report.tree/cksum "$(ratio3 "$(nth report.times 2 1)" "$(nth report.times 3 1)")" less

@@ -6,7 +6,7 @@ cpu() { peak "$@" || { echo "bench: $1 failed" >&2; echo 0 >"$1.cpu"; echo 0 >"$
 million() { awk -v t="$(cat "$1.cpu")" -v c="$2" 'BEGIN { if (t > 0) printf "%.1f", c / t / 1e6; else print 0 }'; }
 
 report_table() {
-	measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 103
+	measure big "$uft" record -q --no-pack -b 512M -o big.uft -- ./calls-patchable 103
 	calls=$(stat_of big.uft calls)
 	peak profile100 "$uft" report --profile --threads 1 big.uft
 	peak tree100 "$uft" report --tree --threads 1 big.uft
@@ -42,7 +42,7 @@ most() {
 # By instructions of the critical path, because other work on the machine takes the second processor away.
 report_threads() {
 	command -v valgrind >/dev/null 2>&1 || return 0
-	measure two "$uft" record -q -b 512M -o two.uft -- ./calls-patchable 3
+	measure two "$uft" record -q --no-pack -b 512M -o two.uft -- ./calls-patchable 3
 	say "By two threads, in M instructions (callgrind) of the thread that executes most, $(stat_of two.uft calls) calls:"
 	say
 	say "| view | one thread | two | ratio | budget | |"
@@ -63,8 +63,8 @@ peer_row() {
 report_peers() {
 	command -v uftrace >/dev/null 2>&1 || return 0
 	rm -rf peer.1 peer.2
-	measure peer1 "$uft" record -q -b 512M -o peer1.uft -- ./calls-patchable 6
-	measure peer2 "$uft" record -q -b 512M -o peer2.uft -- ./calls-patchable 6
+	measure peer1 "$uft" record -q --no-pack -b 512M -o peer1.uft -- ./calls-patchable 6
+	measure peer2 "$uft" record -q --no-pack -b 512M -o peer2.uft -- ./calls-patchable 6
 	measure peer3 uftrace record -d peer.1 ./calls-pg 6
 	measure peer4 uftrace record -d peer.2 ./calls-pg 6
 	ours=$(stat_of peer1.uft calls)
@@ -88,7 +88,7 @@ report_peers() {
 }
 
 report_exports() {
-	measure out "$uft" record -q -b 512M -o out.uft -- ./calls-patchable 5
+	measure out "$uft" record -q --no-pack -b 512M -o out.uft -- ./calls-patchable 5
 	calls=$(stat_of out.uft calls)
 	say "Exports of $calls calls, in M calls/s of CPU time:"
 	say

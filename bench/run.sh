@@ -188,10 +188,10 @@ real_programs() {
 		*) set -- ./sql-patchable :memory: ".read inserts.sql" ;;
 		esac
 		./timeit -w 1 "$@" >one.plain
-		"$uft" record -q -b 512M -o $p.uft -- "$@" >traced.out 2>traced.err
+		"$uft" record -q --no-pack -b 512M -o $p.uft -- "$@" >traced.out 2>traced.err
 		"$@" >plain.out 2>plain.err
 		cmp -s traced.out plain.out || say "**$p: output differs under tracing**"
-		./timeit -w 1 "$uft" record -q -b 512M -o again.uft "$@" >one.traced
+		./timeit -w 1 "$uft" record -q --no-pack -b 512M -o again.uft "$@" >one.traced
 		say "| $p | $(stat_of $p.uft calls) | $(stat_of $p.uft bytes_per_call) | $(stat_of $p.uft lost) | $(ratio "$(sed 's/ .*//' one.traced)" "$(sed 's/ .*//' one.plain)") |"
 	done
 	say
