@@ -10,6 +10,7 @@ start_server() {
 	: >address
 	"$uft" view --no-browser "$@" >address 2>serve.err &
 	server=$!
+	ends_with_test "$server"
 	for _ in $(seq 600); do
 		url=$(cat address)
 		case $url in http://127.0.0.1:*/) return ;; esac
