@@ -18,19 +18,14 @@
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 #include "runtime/arch/arm64/rseq.h"
+#include "runtime/arch/function.h"
 
-	.macro FUNCTION name
+	/* a section that is one function: from \name\()_start to \name\()_end */
+	.macro SECTION_FUNCTION name
 	.balign	16
-	.globl	\name, \name\()_start, \name\()_end
-	.hidden	\name, \name\()_start, \name\()_end
-	.type	\name, %function
-\name:
-	.cfi_startproc
-	.endm
-
-	.macro FUNCTION_END name
-	.cfi_endproc
-	.size	\name, . - \name
+	.globl	\name\()_start, \name\()_end
+	.hidden	\name\()_start, \name\()_end
+	FUNCTION \name
 	.endm
 
 	/* The ring has the context of who writes, from \position on. Uses x12. */
@@ -68,7 +63,7 @@
  *	x10 where the next word goes			x6 bytes	x9  commit to be
  *	x11 sub-buffer mask				x14 ring mask	x16 uft_ring_fast
  */
-	FUNCTION uft_asm_ring_write
+	SECTION_FUNCTION uft_asm_ring_write
 	RSEQ_AREA x1, x12
 	adrp	x16, uft_ring_fast
 	add	x16, x16, :lo12:uft_ring_fast
@@ -287,7 +282,7 @@ uft_asm_ring_write_end:
  * Copies e to the free entry at top and makes it the top, unless th->top is not top any more or a signal
  * came: then the space above the top may have been used, and nothing is pushed. Returns 1 if pushed.
  */
-	FUNCTION uft_asm_push
+	SECTION_FUNCTION uft_asm_push
 	RSEQ_AREA x3, x4
 	RSEQ_ARM .Lpush_cs, x3, x4
 uft_asm_push_start:
