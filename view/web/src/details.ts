@@ -5,6 +5,7 @@
  * What is selected is a moment of a thread: a call that is open there, named by its depth, or an event. The calls that are open come from a
  * picture one nanosecond wide; the rest are answers about that call, each shown when it is there.
  */
+import { button } from "./button";
 import { Api, Details, Source, Tiles, Tree } from "./api";
 import { Row } from "./graph";
 import { count, many, moment, time } from "./format";
@@ -54,16 +55,8 @@ export class DetailsView {
 		return p;
 	}
 
-	private button(text: string, title: string, act: () => void): HTMLButtonElement {
-		const b = document.createElement("button");
-		b.textContent = text;
-		b.title = title;
-		b.addEventListener("click", act);
-		return b;
-	}
-
 	private head(name: string, ...buttons: HTMLButtonElement[]): HTMLElement {
-		const head = document.createElement("div"), title = document.createElement("h2"), bar = document.createElement("div"), close = this.button("×", "Close the details (i)", () => this.hooks.onClose());
+		const head = document.createElement("div"), title = document.createElement("h2"), bar = document.createElement("div"), close = button("×", "Close the details (i)", () => this.hooks.onClose());
 		head.className = "head";
 		title.textContent = title.title = name;
 		close.setAttribute("aria-label", "Close the details");
@@ -129,7 +122,7 @@ export class DetailsView {
 	private async fill(s: Selected, mine: number): Promise<void> {
 		const scene = this.scene(s.row), from = s.t - scene.offset, box = document.createElement("dl"), stack = document.createElement("ol");
 		const named = { file: scene.file, tid: Number(s.row.label.replace(/.*-/, "")), from, ...s.depth === null ? { to: from + 1, name: s.name } : { to: from + s.len + 1, depth: s.depth } };
-		const isCall = s.depth !== null, marks = isCall ? [this.button("A~B", "Mark this call from A to B (m)", () => this.hooks.onMark(s.t, s.t + s.len)), this.button("Zoom", "Zoom to this call (f)", () => this.hooks.onZoom(s.t, s.t + s.len))] : [];
+		const isCall = s.depth !== null, marks = isCall ? [button("A~B", "Mark this call from A to B (m)", () => this.hooks.onMark(s.t, s.t + s.len)), button("Zoom", "Zoom to this call (f)", () => this.hooks.onZoom(s.t, s.t + s.len))] : [];
 		this.root.replaceChildren(this.head(s.name, ...marks), box);
 		const begins = line(box, isCall ? "begins" : "time", moment(s.t, 1));
 		for (const [name, at] of [["A", scene.a], ["B", scene.b]] as const)
@@ -163,7 +156,7 @@ export class DetailsView {
 	/* From the outside in; each can be selected. */
 	private showStack(s: Selected, list: HTMLElement): void {
 		for (const o of this.open) {
-			const item = document.createElement("li"), b = this.button(o.name, `${time(o.len)}, from ${moment(o.start, 1)}`, () => this.hooks.onSelect({ row: s.row, t: o.start, depth: o.depth, name: o.name, len: o.len }));
+			const item = document.createElement("li"), b = button(o.name, `${time(o.len)}, from ${moment(o.start, 1)}`, () => this.hooks.onSelect({ row: s.row, t: o.start, depth: o.depth, name: o.name, len: o.len }));
 			if (o.depth === s.depth)
 				b.setAttribute("aria-current", "true");
 			item.append(b);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
+import { button } from "./button";
 import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
@@ -551,11 +552,8 @@ async function watchFile(): Promise<void> {
 			readAt = performance.now();
 			return;
 		}
-		const button = document.createElement("button");
-		button.textContent = "Read it again";
-		button.addEventListener("click", () => void readAgain());
 		showNotice("The file has changed, or is gone: what is shown is what it was. ");
-		notice.append(button);
+		notice.append(button("Read it again", "", () => void readAgain()));
 	} catch {
 		showNotice("uft view has ended.");
 	}
@@ -703,15 +701,9 @@ function showOffsets(): void {
 	const { a, b } = graph, sources = info?.sources ?? [], first = Math.min(...sources.map(s => s.offset));
 	if (api.file !== "all" || info?.state !== "done")
 		return;
-	const button = (text: string, act: () => void): HTMLButtonElement => {
-		const made = document.createElement("button");
-		made.textContent = text;
-		made.addEventListener("click", act);
-		return made;
-	};
 	const apply = (shift: number[]): void => { dialog.close(); setShift(shift); };
 	const fields = sources.map((source, i) => {
-		const row = table.insertRow(), field = document.createElement("input"), toB = button("A to B", () => apply(sources.map((s, j) => s.shift + (i === j ? Math.round((b ?? 0) - (a ?? 0)) : 0))));
+		const row = table.insertRow(), field = document.createElement("input"), toB = button("A to B", "", () => apply(sources.map((s, j) => s.shift + (i === j ? Math.round((b ?? 0) - (a ?? 0)) : 0))));
 		row.insertCell().textContent = `${i + 1}: ${source.path}`;
 		field.value = exactTime(source.shift);
 		field.size = 16;
@@ -733,7 +725,7 @@ function showOffsets(): void {
 	};
 	for (const field of fields)
 		field.addEventListener("keydown", e => { if (e.key === "Enter") set(); });
-	fillDialog(dialog, "Offsets", [said, table], button("Apply", set), button("Begin together", () => apply(sources.map(s => Math.round(s.shift - (s.offset - first))))), button("No offsets", () => apply([])));
+	fillDialog(dialog, "Offsets", [said, table], button("Apply", "", set), button("Begin together", "", () => apply(sources.map(s => Math.round(s.shift - (s.offset - first))))), button("No offsets", "", () => apply([])));
 }
 
 function setTheme(isDark: boolean): void {
@@ -779,12 +771,7 @@ function chooseRows(): void {
 	one.append(new Option("all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(r.label, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); saveSoon(); });
-	const all = (hide: boolean): HTMLButtonElement => {
-		const b = document.createElement("button");
-		b.textContent = hide ? "Hide these" : "Show these";
-		b.addEventListener("click", () => { for (const r of shown()) r.isHidden = hide; fill(); changed(); });
-		return b;
-	};
+	const all = (hide: boolean): HTMLButtonElement => button(hide ? "Hide these" : "Show these", "", () => { for (const r of shown()) r.isHidden = hide; fill(); changed(); });
 	const shown = (): typeof graph.rows => graph.rows.filter(r => r.label.toLowerCase().includes(only.value.toLowerCase()));
 	const changed = (): void => { graph.due(); saveSoon(); };
 	const fill = (): void => box.replaceChildren(...shown().slice(0, 500).map(r => {

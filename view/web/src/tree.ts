@@ -5,6 +5,7 @@
  * A row is a path; what is folded is known by the path, so it stays so when another part is shown. The keys are those of trees elsewhere: arrows
  * move, left folds or goes up, right unfolds or goes down, Enter selects the function.
  */
+import { button } from "./button";
 import { Node, Tree } from "./api";
 import { clamp, count, textNumber, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
@@ -37,20 +38,12 @@ export class CallTree {
 		this.grid.addEventListener("click", e => this.onClick(e));
 		this.grid.addEventListener("dblclick", e => { const i = this.lineOf(e); if (i >= 0) this.fold(i, !this.lines[i]?.isFolded); });
 		this.bar.className = "bar-of-fields";
-		this.bar.append(this.button("Fold all", "Only the outermost calls", () => this.foldAll()), " ", this.button("Unfold all", "All calls", () => { this.folded.clear(); this.changed(); }), this.note);
+		this.bar.append(button("Fold all", "Only the outermost calls", () => this.foldAll()), " ", button("Unfold all", "All calls", () => { this.folded.clear(); this.changed(); }), this.note);
 	}
 
 	/** Which paths are folded, for the address. */
 	get folds(): string { return [...this.folded].slice(0, 200).map(n => n.toString(36)).join("."); }
 	set folds(text: string) { this.folded = new Set(text.split(".").filter(t => /^[0-9a-z]{1,7}$/.test(t)).slice(0, 200).map(t => parseInt(t, 36))); }
-
-	private button(text: string, title: string, act: () => void): HTMLButtonElement {
-		const b = document.createElement("button");
-		b.textContent = text;
-		b.title = title;
-		b.addEventListener("click", act);
-		return b;
-	}
 
 	show(tree: Tree): void {
 		this.tree = tree;
