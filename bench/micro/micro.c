@@ -161,76 +161,70 @@ static void account(const char *what, enum uft_rec_kind kind)
 	lab_free(ev);
 }
 
-int main(void)
+/* Nanoseconds of a call, by run. */
+static double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS];
+static double plain_chain[RUNS], func_chain[RUNS], graph_chain[RUNS];
+static double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS];
+static double func_counts[RUNS], graph_counts[RUNS], func_counts_chain[RUNS], graph_counts_chain[RUNS];
+static double beside[3][RUNS], beside_chain[3][RUNS];
+
+static void measure(int i)
 {
-	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
-	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS],
-		graph_chain[RUNS];
-	double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS], f;
-	double func_counts[RUNS], graph_counts[RUNS], func_counts_chain[RUNS], graph_counts_chain[RUNS];
-	double beside[3][RUNS], beside_chain[3][RUNS];
-	cpu_set_t one;
+	floor_ns[i] = run_floor();
+	arm(LAB_IDLE, UFT_TRACER_NOP);
+	plain[i] = run_loop();
+	plain_chain[i] = run_chain();
+	arm(LAB_FUNCTION, UFT_TRACER_FUNCTION);
+	func[i] = run_loop();
+	account("function", UFT_REC_FUNC);
+	lab_clear();
+	func_chain[i] = run_chain();
+	account("function chain", UFT_REC_FUNC);
+	arm(LAB_GRAPH, UFT_TRACER_GRAPH);
+	graph[i] = run_loop();
+	account("graph", UFT_REC_EXIT);
+	lab_clear();
+	graph_chain[i] = run_chain();
+	account("graph chain", UFT_REC_EXIT);
+	arm_counts(LAB_FUNCTION, UFT_TRACER_FUNCTION);
+	func_counts[i] = run_loop();
+	account("function, counter", UFT_REC_FUNC);
+	lab_clear();
+	func_counts_chain[i] = run_chain();
+	account("function chain, counter", UFT_REC_FUNC);
+	arm_counts(LAB_GRAPH, UFT_TRACER_GRAPH);
+	graph_counts[i] = run_loop();
+	account("graph, counter", UFT_REC_EXIT);
+	lab_clear();
+	graph_counts_chain[i] = run_chain();
+	account("graph chain, counter", UFT_REC_EXIT);
+	for (unsigned k = 0; k < 3; k++) {
+		int is_sums = k == 1;
 
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_setaffinity(0, sizeof(one), &one);
-	lab_init(&config);
-	for (int warm = 0; warm < 2; warm++) {
-		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
-		run_loop();
+		arm_beside(k == 2 ? UFT_TRACER_PROFILE : UFT_TRACER_GRAPH,
+			   is_sums ? UFT_EVENTS_PROFILE : UFT_EVENTS_FUNC,
+			   is_sums ? UFT_ACT_PROFILE : UFT_ACT_FUNC);
+		beside[k][i] = run_loop();
+		account("beside", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
+		lab_clear();
+		beside_chain[k][i] = run_chain();
+		account("beside, chain", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
 	}
-	for (int i = 0; i < RUNS; i++) {
-		floor_ns[i] = run_floor();
-		arm(LAB_IDLE, UFT_TRACER_NOP);
-		plain[i] = run_loop();
-		plain_chain[i] = run_chain();
-		arm(LAB_FUNCTION, UFT_TRACER_FUNCTION);
-		func[i] = run_loop();
-		account("function", UFT_REC_FUNC);
-		lab_clear();
-		func_chain[i] = run_chain();
-		account("function chain", UFT_REC_FUNC);
-		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
-		graph[i] = run_loop();
-		account("graph", UFT_REC_EXIT);
-		lab_clear();
-		graph_chain[i] = run_chain();
-		account("graph chain", UFT_REC_EXIT);
-		arm_counts(LAB_FUNCTION, UFT_TRACER_FUNCTION);
-		func_counts[i] = run_loop();
-		account("function, counter", UFT_REC_FUNC);
-		lab_clear();
-		func_counts_chain[i] = run_chain();
-		account("function chain, counter", UFT_REC_FUNC);
-		arm_counts(LAB_GRAPH, UFT_TRACER_GRAPH);
-		graph_counts[i] = run_loop();
-		account("graph, counter", UFT_REC_EXIT);
-		lab_clear();
-		graph_counts_chain[i] = run_chain();
-		account("graph chain, counter", UFT_REC_EXIT);
-		for (unsigned k = 0; k < 3; k++) {
-			int is_sums = k == 1;
+	arm(LAB_GRAPH, UFT_TRACER_PROFILE);
+	slow[i] = run_loop();
+	lab_clear();
+	dropped[i] = run_roots(1ull << 60);
+	CHECK_EQ(lab_counter(UFT_CNT_NOT_KEPT), (i + 1ull) * (CALLS / BATCH));
+	kept[i] = run_roots(0);
+	deep[i] = run_limited(1, 0);
+	brief[i] = run_limited(0, ~0ull);
+	lab_arm(micro_root, 60, LAB_IDLE, 0);
+}
 
-			arm_beside(k == 2 ? UFT_TRACER_PROFILE : UFT_TRACER_GRAPH,
-				   is_sums ? UFT_EVENTS_PROFILE : UFT_EVENTS_FUNC,
-				   is_sums ? UFT_ACT_PROFILE : UFT_ACT_FUNC);
-			beside[k][i] = run_loop();
-			account("beside", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
-			lab_clear();
-			beside_chain[k][i] = run_chain();
-			account("beside, chain", is_sums ? UFT_REC_EXIT : UFT_REC_FUNC);
-		}
-		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
-		slow[i] = run_loop();
-		lab_clear();
-		dropped[i] = run_roots(1ull << 60);
-		CHECK_EQ(lab_counter(UFT_CNT_NOT_KEPT), (i + 1ull) * (CALLS / BATCH));
-		kept[i] = run_roots(0);
-		deep[i] = run_limited(1, 0);
-		brief[i] = run_limited(0, ~0ull);
-		lab_arm(micro_root, 60, LAB_IDLE, 0);
-	}
-	f = median(floor_ns, RUNS);
+static void print_medians(void)
+{
+	const double f = median(floor_ns, RUNS);
+
 	printf("%-28s %7.2f ns\n", "floor", f);
 	printf("%-28s %7.2f ns  chain %7.2f ns\n", "idle site", median(plain, RUNS), median(plain_chain, RUNS));
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 1.30)  chain %7.2f ns %5.2f x\n", "function event",
@@ -262,5 +256,23 @@ int main(void)
 	       median(deep, RUNS) / median(graph, RUNS));
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief, RUNS),
 	       median(brief, RUNS) / median(graph, RUNS));
+}
+
+int main(void)
+{
+	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	lab_init(&config);
+	for (int warm = 0; warm < 2; warm++) {
+		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
+		run_loop();
+	}
+	for (int i = 0; i < RUNS; i++)
+		measure(i);
+	print_medians();
 	return 0;
 }
