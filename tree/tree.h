@@ -90,8 +90,8 @@ const struct uft_event_table *uft_tree_event_types(const struct uft_tree *t);	/*
 /* Appends to a file by its path, as `echo TEXT >>FILE` does; @err: why it is refused, without the file's name. */
 int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err);
 /*
- * What is put between the two into the top's files takes effect at their end, all at once, for targets that run: a
- * trigger does not act before the one behind it is there. What targets or the kernel refuse is told at the end, too.
+ * Texts that are put between the two into the top's files take effect at their end, all at once, for targets that run:
+ * a trigger does not act before the one behind it is there. What targets or the kernel refuse is told at the end, too.
  */
 void uft_tree_begin_together(struct uft_tree *t);
 int uft_tree_end_together(struct uft_tree *t, struct uft_error *err);

@@ -206,7 +206,7 @@ void exec_task_release_all(struct uft_session *s)
 }
 
 /*
- * What is executed is not what serve_exec() looked at, if the task wanted so: a link leads to another file meanwhile.
+ * A task can execute another file than serve_exec() looked at: its link leads elsewhere meanwhile.
  * Where the session may trace all, the kernel gives such a program its rights, and it is nobody's to patch.
  */
 static int leave_if_it_gained(struct uft_session *s, pid_t tid)

@@ -87,7 +87,7 @@ static void images_are_kept_apart(void **state)
 	uft_object_put(a);
 }
 
-/* Those that slices have are compared, once each, however many slices have them and images there are. */
+/* Images that slices have are compared, once each, however many slices have one and however many images there are. */
 static void those_of_slices_are_live(void **state)
 {
 	struct uft_image *image[2 * IMAGEVIEW_BUCKETS + 3];

@@ -143,7 +143,7 @@ static void note_pid(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 	*(*at)++ = pid;
 }
 
-/* Those that were named last, whatever their numbers: these begin anew at 1. */
+/* The tasks that were named last are listed, whatever their numbers, which begin anew at 1 here. */
 static void latest(void **state)
 {
 	static const uint32_t named[] = { 32766, 32767, 3, 1, 2, 32767 }, last[] = { 1, 2, 32767 };
