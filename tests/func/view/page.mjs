@@ -245,7 +245,7 @@ check("times of a plot stand apart", times.length > 2 && times.every(([w, x], i)
 await canvas.focus();
 await page.keyboard.press("g");
 await page.waitForSelector("#flame canvas");
-check("the flame graph", await page.evaluate(() => window.uftView.reports.graph.placed.length) > 20);
+check("the flame graph", await page.waitForFunction(() => window.uftView.reports.graph.placed.length > 20).then(() => true, () => false));
 const widest = () => page.evaluate(() => { const p = window.uftView.reports.graph.placed; return p.reduce((sum, q) => sum + (q.node.depth ? 0 : q.node.value), 0); });
 const spent = await widest();
 await page.selectOption("#flame select", "calls");
