@@ -268,10 +268,10 @@ static unsigned ask(struct stopped_tasks *h, int asleep)
 /* While others are still on their way: most stand nowhere near. */
 static void check_stopped(struct stopped_tasks *h, struct stopped_task *t)
 {
-	if (t->state != HELD_STANDS || ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0)
+	if (t->state != HELD_STANDS)
 		return;
-	t->has_regs = 1;
-	if (!h->l->hit || owned_range_of(h->l, t->regs.rip))
+	t->has_regs = !task_request(PTRACE_GETREGS, t->tid, 0, &t->regs);
+	if (!h->l->hit || !t->has_regs || owned_range_of(h->l, t->regs.rip))
 		return;
 	stack_leads_inside(h->l, t->regs.rip, t->regs.rsp);
 	t->is_looked_at = 1;
@@ -495,8 +495,12 @@ void stopped_find_inside(struct task_search *l, struct stopped_tasks *h)
 	for (unsigned i = 0; i < h->n; i++) {
 		struct stopped_task *t = &h->task[i];
 
-		if (t->state != HELD_STANDS || t->is_looked_at || !t->has_regs)
+		if (t->state != HELD_STANDS || t->is_looked_at)
 			continue;		/* or over, or it waits for its vfork child */
+		if (!t->has_regs /* GUARD(stopped_without_regs, 0) */) {
+			count_as_inside(l);
+			continue;
+		}
 		lead_out(l, t);
 		stack_leads_inside(l, t->regs.rip, t->regs.rsp);
 	}

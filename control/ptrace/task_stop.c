@@ -341,7 +341,7 @@ void task_resume(pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+	if (!task_request(PTRACE_GETREGS, tid, 0, &regs))
 		task_resume_with(tid, sig, &regs);
 	else
 		task_detach(tid, sig);
@@ -459,8 +459,7 @@ static int scan_stack(struct task_search *l, struct stacks *s, uint64_t from, ui
 	return 0;
 }
 
-/* It is not searched: 1, or all ranges are marked. */
-static int count_as_inside(const struct task_search *l)
+int count_as_inside(const struct task_search *l)
 {
 	if (l->hit)
 		memset(l->hit, 1, l->nown);
@@ -537,7 +536,7 @@ static int check_running(struct task_search *l, pid_t tid)
 	l->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+	if (!task_request(PTRACE_GETREGS, tid, 0, &regs))
 		inside = stack_leads_inside(l, regs.rip, regs.rsp);
 	l->turns = read_turns(tid);
 	task_resume(tid, sig);
@@ -638,9 +637,8 @@ static int take_pointer_fn(void *arg, pid_t pid, pid_t tid)
 	(void)pid;
 	if (ret)
 		return ret == -ESRCH ? 0 : ret;
-	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0) {
-		ret = -errno;
-	} else if (regs.fs_base - p->at < p->bytes) {
+	ret = task_request(PTRACE_GETREGS, tid, 0, &regs);
+	if (!ret && regs.fs_base - p->at < p->bytes) {
 		regs.fs_base = 0; /* GUARD(thread_pointer_taken) */
 		ret = task_request(PTRACE_SETREGS, tid, 0, &regs);
 		p->taken++;

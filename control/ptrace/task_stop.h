@@ -137,6 +137,7 @@ int regs_restart_call(struct user_regs_struct *regs);
 uint32_t owned_range_of(const struct task_search *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
 int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp);
+int count_as_inside(const struct task_search *l);	/* a task is not searched: 1, or all ranges are marked */
 /* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
 int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg);
 

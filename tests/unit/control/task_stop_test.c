@@ -239,6 +239,7 @@ static void test_fork_is_no_vfork(void **state)
 
 static struct { int make, made, ends; unsigned beats; } *born;	/* shared with the process that makes one */
 static pid_t maker;						/* makes it before its next stop */
+static struct { pid_t tid; int times; } no_regs;		/* whose registers cannot be read, and how often */
 
 /* The target goes on between the list of its tasks and the first stop. */
 long __real_ptrace(enum __ptrace_request request, ...);
@@ -259,6 +260,11 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 		__atomic_store_n(&born->make, 1, __ATOMIC_RELEASE);
 		while (!__atomic_load_n(&born->made, __ATOMIC_ACQUIRE))
 			nap_ms(1);
+	}
+	if (request == PTRACE_GETREGS && pid == no_regs.tid && no_regs.times > 0) {
+		no_regs.times--;
+		errno = ESRCH;
+		return -1;
 	}
 	return __real_ptrace(request, pid, addr, data);
 }
@@ -339,6 +345,40 @@ static pid_t start_idle(void)
 		for (;;)
 			pause();
 	return pid;
+}
+
+/* Is it found inside of @own, if its registers cannot be read the first @times? */
+static int is_inside_without_regs(pid_t pid, struct uft_owned own, int times)
+{
+	uint8_t hit = 0;
+	struct task_search look = { .pid = pid, .own = &own, .nown = 1, .hit = &hit };
+	struct stopped_tasks *h;
+
+	no_regs.tid = pid;
+	no_regs.times = times;
+	assert_int_equal(stop_all_tasks(&look, STOP_MS, &h), 0);
+	stopped_find_inside(&look, h);
+	no_regs.times = 0;
+	resume_all(h);
+	return hit;
+}
+
+/* A task that stands may be anywhere as long as its registers are not known: its code is not changed. */
+static void test_stands_without_regs(void **state)
+{
+	const struct uft_owned everywhere = { 0, UINT64_MAX >> 1 }, nowhere = { 1 << 16, 4096 };
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		for (;;)
+			;
+	assert_int_equal(is_inside_without_regs(pid, nowhere, 0), 0);
+	assert_int_equal(is_inside_without_regs(pid, nowhere, 1), 0);
+	assert_int_equal(is_inside_without_regs(pid, everywhere, 1), 1);
+	assert_int_equal(is_inside_without_regs(pid, nowhere, 1000), 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(exit_status(pid), SIGKILL);
 }
 
 static uint64_t turns_of(pid_t pid)
@@ -450,7 +490,7 @@ int main(void)
 		cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
 		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_deep_stacks),
 		cmocka_unit_test(test_fork_is_no_vfork),
-		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
+		cmocka_unit_test(test_stands_without_regs), cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
 		cmocka_unit_test(test_waits_for_cpu), cmocka_unit_test(test_time_is_told) };
 	pid_t pid;
 
