@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* functions.h - the functions of a session's targets, by name. Context: control, the session's thread. */
-#ifndef UFT_CONTROL_INSPECT_H
-#define UFT_CONTROL_INSPECT_H
+#ifndef UFT_CONTROL_FUNCTIONS_H
+#define UFT_CONTROL_FUNCTIONS_H
 
 #include "control/session.h"
 

@@ -2,13 +2,15 @@
 /*
  * cells.c - a histogram's table as numbers and texts, for JSON and CSV
  *
- * The columns are those of the text, with a name each that no other one has: keys, hitcount, sums, what actions kept. A number
- * that the text shows by a name or a range has a column more for that. What is computed of all entries (percent, graph) is a sum here.
+ * The columns are those of the text, each with a unique name: keys, hitcount, sums, values saved by actions. A number
+ * that the text shows by a name or as a range has one more column for that text. A value computed from all entries
+ * (percent, graph) is shown as its sum.
  *
- * uft_hist_put_cells() makes words of all that, which another process can read (hist.h).
+ * uft_hist_put_cells() writes the table as words that another process can read (hist.h).
  *
- * Invariant: names and cells come of one walk, so that they agree in number and order. Failure: columns beyond
- * UFT_HIST_COLUMNS are left out; what has no name is a cell that is not known. Writers of the table need not stop.
+ * Invariant: one walk makes names and cells, so they agree in number and order. Failure: columns beyond
+ * UFT_HIST_COLUMNS are left out; a value without a name is a cell of kind UFT_HIST_UNKNOWN. Writers of the table need
+ * not stop.
  */
 #include "hist/hist_internal.h"
 #include "hist/syscalls.h"

@@ -17,7 +17,7 @@ static const struct uft_event_field common[] = {
 	{ .name = "common_preempt_count", .type = "unsigned char", .brackets = "", .offset = 3, .size = 1,
 		.element = 1 },
 	{ .name = "common_pid", .type = "int", .brackets = "", .offset = 4, .size = 4, .element = 4, .is_signed = 1 },
-	/* Those without bytes: parse_field() takes them for what they are called. */
+	/* Fields without bytes: parse_field() knows them by name. */
 	{ .name = "CPU", .type = "int", .brackets = "" }, { .name = "cpu", .type = "int", .brackets = "" },
 	{ .name = "STACKTRACE", .type = "char *", .brackets = "" },
 	{ .name = "stacktrace", .type = "char *", .brackets = "" },

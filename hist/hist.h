@@ -7,12 +7,12 @@
  * as the kernel does. Histograms of a set know each other's variables, so that one event may compute with
  * what another one left: `$ts0`, onmatch().
  *
- * What the engine cannot know it asks through struct uft_hist_env. It does not know filters, `:pause` of a
- * trigger, or files: those are its user's.
+ * The engine asks its user for names and event types through struct uft_hist_env. Filters, `:pause` of a trigger and
+ * files are the user's business.
  *
  * Invariants: an event that comes here is a hit or a drop of its table. Failure: a full map counts drops, which the
- * table says as the kernel's does (`Dropped:`); a text that is none is refused with the kernel's words and places. Records
- * that were lost never come here: the caller counts them, and the totals have a line for them (`Lost:`) if there are any.
+ * table shows as the kernel's does (`Dropped:`); a text with a mistake is refused with the kernel's words and
+ * positions. Lost records never come here: the caller counts them, and the totals show them (`Lost:`) if there are any.
  *
  * Context: control, one thread at a time for a set. The map alone (program/hist_map.h) is for any context.
  */
@@ -123,10 +123,10 @@ enum uft_hist_kind { UFT_HIST_UNKNOWN = '?', UFT_HIST_UNSIGNED = 'u', UFT_HIST_S
 	UFT_HIST_STACK = 's' };
 
 /*
- * Writes the table as words, each with a NUL behind it: SYSTEM:EVENT, the definition, `active` or `paused`; `n` and a
- * number each: records that were lost, hits, dropped events, columns; the columns' names, which are all different; the number
- * of entries; and the cells of each, in the order of the text. A cell's first letter is its kind. Behind that of a
- * stack stands a number, and as many words follow: its names, the innermost first. 0, -ENOMEM.
+ * Writes the table as words, each ended by a NUL: SYSTEM:EVENT, the definition, `active` or `paused`; numbers, each
+ * behind an `n`: lost records, hits, dropped events, columns; the unique names of the columns; the number of entries;
+ * and the cells of each entry, in the order of the text. The first letter of a cell is its kind. A stack has a number
+ * behind that letter, and as many words follow: its names, innermost first. Returns 0 or -ENOMEM.
  */
 int uft_hist_put_cells(const struct uft_hist *h, const char *filter, int is_paused, uint64_t lost,
 		       const struct uft_hist_sink *to);

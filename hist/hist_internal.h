@@ -125,7 +125,7 @@ struct uft_hist_set {
 	struct uft_hist *first;		/* in the order of joining */
 };
 
-/* ---- What went wrong: mistake.c ---------------------------------------------------------------- */
+/* ---- Errors: mistake.c ------------------------------------------------------------------------- */
 
 /* Notes it with the place of @str in the command (its first occurrence), and returns @ret. */
 int hist_fail(struct uft_hist *h, int ret, const char *what, const char *str);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parse.c - the text of a histogram: `keys=K,..[:vals=V,..][:sort=F,..][:size=N][:NAME=EXPRESSION,..][:HANDLER.ACTION]..`
+ * parse.c - parse the text of a histogram:
+ *	`keys=K,..[:vals=V,..][:sort=F,..][:size=N][:NAME=EXPRESSION,..][:HANDLER.ACTION]..`
  *
- * Parts are split at colons first, whatever they hold, and looked at in the kernel's order, so that of several
- * mistakes the kernel's comes first. A place in error_log is where the wrong word occurs first in the
- * command, as in the kernel: of `keys=id:x=id+` it may be another `id`.
+ * The text is split at colons first. The parts are then parsed in the kernel's order, so that of several mistakes
+ * the one is reported that the kernel would report. A position in error_log is the first occurrence of the wrong word
+ * in the command, as in the kernel: of `keys=id:x=id+` it may be another `id`.
  */
 #include "hist/hist_internal.h"
 
@@ -24,7 +25,7 @@ char *uft_hist_find_filter(char *text)
 	return NULL;
 }
 
-/* ---- The parts ------------------------------------------------------------------------------- */
+/* ---- Parts of the text ----------------------------------------------------------------------- */
 
 static int has_prefix(const char *text, const char *prefix)
 {
@@ -244,7 +245,7 @@ static int make_keys(struct uft_hist *h)
 	return ret ? ret : rest ? -EINVAL : 0;
 }
 
-/* ---- The order ------------------------------------------------------------------------------- */
+/* ---- Sort keys ------------------------------------------------------------------------------- */
 
 /* 1, 0; -EINVAL. */
 static int is_descending(struct uft_hist *h, const char *text)

@@ -23,7 +23,7 @@ unsigned callee_by_name(const char *name)
 	return strcmp(name, "__fentry__") ? CALLEE_NONE : CALLEE_FENTRY;
 }
 
-/* ---- What the functions do -------------------------------------------------------------------- */
+/* ---- Profiling functions that a compiler calls ------------------------------------------------- */
 
 static int callee_only_returns(struct uft_object *obj, uint64_t addr)
 {

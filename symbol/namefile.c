@@ -204,7 +204,7 @@ void uft_names_free(struct uft_names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-/* ---- What the user gave ------------------------------------------------------------------------- */
+/* ---- Rules of the user -------------------------------------------------------------------------- */
 
 static struct symbol_rule *rules;
 

@@ -33,7 +33,7 @@ static void x86_name_runtime(struct dis *d, uint64_t addr, char *buf, size_t siz
 		snprintf(buf, size, "uft code of %.60s", d->name);
 }
 
-/* ---- What a site becomes ------------------------------------------------------------------------ */
+/* ---- Forms of a site ---------------------------------------------------------------------------- */
 
 static unsigned x86_pre(const struct uft_site *s)
 {

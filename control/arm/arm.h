@@ -26,7 +26,7 @@ void jitmap_read(struct uft_session *s, struct target *t);
 /* Appends the names of code that was made since the last call */
 void perfmap_write(struct uft_session *s, struct target *t);
 
-/* ---- What a site should be, but WANT_NOT, as an index: to count by ---------------------------------- */
+/* ---- Wanted states of a site as an index to count by (all but WANT_NOT) ----------------------------- */
 
 #define SITE_NWANTS	(4u * UFT_NACTIONS)
 static inline unsigned site_want_index(uint16_t want)

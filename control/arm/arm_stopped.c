@@ -263,7 +263,7 @@ static int run_held(struct stopped_batch *h)
 	return send_all(h, ~0ull, 0);
 }
 
-/* ---- What is to be done --------------------------------------------------------------------------- */
+/* ---- Preparing a stop ----------------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {

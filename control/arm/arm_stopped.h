@@ -3,8 +3,8 @@
  * arm_stopped.h - what the agent could not change beside running threads, changed while they stand. Context:
  * control.
  */
-#ifndef UFT_CONTROL_HOLD_H
-#define UFT_CONTROL_HOLD_H
+#ifndef UFT_CONTROL_ARM_STOPPED_H
+#define UFT_CONTROL_ARM_STOPPED_H
 
 #include "control/arm/arm.h"
 

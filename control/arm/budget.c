@@ -87,7 +87,7 @@ size_t budget_choose(struct budget_fn *fn, size_t n, const struct budget_load *l
 	return dropped;
 }
 
-/* ---- What becomes of it -------------------------------------------------------------------- */
+/* ---- Carrying the decision out ------------------------------------------------------------- */
 
 static void announce(struct uft_session *s, const struct target *t, const struct budget_fn *f,
 		     const struct budget_load *load, int why)

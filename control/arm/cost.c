@@ -53,7 +53,7 @@ void cost_free(struct cost_meter *m)
 	free(m);
 }
 
-/* ---- What an event costs ------------------------------------------------------------------- */
+/* ---- The cost of an event ------------------------------------------------------------------ */
 
 static __attribute__((noinline)) uint64_t floor_call(volatile uint64_t *to)
 {

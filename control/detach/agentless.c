@@ -96,7 +96,7 @@ static int find_blob(struct agentless *s)
 	return proc_find_mapping(s->pid, find_in_line, s) ? 0 : -ENOENT;
 }
 
-/* ---- Sending a thread in ---------------------------------------------------------------------- */
+/* ---- Borrowing a thread ----------------------------------------------------------------------- */
 
 static int read_boot(const struct agentless *s, struct uft_boot *boot)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* agentless.h - processes that have our runtime but no agent are left as well. Context: control, as detach.h */
-#ifndef UFT_CONTROL_SILENT_H
-#define UFT_CONTROL_SILENT_H
+#ifndef UFT_CONTROL_AGENTLESS_H
+#define UFT_CONTROL_AGENTLESS_H
 
 #include "control/arena/arena.h"
 #include "control/detach/detach.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* detach.h - targets are left as they were. Context: control; the session, or who takes its place when it has died. */
-#ifndef UFT_CONTROL_LEAVE_H
-#define UFT_CONTROL_LEAVE_H
+#ifndef UFT_CONTROL_DETACH_H
+#define UFT_CONTROL_DETACH_H
 
 #include "control/arena/journal.h"
 

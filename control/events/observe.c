@@ -87,7 +87,7 @@ static uint64_t clock_at(const struct observe *o, uint64_t ns)
 						   (int64_t)(o->to.ns - o->from.ns));
 }
 
-/* ---- What comes ---------------------------------------------------------------------------- */
+/* ---- Records of the kernel ----------------------------------------------------------------- */
 
 static int is_listed(const uint32_t *list, uint32_t n, const struct perf_record *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_callers.h - who called, of a sample; see sample_callers.c. Context: control, the session's thread. */
-#ifndef UFT_CONTROL_WALK_H
-#define UFT_CONTROL_WALK_H
+#ifndef UFT_CONTROL_SAMPLE_CALLERS_H
+#define UFT_CONTROL_SAMPLE_CALLERS_H
 
 #include "control/target/target.h"
 #include "control/events/perf.h"

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- What the spec asks ---------------------------------------------------------------------- */
+/* ---- Needs of a specification ---------------------------------------------------------------- */
 
 /* Tracers that are threads of ours. */
 static const struct { uint32_t tracer; const struct spin_kind *kind; size_t want; } spins[] = {

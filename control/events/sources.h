@@ -5,8 +5,8 @@
  * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains
  * rings and who reads records needs to know nothing of them. Theory: sources.c.
  */
-#ifndef UFT_CONTROL_OWN_H
-#define UFT_CONTROL_OWN_H
+#ifndef UFT_CONTROL_SOURCES_H
+#define UFT_CONTROL_SOURCES_H
 
 #include "control/target/target.h"
 

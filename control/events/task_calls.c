@@ -55,7 +55,7 @@ struct call_table {
 	struct call_stack *bucket[];
 };
 
-/* ---- Their numbers --------------------------------------------------------------------------- */
+/* ---- Numbers of the calls -------------------------------------------------------------------- */
 
 /* A descriptor of a tracefs, or -errno. */
 static int open_tracefs(void)

@@ -121,7 +121,7 @@ int uft_ops_check(const struct uft_ops *ops, size_t nops, struct uft_error *err)
 	return 0;
 }
 
-/* ---- What targets are told ------------------------------------------------------------------- */
+/* ---- The one specification for all targets --------------------------------------------------- */
 
 /* Makes @op the next of the chain that ends at @last. */
 static int add_functions(struct spec *first, struct spec **last, const struct uft_ops *op, struct uft_error *err)

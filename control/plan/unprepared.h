@@ -3,8 +3,8 @@
  * unprepared.h - functions without compiler support; theory in unprepared.c. Context: control, the session's
  * thread.
  */
-#ifndef UFT_CONTROL_PLAIN_H
-#define UFT_CONTROL_PLAIN_H
+#ifndef UFT_CONTROL_UNPREPARED_H
+#define UFT_CONTROL_UNPREPARED_H
 
 #include "control/plan/plan.h"
 

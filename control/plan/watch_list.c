@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What is asked ------------------------------------------------------------------------- */
+/* ---- The option's text --------------------------------------------------------------------- */
 
 void access_free(struct access_range *range, uint32_t n)
 {

@@ -4,8 +4,8 @@
  *
  * Theory: watch_list.c. Context: control, the session's thread.
  */
-#ifndef UFT_CONTROL_ACCESS_H
-#define UFT_CONTROL_ACCESS_H
+#ifndef UFT_CONTROL_WATCH_LIST_H
+#define UFT_CONTROL_WATCH_LIST_H
 
 #include "control/plan/plan.h"
 

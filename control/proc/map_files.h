@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* map_files.h - the files that a process has mapped. Context: control. */
-#ifndef UFT_CONTROL_FILES_H
-#define UFT_CONTROL_FILES_H
+#ifndef UFT_CONTROL_MAP_FILES_H
+#define UFT_CONTROL_MAP_FILES_H
 
 #include "control/proc/proc.h"
 

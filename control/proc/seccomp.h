@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp.h - what the seccomp filters of a task do to our system calls. Context: control. */
-#ifndef UFT_CONTROL_FILTER_H
-#define UFT_CONTROL_FILTER_H
+#ifndef UFT_CONTROL_SECCOMP_H
+#define UFT_CONTROL_SECCOMP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -157,7 +157,7 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 	return reads_clock(r, r->base + b->boot) ? 0 : -ENODEV;
 }
 
-/* ---- Several at once ----------------------------------------------------------------------- */
+/* ---- Several calls at once ----------------------------------------------------------------- */
 
 struct call {
 	uint64_t nr;		/* then its result */

@@ -6,8 +6,8 @@
  * two system call stops: no signal is needed. The caller keeps and puts back registers and signal mask.
  * Context: control.
  */
-#ifndef UFT_CONTROL_REMOTE_H
-#define UFT_CONTROL_REMOTE_H
+#ifndef UFT_CONTROL_REMOTE_CALL_H
+#define UFT_CONTROL_REMOTE_CALL_H
 
 #include "control/proc/proc.h"
 #include "control/arena/arena.h"

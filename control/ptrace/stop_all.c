@@ -78,7 +78,7 @@ struct stopped_tasks {
 	uint32_t nwritable;
 };
 
-/* ---- Who there is ------------------------------------------------------------------------------ */
+/* ---- Tasks that share the memory --------------------------------------------------------------- */
 
 static struct stopped_task *find(struct stopped_tasks *h, pid_t tid)
 {
@@ -471,7 +471,7 @@ int stopped_have_vforks(const struct stopped_tasks *h)
 	return 0;
 }
 
-/* ---- Who runs where ------------------------------------------------------------------------------ */
+/* ---- Tasks inside of our code -------------------------------------------------------------------- */
 
 /*
  * A task that runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
@@ -506,7 +506,7 @@ void stopped_find_inside(struct task_search *l, struct stopped_tasks *h)
 	}
 }
 
-/* ---- Letting go ---------------------------------------------------------------------------------- */
+/* ---- Resuming ------------------------------------------------------------------------------------ */
 
 /* Its next stop, if it was asked in vain, is not ours to take. */
 static void go_on(const struct task_search *l, struct stopped_task *t)

@@ -52,7 +52,7 @@
 #define OTHER_LOOKS	100	/* at threads that are inside, */
 #define OTHER_NS	20000	/* with so much time to run before each, at least */
 
-/* ---- One task, stopped ---------------------------------------------------------------------- */
+/* ---- Stopping one task ---------------------------------------------------------------------- */
 
 /*
  * Children of ours, whose ends come out of any wait for their stops, once: one of each session of the thread.
@@ -364,7 +364,7 @@ int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *ar
 	return ret;
 }
 
-/* ---- What leads inside ---------------------------------------------------------------------- */
+/* ---- Pcs and signal frames that lead into our code ------------------------------------------ */
 
 /* The last range that begins at or below @addr is the only one that can hold it. */
 static uint32_t in_sorted(const struct task_search *l, uint64_t addr)
@@ -482,7 +482,7 @@ int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp)
 	return 0;
 }
 
-/* ---- Tasks that sleep ----------------------------------------------------------------------- */
+/* ---- Sleeping tasks ------------------------------------------------------------------------- */
 
 /* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
 static int check_asleep(struct task_search *l, pid_t pid, pid_t tid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* task_stop.h - where the tasks of an address space are, and holding them for a moment. Context: control. */
-#ifndef UFT_CONTROL_LOOK_H
-#define UFT_CONTROL_LOOK_H
+#ifndef UFT_CONTROL_TASK_STOP_H
+#define UFT_CONTROL_TASK_STOP_H
 
 #include <sys/types.h>
 #include <sys/user.h>
@@ -115,7 +115,7 @@ int stopped_have_vforks(const struct stopped_tasks *h);		/* does a task wait for
 void stopped_find_inside(struct task_search *l, struct stopped_tasks *h);
 uint64_t resume_all(struct stopped_tasks *h);		/* for how long the one stood that stood longest, in ns */
 
-/* ---- What stop_all.c has of task_stop.c ------------------------------------------------------------------ */
+/* ---- Functions of task_stop.c for stop_all.c ------------------------------------------------------------- */
 
 #define TASK_STOP_MS	500
 

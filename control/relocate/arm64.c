@@ -37,7 +37,7 @@ static uint32_t word_at(const uint8_t *p)
 	return elf_get32(p);
 }
 
-/* ---- What a function does --------------------------------------------------------------------- */
+/* ---- Instructions of a function --------------------------------------------------------------- */
 
 struct body { const uint8_t *p; size_t n; uint64_t addr; };	/* whole words from the site to the function's end */
 

@@ -221,7 +221,7 @@ static void put_end(struct writer *w)
 	put(w, cell, 8);
 }
 
-/* ---- What needs no decoder ---------------------------------------------------------------------- */
+/* ---- Common instructions, without the decoder --------------------------------------------------- */
 
 #define USUAL_BYTES	15u
 

@@ -24,7 +24,7 @@
 #define MAX_DEPTH	2u
 #define LI_A7_CLONE	0x0dc00893u	/* li a7, 220 */
 
-/* ---- What a function does --------------------------------------------------------------------- */
+/* ---- Instructions of a function --------------------------------------------------------------- */
 
 struct body { const uint8_t *p; size_t n; uint64_t addr; };
 

@@ -389,7 +389,7 @@ int uft_session_destroy(struct uft_session *s)
 	return status;
 }
 
-/* ---- What is traced ------------------------------------------------------------------------- */
+/* ---- Changing the specification ------------------------------------------------------------- */
 
 static int is_live(const struct uft_session *s, const struct space *sp)
 {

@@ -60,7 +60,7 @@ struct fault {
 	size_t len;
 };
 
-/* ---- Where ---------------------------------------------------------------------------------- */
+/* ---- The place of a fault ------------------------------------------------------------------- */
 
 /* The place that a stub index stands for. */
 struct place {
@@ -337,7 +337,7 @@ static void report(struct fault *f)
 	say_memory(f, "stack", f->regs.rsp - 16, 64);
 }
 
-/* ---- Putting back ----------------------------------------------------------------------------- */
+/* ---- Restoring the program's bytes ------------------------------------------------------------ */
 
 /* Its process cannot have executed another program then: that ends its other tasks first, also those that stand. */
 static int still_stands(const struct fault *f)
@@ -391,7 +391,7 @@ static void put_back(struct fault *f)
 		write_site(f);
 }
 
-/* ---- Where to go on --------------------------------------------------------------------------- */
+/* ---- Where the task goes on ------------------------------------------------------------------- */
 
 /* The stack's end was reached: the program would have come there without us, a little later. */
 static int is_overflow(const struct fault *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* int3.h - functions that are entered by an int3; theory in int3.c. Context: control, the session's thread. */
-#ifndef UFT_CONTROL_TRAP_H
-#define UFT_CONTROL_TRAP_H
+#ifndef UFT_CONTROL_INT3_H
+#define UFT_CONTROL_INT3_H
 
 #include "control/target/target.h"
 

@@ -3,8 +3,8 @@
  * watchdog.h - the watchdog: watchdog.c sees every signal of every target, fault.c judges those of faults.
  * Context: control.
  */
-#ifndef UFT_CONTROL_WATCH_H
-#define UFT_CONTROL_WATCH_H
+#ifndef UFT_CONTROL_WATCHDOG_H
+#define UFT_CONTROL_WATCHDOG_H
 
 #include "control/target/target.h"
 

@@ -53,7 +53,7 @@ struct uft_index {
 	int fd;		  /* opened; -1: all is in blob */
 };
 
-/* ---- What a point holds ------------------------------------------------------------------------------- */
+/* ---- Contents of a point ------------------------------------------------------------------------------ */
 
 enum place_flags {
 	PLACE_SYNCED = 1,
@@ -483,7 +483,7 @@ size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns)
 	return lo ? lo - 1 : 0;
 }
 
-/* ---- Going there ------------------------------------------------------------------------------------------ */
+/* ---- Seeking ---------------------------------------------------------------------------------------------- */
 
 static void ring_fresh(struct uft_stream *st, uint32_t i)
 {

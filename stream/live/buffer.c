@@ -252,7 +252,7 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 	r->until = uft_live_clock(l);
 }
 
-/* ---- Taking ---------------------------------------------------------------------------------- */
+/* ---- Draining -------------------------------------------------------------------------------- */
 
 static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ring, uint32_t image)
 {

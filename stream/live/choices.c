@@ -38,7 +38,7 @@ void lv_choices_free(struct sel_choice *choice, size_t n)
 	free(choice);
 }
 
-/* ---- What is held ---------------------------------------------------------------------------- */
+/* ---- Kept records ---------------------------------------------------------------------------- */
 
 /* For clocks from @from to @to. */
 typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to);
@@ -227,7 +227,7 @@ void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, cons
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* ---- Single ones ----------------------------------------------------------------------------- */
+/* ---- Single records -------------------------------------------------------------------------- */
 
 /* Events younger than the watermark may be named before they arrive. */
 static void forget_singles(struct uft_live *l)

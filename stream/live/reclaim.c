@@ -27,7 +27,7 @@ struct piece { const uint8_t *at; uint64_t word, clock; uint32_t pid, tid; uint8
 
 struct pieces { struct piece v[2 * RECORDS]; size_t n; };
 
-/* ---- What is never shown --------------------------------------------------------------------- */
+/* ---- Hidden records -------------------------------------------------------------------------- */
 
 /* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
 static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c,

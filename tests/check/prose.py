@@ -6,14 +6,17 @@ A sentence that begins with Who, Nobody, Those, Others or "What is" names neithe
 (doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, of
 each sentence in doc/ and README.md, and at the width of lines, tabs of 8, against ColumnLimit of .clang-format. Tables and
 drawings in comments may be wider, and a line whose code ends at two thirds of the limit: its text is not cut, so that grep
-finds a message (tools/wrap-lines.py wraps the others)."""
+finds a message (tools/wrap-lines.py wraps the others). The include guard of a header ends with the name of the file, and a section
+of a file has a heading of nouns ("Running tasks", not "Who runs")."""
 import os, re, sys
 
-FOLDERS = 'bench', 'cmd', 'control', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
+FOLDERS = 'bench', 'cmd', 'control', 'hist', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
 RIDDLE = r'(Who|Whom|Whose|Nobody|Somebody|Those|Others|What is|What was)\b'
 COMMENT = re.compile(r'(/\*+ |^\s*/\*\*? |^\s*// )' + RIDDLE)
 SENTENCE = re.compile(r'(^|[.:] |\t|\*\*|\| |^#+ )(Who|Whom|Nobody|Somebody|What is|What was)\b')
 MESSAGE = re.compile(r'"(%s: )?' + RIDDLE)
+HEADING = re.compile(r'^\s*/\* -{2,} (Who|Whom|Whose|Nobody|Letting|What)\b')
+GUARD = re.compile(r'^#ifndef (\w+_H)\n#define \1\n', re.M)
 
 
 def sources(root):
@@ -63,8 +66,18 @@ def complaints(text, width):
         found = COMMENT.search(line) or MESSAGE.search(line)
         if found:
             yield n, 'begins with "%s": say which task, agent, site or user' % found.group(2)
+        found = HEADING.search(line)
+        if found:
+            yield n, 'a heading begins with "%s": name what the section is about by a noun' % found.group(1)
         if is_too_long(line, width):
             yield n, 'a line of %d columns, %d are the limit' % (len(line.expandtabs(8)), width)
+
+
+def foreign_guard(name, text):
+    """The include guard of a header, if it does not end with the name of the file."""
+    found = GUARD.search(text)
+    wanted = '_%s_H' % re.sub(r'\W', '_', os.path.basename(name)[:-2]).upper()
+    return found.group(1) if name.endswith('.h') and found and not found.group(1).endswith(wanted) else None
 
 
 def main():
@@ -78,6 +91,9 @@ def main():
         for n, what in complaints(text, width):
             print('%s:%d: %s' % (os.path.relpath(path, root), n, what))
             bad += 1
+        if foreign_guard(path, text):
+            print('%s: the include guard %s does not name the file' % (os.path.relpath(path, root), foreign_guard(path, text)))
+            bad += 1
     for path in pages(root):
         with open(path, encoding='utf-8') as f:
             for n, what in riddles(f.read()):
@@ -88,10 +104,14 @@ def main():
         if not list(riddles(line)):
             print('prose.py does not find: ' + line)
             bad += 1
-    for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x', '\t' + width * 'x' + ';':
+    for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x', '\t' + width * 'x' + ';', \
+                '/* ---- What there is ---- */':
         if not list(complaints(line, width)):
             print('prose.py does not find: ' + line[:40])
             bad += 1
+    if not foreign_guard('control/stop.h', '#ifndef UFT_LOOK_H\n#define UFT_LOOK_H\n'):
+        print('prose.py does not find a foreign include guard')
+        bad += 1
     if not seen:
         print('prose.py found no sources below ' + root)
     return 1 if bad or not seen else 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* function_list.h - the words of lists of functions. Context: the owner. */
-#ifndef UFT_TREE_WORD_H
-#define UFT_TREE_WORD_H
+#ifndef UFT_TREE_FUNCTION_LIST_H
+#define UFT_TREE_FUNCTION_LIST_H
 
 #include "symbol/words.h"
 #include "tree/core/tree_internal.h"

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Who wants what -------------------------------------------------------------------------- */
+/* ---- Wishes of the instances ----------------------------------------------------------------- */
 
 static const struct command_ops *commands_of(const struct instance *in)
 {

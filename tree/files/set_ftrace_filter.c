@@ -51,7 +51,7 @@ static enum list list_of(const struct place *at)
 	return is_graph ? LIST_GRAPH : LIST_FILTER;
 }
 
-/* ---- What a list selects --------------------------------------------------------------------- */
+/* ---- Functions that a list selects ----------------------------------------------------------- */
 
 struct selection {
 	struct uft_pattern *p;
@@ -501,7 +501,7 @@ int release_functions(struct uft_handle *h)
 	return ret;
 }
 
-/* ---- All there are --------------------------------------------------------------------------- */
+/* ---- All functions --------------------------------------------------------------------------- */
 
 static int all_fn(void *arg, const struct uft_function *f)
 {

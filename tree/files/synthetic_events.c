@@ -40,7 +40,7 @@ int show_dynamic_events(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* ---- Taking out ------------------------------------------------------------------------------ */
+/* ---- Removing -------------------------------------------------------------------------------- */
 
 static int is_used(const struct uft_tree *t, const struct uft_synth *s)
 {

@@ -86,7 +86,7 @@ static int table_add(struct table *t, const char *name, uint32_t cpu, const stru
 	return row->name ? 0 : -ENOMEM;
 }
 
-/* ---- What the runtime added up --------------------------------------------------------------- */
+/* ---- Sums of the runtime --------------------------------------------------------------------- */
 
 /*
  * Sums are read from the slice's file, not from the session's mapping of it, where a look at a page that is not there

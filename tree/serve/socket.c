@@ -169,7 +169,7 @@ static int send_status(int fd, int status)
 	return serve_send(fd, &value, sizeof(value));
 }
 
-/* ---- What is asked --------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static int send_entry(struct connection *c, uft_node node, const char *name)
 {

@@ -3,8 +3,8 @@
  * socket.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: socket.c. Context:
  * any thread.
  */
-#ifndef UFT_TREE_SERVE_H
-#define UFT_TREE_SERVE_H
+#ifndef UFT_TREE_SOCKET_H
+#define UFT_TREE_SOCKET_H
 
 #include "symbol/error.h"
 #include "tree/tree.h"

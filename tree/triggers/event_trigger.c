@@ -170,7 +170,7 @@ int event_trigger_switches(const struct triggers *g, uint32_t event)
 	return 0;
 }
 
-/* ---- What the tap missed ---------------------------------------------------------------------- */
+/* ---- Lost events ------------------------------------------------------------------------------ */
 
 static uint64_t lost_of(const struct triggers *g, const struct event_trigger *v)
 {
@@ -201,7 +201,7 @@ static void pause_hist(const struct triggers *g, struct event_trigger *v, int is
 	v->is_paused = is_paused;
 }
 
-/* ---- Adding, taking out ---------------------------------------------------------------------- */
+/* ---- Adding, removing ------------------------------------------------------------------------ */
 
 /* Kinds of which an event has one trigger only: traceon and traceoff, enable and disable of one target. */
 static int is_same_kind(const struct event_trigger *a, const struct event_trigger *b)
@@ -693,7 +693,7 @@ void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t
 		run_all(in, e, clock, NULL, clock);
 }
 
-/* ---- What the histograms ask ----------------------------------------------------------------- */
+/* ---- Callbacks of the histograms ------------------------------------------------------------- */
 
 static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offset, char *to, size_t room)
 {

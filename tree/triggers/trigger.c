@@ -396,7 +396,7 @@ void trigger_show(const struct instance *in, struct tree_text *out)
 				trigger_show_one(tree_types(in->t), &g->v[i], out);
 }
 
-/* ---- What others have to know ---------------------------------------------------------------- */
+/* ---- Facts for other files ------------------------------------------------------------------- */
 
 int trigger_waits(const struct instance *in, const struct settings *set)
 {
@@ -467,7 +467,7 @@ void trigger_switched(struct instance *in, int is_on)
 	}
 }
 
-/* ---- What came ------------------------------------------------------------------------------- */
+/* ---- Events as they come --------------------------------------------------------------------- */
 
 /* Names of two objects' functions that are the same are shown as name@object. */
 static struct trigger *find_sym(const struct triggers *g, const struct uft_sym *sym)
