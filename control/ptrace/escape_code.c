@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * escape_code.c - a thread that we use goes on by itself if we are killed
+ * escape_code.c - code by which a borrowed thread restores itself if its tracer is killed
  *
- * A thread that makes system calls for us (remote_call.h) has our registers and a signal mask of ours. When
- * its tracer dies the kernel lets it run, from where it is. So it makes them at a `syscall` behind which code
- * stands that puts everything back:
+ * A thread that makes system calls for us (remote_call.h) has our register values and our signal mask. When its tracer
+ * dies, the kernel lets the thread run from its current pc. So the thread makes our calls at a `syscall` instruction
+ * that is followed by code which restores the thread:
  *
  *	guard:	syscall
- *	resume:	flags and stack pointer; rt_sigprocmask(the mask); all registers; jmp where it was
+ *	resume:	flags and stack pointer; rt_sigprocmask(the mask); all registers; jmp to the old pc
  *
- * with the values behind it. As long as we live nothing behind the syscall runs: the thread stops at its
- * exit. The values are those with which the kernel would have let the thread go on: an interrupted system
- * call is made again.
+ * The values follow the code. While the tracer lives, nothing behind the syscall runs, because the thread stops at the
+ * exit of the call. The values are those with which the kernel would have resumed the thread: an interrupted system
+ * call is restarted.
  *
- * Where: the unused end of the vdso's last page, the only place that is executable, there before any call is made, and
- * unused. Its page becomes the process's own copy; the bytes are zero again when we are done. A session that was
- * killed leaves its bytes there, and the next one takes those behind them. Without room the thread is as unprotected
- * as the first call would be elsewhere.
+ * Place: the unused end of the vdso's last page. It is the only memory that is executable and unused before any call is
+ * made. The write gives the process its own copy of the page, and the bytes are zeroed afterwards. A killed session
+ * leaves its bytes there; the next session uses those behind them. Without room, the thread has no such protection.
  *
- * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the
- * mask is set before the registers that a system call destroys. mov, lea and syscall leave the flags alone.
+ * Order. The stack pointer is restored before the mask, because unblocked signals may be delivered at once. The mask is
+ * restored before the registers, because a system call changes some of them. mov, lea and syscall keep the flags.
  */
 #include "control/arena/journal.h"
 #include "control/ptrace/remote_call.h"
@@ -38,11 +37,11 @@
 #define RESTART_MAX	514
 #define RESTART_BLOCK	516
 #define SYSCALL_BYTES	2
-#define PARK_NUMBER	3	/* where remote_park()'s code has that of its second call */
+#define PARK_NUMBER	3	/* offset of the second call's number in the code of remote_park() */
 
 struct emit {
 	uint8_t code[256];
-	size_t n, values;	/* @values: where they will be, from the first byte on */
+	size_t n, values;	/* bytes so far; offset of the values */
 };
 
 static void put(struct emit *e, const void *bytes, size_t n)
@@ -51,7 +50,7 @@ static void put(struct emit *e, const void *bytes, size_t n)
 	e->n += n;
 }
 
-/* An instruction that ends with the distance to a value. */
+/* Adds an instruction that ends with the distance to a value. */
 static void put_rip(struct emit *e, const void *bytes, size_t n, size_t value)
 {
 	int32_t distance;
@@ -88,7 +87,7 @@ static void make_code(struct emit *e)
 	put_rip(e, "\xff\x25", 2, offsetof(struct uft_way_back, pc));	/* jmp *rip(%rip) */
 }
 
-/* What the kernel makes of the registers of a task that it lets go on. */
+/* Changes registers as the kernel does when it resumes a task. */
 static void remote_as_resumed(struct user_regs_struct *regs)
 {
 	int64_t error = -(int64_t)regs->rax;
@@ -131,7 +130,7 @@ static size_t mapping_bytes(pid_t pid, uint64_t at)
 	return bytes;
 }
 
-/* Every process has the same one, and our own list is short: a thread stands meanwhile. */
+/* The vdso is the same in every process, and our own maps are short. The thread is stopped while we read them. */
 static size_t vdso_bytes(void)
 {
 	static size_t bytes;
@@ -141,7 +140,7 @@ static size_t vdso_bytes(void)
 	return bytes;
 }
 
-/* @bytes of zeros behind everything else; 0: none. */
+/* Address of @bytes of zeros behind everything else in the vdso; 0: none. */
 static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 {
 	uint8_t image[VDSO_MAX];
@@ -151,7 +150,7 @@ static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 		return 0;
 	while (used && !image[used - 1])
 		used--;
-	used = (used + 31) & ~(size_t)15;	/* the last of what is used may be zeros */
+	used = (used + 31) & ~(size_t)15;	/* the used part may end with zeros */
 	return used + bytes <= size ? vdso + used : 0;
 }
 
@@ -177,7 +176,7 @@ void remote_guard(struct remote *r, const struct auxv *av)
 		return;
 	r->guard_bytes = e.values + sizeof(values);
 	at = find_room(r, av->vdso, r->guard_bytes);
-	/* First the note: bytes that nobody knows of would stay. */
+	/* The note comes first: the guard could not remove bytes that it does not know of. */
 	guard_notes()->way_back_bytes = r->guard_bytes;
 	guard_notes()->way_back = at; /* GUARD(remote_guard_guard_notes) */
 	if (!at)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * no_ptrace.c - in place of the sources that stop tasks by ptrace, on machines whose registers those do not know yet
+ * no_ptrace.c - replaces the sources that stop tasks by ptrace on machines whose registers they do not know
  *
- * There (control/meson.build lists them; all but x86-64) every program is started with the runtime in LD_PRELOAD, as by
- * --preload: session.c sets it. So all targets are preloaded ones, whose agents are threads of theirs: what the
- * session would do to stopped tasks of others never comes up, and what a user can ask for is refused with what
- * there is instead. Nothing here says that something was done which was not:
+ * control/meson.build lists these machines: all but x86-64. There, session.c starts every program with the runtime in
+ * LD_PRELOAD, as --preload does. The agent of a preloaded target is a thread of it, so the session never has to stop
+ * foreign tasks. A user's request that would need this is refused, with a message that names the alternative. No
+ * function here reports success for work that was not done:
  *
  *	attach, exec of children, the watchdog		refused
- *	a code change that needs all tasks held		not asked for of preloaded targets; what is left then is
+ *	a code change that needs all tasks stopped	not needed in preloaded targets; sites that stay armed are
  *							counted (UFT_ST_LIVE)
- *	who was left behind by a killed session		its agent sees that the session is gone, and leaves
- *							(agent/agent.c)
+ *	a target that a killed session left		its agent notices the end of the session and removes the
+ *							runtime (agent/agent.c)
  *
- * Each folder has a no_ptrace.c with its part. Context: control.
+ * Each folder has a no_ptrace.c with its own part. Context: control.
  */
 #include "control/ptrace/task_stop.h"
 
@@ -26,18 +26,18 @@ int task_detach(pid_t tid, int sig)
 	return -ESRCH;
 }
 
-int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg)
+int task_end(pid_t tid, int pidfd, int (*is_same)(void *arg, pid_t tid), void *arg)
 {
 	(void)tid;
 	(void)pidfd;
-	(void)is_its;
+	(void)is_same;
 	(void)arg;
 	return -EPERM;		/* agents are threads, and end with their process */
 }
 
 void child_status_keep(pid_t pid)
 {
-	(void)pid;		/* its end comes out of no wait but the session's own */
+	(void)pid;		/* only the session itself waits for it */
 }
 
 int child_status_take(pid_t pid, int *status)
@@ -56,7 +56,7 @@ int threads_find_inside(struct task_search *l, pid_t but)
 {
 	(void)but;
 	l->inside = l->pid;
-	return 1;		/* nobody can tell */
+	return 1;		/* not known, so it may be inside */
 }
 
 int task_is_late(pid_t tid)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * priority.c - a task for which the session waits, or others do, gets a better priority for a moment
+ * priority.c - raise the priority of a task for a moment, because the session or stopped tasks wait for it
  *
- * The guard has a note of it, should the session be killed meanwhile.
+ * The guard has a note of the old priority, in case the session is killed meanwhile.
  */
 #include "control/arena/journal.h"
 #include "control/proc/proc.h"
@@ -11,11 +11,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#define RESET_ADDED	1000		/* to a task's nice value that is noted: SCHED_RESET_ON_FORK is ours */
+#define RESET_ADDED	1000		/* added to the noted nice value if we have set SCHED_RESET_ON_FORK */
 
 /*
- * A task of another user must not keep what root gives it for a moment: what it forks meanwhile has no better
- * priority than it had. 1: that was arranged; 0: it need not be; -1: it cannot be.
+ * Sets SCHED_RESET_ON_FORK for a task of another user: its new children must not inherit the priority that root gives
+ * it for a moment. 1: set; 0: not needed; -1: not possible.
  */
 static int keep_from_children(pid_t tid)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * remote_call.c - making a stopped task of another process do system calls; see remote_call.h
+* remote_call.c - make a stopped task of another process do system calls; see remote_call.h
  */
 #include "control/ptrace/remote_call.h"
 
@@ -80,8 +80,8 @@ uint64_t remote_find_syscall(struct remote *r, const struct auxv *av)
 }
 
 /*
- * Did a seccomp filter make a call a signal (SECCOMP_RET_TRAP)? Its SIGSYS waits then, which the kernel has taken out
- * of the mask. It is dropped. 0: it did not; -ENOSYS, or -errno as of remote_run_to().
+ * Drops the SIGSYS of a seccomp filter that refused the call (SECCOMP_RET_TRAP), and blocks it again, since the kernel
+ * has unblocked it. 0: there was none; -ENOSYS: dropped; or -errno of remote_run_to().
  */
 static int drop_trap(struct remote *r)
 {
@@ -122,19 +122,19 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
 		ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);	/* out */
 	if (!ret)
 		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
-	if (!ret && regs.rax == (uint64_t)nr)		/* what a call that was not made returns, too */
+	if (!ret && regs.rax == (uint64_t)nr)		/* as after a call that a filter refused */
 		ret = drop_trap(r); /* GUARD(trapped_call, 0) */
 	return ret ? ret : (int64_t)regs.rax;
 }
 
-/* May the thread execute rdtsc? Its execs and children may as little. @scratch: memory that it can write. */
+/* Returns 1 if the thread may execute rdtsc. Its children inherit that. @scratch: memory that the thread can write. */
 static int reads_clock(struct remote *r, uint64_t scratch)
 {
 	uint32_t mode = PR_TSC_ENABLE;
 
 	if (remote_syscall(r, SYS_prctl, PR_GET_TSC, scratch, 0, 0, 0) ||
 	    pread(r->mem, &mode, sizeof(mode), (off_t)scratch) != (ssize_t)sizeof(mode))
-		return 1;		/* before it was known to the kernel */
+		return 1;		/* this kernel has no PR_GET_TSC */
 	return mode != PR_TSC_SIGSEGV;
 }
 
@@ -181,7 +181,7 @@ static const uint8_t batch_code[] = {
 	0xcc,				/* int3 */
 };
 
-/* The code is at @code; the calls go through memory at @scratch that the task can write. */
+/* Runs @n calls by batch_code, written to @code. Arguments and results lie at @scratch, which the task can write. */
 static int run_batch(struct remote *r, uint64_t code, uint64_t scratch, struct call *call, size_t n)
 {
 	struct user_regs_struct regs = r->regs;
@@ -201,7 +201,7 @@ static int run_batch(struct remote *r, uint64_t code, uint64_t scratch, struct c
 		ret = remote_run_to(r, PTRACE_CONT, SIGTRAP);
 	if (!ret)
 		ret = task_request(PTRACE_GETREGS, r->tid, 0, &regs);
-	/* The breakpoint's signal is no longer blocked: one that is sent must not look like the next one's. */
+	/* The breakpoint has unblocked SIGTRAP. Block it again: a sent SIGTRAP must not look like a breakpoint's. */
 	if (!ret)
 		ret = task_request(PTRACE_SETSIGMASK /* GUARD(batch_mask, PTRACE_GETSIGMASK) */, r->tid, sizeof(all),
 				   &all);
@@ -212,7 +212,7 @@ static int run_batch(struct remote *r, uint64_t code, uint64_t scratch, struct c
 	return ret;
 }
 
-/* The segment that is executable, if there is one and no gap between segments; else ->nseg. */
+/* Index of the executable segment, if there is one and no gap between segments; else ->nseg. */
 static unsigned text_segment(const struct blob *b)
 {
 	unsigned text = b->nseg;
@@ -263,13 +263,13 @@ int remote_map_blob_fresh(struct remote *r, const struct blob *b, int *no_gain)
 		return ret;
 	}
 	*no_gain = (int64_t)call[MDWE].nr > 0;
-	/* A kernel from before it was known lets everybody read the clock. */
+	/* A kernel without PR_GET_TSC lets every task read the clock. */
 	if (!call[TSC].nr && pread(r->mem, &mode, sizeof(mode), (off_t)(scratch + sizeof(call))) != sizeof(mode))
 		mode = PR_TSC_ENABLE;
 	return mode == PR_TSC_SIGSEGV ? -ENODEV : 0;
 }
 
-/* Is anything of it not the same in each process? */
+/* Returns 1 if the segment differs between processes. */
 static int is_relocated(const struct blob *b, unsigned segment)
 {
 	const Elf64_Rela *rela = b->rela;
@@ -281,7 +281,7 @@ static int is_relocated(const struct blob *b, unsigned segment)
 	return b->boot >= from && b->boot < to;
 }
 
-/* A segment as it is in @r, into @image, which has room for the blob up to there. */
+/* Makes a segment for @r in @image, which has room for the blob up to its end. */
 static void relocate(const struct remote *r, const struct blob *b, unsigned segment, const struct uft_boot *boot,
 		     uint8_t *image)
 {
@@ -299,10 +299,10 @@ static void relocate(const struct remote *r, const struct blob *b, unsigned segm
 		memcpy(image + b->boot, boot, sizeof(*boot));
 }
 
-/* Code goes from the blob as it is: only what differs between processes is copied first. */
+/* Only segments that differ between processes are copied and relocated; the others are written from the blob. */
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)
 {
-	static uint8_t *image;		/* of the session's thread: pages that stay, not new ones for each exec */
+	static uint8_t *image;		/* kept, so that not each exec touches new pages; session's thread only */
 	int ret = 0;
 
 	if (!image)
@@ -330,7 +330,7 @@ void remote_to_restart_stop(struct remote *r)
 {
 	int status;
 
-	/* One that was not interrupted would run on, and no stop come to wait for. */
+	/* Without the interrupt, the task would run on, and the wait below would not end. */
 	if (task_request(PTRACE_INTERRUPT, r->tid, 0, NULL))
 		return;
 	for (;;) {
@@ -345,7 +345,7 @@ void remote_to_restart_stop(struct remote *r)
 /* AMD documents that an aligned 8-byte store over live code is seen whole or not at all (design: patching). */
 uint32_t remote_cpu_vendor_ok(void)
 {
-	static int is_amd = -1;		/* a virtual machine's cpuid is a trap into its host; session's thread only */
+	static int is_amd = -1;		/* kept, since cpuid traps in a virtual machine; session's thread only */
 	unsigned int a, b = 0, c = 0, d = 0;
 
 	if (is_amd < 0)

@@ -13,13 +13,14 @@
  * as have stopped. Otherwise tasks are listed again when all have stopped, until there is no new one: a stopped task
  * makes no other. Of other processes, only those that are new are compared.
  *
- * Unstoppable tasks. The parent of a vfork child does not run while the child, which is stopped, lives: it is not
- * seized, and looked at again in the end. A task that gets no CPU gets a better priority until it is resumed. If a
- * task still does not stop (it waits for a disk), all others are resumed, and that one as soon as it stops
- * (tasks_reap_late()).
+ * Unstoppable tasks. The parent of a vfork child sleeps until the child ends or executes a program. Its child is
+ * stopped, so the parent is not seized, only checked again at the end. A task that gets no CPU gets a better priority
+ * until it is resumed. If a task still does not stop (it waits for a disk), all others are resumed, and
+ * tasks_reap_late() resumes the late task as soon as it stops.
  *
- * Tracers of the tasks. There is none, or the session's own watchdog (watchdog.c). Its tasks are not seized and not
- * detached here, and the watchdog decides about what they stopped for, a signal perhaps, when they are resumed.
+ * Other tracers. Tasks have no tracer, or are tracees of the session's own watchdog (watchdog.c). The watchdog's
+ * tracees are neither seized nor detached here. When they are resumed, the watchdog handles the event or signal that
+ * they stopped for.
  *
  * Concurrency: the session's thread, or the guard's only one.
  */
@@ -45,121 +46,127 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_ROUNDS	50		/* of finding new tasks while they are held */
-#define HURRY_NS	500000		/* without another stop: then who has not stopped gets a better priority */
-#define IDLE_NS		20000		/* between two looks at who has stopped, at least, */
-#define IDLE_MAX_NS	300000		/* and at most */
-#define WAKE_NS		5000		/* for a task to wake and stop: each look costs those that wake our CPU */
-#define ASLEEP_NS	20000000	/* who sleeps then is not woken by being asked to stop */
+#define MAX_ROUNDS	50		/* of listing tasks */
+#define HURRY_NS	500000		/* without a new stop: missing tasks get a better priority */
+#define IDLE_NS		20000		/* least time between two polls for stops */
+#define IDLE_MAX_NS	300000		/* longest time between them */
+#define WAKE_NS		5000		/* a task needs to wake and stop; polling takes CPU time from it */
+#define ASLEEP_NS	20000000	/* an interrupted task that still sleeps then will not wake */
 
-enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */,
-		  HELD_CAUGHT /* asked, and sleeps in the kernel: see is_caught() */ };
+enum task_state {
+	TASK_SEIZED,
+	TASK_INTERRUPTED,
+	TASK_STOPPED,
+	TASK_GONE,
+	TASK_VFORK_PARENT,		/* waits for its vfork child: not seized */
+	TASK_IN_CALL			/* interrupted, but sleeps on in the kernel: sleeps_in_call() */
+};
 
 struct stopped_task {
 	pid_t pid, tid;
-	int sig, nice;
-	uint64_t asked_ns;
-	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at,
-		is_kept /* struct task_search: it is not let go, but goes on */;
+	int sig, nice;			/* to be delivered, to be restored when it is resumed */
+	uint64_t interrupted_ns;
+	uint8_t state, is_asleep, is_hurried, has_regs, is_searched;
+	uint8_t is_kept;		/* a tracee of ->search->keeper, which resumes it */
 	int status;			/* of its stop */
 	struct user_regs_struct regs;
 };
 
 struct stopped_tasks {
-	struct task_search *l;
+	struct task_search *search;
 	struct stopped_task *task;
-	/* processes that do not share the memory; ascending as far as /proc lists them so */
-	pid_t *other;
+	pid_t *other;			/* processes that do not share the memory, sorted */
 	unsigned n, room, nnew, nother, oroom, hint;
 	uint64_t since_ns, deadline_ns;
-	uint64_t nforks;		/* when the list was begun; 0: not known */
-	int slack, nice, agent_nice, is_agent_hurried, is_hurrying;	/* what is to be given back */
+	uint64_t nforks;		/* tasks made on this machine when the listing began; 0: not known */
+	int slack, nice, agent_nice, is_agent_hurried, is_hurrying;	/* for end_hurry() */
 	struct writable_range *writable;
 	uint32_t nwritable;
 };
 
 /* ---- Tasks that share the memory --------------------------------------------------------------- */
 
-static struct stopped_task *find(struct stopped_tasks *h, pid_t tid)
+static struct stopped_task *find(struct stopped_tasks *all, pid_t tid)
 {
-	for (unsigned i = 0; i < h->n; i++, h->hint++) {	/* they come in the same order each time */
-		if (h->hint >= h->n)
-			h->hint = 0;
-		if (h->task[h->hint].tid == tid)
-			return &h->task[h->hint];
+	for (unsigned i = 0; i < all->n; i++, all->hint++) {	/* /proc lists them in the same order each time */
+		if (all->hint >= all->n)
+			all->hint = 0;
+		if (all->task[all->hint].tid == tid)
+			return &all->task[all->hint];
 	}
 	return NULL;
 }
 
-/* 0; -ESRCH: it is over; -EPERM: somebody else's. */
-static int seize(struct stopped_tasks *h, struct stopped_task *t)
+/* Returns 0; -ESRCH: the task is gone; -EPERM: another tracer has it. */
+static int seize(struct stopped_tasks *all, struct stopped_task *t)
 {
 	struct asleep a;
 	int denied = ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !late_task_take(t->tid) ? errno : 0;
 
-	t->is_kept = denied == EPERM && h->l->keeper && h->l->keeper->is_kept(h->l->keeper_arg, t->tid);
+	t->is_kept =
+		denied == EPERM && all->search->keeper && all->search->keeper->is_kept(all->search->keeper_arg, t->tid);
 	if (denied && !t->is_kept)
 		return denied == EPERM && task_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
-	t->state = HELD_SEIZED;
-	h->nnew++;
+	t->state = TASK_SEIZED;
+	all->nnew++;
 	return 0;
 }
 
 static int stop_each_fn(void *arg, pid_t pid, pid_t tid)
 {
-	struct stopped_tasks *h = arg;
-	struct stopped_task *t = find(h, tid);
+	struct stopped_tasks *all = arg;
+	struct stopped_task *t = find(all, tid);
 	struct asleep a;
 	int ret;
 
-	if (t && t->state != HELD_VFORK)
+	if (t && t->state != TASK_VFORK_PARENT)
 		return 0;
 	ret = task_read_asleep(pid, tid, &a);
 	if (ret == -ESRCH || (t && ret > 0 && task_is_vfork_wait(pid, &a)))
 		return 0;
-	if (!t && array_reserve(h->task, h->room, h->n + 1))
+	if (!t && array_reserve(all->task, all->room, all->n + 1))
 		return -EAGAIN;
 	if (!t)
-		t = &h->task[h->n];
-	*t = (struct stopped_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
+		t = &all->task[all->n];
+	*t = (struct stopped_task){ .pid = pid, .tid = tid, .state = TASK_VFORK_PARENT, .is_asleep = ret > 0 };
 	if (ret > 0 && task_is_vfork_wait(pid, &a))
-		h->nnew++;
+		all->nnew++;
 	else
-		ret = seize(h, t);
+		ret = seize(all, t);
 	if (ret < 0)
 		return ret == -ESRCH ? 0 : ret;
-	h->n += t == &h->task[h->n];
+	all->n += t == &all->task[all->n];
 	return 0;
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
 	return *(const pid_t *)a - *(const pid_t *)b;
 }
 
-/* Does the process share the memory? Asked once about each that does not. */
-static int is_sharer(struct stopped_tasks *h, pid_t pid, unsigned nold)
+/* Returns 1 if the process shares the memory. Processes that do not are compared only once. */
+static int is_sharer(struct stopped_tasks *all, pid_t pid, unsigned nold)
 {
-	const struct task_search *l = h->l;
+	const struct task_search *search = all->search;
 
-	if (pid == l->pid || pid == l->agent || pid == getpid() ||
-	    (nold && bsearch(&pid, h->other, nold, sizeof(pid), by_pid)))
+	if (pid == search->pid || pid == search->agent || pid == getpid() ||
+	    (nold && bsearch(&pid, all->other, nold, sizeof(pid), compare_pids)))
 		return 0;
-	if (syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
+	if (syscall(SYS_kcmp, search->pid, pid, KCMP_VM, 0, 0) == 0)
 		return 1;
-	if (array_reserve(h->other, h->oroom, h->nother + 1))
+	if (array_reserve(all->other, all->oroom, all->nother + 1))
 		return 0;
-	h->other[h->nother++] = pid;
+	all->other[all->nother++] = pid;
 	return 0;
 }
 
 /*
- * All tasks that the kernel has made since it started, counted as they come to be seen; 0: not known, as
- * where a container's file system has put a file of its own in that place.
+ * Returns how many tasks the kernel has made since it booted. A task is counted when /proc begins to show it.
+ * 0: not known, for example where a container has mounted a file of its own over /proc/stat.
  */
 static uint64_t forks_so_far(void)
 {
-	char text[64 << 10];		/* a line for all interrupts comes before */
+	char text[64 << 10];		/* the long line of all interrupts comes first */
 	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 	struct statfs fs;
 	ssize_t n = 0, got = fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
@@ -174,71 +181,70 @@ static uint64_t forks_so_far(void)
 	return at ? strtoull(at + strlen("\nprocesses "), NULL, 10) : 0;
 }
 
-/* All stand that were listed. No task was made since, nor did the list miss one while others ended. */
-static int is_complete(const struct stopped_tasks *h)
+/* Returns 1 if all tasks are stopped: no task was made since the listing, and the listing missed none. */
+static int is_complete(const struct stopped_tasks *all)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < h->n; i++) {
-		const struct stopped_task *t = &h->task[i];
+	for (unsigned i = 0; i < all->n; i++) {
+		const struct stopped_task *t = &all->task[i];
 
-		if (t->pid != h->l->pid || t->state == HELD_VFORK)
+		if (t->pid != all->search->pid || t->state == TASK_VFORK_PARENT)
 			return 0;
-		n += t->state == HELD_STANDS || t->state == HELD_CAUGHT;
+		n += t->state == TASK_STOPPED || t->state == TASK_IN_CALL;
 	}
 	/* GUARD(births, return 1) */
-	return h->nforks &&
-	       forks_so_far() == h->nforks && /* GUARD(births_forks) */
-	       proc_status_number(h->l->pid, "Threads", 10) == n;
+	return all->nforks &&
+	       forks_so_far() == all->nforks && /* GUARD(births_forks) */
+	       proc_status_number(all->search->pid, "Threads", 10) == n;
 }
 
-static int list(struct stopped_tasks *h)
+static int list_tasks(struct stopped_tasks *all)
 {
-	unsigned nold = h->nother;
+	unsigned nold = all->nother;
 	pid_t pid;
 	int ret;
 	DIR *d;
 
-	h->nforks = forks_so_far();
-	h->hint = 0;
-	ret = each_task(h->l->pid, stop_each_fn, h);
+	all->nforks = forks_so_far();
+	all->hint = 0;
+	ret = each_task(all->search->pid, stop_each_fn, all);
 	d = ret ? NULL : proc_list(0);
 	while (!ret && (pid = proc_list_next(d))) {
-		if (is_sharer(h, pid, nold))
-			ret = each_task(pid, stop_each_fn, h);
+		if (is_sharer(all, pid, nold))
+			ret = each_task(pid, stop_each_fn, all);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
 	proc_list_end(d);
-	if (h->nother > nold)
-		qsort(h->other, h->nother, sizeof(*h->other), by_pid);
+	if (all->nother > nold)
+		qsort(all->other, all->nother, sizeof(*all->other), compare_pids);
 	return ret;
 }
 
 /*
- * Private memory that is written to, neighbours together. Without it (no memory, no right to look) stacks are
- * searched further.
+ * Lists the private writable mappings, adjacent ones joined. If that fails (no memory, no right to read maps), the
+ * search of a stack goes to STACK_MAX.
  */
-static void find_writable(struct stopped_tasks *h)
+static void find_writable(struct stopped_tasks *all)
 {
 	char *line = NULL, prot[5];
 	unsigned long long start, end;
 	uint32_t room = 0;
 	size_t size = 0;
-	FILE *f = proc_fopen(h->l->pid, "maps");
+	FILE *f = proc_fopen(all->search->pid, "maps");
 
 	while (f && getline(&line, &size, f) > 0) {
-
 		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' ||
 		    prot[3] != 'p')
 			continue;
-		if (h->nwritable && h->writable[h->nwritable - 1].end == start) {
-			h->writable[h->nwritable - 1].end = end;
+		if (all->nwritable && all->writable[all->nwritable - 1].end == start) {
+			all->writable[all->nwritable - 1].end = end;
 			continue;
 		}
-		if (array_reserve(h->writable, room, h->nwritable + 1))
+		if (array_reserve(all->writable, room, all->nwritable + 1))
 			break;
-		h->writable[h->nwritable++] = (struct writable_range){ start, end };
+		all->writable[all->nwritable++] = (struct writable_range){ start, end };
 	}
 	if (f)
 		fclose(f);
@@ -247,48 +253,49 @@ static void find_writable(struct stopped_tasks *h)
 
 /* ---- Stopping ---------------------------------------------------------------------------------- */
 
-static unsigned ask(struct stopped_tasks *h, int asleep)
+/* Interrupts all seized tasks whose is_asleep is @asleep. Returns how many these are. */
+static unsigned interrupt_seized(struct stopped_tasks *all, int asleep)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < h->n; i++) {
-		struct stopped_task *t = &h->task[i];
+	for (unsigned i = 0; i < all->n; i++) {
+		struct stopped_task *t = &all->task[i];
 
-		if (t->state != HELD_SEIZED || t->is_asleep != asleep)
+		if (t->state != TASK_SEIZED || t->is_asleep != asleep)
 			continue;
-		t->asked_ns = now_ns();
-		t->state = HELD_ASKED;
-		/* if it fails, the task is over as soon as waitpid() says so, not before */
+		t->interrupted_ns = now_ns();
+		t->state = TASK_INTERRUPTED;
+		/* if this fails, the task is dying: waitpid() tells when it is gone */
 		ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		n++;
 	}
 	return n;
 }
 
-/* While others are still on their way: most stand nowhere near. */
-static void check_stopped(struct stopped_tasks *h, struct stopped_task *t)
+/* Searches a task's stack while other tasks still stop, unless its pc is in our code: that is done last. */
+static void check_stopped(struct stopped_tasks *all, struct stopped_task *t)
 {
-	if (t->state != HELD_STANDS)
+	if (t->state != TASK_STOPPED)
 		return;
 	t->has_regs = !task_request(PTRACE_GETREGS, t->tid, 0, &t->regs);
-	if (!h->l->hit || !t->has_regs || owned_range_of(h->l, t->regs.rip))
+	if (!all->search->hit || !t->has_regs || owned_range_of(all->search, t->regs.rip))
 		return;
-	stack_leads_inside(h->l, t->regs.rip, t->regs.rsp);
-	t->is_looked_at = 1;
+	stack_leads_inside(all->search, t->regs.rip, t->regs.rsp);
+	t->is_searched = 1;
 }
 
-static void take_stop(struct stopped_tasks *h, struct stopped_task *t, int got, int status)
+static void note_stop(struct stopped_tasks *all, struct stopped_task *t, int got, int status)
 {
 	t->status = status;
 	if (got < 0 || !WIFSTOPPED(status)) {
-		t->state = HELD_OVER;
+		t->state = TASK_GONE;
 		if (got > 0 && t->is_kept)
-			h->l->keeper->go_on(h->l->keeper_arg, t->tid, status);
+			all->search->keeper->go_on(all->search->keeper_arg, t->tid, status);
 		return;
 	}
-	t->state = HELD_STANDS;
-	t->sig = stop_signal_of(status);	/* a signal that came first is given back */
-	check_stopped(h, t);
+	t->state = TASK_STOPPED;
+	t->sig = stop_signal_of(status);	/* delivered when the task is resumed */
+	check_stopped(all, t);
 }
 
 static int makes_child(long nr)
@@ -297,43 +304,46 @@ static int makes_child(long nr)
 }
 
 /*
- * A task that was asked to stop runs no instruction of its program before it did. So one that sleeps on in
- * the kernel stands as well as any: it may wait for a file server that answers only when we are done, be that
- * our own (tree/). But not one that makes a child, which would have what we are about to take away.
+ * An interrupted task runs no instruction of its program before it stops. So a task that sleeps on in the kernel counts
+ * as stopped: it may wait for a file server that answers only after this stop, even for our own (tree/). A task that
+ * makes a child does not count: the child would run with the code that we are about to remove.
  */
-static int is_caught(struct stopped_tasks *h, struct stopped_task *t)
+static int sleeps_in_call(struct stopped_tasks *all, struct stopped_task *t)
 {
 	struct asleep a;
 
-	if (now_ns() - h->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 ||
+	if (now_ns() - all->since_ns < ASLEEP_NS || task_read_asleep(t->pid, t->tid, &a) <= 0 ||
 	    makes_child(a.nr))
 		return 0;
-	t->state = HELD_CAUGHT;
-	stack_leads_inside(h->l, a.pc, a.sp);
+	t->state = TASK_IN_CALL;
+	stack_leads_inside(all->search, a.pc, a.sp);
 	return 1;
 }
 
-/* Takes the stops that there are; how many are missing. */
-static unsigned collect(struct stopped_tasks *h)
+/* Notes the stops that have happened. Returns how many tasks have still to stop. */
+static unsigned collect_stops(struct stopped_tasks *all)
 {
 	unsigned missing = 0;
 
-	for (unsigned i = 0; i < h->n; i++) {
-		struct stopped_task *t = &h->task[i];
+	for (unsigned i = 0; i < all->n; i++) {
+		struct stopped_task *t = &all->task[i];
 		int status, got;
 
-		if (t->state != HELD_ASKED)
+		if (t->state != TASK_INTERRUPTED)
 			continue;
 		got = task_poll_status(t->tid, &status);
 		if (got == t->tid || (got < 0 && errno != EINTR))
-			take_stop(h, t, got, status);
-		else if (!is_caught(h, t))
+			note_stop(all, t, got, status);
+		else if (!sleeps_in_call(all, t))
 			missing++;
 	}
 	return missing;
 }
 
-/* The agent has a session of its own, and so a share of the CPUs of its own where the kernel groups by sessions. */
+/*
+ * Sets the agent's share of the CPUs: its session is its own, and so is its group where the kernel groups by
+ * session.
+ */
 static void set_share(pid_t agent, const char *nice)
 {
 	char path[64];
@@ -345,48 +355,48 @@ static void set_share(pid_t agent, const char *nice)
 	if (fd < 0)
 		return;
 	n = write(fd, nice, strlen(nice));
-	(void)n;		/* it takes as long as the kernel likes */
+	(void)n;		/* a failure only makes the stop slower */
 	close(fd);
 }
 
-/* While others stand for us, neither we nor the agent wait for a CPU, if we may have that. */
-static void begin_hurry(struct stopped_tasks *h)
+/* Gives us and the agent the best priority while tasks are stopped, if we have the right to that. */
+static void begin_hurry(struct stopped_tasks *all)
 {
-	h->nice = getpriority(PRIO_PROCESS, 0);
-	h->slack = prctl(PR_GET_TIMERSLACK);
+	all->nice = getpriority(PRIO_PROCESS, 0);
+	all->slack = prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1);
-	h->is_hurrying = setpriority(PRIO_PROCESS, 0, -20) == 0;
-	if (!h->is_hurrying || h->l->agent <= 0)
+	all->is_hurrying = setpriority(PRIO_PROCESS, 0, -20) == 0;
+	if (!all->is_hurrying || all->search->agent <= 0)
 		return;
-	h->is_agent_hurried = task_raise_priority(h->l->agent, &h->agent_nice);
-	set_share(h->l->agent, "-20");
+	all->is_agent_hurried = task_raise_priority(all->search->agent, &all->agent_nice);
+	set_share(all->search->agent, "-20");
 }
 
-static void end_hurry(struct stopped_tasks *h)
+static void end_hurry(struct stopped_tasks *all)
 {
-	if (h->slack >= 0)
-		prctl(PR_SET_TIMERSLACK, h->slack);
-	if (!h->is_hurrying)
+	if (all->slack >= 0)
+		prctl(PR_SET_TIMERSLACK, all->slack);
+	if (!all->is_hurrying)
 		return;
-	setpriority(PRIO_PROCESS, 0, h->nice);
-	if (h->l->agent <= 0)
+	setpriority(PRIO_PROCESS, 0, all->nice);
+	if (all->search->agent <= 0)
 		return;
-	if (h->is_agent_hurried)
-		task_restore_priority(h->l->agent, h->agent_nice);
-	set_share(h->l->agent, "0");
+	if (all->is_agent_hurried)
+		task_restore_priority(all->search->agent, all->agent_nice);
+	set_share(all->search->agent, "0");
 }
 
 /*
- * Hurries tasks that have not stopped: they wait for a CPU, or for something else. -EAGAIN: for a vfork child
- * that was not there before.
+ * Raises the priority of tasks that have not stopped, since they may wait for a CPU. -EAGAIN: one waits for a vfork
+ * child that is newer than the list.
  */
-static int hurry(struct stopped_tasks *h)
+static int raise_missing(struct stopped_tasks *all)
 {
-	for (unsigned i = 0; i < h->n; i++) {
-		struct stopped_task *t = &h->task[i];
+	for (unsigned i = 0; i < all->n; i++) {
+		struct stopped_task *t = &all->task[i];
 		struct asleep a;
 
-		if (t->state != HELD_ASKED || t->is_hurried)
+		if (t->state != TASK_INTERRUPTED || t->is_hurried)
 			continue;
 		if (task_read_asleep(t->pid, t->tid, &a) > 0 && task_is_vfork_wait(t->pid, &a))
 			return -EAGAIN;
@@ -400,73 +410,73 @@ static void idle(unsigned missing)
 	long ns = (long)missing * WAKE_NS;
 
 	ns = ns < IDLE_NS ? IDLE_NS : ns > IDLE_MAX_NS ? IDLE_MAX_NS : ns;
-	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);		/* they need our CPU, too */
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);		/* frees our CPU for them */
 }
 
-static int collect_all(struct stopped_tasks *h)
+static int collect_all_stops(struct stopped_tasks *all)
 {
 	uint64_t last = now_ns();
 	unsigned before = ~0u, missing;
 
-	while ((missing = collect(h)) > 0) {
+	while ((missing = collect_stops(all)) > 0) {
 		uint64_t now = now_ns();
 
 		if (missing < before)
 			last = now;
 		before = missing;
-		if (now > h->deadline_ns || (now - last > HURRY_NS && hurry(h)))
+		if (now > all->deadline_ns || (now - last > HURRY_NS && raise_missing(all)))
 			return -EAGAIN;
 		idle(missing);
 	}
 	return 0;
 }
 
-static int stop_all(struct stopped_tasks *h)
+static int stop_all(struct stopped_tasks *all)
 {
-	int ret = ask(h, 1) ? collect_all(h) : 0;
+	int ret = interrupt_seized(all, 1) ? collect_all_stops(all) : 0;
 
-	return !ret && ask(h, 0) ? collect_all(h) : ret;
+	return !ret && interrupt_seized(all, 0) ? collect_all_stops(all) : ret;
 }
 
-int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **out)
+int stop_all_tasks(struct task_search *search, unsigned ms, struct stopped_tasks **out)
 {
-	struct stopped_tasks *h = calloc(1, sizeof(*h));
+	struct stopped_tasks *all = calloc(1, sizeof(*all));
 	int ret;
 
-	*out = h;
-	if (!h)
+	*out = all;
+	if (!all)
 		return -ENOMEM;
-	h->l = l;
-	l->searched = 0;
-	begin_hurry(h);
-	find_writable(h);
-	l->writable = h->writable;
-	l->nwritable = h->nwritable;
-	ret = list(h);
-	h->since_ns = now_ns();
-	h->deadline_ns = h->since_ns + ms * 1000000ull;
-	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* those that run may make others */
-		h->nnew = 0;
-		ret = stop_all(h);
-		if (!ret && is_complete(h))
+	all->search = search;
+	search->searched = 0;
+	begin_hurry(all);
+	find_writable(all);
+	search->writable = all->writable;
+	search->nwritable = all->nwritable;
+	ret = list_tasks(all);
+	all->since_ns = now_ns();
+	all->deadline_ns = all->since_ns + ms * 1000000ull;
+	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* running tasks may make new ones */
+		all->nnew = 0;
+		ret = stop_all(all);
+		if (!ret && is_complete(all))
 			return 0;
 		if (!ret)
-			ret = list(h);
-		if (!ret && !h->nnew)
+			ret = list_tasks(all);
+		if (!ret && !all->nnew)
 			return 0;
 	}
 	return ret ? ret : -EAGAIN;
 }
 
-uint64_t stop_all_since(const struct stopped_tasks *h)
+uint64_t stop_all_since(const struct stopped_tasks *all)
 {
-	return h->since_ns;
+	return all->since_ns;
 }
 
-int stopped_have_vforks(const struct stopped_tasks *h)
+int stopped_have_vforks(const struct stopped_tasks *all)
 {
-	for (unsigned i = 0; i < h->n; i++)
-		if (h->task[i].state == HELD_VFORK)
+	for (unsigned i = 0; i < all->n; i++)
+		if (all->task[i].state == TASK_VFORK_PARENT)
 			return 1;
 	return 0;
 }
@@ -474,13 +484,14 @@ int stopped_have_vforks(const struct stopped_tasks *h)
 /* ---- Tasks inside of our code -------------------------------------------------------------------- */
 
 /*
- * A task that runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
- * kernel takes its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
+ * Moves a task that runs in our code to the copy of these instructions, where it goes on. Single steps would not do: if
+ * we are killed in one, the kernel detaches the task but leaves its trap flag set, and SIGTRAP ends the program.
  */
-static void lead_out(const struct task_search *l, struct stopped_task *t)
+static void move_to_copy(const struct task_search *search, struct stopped_task *t)
 {
-	uint32_t range = owned_range_of(l, t->regs.rip);
-	uint64_t to = range && l->copy_of && (int64_t)t->regs.orig_rax < 0 ? l->copy_of(l->arg, range, t->regs.rip) : 0;
+	uint32_t range = owned_range_of(search, t->regs.rip);
+	uint64_t to = range && search->copy_of && (int64_t)t->regs.orig_rax < 0 ?
+		search->copy_of(search->arg, range, t->regs.rip) : 0;
 	uint64_t from = t->regs.rip;
 
 	if (!to)
@@ -490,76 +501,76 @@ static void lead_out(const struct task_search *l, struct stopped_task *t)
 		t->regs.rip = from;
 }
 
-void stopped_find_inside(struct task_search *l, struct stopped_tasks *h)
+void stopped_find_inside(struct task_search *search, struct stopped_tasks *all)
 {
-	for (unsigned i = 0; i < h->n; i++) {
-		struct stopped_task *t = &h->task[i];
+	for (unsigned i = 0; i < all->n; i++) {
+		struct stopped_task *t = &all->task[i];
 
-		if (t->state != HELD_STANDS || t->is_looked_at)
-			continue;		/* or over, or it waits for its vfork child */
+		if (t->state != TASK_STOPPED || t->is_searched)
+			continue;		/* searched, gone, or waiting for its vfork child */
 		if (!t->has_regs /* GUARD(stopped_without_regs, 0) */) {
-			count_as_inside(l);
+			count_as_inside(search);
 			continue;
 		}
-		lead_out(l, t);
-		stack_leads_inside(l, t->regs.rip, t->regs.rsp);
+		move_to_copy(search, t);
+		stack_leads_inside(search, t->regs.rip, t->regs.rsp);
 	}
 }
 
 /* ---- Resuming ------------------------------------------------------------------------------------ */
 
-/* Its next stop, if it was asked in vain, is not ours to take. */
-static void go_on(const struct task_search *l, struct stopped_task *t)
+/* Lets the keeper resume its tracee. If the task has not stopped yet, the keeper gets that stop as well. */
+static void resume_kept(const struct task_search *search, struct stopped_task *t)
 {
-	if (t->state != HELD_STANDS)
+	if (t->state != TASK_STOPPED)
 		return;
 	if (t->has_regs && !t->sig && regs_restart_call(&t->regs))
 		task_request(PTRACE_SETREGS, t->tid, 0, &t->regs);
-	l->keeper->go_on(l->keeper_arg, t->tid, t->status);
+	search->keeper->go_on(search->keeper_arg, t->tid, t->status);
 }
 
-static void let_go(const struct task_search *l, struct stopped_task *t)
+static void resume_one(const struct task_search *search, struct stopped_task *t)
 {
 	if (t->is_hurried)
 		task_restore_priority(t->tid, t->nice);
 	if (t->is_kept)
-		go_on(l, t);
-	else if (t->state == HELD_STANDS && t->has_regs)
+		resume_kept(search, t);
+	else if (t->state == TASK_STOPPED && t->has_regs)
 		task_resume_with(t->tid, t->sig, &t->regs);
-	else if (t->state == HELD_STANDS)
+	else if (t->state == TASK_STOPPED)
 		task_resume(t->tid, t->sig);
-	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT) {
-		if (t->state == HELD_SEIZED)
+	else if (t->state == TASK_SEIZED || t->state == TASK_INTERRUPTED || t->state == TASK_IN_CALL) {
+		if (t->state == TASK_SEIZED)
 			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		late_task_add(t->tid);
 	}
 }
 
 /* Resumes all tasks. Tasks that ran go first: the others wait for something. */
-uint64_t resume_all(struct stopped_tasks *h)
+uint64_t resume_all(struct stopped_tasks *all)
 {
 	uint64_t longest = 0;
 
-	if (!h)
+	if (!all)
 		return 0;
 	for (int asleep = 0; asleep <= 1; asleep++)
-		for (unsigned i = 0; i < h->n; i++) {
-			struct stopped_task *t = &h->task[i];
+		for (unsigned i = 0; i < all->n; i++) {
+			struct stopped_task *t = &all->task[i];
 			uint64_t ns;
 
 			if (t->is_asleep != asleep)
 				continue;
-			let_go(h->l, t);
-			ns = t->asked_ns ? now_ns() - t->asked_ns : 0;
+			resume_one(all->search, t);
+			ns = t->interrupted_ns ? now_ns() - t->interrupted_ns : 0;
 			longest = ns > longest ? ns : longest;
 		}
-	end_hurry(h);
-	free(h->task);
-	free(h->other);
-	h->l->writable = NULL;
-	h->l->nwritable = 0;
-	free(h->writable);
-	free(h);
+	end_hurry(all);
+	free(all->task);
+	free(all->other);
+	all->search->writable = NULL;
+	all->search->nwritable = 0;
+	free(all->writable);
+	free(all);
 	tasks_reap_late();
 	return longest; /* GUARD(resume_all_longest) */
 }

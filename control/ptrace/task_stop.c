@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * task_stop.c - where the tasks of an address space are
+ * task_stop.c - stop one task, and find the tasks of an address space that run in our code
  *
- * A task that sleeps is looked at without being disturbed: /proc/PID/task/TID/syscall has its pc and stack pointer, and
- * its switch counts tell afterwards whether it slept all the while. One that runs is stopped for a few microseconds.
+ * A sleeping task is searched without a stop: /proc/PID/task/TID/syscall has its pc and stack pointer, and its switch
+ * counts tell afterwards whether it slept all the time. A running task is stopped for a few microseconds.
  *
- * Which tasks? The process's own, and those of other processes with the same memory: a vfork child may wait in one of
- * our hooks while its parent sleeps in the kernel. kcmp() finds them.
+ * Tasks. The search covers the threads of the process and of other processes with the same memory: a vfork child may
+ * wait in one of our hooks while its parent sleeps in the kernel. kcmp() finds these processes.
  *
- * What leads back inside. A pc; or the pc that a signal frame will restore, on the stack above the stack pointer, or on
- * the stack which that frame interrupted, and so on. Return addresses of ours in slots are the agent's business
- * (UFT_CMD_UNHOOK), those of our own functions lie behind a pc or a signal frame. Words that merely look like addresses
- * of ours are dead: our frames were there once, so a search for plain words would never end. Not found: a frame
- * on a stack that no task stands on (a coroutine switched away inside a signal handler that had interrupted us).
+ * A task is inside if its pc is in our code, or a pc that a signal frame will restore. Signal frames lie on the
+ * stack above the stack pointer, or on the stack that such a frame interrupted, and so on. Return addresses that
+ * point to our stubs are the agent's business (UFT_CMD_UNHOOK); return addresses of our own functions lie behind a pc
+ * or a signal frame. Other words that look like addresses of our code are left from frames that have returned, so
+ * the search ignores them. Not found: a frame on a stack that no task runs on (a coroutine switched away inside a
+ * signal handler that had interrupted our code).
  */
 #include "control/ptrace/task_stop.h"
 
@@ -40,29 +41,28 @@
 #define ERESTARTNOHAND_	514
 #define TRIES		4
 #define REQUEST_TRIES	3 /* GUARD(request_tries, 1) */
-#define SPINS		200		/* looks at a task before we sleep */
-#define YIELD_NS	500000		/* others wait for this CPU */
-/* so does the task, which gets a better priority then */
-#define HURRY_NS	5000000
+#define SPINS		200		/* polls before the first sleep */
+#define YIELD_NS	500000		/* after a longer yield, this CPU is wanted by others */
+#define HURRY_NS	5000000		/* then the task gets a better priority */
 #define BRIEF_NS	2000000ull
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define SEARCH_MAX	(4ull << 30)	/* of all stacks, in one look: a second or two */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
-#define OTHER_LOOKS	100	/* at threads that are inside, */
-#define OTHER_NS	20000	/* with so much time to run before each, at least */
+#define OTHER_LOOKS	100	/* searches of threads that are inside, */
+#define OTHER_NS	20000	/* at least so long apart */
 
 /* ---- Stopping one task ---------------------------------------------------------------------- */
 
 /*
- * Children of ours, whose ends come out of any wait for their stops, once: one of each session of the thread.
- * The kernel lets no other thread than the one that seized a task wait for its stops, so this, and the list
- * of late tasks below, are the thread's.
+ * Our child processes, one of each session of this thread. waitpid() returns the end of a child only once, perhaps to
+ * a caller that waits for a stop, so the status is kept here. The kernel lets only the thread that seized a task wait
+ * for its stops, so this list and the list of late tasks belong to the thread.
  */
 static _Thread_local struct child {
 	struct child *next;
 	pid_t pid;
-	int status, is_over;
+	int status, has_ended;
 } *children;
 
 static struct child **child_of(pid_t pid)
@@ -79,20 +79,20 @@ void child_status_keep(pid_t pid)
 	struct child *c = *child_of(pid) ? *child_of(pid) : calloc(1, sizeof(*c));
 
 	if (!c)
-		return;			/* its end may be missed */
+		return;			/* its exit status may be missed */
 	if (c->pid != pid) {
 		c->next = children;
 		children = c;
 	}
 	c->pid = pid;
-	c->is_over = 0;
+	c->has_ended = 0;
 }
 
 int child_status_take(pid_t pid, int *status)
 {
 	const struct child *c = *child_of(pid);
 
-	if (!c || !c->is_over)
+	if (!c || !c->has_ended)
 		return 0;
 	*status = c->status;
 	return 1;
@@ -114,7 +114,7 @@ static pid_t keep_end(pid_t got, int status)
 
 	if (c) {
 		c->status = status;
-		c->is_over = 1;
+		c->has_ended = 1;
 	}
 	return got;
 }
@@ -145,7 +145,7 @@ int task_request(int request, pid_t tid, uint64_t addr, void *data)
 	return -errno;
 }
 
-/* Seized and interrupted it stops as soon as it is given a CPU. */
+/* A task that is seized and interrupted stops as soon as it gets a CPU. */
 static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 {
 	unsigned spins = 0;
@@ -155,8 +155,8 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 		pid_t got = task_poll_status(tid, status);
 
 		/*
-		 * A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield
-		 * costs all others' time slices when the CPU is wanted.
+		 * A sleep takes longer than most tasks need to stop, and there may be hundreds of tasks. A yield
+		 * takes longer still when other tasks want this CPU.
 		 */
 		while (!got && spins++ < SPINS) {
 			before = now_ns();
@@ -196,7 +196,7 @@ int task_wait_stop(pid_t tid, int *status)
 }
 
 /*
- * Tasks that were asked to stop and did not in time. They will stop later, and only this list resumes them. So it has
+* Interrupted tasks that did not stop in time. They will stop later, and only this list resumes them, so it has
  * room for some that is not allocated.
  */
 static _Thread_local struct {
@@ -214,7 +214,7 @@ void late_task_add(pid_t tid)
 		struct late *more = malloc(2 * late.room * sizeof(*more));
 
 		if (!more)
-			return;		/* it stands until we end */
+			return;		/* the task stays stopped until we end */
 		memcpy(more, late.task, late.n * sizeof(*more));
 		if (late.task != late.first)
 			free(late.task);
@@ -242,7 +242,7 @@ int task_is_late(pid_t tid)
 	return 0;
 }
 
-/* What a stop that is not for us alone has to give back: nothing, if it is an event or that of a system call. */
+/* Stops of a ptrace event or of a system call have no signal for the task. */
 int stop_signal_of(int status)
 {
 	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
@@ -254,7 +254,7 @@ unsigned tasks_reap_late(void)
 		struct late t = late.task[i];
 		int status, got = task_poll_status(t.tid, &status);
 
-		/* Whoever executes a program has the number of the process from then on. */
+		/* A thread that executes a program gets the number of its process. */
 		if (got < 0 && errno == ECHILD && t.tgid != t.tid && proc_is_our_tracee(t.tgid))
 			got = task_poll_status(t.tgid, &status);
 		if (!got || (got < 0 && errno == EINTR))
@@ -272,7 +272,7 @@ int task_detach(pid_t tid, int sig)
 
 	if (!ret)
 		return 0;
-	late_task_add(tid);		/* it dies: its parent hears of that when its tracer has waited for it */
+	late_task_add(tid);		/* it is dying: the parent is told after its tracer has waited */
 	tasks_reap_late();
 	return ret;
 }
@@ -297,13 +297,13 @@ int task_stop(pid_t tid, int *sig)
 	if (!ret)
 		ret = task_wait_stop(tid, &status);
 	if (!ret)
-		*sig = stop_signal_of(status);	/* a signal that came first is given back */
+		*sig = stop_signal_of(status);
 	else if (ret == -EAGAIN)
 		late_task_add(tid); /* GUARD(late_task_added) */
 	return ret;
 }
 
-/* System calls that end with EINTR when a task is stopped, without any signal, and may simply be made again. */
+/* System calls that a stop ends with EINTR, without a signal, and that may be made again. */
 static int is_repeatable(unsigned long long nr)
 {
 	static const uint16_t calls[] = {
@@ -347,15 +347,15 @@ void task_resume(pid_t tid, int sig)
 		task_detach(tid, sig);
 }
 
-/* If it executes a program, it stands before the first instruction of that. */
-int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg)
+/* PTRACE_O_TRACEEXEC: a task that executes a program stops before that runs. */
+int task_end(pid_t tid, int pidfd, int (*is_same)(void *arg, pid_t tid), void *arg)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	int ret = tid > 0 && !ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC) ? 0 : -EPERM;
 
 	if (ret)
 		return ret;
-	if (poll(&p, 1, 0) == 0 && is_its(arg, tid))
+	if (poll(&p, 1, 0) == 0 && is_same(arg, tid))
 		ret = syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) ? -errno : 0;
 	else
 		ret = -ESRCH;
@@ -367,35 +367,35 @@ int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *ar
 /* ---- Pcs and signal frames that lead into our code ------------------------------------------ */
 
 /* The last range that begins at or below @addr is the only one that can hold it. */
-static uint32_t in_sorted(const struct task_search *l, uint64_t addr)
+static uint32_t in_sorted(const struct task_search *search, uint64_t addr)
 {
-	uint32_t lo = SORTED_FIRST(i, l->nown, l->own[i].at > addr);
+	uint32_t lo = SORTED_FIRST(i, search->nown, search->own[i].at > addr);
 
-	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes ? lo : 0;
+	return lo && addr - search->own[lo - 1].at < search->own[lo - 1].bytes ? lo : 0;
 }
 
 /* The number of the range that holds @addr, from 1. */
-uint32_t owned_range_of(const struct task_search *l, uint64_t addr)
+uint32_t owned_range_of(const struct task_search *search, uint64_t addr)
 {
-	if (l->is_sorted)
-		return in_sorted(l, addr);
-	for (uint32_t i = 0; i < l->nown; i++)
-		if (addr - l->own[i].at < (l->own[i].bytes & ~(uint64_t)UFT_OWNED_TP))
+	if (search->is_sorted)
+		return in_sorted(search, addr);
+	for (uint32_t i = 0; i < search->nown; i++)
+		if (addr - search->own[i].at < (search->own[i].bytes & ~(uint64_t)UFT_OWNED_TP))
 			return i + 1;
 	return 0;
 }
 
-/* 1: that is enough to know; 0: outside, or marked and more is to be found. */
-static int is_ours(const struct task_search *l, uint64_t addr)
+/* 1: inside. 0: outside, or marked in ->hit, and the search goes on. */
+static int is_ours(const struct task_search *search, uint64_t addr)
 {
-	uint32_t i = owned_range_of(l, addr);
+	uint32_t i = owned_range_of(search, addr);
 
-	if (i && l->hit)
-		l->hit[i - 1] = 1;
-	return i && !l->hit;
+	if (i && search->hit)
+		search->hit[i - 1] = 1;
+	return i && !search->hit;
 }
 
-/* What the kernel puts on a stack for a signal handler (asm/sigcontext.h), from the restorer's address on. */
+/* A signal frame as the kernel makes it (asm/sigcontext.h), from the restorer's address on. */
 struct signal_frame {
 	uint64_t restorer, uc_flags, uc_link, stack[3];
 	uint64_t r8_to_rcx[15], rsp, rip, eflags;
@@ -418,38 +418,39 @@ static void add_stack(struct stacks *s, uint64_t sp)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (sp - s->from[i] < STACK_MAX)
-			return;		/* seen, or to be seen */
+			return;		/* searched already, or listed */
 	if (s->n < MAX_STACKS)
 		s->from[s->n++] = sp;
 }
 
-/* Where the memory that a stack lies in ends, if that is known. */
-static uint64_t end_of_stack(const struct task_search *l, uint64_t from)
+/* The end of the mapping that holds the stack, or of the search if that is not known. */
+static uint64_t end_of_stack(const struct task_search *search, uint64_t from)
 {
-	uint32_t lo = SORTED_FIRST(i, l->nwritable, l->writable[i].end > from);
+	uint32_t lo = SORTED_FIRST(i, search->nwritable, search->writable[i].end > from);
 
-	return lo < l->nwritable && l->writable[lo].start <= from && l->writable[lo].end - from < STACK_MAX ?
-	       l->writable[lo].end : from + STACK_MAX;
+	return lo < search->nwritable && search->writable[lo].start <= from &&
+		search->writable[lo].end - from < STACK_MAX ?
+	       search->writable[lo].end : from + STACK_MAX;
 }
 
-/* 1: a signal frame in it leads inside. Stops at unmapped memory. */
-static int scan_stack(struct task_search *l, struct stacks *s, uint64_t from, uint8_t *buf)
+/* 1: a signal frame of this stack leads inside. Stops at unmapped memory. */
+static int scan_stack(struct task_search *search, struct stacks *s, uint64_t from, uint8_t *buf)
 {
 	const size_t overlap = sizeof(struct signal_frame);
-	uint64_t end = end_of_stack(l, from);
+	uint64_t end = end_of_stack(search, from);
 
 	for (uint64_t at = from & ~7ull; at + 8 < end; at += PART - overlap) {
 		size_t want = end - at < PART ? end - at : PART;
 		struct iovec mine = { buf, want }, its = { (void *)(uintptr_t)at, want };
-		ssize_t n = process_vm_readv(l->pid, &mine, 1, &its, 1, 0);
+		ssize_t n = process_vm_readv(search->pid, &mine, 1, &its, 1, 0);
 
-		l->searched += n > 0 ? (uint64_t)n : 0;
+		search->searched += n > 0 ? (uint64_t)n : 0;
 		for (ssize_t i = 0; i + (ssize_t)overlap <= n; i += 8) {
 			const struct signal_frame *f = (const void *)(buf + i);
 
 			if (f->cs != 0x33 || !is_signal_frame(f))
 				continue;
-			if (is_ours(l, f->rip))
+			if (is_ours(search, f->rip))
 				return 1;
 			add_stack(s, f->rsp);
 		}
@@ -459,33 +460,33 @@ static int scan_stack(struct task_search *l, struct stacks *s, uint64_t from, ui
 	return 0;
 }
 
-int count_as_inside(const struct task_search *l)
+int count_as_inside(const struct task_search *search)
 {
-	if (l->hit)
-		memset(l->hit, 1, l->nown);
-	return !l->hit;
+	if (search->hit)
+		memset(search->hit, 1, search->nown);
+	return !search->hit;
 }
 
-int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp)
+int stack_leads_inside(struct task_search *search, uint64_t pc, uint64_t sp)
 {
 	uint8_t buf[PART];
 	struct stacks s = { { sp }, 1 };
 
-	if (is_ours(l, pc))
+	if (is_ours(search, pc))
 		return 1;
 	/* All targets wait for a search, and one can have any number of tasks whose stacks are long. */
-	if (l->searched >= SEARCH_MAX) /* GUARD(stack_leads_inside_searched) */
-		return count_as_inside(l);
+	if (search->searched >= SEARCH_MAX) /* GUARD(stack_leads_inside_searched) */
+		return count_as_inside(search);
 	for (unsigned i = 0; i < s.n; i++)
-		if (scan_stack(l, &s, s.from[i], buf))
+		if (scan_stack(search, &s, s.from[i], buf))
 			return 1;
 	return 0;
 }
 
 /* ---- Sleeping tasks ------------------------------------------------------------------------- */
 
-/* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
-static int check_asleep(struct task_search *l, pid_t pid, pid_t tid)
+/* 1: inside; 0: outside; -EAGAIN: the task does not sleep; -ESRCH: it is gone. */
+static int check_asleep(struct task_search *search, pid_t pid, pid_t tid)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct asleep before, after;
@@ -493,7 +494,7 @@ static int check_asleep(struct task_search *l, pid_t pid, pid_t tid)
 
 		if (ret <= 0)
 			return ret ? ret : -EAGAIN;
-		inside = stack_leads_inside(l, before.pc, before.sp);
+		inside = stack_leads_inside(search, before.pc, before.sp);
 		ret = task_read_asleep(pid, tid, &after);
 		if (ret > 0 && before.switches == after.switches && before.pc == after.pc && before.sp == after.sp &&
 		    !strcmp(before.where, after.where))
@@ -504,7 +505,7 @@ static int check_asleep(struct task_search *l, pid_t pid, pid_t tid)
 
 /* ---- Tasks that wait for a CPU -------------------------------------------------------------- */
 
-/* How often it was given one; 0: the kernel does not tell (CONFIG_SCHED_INFO). */
+/* How often the task got a CPU; 0: the kernel does not tell (CONFIG_SCHED_INFO). */
 static uint64_t read_turns(pid_t tid)
 {
 	unsigned long long turns;
@@ -515,58 +516,59 @@ static uint64_t read_turns(pid_t tid)
 	return turns;
 }
 
-int task_waits_for_cpu(const struct task_search *l)
+int task_waits_for_cpu(const struct task_search *search)
 {
 	struct asleep a;
 
 	/* GUARD(starved_turns) */
-	return l->turns && read_turns(l->inside) == l->turns && task_read_asleep(l->inside, l->inside, &a) == 0;
+	return search->turns && read_turns(search->inside) == search->turns &&
+	       task_read_asleep(search->inside, search->inside, &a) == 0;
 }
 
 /* ---- All tasks ------------------------------------------------------------------------------ */
 
-static int check_running(struct task_search *l, pid_t tid)
+static int check_running(struct task_search *search, pid_t tid)
 {
 	struct user_regs_struct regs;
 	int sig = 0, inside = 1, ret;
 
 	do
 		ret = task_stop(tid, &sig);
-	while (ret == -EAGAIN && now_ns() < l->until_ns);
-	l->is_late = ret == -EAGAIN;
+	while (ret == -EAGAIN && now_ns() < search->until_ns);
+	search->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
 	if (!task_request(PTRACE_GETREGS, tid, 0, &regs))
-		inside = stack_leads_inside(l, regs.rip, regs.rsp);
-	l->turns = read_turns(tid);
+		inside = stack_leads_inside(search, regs.rip, regs.rsp);
+	search->turns = read_turns(tid);
 	task_resume(tid, sig);
 	return inside;
 }
 
-static int check_task(struct task_search *l, pid_t pid, pid_t tid)
+static int check_task(struct task_search *search, pid_t pid, pid_t tid)
 {
-	int ret = check_asleep(l, pid, tid);
+	int ret = check_asleep(search, pid, tid);
 
-	l->is_late = 0;
-	l->turns = 0;
+	search->is_late = 0;
+	search->turns = 0;
 	if (ret == -ESRCH)
 		return 0;
 	if (ret < 0)
-		ret = check_running(l, tid);
+		ret = check_running(search, tid);
 	if (ret)
-		l->inside = tid;
+		search->inside = tid;
 	return ret;
 }
 
-int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg)
+int each_sharing_task(const struct task_search *search, each_task_fn *fn, void *arg)
 {
-	int ret = each_task(l->pid, fn, arg);
+	int ret = each_task(search->pid, fn, arg);
 	DIR *d = ret ? NULL : proc_list(0);
 	pid_t pid;
 
 	while (!ret && (pid = proc_list_next(d))) {
-		if (pid != l->pid && pid != l->agent && pid != getpid() &&
-		    syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
+		if (pid != search->pid && pid != search->agent && pid != getpid() &&
+		    syscall(SYS_kcmp, search->pid, pid, KCMP_VM, 0, 0) == 0)
 			ret = each_task(pid, fn, arg);
 		if (ret == -ESRCH)
 			ret = 0;
@@ -581,46 +583,44 @@ static int check_task_fn(void *arg, pid_t pid, pid_t tid)
 }
 
 /*
- * A task that came late to a stop stands until it is resumed, and would be taken for one that sleeps: resumes
- * such tasks first.
+ * Late tasks that have stopped meanwhile are resumed first: they would be taken for sleeping ones.
  */
-int tasks_find_inside(struct task_search *l)
+int tasks_find_inside(struct task_search *search)
 {
 	tasks_reap_late();
-	l->searched = 0;
-	return each_sharing_task(l, check_task_fn, l);
+	search->searched = 0;
+	return each_sharing_task(search, check_task_fn, search);
 }
 
 struct other_threads {
-	struct task_search *l;
+	struct task_search *search;
 	pid_t but;
-	int looks;			/* more, at all of them together: a target says how many there are */
+	int looks;			/* left for all threads together: a target decides how many threads it has */
 };
 
 /*
- * One that calls traced functions in a loop is inside most of the time: it is looked at until it is seen
- * outside once.
+ * A thread that calls traced functions in a loop is inside most of the time: it is searched until it is outside once.
  */
 static int check_other_fn(void *arg, pid_t pid, pid_t tid)
 {
 	struct other_threads *o = arg;
-	int ret = tid == o->but ? 0 : check_task(o->l, pid, tid);
+	int ret = tid == o->but ? 0 : check_task(o->search, pid, tid);
 
 	for (; ret > 0 && o->looks > 0; o->looks--) {
 		nanosleep(&(struct timespec){ .tv_nsec = OTHER_NS }, NULL);
-		if (!task_waits_for_cpu(o->l))
-			ret = check_task(o->l, pid, tid);
+		if (!task_waits_for_cpu(o->search))
+			ret = check_task(o->search, pid, tid);
 	}
 	return ret;
 }
 
-int threads_find_inside(struct task_search *l, pid_t but)
+int threads_find_inside(struct task_search *search, pid_t but)
 {
-	struct other_threads o = { l, but, OTHER_LOOKS };
+	struct other_threads o = { search, but, OTHER_LOOKS };
 
 	tasks_reap_late();
-	l->searched = 0;
-	return each_task(l->pid, check_other_fn, &o);
+	search->searched = 0;
+	return each_task(search->pid, check_other_fn, &o);
 }
 
 struct pointer_look {
@@ -647,14 +647,14 @@ static int take_pointer_fn(void *arg, pid_t pid, pid_t tid)
 	return ret == -ESRCH ? 0 : ret;
 }
 
-int tasks_take_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes)
+int tasks_take_thread_pointer(const struct task_search *search, uint64_t at, uint64_t bytes)
 {
 	struct pointer_look p = { at, bytes, 0 };
 	int ret;
 
 	for (int i = 0; i < TRIES; i++) {
 		p.taken = 0;
-		ret = each_sharing_task(l, take_pointer_fn, &p);
+		ret = each_sharing_task(search, take_pointer_fn, &p);
 		if (ret || !p.taken)
 			return ret;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task_stop.h - where the tasks of an address space are, and holding them for a moment. Context: control. */
+/* task_stop.h - stop tasks for a moment, and find those that run in our code. Context: control. */
 #ifndef UFT_CONTROL_TASK_STOP_H
 #define UFT_CONTROL_TASK_STOP_H
 
@@ -9,136 +9,130 @@
 #include "control/proc/proc.h"
 #include "uft/abi.h"
 
-/*
- * Of tasks that are tracees of ours for as long as the session lasts (the watchdog's): which they are, and
- * how they go on behind a stop.
- */
+/* Tells which tasks stay our tracees for the whole session (the watchdog's), and resumes these. */
 struct tracee_keeper {
 	int (*is_kept)(void *arg, pid_t tid);
 	void (*go_on)(void *arg, pid_t tid, int status);
 };
 
-struct task_search {				/* whose memory is meant: not to be changed between calls */
-	pid_t pid, agent;		/* of the program; ours, which is left out */
-	const struct uft_owned *own;
+/* The tasks that share the memory of ->pid, and the ranges that are searched for. Must not change between calls. */
+struct task_search {
+	pid_t pid, agent;		/* the target; the agent, which is left out */
+	const struct uft_owned *own;	/* our ranges: a task in one of them is "inside" */
 	uint32_t nown;
-	int is_sorted;			/* own[] is, by address */
-	/* by range of own[], if not NULL: stopped_find_inside() sets it for those somebody is in */
-	uint8_t *hit;
-	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
+	int is_sorted;			/* own[] is sorted by address */
+	uint8_t *hit;			/* a flag for each range of own[], set if a task is inside; or NULL */
+	/* If not NULL: the address at which a task may go on instead of @pc in that range; 0: none. */
 	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
 	void *arg;
-	/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
-	uint64_t until_ns;
-	uint64_t searched;		/* out: bytes of stacks, in the last look */
+	uint64_t until_ns;		/* a task that does not stop is tried again until then; 0: once */
+	uint64_t searched;		/* out: bytes of stacks read by the last search */
 	pid_t inside;			/* out: a task that is inside, */
-	int is_late;			/* or one that did not stop in time to be looked at */
-	/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
-	uint64_t turns;
-	const struct tracee_keeper *keeper;	/* NULL: there are no such tasks */
+	int is_late;			/* out: or one that did not stop in time */
+	uint64_t turns;			/* out: how often that task had got a CPU when it was resumed; 0: unknown */
+	const struct tracee_keeper *keeper;	/* NULL: no task has one */
 	void *keeper_arg;
-	/* By address, if not NULL: no stack reaches out of the one that it lies in. stop_all.c */
+	/* Set by stop_all.c: private writable mappings, sorted. A stack does not reach out of its mapping. */
 	const struct writable_range { uint64_t start, end; } *writable;
 	uint32_t nwritable;
 };
 
 /*
- * Looks once at every task that shares the program's memory. 0: each was outside of ours at some moment, and nothing
- * on its stack leads back inside; 1: look->inside was inside, or could not be looked at; -ESRCH: the program is over.
+ * Searches every task once. 0: each was outside at some moment, and nothing on its stack leads back inside;
+ * 1: the task ->inside was inside, or could not be stopped; -ESRCH: the target has ended.
  */
-int tasks_find_inside(struct task_search *l);
+int tasks_find_inside(struct task_search *search);
 
 /*
- * The same of the threads of the process alone, without its thread @but. Takes some milliseconds where one is
- * inside.
+ * The same for the threads of the process only, without its thread @but. Takes some milliseconds if one is inside.
  */
-int threads_find_inside(struct task_search *l, pid_t but);
+int threads_find_inside(struct task_search *search, pid_t but);
 
 /*
- * Has ->inside not run since it was let go on? Then another look would only take away the turn in which it
- * comes out.
+ * Returns 1 if ->inside has not run since it was resumed. Another stop would then only delay its way out.
  */
-int task_waits_for_cpu(const struct task_search *l);
+int task_waits_for_cpu(const struct task_search *search);
 
-/* A better priority for a task, noted for the guard. 1: it has that, and task_restore_priority() gives *nice back. */
+/* Raises a task's priority and notes that for the guard. 1: done, *nice is for task_restore_priority(); 0: no right. */
 int task_raise_priority(pid_t tid, int *nice);
 void task_restore_priority(pid_t tid, int nice);
 
 /*
- * A task whose thread pointer lies in [at, at + bytes) has none afterwards, as a task of a fresh image. Stops each
- * task; none may be inside. 0; -errno: a task could not be looked at or changed, so one may have the pointer still.
+ * Clears the thread pointer of each task where it lies in [at, at + bytes), as in a fresh image. Stops each task; none
+ * may be inside. Returns 0; or -errno: a task could not be read or changed, so one may still have the pointer.
  */
-int tasks_take_thread_pointer(const struct task_search *l, uint64_t at, uint64_t bytes);
+int tasks_take_thread_pointer(const struct task_search *search, uint64_t at, uint64_t bytes);
 
 /*
- * ptrace() on a task that stands with registers of ours, or is to go on: a failure that was momentary must leave it
- * neither so nor there, so it is asked again. 0 or -errno; -ESRCH: the task dies.
+ * ptrace(), repeated when it fails for a moment: a stopped task must not be left with registers of ours.
+ * Returns 0 or -errno; -ESRCH: the task is dying.
  */
 int task_request(int request, pid_t tid, uint64_t addr, void *data);
 
 /*
- * One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to
- * be tried again, else tasks_reap_late() lets it go when it does.
+ * Seizes and stops one task; task_resume() detaches it. *sig is the signal to resume it with. -ESRCH: the task is gone;
+ * -EPERM; -EAGAIN: it did not stop in time: try again, or else tasks_reap_late() resumes it once it stops.
  */
 int task_stop(pid_t tid, int *sig);
 void task_resume(pid_t tid, int sig);
 
 /*
- * Detaches a stopped task, with signal @sig. -ESRCH: the task dies; tasks_reap_late() waits for its end, since its
- * parent does not hear of that before.
+ * Detaches a stopped task with signal @sig. -ESRCH: the task is dying; tasks_reap_late() waits for its end, because the
+ * kernel tells the parent only after the tracer has waited.
  */
 int task_detach(pid_t tid, int sig);
 /*
- * Ends the task @tid, which @pidfd is of, by SIGKILL, if @is_its says that it runs the same program as when that was
- * opened: it is asked when the task cannot begin another one any more. 0, or -errno: the task lives on.
+ * Kills the task @tid, which @pidfd is of, by SIGKILL, if @is_same says that it still runs the program for which the
+ * pidfd was opened. @is_same is called when the task cannot execute another program any more.
+ * Returns 0, or -errno: the task lives on.
  */
-int task_end(pid_t tid, int pidfd, int (*is_its)(void *arg, pid_t tid), void *arg);
-unsigned tasks_reap_late(void);		/* returns how many there are still */
-int task_is_late(pid_t tid);		/* only tasks_reap_late() may wait for it */
+int task_end(pid_t tid, int pidfd, int (*is_same)(void *arg, pid_t tid), void *arg);
+unsigned tasks_reap_late(void);		/* resumes late tasks that have stopped; returns how many are left */
+int task_is_late(pid_t tid);		/* 1: only tasks_reap_late() may wait for it */
 
-/* The end of this child of ours, if a wait for its stop takes it, is kept for who asks. */
+/* From now on the exit status of this child is kept if a wait for its stops returns that. */
 void child_status_keep(pid_t pid);
-int child_status_take(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
+int child_status_take(pid_t pid, int *status);	/* 1: *status is the exit status from waitpid() */
 void child_status_forget(pid_t pid);
 
 /* ---- stop_all.c ----------------------------------------------------------------------------------- */
 
 struct stopped_tasks;
 /*
- * Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM:
- * another tracer has some. resume_all() in any case, before @l is gone.
+ * Stops every task that shares the target's memory. Returns 0; -EAGAIN: some did not stop within @ms; -EPERM: some have
+ * another tracer; -ENOMEM. The caller calls resume_all() in any case, and keeps @search until then.
  */
-int stop_all_tasks(struct task_search *l, unsigned ms, struct stopped_tasks **out);
-uint64_t stop_all_since(const struct stopped_tasks *h);		/* when the first was asked to stop */
-int stopped_have_vforks(const struct stopped_tasks *h);		/* does a task wait for its vfork child? */
-/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out. */
-void stopped_find_inside(struct task_search *l, struct stopped_tasks *h);
-uint64_t resume_all(struct stopped_tasks *h);		/* for how long the one stood that stood longest, in ns */
+int stop_all_tasks(struct task_search *search, unsigned ms, struct stopped_tasks **out);
+uint64_t stop_all_since(const struct stopped_tasks *all);		/* when the first was interrupted */
+int stopped_have_vforks(const struct stopped_tasks *all);		/* 1: a task waits for its vfork child */
+/* Marks in ->hit the ranges where stopped tasks are or return to. Tasks whose pc has a copy are moved out. */
+void stopped_find_inside(struct task_search *search, struct stopped_tasks *all);
+uint64_t resume_all(struct stopped_tasks *all);		/* returns the longest time that a task was stopped, in ns */
 
 /* ---- Functions of task_stop.c for stop_all.c ------------------------------------------------------------- */
 
 #define TASK_STOP_MS	500
 
-int task_wait_brief(pid_t tid, int *status);	/* the same, for two milliseconds */
-int task_wait_stop(pid_t tid, int *status);
-pid_t task_poll_status(pid_t tid, int *status);	/* what there is */
-pid_t task_wait_status(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
-int stop_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
-/* asked to stop, and not waited for any longer: for tasks_reap_late() */
-void late_task_add(pid_t tid);
-int late_task_take(pid_t tid);			/* 1: it was one, and is the caller's now */
-/* as task_resume(); what PTRACE_GETREGS said */
+int task_wait_stop(pid_t tid, int *status);	/* for TASK_STOP_MS. 0; -EAGAIN: no stop; -ESRCH: the task is gone */
+int task_wait_brief(pid_t tid, int *status);	/* the same for two milliseconds */
+pid_t task_poll_status(pid_t tid, int *status);	/* as waitpid() with WNOHANG */
+pid_t task_wait_status(pid_t tid, int *status);	/* as waitpid(), but goes on after EINTR (a second Ctrl-C) */
+int stop_signal_of(int status);			/* the signal that a task stopped for and has to get; 0: none */
+void late_task_add(pid_t tid);			/* an interrupted task is left to tasks_reap_late() */
+int late_task_take(pid_t tid);			/* 1: the task was late, and is the caller's now */
+/* As task_resume(), with registers that the caller has read by PTRACE_GETREGS. */
 void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);
 /*
- * For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be
- * interrupted after all. 1: *regs is changed.
+ * Tells the kernel to restart a system call that our stop ended with EINTR. If a signal handler runs first, the call
+ * ends with EINTR after all. 1: *regs is changed.
  */
 int regs_restart_call(struct user_regs_struct *regs);
-uint32_t owned_range_of(const struct task_search *l, uint64_t addr);		/* the number of the range, from 1 */
-/* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
-int stack_leads_inside(struct task_search *l, uint64_t pc, uint64_t sp);
-int count_as_inside(const struct task_search *l);	/* a task is not searched: 1, or all ranges are marked */
-/* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
-int each_sharing_task(const struct task_search *l, each_task_fn *fn, void *arg);
+/* the number of the range, from 1 */
+uint32_t owned_range_of(const struct task_search *search, uint64_t addr);
+/* 1: the pc or a signal frame on the stack is in own[]. With ->hit: returns 0, and marks all ranges that are. */
+int stack_leads_inside(struct task_search *search, uint64_t pc, uint64_t sp);
+int count_as_inside(const struct task_search *search);	/* for a task that cannot be searched: 1, or marks all ranges */
+/* Calls @fn for each task that shares the memory of ->pid, without ->agent, until it does not return 0. */
+int each_sharing_task(const struct task_search *search, each_task_fn *fn, void *arg);
 
 #endif
