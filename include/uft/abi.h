@@ -8,18 +8,18 @@
  *
  * Objects
  *   arena     what a session and its targets share: sparse files in its run directory.
- *   board     the first file: the layout, and what the session tells all. Targets map it read-only, of a descriptor
- *             that was opened so: they cannot write to it, nor make it writable.
- *   family    a file for each process, which no other one maps: mail and `per_file` slices, 1 of them. A
- *             fork child inherits a spare family instead of its parent's, and claims the slice at its first
- *             event by one atomic operation. Where forks are not hooked (arm64, riscv64) children have their
+ *   board     the first file: the layout, and what the session tells all targets. Targets map it read-only, by a
+ *             read-only descriptor: they can neither write to it nor make it writable.
+ *   family    a file for each process, which no other process maps: mail and `per_file` slices (1). A fork
+ *             child inherits a spare family instead of its parent's, and claims the slice at its first
+ *             event by one atomic operation. Where forks are not hooked (arm64, riscv64), children use their
  *             parent's family, and claim one of its slices.
- *   mail      the beginning of a family's file: what its processes ask for. Behind it are slices of equal size.
- *   slice     what one target process owns: counters, a command area, its rings, its profile. Slice i is in family
- *             i / per_file; the numbers are the session's. The session numbers `nown` more, behind them, in
- *             memory of its own, for what it finds out and records itself.
- *   ring      a control page and a power-of-two data area, divided into sub-buffers. Of the area the first part,
- *             ring_usual bytes, is used while the session keeps up. Ring i < ncpus
+ *   mail      the beginning of a family's file: requests of its processes. Slices of equal size follow.
+ *   slice     the part of one target process: counters, a command area, rings, a profile. Slice i is in family
+ *             i / per_file; the session hands the numbers out. `nown` more slices follow, in the session's own
+ *             memory, for events that the session itself records.
+ *   ring      a control page and a power-of-two data area, divided into sub-buffers. While the session keeps
+ *             up, only the first ring_usual bytes of the area are used. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
  *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
  *   record    8-byte words; a record never straddles a sub-buffer.
@@ -41,7 +41,7 @@
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
 #define UFT_ABI_VERSION	9u
-#define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
+#define UFT_ABI_RECORDS	3u	/* first version with today's records, sub-buffers and rings */
 
 /* ---- Arena -------------------------------------------------------------------------------- */
 
@@ -50,40 +50,40 @@ enum uft_request_kind {
 				 * number, 2 = directory descriptor, 3 = flags; waits: the session seizes
 				 * the task so that the new image gets the runtime. result: 0, -errno, or
 				 * UFT_EXEC_PRELOAD */
-	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
+	UFT_REQ_EXEC_FAILED = 2, /* the exec returned an error; the session detaches the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
 	/*
-	 * on the board only: by another command of the same user, not by a target. args: 0 = pid that is to be
-	 * left; waits
+	 * on the board only, from another command of the same user, not from a target: detach a process. args:
+	 * 0 = its pid; waits
 	 */
 	UFT_REQ_DETACH	= 5,
-	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
+	UFT_REQ_OBJECTS	= 4,	/* r_brk was called; the list may still be changing (the session reads r_state).
 				 * args: none; waits until the new objects' sites are armed */
 	/*
-	 * a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock, 1 =
+	 * a preloaded runtime has started; struct uft_hello is in the command area. args: 0 = clock, 1 =
 	 * CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown, 3 = address of
 	 * uft_boot; waits until everything is armed
 	 */
 	UFT_REQ_HELLO	= 6,
 	/*
-	 * the caller is about to forbid itself something. args: 0 = enum uft_sandbox, 1 = with FILTER the
-	 * address of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an error: not to be
-	 * traced there
+	 * the caller is about to restrict its system calls or clock. args: 0 = enum uft_sandbox, 1 = with
+	 * FILTER the address of its struct sock_fprog; waits. result: with FILTER enum uft_denied, or -errno:
+	 * the process cannot be traced behind this filter
 	 */
 	UFT_REQ_SANDBOX	= 7,
 };
 
 enum uft_sandbox {
-	UFT_SANDBOX_FILTER,	/* a seccomp filter: what would it end us for? */
-	/* The runtime is out: it makes no system call any more, and does not read the clock. */
-	UFT_SANDBOX_OUT_FILTER,	/* for such a filter; */
-	UFT_SANDBOX_OUT_STRICT,	/* for SECCOMP_MODE_STRICT; */
-	UFT_SANDBOX_OUT_CLOCK,	/* for PR_SET_TSC */
-	/* What the filter ends it for is begun no more. -EAGAIN: another thread may be in the middle of it. */
+	UFT_SANDBOX_FILTER,	/* a seccomp filter comes: which of the runtime's calls would it refuse? */
+	/* The runtime has left: it makes no system call any more, and does not read the clock, */
+	UFT_SANDBOX_OUT_FILTER,	/* because of such a filter; */
+	UFT_SANDBOX_OUT_STRICT,	/* because of SECCOMP_MODE_STRICT; */
+	UFT_SANDBOX_OUT_CLOCK,	/* because of PR_SET_TSC */
+	/* The runtime begins no refused call any more. -EAGAIN: another thread may still be inside one. */
 	UFT_SANDBOX_QUIET,
 };
 
-/* System calls that the runtime does without in the program's threads, as a seccomp filter would end the caller. */
+/* System calls that the runtime avoids in the program's threads, because a seccomp filter would kill the caller. */
 enum uft_denied {
 	UFT_DENIED_STACK	= 1,	/* sigaltstack */
 	UFT_DENIED_PEEK		= 2,	/* process_vm_readv, process_vm_writev */
@@ -91,19 +91,21 @@ enum uft_denied {
 	UFT_DENIED_MEMORY	= 8,	/* mmap, munmap, mprotect, madvise */
 	UFT_DENIED_ASK		= 0x10,	/* getpid, gettid, nanosleep: requests to the session */
 	UFT_DENIED_CPU		= 0x20,	/* getcpu */
-	UFT_DENIED_CHILDREN	= 0x40,	/* what an agent in a fork child takes, and the runtime in what is executed */
-	UFT_DENIED_LIMIT	= 0x80,	/* prlimit64: the limit of address space follows what is ours */
+	/* calls of an agent in a fork child, and of the runtime in an executed program */
+	UFT_DENIED_CHILDREN	= 0x40,
+	UFT_DENIED_LIMIT	= 0x80,	/* prlimit64: RLIMIT_AS is kept above the runtime's own mappings */
 };
 
-/* Another tracer has the task: the new image gets the runtime by the board's preload and start. */
+/* Another tracer has the task: the new image loads the runtime by the board's `preload` and `start`. */
 #define UFT_EXEC_PRELOAD	1
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
 
 /*
- * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), FUTEX_WAKE of board.bell until that woke
- * somebody; if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out
- * (counted) it frees the slot. No-wait requests are freed by the session.
+ * A target thread swaps state FREE -> CLAIMED, fills the request, sets POSTED (release), and repeats FUTEX_WAKE on
+ * board.bell until that has woken a waiter. If the request waits, the thread then does FUTEX_WAIT on state, for
+ * UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all, and frees the slot after DONE or a time-out (counted). The session frees
+ * the slots of requests that do not wait.
  */
 #define UFT_REQ_TIMEOUT_MS	2000
 #define UFT_REQ_OBJECTS_MS	10000	/* of UFT_REQ_OBJECTS and HELLO: large objects take time to decode */
@@ -121,11 +123,11 @@ _Static_assert(sizeof(struct uft_request) == 64, "abi");
 
 enum uft_children {
 	UFT_CHILDREN_FOLLOW = 1,	/* fork children and exec are followed */
-	/* the session has the tasks by ptrace: it is asked about each exec, and told at once that one failed */
+	/* the session traces the tasks by ptrace: each exec is a request to it, and each failed one is reported */
 	UFT_CHILDREN_ASK = 2,
 };
 
-#define UFT_BOARD_BYTES		65536u	/* mapped apart, whatever the size of the kernel's pages */
+#define UFT_BOARD_BYTES		65536u	/* a multiple of every page size */
 #define UFT_NASKS		4
 #define UFT_NSPARES		16
 /* of targets: the board's second page on is uint32_t on_cpus[] */
@@ -138,52 +140,49 @@ struct uft_arena {		/* the board */
 	uint32_t ring_bytes;	/* data bytes of a ring, a power of two */
 	uint32_t sub_bytes;	/* bytes of a sub-buffer, a power of two, ring_bytes / sub_bytes >= 4 */
 	uint32_t nslices;	/* of all families */
-	/*
-	 * of a family's first slice, as if its file began UFT_BOARD_BYTES behind the board's beginning: behind
-	 * the mail
-	 */
+	/* offset of a family's first slice, behind the mail, if the file began UFT_BOARD_BYTES behind the board */
 	uint64_t slice_offset;
 	uint64_t slice_bytes;
 	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
 	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
 	uint64_t profile_offset;		/* profile: UFT_PROFILE_BLOCKS(ncpus) blocks of profile_ids entries */
 	uint64_t profile_ids;
-	uint32_t session_pid;	/* s: whose death makes agents put the original code back */
+	uint32_t session_pid;	/* s: when it dies, agents restore the original code */
 	uint32_t children;	/* s: enum uft_children */
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
-	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
+	uint32_t guard_pid;	/* s: the guard, which detaches all targets when the session dies; 0: none */
 	uint32_t nown;		/* the session's own slices, behind the targets' */
 	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
 	uint64_t pid_ns;
-	uint64_t build;		/* s: tells the runtime that targets run from that of another build */
-	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
-	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
-	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
-	/* a: by commands of the same user, which can open the file; each as one of the mail's */
+	uint64_t build;		/* s: identifies the build of the runtime that targets run */
+	uint32_t heir_pid;	/* s: a process that detaches the targets of a dead session; 0: none */
+	uint32_t is_tried;	/* s: 1: an heir could not detach all targets; tried again only on request */
+	char exe[256];		/* s: the session's program, which can detach targets of its build; "": unknown */
+	/* a: requests of commands of the same user, which can open the file; used as those of the mail */
 	struct uft_request ask[UFT_NASKS];
-	/* s: a futex. Targets cannot write here, but wake who waits; the session counts what it has heard */
+	/* s: a futex. Targets cannot write here, but wake its waiters; the session counts the wakes it noticed */
 	uint32_t bell;
 	uint32_t per_file;	/* slices of a family */
 	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice */
-	uint32_t nprocesses;	/* that are followed at once */
-	uint64_t cookie;	/* of the session: each of its families has it, too */
-	/* bytes of a ring that are used while it is read in time, whole sub-buffers, at most ring_bytes */
+	uint32_t nprocesses;	/* most processes that are followed at once */
+	uint64_t cookie;	/* of the session; the same in each of its families */
+	/* bytes of a ring that are used while the session keeps up: whole sub-buffers, at most ring_bytes */
 	uint32_t ring_usual;
 	uint32_t pad;
-	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
+	/* s: 1 + number of a family without a process: the state of its first slice is FREE; 0: none */
 	uint32_t spare[UFT_NSPARES];
 	char path[256];		/* s: of the session's files, in its own mount namespace */
-	/* s: LD_PRELOAD=..., UFT_ARENA=...: the last two variables of what a task executes that another tracer has */
+	/* s: LD_PRELOAD=..., UFT_ARENA=...: added to the environment of an exec by a task of another tracer */
 	char preload[1024], start[512];
-	/* maps of histograms, relative to a slice: each lies where its rule says */
+	/* maps of histograms, relative to a slice; each rule has the offset of its own */
 	uint64_t hist_offset, hist_bytes;
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 
 /*
- * s: for each slice the board's ncpus, shifted, while recording is on (UFT_RING_ON), else 0: one comparison serves fast
- * paths (x86_64) for both. They read it before anything else, in a fork child, too, which has no family yet. It is
- * in bytes of their table of CPUs, which saves them an instruction.
+ * s: for each slice: the board's ncpus << UFT_ON_CPUS_SHIFT while recording is on (UFT_RING_ON), else 0. So a fast path
+ * (x86_64) checks both by one comparison. It reads this word first, even in a fork child that has no family yet. The
+ * shift makes it an offset in the fast path's table of CPUs, which saves an instruction.
  */
 #define UFT_ON_CPUS_SHIFT	6
 
@@ -193,14 +192,14 @@ static inline uint32_t *uft_on_cpus(const struct uft_arena *board, uint32_t slic
 }
 
 struct uft_mail {
-	uint32_t closed;	/* s: 1: nobody reads these requests any more, no slice here is to be claimed */
-	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
+	uint32_t closed;	/* s: 1: the session reads no requests here any more; no slice may be claimed */
+	/* w: -errno: why a preloaded runtime that maps this file could not start; 0: none has failed */
 	int32_t start_error;
-	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
-	/* w: no slice from here on was ever claimed, but for the first, which need not be counted */
+	uint32_t page_bytes;	/* w: the kernel's page size, if that is the reason: it must be UFT_PAGE */
+	/* w: slices from this one on were never claimed (the first slice is not counted) */
 	uint32_t claimed;
 	uint64_t cookie;	/* s: the board's */
-	/* w: 1 once a request is posted; the session looks at them only where it can make this 0 */
+	/* w: 1 after a request was posted; the session sets it to 0 and then reads the requests */
 	uint32_t posted;
 	uint32_t pad2[9];
 	struct uft_request req[UFT_NREQUESTS];
@@ -211,8 +210,8 @@ enum uft_slice_state {
 	UFT_SLICE_FREE,
 	UFT_SLICE_LIVE,
 	UFT_SLICE_DEAD,		/* s: drained, may be freed */
-	UFT_SLICE_HELD,		/* w: a process has mapped it for the next child that it forks; that swaps it to LIVE */
-	UFT_SLICE_SPENT,	/* s: drained, but its memory cannot be cleared: no process gets it any more */
+	UFT_SLICE_HELD,		/* w: mapped by a process for its next fork child, which swaps this to LIVE */
+	UFT_SLICE_SPENT,	/* s: drained, but its memory cannot be cleared: never used again */
 };
 
 /* One counter per way in which something can fail to be recorded or followed; nothing is silent. */
@@ -227,32 +226,31 @@ enum uft_counter {
 	UFT_CNT_LOST_RETURN,	/* exits whose entry was not found (must stay 0) */
 	UFT_CNT_SHARED_TP,	/* calls passed through: two tasks share one thread pointer */
 	UFT_CNT_PATCHED,	/* sites patched, in all (information) */
-	UFT_CNT_SITE_LIVE,	/* sites that cannot be switched while threads run, left as they were */
+	UFT_CNT_SITE_LIVE,	/* sites not changed, because that is not safe while threads run */
 	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
 	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
 	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
 	UFT_CNT_NO_SLOT,
-	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
-	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
+	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to memory that is in use, or will be */
+	/* part of the lost records: ends, arguments, results of calls that are counted themselves */
 	UFT_CNT_LOST_PART,
 	UFT_CNT_EVENT_SIZE,	/* records of tracepoints that were too large, dropped */
-	UFT_CNT_NO_MEMORY,	/* of what rings lost: records for which the file system of the rings had no memory */
+	UFT_CNT_NO_MEMORY,	/* part of the lost records: the file system of the rings had no memory for them */
 	UFT_NCOUNTERS
 };
 
 /*
- * The deepest stack of a slice's threads (UFT_STACKS_MAX). @seq is odd while somebody writes; a reader takes
- * a copy for good if it was even and is the same afterwards. frame[0] is the function that was entered, with
- * its id for an address.
+ * The deepest stack of a slice's threads (UFT_STACKS_MAX). @seq is odd during a write; a reader's copy is valid if
+ * @seq was even and did not change. frame[0] is the function that was entered, with its id instead of an address.
  */
 struct uft_stack_max {
 	uint32_t seq;		/* a */
 	uint32_t n;		/* w: of frame[] */
-	uint64_t depth;		/* a: bytes; the session sets it to begin anew, above that */
+	uint64_t depth;		/* a: bytes; the session sets it to search anew for deeper stacks */
 	struct {
-		uint64_t addr;	/* of others: to which is returned */
-		uint64_t depth;	/* of the stack where this function's own frame ends */
+		uint64_t addr;	/* the return address; of frame[0] the id */
+		uint64_t depth;	/* of the stack at the end of this function's frame */
 	} frame[1 + UFT_STACK_MAX];	/* w */
 };
 
@@ -267,9 +265,9 @@ enum uft_slice_flags {
  * results, sets cmd_done = cmd_seq (futex). One command at a time. */
 struct uft_slice {
 	uint32_t state;		/* a: enum uft_slice_state; claimed by CAS FREE -> LIVE, or HELD */
-	uint32_t pid;		/* w: as the process itself knows it, in its own pid namespace */
+	uint32_t pid;		/* w: in the process's own pid namespace */
 	uint32_t ppid;		/* w: the process it was forked from, 0 launched */
-	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
+	uint32_t parent_slice;	/* w: the slice whose patches and id ranges it inherited; ~0: none */
 	uint32_t agent_tid;	/* w: 0: no agent */
 	uint32_t flags;		/* w: enum uft_slice_flags */
 	/* s: enum uft_ring_flags, for every ring of the slice; w: UFT_RING_ON off when it leaves */
@@ -279,21 +277,21 @@ struct uft_slice {
 	int32_t cmd_result;	/* w: 0 or -errno */
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
-	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/thread_rings.c) */
+	/* w: with on_cpus one word: the key of fast paths without rseq (runtime/ring/thread_rings.c) */
 	uint32_t generation;
-	uint32_t on_cpus;	/* s, w: what the board has for this slice, for the keys of fast paths without rseq */
+	uint32_t on_cpus;	/* s, w: the board's word for this slice (uft_on_cpus()), for the same key */
 	/*
-	 * s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be relied
-	 * upon. For the same, and written before thunks are made: riscv64's load by it
+	 * s: offset from the thread pointer at which libc keeps the thread's tid; 0: unknown or not reliable. For
+	 * the same fast paths; written before thunks are made, because those of riscv64 contain it
 	 */
 	int32_t tid_offset;
-	uint32_t no_sharers;	/* s: 1: nobody makes tasks that have their maker's thread pointer, and so its number */
-	/* w: 1 + number of the agent's descriptor of a socket, through which it wants spares; 0 none */
+	uint32_t no_sharers;	/* s: 1: no task shares the thread pointer, and so the tid, of its maker */
+	/* w: 1 + the agent's descriptor of a socket through which it asks for spare families; 0: none */
 	uint32_t spare_fd;
 	uint32_t pad;
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
-	/* w: bit i % 64 of word i / 64: ring i was begun; the session looks at no other below UFT_USED_MAX */
+	/* w: bit i % 64 of word i / 64: ring i has records; below UFT_USED_MAX the session reads only these rings */
 	uint64_t used[UFT_USED_WORDS];
 };
 static inline int uft_ring_is_used(const struct uft_slice *s, uint32_t ring)
@@ -309,8 +307,7 @@ _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
 _Static_assert(offsetof(struct uft_slice, generation) % 8 == 0, "read with on_cpus by one load");
 
 /*
- * For debuggers, which see our code, and our return addresses on stacks: where the true ones are (tools/gdb).
- * Constant.
+ * Tells debuggers (tools/gdb) the true return addresses, where they see our code and ours on stacks. Constant.
  */
 struct uft_debug {
 	uint32_t version;	/* UFT_ABI_VERSION */
@@ -322,7 +319,7 @@ struct uft_debug {
 	uint64_t aside;		/* the set-aside table: entries in no order */
 	uint64_t naside;
 	uint64_t tables;	/* of the runtime's own functions: .eh_frame_hdr */
-	/* Code that was made. Layouts: patch/bytes/{stubs,unprepared}.c; frames.c says what each pc stands for. */
+	/* Generated code. Layouts: patch/bytes/{stubs,unprepared}.c; frames.c tells the meaning of each pc. */
 	uint64_t objects;	/* address of the pointer to the first object */
 	/* offsets: next object; where stubs, aux slots, and what follows begin */
 	uint32_t object_next, object_stubs, object_aux, object_cells;
@@ -333,11 +330,11 @@ struct uft_debug {
 
 enum uft_tracer {
 	UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE,
-	/* The session's and the readers': to a target these are GRAPH with has_events. symbol/tracer.h */
+	/* Known to the session and to readers only: a target gets GRAPH with has_events. symbol/tracer.h */
 	UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_WAKEUP, UFT_TRACER_WAKEUP_RT,
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
 	UFT_TRACER_INITCALL,	/* the same without events */
-	/* Made of the session's own events: to a target these are NOP. */
+	/* Made of events that the session itself records: a target gets NOP. */
 	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_OSNOISE, UFT_TRACER_MMIOTRACE,
 	UFT_NTRACERS
 };
@@ -347,40 +344,40 @@ enum uft_tracer {
 enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
 	UFT_PIDS_NOT	= 2,	/* and none in the second */
-	UFT_PIDS_FORK	= 4,	/* processes that those on a list make are on it, too: kin */
-	UFT_PIDS_CALLS	= 8,	/* the lists are of calls alone: tracepoints are recorded in every task */
+	UFT_PIDS_FORK	= 4,	/* children of processes on a list are on that list, too: kin */
+	UFT_PIDS_CALLS	= 8,	/* the lists are for calls only: tracepoints are recorded in every task */
 };
 enum uft_events {
 	UFT_EVENTS_SOME		= 1,	/* some sites write events */
 	UFT_EVENTS_SOME_PARENT	= 0x800,	/* with the address that the call returns to */
-	UFT_EVENTS_POLICY	= 2,	/* with policy and priority: no seccomp filter forbids to ask */
+	UFT_EVENTS_POLICY	= 2,	/* with policy and priority; only if no seccomp filter refuses these calls */
 	/* Of every call: */
 	UFT_EVENTS_ARGS		= 4,
 	UFT_EVENTS_RESULT	= 8,
 	UFT_EVENTS_PARENT	= 0x10,
-	/* time off the CPU does not count, in thresh and the profile neither; as POLICY */
+	/* durations, thresh and the profile exclude time off the CPU; the same condition as POLICY */
 	UFT_EVENTS_CPU		= 0x20,
-	UFT_EVENTS_HANDLERS	= 0x40,	/* say which calls are a signal's */
-	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither those nor what they call */
-	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
-	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_ACT_FUNC */
+	UFT_EVENTS_HANDLERS	= 0x40,	/* mark calls of signal handlers */
+	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither signal handlers nor their callees */
+	UFT_EVENTS_SELF		= 0x100,	/* profile: durations exclude traced callees */
+	/* beside graph or profile: also FUNC records, at FUNCTION sites and those with UFT_ACT_FUNC */
 	UFT_EVENTS_FUNC		= 0x200,
-	/* beside the graph: the profile counts, too, at sites with UFT_ACT_PROFILE */
+	/* beside the graph: the profile counts at sites with UFT_ACT_PROFILE */
 	UFT_EVENTS_PROFILE	= 0x400,
 };
 
 /*
- * How the tracer treats the calls of a site: the site's byte is a number in action[], which the session hands out.
- * Number 0 has none of these; so has a number that is not in the table.
+ * How the tracer treats the calls of a site: the site's byte is an index in action[], which the session hands out.
+ * Index 0, and an index that is not in the table, have none of these.
  */
 enum uft_action_ops {
 	UFT_ACT_ROOT	= 1,	/* graph: starts recording with UFT_ROOTS_ONLY */
-	UFT_ACT_HIDE	= 2,	/* with UFT_ROOTS_NOT: neither the call nor what it calls is recorded */
+	UFT_ACT_HIDE	= 2,	/* with UFT_ROOTS_NOT: neither the call nor its callees are recorded */
 	UFT_ACT_ARGS	= 4,	/* with UFT_EVENTS_SOME: events of arguments and results; */
 	UFT_ACT_MASK	= 8,	/* the same, with the blocked signals */
-	UFT_ACT_FUNC	= 0x10,	/* with UFT_EVENTS_FUNC: a FUNC of each call, whatever the graph makes of it */
-	UFT_ACT_PROFILE	= 0x20,	/* with UFT_EVENTS_PROFILE: the profile counts it, whatever the graph makes of it; */
-	UFT_ACT_NOT_GRAPH = 0x40,	/* with PROFILE: the graph makes nothing of it, nor less of what it calls */
+	UFT_ACT_FUNC	= 0x10,	/* with UFT_EVENTS_FUNC: a FUNC of each call, whether the graph records it or not */
+	UFT_ACT_PROFILE	= 0x20,	/* with UFT_EVENTS_PROFILE: the profile counts it, recorded by the graph or not */
+	UFT_ACT_NOT_GRAPH = 0x40,	/* with PROFILE: the graph ignores the call, but not its callees */
 	UFT_ACT_KEEP	= 0x80,	/* graph, with ROOT: kept only if it takes `limit` or longer */
 };
 struct uft_action {
@@ -390,8 +387,8 @@ struct uft_action {
 };
 enum uft_roots {
 	UFT_ROOTS_ONLY	= 1,	/* record only below calls with UFT_ACT_ROOT */
-	UFT_ROOTS_NOT	= 2,	/* nothing of calls with UFT_ACT_HIDE, nor below them */
-	/* and only in threads that an event switched on (UFT_RULE_GRAPH) while graph_turn was this */
+	UFT_ROOTS_NOT	= 2,	/* record neither calls with UFT_ACT_HIDE nor calls below them */
+	/* record only in threads that an event has switched on (UFT_RULE_GRAPH) during this graph_turn */
 	UFT_ROOTS_TRIGGER = 4,
 };
 
@@ -407,15 +404,15 @@ struct uft_tracer_params {
 	uint32_t nnot_pids;
 	uint32_t has_events;	/* graph, and CPU and SELF of the profile: enum uft_events */
 	uint64_t clocks_per_ns;	/* times 2^32; with UFT_EVENTS_CPU */
-	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
+	uint32_t stacks;	/* enum uft_stacks: records that a stack follows */
 	uint32_t nstack_ids;
-	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
-	/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
+	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: ascending */
+	/* with UFT_PIDS_FORK: number of the lists; a task made under another number is on none */
 	uint32_t kin;
-	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
-	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads that others switched on are off */
+	uint32_t kin_lists;	/* lists that this process is on: enum uft_pid_lists */
+	/* with UFT_ROOTS_TRIGGER: number of the triggers, not 0; threads switched on under another one are off */
 	uint32_t graph_turn;
-	uint32_t counts;	/* 1: records need an order in each task, and no time */
+	uint32_t counts;	/* 1: clocks only order the records of each task, and are no times */
 	struct uft_action action[UFT_NACTIONS];
 };
 enum uft_stacks {
@@ -424,7 +421,7 @@ enum uft_stacks {
 	UFT_STACKS_SOME		= 8,	/* each FUNC and ENTRY whose id is in stack_ids[] */
 	UFT_STACKS_ENTRY	= 16,	/* each ENTRY */
 	UFT_STACKS_TRACEPOINT	= 32,	/* each event of a tracepoint */
-	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack); */
+	/* FUNC: no record; the deepest stack is searched for (uft_slice.stack); */
 	UFT_STACKS_MAX		= 4,
 	UFT_STACKS_MAX_FUNC	= 64,	/* and FUNC is written as well */
 };
@@ -443,7 +440,7 @@ enum uft_stack_rule {
 	/* CFA lies in memory at frame pointer + 8 * cfa; the caller's frame pointer at the frame pointer */
 	UFT_RULE_MEMORY,
 	UFT_RULE_SIGNAL,	/* a signal handler's return: the interrupted registers are on the stack */
-	UFT_RULE_END,		/* nobody called it */
+	UFT_RULE_END,		/* the outermost function: it has no caller */
 };
 struct uft_stack_row {
 	uint32_t start;		/* address in the object */
@@ -474,7 +471,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 
 enum uft_site_state {
 	UFT_IDLE,		/* nop (calls turned into nops) */
-	UFT_ORIGINAL,		/* the bytes found first */
+	UFT_ORIGINAL,		/* the program's own bytes */
 	UFT_FUNCTION,		/* call into the object's function trampoline */
 	UFT_GRAPH,		/* jump to the site's stub (mcount kinds: call, return address replaced) */
 };
@@ -483,7 +480,7 @@ enum uft_site_state {
 #define UFT_SITE_IS_OWN(kind)	((kind) == UFT_SITE_OWN_CALL || (kind) == UFT_SITE_OWN_FRAMED)
 
 
-enum uft_site_status {		/* w: what became of it */
+enum uft_site_status {		/* w: result of a change */
 	UFT_ST_OK, UFT_ST_BYTES /* unexpected bytes, left alone */, UFT_ST_REACH /* no stub memory in reach */,
 	UFT_ST_WRITE /* text not writable */, UFT_ST_KIND /* protocol not available */, UFT_ST_MEMORY,
 	UFT_ST_LIVE /* cannot be switched while threads run */, UFT_ST_PLAIN /* UFT_SITE_CODE: no graph here */,
@@ -505,28 +502,28 @@ struct uft_event_switch {
 	int32_t status;		/* w: 0 or -errno */
 };
 /*
- * What becomes of an event's records: UFT_CMD_RULES. Each rule is asked about each record, before it is written.
+ * How records of an event are treated: UFT_CMD_RULES. Each rule tests each record before that is written.
  * Without rules every record is written; with rules it is if one of UFT_RULE_RECORD accepts it. A list with
  * UFT_RULE_HIST has no other rule, so that an event is either counted or written.
  */
 enum uft_rule_action {
 	UFT_RULE_RECORD = 1,
-	/* of what it accepts: the graph is on for the thread from now on (UFT_ROOTS_TRIGGER), */
+	/* an accepted record switches the graph on for its thread (UFT_ROOTS_TRIGGER), */
 	UFT_RULE_GRAPH,
-	UFT_RULE_GRAPH_STOP,	/* or off */
-	/* what it accepts is counted in a map of the slice: it is written only if that has no room for it */
+	UFT_RULE_GRAPH_STOP,	/* or switches it off */
+	/* an accepted record is counted in a map of the slice, and written only if the map has no room */
 	UFT_RULE_HIST,
 };
 struct uft_event_rule {
 	uint32_t action;	/* enum uft_rule_action */
 	/*
-	 * GRAPH, GRAPH_STOP: how often it may change something in a process; 0: without end. HIST: bytes of
+	 * GRAPH, GRAPH_STOP: how often the rule may switch in a process; 0: no limit. HIST: bytes of
 	 * its struct uft_hist_row (program/hist_row.h), which follows the program
 	 */
 	uint32_t count;
 	/* of its struct uft_program (program/program.h), which follows; 0: it accepts all records */
 	uint32_t program_bytes;
-	/* with a count: of rules with the same key it is one count, also of lists that come later */
+	/* rules with the same key share one count, also with rules of later lists */
 	uint32_t key;
 };
 struct uft_event_rules {
@@ -541,27 +538,27 @@ static inline const struct uft_event_rule *uft_event_rule_next(const struct uft_
 	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes +
 					       (r->action == UFT_RULE_HIST ? r->count : 0));
 }
-#define UFT_EVENT_RULES_IDS	(1u << 16)	/* events that may have some: ids from UFT_EVENT_FREE on */
+#define UFT_EVENT_RULES_IDS	(1u << 16)	/* ids that may have rules, from UFT_EVENT_FREE on */
 #define UFT_EVENT_RULES_MAX	32u		/* of an event */
 _Static_assert(sizeof(struct uft_event_rule) == 16 && sizeof(struct uft_event_rules) == 16,
 	       "programs are aligned to 8");
 /* A call of a tracepoint: one nop, which becomes a jump. */
 struct uft_call_switch {
-	uint64_t addr, on;	/* the nop; where it leads */
+	uint64_t addr, on;	/* the nop; the target of its jump */
 	uint32_t is_on;
 	int32_t status;		/* w: 0 or -errno */
 };
 /* How UFT_CMD_PATCH names sites. Bits: uint64_t word[(n + 63) / 64], bit i % 64 of word i / 64 for stub i. */
 enum uft_site_form {
 	UFT_SITES_LIST,		/* struct uft_patch[n], sorted by address; w: each status */
-	UFT_SITES_KNOWN,	/* bits of sites that were listed before; w: those that have to be listed */
+	UFT_SITES_KNOWN,	/* bits of sites that were listed before; w: bits of those that must be listed again */
 	/*
-	 * Bits of sites that were not, in a process that stands in its exec; behind them uint32_t offset[n], where the
+	 * Bits of sites not listed before, in a process stopped at its exec. uint32_t offset[n] follows: where the
 	 * site of stub i lies from text_start on. w: as above
 	 */
 	UFT_SITES_FIRST,
 };
-/* What sites that are named by bits have in common. */
+/* Common values of sites that are named by bits. */
 struct uft_site_order {
 	uint64_t text_start;	/* FIRST: that of the object */
 	uint8_t form;		/* enum uft_site_form */
@@ -572,7 +569,7 @@ struct uft_site_order {
 _Static_assert(sizeof(struct uft_site_order) == 16, "abi");
 #define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
 
-enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
+enum uft_hook_kind {		/* places in unprepared code at which the runtime must be called */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
 				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp, getrlimit, setrlimit,
 				 * prlimit64; UFT_HOOK_ANY: glibc's syscall(), where the last
@@ -630,11 +627,11 @@ enum uft_cmd_op {
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
-	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
-	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
+	UFT_PATCH_FRESH	= 1,	/* no thread has run in the object yet */
+	/* also of HOOK and LEAVE: the session has stopped all tasks, none inside the bytes that change */
 	UFT_CMD_HELD	= 2,
-	UFT_PATCH_TRY	= 4,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
-	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
+	UFT_PATCH_TRY	= 4,	/* sites that need a stop of all tasks are not counted: the session tries them again */
+	/* the process is stopped at its exec: no task runs, and nothing was mapped since the last list */
 	UFT_PATCH_STILL	= 8,
 };
 
@@ -642,7 +639,7 @@ struct uft_owned {
 	uint64_t at, bytes;	/* bytes: whole pages; | UFT_OWNED_TP: a thread pointer may point there */
 };
 #define UFT_OWNED_TP	1ull
-#define UFT_OWNED_NEEDED 2ull	/* code of the program leads there, and cannot be changed: stays */
+#define UFT_OWNED_NEEDED 2ull	/* stays mapped: code of the program that cannot be changed leads there */
 
 struct uft_cmd_object {
 	uint64_t text_start, text_end;	/* executable range, runtime addresses */
@@ -655,7 +652,7 @@ struct uft_cmd_object {
 	/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
 	uint64_t code_base;
 	uint32_t warm;			/* enum uft_warm: most of its sites will soon be armed, and there is time now */
-	uint32_t has_code;		/* struct uft_code will come; where it is always possible nobody asks */
+	uint32_t has_code;		/* struct uft_code may follow later; ignored where code is always possible */
 };
 struct uft_cmd_rows {
 	uint64_t bias, text_start, text_end;	/* runtime addresses: bias + row.start */
@@ -666,7 +663,7 @@ enum uft_warm { UFT_WARM_SITES = 1, UFT_WARM_STUBS = 2 };
 #define UFT_CODE_STRIDE	128
 #define UFT_CODE_MAX	80
 #define UFT_CODE_ADDR	80	/* the site's address, as data */
-#define UFT_CODE_SLOT	88	/* where sites lead to */
+#define UFT_CODE_SLOT	88	/* the address that the site jumps to */
 #define UFT_CODE_CALLED	101	/* behind the call of the function handler */
 
 /* A plain function entry to be rewritten. All bytes are final: nothing in the runtime decodes or relocates. */
@@ -715,8 +712,8 @@ struct uft_cmd {
 #define UFT_CMD_PAYLOAD	64
 
 /*
- * What a preloaded runtime says of its process, at +UFT_CMD_PAYLOAD, before any command: under an emulator
- * the kernel knows another program and another auxiliary vector.
+ * Facts that a preloaded runtime tells of its process, at +UFT_CMD_PAYLOAD, before any command: under an emulator,
+ * /proc shows the program and the auxiliary vector of the emulator.
  */
 #define UFT_HELLO_AUXV	40
 struct uft_hello {
@@ -736,7 +733,7 @@ struct uft_profile {
 	uint64_t total;		/* clock units, callees included */
 	uint64_t self;		/* clock units, callees that were traced excluded */
 	uint64_t squares;	/* sum of (duration >> UFT_PROFILE_SQ_SHIFT)^2 */
-	uint64_t min, max;	/* min is stored as ~min so that zero memory means none returned */
+	uint64_t min, max;	/* min is stored as ~min, so zeroed memory means that no call has returned */
 	uint64_t pad[2];
 };
 #define UFT_PROFILE_SQ_SHIFT	6
@@ -766,7 +763,7 @@ struct uft_way_back {
 struct uft_limits {			/* struct rlimit */
 	uint64_t cur, max;
 };
-struct uft_own_limit {			/* RLIMIT_AS as the program set it, without what is ours */
+struct uft_own_limit {			/* RLIMIT_AS as the program set it, without room for our mappings */
 	struct uft_limits limit;
 	uint32_t is_set;		/* and the kernel's follows (runtime/platform/linux/limit.c) */
 	uint32_t guest;			/* a vfork child that has set its own: its number, */
@@ -793,9 +790,10 @@ struct uft_boot {
 	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
 	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
 	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and is not through */
-	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
+	/* where the thread that made the agent goes on if the session is killed; 0: nowhere */
 	uint64_t resume;
-	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
+	/* registers with which a thread in uft_blob_rejoin goes on if its tracer is killed */
+	struct uft_way_back back;
 	uint64_t board_addr;	/* w: where the board was mapped */
 	struct uft_own_limit space;	/* w */
 	uint64_t rdebug;	/* the loader's list (struct r_debug), where it is known before the loader runs; or 0 */

@@ -6,7 +6,8 @@
  *	uft_begin("parse");		uft_end();		a slice of the calling thread, as deep as they nest
  *	uft_counter("queue", n);
  *
- * Off, each is one nop, and no text is made. One file of a program or library defines UFT_CREATE_MARKERS before it
+ * While off, each is one nop, and no text is formatted. One file of a program or library defines UFT_CREATE_MARKERS
+ * before it
  * includes this. Nothing is linked; see tracepoint.h. The fields of slices and counters have the names by which
  * Perfetto makes tracks of events.
  */
@@ -24,7 +25,7 @@
 #undef CREATE_TRACE_POINTS
 #endif
 
-#define UFT_PRINTK_BYTES	1024	/* of a text, its 0 included; what is longer is cut */
+#define UFT_PRINTK_BYTES	1024	/* of a text, its 0 included; a longer text is cut */
 
 static __UFT_NOTRACE __attribute__((unused, format(printf, 1, 2), cold, noinline)) void __uft_printk(const char *fmt,
 												     ...)

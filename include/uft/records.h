@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records.h - what stands in a ring: records, their words and ids, and the header of a sub-buffer
+ * records.h - the contents of a ring: records, their words and ids, and the header of a sub-buffer
  *
- * A part of abi.h, which includes it. Recordings hold the same words: UFT_ABI_RECORDS says since when. A target writes
- * them, so a reader believes none: a kind, length or id that makes no sense is a damaged record.
+ * A part of abi.h, which includes it. Recordings hold the same words (since UFT_ABI_RECORDS). A target writes them, so
+ * a reader checks each: a record with an impossible kind, length or id is damaged.
  */
 #ifndef UFT_RECORDS_H
 #define UFT_RECORDS_H
@@ -31,24 +31,23 @@ enum uft_rec_kind {
 					 * UNWIND had set aside returned after all (coroutine) */
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
 	/*
-	 * never by a target, but by the session: value = n bytes of text, which follow; UFT_MARK_RAW: of an id
-	 * and data
+	 * written by the session only: value = n, n bytes of text follow; with UFT_MARK_RAW an id and data
 	 */
 	UFT_REC_MARK		= 9,
 	UFT_REC_EVENT		= 10,	/* 1 + n words: value = UFT_EVENT_VALUE(event, n), its fields follow, n >= 1 */
 	/*
-	 * never by a target, in files with UFT_FILE_LATENCY only. 1 word: value = what records behind it, up
-	 * to the end of the sub-buffer or the next of these, have as their flags
+	 * in files with UFT_FILE_LATENCY, never from a target. 1 word: value = the flags of the records that
+	 * follow, up to the next FLAGS record or the end of the sub-buffer
 	 */
 	UFT_REC_FLAGS		= 11,
 	/* 12..15 reserved for later tracers */
 };
 
 /*
- * Events. Ids from UFT_EVENT_FREE on are the session's to hand out (tracepoints, probes). Ids below
- * UFT_EVENT_OWN belong to the call of this task that is innermost then: behind its ENTRY, before its EXIT.
- * Ids between stand for themselves and are counted: STACK, and the session's own, of a task but of no call,
- * in the rings of the session's own slices.
+ * Events. The session hands out ids from UFT_EVENT_FREE on (tracepoints, probes). Events with ids below
+ * UFT_EVENT_OWN belong to the innermost open call of the task: behind its ENTRY, before its EXIT. Events with
+ * the ids in between are counted by themselves: STACK, and events that the session records of a task, not of
+ * a call, in the rings of its own slices.
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
@@ -60,7 +59,7 @@ enum uft_event_id {
 	UFT_EVENT_PARENT	= 3,	/* the address that the call returns to */
 	UFT_EVENT_CPU		= 4,	/* nanoseconds that the thread had a CPU meanwhile; before the EXIT */
 	UFT_EVENT_HANDLER	= 5,	/* the kernel made the call, for this signal (0 not known) */
-	UFT_EVENT_OVERRUN	= 6,	/* calls of the task so far for which its shadow stack had no room */
+	UFT_EVENT_OVERRUN	= 6,	/* calls of the task so far that its shadow stack had no room for */
 	UFT_EVENT_OWN		= 8,
 	/*
 	 * of a thread that spins: the longest time in ns between two readings of the clock, and between two
@@ -68,7 +67,7 @@ enum uft_event_id {
 	 * long ones in it << 32
 	 */
 	UFT_EVENT_HWLAT		= 8,
-	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
+	/* of a running thread: its pc and, if known, the return address of that function */
 	UFT_EVENT_SAMPLE	= 9,
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
 	/*
@@ -76,10 +75,10 @@ enum uft_event_id {
 	 * 32. Of the CPU meanwhile: interrupts | softirqs << 32; NMIs. UINT32_MAX: not known
 	 */
 	UFT_EVENT_OSNOISE	= 11,
-	/* of a thread, to memory that is watched: where, the value, the instruction, enum uft_access */
+	/* of a thread that used watched memory: address, value, pc of the instruction, enum uft_access */
 	UFT_EVENT_ACCESS	= 12,
 	/*
-	 * of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0,
+	 * of a process: memory is watched from now on, or with UFT_ACCESS_END no longer: address, bytes, 0,
 	 * enum uft_access
 	 */
 	UFT_EVENT_WATCH		= 13,
@@ -91,8 +90,8 @@ enum uft_event_id {
 	 */
 	UFT_EVENT_STACK		= 15,
 	/* Only in recordings of earlier versions; readers turn them into types (stream/decode/old_events.c). */
-	UFT_EVENT_OLD_FORK	= 16,	/* its maker's name (UFT_COMM_WORDS), the number of the new task */
-	/* the task's number before, then the program's path, up to a 0 byte or the end */
+	UFT_EVENT_OLD_FORK	= 16,	/* the parent's name (UFT_COMM_WORDS), the tid of the new task */
+	/* the task's tid before, then the program's path, up to a 0 byte or the end */
 	UFT_EVENT_OLD_EXEC	= 17,
 	UFT_EVENT_OLD_EXIT	= 18,	/* its name, kernel priority (all bits set: not known) */
 	/*
@@ -102,28 +101,28 @@ enum uft_event_id {
 	UFT_EVENT_FREE		= 32,
 };
 #define UFT_COMM_WORDS		2	/* 16 bytes, a 0 at least at the end */
-#define UFT_EXEC_WORDS		64	/* of a path that a program was executed by: what does not fit is cut */
-enum uft_tasks {		/* which of them are asked for */
+#define UFT_EXEC_WORDS		64	/* of the path of an executed program, which is cut if longer */
+enum uft_tasks {		/* which task events are wanted */
 	UFT_TASKS_FORK	= 1,
 	UFT_TASKS_EXEC	= 2,
 	UFT_TASKS_EXIT	= 4,
-	UFT_TASKS_ALL	= 8,	/* of all tasks, whatever the lists of pids say */
+	UFT_TASKS_ALL	= 8,	/* of all tasks, not only those on the pid lists */
 };
 #define UFT_STACK_MAX		32
 #define UFT_STACK_ADDRESS	(1ull << 63)
 #define UFT_STACK_TRACEPOINT	(1ull << 62)
 enum uft_access {
-	/* neither this nor WRITE: what it did is not known, the address is that of what is watched, */
+	/* neither READ nor WRITE: unknown access; then the address is that of the watched range, */
 	UFT_ACCESS_READ		= 1,
-	UFT_ACCESS_WRITE	= 2,	/* the instruction the next one */
-	UFT_ACCESS_VALUE	= 4,	/* the value is known; of a read and a write it is what was read */
+	UFT_ACCESS_WRITE	= 2,	/* and the pc that of the next instruction */
+	UFT_ACCESS_VALUE	= 4,	/* the value is known; of a read and write it is the value read */
 	UFT_ACCESS_END		= 8,
 	UFT_ACCESS_WIDTH_SHIFT	= 8,	/* 8 bits: bytes */
-	UFT_ACCESS_MAP_SHIFT	= 16,	/* 16 bits: which of the places that were asked for, from 1 on */
+	UFT_ACCESS_MAP_SHIFT	= 16,	/* 16 bits: number of the watched range, from 1 */
 };
 enum uft_switch {
-	UFT_SWITCH_IN		= 1,	/* it gets a CPU; else it leaves one: */
-	UFT_SWITCH_PREEMPTED	= 2,	/* it would go on */
+	UFT_SWITCH_IN		= 1,	/* the thread gets a CPU; else it leaves one: */
+	UFT_SWITCH_PREEMPTED	= 2,	/* while it could still run */
 	UFT_SWITCH_ENDED	= 4,	/* for ever */
 	UFT_SWITCH_PRIO		= 8,	/* the priority is known */
 };
@@ -149,10 +148,10 @@ enum uft_switch {
  *   text ids    id = first + ((address after the site's instruction - base) >> 2): what a function
  *               event carries. Sites are at least 6 bytes apart, so a 4-byte granule is unambiguous.
  *   stub ids    id = first + stub index: what graph records carry and the profile is indexed by.
- * The session keeps the way back; the runtime only needs one constant per object and kind.
+ * The session maps ids to functions; the runtime only needs one constant per object and kind.
  */
 
-/* Every sub-buffer starts with this, so overwriting older ones orphans nothing. */
+/* Every sub-buffer starts with this, so it can be read after older ones were overwritten. */
 struct uft_sub_header {
 	uint64_t position;	/* of this header in the ring, bytes since its start, monotonic */
 	uint64_t lost;		/* records lost in this ring so far (discard mode) */

@@ -3,8 +3,8 @@
  * rings.h - a ring of records as it lies in memory: its control page, how it grows, and how its runs are read
  *
  * Part of the contract between the runtime and the session (abi.h, which has the words `w:`, `s:`, `a:`). A writer is
- * aborted or killed anywhere, and a target may write anything: a reader takes `commit` first, copies, and checks what
- * it has copied. What it cannot use is counted as lost.
+ * aborted or killed anywhere, and a target may write anything: a reader reads `commit` first, copies the records, and
+ * checks the copy. Records that it cannot use are counted as lost.
  */
 #ifndef UFT_RINGS_H
 #define UFT_RINGS_H
@@ -19,9 +19,9 @@ enum uft_ring_flags {
 	UFT_RING_OVERWRITE	= 2,	/* s: recycle the oldest sub-buffer; else discard when full */
 };
 
-struct uft_ring_turn {		/* positions that the writer left out; what is not of the turn is of an earlier one */
-	uint64_t gap, gap_to;	/* w: it went on at gap_to, which is of the same turn */
-	uint64_t skip;		/* w: it went on with the next turn; 0 none */
+struct uft_ring_turn {		/* positions that the writer left out; values outside of the turn are old ones */
+	uint64_t gap, gap_to;	/* w: from gap it went on at gap_to, in the same turn */
+	uint64_t skip;		/* w: from here it went on with the next turn; 0: none */
 	uint64_t pad;
 };
 
@@ -50,8 +50,8 @@ struct uft_ring {
 	uint64_t last;
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
-	uint64_t backed;	/* w: memory for positions below this is there */
-	uint64_t made;		/* w: the area has memory below this offset */
+	uint64_t backed;	/* w: positions below this have memory */
+	uint64_t made;		/* w: offsets of the area below this have memory */
 	uint64_t pad1[5];
 	struct uft_ring_turn turn[2];	/* of the turns with an even and an odd number: p / ring_bytes */
 };
@@ -64,17 +64,17 @@ _Static_assert(sizeof(struct uft_ring) == 192, "abi");
 
 /*
  * How a ring grows. Position p lies at offset p % ring_bytes of the area; each ring_bytes of positions are a turn.
- *  - A sub-buffer that would begin behind the usual part begins the next turn instead, as soon as the reader is through
- *    with what stands there (`skip`); until then the writer goes on behind. A ring that is read in time touches its
- *    usual part alone.
- *  - Where the writer comes to a sub-buffer of the turn before that is not read yet, it goes on behind all that that
- *    one has written (`gap`), from where to the end of the area nothing is in its way. A turn has one gap at most.
- * Nothing ever moves, and records are lost when the area has no more room behind.
+ *  - A sub-buffer that would begin behind the usual part begins the next turn instead, if the reader has read the
+ *    beginning of the area (`skip`); until then the writer goes on behind the usual part. So a ring that is read in
+ *    time touches only its usual part.
+ *  - A writer that comes to an unread sub-buffer of the turn before goes on behind everything which that turn has
+ *    written (`gap`): the rest of the area is free. A turn has at most one gap.
+ * Nothing ever moves. Records are lost when the rest of the area is full.
  *
- * Both notes are made by the writer before the commit that makes them true. One that was aborted in between leaves a
- * note that holds: the conditions of a skip stay, and whoever comes to a gap that is noted takes it. A skip at the
- * place of a gap is void: it is taken out then, but may be seen.
- * A writer begins a turn when the reader has begun the one before: so [read, commit] lies in two of them.
+ * The writer stores both notes before the commit that makes them true. An aborted writer leaves a note that is still
+ * right: the conditions of a skip stay, and the next writer at a noted gap takes that gap. A skip at the place of a gap
+ * is void: the writer removes it, but a reader may see it.
+ * A writer begins a turn when the reader has begun the one before: so [read, commit] lies in two turns.
  */
 static inline struct uft_ring_turn *uft_ring_turn(const struct uft_ring *r, uint64_t position, uint64_t ring_bytes)
 {
@@ -84,7 +84,7 @@ static inline struct uft_ring_turn *uft_ring_turn(const struct uft_ring *r, uint
 /* A run of bytes from a position on, and where the next one begins. */
 struct uft_ring_run { uint64_t end, next; };
 
-/* For who reads. @turn: that of @at, read behind @commit. */
+/* For readers. @turn: that of @at, loaded after @commit. */
 static inline struct uft_ring_run uft_ring_run(uint64_t at, uint64_t commit, struct uft_ring_turn turn,
 					       uint64_t ring_bytes)
 {

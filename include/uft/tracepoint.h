@@ -35,7 +35,7 @@ extern "C" {
 /* All three numbers are distances from where they stand. */
 struct uft_tracepoint_site {
 	int32_t site;		/* the nop */
-	int32_t on;		/* where it leads while the event is recorded */
+	int32_t on;		/* the target of the jump while the event is recorded */
 	int32_t event;		/* its struct uft_tracepoint */
 	int32_t reserved;
 };
@@ -43,10 +43,10 @@ struct uft_tracepoint_site {
 struct uft_tracepoint {
 	uint64_t magic;
 	uint32_t bytes;
-	uint32_t id;			/* of the event; the recorder's */
+	uint32_t id;			/* of the event; set by the recorder */
 	/*
-	 * The recorder's; NULL while nobody records. @record: behind the common fields, readable up to a
-	 * whole word; NULL: it was too large.
+	 * Set by the recorder; NULL while no recorder wants the event. @record: behind the common fields, readable up
+	 * to a whole word; NULL: it was too large.
 	 */
 	void (*write)(struct uft_tracepoint *tp, const void *record, unsigned long bytes);
 	uint64_t reserved[4];
@@ -84,7 +84,7 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 	/* follows: system, name */
 };
 
-/* One nop, of one instruction, that the recorder can make a jump of. */
+/* One nop instruction that the recorder can replace by a jump. */
 #if defined(__x86_64__)
 #define __UFT_NOP	".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
 /* its first two bytes in one cache line, so that it can be changed while threads run */
@@ -104,8 +104,8 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 #endif
 
 /*
- * A function that these headers define is none of the program's: a compiler that prepares entries for a tracer
- * (-pg, -mfentry, -fpatchable-function-entry) leaves it out.
+ * Keeps functions of these headers out of the trace: a compiler that prepares entries for a tracer
+ * (-pg, -mfentry, -fpatchable-function-entry) leaves them out.
  */
 #if !defined(__has_attribute)
 #define __UFT_NOTRACE	__attribute__((no_instrument_function))
@@ -153,7 +153,9 @@ struct uft_event_enum {			/* a name in print formats that is a number, or sizeof
 			__uft_call_##name(args);						\
 	}
 
-/* trace_NAME() whose arguments are not evaluated at all while nobody records it, not even calls with effects. */
+/*
+ * trace_NAME() without evaluation of its arguments while no recorder wants the event, not even of calls with effects.
+ */
 #define UFT_TRACE(name, args...)								\
 	do {											\
 		__label__ __uft_on;								\
