@@ -13,8 +13,8 @@
  * interrupted. If the session is killed, the thread goes back by itself, behind the last system call that it makes in
  * the runtime (entry.S); the next session, or the guard, waits for that.
  *
- * A process whose seccomp filter would end it for the system calls of an agent stays as it is: its calls are still
- * traced, and recorded by nobody.
+ * A process whose seccomp filter would kill it for the system calls of an agent keeps the runtime. Its sites stay
+ * armed, but record nothing.
  *
  * A thread inside the runtime may hold its locks, and one inside an rseq section must not be moved: the session
  * resumes such threads and looks again.
@@ -42,9 +42,9 @@
 #include <unistd.h>
 
 #define REJOIN_MS	5000		/* the agent's start may take 2 s */
-#define BRIEF_TIMES	500	/* looks whether the agent asks for memory */
-#define REJOIN_BYTES	256		/* of uft_blob_rejoin, at least */
-#define INSIDE_MS	2500		/* so may that of a child's */
+#define BRIEF_TIMES	500	/* polls for an agent that asks for memory */
+#define REJOIN_BYTES	256		/* least size of uft_blob_rejoin */
+#define INSIDE_MS	2500		/* the start of a child's agent may take 2 s, too */
 #define NAP_NS		1000000
 #define STACK_HALF	(64u << 10)
 #define MAX_SILENT	4096
@@ -157,7 +157,7 @@ static int give_family(const struct agentless *s)
 	return 0;
 }
 
-/* The last system call of uft_blob_rejoin: the thread is through. */
+/* Returns 1 at the exit of the last system call of uft_blob_rejoin. */
 static int is_last(const struct agentless *s, pid_t tid)
 {
 	struct user_regs_struct regs;
@@ -167,7 +167,7 @@ static int is_last(const struct agentless *s, pid_t tid)
 	       !read_boot(s, &boot) && !boot.is_rejoining && (int64_t)regs.rax != -ENOSYS;	/* its exit */
 }
 
-/* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
+/* Runs the stopped thread until it stops behind that call. *sig: the signal to resume it with. */
 static int run_through(const struct agentless *s, pid_t tid, int *sig)
 {
 	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
@@ -189,20 +189,20 @@ static int run_through(const struct agentless *s, pid_t tid, int *sig)
 		if (WSTOPSIG(status) == SIGSTOP)
 			*sig = SIGSTOP;
 		else if (WSTOPSIG(status) != REMOTE_SYSCALL_STOP)
-			return -EFAULT;			/* a fault in our code, which is nobody's business */
+			return -EFAULT;			/* a fault in our code: not delivered to the program */
 		else if (is_last(s, tid))
 			return 0;
 	}
 }
 
-/* What the thread needs to go on by itself if we are killed. */
+/* Writes the values by which the thread restores itself if we are killed. */
 static int prepare(const struct agentless *s, const struct remote *r)
 {
 	struct uft_way_back back = remote_way_back(r);
 	uint32_t none = UFT_BOOT_NONE, yes = 1;
 	int ret;
 
-	/* What the kernel remembers of a sleep it forgets in there, when the end of its tracer wakes the thread. */
+	/* A wake by the tracer's death would make the kernel forget an interrupted sleep, so the values restart it. */
 	if (back.reg[0] == SYS_restart_syscall)
 		back.reg[0] = r->regs.orig_rax;
 	ret = write_boot(s, offsetof(struct uft_boot, back), &back, sizeof(back));
@@ -212,8 +212,8 @@ static int prepare(const struct agentless *s, const struct remote *r)
 }
 
 /*
- * The thread stands: there and back. At each moment either its registers and mask are the program's, or it
- * has its way back.
+ * Sends the stopped thread through uft_blob_rejoin and back. At each moment its registers and mask are the program's,
+ * or it can restore them itself.
  */
 static int send_in(const struct agentless *s, pid_t tid, int *sig)
 {
@@ -254,7 +254,7 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	remote_to_restart_stop(&r);
 	task_request(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
 	task_request(PTRACE_SETREGS, tid, 0, &r.regs);
-	/* from this stop nothing is given: it pends until the thread is let go */
+	/* this stop delivers no signal: the signal stays pending until the thread is resumed */
 	if (r.pending_signal || *sig) {
 		kill(s->pid, SIGSTOP);
 		*sig = 0;
@@ -275,8 +275,7 @@ static int try_task(const struct agentless *s, pid_t tid)
 }
 
 /*
- * A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves
- * nobody.
+ * Ends the wait of threads for an answer of the session, to an exec for example: they are inside until then.
  */
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
@@ -294,7 +293,7 @@ static void refuse_requests(const struct arena *a, pid_t pid)
 	}
 }
 
-/* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
+/* Tries threads until one can be sent. A child may be inside its first event until its agent has started. */
 static int rejoin(const struct arena *a, const struct agentless *s)
 {
 	uint64_t deadline = now_ns() + patience_ns(INSIDE_MS);
@@ -327,7 +326,7 @@ static int rejoin(const struct arena *a, const struct agentless *s)
 
 /* ---- One process ------------------------------------------------------------------------------ */
 
-/* The guard saves what is in its rings once all are left. */
+/* The guard saves the records in its rings after all processes are detached. */
 static void part_with(const struct arena *a, uint32_t slice, int is_saved)
 {
 	if (is_saved)
@@ -336,7 +335,7 @@ static void part_with(const struct arena *a, uint32_t slice, int is_saved)
 		arena_release((struct arena *)a, slice);
 }
 
-/* What it had claimed, if it ended in between: nobody else does it. */
+/* Releases the slice that a process had claimed if it ended meanwhile. */
 static void release_of(const struct arena *a, pid_t pid, int is_saved)
 {
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
@@ -347,7 +346,7 @@ static void release_of(const struct arena *a, pid_t pid, int is_saved)
 	}
 }
 
-/* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
+/* The stack is in use while a thread that a killed session had sent is still inside. */
 static void await_earlier(const struct agentless *s)
 {
 	uint64_t deadline = now_ns() + patience_ns(REJOIN_MS);
@@ -379,7 +378,7 @@ static int give_agent(const struct arena *a, struct agentless *s, struct uft_boo
 	    SHARED_LOAD(&arena_slice(a, boot->slice)->agent_tid) && agent_find(s->pid))
 		return 0;
 	if (proc_read_memory(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
-		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
+		return -EPROTO;		/* partly unmapped, by a session that was killed meanwhile */
 	since = now_ns();
 	ret = rejoin(a, s);
 	patience_use(since, ret);
@@ -495,7 +494,7 @@ unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const
 	}
 	if (nknown)
 		memcpy(seen, known, nknown * sizeof(*seen));
-	/* One that was not left yet may have had children meanwhile. */
+	/* A process that still has the runtime may have made children meanwhile. */
 	while (look_once(a, only, is_saved, seen, &nseen, nknown + MAX_SILENT, why, size, &failed) && !only)
 		;
 	free(seen);

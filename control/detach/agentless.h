@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agentless.h - processes that have our runtime but no agent are left as well. Context: control, as detach.h */
+/* agentless.h - detach from processes that have our runtime but no agent. Context: control, as detach.h */
 #ifndef UFT_CONTROL_AGENTLESS_H
 #define UFT_CONTROL_AGENTLESS_H
 
@@ -9,14 +9,13 @@
 #define AGENTLESS_NO_MEMORY	"no memory to look for fork children without an agent: what uft mapped in them remains; run uft detach PID"
 
 /*
- * Finds every process that has the arena mapped, but for those that share memory with one of @known, and
- * leaves it; or just @only. The arena's session or guard must live, or be us. @is_saved: what is in their
- * rings will be; their slices are DEAD then, else FREE. Returns how many could not be left, why[] says why
- * the last.
+ * Detaches from every process that has the arena mapped and does not share memory with one of @known; or from @only.
+ * The arena's session or guard must live, or be us. @is_saved: the records in their rings will be saved, so their
+ * slices become DEAD instead of FREE. Returns how many processes remain; why[] has the reason of the last.
  */
 unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
 			  char *why, size_t size);
-/* A target whose agent was ended gets another one. 0 or -errno. */
+/* Gives a target whose agent was killed a new one. Returns 0 or -errno. */
 int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * detach.c - detach from a target: it is afterwards as it was before the attach
+ * detach.c - detach from a target: bring it back to its state before the attach
  *
  * A detach needs the arena and the number of a slice, and nothing of the session: the guard does the same with what is
  * in the arena.
@@ -12,7 +12,7 @@
  *	3. Tasks that still have the thread pointer of the runtime get none back (is_needed()).
  *	   The session stops the agent, has it unmap all memory of uft by system calls made at an instruction of the
  *	   vdso, its own stack and code among it, and has it exit. Nothing remains, so nothing can pile up. All tasks
- *	   are stopped meanwhile: a child forked in that moment would have a part of the runtime, which nobody could
+ *	   are stopped meanwhile: a child forked in that moment would keep a part of the runtime, which no agent could
  *	   take out of it. If the session is killed there, the guard continues at that point: detach_finish().
  *
  * Invariants. Memory is unmapped only when step 1 has left no code that leads into it and step 2 has found no task
@@ -47,13 +47,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Each of a target; base/patience.c says what is left of it. */
+/* Limits for each target; base/patience.c tells what is left of them. */
 /* for all answers of an agent together, what it waits for a CPU aside; also for it to stop, and to end */
 #define ANSWER_MS	5000
-#define UNMAP_MS	5000		/* for all mappings to go: a target says how many there are */
-#define RESTORE_MS	5000		/* for tasks to be held */
-#define LEAVE_MS	3000		/* for tasks to come out of us */
-#define LATE_MS		20000		/* more, while it is not known where they are, or they do not get a CPU */
+#define UNMAP_MS	5000		/* to unmap everything: the target decides how many mappings there are */
+#define RESTORE_MS	5000		/* to stop all tasks */
+#define LEAVE_MS	3000		/* for tasks to leave our code */
+#define LATE_MS		20000		/* added while tasks do not stop, or do not get a CPU */
 #define HURRY		(-20)
 #define HOLD_TRIES	4
 #define LOOK_MIN_NS	200000
@@ -93,8 +93,8 @@ static uint64_t starved_ns(const struct detaching *l)
 }
 
 /*
- * A hostile agent answers late, or never, and others wait meanwhile. One that gets no CPU is none: what it waits
- * for one does not count, up to LATE_MS.
+ * A hostile agent answers late or never while other targets wait. An agent that gets no CPU is not hostile: its time of
+ * waiting for a CPU does not count, up to LATE_MS.
  */
 static int gives_up(const void *arg, uint64_t waited_ns)
 {
@@ -142,7 +142,7 @@ static struct task_search detach_search(const struct detaching *l)
 	return (struct task_search){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
 }
 
-/* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
+/* On a loaded machine some tasks may not stop in time; a task that was inside may have left until the next try. */
 static int restore_code(struct detaching *l)
 {
 	uint64_t since = now_ns(), deadline = since + patience_ns(RESTORE_MS);
@@ -177,7 +177,7 @@ static int restore_code(struct detaching *l)
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
 
-/* It is nobody's business where somebody is in there. */
+/* The ranges that tasks are inside of do not matter here. */
 static void set_needed_aside(struct detaching *l)
 {
 	uint32_t n = 0;
@@ -225,8 +225,8 @@ static int read_mappings(struct detaching *l)
 }
 
 /*
- * Each look stops a task that runs, and the stop takes the turn in which it would have come out: one of low priority
- * among many others stood still for as long as it was looked at. So first it runs. Returns for how long that took.
+ * Each search stops a running task, and so takes the time slice in which it would have left: a task of low priority
+ * among many others never left while it was searched. So let it run first. Returns how long that took.
  */
 static uint64_t let_run(const struct task_search *look, uint64_t deadline)
 {
@@ -285,8 +285,8 @@ static int wait_until_nobody_inside(struct detaching *l)
 /* ---- Step 3 ---------------------------------------------------------------------------------- */
 
 /*
- * The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone; -ETIMEDOUT: it
- * did not come back until @deadline, and goes on behind the call (remote_park()) once it does.
+ * Makes the system call @nr in the stopped agent. Returns its value or -errno; -ESRCH: the agent is gone; -ETIMEDOUT:
+ * the call has not returned by @deadline; then the agent sleeps behind it (remote_park()).
  */
 static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b,
 		       uint64_t deadline)
@@ -344,8 +344,8 @@ static uint32_t drop_needed(struct detaching *l)
 }
 
 /*
- * Where the agent makes its calls, and sleeps if we are killed or stop waiting; 0: there is no room for that. The guard
- * then finds how far the agent came, if there is room for the note.
+ * Returns the address at which the agent makes its calls, and sleeps if we are killed or stop waiting; 0: no room. The
+ * guard then finds out how far the agent came, if there is room for the note.
  */
 static uint64_t note(const struct detaching *l, struct remote *r)
 {
@@ -386,7 +386,7 @@ static int stop_agent(const struct detaching *l, struct user_regs_struct *regs)
 }
 
 /*
- * The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. -ETIMEDOUT: one of them does not
+ * Unmaps the first @n ranges by calls of the stopped agent at @insn. -ETIMEDOUT: one of the calls does not
  * end, as a target can bring about (UFFD_FEATURE_EVENT_UNMAP, a frozen control group).
  */
 static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
@@ -421,8 +421,8 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 }
 
 /*
- * @ret: of unmap_rest(). An agent that comes back late needs the code behind its call. Nobody waits for it any more: it
- * ends there, or else it would outlive its process, whose end is what brings it back.
+ * @ret: of unmap_rest(). An agent that returns late needs the code behind its call, and is made to exit there:
+ * otherwise it would outlive its process, since only the end of the process makes the call return.
  */
 static void forget(struct remote *r, int ret)
 {
@@ -456,7 +456,7 @@ static int unmap_held(struct detaching *l, struct remote *r)
 		task_resume(l->agent, 0);
 		return say(l, "%u mappings remain, because its vdso has no room for a system call", l->nown);
 	}
-	SHARED_STORE(&arena_slice(l->arena, l->slice)->agent_tid, 0);		/* nobody looks for it any more */
+	SHARED_STORE(&arena_slice(l->arena, l->slice)->agent_tid, 0);		/* the agent is gone */
 	ret = unmap_rest(l, l->nown, &regs, insn);
 	forget(r, ret);
 	if (ret == -ETIMEDOUT)
@@ -465,8 +465,8 @@ static int unmap_held(struct detaching *l, struct remote *r)
 }
 
 /*
- * Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at
- * fault. What holds them points to @look.
+ * Goes on even if some tasks cannot be stopped: the risk is only a child that one of them forks just now. The stopped
+ * tasks refer to @look.
  */
 static struct stopped_tasks *stop_for_detach(struct task_search *look)
 {
@@ -496,10 +496,11 @@ static int unmap_all(struct detaching *l)
 	return ret + needed ? say(l, ret + needed == 1 ? "%u mapping remains" : "%u mappings remain", ret + needed) : 0;
 }
 
-/* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
+/* How many ranges the agent, which sleeps where its tracer died, has still to unmap; all if it has not begun. */
 static uint32_t ranges_left(const struct detach_notes *n, const struct user_regs_struct *regs)
 {
-	if (regs->rip == n->park && regs->rax == SYS_exit)	/* all is gone, it has only not ended yet */
+	/* all ranges are unmapped, the agent only has to exit */
+	if (regs->rip == n->park && regs->rax == SYS_exit)
 		return 0;
 	for (uint32_t i = 0; i < n->nown; i++)
 		if (n->own[i].at == regs->rdi)
@@ -575,7 +576,7 @@ static void ask(struct detaching *l)
 	post(l, UFT_CMD_LEAVE, 0);
 }
 
-/* Another program has begun in it, and the agent is alone with the memory of the one before. */
+/* The process has executed another program; the agent alone has the memory of the old one. */
 static int has_executed(const struct detaching *l)
 {
 	return !agent_is_over(l, 0) && syscall(SYS_kcmp, l->pid, l->agent, KCMP_VM, 0, 0) > 0;
@@ -626,7 +627,7 @@ static int has_answered(const struct detaching *l)
 	return SHARED_LOAD_ACQUIRE(&sl->cmd_done) == SHARED_LOAD(&sl->cmd_seq);
 }
 
-/* What a target uses up that does not answer is not there for the next such one. */
+/* Targets that do not answer share one limit of time. */
 static void detach_in_time(struct detaching *l)
 {
 	uint64_t starved;
@@ -655,7 +656,7 @@ void detach_targets(struct detaching *l, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		if (!l[i].is_asked)
 			l[i].may_stay = 0;
-	/* First those that have answered: one that does not must not keep them. */
+	/* Targets that have answered come first: they must not wait for one that does not. */
 	for (int late = 0; late < 2; late++)
 		for (uint32_t i = 0; i < n; i++)
 			if (l[i].is_asked && !l[i].is_done && (late || has_answered(&l[i]))) {

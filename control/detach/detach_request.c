@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * detach_request.c - from outside: whoever traces this process shall leave it
+ * detach_request.c - `uft detach`: have the session that traces a process detach from it
  *
  * Every session of this user has its file in the run directory, which names its targets. A living session is
- * asked through the mailbox that its targets use; for one that is dead its guard is at work or, if that was
- * killed too, the same is done here. So it is for one that ended and could not leave this process, whose file
- * it kept for that. What another uft has taken over already is waited for; what another build has recorded is
- * refused: its code in the targets is not known here.
+ * asked through the board. When a session has died, its guard detaches; if the guard was killed too, this file does the
+ * same. So it does for a session that ended without being able to detach from this process, and kept its file for
+ * that. If another uft is already detaching, this one waits. A session of another build is refused, because its code in
+ * the targets is not known here.
  */
 #include "control/proc/cgroup.h"
 #include "control/detach/guard.h"
@@ -29,22 +29,22 @@
 #define PART_NS		20000000
 
 struct search {
-	const char *who;
+	const char *name;
 	unsigned found, failed;
 	struct uft_error *err;
 };
 
-/* The process's number as @who has it, or the name of its program. */
-static int is_meant(const char *who, pid_t pid)
+/* Returns 1 if @name is the number of the process, or the name of its program. */
+static int is_meant(const char *name, pid_t pid)
 {
 	char *end, comm[32];
 
-	if (strtol(who, &end, 10) == pid && !*end)
+	if (strtol(name, &end, 10) == pid && !*end)
 		return 1;
 	if (proc_read_file(pid, "comm", comm, sizeof(comm)) <= 0)
 		return 0;
 	comm[strcspn(comm, "\n")] = '\0';
-	return strncmp(comm, who, 15) == 0 && strlen(comm) == (strlen(who) < 15 ? strlen(who) : 15);
+	return strncmp(comm, name, 15) == 0 && strlen(comm) == (strlen(name) < 15 ? strlen(name) : 15);
 }
 
 static int claim(struct uft_arena *board)
@@ -109,7 +109,7 @@ static int await_guard(const struct arena *a, pid_t pid)
 	return 0;
 }
 
-/* Session and guard are dead: the last of them may still be giving its lock back, or another uft has taken over. */
+/* Session and guard are dead: the kernel may still be releasing the lock, or another uft has taken over. */
 static int await_lock(const struct arena *a)
 {
 	uint64_t deadline = now_ns() + ANSWER_MS * 1000000ull;
@@ -128,7 +128,7 @@ static int detach_one(struct arena *a, pid_t pid, int is_held)
 	char by[200];
 
 	if (cgroup_is_frozen(pid, by, sizeof(by)))
-		return -EBUSY;		/* nobody can take anything out of it */
+		return -EBUSY;		/* no process can change it meanwhile */
 	if (is_held && !is_left && !proc_is_ending((pid_t)a->board->session_pid))
 		return ask_session(a, pid);
 	if (is_held && !is_left && (ret = await_guard(a, pid)) != -EOWNERDEAD)
@@ -193,25 +193,25 @@ static void search_arena(struct arena *a, void *arg)
 		sl = arena_slice(a, i);
 		pid = (pid_t)SHARED_LOAD(&sl->pid);
 		if (SHARED_LOAD_ACQUIRE(&sl->state) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
-		    !is_meant(s->who, pid))
+		    !is_meant(s->name, pid))
 			continue;
 		s->found++;
 		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, pid, is_held));
 	}
 	/* A child that has no slice. */
-	pid = (pid_t)atoi(s->who);
-	if (!s->found && pid > 0 && is_meant(s->who, pid) && arena_is_mapped_by(a, pid)) {
+	pid = (pid_t)atoi(s->name);
+	if (!s->found && pid > 0 && is_meant(s->name, pid) && arena_is_mapped_by(a, pid)) {
 		s->found++;
 		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, pid, is_held));
 	}
 }
 
-int uft_detach(const char *who, struct uft_error *err)
+int uft_detach(const char *name, struct uft_error *err)
 {
-	struct search s = { .who = who, .err = err };
+	struct search s = { .name = name, .err = err };
 
 	arena_each(search_arena, &s);
 	if (!s.found)
-		return uft_fail(err, -ESRCH, "no recorder of yours traces a process '%s'", who);
+		return uft_fail(err, -ESRCH, "no recorder of yours traces a process '%s'", name);
 	return s.failed ? -EAGAIN : 0;
 }

@@ -14,8 +14,8 @@
  *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
  *							    (.rescue), removes the arena's file, ends
  *
- * First the guard completes what the session was in the middle of (guard_notes): it undoes an attach whose agent does
- * not serve yet, gives borrowed priorities back, and unmaps the rest of a target whose agent was unmapping. What it
+ * First the guard completes the session's unfinished work (guard_notes): it undoes an attach whose agent does
+ * not serve yet, restores raised priorities, and unmaps the rest of a target whose agent was unmapping. What it
  * needs for that is in the arena: slices, and in them the numbers of targets and agents. The agents have put the code
  * back by themselves meanwhile, and still take commands (agent.c). They complete commands in the middle of which the
  * session died; the guard's come after those.
@@ -56,12 +56,12 @@
 
 #define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
 
-/* The session was killed: what it was in the middle of. */
+/* Completes the unfinished work of the killed session. */
 static void finish_noted(const struct arena *a)
 {
 	struct guard_notes n = *guard_notes();
 
-	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
+	guard_notes()->nhurried = 0;		/* from now on the guard notes its own tasks there */
 	guard_notes()->leaving.pid = 0;
 	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
 		task_restore_priority(n.hurried[i].tid, n.hurried[i].nice);
@@ -93,9 +93,8 @@ static uint32_t collect(const struct arena *a, struct detaching *l)
 }
 
 /*
- * The arena is needed no more but to save the rings. The number in the slice may be one of a
- * pid namespace, and nobody's here: who was not asked is found by what he has mapped, and his slice is needed
- * for that.
+ * From now on the arena is needed only to save the rings. The pid in a slice may be one of another pid namespace, and
+ * no process here. A process that was not detached is found by its mappings, and its slice is needed for that.
  */
 static void close_slice(const struct detaching *l)
 {
@@ -104,8 +103,7 @@ static void close_slice(const struct detaching *l)
 }
 
 /*
- * Detaches from all processes of a session that has no leader. Returns how many could not be left as they
- * were found; *its: of them @of.
+ * Detaches from all processes of a session that has died. Returns how many still have the runtime; *its: of them @of.
  */
 static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 {

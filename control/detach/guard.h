@@ -7,21 +7,21 @@
 #include "control/detach/detach.h"
 #include "control/proc/procinfo.h"
 
-/* Forks it; without one (no memory, say) the agents only put the code back. 0 or -errno. */
+/* Forks the guard. Returns 0 or -errno: without a guard (no memory), the agents can only restore the code. */
 int guard_start(struct uft_session *s);
-/* It is ready when this returns: before the first agent is made, which looks for it. */
+/* Waits until the guard is ready. Called before the first agent is made, which looks for the guard. */
 void guard_await(struct uft_session *s);
-/* The session is over on purpose: the guard is told, and has ended when this returns. */
+/* Ends the guard when the session ends by itself. The guard has ended when this returns. */
 void guard_stop(struct uft_session *s);
 
 /*
- * Session and guard are dead, the arena's lock is ours: detaches its targets, and removes the file if nobody
- * needs it any more. Returns whether @of is left as it was found, 0 or 1; for @of 0 how many are not.
+ * Detaches the targets of a dead session and guard, whose lock we have taken, and removes the file if no process needs
+ * it any more. Returns 1 if the runtime is out of @of, else 0; for @of 0: how many processes still have it.
  */
 unsigned guard_take_over(struct arena *a, pid_t of);
-/* Not that of a session of another build, whose code in its targets is not known here. */
+/* Returns 0 for a session of another build, whose code in its targets is not known here. */
 int guard_can_take_over(const struct arena *a);
-/* All arenas that the dead have left, each of them once. Before arena_create(), which removes their files. */
+/* Takes over all arenas of dead sessions, each once. Before arena_create(), which removes their files. */
 void guard_clean_up(struct uft_session *s);
 
 #endif
