@@ -4,7 +4,7 @@
  *
  * An agent that may not open the session's files (another user's, in a chroot or another mount namespace) makes
  * a pair of sockets and says so in its slice (uft_slice.spare_fd). The session takes one end from it once, as
- * from an agent that is attached, and sends descriptors of families that are nobody's, each with its number, as
+ * from an attached agent, and sends descriptors of families without a process, each with its number, as
  * long as fewer than SENT of them have not been taken. What the agent does with them is its process's own
  * affair: they are for that process's children.
  *
@@ -26,7 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The task that a pidfd is of, in our pid namespace; 0: it is over. */
+/* The number of a pidfd's task in our pid namespace; 0: the task has ended. */
 static pid_t task_of(int pidfd)
 {
 	char file[32], text[512];

@@ -2,9 +2,9 @@
 /*
  * target.c - a process with the runtime in it
  *
- *	claimed -> announced (slice_begin) -> live -> over -> (agent gone) slice_end, freed
+*	claimed -> announced (slice_begin) -> live -> ended -> (agent gone) slice_end, freed
  *
- * The process is held by pidfd, so its number cannot come to mean another one; the agent likewise. A slice is given
+ * The session has pidfds of the process and of its agent, so their numbers cannot mean other tasks. A slice is given
  * back only when both have ended: until then either may write to it. The listener that drains slices (slice_end) frees
  * them; without such a listener they are freed here.
  */
@@ -82,7 +82,7 @@ static void target_free(const struct uft_session *s, struct target *t)
 	free(t);
 }
 
-/* The kernel's word; that of the slice only where they agree. */
+/* By the kernel; the slice's value only where both agree. */
 static pid_t own_number(const struct uft_session *s, uint32_t slice, pid_t pid)
 {
 	return (pid_t)SHARED_LOAD(&arena_slice(&s->arena, slice)->pid) == pid ? pid : proc_namespace_pid(pid);
@@ -197,7 +197,7 @@ void target_announce(struct uft_session *s, struct target *t)
 	target_scan_tasks(s, t);
 }
 
-/* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
+/* The agent may be a late task that has stopped by now: such tasks are resumed meanwhile. */
 static int agent_ends(int fd)
 {
 	const uint64_t since = now_ns(), deadline = since + patience_ns(AGENT_GRACE_MS);
@@ -219,7 +219,7 @@ static int is_orphan(void *arg, pid_t agent)
 	return arena_slice_is_mapped_by(&o->s->arena, o->t->slice, agent);
 }
 
-/* The process is over, and its agent does not end: it was stopped, say, and keeps the memory of both. */
+/* The process has ended and its agent has not (it was stopped, say), and so keeps the memory of both. */
 static int end_orphan(const struct uft_session *s, const struct target *t)
 {
 	struct orphan o = { s, t };
@@ -228,7 +228,7 @@ static int end_orphan(const struct uft_session *s, const struct target *t)
 	       agent_ends(t->agent_fd);
 }
 
-/* A target counts for itself, each of its threads at most one in a nanosecond: one stands for what is not true. */
+/* A counter comes from the target. A value above one a nanosecond for each thread is false, and becomes 1. */
 uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter)
 {
 	uint64_t told = SHARED_LOAD(&arena_slice(&s->arena, t->slice)->counter[counter]);

@@ -21,10 +21,10 @@ struct target_obj {
 	uint8_t *named;			/* by stub index: perf_map.c wrote it */
 	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
-	uint8_t has_events_on;		/* some of its tracepoints are, or may be, */
-	uint8_t has_rules;		/* some with rules */
-	uint32_t events_sent;		/* tracepoints.c: generation of the spec that they were switched by */
-	uint8_t has_rows;		/* it knows how to walk stacks through it */
+	uint8_t has_events_on;		/* some of its tracepoints are, or may be, on */
+	uint8_t has_rules;		/* and some have rules */
+	uint32_t events_sent;		/* tracepoints.c: generation of the spec that was sent for them */
+	uint8_t has_rows;		/* the target has the unwind rows of the object */
 	uint8_t is_fresh;		/* no task has run in it, nor can before the session answers */
 	/* of a fork child: a relative has it mapped; the loader's list will confirm that */
 	uint8_t is_assumed;
@@ -35,21 +35,21 @@ struct task_name {
 	char comm[16];
 };
 
-#define TARGET_SPARES	2	/* families sent that its agent has not taken */
+#define TARGET_SPARES	2	/* most families sent that its agent has not taken */
 struct target {
 	struct target *next;
 	uint32_t slice;
-	/* pid 0: it had ended before the session looked; its number is the slice's word, and nothing is asked by it */
+	/* pid 0: the process had ended before the session looked; then only the slice tells its number */
 	pid_t pid, ppid;
-	/* when it began, as proc_start_ticks() tells it; of what ended at once: when uft did */
+	/* start time by proc_start_ticks(); of a process that ended at once: uft's own */
 	uint64_t start;
-	/* as the process itself knows it: another one in a pid namespace of its own */
+	/* its number in its own pid namespace */
 	pid_t own_pid;
 	int pidfd, agent_fd;
-	/* spares.c: 0 not looked at, -1 not to be had; numbers + 1 of families that were sent */
+	/* spares.c: socket of the agent; 0: not looked for yet, -1: none; sent[]: 1 + numbers of the families sent */
 	int spare_sock;
 	uint32_t sent[TARGET_SPARES];
-	/* when its agent was seen to have ended, and the process was not; 0 else, or warned of */
+	/* when the agent was found to have ended before its process; 0: not so, or the user was warned */
 	uint64_t agentless_ns;
 	struct space *space;
 	struct target_obj *obj;
@@ -58,24 +58,24 @@ struct target {
 	int has_thread_agent;		/* the agent is a thread of the process: no descriptor of its own */
 	int is_held_back;		/* objects are added but not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
-	uint32_t stuck_seq;		/* the number of the one that it did not answer */
+	uint32_t stuck_seq;		/* number of the command that it did not answer */
 	int is_over;			/* the process ended or replaced its image */
-	int is_watched;			/* watchdog.c has all of its tasks */
-	uint64_t next_watch_ns;		/* when it is tried again, if not */
-	int waits_for_traps;		/* int3.c: functions are to be armed when it has */
-	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
-	int is_put_back;		/* target_restore_code(): armed no more */
+	int is_watched;			/* watchdog.c traces all of its tasks */
+	uint64_t next_watch_ns;		/* time of the next try, if not */
+	int waits_for_traps;		/* int3.c: some functions are armed once the watchdog has all tasks */
+	int looked_at_sigtrap;		/* 1: int3s may be written; -1: the program uses SIGTRAP itself */
+	int is_put_back;		/* target_restore_code() was called: never armed again */
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
-	/* request + 1 by which a thread of it stands in r_brk until it is answered; 0 none */
+	/* 1 + the request by which a thread waits in r_brk for the session's answer; 0: none */
 	uint32_t waiting;
 	struct task_name *task;
 	uint32_t ntask, task_alloc;
 	int jit_fd;			/* jit_names.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
 	int is_map_begun, is_map_left;	/* perf_map.c */
-	struct cost_meter *meter;		/* cost.c; NULL: not looked at so far */
+	struct cost_meter *meter;		/* cost.c; NULL: not measured so far */
 	/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
 	struct stopped_batch *hold;
 	int is_unasked;			/* warned that scheduling policies or CPU times are not read (arm_params.c) */
@@ -94,7 +94,10 @@ struct target_listener {
 	void (*freed)(struct target *t);
 };
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
-/* The same in two steps: all that can fail, before a process is changed; and the rest. NULL: no memory, or no pidfd. */
+/*
+ * The same in two steps: target_reserve() does all that can fail, before a process is changed. NULL: no memory or
+ * pidfd.
+ */
 struct target *target_reserve(struct uft_session *s, pid_t pid, struct space *space);
 void target_add(struct uft_session *s, struct target *t, uint32_t slice, pid_t ppid);
 void target_drop(const struct uft_session *s, struct target *t);	/* in place of target_add(); NULL is nothing */
@@ -109,19 +112,19 @@ pid_t target_agent_pid(const struct target *t);	/* the agent's number in our pid
 void target_end(struct uft_session *s, struct target *t);
 /* of its slice; enum uft_counter */
 uint64_t target_counter(const struct uft_session *s, const struct target *t, int counter);
-/* for a target that could not be detached from: the slice stays valid */
+/* For a target that could not be detached: the slice stays valid. */
 void target_keep(struct uft_session *s, struct target *t);
 /* spares.c: the Unix socket @its_fd that the task of the pidfd @agent_fd has made: a descriptor, or -errno */
 int target_take_socket(int agent_fd, int its_fd);
-void target_close_socket(int sock);	/* Whatever the target has sent to it: this does not wait. */
+void target_close_socket(int sock);	/* does not wait, whatever the target has sent to the socket */
 /* a message of @bytes with descriptors; 0 or -errno, it does not wait. */
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes);
-void spares_send(struct uft_session *s);	/* to who asks for families */
-int spares_has_sent(const struct uft_session *s, uint32_t family);	/* and nobody has taken it so far */
+void spares_send(struct uft_session *s);	/* to the agents that ask for families */
+int spares_has_sent(const struct uft_session *s, uint32_t family);	/* 1: sent, and not taken so far */
 int target_fd_ready(int fd, int timeout_ms);	/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
-int target_is_running(const struct target *t);	/* 0: the process is over */
+int target_is_running(const struct target *t);	/* 0: the process has ended */
 int target_agent_ended(const struct target *t);
-int target_takes_commands(const struct target *t);	/* else nothing may be written to its command area */
+int target_takes_commands(const struct target *t);	/* 0: nothing may be written to its command area */
 void target_scan_tasks(struct uft_session *s, struct target *t);
 int target_grow(struct target *t, uint32_t nobj);
 /* int3.c: entries that only an int3 fits. */
@@ -132,7 +135,7 @@ struct int3_ops {
 	 * target of @slice. 0 or -errno.
 	 */
 	int (*note)(struct uft_session *s, uint32_t slice, const struct uft_code *c, uint64_t at);
-	/* A target unmapped what was there. */
+	/* A target has unmapped this range. */
 	void (*gone)(struct uft_session *s, uint64_t from, uint64_t to);
 };
 
@@ -140,30 +143,30 @@ struct int3_ops {
 
 /* A process has begun, or has executed a program; @from: its parent, or the nearest known ancestor. */
 void pid_inherit_fork(struct uft_session *s, pid_t pid, pid_t from);
-/* @sp takes the place of @old, or of none (NULL) */
+/* @sp replaces @old (or NULL) */
 void pid_inherit_begin(const struct spec *old, struct spec *sp);
-/* enum uft_pid_lists that it is on because its parents are */
+/* enum uft_pid_lists that the process is on because its ancestors are */
 uint32_t pid_inherit_lists(const struct uft_session *s, pid_t pid);
 
 /* ---- command.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
 
 #define COMMAND_TIMEOUT_MS	5000
-/* starts the command that stands in the area; 0 or -ESRCH */
+/* starts the command in the command area; 0 or -ESRCH */
 int command_post(struct uft_session *s, struct target *t);
 /*
  * Waits for the answer to that: its result; -ESRCH: the agent has ended; -ETIMEDOUT: the target is stuck from now
  * on.
  */
 int command_wait(struct uft_session *s, struct target *t);
-/* asks a stuck agent once more: 1 no answer */
+/* 1: a stuck agent has still not answered */
 int command_is_unanswered(struct uft_session *s, const struct target *t);
 /* unresponsive.c */
 void unresponsive_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
 /* 1: it has answered by now; target_arm() with force comes next */
 int unresponsive_ends(struct uft_session *s, struct target *t);
 /*
- * Makes memory for a command's payload of @bytes: how many of them may be written, CMD_ROOM at least, so that longer
- * lists go out in parts where the file system is full. Its target reads there: a page that is not there would end it.
+ * Makes memory for a command's payload of @bytes. Returns how many of them may be written, at least CMD_ROOM: where the
+ * file system is full, longer lists are sent in parts. A page without memory would kill the target that reads it.
  */
 size_t command_room(struct uft_session *s, const struct target *t, size_t bytes);
 struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n,
@@ -171,7 +174,7 @@ struct uft_cmd uft_shared *command_begin(struct uft_session *s, struct target *t
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 /*
- * All sites, hooks and return addresses as found, for good, while the process runs. Returns the number of places that
+ * Restores all sites, hooks and return addresses for good, while the process runs. Returns the number of places that
  * cannot change now, or -errno: there is no agent.
  */
 int target_restore_code(struct uft_session *s, struct target *t);
@@ -230,7 +233,7 @@ struct exec_task {
 /* Switches recording in a slice on or off, as the session is. For each slice that was just claimed. */
 void session_set_slice(struct uft_session *s, uint32_t index);
 
-/* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
+/* The process with the number @own in its namespace that is no target yet and has slice @slice; 0: none. */
 pid_t target_find_process(struct uft_session *s, uint32_t slice, pid_t own);
 int process_maps_arena(const struct uft_session *s, pid_t pid);	/* has the process mapped the session's arena? */
 

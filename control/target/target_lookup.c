@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * target_lookup.c - which target, or process, goes by a number
+ * target_lookup.c - find a target or process by its number
  */
 #include "control/target/target.h"
 #include "control/proc/proc_list.h"

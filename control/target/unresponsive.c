@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * unresponsive.c - a target whose agent did not answer in time, and what is done when it does after all
+ * unresponsive.c - targets whose agents do not answer in time, until they do after all
  *
- *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it
- *	told anew
+ *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, everything
+ *	is sent anew
  *
- * A process that is over before its agent has answered counts as stuck, too, until the session parts with it.
+ * A process that ends before its agent has answered counts as stuck, too, until the session removes the target.
  *
- * Until the agent says that it is through with that command nothing is written to the area, since it may
- * still be read. What became of it is not asked for: whose sites it was about is not known any more, and by
- * then other ones may be wanted. So each site that may have been armed unseen counts as touched (IDLE: what
- * is wanted of it differs, or is said once more), and then everything is sent with force, as to a fork child.
+ * Until the agent has finished that command, nothing is written to the command area, since the agent may still read
+ * it. The answer is not used: the sites of the command are not known any more, and other ones may be wanted by
+ * then. So each site that the command may have armed counts as touched (IDLE), and then everything is sent with force,
+ * as to a fork child.
  */
 #include "control/target/target.h"
 
