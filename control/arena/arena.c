@@ -21,7 +21,7 @@
  * user asked for one has to fit. What a ring may grow to beyond that while it is not read in time (abi.h) are
  * addresses at first: as many as leave room for all families, and of free memory as much as fits likewise.
  *
- * A family's processes can write to every word of its file. The session looks for nothing by what stands there: its
+ * A family's processes can write to every word of its file. The session finds nothing by these words: its
  * mapping begins with a private read-only copy of the layout (arena.map), with the slices of all families behind it,
  * each at the place that its number says. Where there is no family lies empty memory of the session alone, so what it
  * still looks at there reads as FREE. Board and mail are mapped apart. doc/design/trust.md has the rules.
@@ -57,7 +57,7 @@
 #define FAMILIES_MIN	4u
 #define NEXCH		6
 #define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
-#define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
+#define NEXCH_OWN_CPU	2		/* for each CPU: one kept by a thread, and one for threads without */
 #define RING_BYTES	(16u << 20)
 #define RING_GROWN	(128u << 20)	/* and what it may grow to */
 /* than others is what an emulator's programs map: it keeps books of each page */
@@ -104,7 +104,7 @@ static uint32_t possible_cpus(void)
 	return high + 1;
 }
 
-/* Makes and checks the folder. Nobody else may have prepared it for us. */
+/* Makes and checks the folder: another user may have prepared one for us. */
 static int open_dir(const char *path, struct uft_error *err)
 {
 	struct stat st;
@@ -179,7 +179,7 @@ static void unlink_all(int dirfd, const char *name)
 
 /*
  * Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is
- * nobody's: its session has none.
+ * stale: its session has no such file.
  */
 static int open_board(struct arena *a, int dirfd, const char *name, int flags)
 {

@@ -21,50 +21,51 @@ struct arena {
 	struct file_id { dev_t dev; ino_t ino; } *file;	/* of each family that there is */
 	uint32_t nfamilies, next_family;
 	uint32_t *used, nused;		/* the families that there are; a dropped one leaves its place to the last */
-	/* by family: 1 + the user of whose process it was sent for a child that is no target yet */
+	/* by family: 1 + the user to whose process it was sent, for a child that is no target yet */
 	uint32_t *given;
 	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
-	uint32_t ring_flags, on_cpus;	/* what a slice begins with */
+	uint32_t ring_flags, on_cpus;	/* initial values of a slice */
 	size_t bytes;
 	size_t target_bytes;	/* what a target maps: board and a family */
 	int fd;			/* holds the flock that says "this session lives" */
 	int board_fd;
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int void_fd;		/* stands in place of a family that was dropped */
-	/* who has it mapped began then or later, in ticks since boot; 0: not known (a process was attached) */
+	/* processes that map it began then or later, in ticks since boot; 0: unknown (a process was attached) */
 	uint64_t since;
 	int is_linked;
-	int is_kept;		/* the files stay: somebody could not be left, and can be later (detach_request.c) */
+	/* the files stay: a process could not be detached, and may be later (detach_request.c) */
+	int is_kept;
 	char path[256];
 };
 
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
 void arena_destroy(struct arena *a);
 void arena_unlink(const struct arena *a);	/* all files */
-/* Maps what is no family's, a->bytes in all, of layout @l: of a session, or again in its guard. 0 or -errno. */
+/* Maps all but the families, a->bytes by layout @l: in a session, or again in its guard. Returns 0 or -errno. */
 int arena_map(struct arena *a, const struct uft_arena *l);
 void arena_map_families(struct arena *a);	/* those whose files are there */
-/* For each session of this user, living or dead: nobody locks its file here. 0 or -errno. */
+/* Calls @fn for each session of this user, living or dead, without locking its file. Returns 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
 /*
  * Takes the lock of a session's file, if no session and no guard has it. 0 also where the file was removed meanwhile:
  * its name may be another session's by now.
  */
 int arena_lock_dead(int fd);
-int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
+int arena_has(const struct arena *a, uint32_t index);	/* 1: the slice exists and may be claimed by a process */
 struct uft_slice uft_shared *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd uft_shared *arena_cmd(const struct arena *a, uint32_t index);
-/* Bytes of a command's payload that have memory from the beginning on: what cannot be sent in parts needs no more. */
+/* Bytes of a command's payload that always have memory: payloads that cannot be sent in parts fit. */
 #define CMD_ROOM	(2 * UFT_PAGE - UFT_CMD_PAYLOAD)
 _Static_assert(sizeof(struct uft_tracer_params) <= CMD_ROOM && sizeof(struct uft_hello) <= CMD_ROOM, "sent whole");
 /*
- * Makes memory that target and session write to without asking: on a full file system the first to touch a page that
- * is not there would be ended by SIGBUS. 0 or -ENOMEM. A kernel before 5.14 knows no such advice.
+ * Allocates the pages of memory that target and session write to: on a full file system, the first write to a missing
+ * page would kill the writer by SIGBUS. Returns 0 or -ENOMEM. Kernels before 5.14 do not have this advice.
  */
 int arena_reserve(void *at, uint64_t bytes);
-/* of the slices that there are, and will be */
+/* for all slices, also those that are claimed later */
 void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus);
-/* whether its rings are written, and how: as @a says by now */
+/* gives a slice the present flags of @a: whether its rings are written, and how */
 void arena_set_slice(const struct arena *a, uint32_t index);
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
 /* Its file, by device and inode alone, as when it was mapped: no system call. 0 or -ENOENT. */
@@ -73,10 +74,10 @@ int64_t arena_make_family(struct arena *a);	/* its number; -EAGAIN: there are to
 void arena_keep_spares(struct arena *a);	/* makes others in place of those that were taken */
 int arena_is_spare(const struct arena *a, uint32_t family);
 int arena_is_unclaimed(const struct arena *a, uint32_t family);	/* no process has a slice in it */
-/* No process claims a slice in it any more, nor is there one: 1. It is to be dropped. */
+/* Closes a family for claims. 1: no process has a slice in it, so it can be dropped. */
 int arena_close_family(struct arena *a, uint32_t family);
-void arena_drop_family(struct arena *a, uint32_t family);	/* its file goes; who has it mapped keeps that */
-void arena_drop_unused(struct arena *a);	/* all that no process has a slice in, or has mapped */
+void arena_drop_family(struct arena *a, uint32_t family);	/* removes its file; processes that map it keep it */
+void arena_drop_unused(struct arena *a);	/* drops all families without a slice in use that no process maps */
 /*
  * Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE, errno: EAGAIN there are too
  * many, or what is short.
@@ -84,7 +85,7 @@ void arena_drop_unused(struct arena *a);	/* all that no process has a slice in, 
 /* @pid: by its own namespace; @flags: enum uft_slice_flags */
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid, uint32_t flags);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
-/* For a slice that nobody drains: clears it and makes it free again. */
+/* Clears a slice that is not being drained, and makes it free again. */
 void arena_release(struct arena *a, uint32_t index);
 /* gives the memory of its rings back; it stays what it is */
 void arena_empty(const struct arena *a, uint32_t index);
@@ -105,18 +106,20 @@ int blob_get(const struct blob **out);
 
 int arena_is_mapped_by(const struct arena *a, pid_t pid);	/* has the process mapped it? */
 /*
- * Has the process mapped the family of the slice, shared and writable? What a slice, or a request beside it, says
- * of a process is only believed of one that has: a target can name any, and each has memory of its own. (Programs that
- * read other users' files may be led to map it, but not so.)
+ * Returns 1 if the process maps the family of the slice, shared and writable. A slice or request can name any process,
+ * so it is believed only of one that maps its family in this way. (A program that reads files of other users may be
+ * made to map the file, but not shared and writable.)
  */
 int arena_slice_is_mapped_by(const struct arena *a, uint32_t index, pid_t pid);
 int arena_is_mapped(const struct arena *a);		/* has any process but this one? */
-/* A process but this one that is not older than all of the session's; the maps of others need not be read. */
+/* 0: the process is older than all that can map the arena, so its maps need not be read. */
 int arena_may_be_mapped_by(const struct arena *a, pid_t pid);
 /* Sets mapped[i] for each of the @n files that some process but this one has mapped. One walk through /proc. */
 void arena_find_mapped_files(const struct arena *a, const struct stat *st, size_t n, uint8_t *mapped);
-/* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
- * processes that are younger than this one. */
+/*
+ * Finds a process that maps the arena and is no target, such as a fork child that has made no traced call yet. Checks
+ * all processes that are younger than this one. 0: none.
+ */
 pid_t arena_find_agentless(const struct arena *a);
 
 #endif

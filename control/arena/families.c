@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * families.c - the files that a session shares with one process each: made, mapped, closed and dropped
+ * families.c - make, map, close and drop the files that a session shares with one process each
  *
  * A family is a file session.PID.fN (arena.c): mail, and the slices of a process and of its fork children. The session
  * maps its slices at the place that the number says, and its mail apart. A spare is a family that is made before a
@@ -157,7 +157,7 @@ void arena_set_flags(struct arena *a, uint32_t ring_flags, uint32_t on_cpus)
 		set_family(a, a->used[i]);
 }
 
-/* A new file. Numbers are used again as late as can be: who drains a slice that has ended may be at it. */
+/* Makes a file. Numbers are reused as late as possible: a slice that has ended may still be drained. */
 int64_t arena_make_family(struct arena *a)
 {
 	char path[sizeof(a->path) + 32];
@@ -184,7 +184,7 @@ int64_t arena_make_family(struct arena *a)
 	return family;
 }
 
-/* To look at the others would make a page of each. */
+/* Only the first slice is read: a read of the others would allocate a page of each. */
 static uint32_t claimed(const struct arena *a, uint32_t family)
 {
 	uint32_t n = SHARED_LOAD_ACQUIRE(&a->mail[family]->claimed);

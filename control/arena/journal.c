@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * journal.c - what a session is in the middle of, in memory that its guard has as well
+ * journal.c - notes of a session's unfinished work, in memory that its guard maps as well
  *
  * It is written before the thing is done, and cleared when that is undone or known by other means. If the
  * session is killed, its guard reads it and finishes what was begun (detach/guard.c).
@@ -11,7 +11,7 @@
 
 struct guard_notes *guard_notes(void)
 {
-	static struct guard_notes alone;	/* without memory nobody reads them */
+	static struct guard_notes alone;	/* without shared memory; no guard reads it */
 	static struct guard_notes *notes;
 
 	if (!notes)

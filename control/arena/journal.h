@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* journal.h - what a session is in the middle of, for its guard; theory in journal.c. Context: control. */
+/* journal.h - the unfinished work of a session, for its guard; theory in journal.c. Context: control. */
 #ifndef UFT_CONTROL_JOURNAL_H
 #define UFT_CONTROL_JOURNAL_H
 
@@ -7,8 +7,8 @@
 #include "control/proc/procinfo.h"
 
 /*
- * A target from whose memory ours is being taken, for who goes on if we are killed in the middle: its agent then sleeps
- * where we left it, the address of the last range that it unmapped in rdi.
+ * A target whose agent is unmapping our memory, for the guard that continues if we are killed meanwhile: the agent then
+ * sleeps, with the address of the last range that it unmapped in rdi.
  */
 struct detach_notes {
 	pid_t pid, agent;		/* pid 0: none */
@@ -18,8 +18,8 @@ struct detach_notes {
 };
 
 /*
- * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two
- * have. Written before the thing is done, cleared when it is undone or known by other means.
+ * The unfinished work of the session, for its guard, in memory that only these two map. A note is written before the
+ * work begins, and cleared when it is undone or known by other means.
  */
 struct guard_notes {
 	struct procinfo attach;		/* ->pid 0: no attach is under way */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): there is no image of the runtime
+ * no_ptrace.c - for machines without ptrace support (ptrace/no_ptrace.c): there is no image of the runtime
  * that ptrace could put into a process.
  */
 #include "control/arena/arena.h"
