@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arbiter.c - which ops run at once, and what targets are told for all of them
+ * arbiter.c - which ops may run at once, and the one set of parameters that targets get for all of them
  *
  * A target has one set of parameters and writes one stream, so ops are joined: its sites are armed for all
  * (spec_select.c), its parameters are what all of them need, and each reader shows what its own ops asked for. What
@@ -55,7 +55,7 @@ static int is_measuring(const struct uft_ops *op)
 	return (op->stacks & UFT_STACKS_MAX) != 0;
 }
 
-/* Both are what the kernel says of threads, of two kinds. */
+/* Both sources are events that the kernel tells of threads, but of two kinds. */
 static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
 	int is_a = (uft_tracer(a->tracer)->takes & UFT_TAKES_MEMORY) != 0,
@@ -64,7 +64,7 @@ static int watches_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return is_a != is_b && uft_tracer(is_a ? b->tracer : a->tracer)->is_of_threads;
 }
 
-/* Lists that grow are the target's to follow, and it has one. */
+/* A target follows its growing pid list by itself, and it has only one. */
 static int forks_apart(const struct uft_ops *a, const struct uft_ops *b)
 {
 	return (a->is_forking || b->is_forking) && !has_same_pids(a, b);
@@ -75,7 +75,7 @@ static int sums_apart(const struct uft_ops *a, const struct uft_ops *b)
 	return (rank_of(a) == RANK_PROFILE || rank_of(b) == RANK_PROFILE) && !has_same_pids(a, b);
 }
 
-/* Each call that is recorded would be one of a constructor. */
+/* initcall: every recorded call counts as a constructor's. */
 static int inits_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
 	const struct uft_tracer_row *of_a = uft_tracer(a->tracer), *of_b = uft_tracer(b->tracer);
@@ -93,13 +93,13 @@ static int keeps_beside(const struct uft_ops *a, const struct uft_ops *b)
 	return (a->keep && *a->keep && rank_of(b) != RANK_NOP) || (b->keep && *b->keep && rank_of(a) != RANK_NOP);
 }
 
-/* A thread is on or off, and its records are a graph's: which of two nobody could tell. */
+/* A thread's graph is on or off; its records do not tell for which of two ops. */
 static int triggers_beside(const struct uft_ops *a, const struct uft_ops *b)
 {
 	return (a->graph_turn || b->graph_turn) && rank_of(a) <= RANK_EVENTS && rank_of(b) <= RANK_EVENTS;
 }
 
-/* Pairs that cannot run at once; the first that holds is what is said. */
+/* Pairs that cannot run at once; the first row that applies gives the error. */
 static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b); const char *text; } conflicts[] = {
 	{ watches_beside, "mmiotrace and the tracers of threads (sysprof, sched_switch) exclude each other" },
 	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
@@ -147,7 +147,7 @@ static int add_functions(struct spec *first, struct spec **last, const struct uf
 	return 0;
 }
 
-/* Targets hear nothing of it. */
+/* Adds a source of the session itself; targets are not told. */
 static int add_own(struct spec *first, const struct uft_ops *op, struct uft_error *err)
 {
 	struct spec *sp;
@@ -175,7 +175,7 @@ static int add_own(struct spec *first, const struct uft_ops *op, struct uft_erro
 	return 0;
 }
 
-/* Lists of functions whose stacks are wanted, of all ops in one. malloc'd; NULL: none, or no memory (*ret). */
+/* Joins the lists of functions whose stacks are wanted. malloc'd; NULL: none, or no memory (*ret). */
 static const char **join_stacks(const struct uft_ops *const *op, size_t n, int *ret)
 {
 	const char **all;
@@ -193,7 +193,7 @@ static const char **join_stacks(const struct uft_ops *const *op, size_t n, int *
 	return all;
 }
 
-/* Tasks that one of the ops wants and another does not are recorded, and left out where they are read. */
+/* A task that only some ops want is recorded, and left out by the readers of the others. */
 static int is_for_all_tasks(const struct uft_ops *const *op, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -202,7 +202,7 @@ static int is_for_all_tasks(const struct uft_ops *const *op, size_t n)
 	return 0;
 }
 
-/* @op: of all ops, by their ranks; @n at least 1. */
+/* @op: all ops, in the order of their ranks; @n at least 1. */
 static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op, size_t n, struct spec **out,
 		struct uft_error *err)
 {
@@ -260,7 +260,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		op[n++] = &nothing;
 	if (!ret)
 		ret = join(in, op, n, out, err);
-	if (!ret)	/* what goes by durations needs a clock */
+	if (!ret)	/* durations need a clock */
 		(*out)->params.counts = in->counts && !(*out)->thresh_ns && !(*out)->nkeep;
 	free(op);
 	return ret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * event_rules.c - the rules of an event: of the filters that are wanted, the programs that targets get
+ * event_rules.c - make the rules of an event: the programs that targets run, from the filters that are wanted
  *
  * An event is recorded if anyone wants it unfiltered, or if one of the filters accepts its record. A filter that
  * does not fit the event (a field that it does not have, with a word that means several events) filters nothing,
@@ -62,7 +62,7 @@ static int add_filter(struct uft_event_rules **out, const struct uft_event_type 
 	return ret == -ENOMEM ? ret : !ret;
 }
 
-/* One that does not fit does nothing. 0, -ENOMEM. */
+/* A rule that does not fit the event is left out. Returns 0 or -ENOMEM. */
 static int add_action(struct uft_event_rules **out, const struct uft_event_type *type, const struct spec_event *e)
 {
 	const struct uft_event_rule head = { .action = e->action, .count = e->count, .key = e->key };
@@ -76,7 +76,7 @@ static int add_action(struct uft_event_rules **out, const struct uft_event_type 
 	return ret == -ENOMEM ? ret : 0;
 }
 
-/* Where an event is not counted in the target it is recorded for its histogram. */
+/* An event that the target cannot count is recorded for its histogram. */
 static int is_for_records(const struct spec_event *e)
 {
 	return e->action <= UFT_RULE_RECORD || e->action == UFT_RULE_HIST;
@@ -130,8 +130,8 @@ static int has_word(const struct spec *sp, size_t word)
 }
 
 /*
- * The rule that has targets count the event: one histogram is all that is wanted of it, and its filter asks nothing
- * that a target may not know. 1: made; 0: records are to be written; -ENOMEM.
+ * Makes the rule by which targets count the event: only one histogram wants it, and its filter tests nothing that a
+ * target does not know. 1: made; 0: records are needed; -ENOMEM.
  */
 static int make_count(const struct spec *sp, const struct uft_event_type *type, struct uft_event_rules **out)
 {

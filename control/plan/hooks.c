@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * hooks.c - places in unprepared code that the runtime must know of
+ * hooks.c - find the places in unprepared code at which the runtime must be called
  *
  * System calls that make or replace processes; mlockall, which would make every page of our mappings; those of
  * limits, as the address space is not the program's alone; prctl and seccomp, by which a program forbids itself
@@ -15,8 +15,8 @@
  * are hooked of all system calls (fork_calls.c).
  *
  * The hooks found in an object are remembered for its life as an index of link-time addresses: programs start
- * by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another
- * one is looking for waits for it.
+ * by the thousand with the same libc. Any thread may search ahead (symbol/prefetch.c); a thread that needs a result
+ * waits for the thread that is searching for it.
  */
 #include "control/plan/fork_calls.h"
 #include "control/plan/plan.h"
@@ -56,7 +56,7 @@ static const char *const unwinders[] = {
 static const char *const beginnings[] = { "unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext",
 	"_Uriscv_getcontext" };
 
-/* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
+/* The places found in an object, by link-time address; kept for ever, as objects are. */
 struct found {
 	struct found *next;
 	struct uft_object *obj;
@@ -199,7 +199,7 @@ static int plan_unwinder(const struct uft_object *obj, const uint8_t *code, size
 	return n > *skip ? plan_prologue(code + *skip, n - *skip, 5) : -EINVAL;
 }
 
-/* 0, or why it cannot be hooked: it is added all the same, unless @is_spare. */
+/* Returns 0, or why it cannot be hooked: the place is added nevertheless, unless @is_spare. */
 static int add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t which, int is_spare)
 {
 	struct uft_hook h = { .kind = UFT_HOOK_UNWIND, .nr = which };
@@ -263,7 +263,7 @@ int hooks_are_known(const struct uft_object *obj)
 	return obj->machine == EM_X86_64;
 }
 
-/* The entry of @obj; *is_new: to be filled in by who asked. NULL: no memory. */
+/* The cache entry of @obj; *is_new: the caller fills it in. NULL: no memory. */
 static struct found *entry_of(struct uft_object *obj, int *is_new)
 {
 	struct found *f;

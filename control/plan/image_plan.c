@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * image_plan.c - an address space as the session knows it: its objects, their ids, and where the loader tells of more
+ * image_plan.c - the session's model of an address space: its objects, their ids, and where the loader reports changes
  *
  * A space is made when a program starts and shared by the children that fork makes of it. It is recognised by its
  * auxiliary vector: the kernel keeps it for the life of the image, fork copies it, exec replaces it, and it
@@ -57,7 +57,7 @@ static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *
 	return 0;
 }
 
-/* The pages of these two are most of what adding a large program costs. */
+/* The pages of these two arrays are most of the cost of a large program. */
 static void make_room(struct space *sp, const struct uft_object *obj)
 {
 	sp->nahead = uft_object_expects(obj);
@@ -261,7 +261,7 @@ static int open_emulated(pid_t pid, uint64_t entry, char *path, size_t size, str
 	return ret;
 }
 
-/* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
+/* The rest of adding a program, done while another thread still searches for its sites (symbol/prefetch.c). */
 static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 {
 	uft_session_look_ahead(exe);

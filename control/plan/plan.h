@@ -24,16 +24,16 @@ struct budget_limit {			/* what tracing may cost: arm/budget.c */
 };
 
 /*
- * A spec's actions. Those without a limit have their ops for a number, so that a number's meaning is the same in each
- * spec, and a site is told a new number only where its ops change; behind them are those with limits.
+ * A spec's actions. An action without a limit has its ops as its number. So a number means the same in each spec, and a
+ * site gets a new number only if its ops change. Actions with limits have the numbers behind these.
  */
 #define ACTION_KEPT		UFT_ACT_KEEP	/* the first with a limit */
 #define ACTION_LIMITS		(UFT_NACTIONS - ACTION_KEPT - 1u)	/* WANT_NOT's number is no action's */
 struct spec {
-	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
+	uint32_t tracer;		/* the tracer that targets run: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
-	int is_bare;			/* with events: no functions but those */
-	/* only functions that are called when their object is loaded, of every object */
+	int is_bare;			/* with events: only the functions that write them */
+	/* only constructors, of every object */
 	int is_inits;
 	uint32_t own;			/* tracers made of the session's own events: bits 1 << enum uft_tracer */
 	struct spec_spin { struct uft_hwlat_opts opts; uint64_t thresh_ns; } hwlat, osnoise;
@@ -49,7 +49,7 @@ struct spec {
 	struct spec_event { uint32_t index; char *filter; uint32_t action, count,
 		key; struct uft_hist_row row; } *event; size_t nevents;
 	struct spec_rules *rules; uint32_t nrules;	/* event_rules.c: by index of the type */
-	uint32_t generation;		/* of this spec; 0: none was given yet */
+	uint32_t generation;		/* of this spec; 0: no spec was set yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
 	size_t nfilter, nnotrace, nroots, nhidden, nkeep, nstack_of;
@@ -62,28 +62,30 @@ struct spec {
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
-	/* pid_inherit.c: by params.pids, when it came to be there */
+	/* pid_inherit.c: by index of params.pids, when that pid was added */
 	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];
 	struct spec *beside;		/* arbiter.c: the next of the ops; only its functions count there */
 };
-/* What a site should be: enum uft_site_state, and above it the number of its action; or WANT_NOT (not selected). */
+/*
+ * The wanted state of a site: enum uft_site_state, and above it the number of its action; or WANT_NOT (not selected).
+ */
 #define WANT_ACTION_SHIFT	8
 #define WANT_STATE(want)	((want) & 0xffu)
 #define WANT_ACTION(want)	((want) >> WANT_ACTION_SHIFT)
 #define WANT_OF(state, action)	((uint16_t)((state) | (unsigned)(action) << WANT_ACTION_SHIFT))
 #define WANT_NOT		0xffffu		/* all bits, so that memset() makes it */
 uint32_t spec_ops(const struct spec *sp, uint16_t want);	/* enum uft_action_ops */
-/* arbiter.c: of all ops. 0, or -errno and the reason in @err. */
+/* arbiter.c: makes the specs of all ops. Returns 0, or -errno with the reason in @err. */
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
-/* spec.c: of one; all members that are of all ops are 0. */
+/* spec.c: makes the spec of one of the ops; members that belong to all ops are 0. */
 int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
 int spec_copy_events(const struct uft_trace_spec *from, struct spec *sp);	/* 0, -ENOMEM */
 int spec_wants_event(const struct spec *sp, const struct uft_event_type *type);
-/* The first of event[] whose index is not below that of @type. */
+/* The first of event[] that has the index of @type or a higher one. */
 size_t spec_first_event(const struct spec *sp, const struct uft_event_type *type);
 /* event_rules.c: what targets get for events of @type; *out is the spec's, NULL: no rules. 0, -ENOMEM. */
-/* Of what the session records itself: does a filter let the record through, or has the type none? */
+/* For events that the session records itself: 1 if a filter accepts the record, or the type has no filter. */
 int spec_accepts_event(struct spec *sp, const struct uft_event_type *type, const struct uft_record *r);
 int spec_event_rules(struct spec *sp, const struct uft_event_type *type, const struct uft_event_rules **out);
 void spec_rules_free(struct spec *sp);
@@ -91,7 +93,7 @@ static inline int spec_has_own(const struct spec *sp, uint32_t tracer)
 {
 	return sp->own >> tracer & 1;
 }
-static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
+static inline int spec_has_func(const struct spec *sp)	/* 1: FUNC records are written */
 {
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;
 }
@@ -104,7 +106,7 @@ long spec_select_plain(const struct spec *sp, struct uft_object *obj, const stru
 long spec_select_own(const struct spec *sp, struct uft_object *obj, uint16_t *want, struct uft_error *err);
 long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 			   uint16_t *want, struct uft_error *err);
-/* Is a stack recorded behind each call of the function at @func? Its object's names are read. */
+/* Returns 1 if a stack follows each call of the function at @func. Reads the names of its object. */
 int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func);
 /* Does a filter or root pattern name the object by `:mod:`? */
 int spec_names_object(const struct spec *sp, struct uft_object *obj);
@@ -121,12 +123,12 @@ struct space_obj {
 	uint16_t *want;			/* by stub index, from spec generation `planned` */
 	uint32_t planned;
 	uint32_t nusable;
-	uint16_t *sent;			/* by stub index: what any target of the space was last told, or WANT_NOT */
+	uint16_t *sent;			/* by stub index: the state last sent to any target of the space, or WANT_NOT */
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
 	int has_hooks;			/* hooks_find() has run */
-	int unwind_error;		/* -errno: an unwinder that it has could not be hooked in some target */
-	/* failed hooks were warned of; those that failed while all tasks stood */
+	int unwind_error;		/* -errno: an unwinder of the object could not be hooked in some target */
+	/* the user was warned of failed hooks; of those that failed while all tasks were stopped */
 	int is_reported, is_hold_reported;
 	/* the space's when its sites were first sent: a site's kind does not change */
 	unsigned own_calls;
@@ -135,10 +137,10 @@ struct space_obj {
 	struct unprepared *plain;
 	uint32_t nplain;		/* of those, selected ones that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* and selected ones that cannot, by reason */
-	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
+	const struct uft_func *chooser;	/* a selected function that only chooses an implementation (ifunc), or NULL */
 	struct uft_found_events found;	/* its tracepoints (arm/tracepoints.c), */
 	const struct uft_event_type **type;	/* and the type of each; NULL: refused */
-	int has_events;			/* looked for */
+	int has_events;			/* its tracepoints were searched for */
 	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target answered last; 0: none has */
 	struct uft_stack_row *row;	/* unwind_rows.c; malloc'd */
 	uint32_t nrow;
@@ -151,12 +153,13 @@ struct space {
 	struct space_obj *obj;		/* parallel to img->obj */
 	uint32_t nobj;
 	uint32_t next_text_id, next_stub_id;
-	/* enum uft_call_name: what any object exports; calls by that name are its own */
+	/* enum uft_call_name: names that an object exports; calls by these names go to that object */
 	unsigned own_calls;
 	/* path of a library that traces the program itself (uftrace's), by the same places; NULL: none */
 	const char *other_tracer;
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
-	int is_changed;			/* another one came after it: fork children may be of either time */
+	/* the spec changed since: a fork child may have been made before or after that */
+	int is_changed;
 	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */
 	size_t auxv_bytes;
 	uint64_t rbrk, rdebug;		/* runtime addresses in the interpreter; 0 none */
@@ -165,15 +168,15 @@ struct space {
 	uint64_t boot;			/* runtime address of the blob's uft_boot */
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
-	int is_preloaded;		/* the loader brought the runtime, which stays mapped: no ptrace (preload.c) */
+	int is_preloaded;		/* the loader loaded the runtime, which stays mapped: no ptrace (preload.c) */
 	/* room for stub_addr and site_addr of the program, made while its sites were looked for */
 	uint64_t *ahead[2];
 	size_t nahead;
 	uint64_t jit_bytes;		/* of perf-PID.map, all its processes': jit_names.c */
-	int started;			/* all objects of the start are known: constructors may run */
-	int was_used;			/* there was a target that had it */
+	int started;			/* all objects of the start are known: constructors may have run */
+	int was_used;			/* a target has had it */
 	int is_unneeded;		/* forget_spaces.c */
-	uint32_t holders;		/* beside targets */
+	uint32_t holders;		/* users of the space that are no targets */
 	uid_t uid;			/* of its first process; what children of other users brought: */
 	uint32_t nforeign, foreign_ids;
 };
@@ -183,15 +186,15 @@ struct space_ahead {
 	void *arg;
 };
 /*
- * Makes a space for the image of a process. @hello: the auxiliary vector by the process itself, whose program is
- * emulated; NULL: by the kernel. The files are those that the process has mapped. @ahead may be NULL. 0 or -errno.
+ * Makes a space for the image of a process, from the files that it has mapped. @hello: the auxiliary vector that an
+ * emulated program has sent; NULL: the kernel's is used. @ahead may be NULL. Returns 0 or -errno.
  */
 int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead,
 		 struct space **out, struct uft_error *err);
 void space_free(struct space *sp);
 void space_drop(struct uft_session *s, struct space *sp);	/* frees a space that no target uses */
 /*
- * Adds an object that process @pid says it has; returns its index, or -errno. For processes of another user than the
+ * Adds an object that process @pid has loaded; returns its index, or -errno. For processes of another user than the
  * space's first, children that gave up rights, there is a quarter of the room (-EDQUOT), and they change nothing for
  * relatives' objects.
  */
@@ -204,7 +207,7 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
-/* 0: on this architecture hooks are known for the loader and for unwinders only. */
+/* 0: on this architecture only the loader and unwinders are hooked. */
 int hooks_are_known(const struct uft_object *obj);
 /* Finds the places of an object that the runtime must hook, into o->hook. 0 or -errno. */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);

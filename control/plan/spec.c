@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec.c - what a session is asked to trace: patterns, what is kept, events and limits of an instance, as it was parsed
+ * spec.c - the specification of a session: patterns, kept calls, events and limits, as parsed
  *
  * spec_match.c selects functions by it, and spec_explain.c says why it selects none.
  */
@@ -201,7 +201,7 @@ static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_erro
 	return 0;
 }
 
-/* What of each call is written beside its ENTRY and EXIT. Signal handlers are marked where calls are slow anyway. */
+/* The events written with each call. Signal handlers are marked where calls are slow anyway. */
 static uint32_t events_of(const struct uft_ops *in, const struct spec *sp)
 {
 	uint32_t events = 0;
@@ -297,7 +297,7 @@ int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error 
 	return 0;
 }
 
-/* Under an emulator for a second time, when the program has said what its clock is: before it runs. */
+/* Called a second time under an emulator, when the program has told its clock, before it runs. */
 void session_set_times(struct uft_session *s, struct spec *sp)
 {
 	sp->params.thresh = session_clock_units(s, sp->thresh_ns);

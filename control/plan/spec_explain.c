@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How well a pattern does. */
+/* The best match of a pattern. */
 enum match { MATCH_NONE, MATCH_USABLE, MATCH_SKIPPED /* only such that cannot be traced */,
 	     MATCH_OTHER /* only functions that are no candidates */ };
 
-/* One that can be traced, of any name. */
+/* A function that can be traced, of any name. */
 static int has_usable(const struct space *sp, uint32_t index, int is_asked)
 {
 	const struct space_obj *o = &sp->obj[index];
@@ -172,7 +172,7 @@ static int other_name(const struct uft_pattern *p, struct space *const *spaces, 
 	return 0;
 }
 
-/* The kernel keeps filters for modules that are still to come; so do we for objects. */
+/* The kernel keeps filters for modules that are loaded later; so does uft for objects. */
 static int object_is_absent(const struct uft_pattern *p, struct space *const *spaces, size_t nspaces)
 {
 	if (!p->object)
@@ -184,7 +184,7 @@ static int object_is_absent(const struct uft_pattern *p, struct space *const *sp
 	return 1;
 }
 
-/* Says why a pattern selects nothing. @other: an object that has such functions, or NULL. */
+/* Writes why a pattern selects nothing. @other: an object that has such functions, or NULL. */
 static int explain(const char *text, enum match best, const char *why, const struct uft_object *other,
 		   int is_library, const char *near, struct uft_error *err)
 {
@@ -229,7 +229,7 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 				is_library = o && !p->object && !spaces[k]->obj[o].nusable;
 			}
 		}
-	/* All that can be traced is asked for, and that is nothing: no mistake, and the recording says so. */
+	/* All functions are wanted and none can be traced: no mistake of the user; the recording tells it. */
 	if (object_is_absent(p, spaces, nspaces) || (pattern_is_every(p) && best))
 		return 0;
 	if (!best && !other_name(p, spaces, nspaces, near, sizeof(near)))

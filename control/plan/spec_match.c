@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1: it has a demangled name that was not there before. */
+/* 1: a demangled name was made now. */
 static int demangle(struct names *f)
 {
 	if (f->is_tried || !f->raw)
@@ -93,7 +93,7 @@ void names_of(struct uft_object *obj, uint64_t func, struct names *f, char *text
 	}
 }
 
-/* By symbol or unwind entry; one whose size nothing tells is not small. */
+/* The size is that of the symbol or unwind entry; a function of unknown size is not small. */
 static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func)
 {
 	const struct uft_func *fn = sp->min_size ? uft_object_func(obj, func) : NULL;
@@ -101,7 +101,7 @@ static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func
 	return fn && fn->size && fn->size < sp->min_size;
 }
 
-/* The number of a root's action; 0: no root. What is kept always wins over what may not be. */
+/* The number of a root's action; 0: no root. A root without a limit wins over one with a limit. */
 static unsigned root_of(const struct spec *sp, struct names *f)
 {
 	if (match_list(sp->root_words, f))
@@ -112,7 +112,7 @@ static unsigned root_of(const struct spec *sp, struct names *f)
 	return 0;
 }
 
-/* One whose arguments and results the tracer is made of? enum uft_action_ops, or 0. */
+/* enum uft_action_ops of a function whose arguments and results the tracer needs, or 0. */
 static uint32_t event_of(const struct spec *sp, const struct names *f)
 {
 	uint32_t ops;
@@ -123,7 +123,7 @@ static uint32_t event_of(const struct spec *sp, const struct names *f)
 	return ops;
 }
 
-/* What the function at @func is to be, or WANT_NOT. */
+/* The wanted state of the function at @func, or WANT_NOT. */
 static uint16_t select_func(const struct spec *sp, struct uft_object *obj, uint64_t func, int needs_object)
 {
 	struct names f;

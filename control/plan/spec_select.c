@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec_select.c - what a site becomes that several ops want
+ * spec_select.c - the state of a site that several ops want
  *
  * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile)
  * where that wants it, and then with UFT_ACT_FUNC if a function tracer wants the same; armed for the
  * function tracer where only that does, and where a plain function cannot have a graph. Beside the graph the
  * profile's have UFT_ACT_PROFILE, and if it alone wants them UFT_ACT_NOT_GRAPH. While several are wanted
- * targets are told (UFT_EVENTS_FUNC, _PROFILE), and the fast paths that they take then go by these ops. Whose
- * a record is then, those who read tell by its kind and its function.
+ * targets are told (UFT_EVENTS_FUNC, _PROFILE), and then use fast paths that check these ops. Readers tell by the kind
+ * and the function of a record to which of the ops it belongs.
  */
 #include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both have ops for the numbers of their actions: limits are nobody's who is beside another. */
+/* The numbers of both actions are ops: ops that share sites have no limits. */
 static uint16_t both(uint16_t a, uint16_t b)
 {
 	uint32_t ops = WANT_ACTION(a) | WANT_ACTION(b);
@@ -30,7 +30,7 @@ static uint16_t both(uint16_t a, uint16_t b)
 	return WANT_OF(WANT_STATE(a), ops);
 }
 
-/* Adds @other to @want. @is_profile: it is the profile's, beside a graph. How many there are. */
+/* Adds @other to @want. @is_profile: @other is the profile's, beside a graph. Returns the number of sites wanted. */
 static long join(uint16_t *want, uint16_t *other, size_t n, int is_profile)
 {
 	long all = 0;

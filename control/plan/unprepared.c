@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * unprepared.c - functions that nobody prepared, as the session knows them
+ * unprepared.c - functions without compiler support: which are candidates, and their code
  *
  * Which objects. The program, if none of its own functions is prepared; any other such object when a pattern
  * names it (`:mod:`); and any in which functions were compiled with pads before their entries: those only.
@@ -11,7 +11,7 @@
  * sent to a target when it first wants it there. An object's list is kept for the life of the session:
  * programs start by the thousand with the same libc.
  *
- * Hooks have the last word about their bytes: what overlaps one is left alone (ENTRY_OURS).
+ * Hooks come first: a function whose bytes overlap one is not traced (ENTRY_OURS).
  */
 #include "control/state/state.h"
 #include "control/plan/plan.h"
@@ -138,7 +138,7 @@ static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *
 	return 0;
 }
 
-/* Makes room in all that goes by stub index. */
+/* Makes room in all arrays by stub index. */
 static int widen(struct space *sp, uint32_t index, const struct entries *list)
 {
 	struct space_obj *o = &sp->obj[index];
@@ -263,7 +263,7 @@ void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_fu
 			snprintf(out->chosen, sizeof(out->chosen), "%.3s", key);
 }
 
-/* Decodes what is wanted; what turns out to be impossible is not wanted any more, and counted. */
+/* Decodes the wanted functions. Functions that cannot be rewritten are counted and no longer wanted. */
 int unprepared_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
 {
 	struct space_obj *o = &sp->obj[index];

@@ -34,7 +34,7 @@ void unprepared_describe_ifunc(const struct uft_object *obj, const struct uft_fu
  * 0: it is not armed, or no such.
  */
 uint64_t unprepared_pun_place(const struct target *t, uint32_t object, uint32_t stub);
-/* Between moved instructions: the same place in the code that the target has for them. 0: there is none. */
+/* For a pc between moved instructions: the same place in the target's copy of them. 0: none. */
 uint64_t unprepared_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc);
 
 #endif

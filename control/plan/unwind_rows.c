@@ -2,7 +2,7 @@
 /*
  * unwind_rows.c - tables by which the runtime walks stacks, made of unwind tables
  *
- * .eh_frame is a program for each function, which nobody wants to run in a traced thread. So it is run here,
+ * .eh_frame has a program for each function, which is too slow to run in a traced thread. So it is run here,
  * once an object and image, for two questions only: where is the frame address, and where was the frame
  * pointer saved; the answers are rows of 8 bytes (abi.h). libc has 28,000 of them. What a row cannot say (a
  * frame larger than 256 KiB, an expression other than that of functions which align their stack) is

@@ -3,7 +3,7 @@
  * watch_list.c - memory that is watched: ranges as a user writes them
  *
  * The CPU has four debug registers, each for 1, 2, 4 or 8 bytes at a multiple of that. The kernel gives them
- * to perf events (perf.c) and tells of each access: who, when, and all registers, behind the instruction.
+ * to perf events (perf.c) and reports each access: the thread, the time, and all registers behind the instruction.
  * Nothing of the program is changed, and other threads, which a fault's handler would let through, have the
  * same registers.
  *
