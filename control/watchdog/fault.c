@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fault.c - the watchdog's judgement: is this fault ours, and what is done about it
+ * fault.c - decide whether uft caused a fault, and if so restore the program's code
  *
  * A task stands before the delivery of SIGSEGV, SIGILL, SIGBUS or SIGTRAP that the kernel raised. Ours is a pc
  *	- at a site that we changed,
@@ -8,8 +8,8 @@
  *	  program's is.
  * Everything else is the program's own and is delivered untouched, at the price of the look.
  *
- * If it is ours: the report first, while things are as they were; then the agent puts everything back (LEAVE,
- * UNHOOK: it is a task of its own, which nobody has stopped), a site whose bytes it does not know any more is
+ * If uft caused it, the report is made first, of the unchanged state; then the agent restores everything (LEAVE,
+ * UNHOOK: the agent is a task of its own and not stopped), a site whose bytes it does not know any more is
  * written from the file, and the pc goes to the place in the program that corresponds, where there is one:
  *
  *	at a site	its start
@@ -42,7 +42,7 @@
 #include "symbol/sorted.h"
 
 #define REPORT_BYTES	8192
-#define BEHIND		UFT_PAGE	/* so far behind our memory a pc may be our doing */
+#define BEHIND		UFT_PAGE	/* a pc up to so far behind our memory may be our fault */
 #define MAX_OWNED	65536u
 #define NO_STUB		UINT32_MAX
 
@@ -62,7 +62,7 @@ struct fault {
 
 /* ---- The place of a fault ------------------------------------------------------------------- */
 
-/* The place that a stub index stands for. */
+/* The site with a stub index. */
 struct place {
 	uint64_t addr, func;		/* vaddr */
 	unsigned len;			/* bytes that change */
@@ -92,7 +92,7 @@ static int place_of(const struct fault *f, struct place *p)
 	return 1;
 }
 
-/* The same among functions that nobody prepared. */
+/* The same among unprepared functions. */
 static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 {
 	const struct space_obj *o = &f->t->space->obj[object];
@@ -130,7 +130,7 @@ static int find_in_objects(struct fault *f)
 	const struct uft_image *img = f->t->space->img;
 	uint64_t pc = f->regs.rip;
 
-	/* An int3 has been executed when it is seen. */
+	/* The pc is behind an executed int3. */
 	if (f->sig == SIGTRAP)
 		pc--;
 	for (uint32_t i = 0; i < img->nobj; i++)
@@ -393,13 +393,13 @@ static void put_back(struct fault *f)
 
 /* ---- Where the task goes on ------------------------------------------------------------------- */
 
-/* The stack's end was reached: the program would have come there without us, a little later. */
+/* Stack overflow: the program would have got there without us, a little later. */
 static int is_overflow(const struct fault *f)
 {
 	return f->sig == SIGSEGV && (uint64_t)(uintptr_t)f->info.si_addr - (f->regs.rsp - UFT_PAGE) < 2 * UFT_PAGE;
 }
 
-/* New rip and rsp for a pc in a stub; 0: there is no place for it. */
+/* Computes rip and rsp in the program for a pc in a stub; 0: there is no such place. */
 static int fault_leave_stub(struct fault *f, const struct place *p, struct user_regs_struct *r)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
@@ -446,7 +446,7 @@ static int fault_leave_code(struct fault *f, const struct place *p, struct user_
 	return 1;
 }
 
-/* The registers are those of a place in the program now. */
+/* Moves the task to a place in the program. */
 static int move(struct fault *f)
 {
 	struct user_regs_struct r = f->regs;
@@ -470,7 +470,7 @@ static int move(struct fault *f)
 	return 1;
 }
 
-/* Moved code that is as it was made faults for the program's own reasons: its handler shall see its own address. */
+/* A fault in intact moved code is the program's own: its handler must see the program's address. */
 static int is_its_own(const struct fault *f)
 {
 	struct uft_code made;

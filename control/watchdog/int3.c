@@ -21,13 +21,12 @@
  *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c).
  *	Threads and children, vfork's as well, are tracees from before their first instruction
  *	(PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
- *   2. A memory's int3s are taken out before the first of its tasks is let go (int3_take_out(), watchdog_release()).
+ *   2. A memory's int3s are removed before the first of its tasks is detached (int3_take_out(), watchdog_release()).
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is
  *	back. One that waits behind another stop is waited for (watchdog.c).
- * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a
- * second, and who takes a trap before, or stands in one just then, dies of it. A child without an agent keeps
- * its int3s until it is left as such (agentless.c), which may be later. This is why int3 is asked for, never
- * the default (doc/design/decisions.md).
+ * If we are killed, no tracer serves the traps: the agents notice that within a tenth of a second and restore the code,
+ * but a task that takes a trap before then dies of it. A child without an agent keeps its int3s until it is detached
+ * (agentless.c), which may be later. So int3 is an option, never the default (doc/design/decisions.md).
  *
  * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked again
  * where all other signals are, as in libc's own sections. If the program had blocked SIGTRAP alone, nothing shows that
@@ -73,7 +72,7 @@ struct int3_traps {
 
 /* ---- The table -------------------------------------------------------------------------------- */
 
-/* The first at @site or behind it. */
+/* The first entry of the table at @site or behind it. */
 static size_t place_of(const struct int3_traps *tr, uint64_t site)
 {
 	return SORTED_FIRST(i, tr->n, tr->trap[i].site >= site);
@@ -137,7 +136,7 @@ size_t int3_count(const struct uft_session *s)
 	return s->traps ? s->traps->n : 0;
 }
 
-/* Is it one of the memory of @tid? */
+/* Returns 1 if the int3 is in the memory of @tid. */
 static int is_there(const struct trap *p, pid_t tid)
 {
 	uint8_t now[MADE_BYTES];
@@ -201,7 +200,7 @@ void int3_tend(struct uft_session *s)
 	pid_t *pid;
 	size_t n;
 
-	/* which are nobody's tracees for a moment */
+	/* which have no tracer for a moment */
 	if (!tr || tr->nmarked < (tr->tend_at ? tr->tend_at : TEND_LEAST) || s->exec_tasks)
 		return;
 	pid = watchdog_processes(s, &n);
@@ -212,7 +211,7 @@ void int3_tend(struct uft_session *s)
 
 /* ---- Arming ----------------------------------------------------------------------------------- */
 
-/* SIGTRAP is the program's own: a debugger, a runtime that makes code, or who wants to know if he is debugged. */
+/* The program uses SIGTRAP itself: a debugger, a runtime that makes code, or a check for debuggers. */
 static int minds_sigtrap(struct uft_session *s, const struct target *t)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);

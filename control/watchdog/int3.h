@@ -10,16 +10,16 @@
  * int3_arm_waiting().
  */
 extern const struct int3_ops trap_ops;
-/* What waited for that, in targets whose tasks we have by now. */
+/* Arms the functions that had to wait, in targets whose tasks are all our tracees by now. */
 void int3_arm_waiting(struct uft_session *s);
 /*
  * @tid stands before the delivery of SIGTRAP. 1: it was one of ours, and the task is where it has to go on,
  * without a signal.
  */
 int int3_serve(struct uft_session *s, pid_t tid);
-/* The memory of @tid is as found where int3s were. */
+/* Removes all int3s from the memory of @tid. */
 void int3_take_out(struct uft_session *s, pid_t tid);
-/* A target's int3s go with it, unless another process has them. */
+/* Marks the int3s of a target that ends; another process may still have them. */
 void int3_target_ends(struct uft_session *s, struct target *t);
 /* Forgets int3s that no process has any more, once there may be many. In each round: no command is under way then. */
 void int3_tend(struct uft_session *s);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * seize.c - how the watchdog gets every task of a target (watchdog.c says what for)
+ * seize.c - seize every task of a target for the watchdog (watchdog.c tells why)
  *
- * A task is seized while it runs, which stops nobody, and whoever it makes from then on is ours by itself
- * (TRACECLONE; with int3s also FORK and VFORK). But one that is not ours yet may have made another behind our
- * look. So the tasks are looked through again until nobody was added twice in a row: then every task that
- * there was is ours, and so is every one to come.
+ * A task is seized while it runs, without a stop. From then on the kernel makes each task that it creates our tracee
+ * (TRACECLONE; with int3s also FORK and VFORK). A task that is not seized yet may create another one behind our back.
+ * So the tasks are listed again until two lists in a row have no new one: then all present and future tasks are
+ * tracees.
  *
- * With int3s (int3.c) a trap kills whoever nobody serves. So they are looked for in all processes that share
- * the memory, by kcmp(): vfork children at work, clone(CLONE_VM) without CLONE_THREAD. Our agent takes no
- * trap, and is left out.
+ * With int3s (int3.c) a trap kills a task that is not our tracee. So tasks are listed in all processes that share the
+ * memory, by kcmp(): running vfork children, clone(CLONE_VM) without CLONE_THREAD. Our agent takes no trap, and is left
+ * out.
  *
- * Failure. Who cannot be had now, for another tracer has him, or we ourselves for another purpose, keeps the
- * whole target from being watched: no int3 is written into it (int3.c: may_arm()). It is tried again a moment
- * later; another tracer is named once. Only who is over is passed by.
+ * Failure. While one task cannot be seized, because another tracer or another part of the session traces it, the whole
+ * target is not watched, and no int3 is written into it (int3.c: may_arm()). The next try follows a moment later. The
+ * user is told once of another tracer. Tasks that have ended are skipped.
  */
 #include "control/watchdog/watchdog.h"
 
@@ -25,16 +25,16 @@
 
 #define OPTIONS		(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 #define OPTIONS_INT3	(OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
-#define PASSES		100		/* then in the next round: others wait */
+#define PASSES		100		/* lists in one round; the rest waits for the next */
 #define AGAIN_NS	20000000	/* between two tries */
 
 struct seizing {
 	struct uft_session *s;
 	unsigned nnew, nleft;
-	pid_t left_of;			/* the process of one that could not be had */
+	pid_t left_of;			/* the process of a task that could not be seized */
 };
 
-/* Tasks that exec_trace.c has are its business, and so is the leader of one that executes a program. */
+/* Tasks that exec_trace.c traces are left to it, and so is the leader of a process that executes a program. */
 int watchdog_is_exec_task(const struct uft_session *s, pid_t tid)
 {
 	for (const struct exec_task *p = s->exec_tasks; p; p = p->next)
@@ -43,7 +43,7 @@ int watchdog_is_exec_task(const struct uft_session *s, pid_t tid)
 	return 0;
 }
 
-/* One that a tracee has made stops before anything else; the news of that may not have been taken yet. */
+/* A task made by a tracee stops at once; that stop may not have been handled yet. */
 static int is_born_ours(const struct uft_session *s, pid_t tid)
 {
 	return proc_is_our_tracee(tid) && !watchdog_is_exec_task(s, tid) && !task_is_late(tid);
@@ -79,7 +79,7 @@ static int seize_fn(void *arg, pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* Returns whether all could be had. */
+/* Returns 1 if all tasks are seized. */
 static int seize(struct uft_session *s, const struct target *t, struct seizing *z)
 {
 	const struct task_search all = { .pid = t->pid, .agent = target_agent_pid(t) };
@@ -109,9 +109,8 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
 }
 
 /*
- * Tasks that are ours for another purpose at the moment are had in a later round. So is a process that
- * executes a program: a seizure would wait for the end of that, and that for us to take the ends of its
- * threads.
+ * Tasks that another part of the session traces now are seized in a later round. So is a process that executes a
+ * program: PTRACE_SEIZE would wait for the exec, and the exec for us to reap the threads.
  */
 void watchdog_targets(struct uft_session *s)
 {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * setuid_exec.c - a process of the watchdog's that executes a program which gains rights by that
+ * setuid_exec.c - a watched process executes a program that gains rights by that
  *
  * The kernel gives no rights to a program that a traced task executes, set-user-ID, set-group-ID or with file
  * capabilities, unless the tracer has CAP_SYS_PTRACE: it would run, and misbehave. The session is asked about
- * each exec (UFT_CHILDREN_ASK); such a one is not followed, and its task is let go before it is answered.
- * From there to the exec it runs nothing but our hook.
+ * each exec (UFT_CHILDREN_ASK). It does not follow such an exec, and detaches the task before it answers. From then to
+ * the exec, the task runs only our hook.
  *
- *	EXEC asked -> stopped, let go -> answered -> executes: its process is another program's, and nobody's tracee
+ *	EXEC asked -> stopped, detached -> answered -> executes: its process runs another program, without a tracer
  *						  -> cannot: EXEC_FAILED waits until it is the watchdog's again
  *
- * With int3s in its memory (int3.c) nobody serves it meanwhile. That is no time for a trap, but for a signal
- * handler's. If the memory is its alone the int3s are taken out before, for good; else they stay, for those
- * who go on there.
+ * Meanwhile no tracer serves int3s (int3.c) for this task. Our hook has none, but a signal handler may run into one. If
+ * no other process shares the memory, the int3s are removed first, for good; else they stay for the other processes.
  *
  * Not seen: an exec by a system call that no hook is at.
  */

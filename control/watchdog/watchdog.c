@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * watchdog.c - the watchdog's eyes: every task of every target is ours by PTRACE_SEIZE
+ * watchdog.c - trace every task of every target by PTRACE_SEIZE, to see faults before the program does
  *
  * Why so (doc/design/decisions.md): a fault must be seen before the program's handler or the kernel's default action
  * gets it, and only a tracer does. It costs each signal two stops, so it is done when asked for (opts.watchdog).
@@ -45,9 +45,9 @@
 #define RELEASE_MS	500	/* for a task to stop: the parent of a vfork child waits for that one */
 #define PRESS_NS	20000000	/* then one that is needed gets a better priority */
 #define PRESS_NAP_NS	1000000
-#define PATIENCE_NS	5000000000ull	/* then it is said that we wait */
+#define PATIENCE_NS	5000000000ull	/* then the user is told that we wait */
 #define NAP_NS		20000
-#define STOPS_AT_ONCE	256	/* then requests are served */
+#define STOPS_AT_ONCE	256	/* stops handled before requests are served */
 
 struct watchdog {
 	int fd;
@@ -151,7 +151,7 @@ static void undo_eintr(pid_t tid, int sig)
 	task_request(PTRACE_SETREGS, tid, 0, &regs);
 }
 
-/* It was asked to stop, in a hold that has not waited for it. */
+/* The task was interrupted by a stop of all tasks that has not waited for it. */
 static void repeat_call(pid_t tid)
 {
 	struct user_regs_struct regs;
@@ -195,7 +195,7 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
-	if (event == PTRACE_EVENT_EXEC) {		/* one that nobody asked us about: no target any more */
+	if (event == PTRACE_EVENT_EXEC) {		/* an exec without a request: no target any more */
 		task_detach(tid, 0);
 		watchdog_forget(s, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
@@ -226,7 +226,7 @@ static void resume(struct uft_session *s, pid_t tid, int status)
 		on_end(s, tid, status);
 }
 
-/* The task that has news, which is not taken. 0: none. */
+/* A task with a stop or end to handle, which stays pending. 0: none. */
 static int see(siginfo_t *si, int which)
 {
 	si->si_pid = 0;
@@ -234,9 +234,8 @@ static int see(siginfo_t *si, int which)
 }
 
 /*
- * A child that is nobody's business is shown first for as long as nobody takes it: fusermount, or what a
- * shell left to us by exec. The kernel shows those that are traced for __WCLONE whatever they are, and no
- * such child.
+ * Other children of ours (fusermount, or children of a shell that executed uft) would be reported first until they are
+ * reaped. With __WCLONE the kernel reports all tracees, and not such children.
  */
 static int is_no_business(const struct uft_session *s, pid_t pid)
 {
@@ -244,7 +243,7 @@ static int is_no_business(const struct uft_session *s, pid_t pid)
 	       !proc_is_our_tracee(pid);
 }
 
-/* Takes one piece of news that is ours. 0: there is none. */
+/* Handles one stop or end of a tracee. 0: there is none. */
 static int take(struct uft_session *s)
 {
 	siginfo_t si;
@@ -355,14 +354,14 @@ undo:
 	return ret;
 }
 
-/* Of the process, or with its memory; or of any if that is 0. */
+/* Returns 1 if the task is of process @pid or shares its memory; for 0 always. */
 static int is_of(pid_t tid, pid_t pid)
 {
 	return !pid || tid == pid || proc_status_number(tid, "Tgid", 10) == pid ||
 	       syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
 }
 
-/* A trap that was taken, and is not seen before the stop that we asked for. */
+/* Returns 1 if the task has taken a trap that is reported only after the stop that we requested. */
 static int has_trap_ahead(const struct uft_session *s, pid_t tid)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);
@@ -371,7 +370,7 @@ static int has_trap_ahead(const struct uft_session *s, pid_t tid)
 	       (uint64_t)proc_status_number(tid, "SigPnd", 16) & ~(uint64_t)proc_status_number(tid, "SigBlk", 16) & bit;
 }
 
-/* A stopped task is let go with the signal that it stopped for. 0: it has to stop again before. */
+/* Detaches a stopped task with the signal that it stopped for. 0: it must stop once more first. */
 static int let_go(struct uft_session *s, pid_t tid, int status)
 {
 	int event = status >> 16, sig = event || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
@@ -410,7 +409,7 @@ static size_t let_go_stopped(struct uft_session *s, pid_t pid)
 	return gone;
 }
 
-/* All those of the process, or of all, are asked to stop. Returns their number. */
+/* Interrupts all tasks of the process, or of all processes. Returns their number. */
 static size_t ask_to_stop(struct watchdog *w, pid_t pid)
 {
 	size_t n = 0;
@@ -433,9 +432,8 @@ static size_t count(const struct watchdog *w, pid_t pid)
 }
 
 /*
- * Will the next stop of a task be harmless, whoever lets it go from there? Where there are int3s it must have
- * no trap ahead, nor be in the middle of making a child from memory that was not clean: so it sleeps in
- * another system call, or is over.
+ * Returns 1 if the task may be resumed from its next stop without the watchdog. Where there are int3s, it must have no
+ * trap pending and not be making a child from memory with int3s: so it sleeps in another system call, or has ended.
  */
 static int may_go_late(const struct uft_session *s, pid_t tid)
 {
@@ -467,7 +465,7 @@ static void press_no_more(struct pressed *p)
 	p->tid = 0;
 }
 
-/* No task has stopped for @ns. The first one that must be waited for gets a better priority. 0: there is none. */
+/* Raises the priority of the first task that must be waited for, after @ns without a stop. 0: there is none. */
 static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t ns)
 {
 	const struct watchdog *w = s->watch;
@@ -490,7 +488,7 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 	return 0;
 }
 
-/* All those of the process, or of all, that stop in time. */
+/* Detaches all tasks of the process, or of all processes, that stop in time. */
 static void let_go_all(struct uft_session *s, pid_t pid)
 {
 	uint64_t since = now_ns(), ns;

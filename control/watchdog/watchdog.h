@@ -10,42 +10,40 @@
 
 int watchdog_begin(struct uft_session *s);
 void watchdog_end(struct uft_session *s);
-/* In each round: before sleeping seizes what is not ours yet (seize.c), behind it handles what has stopped. */
+/* In each round: before the sleep seizes new tasks (seize.c), after it handles tasks that have stopped. */
 void watchdog_targets(struct uft_session *s);
 void watchdog_serve(struct uft_session *s);
 int watchdog_has(const struct uft_session *s, pid_t tid);
-/* exec_trace.c has it, or a task that executes a program in its place */
+/* 1: exec_trace.c traces it, or the task that executes a program in its process */
 int watchdog_is_exec_task(const struct uft_session *s, pid_t tid);
 /* All processes that have a task of the watchdog's, or are targets; malloc()ed, NULL if there is no memory. */
 pid_t *watchdog_processes(const struct uft_session *s, size_t *n);
 /* Another part of this session has the task now: exec_trace.c. */
 void watchdog_forget(struct uft_session *s, pid_t tid);
-/* A task of the process was let go and is to be watched again. */
+/* A task of the process was detached and is to be seized again. */
 void watchdog_again(struct uft_session *s, pid_t pid);
 /*
- * Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next
- * round. Where there are int3s those of @pid only, unless it is 0: the others' would have nobody who serves
- * them. They are taken out before.
+ * Detaches all tasks for another use of ptrace; tasks of remaining targets are seized again in the next round. Where
+ * there are int3s, only those of @pid (0: all), since the others still need them served. The int3s are removed first.
  */
 void watchdog_release(struct uft_session *s, pid_t pid);
-/* Is it a tracee of the watchdog's, or one that such a one has just made? */
+/* Returns 1 if the task is a tracee of the watchdog, or was just made by one. */
 int watchdog_may_keep(struct uft_session *s, pid_t tid);
 int watchdog_seize(struct uft_session *s, pid_t tid);	/* 0 or -errno */
-/* A running tracee of this session's is the watchdog's again. 0 or -errno. */
+/* Gives a running tracee of this session back to the watchdog. Returns 0 or -errno. */
 int watchdog_take_back(struct uft_session *s, pid_t tid);
 /*
- * A task that is about to execute what gains rights, and asks about it, is no tracee of ours: else it would
- * not gain them.
+ * Detaches a task that waits for the answer to an exec that gains rights: as our tracee it would not gain them.
  */
 void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid);
-/* It waits for us to take note that it has not, and is the watchdog's again if it was. */
+/* The exec failed: the task waits for us, and is seized again if the watchdog had it. */
 void watchdog_exec_failed(struct uft_session *s, pid_t tid);
 int watchdog_is_executing(const struct uft_session *s, pid_t tid);
 
-/* @tid stands in @event: who it has made is a tracee as well. */
+/* @tid is stopped in @event: the task that it has made is a tracee, too. */
 void watchdog_note_child(struct uft_session *s, pid_t tid, int event);
 
-/* @tid stands before the delivery of @sig. Returns the signal that it is to get, 0 none. */
+/* @tid is stopped before the delivery of @sig. Returns the signal that it is to get; 0: none. */
 int fault_look(struct uft_session *s, pid_t tid, int sig);
 
 #endif
