@@ -9,21 +9,21 @@ struct uft_function {
 	const char *name;	/* as in the file */
 	const char *object;	/* base name of its file */
 	int is_program;		/* of a program, not of a library */
-	int is_armed;		/* somebody calls into us there now */
-	int is_touched;		/* or did, in a process that lives */
+	int is_armed;		/* its site is armed in a target */
+	int is_touched;		/* or was, in a live process */
 	uint64_t addr;		/* in the file */
 };
 
 /*
- * Calls @fn for each function that can be traced in any image that there is or was, once for each object,
+ * Calls @fn for each function that can be traced in any present or past image, once for each object,
  * until it does not return 0; returns that, or -errno. Plain functions (unprepared.md) are those of programs,
  * of objects that the spec names, and of those that glob @object (or NULL) matches.
  */
 int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f),
 			  void *arg);
-/* Is there an object of that name (a glob)? */
+/* Returns 1 if an object has that name (a glob). */
 int uft_session_has_object(struct uft_session *s, const char *object);
-/* Leaves process @pid as it was found: -ESRCH not ours, -EBUSY it starts, -EAGAIN something remains. */
+/* Detaches from process @pid. -ESRCH: not a target; -EBUSY: it is starting; -EAGAIN: something of uft remains in it. */
 int uft_session_detach(struct uft_session *s, pid_t pid);
 
 /*

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define IDLE_RINGS	100u	/* in a row that brought no request: then the bell is heard once in */
+#define IDLE_RINGS	100u	/* without a request in a row: then the thread listens only once in */
 #define IDLE_NS		1000000
 
 /* The session's threads hear of a wake by the number, which only we write: run_to_start() waits for it as well. */
@@ -30,7 +30,7 @@ static void *bell_main(void *arg)
 			futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		if (write(s->bell_fd, &one, sizeof(one)) < 0)
 			continue;	/* it is full: the session is late anyway */
-		/* Any target can ring for nothing. One that asks rings until it is heard. */
+		/* Any target can ring without a request. A target with a request rings until it is heard. */
 		if (atomic_fetch_add(&s->idle_rings, 1) > IDLE_RINGS)
 			nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);
 	}

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define DROP_MS		20	/* between looks for families that no process has any more, */
-#define DROP_MAX_MS	1000	/* or up to so long while there is none, */
+#define DROP_MS		20	/* between searches for families that no process has any more, */
+#define DROP_MAX_MS	1000	/* or up to so long while none is found, */
 #define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them; not so where few are left */
 
 static int has_target(const struct uft_session *s, uint32_t family)
@@ -28,8 +28,8 @@ static int has_target(const struct uft_session *s, uint32_t family)
 }
 
 /*
- * A family that was sent to a process, and that says that somebody lives in it, although no process has it mapped: its
- * child was killed before it told of itself, or that is a lie. 1: nobody can claim anything there.
+ * Closes a family that was sent to a process and has a live slice, although no process maps it: its child was killed
+ * before it announced itself, or the slice lies. 1: no process can claim anything there.
  */
 static int close_given(struct uft_session *s, uint32_t family)
 {
@@ -40,9 +40,9 @@ static int close_given(struct uft_session *s, uint32_t family)
 }
 
 /*
- * A thread of a child that had no event so far may be asking in there: it is answered, and then asks elsewhere. A child
- * that has ended may say in there that it was born, whatever is left of its purse: it becomes a target, and ends at
- * once, but its records are read later, in another thread. So the family stays until its slice is free.
+ * Requests in it are answered first. A thread of a child without an event so far then asks in another family. A child
+ * that has ended may have announced itself here: it becomes a target and ends at once, but its records are drained
+ * later by another thread. So the family stays until its slice is free.
  */
 static void drop_family(struct uft_session *s, uint32_t family)
 {
@@ -108,7 +108,7 @@ static size_t drop_families(struct uft_session *s)
 	return dropped;
 }
 
-/* Are there few families left for programs to come? */
+/* Returns 1 if few families are left for new programs. */
 static int is_short_of_families(const struct uft_session *s)
 {
 	return s->arena.nused > s->arena.nfamilies / 2;
@@ -133,7 +133,7 @@ void families_tend(struct uft_session *s)
 		size_t dropped;
 		uint64_t cost;
 
-		s->is_dropping = 1;	/* what is asked in a family that is dropped may need one */
+		s->is_dropping = 1;	/* requests in a dropped family may need a new one */
 		dropped = drop_families(s);
 		s->is_dropping = 0;
 		s->last_drop_ns = now_ns();

@@ -16,10 +16,10 @@ void bell_stop(struct uft_session *s);
 
 void request_serve(struct uft_session *s);
 size_t request_slots(const struct uft_session *s);
-/* from slice @i on: a live one without a target; nslices: none */
+/* the first live slice without a target, from @i on; nslices: none */
 uint32_t request_next_stray(struct uft_session *s, uint32_t i);
 void request_adopt_strays(struct uft_session *s);
-/* Answers all that is posted in the family, whatever is left of its purse; births first. */
+/* Answers all posted requests of the family, even with an empty purse; announcements of children first. */
 void request_serve_family(struct uft_session *s, uint32_t family);
 
 /* ---- families.c ------------------------------------------------------------------------------- */
@@ -29,12 +29,14 @@ void families_tend(struct uft_session *s);
 
 /* ---- forget_spaces.c -------------------------------------------------------------------------- */
 
-/* Frees what was planned for images that no process has any more. No pointer to a space may be held but in a target. */
+/* Frees the spaces of images that no process has any more. Only targets may hold pointers to spaces. */
 void forget_spaces(struct uft_session *s);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
-/* A target is left as it was found, on somebody's request. 0, -ESRCH, -EBUSY it starts, -EAGAIN something remains. */
+/*
+ * Detaches one target on request. Returns 0; -ESRCH; -EBUSY: it is starting; -EAGAIN: something of uft remains in it.
+ */
 int session_detach(struct uft_session *s, pid_t pid);
 /* One round of uft_session_poll(). */
 void session_step(struct uft_session *s, int timeout_ms);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * launch.c - programs start and processes are attached to, while the session serves their requests
+ * launch.c - start programs and attach to processes, while the session serves their requests
  *
  * uft_session_launch() returns when the program is about to run its own code. For a dynamic program that is after its
  * loader has mapped all libraries and before the first constructor: only then can be said whether a filter
@@ -22,7 +22,7 @@
 #define HELLO_TIMEOUT_MS	60000
 #define STEP_MS		5
 
-/* The program is not to run: away with it and its target. */
+/* Kills a program that must not run, and removes its target. */
 static void abandon(struct uft_session *s, struct target *t, pid_t pid)
 {
 	if (t && t->remote) {
@@ -43,10 +43,10 @@ static void tell_released(struct uft_session *s)
 }
 
 /*
- * Serves the session until the program's loader is through, or there is no loader. Its requests come within a
- * millisecond, so the bell itself is waited for, without the thread that turns it into a descriptor; what has
- * only a descriptor waits STEP_MS. Who is told that the program is on its way has work to do then: it is told
- * when the loader has had its first answer.
+ * Serves the session until the program's loader has finished, or there is none. The loader's requests come within a
+ * millisecond, so this waits for the bell itself, not for the thread that turns it into a descriptor. Sources that have
+ * only a descriptor wait STEP_MS. The listener `launched` does work of its own, so it is called after the loader's
+ * first answer.
  */
 static int run_to_start(struct uft_session *s, struct target **t)
 {
@@ -85,7 +85,7 @@ static int start_failed(const struct uft_session *s, const char *path, int error
 	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
 }
 
-/* Of a runtime that did not come up: it has taken a spare family all the same. */
+/* Frees the spare family that a runtime has taken which could not start. */
 static int32_t start_error(const struct uft_session *s)
 {
 	int32_t error = 0;
@@ -96,8 +96,8 @@ static int32_t start_error(const struct uft_session *s)
 }
 
 /*
- * Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program
- * is over.
+ * Serves until the runtime has sent its hello and everything is armed, or it reports that it cannot start, or the
+ * program has ended.
  */
 static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
 {
@@ -142,7 +142,7 @@ static int preload_launch(struct uft_session *s, char *const argv[], pid_t *out,
 	return 0;
 }
 
-/* It is not to be traced, and runs. */
+/* The attached process is not to be traced, and runs on. */
 static int let_run(struct uft_session *s, pid_t pid)
 {
 	struct uft_error why;

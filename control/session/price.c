@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * price.c - what the requests of one family may cost the session
+ * price.c - limit the CPU time that requests of one family cost the session
  *
  * While the session serves one target all others wait, and a target can ask as often as it likes. So each family has
  * a purse of CPU time of the session's thread: PURSE_NS when it is made, and one part in SHARE of the time that

@@ -12,7 +12,7 @@ struct price_purse {		/* zero: nothing was asked so far */
 	int has_waiting;	/* requests that could not pay */
 };
 
-/* 0: it has to wait until there is something in the purse again. */
+/* 0: the purse is empty, and the request has to wait. */
 int price_has_left(struct price_purse *p, uint64_t now_ns);
 /* A request took so much of the session's CPU time. */
 void price_pay(struct price_purse *p, uint64_t cost_ns, uint64_t now_ns);

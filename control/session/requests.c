@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * requests.c - what targets ask for
+ * requests.c - serve the requests of targets
  *
- * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is
+ * A request is copied, checked and answered (POSTED -> DONE, or FREE if no thread waits). Nothing in it is
  * believed: a task is what the kernel says it is, and it is one of ours only if it has our board mapped. A
  * wrong number (another pid namespace, malice) is answered with an error, so that the asking thread goes on
  * untraced.
@@ -26,9 +26,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define ANSWER_KEPT_MS	4000	/* longer than anybody waits; */
-#define STALE_MS	1000	/* looked for so often */
-#define GENERATIONS	4	/* of fork children that become known at once */
+#define ANSWER_KEPT_MS	4000	/* longer than any thread waits; */
+#define STALE_MS	1000	/* between searches for older answers */
+#define GENERATIONS	4	/* of fork children that are found in one search */
 
 /*
  * Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands
@@ -59,13 +59,13 @@ static struct uft_request uft_shared *slot(const struct uft_session *s, uint32_t
 	return m ? &m->req[i % UFT_NREQUESTS] : NULL;
 }
 
-/* Is the slice of the family whose mail the request was in? */
+/* Returns 1 if the slice is in the family whose mail had the request. */
 static int is_own_slice(const struct uft_session *s, uint32_t i, uint64_t slice)
 {
 	return slice < s->arena.map->nslices && slice / s->arena.map->per_file == i / UFT_NREQUESTS;
 }
 
-/* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
+/* Answers only if the slot still has this request: the asking thread may have given up meanwhile. */
 static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
 {
 	struct uft_request uft_shared *r = slot(s, i);
@@ -79,7 +79,7 @@ static void answer(struct uft_session *s, uint32_t i, const struct uft_request *
 		futex(shared_address(&r->state), 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
-/* A child of vfork(), that has no memory of its own. Quickly told; of other pid namespaces it is not. */
+/* Returns 1 for a child of vfork(), which shares memory. A fast check, not possible across pid namespaces. */
 static int is_in_memory_of(const struct target *t, pid_t pid)
 {
 	return t && pid > 0 && t->own_pid == t->pid && proc_namespace_pid(pid) == pid &&
@@ -88,8 +88,8 @@ static int is_in_memory_of(const struct target *t, pid_t pid)
 }
 
 /*
- * The task that asks, 0 if it is none of the process that has the slice. Its own number means something else here if it
- * is in another pid namespace.
+ * Returns the asking task by its number here, 0 if it is not of the process that has the slice. In another pid
+ * namespace it has a different number.
  */
 static pid_t requester(struct uft_session *s, const struct uft_request *r)
 {
@@ -107,7 +107,7 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 
 /* ---- Exec ---------------------------------------------------------------------------------- */
 
-/* Does exec of what the task names gain rights? NULL: no, as far as can be seen. @name: as the task names it. */
+/* Returns why an exec gains rights, for a message; NULL: it does not, as far as known. @name: the task's path. */
 static const char *secure_reason(pid_t tid, const struct uft_request *r, char *name, size_t size)
 {
 	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
@@ -117,7 +117,7 @@ static const char *secure_reason(pid_t tid, const struct uft_request *r, char *n
 	return secure_exec_reason_of(tid, r->arg[0] ? name : NULL, (int)r->arg[2]);
 }
 
-/* Of who asks: the process that had the slice, or that forked who has none yet. */
+/* The asking process: it has the slice, or is a fork child without a slice of the process that has it. */
 static pid_t parent_of(const struct uft_session *s, uint32_t slice)
 {
 	const struct uft_slice uft_shared *sl;
@@ -203,7 +203,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	if (tracer > 0)
 		return serve_traced_exec(s, r, tid, tgid, tracer);
 	if (ret && proc_is_ending(tid))
-		return -ESRCH;			/* killed since it asked: there is nothing to follow */
+		return -ESRCH;			/* the task was killed meanwhile: there is nothing to follow */
 	if (ret) {
 		s->not_followed++;
 		warn_not_seized(s, tid, r, ret);
@@ -213,7 +213,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 
 /* ---- Fork ---------------------------------------------------------------------------------- */
 
-/* 0; -ESRCH: the process ended just now; -ENOENT: nothing that we started looks like it. */
+/* Returns 0; -ESRCH: the process has just ended; -ENOENT: no known image is like its own. */
 static int find_space(struct uft_session *s, pid_t pid, struct space *parents, struct space **out)
 {
 	uint8_t raw[UFT_AUXV_MAX];
@@ -237,9 +237,9 @@ static int find_space(struct uft_session *s, pid_t pid, struct space *parents, s
 }
 
 /*
- * What the child's code looks like: as its relatives were last told. The program and its loader are sure to be there;
- * of other objects it is not known on which side of the fork they were loaded or unloaded: the next consistent
- * list tells, and what it confirms is told once more (the runtime knows what is done already).
+ * Sets the states of the child's sites to those last sent to its relatives. The child has the program and its loader; a
+ * relative may have loaded or unloaded other objects before or after the fork. The next consistent list of the loader
+ * tells, and confirmed objects are sent again (the runtime skips what is done already).
  */
 static void inherit(struct target *t)
 {
@@ -258,7 +258,7 @@ static void inherit(struct target *t)
 	}
 }
 
-/* The process that a slice names as its own; not proved. */
+/* The process that a slice names as its own; not checked. */
 static pid_t slice_process(struct uft_session *s, uint32_t slice)
 {
 	const struct uft_slice uft_shared *sl = arena_slice(&s->arena, slice);
@@ -267,7 +267,7 @@ static pid_t slice_process(struct uft_session *s, uint32_t slice)
 	return pid > 0 && SHARED_LOAD(&sl->flags) & UFT_SLICE_OTHER_NS ? target_find_process(s, slice, pid) : pid;
 }
 
-/* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
+/* A fork child under an emulator has no agent: it carries out commands while it waits for an answer. */
 static int has_agent_of_its_own(const struct uft_session *s, const struct target *t)
 {
 	return !t->has_thread_agent || SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
@@ -281,7 +281,7 @@ static int is_running_target(struct uft_session *s, pid_t pid)
 	return t && target_is_running(t);
 }
 
-/* The parent by the kernel's word; 0: it has none that we see, as process 1; -1: no process has this number. */
+/* The parent by the kernel; 0: none that we see, as of process 1; -1: no process has this number. */
 static pid_t kernel_parent(pid_t pid)
 {
 	long parent = proc_status_number(pid, "PPid", 10);
@@ -290,8 +290,8 @@ static pid_t kernel_parent(pid_t pid)
 }
 
 /*
- * -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and
- * that the process ended while it was told what to trace is seen by its pidfd.
+ * Returns -ESRCH only while the slice has no target: once announced, the slice belongs to the target until
+ * target_end(). If the process ends while its sites are armed, its pidfd tells that.
  */
 static int adopt(struct uft_session *s, uint32_t slice)
 {
@@ -308,7 +308,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	if (SHARED_LOAD_ACQUIRE(&sl->state) != UFT_SLICE_LIVE || target_by_slice(s, slice))
 		return -EEXIST;
 	if (!SHARED_LOAD_ACQUIRE(&sl->pid))
-		return -EEXIST;		/* a child that fills it in: it says so itself */
+		return -EEXIST;		/* a child is filling the slice in, and announces itself later */
 	pid = slice_process(s, slice);
 	if (pid <= 0 ||
 	    !arena_slice_is_mapped_by(&s->arena, slice, pid) /* GUARD(slice_mapped_by, !process_maps_arena(s, pid)) */)
@@ -348,9 +348,9 @@ static int adopt(struct uft_session *s, uint32_t slice)
 }
 
 /*
- * A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
- * it is taken for the one of the process that last had the parent's slice. Its number may be a lie, so the kernel is
- * asked for names of nothing but a zombie that it calls that process's child; a task that runs by it has no parent.
+ * A child that ended before it became a target still has records in its slice, but its image cannot be found out: it
+ * counts as that of the process that last had the parent's slice. The child's pid may be a lie, so names are read only
+ * of a zombie that the kernel shows as a child of that process; a live task with that pid gets no parent.
  */
 static int adopt_dead(struct uft_session *s, uint32_t slice)
 {
@@ -385,7 +385,7 @@ static int adopt_any(struct uft_session *s, uint32_t slice)
 }
 
 /*
- * The process that asked may have been left since, and its slice be another child's by now, which is not
+ * The asking process may have been detached meanwhile, and its slice may belong to another child by now, which is not
  * ready and asks as well.
  */
 static int serve_forked(struct uft_session *s, const struct uft_request *r)
@@ -454,8 +454,8 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 /* ---- Sandboxes ------------------------------------------------------------------------------ */
 
 /*
- * The filter that the task is about to set: enum uft_denied, or -EPERM with a word to the user: its process
- * is to be left.
+ * Checks the filter that the task is about to set. Returns enum uft_denied; or -EPERM and warns the user: the process
+ * must be detached.
  */
 static int serve_filter(struct uft_session *s, const struct uft_request *r, struct target *t)
 {
@@ -570,7 +570,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_HELLO:
 		/* Other processes have no runtime that was preloaded, and the paths in their hello are not opened. */
-		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)r.pid, 0);	/* of the one that is looked at, or nobody's */
+		pidfd = (int)syscall(SYS_pidfd_open, (pid_t)r.pid, 0);	/* of the checked process, or -1 */
 		ret = s->opts.preload || s->opts.emulator || preload_is_offered(s, (pid_t)r.pid) ?
 			preload_hello(s, i, &r) : -EOPNOTSUPP;
 		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
@@ -633,9 +633,8 @@ static void serve_paid(struct uft_session *s, uint32_t i)
 }
 
 /*
- * A search along PATH says that an exec failed, and asks for the next without waiting: the word of the
- * failure may stand in a slot that was looked at before, and taken later it would let go of the task in the
- * exec that works.
+ * A search along PATH reports a failed exec and requests the next one without waiting. The report may lie in a slot
+ * before the request; if it were served later, it would detach the task during the exec that succeeds.
  */
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
@@ -659,7 +658,7 @@ static void serve_forks(struct uft_session *s, uint32_t from, uint32_t to)
 			serve(s, i);
 }
 
-/* From the end: a family that is dropped meanwhile leaves its place to the last, which had its turn. */
+/* From the end: a dropped family is replaced by the last one, which was served already. */
 static void serve_families(struct uft_session *s, void (*serve_some)(struct uft_session *s, uint32_t from, uint32_t to))
 {
 	for (uint32_t i = s->arena.nused; i-- > 0;)
@@ -668,8 +667,7 @@ static void serve_families(struct uft_session *s, void (*serve_some)(struct uft_
 }
 
 /*
- * A process to be left may have said just now that it is there: it has rings, which are read only once the
- * session knows it.
+ * A process to be detached may have just announced itself: its rings are drained only after it is a target.
  */
 static void serve_forks_first(struct uft_session *s)
 {
@@ -708,7 +706,7 @@ static void serve_posted(struct uft_session *s, uint32_t from, uint32_t to)
 	}
 }
 
-/* Other requests have their turn in request_serve(): the family's flag stays. */
+/* Other requests are served by request_serve(): the family's flag stays set. */
 static void serve_posted_forks(struct uft_session *s, uint32_t from, uint32_t to)
 {
 	const uint32_t family = from / UFT_NREQUESTS;
@@ -721,8 +719,8 @@ static void serve_posted_forks(struct uft_session *s, uint32_t from, uint32_t to
 }
 
 /*
- * A child that has ended is known by its parent, which may be as new and have its turn later: so others are looked for
- * as long as some become known. Not for ever, as a target may say so again and again.
+ * A child that has ended is known by its parent, which may be new as well and come later in the list. So the search is
+ * repeated while it finds children, but not for ever: a target may announce children without end.
  */
 void uft_session_adopt(struct uft_session *s)
 {
@@ -743,7 +741,7 @@ void request_serve_family(struct uft_session *s, uint32_t family)
 	serve_slots(s, from, from + UFT_NREQUESTS);
 }
 
-/* Answers that nobody took: the asking thread was killed, or gave up just then. */
+/* Frees slots with old answers: the asking thread was killed, or gave up just then. */
 static void free_slots(struct uft_session *s, uint32_t from, uint32_t to)
 {
 	const uint64_t now = now_ns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * session.c - targets and what to trace in them
+ * session.c - control all targets: start, arm, follow and detach them
  *
  * What it is. The outside half of uft: it starts programs with the runtime in them, decides which sites are armed, and
  * keeps up with what processes do: fork, exec, load, end. It does not read rings, write files or print.
@@ -31,7 +31,8 @@
  *  4. No target stays stopped or seized when the session ends (exec_task_release_all), however it ends: the kernel
  *     lets seized tasks go, agents see the session's pidfd.
  *
- * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
+ * Failure. A process that cannot be followed runs untraced, is counted (not_followed) and reported once (warning
+ * event).
  */
 #include "control/arm/budget.h"
 #include "control/proc/cgroup.h"
@@ -67,7 +68,7 @@
 #define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec: waited for at once, */
 #define AGENT_LOST_MS	3000	/* and looked for again at each scan, before the agent counts as ended alone */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
-#define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
+#define SILENT_MS	100	/* between searches of all processes for children that have not announced themselves */
 
 /* ---- Create, destroy ------------------------------------------------------------------------ */
 
@@ -77,7 +78,7 @@ static void set_ring_flags(struct uft_session *s, int on)
 
 	arena_set_flags(&s->arena, (is_on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0),
 			is_on ? s->arena.map->ncpus : 0);
-	/* Slices of fork children in their parents' families have not been. */
+	/* Slices of fork children in their parents' families were not counted. */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
 	sources_set_flags(s);
@@ -94,7 +95,7 @@ static void free_meter(struct target *t)
 	cost_free(t->meter);
 }
 
-/* In the order in which they are told. */
+/* In the order of the calls. */
 static const struct target_listener listeners[] = {
 	{ .announced = sources_add_target, .ends = gather },
 	{ .ends = jitmap_read },
@@ -165,10 +166,10 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->opts.preload |= !uft_session_can_attach() && !s->opts.emulator;
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
 	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)
-		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
+		launch_begin(s, s->opts.program, NULL);		/* an error is reported by the launch */
 	s->mono0 = now_ns();
 	s->clock0 = host_clock();
-	/* until then nobody has strays, and looking for them makes pages */
+	/* until then there are no strays, and a search for them allocates pages */
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;
 	guard_clean_up(s);
 	s->types = uft_event_table_new();
@@ -208,7 +209,7 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s)
 	return s->arena.map;
 }
 
-/* Its agent was ended, or did not come up in time. 1: it has one now. */
+/* Gives a new agent to a target whose agent was killed or did not start in time. 1: it has one now. */
 static int give_agent(struct uft_session *s, const struct target *t)
 {
 	int ret = process_maps_arena(s, t->pid) ? agentless_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
@@ -220,7 +221,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	return !ret;
 }
 
-/* Detaches from @n targets, and says what remains. 0 or -errno, of the last one that was not left as it was found. */
+/* Detaches from @n targets, and warns of what remains. 0 or -errno of the last one in which something remains. */
 static int leave_some(struct uft_session *s, const struct target *only, struct detaching *l, uint32_t n)
 {
 	int ret = 0;
@@ -244,7 +245,7 @@ static int leave_some(struct uft_session *s, const struct target *only, struct d
 	return ret;
 }
 
-/* Every target, or just @only, is left as it was found. Without memory for a list of them: one after the other. */
+/* Detaches from every target, or just @only. Without memory for a list: from one after the other. */
 static int leave(struct uft_session *s, const struct target *only)
 {
 	struct detaching one, *l;
@@ -263,7 +264,7 @@ static int leave(struct uft_session *s, const struct target *only)
 		else if (t->is_over || (only && t != only))
 			continue;
 		else if (command_is_unanswered(s, t))
-			ret = -EBUSY;		/* its code leads to us: it is ours still */
+			ret = -EBUSY;		/* its code still leads to us: it stays a target */
 		else if (t->has_agent || give_agent(s, t))
 			(l ? l : &one)[n++] = (struct detaching){
 				.arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL
@@ -279,7 +280,7 @@ static int leave(struct uft_session *s, const struct target *only)
 	return failed ? failed : ret;
 }
 
-/* Children that said nothing, or were not followed; of all or just @only. 0: none remains. */
+/* Detaches from children that are no targets; of all targets or just @only. 0: none remains. */
 static unsigned detach_agentless(struct uft_session *s, pid_t only)
 {
 	uint32_t n = 0;
@@ -290,7 +291,7 @@ static unsigned detach_agentless(struct uft_session *s, pid_t only)
 	for (struct target *t = s->targets; t; t = t->next)
 		n++;
 	if (s->opts.preload || s->opts.emulator)
-		return 0;		/* nobody is sent anywhere by ptrace */
+		return 0;		/* preloaded targets are not detached by ptrace */
 	known = calloc(n + 1, sizeof(*known));
 	if (!known) {
 		session_warn(s, "%s", AGENTLESS_NO_MEMORY);
@@ -321,18 +322,18 @@ int session_detach(struct uft_session *s, pid_t pid)
 	if (!t)
 		return -ESRCH;
 	if (s->held == t->slice || t->remote || cgroup_is_frozen(pid, group, sizeof(group)))
-		return -EBUSY;		/* what is frozen takes nothing out */
+		return -EBUSY;		/* a frozen process cannot unmap anything */
 	exec_task_release_process(s, pid);
 	ret = leave(s, t);
 	if (ret == -EBUSY)
-		return ret;		/* it is ours still, and may be left later */
+		return ret;		/* it stays a target, and may be detached later */
 	sources_left(s, pid);
 	s->is_launched_left |= pid == s->launched;
 	target_end(s, t);
 	return ret;
 }
 
-/* Their slices are for children that have none: nobody drains them any more. */
+/* Closes the families: slices that children claim from now on would not be drained. */
 static void end_those_left(struct uft_session *s)
 {
 	struct target *t = s->targets, *next;
@@ -440,7 +441,7 @@ int uft_session_check(struct uft_session *s, struct uft_error *err)
 	return uft_fail(err, -ENODATA, "%s", text);
 }
 
-/* All targets, and our own threads. Returns the first error; the others are switched over nevertheless. */
+/* Switches all targets and our own threads to @sp. Returns the first error; the rest is switched nevertheless. */
 static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *err)
 {
 	int first = 0;
@@ -464,7 +465,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	}
 	if (!records(sp))
 		set_ring_flags(s, 0);
-	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
+	if (s->targets)		/* only then are their events drained */
 		sources_start(s);
 	return first;
 }
@@ -496,7 +497,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 
 void uft_session_record(struct uft_session *s, int on)
 {
-	uft_session_gather(s);		/* what came until now was asked for */
+	uft_session_gather(s);		/* events up to now belong to the old specification */
 	s->is_paused = !on;
 	set_ring_flags(s, records(s->spec));
 	sources_record(s);
@@ -514,7 +515,7 @@ void uft_session_wake(struct uft_session *s)
 
 /* ---- Poll ----------------------------------------------------------------------------------- */
 
-/* Stops of a task that we trace come out of any wait for it, asked for or not: only exec_task_poll() may take them. */
+/* Any wait for a tracee returns its stops: only exec_task_poll() may wait for such a task. */
 static int is_launched_traced(const struct uft_session *s)
 {
 	for (const struct exec_task *p = s->exec_tasks; p; p = p->next)
@@ -524,8 +525,8 @@ static int is_launched_traced(const struct uft_session *s)
 }
 
 /*
- * One that was let go to execute with its rights may have been noted again by a look that came in between. No
- * helper shows the end of what nobody traces.
+ * A task detached for an exec that gains rights may have been listed again meanwhile. The watchdog's helper does not
+ * report the end of a task without a tracer.
  */
 static void forget_untraced(struct uft_session *s)
 {
@@ -561,7 +562,7 @@ static void reap_launched(struct uft_session *s)
 	}
 }
 
-/* The agent ended and the process did not: it runs another image, or somebody killed the agent. */
+/* The agent has ended and the process has not: it runs another image, or the agent was killed. */
 static int is_replaced(struct target *t)
 {
 	uint8_t raw[UFT_AUXV_MAX];
@@ -572,13 +573,15 @@ static int is_replaced(struct target *t)
 	       (bytes != t->space->auxv_bytes || memcmp(raw, t->space->auxv, bytes));
 }
 
-/* An agent that ends by itself (creds.c) clears its number when the code is back. It is but what the process says. */
+/*
+ * An agent that ends by itself (creds.c) clears its number after it has restored the code. Not proved: a target's word.
+ */
 static int has_put_back(const struct uft_session *s, const struct target *t)
 {
 	return !SHARED_LOAD(&arena_slice(&s->arena, t->slice)->agent_tid);
 }
 
-/* Looks once more at a process whose agent ended: it may still be on its way into another image, or to its end. */
+/* Checks again a process whose agent has ended: it may be executing another image, or ending. */
 static void judge_agentless(struct uft_session *s, struct target *t)
 {
 	if (is_replaced(t)) {
@@ -617,7 +620,7 @@ static void poll_targets(struct uft_session *s)
 	}
 }
 
-/* A debugger's breakpoint is where the loader would be hooked, so its list is looked at. */
+/* A debugger's breakpoint is where the loader would be hooked, so the loader's list is polled. */
 static void look_for_libraries(struct uft_session *s, struct target *t)
 {
 	if (t->space->is_preloaded && t->has_agent && t->space->is_dynamic && !t->space->rbrk)
@@ -697,7 +700,7 @@ static int is_busy(const struct uft_session *s)
 	return s->targets || s->exec_tasks || (s->launched && s->launched_status < 0 && !s->is_launched_left);
 }
 
-/* When all that we know of has ended: a child may live on that has said nothing so far. */
+/* All known targets have ended: a child that has not announced itself may still live. */
 static int has_silent(struct uft_session *s)
 {
 	uint64_t now = now_ns();
@@ -712,9 +715,9 @@ static int has_silent(struct uft_session *s)
 }
 
 /*
- * Children that said so, or ended unseen, since the last look are looked for before it is said that nobody
- * lives. And once more behind that: one that had no slice at the first look may have got one, written to it
- * and ended before the processes were looked at.
+ * Before uft_session_poll() reports that no target lives, this searches for children that have announced themselves or
+ * ended since the last search. It searches twice: a child without a slice in the first search may have claimed one,
+ * written records and ended before the second step of that search.
  */
 static int is_over(struct uft_session *s)
 {
