@@ -3,7 +3,7 @@
  * stream.h - events in time order, whatever their source
  *
  * One iterator over every source: a .uft file, a trace.dat (stream/dat/), live rings; the kernel's tracefs joins
- * here. A source turns its bytes into struct uft_event; nobody above sees a record word.
+ * here. A source turns its bytes into struct uft_event; no folder above sees a record word.
  */
 #ifndef UFT_STREAM_STREAM_H
 #define UFT_STREAM_STREAM_H
@@ -16,7 +16,7 @@ enum uft_event_kind {
 	UFT_EV_FUNC,		/* sym, parent */
 	UFT_EV_ENTRY,		/* sym, depth */
 	UFT_EV_EXIT,		/* sym, depth, duration_ns, self_ns; is_orphan: its entry was not recorded */
-	UFT_EV_LEFT,		/* sym, depth, duration_ns so far: a call that was left without returning. Should it
+	UFT_EV_LEFT,		/* sym, depth, duration_ns so far: a call that was left without a return. If it does
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
@@ -32,19 +32,19 @@ enum uft_event_flags {
 	UFT_EVF_ORPHAN	= 1,	/* EXIT: the entry is not in the stream; duration unknown (0) */
 	UFT_EVF_CALL	= 2,	/* EXIT made from a CALL record: there is no ENTRY */
 	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
-	UFT_EVF_SAMPLE	= 8,	/* FUNC: it was found there by sysprof; DATA: its stack */
+	UFT_EVF_SAMPLE	= 8,	/* FUNC: a sample of sysprof, not a call; DATA: its stack */
 	UFT_EVF_TRACEPOINT = 16, /* DATA: the stack of the event with a type before it; no sym */
-	/* LEFT: its process ended, or became another program, while it was open (uft_select.ends) */
+	/* LEFT: its process ended, or executed another program, during the call (uft_select.ends) */
 	UFT_EVF_OPEN	= 32,
 	UFT_EVF_LATENCY	= 64,	/* of a kernel: latency has the flags of the moment */
 	UFT_EVF_RAW	= 0x80,	/* MARK: a number of 4 bytes and data, written into trace_marker_raw */
 };
 
-/* A function that was entered, and who called, from the inside out. */
+/* A function that was entered, and its callers, innermost first. */
 struct uft_stack {
 	uint32_t n, hash;
 	struct uft_stack_frame {
-		uint64_t addr;		/* of the function; of others: to which is returned */
+		uint64_t addr;		/* of the function; of callers: the return address */
 		uint64_t offset;	/* in sym */
 		const struct uft_sym *sym;
 	} frame[];
@@ -54,7 +54,7 @@ struct uft_task {
 	/* in the session's pid namespace, as far as that is known: in a recording it is not */
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
-	const char *program;	/* what its process is called: the name of the main thread, or else the file's */
+	const char *program;	/* name of its process: that of the main thread, or else of the file */
 	const struct uft_image *image;
 	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
 	uint32_t own_tid, own_pid;	/* in its own pid namespace, as records name it */
@@ -93,54 +93,54 @@ struct uft_event {
 	uint64_t clock;		/* as it stands in the ring; 0 where the source has none */
 };
 
-/* What ts_ns is. Durations are ns whatever it is. */
+/* The unit of ts_ns. Durations are always ns. */
 enum uft_stamp {
 	UFT_STAMP_NS,
-	UFT_STAMP_UPTIME,	/* hundredths of a second since the boot, as jiffies are told to users */
+	UFT_STAMP_UPTIME,	/* hundredths of a second since boot, as jiffies are shown to users */
 	UFT_STAMP_TICKS,	/* of the rings' clock */
-	UFT_STAMP_COUNT,	/* the same, and they rise in each task, but tell no time: nor do durations */
+	UFT_STAMP_COUNT,	/* the same, but a count that rises in each task and is no time; nor are durations */
 };
 
 struct uft_stream;
 
-struct uft_select {		/* what the reader wants; zero = everything */
+struct uft_select {		/* the reader's selection; zero = everything */
 	uint64_t from_ns, to_ns;		/* relative to the first event */
-	int is_from_stamp, is_to_stamp;		/* one that is not before the first event is a time stamp */
+	int is_from_stamp, is_to_stamp;		/* from_ns, to_ns: a time stamp if not before the first event */
 	const uint32_t *tids; size_t ntids;	/* these threads, */
 	const uint32_t *pids; size_t npids;	/* and all of these processes */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
-	/* EVENT[,EVENT...]:FILTER of events by name; without funcs: nothing else */
+	/* EVENT[,EVENT...]:FILTER of events by name; without funcs: only these events */
 	const char *const *events; size_t nevents;
 	int ends;		/* LEFT events also for calls that were open when their process ended */
 	int no_parents;		/* leave uft_event.parent NULL (faster) */
 	int needs_times;	/* a recording without times is refused */
 };
 
-/* What follows the colon of EVENT:FILTER. NULL: @text is none, it may be a pattern of functions. */
+/* The filter of EVENT:FILTER. NULL: @text is no such selection, but may be a pattern of functions. */
 const char *uft_select_event_filter(const char *text);
 
 /* Of the object number @i, of those met: how many functions of calls so far have no name. *obj: NULL, no such one. */
 uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj);
 
-/* 0: nothing that was read so far is what was selected. For streams with a selection. */
+/* 0: no event read so far was selected. For streams with a selection. */
 int uft_stream_has_found(const struct uft_stream *st);
-int uft_stream_has_cpu(const struct uft_stream *st, uint32_t cpu);	/* has it records of that CPU? */
+int uft_stream_has_cpu(const struct uft_stream *st, uint32_t cpu);	/* 1: it has records of that CPU */
 
 struct uft_info {		/* for `uft stat` and headers */
 	const char *format;	/* "uft", "trace.dat v6" ... */
 	uint64_t events, calls, lost, bytes, duration_ns, first_ns;
 	uint64_t realtime_ns;	/* CLOCK_REALTIME when the recording began; 0 not known */
-	/* further records that were lost, of calls that are counted: ends, arguments, results */
+	/* further lost records, of calls that are counted themselves: ends, arguments, results */
 	uint64_t lost_parts;
-	uint32_t false_losses;	/* counts by which a process lost more than there was time for: each is taken for 1 */
-	uint64_t overwritten;	/* events that newer ones took the place of (--flight): estimated, by their bytes */
+	uint32_t false_losses;	/* loss counters of processes that are impossibly high: each counts as 1 */
+	uint64_t overwritten;	/* events overwritten by newer ones (--flight), estimated by bytes */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;
-	uint32_t ring_bytes;	/* what one ring could hold */
+	uint32_t ring_bytes;	/* size of one ring */
 	int complete;		/* 0: the recorder did not finish the file; 1 it did */
-	uint32_t stop;		/* enum uft_stop: it finished because of that limit, */
-	uint64_t stop_bytes;	/* which is this */
+	uint32_t stop;		/* enum uft_stop: the limit that ended the recording, */
+	uint64_t stop_bytes;	/* and its value */
 	uint64_t damaged_bytes;	/* skipped as unreadable */
 	const char *cmdline, *hostname, *uname;
 };
@@ -151,7 +151,7 @@ const struct uft_event_table *uft_stream_events(const struct uft_stream *st);
 enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
 const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
-/* Another stream of the recording that @st is of, at its start, made in less time. Another thread may read @st. */
+/* Opens another stream of the recording of @st, at its start, faster than anew. Another thread may read @st. */
 int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out,
 			  struct uft_error *err);
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
@@ -173,11 +173,11 @@ uint32_t uft_stream_tracer(const struct uft_stream *st);
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
 
-/* Of the events so far: stacks without callers, as there were more different ones than are kept. */
+/* Stacks so far without callers, because more different stacks occurred than are kept. */
 #define UFT_STREAM_STACKS	(1u << 20)
 uint64_t uft_stream_missed_stacks(const struct uft_stream *st);
 
-/* 1: a process @pid ended, or became another program, at @ns or later: what its tasks had open then has ended. */
+/* 1: process @pid ended or executed another program at @ns or later: calls of its tasks open at @ns have ended. */
 int uft_stream_has_ended(struct uft_stream *st, uint32_t pid, uint64_t ns);
 
 /* One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime
@@ -193,7 +193,7 @@ struct uft_profile_row {
  * count: sums have no time, CPU or task. 0 or -errno. */
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n);
 
-/* A function that was not traced any more from some moment on: it cost more than was allowed. */
+/* A function that --budget or --max-rate dropped during the recording. */
 struct uft_drop_row {
 	const struct uft_sym *sym;
 	uint64_t ts_ns;			/* CLOCK_MONOTONIC, as of events */
@@ -204,11 +204,11 @@ struct uft_drop_row {
 /* Row @i in the order of time; 0: there is none. */
 int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out);
 
-/* The recorder was killed; what was in its buffers then was appended to the file afterwards. NULL: it was not so. */
+/* The recorder was killed, and the records in its rings were appended to the file afterwards. NULL: not so. */
 struct uft_rescue {
 	uint64_t ts_ns;			/* CLOCK_MONOTONIC, when it was saved */
-	uint64_t slices, bytes;		/* of processes that still had something in their buffers; of that */
-	uint64_t unknown;		/* of them: processes of which the recorder had not said yet what they run */
+	uint64_t slices, bytes;		/* processes with records in their rings; bytes of these records */
+	uint64_t unknown;		/* of them: processes whose image is not in the file */
 };
 const struct uft_rescue *uft_stream_rescued(struct uft_stream *st);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dat.h - trace.dat files, which trace-cmd and others write, become recordings
+ * dat.h - convert trace.dat files (of trace-cmd and others) to recordings
  *
  * A trace.dat is read once, front to back, and written as a .uft file (stream/wire/uft_file.h) that has no
  * name. All readers of recordings then read that one: reports, exports, filters, indices, uft view. Theory:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout.h - what a trace.dat file holds, and where: versions 6 and 7. Theory: layout.c. Context: control. */
+/* layout.h - the parts of a trace.dat file, versions 6 and 7. Theory: layout.c. Context: control. */
 #ifndef UFT_STREAM_DAT_LAYOUT_H
 #define UFT_STREAM_DAT_LAYOUT_H
 

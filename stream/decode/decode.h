@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - the inside of a stream: records become events here (decode.c, task.c, merge.c, scan.c, stream.c)
+ * decode.h - the inside of a stream: it decodes records to events (decode.c, task.c, merge.c, scan.c, stream.c)
  *
  * Context: control, one thread per stream.
  */
@@ -44,7 +44,7 @@ struct dec_task {
 	struct dec_image *image;
 	struct dec_frame *stack;
 	uint32_t depth, cap;
-	uint32_t over;			/* calls open beyond what we keep */
+	uint32_t over;			/* open calls that are too deep to be kept */
 	uint32_t has_events;
 	struct dec_task *next;		/* of the same slice: ended.c */
 	uint32_t is_event_kept;		/* the last one with a type, whose stack may follow */
@@ -73,16 +73,16 @@ struct dec_ring {
 	uint64_t lost_in_header;	/* of these, reported by the current sub-buffer's header */
 	uint64_t lost_due;		/* to be reported at `key` */
 	uint64_t final_lost;
-	uint64_t given;			/* events handed out that were records */
-	int is_done;			/* nothing but lost_due is left */
-	/* the last ring of a slice that ended: its tasks of which calls are still to end */
+	uint64_t given;			/* records returned as events */
+	int is_done;			/* the ring is read, only lost_due may be left */
+	/* in the last ring of a slice that ended: its tasks with calls that have still to end */
 	struct dec_task *ending;
 	struct dec_task *tasks;		/* the first ring of a slice: all of its tasks, */
 	uint32_t running;		/* and how many of its rings are not at their end */
-	int is_ending;			/* `left` is of calls that their process ended within */
+	int is_ending;			/* `left` counts calls during which the process ended */
 	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
-	int has_flags;			/* a FLAGS record was met in this sub-buffer: of what is behind it, */
-	uint16_t flags;			/* its flags */
+	int has_flags;			/* a FLAGS record came in this sub-buffer: records behind it have */
+	uint16_t flags;			/* these flags */
 };
 
 struct uft_stream {
@@ -110,7 +110,7 @@ struct uft_stream {
 	struct rd_block **first_block;			/* by ring */
 	struct cur_pool pool;
 	struct uft_event next[64];			/* uft_stream_next() hands out of here */
-	const int *stop;			/* it is at its end when that is set; NULL: never */
+	const int *stop;			/* the stream ends when *stop is set; NULL: never */
 	uint32_t next_at, next_n;
 
 	int has_select, no_parents, has_ends;
@@ -121,8 +121,8 @@ struct uft_stream {
 	const char *clock_name;
 	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
 	uint64_t lost_max;				/* what a ring can have lost; 0 not known */
-	struct lv_hold *hold;				/* live: what a snapshot refers to, */
-	void (*release)(struct uft_stream *st);		/* and who lets it go */
+	struct lv_hold *hold;				/* live: chunks that a snapshot refers to, */
+	void (*release)(struct uft_stream *st);		/* and the function that releases them */
 	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
 	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
@@ -135,7 +135,7 @@ struct uft_stream {
 };
 
 /* task.c */
-/* What the session calls the task @tid of a slice. */
+/* The session's number of the task @tid of a slice. */
 struct dec_outer { uint32_t slice, tid, outer; };
 
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer);	/* 0, -ENOMEM */
@@ -199,8 +199,8 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 void dec_stacks_free(struct uft_stream *st);
 
 /*
- * How many of @more losses behind @total count. A target counts them, and one that says that there were more than
- * one in a nanosecond lies: one stands for them all, as for a ring that cannot be read.
+ * Returns how many of @more losses behind @total count. The counter comes from a target. More than one loss a
+ * nanosecond is impossible: then all count as one, as for a ring that cannot be read.
  */
 static inline uint64_t dec_lost_more(const struct uft_stream *st, uint64_t total, uint64_t more)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts.h - a recording in parts, one after the other in time, each read by a thread of its own
+ * parts.h - divide a recording in parts by time, each read by a thread of its own
  *
  * Each part has a stream of its own, so that threads share nothing. Theory: parts.c. Context: control.
  */
@@ -45,7 +45,7 @@ size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_
 int uft_part_begin(struct uft_part *part);
 /* The function of the call that task @index has open at @depth; NULL: none. */
 const struct uft_sym *uft_part_open_call(const struct uft_part *part, uint32_t index, uint32_t depth);
-/* 0: something in the parts read so far depends on what was before them, beyond their state: they are of no use. */
+/* 0: an event of the parts read so far depends on earlier events in a way that a point does not hold: read it whole. */
 int uft_part_is_exact(const struct uft_part *part);
 /* The index that task @index of the part has in @st. */
 uint32_t uft_part_task(const struct uft_part *part, uint32_t index, struct uft_stream *st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_cpu.h - has this machine had CPU time that nobody wanted? Asked by who has work that can wait
+ * idle_cpu.h - tells whether this machine has idle CPU time for work that can wait
  *
  * Of the CPUs that the calling thread may use, by /proc/stat, looked at ten times a second at most. Nothing is known in
  * the first window: the answer is yes then. Where there is no such file it is no. Context: control, one thread.

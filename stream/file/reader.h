@@ -2,8 +2,8 @@
 /*
  * reader.h - a .uft file opened: its blocks, its metadata, and a cursor over each ring
  *
- * Internal to stream/. The file is read with pread() into buffers: a mapping would fault when somebody
- * truncates the file. Context: control, one thread.
+ * Internal to stream/. The file is read with pread() into buffers: a mapping would fault if the file is truncated.
+ * Context: control, one thread.
  */
 #ifndef UFT_STREAM_READER_H
 #define UFT_STREAM_READER_H
@@ -55,10 +55,10 @@ struct rd_file {
 	int is_imported;		/* of a trace.dat; fd is the recording made of it */
 	uint32_t stop;			/* enum uft_stop */
 	uint64_t stop_bytes;
-	int is_live;			/* buffer.c: a ring that is at its end may go on */
+	int is_live;			/* buffer.c: a ring at its end may get more records */
 	uint64_t damaged;
 	uint64_t end;			/* of the last block that is whole */
-	uint64_t budget;		/* bytes that metadata may still make us allocate */
+	uint64_t budget;		/* bytes that may still be allocated for metadata */
 	char *cmdline, *hostname, *uname;
 	ZSTD_DCtx *zstd;
 	struct pack *pack;		/* NULL: no block was packed so far */
@@ -77,7 +77,7 @@ struct rd_file {
 	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];
 	uint64_t lost_max;		/* what a ring can have lost; 0 not known */
-	/* counters of processes that tell of more than there was time for: each counts as one */
+	/* loss counters of processes that are impossibly high: each counts as one */
 	uint32_t nfalse;
 	uint32_t nobjects, nfuncs;
 	struct rd_meta *meta;
@@ -131,8 +131,10 @@ struct cursor {
 	struct cur_pool *pool;
 };
 
-/* All cursors of a file share CUR_POOL_MAX bytes of buffers; who exceeds it takes another's, which is
- * reloaded when it is needed. */
+/*
+ * All cursors of a file share CUR_POOL_MAX bytes of buffers. Beyond that a cursor takes the buffer of another one,
+ * which reloads its own when it is needed.
+ */
 struct cur_pool {
 	struct rd_file *file;
 	struct cursor **cursor;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.h - consumes live rings into a .uft file, never stalling the target
+ * writer.h - drain live rings to a .uft file without delaying the target
  *
  * The caller hands over the arena and says which slice belongs to which image; the writer copies
  * committed sub-buffers to the file as they are (blocks with a header each: what was written before a
- * crash of anyone stays readable). The file's layout is specified at the top of uft_file.h.
+ * crash of any process stays readable). The file's layout is specified at the top of uft_file.h.
  */
 #ifndef UFT_STREAM_WRITER_H
 #define UFT_STREAM_WRITER_H
@@ -28,7 +28,7 @@ struct uft_writer_opts {
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
 	enum uft_writer_pack pack;
-	int overwrite;			/* rings keep the newest: what is missing there is no loss */
+	int overwrite;			/* rings keep the newest records: overwritten ones are no loss */
 	int counts;			/* no times: UFT_FILE_COUNTER */
 	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
 	/*
@@ -52,7 +52,7 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 		      struct uft_writer **out, struct uft_error *err);
 /* The descriptor of its file, the writer's own. */
 int uft_writer_file(const struct uft_writer *w);
-/* Process @pid has the slice now, whatever that says. Called by the same thread as uft_writer_poll(). */
+/* Process @pid has the slice from now on; the slice's own pid is not used. In the thread of uft_writer_poll(). */
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img);
 /* The same of a child of @ppid; 0 unknown. */
 int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img);

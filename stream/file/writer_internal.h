@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * writer_internal.h - what the parts of the writer share: the file (writer.c), rings (drain.c), metadata
- * (writer_meta.c), and a file that somebody else left unfinished (rescue.c)
+ * (writer_meta.c), and a file that a killed recorder left unfinished (rescue.c)
  */
 #ifndef UFT_STREAM_WRITER_INTERNAL_H
 #define UFT_STREAM_WRITER_INTERNAL_H
@@ -60,7 +60,7 @@ struct uft_writer {
 	uint64_t free_min;			/* bytes of the file system that stay free; 0: it has no size */
 	uint64_t free_at;			/* file bytes at which to look at that again */
 
-	uint8_t uft_shared *arena;		/* and its geometry, copied: the arena is the target's to scribble on */
+	uint8_t uft_shared *arena;		/* and a copy of its geometry: targets can write to the arena */
 	uint32_t nslices, nrings;
 	uint64_t slice_offset, slice_bytes, ring_offset, ring_stride, profile_offset, profile_ids;
 	uint64_t most_unread;			/* positions between a ring's `read` and its commit */
@@ -120,7 +120,7 @@ static inline struct uft_ring_run wr_ring_run(const struct uft_writer *w, const 
 	return uft_ring_run(at, commit, turn, w->head.ring_bytes);
 }
 
-/* One that the target never began would get memory by being looked at: another in place of it. */
+/* A read of an unused ring would allocate its page, so a ring of zeros is used instead. */
 static inline struct uft_ring uft_shared *wr_arena_ring(const struct uft_writer *w, uint32_t i, uint32_t ring)
 {
 	if (!shared_ring_is_used(wr_arena_slice(w, i), ring))
@@ -129,7 +129,7 @@ static inline struct uft_ring uft_shared *wr_arena_ring(const struct uft_writer 
 					      ring * w->ring_stride);
 }
 
-/* What a process has said of itself in a slice: the next one must not find it. */
+/* Clears the words that a process has written to a slice, before another process gets it. */
 static inline void wr_arena_forget(struct uft_slice uft_shared *s)
 {
 	SHARED_STORE(&s->pid, 0);
@@ -144,8 +144,7 @@ static inline void wr_arena_forget(struct uft_slice uft_shared *s)
 }
 
 /*
- * The slice of a process that has ended, whose records were taken: the next claimer finds it clean, or there
- * is none.
+ * Clears the drained slice of a process that has ended, and makes it free; if that fails, it is never claimed again.
  */
 void wr_slice_free(const struct uft_writer *w, uint32_t slice);
 
@@ -154,7 +153,7 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 /* The same of ring data, packed or compressed as the writer was asked to. */
 int wr_block_ring(struct uft_writer *w, struct uft_file_block *head, const uint8_t *data, size_t n);
 
-/* May @n bytes of ring data be written? If not, recording ends here: stats.stop says why. */
+/* Returns 1 if @n bytes of ring data may be written; else recording ends here, and stats.stop tells why. */
 int wr_may_grow(struct uft_writer *w, uint64_t n);
 
 /* All of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */

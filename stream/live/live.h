@@ -2,7 +2,7 @@
 /*
  * live.h - the rings of a running session as a source of events
  *
- * Takes what targets write out of the arena, keeps the newest of it (or the oldest) within a limit for each CPU, as the
+ * Drains records of targets, keeps the newest (or the oldest) within a limit for each CPU, as the
  * kernel's ring buffer does, and hands it out in two ways: a snapshot, which is a stream of its own, and one
  * reader that consumes. Theory: buffer.c.
  */
@@ -18,7 +18,7 @@ struct uft_live;
 struct uft_live_opts {
 	uint64_t cpu_bytes;	/* kept of each CPU */
 	struct uft_event_table *events;	/* the session's types */
-	int overwrite;		/* 1: the oldest goes when there is no room; 0: the newest is not taken */
+	int overwrite;		/* when full: 1: overwrite the oldest records; 0: drop the newest */
 	/* uft_session_clock(), where records are by an emulator's clock; NULL: by the processor's */
 	void (*clock)(void *arg, uint64_t clock[2], uint64_t ns[2]);
 	void *clock_arg;
@@ -27,8 +27,8 @@ struct uft_live_opts {
 /* Of a CPU, or of all: uft_live_stats(). */
 struct uft_live_stats {
 	uint64_t entries;	/* in the buffer, counted now */
-	uint64_t overrun;	/* that went for newer ones */
-	uint64_t dropped;	/* that were not taken: the buffer or a ring was full */
+	uint64_t overrun;	/* overwritten by newer ones */
+	uint64_t dropped;	/* dropped because the buffer or a ring was full */
 	/* of these, what was written as a kernel counts it: with the oldest kept, only what went for newer ones */
 	uint64_t missing;
 	uint64_t read;		/* consumed */
@@ -41,12 +41,12 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 void uft_live_destroy(struct uft_live *l);		/* snapshots may outlive it */
 
 /*
- * The session's thread. Another buffer of what @leader takes, empty at first; taken out again and destroyed
- * before the leader. Calls about slices, tasks and pulling are the leader's and reach those that follow.
+ * The session's thread. Makes another buffer, empty at first, of the records that @leader drains; it is destroyed
+ * before the leader. Calls about slices, tasks and pulling go to the leader, and also act on the buffers that follow.
  */
 int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
 void uft_live_unfollow(struct uft_live *l);
-/* 1: what comes is not taken, and what is held stays; markers are taken. */
+/* 1: no new records but markers are taken; the buffer keeps its content. */
 void uft_live_mute(struct uft_live *l, int on);
 /* The same for CPUs whose bit is set. A marker of one is -EBADF. */
 #define UFT_LIVE_CPUS	1024u
@@ -75,13 +75,13 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 /* ---- The session's thread ---- */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
 int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
-/* The names of so many tasks that are gone stay, of the latest, or of more: uft_live_keep_names(). */
+/* Least number of ended tasks whose names are kept, the latest ones: uft_live_keep_names(). */
 #define UFT_LIVE_NAMES	16384u
 int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
 /* Records of @slice call a task @tid, and the session calls it @outer. 0, -ENOMEM. */
 int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer);
 uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
-/* Before it: records of times from @clock on may still be written late. UINT64_MAX: by nobody. */
+/* Before it: records from @clock on may still be written late. UINT64_MAX: none. */
 void uft_live_until(struct uft_live *l, uint64_t clock);
 /* the clock up to which what was taken is handed out: nothing older comes */
 uint64_t uft_live_certain(struct uft_live *l);
@@ -104,7 +104,7 @@ void uft_live_keep_names(struct uft_live *l, uint32_t n);	/* of @n tasks at leas
 int uft_live_tasks(struct uft_live *l, size_t most, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm),
 		   void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
-/* Of all CPUs: what stats call missing, without counting entries. Never falls but by uft_live_clear(). */
+/* Lost and overwritten events of all CPUs, without counting entries. Only uft_live_clear() makes it fall. */
 uint64_t uft_live_missing(struct uft_live *l);
 /* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
 #define UFT_LIVE_MARK_MAX	4000u
@@ -134,9 +134,9 @@ uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU *
  * returned them; texts, payloads and stacks that they refer to are gone behind the end.
  */
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
-/* Between the two: how many of the CPU went for newer ones and were never handed out, since this was last asked. */
+/* Between the two: events of the CPU overwritten before they were read, since the last call. */
 uint64_t uft_live_untold(struct uft_live *l, uint32_t cpu);
 void uft_live_end(struct uft_live *l);
-int uft_live_is_empty(struct uft_live *l, uint32_t cpu);		/* nothing for the consumer */
+int uft_live_is_empty(struct uft_live *l, uint32_t cpu);		/* 1: no event for the consumer */
 
 #endif

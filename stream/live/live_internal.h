@@ -68,7 +68,7 @@ struct uft_live {
 	uint64_t until;			/* what the watermark may not pass */
 	uint64_t version, base_version;	/* of the chunks; of those that base was last given, 0 none */
 	struct uft_clock_line line;
-	uint64_t told;			/* the clock up to which somebody may have been given times by it */
+	uint64_t told;			/* clocks up to this may have been shown as times already */
 	uint64_t next_pair_ns;
 	const char *clock_name;		/* NULL: CLOCK_MONOTONIC's */
 	clockid_t clock_id;		/* of the line */
@@ -76,7 +76,7 @@ struct uft_live {
 	uint64_t since_ns;		/* no record was lost before */
 	enum uft_stamp stamp;
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
-	/* tee.c: who takes for us; of a leader the first that follows, then one another */
+	/* tee.c: the leader that drains for this buffer; the buffers that follow, as a list */
 	struct uft_live *leader, *next;
 	int is_muted;
 	/* images.c: so many names, the latest, stay; so many were given; with so many some may go again */
@@ -91,9 +91,8 @@ struct uft_live {
 };
 
 /*
- * Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has
- * not would be in nobody's per_cpu directory, and readers of pages would miss its records. So each such ring
- * counts as of one that there is.
+ * Exchange rings, of tasks without a usable rseq area, have no known CPU. A CPU number beyond the machine's has no
+ * per_cpu directory, and readers of pages would miss its records. So each such ring counts as that of a real CPU.
  */
 static inline uint32_t lv_cpu_of(const struct uft_live *l, uint32_t ring)
 {
@@ -105,7 +104,7 @@ static inline int lv_is_cpu_off(const struct uft_live *l, uint32_t cpu)
 	return cpu < UFT_LIVE_CPUS && l->cpus_off[cpu / 64] >> (cpu % 64) & 1;
 }
 
-/* Where the bytes that a decoder has in memory end: it has seen all before. */
+/* The end of the bytes that a decoder has in memory; all before is decoded. */
 static inline uint64_t lv_seen_to(const struct dec_ring *r)
 {
 	return cur_position(&r->cur) + (uint64_t)(r->cur.end - r->cur.p);

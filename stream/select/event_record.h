@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_record.h - does a filter let an event of a type through? */
+/* event_record.h - test an event of a type against a filter */
 #ifndef UFT_STREAM_EVENT_RECORD_H
 #define UFT_STREAM_EVENT_RECORD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.h - which events a reader gets: what it selected, and what a live buffer shows (choices)
+ * select.h - which events a reader gets: its own selection, and the choices of a live buffer
  *
  * Knows events, tasks and images, no records and no rings. Context: control, one thread for each selection.
  */
@@ -46,12 +46,12 @@ struct selection {
 
 /* select.c */
 int sel_init(struct selection *s, const struct uft_select *asked, struct uft_error *err);
-int sel_is_any(const struct uft_select *asked);		/* does it leave out some events? */
+int sel_is_any(const struct uft_select *asked);		/* 1: it leaves out some events */
 void sel_free(struct selection *s);
-/* the first event, which selected times are relative to, is of that time */
+/* sets the time of the first event, which selected times are relative to */
 void sel_begin(struct selection *s, uint64_t first_ns);
 int sel_match(struct selection *s, const struct uft_event *ev, uint64_t clock);
-/* May the stack of a tracepoint's event be for the reader? @is_event_kept: the event before it was. */
+/* Returns 1 if the reader may get the stack of a tracepoint's event. @is_event_kept: it got the event. */
 int sel_may_want_event_stack(const struct selection *s, uint32_t is_event_kept, uint64_t clock);
 /* enum uft_live_hidden that leaves out the session's own event of this id */
 uint32_t sel_hidden_by(uint32_t event);

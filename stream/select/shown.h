@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shown.h - what a live buffer is asked to show of what it takes: calls, functions, tasks, events by name */
+/* shown.h - which of its records a live buffer shows: calls, functions, tasks, events by name */
 #ifndef UFT_STREAM_SHOWN_H
 #define UFT_STREAM_SHOWN_H
 

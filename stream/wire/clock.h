@@ -9,7 +9,7 @@
  * and integer only. Before the first and after the last pair the nearest segment goes on.
  *
  * A running session gives out times while it is still measuring. Its line (uft_clock_line) is only ever made
- * longer: up to where somebody may have been told of a time it stays as it is, and from there it goes to
+ * longer: up to the last clock that may have been shown as a time it stays as it is, and from there it goes to
  * where the newest reading says that it will be soon. So an event has the same time whenever it is read, and
  * what a reading differs from the one before, less than a us, is spread over a tenth of a second. What
  * differs by more than a reading can, as after a suspend, is made up for at once.

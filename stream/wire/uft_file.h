@@ -2,9 +2,9 @@
 /*
  * uft_file.h - the .uft file, specified
  *
- * A recording in one file that needs nothing else to be read: what the rings held, byte for byte, and
- * what is needed to understand it. It is written front to back by one process and stays readable when
- * that process, the target or the disk gives up at any byte.
+ * A recording is one file and needs no other to be read: it has the bytes of the rings and all metadata to decode
+ * them. One process writes it front to back, and it stays readable if that process, the target or the disk fails at
+ * any byte.
  *
  * Layout
  *
@@ -18,8 +18,8 @@
  * Reading. Go from block to block. Where no valid block head stands, look for the next UFT_BLOCK_MAGIC with a
  * valid `head_sum` and go on there; a block whose payload is damaged is stepped over as a whole. All that was
  * stepped over is `damaged_bytes`. Unknown types are skipped. A file without an END block belongs to a
- * recorder that is still running or was killed: all complete blocks are good. (Who rescues a recording cuts
- * off an incomplete one at its end.) A damaged file header is replaced by the first SETUP block.
+ * recorder that is still running or was killed: all complete blocks are good. (A rescue cuts off an incomplete
+ * block at the end.) A damaged file header is replaced by the first SETUP block.
  *
  * Ring data. A RING block is `raw` bytes of ring `ring` of slice `slice`, from ring position `position`
  * on, exactly as the ring had them (abi.h). Blocks of one ring stand in ascending order. A block need
@@ -76,12 +76,10 @@
  *             summed over CPUs, clock units, min as a plain number
  *   DROPS     { u image, u stub id, u clock, u calls per second then, u cost in millionths of the CPU time then, u pid,
  *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
- *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else
- *   appended
- *             that much of what the rings held, by that clock, and what else was still known
- *   FORMAT    u id, str system, str text: events of this id have the type that the text, the kernel's `format`
- *   file, describes;
- *             the last one of an id holds. Files of earlier versions have none, and events of the types that
+ *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and another process
+ *             appended so many bytes of the rings, and all metadata that it knew, at that clock
+ *   FORMAT    u id, str system, str text: the type of events with this id; the text is that of the kernel's `format`
+ *             file. The last one of an id counts. Files of earlier versions have none, and only events of types that
  *             were built in then
  *   END       empty, or u enum uft_stop, u bytes: the recorder finished, because of that limit
  *
