@@ -59,16 +59,16 @@ struct uft_tree_opts {
 	int preload;			/* as uft_session_opts */
 	const char *const *emulator;	/* the same */
 	int watchdog, int3;		/* as uft_session_opts; what the watchdog reports comes as a warning */
-	/* What the session cannot follow or finds worth saying; from the owner's thread. May be NULL. */
+	/* Warnings of the session; called in the owner's thread. May be NULL. */
 	void (*warning)(void *arg, const char *text);
 	/* Text of the commands dump and cpudump, in parts, from there too. NULL: they are refused. */
 	void (*dump)(void *arg, const char *p, size_t n);
 	void *arg;
 };
 
-/* Before the process has other threads: a child is made that cleans up should we be killed. */
+/* Before the process has other threads: forks the guard, which cleans up if we are killed. */
 int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err);
-void uft_tree_destroy(struct uft_tree *t);	/* leaves all targets as they were found */
+void uft_tree_destroy(struct uft_tree *t);	/* detaches from all targets */
 
 /* Starts @argv as a target, as uft_session_launch(). One for each tree. */
 int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err);
@@ -82,12 +82,12 @@ int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path);
  * another file.
  */
 int uft_tree_hist_cells(struct uft_tree *t, uft_node node, char **words, size_t *n);
-/* What the kernel's command line would say, `ftrace=function ftrace_filter=...`: before the launch. */
+/* Settings in the words of the kernel's command line, `ftrace=function ftrace_filter=...`: before the launch. */
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err);
 /* Makes the events known that the program or library @path declares: before it is started. */
 int uft_tree_expect(struct uft_tree *t, const char *path, struct uft_error *err);
 const struct uft_event_table *uft_tree_event_types(const struct uft_tree *t);	/* it grows while programs run */
-/* Appends to a file by its path, as `echo TEXT >>FILE` does; @err: why it is refused, without the file's name. */
+/* Appends to a file by its path, as `echo TEXT >>FILE` does; @err: the reason of a refusal, without the file's name. */
 int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err);
 /*
  * Texts that are put between the two into the top's files take effect at their end, all at once, for targets that run:
@@ -164,7 +164,7 @@ size_t uft_tree_options(const char **names, size_t max);
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* @flags: of open(2); @pid: who opens it (messages and trace_marker name it), 0 this process. */
+/* @flags: of open(2); @pid: the task that opens it (messages and trace_marker name it), 0: this process. */
 int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out);
 int uft_tree_truncate(struct uft_tree *t, uft_node node);		/* as O_TRUNC does, without a handle */
 /* Bytes, 0 at the end, negative errno. @flags: O_NONBLOCK. */
@@ -172,8 +172,8 @@ ssize_t uft_tree_read(struct uft_handle *h, void *buf, size_t n, uint64_t offset
 ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n);
 /* 0 or negative errno; -ESRCH: @pid, the task that waits for the answer, is not seen. @arg: an address of it. */
 int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg);
-void uft_tree_caller(struct uft_handle *h, pid_t pid);	/* who writes from now on; else who opened it */
-/* The last line of a broken off write takes effect now: its error, or 0. The handle is gone in any case. */
+void uft_tree_caller(struct uft_handle *h, pid_t pid);	/* the task that writes from now on; default: that opened it */
+/* Carries out an incomplete last line. Returns its error or 0. The handle is freed in any case. */
 int uft_tree_release(struct uft_handle *h);
 int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */
 /*
@@ -183,7 +183,7 @@ int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now 
 void uft_tree_await_read(struct uft_handle *h, int is_waiting);
 /*
  * Calls @fn once, from a thread of the tree, as soon as uft_tree_poll() says POLLIN; at once if it does
- * already. @fn may not call the tree. NULL takes it back: when that returned, @fn does not run any more.
+ * already. @fn may not call the tree. NULL cancels: after that returns, @fn does not run any more.
  */
 void uft_tree_notify(struct uft_handle *h, void (*fn)(void *arg), void *arg);
 

@@ -23,7 +23,7 @@ struct tree_text {
 	int error;			/* -ENOMEM sticks */
 };
 void text_put(struct tree_text *x, const char *p, size_t n);
-int text_sink(void *x, const char *p, size_t n);		/* the same for who wants a sink */
+int text_sink(void *x, const char *p, size_t n);		/* the same as a sink function */
 void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or
@@ -36,7 +36,7 @@ void text_strip(const char **p, size_t *n);
 /* ---- table.c: the files ---------------------------------------------------------------------- */
 
 struct instance;
-struct place {				/* what a file is about */
+struct place {				/* the object of a file: instance, cpu, option, event */
 	struct uft_tree *t;
 	struct instance *in;
 	const struct row *row;
@@ -45,7 +45,7 @@ struct place {				/* what a file is about */
 
 enum row_flags {
 	ROW_NAMES	= 1,		/* a directory whose entries are made by mkdir: instances */
-	ROW_FROZEN	= 2,		/* shows what is frozen, not what goes on */
+	ROW_FROZEN	= 2,		/* shows the snapshot, not the running buffer */
 };
 
 /* All run in the owner's thread, except read and poll. A member that is missing: the file has no such side. */
@@ -61,7 +61,7 @@ struct row {
 	int (*poll)(struct uft_handle *h);
 	int (*ioctl)(struct uft_handle *h, unsigned cmd, uint64_t arg);	/* @arg: an address in the caller's memory */
 	uint32_t attr, flags;
-	const char *takes;		/* what a write has to be, for error_log */
+	const char *takes;		/* the form of a valid write, for error_log */
 };
 
 /*
@@ -72,20 +72,20 @@ struct uft_told_event;
 struct settings;
 struct tree_part {
 	void (*slice_begin)(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
-	void (*slice_end)(struct uft_tree *t, uint32_t slice);	/* before it is given away */
-	void (*round)(struct uft_tree *t);			/* records came, perhaps */
+	void (*slice_end)(struct uft_tree *t, uint32_t slice);	/* before another process can get it */
+	void (*round)(struct uft_tree *t);			/* after each drain */
 	void (*told)(struct uft_tree *t, const struct uft_told_event *e);
 	void (*exited)(struct uft_tree *t, int status);		/* the launched program */
 	/* an object that declares them was mapped */
 	void (*types_found)(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);
 	void (*applied)(struct uft_tree *t);			/* tree_apply() ends, or was refused */
-	void (*switched)(struct instance *in, int is_on);	/* tracing_on is another from now on */
+	void (*switched)(struct instance *in, int is_on);	/* tracing_on has changed */
 	void (*clock)(struct instance *in, uint32_t clock);	/* records have the time of another clock from now on */
-	void (*leave)(struct instance *in);			/* rmdir: its settings hold for nobody any more */
+	void (*leave)(struct instance *in);			/* rmdir: before the instance goes */
 	void (*instance_free)(struct instance *in);
 	void (*tree_free)(struct uft_tree *t);
 };
-/* The commands of functions; ops.c makes one list of what they and the tracers want. */
+/* Commands of functions; ops.c joins their wishes with those of the tracers. */
 struct command_ops {
 	int (*waits)(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
 	/* of the functions that have one; ends the text */
@@ -144,7 +144,7 @@ struct option_row {
 	const char *name;
 	enum option bit;
 	int is_on;			/* by default */
-	uint32_t tracer;		/* whose it is; NOP: of all */
+	uint32_t tracer;		/* the tracer that has the option; NOP: all */
 	uint32_t text;			/* enum uft_text_flags */
 	uint32_t events;		/* enum uft_events: what is recorded of each call while it is on, */
 	uint32_t events_off;		/* and while it is off */
@@ -167,13 +167,13 @@ struct uft_handle {
 	struct uft_handle *next;	/* of those that wait: t->waiting */
 	int flags;			/* of open(2) */
 	pid_t pid, tgid;		/* the task that opened it, or wrote to it last, its process */
-	pid_t named, named_tgid;	/* whose name the buffer has, of those that wrote; */
-	uint64_t named_began;		/* clock ticks since boot, as another task may have its number by now */
-	struct tree_text text;		/* what a reader is in the middle of */
+	pid_t named, named_tgid;	/* the last writer whose name the buffer has; */
+	uint64_t named_began;		/* its start in clock ticks since boot, since its number may be reused */
+	struct tree_text text;		/* the text that a reader has begun to read */
 	int has_text;
 	void *priv;			/* the file's own */
-	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
-	size_t wrong_at;		/* where in it */
+	const char *wrong;		/* reason of a refused write, for error_log; NULL: none */
+	size_t wrong_at;		/* position in the write */
 	int is_noted;			/* its mistakes are in error_log already */
 	atomic_int is_read_waiting;	/* uft_tree_await_read() */
 	void (*notify)(void *arg);
@@ -192,11 +192,11 @@ int handle_wait_news(struct uft_handle *h);
 enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS, PIDS_EVENT_ONLY = NPIDS, PIDS_EVENT_NOT, NALL_PIDS };
 enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, NLISTS };
 
-struct settings {			/* what the session is told */
+struct settings {			/* the settings of an instance */
 	char *list[NLISTS];		/* set_ftrace_filter.c: words, each with a newline behind it; malloc'd */
 	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* set_ftrace_pid.c */
 	int has_event_fork;		/* event_fork.c: its lists of tasks count for events */
-	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
+	uint32_t kin;			/* number of these lists: a new one after a task was removed */
 	struct uft_event_set events;	/* events.c */
 	char **event_filter; uint32_t nevent_filters;	/* by place of their types; malloc'd, NULL: none */
 	uint32_t tracer;
@@ -218,15 +218,15 @@ struct settings {			/* what the session is told */
 struct instance {
 	struct instance *next;
 	struct uft_tree *t;
-	uint32_t number;		/* 0: the top; nobody has it again */
-	uint32_t place;			/* its share of address slots; who comes later may have it again */
+	uint32_t number;		/* 0: the top; never reused */
+	uint32_t place;			/* its share of address slots; may be reused by later instances */
 	char name[UFT_TREE_NAME];
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
 	/* node.c: of files that chmod or chown changed; under t->lock */
 	struct node_attr { uft_node node; uint32_t mode; uid_t uid; gid_t gid; } *attr;
 	size_t nattrs;
-	int is_going;			/* rmdir is at it: not there for others; under t->lock */
+	int is_going;			/* rmdir has begun: hidden from lookups; under t->lock */
 	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
 
 	struct settings set;		/* is_on and options are read by others */
@@ -237,7 +237,7 @@ struct instance {
 	uint32_t buffer_percent;
 	uint32_t subbuf_kb;		/* pages of trace_pipe_raw; changed by the owner under t->pipe_lock */
 #define SUBBUF_MIN_KB	4u
-	int has_shared;			/* ops.c: others had something on while it had its tracer */
+	int has_shared;			/* ops.c: other instances recorded while its tracer ran */
 	int paused;			/* readers of trace for whom recording pauses */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* mistakes.c, the oldest first */
 	size_t nmistakes;
@@ -275,7 +275,7 @@ struct uft_tree {
 	uint32_t next_instance, ncpus;
 	int status;			/* of the launched program, -1 while it runs */
 
-	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
+	/* the instance whose pid lists the targets follow; NULL: none; the owner's */
 	const struct instance *told;
 	/* by set_ftrace_pid.c; the owner's: for each task that was named, which may be a thread */
 	struct attached { uint32_t pid, named; } *attached;
@@ -285,11 +285,11 @@ struct uft_tree {
 	int in_round;			/* of triggers; the owner's */
 	int has_events;			/* some event was on once; the owner's */
 	int has_event_stacks;		/* and had its stack recorded; the owner's */
-	int is_together;		/* what is written is told to the session later: uft_tree_end_together() */
-	int in_apply;			/* the session is told what is wanted: types that it finds wait in */
+	int is_together;		/* writes take effect later, at uft_tree_end_together() */
+	int in_apply;			/* tree_apply() runs: new event types wait in */
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
-	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
+	const char *conflict;		/* of the last write that was EBUSY: the other party; the owner's */
 	uint32_t graph_turns;		/* turns of graph triggers that there were; the owner's */
 	uint32_t graph_keys;		/* and counts that targets keep; the owner's */
 	/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
@@ -298,7 +298,7 @@ struct uft_tree {
 	struct uft_error refused;
 	/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	uint64_t fresh;
-	struct user_events *user_events;	/* user_events.c; NULL: nobody asked yet; the owner's */
+	struct user_events *user_events;	/* user_events.c; NULL: not used so far; the owner's */
 	struct uft_synth_list synths;	/* synthetic_events.c */
 	int has_emitted;		/* histograms made events that are in no buffer yet; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
@@ -394,10 +394,10 @@ void instance_free(struct instance *in);
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 /* before it: what was due, a traceoff too, was due for the settings of now */
 void share_settle(struct instance *in, const struct settings *set);
-void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
+void share_mute(struct uft_tree *t);		/* instances with nothing on take no records */
 /* its triggers do, not its tracer */
 int share_switches_graph(const struct instance *in, const struct settings *set);
-/* function-fork: only targets know in time who is kin, and have one list */
+/* function-fork: only targets know new children in time, and each has one list */
 int share_is_forking(const struct settings *set);
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
 /*
@@ -410,7 +410,7 @@ void snapshot_clear(struct instance *in, uint32_t cpu);
 int snapshot_take(struct instance *in, uint64_t until);
 /* by its tracer, which keeps the worst case there in the kernel */
 int snapshot_is_used(const struct instance *in);
-/* The same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
+/* The same as text to the transport, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
 /* dump_on_oops.c: of the launched program; ftrace_dump_on_oops */
 void dump_on_end(struct uft_tree *t, int status);
@@ -434,7 +434,7 @@ int trigger_switches(const struct instance *in, uint32_t event);	/* functions sw
 int trigger_switches_any(const struct instance *in);
 /* adds the types that functions switch; 0, -ENOMEM */
 int trigger_events(const struct instance *in, struct uft_event_set *out);
-/* those that are on now, whoever switched them last; 0, -ENOMEM */
+/* adds the types that are on now, however they were switched; 0, -ENOMEM */
 int trigger_events_on(const struct instance *in, struct uft_event_set *out);
 /* the user switched them so */
 void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h - what the rows of the table do, by file of the tree */
+/* rows.h - functions of the rows of the table, by file of the tree */
 #ifndef UFT_TREE_ROWS_H
 #define UFT_TREE_ROWS_H
 
@@ -13,7 +13,7 @@ int open_user_events(struct uft_handle *h);
 int release_user_events(struct uft_handle *h);
 STORE(user_events);
 SHOW(user_events_status);
-void user_events_switch(struct uft_tree *t);	/* other events may be on: programs' bits say so */
+void user_events_switch(struct uft_tree *t);	/* updates the enable bits of programs after a change of events */
 void user_events_free(struct uft_tree *t);
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg);
 /* trace.c: the event of a program that wrote to @h, into the buffer of @in. */
@@ -100,7 +100,7 @@ SHOW(stats);
 
 /* snapshot.c */
 STORE(snapshot);
-void snapshot_help(const struct place *at, struct tree_text *out);	/* what an empty one says */
+void snapshot_help(const struct place *at, struct tree_text *out);	/* the text of an empty snapshot */
 /* events.c */
 SHOW(nothing);
 SHOW(available_events);

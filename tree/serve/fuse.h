@@ -9,7 +9,7 @@
 struct uft_fuse;
 
 struct uft_fuse_opts {
-	/* other users may look; who may do what is said by mode, owner and group as in the kernel */
+	/* other users may look; mode, owner and group decide about access, as in the kernel */
 	int allow_other;
 };
 
@@ -19,11 +19,11 @@ struct uft_fuse_opts {
  */
 int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
 		   struct uft_error *err);
-/* Readable (POLLIN) once nothing is mounted any more: somebody ran umount, or the kernel gave the connection up. */
+/* Readable (POLLIN) once the mount has ended: by umount, or because the kernel closed the connection. */
 int uft_fuse_gone_fd(const struct uft_fuse *f);
 /*
- * Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted
- * 0: somebody has unmounted it already; what is mounted there by now is not ours.
+ * Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted 0: it was
+ * unmounted already, and another mount there is not ours.
  */
 void uft_fuse_stop(struct uft_fuse *f, int is_mounted);
 

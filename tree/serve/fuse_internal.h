@@ -19,7 +19,7 @@ struct file {
 	struct uft_handle *handle;
 	uint32_t flags;			/* enum uft_tree_attr_flags */
 	pthread_mutex_t lock;
-	struct fuse_pollhandle *poll;	/* who polls and is not told yet, or NULL */
+	struct fuse_pollhandle *poll;	/* a waiting poll, or NULL */
 	struct file *next;		/* in the queue */
 	struct file *before, *after;	/* of all that are open */
 	uft_node node;
