@@ -207,8 +207,12 @@ int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object
 
 	if (!obj || t->obj[object].events_sent == s->spec->generation)
 		return 0;
-	if (!o->has_events)
+	if (!o->has_events) {
+		const uint32_t subject = session_begin_of(s, t->slice);
+
 		ret = find_events(s, o, obj);
+		session_end_of(s, subject);
+	}
 	if (ret || !o->found.nevents)
 		return ret;
 	if (!target_takes_commands(t) || t->is_put_back)

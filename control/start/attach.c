@@ -518,8 +518,8 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		if (a->agent && is_hurried)
 			task_restore_priority(a->agent, its);
 		if (ret && attach_agent_remove(a, b, MEET_MS))
-			session_warn(
-				a->s,
+			session_warn_left(
+				a->s, slice,
 				"process %d: uft's memory remains in it, unused: none of its threads can be stopped",
 				a->pid);
 	}

@@ -209,7 +209,7 @@ void exec_task_release_all(struct uft_session *s)
  * A task can execute another file than serve_exec() looked at: its link leads elsewhere meanwhile.
  * Where the session may trace all, the kernel gives such a program its rights, and it is nobody's to patch.
  */
-static int leave_if_it_gained(struct uft_session *s, pid_t tid)
+static int check_it_gained_none(pid_t tid, struct uft_error *err)
 {
 	const char *why = exec_gained(tid); /* GUARD(exec_gained, NULL) */
 	char name[64];
@@ -217,18 +217,16 @@ static int leave_if_it_gained(struct uft_session *s, pid_t tid)
 	if (!why)
 		return 0;
 	procinfo_read_name(tid, name, sizeof(name));
-	s->not_followed++;
-	session_warn(s, "not followed: %s (process %d) gained rights when it was started (%s)", name, tid, why);
-	task_detach(tid, 0);
-	return 1;
+	return uft_fail(err, -EPERM, "%s (process %d) gained rights when it was started (%s)", name, tid, why);
 }
 
-/* The new image stands before its first instruction. What it replaced is over. */
+/* The new image stands before its first instruction. What it replaced is over, its slice with it. */
 static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
 	struct target *old = target_by_pid(s, tid), *t;
 	const struct uft_limits limit = p->limit, *known = p->has_limit ? &limit : NULL;
 	struct uft_error err = { "" };
+	uint32_t subject;
 	pid_t ppid;
 	int ret;
 
@@ -238,17 +236,16 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	exec_task_drop(s, p);
 	if (old)
 		target_end(s, old);
-	if (leave_if_it_gained(s, tid)) {
-		proc_status_release();
-		return;
-	}
-	ret = inject_exec(s, tid, ppid, known, &t, &err);
+	subject = session_begin_of(s, UFT_LOST_SLICE);
+	ret = check_it_gained_none(tid, &err);
+	ret = ret ? ret : inject_exec(s, tid, ppid, known, &t, &err);
+	session_end_of(s, subject);
 	proc_status_release();
 	if (ret) {
 		if (task_detach(tid, 0) == -ESRCH)
 			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;
-		session_warn(s, "not followed: %s", err.text);
+		session_warn_of(s, UFT_LOST_SLICE, "not followed: %s", err.text);
 		return;
 	}
 	inject_release(s, t);

@@ -117,7 +117,8 @@ struct uft_session {
 
 /* Of the session itself, or of the target that it works for just now (session_begin_of()). */
 void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Of the target that has the slice. */
+#define UFT_LOST_SLICE	(UFT_NO_SLICE - 1)	/* of a process that is no target, or none any more */
+/* Of the target that has the slice, or of UFT_LOST_SLICE. */
 void session_warn_of(struct uft_session *s, uint32_t slice, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* What remains in it when it is left: heard whatever else was said of it. */
 void session_warn_left(struct uft_session *s, uint32_t slice, const char *fmt, ...)

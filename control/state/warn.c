@@ -7,8 +7,10 @@
  * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
  * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
  * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
- * their own. What remains in a target that is left (session_warn_left()) has OF_LEFT more, which nothing said before
- * can take. Sentences beyond that are counted, and the session's last sentence tells the number.
+ * their own. What is said of a process that is no target, or none any more (UFT_LOST_SLICE), counts for all families
+ * alone: there is one sentence of each such process. What remains in a target that is left (session_warn_left()) has
+ * OF_LEFT more, which nothing said before can take. Sentences beyond that are counted, and the session's last
+ * sentence tells the number.
  */
 #include "control/state/state.h"
 #include "symbol/array.h"
@@ -26,7 +28,7 @@
 #define OF_SESSION	64
 #define OF_ALL		512	/* families; as many of OF_LEFT */
 #define NO_FAMILY	UINT32_MAX
-#define GONE_FAMILY	(UINT32_MAX - 1)	/* of one that is no more */
+#define GONE_FAMILY	(UINT32_MAX - 1)	/* of one that is no more, or of a process that has none */
 
 /* Is there room for one more of it? */
 static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_left)
@@ -39,8 +41,10 @@ static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_le
 	}
 	if (family == NO_FAMILY)
 		return own < OF_SESSION;
-	return its < OF_FAMILY + is_left * OF_LEFT && /* GUARD(warn_family) GUARD(warn_family_left, its < OF_FAMILY) */
-	       s->nwarned - own < OF_ALL + is_left * OF_ALL;
+	if (s->nwarned - own >= OF_ALL + is_left * OF_ALL)
+		return 0;
+	return family == GONE_FAMILY ||
+	       its < OF_FAMILY + is_left * OF_LEFT; /* GUARD(warn_family) GUARD(warn_family_left, its < OF_FAMILY) */
 }
 
 /* 0; -ENOMEM: the sentence may come again. */
@@ -61,10 +65,16 @@ static void say(struct uft_session *s, const char *text)
 		s->ev.warning(s->ev.arg, text);
 }
 
+static uint32_t family_of(const struct uft_session *s, uint32_t slice)
+{
+	if (slice == UFT_LOST_SLICE) /* GUARD(lost_slice, 0) */
+		return GONE_FAMILY;
+	return slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
+}
+
 static void warn(struct uft_session *s, uint32_t slice, uint32_t is_left, const char *fmt, va_list ap)
 {
-	const uint32_t family =
-		slice < (s->arena.map ? s->arena.map->nslices : 0) ? slice / s->arena.map->per_file : NO_FAMILY;
+	const uint32_t family = family_of(s, slice);
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);

@@ -103,6 +103,8 @@ void target_add(struct uft_session *s, struct target *t, uint32_t slice, pid_t p
 void target_drop(const struct uft_session *s, struct target *t);	/* in place of target_add(); NULL is nothing */
 struct target *target_by_slice(struct uft_session *s, uint32_t slice);
 struct target *target_by_pid(struct uft_session *s, pid_t pid);
+/* The slice of the task's process; UFT_LOST_SLICE: it is no target. */
+uint32_t target_slice_of(struct uft_session *s, pid_t tid);
 void target_announce(struct uft_session *s, struct target *t);
 void target_open_agent(struct uft_session *s, struct target *t);
 /* the target owns @pidfd from now on */

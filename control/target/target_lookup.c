@@ -49,6 +49,13 @@ struct target *target_by_pid(struct uft_session *s, pid_t pid)
 	return t;
 }
 
+uint32_t target_slice_of(struct uft_session *s, pid_t tid)
+{
+	const struct target *t = target_by_pid(s, (pid_t)proc_status_number(tid, "Tgid", 10));
+
+	return t ? t->slice : UFT_LOST_SLICE;
+}
+
 int process_maps_arena(const struct uft_session *s, pid_t pid)
 {
 	return arena_is_mapped_by(&s->arena, pid);

@@ -306,9 +306,13 @@ void int3_take_out(struct uft_session *s, pid_t tid)
 		const struct trap *p = &tr->trap[i];
 
 		if (!proc_read_memory(tid, p->site, &now, 1) && now == UFT_OP_INT3 && is_there(p, tid) &&
-		    pwrite(fd, &p->orig, 1, (off_t)p->site) != 1)
-			session_warn(s, "process %d: the int3 at 0x%llx could not be taken out: %s", tid,
-				     (unsigned long long)p->site, strerror(errno));
+		    pwrite(fd, &p->orig, 1, (off_t)p->site) != 1) {
+			const char *why = strerror(errno);
+
+			session_warn_left(s, target_slice_of(s, tid),
+					  "process %d: the int3 at 0x%llx could not be taken out: %s", tid,
+					  (unsigned long long)p->site, why);
+		}
 	}
 	if (fd >= 0)
 		close(fd);

@@ -480,9 +480,9 @@ static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t n
 			p->tid = task_raise_priority(tid, &p->nice) ? tid : 0;
 		}
 		if (ns > PATIENCE_NS && !p->is_said++)
-			session_warn(
-				s, "waiting for task %d: it gets no CPU time, and without uft it could die of SIGTRAP",
-				tid);
+			session_warn_of(s, target_slice_of(s, tid),
+					"waiting for task %d: it gets no CPU time, and without uft it could die of SIGTRAP",
+					tid);
 		return 1;
 	}
 	return 0;

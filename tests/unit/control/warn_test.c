@@ -58,6 +58,13 @@ int main(void)
 	session_warn(s, "the buffer is full again");
 	CHECK(said() == 1);
 
+	/* Of a process without a slice, so is one of many such. */
+	for (int i = 0; i < 40; i++)
+		session_warn_of(s, UFT_LOST_SLICE, "process %d is not followed", i);
+	CHECK(said() == 40);
+	session_warn(s, "the buffer is full once more");
+	CHECK(said() == 1);
+
 	/* A process that comes later and gets the number. */
 	session_forget_warnings(s, 0);
 	session_warn_of(s, 0, "process %d: of another one", 3);
@@ -66,15 +73,15 @@ int main(void)
 	/* Any number of children; the session has its own place. */
 	for (uint32_t i = 0; i < 1000; i++)
 		session_warn_of(s, 10 + 2 * i, "child %u", i);
-	CHECK(said() == 512 - 20);
+	CHECK(said() == 512 - 60);
 	for (int i = 0; i < 100; i++)
 		session_warn(s, "of the session: %d", i);
-	CHECK(said() == 64 - 2);
+	CHECK(said() == 64 - 3);
 
 	session_free_warnings(s);
 	CHECK(said() == 1);
 	printf("%s\n", last);
-	CHECK(!strncmp(last, "1638 more warnings", 18));
+	CHECK(!strncmp(last, "1679 more warnings", 18));
 	session_free_warnings(s);
 	CHECK(said() == 0);
 	free(s);
