@@ -152,10 +152,11 @@ static size_t collapse(char *s, size_t n)
 
 void uft_name_shorten(char *text)
 {
-	char *tail = strstr(text, " [clone "), *at = strrchr(text, '@');
 	size_t len = uft_name_length(text), start;
+	char *tail, *at = strrchr(text, '@');
 	char suffix[64] = "";
 
+	tail = strstr(text + len, " [clone "); /* GUARD(clone_behind_name, strstr(text, " [clone ")) */
 	if (tail) {		/* f() [clone .cold] becomes f.cold */
 		snprintf(suffix, sizeof(suffix), "%s", tail + 8);
 		suffix[strcspn(suffix, "]")] = 0;

@@ -135,6 +135,8 @@ static void short_names(void **state)
 		{ "f<", "f<" }, { "f<<<<", "f<<<<" }, { ">>>(", ">>>(" }, { "operator", "operator" },
 		{ "operator<", "operator<" }, { ") (", "(" },
 		{ "a b c", "c" }, { "@", "@" }, { " [clone ", "" },
+		{ "a [clone .cold]f(int)", "[clone .cold]f" },
+		{ "a [clone .twenty_or_more_bytes]f()", "[clone .twenty_or_more_bytes]f" },
 	};
 
 	(void)state;
