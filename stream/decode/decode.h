@@ -38,9 +38,13 @@ struct dec_frame {			/* an open call */
 
 struct dec_done { uint64_t start_ns, duration_ns; };	/* a call of a CALL record, maybe inside a later one */
 
+/* task.c: tasks are found by their slice and one of its numbers, and by the numbers that the session gives them */
+enum dec_key { DEC_OWN_PID, DEC_OWN_TID, DEC_SESSION, DEC_KEYS };
+
 struct dec_task {
 	struct uft_task pub;
 	uint32_t slice;
+	uint32_t same[DEC_KEYS];	/* index + 1 of the next task whose key has the same hash */
 	struct dec_image *image;
 	struct dec_frame *stack;
 	uint32_t depth, cap;
@@ -94,10 +98,11 @@ struct uft_stream {
 
 	struct dec_task **task; uint32_t ntask, cap_task;	/* by index */
 	uint32_t *task_hash, hash_cap;			/* index + 1 */
+	uint32_t *chain[DEC_KEYS];			/* by hash: index + 1 of the first task; as long as task_hash */
 	struct dec_task *last_task;			/* when there are too many */
 	struct uft_task *task_copy;
 	/* task.c: of slices of other pid namespaces, by rising (slice, tid) */
-	struct dec_outer *outer; uint32_t nouter, cap_outer;
+	struct dec_outer *outer; uint32_t nouter, cap_outer, outer_given;
 	uint64_t frames;				/* allocated, all tasks */
 	/* task.c: of those, what each slice has; NULL while there are few */
 	struct dec_share *share;
@@ -135,10 +140,13 @@ struct uft_stream {
 };
 
 /* task.c */
-/* The session's number of the task @tid of a slice. */
-struct dec_outer { uint32_t slice, tid, outer; };
+/* The session's number of the task @tid of a slice. @order: which of such numbers it was, from the first given on. */
+struct dec_outer { uint32_t slice, tid, outer, order; };
 
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer);	/* 0, -ENOMEM */
+void dec_outer_keep(struct uft_stream *st, const struct dec_task *t);	/* its numbers are as if given just now */
+/* The task @tid of the process @pid, by the session's numbers, is called @comm, which lives as long as the stream. */
+void dec_task_rename(struct uft_stream *st, uint32_t pid, uint32_t tid, const char *comm);
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
 const struct uft_image *dec_task_image(const struct uft_task *t);	/* NULL: not known */

@@ -40,6 +40,53 @@ static uint32_t task_hash(uint32_t slice, uint32_t pid, uint32_t tid)
 	return (uint32_t)hash_words((uint64_t)pid << 32 | tid, slice);
 }
 
+static uint32_t key_hash(const struct dec_task *t, enum dec_key key)
+{
+	return key == DEC_SESSION ? (uint32_t)hash_words(t->pub.pid, t->pub.tid) :
+	       (uint32_t)hash_words(t->slice, key == DEC_OWN_PID ? t->pub.own_pid : t->pub.own_tid);
+}
+
+static void chain_in(struct uft_stream *st, struct dec_task *t, enum dec_key key)
+{
+	uint32_t *first = &st->chain[key][key_hash(t, key) & (st->hash_cap - 1)];
+
+	t->same[key] = *first;
+	*first = t->pub.index + 1;
+}
+
+static void chain_out(struct uft_stream *st, const struct dec_task *t, enum dec_key key)
+{
+	uint32_t *at = &st->chain[key][key_hash(t, key) & (st->hash_cap - 1)];
+
+	while (*at != t->pub.index + 1)
+		at = &st->task[*at - 1]->same[key];
+	*at = t->same[key];
+}
+
+/*
+ * The first task of the chain in which those of a key with this hash are, among others; its next is the one at
+ * same[].
+ */
+static struct dec_task *chain_first(const struct uft_stream *st, enum dec_key key, uint64_t hash)
+{
+	const uint32_t at = st->hash_cap ? st->chain[key][(uint32_t)hash & (st->hash_cap - 1)] : 0;
+
+	return at ? st->task[at - 1] : NULL;
+}
+
+static struct dec_task *chain_next(const struct uft_stream *st, enum dec_key key, const struct dec_task *t)
+{
+	return t->same[key] ? st->task[t->same[key] - 1] : NULL;
+}
+
+static int grow_chains(struct uft_stream *st, uint32_t n)
+{
+	for (unsigned k = 0; k < DEC_KEYS; k++)
+		if (array_resize(st->chain[k], n))
+			return -ENOMEM;
+	return 0;
+}
+
 static int task_room(struct uft_stream *st)
 {
 	uint32_t cap = st->cap_task ? st->cap_task * 2 : 64;
@@ -47,7 +94,7 @@ static int task_room(struct uft_stream *st)
 
 	if (st->ntask < st->cap_task)
 		return 0;
-	if (array_resize(st->task, cap))
+	if (array_resize(st->task, cap) || grow_chains(st, 2 * cap))
 		return -ENOMEM;
 	hash = calloc(2 * cap, sizeof(*hash));
 	if (!hash)
@@ -64,6 +111,11 @@ static int task_room(struct uft_stream *st)
 	st->task_hash = hash;
 	st->hash_cap = 2 * cap;
 	st->cap_task = cap;
+	for (unsigned k = 0; k < DEC_KEYS; k++) {
+		memset(st->chain[k], 0, 2 * cap * sizeof(*st->chain[k]));
+		for (uint32_t i = 0; i < st->ntask; i++)
+			chain_in(st, st->task[i], (enum dec_key)k);
+	}
 	return 0;
 }
 
@@ -113,34 +165,71 @@ static uint32_t outer_of(const struct uft_stream *st, uint32_t slice, uint32_t t
 	return i < st->nouter && st->outer[i].slice == slice && st->outer[i].tid == tid ? st->outer[i].outer : tid;
 }
 
+/* By the numbers that the session gives it. */
 static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
-	const struct rd_task *known;
+	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
 
-	t->pub.pid = outer_of(st, t->slice, t->pub.own_pid);
-	t->pub.tid = outer_of(st, t->slice, t->pub.own_tid);
-	known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
 	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
 	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.own_pid ? slice->ppid : 0;
 	t->pub.image = t->image->img;
 	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
 }
 
+/* The tasks of @slice_number that have the number @tid, as a process or as a thread, are called @outer. */
+static void tell_outer(struct uft_stream *st, enum dec_key key, uint32_t slice_number, uint32_t tid, uint32_t outer)
+{
+	const struct rd_slice *slice = rd_find_slice(st->file, slice_number);
+	struct dec_task *t = chain_first(st, key, hash_words(slice_number, tid));
+
+	for (; t; t = chain_next(st, key, t)) {
+		if (t->slice != slice_number || (key == DEC_OWN_PID ? t->pub.own_pid : t->pub.own_tid) != tid)
+			continue;
+		chain_out(st, t, DEC_SESSION);
+		*(key == DEC_OWN_PID ? &t->pub.pid : &t->pub.tid) = outer;
+		chain_in(st, t, DEC_SESSION);
+		task_describe(st, t, slice);
+	}
+}
+
 int dec_outer_add(struct uft_stream *st, uint32_t slice_number, uint32_t tid, uint32_t outer)
 {
 	uint32_t at = outer_place(st, slice_number, tid);
+	struct dec_outer *o;
 	int is_known = at < st->nouter && st->outer[at].slice == slice_number && st->outer[at].tid == tid;
 
 	if (array_reserve(st->outer, st->cap_outer, st->nouter + 1))
 		return -ENOMEM;
+	o = &st->outer[at];
 	if (!is_known)
-		memmove(&st->outer[at + 1], &st->outer[at], (st->nouter++ - at) * sizeof(*st->outer));
-	st->outer[at] = (struct dec_outer){ slice_number, tid, outer };
-	for (uint32_t i = 0; i < st->ntask; i++)
-		if (st->task[i]->slice == slice_number &&
-		    (st->task[i]->pub.own_tid == tid || st->task[i]->pub.own_pid == tid))
-			task_describe(st, st->task[i], rd_find_slice(st->file, slice_number));
+		memmove(o + 1, o, (st->nouter++ - at) * sizeof(*o));
+	else if (o->outer == outer)
+		return 0;
+	*o = (struct dec_outer){ slice_number, tid, outer, ++st->outer_given };
+	tell_outer(st, DEC_OWN_PID, slice_number, tid, outer);
+	tell_outer(st, DEC_OWN_TID, slice_number, tid, outer);
 	return 0;
+}
+
+void dec_outer_keep(struct uft_stream *st, const struct dec_task *t)
+{
+	const uint32_t own[] = { t->pub.own_pid, t->pub.own_tid };
+
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t at = outer_place(st, t->slice, own[k]);
+
+		if (at < st->nouter && st->outer[at].slice == t->slice && st->outer[at].tid == own[k])
+			st->outer[at].order = st->outer_given;
+	}
+}
+
+void dec_task_rename(struct uft_stream *st, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct dec_task *t = chain_first(st, DEC_SESSION, hash_words(pid, tid));
+
+	for (; t; t = chain_next(st, DEC_SESSION, t))
+		if (t->pub.pid == pid && t->pub.tid == tid)
+			t->pub.comm = comm;
 }
 
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
@@ -170,11 +259,15 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 	t->image = image;
 	if (st->has_ends)
 		end_add_task(st, t);
+	t->pub.pid = outer_of(st, slice_number, pid);
+	t->pub.tid = outer_of(st, slice_number, tid);
 	task_describe(st, t, slice);
 	t->pub.index = st->ntask;
 	if (share)
 		share->tasks++;
 	st->task[st->ntask++] = t;
+	for (unsigned k = 0; k < DEC_KEYS; k++)
+		chain_in(st, t, (enum dec_key)k);
 	at = task_hash(slice_number, pid, tid);
 	while (st->task_hash[at & (st->hash_cap - 1)])
 		at++;
@@ -226,6 +319,8 @@ void dec_tasks_free(struct uft_stream *st)
 	free(st->outer);
 	free(st->task);
 	free(st->task_hash);
+	for (unsigned k = 0; k < DEC_KEYS; k++)
+		free(st->chain[k]);
 	free(st->task_copy);
 	free(st->share);
 	free(st->aside);

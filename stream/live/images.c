@@ -213,11 +213,10 @@ static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t pp
 		t = &f->task[at];
 		memmove(t + 1, t, (f->ntask++ - at) * sizeof(*t));
 	}
-	if (t)
+	if (t) {
 		*t = (struct rd_task){ .pid = pid, .tid = tid, .ppid = ppid, .order = ++l->named, .comm = name };
-	for (uint32_t i = 0; t && i < l->base->ntask; i++)
-		if (l->base->task[i]->pub.tid == tid && l->base->task[i]->pub.pid == pid)
-			l->base->task[i]->pub.comm = name;
+		dec_task_rename(l->base, pid, tid, name);
+	}
 	pthread_mutex_unlock(&l->lock);
 	if (!t)
 		free(name);
@@ -242,6 +241,24 @@ void uft_live_keep_names(struct uft_live *l, uint32_t n)
 	}
 }
 
+/* Numbers of another pid namespace stay and go as names do. */
+static void drop_outers(struct uft_live *l)
+{
+	struct uft_stream *st = l->base;
+	uint32_t n = 0;
+
+	if (st->nouter < 2 * (size_t)l->names || st->nouter < l->next_drop_outer)
+		return;
+	for (uint32_t i = 0; i < st->ntask; i++)
+		dec_outer_keep(st, st->task[i]); /* GUARD(decoded_outers) */
+	for (uint32_t i = 0; i < st->nouter; i++)
+		if (st->outer_given - st->outer[i].order < l->names ||
+		    is_running(st->outer[i].outer) /* GUARD(running_outers, 0) */)
+			st->outer[n++] = st->outer[i];
+	st->nouter = n;
+	l->next_drop_outer = 2 * (size_t)n;
+}
+
 int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t outer)
 {
 	int ret = 0;
@@ -250,6 +267,7 @@ int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t ou
 		return 0;
 	for (l = l->leader ? l->leader : l; l && !ret; l = l->next) {
 		pthread_mutex_lock(&l->lock);
+		drop_outers(l);
 		if (l->slice[slice].is_live)
 			ret = dec_outer_add(l->base, l->slice[slice].number, tid, outer);
 		pthread_mutex_unlock(&l->lock);

@@ -81,7 +81,7 @@ struct uft_live {
 	int is_muted;
 	/* images.c: so many names, the latest, stay; so many were given; with so many some may go again */
 	uint32_t names, named;
-	size_t next_drop;
+	size_t next_drop, next_drop_outer;
 	struct sel_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
 	struct sel_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
 	uint64_t *single_at; size_t nsingle_at, cap_single_at;

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/stream/check.h"
 
-#include "stream/live/live.h"
+#include "stream/live/live_internal.h"
 
 #define SUB	4096u
 #define NEVER	(1u << 23)	/* above all numbers that a task may have */
@@ -160,9 +160,72 @@ static void latest(void **state)
 	finish(&b);
 }
 
+/* ---- Numbers of another pid namespace -------------------------------------------------------- */
+
+/* The next event of the task @tid is of the session's task @outer, called @comm. */
+static void consume_of(struct bench *b, uint32_t tid, uint32_t outer, const char *comm)
+{
+	int has_come = 0;
+
+	synth_func(b->s, (struct synth_at){ 0, 0, DECODED, tid, uft_live_clock(b->l) }, synth_text_id(b->img, 1), 0);
+	while (!has_come) {
+		struct uft_stream *st;
+		struct uft_event ev;
+
+		uft_live_pull(b->l);
+		st = uft_live_begin(b->l, UFT_LIVE_ALL);
+		while (!has_come && uft_stream_next(st, &ev) == 1)
+			has_come = ev.kind == UFT_EV_FUNC && ev.task->own_tid == tid;
+		if (has_come) {
+			assert_int_equal(ev.task->tid, outer);
+			assert_int_equal(ev.task->pid, NEVER + DECODED);
+			assert_string_equal(ev.task->comm, comm);
+		}
+		uft_live_end(b->l);
+	}
+}
+
+static int has_outer(const struct bench *b, uint32_t tid)
+{
+	const struct uft_stream *st = b->l->base;
+	int has = 0;
+
+	for (uint32_t i = 0; i < st->nouter; i++)
+		has |= st->outer[i].tid == tid;
+	return has;
+}
+
+/* Those of tasks that are decoded, that run, or that came last stay; numbers that change are told, and so are names. */
+static void outers(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b);
+	assert_int_equal(uft_live_outer(b.l, 0, DECODED, NEVER + DECODED), 0);
+	assert_int_equal(uft_live_outer(b.l, 0, 7, NEVER + 7), 0);
+	assert_int_equal(uft_live_outer(b.l, 0, 8, (uint32_t)getpid()), 0);
+	assert_int_equal(uft_live_task(b.l, NEVER + DECODED, NEVER + 7, 0, "seven"), 0);
+	consume_of(&b, 7, NEVER + 7, "seven");
+	assert_int_equal(uft_live_task(b.l, NEVER + DECODED, NEVER + 7, 0, "siete"), 0);
+	consume_of(&b, 7, NEVER + 7, "siete");
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(uft_live_outer(b.l, 0, 1000 + i, NEVER + 1000 + i), 0);
+	assert_true(b.l->base->nouter <= 2 * UFT_LIVE_NAMES + 4);
+	assert_true(b.l->base->nouter >= UFT_LIVE_NAMES);
+	assert_true(has_outer(&b, 7) && has_outer(&b, 8) && !has_outer(&b, 1000));
+	consume_of(&b, 7, NEVER + 7, "siete");
+	consume_of(&b, 8, (uint32_t)getpid(), "<...>");
+	consume_of(&b, 1000 + MANY - 1, NEVER + 1000 + MANY - 1, "<...>");
+	assert_int_equal(uft_live_outer(b.l, 0, 7, NEVER + 6), 0);
+	consume_of(&b, 7, NEVER + 6, "<...>");
+	finish(&b);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(more), cmocka_unit_test(latest) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(bounded), cmocka_unit_test(more), cmocka_unit_test(latest),
+		cmocka_unit_test(outers) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
