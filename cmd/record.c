@@ -136,10 +136,19 @@ static const struct uft_export *wanted_export(const char *output)
 	return uft_export_find(output);
 }
 
+static int may_replace(const char *path, struct uft_error *err)
+{
+	const char *why = NULL;
+	int ret = uft_newfile_may_replace(path, &why);
+
+	return ret ? uft_fail(err, ret, "%s: cannot be written: %s", path, why ? why : strerror(-ret)) : 0;
+}
+
 /* Keeps the recording that was there before; an open file that /proc names (/dev/stdout) is just written to. */
 int record_keep_old(struct recording *rec, struct uft_error *err)
 {
 	struct stat st;
+	int ret;
 
 	if (lstat(rec->path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
@@ -149,6 +158,12 @@ int record_keep_old(struct recording *rec, struct uft_error *err)
 	if ((size_t)snprintf(rec->kept, sizeof(rec->kept), "%s.old", rec->path) >= sizeof(rec->kept)) {
 		rec->kept[0] = '\0';
 		return uft_fail(err, -ENAMETOOLONG, "the name of the output is too long");
+	}
+	ret = may_replace(rec->path, err);
+	ret = ret ? ret : may_replace(rec->kept, err);
+	if (ret) {
+		rec->kept[0] = '\0';
+		return ret;
 	}
 	if (rename(rec->path, rec->kept) < 0) {
 		rec->kept[0] = '\0';
@@ -712,7 +727,8 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	format = wanted_export(o->output);
 	why = format ? uft_export_why_not(format, (uint32_t)o->tracer, o->event.n || o->has_switches) : NULL;
 	if (why)
-		return cmd_usage(syntax, "--output: %s cannot become a file of the format %s: %s (a name that ends in .uft "
+		return cmd_usage(syntax,
+				 "--output: %s cannot become a file of the format %s: %s (a name that ends in .uft "
 				 "keeps the recording)", o->output, format->name, why);
 	if ((size_t)snprintf(output, sizeof(output), "%s%s", o->output, format ? ".uft" : "") >= sizeof(output))
 		return cmd_fail(syntax->name, "the name of the output is too long");

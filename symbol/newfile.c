@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,13 +92,45 @@ static int is_proc_link(const char *path)
 	return is;
 }
 
+#define FOREIGN	"it belongs to another user: remove it first, or give another name"
+
+/* The owner of @path's directory; -errno. */
+static int64_t owner_of_dir(const char *path)
+{
+	char dir[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if ((size_t)snprintf(dir, sizeof(dir), "%s", path) >= sizeof(dir))
+		return -ENAMETOOLONG;
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[slash == dir] = '\0';
+	return stat(slash ? dir : ".", &st) < 0 ? -errno : (int64_t)st.st_uid;
+}
+
+int uft_newfile_may_replace(const char *path, const char **why)
+{
+	struct stat st;
+	int64_t owner;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid == geteuid())
+		return 0;
+	owner = owner_of_dir(path); /* GUARD(replaced_owner, st.st_uid) */
+	if (owner < 0)
+		return (int)owner;
+	return st.st_uid == (uid_t)owner ? 0 : fail(-EPERM, why, FOREIGN);
+}
+
 /* Devices are as they are: root made them. */
 static int judge(const struct stat *st, const char **why)
 {
 	if (S_ISLNK(st->st_mode))
 		return -ELOOP;
 	if ((S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode)) && st->st_uid != geteuid())
-		return fail(-EPERM, why, "it belongs to another user: remove it first, or give another name");
+		return fail(-EPERM, why, FOREIGN);
 	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
 		return fail(-EPERM, why, "the file has another name, too: remove this one first");
 	return 0;

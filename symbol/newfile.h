@@ -27,4 +27,13 @@ int uft_newfile_resolve(const char *path, char *out, size_t size, const char **w
  */
 int uft_newfile_open(const char *path, int flags, int *is_new, const char **why);
 
+/**
+ * uft_newfile_may_replace - may a new file take the place of what stands at @path, which is not followed?
+ *
+ * A regular file is replaced if it is the user's or belongs to the owner of its directory: the kernel's rule for files
+ * that are opened in sticky directories (fs.protected_regular), here in all. Root could replace any, and the file of
+ * a stranger in /tmp would be lost. Returns 0, also if nothing is there, or a negative errno: -EPERM, with *why.
+ */
+int uft_newfile_may_replace(const char *path, const char **why);
+
 #endif

@@ -47,10 +47,12 @@ static int open_new(char *name, unsigned i, FILE **out)
 	return -ENOMEM;
 }
 
-static int open_part(struct export_sink *s)
+static int open_part(struct export_sink *s, const char **why)
 {
-	int ret;
+	int ret = uft_newfile_may_replace(s->final, why);
 
+	if (ret)
+		return ret;
 	if (asprintf(&s->part, "%s.part-%d", s->final, (int)getpid()) < 0)
 		s->part = NULL;
 	ret = open_new(s->part, 0, &s->out);
@@ -86,7 +88,7 @@ static int open_any(struct export_sink *s, const char **why)
 	if (ret)
 		return ret;
 	if (!is_special(s->path) && !is_special(s->final))
-		return open_part(s);
+		return open_part(s, why);
 	return open_special(s, why);
 }
 
@@ -253,7 +255,8 @@ int export_sink_warn_string(struct export_sink *s, const struct uft_export_opts 
 
 	if (ret > 0 && o && o->warn) {
 		snprintf(sentence, sizeof(sentence),
-			 "the file is larger than the %" PRIu64 " MB that chrome://tracing and speedscope can read, and "
+			 "the file is larger than the %" PRIu64
+			 " MB that chrome://tracing and speedscope can read, and "
 			 "Perfetto's viewer may have no memory for it: export a part (--range A~B), or use -f perfetto",
 			 (max + (1u << 20) - 1) >> 20);
 		o->warn(o->ctx, sentence);

@@ -70,6 +70,33 @@ expect_status 1
 expect_err "it belongs to another user"
 expect_equal "another user's export" "$(cmp foreign.dat a.dat && echo same)" same
 
+# ---- a file that would be replaced: as in fs.protected_regular, but in each directory ----
+mkdir sticky theirs
+chmod 1777 sticky
+chown 65534 theirs
+echo precious >sticky/a.json
+cp sticky/a.json sticky/a.uft
+cp sticky/a.json theirs/a.json
+chown 65534 sticky/* theirs/*
+cp sticky/a.json sticky/b.uft.old
+chown 65534 sticky/b.uft.old
+cp a.uft sticky/b.uft
+for output in sticky/a.json sticky/a.uft sticky/b.uft; do
+	run "$uft" record -o $output true
+	expect_status 1
+	expect_err "it belongs to another user"
+done
+for output in a.json a.uft b.uft.old; do
+	expect_equal "what another user has in sticky/$output" "$(cat sticky/$output)" precious
+done
+expect_equal "what is in the directory" "$(ls sticky | tr '\n' ' ')" "a.json a.json.uft a.uft b.uft b.uft.old "
+run "$uft" export -f chrome -o sticky/a.json a.uft
+expect_status 1
+expect_err "cannot write sticky/a.json: it belongs to another user: remove it first, or give another name"
+run "$uft" export -f chrome -o theirs/a.json a.uft
+expect_status 0
+expect_equal "owner of what took the place of the directory's owner's" "$(stat -c %u theirs/a.json)" 0
+
 # ---- a pipe of another user, which would wait for a reader for ever: also by a link of the user's own ----
 mkfifo own.pipe foreign.pipe
 ln -s foreign.pipe linked.pipe
