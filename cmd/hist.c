@@ -23,7 +23,6 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "hist/hist.h"
-#include "output/dense.h"
 #include "stream/select/event_record.h"
 #include "symbol/array.h"
 #include "symbol/event_filter.h"
@@ -399,7 +398,7 @@ static void release(struct work *w, struct held *h, const struct uft_stack *stac
 static int hold(struct work *w, const struct uft_event *e)
 {
 	struct held *h = NULL;
-	int ret = dense_reserve(&w->held, &w->nheld, e->task->index, sizeof(struct held *));
+	int ret = array_reach(w->held, w->nheld, e->task->index);
 
 	if (!ret && !w->held[e->task->index])
 		w->held[e->task->index] = calloc(1, sizeof(*h));

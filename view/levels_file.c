@@ -194,7 +194,7 @@ static int get_rows(struct reading *r, struct lod *l)
 
 		if (row & ROW_CPU)
 			return -EBADMSG;
-		if (dense_reserve(&l->state, &l->nstate, row, sizeof(*l->state)) < 0 ||
+		if (array_reach(l->state, l->nstate, row) < 0 ||
 		    !(p = lod_row_of(l, row, &l->state[row].at, 0)))
 			return -ENOMEM;
 		p->lanes = wire_get_u32(&r->in);

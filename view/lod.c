@@ -128,7 +128,7 @@ struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 		lod_link_tracks(l);
 	}
 	t = calloc(1, sizeof(*t));
-	if (!t || dense_reserve(&l->track, &l->cap_track, l->ntrack, sizeof(*l->track)) < 0) {
+	if (!t || array_reach(l->track, l->cap_track, l->ntrack) < 0) {
 		free(t);
 		return NULL;
 	}
@@ -256,12 +256,12 @@ static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 		*row = l->row_of[task->index] - 1;
 		return 0;
 	}
-	if (dense_reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
+	if (array_reach(l->row_of, l->nrow_of, task->index) < 0)
 		return -ENOMEM;
 	if (!l->row_of[task->index])
 		l->row_of[task->index] = rows_get(l->rows, task->pid, task->tid, task->ppid, task->comm) + 1;
 	*row = l->row_of[task->index] - 1;
-	return dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
+	return array_reach(l->state, l->nstate, *row);
 }
 
 static inline int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
@@ -274,7 +274,7 @@ static inline int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t
 		*name = l->name_of[sym->index] - 1;
 		return 0;
 	}
-	if (dense_reserve(&l->name_of, &l->nname_of, sym->index, sizeof(*l->name_of)) < 0)
+	if (array_reach(l->name_of, l->nname_of, sym->index) < 0)
 		return -ENOMEM;
 	if (!l->name_of[sym->index])
 		l->name_of[sym->index] = names_get(l->names, sym->name) + 1;
@@ -298,7 +298,7 @@ static inline int name_of_event(struct lod *l, const struct uft_event *ev, uint3
 struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
 {
 	if (!*at) {
-		if (dense_reserve(&l->row, &l->cap_row, l->nrow, sizeof(*l->row)) < 0)
+		if (array_reach(l->row, l->cap_row, l->nrow) < 0)
 			return NULL;
 		l->row[l->nrow] = (struct lod_row){.row = row, .first = t};
 		*at = ++l->nrow;
@@ -310,7 +310,7 @@ static int add_early(struct lod *l, const struct early *e)
 {
 	if (l->nearly >= EARLY_MAX)
 		l->is_dependent = 1;
-	else if (dense_reserve(&l->early, &l->cap_early, l->nearly, sizeof(*l->early)) < 0)
+	else if (array_reach(l->early, l->cap_early, l->nearly) < 0)
 		return -ENOMEM;
 	else
 		l->early[l->nearly++] = *e;
@@ -356,7 +356,7 @@ static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t 
 {
 	uint32_t depth = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
 
-	if (dense_reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
+	if (array_reach(s->open, s->cap, depth) < 0)
 		return -ENOMEM;
 	s->open[depth].start = t;
 	s->open[depth].sym = ev->sym;
@@ -398,7 +398,7 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uf
 
 	if (cpu >= 65536 || !task->tid) /* the idle task is none */
 		return 0;
-	if (dense_reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
+	if (array_reach(l->cpu, l->ncpu, cpu) < 0)
 		return -ENOMEM;
 	c = &l->cpu[cpu];
 	if (c->is_told) { /* between two switches it has one task */
@@ -451,7 +451,7 @@ static int take_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 
 	if (cpu >= 65536)
 		return 0;
-	if (dense_reserve(&l->runs, &l->nruns, cpu, sizeof(*l->runs)) < 0)
+	if (array_reach(l->runs, l->nruns, cpu) < 0)
 		return -ENOMEM;
 	before = l->runs[cpu];
 	l->runs[cpu] = row + 1;
@@ -480,7 +480,7 @@ static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, ui
 static int row_of_pid(struct lod *l, uint32_t pid, const char *comm, uint64_t t, uint32_t *row)
 {
 	*row = rows_get(l->rows, pid, pid, 0, *comm ? comm : "<...>");
-	if (dense_reserve(&l->state, &l->nstate, *row, sizeof(*l->state)) < 0)
+	if (array_reach(l->state, l->nstate, *row) < 0)
 		return -ENOMEM;
 	return lod_row_of(l, *row, &l->state[*row].at, t) ? 0 : -ENOMEM;
 }
@@ -493,7 +493,7 @@ static int switch_cpu(struct lod *l, uint32_t cpu, uint32_t prev, uint32_t row, 
 
 	if (cpu >= 65536)
 		return 0;
-	if (dense_reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
+	if (array_reach(l->cpu, l->ncpu, cpu) < 0)
 		return -ENOMEM;
 	c = &l->cpu[cpu];
 	if (c->is_busy) {
@@ -529,7 +529,7 @@ static int add_sched(struct lod *l, enum sched_kind kind, const struct uft_event
 
 static int sched_kind(struct lod *l, const struct uft_event_type *type, enum sched_kind *kind)
 {
-	if (dense_reserve(&l->sched, &l->nsched, type->index, sizeof(*l->sched)) < 0)
+	if (array_reach(l->sched, l->nsched, type->index) < 0)
 		return -ENOMEM;
 	if (!l->sched[type->index])
 		l->sched[type->index] = (uint8_t)(sched_kind_of(type) + 1);
@@ -647,7 +647,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 		return -ENOMEM;
 	if (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) {
 		if (l->is_part && ev->depth >= s->cap && ev->depth < LOD_LANES &&
-		    dense_reserve(&s->open, &s->cap, ev->depth, sizeof(*s->open)) < 0)
+		    array_reach(s->open, s->cap, ev->depth) < 0)
 			return -ENOMEM;
 		if (ev->depth < s->cap)
 			s->open[ev->depth].state = CALL_CLOSED;

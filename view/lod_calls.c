@@ -17,7 +17,7 @@ static __attribute__((noinline)) int learn_place(struct lod *l, const struct uft
 	struct cpu_state *c;
 
 	if (index >= l->nrow_of || !l->row_of[index] || ev->cpu >= l->ncpu ||
-	    dense_reserve(&l->place, &l->nplace, index, sizeof(*l->place)) < 0)
+	    array_reach(l->place, l->nplace, index) < 0)
 		return 0;
 	row = l->row_of[index] - 1;
 	s = &l->state[row];

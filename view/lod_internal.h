@@ -3,7 +3,7 @@
 #ifndef UFT_VIEW_LOD_INTERNAL_H
 #define UFT_VIEW_LOD_INTERNAL_H
 
-#include "output/dense.h"
+#include "symbol/array.h"
 #include "view/lod.h"
 
 #define LEVELS 12u

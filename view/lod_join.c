@@ -47,7 +47,7 @@ static int make_rows(struct joining *j)
 	for (uint32_t i = 0; i < j->part->nrow; i++) {
 		uint32_t row = j->row[j->part->row[i].row];
 
-		if (dense_reserve(&j->to->state, &j->to->nstate, row, sizeof(*j->to->state)) < 0 ||
+		if (array_reach(j->to->state, j->to->nstate, row) < 0 ||
 		    !lod_row_of(j->to, row, &j->to->state[row].at, j->part->row[i].first))
 			return -ENOMEM;
 	}
@@ -96,7 +96,7 @@ static int join_cpu(struct joining *j, uint32_t cpu)
 
 	if (part->has_first == FIRST_NONE)
 		return 0;
-	if (dense_reserve(&j->to->cpu, &j->to->ncpu, cpu, sizeof(*j->to->cpu)) < 0)
+	if (array_reach(j->to->cpu, j->to->ncpu, cpu) < 0)
 		return -ENOMEM;
 	c = &j->to->cpu[cpu];
 	if (c->is_busy && (c->row != row || start - c->last > CPU_IDLE_NS /* GUARD(view_cpu_idle) */))
@@ -145,7 +145,7 @@ static int join_row(struct joining *j, const struct lod_row *from)
 	r->last = from->last;
 	if (part->task)
 		s->task = j->map->task[part->task - 1] + 1;
-	if (part->cap && dense_reserve(&s->open, &s->cap, part->cap - 1, sizeof(*s->open)) < 0)
+	if (part->cap && array_reach(s->open, s->cap, part->cap - 1) < 0)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < part->cap; d++) {
 		const struct open_call *o = &part->open[d];

@@ -36,7 +36,7 @@ static int copy_track(struct lod *to, const struct track *t)
 static int copy_rows(struct lod *to, const struct lod *from)
 {
 	for (uint32_t i = 0; i < from->nrow; i++) {
-		if (dense_reserve(&to->row, &to->cap_row, i, sizeof(*to->row)) < 0)
+		if (array_reach(to->row, to->cap_row, i) < 0)
 			return -ENOMEM;
 		to->row[i] = from->row[i];
 	}
@@ -44,12 +44,12 @@ static int copy_rows(struct lod *to, const struct lod *from)
 	for (uint32_t i = 0; i < from->nstate; i++) {
 		const struct row_state *s = &from->state[i];
 
-		if (dense_reserve(&to->state, &to->nstate, i, sizeof(*to->state)) < 0)
+		if (array_reach(to->state, to->nstate, i) < 0)
 			return -ENOMEM;
 		to->state[i] = *s;
 		to->state[i].open = NULL;
 		to->state[i].cap = 0;
-		if (s->cap && dense_reserve(&to->state[i].open, &to->state[i].cap, s->cap - 1, sizeof(*s->open)) < 0)
+		if (s->cap && array_reach(to->state[i].open, to->state[i].cap, s->cap - 1) < 0)
 			return -ENOMEM;
 		for (uint32_t d = 0; d < s->cap; d++) {
 			to->state[i].open[d] = s->open[d];
@@ -57,7 +57,7 @@ static int copy_rows(struct lod *to, const struct lod *from)
 		}
 	}
 	for (uint32_t i = 0; i < from->ncpu; i++) {
-		if (dense_reserve(&to->cpu, &to->ncpu, i, sizeof(*to->cpu)) < 0)
+		if (array_reach(to->cpu, to->ncpu, i) < 0)
 			return -ENOMEM;
 		to->cpu[i] = from->cpu[i];
 	}

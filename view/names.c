@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "view/names.h"
 
@@ -44,7 +44,7 @@ uint32_t names_get(struct names *t, const char *text)
 			found = t->hash[at] - 1;
 			goto out;
 		}
-	if (t->n >= NAMES_MAX || dense_reserve(&t->text, &t->cap, t->n, sizeof(*t->text)) < 0)
+	if (t->n >= NAMES_MAX || array_reach(t->text, t->cap, t->n) < 0)
 		goto out;
 	copy = strdup(text);
 	if (!copy)

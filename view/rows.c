@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 #include "view/rows.h"
 
@@ -51,7 +51,7 @@ uint32_t rows_get(struct rows *t, uint32_t pid, uint32_t tid, uint32_t ppid, con
 		}
 	}
 	found = 0;
-	if (t->n >= ROWS_MAX || dense_reserve(&t->row, &t->cap, t->n, sizeof(*t->row)) < 0)
+	if (t->n >= ROWS_MAX || array_reach(t->row, t->cap, t->n) < 0)
 		goto out;
 	found = t->n;
 	t->row[found] = (struct row){pid, tid, ppid, ""};

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/digits.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/sink.h"
 #include "output/report/table.h"
+#include "symbol/array.h"
 
 struct text { char *text; size_t n; };
 
@@ -55,7 +55,7 @@ static int describe(struct chrome *c, const struct uft_task *t)
 {
 	int n;
 
-	if (dense_reserve(&c->task, &c->ntasks, t->index, sizeof(*c->task)) < 0)
+	if (array_reach(c->task, c->ntasks, t->index) < 0)
 		return -ENOMEM;
 	if (c->task[t->index].text)
 		return 0;
@@ -81,7 +81,7 @@ static int add_name(struct chrome *c, const struct uft_sym *sym)
 	struct text *name;
 	FILE *f;
 
-	if (dense_reserve(&c->name, &c->nnames, sym->index, sizeof(*c->name)) < 0)
+	if (array_reach(c->name, c->nnames, sym->index) < 0)
 		return -ENOMEM;
 	name = &c->name[sym->index];
 	f = open_memstream(&name->text, &name->n);

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/sink.h"
 #include "output/export/utf8.h"
+#include "symbol/array.h"
 
 #define MAGIC		0xc1fc1fc1u
 #define PACKET_BYTES	(256u << 10)
@@ -121,7 +121,7 @@ static int describe(struct ctf *c, const struct uft_task *t, uint64_t ns)
 	int ret = 0;
 	char *at;
 
-	if (dense_reserve(&c->known, &c->nknown, t->index, 1) < 0)
+	if (array_reach(c->known, c->nknown, t->index) < 0)
 		return -ENOMEM;
 	if (c->known[t->index])
 		return 0;
@@ -147,7 +147,7 @@ static int begin(void *ctx, const struct uft_task *task, const struct nest_call 
 
 	if (ret)
 		return ret;
-	if (dense_reserve(&c->sym, &c->nsyms, call->sym->index, sizeof(*c->sym)) < 0)
+	if (array_reach(c->sym, c->nsyms, call->sym->index) < 0)
 		return -ENOMEM;
 	c->sym[call->sym->index] = call->sym;
 	at = put_event(c, EVENT_ENTRY, task, call->begin_ns, EVENT_ROOM, &ret);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/digits.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
@@ -22,6 +21,7 @@
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "output/spool.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 #define VERSION		46		/* preprocessedProfileVersion */
@@ -109,7 +109,7 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 		return uft_fail(f->err, -E2BIG,
 				"the recording has more than %u different call paths, more than a profile of Firefox can show: "
 				"export a part (--range A~B), or use -f perfetto", MAX_STACKS);
-	if (dense_reserve(&t->stack, &t->cap_stacks, t->nstacks, sizeof(*t->stack)) < 0)
+	if (array_reach(t->stack, t->cap_stacks, t->nstacks) < 0)
 		return -ENOMEM;
 	*found = t->nstacks;
 	if (prefix != NONE)
@@ -121,10 +121,10 @@ static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint
 
 static int find_func(struct thread *t, const struct uft_sym *sym, uint32_t *func)
 {
-	if (dense_reserve(&t->func_of, &t->cap_func_of, sym->index, sizeof(*t->func_of)) < 0)
+	if (array_reach(t->func_of, t->cap_func_of, sym->index) < 0)
 		return -ENOMEM;
 	if (!t->func_of[sym->index]) {
-		if (dense_reserve(&t->func, &t->cap_funcs, t->nfuncs, sizeof(*t->func)) < 0)
+		if (array_reach(t->func, t->cap_funcs, t->nfuncs) < 0)
 			return -ENOMEM;
 		t->func[t->nfuncs++] = sym;
 		t->func_of[sym->index] = t->nfuncs;
@@ -193,7 +193,7 @@ static struct thread *thread_of(struct firefox *f, const struct uft_task *task)
 {
 	struct thread *t;
 
-	if (dense_reserve(&f->thread, &f->nthreads, task->index, sizeof(*f->thread)) < 0)
+	if (array_reach(f->thread, f->nthreads, task->index) < 0)
 		return NULL;
 	t = &f->thread[task->index];
 	if (!t->column) {
@@ -271,7 +271,7 @@ static int find_name(struct thread *t, const char *name, uint32_t *found)
 			*found = i;
 			return 0;
 		}
-	if (dense_reserve(&t->name, &t->cap_names, t->nnames, sizeof(*t->name)) < 0)
+	if (array_reach(t->name, t->cap_names, t->nnames) < 0)
 		return -ENOMEM;
 	t->name[t->nnames] = name;
 	*found = t->nnames++;

@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/protobuf.h"
 #include "output/export/sink.h"
 #include "output/export/utf8.h"
+#include "symbol/array.h"
 
 enum { TRACES_RESOURCE_SPANS = 1 };
 enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2, RESOURCE_ATTRIBUTE = 1 };
@@ -151,7 +151,7 @@ static int flush(struct otlp *o, struct lane *l)
 
 static struct lane *lane_of(struct otlp *o, const struct uft_task *task)
 {
-	if (dense_reserve(&o->lane, &o->nlanes, task->index, sizeof(*o->lane)) < 0)
+	if (array_reach(o->lane, o->nlanes, task->index) < 0)
 		return NULL;
 	o->lane[task->index].task = task;
 	return &o->lane[task->index];
@@ -274,7 +274,7 @@ static int event(void *ctx, const struct uft_task *task, const struct nest_call 
 	const char *name = ev->kind == UFT_EV_MARK ? e->text : e->name;
 	struct pending *p;
 
-	if (!l || (in && dense_reserve(&l->pending, &l->npending, in->level, sizeof(*l->pending)) < 0))
+	if (!l || (in && array_reach(l->pending, l->npending, in->level) < 0))
 		return -ENOMEM;
 	p = in ? &l->pending[in->level] : NULL;
 	if (!p || p->n == SPAN_EVENTS)

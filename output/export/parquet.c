@@ -16,12 +16,12 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/sink.h"
 #include "output/export/thrift.h"
 #include "output/export/utf8.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 #define ROWS		(128u << 10)
@@ -134,7 +134,7 @@ static int add_name(struct dict *d, const char *s, uint32_t n, uint32_t hash)
 {
 	char *p = pb_room(&d->plain, sizeof(n) + n);
 
-	if (!p || dense_reserve(&d->name, &d->nname, d->n, sizeof(*d->name)) < 0)
+	if (!p || array_reach(d->name, d->nname, d->n) < 0)
 		return -ENOMEM;
 	memcpy(p, &n, sizeof(n));
 	memcpy(p + sizeof(n), s, n);
@@ -171,7 +171,7 @@ static inline int name_of(struct parquet *p, int column, uint32_t index, const c
 		*id = d->seen[index].id;
 		return 0;
 	}
-	if (dense_reserve(&d->seen, &d->nseen, index, sizeof(*d->seen)) < 0 ||
+	if (array_reach(d->seen, d->nseen, index) < 0 ||
 	    find_name(p, d, name ? name : "", id) < 0)
 		return -ENOMEM;
 	d->seen[index] = (struct seen){ p->ngroups + 1, *id };
@@ -277,7 +277,7 @@ static int put_group(struct parquet *p)
 
 	if (!p->nrows)
 		return 0;
-	if (dense_reserve(&p->group, &p->cap_groups, p->ngroups, sizeof(*p->group)) < 0)
+	if (array_reach(p->group, p->cap_groups, p->ngroups) < 0)
 		return -ENOMEM;
 	g = &p->group[p->ngroups];
 	g->nrows = p->nrows;

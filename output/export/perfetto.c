@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/protobuf.h"
 #include "output/export/sink.h"
 #include "output/export/utf8.h"
+#include "symbol/array.h"
 
 /* Fields of perfetto's messages that are written here. */
 enum { TRACE_PACKET = 1 };
@@ -141,7 +141,7 @@ static int intern(struct perfetto *p, const struct uft_task *t, const struct uft
 
 static int meet_task(struct perfetto *p, const struct uft_task *t)
 {
-	if (dense_reserve(&p->lane, &p->nlanes, t->index, sizeof(*p->lane)) < 0)
+	if (array_reach(p->lane, p->nlanes, t->index) < 0)
 		return -ENOMEM;
 	if (p->lane[t->index].is_described)
 		return 0;
@@ -157,7 +157,7 @@ static int meet(struct perfetto *p, const struct uft_task *t, const struct uft_s
 	if (ret)
 		return ret;
 	l = &p->lane[t->index];
-	if (dense_reserve(&l->known, &l->nknown, sym->index / 8, 1) < 0)
+	if (array_reach(l->known, l->nknown, sym->index / 8) < 0)
 		return -ENOMEM;
 	if (l->known[sym->index / 8] & 1u << sym->index % 8)
 		return 0;

@@ -2,17 +2,17 @@
 /* places.c - where the functions of an export are defined; see places.h */
 #include <stdlib.h>
 
-#include "output/dense.h"
 #include "output/export/places.h"
+#include "symbol/array.h"
 #include "symbol/names.h"
 
 int places_want(struct places *p, const struct uft_sym *sym)
 {
-	if (dense_reserve(&p->of, &p->nof, sym->index, sizeof(*p->of)) < 0)
+	if (array_reach(p->of, p->nof, sym->index) < 0)
 		return -ENOMEM;
 	if (p->of[sym->index])
 		return 0;
-	if (dense_reserve(&p->q.func, &p->cap, (uint32_t)p->q.nfuncs, sizeof(*p->q.func)) < 0)
+	if (array_reach(p->q.func, p->cap, (uint32_t)p->q.nfuncs) < 0)
 		return -ENOMEM;
 	p->q.func[p->q.nfuncs] = (struct uft_source_func){ .obj = sym->of, .vaddr = sym->vaddr };
 	p->of[sym->index] = (uint32_t)++p->q.nfuncs;

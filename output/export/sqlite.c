@@ -22,12 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
 #include "output/export/places.h"
 #include "output/export/sink.h"
 #include "output/export/utf8.h"
+#include "symbol/array.h"
 
 static const char schema[] =
 	"PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-32768;"
@@ -166,7 +166,7 @@ static int add_task(struct sqlite *q, const struct uft_task *t)
 {
 	sqlite3_stmt *s = q->row[ROW_TASK];
 
-	if (dense_reserve(&q->has_task, &q->ntasks, t->index, 1) < 0)
+	if (array_reach(q->has_task, q->ntasks, t->index) < 0)
 		return -ENOMEM;
 	if (q->has_task[t->index])
 		return 0;
@@ -185,7 +185,7 @@ static int add_function(struct sqlite *q, const struct uft_sym *sym)
 {
 	sqlite3_stmt *s = q->row[ROW_FUNCTION];
 
-	if (dense_reserve(&q->sym, &q->nsyms, sym->index, sizeof(*q->sym)) < 0)
+	if (array_reach(q->sym, q->nsyms, sym->index) < 0)
 		return -ENOMEM;
 	if (q->sym[sym->index])
 		return 0;

@@ -29,9 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/emit.h"
 #include "output/report/aggregate_build.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 #define MORE_KEY	"\001more"
@@ -72,7 +72,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
 			return b->by_key[at] - 1;
 	f = (struct agg_func){ .name = strdup(name), .object = strdup(object), .key = strdup(key) };
-	if (!f.name || !f.object || !f.key || dense_reserve(&a->func, &b->cap_funcs, a->nfuncs, sizeof(f)) < 0) {
+	if (!f.name || !f.object || !f.key || array_reach(a->func, b->cap_funcs, a->nfuncs) < 0) {
 		free(f.name);
 		free(f.object);
 		free(f.key);
@@ -116,8 +116,8 @@ uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func)
 	struct agg_build *b = a->build;
 	uint32_t i = a->nnodes, cap = b->cap_nodes;
 
-	if (dense_reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 ||
-	    dense_reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
+	if (array_reach(b->link, cap, i) < 0 ||
+	    array_reach(a->node, b->cap_nodes, i) < 0)
 		return AGG_NOWHERE;
 	a->node[i] = (struct agg_node){ .parent = parent, .func = func, .min = UINT64_MAX };
 	b->link[i] = (struct agg_link){ .func = func };
@@ -199,7 +199,7 @@ static uint32_t hist_take(struct agg_build *b, unsigned blocks)
 		b->unused[blocks] = b->pool[at][0];
 	} else {
 		at = b->npool;
-		if (dense_reserve(&b->pool, &b->cap_pool, at + blocks - 1, sizeof(*b->pool)) < 0)
+		if (array_reach(b->pool, b->cap_pool, at + blocks - 1) < 0)
 			return AGG_NOWHERE;
 		b->npool += blocks;
 	}
@@ -391,10 +391,10 @@ static uint32_t func_new(struct agg *a, const struct uft_sym *sym)
 	struct agg_build *b = a->build;
 	uint32_t func = agg_func_get(a, sym->raw ? sym->raw : sym->name, sym->name, sym->object ? sym->object : "");
 
-	if (func == AGG_NOWHERE || dense_reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
-	    dense_reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
+	if (func == AGG_NOWHERE || array_reach(b->func_of, b->nfunc_of, sym->index) < 0 ||
+	    array_reach(b->nleft, b->cap_left, func) < 0)
 		return AGG_NOWHERE;
-	if (dense_reserve(&b->met, &b->cap_met, b->nmet, sizeof(*b->met)) < 0)
+	if (array_reach(b->met, b->cap_met, b->nmet) < 0)
 		return AGG_NOWHERE;
 	b->met[b->nmet++] = sym->index;
 	b->func_of[sym->index] = func + 1;
@@ -422,7 +422,7 @@ static uint32_t *nopen_of(const struct agg *a, struct agg_task *t, uint32_t node
 {
 	uint32_t func = a->node[node].func;
 
-	return dense_reserve(&t->nopen, &t->cap_nopen, func, sizeof(*t->nopen)) < 0 ? NULL : &t->nopen[func];
+	return array_reach(t->nopen, t->cap_nopen, func) < 0 ? NULL : &t->nopen[func];
 }
 
 /* Entries whose exits are missing: the stream has gone on without them. Nothing is known of their time. */
@@ -495,7 +495,7 @@ static inline int enter(struct agg *a, struct agg_task *t, const struct uft_even
 		t->tid = ev->task->tid;
 		a->build->ncalled++;
 	}
-	if (func == AGG_NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+	if (func == AGG_NOWHERE || array_reach(t->frame, t->cap, t->n) < 0)
 		return -ENOMEM;
 	node = node_at(a, t, ev, func);
 	if (node == AGG_NOWHERE)
@@ -578,7 +578,7 @@ static int exit_call(struct agg *a, struct agg_task *t, const struct uft_event *
 
 struct agg_task *agg_task_get(struct agg_build *b, uint32_t index)
 {
-	if (__builtin_expect(index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, index, sizeof(*b->task)) < 0)
+	if (__builtin_expect(index >= b->ntasks, 0) && array_reach(b->task, b->ntasks, index) < 0)
 		return NULL;
 	return &b->task[index];
 }

@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/dense.h"
 #include "output/report/aggregate_build.h"
 #include "output/report/parts_sum.h"
+#include "symbol/array.h"
 
 #define BEFORE		UINT64_MAX	/* start of a frame: before the part */
 #define COST_READ	172u		/* of an event, as parts.c counts: decoding and adding up by path */
@@ -42,7 +42,7 @@ static int open_calls(void *sum, const struct uft_part *part)
 			struct agg_task *t = agg_task_get(a->build, i);
 			uint32_t func = agg_func_of(a, sym), node;
 
-			if (!t || func == AGG_NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+			if (!t || func == AGG_NOWHERE || array_reach(t->frame, t->cap, t->n) < 0)
 				return -ENOMEM;
 			node = agg_node_new(a, depth ? t->frame[depth - 1].node : AGG_NOWHERE, func);
 			if (node == AGG_NOWHERE)
@@ -186,7 +186,7 @@ static int join_task(struct joint *j, struct agg_task *to, const struct agg_task
 	for (uint32_t d = kept; d < from->n; d++) {
 		const struct agg_frame *f = &from->frame[d];
 
-		if (dense_reserve(&to->frame, &to->cap, to->n, sizeof(*to->frame)) < 0)
+		if (array_reach(to->frame, to->cap, to->n) < 0)
 			return -ENOMEM;
 		to->frame[to->n] = *f;
 		to->frame[to->n].node = j->node[f->node];

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "output/dense.h"
 #include "output/report/aggregate_build.h"
 #include "output/sched_events.h"
+#include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
 struct agg_off {
@@ -50,7 +50,7 @@ static struct agg_off *off_of(struct agg_build *b, uint32_t tid)
 	for (at = (uint32_t)hash_words(tid, 0) & b->off_mask; b->off_hash[at]; at = (at + 1) & b->off_mask)
 		if (b->off[b->off_hash[at] - 1].tid == tid)
 			return &b->off[b->off_hash[at] - 1];
-	if (dense_reserve(&b->off, &b->cap_off, b->noff, sizeof(*b->off)) < 0)
+	if (array_reach(b->off, b->cap_off, b->noff) < 0)
 		return NULL;
 	b->off[b->noff] = (struct agg_off){ .tid = tid };
 	b->off_hash[at] = ++b->noff;
@@ -125,7 +125,7 @@ int agg_add_kernel_event(struct agg *a, const struct uft_event *ev)
 	enum sched_kind kind;
 	int ret = 0;
 
-	if (dense_reserve(&b->sched, &b->nsched, ev->type->index, sizeof(*b->sched)) < 0)
+	if (array_reach(b->sched, b->nsched, ev->type->index) < 0)
 		return -ENOMEM;
 	if (!b->sched[ev->type->index])
 		b->sched[ev->type->index] = (uint8_t)(sched_kind_of(ev->type) + 1);

@@ -22,7 +22,6 @@
  * A program in another pid namespace writes its events under its own numbers; the lists have those of the session
  * (@tid and @pid of struct uft_task), which it has outside.
  */
-#include "output/dense.h"
 #include "symbol/array.h"
 #include "symbol/sorted.h"
 #include "tree/core/tree_internal.h"
@@ -161,7 +160,7 @@ static int was_in(const struct instance *in, int i, const struct uft_task *task,
 /* Notes that the task of @e leaves list @i. Events come in the order of time, and so are the notes. */
 static int take_left(struct event_fork *f, int i, const struct uft_told_event *e)
 {
-	if (dense_reserve(&f->left[i].v, &f->left[i].cap, f->left[i].n, sizeof(*f->left[i].v)))
+	if (array_reach(f->left[i].v, f->left[i].cap, f->left[i].n))
 		return -ENOMEM;
 	f->left[i].v[f->left[i].n++] = (struct left){ e->tid, e->clock };
 	return 0;

@@ -24,10 +24,10 @@
  *
  * All is the owner's.
  */
+#include "symbol/array.h"
 #include "symbol/now.h"
 #include "tree/triggers/event_trigger.h"
 
-#include "output/dense.h"
 #include "program/hist_row.h"
 #include "symbol/shared.h"
 
@@ -149,7 +149,7 @@ static void collect_map(struct tree_hists *h, struct event_trigger *v, uint32_t 
 
 	row.offset = 0;
 	map = uft_hist_row_map(&row, copy);
-	if (!copy || dense_reserve(&v->seen, &v->nseen, slice, sizeof(*v->seen)))
+	if (!copy || array_reach(v->seen, v->nseen, slice))
 		return;
 	if (!v->seen[slice])
 		v->seen[slice] = calloc((size_t)counts_of(v) << map.bits, sizeof(**v->seen));

@@ -6,9 +6,9 @@
  * events of other threads, and a round may end. So such an event is copied here, one for each thread. The next
  * record of its thread takes it out: that is its stack, or another event, if there was no room for the stack.
  */
+#include "symbol/array.h"
 #include "tree/triggers/event_stack.h"
 
-#include "output/dense.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ int event_stack_hold(struct event_stacks *s, const struct uft_event *e, uint64_t
 {
 	struct held_event *h;
 
-	if (dense_reserve(&s->of, &s->n, e->task->index, sizeof(struct held_event *)))
+	if (array_reach(s->of, s->n, e->task->index))
 		return -ENOMEM;
 	h = s->of[e->task->index];
 	if (!h || h->room < e->payload_bytes) {

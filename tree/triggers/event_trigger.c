@@ -19,9 +19,9 @@
  *
  * All is the owner's.
  */
+#include "symbol/array.h"
 #include "tree/triggers/event_trigger.h"
 
-#include "output/dense.h"
 #include "stream/select/event_record.h"
 
 #include <errno.h>
@@ -378,7 +378,7 @@ static void begin_graph(struct instance *in)
 static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
 	struct triggers *g = in->triggers;
-	int ret = dense_reserve(&g->of, &g->nof, v->event, sizeof(*g->of)), is_made = 0;
+	int ret = array_reach(g->of, g->nof, v->event), is_made = 0;
 
 	if (!ret && v->action == EVT_HIST)
 		ret = add_hist(in, c, v);
@@ -566,7 +566,7 @@ static int switch_graph(struct instance *in, const struct uft_task *task, int is
 	int was;
 
 	if (!share_switches_graph(in, &in->set) ||
-	    dense_reserve(&g->graph_of, &g->ngraph_of, task->index, sizeof(*g->graph_of)))
+	    array_reach(g->graph_of, g->ngraph_of, task->index))
 		return 0;
 	was = g->graph_of[task->index];
 	g->graph_of[task->index] = (uint8_t)is_on;

@@ -34,7 +34,6 @@
 #include "tree/core/function_list.h"
 
 #include "control/functions.h"
-#include "output/dense.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -320,7 +319,7 @@ static int add(struct instance *in, struct command *c)
 	is_new = !count_verb(a.g, verb_of(c->kind));
 	before = a.g->n;
 	was_waiting = action_of(c->kind) >= ENABLE && trigger_switches(in, event_of(c->kind));
-	ret = dense_reserve(&a.g->count, &a.g->nkinds, c->kind, sizeof(*a.g->count));
+	ret = array_reach(a.g->count, a.g->nkinds, c->kind);
 	ret = ret ? ret : uft_pattern_parse(c->glob, &a.p);
 	if (!ret) {
 		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);
