@@ -90,7 +90,7 @@ struct report_question {
 	 * track_name if only its values count. EXPORT: a format. DETAILS, SOURCE: the name of an event, as in the list
 	 */
 	const char *text;
-	const char *filter;	 /* HISTOGRAM, PLOT: only events that match */
+	const char *filter;	 /* TREE, HISTOGRAM, PLOT: only events that match */
 	struct recording *other; /* DIFF: what is compared with */
 };
 /* An answer that takes a pass over the range. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_tree.c - the call tree of a part */
+/* report_tree.c - the call tree of a part, of the calls that a filter shows and their callers */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,8 @@ static int put_tree(struct json *j, const struct agg *a)
 			stack[n] = a->node[i].next;
 			depth[n++] = d;
 		}
+		if (!calls[i]) /* the filter hides it and all below it */
+			continue;
 		if ((a->node[i].total < least && calls[i] <= calls[0] / 8000) || put >= TREE_NODES) {
 			left++;
 			continue;
@@ -80,12 +82,19 @@ static int put_tree(struct json *j, const struct agg *a)
 	return j->err;
 }
 
+static int is_shown(const void *filter, const struct uft_event *ev)
+{
+	return view_filter_match(filter, ev);
+}
+
 int report_tree(struct report *p)
 {
 	struct report_sources from = {.p = p};
 	struct agg a = {0};
 	int ret = agg_init(&a);
 
+	a.counts = p->filter ? is_shown : NULL;
+	a.counts_of = p->filter;
 	while (!ret && (ret = report_next(&from)) > 0)
 		ret = agg_add(&a, from.st, UFT_BY_NONE);
 	if (!ret) {

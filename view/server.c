@@ -280,7 +280,8 @@ static int ask_report(struct question *q, struct report_question *r)
 	r->range = q->range;
 	r->tid = (uint32_t)arg_u(q->c, "tid", 0);
 	r->text = r->text ? r->text : "";
-	r->filter = r->kind == REPORT_HISTOGRAM || r->kind == REPORT_PLOT ? arg(q->c, "filter") : "";
+	r->filter = r->kind == REPORT_TREE || r->kind == REPORT_HISTOGRAM || r->kind == REPORT_PLOT ?
+		arg(q->c, "filter") : "";
 	return view_report(&q->of, r, &q->j, &q->why);
 }
 

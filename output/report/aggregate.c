@@ -430,6 +430,13 @@ static void drop_stale(struct agg *a, struct agg_task *t, uint32_t depth)
 {
 	while (t->n && t->frame[t->n - 1].depth >= depth) {
 		t->n--;
+		if (a->counts) {
+			int counts = t->some[t->n].is_begin;
+
+			agg_some_leave(a, t, t->frame[t->n].node, counts ? t->some[t->n].below_ns : 0, counts);
+			a->unknown += (uint64_t)counts;
+			continue;
+		}
 		a->unknown++;
 		if (a->build->is_flat)
 			t->nopen[a->node[t->frame[t->n].node].func]--;
@@ -502,17 +509,25 @@ static inline int enter(struct agg *a, struct agg_task *t, const struct uft_even
 		return -ENOMEM;
 	if (a->build->is_flat && enter_flat(a, t, node) < 0)
 		return -ENOMEM;
+	if (a->counts && agg_some_enter(a, t, ev) < 0)
+		return -ENOMEM;
 	a->node[node].calls++;
 	t->frame[t->n++] = (struct agg_frame){ .node = node, .func = func, .depth = ev->depth, .start = ev->ts_ns };
 	return 0;
 }
 
 /* Ends the innermost call. */
-static inline int leave(struct agg *a, struct agg_task *t, uint64_t ns, uint64_t self)
+static inline int leave(struct agg *a, struct agg_task *t, uint64_t ns, uint64_t self, int counts)
 {
 	uint32_t node = t->frame[--t->n].node;
 	uint64_t total = ns;
 
+	if (__builtin_expect(a->counts != NULL, 0)) {
+		agg_some_leave(a, t, node, ns, counts);
+		if (t->n)
+			t->frame[t->n - 1].child_ns += ns;
+		return counts ? add_time(a, node, ns, 0, self) : 0;
+	}
 	if (t->n) {
 		t->frame[t->n - 1].child_ns += ns;
 		if (__builtin_expect(a->node[node].is_more && t->frame[t->n - 1].node == node, 0))
@@ -521,6 +536,11 @@ static inline int leave(struct agg *a, struct agg_task *t, uint64_t ns, uint64_t
 	if (a->build->is_flat)
 		total = leave_flat(a, t, node, ns);
 	return add_time(a, node, ns, total, self);
+}
+
+static inline int does_count(const struct agg *a, const struct uft_event *ev)
+{
+	return __builtin_expect(!a->counts, 1) || a->counts(a->counts_of, ev);
 }
 
 /* An exit without its entry. */
@@ -535,6 +555,8 @@ static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event
 		a->build->nleft[func]--;	/* counted when it was left */
 		return 0;
 	}
+	if (!does_count(a, ev))
+		return 0;
 	node = node_at(a, t, ev, func);
 	if (node == AGG_NOWHERE)
 		return -ENOMEM;
@@ -546,6 +568,8 @@ static int leave_alone(struct agg *a, struct agg_task *t, const struct uft_event
 		return 0;
 	}
 	a->has_thresh |= (ev->flags & UFT_EVF_CALL) != 0;
+	if (a->counts && t->n)
+		t->some[t->n - 1].below_ns += total;
 	if (a->build->is_flat) {
 		nopen = nopen_of(a, t, node);
 		if (!nopen)
@@ -561,6 +585,7 @@ static int exit_call(struct agg *a, struct agg_task *t, const struct uft_event *
 {
 	uint32_t func = func_of(a, ev->sym);
 	const struct agg_frame *top;
+	int counts;
 
 	if (func == AGG_NOWHERE)
 		return -ENOMEM;
@@ -569,11 +594,12 @@ static int exit_call(struct agg *a, struct agg_task *t, const struct uft_event *
 	top = t->n ? &t->frame[t->n - 1] : NULL;
 	if (!top || top->depth != ev->depth || top->func != func || ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN))
 		return leave_alone(a, t, ev, func);
+	counts = does_count(a, ev);
 	if (ev->flags & UFT_EVF_OPEN)
-		a->node[top->node].nopen++;
+		a->node[top->node].nopen += (uint64_t)counts;
 	else if (ev->kind == UFT_EV_LEFT)
 		a->build->nleft[func]++;
-	return leave(a, t, ev->duration_ns, ev->self_ns);
+	return leave(a, t, ev->duration_ns, ev->self_ns, counts);
 }
 
 struct agg_task *agg_task_get(struct agg_build *b, uint32_t index)
@@ -625,9 +651,10 @@ int agg_close_open(struct agg *a)
 		for (struct agg_task *t = &b->task[i]; t->n;) {
 			const struct agg_frame *f = &t->frame[t->n - 1];
 			uint64_t ns = a->last_ns > f->start ? a->last_ns - f->start : 0;
+			int counts = !a->counts || t->some[t->n - 1].is_begin;
 
-			a->node[f->node].nopen++;
-			if (leave(a, t, ns, ns > f->child_ns ? ns - f->child_ns : 0) < 0)
+			a->node[f->node].nopen += (uint64_t)counts;
+			if (leave(a, t, ns, ns > f->child_ns ? ns - f->child_ns : 0, counts) < 0)
 				return -ENOMEM;
 		}
 	return 0;
@@ -637,6 +664,7 @@ void agg_forget_stream(struct agg_build *b)
 {
 	for (uint32_t i = 0; i < b->ntasks; i++) {
 		free(b->task[i].frame);
+		free(b->task[i].some);
 		free(b->task[i].nopen);
 	}
 	free(b->task);

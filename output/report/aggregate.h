@@ -4,7 +4,7 @@
  *
  * A node is a function as called on one path: `main;work;leaf`. Node 0 is the whole recording, its children
  * are groups (agg_by) or, without groups, outermost functions. A parent's index is smaller than its
- * children's. By several threads: aggregate_parts.c. Context: control, one thread.
+ * children's. By several threads: aggregate_parts.c; of some calls: aggregate_some.c. Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_REPORT_AGGREGATE_H
 #define UFT_OUTPUT_REPORT_AGGREGATE_H
@@ -63,6 +63,13 @@ struct agg {
 	int has_thresh;			/* calls without entries: their paths are not known */
 	/* set by who needs no paths: a node may stand for a function of a group on all of them */
 	int may_be_flat;
+	/*
+	 * Set for agg_add() to add up some calls only: does the call of @ev count? @ev is its end, or if it does not
+	 * end its begin. A call that does not is there as a caller: its node has no call and no time of it, but in its
+	 * totals those of the calls below it that count. Nodes without any below them stay: agg_calls_below().
+	 */
+	int (*counts)(const void *of, const struct uft_event *ev);
+	const void *counts_of;
 	unsigned nthreads;		/* that added it up */
 	struct agg_build *build;	/* aggregate.c */
 };

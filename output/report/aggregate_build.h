@@ -16,8 +16,17 @@ struct agg_frame {
 	uint64_t start, child_ns;
 };
 
+struct agg_some {		/* of an open call, where only some calls count */
+	uint64_t below_ns;	/* the outermost calls below it that count */
+	/* ns without a CPU, blocked and runnable: in itself, in itself and all below, in calls below that count */
+	uint64_t own_off[2], off[2], off_below[2];
+	int is_begin;		/* its begin counts */
+};
+
 struct agg_task {
 	struct agg_frame *frame;
+	struct agg_some *some;	/* by the index of frame; NULL: all calls count */
+	uint32_t cap_some;
 	uint32_t n, cap;
 	uint32_t root;		/* node of its group + 1; 0 not looked up */
 	uint32_t tid;		/* once it has called something */
@@ -66,6 +75,13 @@ struct agg_task *agg_task_get(struct agg_build *b, uint32_t index);
 int agg_add_events(struct agg *a, struct uft_stream *st);
 int agg_close_open(struct agg *a);
 void agg_forget_stream(struct agg_build *b);
+
+/* ---- aggregate_some.c ---- */
+/* 0 or -ENOMEM; before it is put on the stack */
+int agg_some_enter(struct agg *a, struct agg_task *t, const struct uft_event *ev);
+/* It has been taken off the stack: adds what it has in its node and caller, but self and durations. */
+void agg_some_leave(struct agg *a, struct agg_task *t, uint32_t node, uint64_t ns, int counts);
+void agg_some_charge(struct agg_task *t, int is_ready, uint64_t ns);	/* time without a CPU, in the innermost call */
 
 /* ---- off_cpu.c: 0 or -ENOMEM ---- */
 int agg_add_switch(struct agg *a, const struct uft_event *ev);		/* UFT_EVENT_SWITCH */

@@ -78,12 +78,16 @@ static void add_to_total(struct agg_node *n, int is_ready, uint64_t ns)
 /* The time up to @now, at which another one begins. */
 static void charge(struct agg *a, struct agg_off *o, uint64_t now)
 {
-	const struct agg_task *t = o->since ? callers_of(a->build, o) : NULL;
+	struct agg_task *t = o->since ? callers_of(a->build, o) : NULL;
 	const struct agg_frame *top = t && t->n ? &t->frame[t->n - 1] : NULL;
 	uint64_t from = top && top->start > o->since ? top->start : o->since;
 
 	if (!top || now <= from)
 		return;
+	if (t->some) {
+		agg_some_charge(t, (int)o->is_ready, now - from);
+		return;
+	}
 	*(o->is_ready ? &a->node[top->node].runnable : &a->node[top->node].blocked) += now - from;
 	a->build->ncharged++;
 	for (uint32_t i = 0; i < t->n; i++) {

@@ -256,6 +256,31 @@ check("a click zooms it", await page.evaluate(() => window.uftView.reports.graph
 await canvas.focus();
 await page.keyboard.press("c");
 check("the call tree", (await page.locator("#tree .row").count()) > 20);
+// Both are of what the filter shows; what it hides is a caller, pale and without numbers of its own.
+const paints = () => page.evaluate(() => {
+	const { placed } = window.uftView.reports.graph, shown = placed.filter(p => p.node.name === "func_7");
+	return { shown: shown.length, others: new Set(placed.filter(p => p.node.name !== "func_7").map(p => p.node.colour)).size, callers: placed.length - shown.length };
+});
+await page.fill("#filter", 'func == "func_7"');
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelectorAll("#tree .hidden-call").length > 0);
+const filtered = await page.evaluate(() => [...document.querySelectorAll("#tree .row[data-i]")].map(r => [r.lastElementChild.textContent.replace(/.* /, ""), r.children[3].textContent]));
+check("the call tree is of what the filter shows", filtered.length > 2 && filtered.every(([name, calls]) => (name === "func_7") === /[1-9]/.test(calls)), JSON.stringify(filtered.slice(0, 9)));
+await canvas.focus();
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+const painted = await paints();
+check("the flame graph is of what the filter shows", painted.shown > 0 && painted.callers > 0 && painted.others === 1, JSON.stringify(painted));
+await page.fill("#filter", 'func == "nothing"');
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#flame").textContent.includes("No call here that the filter shows"));
+check("a filter that shows no call", true);
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+await canvas.focus();
+await page.keyboard.press("c");
+await page.waitForFunction(() => document.querySelectorAll("#tree .row[data-i]").length > 20);
+check("without it all calls are there", await page.locator("#tree .hidden-call").count() === 0);
 // One that is on its way is waited for, by whichever of its two views.
 let answer;
 const held = new Promise(resolve => { answer = resolve; });

@@ -154,6 +154,28 @@ expect_equal "the time of all is that of the tree" "$(field total)" \
 	"$("$uft" report --tree --csv a.uft 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["depth"] == 0 { n += $at["total_ns"] } END { printf "%d", n }')"
 ask histogram func=func_7 from=0 to=$((duration + 1))
 expect_equal "calls of a histogram" "$(field calls)" "$calls"
+# With a filter the tree is of the calls that it shows; their callers have none of their own.
+ask histogram func=func_7 filter='duration > 2000' from=0 to=$((duration + 1))
+shown=$(field calls)
+ask tree filter='func == "func_7" && duration > 2000' from=0 to=$((duration + 1))
+cat >tree.py <<'END'
+import json, sys
+nodes = json.load(open(sys.argv[1]))["nodes"]
+below = [0] * len(nodes)
+for i in reversed(range(len(nodes))):
+    below[i] += nodes[i][2]
+    up = next((k for k in range(i, -1, -1) if nodes[k][0] < nodes[i][0]), None)
+    if up is not None:
+        below[up] += below[i]
+print(sum(n[2] for n in nodes), len({n[1] for n in nodes if n[2]}), any(n[0] for n in nodes), all(below),
+      max(n[4] for n in nodes if not n[2]))
+END
+expect_equal "the tree of what a filter shows" "$(python3 tree.py answer)" "$shown 1 True True 0"
+check
+[ "$shown" -gt 0 ] && [ "$shown" -lt "$calls" ] || fail "the filter shows $shown of $calls calls"
+ask tree filter='func ==' from=0 to=10
+check
+grep -q '"state":"failed"' answer || fail "a tree of a filter that is none: $(cat answer)"
 ask search text=func_77 from=0
 hit=$(field row)
 ask list first="$hit" count=1

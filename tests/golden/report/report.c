@@ -232,6 +232,163 @@ static void check_flat(struct uft_stream *st, enum uft_by by)
 	agg_free(&made);
 }
 
+/* ---- Some calls only ---- */
+
+static void blocked(struct uft_stream *st, const struct uft_task *t, uint64_t from, uint64_t to)
+{
+	for (int i = 0; i < 2; i++) {
+		struct uft_event *ev = fake_add(st, UFT_EV_DATA, 0, i ? to : from, t, NULL);
+
+		ev->data = UFT_EVENT_SWITCH;
+		ev->word[0] = i ? UFT_SWITCH_IN : 0;
+	}
+}
+
+static int is_g_or_long(const void *ns, const struct uft_event *ev)
+{
+	return !strcmp(ev->sym->name, "g") || (ev->kind != UFT_EV_ENTRY && ev->duration_ns >= *(const uint64_t *)ns);
+}
+
+static int is_odd_and_long(const void *ns, const struct uft_event *ev)
+{
+	return ev->kind != UFT_EV_ENTRY && (ev->sym->name[1] & 1) && ev->duration_ns >= *(const uint64_t *)ns;
+}
+
+static int is_any(const void *ns, const struct uft_event *ev)
+{
+	(void)ns;
+	return ev->kind != UFT_EV_LOST;
+}
+
+static void expect_node(const struct agg *a, const char *name, uint32_t parent, const uint64_t want[7])
+{
+	for (uint32_t i = 1; i < a->nnodes; i++) {
+		const struct agg_node *n = &a->node[i];
+		const uint64_t got[7] = { n->calls, n->total, n->self, n->timed, n->nopen, n->blocked, n->all_blocked };
+
+		if (n->parent != parent || strcmp(a->func[n->func].name, name))
+			continue;
+		for (int k = 0; k < 7; k++) {
+			if (got[k] != want[k])
+				printf("%s below %u: [%d] is %llu, not %llu\n", name, parent, k,
+				       (unsigned long long)got[k], (unsigned long long)want[k]);
+			check(name, got[k] == want[k]);
+		}
+		return;
+	}
+	printf("no %s below %u\n", name, parent);
+	failures++;
+}
+
+/* Calls that are hidden are callers: they have what is below them that counts. */
+static void test_some_paths(void)
+{
+	struct uft_stream *st = fake_new(UFT_TRACER_GRAPH, 1);
+	const struct uft_task *t = fake_task(st, 1, "a", NULL);
+	const struct uft_sym *m = fake_sym(st, "main", "", 0), *f = fake_sym(st, "f", "", 0),
+			     *g = fake_sym(st, "g", "", 0);
+	const uint64_t least = 30;
+	struct agg a;
+
+	/* main, open: f 10, f 40 (g 20 (f 5)), g 8, an exit without its entry; f lost; g open */
+	fake_entry(st, 0, 1000, t, m, 0);
+	fake_entry(st, 0, 1010, t, f, 1);
+	leave(st, UFT_EV_EXIT, t, f, 1, 1020, 10, 10);
+	fake_entry(st, 0, 1030, t, f, 1);
+	blocked(st, t, 1032, 1036);
+	fake_entry(st, 0, 1040, t, g, 2);
+	blocked(st, t, 1041, 1043);
+	fake_entry(st, 0, 1045, t, f, 3);
+	blocked(st, t, 1046, 1047);
+	leave(st, UFT_EV_EXIT, t, f, 3, 1050, 5, 5);
+	leave(st, UFT_EV_EXIT, t, g, 2, 1060, 20, 15);
+	leave(st, UFT_EV_EXIT, t, f, 1, 1070, 40, 20);
+	fake_entry(st, 0, 1071, t, f, 1);	/* its exit is lost */
+	fake_entry(st, 0, 1072, t, g, 2);
+	leave(st, UFT_EV_EXIT, t, g, 2, 1080, 8, 8);
+	fake_entry(st, 0, 1090, t, g, 1);
+	check("memory", !agg_init(&a));
+	a.counts = is_g_or_long;
+	a.counts_of = &least;
+	check("some", !agg_add(&a, st, UFT_BY_NONE));
+	agg_finish(&a);
+	/* calls, total, self, timed, open, blocked in itself, in all */
+	expect_node(&a, "main", 0, (const uint64_t[]){ 0, 48, 0, 0, 0, 0, 7 });
+	expect_node(&a, "f", 1, (const uint64_t[]){ 1, 48, 20, 1, 0, 4, 7 });
+	expect_node(&a, "g", 2, (const uint64_t[]){ 2, 28, 23, 2, 0, 2, 3 });
+	expect_node(&a, "f", 3, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 });
+	expect_node(&a, "g", 1, (const uint64_t[]){ 1, 0, 0, 1, 1, 0, 0 });
+	check("the whole", a.node[0].total == 48);
+	agg_free(&a);
+	uft_stream_close(st);
+}
+
+/* What @counts shows of @st, by a stack of its own. */
+static void add_by_hand(struct uft_stream *st, int (*counts)(const void *of, const struct uft_event *ev),
+			const uint64_t *least, uint64_t sum[3])
+{
+	enum { TASKS = 3, DEPTH = 40 };
+	uint64_t below[TASKS + 1][DEPTH + 1] = { { 0 } };
+	uint32_t depth[TASKS + 1] = { 0 };
+	struct uft_event ev;
+
+	fake_rewind(st, 1);
+	while (uft_stream_batch(st, &ev, 1)) {
+		uint32_t t = ev.task->tid, d = ev.depth;
+		int is = counts(least, &ev);
+
+		depth[t] = d + (ev.kind == UFT_EV_ENTRY);
+		if (ev.kind == UFT_EV_ENTRY) {
+			below[t][d + 1] = 0;
+			continue;
+		}
+		sum[0] += (uint64_t)is;
+		sum[1] += is ? ev.self_ns : 0;
+		below[t][d] += is ? ev.duration_ns : below[t][d + 1];
+	}
+	for (uint32_t t = 1; t <= TASKS; t++)
+		for (uint32_t d = 0; d <= depth[t]; d++) /* open calls do not count */
+			sum[2] += below[t][d];
+}
+
+static void check_some(struct uft_stream *st, uint32_t max_nodes)
+{
+	const uint64_t least = 3000;
+	uint64_t want[3] = { 0 }, got[3] = { 0 };
+	struct agg some, all, any;
+	int same = 1;
+
+	add_by_hand(st, is_odd_and_long, &least, want);
+	check("memory", !agg_init(&some) && !agg_init(&all) && !agg_init(&any));
+	some.max_nodes = all.max_nodes = any.max_nodes = max_nodes;
+	some.counts = is_odd_and_long;
+	some.counts_of = &least;
+	any.counts = is_any;
+	fake_rewind(st, 1);
+	check("some", !agg_add(&some, st, UFT_BY_NONE));
+	fake_rewind(st, 1);
+	check("all", !agg_add(&all, st, UFT_BY_NONE));
+	fake_rewind(st, 1);
+	check("any", !agg_add(&any, st, UFT_BY_NONE));
+	agg_finish(&some);
+	for (uint32_t i = 1; i < some.nnodes; i++) {
+		got[0] += some.node[i].calls;
+		got[1] += some.node[i].self;
+		got[2] += some.node[i].parent ? 0 : some.node[i].total;
+	}
+	printf("some of %u paths: %llu calls, self %llu, outermost %llu\n", some.nnodes, (unsigned long long)got[0],
+	       (unsigned long long)got[1], (unsigned long long)got[2]);
+	for (int i = 0; i < 3; i++)
+		check("what counts", got[i] == want[i] && got[i]);
+	same &= all.nnodes == any.nnodes;
+	for (uint32_t i = 1; same && i < all.nnodes; i++)
+		same &= is_same_row(&all, &all.node[i], &any, &any.node[i]);
+	check("all calls count", same);
+	agg_free(&some);
+	agg_free(&all);
+	agg_free(&any);
+}
+
 /*
  * Calls at random, with threads, unwinding and more paths than are kept: what the nodes took is what the
  * outermost ones took.
@@ -305,6 +462,7 @@ static void test_sums(uint32_t max_nodes)
 	check_flat(st, UFT_BY_NONE);
 	check_flat(st, UFT_BY_TASK);
 	check_flat(st, UFT_BY_CPU);
+	check_some(st, max_nodes);
 	uft_stream_close(st);
 }
 
@@ -342,6 +500,7 @@ int main(void)
 	test_paths();
 	test_odd_calls();
 	test_groups();
+	test_some_paths();
 	test_sums(AGG_NODES);
 	test_sums(1000);
 	test_histogram();

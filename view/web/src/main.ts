@@ -258,7 +258,7 @@ function setTab(name: string): void {
 
 function showFiltered(text: string): void {
 	graph.filter = list.filter = reports.filter = plot.filter = text;
-	if (tab === "latency" || tab === "plot")
+	if (tab !== "list")
 		reportSoon();
 }
 

@@ -11,7 +11,7 @@ export interface ReportHooks extends FlameHooks { onError(text: string): void; o
 
 export class Reports {
 	func = "";
-	filter = "";	/* of latencies */
+	filter = "";
 	readonly graph: Flame;
 	readonly calls: CallTree;
 	private tree: Tree | null = null;
@@ -55,29 +55,34 @@ export class Reports {
 		this.drawLatency();
 	}
 
+	/* Of what the filter hides, and has calls below it that it shows. */
+	private get callerColour(): number { return this.isDark ? 0xff4a4440 : 0xffdedad6; }
+
 	private describe(n: Node): string {
 		const [, name, calls, total, self, longest, open, , , blocked, runnable] = n, all = this.tree?.total || 1;
+		if (!calls)
+			return `${name}\nthe filter hides it; below it it shows ${time(total)} (${(100 * total / all).toFixed(1)} %)`;
 		return `${name}\n${time(total)} in all (${(100 * total / all).toFixed(1)} %), ${time(self)} itself\n${count(calls)} calls, the longest ${time(longest)}` + (blocked || runnable ? `\n${time(blocked)} blocked, ${time(runnable)} waiting for a CPU` : "") + (open ? `\n${count(open)} had not returned` : "");
 	}
 
 	/** Also while the same is on its way, and shows it when it has come. */
 	async load(from: number, to: number, tid: number): Promise<void> {
-		const of = `${this.api.file}|${from}|${to}|${tid}`;
+		const { filter } = this, of = `${this.api.file}|${from}|${to}|${tid}|${filter}`;
 		if (of !== this.treeOf) {
 			this.treeOf = of;
 			this.tree = null;
-			this.coming = this.ask(of, from, to, tid);
+			this.coming = this.ask(of, { from, to, tid, filter });
 		}
 		await this.coming;
 		if (of === this.treeOf)
 			this.show();
 	}
 
-	private async ask(of: string, from: number, to: number, tid: number): Promise<void> {
+	private async ask(of: string, question: { from: number; to: number; tid: number; filter: string }): Promise<void> {
 		message(this.flame, "adding up …");
 		message(this.table, "adding up …");
 		try {
-			const tree = await this.api.ask<Tree>("tree", { from, to, tid });
+			const tree = await this.api.ask<Tree>("tree", question);
 			if (of === this.treeOf)
 				this.tree = tree;
 		} catch (e) {
@@ -89,20 +94,23 @@ export class Reports {
 
 	forget(): void { this.treeOf = ""; this.tree = null; this.histogram = null; }
 
+	private get nothing(): string {
+		return this.filter ? "No call here that the filter shows: zoom out, or take the filter away." : "No calls with durations here: zoom out, or record with -p function_graph.";
+	}
+
 	private show(): void {
 		if (!this.tree)
 			return;
 		if (!this.tree.nodes.length) {
-			const why = "No calls with durations here: zoom out, or record with -p function_graph.";
-			message(this.flame, why);
-			message(this.table, why);
+			message(this.flame, this.nothing);
+			message(this.table, this.nothing);
 			return;
 		}
 		const nodes = this.tree.nodes, own = weights[this.weight.selectedIndex]?.[1], isTime = this.weight.selectedIndex <= 0 || !own;
 		const values = isTime ? nodes.map(n => n[3]) : sums(nodes, own), total = isTime ? this.tree.total : values.reduce((sum, v, i) => sum + (nodes[i]?.[0] ? 0 : v), 0);
 		this.flame.replaceChildren(this.bar, this.graph.canvas, this.graph.scroll);
 		this.note.textContent = total ? "" : " nothing of it here: it is known of recordings with --sched-switch";
-		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: colour(textNumber(n[1]), this.isDark), tip: this.describe(n) })), total || 1);
+		this.graph.show(nodes.map((n, i) => ({ depth: n[0], name: n[1], value: values[i] ?? 0, colour: n[2] ? colour(textNumber(n[1]), this.isDark) : this.callerColour, tip: this.describe(n) })), total || 1);
 		this.calls.show(this.tree);
 	}
 
@@ -123,7 +131,7 @@ export class Reports {
 		const of = new Map<string, [number, number]>();
 		for (const [, name, calls, , self, , open, blocked, runnable] of this.tree?.nodes ?? []) {
 			const [all, busy] = of.get(name) ?? [0, 0], ended = calls - open;
-			of.set(name, [all + ended, busy + Math.max(0, self - blocked - runnable) * ended / calls]);
+			of.set(name, [all + ended, busy + Math.max(0, self - blocked - runnable) * ended / Math.max(1, calls)]);
 		}
 		let best = "", most = -1;
 		for (const [name, [calls, busy]] of of)
@@ -139,7 +147,7 @@ export class Reports {
 			this.func = this.chosen = this.func || this.busiest();
 		}
 		if (!this.func)
-			return message(this.latency, "No calls with durations here: zoom out, or record with -p function_graph.");
+			return message(this.latency, this.nothing);
 		try {
 			const func = this.func, filter = this.filter;
 			message(this.latency, `adding up the calls of ${func} …`);

@@ -3,7 +3,8 @@
  * tree.ts - the call tree as a table whose rows fold
  *
  * A row is a path; what is folded is known by the path, so it stays so when another part is shown. The keys are those of trees elsewhere: arrows
- * move, left folds or goes up, right unfolds or goes down, Enter selects the function.
+ * move, left folds or goes up, right unfolds or goes down, Enter selects the function. What the filter hides, and has below it calls that it
+ * shows, is pale and has no numbers of its own.
  */
 import { button } from "./button";
 import { Node, Tree } from "./api";
@@ -111,10 +112,11 @@ export class CallTree {
 	}
 
 	private row(l: Line, i: number, shown: Column[], tree: Tree): HTMLElement {
-		const n = l.node, texts = [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), time(n[4]), count(n[2]), time(n[5]), n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", n[1] + (n[6] ? "  (open)" : "")];
+		const n = l.node, own = n[2] ? [time(n[4]), count(n[2]), time(n[5])] : ["", "", ""], texts = [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), ...own, n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", n[1] + (n[6] ? "  (open)" : "")];
 		const row = tableRow(shown, shown.map(c => texts[columns.indexOf(c)] ?? "")), twist = document.createElement("i"), name = row.lastElementChild as HTMLElement;
 		for (const cell of row.children)
 			cell.setAttribute("role", "gridcell");
+		row.classList.toggle("hidden-call", !n[2]);
 		row.setAttribute("role", "row");
 		row.setAttribute("aria-level", String(n[0] + 1));
 		row.id = `tree-${i}`;
