@@ -9,6 +9,7 @@
 
 #define MAX_NODES	4096u
 #define MAX_DEPTH	64
+#define FORMAT_ENDS	64u	/* quotes that are tried as the last of a format */
 
 static const struct { const char *name; enum print_helper helper; } helpers[] = {
 	{ "__get_str", H_STR }, { "__get_rel_str", H_STR }, { "__get_dynamic_array", H_DYN },
@@ -539,7 +540,17 @@ size_t uft_print_bytes(const struct uft_print *p)
 	return n;
 }
 
-struct uft_print *uft_print_compile(const struct uft_event_type *type)
+/* The format's text up to @end, with the quotes in it. NULL: no memory. */
+static char *quotes_and_all(struct parser *s, const char *end, size_t *len)
+{
+	char *text = strndup(s->p + 1, *len = (size_t)(end - s->p - 1));
+
+	s->p = end + 1;
+	return text ? text : (bad(s), NULL);
+}
+
+/* @end: the quote that ends the format, which has quotes of its own; NULL: the format is a C string. */
+static struct uft_print *compile(const struct uft_event_type *type, const char *end)
 {
 	struct parser s = { .out = calloc(1, sizeof(*s.out)), .type = type, .p = type->print };
 
@@ -549,7 +560,8 @@ struct uft_print *uft_print_compile(const struct uft_event_type *type)
 	skip(&s);
 	if (*s.p != '"')
 		bad(&s);
-	s.out->format = s.is_bad ? NULL : string(&s, &s.out->nformat);
+	if (!s.is_bad)
+		s.out->format = end ? quotes_and_all(&s, end, &s.out->nformat) : string(&s, &s.out->nformat);
 	if (s.out->format && !strcmp(type->system, "synthetic"))
 		drop_commas(s.out);
 	while (!s.is_bad && take(&s, ",")) {
@@ -565,4 +577,29 @@ struct uft_print *uft_print_compile(const struct uft_event_type *type)
 	}
 	fit(s.out);
 	return s.out;
+}
+
+/* Does an argument, or nothing, follow the quote at @p? */
+static int may_end_format(const char *p)
+{
+	p++;
+	return p[strspn(p, " \t\n")] == ',' || !p[strspn(p, " \t\n")];
+}
+
+/*
+ * TP_printk("name=\"%s\"", ...) reads `"name="%s"", REC->...` here as in a kernel's format: the compiler has taken
+ * the backslashes. The format ends then with the first quote behind which all is arguments.
+ */
+struct uft_print *uft_print_compile(const struct uft_event_type *type)
+{
+	struct uft_print *p = compile(type, NULL);
+	const char *from = strchr(type->print, '"'), *end = from ? from + 1 : NULL;
+
+	for (unsigned tries = 0; !p && end && tries < FORMAT_ENDS && (end = strchr(end, '"')); end++) {
+		if (may_end_format(end)) {
+			p = compile(type, end);
+			tries++;
+		}
+	}
+	return p;
 }

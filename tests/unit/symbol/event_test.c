@@ -186,10 +186,14 @@ static void texts(void **state)
 			"1ffffffff 1 -1" },
 		{ "\"%d\", 7 / (REC->n + 2)", "0" },
 		{ "\"%d %c\", REC->comm[1], REC->comm[0]", "97 n" },
+		/* quotes of the format's own, as TP_printk() leaves them */
+		{ "\"n=%d comm=\"%s\"\", REC->n, REC->comm", "n=-2 comm=\"name\"" },
+		{ "\"a=\"%d\", b=\"%s\"\" , REC->n, __get_str(text)", "a=\"-2\", b=\"hello\"" },
+		{ "\"a \"quoted\" word\"", "a \"quoted\" word" },
 		{ "\"%d\", (1 + 2) * 3 - 10 % 4 == 7 && !0", "1" },
 	};
 	static const char *const bad[] = {
-		"", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b"
+		"", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b", "\"a \"%d\"\", nosuch(1)"
 	};
 	struct uft_event_table *t = uft_event_table_new();
 	struct record r = { .n = -2, .flags = 5, .comm = "name", .addr = 0x1ffffffffull, .text = 6 << 16 | 48,
