@@ -15,6 +15,11 @@ liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14
 # Without these, or a network to have them from, a test or a part of bench/ is skipped by name: some boot a kernel, one builds a program with cgo, some
 # trace programs of other languages, an emulator and one more server.
 optional="lttng-tools liblttng-ust-dev qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind memcached"
+# A test compiles a kernel's event headers as they are. Of Debian's packages with them those for real-time kernels are the smallest
+# (49 MB), and their names have the kernel's version, so one is looked for by this word.
+headers=kernel-headers
+for dir in /usr/src/linux-headers-6.1[2-9].*-common* /usr/src/linux-source-6.1[2-9]*; do [ ! -d "$dir" ] || headers=; done
+newest_headers() { apt-cache --names-only search '^linux-headers-6[.]12[.].*-common-rt$' 2>/dev/null | sort -V | sed -n '$s/ .*//p'; }
 # The page of uft view is built by npm's packages (tools/npm.sh). Who has an npm from elsewhere cannot have Debian's beside it.
 command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
@@ -22,7 +27,7 @@ tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today,
 # One question for all: a process a package takes seconds of each make on a busy machine. A name without a colon is of this machine's
 # architecture; who is there for another one only is not there.
 here=$(dpkg --print-architecture 2>/dev/null || true)
-case $here in amd64 | '') ;; *) packages=$packages_elsewhere optional= ;; esac
+case $here in amd64 | '') ;; *) packages=$packages_elsewhere optional= headers= ;; esac
 there=$(dpkg-query -W -f='${Status} ${Architecture} ${Package}\n' 2>/dev/null |
 	awk -v here="$here" '/^[a-z]+ ok installed / && ($4 == here || $4 == "all") { print $5 }')
 missing_of() {
@@ -36,7 +41,7 @@ $p
 }
 
 # shellcheck disable=SC2086
-missing=$(missing_of $packages) wanted=$(missing_of $optional)
+missing=$(missing_of $packages) wanted=$(missing_of $optional)${headers:+ $headers}
 [ -z "$wanted" ] || [ -z "$(find "$tried" -mtime -1 2>/dev/null)" ] || wanted=
 [ -z "$missing$wanted" ] && exit 0
 sudo=
@@ -77,9 +82,11 @@ if [ -n "$wanted" ]; then
 	[ -z "$sudo" ] || sudo="sudo -n"
 	apt_options="-oAcquire::Retries=0 -oAcquire::http::Timeout=10 -oAcquire::https::Timeout=10"
 	[ -n "$missing" ] || update
+	found=
+	[ -z "$headers" ] || { found=$(newest_headers); wanted="${wanted% "$headers"}${found:+ $found}"; }
 	# shellcheck disable=SC2086
-	if install $wanted; then
-		rm -f "$tried"
+	if [ -z "$wanted" ] || install $wanted; then
+		[ "$headers" ] && [ -z "$found" ] || rm -f "$tried"
 	else
 		rm -f "$said"
 		echo "setup: no$wanted: tests that need it are skipped" >&2

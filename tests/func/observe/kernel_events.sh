@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# kernel_events.sh SOURCE CC... - event headers of a kernel, as Debian's linux-headers-*-common has them, compiled into a program as they are
+# kernel_events.sh SOURCE CC... - event headers of a kernel, as Debian's linux-headers-*-common-rt has them, compiled into a program as they are
 . "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "the golden texts are of x86_64"
@@ -8,10 +8,10 @@ source=$1
 shift
 here=$source/tests/func/observe/tracepoints
 events=
-for dir in ${UFT_KERNEL_HEADERS:-/usr/src/linux-headers-6.*-common /usr/src/linux-source-6.*}; do
+for dir in ${UFT_KERNEL_HEADERS:-/usr/src/linux-headers-6.*-common* /usr/src/linux-source-6.*}; do
 	[ -f "$dir/include/trace/events/sched.h" ] && events=$dir/include/trace/events
 done
-[ -n "$events" ] || skip "no event headers of a kernel (Debian: linux-headers-6.12*-common; UFT_KERNEL_HEADERS=DIR)"
+[ -n "$events" ] || skip "no event headers of a kernel (Debian: linux-headers-6.12*-common-rt; UFT_KERNEL_HEADERS=DIR)"
 grep -q 'sched_prepare_exec' "$events/sched.h" || skip "the headers in $events are older than a kernel 6.12"
 
 # What these headers include of the rest of a kernel: kernel.h has it
