@@ -323,7 +323,7 @@ static struct hist_field *find_param_field(struct uft_hist *h, const struct acti
 	struct field_var *v;
 
 	*of = h;
-	if (!system && !make_field_var(h, name, &v)) {
+	if (is_own_event(h, system, event) && !make_field_var(h, name, &v)) {
 		h->field_var[h->nfield_vars++] = v;
 		return v->var;
 	}

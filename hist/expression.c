@@ -255,6 +255,11 @@ static int is_reference(const char *text)
 	return text[0] == '$' && text[1];
 }
 
+int is_own_event(const struct uft_hist *h, const char *system, const char *event)
+{
+	return !system || (event && !strcmp(system, h->type->system) && !strcmp(event, h->type->name));
+}
+
 /* `$x` of this text whose expression is a plain field: that field. */
 static const char *local_field(const struct uft_hist *h, const char *text)
 {
@@ -330,7 +335,7 @@ int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char 
 		system = strsep(&text, ".");
 		event = strsep(&text, ".");
 	}
-	local = system ? NULL : local_field(h, text);
+	local = is_own_event(h, system, event) ? local_field(h, text) : NULL;
 	ret = local ? 0 : parse_reference(h, system, event, text, *flags, var, out);
 	if (ret)
 		return ret < 0 ? ret : 0;

@@ -150,6 +150,7 @@ struct hist_value field_value(const struct uft_hist *h, const struct hist_field 
 /* A value, variable or key. @text is changed. 0, or negative errno with what is wrong noted. */
 int expression_parse(struct uft_hist *h, char *text, uint32_t flags, const char *var, uint32_t *nsub,
 		     struct hist_field **out);
+int is_own_event(const struct uft_hist *h, const char *system, const char *event);	/* or none is named */
 int expression_atom(struct uft_hist *h, char *text, uint32_t *flags, const char *var, struct hist_field **out);
 /* A variable of some event; NULL: none. @system NULL: of any, which has to be one. */
 struct hist_field *variable_find(struct uft_hist *h, const char *system, const char *event, const char *name,

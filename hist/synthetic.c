@@ -33,7 +33,7 @@ static int find_number(const char *type)
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-struct parser { const char *command; struct uft_synth_error *err; };
+struct parser { const char *command; struct uft_synth_error *err; const struct uft_synth_list *list; };
 
 static int fail(const struct parser *s, const char *what, const char *str)
 {
@@ -53,51 +53,56 @@ static int is_identifier(const char *text, size_t n)
 	return 1;
 }
 
-/* `[N]` of at most @most, `[]`: what N is, 0 for none; -1: it is neither. */
-static long array_length(const char *text, long most)
+/*
+ * The N of a text's type, "char[N]", a number of C; 0: any length. -1: it is none. As in a kernel, what stands before
+ * `char[` does not matter, and nothing stands behind the first `]`.
+ */
+static long text_length(const char *type)
 {
-	char *end;
-	long n;
+	const char *from = strstr(type, "char[") + strlen("char["), *to = strchr(type, ']');
+	char digits[4] = "", *end;
+	unsigned long n;
 
-	if (!strcmp(text, "[]"))
-		return 0;
-	if (text[0] != '[' || !isdigit((unsigned char)text[1]))
+	if (!to || to < from || to[1] || (size_t)(to - from) >= sizeof(digits))
 		return -1;
-	n = strtol(text + 1, &end, 10);
-	return *end != ']' || end[1] || n > most ? -1 : n;
+	memcpy(digits, from, (size_t)(to - from));
+	if (!digits[0])
+		return 0;
+	n = isdigit((unsigned char)digits[0]) ? strtoul(digits, &end, 0) : UFT_SYNTH_TEXT + 1;
+	return n > UFT_SYNTH_TEXT || *end ? -1 : (long)n;
 }
 
-/* Of the whole type, "unsigned long[]". 0: there is no such type. */
+/* Of the whole type, "unsigned long[]". 0; -EINVAL: there is no such type; -ERANGE: a text of no such length. */
 static int set_kind(struct uft_synth_field *f)
 {
-	const char *bracket = strchr(f->type, '[');
-	size_t n = bracket ? (size_t)(bracket - f->type) : strlen(f->type);
-	int i = bracket ? -1 : find_number(f->type);
-	long length = bracket ? array_length(bracket, UFT_SYNTH_TEXT) : 0;
+	int i = find_number(f->type);
+	long length = 0;
 
 	if (i >= 0) {
 		f->size = number_type[i].size;
 		f->is_signed = number_type[i].is_signed;
-		return 1;
-	}
-	if (!bracket || length < 0)
 		return 0;
-	f->is_string = (n == 4 && !strncmp(f->type, "char", 4)) || (n == 13 && !strncmp(f->type, "unsigned char", 13));
-	f->is_stack = (n == 4 && !strncmp(f->type, "long", 4)) || (n == 13 && !strncmp(f->type, "unsigned long", 13));
-	f->is_dynamic = f->is_stack || !length;
+	}
+	f->is_string = strstr(f->type, "char[") != NULL;
+	f->is_stack = !f->is_string && strstr(f->type, "long[");
+	if (!f->is_string && !f->is_stack)
+		return -EINVAL;
+	if (f->is_string)
+		length = text_length(f->type);
+	if (length < 0)
+		return -ERANGE;
+	f->is_dynamic = !length;
 	f->size = f->is_dynamic ? 8 : (uint32_t)length;
 	f->is_signed = f->is_dynamic || f->type[0] != 'u';
-	return f->is_string || f->is_stack;
+	return 0;
 }
 
 /* A field of the first of the words @v: [unsigned] TYPE NAME. How many it took; -EINVAL, -ENOMEM. */
-static int make_field(const struct parser *s, char **v, int n, int is_first, struct uft_synth_field *f)
+static int make_field(const struct parser *s, char **v, int n, struct uft_synth_field *f)
 {
-	int is_unsigned = !strcmp(v[0], "unsigned");
+	int is_unsigned = !strcmp(v[0], "unsigned"), ret;
 	const char *type, *name, *bracket;
 
-	if (n < 2 && is_first)
-		return fail(s, "Command must be of the form: <name> field[;field] ...", "");
 	if (n < 2 + is_unsigned)
 		return fail(s, is_unsigned ? "Incomplete type" : "Invalid field", v[0]);
 	type = v[is_unsigned];
@@ -105,12 +110,13 @@ static int make_field(const struct parser *s, char **v, int n, int is_first, str
 	bracket = strchr(name, '[');
 	if (!is_identifier(name, bracket ? (size_t)(bracket - name) : strlen(name)))
 		return fail(s, "Illegal name", name);
-	if (bracket && array_length(bracket, UFT_SYNTH_TEXT) < 0)
-		return fail(s, "Invalid array specification", name);
 	f->name = strndup(name, bracket ? (size_t)(bracket - name) : strlen(name));
 	if (!f->name || asprintf(&f->type, "%s%s%s", is_unsigned ? "unsigned " : "", type, bracket ? bracket : "") < 0)
 		return -ENOMEM;
-	return set_kind(f) ? 2 + is_unsigned : fail(s, "Invalid type", type);
+	ret = set_kind(f);
+	if (ret == -ERANGE && bracket)
+		return fail(s, "Invalid array specification", name);
+	return ret ? fail(s, "Invalid type", type) : 2 + is_unsigned;
 }
 
 /* What stands between two semicolons: a kernel still takes the old form, which has none (`u64 a int b`). */
@@ -122,17 +128,28 @@ static int add_fields(const struct parser *s, struct uft_synth *e, char *text)
 	while (n < (int)(sizeof(v) / sizeof(*v)) && (word = strsep(&text, " \t\n")))
 		if (*word)
 			v[n++] = word;
-	if (!n)
-		return e->nfields ? 0 : fail(s, "Command must be of the form: <name> field[;field] ...", "");
 	for (int at = 0; at < n; at += ret) {
 		if (e->nfields == UFT_SYNTH_FIELDS)
 			return fail(s, "Too many fields", "");
-		ret = make_field(s, v + at, n - at, !e->nfields, &e->field[e->nfields]);
+		ret = make_field(s, v + at, n - at, &e->field[e->nfields]);
 		e->nfields++;
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
+}
+
+/* The words in front of the first semicolon are a name and a whole field at least. */
+static int has_field(const char *text)
+{
+	const char *end = text + strcspn(text, ";");
+	int words = 0;
+
+	while ((text += strspn(text, " \t\n")) < end) {
+		text += strcspn(text, " \t\n;");
+		words++;
+	}
+	return words >= 3;
 }
 
 static int parse(const struct parser *s, struct uft_synth *e, char *text)
@@ -141,11 +158,13 @@ static int parse(const struct parser *s, struct uft_synth *e, char *text)
 	int ret = 0;
 
 	text += strspn(text, " \t\n");
-	name = strsep(&text, " \t\n");
-	if (!text || !text[strspn(text, " \t\n;")])
+	if (!has_field(text))
 		return fail(s, "Command must be of the form: <name> field[;field] ...", "");
+	name = strsep(&text, " \t\n");
 	if (!is_identifier(name, strlen(name)))
 		return fail(s, "Illegal name", name);
+	if (uft_synth_find(s->list, name, strlen(name)))
+		return fail(s, "Event already exists", name), -EEXIST;
 	e->name = strdup(name);
 	e->field = calloc(UFT_SYNTH_FIELDS + 1, sizeof(*e->field));
 	if (!e->name || !e->field)
@@ -159,10 +178,11 @@ static int parse(const struct parser *s, struct uft_synth *e, char *text)
 	return !ret && e->bytes > UFT_EVENT_PAYLOAD_MAX ? fail(s, "Too many fields", "") : ret;
 }
 
-int uft_synth_parse(const char *text, const char *command, struct uft_synth **out, struct uft_synth_error *err)
+int uft_synth_parse(const struct uft_synth_list *list, const char *text, const char *command, struct uft_synth **out,
+		    struct uft_synth_error *err)
 {
 	struct uft_synth *e = calloc(1, sizeof(*e));
-	struct parser s = { command, err };
+	struct parser s = { command, err, list };
 	char *copy = strdup(text);
 	int ret = e && copy ? parse(&s, e, copy) : -ENOMEM;
 
@@ -260,8 +280,6 @@ int uft_synth_add(struct uft_synth_list *list, struct uft_event_table *types, st
 	struct uft_error err = { "" };
 	int ret;
 
-	if (uft_synth_find(list, s->name, strlen(s->name)))
-		return -EEXIST;
 	format.p = malloc(format.cap);
 	if (!format.p)
 		return -ENOMEM;

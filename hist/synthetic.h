@@ -29,11 +29,12 @@ struct uft_synth_list { struct uft_synth *first; };
 struct uft_synth_error { const char *what; size_t at; };
 
 /*
- * `NAME TYPE FIELD[; TYPE FIELD]...`; *out is malloc'd. 0; -EINVAL, -ENOMEM. @command: all that the user wrote, in
- * which err->at counts.
+ * `NAME TYPE FIELD[; TYPE FIELD]...`, which @list has not; *out is malloc'd. 0; -EINVAL, -EEXIST, -ENOMEM. @command:
+ * all that the user wrote, in which err->at counts.
  */
-int uft_synth_parse(const char *text, const char *command, struct uft_synth **out, struct uft_synth_error *err);
-/* Puts it into the list and the table. -EEXIST. On an error it is the caller's. */
+int uft_synth_parse(const struct uft_synth_list *list, const char *text, const char *command, struct uft_synth **out,
+		    struct uft_synth_error *err);
+/* Puts it into the list and the table. On an error it is the caller's. */
 int uft_synth_add(struct uft_synth_list *list, struct uft_event_table *types, struct uft_synth *s);
 /* Takes it out of both and frees it. */
 void uft_synth_remove(struct uft_synth_list *list, struct uft_event_table *types, struct uft_synth *s);

@@ -25,9 +25,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_DEPTH	1000	/* of parentheses and !, as this recurses; a kernel takes as many as fit */
 #define CPU_WORDS	64	/* CPUS{} names CPUs below 4096 */
+#define CPU_BREAKS	", \t\n"
 #define NUMBER_BYTES	24u	/* the kernel's: a number, and a text, is shorter */
 #define TEXT_BYTES	256u
 #define CONSTANT_BYTES	(UFT_PROGRAM_BYTES - sizeof(struct uft_program) - UFT_PROGRAM_STEPS * sizeof(struct uft_step))
@@ -201,23 +203,46 @@ static int take_number(struct parser *s, struct node *n, size_t at)
 	return 0;
 }
 
-/* 0: no list of CPUs. */
+static int take_cpu(const char **p, unsigned long last, unsigned long *out)
+{
+	char *next = (char *)*p + 1;
+
+	*out = **p == 'N' ? last : isdigit((unsigned char)**p) ? strtoul(*p, &next, 10) : ~0ul;
+	*p = next;
+	return *out != ~0ul;
+}
+
+/*
+ * A kernel's list: CPUs and ranges, `0-3,5`, `0-15:2/4` (the first two of each four), `all`, and N for the last one
+ * that the machine has; commas and blanks part them. 0: it is none.
+ */
 static int read_cpus(const char *p, const char *end, uint64_t *cpus)
 {
-	while (p < end) {
-		char *next;
-		unsigned long from, to;
+	long configured = sysconf(_SC_NPROCESSORS_CONF);
+	unsigned long last = configured > 0 && configured <= 64 * CPU_WORDS ? (unsigned long)configured - 1 : 0;
 
-		if (!isdigit((unsigned char)*p))
+	for (p += strspn(p, CPU_BREAKS); p < end; p += strspn(p, CPU_BREAKS)) {
+		unsigned long from = 0, to = last, used = 1, of = 1;
+		int is_range = !strncasecmp(p, "all", 3);
+
+		if (is_range) {
+			p += 3;
+		} else {
+			if (!take_cpu(&p, last, &from))
+				return 0;
+			to = from;
+			is_range = *p == '-';
+			if (is_range && (p++, !take_cpu(&p, last, &to)))
+				return 0;
+		}
+		if (is_range && *p == ':' &&
+		    (p++, !take_cpu(&p, last, &used) || *p++ != '/' || !take_cpu(&p, last, &of)))
 			return 0;
-		from = to = strtoul(p, &next, 10);
-		if (*next == '-' && isdigit((unsigned char)next[1]))
-			to = strtoul(next + 1, &next, 10);
-		if (from > to || to >= 64 * CPU_WORDS || (next < end && *next != ','))
+		if (from > to || to >= 64 * CPU_WORDS || !of || used > of || !strchr(CPU_BREAKS "}", *p))
 			return 0;
-		for (; from <= to; from++)
-			cpus[from / 64] |= 1ull << from % 64;
-		p = next + (next < end);
+		for (unsigned long cpu = from; cpu <= to; cpu++)
+			if ((cpu - from) % of < used)
+				cpus[cpu / 64] |= 1ull << cpu % 64;
 	}
 	return 1;
 }

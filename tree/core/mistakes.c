@@ -19,7 +19,7 @@ static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1]
 	size_t from = at >= SHOWN ? at : 0, k = 0;
 
 	while (k < SHOWN && from + k < n && p[from + k] != '\n') {
-		out[k] = isprint((unsigned char)p[from + k]) ? p[from + k] : '?';
+		out[k] = isprint((unsigned char)p[from + k]) || p[from + k] == '\t' ? p[from + k] : '?';
 		k++;
 	}
 	out[k] = '\0';

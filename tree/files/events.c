@@ -204,7 +204,7 @@ static int take_word(const struct uft_event_table *types, const char *word, size
 static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_event_set *events, char **mods,
 		      size_t *taken)
 {
-	for (size_t at = 0, len; at < n; at += len, *taken = at) {
+	for (size_t at = 0, len; at < n; at += len) {
 		int is_not, ret;
 
 		len = isspace((unsigned char)p[at]) != 0;
@@ -220,7 +220,9 @@ static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_
 		}
 		if (ret)
 			return ret;
+		*taken = at + len + (at + len < n);	/* with the blank that ends it */
 	}
+	*taken = n;
 	return 0;
 }
 
@@ -256,7 +258,7 @@ ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 	size_t taken = 0;
 
 	ret = ret ? ret : take_words(h, p, n, &events, &mods, &taken);
-	if (ret == -ENOMEM || (ret && !h->wrong_at)) {
+	if (ret == -ENOMEM || (ret && !taken)) {
 		uft_event_set_free(&events);
 		free(mods);
 		return ret;

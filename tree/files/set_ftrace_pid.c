@@ -219,7 +219,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 			len++;
 		if (!len)
 			break;
-		ret = text_number(p + at, len, 10, &pid);
+		ret = text_number(p + at, len, 0, &pid);
 		if (!ret && pid > INT32_MAX)
 			ret = -EINVAL;
 		if (ret) {

@@ -108,15 +108,13 @@ static int define(struct uft_handle *h, const char *command, const char *text)
 {
 	struct uft_synth_error err = { NULL, 0 };
 	struct uft_synth *s;
-	int ret = uft_synth_parse(text, command, &s, &err);
+	int ret = uft_synth_parse(&h->t->synths, text, command, &s, &err);
 
 	if (ret && err.what)
 		return refuse(h, ret, err.what, command, err.at);
 	if (ret)
 		return ret;
 	ret = uft_synth_add(&h->t->synths, tree_types(h->t), s);
-	if (ret == -EEXIST)
-		refuse(h, ret, "Event already exists", command, (size_t)(strstr(command, s->name) - command));
 	if (ret)
 		uft_synth_free(s);
 	return ret;

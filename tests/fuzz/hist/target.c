@@ -244,7 +244,7 @@ static void define(struct lab *lab, const char *text)
 {
 	struct uft_synth_error err = { NULL, 0 };
 	struct uft_synth *s;
-	int ret = uft_synth_parse(text, text, &s, &err);
+	int ret = uft_synth_parse(&lab->synths, text, text, &s, &err);
 
 	if (ret && (err.at > strlen(text) || s))
 		abort();

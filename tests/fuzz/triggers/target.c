@@ -244,7 +244,7 @@ static void define(const char *text)
 	struct uft_synth_error err = { NULL, 0 };
 	struct uft_synth *s;
 
-	if (!uft_synth_parse(text, text, &s, &err) && uft_synth_add(&tree.synths, table, s))
+	if (!uft_synth_parse(&tree.synths, text, text, &s, &err) && uft_synth_add(&tree.synths, table, s))
 		uft_synth_free(s);
 }
 
