@@ -90,6 +90,14 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 		recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
 }
 
+static void on_outer(void *arg, uint32_t slice, pid_t tid, pid_t outer)
+{
+	struct recording *rec = arg;
+
+	if (rec->recorder)
+		recorder_outer(rec->recorder, slice, (uint32_t)tid, (uint32_t)outer);
+}
+
 static void on_released(void *arg)
 {
 	struct recording *rec = arg;
@@ -143,8 +151,8 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 struct uft_session_events record_listener(struct recording *rec)
 {
 	return (struct uft_session_events){
-		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning,
-		.fault = on_fault,
+		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .outer = on_outer,
+		.task = on_task, .released = on_released, .dropped = on_dropped, .event_type = on_event_type,
+		.warning = on_warning, .fault = on_fault,
 	};
 }

@@ -40,7 +40,7 @@
 #define PACE_MAX_US	5000u
 #define WRITER_NICE	(-15)
 
-enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE, MSG_DROP, MSG_FORMAT };
+enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_OUTER, MSG_TASK, MSG_IMAGE, MSG_DROP, MSG_FORMAT };
 
 struct message {
 	struct message *next;
@@ -48,7 +48,7 @@ struct message {
 	uint32_t slice;
 	const struct uft_image *img;
 	struct imageview_update update;
-	uint32_t pid, tid, ppid, image;
+	uint32_t pid, tid, ppid, image, outer;
 	char comm[32];
 	struct uft_writer_drop drop;
 	const struct uft_event_type *type;
@@ -192,6 +192,11 @@ void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid
 	post(r, &m);
 }
 
+void recorder_outer(struct recorder *r, uint32_t slice, uint32_t tid, uint32_t outer)
+{
+	post(r, &(struct message){ .kind = MSG_OUTER, .slice = slice, .tid = tid, .outer = outer });
+}
+
 void recorder_drop(struct recorder *r, const struct uft_writer_drop *drop)
 {
 	post(r, &(struct message){ .kind = MSG_DROP, .drop = *drop });
@@ -228,6 +233,8 @@ static int handle(struct uft_writer *w, const struct message *m)
 		return m->img ? uft_writer_child(w, m->slice, m->pid, m->ppid, m->img) : -ENOMEM;
 	case MSG_SLICE_END:
 		return uft_writer_slice_end(w, m->slice);
+	case MSG_OUTER:
+		return uft_writer_outer(w, m->slice, m->tid, m->outer);
 	case MSG_TASK:
 		return uft_writer_task(w, m->pid, m->tid, m->ppid, m->image, m->comm[0] ? m->comm : NULL);
 	case MSG_IMAGE:

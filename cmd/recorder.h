@@ -21,6 +21,7 @@ void recorder_release(struct recorder *r);
 void recorder_slice_begin(struct recorder *r, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img);
 void recorder_slice_end(struct recorder *r, uint32_t slice);
 void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
+void recorder_outer(struct recorder *r, uint32_t slice, uint32_t tid, uint32_t outer);
 
 void recorder_drop(struct recorder *r, const struct uft_writer_drop *drop);
 /* Events of this type will come. It stays in the session's table. */

@@ -51,7 +51,7 @@ struct uft_stack {
 };
 
 struct uft_task {
-	/* in the session's pid namespace, as far as that is known: in a recording it is not */
+	/* in the session's pid namespace, as far as that is known: older recordings have the numbers of records */
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
 	const char *program;	/* name of its process: that of the main thread, or else of the file */

@@ -69,7 +69,8 @@ int uft_stream_has_ended(struct uft_stream *st, uint32_t pid, uint64_t ns)
 	for (size_t i = 0; i < st->file->nslice; i++) {
 		const struct rd_slice *slice = &st->file->slice[i];
 
-		if (slice->pid == pid && slice->clock_end && uft_clock_ns(&st->clock, slice->clock_end) >= ns)
+		if (slice->clock_end && rd_find_outer(st->file, slice->number, slice->pid) == pid &&
+		    uft_clock_ns(&st->clock, slice->clock_end) >= ns)
 			return 1;
 	}
 	return 0;

@@ -162,7 +162,8 @@ static uint32_t outer_of(const struct uft_stream *st, uint32_t slice, uint32_t t
 {
 	uint32_t i = outer_place(st, slice, tid);
 
-	return i < st->nouter && st->outer[i].slice == slice && st->outer[i].tid == tid ? st->outer[i].outer : tid;
+	return i < st->nouter && st->outer[i].slice == slice && st->outer[i].tid == tid ? st->outer[i].outer :
+	       rd_find_outer(st->file, slice, tid);
 }
 
 /* By the numbers that the session gives it. */

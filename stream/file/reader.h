@@ -38,6 +38,8 @@ struct rd_lost { uint32_t slice, ring, order; uint64_t lost; };
 
 struct rd_task { uint32_t pid, tid, ppid, image, order; char *comm; };
 
+struct rd_outer { uint32_t slice, tid, order, outer; };
+
 struct rd_profile { uint32_t slice, id; uint64_t hits, total, self, squares, min, max; };
 
 struct rd_drop { uint32_t image, id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
@@ -69,6 +71,7 @@ struct rd_file {
 	struct rd_slice *slice; size_t nslice, cap_slice;	/* by number */
 	struct rd_lost *lost; size_t nlost, cap_lost;		/* by slice, ring; one each */
 	struct rd_task *task; size_t ntask, cap_task;		/* by pid, tid, order */
+	struct rd_outer *outer; size_t nouter, cap_outer;	/* by slice, tid */
 	struct rd_profile *profile; size_t nprofile, cap_profile;
 	struct rd_drop *drop; size_t ndrop, cap_drop;		/* in the order in which they were dropped */
 	struct uft_image **image; size_t nimage;		/* by id; the last one is for unknown slices */
@@ -95,6 +98,8 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
 
 /* The latest description of a task that fits best; NULL: none. */
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);
+/* The recorder's number of a task that records of slice @number call @tid: the same but in another pid namespace. */
+uint32_t rd_find_outer(const struct rd_file *f, uint32_t number, uint32_t tid);
 const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id);	/* never NULL */
 const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
 uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);

@@ -300,6 +300,22 @@ static int rm_tasks(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
+static int rm_outer(struct rd_file *f, struct wire_in *in)
+{
+	while (in->p < in->end) {
+		struct rd_outer *slot, o = { .order = (uint32_t)f->nouter };
+
+		o.slice = wire_get_u32(in);
+		o.tid = wire_get_u32(in);
+		o.outer = wire_get_u32(in);
+		slot = in->bad || rm_charge(f, sizeof(o)) ? NULL : RD_PUSH(f, outer);
+		if (!slot)
+			return -EBADMSG;
+		*slot = o;
+	}
+	return 0;
+}
+
 static int rm_clock(struct rd_file *f, struct wire_in *in)
 {
 	while (in->p < in->end) {
@@ -445,6 +461,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_SITES: ret = rm_sites(f, &in); break;
 	case UFT_BLOCK_FUNCS: ret = rm_funcs(f, &in); break;
 	case UFT_BLOCK_TASKS: ret = rm_tasks(f, &in); break;
+	case UFT_BLOCK_OUTER: ret = rm_outer(f, &in); break;
 	case UFT_BLOCK_CLOCK: ret = rm_clock(f, &in); break;
 	case UFT_BLOCK_COUNTERS: ret = rm_counters(f, &in); break;
 	case UFT_BLOCK_PROFILE: ret = rm_profile(f, &in); break;
@@ -478,6 +495,7 @@ RM_COMPARE(rm_compare_slice, struct rd_slice, number, order)
 RM_COMPARE(rm_compare_lost, struct rd_lost, slice, ring)
 RM_COMPARE(rm_compare_counters, struct rm_counters, slice, order)
 RM_COMPARE(rm_compare_task, struct rd_task, pid, tid)
+RM_COMPARE(rm_compare_outer, struct rd_outer, slice, tid)
 
 static void rm_sort(void *p, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
@@ -645,6 +663,7 @@ static void rm_build_tasks(struct rd_file *f)
 {
 	size_t n = 0, first = 0;
 
+	rm_sort(f->outer, f->nouter, sizeof(*f->outer), rm_compare_outer);
 	rm_sort(f->task, f->ntask, sizeof(*f->task), rm_compare_task);
 	for (size_t i = 0; i < f->ntask; i++) {
 		if (n && (f->task[first].pid != f->task[i].pid || f->task[first].tid != f->task[i].tid))
@@ -752,6 +771,7 @@ void rd_meta_free(struct rd_file *f)
 		free(f->task[i].comm);
 	free(f->image);
 	free(f->task);
+	free(f->outer);
 	free(f->slice);
 	free(f->lost);
 	free(f->pair);
@@ -811,4 +831,14 @@ const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32
 			best = t;
 	}
 	return best;
+}
+
+/* The latest of several. */
+uint32_t rd_find_outer(const struct rd_file *f, uint32_t number, uint32_t tid)
+{
+	size_t behind = SORTED_FIRST(i, f->nouter, f->outer[i].slice > number ||
+				     (f->outer[i].slice == number && f->outer[i].tid > tid));
+	const struct rd_outer *o = behind ? &f->outer[behind - 1] : NULL;
+
+	return o && o->slice == number && o->tid == tid ? o->outer : tid;
 }

@@ -275,6 +275,7 @@ void wr_free(struct uft_writer *w)
 	free(w->object);
 	free(w->task);
 	wire_free(&w->tasks);
+	wire_free(&w->outers);
 	uft_event_set_free(&w->formats);
 	free(w->copy);
 	free(w->packed);
@@ -453,7 +454,7 @@ int64_t uft_writer_poll(struct uft_writer *w)
 		if (!err)
 			err = wr_drain(w, s, w->live[i], now, 0);
 	}
-	if (!err && w->tasks.n)
+	if (!err && (w->tasks.n || w->outers.n))
 		err = wr_meta_tasks(w);
 	if (!err && now >= w->tick_ns)
 		err = wr_tick(w, now);
@@ -542,7 +543,7 @@ int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, stru
 		wr_slice_last(w, w->live[i]);
 	wr_latch(w, wr_second_pair(w, now_ns(), 1));
 	wr_latch(w, wr_meta_clock(w));
-	if (w->tasks.n)
+	if (w->tasks.n || w->outers.n)
 		wr_latch(w, wr_meta_tasks(w));
 	wr_latch(w, wr_meta_names(w));
 	wr_latch(w, wr_meta_end(w));

@@ -56,6 +56,8 @@ int uft_writer_file(const struct uft_writer *w);
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, uint32_t pid, const struct uft_image *img);
 /* The same of a child of @ppid; 0 unknown. */
 int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_t ppid, const struct uft_image *img);
+/* Records of the slice call a task @tid, and here, in another pid namespace, it is @outer. Duplicates are fine. */
+int uft_writer_outer(struct uft_writer *w, uint32_t slice, uint32_t tid, uint32_t outer);
 /* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
 int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 /* A function is not traced any more, since @clock; written at once. */

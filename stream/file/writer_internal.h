@@ -75,7 +75,7 @@ struct uft_writer {
 	uint32_t nobject, cap_object;
 	struct wr_task *task;			/* open addressed, power of two */
 	uint32_t ntask, cap_task;
-	struct wire tasks;			/* TASKS to be written */
+	struct wire tasks, outers;		/* TASKS and OUTER to be written */
 	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
 
 	uint64_t second_ns;			/* when the second clock pair is worth it; 0: it is in the file */
@@ -174,7 +174,7 @@ int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_i
 int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_image *wi); /* what is new in it */
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final);
 int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
-int wr_meta_tasks(struct uft_writer *w);			/* flush */
+int wr_meta_tasks(struct uft_writer *w);			/* flush, their numbers too */
 int wr_meta_names(struct uft_writer *w);
 int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj);
 int wr_meta_end(struct uft_writer *w);

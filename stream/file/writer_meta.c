@@ -16,6 +16,7 @@
 #include "symbol/array.h"
 #include "symbol/keyed_hash.h"
 
+#define OUTER_KEY		(1ull << 63)	/* of wr_task_known(): a slice and a task in it, no process and task */
 #define WR_META_BLOCK	(256u << 10)
 #define WR_META_PACK	256u		/* smaller payloads are not worth packing */
 #define WR_META_LEVEL	3
@@ -381,6 +382,26 @@ int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t p
 	return known < 0 ? known : 0;
 }
 
+int uft_writer_outer(struct uft_writer *w, uint32_t slice, uint32_t tid, uint32_t outer)
+{
+	size_t from = w->outers.n;
+	int known;
+
+	if (slice >= w->nslices || !w->slice[slice].is_live)
+		return 0;
+	wire_put_u(&w->outers, w->slice[slice].number);
+	wire_put_u(&w->outers, tid);
+	wire_put_u(&w->outers, outer);
+	if (w->outers.err)
+		return w->outers.err;
+	known = wr_task_known(w, OUTER_KEY | (uint64_t)w->slice[slice].number << 32 | tid, outer);
+	if (known)
+		w->outers.n = from;
+	if (w->outers.n >= WR_META_BLOCK)
+		return wr_meta_tasks(w);
+	return known < 0 ? known : 0;
+}
+
 int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
 {
 	struct wire p = { 0 };
@@ -415,7 +436,9 @@ int uft_writer_format(struct uft_writer *w, const struct uft_event_type *type)
 
 int wr_meta_tasks(struct uft_writer *w)
 {
-	return wr_meta_put(w, UFT_BLOCK_TASKS, &w->tasks);
+	int err = w->tasks.n ? wr_meta_put(w, UFT_BLOCK_TASKS, &w->tasks) : 0;
+
+	return err || !w->outers.n ? err : wr_meta_put(w, UFT_BLOCK_OUTER, &w->outers);
 }
 
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final)

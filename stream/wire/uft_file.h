@@ -69,6 +69,8 @@
  *   FUNCS     u object, then { s addr - previous addr, u size, u flags, str name } to the end; ascending
  *             addresses; an empty name: none; previous is 0 before the first of a block
  *   TASKS     { u pid, u tid, u ppid, u image, str comm } to the end of the payload
+ *   OUTER     { u slice, u tid, u outer } to the end of the payload: records of the slice name a task by its number in
+ *             its own pid namespace, and in the recorder's, as in TASKS, it is `outer`
  *   CLOCK     { u clock, u CLOCK_MONOTONIC ns } to the end of the payload
  *   COUNTERS  u slice, u is_final, u n, n x u counter[], then { u ring, u lost } to the end: rings with loss,
  *             what was recorded but could not be saved included
@@ -130,7 +132,7 @@ enum uft_file_flags {
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,
 	UFT_BLOCK_FUNCS, UFT_BLOCK_TASKS, UFT_BLOCK_CLOCK, UFT_BLOCK_COUNTERS, UFT_BLOCK_PROFILE, UFT_BLOCK_END,
-	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED, UFT_BLOCK_FORMAT,
+	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED, UFT_BLOCK_FORMAT, UFT_BLOCK_OUTER,
 	UFT_BLOCK_RING = 32,
 };
 

@@ -95,6 +95,7 @@ static void write_oddities(const char *path, uint32_t tracer)
 	synth_begin(s, 0, 1000, 1);
 	uft_writer_slice(w, 0, 1000, img);
 	uft_writer_task(w, 1000, 1001, 1, 1, "odd");
+	uft_writer_outer(w, 0, 1002, 2002);
 	for (uint32_t i = 0; i < 1500; i++) {
 		at.clock += 50 + i % 7;
 		at.ring = i / 60 % 4;

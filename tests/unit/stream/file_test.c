@@ -576,6 +576,47 @@ static void test_nospace(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Tasks of another pid namespace have the recorder's numbers; what another slice calls the same has its own. */
+static void test_outer(void **state)
+{
+	struct synth_opts o = { .sub_bytes = 4096 };
+	const struct uft_task *task;
+	struct uft_stream *st;
+	struct uft_event ev;
+	struct check c;
+	int seen[3] = { 0 };
+
+	(void)state;
+	check_start(&c, &o, UFT_TRACER_FUNCTION);
+	synth_begin(c.s, 1, 1, 1);
+	assert_int_equal(uft_writer_slice(c.w, 1, 1, c.img), 0);
+	assert_int_equal(uft_writer_outer(c.w, 1, 1, 7300), 0);
+	assert_int_equal(uft_writer_outer(c.w, 1, 100, 7400), 0);
+	assert_int_equal(uft_writer_outer(c.w, 1, 100, 7301), 0);	/* the number of the task that has it now */
+	assert_int_equal(uft_writer_outer(c.w, 1, 100, 7301), 0);
+	assert_int_equal(uft_writer_outer(c.w, 2, 5, 7500), 0);	/* nobody's slice */
+	assert_int_equal(uft_writer_task(c.w, 7300, 7301, 7000, 1, "inner"), 0);
+	synth_entry(c.s, (struct synth_at){ 0, 0, 100, 100, T0 }, synth_stub_id(c.img, 1));
+	synth_entry(c.s, (struct synth_at){ 1, 0, 1, 1, T0 + 1 }, synth_stub_id(c.img, 1));
+	synth_entry(c.s, (struct synth_at){ 1, 1, 1, 100, T0 + 2 }, synth_stub_id(c.img, 1));
+	assert_int_equal(uft_writer_slice_end(c.w, 1), 0);
+	check_finish(&c);
+	assert_int_equal(uft_stream_open(c.path, NULL, &st, NULL), 0);
+	while (uft_stream_next(st, &ev) == 1)
+		;
+	for (size_t n = uft_stream_tasks(st, &task); n--; task++) {
+		seen[0] += task->pid == 100 && task->tid == 100 && !strcmp(task->comm, "main");
+		seen[1] += task->pid == 7300 && task->tid == 7300 && task->own_pid == 1 && task->own_tid == 1;
+		seen[2] += task->pid == 7300 && task->tid == 7301 && task->own_pid == 1 && task->own_tid == 100 &&
+			   task->ppid == 7000 && !strcmp(task->comm, "inner");
+	}
+	assert_true(seen[0] == 1 && seen[1] == 1 && seen[2] == 1);
+	assert_int_equal(uft_stream_has_ended(st, 7300, 0), 1);
+	assert_int_equal(uft_stream_has_ended(st, 1, 0), 0);
+	uft_stream_close(st);
+	check_end(&c);
+}
+
 /* A slice that says that it is another process's: the file has the number that the session knows. */
 static void test_false_pid(void **state)
 {
@@ -610,6 +651,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_rings),
 		cmocka_unit_test(test_hostile_overwrite_rings), cmocka_unit_test(test_bad_geometry),
 		cmocka_unit_test(test_nospace),
+		cmocka_unit_test(test_outer),
 		cmocka_unit_test(test_false_pid),
 	};
 
