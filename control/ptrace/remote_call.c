@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-* remote_call.c - make a stopped task of another process do system calls; see remote_call.h
+ * remote_call.c - make a stopped task of another process do system calls; see remote_call.h
  */
 #include "control/ptrace/remote_call.h"
 

@@ -196,7 +196,7 @@ int task_wait_stop(pid_t tid, int *status)
 }
 
 /*
-* Interrupted tasks that did not stop in time. They will stop later, and only this list resumes them, so it has
+ * Interrupted tasks that did not stop in time. They will stop later, and only this list resumes them, so it has
  * room for some that is not allocated.
  */
 static _Thread_local struct {

@@ -127,7 +127,7 @@ void task_resume_with(pid_t tid, int sig, struct user_regs_struct *regs);
  * ends with EINTR after all. 1: *regs is changed.
  */
 int regs_restart_call(struct user_regs_struct *regs);
-/* the number of the range, from 1 */
+/* The index of the range that holds @addr, + 1; 0: none. */
 uint32_t owned_range_of(const struct task_search *search, uint64_t addr);
 /* 1: the pc or a signal frame on the stack is in own[]. With ->hit: returns 0, and marks all ranges that are. */
 int stack_leads_inside(struct task_search *search, uint64_t pc, uint64_t sp);
