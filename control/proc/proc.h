@@ -26,7 +26,7 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 
 /* ---- exec_rights.c --------------------------------------------------------------------------------- */
 
-/* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
+/* Why an exec of @path by a task of @euid and @egid changes credentials, as text; NULL: it does not. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
 /* The same of the file @name that task @tid executes, from its directory @dirfd; NULL: of its descriptor @dirfd. */
 const char *secure_exec_reason_of(pid_t tid, const char *name, int dirfd);
@@ -104,9 +104,9 @@ pid_t proc_find_neighbour(pid_t pid, pid_t own);
 int proc_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int proc_is_ending(pid_t pid);
-/* To the process of @pidfd, whoever has the number @pid by now; without one (-1, before Linux 5.3) by the number. */
+/* Sends a signal to the process of @pidfd, even if @pid is reused; without a pidfd (-1, before Linux 5.3) to @pid. */
 void proc_signal(int pidfd, pid_t pid, int sig);
-uid_t proc_effective_user(pid_t pid);	/* -1: it is over */
+uid_t proc_effective_user(pid_t pid);	/* -1: the process has ended */
 int proc_is_of_our_user(pid_t pid);	/* its effective user is ours */
 int proc_is_our_tracee(pid_t tid);			/* is it a tracee of this thread's? */
 uint64_t proc_start_ticks(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
@@ -126,7 +126,7 @@ struct asleep {
 	long nr;
 	uint64_t sp, pc;
 };
-/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
+/* 1: the task sleeps, *a tells where; 0: it runs; -ESRCH: it is gone; another -errno: not known. */
 int task_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
 /* Does a task that sleeps so wait for the child that it made by vfork? */
 int task_is_vfork_wait(pid_t pid, const struct asleep *a);

@@ -209,7 +209,7 @@ int taskinfo_read(pid_t pid, pid_t tid, struct taskinfo *out)
 	return 0;
 }
 
-/* Whoever sleeps in one of these waits for its child: making one does not sleep for long. */
+/* A task that sleeps in one of these waits for its vfork child: the calls themselves do not sleep for long. */
 static int waits_for_vfork(void *arg, pid_t pid, pid_t tid)
 {
 	struct taskinfo t;

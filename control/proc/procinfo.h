@@ -30,8 +30,8 @@ int procinfo_is_gone(const struct procinfo *p);
 /* Why ptrace says EPERM. */
 void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size);
 /*
- * Has anybody but @us, who stops threads for a moment himself, seized one of it? Nobody else can stop that. Returns the
- * thread and writes who, as "NAME (process N)"; 0 nobody.
+ * Finds a thread of the process that has a tracer other than @us: we could not stop it. Returns the thread and writes
+ * its tracer as "NAME (process N)"; 0: none.
  */
 pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size);
 /* The number that we know a task of its pid namespace by; 0: not found. */

@@ -51,7 +51,7 @@ static int is_in_first_user_ns(pid_t pid)
 }
 
 /*
- * RLIMIT_NPROC does not hold for root, nor for who may exceed limits: copy_process() in the kernel. Root of a
+ * RLIMIT_NPROC does not hold for root, nor with CAP_SYS_RESOURCE or CAP_SYS_ADMIN: copy_process(). Root of a
  * container is neither.
  */
 static uint64_t task_limit(pid_t pid)

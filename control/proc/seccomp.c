@@ -3,7 +3,7 @@
  * seccomp.c - would a seccomp filter end the program for what we call in it?
  *
  * A filter that refuses a call with an error is met by the runtime. One that kills, or raises SIGSYS, ends
- * whoever makes the call: our agent or, worse, a thread of the program, an hour later perhaps. So the filters
+ * the task that makes the call: our agent or, worse, a thread of the program, perhaps an hour later. So the filters
  * of the thread that an attach uses are read while it stands (PTRACE_SECCOMP_GET_FILTER) and run here, each
  * on each call that we make. Reading takes CAP_SYS_ADMIN, and no filter of our own. Who may not and has the
  * same number of them, as in a container, has the same ones and lives.

@@ -48,11 +48,11 @@ struct uft_session {
 	struct sender *sender;			/* arm_sites.c: scratch; NULL: not needed so far */
 	struct meter_scratch *meter_scratch;	/* cost.c: the same */
 	struct int3_traps *traps;			/* int3.c; NULL: there were none */
-	/* setuid_exec.c: who was let go for that */
+	/* setuid_exec.c: tasks detached for such an exec */
 	struct executing { pid_t tid; uint64_t until_ns; } executing[16];
 	struct sources *sources;		/* sources.c: what the session itself records */
 	uint32_t next_image;
-	struct {			/* by slice: who had it last, for children that outlive their parents */
+	struct {			/* by slice: the last process in it, for children that outlive their parents */
 		struct space *space;
 		pid_t pid;
 	} *last;
@@ -83,7 +83,7 @@ struct uft_session {
 	pid_t launched;			/* 0 none */
 	int launched_fd;
 	int launched_status;		/* -1 while it runs */
-	int is_told;			/* who wants to know that it was released */
+	int is_told;			/* the listener was told that it was released */
 	int is_launched_left;		/* it was detached and goes on */
 
 	/* preload_offer.c: processes whose loaders bring the runtime; pid 0: none */
@@ -100,8 +100,8 @@ struct uft_session {
 	uint64_t last_drop_ns, drop_pause_ns;
 	struct price_purse *purse;	/* of each family: what its requests may cost (control/session/price.c) */
 	atomic_uint idle_rings;		/* of the bell, since a request was served */
-	uint64_t next_stale_ns;			/* answers that nobody took are looked for then */
-	/* of each slot of a request: when an answer was given that nobody has taken yet */
+	uint64_t next_stale_ns;			/* time of the next search for answers that were not taken */
+	/* by request slot: time of an answer that was not taken yet */
 	uint64_t *done_ns;
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
