@@ -2,7 +2,7 @@
 /*
  * arm64.c - which entries can be rewritten where instructions are words, arm64
  *
- * One word becomes a branch, so nothing can lead between what moves, and nobody can rest there: what short
+ * One word becomes a branch, so nothing can lead between what moves, and no thread can rest there: what short
  * forms, pads and searches of near branches are for on x86-64 (entry.c) is not needed. What leads to the word
  * itself is a call, but for a loop of the function, or of one of its parts, to its start.
  *
@@ -178,7 +178,7 @@ static int loads_record(uint32_t w)
 	return (w & 0xffffffe0u) == (0xf9400000u | 1u << 10 | FP << 5) && (w & 31) != LR;
 }
 
-/* A call that returns twice, in the same memory: svc of clone in what calls nobody. */
+/* A call that returns twice, in the same memory: svc of clone in a leaf function. */
 static int is_vfork(const struct body *b)
 {
 	int has_clone = 0;
@@ -219,7 +219,7 @@ static int looks_at_return(const struct body *b)
 		if (!writes_lr(w))
 			continue;
 		if (end <= b->addr + i)
-			end = ~0ull;			/* nobody has it any more */
+			end = ~0ull;			/* no task uses it any more */
 		else
 			i = (size_t)(end - b->addr) - 4;	/* a branch led there while it was whole */
 	}
@@ -257,7 +257,7 @@ static int is_plain(const struct entries *e, const struct scan_text *t, const st
 
 /* ---- One entry -------------------------------------------------------------------------------- */
 
-/* The loader's answers for variables of threads: whoever asks keeps all registers but two in place. */
+/* The loader's functions for thread-local variables: their callers expect all registers but two to be kept. */
 static int is_tls_answer(struct uft_object *obj, const struct body *b)
 {
 	return b->n >= 8 && word_at(b->p) == 0xf9400400u /* ldr x0, [x0, #8] */ && word_at(b->p + 4) == 0xd65f03c0u &&

@@ -11,7 +11,7 @@
  * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an
  * indirect call must find.
  *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives
- *		the padding behind it, which is nobody's.
+ *		the padding behind it, which is unused.
  *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries
  *		of which more cannot move, because something leads there. A function that was compiled with a
  *		pad before its entry (UFT_SKIP_BEFORE) has its own.
@@ -535,7 +535,7 @@ int entry_twin(struct uft_object *obj, const struct entry *e, unsigned offset)
 	struct move m;
 	int ret;
 
-	if (obj->machine != EM_X86_64)		/* a word: nobody rests inside */
+	if (obj->machine != EM_X86_64)		/* a word: no thread rests inside */
 		return -EINVAL;
 	ret = entry_move(obj, e, e->addr, e->addr, &m);
 	if (ret)

@@ -18,7 +18,7 @@
 enum entry_skip {
 	ENTRY_OK,
 	ENTRY_PREPARED,		/* has a site of its own (uft_object_sites) */
-	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: nobody calls it */
+	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: it is never called */
 	ENTRY_SHORT,		/* too short, and no padding within reach */
 	ENTRY_BRANCH,		/* a branch or a jump table leads into the bytes that would move */
 	/* an instruction that cannot move: syscall, ud2, xbegin, a call that returns too early */

@@ -63,7 +63,7 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 /* landing.c: 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
-/* entry_table.c: it has unwind data of its own and is called by nobody: a part of another function. */
+/* entry_table.c: it has unwind data of its own and is never called: a part of another function. */
 int entry_is_part(const struct scan_text *t, const struct entry *f);
 /* 1: a place that tracing itself needs is in [addr, addr + n). */
 int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);

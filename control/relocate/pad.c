@@ -4,7 +4,7 @@
  *
  * What lies between the end of one unwind entry and the start of the next, begins right behind the first one's last
  * instruction, and is nops or int3 throughout, is nobody's: the last instruction does not run on into it and nothing
- * leads there. Zeros are not taken: they may be somebody's data.
+ * leads there. Zeros are not used: they may be data.
  */
 #include "control/relocate/internal.h"
 

@@ -2,8 +2,8 @@
 /*
  * plain.c - functions that the graph tracer would disturb, and exception handlers in entries
  *
- * The graph tracer puts a return address of its own on the stack. Who only returns does not notice; who reads
- * the address (dlsym and whatever else asks who called it), keeps it for later (setjmp, getcontext) or takes
+ * The graph tracer puts a return address of its own on the stack. A function that only returns does not notice; one
+ * that reads the address (dlsym and others that need their caller), keeps it for later (setjmp, getcontext) or takes
  * it off the stack (vfork) does. The unwind table says where the address lies at every instruction, so they
  * are found by what they do: an operand that is exactly that stack slot. Names are only a help where a
  * function does it through another, and for runtimes whose collectors do it for all that their made code

@@ -13,7 +13,7 @@
 #include "symbol/object_internal.h"
 
 #define JUMP		5u
-#define LOWEST		0x10000u	/* below it nobody may map */
+#define LOWEST		0x10000u	/* below it no program may map memory */
 #define BRK_AWAY	(32ull << 20)	/* so far behind a program its heap may begin */
 
 /* The addresses that the object takes itself. */

@@ -48,7 +48,7 @@ const struct scan_text *scan_called(struct scanner *sc, uint64_t addr);
 void scan_pointer(struct scanner *sc, uint64_t addr);
 /*
  * A jump at @from, which rises; *k is 0 at first. @is_part: what it leads to is a part of a function, if
- * nobody calls it.
+ * it is never called.
  */
 void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part);
 

@@ -79,7 +79,7 @@ void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is
 	if (*k >= sc->e->n || from - e->func >= e->size)
 		return;
 	if (to - e->func >= e->size)
-		mark(t->pointed, to - t->addr);	/* in place of a call: returns to who called this one */
+		mark(t->pointed, to - t->addr);	/* in place of a call: returns to this function's caller */
 	if (to == e->func || to == e->addr)
 		mark(t->looped, e->func - t->addr);
 	else if (e->skip == ENTRY_NOT_FUNCTION && to - e->func >= e->size)
