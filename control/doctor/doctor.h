@@ -43,7 +43,7 @@ struct doctor_facts {
 	size_t nsites, nunwind, nframed;	/* usable prepared entries; functions; entries behind a prologue */
 	size_t nskipped;
 	size_t nplain_trap;	/* and those that cannot, but by int3 */
-	size_t nplain, nplain_ok;	/* functions that nobody prepared, and those of them that can be rewritten */
+	size_t nplain, nplain_ok;	/* unprepared functions, and those of them that can be rewritten */
 	size_t nplain_graph;		/* those of nplain_ok that the graph tracer leaves alone */
 	const char *walker;		/* why most of them, NULL: each for what its own code does */
 	size_t nbefore;			/* prepared by a pad before the entry */
@@ -59,7 +59,7 @@ struct doctor_facts {
 	int uid, threads;
 	int is_kernel_thread, is_gone, is_undumpable, is_other_user;
 	int access_error;		/* the kernel's answer to "may I attach", without doing so */
-	pid_t tracer, tracer_of;	/* who traces which of its tasks, 0 nobody */
+	pid_t tracer, tracer_of;	/* another tracer and the task that it traces; 0: none */
 	char tracer_comm[64];
 	int seccomp;			/* of the strictest thread */
 	int has_shstk_on, is_secure, is_ours;	/* ours: a session of ours traces it */

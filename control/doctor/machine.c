@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* machine.c - what doctor looks at in this machine, and in the rights of whoever asks */
+/* machine.c - facts of this machine and of the user's rights, for doctor */
 #include "control/doctor/doctor.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * subject.c - what doctor looks at in a program's file and in a process
  *
  * The process is read through /proc and by one byte of process_vm_readv(), which asks the kernel the very question that
- * ptrace would ask (PTRACE_MODE_ATTACH_REALCREDS, yama and all), and stops nobody.
+ * ptrace would ask (PTRACE_MODE_ATTACH_REALCREDS, yama and all), and stops no thread.
  */
 #include "control/doctor/doctor.h"
 

@@ -180,7 +180,7 @@ static void take_switch(struct observe *o, struct proc *p, const struct perf_rec
 	observe_put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
 }
 
-/* A process of one thread: the runtime's, which is nobody's program. Its events it has from the thread that made it. */
+/* Notes the agent as a process of one thread, with events inherited from the thread that made it. */
 static int is_agent(const struct proc *p, const char *comm)
 {
 	return (!p || p->nthreads == 1) && !strncmp(comm, "uft-agent", 9) && (!comm[9] || comm[9] == '\n');
@@ -200,7 +200,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	struct thread like;
 
 	if (!parent || (!p && !session_follows_children(o->s)))
-		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
+		return;		/* detached meanwhile, or a child without events: its end would not be reported */
 	if (!p && is_made_by_us(o, r))
 		return;		/* else its name ends it */
 	tasks_fork(o, parent, r);
@@ -270,7 +270,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	observe_thread_add(o, p, r->tid, &like);
 }
 
-/* Its last moment on a CPU is told by nobody else: events end before the thread does. */
+/* Records its last moment on a CPU: its events end before the thread does, so no other record tells. */
 static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	struct thread *t = observe_thread(p, r->tid), ended;
@@ -298,7 +298,7 @@ static void take_lost(struct observe *o, const struct perf_record *r)
 		event_ring_lost(o->intos->own, r->cpu, r->lost);
 }
 
-/* The process of another thread: who made this one. */
+/* The process of the thread that made this one. */
 static struct proc *proc_of_thread(const struct observe *o, pid_t tid)
 {
 	for (struct proc *p = o->procs; p; p = p->next)
@@ -318,7 +318,7 @@ static void take_one(struct observe *o, const struct perf_record *r)
 	else if (r->kind == PERF_LOST)
 		take_lost(o, r);
 	else if (!p)
-		return;		/* it came before its FORK, or is over: of microseconds */
+		return;		/* it came before its FORK, or has ended: lost are microseconds */
 	else if (r->kind == PERF_SAMPLE && o->has_points)
 		take_access(o, p, r);
 	else if (r->kind == PERF_SAMPLE)
@@ -587,7 +587,7 @@ void observe_left(struct observe *o, pid_t pid)
 	points_end(o, p, now_ns());
 	observe_proc_end(o, p);
 	points_ended(o);
-	take_all(o);		/* who came meanwhile has no events either */
+	take_all(o);		/* threads made meanwhile have no events either */
 	observe_again(o);
 }
 

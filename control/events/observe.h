@@ -21,7 +21,7 @@ struct observe *observe_begin(struct uft_session *s);		/* NULL: warned of */
 /* Other settings: it goes on with them. */
 void observe_set(struct observe *o, const struct spec *sp);
 void observe_run(struct observe *o, int on);
-/* A process became a target: its threads, unless they have it from who made them. */
+/* A process became a target: adds events to its threads, unless these have inherited them. */
 void observe_target(struct observe *o, const struct target *t);
 /* It has just executed its program, and stands: after observe_target(). */
 void observe_exec(struct observe *o, const struct target *t);

@@ -14,11 +14,12 @@
 
 struct thread {
 	pid_t tid;
-	int group;			/* its events: of perf_add(), its own or who made it; -1 none */
+	int group;			/* its events, of perf_add(): its own or its maker's; -1: none */
 	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
 	uint64_t prio_ns;		/* as of then */
 	int point[ACCESS_MAX];		/* the events of the process's points; -1 none */
-	uint64_t point_ns[ACCESS_MAX];	/* it got its own then; who it made before has none, 0: it has its maker's */
+	/* when it got its own; threads it made before have none; 0: it has its maker's */
+	uint64_t point_ns[ACCESS_MAX];
 	char comm[16];
 };
 
@@ -51,7 +52,7 @@ struct proc {
 	uint64_t exec_ns;
 	uint32_t exec_cpu;
 	int is_exec_told;		/* the kernel told of one since the process became a target last */
-	pid_t exec_tid;			/* who made it, before it took the process's number */
+	pid_t exec_tid;			/* tid of the thread that called exec, before it got the process's number */
 	struct call_table *calls;	/* task_calls.c */
 	struct thread *old;		/* while they get other events (observe_again): which points they have */
 	uint32_t nold;
@@ -72,7 +73,7 @@ struct observe {
 	int is_short_of_calls;		/* it was said that some tasks' stacks are not told */
 	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
 	pid_t coming;			/* the process that is becoming a target; 0 none */
-	/* what comes is understood as well as it can be now; nothing is left for later */
+	/* all records are handled now, with the knowledge of this moment; none waits */
 	int is_final;
 	uint32_t said;			/* which ranges were said to be missing */
 	uint32_t sought, found;		/* which were looked for in a process, and which a process had */
@@ -97,11 +98,11 @@ int tasks_must_wait(const struct observe *o, const struct perf_record *r);
 /* Before it is known by its new name, and ends that of the other. */
 void tasks_fork(const struct observe *o, struct proc *parent, const struct perf_record *r);
 void tasks_exit(const struct observe *o, struct proc *p, const struct perf_record *r);
-/* The process executes a program; who follows knows which (tasks_put_exec). */
+/* The process executes a program; a later record tells which (tasks_put_exec). */
 void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r);
 void tasks_put_exec(const struct observe *o, struct proc *p);
 
-/* ---- task_calls.c: who made a task, or ended one ---- */
+/* ---- task_calls.c: the calls that make and end tasks ---- */
 
 /* Adds the calls that such events come of, if the kernel tells of them. 0, or -errno and none. */
 int calls_find(struct perf_want *want, uint32_t tasks);
@@ -134,14 +135,14 @@ int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
 void points_find(struct observe *o, struct proc *p, uint32_t wanted);
 /* Records that the points from @from on begin, or with UFT_ACCESS_END that they end. */
 void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags);
-/* They have ended: the process is over, runs another program, or is left. */
+/* Ends them: the process has ended, runs another program, or was detached. */
 void points_end(struct observe *o, struct proc *p, uint64_t ns);
 /*
  * @t, whom no process lists any more, needs its events for them no longer: they end unless somebody else has
  * the same.
  */
 void points_release(struct observe *o, const struct thread *t);
-/* Some were ended for all who shared them: those get others in the next round. */
+/* Some ended for all threads that shared them: these get new ones in the next round. */
 void points_ended(struct observe *o);
 /* @t was made at @ns by a thread with the same events: it has those that its maker had by then. */
 void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_t ns);

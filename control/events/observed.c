@@ -31,7 +31,7 @@ static void tell(const struct observe *o, const struct proc *p, const struct thr
 		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->into->own->img, t->comm);
 }
 
-/* @like: itself so far, or who made it and so gave it name and priority. */
+/* @like: its own former entry, or its maker, from which it has name and priority. */
 struct thread *observe_thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
 {
 	struct thread *t = observe_thread(p, tid);

@@ -277,7 +277,7 @@ int perf_descriptor(const struct perf *p, uint32_t i)
 
 /* ---- Rings --------------------------------------------------------------------------------- */
 
-/* One of that size, which wakes who waits when a quarter is full. -EDQUOT: more than may be locked. */
+/* Maps a ring of that size, which wakes its reader when a quarter is full. -EDQUOT: over the limit of locked memory. */
 static int map_ring(struct ring *r, uint32_t pages)
 {
 	struct perf_event_attr a = attr_of();

@@ -37,8 +37,8 @@ struct perf_record {
 	enum perf_kind kind;
 	uint64_t ns;			/* CLOCK_MONOTONIC */
 	uint32_t cpu;
-	pid_t pid, tid;			/* who; FORK: who came */
-	pid_t ptid;			/* FORK: who made it */
+	pid_t pid, tid;			/* the task; FORK: the new one */
+	pid_t ptid;			/* FORK: the task that made it */
 	int is_in, is_preempted;	/* SWITCH */
 	int is_exec;			/* COMM */
 	char comm[16];			/* COMM */
@@ -84,7 +84,7 @@ int perf_calls_error(const struct perf *p);	/* -errno: the calls that were wante
  * no more will come.
  */
 uint64_t perf_begin(struct perf *p);
-/* 1, 0: there is none any more. Who stops before: the last comes again after the next perf_begin() */
+/* 1: *r is the next record; 0: none. After an early end, the last record comes again after the next perf_begin(). */
 int perf_next(struct perf *p, struct perf_record *r);
 /* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */
 int perf_descriptor(const struct perf *p, uint32_t i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sample_callers.c - who called, of a thread whose registers and a part of whose stack the kernel has copied
+ * sample_callers.c - find the callers in a sample: registers and a part of the stack, copied by the kernel
  *
  * By the same tables (unwind_rows.c) and with the same rules as the runtime walks stacks in a program
  * (runtime/trace/tracers/stack.c), but the first frame is one that was interrupted, anywhere in its function, and
@@ -74,7 +74,7 @@ static int leave_signal(struct walk *w)
 }
 
 /*
- * From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: nobody called, or it is
+ * From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: it has no caller, or it is
  * not known.
  */
 static int leave_frame(struct walk *w, struct uft_stack_row row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_callers.h - who called, of a sample; see sample_callers.c. Context: control, the session's thread. */
+/* sample_callers.h - the callers in a sample; see sample_callers.c. Context: control, the session's thread. */
 #ifndef UFT_CONTROL_SAMPLE_CALLERS_H
 #define UFT_CONTROL_SAMPLE_CALLERS_H
 

@@ -2,8 +2,8 @@
 /*
  * sources.h - records that the session itself makes, beside those of targets
  *
- * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains
- * rings and who reads records needs to know nothing of them. Theory: sources.c.
+ * They go into slices of their own, behind the targets' in the arena, in the targets' format: drains and readers need
+ * not know of them. Theory: sources.c.
  */
 #ifndef UFT_CONTROL_SOURCES_H
 #define UFT_CONTROL_SOURCES_H
@@ -63,7 +63,7 @@ void event_ring_lost(const struct event_ring *o, uint32_t cpu, uint64_t n);
  * the session.
  */
 void sources_start(struct uft_session *s);
-/* May what the spec asks for be had here? 0, or -errno and the sentence. */
+/* Checks that this machine has the sources that the spec needs. Returns 0, or -errno with the reason in @err. */
 int sources_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
 /* A process became a target, is about to end or to run another image, goes on without us. */
 void sources_add_target(struct uft_session *s, struct target *t);

@@ -52,7 +52,7 @@ static int next_cpu(const struct spin *h, int cpu)
 	return cpu;
 }
 
-/* 1: it is over. */
+/* 1: the thread has ended. */
 static int rest(struct spin *h)
 {
 	struct timespec until;
