@@ -28,7 +28,7 @@
 #define SHARES		(1u << 16)	/* slices beyond share one */
 #define SHARE_TASKS	256u
 #define SHARE_FRAMES	(1u << 14)
-#define SHARE_FROM	1024u		/* tasks, or as many thousand frames: before that nobody counts */
+#define SHARE_FROM	1024u		/* tasks, or as many thousand frames, from which on shares are counted */
 #define DEC_CACHE_MIN	(1u << 12)
 #define DEC_CACHE_MAX	(1u << 18)
 #define DEC_CACHES	(1u << 21)	/* entries of all images together, as far as there are not more images */

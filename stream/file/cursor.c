@@ -238,7 +238,7 @@ enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h)
 				cur_set_lim(c);
 				return CUR_DATA;
 			}
-			cur_skip_sub(c, 1);	/* without its header nobody knows whose these are */
+			cur_skip_sub(c, 1);	/* without the header the task of these records is unknown */
 			continue;
 		}
 		if ((size_t)(c->end - c->p) < sizeof(*h)) {

@@ -54,7 +54,7 @@ static int wr_run_write(struct uft_writer *w, const struct wr_slice *s, uint32_t
 	return wr_block_ring(w, &head, data, n);
 }
 
-/* How many records that costs nobody can say; one loss stands for them. */
+/* The number of lost records is unknown; they count as one. */
 static void wr_retire(struct wr_ring *wr)
 {
 	wr->is_broken = 1;

@@ -11,7 +11,7 @@
 struct uft_pack {
 	/* the result takes the place of the recording: one that is not whole is refused */
 	int is_in_place;
-	int (*is_ended)(void);		/* asked between blocks: -EINTR; NULL: nobody ends it */
+	int (*is_ended)(void);		/* called between blocks, 1: end with -EINTR; NULL: never */
 	volatile uint64_t done;		/* bytes of the recording that were read so far, for a signal handler, too */
 	uint64_t bytes;			/* of the recording */
 	uint64_t packed;		/* bytes of the result */

@@ -31,7 +31,7 @@ struct rm_sites { uint32_t image, index, order, first, count; uint64_t *addr; /*
 
 #define RM_INDEX_ROOM		(2ull << 20)	/* of all images: uft_image_index() */
 #define RM_SPAN_SLACK_NS	2000000000ull	/* behind the last clock pair: there is one each second */
-#define RM_SPAN_MAX_NS		(1ull << 48)	/* three days; beyond that nobody is doubted */
+#define RM_SPAN_MAX_NS		(1ull << 48)	/* three days; longer spans are not checked */
 
 struct rm_counters { uint32_t slice, order; uint64_t counter[UFT_NCOUNTERS]; };
 

@@ -491,10 +491,10 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 }
 
 /*
- * Nothing of the dead process may be found by the next one: its rings, profile and histograms become a hole, which
+ * The next process must find nothing of the dead one: its rings, profile and histograms become a hole, which
  * gives the memory back, too. Where the file system makes none, no process gets the slice: to clear all that by hand
- * would take hundreds of megabytes. What the session set for whoever claims the slice (ring_flags) and its side of the
- * commands stay.
+ * would take hundreds of megabytes. Values that the session has set for the next process (ring_flags, the session's
+ * side of commands) stay.
  */
 void wr_slice_free(const struct uft_writer *w, uint32_t slice)
 {

@@ -10,7 +10,7 @@
  * how often calls switch it.
  *
  * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that
- * nobody writes any more keeps its last chunk, and the other rings' are forgotten nevertheless. Of single
+ * no thread writes any more keeps its last chunk, and the other rings' are forgotten nevertheless. Of single
  * ones there is one for each record of a busy ring; where a ring that is seldom written covers them all,
  * there are never more than what is held can be. A reader that goes from one view to another and back again
  * makes it once: it is taken from a choice that is held.

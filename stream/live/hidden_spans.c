@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hidden_spans.c - spans of time whose events a buffer holds and does not show, and who looks at all events of another
+ * hidden_spans.c - spans of time whose events a buffer holds but hides, and taps that read all events of another buffer
  *
- * When recording ends at a certain record, those behind it have been written by the time that this is known.
- * So they are told by their clocks: a span begins and ends with the clock of a record, and the decoder leaves
- * out what lies in it. A copy of the buffer's stream has the spans of its moment. One is forgotten when
- * nothing that old is held.
+ * When recording ends at a certain record, later records have already been written by the time that this is known. So
+ * they are hidden by their clocks: a span begins and ends at the clock of a record, and the decoder skips the records
+ * in between. A copy of the buffer's stream has the spans of its moment. A span is freed when the buffer holds no
+ * record that old.
  *
- * Hidden events must not drive out shown ones. So a buffer that is watched grows beyond its limit until it is
- * known what came, and is trimmed then: chunks that are hidden as a whole go first, but for the last of a
- * ring, which goes on, and for calls that they opened or closed (condense.c).
+ * Hidden events must not overwrite shown ones. So a watched buffer grows beyond its limit until its events are known,
+ * and is trimmed then: wholly hidden chunks go first, but for the last of a ring, which still grows, and for the calls
+ * that they open or close (condense.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 	pthread_mutex_lock(&tap->lock);
 	uft_live_end(tap);
 	pthread_mutex_lock(&l->lock);
-	l->looked = tap->watermark;	/* nobody else moves it on */
+	l->looked = tap->watermark;	/* only this function advances it */
 	trim(l);
 	pthread_mutex_unlock(&l->lock);
 }

@@ -9,7 +9,7 @@
 #include "symbol/array.h"
 #include "symbol/sorted.h"
 
-/* What @img says now into @to, under a new id: whoever resolved with the old one starts anew. */
+/* Copies the present state of @img to @to under a new id, so that names resolved by the old id are dropped. */
 static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_t id)
 {
 	struct uft_mapped *obj = calloc(img->nobj ? img->nobj : 1, sizeof(*obj));

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reclaim.c - a buffer that is full lets go what other buffers alone show, before anything that it shows itself
+ * reclaim.c - a full buffer drops records that only other buffers show, before it overwrites its own
  *
- * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are
- * read (choices.c). That takes their room nevertheless: a busy function of one instance would drive out
- * the seldom one of another. So when a buffer is full, its chunks are copied without what the choice of that
- * moment does not show: functions and their stacks, the session's own events, and calls of a graph that began
- * and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend
- * on it. "Inside" is asked of the chunk: where a thread leaves the CPU within a call that goes, and comes
- * back before it ends, calls that it began on the other CPU meanwhile are shown one less deep.
+ * Buffers that follow a leader get the same records, and hide those of other instances when they are read (choices.c).
+ * Hidden records take room nevertheless: a busy function of one instance would overwrite the rare function of
+ * another. So when a buffer is full, its chunks are copied without the records that the choice of that moment hides:
+ * functions and their stacks, the session's own events, and graph calls that begin and end in the chunk without a
+ * shown record inside. Other records that open or close a call stay, since depths depend on them. "Inside" is
+ * decided within the chunk: if a thread leaves the CPU during a dropped call and comes back before it ends, the calls
+ * that it makes on another CPU meanwhile are shown one level too high.
  *
- * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What
- * remains of several is put together as far as it fits into one. The last of a ring, which goes on, stays
- * (also that of a process that has ended, until it is the oldest), and so does what the consumer has begun
- * with.
+ * Each chunk is searched once; a search of all chunks comes after records of a quarter of the limit. Rests of several
+ * chunks are joined where they fit into one. The last chunk of a ring still grows and stays (that of an ended process
+ * until it is the oldest), and so do chunks that the consumer has begun.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@ struct event_view {
 	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
 };
 
-/* A filter that is refused now is left out: who wants one has asked before. */
+/* A filter that is refused here is left out: its user has got the error before. */
 static int copy_filters(struct event_view *e, const struct uft_live_events *from)
 {
 	e->filter = calloc(from->nfilters + 1, sizeof(*e->filter));

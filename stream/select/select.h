@@ -89,7 +89,7 @@ struct event_view *event_view_settled(const struct event_view *e, const struct u
 /* may one of this type be, whatever filter and tasks say? */
 int event_view_show(const struct sel_choice *c, uint32_t id);
 int event_view_wait(const struct sel_choice *c, uint32_t id);	/* of this type only single ones are shown */
-/* is it shown, if it is one of them? Nobody chose: all are */
+/* 1: such an event is shown; without a choice all are */
 int event_view_want(const struct sel_choice *c, const struct uft_event *ev);
 
 #endif
