@@ -134,7 +134,7 @@ void instance_free(struct instance *in)
 
 struct change { struct uft_tree *t; uft_node dir; const char *name; uft_node *out; };
 
-/* The directory `instances`, and who is there by that name. */
+/* The directory `instances`, and an instance by its name. */
 static int find(const struct change *c, struct instance **out)
 {
 	struct place at;
@@ -191,7 +191,7 @@ static int rmdir_job(void *arg)
 		free(in->event_mods);
 		in->event_mods = NULL;
 		if (tree_apply(in, &none, NULL))
-			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
+			tree_apply(in, &none, NULL);	/* a target that does not answer is waited for once */
 		uft_event_set_free(&events);
 		in->set.events = none.events;
 		each_part(c->t, leave, in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops.c - what instances want, as ops of the one session; and which of them takes and shows what it records
+ * ops.c - join the wishes of all instances as ops of the one session, and choose what each buffer shows
  *
  * An instance wants something of the session while it has a tracer and tracing_on, functions with commands,
  * or (the top) the profile or the deepest stack: each is a struct uft_ops. This file makes the list, the session
@@ -11,8 +11,8 @@
  *
  * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
  * knows none of them. Triggers that switch the graph on for a thread are a graph of their own, beside the tracer nop or
- * one that records no calls and returns: its sites are armed while there is such a trigger. While nobody has anything
- * on the session keeps what would be on, so that functions stay armed.
+ * one that records no calls and returns: its sites are armed while there is such a trigger. While no instance records,
+ * the session keeps the ops that would be on, so that functions stay armed.
  */
 #include "tree/core/tree_internal.h"
 
@@ -86,8 +86,8 @@ static int is_running(const struct instance *in, const struct settings *set)
 }
 
 /*
- * Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the
- * buffer, whoever is beside.
+ * Returns 1 if the instance wants calls of targets or tracers of the session. Events alone are chosen by the buffer,
+ * with other instances or without.
  */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
@@ -158,7 +158,7 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 	}
 }
 
-/* Of those that have something on; if nobody has, what one of them would: @in's own first. */
+/* Ops of the instances that record; if none does, those that one of them would have: @in first. */
 static int wishes_make(struct instance *in, const struct settings *set, struct wishes *w)
 {
 	const struct instance *would = in;
@@ -201,8 +201,8 @@ int share_is_forking(const struct settings *set)
 
 /*
  * Commands of functions are for all tasks, as in a kernel: with lists as well all tasks' calls are recorded, and the
- * buffer shows those of the lists (choose()). Who is kin of whom only targets know: there commands are for the tasks
- * that are traced.
+ * buffer shows those of the lists (choose()). With function-fork, only targets know the children of listed tasks: then
+ * commands are for the traced tasks.
  */
 static int shows_fewer_tasks(const struct instance *in, const struct settings *set)
 {
@@ -350,8 +350,8 @@ static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, 
 }
 
 /*
- * What the session has to ask for events: of all instances, also of one that is off, as who was made
- * meanwhile has to be known.
+ * Task events that the session needs, for all instances. An instance that is off needs them too, because tasks made
+ * meanwhile have to be known.
  */
 static uint32_t wanted_tasks(const struct instance *in, const struct settings *set)
 {
@@ -493,8 +493,8 @@ static uint32_t hidden_beside(uint32_t tracer)
 }
 
 /*
- * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all
- * is: what they record while he is turned on is taken when he is.
+ * Records that an instance's buffer hides: enum uft_live_hidden. An instance that is off beside others hides all:
+ * records that the others make while it is being switched on are shown once it is on.
  */
 static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
 {
@@ -521,8 +521,8 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 }
 
 /*
- * Are there several lists of tasks? Otherwise it is the session that goes by the one, and knows more: who is
- * kin of whom.
+ * Returns 1 if instances have different pid lists. With only one, the targets follow it, and these also know the
+ * children of listed tasks.
  */
 static int has_different_pids(const struct instance *in, const struct settings *set)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * take.c - what a buffer holds is taken at a moment: as a snapshot, or as text for whoever serves
+ * take.c - take the content of a buffer at a certain moment: as a snapshot, or as text on standard error
  *
  * All of it belongs to the owner. A snapshot changes under pipe_lock, since readers of its pages are others.
  */

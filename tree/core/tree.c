@@ -4,12 +4,12 @@
  *
  * tree.h says what a tree is. Its thread does in turn what others ask of it (tree_call(), one at a time, in order), a
  * round of the session, and emptying the rings. Before each thing that is asked it meets the fork children that came to
- * be until then: who waits for a child and reads finds its records, however long the request before took.
+ * be until then: a reader that has waited for a child finds its records, however long the request before took.
  *
  * Settings. `set` holds what the user wrote into files. A write makes a copy, changes it and hands it to tree_apply(),
  * which tells the session; only when that worked the copy becomes `set`. So a refused write leaves no trace.
  *
- * Locks: `lock` for requests, instances and who waits, held for moments, no other lock taken inside.
+ * Locks: `lock` for requests, instances and waiting readers, held for moments, no other lock taken inside.
  */
 #include "symbol/thread.h"
 #include "tree/core/tree_internal.h"
@@ -111,9 +111,8 @@ static void note_status(struct uft_tree *t)
 }
 
 /*
- * What came is told by whom it is taken, and again in each round until it may be handed out: before, it is
- * too young. One further round is not enough, since one that a reader asked for is followed by the owner's
- * own at once.
+ * Drains the rings, and wakes waiting readers. Events may be too young to be returned yet, so readers are woken again
+ * in each round until they can be. One more round is not enough: the owner's own follows at once on one for a reader.
  */
 void tree_pull(struct uft_tree *t)
 {
@@ -124,7 +123,7 @@ void tree_pull(struct uft_tree *t)
 	t->nmarks = 0;
 	t->has_emitted = 0;
 	each_part(t, round, t);
-	if (t->has_emitted)	/* before who reads comes to that time */
+	if (t->has_emitted)	/* before readers come to that time */
 		n += uft_live_pull(t->instances->live);
 	if (n)
 		t->fresh = uft_live_clock(t->instances->live);
@@ -187,7 +186,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	int ret, was_on = in->set.is_on;
 
 	share_settle(in, set);
-	if (set->is_on == was_on)	/* who writes something else does not undo a traceoff that was due */
+	if (set->is_on == was_on)	/* another setting does not undo a traceoff that was due */
 		now.is_on = in->set.is_on;
 	set = &now;
 	ret = t->is_together ? 0 : share_apply(in, set, err);

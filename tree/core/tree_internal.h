@@ -238,7 +238,7 @@ struct instance {
 	uint32_t subbuf_kb;		/* pages of trace_pipe_raw; changed by the owner under t->pipe_lock */
 #define SUBBUF_MIN_KB	4u
 	int has_shared;			/* ops.c: other instances recorded while its tracer ran */
-	int paused;			/* readers of trace for whom recording pauses */
+	int paused;			/* readers of trace that pause recording */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* mistakes.c, the oldest first */
 	size_t nmistakes;
 
@@ -399,7 +399,7 @@ void share_mute(struct uft_tree *t);		/* instances with nothing on take no recor
 int share_switches_graph(const struct instance *in, const struct settings *set);
 /* function-fork: only targets know new children in time, and each has one list */
 int share_is_forking(const struct settings *set);
-int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
+int share_knows_kin(const struct instance *in);	/* 1: the session knows the tasks on @in's lists by function-fork */
 /*
  * take.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
  * @until, as uft_live_clock() tells.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_on_oops.c - the buffer as text for whoever serves: func:dump, func:cpudump, ftrace_dump_on_oops
+ * dump_on_oops.c - write the buffer as text to standard error: func:dump, func:cpudump, ftrace_dump_on_oops
  *
  * The kernel prints to its console; here the text goes to the standard error of the process that has the
  * tree. The form is the kernel's, with times from the first event on. Printed events leave the buffer.

@@ -9,7 +9,7 @@
  *
  * A word must match a function of an image that there is or was; `:mod:OBJECT` of an object that has not been
  * met is remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first
- * word that is refused: the kernel waits for the close, whose error nobody looks at. So do we only with lists
+ * word that is refused: the kernel waits for the close, whose error is hardly ever checked. So do we only with lists
  * so long that they come in parts. A last word without a blank behind it counts if it is whole, and may go on
  * in the next write. After O_TRUNC the list is empty with the first write, or the close; a session that
  * refuses what is written keeps the list that it has.

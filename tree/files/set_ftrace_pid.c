@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set_ftrace_pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet;
- * set_ftrace_notrace_pid: whom not
+ * set_ftrace_pid.c - set_ftrace_pid: tasks to trace, also of processes that are no targets yet;
+ * set_ftrace_notrace_pid: tasks not to trace
  *
  * A number in the list that is a running process outside the session gets attached to, or the process of a thread that
  * is named alone; when none of its numbers is in a list any more it is left as it was found. As long as the list is not
  * empty, only calls of tasks in it are recorded. Tracepoints are recorded in all (UFT_PIDS_CALLS): set_event_pid is
- * about those. A number of nobody is accepted, as by the kernel.
+ * about those. A number without a task is accepted, as by the kernel.
  */
 #include "tree/files/rows.h"
 
@@ -99,7 +99,7 @@ static int attach(struct uft_tree *t, uint32_t named)
 
 	if (!pid || (pid_t)pid == getpid())
 		return 0;
-	/* before: who is not noted is never left */
+	/* before the attach: a process that is not noted is never detached */
 	if (array_resize(t->attached, t->nattached + 1))
 		return -ENOMEM;
 	ret = uft_session_attach(t->session, (pid_t)pid, &err);

@@ -7,7 +7,7 @@
  * at offset 0.
  *
  * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
- * each reader gets what nobody had. An undecided entry is printed as `name() {` when no more is there.
+ * each event goes to one reader. An undecided entry is printed as `name() {` when no more events follow.
  */
 #include "control/proc/proc.h"
 #include "symbol/tracer.h"
@@ -52,8 +52,8 @@ static void reader_reset(struct reader *r)
 struct source { struct uft_handle *h; struct uft_stream *st; struct uft_info whole; };
 
 /*
- * Such a tracer looks at all CPUs, whichever is shown: who sees a part of what a thread does takes two
- * stretches for one.
+ * Such a tracer reads all CPUs, whichever is shown: with a part of a thread's events, two stretches would look like
+ * one.
  */
 static int is_worst_case(const struct instance *in)
 {
@@ -114,7 +114,7 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	return ret ? ret : uft_text_open(r->st, &opts, &r->printer);
 }
 
-/* @by: one reader more for whom recording pauses, or one less. Other instances of the session go on. */
+/* @by: 1: one more reader pauses recording; -1: one less. Other instances of the session go on. */
 static void pause_by(struct instance *in, int by)
 {
 	tree_pull(in->t);

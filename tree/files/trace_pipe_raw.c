@@ -11,7 +11,7 @@
  *
  * A page that is not full goes out when a reader comes and there is nothing more. A reader that asks for
  * several gets as many as there are. As in the kernel a page that is read in parts goes on with its rest, and
- * pages are consumed: each reader gets what nobody had, trace_pipe's among them.
+ * pages are consumed: each event goes to one reader, those of trace_pipe included.
  *
  * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or
  * EAGAIN. Its functions are its own, so they have addresses of their own, which go with it.
@@ -100,7 +100,7 @@ int release_raw(struct uft_handle *h)
 	return 0;
 }
 
-/* As much is held as who waits for pages wants to find. */
+/* Returns 1 if the buffer holds as much as a waiting reader of pages wants. */
 static int is_full_enough(struct instance *in, uint32_t cpu)
 {
 	return in->buffer_percent &&

@@ -116,7 +116,7 @@ static uint32_t bound_of(enum bound b)
 	if (b == WORDS)
 		return 16384;
 	if (b == TYPES)
-		return 32768;		/* also those of events that are over: the table keeps them */
+		return 32768;		/* also types of removed events: the table keeps them */
 	if (b == FORMAT_BYTES)
 		return 32u << 20;
 	if (b == REFERENCES)
@@ -266,7 +266,7 @@ static struct program *find_program(const struct user_events *all, const struct 
 	return p;
 }
 
-/* The caller's memory, with its descriptor if nobody has one yet. NULL: no memory is left. */
+/* The caller's memory, with a descriptor of it. NULL: out of memory. */
 static struct program *share_program(struct user_events *all, const struct uft_handle *h, struct caller *c)
 {
 	struct program *p = find_program(all, c);
@@ -569,7 +569,7 @@ static int get_event(struct uft_tree *t, struct share *s, char *text, int is_mul
 	return make_event(t, s, text, fields, is_multi, out);
 }
 
-/* The last file gives it back: the event is over, its type stays. */
+/* The last file was closed: removes the event; its type stays. */
 static void put_event(struct uft_tree *t, struct user_event *e)
 {
 	struct user_event **p = &t->user_events->events;

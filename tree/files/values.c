@@ -73,7 +73,7 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 	set = h->at.in->set;
 	set.is_on = on != 0;
 	ret = tree_apply(h->at.in, &set, NULL);
-	handle_wake_all(h->t);		/* who waits for data may be at its end now */
+	handle_wake_all(h->t);		/* a waiting reader may be at its end now */
 	return ret ? ret : (ssize_t)n;
 }
 

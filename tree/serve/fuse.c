@@ -296,7 +296,7 @@ static int is_close(const struct fuse_buf *buf)
 	return !(buf->flags & FUSE_BUF_IS_FD) && buf->size >= sizeof(*in) && in->opcode == FUSE_RELEASE;
 }
 
-/* Unlike libfuse's own loop it ends when we say so, whoever keeps files open. */
+/* Unlike libfuse's own loop, this one ends on our request even while files are open. */
 static void *run_loop(void *arg)
 {
 	struct loop *l = arg;

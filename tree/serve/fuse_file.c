@@ -50,9 +50,8 @@ int fuse_is_open(struct uft_fuse *f, uft_node node)
 }
 
 /*
- * A byte behind the end, farther each time: the kernel takes the file for that long, and an answer that it
- * asked for before, which says 0, for older than this. So that has no effect but on who asked. The bytes go
- * with the next open, which drops what was cached.
+ * Stores a byte behind the end, farther each time: then the kernel takes the file to be that long, and an older
+ * answer with size 0 for outdated, so that one only reaches its own caller. The next open drops the cached bytes.
  */
 int fuse_claim_size(struct uft_fuse *f, uft_node node)
 {
@@ -135,7 +134,7 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 	fi->fh = (uintptr_t)file;
 	fi->direct_io = 1;
 	fi->nonseekable = file->flags & UFT_ATTR_BLOCKS && !(file->flags & UFT_ATTR_PAGES);
-	if (fuse_reply_open(req, fi) == -ENOENT)	/* the open was interrupted: nobody will release it */
+	if (fuse_reply_open(req, fi) == -ENOENT)	/* the open was interrupted: no release will come */
 		file_close(file);
 }
 
@@ -186,8 +185,8 @@ static struct wait *take_wait(struct uft_fuse *f, const struct file *file, fuse_
 }
 
 /*
- * From now on @w is whoever's who takes it. 0, or -EINTR: its reader was interrupted before; @w is the
- * caller's still.
+ * Adds @w to the list of waits; the thread that removes it owns it. Returns 0, or -EINTR: the reader was interrupted
+ * before, and @w still belongs to the caller.
  */
 static int put_wait(struct uft_fuse *f, struct wait *w)
 {
@@ -254,8 +253,8 @@ static ssize_t read_pages(struct file *file, fuse_req_t req, size_t size, off_t 
 }
 
 /*
- * The answer goes out when the file is unlocked: who has it asks for more at once, and his next request would
- * wait for the lock.
+ * The answer is sent after the file is unlocked: the reader asks for more at once, and its next request would wait for
+ * the lock.
  */
 static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *fi)
 {

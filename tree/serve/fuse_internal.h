@@ -50,7 +50,7 @@ struct uft_fuse {
 	pthread_t answerer;
 	unsigned nloops;
 	pthread_mutex_t lock;
-	pthread_mutex_t storing;	/* who puts pages into the kernel's cache; taken by trying only */
+	pthread_mutex_t storing;	/* held while pages are put into the kernel's cache; by trylock only */
 	pthread_cond_t queued, done;	/* the queue has a file; busy has changed */
 	struct wait *waits;
 	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
@@ -97,7 +97,7 @@ int ahead_take(struct file *file, pid_t tid, uint64_t offset);
  * kernel may wait in it for our other answers.
  */
 void ahead_put(struct file *file, fuse_ino_t node);
-void ahead_none(struct ahead *a);		/* who asked is told that there is no data */
+void ahead_none(struct ahead *a);		/* answers the reader that there is no data */
 int ahead_has(const struct ahead *a);		/* some may not have been read */
 void ahead_free(struct ahead *a);
 

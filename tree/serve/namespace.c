@@ -46,7 +46,7 @@ static int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* We stay who we are: the user and group are mapped to themselves, nobody else is. */
+/* Maps only our user and group, to themselves. */
 static int map_ids(uid_t uid, gid_t gid)
 {
 	char line[64];

@@ -11,7 +11,7 @@
  * do with the mounted files.
  *
  * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
- * uft_serve_stop() ends all of them and waits until the last has let go of its handle.
+ * uft_serve_stop() ends all of them and waits until the last has released its handle.
  *
  * Failure. A peer that is slow or gone costs its own connection: each part of what it sends has a bound of time, and so
  * has all that it takes when we end. A server that was killed leaves a name on which

@@ -207,7 +207,7 @@ void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_imag
 		t->hists->live[slice] = 1;
 }
 
-/* Whoever has the slice next begins with empty maps. */
+/* The next process in the slice begins with empty maps. */
 void event_hists_end(struct uft_tree *t, uint32_t slice)
 {
 	if (!t->hists || slice >= uft_session_arena(t->session)->nslices || !t->hists->live[slice])

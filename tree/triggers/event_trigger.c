@@ -83,7 +83,7 @@ static void unlink_trigger(struct triggers *g, struct event_trigger *v)
 		}
 }
 
-/* One histogram may refer to another: those that nobody refers to go first. */
+/* One histogram may refer to another: those without references to them go first. */
 void event_triggers_free(struct triggers *g)
 {
 	uint32_t left;

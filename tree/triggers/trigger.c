@@ -291,7 +291,7 @@ static size_t count_verb(const struct triggers *g, unsigned verb)
 	return n;
 }
 
-/* What the session needs for it, and may lack: who may ask the kernel for events is told, as by set_event. */
+/* Checks the rights that the command needs for kernel events; the error is that of set_event. */
 static int apply(struct instance *in)
 {
 	struct uft_error err = { "" };
@@ -370,7 +370,7 @@ static int take_out(struct instance *in, struct command *c)
 	trigger_settle(in, &switched);
 	uft_event_set_free(&switched);
 	trigger_end(in);
-	/* They are gone: who does not answer is waited for once, and told of by a warning. */
+	/* The commands are gone. A target that does not answer is waited for once, and a warning tells of it. */
 	return tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
 }
 
