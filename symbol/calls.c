@@ -9,7 +9,7 @@
  * A program may define its own mcount or __fentry__ (or get one from a library of its own): its calls do
  * something that it wants and are marked CALLEE_OWN. Not own: libc's, dynamic (the import has a GLIBC_
  * version) or linked statically (__mcount_internal is beside it); uft's start archive (its notes); one that does
- * nothing but return, which nobody can tell from a nop.
+ * nothing but return, which cannot be told from a nop.
  */
 #include <string.h>
 

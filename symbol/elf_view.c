@@ -480,7 +480,7 @@ static void drop_copy(const void *data, size_t size)
 	__atomic_fetch_sub(&copied, size, __ATOMIC_RELAXED);
 }
 
-/* The bytes as they are now: whoever owns the file may change them later. */
+/* Copies the present bytes: the file's owner may change them later. */
 static int copy_file(int fd, size_t size, const char *name, const uint8_t **data, struct uft_error *err)
 {
 	size_t have = 0;

@@ -58,7 +58,7 @@ struct uft_event_type {
 	const char *format;		/* the whole text of the file `format` */
 	struct uft_print *text;		/* the compiled print format; NULL: it is not understood */
 	uint32_t bytes;			/* of the fixed part of a kernel record */
-	uint32_t owner;			/* who declared it: UFT_OWNER_OURS, or a user (owner.h) */
+	uint32_t owner;			/* the user that declared it, or UFT_OWNER_OURS (owner.h) */
 	uint32_t declared_bytes;	/* of the name that it was declared by, with which its own begins */
 	uint32_t is_gone;		/* atomic: it was removed; only records of before have it */
 	uint32_t tasks;			/* enum uft_tasks: built-in types that the session records itself; else 0 */

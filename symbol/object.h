@@ -61,7 +61,7 @@ struct uft_object {
 	uint32_t build_id_len;
 	/* of its file when it was opened, or recorded; 0: a member of an archive, or not known */
 	uint64_t file_bytes, mtime_ns;
-	uint32_t owner;		/* who can change the file: UFT_OWNER_OURS, or a user (owner.h) */
+	uint32_t owner;		/* the user that can change the file, or UFT_OWNER_OURS (owner.h) */
 	uint16_t machine;	/* EM_* */
 	uint16_t type;		/* ET_EXEC, ET_DYN */
 	int is_static;		/* no PT_INTERP and no dynamic needs */
@@ -189,7 +189,7 @@ struct uft_unwind {
 };
 enum uft_unwind_flags {
 	UFT_UNWIND_SIGNAL = 1,		/* a signal frame's return */
-	UFT_UNWIND_OUTERMOST = 2,	/* nobody called it: _start, the start of a thread */
+	UFT_UNWIND_OUTERMOST = 2,	/* it has no caller: _start, the start of a thread */
 	UFT_UNWIND_PART = 4,		/* it does not begin with a return address on top of the stack */
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* owner.h - the user who can change an open file, or one of these (open_regular.h: owner_of_file()) */
+/* owner.h - the user that can change an open file, or one of these (open_regular.h: owner_of_file()) */
 #ifndef UFT_SYMBOL_OWNER_H
 #define UFT_SYMBOL_OWNER_H
 
 #include <stdint.h>
 
-#define UFT_OWNER_OURS		0u		/* nobody but root and ours can */
+#define UFT_OWNER_OURS		0u		/* only root and our user can */
 #define UFT_OWNER_UNKNOWN	UINT32_MAX	/* others can, and not one of them alone */
 
 #endif

@@ -68,7 +68,7 @@ static void look_at(struct uft_prefetch *p, int which)
 		return;
 	p->obj[which] = obj;
 	uft_object_sites(obj, NULL);
-	if (which != PROGRAM)		/* who launches it does that meanwhile */
+	if (which != PROGRAM)		/* the launching thread does that meanwhile */
 		p->also(obj);
 }
 

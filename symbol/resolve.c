@@ -560,7 +560,7 @@ static uint32_t res_object_of(const struct res_image *ri, uint32_t id)
 	return SEGMENT_NONE;
 }
 
-/* Where the id's function is; NULL: the id is nobody's. */
+/* Where the id's function is; NULL: no function has the id. */
 static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct uft_mapped **out, uint64_t *addr)
 {
 	uint32_t i = res_object_of(ri, id);
@@ -729,7 +729,7 @@ struct uft_resolver *uft_resolver_alloc(void)
 
 	if (!r)
 		return NULL;
-	/* Index 0 is its own: indices are dense and somebody may use it for an array. */
+	/* Index 0 is reserved: indices are dense, and callers use them for arrays. */
 	if (!res_add(r, 0, RES_NO_OBJECT, RES_KEY_FUNC, strdup("[unknown]"))) {
 		uft_resolver_free(r);
 		return NULL;

@@ -8,7 +8,7 @@
 /**
  * uft_rundir - PARENT/uft-UID, made if it is not there
  *
- * If a stranger has this name, PARENT/uft-UID.XXXXXX: with an end that nobody can guess, the one that is
+ * If a stranger has this name, PARENT/uft-UID.XXXXXX: with an end that cannot be guessed, the one that is
  * there already or a new one, so that all commands of the user find the same. Returns 0 or -errno, with the
  * path that failed in @out. Context: control.
  */

@@ -52,7 +52,7 @@
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
 #define SITE_DECODE_STEPS	8u	/* for each byte that is decoded */
-#define SITE_ONES_BEFORE	8	/* one-byte nops that nobody but gcc puts before an entry */
+#define SITE_ONES_BEFORE	8	/* one-byte nops before an entry, which only gcc makes */
 #define SITE_MAX_PLT		8
 #define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
 
