@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sink.c - formatted text into a sink of whoever wants it */
+/* sink.c - write formatted text to a caller's sink */
 #include "hist/hist_internal.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * discard.h - takes back an output that is not complete, so that nobody takes it for one that is
+ * discard.h - remove an incomplete output file, which could be mistaken for a complete one
  */
 #ifndef UFT_OUTPUT_DISCARD_H
 #define UFT_OUTPUT_DISCARD_H

@@ -3,7 +3,7 @@
  * lines.c - kmemtrace, blk, initcall: a line or two for each call
  *
  *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a
- *		release; K heap, P mappings. What nobody knows here is a `-`: the bytes given, flags and node.
+ *		release; K heap, P mappings. Unknown values are a `-`: the bytes given, flags and node.
  *		CALLER is the function that the call returns to, traced or not; in a recording without that
  *		address, the nearest traced caller.
  *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of

@@ -9,8 +9,8 @@
 enum sched_kind { SCHED_NONE, SCHED_SWITCH, SCHED_WAKEUP, SCHED_GUEST_ENTER, SCHED_GUEST_LEAVE };
 
 struct sched_change {
-	uint32_t pid;	     /* who gets the CPU, or wakes up; 0: the idle task */
-	uint32_t prev;	     /* SWITCH: who leaves the CPU */
+	uint32_t pid;	     /* the task that gets the CPU, or wakes up; 0: the idle task */
+	uint32_t prev;	     /* SWITCH: the task that leaves the CPU */
 	int is_preempted, has_ended; /* SWITCH: it would go on; it never will */
 	char comm[17];	     /* of pid */
 };

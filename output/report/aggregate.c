@@ -315,7 +315,7 @@ uint64_t *agg_calls_below(const struct agg *a)
 		return NULL;
 	for (uint32_t i = 0; i < a->nnodes; i++)
 		calls[i] = a->node[i].calls;
-	for (uint32_t i = a->nnodes; i-- > 1;) /* whom it is below was met before it */
+	for (uint32_t i = a->nnodes; i-- > 1;) /* a node comes behind its parent */
 		calls[a->node[i].parent] += calls[i];
 	return calls;
 }

@@ -285,7 +285,7 @@ static int path_put(struct path *p, uint32_t depth, const char *name)
 	return 0;
 }
 
-/* In text: the name, what is to be said of its calls, and where it stands. NULL: no memory. */
+/* In text: the name, remarks on its calls, and its source line. NULL: no memory. */
 static char *name_in_text(const struct agg_func *f, const struct agg_node *n, int has_lines)
 {
 	const char *file = has_lines && f->file ? uft_base_name(f->file) : NULL;
