@@ -9,7 +9,7 @@
 #include "symbol/error.h"
 
 /*
- * @session: the PID of who serves it, or the name of its socket; NULL: the one in $UFT_SESSION (which uft
+ * @session: the PID of its server, or the name of its socket; NULL: the one in $UFT_SESSION (which uft
  * shell sets), else the only one there is. All return 0 or -errno with a sentence.
  */
 int client_list(const char *session, const char *path,

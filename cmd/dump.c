@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - what a session that serves says on its standard error: the commands dump and cpudump, warnings
+ * dump.c - write the text of a serving session to standard error: dump and cpudump commands, warnings
  *
- * It is said by the session's own thread: while it waits for a reader nobody empties the rings. No question
- * tells beforehand whether a write to whatever standard error is would sleep: a terminal that polls as
- * writable takes less than a pipe does, another writer may use a pipe's room first; and to open it again, not
- * to be waited for, is not possible for a socket or a terminal of somebody else. So a thread writes that may
- * sleep. The session gives it a part and waits a moment; if the part is not written then, the rest of the
- * text is dropped, and all that comes until that thread is back, which it never is while nobody reads.
+ * The session's own thread makes the text. While it waited for a reader of standard error, the rings would not be
+ * drained. It cannot be known beforehand whether a write would sleep: a terminal that polls as writable takes less than
+ * a pipe, and another writer may fill a pipe first. To open standard error again with O_NONBLOCK is not possible for a
+ * socket or the terminal of another user. So a thread of its own writes, and may sleep. The session gives it a part and
+ * waits a moment. If the part is not written by then, the rest of the text is dropped, and so is all text until that
+ * write returns.
  */
 #include <errno.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 #include "symbol/thread.h"
 
 #define PATIENCE_S	1 /* GUARD(reader_patience, 1000) */
-#define PART_BYTES	4096u	/* a pipe takes so much at once: nobody else's text comes between */
+#define PART_BYTES	4096u	/* a pipe takes so much at once, without text of others in between */
 
 /* All under the lock, but part while the thread has it. */
 static struct {

@@ -68,7 +68,7 @@ static void fill_format_names(void)
 		format_names[i] = uft_exports[i].name;
 }
 
-/* ---- Writing, until it is done or somebody asks us to end ------------------------------------------------ */
+/* ---- Writing, until the end or a signal ------------------------------------------------------------------ */
 
 static const int end_signals[CMD_NENDS] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 

@@ -18,7 +18,7 @@
 
 void cmd_heap_prepare(void)
 {
-	void *volatile room;		/* else the compiler sees that nobody needs it */
+	void *volatile room;		/* volatile, or the compiler removes the allocation */
 
 	mallopt(M_ARENA_MAX, 1);		/* the thread that reads the program, too (symbol/prefetch.c) */
 	mallopt(M_MMAP_THRESHOLD, HEAP_BYTES);

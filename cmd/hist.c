@@ -193,7 +193,7 @@ static void histogram_free(struct histogram *h)
 	free(h);
 }
 
-/* One histogram may refer to another: those that nobody refers to go first. */
+/* One histogram may refer to another: those without references to them go first. */
 static void free_histograms(struct work *w)
 {
 	int is_left = 1, has_freed = 1;

@@ -57,8 +57,8 @@ static const struct cmd_syntax umount_syntax = {
 };
 
 /*
- * Where the directory is if nobody says; its parents are made. A parent that others may write to is none:
- * they would choose what is mounted over.
+ * The default directory; its parents are made. A parent that other users may write to is refused: they could choose
+ * what is mounted over.
  */
 static const char *default_dir(char buf[PATH_MAX], struct uft_error *err)
 {
@@ -83,8 +83,8 @@ static int is_mounted(const char *dir)
 }
 
 /*
- * Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of
- * mounts tells. 0: it is unmounted.
+ * Serves until the directory is unmounted or a signal ends us. Open files keep the connection after an unmount, so the
+ * list of mounts is checked. Returns 0 after an unmount.
  */
 static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 {
@@ -148,7 +148,7 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	return ret < 0 ? CMD_FAILED : 0;
 }
 
-/* Nothing of the terminal stays open in the background, or who waits for its end would wait for us. */
+/* Closes the terminal's files in the background: a program that waits for their end would wait for us. */
 static void leave_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -204,7 +204,7 @@ int cmd_mount(int argc, char **argv)
 	return o.foreground ? serve_dir(full, &o, -1) : in_background(full, &o);
 }
 
-/* fusermount3 does it for who is not root. */
+/* fusermount3 unmounts for users that are not root. */
 static int ask_fusermount(const char *dir)
 {
 	pid_t pid = fork();

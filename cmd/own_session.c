@@ -3,7 +3,7 @@
  * own_session.c - a session of one command, for the program that it starts or processes that run
  *
  * Triggers, histograms, synthetic events and a live text are files of the tracing directory. A command that needs
- * them has such a directory in itself (tree/), which nobody else sees, writes its options there as trace-cmd does, in
+ * them has a private directory of that kind (tree/), writes its options there as trace-cmd does, in
  * an order in which nothing is half done when the program starts, and reads the files.
  *
  * A program's events are read from its file before it starts, so they can have filters and triggers from the first

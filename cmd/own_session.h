@@ -15,7 +15,7 @@ struct own_session {
 	pid_t pid;			/* of the program */
 };
 
-/* Before the process has other threads. @command says who speaks; @buffer_kb of each CPU, 0: the kernel's. */
+/* Before the process has other threads. @command: begins each message; @buffer_kb of each CPU, 0: the kernel's. */
 int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
 		     struct uft_error *err);
 /*
@@ -27,7 +27,7 @@ int own_session_set(struct own_session *s, const struct record_opts *o, const ch
 int own_session_attach(struct own_session *s, const struct cmd_targets *targets, struct uft_error *err);
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err);
 int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err);
-/* Into a file of each event that @word of set_event means. @option: who gave the text, NULL: nobody says. */
+/* Writes to a file of each event that @word of set_event means. @option: the option that has the text, or NULL. */
 int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file,
 			      const char *text, struct uft_error *err);
 /* Each part of a file. @flags: O_NONBLOCK: what there is; else to its end. 0, -errno. */
@@ -38,7 +38,9 @@ int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(
 			   void *arg);
 void own_session_close(struct own_session *s);
 
-/* The first option that only a recording without such a session has; NULL: none is given. @is_attached: -P says who. */
+/*
+ * The first given option that does not work with such a session; NULL: none. @is_attached: processes are given by -P.
+ */
 const char *own_session_lacks(const struct record_opts *o, int is_attached);
 
 #endif

@@ -61,7 +61,7 @@
 /* ---- Signals ------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
-static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
+static volatile sig_atomic_t detach_signal;	/* a signal for uft alone, not for the program */
 static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
 /* a job of a script: SIGINT was ignored, so the terminal's is not for us */
 static int is_background;
@@ -207,7 +207,7 @@ static uint32_t ring_bytes(uint64_t wanted)
 
 /* ---- The recording ------------------------------------------------------------------------- */
 
-/* We were killed: this is the guard. What it cannot save nobody can be told. */
+/* Runs in the guard after we were killed. It cannot report what it could not save. */
 static void save_rest(const struct uft_arena *head, void *arena, int file)
 {
 	uft_rescue(head, arena, file);
@@ -455,7 +455,7 @@ static int program_status(const struct recording *rec)
  */
 #define COUNT_BYTES_MAX	(64ull << 20)
 
-/* Saves everything and says what there is. The exit status is the program's unless recording went wrong. */
+/* Saves everything and prints the summary. Returns the program's exit status unless recording failed. */
 static int finish(struct recording *rec, const struct uft_export *format)
 {
 	struct uft_session_stats stats = { 0 };
@@ -661,7 +661,7 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 				 "no PROGRAM is left after the options: name it last (an option may have taken it as its value)" :
 				 "no process is named: give a PID, a NAME or a CGROUP");
 	if (syntax == &cmd_record_syntax || argc < 2)
-		o->pids.n = 0;		/* they say who, not whose threads */
+		o->pids.n = 0;		/* these pids name processes to attach to, not threads */
 	is_attached = 1;
 	return -1;
 }

@@ -59,13 +59,13 @@ void record_pack_rest(struct recording *rec, struct uft_writer_stats *total, int
 int record_arms(const struct recording *rec);	/* Are functions of the program traced? */
 struct uft_session_events record_listener(struct recording *rec);
 
-/* ---- record_triggers.c: the exit status; @is_asked: the signal by which somebody asked us to end, 0: none did ---- */
+/* ---- record_triggers.c: returns the exit status; *is_asked: the signal that ended the recording, 0: none -------- */
 int record_with_triggers(struct recording *rec, const struct uft_export *format, char *const argv[],
 			 int (*is_asked)(void));
 
 /* ---- record_summary.c: sentences for the terminal, above the line of the status ---- */
 void record_say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* When it is over: what is missing of what was counted, and why; nothing that --quiet leaves out. */
+/* After the end: prints what was lost and why; less with --quiet. */
 void record_say_losses(struct recording *rec, const struct uft_session_stats *s, const struct uft_info *counted);
 /* No function was traced: a warning that says so, and why: the processes ended, or which tracer can trace some. */
 void record_say_nothing(struct recording *rec, const struct uft_session_stats *s);

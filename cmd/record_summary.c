@@ -24,7 +24,7 @@ void record_say(struct recording *rec, const char *fmt, ...)
 	status_say(&rec->status, "uft %s: %s", rec->syntax->name, text);
 }
 
-/* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
+/* Unprepared functions that cannot be rewritten: how many, and the reason of most. */
 static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
 {
 	uint64_t n = s->counters[UFT_CNT_SITE_TAKEN], most = n;
@@ -70,7 +70,7 @@ void record_say_nothing(struct recording *rec, const struct uft_session_stats *s
 					  "no function of the program could be traced", other);
 }
 
-/* memcpy, strlen: who named them has nearly no calls, and would wonder. */
+/* memcpy, strlen: a filter with such a name gets nearly no calls, so explain that. */
 static void say_chooser(struct recording *rec, const struct uft_session_stats *s)
 {
 	const char *object = s->chooser_object;

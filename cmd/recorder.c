@@ -11,7 +11,7 @@
  * images for the writer (imageview.h), because the session goes on adding objects to its own.
  *
  * Concurrency: `lock` guards the queue, `ending`, and the published `stats` and `error`; it is never held over
- * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
+ * a call of the writer, so posting never waits. Rings need no lock: the arena is their protocol.
  *
  * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
  * a ring of the default size takes far longer to fill than that, and one that is read late grows (abi.h). A message
@@ -149,7 +149,7 @@ void recorder_release(struct recorder *r)
 {
 	if (!r->is_held)
 		return;
-	for (struct message *m = r->first; m; m = m->next)	/* nobody else takes or adds any */
+	for (struct message *m = r->first; m; m = m->next)	/* no other thread runs that could change it */
 		if (m->kind == MSG_SLICE_BEGIN)
 			m->img = view_of(r, m->slice, m->img);
 	pthread_mutex_lock(&r->lock);

@@ -343,7 +343,7 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" :
 				 "--keep-slow",
 				 uft_tracer_name((uint32_t)o->tracer));
-	/* Both go by the records: of what is not recorded nobody knows the cost. */
+	/* Both count records: the cost of calls that are not recorded is not known. */
 	if ((o->budget_ppm || o->max_rate) &&
 	    (o->thresh_ns || o->keep.n || !takes(o, UFT_TAKES_BUDGET)))
 		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
@@ -449,7 +449,7 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 	return done;
 }
 
-/* As trace-cmd has it: who names events and nothing of functions wants no calls. */
+/* As in trace-cmd: with events and no option about functions, no calls are recorded. */
 static void choose_tracer(struct record_opts *o)
 {
 	int is_of_functions = o->filter.n || o->notrace.n || o->roots.n || o->keep.n || o->max_depth || o->thresh_ns;

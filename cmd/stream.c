@@ -84,7 +84,7 @@ static int print_rest(void *arg, const char *p, size_t n)
 	return 0;
 }
 
-/* What there is and what comes, until the program ends. The reader going away ends it: 0. */
+/* Prints present and later events until the program ends. Returns 0 if the reader closes the pipe. */
 static int follow(struct own_session *s, int *status)
 {
 	int ret = 0, is_in_line = 0;
