@@ -146,7 +146,7 @@ int lod_add_raw(struct lod *l, struct track *t, const struct raw_span *s);
 void lod_coarsen_to(struct lod *l, uint64_t resolution);
 /* Calls that are open and at none of the depths of @touched (NULL: there is none) end at @end. 0 or -ENOMEM. */
 int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *touched);
-void lod_sort(struct lod *l); /* tracks by row and lane: whoever made them, in the same order */
+void lod_sort(struct lod *l); /* tracks by row and lane, in an order that does not depend on threads */
 void lod_link_tracks(struct lod *l);
 int lod_close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c);
 

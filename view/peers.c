@@ -2,8 +2,8 @@
 /*
  * peers.c - see peers.h
  *
- * Any user of this machine can connect. The one who gives way is of the user that has most connections without the
- * token, and the oldest of those: so a user who fills the server takes places from none but that user.
+ * Any user of this machine can connect. When the server is full, it closes the oldest connection without the token, of
+ * the user that has most of these. So a user who fills the server only displaces its own connections.
  */
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -78,7 +78,7 @@ static unsigned silent_of(const struct peers *p, uid_t uid)
 	return n;
 }
 
-/* Its connection ends by that; who serves it says so by peers_remove(). */
+/* Ends its connection; the thread that serves it then calls peers_remove(). */
 static void let_one_leave(struct peers *p)
 {
 	struct peer *most = NULL;

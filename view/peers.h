@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.h - who is connected to the server: nobody keeps others out by being silent
+ * peers.h - connections to the server: a silent one cannot block others
  *
  * Context: the thread that serves.
  */

@@ -56,7 +56,7 @@ struct fine {
 	uint64_t from, to, used;
 };
 
-/* What the worker is to make, and the last one that was asked for meanwhile: earlier ones nobody looks at any more. */
+/* The view that the worker makes, and the latest requested meanwhile: earlier requests are outdated. */
 struct part {
 	struct view *v;
 	uint64_t from, to;

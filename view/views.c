@@ -60,7 +60,7 @@ struct watching {
 	uint64_t preview_at; /* when the next preview may be made */
 };
 
-/* Publishes what there is so far, if somebody has asked since the last time. It takes at most a tenth of the time. */
+/* Publishes the view made so far, if there was a request since the last time. Takes at most a tenth of the time. */
 static void offer_preview(struct watching *w, const struct making *m, struct uft_stream *st, double progress)
 {
 	struct recording *r = w->r;
