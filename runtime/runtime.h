@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.h - who offers what to whom inside the runtime
+ * runtime.h - functions that parts of the runtime offer to each other
  *
  * Context words (doc/design/README.md): probe, control, init. Everything returns 0 or a negative errno.
  * The state of the runtime is one struct uft_rt in the blob's data, copied by fork; the table of rings
@@ -17,7 +17,7 @@ struct uft_rt {
 	uint32_t slice_index;
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
-	/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
+	/* not wiped on fork; another pid tells that the memory was copied, also after vfork */
 	uint32_t is_emulated;
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
 	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
@@ -119,7 +119,7 @@ int trace_events(uint32_t object, struct uft_event_switch *e, uint32_t n);
 void trace_events_gone(uint32_t object);	/* it was unmapped: nothing is written there */
 /* n struct uft_event_rules in @bytes; returns how many were refused */
 int trace_rules(void *rules, uint32_t n, size_t bytes);
-void trace_events_off(void);		/* of all: nobody writes any more */
+void trace_events_off(void);		/* of all: no thread writes any more */
 uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
 						 * how many could not be changed while threads run */
 /* of those that patch_disarm() left: how many cannot be changed at all */
@@ -157,7 +157,7 @@ void spare_fork_end(int64_t result);
 void spare_leave_family(void);
 uint64_t spare_place(void);			/* where a fork child shall map its own; 0 anywhere */
 int spare_is_void(void);			/* a fork child that is not followed: it was counted at the fork */
-/* a first spare, for a process that nobody forked. Context: the agent */
+/* a first spare family, for a process without a traced parent. Context: the agent */
 void spare_begin(void);
 void spare_stock(void);				/* the agent: spares for the forks to come */
 /* plat_ours_fn, of spares. */

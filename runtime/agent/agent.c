@@ -247,7 +247,7 @@ void agent_isolate(void)
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	close_all(); /* GUARD(agent_isolate_close_all) */
 	name_agent();
-	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
+	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: the session is no ancestor of ours */
 	sys_call3(__NR_setsid, 0, 0, 0);
 	sys_call3(__NR_chdir, "/", 0, 0);		/* keeps no directory busy */
 }
@@ -274,7 +274,7 @@ static void agent_main(void)
 {
 	int ret = agent_setup(), ms = 0;
 
-	if (!ret)		/* also if nobody waits for us any more */
+	if (!ret)		/* also if the session waits no longer */
 		uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
 	report_start(ret);
 	/* A fork child first ends what its parent's agent was doing. */
@@ -382,7 +382,7 @@ static int make_stack(void)
 
 /*
  * Two would share the stack. In a fork child the parent's has other memory, which its number tells: its filter may kill
- * for kcmp(). Where nobody may ask, one that has not reported and is not known to have ended is on its way.
+ * for kcmp(). Where that may not be asked, one that has not reported and is not known to have ended is on its way.
  */
 static int is_coming(void)
 {

@@ -8,7 +8,7 @@
 extern struct uft_boot uft_boot;	/* boot.c; the session writes into it */
 
 /* command.c */
-int agent_session_is_gone(void);		/* nobody answers requests any more */
+int agent_session_is_gone(void);		/* 1: requests are not answered any more */
 void command_begin(void);			/* a session is there, again */
 int command_has_left(void);			/* since then: command_leave(), by command or by ourselves */
 /* Original code back, nothing is recorded. Returns how many places had to be left as they are, because threads run. */

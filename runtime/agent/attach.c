@@ -59,7 +59,7 @@ int agent_socket(int pair[2])
 	return (int)sys_call4(__NR_socketpair, AF_UNIX_, SOCK_SEQPACKET_ | SOCK_CLOEXEC_, 0, pair);
 }
 
-/* The session's descriptors: their number, or -errno. It is gone when nobody takes the other end for so long. */
+/* Receives the session's descriptors: their number, or -errno. After a time-out the session counts as dead. */
 static int receive(int *fd)
 {
 	char byte;

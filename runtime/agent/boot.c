@@ -17,7 +17,7 @@
 /* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_BYTES	(64u << 10)
 #define STAND_IN_FILLED	4096u
-#define ASK_MS		1000	/* for an answer of who detaches */
+#define ASK_MS		1000	/* for an answer of the session that detaches */
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
 struct uft_rt uft_rt;

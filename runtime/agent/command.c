@@ -16,7 +16,7 @@
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 
-static uint32_t has_left;	/* 1: nobody answers requests any more; set by who serves, read by any thread */
+static uint32_t has_left;	/* 1: requests are not answered any more; set by the agent, read by any thread */
 
 int agent_session_is_gone(void)
 {
@@ -91,7 +91,7 @@ static int list_owned(struct uft_owned *own, uint32_t most, uint32_t *n)
 	return 0;
 }
 
-/* Whoever waits for an answer in one of our hooks shall look up. */
+/* Wakes the threads that wait for an answer in our hooks. */
 static void wake_waiting(void)
 {
 	struct uft_request *r = uft_rt.mail->req;
@@ -106,7 +106,7 @@ int command_leave(int is_held)
 	uint32_t left;
 
 	uft_store(&has_left, 1u);
-	/* Off; who drains the rings must know the mode still. */
+	/* Off; the mode stays, since the rings are still drained. */
 	ring_close();
 	uft_store(&uft_rt.slice->on_cpus, 0u);
 	uft_store(&uft_rt.slice->ring_flags,

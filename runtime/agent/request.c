@@ -11,7 +11,7 @@
  * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
  * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
- * The wait is cut into parts, because a session that dies wakes nobody.
+ * The wait is cut into parts, because a session that dies wakes no thread.
  *
  * A process without an agent (trace/hooks/fork_child.c: fork children under an emulator) is told what to do while it
  * asks: the waiting thread does it. Only one waits at a time there: who has the loader's lock.
@@ -25,7 +25,7 @@
 #define SELF_MS		1	/* without an agent: commands come meanwhile */
 #define RINGS		20
 #define RING_NS		20000
-/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
+/* for a slot, of requests without a wait: forks by the hundred fill all slots */
 #define CLAIM_MS	200
 
 static int ring_bell(void)

@@ -46,7 +46,7 @@
 #include "runtime/ring/ring.h"
 
 #define STOCK		4u	/* at most; one as long as no fork wanted more */
-#define FORK_LOCK	1u	/* ring_lock_word(): 1 while somebody forks, or maps a spare */
+#define FORK_LOCK	1u	/* ring_lock_word(): 1 while a thread forks, or the agent maps a spare */
 #define LEFT_WORD	2u	/* enum left_state */
 #define WAIT_NS		1000000u
 #define AGENT_LOCK_MS	20u	/* for the lock */
@@ -65,7 +65,7 @@ static struct {
 static struct {
 	uint32_t wanted;	/* spares to keep */
 	uint32_t waiters;	/* for the lock; a fork child's copy may say too many */
-	uint32_t looks;		/* of the agent, for spares; a futex for who waits for one */
+	uint32_t looks;		/* of the agent, for spares; a futex for threads that wait for one */
 	uint32_t is_barred;	/* the agent gets none */
 	int sock;		/* one more than the agent's descriptor of its socket; 0: there is none */
 	uint32_t is_void;	/* this process has none because its parent had none to give, which was counted there */
@@ -76,7 +76,7 @@ static struct {
 	uint64_t mask;
 } stock;
 
-/* In place of a family whose address cannot be filled. Nobody serves requests there. */
+/* Replaces a family whose address cannot be filled. Requests there are not served. */
 static struct {
 	struct uft_mail mail;
 	struct uft_slice slice;

@@ -197,13 +197,13 @@ void plat_sync_cores(void);
 /* ---- who runs ------------------------------------------------------------------------------------ */
 
 /**
- * plat_is_quiet - nobody can run program code until we let them
+ * plat_is_quiet - no thread can run program code until we let them
  * @pid:	the process (the caller may be a task of another one that shares its memory)
  * @pc:		gets the program counters of its tasks, the caller excepted
  * @max:	room in @pc
  *
  * A task counts as quiet if it is stopped by a tracer, or blocked in a system call made by the runtime's own
- * code (it waits for the session's answer). Returns the number of tasks, or -EBUSY: somebody may run; -ENOSYS:
+ * code (it waits for the session's answer). Returns the number of tasks, or -EBUSY: a thread may run; -ENOSYS:
  * the host does not tell.
  */
 int plat_is_quiet(int pid, uintptr_t *pc, int max);

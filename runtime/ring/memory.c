@@ -19,7 +19,7 @@
  * without a system call. It is raised by a compare-and-swap, too, with what it was before the pages were made.
  *
  * Giving back (ring_tend(), the agent, once a second). A ring whose commit stands still for a second, and whose data
- * are all read, keeps the sub-buffer of its last record. The rest of its memory goes. Nobody writes into what goes:
+ * are all read, keeps the sub-buffer of its last record. The rest of its memory goes. No thread writes into what goes:
  *
  *	1. `made` is 0: of the next turn nothing has memory. (A ring that cannot grow: where memory is counted from.)
  *	2. `backed` becomes the end of what stays, with RING_GIVES: who needs more waits in ring_back().

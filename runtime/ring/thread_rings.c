@@ -25,8 +25,8 @@
  * fork children where nobody wipes and lines that went to another thread. Where the block lies from the
  * thread pointer is the same for all threads, and known when the library runs (uft_rt.tls_offset).
  *
- * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and
- * the line its thread's, another ring: nobody writes to this one until the one inside goes on. If the handler
+ * Signals. A handler that interrupts a thread inside finds no key, takes the slow path and, as key is 0 and
+ * the line its thread's, another ring: no thread writes to this one until the one inside goes on. If the handler
  * jumps away that is never: the thread stays on the slow path, and its ring as it is. One that interrupts
  * between the look at the key and the 0 writes to this ring, and leaves the line right even where it shuts it
  * (own_open()).

@@ -5,7 +5,7 @@
  * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that
  * knows it may keep something in any register (-fipa-ra): all are as they were, flags too. Vector state is
  * not touched: the runtime is built for general registers only. The entry of an unwinder's function leads
- * here by way of its stub, which x17 names; x16 and x17 are nobody's there.
+ * here by way of its stub, which x17 names; x16 and x17 are free there.
  *
  *	sp + 0		x29 x30		frame record: the loader's call, or the unwinder's caller
  *	sp + 16		x0 - x18, flags

@@ -8,7 +8,7 @@
  * entry and return; vector state is never touched. Around plain code x9-x15 are kept as well, and the same
  * paths run between.
  *
- * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return somebody is inside the line;
+ * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return a thread is inside the line;
  * whatever is unusual goes back to C, which starts over from the registers as they came.
  *
  * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is
@@ -62,7 +62,7 @@
 	ALL_REGS stp, str
 	stp	x16, x17, [sp, #144]	/* not restored */
 	sub	x10, sp, #UFT_SLOW_STACK
-	ldrb	w10, [x10]		/* reads only: the memory there may be somebody's */
+	ldrb	w10, [x10]		/* reads only: the memory there may be in use */
 	.endm
 
 	.macro RESTORE_ALL

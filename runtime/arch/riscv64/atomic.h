@@ -58,7 +58,7 @@ static inline uint32_t arch_text_load4(const void *at)
 
 /*
  * An aligned word: one store, never split. A CPU that fetches it has the old instruction or the new. Else
- * two: when nobody runs.
+ * two: when no thread runs.
  */
 static inline void arch_text_store4(void *at, uint32_t v)
 {

@@ -5,7 +5,7 @@
  * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that
  * knows it may keep something in any register (-fipa-ra): all are as they were. The compiler has no use for
  * floating-point registers in the runtime (tests/arch/words). The entry of an unwinder's function leads here
- * by way of its stub, which t6 names; t5 and t6 are nobody's there.
+ * by way of its stub, which t6 names; t5 and t6 are free there.
  *
  *	sp + 0		a0 - a7, t0 - t6
  *	sp + 128	s0, ra		frame record: the loader's call, or the unwinder's caller

@@ -8,7 +8,7 @@
  * keep in the thread's line; floating-point and vector state is never touched. No restartable sections here
  * yet (rseq.h).
  *
- * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return somebody is inside the line;
+ * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return a thread is inside the line;
  * whatever is unusual goes back to C, which starts over from the registers as they came. Handlers of prepared
  * code are here twice: as copies, which is how programs meet them, and as handlers for where copies do not
  * reach what they need.
@@ -61,7 +61,7 @@
 	.cfi_rel_offset s0, SAVE_S0
 	sd	\site, 120(sp)
 	addi	s0, sp, SAVE_BYTES
-	lb	t5, -UFT_SLOW_STACK(sp)		/* reads only: the memory there may be somebody's */
+	lb	t5, -UFT_SLOW_STACK(sp)		/* reads only: the memory there may be in use */
 	.endm
 
 	/* t3 and t4 stay. */

@@ -3,7 +3,7 @@
  * entry.S - where the session enters the blob, and the clone that makes the agent, x86_64
  *
  * uft_blob_start is jumped to by ptrace: no return address, any register, rsp 16-aligned below the program's stack.
- * It ends at the breakpoint that the session waits for; nobody goes on behind it.
+ * It ends at the breakpoint that the session waits for; no thread goes on behind it.
  */
 #include "runtime/arch/function.h"
 	.text

@@ -195,7 +195,7 @@
 
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
 	.macro CALL_C fn
-	/* It reads only: the memory there may be somebody's. */
+	/* It reads only: the memory there may be in use. */
 	cmpb	$0, -UFT_SLOW_STACK(%rsp) /* GUARD(slow_stack_probe) */
 	SAVE	%r11
 	SAVE	%rbp

@@ -273,9 +273,9 @@ uft_asm_ring_write_end:
 	add	uft_ring_fast+RF_CPU(%rip), %rax
 	cmp	%rbx, %rax
 	jne	.Lwrite_done
-	cmp	%r14, R_COMMIT(%r12)	/* somebody else wrote: his context counts */
+	cmp	%r14, R_COMMIT(%r12)	/* another writer wrote: its context counts */
 	jne	.Lwrite_done
-	cmp	%r14, R_CTX_POS(%r12)	/* somebody else began to write and was aborted */
+	cmp	%r14, R_CTX_POS(%r12)	/* another writer began to write and was aborted */
 	jae	.Lwrite_done
 	mov	OP_THREAD_FLAGS(%rdi), %rax
 	cmpl	$0, (%rax)

@@ -9,7 +9,7 @@
 /*
  * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose
  * ucontext rip stands at
- * 168. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
+ * 168. A fault elsewhere ends the task; a signal that was sent (si_code <= 0) is nothing.
  */
 	FUNCTION uft_asm_on_fault
 	cmpl	$0, 8(%rsi)

@@ -27,7 +27,8 @@
  * So the last comparison is that of the entry's flags, equal; the mask's `and` would leave flags like the addition's.
  *
  * E_WORD is an ENTRY here. Who is aborted behind its store goes on in C, which settles the entry; a signal handler that
- * jumps away instead leaves a frame that nobody returns from, and a call in its place finds the slot taken and is C's.
+ * jumps away instead leaves a frame that no thread returns from, and a call in its place finds the slot taken and is
+ * C's.
  *
  *	rsi EXIT word, parent	rcx ring_cpu, then thread	rdx slot, ring	r10 top	  rax E_WHERE, then the top to be
  */

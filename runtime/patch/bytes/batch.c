@@ -11,7 +11,7 @@
  *	JS	any length, the first two bytes in one cache line: `jmp` over the rest stands in while it changes.
  *		The instruction is not executed meanwhile, so it must be one that may be left out: a nop, our call
  *	TAIL	the bytes behind the first are dead while the first is `stand_in`
- *	PLAIN	nobody executes the bytes before the batch is done: every task is held (platform.h, quiet), or
+ *	PLAIN	no thread executes the bytes before the batch is done: every task is held (platform.h, quiet), or
  *		nothing leads to them yet. No fork can fall into the first; the second are as dead in a fork child
  *
  * Order of a batch; everything in brackets happens only if an item needs it:
@@ -299,7 +299,7 @@ static void put(const struct batch_window *w, uintptr_t at, const void *bytes, u
 		arch_text_store1((void *)at, *from);
 }
 
-/* The bytes behind the first @head ones, which nobody executes now. */
+/* The bytes behind the first @head ones, which no thread executes now. */
 static inline void put_rest(const struct batch_window *w, const struct patch_item *it, unsigned head)
 {
 	put(w, it->at + head, (const uint8_t *)&it->code + head, it->len - head);

@@ -97,7 +97,7 @@ enum site_bits {
 	SITE_SLED	= 64,	/* CLASS_ISLE over one-byte nops */
 	SITE_FRAME	= 128,	/* comes after the prologue (mcount) */
 	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
-	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
+	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while no thread runs */
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
 	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (punned_jump.c) */
 	SITE_NO_PLACE	= 8192,	/* CLASS_CODE, not known yet: no jump could be had for it, which is counted */
@@ -223,13 +223,13 @@ void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end
 
 /* ---- sites (site.c) ------------------------------------------------------------------------------ */
 
-/* Is nobody running? Asked at most once a batch, and only if it matters. */
+/* Does no thread run? Asked at most once a batch, and only if it matters. */
 struct quiet {
 	int asked;		/* 0 not yet; 1 */
 	int n;			/* tasks; negative: not quiet */
 	uintptr_t pc[64];
 };
-int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi);	/* 1: nobody runs, nobody rests inside (lo, hi) */
+int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi);	/* 1: no thread runs, no thread rests inside (lo, hi) */
 
 /* The i-th displacement that a sled may get; 0: there are no more. */
 int32_t site_sled_displacement(unsigned i);
@@ -263,7 +263,7 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	      struct patch_item *it, uint32_t *switched);
 /*
  * The short way of that for those of @p whose last step is to be linked, their text in @w, writable: as many
- * as there are in a row. Nobody runs.
+ * as there are in a row. No thread runs.
  */
 uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w);
 int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
@@ -357,7 +357,7 @@ static inline void item_st8(struct patch_item *it, uintptr_t at, uint64_t bytes,
 	it->code.hi = mask;
 }
 
-/* All @len bytes of @new, in any order: nobody executes them, or stands between them, until the batch is done. */
+/* All @len bytes of @new, in any order: no thread executes them, or stands between them, until the batch is done. */
 static inline void item_plain(struct patch_item *it, uintptr_t at, const struct code *new, unsigned len)
 {
 	it->proto = PROTO_PLAIN;
@@ -382,7 +382,7 @@ struct patch_item *batch_room(uint32_t n);
  */
 typedef void (*batch_commit)(void *arg, const struct patch_item *it, uint32_t n);
 uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg);
-/* Writes code that nobody runs yet, or rewrites it as it is, in pages of our own. */
+/* Writes code that no thread runs yet, or rewrites it as it is, in pages of our own. */
 int batch_write_near(const struct near_code *c, struct plat_window *w);
 /* Was this fork child born while its parent changed something? Until batch_after_fork(), which finishes it. */
 int batch_is_open(void);
@@ -410,7 +410,7 @@ void run_close(void);
 
 /* One batch, whoever runs. Returns the number of sites changed. */
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
-/* The same, faster for many new sites if nobody runs. */
+/* The same, faster for many new sites if no thread runs. */
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 #define PATCH_LEFT	0xffu	/* in a request's status: somebody else has to see to it */
 /*
@@ -463,7 +463,7 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);
 
 int hook_arm(struct uft_hook *h, uint32_t n);
 int hook_frame(uintptr_t pc);		/* enum uft_frame for a pc in a hook's stub; -1 */
-uint32_t hook_disarm(void);	/* returns how many have to wait until nobody runs */
+uint32_t hook_disarm(void);	/* returns how many have to wait until no thread runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);
 uint32_t hook_stuck(uint64_t at, uint64_t bytes);	/* those that could not be put back and lead to this memory */
 

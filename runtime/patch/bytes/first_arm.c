@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first_arm.c - the first arming of many sites, while nobody can run in them
+ * first_arm.c - the first arming of many sites, while no thread can run in them
  *
  * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an
  * order that running threads survive. Before a program's first instruction there is neither, but many sites:
@@ -149,7 +149,7 @@ static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, un
 	return 0;
 }
 
-/* Where the steps lead: nobody is there to see those between. */
+/* Where the steps lead: no thread is there to see those between. */
 static unsigned cold_form(const struct patch_site *s, unsigned state)
 {
 	struct patch_site end = *s;

@@ -7,7 +7,7 @@
  * sites have in common is said once, and the agent has all of them in one go.
  *
  * Nothing is decided here: requests are made of the order, as many at a time as stay in the cache, and go to
- * first_arm.c. What that one does not do in one go (another kind, foreign bytes, somebody runs) keeps its bit: the
+ * first_arm.c. What that one does not do in one go (another kind, foreign bytes, a thread runs) keeps its bit: the
  * session sends it as a request, and who refuses it counts it.
  */
 #include "runtime/patch/bytes/bytes.h"

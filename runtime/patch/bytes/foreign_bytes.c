@@ -19,7 +19,7 @@ static int is_as_found(const struct patch_site *s)
 
 	if (!batch_is_mapped(s->addr, len))
 		return 1;
-	/* Of two bytes that lead to a pad the pad is not looked at: somebody may stand in it. */
+	/* Of two bytes that lead to a pad the pad is not looked at: a thread may stand in it. */
 	return !(s->class == CLASS_CODE && len == UFT_LEN_JMP_SHORT && !(s->bits & SITE_PUN)) &&
 	       !memcmp((const void *)s->addr, s->orig, len);
 }

@@ -21,8 +21,8 @@
  *
  * Arming. The bytes may hold several instructions (UNWIND) or one that may not be skipped (SYSCALL), so no
  * stand-in: one store where they lie in a word or a 16-byte block. Otherwise, and for several instructions always,
- * only while nobody can be inside: nobody runs, or a thread waits in r_brk for us (then its new object is what the
- * session is hooking, and nobody has run that). Else the hook is refused with -EBUSY.
+ * only while no thread can be inside: no thread runs, or a thread waits in r_brk for us (then its new object is what
+ * the session is hooking, and no thread has run that). Else the hook is refused with -EBUSY.
  * Behind RBRK's `ret` everything is dead: the tail first, then the first byte.
  *
  * The hooks of an object change together (hooks_write()), and their stubs are written through one window. One that lies
@@ -326,7 +326,7 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 	return 0;
 }
 
-/* A thread of ours waits in r_brk: the session is busy with what it has just loaded, which nobody has run. */
+/* A thread of ours waits in r_brk: the session is busy with what it has just loaded, which no thread has run. */
 static int is_load_pending(void)
 {
 	const struct uft_mail *m = uft_rt.mail;
@@ -402,7 +402,7 @@ static int is_in_together(const struct hook *h)
 	return 0;
 }
 
-/* What changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them,
+/* What changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: another program has changed them,
  * -EFAULT: they are gone. */
 static int hook_item(const struct hook *h, unsigned state, struct quiet *q, struct patch_item *it)
 {
@@ -431,7 +431,7 @@ static int hook_item(const struct hook *h, unsigned state, struct quiet *q, stru
 		it->code = new;
 		it->stand_in = h->kind == UFT_HOOK_RBRK ? UFT_OP_RET : (uint8_t)old.lo;
 	} else if (state == HOOK_ARMED && h->kind == UFT_HOOK_UNWIND) {
-		return -EBUSY;		/* somebody may be between the instructions that move */
+		return -EBUSY;		/* a thread may be between the instructions that move */
 	} else if (batch_item(it, h->addr, &old, &new, UFT_LEN_JMP, ITEM_AT_ONCE)) {
 		if (!quiet_at(q, h->addr, h->addr + UFT_LEN_JMP))
 			return -EBUSY;

@@ -388,7 +388,7 @@ static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands
 
 /*
  * Step 5: the tails of those that stand, or the heads. Four bytes at once: the second of the stand-in again,
- * as it is, and three that nobody executes.
+ * as it is, and three that no thread executes.
  */
 static inline __attribute__((always_inline)) void end_block(struct sweep *w, uint32_t k, uint64_t stands, int is_head)
 {

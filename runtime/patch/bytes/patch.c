@@ -25,10 +25,11 @@
  *   5. A fork child finds 1 to 4 true for its own copy (batch.c, "Forks").
  *
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
- * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
+ * those that only have to wait until no thread runs in UFT_CNT_SITE_LIVE.
  *
- * The first arming of many sites while nobody runs takes a shorter way to the same end (first_arm.c), and so does every
- * later change of many (known_sites.c). Orders that give one state and a bit a site need no list (known_bitmap.c).
+ * The first arming of many sites while no thread runs takes a shorter way to the same end (first_arm.c), and so does
+ * every later change of many (known_sites.c). Orders that give one state and a bit a site need no list
+ * (known_bitmap.c).
  *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
@@ -145,20 +146,20 @@ static unsigned plan_rule(const struct patch_site *s, uintptr_t at)
 	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
 }
 
-/* Must nobody run for this step, whatever its bytes? */
+/* Must no thread run for this step, whatever its bytes? */
 static int needs_quiet(const struct patch_site *s, unsigned next)
 {
 	if (s->bits & SITE_QUIET_ENDS)
 		return s->form == FORM_ORIGINAL || next == FORM_ORIGINAL;
-	/* A jump before the entry was taken away and is to come back: somebody may still stand in the nops there. */
+	/* A jump before the entry was taken away and is to come back: a thread may still stand in the nops there. */
 	return s->class == CLASS_PREPAD && s->form == FORM_ORIGINAL && s->bits & SITE_PRE_USED;
 }
 
-/* Chooses how to write a step. While nobody runs everything can be written. */
+/* Chooses how to write a step. While no thread runs everything can be written. */
 static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_site *s, unsigned next, uintptr_t at,
 		     const struct code *old, const struct code *new, unsigned len)
 {
-	/* before the entry, and nobody was ever there */
+	/* before the entry, and no thread was ever there */
 	int is_dead = at < s->addr && !(s->bits & SITE_PRE_USED);
 	int must_be_quiet = needs_quiet(s, next);
 
@@ -186,7 +187,7 @@ static void forget_restored(struct patch_site *s)
 		s->addr = 0;
 }
 
-/* It is as found: next time nobody may run, and a class be had that can be switched ever after. */
+/* It is as found: next time no thread may run, and a class be had that can be switched ever after. */
 static void forget_untouched(struct patch_site *s)
 {
 	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))	/* GUARD(prefix_unused) */

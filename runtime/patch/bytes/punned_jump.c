@@ -233,7 +233,7 @@ static int write_place(uint64_t at, uint64_t slot)
 	return ret;
 }
 
-/* Whoever looks meanwhile sees the place of before, or this one. */
+/* A reader meanwhile sees the old place or this one. */
 static void note_place(const struct patch_object *o, uint64_t site, uint64_t at)
 {
 	struct pun *p = entry_for(at);

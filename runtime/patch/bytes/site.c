@@ -11,7 +11,7 @@
  * does not execute them, and no boundary inside the changed bytes may be one where a thread can rest.
  *
  * CLASS_PLAIN   One instruction is replaced by another of the same length: st8 or js (batch.c). One-byte nops are
- *               made one nop first, but only while nobody runs: a thread that rests between them would be lost.
+ *               made one nop first, but only while no thread runs: a thread that rests between them would be lost.
  * CLASS_PREFIX  Byte 0 is the last of a line (offset 63): no two bytes from there can change at once. If it is a
  *               prefix it becomes 67 (one byte, still a nop) and stays; everything else happens at the next byte.
  * CLASS_ISLE    Byte 0 is the last of a line, or the site is one-byte nops that running threads may rest in. The
@@ -34,11 +34,11 @@
  * "The last of a line" is offset 63 where we write ourselves, and offset 7 of a word where the kernel writes for us:
  * it promises no more than eight aligned bytes at once.
  *
- * While nobody runs (batch.c, PLAIN) any bytes can be written, but what is armed must be disarmed later, with threads
- * running. So a site that has no way of its own gets one at that moment (SITE_QUIET_ENDS): `call *` at the last of a
- * line becomes a prefix and a nop, an own call over two blocks CLASS_SWITCH. With threads running these are refused
- * (UFT_ST_LIVE), and so is the way back to the bytes as found: the first stays a nop, the second calls what it called.
- * A jump before the entry at the last of a line stays there for the same reason, with nothing leading to it.
+ * While no thread runs (batch.c, PLAIN) any bytes can be written, but what is armed must be disarmed later, with
+ * threads running. So a site that has no way of its own gets one at that moment (SITE_QUIET_ENDS): `call *` at the last
+ * of a line becomes a prefix and a nop, an own call over two blocks CLASS_SWITCH. With threads running these are
+ * refused (UFT_ST_LIVE), and so is the way back to the bytes as found: the first stays a nop, the second calls what it
+ * called. A jump before the entry at the last of a line stays there for the same reason, with nothing leading to it.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"

@@ -121,7 +121,7 @@ static int write_pass(const struct patch_object *o, unsigned at, const uint8_t *
 void near_pass_through(struct patch_object *o)
 {
 	for (unsigned t = 0; t < NTHUNKS; t++)
-		if (t != THUNK_EXIT)		/* nobody returns there any more */
+		if (t != THUNK_EXIT)		/* no thread returns there any more */
 			uft_store_release(cell(o, t),
 					  (uint64_t)(o->thunk[0] + (t == THUNK_ENTER ? PASS_ENTER : PASS_FUNC)));
 }

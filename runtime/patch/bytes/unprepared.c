@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unprepared.c - entries of plain functions, which nobody prepared: CLASS_CODE
+ * unprepared.c - entries of unprepared functions: CLASS_CODE
  *
  * The session decodes and plans (control/relocate/); here its bytes are checked, copied and linked. Per site, in the
  * aux slot of its stub index (stubs.c) and in a table of cells, which is data:
@@ -24,7 +24,7 @@
  *
  * A site of one byte is linked by an int3: the session, which has every task of the program by ptrace, puts
  * who takes the trap into the slot. One byte changes by one store, at any time: a thread runs the old
- * instruction or the trap (and nobody rests inside of what changes). It is unlinked when nothing is armed,
+ * instruction or the trap (and no thread rests inside of what changes). It is unlinked when nothing is armed,
  * since a trap costs something even if it leads nowhere. Nor is it wrong if the byte is back already: the
  * session takes them out of a process before it lets go of it.
  *
@@ -32,9 +32,9 @@
  * slot. Only its first instruction moves, so one store links it at any time, too.
  *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
- * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
- * Taking back needs none of that where one store does, since nobody rests inside a jump. Two things remain for a
- * moment when somebody holds the tasks: a jump over two blocks of 16 bytes, for which nothing can stand in (a fork
+ * no thread there: UFT_PATCH_FRESH, no thread runs, or the session holds the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
+ * Taking back needs none of that where one store does, since no thread rests inside a jump. Two things remain for a
+ * moment when all tasks are stopped: a jump over two blocks of 16 bytes, for which nothing can stand in (a fork
  * child born meanwhile would run the stand-in until its first event), and a pad, in which a thread may rest on its
  * way. Until then they stay linked, and their cells lead to the code that moved.
  *
@@ -411,7 +411,7 @@ static void item_bytes(struct patch_item *it, unsigned proto, uintptr_t at, uint
 	it->stand_in = UFT_OP_INT3;
 }
 
-/* What stands there is one instruction, in which nobody rests: each instant somebody may run it. */
+/* What stands there is one instruction, in which no thread rests: each instant a thread may run it. */
 static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to)
 {
 	unsigned len = site_len(s);
@@ -435,7 +435,7 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 		       item_at_once(it, s, jump, orig) ? -UFT_ST_LIVE : 1;
 	if (quiet_at(q, s->addr, s->addr + s->win))
 		item_bytes(it, PROTO_PLAIN, s->addr, to, len);
-	else	/* of one instruction that becomes another nobody rests inside */
+	else	/* of one instruction that becomes another no thread rests inside */
 		return is_pun(s) && !item_at_once(it, s, orig, jump) ? 1 : -UFT_ST_LIVE;
 	return 1;
 }

@@ -26,7 +26,7 @@
  *	armed		b stub ; ...			auipc t6 ; jr t6, stub ; ...
  *	stub		the handler's address ; call it ; what stood there ; jump behind it
  *
- * That is done only while nobody can be there: the object is fresh, or every task is held (word_is_quiet());
+ * That is done only while no thread can be there: the object is fresh, or every task is held (word_is_quiet());
  * else -EBUSY. It stays when the session leaves, for frames that return through us do, too, and their
  * exceptions. Stubs are never freed; the one of an object that has gone is that of the next with the same
  * instructions there.
@@ -62,7 +62,7 @@ struct call {
 static struct call calls[MAX_CALLS];
 static uint32_t ncalls;		/* counts what is complete: a fork child finds all of an entry or none */
 
-/* The program waits until it is answered: nobody runs beside us. */
+/* The program waits until it is answered: no thread runs beside us. */
 static int is_starting(void)
 {
 	const struct uft_mail *m = uft_rt.mail;
@@ -232,7 +232,7 @@ static const struct stub *find_stub(const struct uft_hook *h, int *is_armed)
 	return NULL;
 }
 
-/* Of an unwinder, or of a fork: one word changes at any time, more of them while nobody can be there. */
+/* Of an unwinder, or of a fork: one word changes at any time, more of them while no thread can be there. */
 static int arm_stub(const struct uft_hook *h)
 {
 	const int is_fork = h->kind == UFT_HOOK_SYSCALL;

@@ -26,7 +26,7 @@
  *	first, and a synchronisation lies in between.
  *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the
  *      first as it
- *	is now. A thread may rest between the two, for any time, so the first is written only while nobody can
+ *	is now. A thread may rest between the two, for any time, so the first is written only while no thread can
  *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted. The
  *	same for words that are not aligned, for what was found if it may be more than one instruction, and for
  *	plain code: CPUs may fetch one branch or another while it changes, but not one or any instruction.
@@ -554,7 +554,7 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 
 /*
  * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written.
- * The first of two never goes back while somebody may run, nor what was found behind it: idle does no harm.
+ * The first of two never goes back while a thread may run, nor what was found behind it: idle does no harm.
  * What cannot become idle either leads on to its handler, and that is said.
  */
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
@@ -592,7 +592,7 @@ static int change_word(struct word_object *o, struct uft_patch *p, unsigned word
 
 /*
  * All sites of a list, in an order in which every instant is sound: going in, the first words, a synchronisation, the
- * second ones. On the way out the second words come first as well, and the first follow if nobody runs.
+ * second ones. On the way out the second words come first as well, and the first follow if no thread runs.
  */
 static uint32_t change(struct word_object *o, struct uft_patch *p, uint32_t n, int is_quiet)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unprepared.c - entries of plain functions, which nobody prepared, where instructions are words
+ * unprepared.c - entries of unprepared functions, where instructions are words
  *
  * The session decodes and plans (control/relocate/); here its words are checked, copied and linked. Per site,
  * in the slot of its stub index, what arch_make_code() writes (arch/NAME/patch.h): the code that moved, what

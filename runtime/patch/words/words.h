@@ -42,7 +42,7 @@ void word_close(void);
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state);
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub);
 
-int word_is_quiet(void);		/* the session says that nobody runs */
+int word_is_quiet(void);		/* the session says that no thread runs */
 void word_unhook(void);		/* hook.c: the loader's calls as found, but for those that cannot change now */
 
 #endif

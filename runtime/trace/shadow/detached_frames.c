@@ -117,7 +117,7 @@ static int aside_is_awaited(const struct fg_entry *e, uint64_t now)
 	return !!x;
 }
 
-/* Marks what cannot return: the slot is gone or holds something else. -errno: nobody can tell. */
+/* Marks what cannot return: the slot is gone or holds something else. -errno: it cannot be known. */
 static int aside_doom(void)
 {
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {

@@ -7,7 +7,7 @@
  * one that switches contexts: where a call of the other context stays open, who goes on fills the entry of
  * that.
  *
- * So while somebody is inside, all events being slow ones, each of them leaves a copy of the entry that was
+ * So while a thread is inside, all events being slow ones, each of them leaves a copy of the entry that was
  * free when the first came; and the next puts it back, before it looks at anything: it may come while who is
  * inside is in the middle of that, or be the one by which he begins anew. The line's place to write says that
  * it is still about him: who was not interrupted in vain has moved it.

@@ -180,7 +180,7 @@ struct walk {
 	uint64_t slot, fp;		/* where the next return address is, and its frame's caller's frame pointer */
 	uint64_t sp, pc;		/* of the frame that was found last: behind its call */
 	int is_signal;			/* that one was interrupted */
-	int is_end;			/* nobody called it: not just that nothing more is known */
+	int is_end;			/* it has no caller: not just that nothing more is known */
 	uint64_t base;			/* of the window */
 	uint32_t nwindow;
 	uint64_t window[WINDOW_WORDS];
@@ -224,7 +224,7 @@ static uint64_t walk_true(struct walk *w, uint64_t slot, uint64_t pc)
 	return pc;
 }
 
-/* From w->pc, w->sp, w->fp to the slot and frame pointer of its caller. 0: nobody called, or it is not known. */
+/* From w->pc, w->sp, w->fp to the slot and frame pointer of its caller. 0: it has no caller, or it is not known. */
 static int walk_out(struct walk *w, uint64_t pc)
 {
 	struct uft_stack_row row = find_row(pc);
