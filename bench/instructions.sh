@@ -4,7 +4,7 @@
 # instructions.sh [UFT [MACHINE[:plain|:tls|:c++]...  [TRACER...]]] - instructions of the program that an event takes, where only an emulator runs it (doc/design/porting.md)
 #
 # qemu-user logs every instruction of a run with 100 calls of a function and of one with 1100; the difference is theirs. What
-# the kernel executes in system calls is not in it. The same without uft, of a program that nobody prepared, is the program's own. Prepared is
+# the kernel executes in system calls is not in it. The same without uft, of an unprepared program, is the program's own. Prepared is
 # what is built with the options that `uft cflags` prints; :tls has so many variables of threads that ours lie behind what one instruction reaches,
 # :c++ the library of C++.
 set -eu

@@ -169,7 +169,7 @@ real_programs() {
 	say "User CPU time over the plain build's, not traced; alternating runs. *Idle* is built by gcc with what \`uft cflags\` prints:"
 	say "\`-fpatchable-function-entry=5\` and a -B that makes each pad one nop while assembling. *Plain* again is the noise of this run,"
 	say "*raw nops* the same without -B: gcc's five nops of one byte. *Before* has \`$before\`: 16 bytes"
-	say "of nops before each entry, which nobody executes; what differs is where code lies."
+	say "of nops before each entry, which no thread executes; what differs is where code lies."
 	say
 	say "| program | idle/plain | plain/plain | raw nops/plain | before/plain |"
 	say "|---|---|---|---|---|"
@@ -292,7 +292,7 @@ instructions_table() {
 	say "## Instructions of an event"
 	say
 	say "Handlers: counted in their code. In all: by an emulator that logs them, a call more or less, less what the same call takes in a"
-	say "program without a pad and without uft; so site, stub and thunks are in it. Plain: the same of code that nobody prepared."
+	say "program without a pad and without uft; so site, stub and thunks are in it. Plain: the same of unprepared code."
 	say
 	say "| machine | function: handler | in all | plain | graph call: handlers | in all | plain |"
 	say "|---|---|---|---|---|---|---|"

@@ -13,7 +13,7 @@ unprepared_table() {
 	if command -v bpftrace >/dev/null && [ "$(id -u)" = 0 ]; then
 		measure uprobe bpftrace -e 'uprobe:./calls-plain:fib { @ = count(); }' -c "./calls-plain 1" || rm -f uprobe.out
 	fi
-	say "## Plain code, nobody prepared it"
+	say "## Unprepared code"
 	say
 	say "The same program without any option for tracing; columns as above. A peer's row counts only where it hit the function."
 	say

@@ -11,9 +11,9 @@ of a file has a heading of nouns ("Running tasks", not "Who runs")."""
 import os, re, sys
 
 FOLDERS = 'bench', 'cmd', 'control', 'hist', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
-RIDDLE = r'(Who|Whom|Whose|Nobody|Somebody|Those|Others|What is|What was)\b'
+RIDDLE = r'(Who|Whom|Whose|Whoever|Nobody|Somebody|Those|Others|What is|What was)\b'
 COMMENT = re.compile(r'(/\*+ |^\s*/\*\*? |^\s*// )' + RIDDLE)
-SENTENCE = re.compile(r'(^|[.:] |\t|\*\*|\| |^#+ )(Who|Whom|Nobody|Somebody|What is|What was)\b')
+SENTENCE = re.compile(r'(^|[.:] |\t|\*\*|\| |^#+ )(Who|Whom|Whoever|Nobody|Somebody|What is|What was)\b')
 MESSAGE = re.compile(r'"(%s: )?' + RIDDLE)
 HEADING = re.compile(r'^\s*/\* -{2,} (Who|Whom|Whose|Nobody|Letting|What)\b')
 GUARD = re.compile(r'^#ifndef (\w+_H)\n#define \1\n', re.M)

@@ -4,7 +4,7 @@
     (gdb) source /usr/share/uft/gdb/uft.py
 
 While a call is traced by function_graph or profile its return address waits on a shadow stack, and the stack holds
-that of a stub, which gdb knows nothing about. In a function that nobody prepared the first instructions run elsewhere,
+that of a stub, which gdb knows nothing about. In an unprepared function the first instructions run elsewhere,
 and gdb knows nothing about that place. Here are an unwinder that goes from the stub to the true caller, and from moved
 instructions to where they were, and a frame filter that leaves both out of `bt` (`bt -no-filters` shows them).
 
