@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * agent.c - the task inside a target that does what the session asks
+ * agent.c - the task inside a target that carries out the session's commands
  *
  * What it is. One task per target, made by clone(CLONE_VM) with nothing else shared: its own thread group,
  * descriptors, working directory, signal handlers and credentials, and exit signal 0. To the program it is a
@@ -9,11 +9,11 @@
  *
  * Life.	agent_start() -> ready -> commands -> exit
  * It ends when the target has ended (pidfd), runs another image (kcmp), its slice is no longer live, by AGENT_EXIT, or
- * by the hand of who detaches: the session stops it, lets it unmap all that is ours, itself included, and exit, all by
+ * by a detach: the session stops it, has it unmap all memory of the runtime, its own included, and exit, all by
  * system calls made at an instruction of the vdso (control/detach/detach.c). If the session is gone (pidfd,
  * arena.closed) and the target stays, it first puts the original code back and switches recording off; then it
- * serves the guard in the same way, or ends if there is none. As nobody wakes it for the loss of a session, it
- * looks every TICK_MS.
+ * serves the guard in the same way, or ends if there is none. The loss of a session does not wake the agent, so it
+ * checks every TICK_MS.
  *
  * Parents. A child that ended would stay the target's zombie, as the target does not wait for it. So a task in between
  * makes the agent and ends, and the starting thread waits for that one at once: the agent is init's (or that of the
@@ -22,13 +22,13 @@
  *
  * Concurrency. The agent is the only caller of patch_*() and trace_set_params() while it lives; before it is ready
  * the starting thread is (init). In a fork child the parent's agent does not exist; the state here was copied by
- * the fork and is set up anew by agent_start(), on the same stack: its memory was copied as well and is nobody's.
+ * the fork and is set up anew by agent_start(), on the same stack: its memory was copied as well and is unused.
  *
  * Invariants.
  *  1. The program runs only while the agent is ready or there is none: agent_start() waits (tests/func/session).
  *  2. The agent holds no descriptor of the target (close_range first thing): pipes see their end of file.
  *  3. No signal reaches it: all are blocked before the clone, so a kill of the process group ends the target only.
- *     It leaves the target's process group and session too, so that nobody who waits for those waits for it.
+ *     It leaves the target's process group and session too, so that a wait for these does not wait for the agent.
  *  4. It never has more rights than the target (creds.c), or ends.
  *
  * Failure. Whatever it cannot do it reports in cmd_result and leaves alone. It never logs, never ends the target.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * attach.c - how the runtime comes up in a process that runs already
+ * attach.c - start the runtime in a running process
  *
  * Entered by a task that the session had one of the program's threads clone (entry.S). It makes the agent and
  * ends (agent.c, "Parents"); all that may wait, fail, or be forbidden happens here, beside the running

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.c - what the session tells the runtime: a command in the slice's command area, by its number
+ * command.c - carry out the session's commands, from the slice's command area
  *
  *	session: fills uft_cmd, cmd_seq + 1, wakes		agent: does it, result, cmd_done = cmd_seq, wakes
  *
  * The other way is request.c. Both know no host but platform.h: plat_wait() and plat_wake() on words of the
- * arena are all that a channel takes. On Linux the agent waits for commands (agent.c); who has no task for
- * that looks now and then (agent_poll()).
+ * arena are all that a channel needs. On Linux the agent waits for commands (agent.c); a host without a task for that
+ * polls (agent_poll()).
  *
  * Context: control, one caller at a time.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * creds.c - the agent has the credentials of its target, also after that gave some up
+ * creds.c - keep the agent's credentials those of its target, also after that gave some up
  *
  * The target's /proc/PID/status is opened at the first tick, since most fork children end before that, and read at
  * every tick. What the agent has at the first is what clone gave it: the target's of the start. When the lines differ

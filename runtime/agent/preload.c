@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload.c - the runtime as a library that the loader brings: no ptrace, so it works where there is none (an emulator)
+ * preload.c - the runtime as a library that the loader loads, for hosts without ptrace (an emulator)
  *
  * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other
  * object (-z initfirst), when no thread but the first exists. It maps the session's board, whose path is in

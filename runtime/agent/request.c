@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * request.c - what a thread of the target asks of the session: a mailbox in the arena
+ * request.c - requests of a target's threads to the session, by a mailbox in the arena
  *
  *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
  *
  * The bell is a futex in memory that the target can only read: a wake that comes while the session does not
- * wait is lost. So the thread wakes again until it woke somebody, for a moment, and who waits for an answer
- * at each part of the wait.
+ * wait is lost. So the thread repeats the wake for a moment until it has woken a waiter; a thread that waits for an
+ * answer does so in each part of its wait.
  *
  * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
- * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
+ * thread that is killed inside leaves one; the session answers it and frees it if the answer is not taken. A
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
  * The wait is cut into parts, because a session that dies wakes no thread.
  *
- * A process without an agent (trace/hooks/fork_child.c: fork children under an emulator) is told what to do while it
- * asks: the waiting thread does it. Only one waits at a time there: who has the loader's lock.
+ * In a process without an agent (trace/hooks/fork_child.c: fork children under an emulator) the waiting thread carries
+ * out commands. Only one thread waits at a time there: the one that holds the loader's lock.
  */
 #include "runtime/agent/agent.h"
 

@@ -15,8 +15,8 @@
  * forked may have interrupted somebody who has addresses of the parent's rings at hand; elsewhere, where that one
  * ends in the memory that stands in its place. Under an emulator the child does so itself. doc/design/trust.md.
  *
- * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and
- * those whose agent ended because both session and guard were killed. It sends a thread of theirs into
+ * A session or guard that detaches finds processes without an agent: children that had no event yet or were not
+ * followed, and those whose agent ended because both session and guard were killed. It sends one of their threads into
  * trace_rejoin().
  *
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.c - what the runtime does about system calls that make or replace tasks, and about loaded objects
+ * hook.c - handle system calls that make or replace tasks, and newly loaded objects
  *
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
  * saved (hook.S). They may wait for the session; they never change what the call does

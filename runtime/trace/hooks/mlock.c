@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlock.c - the program locks its memory: ours is left out of it
+ * mlock.c - keep the runtime's memory unlocked when the program locks its own
  *
  * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow
  * stacks, the tables of threads and of set-aside entries); the little that remains is locked as the

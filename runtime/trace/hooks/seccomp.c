@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.c - a program forbids itself system calls, or to read the clock
+ * seccomp.c - a program restricts its system calls, or its use of the clock
  *
- * The system calls that do this (prctl, seccomp) are hooked, so that what has to be done is done before,
- * while everything may be done still:
+ * The system calls that do this (prctl, seccomp) are hooked. So the runtime prepares for the restriction while it may
+ * still make all calls:
  *
- *	a seccomp filter	the session runs it on each call of ours (control/proc/seccomp.c). It does not
- *				end us: nothing changes. It ends us for calls that we can do without: those are
- *				not made any more (plat_deny()). Else: out
+ *	a seccomp filter	the session runs it on each call of ours (control/proc/seccomp.c). If it allows all,
+ *				nothing changes. If it kills for calls that the runtime can avoid, these are not
+ *				made any more (plat_deny()). Else: out
  *	strict mode, PR_SET_TSC	out
  *
  * Out, for good, this process and the children that it forks: no event looks further than trace_is_out(), so

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fastpath_interrupt.c - who was interrupted inside a fast path goes on when the top is another one
+ * fastpath_interrupt.c - repair the shadow stack of a fast path that a signal handler interrupted
  *
- * Without restartable sections (ring/thread_rings.c) who enters a call fills the free entry at the top, and then finds
- * by its store-exclusive that it was interrupted. A handler has taken its own entries off again by then. Not
- * one that switches contexts: where a call of the other context stays open, who goes on fills the entry of
- * that.
+ * Without restartable sections (ring/thread_rings.c) a fast path that enters a call fills the free entry at the top of
+ * the shadow stack, and then learns from its store-exclusive that it was interrupted. A handler has removed its own
+ * entries by then, but for a handler that switches contexts: if a call of the other context stays open, the interrupted
+ * path fills the entry of that call.
  *
- * So while a thread is inside, all events being slow ones, each of them leaves a copy of the entry that was
- * free when the first came; and the next puts it back, before it looks at anything: it may come while who is
- * inside is in the middle of that, or be the one by which he begins anew. The line's place to write says that
- * it is still about him: who was not interrupted in vain has moved it.
+ * So while a thread is inside a fast path, all events of its handlers are slow ones. Each slow event keeps a copy of
+ * the entry that was free at the first of them, and the next one restores it first: that may interrupt the fast path
+ * while it fills the entry, or be the event with which the path begins anew. The write position of the line tells
+ * whether the path is still inside: a path that has committed has moved it.
  *
- * The same for his intent (ring/thread_rings.c): it is the top that he made of the one that he loaded, and such a
- * handler leaves just that where it enters one call more than it ends. If he was interrupted between load and
- * intent, and then again between intent and store, the second handler finds an intent that looks as if it had
- * come true. But between the end of one event and the next only he can have changed the top: where it is what
- * the last one left, he has not.
+ * The same holds for the path's intent (ring/thread_rings.c). The intent is the new top that the path made of the top
+ * that it loaded, and a handler that enters one call more than it ends leaves just that top. If the path is interrupted
+ * between load and intent, and again between intent and store, the second handler finds an intent that looks
+ * committed. But between the end of one event and the next, only the path can have changed the top: if the top is what
+ * the last event left, the path has not committed.
  */
 #include "runtime/trace/thread/thread.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out.c - this process records nothing any more, since it forbade itself what that takes; theory in hooks/seccomp.c
+ * out.c - this process records nothing any more, since it has restricted its system calls; theory in hooks/seccomp.c
  *
  * Context: probe.
  */

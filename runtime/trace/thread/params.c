@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * params.c - what the armed sites do, set by the agent and read by every event
+ * params.c - the parameters of armed sites, set by the agent and read by every event
  *
  * The parameters in force are one pointer to one of a few copies; the agent fills the next copy and moves the
  * pointer, then starts a new generation, so that every thread takes its slow path once and decides anew whether

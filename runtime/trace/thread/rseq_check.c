@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq_check.c - who may write rings of CPUs where fast paths write rings of their threads
+ * rseq_check.c - decide whether a thread may write the ring of its CPU, where fast paths write rings of their threads
  *
  * A thread that has no ring of its own (ring/thread_rings.c: there are few, and only fast paths want them) has its
  * events by C. If the kernel restarts its sections (ring.S) they go to the ring of its CPU, with signals as
  * they are; else to an exchange ring, with signals blocked.
  *
- * Is it the thread that it seems? Nobody tells of new threads and of vfork() here (ARCH_HAS_HOOKS), and who
- * runs on another's thread pointer finds another's registration there. So each event compares the thread's
- * number with the one that was noted: libc's, where nobody makes tasks that have their maker's
- * (uft_slice.no_sharers), else the kernel's, by one system call. Anybody else begins as task_begin() does.
+ * Identity. New threads and vfork() are not hooked here (ARCH_HAS_HOOKS), and a task that runs on the thread pointer of
+ * another finds that one's registration. So each event compares the task's number with the noted one: libc's number,
+ * where no task shares the thread pointer of its maker (uft_slice.no_sharers), else the kernel's, by one system call. A
+ * different task begins as in task_begin().
  *
- * Is it registered? libc registers a new thread when that already runs, in memory where a CPU's number may
- * stand from the thread before. So the number proves nothing, and whom the kernel does not restart would take
- * records out of a ring that others write. Asked is the kernel: rseq_cs is left at a section in which nobody
- * is. From whom it knows, it takes that back as soon as it takes the CPU away; no other task's memory it ever
- * changes. Until then events go by exchange rings.
+ * Registration. libc registers a new thread while that already runs, in memory where the CPU number of an earlier
+ * thread may remain. So the number proves nothing, and a thread that the kernel does not restart would destroy records
+ * of others in that ring. The kernel itself is tested: rseq_cs is set to a section in which no thread can be. The
+ * kernel clears it when it takes the CPU from a registered thread, and never changes the memory of another task. Until
+ * then events go to exchange rings.
  *
- * A thread of which this has been seen stays so: nobody registers anew, and a fork child inherits it.
+ * The result is final for a thread: no thread registers anew, and a fork child inherits the registration.
  */
 #include "runtime/trace/thread/thread.h"
 

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signal.c - which calls are a signal handler's
+ * signal.c - recognise calls of signal handlers
  *
- * The kernel makes such a call, and it returns to code that does nothing but ask for rt_sigreturn(). So what
- * stands at the return address tells, and nothing else does: a handler is a function like others, and the
- * program may call it as well.
+ * The kernel makes such a call, and it returns to code that only calls rt_sigreturn(). So the bytes at the return
+ * address tell, and nothing else does: a handler is a function like others, and the program may call it as well.
  *
- * Only slow paths ask, and only while somebody wants to know. A system call tells whether the bytes can be
- * read at all (the code may be there to be executed only, a return address be none or the end of a mapping),
- * once for each return address: the answer is remembered in a table, place by place without a lock, until the
- * parameters change. Then they are just read: somebody is about to return to them. Many programs are asked
- * this who never asked for it, so it is not process_vm_readv(), for which a seccomp filter may kill. Where
- * code was replaced meanwhile an answer may be of what stood there before.
+ * Only slow paths check this, and only if the parameters ask for it. A system call tells whether the bytes can be read
+ * at all (the code may be execute-only, the return address invalid or at the end of a mapping), once for each return
+ * address: the result is kept in a table, without a lock, until the parameters change. After that the bytes are read
+ * directly, since the thread is about to return to them. The system call is not process_vm_readv(), because a seccomp
+ * filter may kill the program for that. If code was replaced meanwhile, a result may be that of the old code.
  *
  * Context: probe.
  */
