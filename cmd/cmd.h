@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd.h - what the subcommands share
+ * cmd.h - declarations shared by all subcommands
  *
  * A command is one file with one function of this form; argv[0] is the command's name. It parses its
  * options by a table (options.h), which also answers --help and the hidden --list-options. It returns

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.h - what "PROG|PID|FILE.o|FILE.a" on a command line stands for */
+/* objects.h - the objects of an operand "PROG|PID|FILE.o|FILE.a" */
 #ifndef UFT_CMD_OBJECTS_H
 #define UFT_CMD_OBJECTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pager.c - where a command's data goes
+ * pager.c - the output of a command: a file, a terminal, a pager
  *
  * On a terminal: through $PAGER (less when unset; LESS=FRX when unset, so that short output just appears).
  * Anywhere else: to standard output as it is. SIGPIPE keeps its default, so a reader that has seen enough

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.h - how far the reading of a recording is: a line on the terminal of stderr, from the first second on */
+/* progress.h - progress of reading a recording: a line on the terminal of stderr, from the first second on */
 #ifndef UFT_CMD_PROGRESS_H
 #define UFT_CMD_PROGRESS_H
 

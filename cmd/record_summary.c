@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_summary.c - what uft record and attach say of a recording: news, and at its end what is missing and why
+ * record_summary.c - messages of uft record and attach: events during a recording, losses with reasons at its end
  *
  * Counts come from the session and the writer, which are gone by then, or from the file, which is read where that
  * is quick. A sentence stands above the line of the status; with --quiet only losses are said that were not asked for.

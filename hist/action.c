@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * action.c - what a histogram does with an entry: HANDLER(...).ACTION(...)
+ * action.c - actions of a histogram: HANDLER(...).ACTION(...)
  *
  *	onmatch(SYSTEM.EVENT)	another event left its variables at this key
  *	onmax($VAR)		the variable is larger than ever at this key

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * field.c - what a histogram takes of an event: a field, or the time, the CPU, a stack, a constant, a sum of others
+ * field.c - values that a histogram takes from an event: a field, or the time, the CPU, a stack, a constant, a sum of
+ * others
  *
  * Beside its own fields each event has those that are common to all, and the kernel's generic ones: cpu, CPU,
  * stacktrace. A value is a number of 64 bits (signed ones extended), or a text or stack by its place.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mistake.c - what is wrong with a histogram's text, and where: for error_log */
+/* mistake.c - errors in a histogram's text and their positions, for error_log */
 #include "hist/hist_internal.h"
 
 int hist_fail(struct uft_hist *h, int ret, const char *what, const char *str)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drops.c - what a recording lacks because it would have cost too much: one comment line a function */
+/* drops.c - functions that --budget or --max-rate dropped: one comment line a function */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

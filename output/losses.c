@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses.c - what a recording lacks, why, and what to do about it
+ * losses.c - the losses of a recording, their reasons, and remedies
  *
  * A view that shows a part of the truth says so. All sentences are made here, by losses_each(): uft record says
  * them at its end, the text and the profile end with them as comment lines, uft stat has them as `missing:`, an

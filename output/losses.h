@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses.h - what a recording lacks, why, and what to do about it: the same sentences in every view. Theory:
+ * losses.h - the losses of a recording, their reasons, and remedies: the same sentences in every view. Theory:
  * losses.c.
  */
 #ifndef UFT_OUTPUT_LOSSES_H

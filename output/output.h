@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - what a stream becomes: one file per form
+ * output.h - write a stream in other forms: one file per form
  *
  * A new export is one file here and one row in uft_exports[]. All writers take a stream and a FILE or
  * path, return 0 or a negative errno, and never print to stderr themselves. Context: control.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_header.c - what stands above the lines: the tracer, how much there is, the columns */
+/* text_header.c - the header above the lines: tracer, number of events, columns */
 #include <stdio.h>
 
 #include "output/output.h"

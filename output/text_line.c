@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_line.c - what the lines of all tracers have: task, CPU and time, and a call of a function
+ * text_line.c - parts of a line that all tracers have: task, CPU and time, and a call of a function
  *
  * A line is a few memcpy of text prepared per task, CPU, second and function; theory in text.c.
  */

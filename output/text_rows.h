@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_rows.h - how the text of each tracer differs from that of any
+ * text_rows.h - the parts of the text that differ by tracer
  *
  * A row for each tracer that has something of its own. A member that is missing: as for any tracer. text.c asks the row
  * and names no tracer.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hist_row.h - what a target adds up of an event's record, in a map of its slice
+ * hist_row.h - the values of a record that a target adds up in a map of its slice
  *
  * The keys and sums that a row names are numbers of the record, or the thread's; a key may be a text of the record as
  * well, which the map has whole, in words with zeroes behind it: a text that is longer has no room there. The session
- * makes it of a histogram (hist/row.c), the runtime checks it once and follows it for each event (tracers/event_rules.c),
- * and the session reads the map by the row that it has kept. The map lies at `offset` of a region that both know.
+ * makes it of a histogram (hist/row.c), the runtime checks it once and follows it for each event
+ * (tracers/event_rules.c), and the session reads the map by the row that it has kept. The map lies at `offset` of a
+ * region that both know.
  *
  * An element: the keys (a number is one word), the number of events, the sums. Context: any.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arm64.c - what sites look like on arm64
+ * arm64.c - forms of sites on arm64
  *
  *	[nop...] f: [bti c] nop nop	-fpatchable-function-entry=2 and more, before paciasp: the last two
  *	... bl _mcount		-pg, behind the prologue: by way of a PLT entry, or direct in a static program

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - which call instructions call mcount or __fentry__
+ * calls.c - find the call instructions that call mcount or __fentry__
  *
  * Compilers and linkers leave three forms: `e8 rel32` to the function or to its PLT entry, `ff 15 disp32`
  * through its GOT slot, and `67 e8 rel32`, which is the second after the linker relaxed it. A slot is known

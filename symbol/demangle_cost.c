@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangle_cost.c - what demangling a hostile name may cost
+ * demangle_cost.c - estimate the cost of demangling a hostile name
  *
  * libiberty bounds neither its time nor, in a few places, its pointers, and a limit of the text does not see work that
  * prints nothing. So the names with which that happens are found before:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* demangle_cost.h - what demangling a hostile name may cost, estimated before it is printed */
+/* demangle_cost.h - estimate the cost of demangling a hostile name before it is printed */
 #ifndef UFT_SYMBOL_DEMANGLE_COST_H
 #define UFT_SYMBOL_DEMANGLE_COST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.c - what a person wants to know of an object: its loader, its notes, where its names come from */
+/* describe.c - describe an object for a user: its loader, its notes, where its names come from */
 #include <stdio.h>
 #include <string.h>
 

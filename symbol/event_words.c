@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_words.c - which events a user means; see event_type.h */
+/* event_words.c - find the events of a user's word; see event_type.h */
 #include "symbol/event_type.h"
 #include "symbol/names.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * riscv64.c - what sites look like on riscv64
+ * riscv64.c - forms of sites on riscv64
  *
  *	[nop...] f: nop nop nop nop	-fpatchable-function-entry=4 and more; compressed, where there are such,
  *					and then perhaps beginning between two words: the site is the last eight

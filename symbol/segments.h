@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments.h - which of many ranges, that may lie over each other, counts at a place
+ * segments.h - find the range that counts at an address among ranges that may overlap
  *
  * Made once in n log n steps, asked in log n, whatever the ranges are: a recording can have them all the same.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c - where an object can be patched
+ * sites.c - find the patchable sites of an object
  *
  * Discovery goes from function starts to bytes, not from the compiler's tables: gcc 12 writes one table a
  * file, so a COMDAT function in two files leaves a dangling entry and --gc-sections drops entries of functions

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_name.h - what an event is called in pictures, lists and filters */
+/* event_name.h - names of events in pictures, lists and filters */
 #ifndef UFT_VIEW_EVENT_NAME_H
 #define UFT_VIEW_EVENT_NAME_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - which events a view shows: the kernel's event filters over calls
+ * filter.h - the filter of a view: the kernel's event filters over calls
  *
  * Fields of any event: func (of marks and events with a name: their text), duration (ns, at most 4294967295; 0 of an
  * entry), depth, and what all events have: common_pid, CPU, COMM. Grammar: symbol/event_filter.c.

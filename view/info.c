@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.c - what recordings say of themselves: tasks, counts, what is missing and why */
+/* info.c - facts of recordings: tasks, counts, losses and their reasons */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

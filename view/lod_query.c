@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lod_query.c - what a picture shows of levels of detail: for each lane, spans that are at most one a pixel
+ * lod_query.c - query levels of detail for a picture: for each lane, spans that are at most one a pixel
  *
  * The level whose spans are just not longer than a pixel is walked, and what falls into one column becomes one span. So
  * a query takes the time of its pixels, not of the calls. Levels are finished, or a preview's, and do not change

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plot_fields.c - which fields of events have values that can be plotted: numbers */
+/* plot_fields.c - find the fields of events that can be plotted: numbers */
 #include <stdio.h>
 #include <string.h>
 

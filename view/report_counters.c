@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_counters.c - which counters a recording has: events with a counter_value, by their track_name
+ * report_counters.c - list the counters of a recording: events with a counter_value, by their track_name
  *
  * Those are the names by which trace processors know counters, and uft/marker.h writes them. Other events have numbers
  * as well (plot_fields.c): which of them counts something, only the user knows.

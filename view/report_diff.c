@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_diff.c - what changed from one recording (A) to another (B), by call path: both whole */
+/* report_diff.c - compare two recordings (A and B) by call path: both whole */
 #include <errno.h>
 #include <stdlib.h>
 

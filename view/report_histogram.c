@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_histogram.c - how long the calls of one function were that ended in a part, and that a filter shows
+ * report_histogram.c - durations of one function's calls that ended in a part and that a filter shows
  *
  * Names are compared as they are shown, not as patterns: several functions may have one name.
  */

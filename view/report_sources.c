@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_sources.c - what a report reads: of each recording its part, by a stream of its own */
+/* report_sources.c - the sources of a report: of each recording its part, by a stream of its own */
 #include "output/output.h"
 #include "view/recording_internal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tiles.c - what a picture of some rows needs: spans of each lane, and the names in them */
+/* tiles.c - the data of a picture of some rows: spans of each lane, and the names in them */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

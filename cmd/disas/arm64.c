@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arm64.c - what sites of arm64 become, for uft disas */
+/* arm64.c - forms of arm64 sites, for uft disas */
 #include <string.h>
 
 #include "cmd/disas/words.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* riscv64.c - what sites of riscv64 become, for uft disas */
+/* riscv64.c - forms of riscv64 sites, for uft disas */
 #include <string.h>
 
 #include "cmd/disas/words.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.h - what sites become where instructions are aligned words, for uft disas
+ * words.h - forms of sites where instructions are aligned words, for uft disas
  *
  * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/words/patch.c writes: arm64.c and riscv64.c
  * hand them over.

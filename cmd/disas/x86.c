@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * x86.c - what sites and plain entries of x86-64 become, for uft disas
+ * x86.c - forms of x86-64 sites and unprepared entries, for uft disas
  *
  * The bytes follow runtime/patch/bytes/site.c and the drawings in runtime/arch/arch.h.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * patience.c - how long the session waits for one target, while all others wait
+ * patience.c - limit the time that the session waits for one target, while all others wait
  *
  * A target that is slow may be a hostile one, and one of many. What slow targets use up, in any wait, comes out of one
  * purse, which fills again with time; a wait is as long as its constant times what is left in there. So all of them

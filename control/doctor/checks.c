@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * checks.c - what the facts mean: one function a check, one row a function
+ * checks.c - judge the facts: one function a check, one row a function
  *
  * fail: uft cannot do its work on this operand, or would harm it. warn: it works with a loss that is named. A check of
  * which nothing is known says so as a warning; one that does not apply says nothing.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * subject.c - what doctor looks at in a program's file and in a process
+ * subject.c - facts of a program's file and of a process, for doctor
  *
  * The process is read through /proc and by one byte of process_vm_readv(), which asks the kernel the very question that
  * ptrace would ask (PTRACE_MODE_ATTACH_REALCREDS, yama and all), and stops no thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * access_decode.c - what a thread did to memory that is watched
+ * access_decode.c - decode an access to watched memory
  *
  * What the instruction did is read from the code: instructions cannot be read backwards, so those of the
  * function from its start on, up to the one that ends where the thread was. It counts if its memory operand

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* access_decode.h - what an instruction did to memory that is watched; theory in access_decode.c. Context: control. */
+/* access_decode.h - decode an access to watched memory; theory in access_decode.c. Context: control. */
 #ifndef UFT_CONTROL_ACCESS_DECODE_H
 #define UFT_CONTROL_ACCESS_DECODE_H
 

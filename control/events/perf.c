@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * perf.c - what the kernel tells of tasks: see perf.h
+ * perf.c - perf events of tasks: see perf.h
  *
  * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that
  * children inherit must be of one CPU if it is to have a ring, so a task has one for each CPU, and all of one

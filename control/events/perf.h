@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.h - what the kernel tells of tasks: their samples, switches, children, names and ends
+ * perf.h - perf events of tasks: their samples, switches, children, names and ends
  *
  * One ring for each CPU, into which the events of all tasks go. Theory: perf.c.
  */

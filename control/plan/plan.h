@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h - which functions a specification means, in one image. Context: control, the session's thread. */
+/* plan.h - select the functions of a specification, in one image. Context: control, the session's thread. */
 #ifndef UFT_CONTROL_PLAN_H
 #define UFT_CONTROL_PLAN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spec_explain.c - why a pattern of a spec selects nothing, or a program has no function that can be traced */
+/* spec_explain.c - explain why a pattern of a spec selects nothing, or why no function of a program can be traced */
 #include "control/plan/plan.h"
 #include "control/plan/spec_match.h"
 #include "control/plan/unprepared.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.h - what /proc and the kernel tell of processes: it is copied, bounded, and may be a lie. Context: control. */
+/* proc.h - facts of processes from /proc and the kernel: copied, bounded, and possibly false. Context: control. */
 #ifndef UFT_CONTROL_PROC_H
 #define UFT_CONTROL_PROC_H
 

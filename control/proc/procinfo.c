@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * procinfo.c - what /proc tells of a process and its tasks, and why ptrace refuses one
+ * procinfo.c - facts of a process and its tasks from /proc, and the reasons why ptrace refuses one
  */
 #include "control/proc/procinfo.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* procinfo.h - what can be known of a process before it is touched. Context: control. */
+/* procinfo.h - facts of a process before an attach. Context: control. */
 #ifndef UFT_CONTROL_PROCINFO_H
 #define UFT_CONTROL_PROCINFO_H
 

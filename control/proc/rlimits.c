@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * rlimits.c - which of a process's resource limits stands in the way, and what lifts it
+ * rlimits.c - explain which resource limit of a process prevents tracing, and how to raise it
  *
  * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low
  * that it must be the reason. Only the limit of address space is lifted, of a program that begins: its runtime has it

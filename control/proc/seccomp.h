@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp.h - what the seccomp filters of a task do to our system calls. Context: control. */
+/* seccomp.h - run the seccomp filters of a task on our system calls. Context: control. */
 #ifndef UFT_CONTROL_SECCOMP_H
 #define UFT_CONTROL_SECCOMP_H
 

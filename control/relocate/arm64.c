@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm64.c - which entries can be rewritten where instructions are words, arm64
+ * arm64.c - decide which entries can be rewritten, arm64
  *
  * One word becomes a branch, so nothing can lead between what moves, and no thread can rest there: what short
  * forms, pads and searches of near branches are for on x86-64 (entry.c) is not needed. What leads to the word

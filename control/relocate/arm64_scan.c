@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm64_scan.c - what the code of an arm64 object leads to
+ * arm64_scan.c - find the branch targets of an arm64 object
  */
 #include "control/relocate/internal.h"
 

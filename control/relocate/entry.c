@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * entry.c - which function entries of an object can be rewritten, and into what
+ * entry.c - decide which function entries of an object can be rewritten, and how
  *
  * What it is: from the bytes of a file, a list of functions with the form each will take, or the reason why it is left
  * alone; and the code that goes out of line. It touches no process. The functions are the unwind entries: they are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry.h - which function entries of an object can be rewritten, and into what. Context: control; no process
+ * entry.h - decide which function entries of an object can be rewritten, and how. Context: control; no process
  * is touched.
  *
  * The unwind entries of an object are its functions. Each is either usable or has one reason why not, so that the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * entry_table.c - which entry of an object is where
+ * entry_table.c - the table of an object's entries
  */
 #include "control/relocate/internal.h"
 #include "symbol/sorted.h"

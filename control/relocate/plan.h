@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.h - which instructions can be moved elsewhere to make room for a jump. Context: control; pure functions. */
+/* plan.h - decide which instructions can be moved to make room for a jump. Context: control; pure functions. */
 #ifndef UFT_CONTROL_RELOCATE_PLAN_H
 #define UFT_CONTROL_RELOCATE_PLAN_H
 

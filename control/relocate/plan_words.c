@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * plan_words.c - which instructions at an entry can be moved as they are, where they are words (plan.h)
+ * plan_words.c - decide which instructions at an entry can be moved unchanged, where they are words (plan.h)
  *
  * What moves an instruction writes it anew if it depends on where it stands. So what comes out as it went in does not.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * riscv64.c - which entries can be rewritten, riscv64
+ * riscv64.c - decide which entries can be rewritten, riscv64
  *
  * A j takes four bytes: one instruction or two, so nothing may lead between them. Most C code here has no
  * unwind entries; what a symbol with a size names is taken for a function as well (entry.c). Compilers put no

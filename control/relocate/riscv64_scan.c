@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * riscv64_scan.c - what the code of a riscv64 object leads to
+ * riscv64_scan.c - find the branch targets of a riscv64 object
  */
 #include "control/relocate/internal.h"
 #include "control/relocate/riscv64_insn.h"

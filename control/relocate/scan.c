@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * scan.c - what may lead to where in an object's code
+ * scan.c - find the places in an object's code that something may lead to
  *
  * The question is always: does anything but a call of the function lead into its first bytes? Instead of decoding
  * all code, which costs 60 ns an instruction and goes astray behind data, every byte is taken for the start of an

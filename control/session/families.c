@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * families.c - which families of slices the session keeps
+ * families.c - keep and drop the families of slices
  *
  * A family is the file that a process and its unborn children have their slices in. It is dropped when no process has
  * it mapped, which only /proc/PID/maps of all processes tell; what a target writes decides nothing but when to look.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* price.h - what the requests of one family may cost; theory in price.c. Context: control, the session's thread. */
+/*
+ * price.h - limit the CPU time that requests of one family cost; theory in price.c. Context: control, the session's
+ * thread.
+ */
 #ifndef UFT_CONTROL_SESSION_PRICE_H
 #define UFT_CONTROL_SESSION_PRICE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * seccomp_risk.c - is it sure that no seccomp filter forbids a target's threads what programs do not usually do?
+ * seccomp_risk.c - tell whether a seccomp filter may refuse the runtime's calls in a target's threads
  *
  * seccomp.c reads the filters that are there. The wakeup tracers ask the kernel for policy and priority in
  * the program's own threads, with calls that no program needs, at any time later: then a filter may have come

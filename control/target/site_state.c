@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * site_state.c - what the sites of a target are, as it was told and as it answered
+ * site_state.c - the states of a target's sites, by commands and answers
  */
 #include "control/target/target.h"
 

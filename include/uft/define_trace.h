@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * define_trace.h - what the events of a header are made of, in the file that defines CREATE_TRACE_POINTS
+ * define_trace.h - definitions for the events of a header, in the file that defines CREATE_TRACE_POINTS
  *
  * The header that includes this is read four times more, each time with another meaning of __field() and its relatives:
  *	1	the record, as a structure

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sink.c - where an export goes; see sink.h */
+/* sink.c - the output of an export; see sink.h */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink.h - where an export goes: a new file that gets its name when it is whole
+ * sink.h - the output of an export: a new file that gets its name when it is whole
  *
  * The text is collected under another name beside @path, and renamed at the end: no half file ever has the
  * final name, and an older file stays until then. Anything but a regular file (a pipe, /dev/stdout) is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.c - what debug information adds to a tree: places in the source, and inlined functions
+ * source.c - add debug information to a tree: places in the source, and inlined functions
  *
  * Both are asked for when the tree is whole, once for each function and each pair of caller and callee. An inlined
  * function is a node between the two. Its total is that of the calls that were recorded within it; its own time cannot

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline.c - how many calls a second there were, over the time of the recording
+ * timeline.c - calls per second over the time of a recording
  *
  * The recording is cut into BINS slots or fewer, 1, 2 or 5 times a power of ten long. A slot counts the calls
  * that began in it (or, recorded without entries, ended), the tasks that made them, and the records that are

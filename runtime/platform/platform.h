@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * platform.h - what a host must give the runtime
+ * platform.h - functions that a host must give the runtime
  *
  * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Asked of
  * it are memory, also within branch reach of code, a way to write code, a way to make every CPU see what was

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.h - what assembly must know of the ring side: offsets, shared with the .S files
+ * layout.h - offsets in rings and their tables for assembly, shared with the .S files
  *
  * Plain numbers only; ring.c asserts each of them against the C structures.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scan.c - what is in a file, exactly
+ * scan.c - count the content of a file exactly
  *
  * Goes through every ring once without merging: counts need no order, and a record costs a nanosecond or two. It uses
  * cursors of its own, so it may be asked for at any time. All payloads are read and checked on the way, which is

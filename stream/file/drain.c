@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drain.c - what a ring holds, into the file
+ * drain.c - drain rings to the file
  *
  * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it
  * goes from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after

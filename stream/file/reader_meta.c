@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader_meta.c - what a .uft file says about images, tasks, time and losses
+ * reader_meta.c - read the metadata of a .uft file: images, tasks, time and losses
  *
  * Payloads are collected as they come; as the later description of a thing holds, images are built when all
  * have been seen. A payload that makes no sense is damage and changes nothing but what it already added.

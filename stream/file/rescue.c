@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rescue.c - what a killed recorder left in the rings, into its file
+ * rescue.c - append the rings of a killed recorder to its file
  *
  * The recorder's memory is gone; its file and the arena remain, and they are enough. The file says which
  * slices it knows (by process and the clock at which they began; a slice of the arena may have had others

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * condense.c - what a hidden chunk leaves behind when it goes: the calls that it opened or closed
+ * condense.c - keep the calls that a dropped hidden chunk opened or closed
  *
  * Depths behind a span depend on what was called in it. So of chunks that nobody sees the records stay that
  * have no partner: a call that ended elsewhere, one that began elsewhere. Neighbours of one span become one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * freeze.c - what a buffer holds at a moment, taken out of it into a buffer of its own
+ * freeze.c - move the present content of a buffer to a buffer of its own
  *
  * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared
  * CPU by CPU, and is destroyed. Its chunks are copies, since those of the other go on being filled, consumed

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - what the buffer holds as streams: snapshots and the consumer; the theory is in buffer.c */
+/* snapshot.c - the buffer as streams: snapshots and the consumer; the theory is in buffer.c */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

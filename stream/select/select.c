@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.c - which events the reader wants
+ * select.c - decide which events the reader gets
  *
  * Applied to finished events: the stacks have seen everything, so depths and durations do not depend on what is
  * selected. LOST passes unless another CPU or another time is wanted.

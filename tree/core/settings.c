@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings.c - what the settings of an instance say by themselves
+ * settings.c - functions of one instance's settings alone
  */
 #include "tree/core/tree_internal.h"
 

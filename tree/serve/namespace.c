@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * namespace.c - where every ftrace tool looks, there is the tree
+ * namespace.c - mount the tree where ftrace tools look for it
  *
  * Tools find the kernel's tracing directory by the first line of /proc/mounts whose type is tracefs, or by
  * its path: /sys/kernel/tracing, /sys/kernel/debug/tracing. There is no variable that tells them another one.

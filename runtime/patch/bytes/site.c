@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.c - what bytes stand at a site, in which form, and how it gets from one to the next
+ * site.c - the bytes of a site in each form, and the steps from one form to another
  *
  * Nothing here writes. A site is looked at once (site_learn()): its bytes must be what its kind says, and its
  * class follows from kind, length and where it lies in a cache line. From then on its bytes are a function of

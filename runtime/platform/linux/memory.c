@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - where memory is, and memory within reach of code
+ * memory.c - the process's mappings, and memory within reach of code
  *
  * Everything is private and anonymous: a fork child gets its own copy, which a shared file mapping would not
  * give (its parent's agent would switch the child's thunks). MAP_NORESERVE: sizes here are address space for the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - what events ask of the kernel: signals, waiting, the CPU and its time
+ * probe.c - system calls of events: signals, waiting, the CPU and its time
  *
  * Made by the program's threads, wherever a filter may be in force: doc/design/runtime.md has the table of
  * all such calls, and what becomes of each under a filter that ends the thread for it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync.c - when has every CPU seen new code
+ * sync.c - make every CPU see new code
  *
  * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): 0.44 us with idle threads, 2-12 us with running ones.
  *

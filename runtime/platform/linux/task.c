@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - who runs
+ * task.c - the identity of the running task
  *
  * /proc/PID/task/TID/syscall says "running" for a task that is on a CPU or may be at any moment, and the program
  * counter of every other one: "nr args... sp pc" in a system call, "-1 sp pc" when stopped elsewhere. A task in a

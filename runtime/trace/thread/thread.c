@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - which task is this: thread state without TLS, the lock, and the frame of every slow event
+ * thread.c - identify the running task: thread state without TLS, the lock, and the frame of every slow event
  *
  * Objects. One struct uft_thread per thread pointer (%fs:0), found in an open-addressed hash table; it holds the
  * shadow stack. The fast paths do not search: the ring's private table names the thread whose context the ring has

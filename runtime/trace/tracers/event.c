@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c - what a call brings and what it returns, beside its ENTRY and EXIT
+ * event.c - events of arguments and results, beside ENTRY and EXIT
  *
  * For few functions, which the session chooses (UFT_ACT_ARGS, UFT_ACT_MASK), or for all, and only while
  * has_events keeps every call off the fast paths: those know nothing of it. The words are those that trace.S

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_rules.c - which records of an event are written: small programs that the session sends say so
+ * event_rules.c - run the session's small programs that decide which records of an event are written
  *
  * A list of rules is copied out of the command area, checked (program/verify.c), and then put into the table at
  * its event, in one store. Any thread may be in the list that stood there before, at any time, so lists are never

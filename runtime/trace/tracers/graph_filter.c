@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_filter.c - which calls the graph takes, and how
+ * graph_filter.c - decide which calls the graph records, and how
  *
  * By what the session said of the site (roots, what is hidden), what is open on the shadow stack, and where
  * the call came from. It is asked before anything is written or pushed, and may be asked again for the same

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack.c - who called: return addresses from a function's entry outwards
+ * stack.c - callers of a function: return addresses from a function's entry outwards
  *
  * What it stands on. Programs have no frame pointers, so the session makes of each object's .eh_frame a table
  * that this context can use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks
