@@ -252,6 +252,8 @@ static int send_in(const struct agentless *s, pid_t tid, int *sig)
 	if (ret == -ESRCH)
 		return ret;
 	remote_to_restart_stop(&r);
+	if (r.is_late)
+		return -ETIMEDOUT;
 	task_request(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
 	task_request(PTRACE_SETREGS, tid, 0, &r.regs);
 	/* this stop delivers no signal: the signal stays pending until the thread is resumed */

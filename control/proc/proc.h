@@ -104,6 +104,7 @@ pid_t proc_find_neighbour(pid_t pid, pid_t own);
 int proc_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int proc_is_ending(pid_t pid);
+int proc_is_runnable(pid_t tid);		/* it runs, or waits for a CPU */
 /* Sends a signal to the process of @pidfd, even if @pid is reused; without a pidfd (-1, before Linux 5.3) to @pid. */
 void proc_signal(int pidfd, pid_t pid, int sig);
 uid_t proc_effective_user(pid_t pid);	/* -1: the process has ended */

@@ -192,6 +192,16 @@ int proc_is_ending(pid_t pid)
 	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || proc_status_number(pid, "VmSize", 10) <= 0;
 }
 
+int proc_is_runnable(pid_t tid)
+{
+	char stat[512], *state;
+	int n = proc_read_file(tid, "stat", stat, sizeof(stat) - 1);
+
+	stat[n > 0 ? n : 0] = '\0';
+	state = strrchr(stat, ')');
+	return state && state[1] && state[2] == 'R';
+}
+
 void proc_signal(int pidfd, pid_t pid, int sig)
 {
 	if (pidfd >= 0)

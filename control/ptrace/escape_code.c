@@ -87,8 +87,7 @@ static void make_code(struct emit *e)
 	put_rip(e, "\xff\x25", 2, offsetof(struct uft_way_back, pc));	/* jmp *rip(%rip) */
 }
 
-/* Changes registers as the kernel does when it resumes a task. */
-static void remote_as_resumed(struct user_regs_struct *regs)
+void remote_as_resumed(struct user_regs_struct *regs)
 {
 	int64_t error = -(int64_t)regs->rax;
 
@@ -154,12 +153,17 @@ static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 	return used + bytes <= size ? vdso + used : 0;
 }
 
-void remote_unguard(struct remote *r)
+void remote_wipe_guard(struct remote *r)
 {
 	static const uint8_t zero[1024];
 
 	if (r->guard && r->guard_bytes <= sizeof(zero))
 		remote_write(r, r->guard, zero, r->guard_bytes);
+}
+
+void remote_unguard(struct remote *r)
+{
+	remote_wipe_guard(r);
 	r->guard = guard_notes()->way_back = 0;
 }
 

@@ -19,22 +19,51 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CALL_MS		5000
+#define STARVED_MS	20000	/* more for a thread that waits for a CPU */
+#define CANCEL_MS	500	/* for one that is interrupted to stop */
+
+/*
+ * Waits for the stop that @r was sent to. A call that takes too long is interrupted: 1 if the thread stops then,
+ * wherever that is. Otherwise the thread is late and goes back by itself: -ETIMEDOUT, for every later request as well.
+ */
+static int await_stop(struct remote *r, int *status)
+{
+	const uint64_t since = now_ns();
+	int ret = task_wait_until(r->tid, status, since + patience_ns(CALL_MS));
+
+	for (int ms = 0; ret == -EAGAIN && ms < STARVED_MS && proc_is_runnable(r->tid); ms += CANCEL_MS)
+		ret = task_wait_until(r->tid, status, now_ns() + CANCEL_MS * 1000000ull);
+	patience_use(since, ret == -EAGAIN);
+	if (ret != -EAGAIN)
+		return ret;
+	ret = ptrace(PTRACE_INTERRUPT, r->tid, 0, 0) < 0 ? -ESRCH :
+	      task_wait_until(r->tid, status, now_ns() + CANCEL_MS * 1000000ull);
+	if (ret != -EAGAIN)
+		return ret ? ret : 1;
+	r->is_late = 1;
+	late_call_add(r);
+	return -ETIMEDOUT;
+}
+
 int remote_run_to(struct remote *r, int request, int wanted)
 {
 	for (;;) {
-		int status, ret = task_request(request, r->tid, 0, NULL);
+		int status, ret = r->is_late ? -ETIMEDOUT : task_request(request, r->tid, 0, NULL);
 
-		if (ret)
+		if (!ret)
+			ret = await_stop(r, &status);
+		if (ret < 0)
 			return ret;
-		if (task_wait_status(r->tid, &status) < 0)
-			return -errno;
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
+		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP && wanted != SIGSTOP)
+			r->pending_signal = SIGSTOP;
+		if (ret)
+			return -ETIMEDOUT;
 		if (WSTOPSIG(status) == wanted && status >> 16 == 0)
 			return 0;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
-			r->pending_signal = SIGSTOP;
-		else if (status >> 16 == 0)
+			continue;
+		if (status >> 16 == 0)
 			return -EFAULT;		/* a fault in the blob */
 	}
 }
@@ -331,11 +360,11 @@ void remote_to_restart_stop(struct remote *r)
 	int status;
 
 	/* Without the interrupt, the task would run on, and the wait below would not end. */
-	if (task_request(PTRACE_INTERRUPT, r->tid, 0, NULL))
+	if (r->is_late || task_request(PTRACE_INTERRUPT, r->tid, 0, NULL))
 		return;
 	for (;;) {
-		if (task_request(PTRACE_CONT, r->tid, 0, NULL) || task_wait_status(r->tid, &status) != r->tid ||
-		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
+		if (task_request(PTRACE_CONT, r->tid, 0, NULL) || await_stop(r, &status) < 0 ||
+		    status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
 			r->pending_signal = SIGSTOP;

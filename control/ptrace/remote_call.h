@@ -35,11 +35,13 @@ struct remote {
 	uint64_t *base_note;		/* if not NULL: gets ->base as soon as the blob is mapped */
 	uint64_t guard;			/* address of the code of escape_code.c; 0: none */
 	size_t guard_bytes;
+	int is_late;			/* late_call.c: it is not to be touched any more */
 };
 
 /*
  * Resumes the task by @request until it stops with signal @wanted and without an event. Returns 0; -ESRCH: the task is
- * gone; -EFAULT: it stopped for another signal.
+ * gone; -EFAULT: it stopped for another signal; -ETIMEDOUT: no such stop in time: it stopped elsewhere, or is
+ * ->is_late.
  */
 int remote_run_to(struct remote *r, int request, int wanted);
 int remote_write(struct remote *r, uint64_t addr, const void *buf, size_t len);
@@ -65,6 +67,9 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
  */
 void remote_guard(struct remote *r, const struct auxv *av);
 void remote_unguard(struct remote *r);
+void remote_wipe_guard(struct remote *r);	/* takes out the bytes of remote_guard() alone */
+/* Changes registers as the kernel does when it resumes a task. */
+void remote_as_resumed(struct user_regs_struct *regs);
 /* ->regs and ->sigmask in the form of the journal. */
 struct uft_way_back remote_way_back(const struct remote *r);
 /* Brings the task from a system call stop to a stop after which the kernel restarts an interrupted system call. */
@@ -76,6 +81,8 @@ void remote_to_restart_stop(struct remote *r);
 uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note);
 /* From now on a task that returns from the call of remote_park() exits. */
 void remote_park_ends(struct remote *r);
+/* The thread has not stopped: when it does it is given its registers and is let go. */
+void late_call_add(const struct remote *r);
 void remote_close(struct remote *r);
 uint32_t remote_cpu_vendor_ok(void);
 

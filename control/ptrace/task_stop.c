@@ -123,15 +123,10 @@ pid_t task_poll_status(pid_t tid, int *status)
 {
 	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
-	return keep_end(got, *status);
-}
-
-pid_t task_wait_status(pid_t tid, int *status)
-{
-	pid_t got;
-
-	while ((got = waitpid(tid, status, __WALL)) < 0 && errno == EINTR)
-		;
+	if (got > 0 && WIFSTOPPED(*status) && *status >> 16 != PTRACE_EVENT_EXEC)
+		late_call_give_back(tid);
+	else if (got > 0 || (got < 0 && errno == ECHILD))
+		late_call_forget(tid);
 	return keep_end(got, *status);
 }
 
@@ -146,7 +141,7 @@ int task_request(int request, pid_t tid, uint64_t addr, void *data)
 }
 
 /* A task that is seized and interrupted stops as soon as it gets a CPU. */
-static int wait_stop(pid_t tid, int *status, uint64_t deadline)
+int task_wait_until(pid_t tid, int *status, uint64_t deadline)
 {
 	unsigned spins = 0;
 	uint64_t before;
@@ -178,18 +173,18 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 
 int task_wait_brief(pid_t tid, int *status)
 {
-	return wait_stop(tid, status, now_ns() + BRIEF_NS);
+	return task_wait_until(tid, status, now_ns() + BRIEF_NS);
 }
 
 int task_wait_stop(pid_t tid, int *status)
 {
 	uint64_t start = now_ns();
-	int ret = wait_stop(tid, status, start + HURRY_NS), nice, is_hurried;
+	int ret = task_wait_until(tid, status, start + HURRY_NS), nice, is_hurried;
 
 	if (ret != -EAGAIN)
 		return ret;
 	is_hurried = task_raise_priority(tid, &nice);
-	ret = wait_stop(tid, status, start + TASK_STOP_MS * 1000000ull);
+	ret = task_wait_until(tid, status, start + TASK_STOP_MS * 1000000ull);
 	if (is_hurried)
 		task_restore_priority(tid, nice);
 	return ret;
@@ -206,6 +201,8 @@ static _Thread_local struct {
 
 void late_task_add(pid_t tid)
 {
+	if (task_is_late(tid))
+		return;
 	if (!late.task) {
 		late.task = late.first;
 		late.room = sizeof(late.first) / sizeof(late.first[0]);
@@ -268,7 +265,10 @@ unsigned tasks_reap_late(void)
 
 int task_detach(pid_t tid, int sig)
 {
-	int ret = task_request(PTRACE_DETACH, tid, 0, (void *)(intptr_t)sig);
+	int ret;
+
+	late_call_give_back(tid);	/* where others have waited for its stop */
+	ret = task_request(PTRACE_DETACH, tid, 0, (void *)(intptr_t)sig);
 
 	if (!ret)
 		return 0;

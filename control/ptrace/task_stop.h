@@ -115,8 +115,14 @@ uint64_t resume_all(struct stopped_tasks *all);		/* returns the longest time tha
 
 int task_wait_stop(pid_t tid, int *status);	/* for TASK_STOP_MS. 0; -EAGAIN: no stop; -ESRCH: the task is gone */
 int task_wait_brief(pid_t tid, int *status);	/* the same for two milliseconds */
+int task_wait_until(pid_t tid, int *status, uint64_t deadline_ns);	/* the same until then */
 pid_t task_poll_status(pid_t tid, int *status);	/* as waitpid() with WNOHANG */
-pid_t task_wait_status(pid_t tid, int *status);	/* as waitpid(), but goes on after EINTR (a second Ctrl-C) */
+/*
+ * late_call.c. Gives a stopped task the registers that it had before it made calls for the session; forgets a task that
+ * has ended or executes another program.
+ */
+void late_call_give_back(pid_t tid);
+void late_call_forget(pid_t tid);
 int stop_signal_of(int status);			/* the signal that a task stopped for and has to get; 0: none */
 void late_task_add(pid_t tid);			/* an interrupted task is left to tasks_reap_late() */
 int late_task_take(pid_t tid);			/* 1: the task was late, and is the caller's now */

@@ -272,6 +272,11 @@ void attach_resume(struct attach *a, int was_used)
 		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL | WNOHANG, 0, 0);
 	if (was_used)
 		remote_to_restart_stop(r);
+	if (r->is_late) {
+		if (r->pending_signal)
+			proc_signal(a->info.pidfd, a->pid, r->pending_signal);
+		return;
+	}
 	regs_restart_call(&r->regs);
 	task_request(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	task_request(PTRACE_SETREGS, r->tid, 0, &r->regs);
@@ -510,6 +515,10 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		if (is_hurried)
 			task_restore_priority(a->r.tid, its);
 		attach_resume(a, 1);
+		if (ret && a->r.is_late)
+			session_warn_left(a->s, slice,
+					  "process %d: uft's memory may remain in it, unused: it did not come back from a system call",
+					  a->pid);
 		a->stop_ns = now_ns() - a->stop_ns;
 	}
 	setpriority(PRIO_PROCESS, 0, own);

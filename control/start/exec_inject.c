@@ -149,7 +149,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	boot.space.is_set = (uint32_t)rlimits_make_room(tid, limit, &boot.space.limit, &was);
 	ret = remote_map_blob_fresh(r, b, &no_gain);
 	/* A filter may make a call a signal, and a stack may have no room: one by one they fail by themselves. */
-	if (ret && ret != -ESRCH && ret != -ENODEV) { /* GUARD(map_one_by_one) */
+	if (ret && ret != -ESRCH && ret != -ENODEV && ret != -ETIMEDOUT) { /* GUARD(map_one_by_one) */
 		no_gain = remote_syscall(r, SYS_prctl, PR_GET_MDWE, 0, 0, 0, 0) > 0;
 		ret = remote_map_blob(r, b, 0);
 	}
@@ -220,6 +220,10 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 	if (ret == -ENODEV)
 		return uft_fail(err, ret,
 				"the runtime cannot be put into process %d: it must not read the clock (PR_SET_TSC)",
+				tid);
+	if (ret == -ETIMEDOUT)
+		return uft_fail(err, ret,
+				"the runtime cannot be put into process %d: it does not come back from a system call (is its control group frozen? does its seccomp filter ask another process?)",
 				tid);
 	if (!rlimits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) &&
 	    !explain_user(tid, ret, why, sizeof(why)))

@@ -242,7 +242,7 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	session_end_of(s, subject);
 	proc_status_release();
 	if (ret) {
-		if (task_detach(tid, 0) == -ESRCH)
+		if (task_detach(tid, 0) == -ESRCH && ret != -ETIMEDOUT)
 			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;
 		session_warn_of(s, UFT_LOST_SLICE, "not followed: %s", err.text);

@@ -27,12 +27,14 @@
 
 static unsigned stops;
 
-pid_t __real_task_wait_status(pid_t tid, int *status);
-pid_t __wrap_task_wait_status(pid_t tid, int *status);
-pid_t __wrap_task_wait_status(pid_t tid, int *status)
+int __real_task_wait_until(pid_t tid, int *status, uint64_t deadline);
+int __wrap_task_wait_until(pid_t tid, int *status, uint64_t deadline);
+int __wrap_task_wait_until(pid_t tid, int *status, uint64_t deadline)
 {
-	stops++;
-	return __real_task_wait_status(tid, status);
+	int ret = __real_task_wait_until(tid, status, deadline);
+
+	stops += !ret;
+	return ret;
 }
 
 /* A task that stands at the exit of its execve, all signals blocked, as exec_inject.c leaves it. */
