@@ -79,6 +79,9 @@ struct uft_event_table {
 	uint64_t used[NBOUNDS];		/* of all owners, under the lock, as are these: */
 	void *shares;			/* tsearch(3), by the owner: each struct share */
 	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
+	/* under the lock: by the hash of type and name, at most half used */
+	struct object_slot { const struct uft_event_type *type; const struct uft_event_object *object; } *object_slot;
+	uint32_t nobject_slots, nobjects;
 };
 
 uint32_t uft_event_table_count(const struct uft_event_table *t)
@@ -463,7 +466,8 @@ static int refuse(int ret, const struct uft_event_table *t, uint32_t owner, cons
 		return uft_fail(err, -ENOSPC, "an event of %s: there are %u systems already%s", system, t->nsystems,
 				share);
 	if (ret == -EFBIG)
-		return uft_fail(err, ret, "an event of %s: the formats of all events would take more than %u MB%s", system,
+		return uft_fail(err, ret, "an event of %s: the formats of all events would take more than %u MB%s",
+				system,
 				FORMATS_MAX_BYTES >> 20, share);
 	return ret;
 }
@@ -501,34 +505,76 @@ int uft_event_table_add(struct uft_event_table *t, uint32_t owner, const char *s
 	return ret;
 }
 
+/* The slot of the object called @name that declares @type, or the free one that it would have. There are slots. */
+static struct object_slot *object_slot_of(const struct uft_event_table *t, const struct uft_event_type *type,
+					  const char *name)
+{
+	for (uint32_t i = (uint32_t)hash_words((uintptr_t)type, hash_text(name));; i++) {
+		struct object_slot *o = &t->object_slot[i & (t->nobject_slots - 1)];
+
+		if (!o->type || (o->type == type && !strcmp(o->object->name, name)))
+			return o;
+	}
+}
+
+static int grow_object_slots(struct uft_event_table *t)
+{
+	struct object_slot *old = t->object_slot;
+	const uint32_t n = t->nobject_slots;
+
+	if (2 * (t->nobjects + 1) <= n)
+		return 0;
+	t->object_slot = calloc(n ? 2 * (size_t)n : 64, sizeof(*old));
+	if (!t->object_slot) {
+		t->object_slot = old;
+		return -ENOMEM;
+	}
+	t->nobject_slots = n ? 2 * n : 64;
+	for (uint32_t i = 0; i < n; i++)
+		if (old[i].type)
+			*object_slot_of(t, old[i].type, old[i].object->name) = old[i];
+	free(old);
+	return 0;
+}
+
+static int note_object(struct uft_event_table *t, uint32_t owner, const struct uft_event_type *type, const char *name)
+{
+	const size_t n = strlen(name) + 1, bytes = sizeof(struct uft_event_object) + n + 2 * sizeof(struct object_slot);
+	struct uft_event_object *o;
+	struct object_slot *slot;
+	struct share *s;
+
+	if (grow_object_slots(t))
+		return -ENOMEM;
+	slot = object_slot_of(t, type, name);
+	if (slot->type)
+		return 0;
+	s = share_of(t, owner);
+	if (!s)
+		return -ENOMEM;
+	if (!has_room(t, s, OBJECTS, bytes)) /* GUARD(event_objects_bound) */
+		return -ENOSPC;
+	o = malloc(sizeof(*o) + n);
+	if (!o)
+		return -ENOMEM;
+	take(t, s, OBJECTS, bytes);
+	o->next = type->object;
+	memcpy(o->name, name, n);
+	__atomic_store_n(&((struct uft_event_type *)type)->object, o, __ATOMIC_RELEASE);
+	*slot = (struct object_slot){ type, o };
+	t->nobjects++;
+	return 0;
+}
+
 int uft_event_table_note_object(struct uft_event_table *t, uint32_t owner, const struct uft_event_type *type,
 				const char *name)
 {
-	const struct uft_event_object *head;
-	size_t n = strlen(name) + 1;
-	struct uft_event_object *o;
-	struct share *s;
+	int ret;
 
 	pthread_mutex_lock(&t->lock);
-	for (const struct uft_event_object *there = head = type->object; there; there = there->next)
-		if (!strcmp(there->name, name)) {
-			pthread_mutex_unlock(&t->lock);
-			return 0;
-		}
-	s = share_of(t, owner);
-	if (!s || !has_room(t, s, OBJECTS, sizeof(*o) + n)) { /* GUARD(event_objects_bound) */
-		pthread_mutex_unlock(&t->lock);
-		return s ? -ENOSPC : -ENOMEM;
-	}
-	o = malloc(sizeof(*o) + n);
-	if (o) {
-		take(t, s, OBJECTS, sizeof(*o) + n);
-		o->next = head;
-		memcpy(o->name, name, n);
-		__atomic_store_n(&((struct uft_event_type *)type)->object, o, __ATOMIC_RELEASE);
-	}
+	ret = note_object(t, owner, type, name);
 	pthread_mutex_unlock(&t->lock);
-	return o ? 0 : -ENOMEM;
+	return ret;
 }
 
 void uft_event_table_remove(struct uft_event_table *t, uint32_t index)
@@ -686,6 +732,7 @@ void uft_event_table_put(struct uft_event_table *t)
 	}
 	free(t->old);
 	free(t->slot);
+	free(t->object_slot);
 	tdestroy(t->shares, free);
 	pthread_mutex_destroy(&t->lock);
 	free(t);

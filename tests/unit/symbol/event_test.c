@@ -24,6 +24,7 @@
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define NTYPES	10000u
+#define NOBJECTS	300000u		/* each compared with all others would take minutes */
 
 static const struct uft_event_type *add_of(struct uft_event_table *t, uint32_t owner, const char *system,
 					   const char *name, const char *fields, const char *print)
@@ -362,6 +363,26 @@ static void many_objects(void **state)
 	uft_event_table_put(t);
 }
 
+/* A type that as many objects declare as there is room for: each is there once, and looked for among few. */
+static void many_objects_of_one(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *type = add_numbered(t, 0, "\"\"");
+	uint32_t n = 0;
+	char name[32];
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < NOBJECTS; i++) {
+			snprintf(name, sizeof(name), "lib%u.so", i);
+			assert_int_equal(uft_event_table_note_object(t, UFT_OWNER_OURS, type, name), 0);
+		}
+	for (const struct uft_event_object *o = type->object; o; o = o->next)
+		n++;
+	assert_int_equal(n, NOBJECTS);
+	uft_event_table_put(t);
+}
+
 /* Three users declare one name with other fields, one of them also the name that another one's would get. */
 static void owners(void **state)
 {
@@ -494,7 +515,8 @@ int main(void)
 		cmocka_unit_test(many),	   cmocka_unit_test(objects), cmocka_unit_test(replaced),
 		cmocka_unit_test(formats), cmocka_unit_test(texts),   cmocka_unit_test(sets),
 		cmocka_unit_test(nested),  cmocka_unit_test(wide),    cmocka_unit_test(compiled),
-		cmocka_unit_test(many_objects), cmocka_unit_test(owners), cmocka_unit_test(shares),
+		cmocka_unit_test(many_objects), cmocka_unit_test(many_objects_of_one), cmocka_unit_test(owners),
+		cmocka_unit_test(shares),
 		cmocka_unit_test(many_owners), cmocka_unit_test(members),
 	};
 
