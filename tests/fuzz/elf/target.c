@@ -2,9 +2,9 @@
 /*
  * target.c - what a fuzzer does with bytes that claim to be an ELF file or an archive
  *
- * Everything that symbol/ offers for files, on one input: open, sites, names, every kind of lookup. The input is
- * copied to memory of its exact size, so that the address sanitizer sees a read past its end. What comes out is checked
- * for the promises of object.h: sorted, within the text, lengths as the runtime may use them.
+ * Everything that symbol/ offers for files, on one input: open, sites, names, every kind of lookup, tracepoints. The
+ * input is copied to memory of its exact size, so that the address sanitizer sees a read past its end. What comes out
+ * is checked for the promises of object.h: sorted, within the text, lengths as the runtime may use them.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 
 #include "symbol/names.h"
 #include "symbol/object_internal.h"
+#include "symbol/tracepoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,6 +44,34 @@ static void look_up(struct uft_object *obj)
 	uft_object_func(obj, ~0ull);
 }
 
+static void no_event(void *arg, const char *text)
+{
+	CHECK(text[0]);
+	++*(uint32_t *)arg;
+}
+
+/* Those that it declares become types of a table. */
+static void take_events(struct uft_object *obj)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type **type;
+	struct uft_found_events f;
+	uint32_t refused = 0;
+
+	CHECK(t && !uft_object_events(obj, &f));
+	type = calloc(f.nevents + 1, sizeof(*type));
+	CHECK(type && !uft_found_events_add(t, obj, &f, type, no_event, &refused));
+	for (uint32_t i = 0; i < f.nevents; i++) {
+		CHECK(type[i] ? type[i]->system[0] && type[i]->name[0] : refused);
+		CHECK(!type[i] || uft_event_table_at(t, type[i]->index) == type[i]);
+	}
+	for (uint32_t i = 0; i < f.nsites; i++)
+		CHECK(f.site[i].event < f.nevents && (!i || f.site[i - 1].addr <= f.site[i].addr));
+	free(type);
+	uft_found_events_free(&f);
+	uft_event_table_put(t);
+}
+
 static int try_object(void *arg, struct uft_object *obj)
 {
 	struct uft_error err = { "" };
@@ -66,6 +95,7 @@ static int try_object(void *arg, struct uft_object *obj)
 	for (i = 1; i < obj->nfunc; i++)
 		CHECK(obj->func[i - 1].addr < obj->func[i].addr);
 	look_up(obj);
+	take_events(obj);
 	return 0;
 }
 
