@@ -9,6 +9,7 @@
 
 #include "stream/file/reader.h"
 #include "stream/file/sidecar.h"
+#include "symbol/newfile.h"
 
 void sidecar_mark(const struct rd_file *of, struct sidecar_mark *out)
 {
@@ -32,8 +33,10 @@ int sidecar_begin(const char *path, const char *suffix, struct sidecar *out)
 	int fd, ret;
 
 	*out = (struct sidecar){.name = join(path, suffix, ""), .part = join(path, suffix, ".XXXXXX")};
-	fd = out->name && out->part ? mkostemp(out->part, O_CLOEXEC) : -1;
-	ret = !out->name || !out->part ? -ENOMEM : fd < 0 ? -errno : 0;
+	ret = !out->name || !out->part ? -ENOMEM : uft_newfile_may_replace(out->name, NULL);
+	fd = ret ? -1 : mkostemp(out->part, O_CLOEXEC);
+	if (!ret && fd < 0)
+		ret = -errno;
 	if (!ret && !(out->f = fdopen(fd, "w"))) {
 		ret = -errno;
 		close(fd);

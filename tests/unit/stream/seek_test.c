@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "stream/decode/seek.h"
 #include "stream/wire/wire.h"
@@ -285,6 +286,15 @@ static void test_file(void **state)
 	assert_int_equal(uft_index_save(ix, path), 0);
 	uft_index_close(ix);
 	assert_int_equal(try_open(path), 0);
+	/* What another user has under that name is no index to replace. */
+	if (geteuid() == 0) {
+		assert_int_equal(chown(name, 65534, 65534), 0);
+		ix = index_of(path, 1000, 100);
+		assert_int_equal(uft_index_save(ix, path), -EPERM);
+		uft_index_close(ix);
+		assert_int_equal(stat(name, &before), 0);
+		assert_int_equal(before.st_uid, 65534);
+	}
 	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { 1, 0 }, { 1, 0 } }, 0), 0);
 	assert_int_equal(try_open(path), -ENOENT);
 	unlink(name);
