@@ -267,6 +267,12 @@ int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct 
 	return ret ? ret : j->err;
 }
 
+static int is_call_of(const struct uft_event *ev, const char *func)
+{
+	return (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT || ev->kind == UFT_EV_FUNC) && ev->sym &&
+	       ev->sym->name && !strcmp(ev->sym->name, func);
+}
+
 static int has_text(const struct uft_event *ev, const char *text)
 {
 	char buf[VIEW_NAME_ROOM];
@@ -274,20 +280,27 @@ static int has_text(const struct uft_event *ev, const char *text)
 	return strcasestr(view_event_name(ev, buf), text) || strcasestr(ev->task->comm, text);
 }
 
+static int is_wanted(const struct list *l, const struct cursor *c, const struct wanted *w)
+{
+	return (!w->tid || c->ev.task->tid == w->tid) &&
+	       (w->source == UINT64_MAX || (uint64_t)(c - l->at) == w->source) &&
+	       (!*w->call || is_call_of(&c->ev, w->call)) && (!*w->text || has_text(&c->ev, w->text));
+}
+
 struct found {
 	uint64_t number, t;
 	int is;
 };
 
-/* Events from @from to @to, or until it took too long, *end: the first that has @text, or the last. */
-static int search_rows(struct list *l, const char *text, uint64_t from, uint64_t to, int is_back, uint64_t begun,
+/* Events from @from to @to, or until it took too long, *end: the first that is @w, or the last. */
+static int search_rows(struct list *l, const struct wanted *w, uint64_t from, uint64_t to, int is_back, uint64_t begun,
 		       struct found *out, uint64_t *end)
 {
 	struct cursor *c = NULL;
 	int ret = list_go_number(l, from);
 
 	while (!ret && l->number < to && (c = list_first(l))) {
-		if (has_text(&c->ev, text)) {
+		if (is_wanted(l, c, w)) {
 			*out = (struct found){l->number, c->t, 1};
 			if (!is_back)
 				break;
@@ -301,7 +314,7 @@ static int search_rows(struct list *l, const char *text, uint64_t from, uint64_t
 }
 
 /* Further and further parts before @edge. */
-static int search_back(struct list *l, const char *text, uint64_t edge, uint64_t begun, struct found *out,
+static int search_back(struct list *l, const struct wanted *w, uint64_t edge, uint64_t begun, struct found *out,
 		       uint64_t *more)
 {
 	uint64_t from, to = edge < l->total ? edge : l->total, part = 4096, end;
@@ -310,13 +323,13 @@ static int search_back(struct list *l, const char *text, uint64_t edge, uint64_t
 	for (; !ret && to && !out->is && now_ns() - begun < SEARCH_NS;
 	     to = from, part = part < 1u << 18 ? 2 * part : part) {
 		from = to > part ? to - part : 0;
-		ret = search_rows(l, text, from, to, 1, begun, out, &end);
+		ret = search_rows(l, w, from, to, 1, begun, out, &end);
 	}
 	*more = to;
 	return ret;
 }
 
-int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
+int view_search(const struct sources *s, const char *filter, const struct wanted *w, uint64_t first, int is_back,
 		struct json *j, const char **why)
 {
 	static struct list l;
@@ -326,8 +339,8 @@ int view_search(const struct sources *s, const char *filter, const char *text, u
 
 	if (ret <= 0)
 		return ret;
-	ret = is_back			? search_back(&l, text, first, begun, &found, &more)
-	      : first + 1 < l.total ? search_rows(&l, text, first + 1, l.total, 0, begun, &found, &more)
+	ret = is_back			? search_back(&l, w, first, begun, &found, &more)
+	      : first + 1 < l.total ? search_rows(&l, w, first + 1, l.total, 0, begun, &found, &more)
 				    : 0; /* behind the last there is none */
 	has_more = is_back ? more > 0 : first + 1 < l.total && more < l.total;
 	json_raw(j, "{\"state\":\"done\"");

@@ -70,9 +70,17 @@ int view_list(const struct sources *s, const char *filter, uint64_t first, uint3
 	      const char **why);
 /* The number of the first event at @t or later. */
 int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct json *j, const char **why);
-/* The first event behind @first, or the last before it, whose text has @text in it; `more` says where to go on if it
- * took too long. */
-int view_search(const struct sources *s, const char *filter, const char *text, uint64_t first, int is_back,
+/* What events are looked for: those that are all of it. */
+struct wanted {
+	const char *text;	/* in its name or that of its task, in any case; "": any */
+	/* the end of a call of that function, or where only entries are traced a call; "": any */
+	const char *call;
+	uint32_t tid;		/* of that thread; 0: any */
+	uint64_t source;	/* of that recording of all; UINT64_MAX: any */
+};
+/* The first event behind @first, or the last before it, that is @wanted; `more` says where to go on if it took too
+ * long. */
+int view_search(const struct sources *s, const char *filter, const struct wanted *w, uint64_t first, int is_back,
 		struct json *j, const char **why);
 
 enum report_kind {

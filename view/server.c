@@ -267,11 +267,14 @@ static int ask_row_at(struct question *q)
 
 static int ask_search(struct question *q)
 {
-	if (!*arg(q->c, "text")) {
-		q->why = "text is what to look for";
+	struct wanted w = {arg(q->c, "text"), arg(q->c, "call"), (uint32_t)arg_u(q->c, "tid", 0),
+			   arg_u(q->c, "source", UINT64_MAX)};
+
+	if (!*w.text && !*w.call && !w.tid) {
+		q->why = "what to look for is text, call (the name of a function) or tid (a thread)";
 		return -EINVAL;
 	}
-	return view_search(&q->of, arg(q->c, "filter"), arg(q->c, "text"), arg_u(q->c, "from", 0),
+	return view_search(&q->of, arg(q->c, "filter"), &w, arg_u(q->c, "from", 0),
 			   (int)arg_u(q->c, "back", 0), &q->j, &q->why);
 }
 

@@ -55,7 +55,7 @@ await whole();
 check("a call of the stack is selected by keys", (await facts()).depth === "0" && (await facts()).calls === "6, and 21 below these", JSON.stringify(await facts()));
 
 // The address has it.
-await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get("sel"));
+await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).get("sel")?.split(",")[1] === "0");	/* not that of the call before */
 const address = await page.evaluate(() => location.href);
 await open(address);
 await whole();
@@ -144,6 +144,66 @@ await page.fill("#filter", "");
 await page.keyboard.press("Enter");
 await page.waitForFunction(() => window.uftView.reports.histogram?.calls === 15);
 check("and of all without it", true);
+
+// j and k go from call to call of a function, J and K from event to event of a task, in graph and list.
+const picked = () => page.evaluate(() => { const p = window.uftView.graph.picked; return p && { name: p.name, start: p.start, lane: p.lane, kind: p.kind }; });
+const notice = () => page.locator("#notice").innerText();
+async function step(key) {
+	const before = /[JK]/.test(key) ? await page.evaluate(() => window.uftView.list.current) : JSON.stringify(await picked());	/* the events of one call are many */
+	await canvas.focus();
+	await page.keyboard.press(key);
+	await page.waitForFunction(was => { if (typeof was === "number") return window.uftView.list.current !== was; const p = window.uftView.graph.picked; return !document.querySelector("#notice").hidden || JSON.stringify(p && { name: p.name, start: p.start, lane: p.lane, kind: p.kind }) !== was; }, before);
+	return picked();
+}
+await canvas.focus();
+await page.keyboard.press("Escape");
+await page.keyboard.press("l");
+await page.keyboard.press("J");
+check("J needs a task", (await notice()).includes("Select a call or an event"), await notice());
+await page.locator("#list").focus();
+await page.keyboard.press("Home");
+await press(/} \/\* leaf/);
+await page.waitForFunction(() => window.uftView.graph.picked?.name === "leaf");
+await page.evaluate(() => { document.querySelector("#notice").hidden = true; });
+const leaves = [await picked()];
+while (leaves.length < 20) {
+	const next = await step("j");
+	if (!await page.locator("#notice").isHidden())
+		break;
+	leaves.push(next);
+}
+check("j goes from call to call", leaves.length === 15 && leaves.every((l, i) => l.name === "leaf" && (!i || l.start > leaves[i - 1].start)), JSON.stringify(leaves));
+check("behind the last there is none", (await notice()) === "A call of leaf is not found after this event.", await notice());
+await page.evaluate(() => { document.querySelector("#notice").hidden = true; });
+check("k goes back", (await step("k")).start === leaves[13].start, JSON.stringify(await picked()));
+check("the list is there as well", (await page.locator("#list .row.now").innerText()).includes("} /* leaf */"), await page.locator("#list .row.now").innerText());
+const row = await page.evaluate(() => window.uftView.list.current);
+await step("J");
+check("J goes to the next event of the task", await page.evaluate(() => window.uftView.list.current) === row + 1, await page.evaluate(() => window.uftView.list.current));
+await step("K");
+check("K goes back", await page.evaluate(() => window.uftView.list.current) === row, await page.evaluate(() => window.uftView.list.current));
+await page.fill("#filter", `func == "leaf" || func == "rest"`);
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#range-text").textContent === "42 events");
+await step("J");
+await step("J");
+check("of what the filter shows", / (leaf|rest)(\(| )/.test(await page.locator("#list .row.now").innerText()), await page.locator("#list .row.now").innerText());
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+await canvas.focus();
+await page.keyboard.press("?");
+check("the help has them", /j\s*k\s*the next call/.test(await page.locator("#keys").innerText()) && /J\s*K\s*the next event/.test(await page.locator("#keys").innerText()));
+await page.keyboard.press("Escape");
+// A row that is out of view comes into it.
+await page.setViewportSize({ width: 1280, height: 300 });
+await page.evaluate(() => { const g = window.uftView.graph; g.scrollBy(1e5); g.picked = null; g.due(); });
+await page.waitForFunction(() => window.uftView.graph.scroll > 0 || window.uftView.graph.place().at(-1).y < 200);
+await page.evaluate(() => { window.uftView.reports.func = "leaf"; window.uftView.graph.a = 0; });
+await step("j");
+check("j of a function alone, and its row comes into view", (await picked()).start === leaves[0].start && await page.evaluate(() => {
+	const g = window.uftView.graph, p = g.place().find(q => q.row === g.picked.row), y = p.y + g.laneTop(p.row, g.picked.lane);
+	return y >= 26 && y < g.canvas.clientHeight - 8;
+}), JSON.stringify(await picked()));
 
 // Nothing is wrong for users of screen readers, dark and light.
 await page.evaluate(readFileSync(join(dirname(library), "../axe-core/axe.min.js"), "utf8"));

@@ -185,6 +185,35 @@ for from in $((events - 1)) $((events + 5)); do
 	ask search text=func from="$from"
 	expect_equal "behind the last row, $from, there is none" "$(cat answer)" '{"state":"done"}'
 done
+# The next end of a call of a function, the next event of a thread, or both; forward and back, and of what a filter shows.
+for first in 0 2000 4000 6000; do
+	ask list first=$first count=2000
+	cp answer rows.$first
+done
+cat >beside.py <<'END'
+import json, sys
+rows = [r for first in (0, 2000, 4000, 6000) for r in json.load(open(f"rows.{first}"))["rows"]]
+call, tid, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+wanted = [r["n"] for r in rows if (not call or (r["name"] == call and r["event"] == "funcgraph_exit")) and (not tid or r["tid"] == tid)]
+print(min(n for n in wanted if n > first), max((n for n in wanted if n < first), default=""))
+END
+for of in func_7:0 :1002 func_9:1003; do
+	call=${of%:*} tid=${of#*:}
+	ask search call="$call" tid="$tid" from=4000
+	hit=$(field row)
+	ask search call="$call" tid="$tid" from=4000 back=1
+	expect_equal "what is beside row 4000, of $of" "$hit $(field row)" "$(python3 beside.py "$call" "$tid" 4000)"
+done
+ask search call=func_ from=0
+expect_equal "a part of a function's name is no call of it" "$(cat answer)" '{"state":"done"}'
+ask search call=func_7 from=0 filter='duration > 3000'
+hit=$(field row)
+ask list first="$hit" count=1 filter='duration > 3000'
+check
+grep -q '"name":"func_7"' answer && [ "$(field duration)" -gt 3000 ] || fail "a call of what the filter shows: $(cat answer)"
+ask search from=0
+check
+grep -q '"state":"failed"' answer || fail "a search for nothing: $(cat answer)"
 ask search text=no_such_name from=0
 check
 grep -q '"row"' answer && fail "a name that is not there is found"
@@ -287,6 +316,11 @@ file=1
 ask row_at t=3000
 expect_equal "rows before a time, of both" "$row" "$((a + $(field row)))"
 file=all
+for source in 0 1; do
+	ask search tid=1001 source=$source from="$row"
+	ask list first="$(field row)" count=1
+	expect_equal "an event of a thread of recording $source" "$(field file)" $source
+done
 ask list first="$row" count=1
 check
 [ "$(field t)" -ge "$half" ] || fail "the row at a time is before it"

@@ -203,6 +203,18 @@ export class Graph {
 		this.due();
 	}
 
+	/** A lane of a row, into view, unless the row is hidden. */
+	revealRow(row: Row, lane: number): void {
+		const process = row.isNested ? this.rows.find(r => r.isProcess && r.group === row.group) : undefined;
+		if (process)
+			process.isOpen = true;
+		this.placed = null;
+		const p = this.place().find(q => q.row === row), top = p ? p.y + this.laneTop(row, Math.max(0, this.slot(row, lane))) : 0, foot = this.canvas.clientHeight - laneHeight - rowGap;
+		if (p && (top < axis || top > foot))
+			this.scrollBy(top - (axis + foot) / 2);
+		this.due();
+	}
+
 	due(): void {
 		this.placed = null;
 		if (this.isDue)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
 import { button } from "./button";
-import { Api, Counters, Exported, Files, Found, Info, ListRow } from "./api";
+import { Api, Counters, Exported, Files, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
 import { DetailsView, Selected } from "./details";
@@ -10,6 +10,7 @@ import { clamp, count, exactTime, many, moment, parseTime, time } from "./format
 import { Choice, Menu } from "./menu";
 import { PlotView } from "./plot";
 import { Reports } from "./reports";
+import { Seeker } from "./seek";
 
 function element<T extends HTMLElement>(id: string): T {
 	const e = document.getElementById(id);
@@ -21,13 +22,13 @@ function element<T extends HTMLElement>(id: string): T {
 /* What they are about, then keys (with a bar between those that do the same) and what they do. */
 const keys: [string, [string, string][]][] = [
 	["Time", [
-		["wheel | W S | + -", "zoom at the pointer"], ["drag | Shift wheel", "move in time"], ["A D | ← →", "move in time"], ["0", "the whole recording"],
+		["wheel | w s | + -", "zoom at the pointer"], ["drag | Shift wheel", "move in time"], ["a d | ← →", "move in time"], ["0", "the whole recording"],
 		["f", "zoom to A~B, or to the selected call"], ["double click", "zoom to a call"],
 	]],
 	["Markers", [
 		["1 2", "put A or B at the pointer"], ["Shift drag | drag the scale", "mark from A to B"], ["m", "mark the selected call"], ["x", "take the markers away"],
 	]],
-	["Find and filter", [["/", "find a name"], ["n N", "the next, the one before"], ["F", "write a filter"]]],
+	["Find and filter", [["/", "find a name"], ["n N", "the next, the one before"], ["j k", "the next call of the same function, the one before"], ["J K", "the next event of the same task, the one before"], ["F", "write a filter"]]],
 	["Rows and calls", [
 		["↑ ↓ | wheel on the names", "move through the rows"], ["click a name", "open or close its row"], ["click \u201cdeeper\u201d", "make deep calls high, or thin"],
 		["click a call", "select it; list and Latency follow"], ["Esc", "select none"], ["right click | .", "menu of a call, row or event"],
@@ -143,11 +144,10 @@ const details: DetailsView = new DetailsView(element("details"), api, row => {
 }, {
 	onSelect: s => { graph.a = s.t; graph.reveal(s.t); showMarkers(); void list.showTime(s.t); select(s); },
 	onFound: s => {
-		if (s.depth === null)
-			return;
-		graph.picked = { row: s.row, lane: s.depth, start: s.t, len: s.len, name: s.name, calls: 1, kind: "call" };
-		setFunction(s.name);
-		graph.due();
+		graph.picked = { row: s.row, lane: s.depth ?? 0, start: s.t, len: Math.max(0, s.len), name: s.name, calls: 1, kind: s.depth === null ? "event" : "call" };
+		if (s.depth !== null)
+			setFunction(s.name);
+		graph.revealRow(s.row, s.depth ?? 0);
 		saveSoon();
 	},
 	onMark: (from, to) => { [graph.a, graph.b] = [from, to]; showMarkers(); },
@@ -172,6 +172,8 @@ function select(s: Selected): void {
 		showDetails(true, false);
 	void details.show(s);
 }
+
+const isCallRow = (r: ListRow): boolean => /^func|^left$/.test(r.event);
 
 /* The row of the graph that has the calls of a thread. */
 function rowOf(r: ListRow): Row | undefined {
@@ -283,31 +285,32 @@ function setFind(text: string): void {
 async function findNext(back: boolean): Promise<void> {
 	const text = searchInput.value;
 	setFind(text);
-	if (!text)
+	const found = text ? await seeker.seek(`'${text}'`, { text }, list.current >= 0 ? list.current : list.first, back) : null;
+	if (!found)
 		return;
-	let from = list.current >= 0 ? list.current : list.first;
-	const slow = setTimeout(() => showNotice(`Looking for '${text}' …`), 300);
-	try {
-		for (;;) {
-			const found = await api.ask<Found>("search", { filter: graph.filter, text, from, back: back ? 1 : 0 });
-			if (found.row !== undefined && found.t !== undefined) {
-				list.showRow(found.row);
-				graph.a = found.t;
-				graph.reveal(found.t);
-				if (info)
-					tell(info);
-				return showMarkers();
-			}
-			if (found.more === undefined)
-				return showNotice(`'${text}' is not found ${back ? "before" : "after"} this event.`);
-			from = found.more;
-		}
-	} catch (e) {
-		showNotice(e instanceof Error ? e.message : String(e));
-	} finally {
-		clearTimeout(slow);
-	}
+	list.showRow(found.row);
+	graph.a = found.t;
+	graph.reveal(found.t);
+	showMarkers();
 }
+
+const seeker: Seeker = new Seeker(api, {
+	filter: () => graph.filter,
+	selected: () => ({ hit: graph.picked, name: reports.func, row: details.selected?.row ?? graph.picked?.row ?? null, t: graph.a ?? graph.from, at: list.current }),
+	taskOf: row => info?.tasks.find(t => t.row === row.shows),
+	rowOf: r => rowOf(r),
+	onNotice: text => text || !info ? showNotice(text) : tell(info),
+	onFound: (row, r) => {
+		const begin = r.t - (r.duration ?? 0);
+		list.showRow(row);
+		graph.a = begin;
+		graph.reveal(begin);
+		if (isCallRow(r))
+			setFunction(r.name);
+		showMarkers();
+		selectRow(r);
+	},
+});
 
 /* ---- The address ---- */
 
@@ -593,7 +596,7 @@ const noFilter = (): Choice[] => graph.filter ? [{ text: "Take the filter away",
 function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
 	const calls: Choice[] = [], rows: Choice[] = [], changed = (): void => { graph.due(); saveSoon(); };
 	if (hit?.kind === "call" && !hit.row.isCpu && hit.name)
-		calls.push(...ofFunction(hit.name));
+		calls.push(...ofFunction(hit.name), ...hit.calls === 1 ? ([["Next", false], ["Previous", true]] as const).map(([text, back]): Choice => ({ text: `${text} call of ${hit.name}`, act: () => { graph.picked = hit; void seeker.stepCall(back); } })) : []);
 	if (hit?.kind === "call" && !hit.row.isCpu && hit.name && hit.len)
 		calls.push({ text: "Zoom to this call", act: () => graph.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10) }, { text: "Mark this call from A to B", act: () => { graph.a = hit.start; graph.b = hit.start + hit.len; showMarkers(); } });
 	if (hit?.kind === "event" && hit.name.includes(": "))
@@ -616,7 +619,7 @@ function choices(hit: Hit | null, row: Row | null, t: number): Choice[][] {
 
 /* Of a row of the list, as far as filters can tell: those with calls have their names, others that of their event. */
 function choicesOfRow(r: ListRow): Choice[][] {
-	const isCall = /^func|^left$/.test(r.event), what = r.event === "lost" ? [] : isCall ? ofFunction(r.name) : ofEvent(r.event);
+	const what = r.event === "lost" ? [] : isCallRow(r) ? ofFunction(r.name) : ofEvent(r.event);
 	return [what, markHere(r.t), r.event === "lost" ? [] : [...ofTask(`${r.comm}-${r.tid}`, r.tid), ...ofCpu(r.cpu)], noFilter()];
 }
 
@@ -811,6 +814,7 @@ const actions: Record<string, () => void> = {
 	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
 	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
 	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
+	"j": () => void seeker.stepCall(false), "k": () => void seeker.stepCall(true), "J": () => void seeker.stepEvent(false), "K": () => void seeker.stepEvent(true),
 	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"), "p": () => setTab("plot"), "D": () => setTab("diff"), "m": markPicked, ".": openMenu, "ContextMenu": openMenu, "i": () => showDetails(!!element("details").hidden), "Escape": () => { graph.picked = null; details.forget(); graph.due(); saveSoon(); }, "e": showExport, "o": showOffsets,
 	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
 };
