@@ -19,6 +19,9 @@ struct latencies {
 	struct histogram h;
 	struct hist_pool pool;
 	uint64_t calls, min, max;
+	uint64_t longest_ns;	/* when the call of max begins, from the first event of all */
+	uint32_t longest_tid, longest_depth;
+	size_t longest_source;
 };
 
 static int is_func(struct latencies *l, const struct uft_sym *sym)
@@ -40,7 +43,7 @@ static int is_func(struct latencies *l, const struct uft_sym *sym)
 	return l->is_func[sym->index] == 1;
 }
 
-static int add(struct latencies *l, const struct uft_event *ev)
+static int add(struct latencies *l, const struct report_sources *from, const struct uft_event *ev)
 {
 	int ret;
 
@@ -50,12 +53,20 @@ static int add(struct latencies *l, const struct uft_event *ev)
 	if (ret <= 0 || !view_filter_match(l->filter, ev))
 		return ret < 0 ? ret : 0;
 	l->min = l->calls && l->min < ev->duration_ns ? l->min : ev->duration_ns;
-	l->max = ev->duration_ns > l->max ? ev->duration_ns : l->max;
+	if (!l->calls || ev->duration_ns > l->max) {
+		uint64_t begin = ev->ts_ns - ev->duration_ns, origin = from->origin_ns;
+
+		l->max = ev->duration_ns;
+		l->longest_ns = (begin > origin ? begin - origin : 0) + from->offset;
+		l->longest_tid = ev->task->tid;
+		l->longest_depth = ev->depth;
+		l->longest_source = from->next - 1;
+	}
 	l->calls++;
 	return hist_add(&l->pool, &l->h, ev->duration_ns);
 }
 
-static int add_stream(struct latencies *l, struct uft_stream *st)
+static int add_stream(struct latencies *l, const struct report_sources *from)
 {
 	struct uft_event ev[BATCH];
 	int ret = 0;
@@ -63,9 +74,9 @@ static int add_stream(struct latencies *l, struct uft_stream *st)
 
 	if (l->is_func) /* of another stream's symbols */
 		memset(l->is_func, 0, l->nsyms);
-	while (!ret && (n = uft_stream_batch(st, ev, BATCH)) != 0)
+	while (!ret && (n = uft_stream_batch(from->st, ev, BATCH)) != 0)
 		for (size_t i = 0; i < n && !ret; i++)
-			ret = add(l, &ev[i]);
+			ret = add(l, from, &ev[i]);
 	return ret;
 }
 
@@ -104,6 +115,10 @@ static void put_histogram(struct json *j, const struct latencies *l)
 		json_key_u(j, "max", l->max);
 		json_key_u(j, "p50", rank(l, 50));
 		json_key_u(j, "p99", rank(l, 99));
+		json_key_u(j, "longest_t", l->longest_ns);
+		json_key_u(j, "longest_tid", l->longest_tid);
+		json_key_u(j, "longest_depth", l->longest_depth);
+		json_key_u(j, "longest_file", l->longest_source);
 	}
 	json_key(j, "buckets");
 	json_raw(j, "[");
@@ -118,7 +133,7 @@ int report_histogram(struct report *p)
 	int ret = 0;
 
 	while (!ret && (ret = report_next(&from)) > 0)
-		ret = add_stream(&l, from.st);
+		ret = add_stream(&l, &from);
 	report_end(&from);
 	if (!ret)
 		put_histogram(&p->answer, &l);

@@ -155,6 +155,9 @@ async function step(key) {
 	await page.waitForFunction(was => { if (typeof was === "number") return window.uftView.list.current !== was; const p = window.uftView.graph.picked; return !document.querySelector("#notice").hidden || JSON.stringify(p && { name: p.name, start: p.start, lane: p.lane, kind: p.kind }) !== was; }, before);
 	return picked();
 }
+await page.getByRole("button", { name: "Longest call" }).click();
+await page.waitForFunction(() => window.uftView.graph.picked?.name === "leaf");
+check("the longest call is selected", await page.evaluate(() => { const { graph, reports } = window.uftView; return graph.picked.len === reports.histogram.max && graph.from <= graph.picked.start && graph.to >= graph.picked.start; }), JSON.stringify(await picked()));
 await canvas.focus();
 await page.keyboard.press("Escape");
 await page.keyboard.press("l");

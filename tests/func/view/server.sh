@@ -154,6 +154,10 @@ expect_equal "the time of all is that of the tree" "$(field total)" \
 	"$("$uft" report --tree --csv a.uft 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["depth"] == 0 { n += $at["total_ns"] } END { printf "%d", n }')"
 ask histogram func=func_7 from=0 to=$((duration + 1))
 expect_equal "calls of a histogram" "$(field calls)" "$calls"
+most=$(field max)
+ask list first=0 count=1 filter="func == \"func_7\" && duration == $most && common_pid == $(field longest_tid)"
+check
+grep -q '"name":"func_7"' answer || fail "the longest call is not where the histogram says: $(cat answer)"
 # With a filter the tree is of the calls that it shows; their callers have none of their own.
 ask histogram func=func_7 filter='duration > 2000' from=0 to=$((duration + 1))
 shown=$(field calls)

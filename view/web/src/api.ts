@@ -23,7 +23,7 @@ export interface Found { state: string; row?: number; t?: number; more?: number 
 /** [depth, name, calls, total, self, longest, open, of self blocked, runnable, of total blocked, runnable] */
 export type Node = [number, string, number, number, number, number, number, number, number, number, number];
 export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
-export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; buckets: [number, number, number][] }
+export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; longest_t: number; longest_tid: number; longest_depth: number; longest_file: number; buckets: [number, number, number][] }
 
 /** Of a call, or of an event. */
 export interface Details {

@@ -124,6 +124,16 @@ const reports: Reports = new Reports(element("flame"), element("tree"), element(
 	onTip: showTip,
 	onError: text => showNotice(text),
 	onChoice: () => saveSoon(),
+	onLongest: h => {
+		const task = info?.tasks.find(t => t.tid === h.longest_tid && (api.file !== "all" || t.file === h.longest_file)), row = task && graph.rows.find(r => r.key === task.row);
+		if (!row)
+			return;
+		graph.a = h.longest_t;
+		graph.show(h.longest_t - h.max, h.longest_t + 2 * h.max);
+		showMarkers();
+		void list.showTime(h.longest_t);
+		select({ row, t: h.longest_t, depth: h.longest_depth, name: h.func, len: h.max });
+	},
 }, (from, to) => {
 	const name = reports.func.replace(/["\\]/g, "?");
 	setFilter(`func == "${name}" && duration >= ${from} && duration <= ${Math.min(to, 4294967295)}`);

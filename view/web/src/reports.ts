@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reports.ts - the flame graph, the call tree and the latencies of a part of the recording */
+import { button } from "./button";
 import { Api, Histogram, Node, Tree } from "./api";
 import { Flame, FlameHooks, message, prepare, sums } from "./flame";
 import { colour, count, css, logMarks, many, textNumber, time } from "./format";
@@ -7,7 +8,7 @@ import { CallTree } from "./tree";
 
 const weights: [string, (n: Node) => number][] = [["time", n => n[4]], ["calls", n => n[2]], ["blocked time", n => n[7]], ["time without a CPU", n => n[7] + n[8]]];
 
-export interface ReportHooks extends FlameHooks { onError(text: string): void; onChoice(): void }
+export interface ReportHooks extends FlameHooks { onError(text: string): void; onChoice(): void; onLongest(h: Histogram): void }
 
 export class Reports {
 	func = "";
@@ -21,6 +22,7 @@ export class Reports {
 	private chosen = "";	/* as there was no other function */
 	private brush: { x0: number; x1: number } | null = null;
 	private bars = document.createElement("canvas");
+	private longest = button("Longest call", "Select it in the graph", () => { if (this.histogram) this.hooks.onLongest(this.histogram); });
 	private weight = document.createElement("select");
 	private note = document.createElement("span");
 	private bar = document.createElement("div");
@@ -34,6 +36,7 @@ export class Reports {
 		this.weight.append(...weights.map(([name]) => new Option(name)));
 		this.weight.addEventListener("change", () => { this.show(); hooks.onChoice(); });
 		this.bar.append("widths: ", this.weight, " ", this.graph.back, this.note);
+		this.longest.className = "at-right";
 		this.bars.setAttribute("role", "img");
 		this.bars.setAttribute("aria-label", "Latency histogram");
 		this.bars.addEventListener("pointerdown", e => { this.brush = { x0: e.offsetX, x1: e.offsetX }; this.bars.setPointerCapture(e.pointerId); });
@@ -156,7 +159,8 @@ export class Reports {
 				return;
 			this.histogram = h;
 			this.brush = null;
-			this.latency.replaceChildren(this.bars);
+			this.longest.hidden = !h.calls;
+			this.latency.replaceChildren(this.bars, this.longest);
 			this.drawLatency();
 		} catch (e) {
 			this.hooks.onError(e instanceof Error ? e.message : String(e));
@@ -172,7 +176,7 @@ export class Reports {
 		const h = this.histogram;
 		if (!h || !this.bars.isConnected)
 			return;
-		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 30;
+		const g = prepare(this.bars), w = this.bars.clientWidth, height = this.bars.clientHeight, left = 12, foot = 22, top = 42;	/* the button stands above */
 		if (!g)
 			return;
 		const style = getComputedStyle(document.documentElement), [lo, hi] = this.span, x = (ns: number): number => left + (Math.log(Math.max(1, ns)) - lo) / (hi - lo) * (w - 2 * left);
@@ -187,7 +191,7 @@ export class Reports {
 		g.fillStyle = style.getPropertyValue("--text");
 		const filtered = this.filter ? " that the filter shows" : "", told = h.calls ? `${h.func}: ${many(h.calls, "call")}${filtered}, p50 ${time(h.p50)}, p99 ${time(h.p99)}, max ${time(h.max)}` : `${h.func}: no call here${filtered}`;
 		const hints = h.calls ? [`   (logarithmic; drag to filter${h.func === this.chosen ? "; the function with the most time in many calls: click another" : ""})`, "   (logarithmic; drag to filter)"] : [];
-		g.fillText(told + (hints.find(hint => g.measureText(told + hint).width < w - 2 * left) ?? ""), left, 15);
+		g.fillText(told + (hints.find(hint => g.measureText(told + hint).width < w - 2 * left - this.longest.offsetWidth) ?? ""), left, 15);
 		g.fillStyle = style.getPropertyValue("--dim");
 		for (const ns of h.calls ? logMarks(Math.exp(lo), Math.exp(hi), 70 / (w - 2 * left)) : []) {
 			g.fillRect(x(ns), height - foot, 1, 4);
