@@ -208,6 +208,12 @@ check("j of a function alone, and its row comes into view", (await picked()).sta
 	return y >= 26 && y < g.canvas.clientHeight - 8;
 }), JSON.stringify(await picked()));
 
+// In a narrow window no button is cut off, with the details open.
+await page.setViewportSize({ width: 500, height: 800 });
+check("the details are open", await pane.isVisible());
+const cut = await page.evaluate(() => [...document.querySelectorAll("header button, header input, .nav button, #details button")].filter(e => e.checkVisibility()).filter(e => { const r = e.getBoundingClientRect(); return r.right > innerWidth + 1 || r.left < 0 || r.width < 10; }).map(e => e.id || e.textContent));
+check("no button is cut off in a narrow window", !cut.length, cut.join());
+
 // Nothing is wrong for users of screen readers, dark and light.
 await page.evaluate(readFileSync(join(dirname(library), "../axe-core/axe.min.js"), "utf8"));
 await page.setViewportSize({ width: 1280, height: 800 });
