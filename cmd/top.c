@@ -22,6 +22,7 @@
 #include "output/report/table.h"
 #include "stream/wire/clock.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/now.h"
 
@@ -78,49 +79,26 @@ struct top {
 	struct slice *slice;		/* of the arena */
 	struct row *row;
 	uint32_t nrows, cap_rows;
-	uint32_t *slot;			/* of rows by name: index + 1 */
-	uint32_t nslots;
+	struct hash_index by_name;	/* of row */
 	struct uft_clock_pair begin, last;
 	int sort, is_live;		/* live: a terminal, which is redrawn */
 	int error;
 };
 
-static int grow_rows(struct top *t)
-{
-	uint32_t cap = t->cap_rows ? 2 * t->cap_rows : 1024, *slot = calloc(2 * cap, sizeof(*slot));
-
-	if (!slot || array_resize(t->row, cap)) {
-		free(slot);
-		return -ENOMEM;
-	}
-	free(t->slot);
-	t->slot = slot;
-	t->cap_rows = cap;
-	t->nslots = 2 * cap;
-	for (uint32_t i = 0; i < t->nrows; i++) {
-		uint32_t at = (uint32_t)hash_text(t->row[i].name) & (t->nslots - 1);
-
-		while (slot[at])
-			at = (at + 1) & (t->nslots - 1);
-		slot[at] = i + 1;
-	}
-	return 0;
-}
-
 /* The row of that name, NULL without memory. */
 static struct row *row_named(struct top *t, const char *name)
 {
-	uint32_t at;
+	const uint64_t hash = hash_text(name);
+	uint32_t found = HASH_FIND(i, &t->by_name, hash, !strcmp(t->row[i].name, name));
 
-	if (t->nrows == t->cap_rows && grow_rows(t) < 0)
+	if (found != HASH_NONE)
+		return &t->row[found];
+	if (array_reserve(t->row, t->cap_rows, t->nrows + 1) || hash_index_reserve(&t->by_name, t->nrows + 1))
 		return NULL;
-	for (at = (uint32_t)hash_text(name) & (t->nslots - 1); t->slot[at]; at = (at + 1) & (t->nslots - 1))
-		if (!strcmp(t->row[t->slot[at] - 1].name, name))
-			return &t->row[t->slot[at] - 1];
 	t->row[t->nrows] = (struct row){ .name = strdup(name) };
 	if (!t->row[t->nrows].name)
 		return NULL;
-	t->slot[at] = t->nrows + 1;
+	hash_index_add(&t->by_name, hash, t->nrows);
 	return &t->row[t->nrows++];
 }
 
@@ -461,7 +439,7 @@ static void release(struct top *t)
 	for (uint32_t i = 0; i < t->nrows; i++)
 		free(t->row[i].name);
 	free(t->row);
-	free(t->slot);
+	hash_index_free(&t->by_name);
 }
 
 static int run(struct top_opts *o, int argc, char **argv, struct cmd_targets *targets)

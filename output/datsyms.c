@@ -7,6 +7,7 @@
 
 #include "output/datsyms.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 #define SLOT_SHIFT	48
@@ -25,7 +26,7 @@ void dat_syms_free(struct dat_syms *syms)
 {
 	free(syms->addr);
 	free(syms->entry);
-	free(syms->hash);
+	hash_index_free(&syms->by_addr);
 	tdestroy(syms->images, free);
 	tdestroy(syms->ranges, free);
 	dat_syms_init(syms);
@@ -165,48 +166,12 @@ static int64_t image_slot(struct dat_syms *syms, const struct uft_image *img)
 
 /* ---- Addresses ---- */
 
-static size_t hash_of(const struct dat_syms *syms, uint64_t addr)
-{
-	return (size_t)hash_words(addr, 0) & (syms->nhash - 1);
-}
-
-static void hash_insert(struct dat_syms *syms, uint32_t entry)
-{
-	size_t i = hash_of(syms, syms->entry[entry].addr);
-
-	while (syms->hash[i])
-		i = (i + 1) & (syms->nhash - 1);
-	syms->hash[i] = entry + 1;
-}
-
-static int grow(struct dat_syms *syms)
-{
-	size_t cap = syms->cap ? syms->cap * 2 : 512;
-	uint32_t *hash = array_resize(syms->entry, cap) ? NULL : calloc(cap * 2, sizeof(*hash));
-
-	if (!hash)
-		return -1;
-	free(syms->hash);
-	syms->hash = hash;
-	syms->nhash = cap * 2;
-	syms->cap = cap;
-	for (size_t i = 0; i < syms->nentry; i++)
-		hash_insert(syms, (uint32_t)i);
-	return 0;
-}
-
 /* The symbol that contains @addr; NULL: none. */
 static const struct uft_sym *owner(const struct dat_syms *syms, uint64_t addr)
 {
-	for (size_t i = hash_of(syms, addr); syms->hash[i]; i = (i + 1) & (syms->nhash - 1))
-		if (syms->entry[syms->hash[i] - 1].addr == addr)
-			return syms->entry[syms->hash[i] - 1].sym;
-	return NULL;
-}
+	uint32_t at = HASH_FIND(i, &syms->by_addr, hash_words(addr, 0), syms->entry[i].addr == addr);
 
-static int reserve_index(struct dat_syms *syms, uint32_t index)
-{
-	return array_reach(syms->addr, syms->naddr, index);
+	return at != HASH_NONE ? syms->entry[at].sym : NULL;
 }
 
 uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const struct uft_sym *sym)
@@ -215,7 +180,9 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 	const struct uft_sym *other;
 	uint64_t addr, nameless = NAMELESS + ((uint64_t)syms->first_slot << 32) + ((uint64_t)sym->index << 4);
 
-	if (slot < 0 || reserve_index(syms, sym->index) < 0 || (syms->nentry == syms->cap && grow(syms) < 0))
+	if (slot < 0 || array_reach(syms->addr, syms->naddr, sym->index) ||
+	    array_reserve(syms->entry, syms->cap, syms->nentry + 1) ||
+	    hash_index_reserve(&syms->by_addr, syms->nentry + 1))
 		return 0;
 	addr = sym->addr + ((uint64_t)slot << SLOT_SHIFT);
 	if (!sym->addr || addr < sym->addr || (addr >= NAMELESS && (slot || addr < KERNEL)))
@@ -228,7 +195,7 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 		addr = i == BYTES_TRIED ? nameless : addr + 1;
 	if (!other) {
 		syms->entry[syms->nentry] = (struct dat_entry){ addr, sym };
-		hash_insert(syms, (uint32_t)syms->nentry++);
+		hash_index_add(&syms->by_addr, hash_words(addr, 0), syms->nentry++);
 	}
 	return syms->addr[sym->index] = addr;
 }
@@ -267,12 +234,11 @@ char *dat_syms_text(struct dat_syms *syms, size_t *len)
 	p = text;
 	if (syms->nentry)
 		qsort(syms->entry, syms->nentry, sizeof(*syms->entry), by_addr);
-	if (syms->nhash)
-		memset(syms->hash, 0, syms->nhash * sizeof(*syms->hash));
-	for (size_t i = 0; i < syms->nentry; i++) {
+	hash_index_clear(&syms->by_addr);
+	for (uint32_t i = 0; i < syms->nentry; i++) {
 		const struct uft_sym *sym = syms->entry[i].sym;
 
-		hash_insert(syms, (uint32_t)i);
+		hash_index_add(&syms->by_addr, hash_words(syms->entry[i].addr, 0), i);
 		p += sprintf(p, "%016llx T ", (unsigned long long)syms->entry[i].addr);
 		p = put_name(p, *sym->name ? sym->name : "?");
 		if (*sym->object) {

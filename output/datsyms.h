@@ -13,6 +13,7 @@
 #define UFT_OUTPUT_DATSYMS_H
 
 #include "stream/stream.h"
+#include "symbol/hash_index.h"
 
 struct dat_entry {
 	uint64_t addr;
@@ -25,9 +26,8 @@ struct dat_syms {
 	uint64_t *addr;			/* by uft_sym.index; 0: none given yet */
 	size_t naddr;
 	struct dat_entry *entry;	/* all that were given */
-	size_t nentry, cap;
-	uint32_t *hash;			/* 1 + index into entry, by addr */
-	size_t nhash;
+	uint32_t nentry, cap;
+	struct hash_index by_addr;	/* of entry */
 	uint32_t nslots;		/* used so far, from first_slot on */
 	void *images, *ranges;		/* tsearch(3): those placed so far, and what they cover in their slots */
 };

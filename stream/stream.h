@@ -42,7 +42,7 @@ enum uft_event_flags {
 
 /* A function that was entered, and its callers, innermost first. */
 struct uft_stack {
-	uint32_t n, hash;
+	uint32_t n;
 	struct uft_stack_frame {
 		uint64_t addr;		/* of the function; of callers: the return address */
 		uint64_t offset;	/* in sym */

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/image.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
@@ -85,15 +86,14 @@ struct res_object { struct uft_object *obj; const char *base; uint32_t nnameless
 struct uft_resolver {
 	struct res_image *last;		/* answered last */
 	struct res_image **images;
-	size_t nimages;
-	uint32_t *by_image; size_t image_slots;		/* of images, + 1: open addressing, a power of two */
+	uint32_t nimages, cap_images;
+	struct hash_index by_image;
 	struct res_object *object;	/* distinct objects, a reference to each */
-	size_t nobjects;
-	uint32_t *by_object; size_t object_slots;	/* of object, + 1: open addressing, a power of two */
+	uint32_t nobjects, cap_objects;
+	struct hash_index by_object;
 	struct res_sym **chunk;
 	uint32_t nsyms, nunknown, npages;
-	struct res_sym **by_key, **by_name;	/* open addressing, size a power of two */
-	size_t hash_size;
+	struct hash_index by_key, by_name;	/* of symbols */
 	struct uft_sym nothing;		/* out of memory, or of unknown symbols */
 };
 
@@ -104,70 +104,24 @@ static uint64_t res_hash_key(uint64_t addr, uint32_t object, uint32_t kind)
 	return hash_words(addr, (uint64_t)kind << 32 | object);
 }
 
-static void res_insert(struct res_sym **table, size_t size, uint64_t hash, struct res_sym *s)
-{
-	size_t at = hash & (size - 1);
-
-	while (table[at])
-		at = (at + 1) & (size - 1);
-	table[at] = s;
-}
-
 static struct res_sym *res_sym_at(const struct uft_resolver *r, uint32_t index)
 {
 	return &r->chunk[index / RES_SYM_CHUNK][index % RES_SYM_CHUNK];
 }
 
-static int res_grow(struct uft_resolver *r)
-{
-	size_t size = r->hash_size ? 2 * r->hash_size : 4096;
-	struct res_sym **by_key = calloc(size, sizeof(*by_key));
-	struct res_sym **by_name = calloc(size, sizeof(*by_name));
-	uint32_t i;
-
-	if (!by_key || !by_name) {
-		free(by_key);
-		free(by_name);
-		return 0;
-	}
-	for (i = 0; i < r->nsyms; i++) {
-		struct res_sym *s = res_sym_at(r, i);
-
-		res_insert(by_key, size, res_hash_key(s->key_addr, s->key_object, s->key_kind), s);
-		res_insert(by_name, size, hash_text(s->sym.name), s);
-	}
-	free(r->by_key);
-	free(r->by_name);
-	r->by_key = by_key;
-	r->by_name = by_name;
-	r->hash_size = size;
-	return 1;
-}
-
 static struct res_sym *res_find_key(const struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind)
 {
-	size_t at;
+	uint32_t at = HASH_FIND(i, &r->by_key, res_hash_key(addr, object, kind), res_sym_at(r, i)->key_addr == addr &&
+				res_sym_at(r, i)->key_object == object && res_sym_at(r, i)->key_kind == kind);
 
-	if (!r->hash_size)
-		return NULL;
-	for (at = res_hash_key(addr, object, kind) & (r->hash_size - 1); r->by_key[at];
-	     at = (at + 1) & (r->hash_size - 1)) {
-		struct res_sym *s = r->by_key[at];
-
-		if (s->key_addr == addr && s->key_object == object && s->key_kind == kind)
-			return s;
-	}
-	return NULL;
+	return at != HASH_NONE ? res_sym_at(r, at) : NULL;
 }
 
 static struct res_sym *res_find_name(const struct uft_resolver *r, const char *name)
 {
-	size_t at;
+	uint32_t at = HASH_FIND(i, &r->by_name, hash_text(name), !strcmp(res_sym_at(r, i)->sym.name, name));
 
-	for (at = hash_text(name) & (r->hash_size - 1); r->by_name[at]; at = (at + 1) & (r->hash_size - 1))
-		if (!strcmp(r->by_name[at]->sym.name, name))
-			return r->by_name[at];
-	return NULL;
+	return at != HASH_NONE ? res_sym_at(r, at) : NULL;
 }
 
 /* Adds a symbol under a key that is new; takes over @name (malloc'd). NULL: no memory. */
@@ -178,7 +132,7 @@ static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t o
 
 	if (!name)
 		return NULL;
-	if (2 * (size_t)(i + 1) > r->hash_size && !res_grow(r))
+	if (hash_index_reserve(&r->by_key, i + 1) || hash_index_reserve(&r->by_name, i + 1))
 		goto fail;
 	if (i % RES_SYM_CHUNK == 0) {
 		if (array_resize(r->chunk, i / RES_SYM_CHUNK + 1))
@@ -192,8 +146,8 @@ static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t o
 	*s = (struct res_sym){ .sym = { .index = i, .name = name, .object = "" }, .key_addr = addr,
 		.key_object = object,
 			       .key_kind = kind };
-	res_insert(r->by_key, r->hash_size, res_hash_key(addr, object, kind), s);
-	res_insert(r->by_name, r->hash_size, hash_text(name), s);
+	hash_index_add(&r->by_key, res_hash_key(addr, object, kind), i);
+	hash_index_add(&r->by_name, hash_text(name), i);
 	return s;
 fail:
 	free(name);
@@ -221,43 +175,19 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 /* ---- Objects ---------------------------------------------------------------------------------- */
 
-/* The slot of @obj, or the free one that it would have. There are slots. */
-static uint32_t *res_object_slot(const struct uft_resolver *r, const struct uft_object *obj)
-{
-	size_t at = uft_object_hash(obj) & (r->object_slots - 1);
-
-	while (r->by_object[at] && !uft_object_is_same(r->object[r->by_object[at] - 1].obj, obj))
-		at = (at + 1) & (r->object_slots - 1);
-	return &r->by_object[at];
-}
-
-static int res_grow_objects(struct uft_resolver *r)
-{
-	size_t slots = r->object_slots ? 2 * r->object_slots : 64;
-	uint32_t *by_object = array_resize(r->object, slots / 2) ? NULL : calloc(slots, sizeof(*by_object));
-
-	if (!by_object)
-		return 0;
-	free(r->by_object);
-	r->by_object = by_object;
-	r->object_slots = slots;
-	for (size_t i = 0; i < r->nobjects; i++)
-		*res_object_slot(r, r->object[i].obj) = (uint32_t)i + 1;
-	return 1;
-}
-
 /* Number of an object, RES_NO_OBJECT without memory. */
 static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
 {
-	uint32_t *slot = r->object_slots ? res_object_slot(r, obj) : NULL;
+	const uint64_t hash = uft_object_hash(obj);
+	uint32_t found = HASH_FIND(i, &r->by_object, hash, uft_object_is_same(r->object[i].obj, obj));
 
-	if (slot && *slot)
-		return *slot - 1;
-	if (r->nobjects >= RES_NO_OBJECT || (2 * r->nobjects >= r->object_slots && !res_grow_objects(r)))
+	if (found != HASH_NONE)
+		return found;
+	if (r->nobjects >= RES_NO_OBJECT || array_reserve(r->object, r->cap_objects, r->nobjects + 1) ||
+	    hash_index_add(&r->by_object, hash, r->nobjects))
 		return RES_NO_OBJECT;
-	*res_object_slot(r, obj) = (uint32_t)r->nobjects + 1;
 	r->object[r->nobjects] = (struct res_object){ .obj = uft_object_get(obj), .base = uft_base_name(obj->path) };
-	return (uint32_t)r->nobjects++;
+	return r->nobjects++;
 }
 
 /* The text to show for a function, or for a place without one (@func NULL); malloc'd. */
@@ -279,7 +209,7 @@ static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_
 	if (!name)
 		return NULL;
 	uft_name_clean(name);
-	other = r->hash_size ? res_find_name(r, name) : NULL;
+	other = res_find_name(r, name);
 	if (!other || other->key_object == object || asprintf(&longer, "%s@%s", name, base) < 0)
 		return name;
 	free(name);
@@ -445,44 +375,21 @@ static int res_image_set(struct uft_resolver *r, struct res_image *ri, const str
 	return 1;
 }
 
-/* The slot of the image, or the free one that it would have. There are slots. */
-static uint32_t *res_image_slot(const struct uft_resolver *r, const struct uft_image *img)
-{
-	size_t at = hash_words((uintptr_t)img, 0) & (r->image_slots - 1);
-
-	while (r->by_image[at] && r->images[r->by_image[at] - 1]->key != img)
-		at = (at + 1) & (r->image_slots - 1);
-	return &r->by_image[at];
-}
-
-static int res_grow_images(struct uft_resolver *r)
-{
-	size_t slots = r->image_slots ? 2 * r->image_slots : 16;
-	uint32_t *by_image = array_resize(r->images, slots / 2) ? NULL : calloc(slots, sizeof(*by_image));
-
-	if (!by_image)
-		return 0;
-	free(r->by_image);
-	r->by_image = by_image;
-	r->image_slots = slots;
-	for (size_t i = 0; i < r->nimages; i++)
-		*res_image_slot(r, r->images[i]->key) = (uint32_t)i + 1;
-	return 1;
-}
-
 static struct res_image *res_image(struct uft_resolver *r, const struct uft_image *img)
 {
-	uint32_t *slot = r->image_slots ? res_image_slot(r, img) : NULL;
-	struct res_image *ri = slot && *slot ? r->images[*slot - 1] : NULL;
+	const uint64_t hash = hash_words((uintptr_t)img, 0);
+	uint32_t found = HASH_FIND(i, &r->by_image, hash, r->images[i]->key == img);
+	struct res_image *ri = found != HASH_NONE ? r->images[found] : NULL;
 
 	if (!ri) {
-		if (2 * r->nimages >= r->image_slots && !res_grow_images(r))
+		if (array_reserve(r->images, r->cap_images, r->nimages + 1) ||
+		    hash_index_reserve(&r->by_image, r->nimages + 1))
 			return NULL;
 		ri = calloc(1, sizeof(*ri));
 		if (!ri)
 			return NULL;
 		ri->key = img;
-		*res_image_slot(r, img) = (uint32_t)r->nimages + 1;
+		hash_index_add(&r->by_image, hash, r->nimages);
 		r->images[r->nimages++] = ri;
 	}
 	if ((ri->img != img || ri->id != img->id || ri->nobj != img->nobj) && !res_image_set(r, ri, img))
@@ -757,11 +664,11 @@ void uft_resolver_free(struct uft_resolver *r)
 	for (i = 0; i < r->nobjects; i++)
 		uft_object_put(r->object[i].obj);
 	free(r->images);
-	free(r->by_image);
+	hash_index_free(&r->by_image);
 	free(r->object);
 	free(r->chunk);
-	free(r->by_object);
-	free(r->by_key);
-	free(r->by_name);
+	hash_index_free(&r->by_object);
+	hash_index_free(&r->by_key);
+	hash_index_free(&r->by_name);
 	free(r);
 }

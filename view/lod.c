@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "view/event_name.h"
 #include "view/lod_internal.h"
@@ -41,13 +42,8 @@ struct lod *lod_new(struct names *names, struct rows *rows, uint64_t origin_ns, 
 	l->origin_ns = origin_ns;
 	l->most = most;
 	l->below = below;
-	l->mask = 1023;
 	l->slow = 1;
-	l->hash = calloc(l->mask + 1, sizeof(*l->hash));
-	if (l->hash)
-		return l;
-	free(l);
-	return NULL;
+	return l;
 }
 
 void lod_free(struct lod *l)
@@ -64,7 +60,7 @@ void lod_free(struct lod *l)
 		free(l->state[i].open);
 	free(l->loaded);
 	free(l->track);
-	free(l->hash);
+	hash_index_free(&l->by_lane);
 	free(l->row);
 	free(l->state);
 	free(l->cpu);
@@ -79,36 +75,19 @@ void lod_free(struct lod *l)
 
 /* ---- Tracks ---------------------------------------------------------------------------------------------- */
 
-static uint32_t hash_track(uint32_t row, uint32_t lane)
-{
-	return (uint32_t)hash_words(row, lane);
-}
-
 struct track *lod_find_track(const struct lod *l, uint32_t row, uint32_t lane)
 {
-	for (uint32_t at = hash_track(row, lane) & l->mask; l->hash[at]; at = (at + 1) & l->mask) {
-		struct track *t = l->track[l->hash[at] - 1];
+	uint32_t at = HASH_FIND(i, &l->by_lane, hash_words(row, lane),
+				l->track[i]->row == row && l->track[i]->lane == lane);
 
-		if (t->row == row && t->lane == lane)
-			return t;
-	}
-	return NULL;
-}
-
-static void link_track(struct lod *l, uint32_t i)
-{
-	uint32_t at = hash_track(l->track[i]->row, l->track[i]->lane) & l->mask;
-
-	while (l->hash[at])
-		at = (at + 1) & l->mask;
-	l->hash[at] = i + 1;
+	return at != HASH_NONE ? l->track[at] : NULL;
 }
 
 void lod_link_tracks(struct lod *l)
 {
-	memset(l->hash, 0, (l->mask + 1ull) * sizeof(*l->hash));
+	hash_index_clear(&l->by_lane);
 	for (uint32_t i = 0; i < l->ntrack; i++)
-		link_track(l, i);
+		hash_index_add(&l->by_lane, hash_words(l->track[i]->row, l->track[i]->lane), i);
 }
 
 struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
@@ -117,25 +96,15 @@ struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 
 	if (t)
 		return t;
-	if (2 * (l->ntrack + 1) > l->mask) {
-		uint32_t mask = 2 * l->mask + 1, *grown = calloc(mask + 1ull, sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		free(l->hash);
-		l->hash = grown;
-		l->mask = mask;
-		lod_link_tracks(l);
-	}
 	t = calloc(1, sizeof(*t));
-	if (!t || array_reach(l->track, l->cap_track, l->ntrack) < 0) {
+	if (!t || array_reach(l->track, l->cap_track, l->ntrack) ||
+	    hash_index_add(&l->by_lane, hash_words(row, lane), l->ntrack)) {
 		free(t);
 		return NULL;
 	}
 	t->row = row;
 	t->lane = lane;
-	l->track[l->ntrack] = t;
-	link_track(l, l->ntrack++);
+	l->track[l->ntrack++] = t;
 	return t;
 }
 

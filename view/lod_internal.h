@@ -4,6 +4,7 @@
 #define UFT_VIEW_LOD_INTERNAL_H
 
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "view/lod.h"
 
 #define LEVELS 12u
@@ -86,7 +87,7 @@ struct lod {
 	size_t most, total, room; /* spans: that may be kept, that are, and that the tracks have memory for */
 	struct track **track;
 	uint32_t ntrack, cap_track;
-	uint32_t *hash, mask;
+	struct hash_index by_lane;
 	struct lod_row *row;
 	uint32_t nrow, cap_row;
 	struct row_state *state;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "view/names.h"
 
@@ -13,14 +14,11 @@ int names_init(struct names *t)
 {
 	memset(t, 0, sizeof(*t));
 	pthread_mutex_init(&t->lock, NULL);
-	t->mask = 2 * NAMES_MAX - 1;
-	t->hash = calloc(t->mask + 1ull, sizeof(*t->hash));
-	if (!t->hash) {
-		names_free(t);
-		return -ENOMEM;
-	}
 	names_get(t, "...");
-	return 0;
+	if (t->n)
+		return 0;
+	names_free(t);
+	return -ENOMEM;
 }
 
 void names_free(struct names *t)
@@ -28,31 +26,26 @@ void names_free(struct names *t)
 	for (uint32_t i = 0; i < t->n; i++)
 		free(t->text[i]);
 	free(t->text);
-	free(t->hash);
+	hash_index_free(&t->by_text);
 	pthread_mutex_destroy(&t->lock);
 	memset(t, 0, sizeof(*t));
 }
 
 uint32_t names_get(struct names *t, const char *text)
 {
-	uint32_t at = hash_text(text) & t->mask, found = 0;
-	char *copy;
+	const uint64_t hash = hash_text(text);
+	uint32_t found;
 
 	pthread_mutex_lock(&t->lock);
-	for (; t->hash[at]; at = (at + 1) & t->mask)
-		if (!strcmp(t->text[t->hash[at] - 1], text)) {
-			found = t->hash[at] - 1;
-			goto out;
+	found = HASH_FIND(i, &t->by_text, hash, !strcmp(t->text[i], text));
+	if (found == HASH_NONE) {
+		found = 0;
+		if (t->n < NAMES_MAX && !array_reach(t->text, t->cap, t->n) &&
+		    !hash_index_reserve(&t->by_text, t->n + 1) && (t->text[t->n] = strdup(text))) {
+			hash_index_add(&t->by_text, hash, t->n);
+			found = t->n++;
 		}
-	if (t->n >= NAMES_MAX || array_reach(t->text, t->cap, t->n) < 0)
-		goto out;
-	copy = strdup(text);
-	if (!copy)
-		goto out;
-	found = t->n;
-	t->text[t->n++] = copy;
-	t->hash[at] = t->n;
-out:
+	}
 	pthread_mutex_unlock(&t->lock);
 	return found;
 }

@@ -6,13 +6,15 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "symbol/hash_index.h"
+
 #define NAMES_MAX (1u << 18) /* what is new beyond is number 0, `...` */
 
 struct names {
 	pthread_mutex_t lock;
 	char **text;
 	uint32_t n, cap;
-	uint32_t *hash, mask;
+	struct hash_index by_text;
 };
 
 int names_init(struct names *t); /* 0 or -ENOMEM */

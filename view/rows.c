@@ -6,20 +6,14 @@
 #include <string.h>
 
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "view/rows.h"
-
-static uint32_t hash_row(uint32_t pid, uint32_t tid)
-{
-	return (uint32_t)hash_words(pid, tid);
-}
 
 int rows_init(struct rows *t)
 {
 	memset(t, 0, sizeof(*t));
-	t->mask = 2 * ROWS_MAX - 1;
-	t->hash = calloc(t->mask + 1ull, sizeof(*t->hash));
-	if (!t->hash)
+	if (hash_index_reserve(&t->by_tid, 1))
 		return -ENOMEM;
 	pthread_mutex_init(&t->lock, NULL);
 	return 0;
@@ -27,37 +21,33 @@ int rows_init(struct rows *t)
 
 void rows_free(struct rows *t)
 {
-	if (!t->hash)
+	if (!t->by_tid.slot)
 		return;
 	free(t->row);
-	free(t->hash);
+	hash_index_free(&t->by_tid);
 	pthread_mutex_destroy(&t->lock);
 	memset(t, 0, sizeof(*t));
 }
 
 uint32_t rows_get(struct rows *t, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
 {
-	uint32_t at = hash_row(pid, tid) & t->mask, found = 0;
-	struct row *r;
+	const uint64_t hash = hash_words(pid, tid);
+	uint32_t found;
+	int is_named = 0;
 
 	pthread_mutex_lock(&t->lock);
-	for (; t->hash[at]; at = (at + 1) & t->mask) {
-		found = t->hash[at] - 1;
-		r = &t->row[found];
-		if (r->pid == pid && r->tid == tid) {
-			if (strcmp(comm, "<...>"))
-				snprintf(r->comm, sizeof(r->comm), "%s", comm);
-			goto out;
-		}
+	found = HASH_FIND(i, &t->by_tid, hash, t->row[i].pid == pid && t->row[i].tid == tid);
+	if (found != HASH_NONE) {
+		is_named = !strcmp(comm, "<...>");
+	} else if (t->n >= ROWS_MAX || array_reach(t->row, t->cap, t->n) || hash_index_add(&t->by_tid, hash, t->n)) {
+		found = 0;
+		is_named = 1;
+	} else {
+		found = t->n++;
+		t->row[found] = (struct row){pid, tid, ppid, ""};
 	}
-	found = 0;
-	if (t->n >= ROWS_MAX || array_reach(t->row, t->cap, t->n) < 0)
-		goto out;
-	found = t->n;
-	t->row[found] = (struct row){pid, tid, ppid, ""};
-	snprintf(t->row[found].comm, sizeof(r->comm), "%s", comm);
-	t->hash[at] = ++t->n;
-out:
+	if (!is_named)
+		snprintf(t->row[found].comm, sizeof(t->row[found].comm), "%s", comm);
 	pthread_mutex_unlock(&t->lock);
 	return found;
 }

@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "symbol/hash_index.h"
+
 #define ROWS_MAX (1u << 19)  /* threads beyond share row 0 */
 #define ROW_CPU 0x80000000u /* the row of a CPU: its number, and this */
 
@@ -23,7 +25,7 @@ struct rows {
 	pthread_mutex_t lock;
 	struct row *row;
 	uint32_t n, cap;
-	uint32_t *hash, mask;
+	struct hash_index by_tid;
 };
 
 int rows_init(struct rows *t); /* 0 or -ENOMEM */

@@ -22,6 +22,7 @@
 #include "output/report/table.h"
 #include "output/spool.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 #define VERSION		46		/* preprocessedProfileVersion */
@@ -43,12 +44,12 @@ struct thread {
 	struct column *column;
 	uint64_t nsamples, since_ns;
 	struct stack *stack;
-	uint32_t *slot;			/* of stacks by hash: index + 1 */
+	struct hash_index by_call;	/* of stacks, by prefix and function */
 	const struct uft_sym **func;
 	uint32_t *func_of;		/* by symbol index: of func, + 1 */
 	const char **name;		/* of markers; the first strings */
 	uint64_t nmarkers;
-	uint32_t nstacks, cap_stacks, nslots, nfuncs, cap_funcs, cap_func_of, nnames, cap_names;
+	uint32_t nstacks, cap_stacks, nfuncs, cap_funcs, cap_func_of, nnames, cap_names;
 	uint32_t now;			/* the stack since since_ns; NONE: no call is open */
 };
 
@@ -66,56 +67,31 @@ struct firefox {
 
 /* ---- Stacks ---- */
 
-static int grow_slots(struct thread *t)
-{
-	uint32_t want = t->nslots ? 2 * t->nslots : 256, *slot = calloc(want, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	free(t->slot);
-	t->slot = slot;
-	t->nslots = want;
-	for (uint32_t i = 0; i < t->nstacks; i++) {
-		uint32_t at = (uint32_t)hash_words(t->stack[i].prefix, t->stack[i].func) & (want - 1);
-
-		while (slot[at])
-			at = (at + 1) & (want - 1);
-		slot[at] = i + 1;
-	}
-	return 0;
-}
-
 static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint32_t func, uint32_t *found)
 {
-	uint32_t at;
+	const uint64_t hash = hash_words(prefix, func);
 
 	/* A function often calls the same one again: then no hash is needed. */
 	if (prefix != NONE && t->stack[prefix].last != NONE && t->stack[t->stack[prefix].last].func == func) {
 		*found = t->stack[prefix].last;
 		return 0;
 	}
-	if (2 * t->nstacks >= t->nslots && grow_slots(t) < 0)
-		return -ENOMEM;
-	for (at = (uint32_t)hash_words(prefix, func) & (t->nslots - 1); t->slot[at];
-	     at = (at + 1) & (t->nslots - 1)) {
-		*found = t->slot[at] - 1;
-		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func) {
-			if (prefix != NONE)
-				t->stack[prefix].last = *found;
-			return 0;
-		}
+	*found = HASH_FIND(i, &t->by_call, hash, t->stack[i].prefix == prefix && t->stack[i].func == func);
+	if (*found != HASH_NONE) {
+		if (prefix != NONE)
+			t->stack[prefix].last = *found;
+		return 0;
 	}
 	if (f->nstacks++ >= MAX_STACKS)
 		return uft_fail(f->err, -E2BIG,
 				"the recording has more than %u different call paths, more than a profile of Firefox can show: "
 				"export a part (--range A~B), or use -f perfetto", MAX_STACKS);
-	if (array_reach(t->stack, t->cap_stacks, t->nstacks) < 0)
+	if (array_reach(t->stack, t->cap_stacks, t->nstacks) || hash_index_add(&t->by_call, hash, t->nstacks))
 		return -ENOMEM;
 	*found = t->nstacks;
 	if (prefix != NONE)
 		t->stack[prefix].last = *found;
 	t->stack[t->nstacks++] = (struct stack){ prefix, func, NONE };
-	t->slot[at] = t->nstacks;
 	return 0;
 }
 
@@ -563,7 +539,7 @@ static void release(struct firefox *f)
 			spool_lane_free(&t->column[c].spool);
 		free(t->column);
 		free(t->stack);
-		free(t->slot);
+		hash_index_free(&t->by_call);
 		free(t->func);
 		free(t->func_of);
 		free(t->name);

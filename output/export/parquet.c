@@ -22,6 +22,7 @@
 #include "output/export/thrift.h"
 #include "output/export/utf8.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 #define ROWS		(128u << 10)
@@ -68,9 +69,8 @@ static const struct column event_columns[EVENT_COLUMNS] = {
 struct dict {
 	struct pb plain;
 	uint32_t n;
-	struct name { uint32_t at, hash; } *name;	/* at: of its text in plain */
-	uint32_t *slot;			/* by hash: number + 1 */
-	uint32_t nname, nslots;
+	uint32_t *at, nat;		/* of a name's text in plain */
+	struct hash_index by_name;
 	struct seen { uint32_t group, id; } *seen;	/* by index; group: number + 1 */
 	uint32_t nseen;
 };
@@ -104,41 +104,22 @@ struct parquet {
 
 static int is_name(const struct dict *d, uint32_t id, const char *s, uint32_t n)
 {
-	const char *at = d->plain.data + d->name[id].at;
+	const char *at = d->plain.data + d->at[id];
 	uint32_t len;
 
 	memcpy(&len, at, sizeof(len));
 	return len == n && !memcmp(at + sizeof(len), s, n);
 }
 
-static int grow_slots(struct dict *d)
-{
-	uint32_t want = d->nslots ? 2 * d->nslots : 256, *slot = calloc(want, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < d->n; i++) {
-		uint32_t at = d->name[i].hash & (want - 1);
-
-		while (slot[at])
-			at = (at + 1) & (want - 1);
-		slot[at] = i + 1;
-	}
-	free(d->slot);
-	d->slot = slot;
-	d->nslots = want;
-	return 0;
-}
-
-static int add_name(struct dict *d, const char *s, uint32_t n, uint32_t hash)
+static int add_name(struct dict *d, const char *s, uint32_t n, uint64_t hash)
 {
 	char *p = pb_room(&d->plain, sizeof(n) + n);
 
-	if (!p || array_reach(d->name, d->nname, d->n) < 0)
+	if (!p || array_reach(d->at, d->nat, d->n) || hash_index_add(&d->by_name, hash, d->n))
 		return -ENOMEM;
 	memcpy(p, &n, sizeof(n));
 	memcpy(p + sizeof(n), s, n);
-	d->name[d->n++] = (struct name){ (uint32_t)d->plain.n, hash };
+	d->at[d->n++] = (uint32_t)d->plain.n;
 	d->plain.n += sizeof(n) + n;
 	return 0;
 }
@@ -146,19 +127,17 @@ static int add_name(struct dict *d, const char *s, uint32_t n, uint32_t hash)
 static int find_name(struct parquet *p, struct dict *d, const char *name, uint32_t *id)
 {
 	const char *s = utf8_clean(&p->text, name);
-	uint32_t at, n, hash;
+	uint64_t hash;
+	uint32_t n;
 
-	if (!s || (2 * d->n >= d->nslots && grow_slots(d) < 0))
+	if (!s)
 		return -ENOMEM;
 	n = (uint32_t)strlen(s);
-	hash = (uint32_t)hash_bytes(s, n);
-	for (at = hash & (d->nslots - 1); d->slot[at]; at = (at + 1) & (d->nslots - 1))
-		if (is_name(d, d->slot[at] - 1, s, n)) {
-			*id = d->slot[at] - 1;
-			return 0;
-		}
+	hash = hash_bytes(s, n);
+	*id = HASH_FIND(i, &d->by_name, hash, is_name(d, i, s, n));
+	if (*id != HASH_NONE)
+		return 0;
 	*id = d->n;
-	d->slot[at] = d->n + 1;
 	return add_name(d, s, n, hash);
 }
 
@@ -265,8 +244,7 @@ static int put_column(struct parquet *p, int i, struct chunk *c)
 		ret = put_indices(p, c, p->narrow[i], d->n);
 	d->plain.n = 0;
 	d->n = 0;
-	if (d->nslots)
-		memset(d->slot, 0, d->nslots * sizeof(*d->slot));
+	hash_index_clear(&d->by_name);
 	return ret;
 }
 
@@ -488,8 +466,8 @@ static void release(struct parquet *p)
 		free(p->wide[i]);
 		free(p->narrow[i]);
 		pb_free(&p->dict[i].plain);
-		free(p->dict[i].name);
-		free(p->dict[i].slot);
+		free(p->dict[i].at);
+		hash_index_free(&p->dict[i].by_name);
 		free(p->dict[i].seen);
 	}
 	free(p->group);

@@ -32,6 +32,7 @@
 #include "output/emit.h"
 #include "output/report/aggregate_build.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 #define MORE_KEY	"\001more"
@@ -39,77 +40,29 @@
 
 /* ---- Tables ---- */
 
-static int grow_keys(struct agg *a)
-{
-	struct agg_build *b = a->build;
-	uint32_t mask = b->by_key ? 2 * b->key_mask + 1 : 1023;
-	uint32_t *grown = calloc((size_t)mask + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < a->nfuncs; i++) {
-		uint32_t at = hash_text(a->func[i].key) & mask;
-
-		while (grown[at])
-			at = (at + 1) & mask;
-		grown[at] = i + 1;
-	}
-	free(b->by_key);
-	b->by_key = grown;
-	b->key_mask = mask;
-	return 0;
-}
-
 uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const char *object)
 {
 	struct agg_build *b = a->build;
+	const uint64_t hash = hash_text(key);
+	uint32_t found = HASH_FIND(i, &b->by_key, hash,
+				   !strcmp(a->func[i].key, key) && !strcmp(a->func[i].name, name));
 	struct agg_func f;
-	uint32_t at;
 
-	if (2 * (uint64_t)(a->nfuncs + 1) > b->key_mask && grow_keys(a) < 0)
-		return AGG_NOWHERE;
-	for (at = hash_text(key) & b->key_mask; b->by_key[at]; at = (at + 1) & b->key_mask)
-		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
-			return b->by_key[at] - 1;
+	if (found != HASH_NONE)
+		return found;
 	f = (struct agg_func){ .name = strdup(name), .object = strdup(object), .key = strdup(key) };
-	if (!f.name || !f.object || !f.key || array_reach(a->func, b->cap_funcs, a->nfuncs) < 0) {
+	if (!f.name || !f.object || !f.key || array_reach(a->func, b->cap_funcs, a->nfuncs) ||
+	    hash_index_add(&b->by_key, hash, a->nfuncs)) {
 		free(f.name);
 		free(f.object);
 		free(f.key);
 		return AGG_NOWHERE;
 	}
 	a->func[a->nfuncs] = f;
-	b->by_key[at] = ++a->nfuncs;
-	return a->nfuncs - 1;
+	return a->nfuncs++;
 }
 
 /* ---- Nodes ---- */
-
-static uint32_t hash_child(uint32_t parent, uint32_t func)
-{
-	return (uint32_t)hash_words(parent, func);
-}
-
-static int grow_hash(struct agg *a)
-{
-	struct agg_build *b = a->build;
-	uint32_t mask = b->hash ? 2 * b->hash_mask + 1 : 4095;
-	uint32_t *grown = calloc((size_t)mask + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < a->nnodes; i++) {
-		uint32_t at = hash_child(a->node[i].parent, a->node[i].func) & mask;
-
-		while (grown[at])
-			at = (at + 1) & mask;
-		grown[at] = i;
-	}
-	free(b->hash);
-	b->hash = grown;
-	b->hash_mask = mask;
-	return 0;
-}
 
 uint32_t agg_node_new(struct agg *a, uint32_t parent, uint32_t func)
 {
@@ -140,34 +93,22 @@ static uint32_t more_paths(struct agg *a, uint32_t parent)
 
 uint32_t agg_find_child(const struct agg *a, uint32_t parent, uint32_t func)
 {
-	const struct agg_build *b = a->build;
-	uint32_t i;
-
-	for (uint32_t at = hash_child(parent, func) & b->hash_mask; (i = b->hash[at]) != 0;
-	     at = (at + 1) & b->hash_mask)
-		if (a->node[i].parent == parent && a->node[i].func == func)
-			return i;
-	return AGG_NOWHERE;
+	return HASH_FIND(i, &a->build->by_path, hash_words(parent, func),
+			 a->node[i].parent == parent && a->node[i].func == func);
 }
 
 static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
 {
 	struct agg_build *b = a->build;
-	uint32_t at, i;
+	uint32_t i = agg_find_child(a, parent, func);
 
-	for (at = hash_child(parent, func) & b->hash_mask; (i = b->hash[at]) != 0; at = (at + 1) & b->hash_mask)
-		if (a->node[i].parent == parent && a->node[i].func == func)
-			break;
-	if (!i) {
+	if (i == AGG_NOWHERE) {
 		if (a->node[parent].is_more)
 			return parent;
 		if (a->nnodes >= a->max_nodes && a->func[func].key[0] != MORE_KEY[0])
 			return more_paths(a, parent);
 		i = agg_node_new(a, parent, func);
-		if (i == AGG_NOWHERE)
-			return AGG_NOWHERE;
-		b->hash[at] = i;
-		if (2 * (uint64_t)a->nnodes > b->hash_mask && grow_hash(a) < 0)
+		if (i == AGG_NOWHERE || hash_index_add(&b->by_path, hash_words(parent, func), i))
 			return AGG_NOWHERE;
 	}
 	b->link[parent].last = i;
@@ -724,8 +665,8 @@ int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
 int agg_init(struct agg *a)
 {
 	*a = (struct agg){ .max_nodes = AGG_NODES, .build = calloc(1, sizeof(*a->build)) };
-	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == AGG_NOWHERE ||
-	    agg_node_new(a, 0, 0) == AGG_NOWHERE || grow_hash(a) < 0) {
+	if (!a->build || agg_func_get(a, "\001all", "[all]", "") == AGG_NOWHERE ||
+	    agg_node_new(a, 0, 0) == AGG_NOWHERE) {
 		agg_free(a);
 		return -ENOMEM;
 	}
@@ -737,8 +678,8 @@ void agg_free(struct agg *a)
 	if (a->build) {
 		agg_forget_stream(a->build);
 		free(a->build->link);
-		free(a->build->hash);
-		free(a->build->by_key);
+		hash_index_free(&a->build->by_path);
+		hash_index_free(&a->build->by_key);
 		free(a->build->pool);
 	}
 	for (uint32_t i = 0; i < a->nfuncs; i++) {

@@ -8,6 +8,7 @@
 #define UFT_OUTPUT_REPORT_AGGREGATE_BUILD_H
 
 #include "output/report/aggregate.h"
+#include "symbol/hash_index.h"
 
 #define AGG_NOWHERE	UINT32_MAX
 
@@ -41,9 +42,8 @@ struct agg_link {		/* of a node: what the search for a child needs, close togeth
 struct agg_build {
 	struct agg_link *link;
 	uint32_t cap_nodes, cap_funcs;
-	uint32_t *hash;		/* of (parent, func): node, 0 free */
-	uint32_t hash_mask;
-	uint32_t *by_key, key_mask;	/* functions by key: index + 1 */
+	struct hash_index by_path;	/* of nodes, by (parent, func) */
+	struct hash_index by_key;	/* of functions */
 	uint32_t (*pool)[HIST_SUB];
 	uint32_t npool, cap_pool;
 	uint32_t unused[65];	/* by blocks: the first of what was left, + 1; each names the next in its first word */
@@ -59,7 +59,8 @@ struct agg_build {
 	int is_flat;		/* nodes are functions of groups, their parents the groups */
 	int *stop;		/* struct parts_ops */
 	struct agg_off *off;	/* threads that leave CPUs and get them */
-	uint32_t noff, cap_off, *off_hash, off_mask; /* hash: of tid: index + 1 */
+	uint32_t noff, cap_off;
+	struct hash_index off_by_tid;
 	uint8_t *sched;
 	uint32_t nsched;	/* by uft_event_type.index: enum sched_kind + 1 */
 	uint32_t ncharged;	/* how often a time without a CPU was added */

@@ -13,6 +13,7 @@
 #include "output/report/aggregate_build.h"
 #include "output/sched_events.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 struct agg_off {
@@ -22,39 +23,17 @@ struct agg_off {
 	uint32_t calls_of, ncalled; /* the task with its calls, + 1, as it was when so many had called */
 };
 
-static int grow_hash(struct agg_build *b)
-{
-	uint32_t mask = b->off_hash ? 2 * b->off_mask + 1 : 255, *grown = calloc(mask + 1ull, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < b->noff; i++) {
-		uint32_t at = (uint32_t)hash_words(b->off[i].tid, 0) & mask;
-
-		while (grown[at])
-			at = (at + 1) & mask;
-		grown[at] = i + 1;
-	}
-	free(b->off_hash);
-	b->off_hash = grown;
-	b->off_mask = mask;
-	return 0;
-}
-
 static struct agg_off *off_of(struct agg_build *b, uint32_t tid)
 {
-	uint32_t at;
+	const uint64_t hash = hash_words(tid, 0);
+	uint32_t found = HASH_FIND(i, &b->off_by_tid, hash, b->off[i].tid == tid);
 
-	if (2 * (b->noff + 1ull) > b->off_mask && grow_hash(b) < 0)
-		return NULL;
-	for (at = (uint32_t)hash_words(tid, 0) & b->off_mask; b->off_hash[at]; at = (at + 1) & b->off_mask)
-		if (b->off[b->off_hash[at] - 1].tid == tid)
-			return &b->off[b->off_hash[at] - 1];
-	if (array_reach(b->off, b->cap_off, b->noff) < 0)
+	if (found != HASH_NONE)
+		return &b->off[found];
+	if (array_reach(b->off, b->cap_off, b->noff) || hash_index_add(&b->off_by_tid, hash, b->noff))
 		return NULL;
 	b->off[b->noff] = (struct agg_off){ .tid = tid };
-	b->off_hash[at] = ++b->noff;
-	return &b->off[b->noff - 1];
+	return &b->off[b->noff++];
 }
 
 /* The open calls of a thread; an exec makes another task with calls. */
@@ -156,10 +135,9 @@ void agg_charge_rest(struct agg *a)
 void agg_forget_off(struct agg_build *b)
 {
 	free(b->off);
-	free(b->off_hash);
+	hash_index_free(&b->off_by_tid);
 	free(b->sched);
 	b->off = NULL;
-	b->off_hash = NULL;
 	b->sched = NULL;
-	b->noff = b->cap_off = b->off_mask = b->nsched = 0;
+	b->noff = b->cap_off = b->nsched = 0;
 }

@@ -9,6 +9,7 @@
 
 #include "stream/file/reader.h"
 #include "stream/select/select.h"
+#include "symbol/hash_index.h"
 
 /* ---- Symbols: id and address to symbol by direct mapped caches in front of the resolver ------ */
 
@@ -97,8 +98,8 @@ struct uft_stream {
 	uint32_t unknown_ids, unknown_addrs;		/* resolved to numbers so far */
 
 	struct dec_task **task; uint32_t ntask, cap_task;	/* by index */
-	uint32_t *task_hash, hash_cap;			/* index + 1 */
-	uint32_t *chain[DEC_KEYS];			/* by hash: index + 1 of the first task; as long as task_hash */
+	struct hash_index by_tid;			/* of task */
+	uint32_t *chain[DEC_KEYS], nchain;		/* by hash: index + 1 of the first task; nchain of each */
 	struct dec_task *last_task;			/* when there are too many */
 	struct uft_task *task_copy;
 	/* task.c: of slices of other pid namespaces, by rising (slice, tid) */
@@ -128,7 +129,8 @@ struct uft_stream {
 	uint64_t lost_max;				/* what a ring can have lost; 0 not known */
 	struct lv_hold *hold;				/* live: chunks that a snapshot refers to, */
 	void (*release)(struct uft_stream *st);		/* and the function that releases them */
-	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
+	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c */
+	struct hash_index stack_by;
 	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
 	struct dec_chunk *chunk, *old_chunk;		/* payloads.c: the newest first; those before */

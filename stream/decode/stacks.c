@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 struct dec_stack {
-	struct dec_stack *next;		/* of the same hash */
 	uint32_t image;			/* its version: a library may be gone, and another where it was */
 	uint64_t id;
 	struct uft_stack pub;
@@ -33,27 +34,6 @@ static int is_same(const struct dec_stack *s, uint32_t image, const uint8_t *p, 
 		if (memcmp(&s->pub.frame[i].addr, p + 8 * i, 8))
 			return 0;
 	return 1;
-}
-
-static int grow(struct uft_stream *st)
-{
-	uint32_t cap = st->stack_cap ? 2 * st->stack_cap : 1024;
-	struct dec_stack **table = calloc(cap, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < st->stack_cap; i++)
-		for (struct dec_stack *s = st->stack[i], *next; s; s = next) {
-			struct dec_stack **at = &table[s->pub.hash & (cap - 1)];
-
-			next = s->next;
-			s->next = *at;
-			*at = s;
-		}
-	free(st->stack);
-	st->stack = table;
-	st->stack_cap = cap;
-	return 0;
 }
 
 /* How far into its function @addr is. */
@@ -123,23 +103,23 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 {
 	uint64_t hash = hash_words(hash_bytes(p, 8ull * n), image->img->id), first;
 	struct dec_stack *s;
+	uint32_t found;
 
 	memcpy(&first, p, 8);
 	if (n == 1 && first == (UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT))
 		return &none;
-
-	for (s = st->stack_cap ? st->stack[(uint32_t)hash & (st->stack_cap - 1)] : NULL; s; s = s->next)
-		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n) &&
-		    (!image->has_overlaps || is_of_then(st, image, s, clock)))
-			return &s->pub;
-	if (st->nstack == UFT_STREAM_STACKS || (st->nstack == st->stack_cap && grow(st)))
+	found = HASH_FIND(i, &st->stack_by, hash, is_same(st->stack[i], image->img->id, p, n) &&
+			  (!image->has_overlaps || is_of_then(st, image, st->stack[i], clock)));
+	if (found != HASH_NONE)
+		return &st->stack[found]->pub;
+	if (st->nstack == UFT_STREAM_STACKS || array_reserve(st->stack, st->stack_cap, st->nstack + 1) ||
+	    hash_index_reserve(&st->stack_by, st->nstack + 1))
 		return miss(st);
 	s = malloc(sizeof(*s) + n * sizeof(s->pub.frame[0]));
 	if (!s)
 		return miss(st);
 	s->image = image->img->id;
 	s->pub.n = n;
-	s->pub.hash = (uint32_t)hash;
 	memcpy(&s->id, p, 8);
 	s->pub.frame[0] = first_frame(st, image, s->id, clock);
 	for (uint32_t i = 1; i < n; i++) {
@@ -150,20 +130,17 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 		f->sym = dec_addr(st, image, f->addr - 1, clock);
 		f->offset = offset_in(image->img, f->addr, clock);
 	}
-	s->next = st->stack[s->pub.hash & (st->stack_cap - 1)];
-	st->stack[s->pub.hash & (st->stack_cap - 1)] = s;
-	st->nstack++;
+	hash_index_add(&st->stack_by, hash, st->nstack);
+	st->stack[st->nstack++] = s;
 	return &s->pub;
 }
 
 void dec_stacks_free(struct uft_stream *st)
 {
-	for (uint32_t i = 0; i < st->stack_cap; i++)
-		for (struct dec_stack *s = st->stack[i], *next; s; s = next) {
-			next = s->next;
-			free(s);
-		}
+	for (uint32_t i = 0; i < st->nstack; i++)
+		free(st->stack[i]);
 	free(st->stack);
+	hash_index_free(&st->stack_by);
 	st->stack = NULL;
 	st->nstack = st->stack_cap = 0;
 }

@@ -17,6 +17,7 @@
 
 #include "stream/decode/decode.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 #include "symbol/names.h"
 #include "symbol/sorted.h"
@@ -48,7 +49,7 @@ static uint32_t key_hash(const struct dec_task *t, enum dec_key key)
 
 static void chain_in(struct uft_stream *st, struct dec_task *t, enum dec_key key)
 {
-	uint32_t *first = &st->chain[key][key_hash(t, key) & (st->hash_cap - 1)];
+	uint32_t *first = &st->chain[key][key_hash(t, key) & (st->nchain - 1)];
 
 	t->same[key] = *first;
 	*first = t->pub.index + 1;
@@ -56,7 +57,7 @@ static void chain_in(struct uft_stream *st, struct dec_task *t, enum dec_key key
 
 static void chain_out(struct uft_stream *st, const struct dec_task *t, enum dec_key key)
 {
-	uint32_t *at = &st->chain[key][key_hash(t, key) & (st->hash_cap - 1)];
+	uint32_t *at = &st->chain[key][key_hash(t, key) & (st->nchain - 1)];
 
 	while (*at != t->pub.index + 1)
 		at = &st->task[*at - 1]->same[key];
@@ -69,7 +70,7 @@ static void chain_out(struct uft_stream *st, const struct dec_task *t, enum dec_
  */
 static struct dec_task *chain_first(const struct uft_stream *st, enum dec_key key, uint64_t hash)
 {
-	const uint32_t at = st->hash_cap ? st->chain[key][(uint32_t)hash & (st->hash_cap - 1)] : 0;
+	const uint32_t at = st->nchain ? st->chain[key][(uint32_t)hash & (st->nchain - 1)] : 0;
 
 	return at ? st->task[at - 1] : NULL;
 }
@@ -79,40 +80,19 @@ static struct dec_task *chain_next(const struct uft_stream *st, enum dec_key key
 	return t->same[key] ? st->task[t->same[key] - 1] : NULL;
 }
 
-static int grow_chains(struct uft_stream *st, uint32_t n)
+/* Has chains for one more task. 0 or -ENOMEM */
+static int grow_chains(struct uft_stream *st)
 {
+	const uint32_t n = st->nchain ? 2 * st->nchain : 128;
+
+	if (st->ntask < st->nchain / 2)
+		return 0;
 	for (unsigned k = 0; k < DEC_KEYS; k++)
 		if (array_resize(st->chain[k], n))
 			return -ENOMEM;
-	return 0;
-}
-
-static int task_room(struct uft_stream *st)
-{
-	uint32_t cap = st->cap_task ? st->cap_task * 2 : 64;
-	uint32_t *hash;
-
-	if (st->ntask < st->cap_task)
-		return 0;
-	if (array_resize(st->task, cap) || grow_chains(st, 2 * cap))
-		return -ENOMEM;
-	hash = calloc(2 * cap, sizeof(*hash));
-	if (!hash)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < st->ntask; i++) {
-		const struct dec_task *t = st->task[i];
-		uint32_t at = task_hash(t->slice, t->pub.own_pid, t->pub.own_tid);
-
-		while (hash[at & (2 * cap - 1)])
-			at++;
-		hash[at & (2 * cap - 1)] = i + 1;
-	}
-	free(st->task_hash);
-	st->task_hash = hash;
-	st->hash_cap = 2 * cap;
-	st->cap_task = cap;
+	st->nchain = n;
 	for (unsigned k = 0; k < DEC_KEYS; k++) {
-		memset(st->chain[k], 0, 2 * cap * sizeof(*st->chain[k]));
+		memset(st->chain[k], 0, n * sizeof(*st->chain[k]));
 		for (uint32_t i = 0; i < st->ntask; i++)
 			chain_in(st, st->task[i], (enum dec_key)k);
 	}
@@ -236,20 +216,20 @@ void dec_task_rename(struct uft_stream *st, uint32_t pid, uint32_t tid, const ch
 struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
 			      const struct rd_slice *slice, uint32_t pid, uint32_t tid)
 {
-	uint32_t at = task_hash(slice_number, pid, tid);
+	const uint32_t hash = task_hash(slice_number, pid, tid);
+	uint32_t found = HASH_FIND(i, &st->by_tid, hash, st->task[i]->pub.own_tid == tid &&
+				   st->task[i]->pub.own_pid == pid && st->task[i]->slice == slice_number);
 	struct dec_share *share;
 	struct dec_task *t;
 
-	for (; st->hash_cap && st->task_hash[at & (st->hash_cap - 1)]; at++) {
-		t = st->task[st->task_hash[at & (st->hash_cap - 1)] - 1];
-		if (t->pub.own_tid == tid && t->pub.own_pid == pid && t->slice == slice_number)
-			return t;
-	}
+	if (found != HASH_NONE)
+		return st->task[found];
 	share = share_of(st, slice_number);
 	if (share /* GUARD(task_share, 0) */ && tid != DEC_REST && share->tasks >= SHARE_TASKS &&
 	    share->tasks >= DEC_TASKS - st->ntask)
 		return dec_task_get(st, slice_number, image, slice, DEC_REST, DEC_REST);
-	if (st->ntask >= DEC_TASKS || task_room(st))
+	if (st->ntask >= DEC_TASKS || array_reserve(st->task, st->cap_task, st->ntask + 1) ||
+	    hash_index_reserve(&st->by_tid, st->ntask + 1) || grow_chains(st))
 		return st->last_task;
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -266,13 +246,10 @@ struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, stru
 	t->pub.index = st->ntask;
 	if (share)
 		share->tasks++;
+	hash_index_add(&st->by_tid, hash, st->ntask);
 	st->task[st->ntask++] = t;
 	for (unsigned k = 0; k < DEC_KEYS; k++)
 		chain_in(st, t, (enum dec_key)k);
-	at = task_hash(slice_number, pid, tid);
-	while (st->task_hash[at & (st->hash_cap - 1)])
-		at++;
-	st->task_hash[at & (st->hash_cap - 1)] = st->ntask;
 	return t;
 }
 
@@ -319,7 +296,7 @@ void dec_tasks_free(struct uft_stream *st)
 	free(st->last_task);
 	free(st->outer);
 	free(st->task);
-	free(st->task_hash);
+	hash_index_free(&st->by_tid);
 	for (unsigned k = 0; k < DEC_KEYS; k++)
 		free(st->chain[k]);
 	free(st->task_copy);

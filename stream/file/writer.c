@@ -274,6 +274,7 @@ void wr_free(struct uft_writer *w)
 	free(w->live);
 	free(w->object);
 	free(w->task);
+	hash_index_free(&w->by_key);
 	wire_free(&w->tasks);
 	wire_free(&w->outers);
 	uft_event_set_free(&w->formats);

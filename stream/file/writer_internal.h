@@ -15,6 +15,7 @@
 #include "stream/wire/wire.h"
 #include "stream/file/writer.h"
 #include "symbol/event_set.h"
+#include "symbol/hash_index.h"
 #include "symbol/shared.h"
 
 /* An object of an image as it was last described in the file. */
@@ -49,7 +50,7 @@ struct wr_slice {
 	uint64_t counter_sum;			/* of what was last written */
 };
 
-struct wr_task { uint64_t key, value; };	/* pid, tid -> sum of what was said about it; 0 empty */
+struct wr_task { uint64_t key, value; };	/* pid, tid -> sum of what was said about it */
 
 struct uft_writer {
 	int fd, error;				/* error: latched, nothing but metadata is written any more */
@@ -73,8 +74,9 @@ struct uft_writer {
 	struct wr_image *image_by_id[WR_IMAGE_BUCKETS];
 	struct uft_object **object;		/* referenced */
 	uint32_t nobject, cap_object;
-	struct wr_task *task;			/* open addressed, power of two */
-	uint32_t ntask, cap_task;
+	struct wr_task *task;
+	uint32_t cap_task;
+	struct hash_index by_key;		/* of task */
 	struct wire tasks, outers;		/* TASKS and OUTER to be written */
 	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
 

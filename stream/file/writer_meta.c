@@ -14,6 +14,7 @@
 
 #include "stream/file/writer_internal.h"
 #include "symbol/array.h"
+#include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
 #define OUTER_KEY		(1ull << 63)	/* of wr_task_known(): a slice and a task in it, no process and task */
@@ -316,50 +317,20 @@ int wr_meta_names(struct uft_writer *w)
 
 /* ---- Tasks, counters, profile ------------------------------------------------------------- */
 
-static int wr_task_grow(struct uft_writer *w)
-{
-	uint32_t cap = w->cap_task ? w->cap_task * 2 : 256;
-	struct wr_task *grown = calloc(cap, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < w->cap_task; i++) {
-		uint32_t at = (uint32_t)hash_words(w->task[i].key, 0);
-
-		if (!w->task[i].key)
-			continue;
-		while (grown[at & (cap - 1)].key)
-			at++;
-		grown[at & (cap - 1)] = w->task[i];
-	}
-	free(w->task);
-	w->task = grown;
-	w->cap_task = cap;
-	return 0;
-}
-
 /* 1 if the same was said of this task before, 0 if not (it is noted), or -ENOMEM. */
 static int wr_task_known(struct uft_writer *w, uint64_t key, uint64_t value)
 {
-	uint32_t at = (uint32_t)hash_words(key, 0);
+	const uint64_t hash = hash_words(key, 0);
+	uint32_t at = HASH_FIND(i, &w->by_key, hash, w->task[i].key == key);
+	int is_known = at != HASH_NONE && w->task[at].value == value;
 
-	if (w->ntask * 2 >= w->cap_task) {
-		int err = wr_task_grow(w);
-
-		if (err)
-			return err;
+	if (at == HASH_NONE) {
+		at = w->by_key.n;
+		if (array_reserve(w->task, w->cap_task, at + 1) || hash_index_add(&w->by_key, hash, at))
+			return -ENOMEM;
 	}
-	for (;; at++) {
-		struct wr_task *t = &w->task[at & (w->cap_task - 1)];
-
-		if (t->key == key && t->value == value)
-			return 1;
-		if (t->key && t->key != key)
-			continue;
-		w->ntask += !t->key;
-		*t = (struct wr_task){ key, value };
-		return 0;
-	}
+	w->task[at] = (struct wr_task){ key, value };
+	return is_known;
 }
 
 int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm)
