@@ -666,7 +666,7 @@ int uft_event_filter_make(const struct uft_event_type *type, const char *text, s
 {
 	struct parser s = { .type = type, .text = text, .p = text, .err = err };
 	uint32_t last;
-	int ret = strlen(text) >= UFT_FILTER_BYTES ? -E2BIG : 0;
+	int ret = strlen(text) >= UFT_FILTER_BYTES ? -EINVAL : 0;
 
 	*out = NULL;
 	*err = (struct uft_filter_error){ "Error", 0 };

@@ -520,7 +520,7 @@ static char *take_filter(const char *p, size_t n, int *ret)
 
 	text_strip(&text, &n);
 	n = n ? (size_t)(text + n - p) : 0;
-	*ret = n >= UFT_FILTER_BYTES ? -E2BIG : memchr(p, '\0', n) ? -EINVAL : 0;
+	*ret = n >= UFT_FILTER_BYTES ? -EINVAL : memchr(p, '\0', n) ? -EINVAL : 0;
 	copy = *ret ? NULL : strndup(p, n);
 	*ret = *ret || copy ? *ret : -ENOMEM;
 	return copy;
@@ -549,6 +549,8 @@ ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 	int ret, undone, is_out;
 	char *text = take_filter(p, n, &ret), *refused = NULL;
 
+	if (!text && n >= UFT_FILTER_BYTES)
+		h->wrong = "Filter has more than 4095 bytes, as many as a kernel takes";
 	if (!text)
 		return ret;
 	is_out = is_none(text);

@@ -51,7 +51,7 @@ int event_trigger_set_filter(struct event_trigger *v, const struct uft_event_typ
 			     struct event_command *c)
 {
 	struct uft_filter_error err = { "Error", 0 };
-	int ret = strlen(text) >= UFT_FILTER_BYTES ? -E2BIG : uft_event_filter_make(type, text, &v->program, &err);
+	int ret = strlen(text) >= UFT_FILTER_BYTES ? -EINVAL : uft_event_filter_make(type, text, &v->program, &err);
 
 	if (ret && ret != -ENOMEM) {
 		c->filter_wrong = err.what;
