@@ -226,18 +226,6 @@ void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
 	}
 }
 
-static const uint8_t record_words[16] = {
-	[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
-	[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
-};
-
-unsigned wr_record_words(uint64_t word)
-{
-	unsigned kind = UFT_REC_KIND(word);
-
-	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : record_words[kind];
-}
-
 /* Is it one that counts? An UNWIND of no call is a blank: wr_blank_records(). */
 static int is_counted(uint64_t word)
 {
@@ -261,14 +249,16 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 
 	while (at + 8 <= n) {
 		uint64_t in_sub = (position + at) & (sub_bytes - 1), word;
+		unsigned words;
 
 		memcpy(&word, p + at, 8);
+		words = wr_record_words(word);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
-		} else if (!wr_record_words(word)) {
+		} else if (!words) {
 			at += sub_bytes - in_sub;
 		} else {
-			at += 8u * wr_record_words(word);
+			at += 8u * words;
 			count += is_counted(word);
 		}
 	}

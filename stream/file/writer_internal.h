@@ -183,8 +183,19 @@ int wr_meta_end(struct uft_writer *w);
 /* Any payload made of varints; empties it. */
 int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
 
+/* Of the record that begins so; 0: none that is known. Asked for each record of a buffer that is full. */
+static inline unsigned wr_record_words(uint64_t word)
+{
+	static const uint8_t words[16] = {
+		[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
+		[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
+	};
+	unsigned kind = UFT_REC_KIND(word);
+
+	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : words[kind];
+}
+
 /* Records in [p, p + n), which starts at ring position @position; for counting only. */
-unsigned wr_record_words(uint64_t word);	/* of the record that begins so; 0: none that is known */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
 /* Leaves contexts and clocks, and records that say nothing: [p, p + n) within one sub-buffer. */
 void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);

@@ -11,8 +11,13 @@
  * that it makes on another CPU meanwhile are shown one level too high.
  *
  * Each chunk is searched once; a search of all chunks comes after records of a quarter of the limit. Rests of several
- * chunks are joined where they fit into one. The last chunk of a ring still grows and stays (that of an ended process
- * until it is the oldest), and so do chunks that the consumer has begun.
+ * chunks are joined where they fit into one: the pieces of the copy in front are still there, so that no record is
+ * judged again. The last chunk of a ring still grows and stays (that of an ended process until it is the oldest), and
+ * so do chunks that the consumer has begun.
+ *
+ * No target's ring is emptied during a search, and a burst brings millions of records. So the session asks once what
+ * the records of a ring have in common: the choice, whether it wants the task, whether it wants the function (struct
+ * judging).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +27,77 @@
 #define RECORDS		(UFT_PAGE / 8)
 
 /* A record: where it is, whose, and whether it goes. */
-struct piece { const uint8_t *at; uint64_t word, clock; uint32_t pid, tid; uint8_t words, is_call, is_gone; };
+struct piece {
+	const uint8_t *at;
+	uint64_t word, clock;
+	uint32_t pid, tid;
+	uint32_t to;			/* where the copy has it */
+	uint8_t words, is_call;
+	uint8_t is_gone, is_gone_alone;	/* and would be in a chunk of its own */
+};
 
-struct pieces { struct piece v[2 * RECORDS]; size_t n; };
+struct pieces {
+	struct piece v[2 * RECORDS];
+	size_t n;
+	int goes, has_gone_events;	/* of the chunk that was added last, by itself */
+	const struct lv_chunk *of;	/* what stayed of it is what is here; NULL: nothing is */
+	uint8_t copy[];			/* a sub-buffer */
+};
+
+#define MEMO	256u			/* functions; a power of two */
+
+/* A ring is looked through. */
+struct judging {
+	struct uft_live *l;
+	const struct lv_ring *r;
+	const struct sel_choice *c;	/* of clocks from `from` on, before `to` */
+	uint64_t from, to;
+	uint32_t pid, tid;		/* the choice wants the task? */
+	int wants_task;
+	struct { uint32_t id; int8_t is_hidden; } func[MEMO];	/* by this choice; -1: not asked yet */
+};
 
 /* ---- Hidden records -------------------------------------------------------------------------- */
 
-/* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
-static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c,
-			  const struct piece *p, uint32_t id)
+static void judge_by(struct judging *j, uint64_t clock)
 {
-	struct dec_image *image = &l->base->image[r->image];
-	const struct uft_sym *sym = dec_sym(l->base, image, id);
+	const struct uft_live *l = j->l;
+	size_t i = sel_choice_of(l->choice, l->nchoice, clock);
 
-	return !call_view_wants_task(c->view, p->pid, p->tid) ||
-	       (sym->of && !call_view_wants_func(&l->base->sel, c->view, image->img, sym));
+	j->c = &l->choice[i];
+	j->from = i ? l->choice[i].from : 0;
+	j->to = i + 1 < l->nchoice ? l->choice[i + 1].from : UINT64_MAX;
+	j->wants_task = -1;
+	for (i = 0; i < MEMO; i++)
+		j->func[i].is_hidden = -1;
+}
+
+static int wants_task(struct judging *j, const struct piece *p)
+{
+	if (j->wants_task < 0 || j->pid != p->pid || j->tid != p->tid) {
+		j->pid = p->pid;
+		j->tid = p->tid;
+		j->wants_task = call_view_wants_task(j->c->view, p->pid, p->tid);
+	}
+	return j->wants_task;
+}
+
+/* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
+static int is_hidden_func(struct judging *j, const struct piece *p, uint32_t id)
+{
+	struct dec_image *image = &j->l->base->image[j->r->image];
+	const struct uft_sym *sym;
+	uint32_t at = id % MEMO;
+
+	if (!wants_task(j, p))
+		return 1;
+	if (j->func[at].is_hidden < 0 || j->func[at].id != id) { /* GUARD(memo_of_func, j->func[at].is_hidden < 0) */
+		sym = dec_sym(j->l->base, image, id);
+		j->func[at].id = id;
+		j->func[at].is_hidden =
+			sym->of && !call_view_wants_func(&j->l->base->sel, j->c->view, image->img, sym);
+	}
+	return j->func[at].is_hidden;
 }
 
 /* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
@@ -47,55 +108,58 @@ static int may_be_single(const struct uft_live *l, const struct piece *p)
 	return l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock);
 }
 
-static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct sel_choice *c,
-			   const struct piece *p)
+static int is_hidden_stack(struct judging *j, const struct piece *p)
 {
 	uint64_t func;
 
-	if (may_be_single(l, p))
+	if (may_be_single(j->l, p))
 		return 0;
 	memcpy(&func, p->at + 8, 8);
 	if (func & UFT_STACK_TRACEPOINT)
-		return (c->flags & UFT_LIVE_NO_EVENT_STACKS) != 0;
-	return !(func & UFT_STACK_ADDRESS) && is_hidden_func(l, r, c, p, (uint32_t)func & UFT_REC_VALUE_MAX);
+		return (j->c->flags & UFT_LIVE_NO_EVENT_STACKS) != 0;
+	return !(func & UFT_STACK_ADDRESS) && is_hidden_func(j, p, (uint32_t)func & UFT_REC_VALUE_MAX);
+}
+
+static int has_graph(struct judging *j, const struct piece *p)
+{
+	return !(j->c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && wants_task(j, p);
 }
 
 /* is_gone, or is_call: it goes if its call lies within the chunk. */
-static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
+static void judge(struct judging *j, struct piece *p)
 {
-	const struct sel_choice *c = &l->choice[sel_choice_of(l->choice, l->nchoice, p->clock)];
 	uint32_t value = UFT_REC_VALUE(p->word), event = UFT_EVENT_ID(value);
-	int has_graph;
 
-	if (c->from > p->clock)
+	if (p->clock < j->from || p->clock >= j->to) /* GUARD(judge_by_clock, !j->to) */
+		judge_by(j, p->clock);
+	if (j->c->from > p->clock)
 		return;
-	has_graph =
-		!(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && call_view_wants_task(c->view, p->pid, p->tid);
 	switch (UFT_REC_KIND(p->word)) {
 	case UFT_REC_FUNC:
-		p->is_gone = c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(l, r, c, p, value);
+		p->is_gone = j->c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(j, p, value);
 		break;
 	case UFT_REC_CALL:
-		p->is_gone = !has_graph || is_hidden_func(l, r, c, p, value);
+		p->is_gone = !has_graph(j, p) || is_hidden_func(j, p, value);
 		break;
 	case UFT_REC_ENTRY:
 	case UFT_REC_EXIT:
-		p->is_call = !has_graph || is_hidden_func(l, r, c, p, value);
+		p->is_call = !has_graph(j, p) || is_hidden_func(j, p, value);
 		break;
 	case UFT_REC_UNWIND:
 		p->is_gone = !value;	/* a blank */
 		break;
 	case UFT_REC_EVENT:
 		if (event == UFT_EVENT_STACK)
-			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
+			p->is_gone = (uint8_t)is_hidden_stack(j, p);
 		else if (UFT_EVENT_IS_NAMED(event))
-			p->is_gone = !event_view_show(c, event);
+			p->is_gone = !event_view_show(j->c, event);
 		else if (UFT_EVENT_IS_OWN(event))
-			p->is_gone = (c->flags & sel_hidden_by(event)) != 0;
+			p->is_gone = (j->c->flags & sel_hidden_by(event)) != 0;
 		else
-			p->is_gone = event < UFT_EVENT_OWN && !has_graph;
+			p->is_gone = event < UFT_EVENT_OWN && !has_graph(j, p);
 		break;
 	}
+	p->is_gone_alone = p->is_gone;
 }
 
 /*
@@ -125,9 +189,10 @@ static int is_of_call(const struct piece *p, const struct piece *entry)
 	       p->tid == entry->tid && p->pid == entry->pid;
 }
 
-static void take_out_calls(struct pieces *s)
+/* Calls that end from @from on. */
+static void take_out_calls(struct pieces *s, size_t from)
 {
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = from; i < s->n; i++) {
 		size_t k = s->v[i].is_call && UFT_REC_KIND(s->v[i].word) == UFT_REC_EXIT ? open_call(s, i) : i;
 
 		if (k == i)
@@ -155,9 +220,9 @@ static int is_event_stack(const struct piece *p)
 }
 
 /* The stack of an event goes with it: a reader takes it for that of the event before. */
-static void take_out_stacks(const struct uft_live *l, struct pieces *s)
+static void take_out_stacks(const struct uft_live *l, struct pieces *s, size_t from)
 {
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = from; i < s->n; i++) {
 		size_t k = i + 1;
 
 		if (!s->v[i].is_gone || !is_event(&s->v[i]))
@@ -171,7 +236,8 @@ static void take_out_stacks(const struct uft_live *l, struct pieces *s)
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-static void split(struct pieces *s, const struct lv_chunk *c)
+/* Its records, behind those that are there; not those that go, but for events, of which stacks may go with them. */
+static void split(struct judging *j, struct pieces *s, const struct lv_chunk *c)
 {
 	struct uft_sub_header h;
 	struct piece now;
@@ -195,20 +261,27 @@ static void split(struct pieces *s, const struct lv_chunk *c)
 			continue;
 		}
 		now.clock = (now.clock & ~0xffffffffull) | UFT_REC_CLOCK(w[0]);
-		s->v[s->n++] = now;
+		s->v[s->n] = now;
+		judge(j, &s->v[s->n]);
+		if (s->v[s->n].is_gone) {
+			s->goes = 1;
+			if (!is_event(&s->v[s->n]))
+				continue;
+			s->has_gone_events = 1;
+		}
+		s->n++;
 	}
 }
 
-/* What stays, behind the header @h, with contexts where they are needed; bytes. @to NULL: only how many. */
-static size_t put(const struct pieces *s, const struct uft_sub_header *h, uint8_t *to)
+/* What stays, behind the header @h, with contexts where they are needed, into s->copy: bytes; 0: more than @limit. */
+static size_t put(struct pieces *s, const struct uft_sub_header *h, size_t limit)
 {
 	struct piece now = { .clock = h->clock, .pid = h->pid, .tid = h->tid };
 	size_t n = sizeof(*h);
 
-	if (to)
-		memcpy(to, h, sizeof(*h));
+	memcpy(s->copy, h, sizeof(*h));
 	for (size_t i = 0; i < s->n; i++) {
-		const struct piece *p = &s->v[i];
+		struct piece *p = &s->v[i];
 
 		if (p->is_gone)
 			continue;
@@ -216,65 +289,116 @@ static size_t put(const struct pieces *s, const struct uft_sub_header *h, uint8_
 			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, p->clock), p->clock, p->pid |
 				(uint64_t)p->tid << 32 };
 
-			if (to)
-				memcpy(to + n, w, sizeof(w));
+			if (n + sizeof(w) > limit)
+				return 0;
+			memcpy(s->copy + n, w, sizeof(w));
 			n += sizeof(w);
 			now = *p;
 		}
-		if (to)
-			memcpy(to + n, p->at, 8u * p->words);
-		n += 8u * p->words;
+		if (n + 8u * p->words > limit)
+			return 0;
+		p->to = (uint32_t)n;
+		for (size_t k = 0; k < p->words; k++, n += 8)
+			memcpy(s->copy + n, p->at + 8 * k, 8);
 	}
 	return n;
 }
 
-static int has_gone(const struct pieces *s)
+/* The pieces that stayed lie in @c now. */
+static void keep(struct pieces *s, const struct lv_chunk *c)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; c && i < s->n; i++)
+		if (!s->v[i].is_gone) {
+			s->v[n] = s->v[i];
+			s->v[n++].at = c->data + s->v[i].to;
+		}
+	s->n = n;
+	s->of = c;
+}
+
+/* Of the chunk that was added last. */
+static int has_gone(const struct pieces *s, size_t from)
+{
+	int is_gone = s->goes;
+
+	for (size_t i = from; i < s->n && !is_gone; i++)
+		is_gone = s->v[i].is_gone;
+	return is_gone;
+}
+
+static void take_out(const struct uft_live *l, struct pieces *s, size_t from)
+{
+	take_out_calls(s, from);
+	if (s->has_gone_events)
+		take_out_stacks(l, s, from);
+}
+
+static void add_chunk(struct judging *j, struct pieces *s, const struct lv_chunk *c)
+{
+	size_t from = s->n;
+
+	s->goes = s->has_gone_events = 0;
+	split(j, s, c);
+	take_out(j->l, s, from);
+}
+
+/* The pieces from @from on are alone now, as if nothing had been in front of them. */
+static void let_alone(const struct uft_live *l, struct pieces *s, size_t from)
+{
+	memmove(s->v, s->v + from, (s->n - from) * sizeof(*s->v));
+	s->n -= from;
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].is_gone)
-			return 1;
-	return 0;
+		s->v[i].is_gone = s->v[i].is_gone_alone; /* GUARD(alone_again, s->v[i].is_gone) */
+	take_out(l, s, 0);
 }
 
 /*
  * @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs;
  * *@into: the copy, NULL none.
  */
-static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s,
-				       struct lv_chunk **before, struct lv_chunk **p, struct lv_chunk ***into)
+static struct lv_chunk **squeeze_chunk(struct judging *j, struct pieces *s, struct lv_chunk **before,
+				       struct lv_chunk **p, struct lv_chunk ***into)
 {
 	struct lv_chunk *c = *p, *end = c->next, *to = NULL;
 	struct uft_sub_header h;
-	size_t bytes;
+	size_t bytes = 0, from;
 
-	s->n = 0;
-	if (before)
-		split(s, *before);
-	split(s, c);
-	for (size_t i = 0; i < s->n; i++)
-		judge(l, r, &s->v[i]);
-	take_out_calls(s);
-	take_out_stacks(l, s);
+	if (!before || s->of != *before) {
+		keep(s, NULL);
+		if (before)
+			add_chunk(j, s, *before);
+	}
+	from = s->n;
+	add_chunk(j, s, c);
 	c->is_squeezed = 1;
 	*into = NULL;
-	if (!has_gone(s))
-		return &c->next;
-	memcpy(&h, (before ? *before : c)->data, sizeof(h));
-	bytes = put(s, &h, NULL);
-	if (before && bytes > l->geo->head.sub_bytes)	/* by itself, then */
-		return squeeze_chunk(l, r, s, NULL, p, into);
-	if (bytes >= c->len && !before)
-		return &c->next;
-	if (bytes > sizeof(h)) {
+	if (before && has_gone(s, from)) {
+		memcpy(&h, (*before)->data, sizeof(h));
+		bytes = put(s, &h, j->l->geo->head.sub_bytes);
+	}
+	if (before && !bytes) {		/* by itself, then */
+		before = NULL;
+		let_alone(j->l, s, from);
+	}
+	if (!before && has_gone(s, 0)) {
+		memcpy(&h, c->data, sizeof(h));
+		bytes = put(s, &h, c->len - 1);
+	}
+	if (bytes > sizeof(h))
 		to = malloc(sizeof(*to) + bytes);
-		if (!to)
-			return &c->next;
+	s->of = NULL;
+	if (!bytes || (bytes > sizeof(h) && !to))
+		return &c->next;
+	if (to) {
 		*to = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes,
 			.position = h.position, .clock = h.clock, .is_squeezed = 2 };
-		put(s, &h, to->data);
+		memcpy(to->data, s->copy, bytes);
 	}
+	keep(s, to);
 	p = before ? before : p;
-	lv_replace(l, r, p, end, to);
+	lv_replace(j->l, j->r, p, end, to);
 	*into = to ? p : NULL;
 	return to ? &to->next : p;
 }
@@ -292,6 +416,7 @@ static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s
 {
 	uint64_t sub = l->geo->head.sub_bytes;
 	struct lv_chunk **before = NULL;
+	struct judging j = { .l = l, .r = r };
 
 	for (struct lv_chunk **p = &r->first; *p && (*p)->next;) {
 		struct lv_chunk *c = *p;
@@ -308,7 +433,7 @@ static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s
 			p = &c->next;
 			continue;
 		}
-		p = squeeze_chunk(l, r, s, before, p, &before);
+		p = squeeze_chunk(&j, s, before, p, &before);
 	}
 }
 
@@ -319,9 +444,11 @@ int lv_reclaim(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit)
 
 	if (!l->nchoice || cpu->fresh < limit / 4)
 		return 0;
-	s = malloc(sizeof(*s));
+	s = malloc(sizeof(*s) + l->geo->head.sub_bytes);
 	if (!s)
 		return 0;
+	s->n = 0;
+	s->of = NULL;
 	cpu->fresh = 0;
 	for (uint32_t i = 0; i < l->nring; i++)
 		if (!l->ring[i].is_ours && &l->cpu[lv_cpu_of(l, l->ring[i].ring)] == cpu)
