@@ -21,8 +21,10 @@
 #include <time.h>
 
 #define IDLE_MS		100	/* the session's own pace */
-#define BUSY_MS		5	/* a ring takes far longer to fill */
+#define BUSY_MS		5	/* a ring takes longer to fill, */
+#define MUCH_BYTES	(512u << 10)	/* but not if a round takes that much: the next one follows at once */
 #define RING_BYTES	(4u << 20)	/* no more: a file waits until what was written before is taken */
+#define RING_MAX	(16u << 20)	/* in a burst for which we have no time: then it waits for that much */
 #define EMULATED_RINGS	32u	/* threads that write at the same time */
 #define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
 
@@ -119,7 +121,8 @@ void tree_pull(struct uft_tree *t)
 	uint64_t n;
 
 	uft_live_until(t->instances->live, uft_session_gather(t->session));
-	n = uft_live_pull(t->instances->live) + t->nmarks;
+	t->took = uft_live_pull(t->instances->live);
+	n = t->took + t->nmarks;
 	t->nmarks = 0;
 	t->has_emitted = 0;
 	each_part(t, round, t);
@@ -152,6 +155,13 @@ void tree_pull_now(struct uft_tree *t)
 	tree_call(t, pull_job, t);
 }
 
+static int pause_ms(const struct uft_tree *t)
+{
+	if (!t->is_busy)
+		return IDLE_MS;
+	return t->took < MUCH_BYTES ? BUSY_MS : 0;
+}
+
 static void *owner_main(void *arg)
 {
 	struct uft_tree *t = arg;
@@ -159,7 +169,7 @@ static void *owner_main(void *arg)
 
 	while (!is_ending(t)) {
 		serve(t);
-		has_targets = uft_session_poll(t->session, t->is_busy ? BUSY_MS : IDLE_MS);
+		has_targets = uft_session_poll(t->session, pause_ms(t));
 		tree_pull(t);
 		note_status(t);
 		if (!has_targets)
@@ -354,7 +364,9 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 		struct uft_error *err)
 {
 	struct uft_session_opts so = {
-		.no_children = opts->no_children, .forgets_images = 1, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
+		.no_children = opts->no_children, .forgets_images = 1, .ring_bytes = RING_BYTES,
+		.ring_max = RING_MAX, /* GUARD(rings_grow) */
+		.sub_bytes = SUB_BYTES,
 		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3, .preload = opts->preload,
 		.emulator = opts->emulator, .nexch = opts->emulator ? EMULATED_RINGS : 0,
 	};

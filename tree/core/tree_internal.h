@@ -289,6 +289,7 @@ struct uft_tree {
 	int in_apply;			/* tree_apply() runs: new event types wait in */
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
+	uint64_t took;			/* bytes of the last round; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: the other party; the owner's */
 	uint32_t graph_turns;		/* turns of graph triggers that there were; the owner's */
 	uint32_t graph_keys;		/* and counts that targets keep; the owner's */
