@@ -88,8 +88,9 @@ FILE *proc_fopen(pid_t pid, const char *name);
 typedef int mapping_fn(void *arg, char *line);
 int proc_find_mapping(pid_t pid, mapping_fn *fn, void *arg);
 /*
- * /proc/@tid/status is read once for the calls below that this thread makes until the release: while it is stopped, or
- * waits for us, and what is asked does not change. One task at a time; of others it is read as ever.
+ * /proc/@tid/status is read once, and its auxiliary vector at most once, for the calls of this file that this thread
+ * makes until the release: while it is stopped, or waits for us, and what is asked does not change. One task at a time;
+ * of others it is read as ever.
  */
 void proc_status_hold(pid_t tid);
 void proc_status_release(void);

@@ -107,11 +107,14 @@ int proc_read_file(pid_t pid, const char *name, char *buf, size_t size)
 static _Thread_local struct {
 	pid_t tid;
 	char text[4096];
+	uint8_t auxv[UFT_AUXV_MAX];
+	int auxv_bytes;			/* 0: not read yet */
 } held;
 
 void proc_status_hold(pid_t tid)
 {
 	held.tid = 0;
+	held.auxv_bytes = 0; /* GUARD(held_auxv_forgotten) */
 	if (proc_read_file(tid, "status", held.text, sizeof(held.text)) > 0)
 		held.tid = tid;
 }
@@ -313,8 +316,17 @@ void auxv_parse(const void *raw, size_t n, struct auxv *out)
 
 int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
 {
-	int n = proc_read_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+	const int is_held = pid && pid == held.tid;
+	int n = is_held ? held.auxv_bytes : 0;
 
+	if (n > 0)
+		memcpy(raw, held.auxv, (size_t)n);
+	else
+		n = proc_read_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+	if (is_held && n > 0 && n != held.auxv_bytes) {
+		memcpy(held.auxv, raw, (size_t)n);
+		held.auxv_bytes = n;
+	}
 	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
 	if (n < (int)sizeof(Elf64_auxv_t))
 		return n < 0 ? n : -ESRCH;
