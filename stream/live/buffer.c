@@ -413,12 +413,10 @@ static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_imag
 	uint32_t n = l->geo->nrings;
 	int image = -ENOMEM;
 
-	if (!s->read) {
-		s->read = calloc(n, sizeof(*s->read));
-		s->lost = calloc(n, sizeof(*s->lost));
-		s->is_broken = calloc(n, 1);
-		s->index = calloc(n, sizeof(*s->index));
-	}
+	s->read = s->read ? s->read : calloc(n, sizeof(*s->read));
+	s->lost = s->lost ? s->lost : calloc(n, sizeof(*s->lost));
+	s->is_broken = s->is_broken ? s->is_broken : calloc(n, 1);
+	s->index = s->index ? s->index : calloc(n, sizeof(*s->index));
 	for (uint32_t i = 0; i < l->geo->nslices && image < 0; i++)
 		if (l->slice[i].is_live && l->slice[i].img == img)
 			image = (int)l->slice[i].image;

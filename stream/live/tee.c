@@ -127,8 +127,8 @@ void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64])
 
 static int copy_slice(struct lv_slice *to, const struct lv_slice *from, uint32_t n)
 {
-	if (!from->read)
-		return 0;
+	if (!from->read || !from->lost || !from->is_broken || !from->index)
+		return 0;		/* no process had it yet, or the memory for one was missing */
 	*to = (struct lv_slice){
 		.is_live = from->is_live, .number = from->number, .image = from->image, .img = from->img
 	};
