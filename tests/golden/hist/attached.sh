@@ -7,7 +7,7 @@
 [ "$(uname -m)" = x86_64 ] || skip "uft attaches on x86_64 only"
 program=$1 library=$2
 
-ids() { "$uft" report --no-pager "$1" 2>/dev/null | sed -n 's/^.*: req: id=0x[0-9a-f]* (\([0-9]*\)) .*/\1/p' | tr '\n' ' '; }
+ids() { "$uft" report --no-pager "$1" 2>/dev/null | sed -n 's/^.*: req: id=\([0-9]*\) .*/\1/p' | tr '\n' ' '; }
 counted() { sed -n 's/^{ id: *\([0-9]*\) } hitcount: *\([0-9]*\)$/\1=\2/p' | tr '\n' ' '; }
 # fires FACT: the program goes on once that is so, and has fired all
 fires() {
