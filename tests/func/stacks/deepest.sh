@@ -10,11 +10,13 @@ inside() {
 	in_shell "cd /sys/kernel/tracing; $1"
 }
 
+# While function is on beside it, the stack tracer measures the shell as well, whose signal frames are larger than $T's stack where the
+# CPU has AVX-512 and AMX: the depth begins again behind that.
 inside 'cat stack_tracer_enabled stack_max_size stack_trace_filter; cat stack_trace
 	echo x >stack_max_size; echo status $?; echo nosuchfunction >stack_trace_filter; echo status $?
 	echo :mod:$(basename $T) >stack_trace_filter; cat stack_trace_filter; echo 1 >stack_tracer_enabled
 	echo function >current_tracer; echo status $?; cat current_tracer; echo nop >current_tracer
-	$T plain; cat stack_trace >$TMP/plain; cat stack_max_size >$TMP/size
+	echo 0 >stack_max_size; $T plain; cat stack_trace >$TMP/plain; cat stack_max_size >$TMP/size
 	$T callback; cat stack_max_size >$TMP/same
 	$T recurse 20000 back; cat stack_max_size >$TMP/recursed; cat stack_trace >$TMP/deep
 	echo 0 >stack_max_size; $T plain; cat stack_max_size >$TMP/again
