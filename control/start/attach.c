@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: MIT
 /*
- * attach.c - the runtime into a process that runs already
+ * attach.c - put the runtime into a running process
  *
- * What it is. One thread of the process is stopped for the time of a few mmap() calls, one clone() and one
- * wait4(). That makes the agent (runtime/agent/attach.c), which sets up everything else beside the running
- * program. No code of the program is called, no stack of it is used, no signal is sent, no descriptor opened
- * in it. So it does not matter what its threads are doing: inside malloc, the loader or a signal handler, on
- * any stack, with any libc or none.
+ * The session stops one thread of the process for a few mmap() calls, one clone() and one wait4(). That makes the agent
+ * (runtime/agent/attach.c), which sets up everything else beside the running program. The attach calls no code of the
+ * program, uses none of its stacks, sends it no signal and opens no descriptor in it. So its threads may be anywhere:
+ * inside malloc, the loader or a signal handler, on any stack, with any libc or none.
  *
- *	look	who it is and whether it can be: errors that need no stop (procinfo.c)
- *	plan	its files, symbols and sites are read while it runs
- *	stop	one thread, the one that takes it best (pick_task)
- *	map	the blob, address space for the agent's stack, and the agent: remote_call.h
- *	go	registers and signal mask as they were; the interrupted system call goes on
- *	meet	the agent's socket, taken by pidfd_getfd(), brings it the arena
- *	arm	hooks, then sites (arm_stopped.c where threads must not be in the way)
+ *	look	check that the process can be attached to; needs no stop (attachable.c)
+ *	plan	read its files, symbols and sites, while it runs
+ *	stop	stop the thread that is disturbed least (pick_task)
+ *	map	map the blob and memory for the agent's stack, and make the agent: remote_call.h
+ *	resume	restore registers and signal mask; the interrupted system call continues
+ *	meet	take the agent's socket by pidfd_getfd(), and send it the arena
+ *	arm	hooks, then sites (arm_stopped.c for those that need a stop of all threads)
  *
- * The interrupted system call. The stop makes the kernel leave it with a restart code in rax, and start it
- * again when the thread goes on from a stop of the same kind, so that is where it leaves us. Some calls
- * answer -EINTR instead; those that may be repeated (ptrace/task_stop.c) get the restart code that a signal
- * handler would still turn into -EINTR. Their time-out, if any, begins anew, once. What transfers data in
- * parts is interrupted only if there is nobody else.
+ * The interrupted system call. The stop makes the kernel leave the call with a restart code in rax. The kernel starts
+ * the call again when the thread resumes from a stop of the same kind, so the session resumes it from such a stop. Some
+ * calls return -EINTR instead; those that may be repeated (ptrace/task_stop.c) get the restart code that a signal
+ * handler would still turn into -EINTR. Their time-out, if any, begins again, once. A thread in a call that transfers
+ * data in parts is stopped only if there is no other.
  *
- * Changes meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its
- * image is known by its auxiliary vector, which is read again while it is stopped, and when it could not be armed: it
- * may have executed another program before its hooks could tell, and is attached to again. A fork child has a copy of
- * whatever was there, but no site of it is armed before all is in place.
+ * Changes meanwhile. A process may exec, exit or fork at any moment. The session has its pidfd. It knows the image by
+ * the auxiliary vector, and reads that again in the stop and after a failure to arm: the process may have executed
+ * another program before its hooks could tell, and is then attached to again. A fork child has a copy of everything,
+ * but no site is armed before all hooks are in place.
  *
- * Files. The agent is made, met and removed by attach_agent.c; attach_finish.c ends an attach that was cut short.
+ * Files. attach_agent.c makes, meets and removes the agent; attach_finish.c ends an attach that was cut short.
  *
- * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is
- * unmapped, the thread goes on.
+ * Failure. Until the agent serves, nothing of the program is changed: the session kills the agent, unmaps the blob and
+ * resumes the thread.
  */
 #include "control/arm/arm.h"
 #include "control/start/attach_internal.h"
@@ -52,12 +51,12 @@
 #include <unistd.h>
 
 #define STOP_MS		2000		/* for one thread to stop: it may wait for a CPU that long */
-#define HURRY_MS	5		/* before it gets a better priority */
+#define HURRY_MS	5		/* before a thread that does not stop gets a better priority */
 #define STOP_TRIES	8		/* threads */
-#define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
+#define ASLEEP_MS	3000		/* for a thread to leave uninterruptible sleep; this delays no thread */
 #define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 #define AUXV_PAIR	16u		/* bytes of an entry */
-#define TRIES		5		/* the process executed another program, or was just starting */
+#define TRIES		5		/* of an attach, while the process starts or executes other programs */
 #define VFORK_MS	2000
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
@@ -67,11 +66,11 @@ struct rseq_config {
 	uint32_t size, signature, flags, pad;
 };
 
-/* ---- Which thread ---------------------------------------------------------------------------- */
+/* ---- Choice of a thread ---------------------------------------------------------------------- */
 
 enum { IN_FUTEX = SYS_futex };
 
-/* How well a task takes an interruption: 0 not at all. */
+/* Rates tasks: a higher value is disturbed less by a stop; 0: it cannot be stopped. */
 static int task_merit(const struct taskinfo *t)
 {
 	if (t->state == 'D' || t->state == 'Z' || t->state == 'X')
@@ -93,7 +92,7 @@ static int task_merit(const struct taskinfo *t)
 	return 2;
 }
 
-/* The next best thread that was not tried; 0: there is none. */
+/* Returns the thread with the highest merit that was not tried; 0: there is none. */
 static pid_t pick_task(const struct attach *a, const pid_t *tried, int ntried)
 {
 	char path[64];
@@ -124,9 +123,9 @@ static pid_t pick_task(const struct attach *a, const pid_t *tried, int ntried)
 	return best;
 }
 
-/* ---- Stop and go ------------------------------------------------------------------------------- */
+/* ---- Stop and resume --------------------------------------------------------------------------- */
 
-/* Waits for the stop that PTRACE_INTERRUPT asked for. -EAGAIN: it executed another program. */
+/* Waits for the stop of PTRACE_INTERRUPT. 0; -ESRCH: it ended; -ETIMEDOUT; -EAGAIN: it executed another program. */
 static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 {
 	uint64_t deadline = now_ns() + ms * 1000000ull;
@@ -159,10 +158,10 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 	}
 }
 
-/* A task that has not stopped yet waits for a CPU: it gets a better priority meanwhile. */
+/* The same; a task that does not stop soon waits for a CPU, so it gets a better priority meanwhile. */
 static int await_stop_hurried(struct remote *r, pid_t pid)
 {
-	pid_t tid = r->tid;		/* another one when it has executed a program */
+	pid_t tid = r->tid;		/* r->tid changes when the thread executes a program */
 	int ret = await_stop(r, pid, HURRY_MS), nice, is_hurried;
 
 	if (ret != -ETIMEDOUT)
@@ -176,13 +175,13 @@ static int await_stop_hurried(struct remote *r, pid_t pid)
 	return ret;
 }
 
-/* Seizes and stops a thread. On an error it goes on untouched. */
+/* Seizes and stops a thread. 0 or -errno; on an error the thread runs on unchanged. */
 static int stop_task(struct attach *a, pid_t tid)
 {
 	int ret;
 
 	a->r.tid = tid;
-	/* What the thread does for us is not the program's doing; suspending its filter takes CAP_SYS_ADMIN. */
+	/* Our calls in the thread should not meet the program's filter; suspending the filter needs CAP_SYS_ADMIN. */
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 &&
 	    ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
 		return -errno;
@@ -196,7 +195,7 @@ static int stop_task(struct attach *a, pid_t tid)
 	return ret;
 }
 
-/* An rseq critical section must see that it was left: the kernel would not tell it after we moved the pc. */
+/* In an rseq critical section the thread must not be used: after we moved its pc, the kernel would not abort it. */
 static int is_in_rseq(struct attach *a)
 {
 	struct rseq_config c = { 0 };
@@ -214,7 +213,7 @@ static int is_in_rseq(struct attach *a)
 	return pread(a->r.mem, &cs, sizeof(cs), (off_t)at) == sizeof(cs) && a->r.regs.rip - cs.start < cs.length;
 }
 
-/* Is it still the image that was planned for? */
+/* Returns 1 if the process still has the image that was planned for. */
 static int is_same_image(const struct attach *a, struct auxv *av)
 {
 	uint8_t raw[UFT_AUXV_MAX];
@@ -226,8 +225,8 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 }
 
 /*
- * Reads what the stopped thread was doing. If that fails the thread goes on untouched: attach_resume() would write
- * registers that are not known.
+ * Reads registers and signal mask of the stopped thread. On an error, detaches: attach_resume() would write registers
+ * that are not known. 0 or -errno.
  */
 static int read_thread(struct remote *r)
 {
@@ -240,10 +239,10 @@ static int read_thread(struct remote *r)
 	return ret;
 }
 
-/* The thread stands. -EAGAIN: not here, not now. */
+/* Prepares the stopped thread for system calls. 0; -EAGAIN: this thread cannot be used now; another -errno. */
 static int begin(struct attach *a)
 {
-	uint64_t mask = ~0ull & ~(1ull << (SIGSYS - 1));	/* forced although blocked it would lose its handler */
+	uint64_t mask = ~0ull & ~(1ull << (SIGSYS - 1));	/* a forced signal that is blocked loses its handler */
 	struct remote *r = &a->r;
 	struct auxv av = { 0 };
 
@@ -262,13 +261,12 @@ static int begin(struct attach *a)
 	return task_request(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask);
 }
 
-/* Off it goes. @was_used: system calls were made in it. */
 void attach_resume(struct attach *a, int was_used)
 {
 	struct remote *r = &a->r;
 
 	if (a->between)
-		/* A zombie: while another process traces it, a wait would not end. */
+		/* WNOHANG: if that zombie has another tracer, a wait would not end. */
 		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL | WNOHANG, 0, 0);
 	if (was_used)
 		remote_to_restart_stop(r);
@@ -287,11 +285,11 @@ void attach_resume(struct attach *a, int was_used)
 	r->pending_signal = 0;
 }
 
-/* ---- Not to wait for a CPU ------------------------------------------------------------------------ */
+/* ---- Priority during the stop --------------------------------------------------------------------- */
 
 /*
- * A stopped thread that waits for a CPU among a hundred others is stopped for long. Needs CAP_SYS_NICE;
- * without, it waits. What it clones inherits that, but for another user's. Returns what is to be given back.
+ * Raises our own priority: while we wait for a CPU among a hundred threads, the stopped thread waits, too. Without
+ * CAP_SYS_NICE nothing changes. Returns the old nice value, which the caller restores.
  */
 static int hurry_self(void)
 {
@@ -301,7 +299,6 @@ static int hurry_self(void)
 	return nice;
 }
 
-/* Stops the thread that minds least, and begins. */
 int attach_stop(struct attach *a)
 {
 	pid_t tried[STOP_TRIES];
@@ -309,7 +306,7 @@ int attach_stop(struct attach *a)
 
 	for (int n = 0; n < STOP_TRIES; n++) {
 		tried[n] = pick_task(a, tried, n);
-		/* Most that sleep so wait for a page or a lock, and not for long. */
+		/* Most threads in uninterruptible sleep wait for a page or a lock, and not for long. */
 		for (int ms = 0; !n && !tried[0] && ms < ASLEEP_MS && !procinfo_is_gone(&a->info); ms++) {
 			nap(1000);
 			tried[0] = pick_task(a, tried, 0);
@@ -337,7 +334,7 @@ int attach_stop(struct attach *a)
 	return ret;
 }
 
-/* ---- All together -------------------------------------------------------------------------------- */
+/* ---- The whole attach ---------------------------------------------------------------------------- */
 
 static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 {
@@ -383,7 +380,7 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 			strerror(-ret));
 }
 
-/* Vfork children run on their parent's memory and thread pointer: those that the hooks did not see must be gone. */
+/* Waits for the end of vfork children that no hook saw: they have their parent's memory and thread pointer. */
 static void await_vforks(struct attach *a)
 {
 	uint64_t deadline = now_ns() + VFORK_MS * 1000000ull;
@@ -392,7 +389,7 @@ static void await_vforks(struct attach *a)
 		nap(500);
 }
 
-/* Everything that it has mapped, planned but not armed. */
+/* Finds and plans all mapped objects, without arming them. 0 or -errno. */
 static int know_objects(struct attach *a, struct target *t)
 {
 	uint64_t deadline = now_ns() + LIST_MS * 1000000ull;
@@ -428,8 +425,8 @@ static int has_prepared(const struct target *t)
 }
 
 /*
- * Hooks come first. Where sites need no stop they must not be armed before the hooks that do; else one stop
- * is for all.
+ * Arms hooks first. Prepared sites need no stop, but must not be armed before hooks that need one: then hooks have a
+ * stop of their own. Otherwise one stop serves hooks and sites. 0 or -errno.
  */
 static int arm(struct attach *a, struct target *t)
 {
@@ -466,7 +463,7 @@ static void add_target(struct attach *a, const struct blob *b, uint32_t slice, s
 	a->agent_fd = -1;
 }
 
-/* For the guard; @a NULL: nothing is under way any more. */
+/* Notes the attach for the guard; @a NULL: no attach is under way. */
 static void note(struct attach *a, uint32_t slice)
 {
 	struct guard_notes *n = guard_notes();
@@ -480,11 +477,11 @@ static void note(struct attach *a, uint32_t slice)
 	n->attach = a->info;
 }
 
-/* One attempt. -EAGAIN: the image changed meanwhile. */
+/* Tries once to attach. 0, or -errno and the reason in @err; -EAGAIN: the image changed meanwhile. */
 static int attach_once(struct attach *a, struct target **out, struct uft_error *err)
 {
 	const struct blob *b = NULL;
-	struct target *t = NULL;	/* made first: an agent that is up is not so easily taken out again */
+	struct target *t = NULL;	/* made before the agent, which is hard to remove once it serves */
 	uint32_t slice;
 	int own, its = 0, is_hurried = 0;
 	int ret = blob_get(&b);
@@ -548,8 +545,8 @@ no_space:
 }
 
 /*
- * One who executes another program has for moments the memory of one and the file of the other, or none: what
- * is found wrong with that is no answer.
+ * Returns 1 if the image is not the one of @before. During an exec a process has for moments the memory of one program
+ * and the file of the other, or none: an error found then must not be reported.
  */
 static int has_other_image(pid_t pid, const uint8_t *before, size_t nbefore)
 {
@@ -559,7 +556,7 @@ static int has_other_image(pid_t pid, const uint8_t *before, size_t nbefore)
 
 	if (auxv_read(pid, now, &n, &av))
 		return nbefore != 0;
-	return n <= AUXV_PAIR || n != nbefore || memcmp(now, before, n) != 0;	/* nothing but its end: in the middle */
+	return n <= AUXV_PAIR || n != nbefore || memcmp(now, before, n) != 0;	/* only the end mark: amid an exec */
 }
 
 static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
@@ -568,8 +565,8 @@ static int is_another(const struct attach *a, const uint8_t *before, size_t nbef
 }
 
 /*
- * What failed because the process ended: its agent ends with it, and may do so first; the kernel does not permit to
- * trace what ends; the memory of a stopped thread that was killed cannot be read.
+ * Returns 1 if @ret comes from the end of the process: its agent ends with it or just before; the kernel refuses to
+ * trace an ending task; the memory of a killed thread cannot be read.
  */
 static int is_over(const struct attach *a, int ret)
 {
@@ -613,7 +610,7 @@ int uft_session_can_attach(void)
 	return 1;
 }
 
-/* The program that was planned for is armed; what came of that. */
+/* Announces the new target and arms it. 0 or -errno. */
 static int arm_attached(struct attach *a, struct target *t)
 {
 	struct uft_session *s = a->s;
@@ -647,7 +644,7 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 			return ret;
 		ret = arm_attached(&a, t);
 		if (ret && !is_about_to_end(t) && has_other_image(pid, t->space->auxv, t->space->auxv_bytes)) {
-			target_end(s, t);	/* it executed another program before its hooks could tell */
+			target_end(s, t);	/* the process executed another program before its hooks could tell */
 			if (i + 1 < TRIES)
 				continue;
 			return say_failure(&a, -EAGAIN, err);
@@ -655,7 +652,7 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 		s->attached++;
 		if (ret == -ESRCH || (ret && is_about_to_end(t))) {
 			s->ended_pid = s->ended_unarmed++ ? s->ended_pid : pid;
-			return 0;		/* it ended, or is about to: the session sees that by itself */
+			return 0;		/* the session notices the end of the process by itself */
 		}
 		return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm,
 				      strerror(-ret)) : 0;

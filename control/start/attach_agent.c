@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* attach_agent.c - the agent of an attach: made by a stopped thread, met, removed. Theory: attach.c. */
+/* attach_agent.c - make, meet and remove the agent of an attach. Theory: attach.c. */
 #include "control/start/attach_internal.h"
 #include "control/ptrace/task_stop.h"
 
@@ -15,20 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS		1000		/* for an agent that was killed */
+#define END_MS		1000		/* for a killed task to end */
 #define STACK_BYTES	UFT_AGENT_STACK
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul
 
-/* What clone() says of a limit: of the process it would mean that it is to be tried again. */
+/* -EAGAIN of clone() means that a limit is reached. Other code here takes -EAGAIN for a reason to try again. */
 static int no_task(int ret)
 {
 	return ret == -EAGAIN ? -EUSERS : ret;
 }
 
 /*
- * Waits for the end of the task in between, and ends it if that is late: a filter may have its system calls wait for a
- * process that never answers (SECCOMP_RET_USER_NOTIF). 1: it has ended.
+ * Waits for the end of the task that made the agent, and kills it if it is late: a seccomp filter may let its system
+ * calls wait for a process that never answers (SECCOMP_RET_USER_NOTIF). 1: the task has ended.
  */
 static int await_between(pid_t pid)
 {
@@ -69,9 +69,8 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 		return tid ? no_task((int)tid) : -EFAULT;
 	is_over = await_between(procinfo_global(&a->info, (pid_t)tid));
 	/*
-	 * The thread takes its status without waiting: while another process traces the task in between, that is a
-	 * zombie, and a wait for it ends with that tracer. If another thread's wait for any child took it, it has
-	 * ended as well.
+	 * The thread reaps the task in between with WNOHANG: if that zombie has another tracer, a wait would last until
+	 * that tracer ends. -ECHILD: another thread, which waits for any child, has reaped the zombie.
 	 */
 	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL | WNOHANG /* GUARD(between_ends, __WALL) */, 0, 0);
 	if (tid < 0 && tid != -ECHILD)
@@ -117,7 +116,7 @@ static int read_boot(const struct attach *a, const struct blob *b, struct uft_bo
 	return proc_read_memory(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
 }
 
-/* The process has ended, or executes another program: the session met the agent, so the blob was whole. */
+/* Returns 1 if the process has ended or executes another program: its blob can no longer be read. */
 static int blob_is_gone(const struct attach *a, const struct blob *b)
 {
 	struct uft_boot boot;
@@ -126,8 +125,8 @@ static int blob_is_gone(const struct attach *a, const struct blob *b)
 }
 
 /*
- * On a loaded machine a thread may not stop in time, and is a late tracee of ours then. 0; -ESRCH: the blob is gone;
- * else the last error.
+ * Stops a thread within @ms. On a loaded machine a thread may not stop in time; then it is a late tracee of ours. 0;
+ * -ESRCH: the blob is gone; else the last error.
  */
 static int stop_within(struct attach *a, const struct blob *b, unsigned ms)
 {
@@ -188,7 +187,7 @@ static int await_stage(const struct attach *a, const struct blob *b, uint32_t st
 	}
 }
 
-/* Another open file, of which the target can do less with it. */
+/* Opens the file again with fewer rights, for a descriptor that the target gets. */
 static int open_again(int fd, int mode)
 {
 	char path[64];
@@ -236,7 +235,7 @@ int attach_agent_meet(struct attach *a, const struct blob *b)
 		a->agent = 0;
 		return -ECHILD;
 	}
-	if (getpriority(PRIO_PROCESS, (id_t)a->agent) > -20)	/* another user's: it inherited nothing */
+	if (getpriority(PRIO_PROCESS, (id_t)a->agent) > -20)	/* an agent of another user inherits no priority */
 		task_raise_priority(a->agent, &nice);
 	ret = await_stage(a, b, UFT_BOOT_SOCKET, &boot);
 	if (!ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* attach_finish.c - ends an attach whose session was killed: the agent serves, or the process is as it was */
+/* attach_finish.c - finish the attach of a killed session: the agent serves, or the process is restored */
 #include "control/start/attach_internal.h"
 #include "control/arena/journal.h"
 #include "control/ptrace/task_stop.h"
@@ -13,14 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of /proc/PID/stat, behind the name: the state, and the signal at the end */
+/* Fields of /proc/PID/stat behind the name: the state, and the exit signal */
 #define STAT_STATE_AND_SIGNAL	" %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u " \
 				"%*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d"
-#define FINISH_MS	20000	/* the guard has time: what it does not take out now stays */
+#define FINISH_MS	20000	/* long, because what the guard does not remove now stays */
 #define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
 
-/* The task that made the agent, if the thread that made it was not there to wait for it: nobody else ever will. As the
- * process itself knows it. */
+/*
+ * Finds the task that made the agent, if the thread that cloned that task could not reap it: no other thread will.
+ * Returns its number in its own pid namespace; 0: none.
+ */
 static pid_t find_between(const struct attach *a)
 {
 	char name[64], text[4096], *at, *end, state;
@@ -52,8 +54,8 @@ static pid_t find_between(const struct attach *a)
 }
 
 /*
- * The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on
- * it any more. 1: somebody is in the blob for good.
+ * Waits until no thread is in the code of the way back in the vdso, or at the blob's entry, and then removes that code.
+ * 1: a thread stays in the blob.
  */
 static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
 {
@@ -75,7 +77,7 @@ static int clear_way_back(const struct attach *a, const struct blob *b, const st
 		remote_unguard(&r);
 	if (ret <= 0 || !n->at)
 		return 0;
-	look.own = &own[look.nown - 1];		/* its way back needs no blob */
+	look.own = &own[look.nown - 1];		/* the way back itself needs no blob */
 	look.nown = 1;
 	return tasks_find_inside(&look) > 0;
 }
@@ -95,9 +97,9 @@ int attach_finish(const struct guard_notes *n)
 		is_inside = clear_way_back(&a, b, n);
 	if (!ret && n->at)
 		ret = attach_agent_await(&a, b, &boot);
-	a.between = n->at ? find_between(&a) : 0;	/* before that there was none: what looks so is the program's */
+	a.between = n->at ? find_between(&a) : 0;	/* without a blob such a zombie is the program's own */
 	if (is_inside)
-		a.r.base = 0;		/* it stays mapped, unless an agent serves: then the detach looks for itself */
+		a.r.base = 0;		/* the blob stays mapped; if an agent serves, the detach checks again */
 	if (ret)
 		attach_agent_remove(&a, b, FINISH_MS);
 	else if (a.between && !attach_stop(&a))

@@ -20,11 +20,11 @@ struct attach {
 	struct remote r;
 	int64_t rseq_offset;
 	int no_mprotect;
-	pid_t agent;		/* as we see it */
-	pid_t between;		/* has ended, and is to be waited for; 0 none */
+	pid_t agent;		/* its number in our pid namespace */
+	pid_t between;		/* the task that made the agent, a zombie to be reaped by its thread; 0: none */
 	int agent_fd;
 	uint64_t stop_ns;
-	char denied[200];	/* calls for which its seccomp filter would end it; "?": we may not know */
+	char denied[200];	/* calls for which its seccomp filter would kill it; "?": uft cannot read the filter */
 };
 
 static inline void nap(long us)
@@ -35,20 +35,20 @@ static inline void nap(long us)
 /* ---- attach.c ---- */
 
 int attach_stop(struct attach *a);	/* stops the thread that is disturbed least; 0 or -errno */
-/* Resumes it as it was. @was_used: system calls were made in it. */
+/* Restores and resumes the stopped thread. @was_used: system calls were made in it. */
 void attach_resume(struct attach *a, int was_used);
 
 /* ---- attach_agent.c ---- */
 
-/* Maps the blob and makes the agent, while the thread is stopped. 0 or -errno; then nothing of it is left. */
+/* Maps the blob and makes the agent, while the thread is stopped. 0 or -errno; on an error the blob is unmapped. */
 int attach_agent_plant(struct attach *a, const struct blob *b, uint32_t slice);
 /* Gives the agent the arena, and waits until it serves. 0 or -errno */
 int attach_agent_meet(struct attach *a, const struct blob *b);
-/* Waits for the agent, if there is one, until it serves or has given up. 0 or -errno */
+/* Waits until the agent serves or has failed. 0 or -errno; -ECHILD: there is no agent */
 int attach_agent_await(struct attach *a, const struct blob *b, struct uft_boot *boot);
 /*
- * Ends an agent that could not come up, and unmaps the blob: it waits for a thread to stop for @ms at most. 0, or
- * -errno: the blob remains.
+ * Kills an agent that could not start, and unmaps the blob. Waits at most @ms for a thread to stop. 0, or -errno: the
+ * blob remains mapped.
  */
 int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * attachable.c - may a process be attached to? Every refusal, before anything is touched
+ * attachable.c - check that a process can be attached to; each refusal names the reason, and the remedy if there is one
  *
- * Each says what is the matter and what would help.
+ * The checks change nothing in the process.
  */
 #include "control/proc/procinfo.h"
 #include "control/proc/cgroup.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GUARD		"uft-guard ("	/* as procinfo_taken() tells of it */
+#define GUARD		"uft-guard ("	/* begin of the text by which procinfo_taken() names a guard */
 #define GUARD_MS	10000
 
 /* "x86_Thread_features:	shstk wrss" */
@@ -31,7 +31,7 @@ static int has_shadow_stack(const char *status)
 	return at && at < p + strcspn(p, "\n");
 }
 
-/* Of a process that nobody traces as a whole. */
+/* Checks the single threads of a process whose leader has no tracer. */
 static int check_threads(const struct procinfo *p, struct uft_error *err)
 {
 	char by[80];
@@ -51,7 +51,7 @@ static int refuse_eperm(const struct procinfo *p, struct uft_error *err)
 	return uft_fail(err, -EPERM, "process %d (%s) cannot be traced: %s", p->pid, p->comm, why);
 }
 
-/* 64 bits of this machine only, by the program's own header. */
+/* Checks by the program's ELF header that it is of 64 bits and of this machine. */
 static int check_class(const struct procinfo *p, struct uft_error *err)
 {
 	char path[64];
@@ -76,9 +76,9 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 }
 
 /*
- * The session whose file @path is mapped (its name begins at @base) lives: the lock on its first file is taken.
- * The name is the target's, which may have put there what is no file, or one with a lease: to open that by
- * open() takes 45 s.
+ * Returns 1 if the session whose file @path is mapped (@base: where the file's name begins) is alive: then the lock on
+ * its first file is taken. The target can choose the name, of an object that is no file or has a lease: open() of the
+ * latter takes 45 s.
  */
 static int is_session_alive(char *path, char *base)
 {
@@ -97,7 +97,7 @@ static int is_session_alive(char *path, char *base)
 	return alive;
 }
 
-/* Has the line the file of a living session? @arg gets its name behind "session.". */
+/* Returns 1 if the line names the file of a live session; @arg gets the number behind "session.". */
 static int find_session(void *arg, char *line)
 {
 	char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
@@ -123,7 +123,7 @@ static int check_sessions(const struct uft_session *s, const struct procinfo *p,
 	return 0;
 }
 
-/* Whether another session has it cannot be told then, nor what it has mapped. */
+/* With a lease on /proc/PID/maps its mappings cannot be read, nor whether another session traces the process. */
 static int has_leased_maps(pid_t pid)
 {
 	FILE *f = proc_fopen(pid, "maps");
@@ -134,7 +134,7 @@ static int has_leased_maps(pid_t pid)
 	return is_leased;
 }
 
-/* Children of a process that has left its pid namespace live in another one: the agent would be its init. */
+/* A process can make its children in another pid namespace (unshare, setns): the agent would be the init there. */
 static int check_namespace(const struct procinfo *p, struct uft_error *err)
 {
 	char path[64], own[64] = "", children[64] = "";
@@ -150,7 +150,7 @@ static int check_namespace(const struct procinfo *p, struct uft_error *err)
 			p->comm);
 }
 
-/* The guard of a recorder that was killed lets go of its last threads when nothing else shows that it is there. */
+/* The guard of a killed recorder may still trace the last threads, with no other sign of that session left. */
 static void await_guard(pid_t pid)
 {
 	char by[80];
@@ -206,7 +206,7 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
 	if (!strcmp(out->comm, "uft-agent"))
 		return uft_fail(err, -EINVAL, "process %d is the agent of a traced process", pid);
-	ret = check_sessions(s, out, err);	/* first: another tracer may have what this session has */
+	ret = check_sessions(s, out, err);	/* first: the tracer found below may be a session */
 	if (ret)
 		return ret;
 	if (tracer > 0) {

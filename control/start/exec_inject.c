@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * exec_inject.c - the runtime into a fresh image, before its first instruction
+ * exec_inject.c - put the runtime into a fresh image, before its first instruction
  *
- * The task stands in its PTRACE_EVENT_EXEC stop. From there:
- *	1. on to the exit of its execve: from now on registers can be set freely;
+ * The task is in its PTRACE_EVENT_EXEC stop. From there:
+ *	1. run to the exit of its execve(): from there registers can be set freely;
  *	2. block its signals (they stay pending, SIGSTOP is kept and given back), so that only our stops happen;
- *	3. map the blob: one system call made at a `syscall` instruction of the vdso between syscall stops, all others
- *	   at once by code in the room that it made (remote_map_blob_fresh()): no page of the program is written
- *	   but of its stack, below what it uses; segments get their final protection at once (W^X);
- *	4. write the image, relocated, and the boot block through /proc/PID/mem;
+ *	3. map the blob: one system call is made at a `syscall` instruction of the vdso between syscall stops, all
+ *	   others at once by code in the memory that it mapped (remote_map_blob_fresh()): of the program's pages only
+ *	   the unused part of its stack is written; segments get their final protection at once (W^X);
+ *	4. write the relocated image and the boot block through /proc/PID/mem;
  *	5. run uft_blob_start below the program's stack pointer up to its breakpoint;
  *	6. arm everything through the agent, which runs by now;
- *	7. registers and mask back, detach.
- * Until 7 the task dies with us (PTRACE_O_EXITKILL): a half-prepared image must not run.
+ *	7. restore registers and signal mask, and detach.
+ * Until 7 the task is killed if we end (PTRACE_O_EXITKILL): a half-prepared image must not run.
  *
- * The breakpoint's SIGTRAP is forced by the kernel: an inherited SIG_IGN for it would be reset, so it is put back.
+ * The kernel forces the breakpoint's SIGTRAP, and so resets an inherited SIG_IGN of that signal: it is set again.
  *
  * rseq. The runtime needs the offset of libc's rseq area, which libc computes at run time and publishes as
- * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. A static one
- * stops at each of its first system calls until libc has written it (exec_trace.c).
+ * __rseq_offset. The session reads it from a dynamic program when the loader first reports a consistent list. A static
+ * program stops at each of its first system calls until libc has written it (exec_trace.c).
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -42,7 +42,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define AGENT_END_MS	2000		/* it notices within 100 */
+#define AGENT_END_MS	2000		/* an agent notices the end of its process within 100 */
 
 /* Steps 1 and 2. */
 static int remote_begin(struct remote *r, const struct auxv *av)
@@ -71,7 +71,7 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all) < 0 ? -errno : 0;
 }
 
-/* Step 5. The boot block comes back in @boot. */
+/* Step 5. Reads the boot block back into @boot, and returns its result or -errno. */
 static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boot)
 {
 	struct user_regs_struct regs = r->regs;
@@ -89,7 +89,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 		return -errno;
 	if (regs.rip < r->base || regs.rip >= r->base + b->span)
 		return -EFAULT;
-	r->regs.fs_base = regs.fs_base;		/* the stand-in thread pointer stays */
+	r->regs.fs_base = regs.fs_base;		/* keep the runtime's provisional thread pointer */
 	if (pread(r->mem, boot, sizeof(*boot), (off_t)(r->base + b->boot)) != (ssize_t)sizeof(*boot))
 		return -EFAULT;
 	if (r->trap_ignored) { /* GUARD(trap_ignored) */
@@ -102,7 +102,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 	return boot->result;
 }
 
-/* Gives up: the image as exec made it. */
+/* Undoes steps 1 to 5: the image is as exec made it. */
 static void remote_undo(struct remote *r, const struct blob *b)
 {
 	if (r->base)
@@ -112,7 +112,7 @@ static void remote_undo(struct remote *r, const struct blob *b)
 	task_request(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 }
 
-/* Steps 1 to 5 for a slice that is claimed. @known: its space, if there is one. *at: where its boot block is. */
+/* Steps 1 to 5 for a claimed slice. @known: its space, or NULL. *at: the address of its boot block. 0 or -errno. */
 static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const struct uft_limits *limit,
 		       const struct space *known, struct remote **out, uint64_t *at)
 {
@@ -148,7 +148,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 	}
 	boot.space.is_set = (uint32_t)rlimits_make_room(tid, limit, &boot.space.limit, &was);
 	ret = remote_map_blob_fresh(r, b, &no_gain);
-	/* A filter may make a call a signal, and a stack may have no room: one by one they fail by themselves. */
+	/* A seccomp filter may turn a call into a signal, or the stack may be full: single calls fail with an errno. */
 	if (ret && ret != -ESRCH && ret != -ENODEV && ret != -ETIMEDOUT) { /* GUARD(map_one_by_one) */
 		no_gain = remote_syscall(r, SYS_prctl, PR_GET_MDWE, 0, 0, 0, 0) > 0;
 		ret = remote_map_blob(r, b, 0);
@@ -171,8 +171,8 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, const s
 }
 
 /*
- * The memory shared with a target is a file of this user alone: a process that has become another user cannot
- * open it.
+ * Explains -EACCES in @why: only this user can open the memory shared with targets, and the process has become another
+ * user. 1: explained.
  */
 static int explain_user(pid_t tid, int ret, char *why, size_t size)
 {
@@ -199,7 +199,7 @@ int start_no_slice(const struct uft_session *s, struct uft_error *err)
 			s->arena.path, strerror(why));
 }
 
-/* A slice, and the runtime into the image. */
+/* Claims a slice and puts the runtime into the image. 0, or -errno and the reason in @err. */
 static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit,
 			  const struct space *known, uint32_t *slice, struct remote **r, uint64_t *boot,
 			  struct uft_error *err)
@@ -231,7 +231,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
 }
 
-/* Its agent runs already, but the process must not go on half-known. Who launched it waits for it. */
+/* Kills a process whose agent runs already: the program must not run half-prepared. The launching code reaps it. */
 static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct remote *r)
 {
 	pid_t agent = agent_find(tid);
@@ -240,12 +240,12 @@ static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct rem
 	kill(tid, SIGKILL);
 	remote_close(r);
 	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !SHARED_LOAD(&arena_slice(&s->arena, slice)->agent_tid))
-		arena_release(&s->arena, slice);	/* else it is not to be another's */
+		arena_release(&s->arena, slice);	/* not while its agent may still write to it */
 	if (p.fd >= 0)
 		close(p.fd);
 }
 
-/* The agent is there before the program's sites are known: it has time. */
+/* The first agent starts before the program's sites are known, and can prepare for them (command_foretell()). */
 struct first {
 	struct uft_session *s;
 	uint32_t slice;
@@ -271,7 +271,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
-	if (is_first)		/* while its sites are looked for; an error ends it in any case */
+	if (is_first)		/* before its sites are found, to save time; an error kills the program in any case */
 		ret = inject_runtime(s, tid, ppid, limit, NULL, &slice, &r, &boot, err);
 	if (!ret && is_first)
 		first.slice = slice;
@@ -293,7 +293,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 	t->remote = r;
 	target_open_agent(s, t);
 	if (is_first)
-		command_wait(s, t);	/* command_foretell(); what came of it shows when the object is sent */
+		command_wait(s, t);	/* for command_foretell(); command_object() sees its result */
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
 	target_announce(s, t);
@@ -305,7 +305,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
 			session_warn_of(s, t->slice, "%s: not everything could be armed: %s", sp->img->exe,
 					strerror(-ret));
 	}
-	/* nobody will tell of libraries: do not wait for it, arm what has waited */
+	/* Without r_brk the loader reports no libraries: arm the sites that wait for the start. */
 	if (!sp->rbrk && !sp->started) {
 		sp->started = 1;
 		if (s->spec)
@@ -335,7 +335,7 @@ int inject_release(struct uft_session *s, struct target *t)
 	else if (!ret)
 		ret = task_detach(r->tid, r->pending_signal);
 	else
-		task_detach(r->tid, 0);		/* it dies meanwhile */
+		task_detach(r->tid, 0);		/* the task was killed meanwhile */
 	remote_close(r);
 	return ret;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * exec_trace.c - tasks that we trace by ptrace for a moment
+ * exec_trace.c - tasks that the session traces by ptrace for a moment
  *
  *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed ->
  *		interrupted, detached
  *	rseq:	a static program after injection -> stops at each of its first system calls -> libc wrote
  *		__rseq_offset -> detached
  *
- * A task that does not stop in time is handed to task_stop.c, which is asked to stop such tasks again, in a
- * hold or when the program is left.
+ * A task that does not stop in time is a late tracee: task_stop.c stops it later, in a stop of all tasks or at the
+ * detach.
  *
- * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
- * not the leader changes its tid to the process's; both are waited for.
+ * Meanwhile the task behaves as if untraced: signals are delivered, group stops listened to. An exec by a thread that
+ * is not the leader changes its tid to the process's; the session waits for both.
  */
 #include "control/arm/arm.h"
 #include "control/proc/procinfo.h"
@@ -30,8 +30,8 @@
 
 #define STOP_MS		500
 #define STOP_NAP_NS	20000
-#define NEXT_CALL_TRIES	1000		/* for the next system call; a later one is for the session's next round */
-/* at the begin and the end of each system call; libc registers rseq by its sixth */
+#define NEXT_CALL_TRIES	1000		/* waits for the next system call; exec_task_poll() sees a later one */
+/* stops at entry and exit of system calls; libc registers rseq by its sixth call */
 #define RSEQ_STOPS	64
 
 static struct exec_task *exec_task_add(struct uft_session *s, enum exec_task_kind kind, pid_t tid, pid_t tgid)
@@ -59,13 +59,13 @@ static void exec_task_drop(struct uft_session *s, struct exec_task *p)
 	free(p);
 }
 
-/* The limit that the program set itself, in its runtime: the exec ends that. */
+/* Notes the limit that the program has set, which only its runtime knows: the exec removes that runtime. */
 static void note_limit(struct uft_session *s, struct exec_task *p)
 {
 	struct target *t = target_by_pid(s, p->tgid);
 	struct uft_own_limit its;
 
-	t = t ? t : target_by_pid(s, p->from);		/* a fork child without an event so far: its parent's, copied */
+	t = t ? t : target_by_pid(s, p->from);		/* a fork child without an event has a copy of its parent's */
 	if (!t || !t->space->boot ||
 	    proc_read_memory(p->tid, t->space->boot + offsetof(struct uft_boot, space), &its, sizeof(its)))
 		return;
@@ -83,14 +83,14 @@ int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 
 	for (p = s->exec_tasks; p; p = p->next)
 		if (p->tid == tid)
-			return 0;	/* its last exec failed without a word */
+			return 0;	/* its last exec failed, and the task did not report that */
 	p = exec_task_add(s, PTASK_EXEC, tid, tgid);
 	if (!p)
 		return -ENOMEM;
 	p->from = from;
 	note_limit(s, p);
 	if (watchdog_has(s, tid)) {
-		watchdog_forget(s, tid);		/* it is seized, and the options will do */
+		watchdog_forget(s, tid);		/* the task is seized already, with sufficient options */
 		return 0;
 	}
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0) {
@@ -109,17 +109,17 @@ void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
 	if (p)
 		p->slice = slice;
 	else
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* nobody will look: at least it is not left running traced */
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* no memory to follow the task: it stays stopped */
 }
 
-/* The end of a task comes out of the same waits as its stops; the launched program's is asked for only once. */
+/* The waits for stops also reap tasks that have ended. The launched program's status comes only once, so keep it. */
 static void on_end(struct uft_session *s, pid_t tid, int status)
 {
 	if (tid == s->launched)
 		s->launched_status = status;
 }
 
-/* It stands: off it goes. Signals that stopped it first are given back. */
+/* Detaches from a stopped task, and delivers the signal that stopped it. */
 static void let_go(struct uft_session *s, struct exec_task *p, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
@@ -129,8 +129,8 @@ static void let_go(struct uft_session *s, struct exec_task *p, pid_t tid, int st
 }
 
 /*
- * The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when
- * it does.
+ * Stops a running task and detaches, because ptrace detaches only from stopped tasks. A task that does not stop in time
+ * (uninterruptible sleep) becomes a late tracee.
  */
 static void stop_and_detach(struct uft_session *s, struct exec_task *p)
 {
@@ -156,7 +156,7 @@ static void stop_and_detach(struct uft_session *s, struct exec_task *p)
 	}
 }
 
-/* With int3s in its memory a task is never let go, not for a moment: it was the watchdog's, and is so again. */
+/* A task with int3s in its memory must stay traced: gives it back to the watchdog. 0: the task must be detached. */
 static int give_back(struct uft_session *s, struct exec_task *p)
 {
 	if (!s->traps || p->kind != PTASK_EXEC || watchdog_take_back(s, p->tid))
@@ -206,8 +206,9 @@ void exec_task_release_all(struct uft_session *s)
 }
 
 /*
- * A task can execute another file than serve_exec() looked at: its link leads elsewhere meanwhile.
- * Where the session may trace all, the kernel gives such a program its rights, and it is nobody's to patch.
+ * Refuses a program that gained rights (set-user-ID, capabilities). serve_exec() checks that before the exec, but the
+ * path can lead to another file by now. If the session has CAP_SYS_PTRACE, the kernel grants those rights under ptrace,
+ * and such a program must not be patched.
  */
 static int check_it_gained_none(pid_t tid, struct uft_error *err)
 {
@@ -220,7 +221,7 @@ static int check_it_gained_none(pid_t tid, struct uft_error *err)
 	return uft_fail(err, -EPERM, "%s (process %d) gained rights when it was started (%s)", name, tid, why);
 }
 
-/* The new image stands before its first instruction. What it replaced is over, its slice with it. */
+/* The task is stopped before the first instruction of its new image. Its old image and slice have ended. */
 static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 {
 	struct target *old = target_by_pid(s, tid), *t;
@@ -230,7 +231,7 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	pid_t ppid;
 	int ret;
 
-	proc_status_hold(tid);			/* it stands */
+	proc_status_hold(tid);			/* the task is stopped */
 	ppid = old ? old->ppid : (pid_t)proc_status_number(tid, "PPid", 10);
 	pid_inherit_fork(s, tid, p->from ? p->from : ppid);
 	exec_task_drop(s, p);
@@ -243,7 +244,7 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 	proc_status_release();
 	if (ret) {
 		if (task_detach(tid, 0) == -ESRCH && ret != -ETIMEDOUT)
-			return;			/* killed meanwhile: there is nothing to follow */
+			return;			/* the task was killed meanwhile */
 		s->not_followed++;
 		session_warn_of(s, UFT_LOST_SLICE, "not followed: %s", err.text);
 		return;
@@ -255,9 +256,9 @@ static void on_exec(struct uft_session *s, struct exec_task *p, pid_t tid)
 static void on_status(struct uft_session *s, struct exec_task *p, pid_t tid, int status);
 
 /*
- * A system call begins or ends. Has libc written __rseq_offset? A watchpoint on it would need one stop only,
- * but some machines give a guest debug registers that never trip. A program that begins makes its system
- * calls at once: they are waited for here.
+ * Handles a stop at a system call: detaches when libc has written __rseq_offset. A watchpoint on that would need only
+ * one stop, but some virtual machines have debug registers that never trap. A starting program makes its system calls
+ * in quick succession, so this waits for the next ones.
  */
 static void on_call(struct uft_session *s, struct exec_task *p)
 {
@@ -334,8 +335,8 @@ int exec_task_poll(struct uft_session *s)
 		got = waitpid(tid, &status, __WALL | WNOHANG);
 		if (got <= 0 && p->tgid != tid) {
 			/*
-			 * Until the exec makes our task the leader, the leader is nobody of ours: ECHILD then
-			 * says nothing.
+			 * Before the exec makes our task the leader, the leader is not our tracee: its ECHILD means
+			 * nothing.
 			 */
 			int leader = waitpid(p->tgid, &status, __WALL | WNOHANG);
 
@@ -351,7 +352,7 @@ int exec_task_poll(struct uft_session *s)
 		if (got < 0 && errno == EINTR) {
 			n++;
 		} else if (got < 0) {
-			exec_task_drop(s, p);		/* gone */
+			exec_task_drop(s, p);		/* the task has ended */
 		} else {
 			n += WIFSTOPPED(status);
 			on_status(s, p, tid, status);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * launch.c - starting a program with the runtime in it
+ * launch.c - start a program with the runtime in it
  *
- * The child waits on a pipe until it is seized, then calls execve with nothing changed: signal mask as it was
+ * The child waits on a pipe until it is seized, then calls execve() with an unchanged state: signal mask as it was
  * when the session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec
- * fails it sends errno through a second pipe, which exec closes. If the program is known when the session is
- * created, that is the first thing done: the kernel makes the image on another CPU meanwhile.
+ * fails, the child sends errno through a second pipe, which a successful exec closes. If the program is known when the
+ * session is created, the child is started first: the kernel makes the image on another CPU meanwhile.
  * session/launch.c waits for what follows.
  */
 #include "control/start/start.h"
@@ -25,7 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As execvp() finds it. */
 int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err)
 {
 	const char *dirs = getenv("PATH");
@@ -77,7 +76,7 @@ static void pass_stop(pid_t pid, int status)
 	ptrace(PTRACE_CONT, pid, 0, status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig);
 }
 
-/* Makes it ours and lets it go on to its exec. */
+/* Seizes the child and lets it execute the program. */
 static int begin_exec(pid_t pid, int go, const char *path, struct uft_error *err)
 {
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
@@ -95,8 +94,8 @@ static void coming_done(struct uft_session *s)
 }
 
 /*
- * Until its exec succeeded; it stands in the exec stop then. With an error it has ended, and its number may
- * be another's by now.
+ * Waits until the child is in its exec stop. On an error the child has ended, and its number may mean another process
+ * by now.
  */
 static int await_exec(struct uft_session *s, struct uft_error *err)
 {
@@ -104,13 +103,13 @@ static int await_exec(struct uft_session *s, struct uft_error *err)
 	const struct blob *b;
 	int error = 0, status, ret;
 
-	/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
+	/* meanwhile the kernel works on the exec; a later call returns the error again */
 	blob_get(&b);
 	for (;;) {
 		if (waitpid(s->coming.pid, &status, __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
-			break;			/* ECHILD: nobody asks for the status of ours, SIGCHLD is ignored */
+			break;			/* ECHILD: SIGCHLD is ignored, so the child left no status */
 		}
 		if (!WIFSTOPPED(status))
 			break;
@@ -149,7 +148,7 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 		usable += t->space->obj[i].nusable + unprepared_count(&t->space->obj[i]);
 	if (usable)
 		return spec_check(s->spec, &t->space, 1, err);
-	/* It runs all the same: a script around uft expects that, and what it starts may well be traceable. */
+	/* The program runs all the same: scripts expect that, and its child programs may be traceable. */
 	spec_explain_none(t->space, text, sizeof(text));
 	session_warn(s, "%s", text);
 	return 0;
@@ -168,7 +167,7 @@ void launch_adopt(struct uft_session *s, pid_t pid)
 		epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->launched_fd, &ev);
 }
 
-/* Forks it and lets it execute. s->coming is what await_exec() needs then. */
+/* Forks and lets the child execute. Fills s->coming for await_exec(). */
 static int start_child(struct uft_session *s, char *const argv[], struct uft_error *err)
 {
 	const char *path = s->coming.path;
@@ -224,7 +223,6 @@ void launch_forget(struct uft_session *s)
 	coming_done(s);
 }
 
-/* The program in its exec stop; it may be on its way since the session was created. */
 int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err)
 {
 	int ret = 0;

@@ -29,7 +29,7 @@ int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 int attach_finish(const struct guard_notes *n)
 {
 	(void)n;
-	return 0;		/* none was begun */
+	return 0;		/* no attach can have begun */
 }
 
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,

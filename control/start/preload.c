@@ -2,18 +2,18 @@
 /*
  * preload.c - programs into which the loader puts the runtime (LD_PRELOAD), without ptrace
  *
- * For programs under an emulator, which knows no ptrace, and for systems that forbid it. The program is started with
- * libuft.so in LD_PRELOAD and the session's files in UFT_ARENA; before any code of it runs the runtime says hello and
- * waits (runtime/agent/preload.c). From then on such a target is like any other, except:
- *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library
- *     stays mapped;
- *   - children that are made by fork are followed, and what is executed if that finds the same in its
- *     environment. Under an emulator that is QEMU_SET_ENV, which says to the next one what -E said to the
- *     first: programs of this machine do not know it.
+ * For programs under an emulator without ptrace, and for systems that forbid ptrace. The session starts the program
+ * with libuft.so in LD_PRELOAD and the session's files in UFT_ARENA. Before any code of the program runs, the runtime
+ * says hello and waits (runtime/agent/preload.c). From then on such a target is like any other, except:
+ *   - its agent is a thread of the process: tasks are not stopped, and there is no watchdog. When the session ends, the
+ *     code is restored, but the library stays mapped;
+ *   - fork children are followed. An executed program is followed if it has the same variables in its environment.
+ *     Under an emulator the variable is QEMU_SET_ENV, which passes to the next emulator what -E passed to the first:
+ *     programs of this machine do not use it.
  *
- * Under an emulator the kernel tells of another program: the vector comes from the runtime, the program is the file
- * that is mapped where that says, and the clock is the emulated one. Memory is read where the program has it: emulators
- * of 64 bits on 64 bits put nothing in between, which is_same_memory() makes sure of.
+ * Under an emulator, /proc describes the emulator. So the runtime sends the auxiliary vector, the program is the file
+ * that is mapped where the vector points, and the clock is the emulated one. Memory is read at the program's own
+ * addresses: emulators of 64 bits on 64 bits do not move memory, which is_same_memory() checks.
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -35,7 +35,7 @@
 
 const char *preload_machine(uint16_t machine)
 {
-	/* others are not opened */
+	/* uft_object_open() refuses other machines */
 	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";
 }
 
@@ -54,7 +54,7 @@ static const char *machine_name(const char *path, struct uft_error *err)
 	return name;
 }
 
-/* libuft.so for @machine: beside us in the build tree, or where it is installed. */
+/* The library is beside the command in the build tree, or where it is installed. */
 int preload_find_library(const char *machine, char *path, size_t size, struct uft_error *err)
 {
 	static const char *const places[] = { "runtime", "../lib/uft", UFT_LIBDIR, NULL };
@@ -76,7 +76,7 @@ int preload_find_library(const char *machine, char *path, size_t size, struct uf
 			"there is no libuft-%s.so: uft was built without a compiler for that architecture", machine);
 }
 
-/* The loader takes several libraries, with blanks or colons between, and qemu several variables in one, with commas. */
+/* Blanks and colons separate libraries in LD_PRELOAD, and commas separate qemu's variables: no path may have them. */
 int preload_check_places(const struct uft_session *s, const char *library, struct uft_error *err)
 {
 	const char *separators = s->opts.emulator ? " :," : " :";
@@ -92,10 +92,10 @@ int preload_check_places(const struct uft_session *s, const char *library, struc
 	return 0;
 }
 
-/* What the program finds in its environment. */
+/* The variables in the program's environment. */
 struct start_env {
 	char preload[PATH_MAX + 4096], arena[PATH_MAX + 64];
-	char inherited[3 * PATH_MAX + 4096];	/* for the emulators that it executes; empty: they are not followed */
+	char inherited[3 * PATH_MAX + 4096];	/* for emulators that the program executes; empty: not followed */
 };
 
 static void make_env(const struct uft_session *s, const char *library, struct start_env *e)
@@ -113,7 +113,7 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 			 old[0] ? "," : "", e->preload, e->arena);
 }
 
-/* emulator -E ... -E ... program arguments; the words of the result are those of its arguments. NULL: no memory. */
+/* Returns `emulator -E ... -E ... program arguments`; its words belong to the parameters. NULL: no memory. */
 static char **emulator_argv(const struct uft_session *s, char *path, char *const argv[], struct start_env *e)
 {
 	size_t n = 0, m = 0;
@@ -181,8 +181,8 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 }
 
 /*
- * What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited
- * for in vain.
+ * Finds the program that will start (@image: @path, or a script's interpreter), and checks it: the session would wait
+ * in vain for the hello of an unsuitable one. 0, or -errno and the reason in @err.
  */
 static int check_image(const char *path, char image[PATH_MAX], struct uft_error *err)
 {
@@ -228,7 +228,7 @@ int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX]
 
 /* ---- Hello ----------------------------------------------------------------------------------- */
 
-/* Is what the program has at @at there for us, too? The boot block knows its session's file. */
+/* Returns 1 if the session reads the program's memory at @at: then it finds a boot block of this session there. */
 static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
 {
 	struct uft_boot boot;
@@ -237,7 +237,7 @@ static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
 	       boot.arena_bytes == s->arena.target_bytes;
 }
 
-/* Under an emulator the program's clock is not ours: ticks since the hello, by its own rate. */
+/* Notes the emulated clock of the first hello: its value, its rate, and the host's time. */
 static void take_clock(struct uft_session *s, const struct uft_request *r)
 {
 	if (!s->opts.emulator || s->guest_hz || !r->arg[2])
@@ -249,7 +249,7 @@ static void take_clock(struct uft_session *s, const struct uft_request *r)
 		session_set_times(s, s->spec);
 }
 
-/* A thread has no pidfd: its process's. */
+/* The agent is a thread, which has no pidfd: uses that of its process. */
 void preload_take_agent(struct uft_session *s, struct target *t)
 {
 	int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
@@ -259,7 +259,6 @@ void preload_take_agent(struct uft_session *s, struct target *t)
 	t->has_thread_agent = 1;
 }
 
-/* Code and return addresses as found; the library stays. */
 void preload_leave(struct uft_session *s, struct target *t)
 {
 	int left = command_run(s, t, UFT_CMD_LEAVE);
@@ -305,9 +304,9 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 }
 
 /*
- * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes
- * such a frame: the program would end by terminate(). So it is refused. (Of what dlopen() brings arm_object.c
- * says that it is at risk.)
+ * Refuses the graph tracers if an unwinder could not be hooked: they put return addresses of ours into frames, no
+ * exception would pass these, and the program would end by terminate(). (For libraries of dlopen(), arm_object.c warns
+ * of that.)
  */
 static int check_graph(struct uft_session *s, const struct target *t, struct uft_error *err)
 {
@@ -326,7 +325,7 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 	return 0;
 }
 
-/* The program waits in its hello: nobody has run in any object but the loader. */
+/* Arms a program that waits in its hello: no thread has run in any object but the loader (object 1). */
 static int arm_start(struct uft_session *s, struct target *t, struct uft_error *err)
 {
 	int ret = 0;
@@ -350,8 +349,8 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 }
 
 /*
- * A process is one target. A hello of one that is a target already comes from the program that it has executed since,
- * in which the old family is not mapped: the old target ends. Else it is refused.
+ * A process is one target. If a target's process says hello again, it has executed another program, which has not
+ * mapped the old family: then the old target ends. Otherwise the hello is refused (-EEXIST).
  */
 static int end_replaced(struct uft_session *s, pid_t pid)
 {
@@ -361,7 +360,7 @@ static int end_replaced(struct uft_session *s, pid_t pid)
 		return 0;
 	if (arena_slice_is_mapped_by(&s->arena, old->slice, pid))
 		return -EEXIST; /* GUARD(preload_twice) */
-	if (old->has_thread_agent) {		/* of the old image: nothing to wait for */
+	if (old->has_thread_agent) {		/* it ended with the old image */
 		if (old->agent_fd >= 0)
 			close(old->agent_fd);
 		old->agent_fd = -1;
@@ -380,7 +379,7 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) ||
 	    !arena_slice_is_mapped_by(&s->arena, r->slice, (pid_t)r->pid))
 		return -ESRCH;
-	preload_withdraw(s, (pid_t)r->pid);	/* not before: any target can name it */
+	preload_withdraw(s, (pid_t)r->pid);	/* after the checks: any target can put this number into a request */
 	ret = end_replaced(s, (pid_t)r->pid);
 	if (ret)
 		return ret;

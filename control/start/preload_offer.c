@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * preload_offer.c - programs that another tracer has: their loaders bring the runtime
+ * preload_offer.c - load the runtime by the loader into programs that have another tracer
  *
- * A task that executes a program asks the session to seize it. If another tracer has the task (trace-cmd record
- * --proc-map, gdb, strace), ptrace refuses that. Then the session looks at the program, and where its loader can do it the
- * task adds LD_PRELOAD and UFT_ARENA to the environment (runtime/trace/hooks/exec_preload.c). The texts are on the
- * board, the same for all. The new runtime removes both and says hello (preload.c).
+ * A task that executes a program asks the session to seize it. If the task has another tracer (trace-cmd record
+ * --proc-map, gdb, strace), ptrace refuses. Then the session checks the program. If its loader can load the runtime,
+ * the task adds LD_PRELOAD and UFT_ARENA to the environment (runtime/trace/hooks/exec_preload.c). Both texts are on the
+ * board and the same for all programs. The new runtime removes both and says hello (preload.c).
  *
- * What an offer gives: a hello of this process is served, once. The process could have opened the board and a spare
- * by itself, as each target can, and a hello makes it a target with memory of its own. An offer is the process's, not
- * its number's, and one that no hello took up for OFFER_NS gives way where all are in use: a process that asks need not
- * execute.
+ * An offer permits one hello of this process. It gives no other right: each target can open the board and a spare, and
+ * a hello makes the process a target with memory of its own. An offer belongs to the process, not to its number. A
+ * process need not execute after it has asked, so when all offers are in use, one without a hello for OFFER_NS is
+ * replaced.
  *
- * A loader other than glibc's is not asked: musl's gives an initialization function no environment. AddressSanitizer as
- * a library refuses to start behind a preloaded one.
+ * Only glibc's loader gets an offer: musl's gives an initialization function no environment. AddressSanitizer as a
+ * library refuses to start behind a preloaded one.
  */
 #include "control/proc/proc.h"
 #include "control/start/start.h"
@@ -29,7 +29,7 @@
 #define NOFFERS		(sizeof(((struct uft_session *)0)->offered) / sizeof(struct offer))
 #define OFFER_NS	10000000000ull	/* an exec follows at once, and its loader soon */
 
-/* Does task @tid see our file @path by the same name? */
+/* Returns 1 if task @tid sees our file @path by the same name. */
 static int sees(pid_t tid, const char *path)
 {
 	char its[PATH_MAX + 64];
@@ -127,7 +127,7 @@ int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path
 	if (note(s, tgid, now_ns()))
 		return uft_fail(err, -EAGAIN, "%zu programs are starting so", NOFFERS);
 	if (board->start[0])
-		return 0;		/* another task may be reading: nothing of it ever changes */
+		return 0;		/* another task may be reading the texts, so they never change */
 	memcpy(board->preload, variable, sizeof(variable) - 1);
 	memcpy(board->preload + sizeof(variable) - 1, library, strlen(library) + 1);
 	snprintf(board->start, sizeof(board->start), "UFT_ARENA=%zx?%s", s->arena.target_bytes, s->arena.path);

@@ -21,7 +21,8 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 /*
  * Puts the runtime into the image of @tid, which is in its PTRACE_EVENT_EXEC stop, makes the process a target with
  * slice and agent, and arms it. The task stays stopped, and target->remote is set. On an error the image is
- * unchanged, and the task stopped. @limit: of address space, as the program before this set it; NULL: it did not.
+ * unchanged, and the task stays stopped. @limit: the limit of address space that the replaced program had set; NULL:
+ * none.
  */
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,
 		struct uft_error *err);
@@ -31,19 +32,19 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_l
  */
 int inject_release(struct uft_session *s, struct target *t);
 
-/* of arena_claim()'s errno: the reason in @err */
+/* Explains errno after a failed arena_claim() in @err. Returns -errno. */
 int start_no_slice(const struct uft_session *s, struct uft_error *err);
 
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 
-/* Makes a running process a target and arms it. The guard is ready by then. 0, or -errno and the reason in @err. */
+/* Makes a running process a target and arms it. The guard must be ready. 0, or -errno and the reason in @err. */
 int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err);
 
 /* ---- attach_finish.c --------------------------------------------------------------------------- */
 
 /*
- * For the guard of a session that was killed while it attached. 0: the agent serves; -ECHILD: the process is as it
- * was, or has ended.
+ * Finishes or undoes the attach of a session that was killed. For the guard. 0: the agent serves; -ECHILD: the
+ * process is restored, or has ended.
  */
 int attach_finish(const struct guard_notes *n);
 
@@ -52,11 +53,11 @@ int attach_finish(const struct guard_notes *n);
 /* Finds @name as execvp() does. 0, or -errno and the reason in @err. */
 int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err);
 /*
- * Checks that the spec selects a function, when all objects of the start are known. 0, or -errno and the reason in
- * @err.
+ * Checks that the spec selects a function. Called when all objects of the start are known. 0, or -errno and the reason
+ * in @err.
  */
 int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err);
-void launch_adopt(struct uft_session *s, pid_t pid);		/* the process is the session's program from now on */
+void launch_adopt(struct uft_session *s, pid_t pid);		/* makes the process the session's program */
 void launch_end_child(struct uft_session *s, pid_t pid);	/* kills it and waits for it */
 /*
  * Forks and executes; the program runs not one instruction before inject_release(). 0, or -errno and the reason in
@@ -68,13 +69,13 @@ int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *er
  * reason in @err.
  */
 int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
-void launch_forget(struct uft_session *s);	/* ends a program that was begun and not launched */
+void launch_forget(struct uft_session *s);	/* kills a program of launch_begin() that launch_exec() did not take */
 
 /* ---- preload.c -------------------------------------------------------------------------------- */
 
 /*
- * Starts the program with the runtime in LD_PRELOAD. *pid and @path: which; its runtime says hello next
- * (preload_hello()). 0, or -errno and the reason in @err.
+ * Starts the program with the runtime in LD_PRELOAD. *pid and @path: its process and file. Its runtime says hello
+ * next (preload_hello()). 0, or -errno and the reason in @err.
  */
 int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX], pid_t *pid, struct uft_error *err);
 void preload_leave(struct uft_session *s, struct target *t);	/* disarms; the library stays mapped */
@@ -82,7 +83,7 @@ void preload_take_agent(struct uft_session *s, struct target *t);	/* its agent i
 /* libuft.so for @machine, as preload_machine() names it. 0, or -errno and the reason in @err. */
 int preload_find_library(const char *machine, char *path, size_t size, struct uft_error *err);
 const char *preload_machine(uint16_t machine);
-/* Can a program find @library and the session's files by its environment? 0, or -errno and the reason in @err. */
+/* Checks that a program can find @library and the session's files by its environment. 0, or -errno and the reason. */
 int preload_check_places(const struct uft_session *s, const char *library, struct uft_error *err);
 /* Answers a hello, request @index: the process becomes a target and is armed. 0 or -errno. */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
@@ -90,22 +91,22 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 /* ---- preload_offer.c --------------------------------------------------------------------------- */
 
 /*
- * Task @tid of process @tgid, which another tracer has, is about to execute @path. 0: the loader of that can bring the
- * runtime; the board says what it finds in its environment, and a hello may come. -ENOEXEC: the exec will fail; another
- * -errno: it cannot, and the reason in @err.
+ * Task @tid of process @tgid, which has another tracer, is about to execute @path. 0: the program's loader can load the
+ * runtime; the board has the texts for its environment, and a hello may come. -ENOEXEC: the exec will fail; another
+ * -errno: the loader cannot, and the reason in @err.
  */
 int preload_offer(struct uft_session *s, pid_t tid, pid_t tgid, const char *path, struct uft_error *err);
 int preload_is_offered(const struct uft_session *s, pid_t pid);
-void preload_withdraw(struct uft_session *s, pid_t pid);	/* its exec failed, or its hello came */
+void preload_withdraw(struct uft_session *s, pid_t pid);	/* after a failed exec or the hello */
 
 /* ---- exec_trace.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
 int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);	/* before its exec; 0 or -errno */
-/* A traced task, until libc has set up rseq */
+/* Keeps a tracee traced until libc has set up rseq */
 void exec_task_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 /* Detaches from a task whose exec failed */
 void exec_task_release(struct uft_session *s, pid_t tid);
-/* Handles stops; returns how many tasks are left */
+/* Handles stops; returns the number of tasks that are still traced */
 int exec_task_poll(struct uft_session *s);
 void exec_task_release_all(struct uft_session *s);
 void exec_task_release_process(struct uft_session *s, pid_t tgid);
