@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm.c - a target is brought to what the session wants: parameters, hooks, unwind rows and sites of every object
+ * arm.c - bring a target to what the session wants: parameters; hooks, unwind rows, tracepoints and sites of objects
  */
 #include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
@@ -22,7 +22,7 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 		if (!t->obj[i].is_mapped || t->obj[i].is_assumed)
 			continue;
 		ret = space_plan(s, t->space, i, &err);
-		if (ret < 0) {		/* one object without names must not spoil the others */
+		if (ret < 0) {		/* go on with the other objects */
 			session_warn_of(s, t->slice, "%s", err.text);
 			first = first ? first : ret;
 			ret = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_bits.c - many sites of an object that get the same state are sent as a bit each
+ * arm_bits.c - send many sites of an object that get the same state as a bit each
  *
- * A change of the tracer or of a filter brings most sites of an object to one state. Sites that the target knows take
- * a bit (UFT_SITES_KNOWN), a hundredth of a list. At a start it knows none: what its sites have in common is then
- * said once, and each takes four bytes more, its place (UFT_SITES_FIRST); the process stands in its exec.
+ * A change of the tracer or of a filter brings most sites of an object to one state. A site that the target knows takes
+ * one bit (UFT_SITES_KNOWN), a hundredth of its size in a list. A starting target knows none: then the order has what
+ * the sites have in common once, and for each site a bit and four bytes, its offset (UFT_SITES_FIRST). The process is
+ * in its exec stop meanwhile.
  *
- * Bits that come back are of sites that the runtime leaves to lists. They stay in the difference, so the list
- * that follows (arm_sites.c) has them, and its answer counts.
+ * The answer has the bits of sites that the runtime leaves to lists. These stay in the difference, so the list that
+ * follows (arm_sites.c) contains them, and its answer is counted.
  */
 #include "control/arm/arm_sites.h"
 
@@ -16,16 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* sites for which a command of its own pays, and for which the runtime has a faster way */
+/* fewer sites are not worth a command of their own */
 #define BITS_MIN	256u
-#define SAMPLE		1024u	/* so many sites of an object show of which kind most of them are */
+#define SAMPLE		1024u	/* sites of an object that are looked at to find the most frequent kind */
 
 static int is_first(const struct uft_site_order *o)
 {
 	return o->form == UFT_SITES_FIRST;
 }
 
-/* Can a bit of this form bring the site to its next state? */
+/* Returns 1 if an order of this form can bring the site to its next state. */
 static int is_candidate(const struct site_diff *d, const struct uft_site_order *o, size_t i)
 {
 	const struct uft_site *site = &diff_mapped(d)->obj->site[i];
@@ -44,7 +45,7 @@ static unsigned most_of(const uint32_t *n, unsigned size)
 	return best;
 }
 
-/* The state that most of them get, and the kind that most of them are of. 0: there is none. */
+/* Puts the most frequent next state and kind of the sites into the order. 0: an order does not pay or is impossible. */
 static int choose(const struct site_diff *d, struct uft_site_order *o)
 {
 	const struct uft_site *site = diff_mapped(d)->obj->site;
@@ -67,7 +68,7 @@ static int choose(const struct site_diff *d, struct uft_site_order *o)
 	return states[best] >= BITS_MIN;
 }
 
-/* The order's bits and, for sites that the target does not know, their places. Returns how many sites it has. */
+/* Fills in the order's bits and, for sites that the target does not know, their offsets. Returns the bits set. */
 static size_t fill(const struct site_diff *d, const struct uft_site_order *o, uint64_t *word,
 		   uint32_t uft_shared *offset)
 {
@@ -90,7 +91,7 @@ static size_t fill(const struct site_diff *d, const struct uft_site_order *o, ui
 	return n;
 }
 
-/* Only bits that were sent are taken from the answer. */
+/* Notes the sites that are done. Of the answer, only bits that were sent are used. */
 static void take_answer(struct site_diff *d, uint16_t state, const uint64_t *sent, const uint64_t uft_shared *answer)
 {
 	for (uint32_t k = 0; k < (d->nsite + 63) / 64; k++) {
@@ -125,7 +126,7 @@ static int send_form(struct site_diff *d, struct uft_site_order *o)
 	ret = command_object(d->s, d->t, d->object);
 	sent = ret ? NULL : calloc(nwords, sizeof(*sent));
 	if (!sent)
-		return ret;		/* lists take less at a time */
+		return ret;		/* no memory: lists need less at a time */
 	if (fill(d, o, sent, (uint32_t uft_shared *)(word + nwords)) >= BITS_MIN) {
 		c = command_begin(d->s, d->t, UFT_CMD_PATCH, d->nsite, d->object);
 		SHARED_STORE(&c->flags, command_patch_flags(d->s, d->t, d->object));

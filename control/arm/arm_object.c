@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_object.c - an object and its hooks become known to a target, and are forgotten
+ * arm_object.c - announce an object to a target's agent, arm its hooks, and remove it
  */
 #include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each kind of hook that failed is worth one sentence: what it means, not which address. */
+/* Warns of a hook that failed: tells the consequence, not the address. */
 static void report_hook(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h)
 {
 	const char *name = t->space->img->obj[object].obj->path;
@@ -31,12 +31,12 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	else if (h->result != -EILSEQ || !t->space->is_preloaded)
 		session_warn_of(s, t->slice, "%s: the loader could not be hooked (%s): libraries are not traced", name,
 			     strerror(-h->result));
-	/* Without that hook session.c looks for libraries. A debugger's breakpoint there is no reason to warn. */
+	/* Without this hook session.c polls for libraries. A debugger's breakpoint there needs no warning. */
 	if (h->kind == UFT_HOOK_RBRK)
 		t->space->rbrk = 0;
 }
 
-/* A thread waits in r_brk or in its hello until it is answered. */
+/* Returns 1 while a thread waits in r_brk or in its hello for the session's answer. */
 static int is_waiting(const struct uft_session *s, const struct target *t)
 {
 	struct uft_mail uft_shared *m = t->waiting ? s->arena.mail[(t->waiting - 1) / UFT_NREQUESTS] : NULL;
@@ -45,7 +45,7 @@ static int is_waiting(const struct uft_session *s, const struct target *t)
 	return r && SHARED_LOAD_ACQUIRE(&r->state) == UFT_REQ_POSTED;
 }
 
-/* As many at a time as there is memory for. Of the answers only results are taken, each once. */
+/* Sends hooks in parts for which there is memory. Of an answer, only the results are used, and read once. */
 static int send_hooks(struct uft_session *s, struct target *t, uint32_t object, struct uft_hook *sent, uint32_t n)
 {
 	const uint32_t most = (uint32_t)(command_room(s, t, n * sizeof(*sent)) / sizeof(*sent));
@@ -58,7 +58,7 @@ static int send_hooks(struct uft_session *s, struct target *t, uint32_t object, 
 		part = n - at < most ? n - at : most;
 		c = command_begin(s, t, UFT_CMD_HOOK, part, object);
 		h = (struct uft_hook uft_shared *)channel_payload(c);
-		/* Its only thread waits for us, or stands before its first instruction. */
+		/* The only thread waits for the session, or is stopped before its first instruction. */
 		if (t->remote || (t->space->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t)))
 			SHARED_STORE(&c->flags, UFT_CMD_HELD);
 		shared_write(h, sent + at, part * sizeof(*sent));
@@ -87,13 +87,13 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	sent = malloc(o->nhook * sizeof(*sent));
 	if (!sent)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
+	for (uint32_t i = 0; i < o->nhook; i++)		/* leaves out hooks whose code cannot be moved */
 		if (!o->hook[i].result)
 			sent[n++] = o->hook[i];
 	ret = send_hooks(s, t, object, sent, n);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		goto out;
-	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
+	t->obj[object].is_hooked = 1;	/* some may be refused */
 	for (uint32_t i = 0; i < o->nhook && !o->is_reported; i++) {
 		struct uft_hook told = o->hook[i];
 
@@ -161,7 +161,7 @@ void command_foretell(struct uft_session *s, uint32_t slice, const struct space 
 	struct uft_cmd uft_shared *c;
 	struct uft_cmd_object o;
 
-	/* With a filter nobody knows; then what is not needed must not be made. */
+	/* With a filter the number of sites is not known, and memory for too many would be wasted. */
 	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace ||
 	    s->spec->min_size || s->spec->beside)
 		return;
@@ -174,7 +174,7 @@ void command_foretell(struct uft_session *s, uint32_t slice, const struct space 
 	};
 	shared_write(channel_payload(c), &o, sizeof(o));
 	channel_post(&s->arena, slice);
-	/* of the next command, most likely */
+	/* pages that the next command will probably use */
 	table_populate(shared_address(channel_payload(c)), bits_bytes(UFT_SITES_FIRST, n));
 }
 
@@ -185,7 +185,7 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if (t->obj[object].is_sent)
 		return 0;
 	ret = send_object(s, t, object);
-	/* It was foretold, wrongly. Its hooks may be armed by now. */
+	/* command_foretell() told a wrong number. The object's hooks may be armed by now. */
 	if ((ret == -ENOSPC || ret == -EEXIST) && /* GUARD(guess_undone, 0) */
 	    !command_run_on(s, t, UFT_CMD_OBJECT_ANEW /* GUARD(guess_anew, UFT_CMD_OBJECT_GONE) */, object))
 		ret = send_object(s, t, object);
@@ -203,7 +203,7 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	return ret;
 }
 
-/* Held at its exec, or a thread waits with the object that it has just mapped. */
+/* STILL: the process is in its exec stop. FRESH: no thread has run in the object, as one that waits just mapped it. */
 uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
 {
 	uint32_t still = t->remote ? UFT_PATCH_STILL : 0;

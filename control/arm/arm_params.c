@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_params.c - the parameters of the tracer that a target is told
+ * arm_params.c - send a target the parameters of the tracer
  *
- * A target gets the parameters before its sites are armed, and anew with each change.
+ * A target gets the parameters before its sites are armed, and again with each change.
  */
 #include "control/arm/arm.h"
 #include "symbol/tracer.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * What the runtime may ask the kernel for in the program's threads, of what the tracer wants: policy and
- * priority, CPU time.
+ * Returns the values (scheduling policy and priority, CPU time) that the tracer wants and the runtime may ask the
+ * kernel for in the program's threads: none if a seccomp filter is possible.
  */
 static uint32_t may_ask(struct uft_session *s, struct target *t)
 {
@@ -33,7 +33,7 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	return 0;
 }
 
-/* A target reads stacks of calls, of events with arguments and of its tracepoints; the kernel those of task events. */
+/* Returns 1 if the target will read stacks: of calls, its events or tracepoints. The kernel reads those of tasks. */
 static int reads_stacks(const struct uft_session *s, const struct target *t)
 {
 	const struct uft_tracer_params *p = &s->spec->params;
@@ -59,7 +59,7 @@ void stacks_warn(struct uft_session *s, struct target *t)
 	t->is_unsafe_said = 1;
 }
 
-/* The process or a thread of it, by its number in its own pid namespace; 0: another process's. */
+/* Translates the number of the process or its thread to its own pid namespace. 0: it is of another process. */
 static uint32_t own_number(const struct target *t, uint32_t number)
 {
 	if ((pid_t)number == t->pid)
@@ -82,7 +82,7 @@ static uint32_t own_numbers(const struct target *t, uint32_t *to, const uint32_t
 	return found;
 }
 
-/* Lists name tasks by the session's numbers, and the runtime knows its own. */
+/* The lists have task numbers of the session's pid namespace; the runtime compares those of its own. */
 static void translate_pids(const struct target *t, struct uft_tracer_params *p)
 {
 	const struct uft_tracer_params all = *p;
@@ -95,7 +95,7 @@ static void translate_pids(const struct target *t, struct uft_tracer_params *p)
 
 int command_params(struct uft_session *s, struct target *t)
 {
-	struct uft_tracer_params params = s->spec->params;	/* a target may write to what it is sent */
+	struct uft_tracer_params params = s->spec->params;	/* a copy: it is changed for this target */
 	int ret;
 
 	if (!target_takes_commands(t))
@@ -114,6 +114,6 @@ int rseq_area_send(struct uft_session *s, struct target *t)
 {
 	int ret = rseq_area_note(t);
 
-	/* the agent looks at the boot block with every command */
+	/* the agent reads the boot block with every command */
 	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;
 }

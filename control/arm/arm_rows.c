@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_rows.c - the unwind rows of an object, and the ids whose calls have a stack, are sent to a target
+ * arm_rows.c - send a target the unwind rows of an object, and the ids of functions whose calls have a stack
  */
 #include "control/arm/arm.h"
 #include "symbol/names.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One part; 1: the rest is not needed. */
+/* Sends @n rows from @first on. 1: the target does not need the rest; 0, -ESRCH, -ETIMEDOUT, or the agent's error. */
 static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t first, uint32_t n)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
@@ -34,7 +34,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The ids that records of the object's functions have, of those that are wanted. 0: there is no room for them. */
+/* Adds the record ids of the object's functions that are wanted with stacks. 0: there is no room for them. */
 static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint16_t *want,
 		   struct uft_tracer_params *p)
 {
@@ -46,7 +46,7 @@ static int put_ids(const struct spec *spec, const struct uft_mapped *m, const ui
 		if (p->nstack_ids + 2 > UFT_NSTACK_IDS)
 			return 0;
 		p->stack_ids[p->nstack_ids++] = m->first_stub_id + i;
-		if (WANT_STATE(want[i]) == UFT_FUNCTION)	/* that of plain code is the stub's in both */
+		if (WANT_STATE(want[i]) == UFT_FUNCTION)	/* unprepared code has the stub's id in both states */
 			p->stack_ids[p->nstack_ids++] = first_text_id + (uint32_t)(m->site_addr[i] >> 2);
 	}
 	return 1;
@@ -61,7 +61,7 @@ void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_p
 	for (uint32_t i = 0; i < sp->nobj && has_room && s->spec->stack_words; i++)
 		if (space_plan(s, sp, i, NULL) >= 0 && sp->obj[i].want && !uft_object_names(sp->img->obj[i].obj, NULL))
 			has_room = put_ids(s->spec, &sp->img->obj[i], sp->obj[i].want, p);
-	if (!has_room) {	/* of all: who reads leaves out the others */
+	if (!has_room) {	/* record stacks of all calls: readers leave out those of other functions */
 		p->nstack_ids = 0;
 		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (spec_has_func(s->spec) ? UFT_STACKS_FUNC : 0) |
 			    (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_STACKS_ENTRY);

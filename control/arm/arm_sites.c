@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_sites.c - the sites of an object are brought to what is wanted
+ * arm_sites.c - bring the sites of an object to their wanted states
  *
- *	1. diff_make(): what is wanted of each site is compared with what the target was told of it, once
- *	2. bits_send(): many sites that get one state, a bit each (arm_bits.c)
- *	3. send_list(): the others, by lists. Unprepared functions come last, behind their code (arm_unprepared.c)
- *	4. what may not change while threads run is gathered for a stop of all tasks (arm_stopped.c)
+ *	1. diff_make(): compare the wanted state of each site with the state that was sent last
+ *	2. bits_send(): send many sites with the same next state, a bit each (arm_bits.c)
+ *	3. send_list(): send the others in lists; unprepared functions come last, each after its code (arm_unprepared.c)
+ *	4. sites that may not change while threads run are gathered for a stop of all tasks (arm_stopped.c)
  *
- * All of it is one command, UFT_CMD_PATCH, in the form that struct uft_site_order names. What the agent writes back is
- * data from a target: indices into our own tables are never taken from it.
+ * All orders are one command, UFT_CMD_PATCH, in the form that struct uft_site_order names. The agent's answers are data
+ * from a target: they are never used as indices into our tables.
  */
 #include "control/arm/arm_sites.h"
 #include "control/arm/arm_stopped.h"
@@ -19,38 +19,38 @@
 #include <string.h>
 
 /*
- * Calls of libc's mcount, by what the file says, are the program's own if some object of the process has one: then
- * the dynamic linker leads them there. (It may not, if libc comes first; a call that is kept does no harm.)
+ * Calls that the file binds to libc's mcount are calls of the program's own if an object of the process defines one:
+ * the dynamic linker binds them to that. (Not if libc comes first; but to keep a call does no harm.)
  */
 static uint8_t site_kind(const struct space_obj *o, const struct uft_site *site)
 {
 	/* GUARD(site_own_call, site->kind) */
 	uint8_t kind = site->call_name & o->own_calls ? UFT_SITE_OWN_CALL : site->kind;
 
-	/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
+	/* A program's own mcount is called after the frame is set up, its own __fentry__ before. */
 	return kind == UFT_SITE_OWN_CALL && site->is_framed ? UFT_SITE_OWN_FRAMED : kind;
 }
 
-/* What an imported name stands for is known when all objects of the start are. Nobody calls it before. */
+/* An imported name can be resolved when all objects of the start are known. The site is not called before. */
 static int must_wait(const struct space *sp, const struct uft_site *site)
 {
 	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started; /* GUARD(must_wait_site) */
 }
 
 /*
- * Lists of sites go out in parts: while the agent works on one, the next is written, beside the command area, which
- * stays small so that few of its pages are ever made.
+ * Lists of sites are sent in parts. While the agent works on one part, the session fills the next in memory of its own:
+ * the command area stays small, so that few of its pages are ever allocated.
  */
 #define PART_SITES	(1u << 14)
-#define PART_FIRST	(1u << 12)	/* it is not waited for long */
+#define PART_FIRST	(1u << 12)	/* smaller, so that the agent can begin early */
 
 struct part {
 	struct uft_patch patch[PART_SITES];
-	uint32_t index[PART_SITES];	/* of the site; what the agent writes back is not taken for it */
+	uint32_t index[PART_SITES];	/* of the site; never taken from the agent's answer */
 	uint32_t n;
 };
 
-/* Of a part, as many as a command has memory for: all of them, unless the file system is full. */
+/* The sites of a part for which a command has memory: all of them, unless the file system is full. */
 struct lot {
 	struct uft_patch *patch;
 	uint32_t *index, n;
@@ -59,12 +59,12 @@ struct lot {
 /* Scratch of a session. */
 struct sender {
 	struct part part[2];
-	unsigned filling;		/* the other one may be under way */
-	uint32_t most;			/* sites in it */
-	struct lot posted;		/* n: 0 none */
+	unsigned filling;		/* the part that is filled; the other one may be under way */
+	uint32_t most;			/* sites in the part that is filled */
+	struct lot posted;		/* the lot under way; n 0: none */
 };
 
-/* What has to wait until all stand is as it was, for now. */
+/* Notes the results of a lot. Sites that need a stop are added to the batch, and keep their state until then. */
 static int take_answer(const struct site_diff *d, const struct lot *sent)
 {
 	const struct uft_patch uft_shared *answer =
@@ -83,7 +83,7 @@ static int take_answer(const struct site_diff *d, const struct lot *sent)
 	return ret;
 }
 
-/* Waits for the lot under way, if there is one, and records what the agent says became of it. */
+/* Waits for the lot under way, if there is one, and notes its results. */
 static int lot_wait(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
@@ -97,7 +97,7 @@ static int lot_wait(const struct site_diff *d)
 	return ret ? ret : take_answer(d, &sent);
 }
 
-/* Sends it behind what is under way. */
+/* Waits for the lot under way, and sends the next one. */
 static int lot_post(const struct site_diff *d, struct lot lot)
 {
 	struct uft_cmd uft_shared *c;
@@ -116,7 +116,7 @@ static int lot_post(const struct site_diff *d, struct lot lot)
 	return ret;
 }
 
-/* Sends what was filled, behind what is under way. */
+/* Sends the part that was filled, and begins the other one. */
 static int part_post(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
@@ -172,7 +172,7 @@ static int send_range(const struct site_diff *d, uint32_t from, uint32_t end)
 	return ret || !snd->part[snd->filling].n ? ret : part_post(d);
 }
 
-/* Lists that are under way are waited for in any case. */
+/* Sends all sites in lists. Waits for the last list also after an error. */
 static int send_list(const struct site_diff *d)
 {
 	struct sender *snd = d->s->sender;
@@ -189,7 +189,7 @@ static int send_list(const struct site_diff *d)
 	return ret ? ret : end;
 }
 
-/* Is there anything to be done? -ENOMEM: that is not known. */
+/* Fills d->next. Returns 1 if a site has to change, else 0; -ENOMEM. */
 static int diff_make(struct site_diff *d)
 {
 	const struct uft_mapped *m = diff_mapped(d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arm_sites.h - the difference between the sites of an object and what is wanted of them. Context: control. */
+/* arm_sites.h - difference between present and wanted states of an object's sites. Context: control. */
 #ifndef UFT_CONTROL_ARM_SITES_H
 #define UFT_CONTROL_ARM_SITES_H
 
@@ -10,8 +10,8 @@ struct site_diff {
 	struct target *t;
 	uint32_t object;
 	uint32_t n, nsite;	/* stubs; those below nsite are prepared sites, the others unprepared functions */
-	int force;		/* also sites that are noted to be as wanted */
-	uint16_t *next;		/* by stub: the state that it has to be brought to; WANT_NOT: none, or it was */
+	int force;		/* also send sites that should be in their wanted state already */
+	uint16_t *next;		/* by stub: the state to send; WANT_NOT: none, or it is done */
 };
 
 static inline const struct uft_mapped *diff_mapped(const struct site_diff *d)
@@ -25,19 +25,19 @@ static inline const uint16_t *diff_state(const struct site_diff *d)
 }
 
 /*
- * arm_bits.c: sends many sites that get one state as a bit each, and takes those that are done out of the
+ * arm_bits.c: sends many sites with the same next state as a bit each, and removes those that are done from the
  * difference. 0, -ESRCH, -ETIMEDOUT.
  */
 int bits_send(struct site_diff *d);
 
-/* arm_unprepared.c: the wanted state of an unprepared function; what cannot be armed yet: WANT_NOT. */
+/* arm_unprepared.c: the patch that brings an unprepared function to its next state. */
 struct uft_patch unprepared_site(const struct site_diff *d, uint32_t stub);
-int unprepared_may_arm(const struct site_diff *d, uint32_t stub);
+int unprepared_may_arm(const struct site_diff *d, uint32_t stub);	/* 0: its int3 may not be written yet */
 /*
- * Sends the code of those sites of a list that the target has none for, and takes out of the list what has none in
- * the end. 0, -ESRCH, -ETIMEDOUT.
+ * Sends code for those sites of a list for which the target has none, and removes sites that remain without code from
+ * the list. 0, -ESRCH, -ETIMEDOUT, -ENOMEM.
  */
 int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n);
-uint32_t unprepared_list_max(const struct uft_session *s);	/* sites whose code fits into one command */
+uint32_t unprepared_list_max(const struct uft_session *s);	/* number of sites whose code fits into one command */
 
 #endif

@@ -3,11 +3,11 @@
  * arm_stopped.c - change code while all tasks of a target are stopped, where it may not change while they run
  *
  * The agent first tries to change sites beside the running program; those that it leaves (UFT_ST_LIVE, -EBUSY) come
- * here. The session stops all tasks that share the memory (stop_all.c) and looks at each pc, and at each pc that a
- * signal frame on a stack will restore. A task that stands between the instructions that change continues in their
- * copy. Sites to which a signal handler will return stay as they are for now; the agent is told of the others
- * (UFT_CMD_HELD), and writes them. The session tries the rest again a moment later: a handler that sleeps for long
- * delays its own site, and no other.
+ * here. The session stops all tasks that share the memory (stop_all.c) and checks each pc, and each pc that a
+ * signal frame on a stack will restore. A task that is between the instructions that change continues in their
+ * copy. Sites to which a signal handler will return stay as they are for now. The session sends the others to the agent
+ * (UFT_CMD_HELD), which writes them. It tries the rest again a moment later: a handler that sleeps for long delays its
+ * own site, and no other.
  *
  * To stop a hundred threads takes longer than to write ten thousand sites. So lists of many objects are gathered
  * (arm_stopped_begin() to arm_stopped_commit()), and one stop serves them all, unless that takes too long: then the
@@ -35,21 +35,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* places in a command, if there are as many; at most what the area has room for */
+/* least number of places in a command, if so many are left and fit into the command area */
 #define CHUNK_MIN	1024u
-#define PLACE_NS	20		/* for one, as long as that was not measured */
-#define STOP_NS		3500000		/* then a stop ends, and what is left has another */
-#define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
+#define PLACE_NS	20		/* assumed time for one place, until it is measured */
+#define STOP_NS		3500000		/* length of a stop; places that are left wait for the next one */
+#define PATIENCE_NS	2000000000	/* for hooks to be armed and vfork children to end before sites are armed */
 #define TRIES		10
-#define NAP_NS		1000000		/* between them, and twice that each time, up to */
+#define NAP_NS		1000000		/* between two tries; doubled each time, up to NAP_MAX_NS */
 #define NAP_MAX_NS	32000000
-#define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to TASK_STOP_MS */
+#define WAIT_MS		20u		/* for all tasks to stop; doubled each time, up to TASK_STOP_MS */
 
 /* The work in one object: patches or hooks. */
 struct part {
 	uint32_t op, object, n, base;	/* base: number of its first place in the arrays of the hold */
-	uint32_t from;			/* those before it are done */
-	size_t size, status, nstatus;	/* of an element; where its answer is */
+	uint32_t from;			/* elements before this one are done */
+	size_t size, status, nstatus;	/* bytes of an element; offset and bytes of its answer */
 	uint8_t *elem;
 	uint32_t *index;		/* patches: of the sites */
 };
@@ -59,12 +59,12 @@ struct stopped_batch {
 	struct target *t;
 	struct part *part;
 	uint32_t nparts, n, ndone;
-	uint64_t place_ns;		/* what a place took in the last command of many */
+	uint64_t place_ns;		/* time for one place, by the last large command */
 	int has_vforks, is_taken;	/* is_taken: a task has another tracer, as of the last stop */
 	uint64_t patient_until_ns;	/* 0: there are not both hooks and sites */
 	/* By place. */
 	uint8_t *hit, *done;
-	/* Where nobody may be, by address, and whose place it is. */
+	/* Ranges in which no task may be, sorted by address, and the place of each. */
 	uint32_t ninside;
 	struct inside { struct uft_owned own; uint32_t place; } *sorted;
 	struct uft_owned *inside;
@@ -73,14 +73,14 @@ struct stopped_batch {
 
 /* ---- One stop ------------------------------------------------------------------------------------ */
 
-/* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
+/* Writes the elements of @n from @from on that are neither done nor hit to the payload. Returns their number. */
 static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n,
 		     uint8_t uft_shared *payload)
 {
 	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
 	uint32_t k = 0;
 
-	if (!memchr(hit, 1, n) && !memchr(done, 1, n)) {	/* usually; everybody waits */
+	if (!memchr(hit, 1, n) && !memchr(done, 1, n)) {	/* the usual case; all tasks wait for this */
 		shared_write(payload, p->elem + from * p->size, n * p->size);
 		return n;
 	}
@@ -90,7 +90,7 @@ static uint32_t fill(const struct stopped_batch *h, const struct part *p, uint32
 	return k;
 }
 
-/* Only what became of each is taken from the answer. */
+/* Notes the answers to what fill() wrote. Of an element only its status is used. */
 static void take(struct stopped_batch *h, const struct part *p, uint32_t from, uint32_t n,
 		 const uint8_t uft_shared *payload)
 {
@@ -111,7 +111,7 @@ static void take(struct stopped_batch *h, const struct part *p, uint32_t from, u
 	}
 }
 
-/* How many of @most fit into a command and, as far as that is known, into the time. */
+/* Returns how many of @most places fit into a command and, by the measured time of one, into the time left. */
 static uint32_t how_many(const struct stopped_batch *h, const struct part *p, uint64_t until_ns, uint32_t most)
 {
 	uint64_t now = now_ns(), n = until_ns > now ? (until_ns - now) / h->place_ns : 0, room;
@@ -123,7 +123,7 @@ static uint32_t how_many(const struct stopped_batch *h, const struct part *p, ui
 	return (uint32_t)(n < room ? n : room);
 }
 
-/* The next ones from *@at on, whatever of them is neither done nor hit. */
+/* Sends the next places from *@at on that are neither done nor hit. 0, -ESRCH, -ETIMEDOUT, the agent's error. */
 static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
 {
 	struct uft_cmd uft_shared *c = arena_cmd(&h->s->arena, h->t->slice);
@@ -148,7 +148,7 @@ static int send(struct stopped_batch *h, struct part *p, uint32_t *at, uint64_t 
 	return 0;
 }
 
-/* No site is armed while a vfork child runs that no hook saw, or one may still come. */
+/* Sites must wait while a hook is not armed, or a vfork child runs that no hook saw. */
 static int must_wait(const struct stopped_batch *h)
 {
 	if (now_ns() > h->patient_until_ns)
@@ -159,7 +159,7 @@ static int must_wait(const struct stopped_batch *h)
 	return h->has_vforks;
 }
 
-/* As much as there is time for, and something in any case. 1: there is more. */
+/* Sends as much as there is time for, at least one command. 1: there is more; 0 or -errno. */
 static int send_all(struct stopped_batch *h, uint64_t until_ns, uint32_t flags)
 {
 	uint32_t before = h->ndone;
@@ -184,7 +184,7 @@ static void note_stop(struct uft_session *s, uint64_t ns)
 		s->stop_ns_max = ns;
 }
 
-/* Moved instructions have a copy by now, which leads back behind them; nops have no effect. Else it is tried again. */
+/* Returns where a task at @pc can continue: in the copy of moved instructions, or behind nops. 0: try again later. */
 static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 {
 	const struct stopped_batch *h = arg;
@@ -201,7 +201,7 @@ static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 	return (site->kind_len & 0xf) == UFT_SITE_NOPS ? site->addr + (site->kind_len >> 4) : 0;
 }
 
-/* All stand. When that alone took long, another stop would take as long: this one is used. */
+/* Returns when the stop has to end. If it took long to stop all tasks, the stop may last longer, to save another. */
 static uint64_t end_of_stop(uint64_t since_ns)
 {
 	uint64_t took = now_ns() - since_ns, ns = took + took / 2;
@@ -209,7 +209,7 @@ static uint64_t end_of_stop(uint64_t since_ns)
 	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
 }
 
-/* 0: whoever was not in the way is done; 1: there was no time for all of them. */
+/* Stops all tasks once. 0: all places without a task in them are done; 1: there was no time for all; -errno. */
 static int one_stop(struct stopped_batch *h, pid_t agent, unsigned wait_ms)
 {
 	struct task_search look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside,
@@ -225,7 +225,7 @@ static int one_stop(struct stopped_batch *h, pid_t agent, unsigned wait_ms)
 	if (!ret)
 		stopped_find_inside(&look, held);
 	h->has_vforks = held && stopped_have_vforks(held);
-	if (memchr(h->inside_hit, 1, h->ninside))	/* seldom, and all wait */
+	if (memchr(h->inside_hit, 1, h->ninside))	/* the rare case; all tasks wait for this */
 		for (uint32_t i = 0; i < h->ninside; i++)
 			h->hit[h->sorted[i].place] |= h->inside_hit[i];
 	if (!ret)
@@ -235,8 +235,8 @@ static int one_stop(struct stopped_batch *h, pid_t agent, unsigned wait_ms)
 }
 
 /*
- * What somebody is inside of all the while is left: sent once more beside the running program, so that it is
- * counted.
+ * Stops the tasks until all places are done, at most TRIES times. Places that always have a task inside stay as they
+ * are: they are sent once more beside the running program, so that the agent counts them. 0 or -errno.
  */
 static int run_held(struct stopped_batch *h)
 {
@@ -272,7 +272,7 @@ static int by_address(const void *a, const void *b)
 	return x->own.at < y->own.at ? -1 : x->own.at > y->own.at;
 }
 
-/* Even: bit 0 means something else there, and a byte more does no harm. */
+/* The bytes behind the first, rounded up to even: bit 0 of a size has another meaning, and a byte more does no harm. */
 static struct uft_owned inside_of(uint64_t addr, unsigned len)
 {
 	return (struct uft_owned){ addr + 1, len > 1 ? len & ~1u : 0 };
@@ -339,7 +339,7 @@ void arm_stopped_drop(struct target *t)
 	t->hold = NULL;
 }
 
-/* Then every place is left as it was, and each would be mentioned without the reason. */
+/* Warns if a task has another tracer: then no place changes, and warnings of single places do not tell this reason. */
 static void say_taken(const struct stopped_batch *h)
 {
 	char by[80];
@@ -374,7 +374,7 @@ int arm_stopped_commit(struct target *t)
 	return ret;
 }
 
-/* Room for p.n elements more; the caller fills them in. */
+/* Adds a part with p.n elements, which the caller fills in. NULL: no memory. */
 static struct part *add_part(struct stopped_batch *h, struct part p)
 {
 	if (array_resize(h->part, h->nparts + 1))
@@ -433,7 +433,7 @@ static int add_hooks(struct stopped_batch *h, uint32_t object, const struct uft_
 	return 0;
 }
 
-/* Work that was added waits for arm_stopped_commit(); without a arm_stopped_begin() it is done at once. */
+/* In an open batch the work waits for arm_stopped_commit(); otherwise it is done at once. */
 static int finish(struct target *t, int was_open, int ret)
 {
 	if (was_open)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm_unprepared.c - arming functions without compiler support: their code and their sites are sent to a target
+ * arm_unprepared.c - arm functions without compiler support: send their code and their sites to a target
  */
 #include "control/arm/arm_sites.h"
 #include "control/plan/unprepared.h"
@@ -21,7 +21,7 @@ static int make_code(const struct target *t, uint32_t object, uint32_t stub, str
 	return ret;
 }
 
-/* Known before it can be taken. */
+/* Notes a site's int3, before it is written and can trap. 0 or -errno. */
 static int note_trap(struct uft_session *s, const struct target *t, uint32_t object, const struct uft_code *c)
 {
 	return c->is_trap ? s->int3->note(s, t->slice, c, t->obj[object].code_base +
@@ -89,8 +89,8 @@ static int needs_code(const struct site_diff *d, uint32_t stub)
 }
 
 /*
- * Makes the code of those sites of a list that the target has none for, in @code; takes out of the list what can have
- * none. Returns how many it made.
+ * Makes in @code the code of those sites of a list for which the target has none, and removes sites for which none can
+ * be made from the list. Returns the number of codes.
  */
 static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n,
 			   struct uft_code *code)
@@ -116,7 +116,7 @@ static uint32_t make_codes(const struct site_diff *d, struct uft_patch *p, uint3
 
 int unprepared_send_code(const struct site_diff *d, struct uft_patch *p, uint32_t *index, uint32_t *n)
 {
-	/* nothing but statuses is read where a target can write */
+	/* private memory: of the area that a target can write to, only statuses are read */
 	struct uft_code *code = malloc(*n * sizeof(*code));
 	struct uft_code uft_shared *answer;
 	uint32_t ncode, kept = 0, at = 0;

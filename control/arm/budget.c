@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * budget.c - tracing costs what the user allows, and not more
+ * budget.c - keep the cost of tracing within the user's limit
  *
- * Every BUDGET_MS the session looks at each target (cost.c): its CPU time, its events by function, and from that what
- * tracing cost it. Over the limit, functions are dropped until the rest would have fitted: their sites go idle
- * by an ordinary PATCH, in every target of the image, until the user asks for something new. Each is announced with
- * its rate at that moment, so that a recording can say what it lacks.
+ * Every BUDGET_MS the session measures each target (cost.c): its CPU time, its events by function, and the cost of
+ * tracing that follows from these. Over the limit, functions are dropped until the rest would have fitted: their sites
+ * become idle by an ordinary UFT_CMD_PATCH, in every target of the image, until the user changes the spec. Each drop is
+ * announced with the function's rate at that moment, so that a recording can tell what it lacks.
  *
- * What goes first: much cost, little code. A call of a small function says least and its events cost most of
- * what it does, so a function's cost counts in full at 0 bytes and half at SMALL_BYTES. What would save next to
- * nothing stays, unless nothing else is left. Roots (-g) stay: without them there is nothing.
+ * Order of the drops: functions with high cost and little code first. A call of a small function tells least, and its
+ * events take most of its time, so a function's cost counts in full at 0 bytes and half at SMALL_BYTES. Functions that
+ * would save next to nothing stay, unless no other is left. Roots (-g) always stay: without them no graph is recorded.
  *
- * Differences from the kernel: it has no such thing; a tracer that is too much is noticed by its users.
+ * Difference from the kernel: ftrace has no such limit.
  */
 #include "control/arm/budget.h"
 #include "control/arm/arm.h"
@@ -21,9 +21,9 @@
 #include <string.h>
 
 #define SMALL_BYTES	64.0
-#define MIN_GAIN	256.0	/* of what has to go; less is not worth a function */
+#define MIN_GAIN	256.0	/* a function that saves a smaller part of the excess is not worth a drop */
 #define MAX_FUNCTIONS	4096
-#define MIN_CPU_NS	10e6	/* a look at less says nothing about shares */
+#define MIN_CPU_NS	10e6	/* a shorter CPU time tells nothing about shares */
 
 /* ---- The decision: numbers in, marks out --------------------------------------------------- */
 
@@ -45,7 +45,7 @@ static struct excess excess_of(const struct budget_load *load, const struct budg
 {
 	double own = load->cpu_ns - load->cost_ns;
 
-	/* The cost is an estimate: it cannot have been all of the time. */
+	/* The cost is an estimate, and may exceed the CPU time. */
 	if (own < load->cpu_ns / 100)
 		own = load->cpu_ns / 100;
 	return (struct excess){
@@ -59,7 +59,7 @@ static int is_over(const struct excess *e)
 	return e->cost_ns > 0 || e->events > 0;
 }
 
-/* Is it worth it? @all: what was too much at first. */
+/* Returns 1 if dropping the function saves enough. @all: the excess before any drop. */
 static int helps(const struct budget_fn *f, const struct excess *left, const struct excess *all, double min_gain)
 {
 	return (left->cost_ns > 0 && f->cost_ns > all->cost_ns * min_gain) ||
@@ -87,7 +87,7 @@ size_t budget_choose(struct budget_fn *fn, size_t n, const struct budget_load *l
 	return dropped;
 }
 
-/* ---- Carrying the decision out ------------------------------------------------------------- */
+/* ---- Drops --------------------------------------------------------------------------------- */
 
 static void announce(struct uft_session *s, const struct target *t, const struct budget_fn *f,
 		     const struct budget_load *load, int why)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * cost.c - what tracing costs a target, by function
+ * cost.c - measure the cost of tracing in a target, by function
  *
- * The target counts nothing for this: that would cost, too. Its rings tell, which are shared memory: how far each went
- * since the last look, and which functions' records they are: of all, or of NPARTS sub-buffers spread over what was
- * written, and then counts are scaled. Nothing is taken from the rings, so the writer is not disturbed; what is
- * overwritten while it is copied is left out.
+ * The target counts nothing for this, because counting would cost, too. The session reads the target's rings in shared
+ * memory: how many bytes each has got since the last measurement, and the functions of the records: of all records, or
+ * of NPARTS sub-buffers spread over the written bytes, with scaled counts. The session does not drain the rings, so the
+ * writer is not disturbed. Records that are overwritten during the copy are not counted.
  *
- * An event's cost is that of the clock and a little more (doc/performance.md: 1.03 times the floor), so the floor is
- * timed once, on this machine, when it is first needed. Events that are not written by the fast path (roots, depth,
- * exchange rings) cost more; the shortest distance between two records of the ring bounds them from above.
+ * An event costs little more than a reading of the clock (doc/performance.md: 1.03 times the floor), so the session
+ * times that floor once, on this machine. Events that are not written by the fast path (roots, depth, exchange rings)
+ * cost more; the shortest distance between two records of the ring is an upper bound.
  *
- * What a target wrote may be anything: positions are masked, work is bounded by the window, ids are checked.
+ * The data comes from the target and may be anything: positions are masked, work is bounded by the window, ids are
+ * checked.
  */
 #include "control/arm/budget.h"
 #include "control/arm/arm.h"
@@ -22,16 +23,16 @@
 #include <string.h>
 #include <time.h>
 
-#define SUB_MAX		(256u << 10)	/* larger sub-buffers are not looked at */
+#define SUB_MAX		(256u << 10)	/* larger sub-buffers are not read */
 #define NPARTS		4u
-#define TABLE		16384u		/* functions told apart in one look */
-#define OVER_FLOOR	1.05		/* an event of the fast path over the floor */
-#define SLOW_MAX	100.0		/* and at most of a slow one */
+#define TABLE		16384u		/* entries for functions in one measurement */
+#define OVER_FLOOR	1.05		/* cost of an event of the fast path, in floors */
+#define SLOW_MAX	100.0		/* highest cost of a slow event, in events of the fast path */
 #define FLOOR_CALLS	20000
 
 struct cost_meter {
 	uint64_t at_ns, cpu_ns;
-	uint64_t *pos;			/* by ring: as far as it was looked at */
+	uint64_t *pos;			/* by ring: position of the last measurement */
 };
 
 struct id_count {
@@ -39,7 +40,7 @@ struct id_count {
 	double calls, events, cost_ns;
 };
 
-/* Scratch of one look, and what an event costs on this machine; a session's. */
+/* Scratch of a session for one measurement, and the cost of an event on this machine. */
 struct meter_scratch {
 	struct id_count table[TABLE];
 	uint8_t copy[SUB_MAX];
@@ -63,7 +64,7 @@ static __attribute__((noinline)) uint64_t floor_call(volatile uint64_t *to)
 	return now;
 }
 
-/* The best of a few rounds: the others were interrupted. */
+/* Returns the cost of an event of the fast path, by the fastest of a few rounds: slower ones were interrupted. */
 static double event_ns(struct meter_scratch *x)
 {
 	uint64_t sink, best = UINT64_MAX;
@@ -87,7 +88,7 @@ struct sample {				/* of one ring */
 	struct meter_scratch *x;
 	const struct uft_arena *arena;
 	double events;
-	uint32_t last, gap;		/* clock of the record before; shortest distance */
+	uint32_t last, gap;		/* clock of the last record; shortest distance between two */
 	int has_last;
 };
 
@@ -108,10 +109,10 @@ static struct id_count *count_of(struct meter_scratch *x, uint32_t id)
 		if (c->id == id)
 			return c;
 	}
-	return NULL;		/* so many at once: it is none of the hottest */
+	return NULL;		/* the table is full here: a function that comes so late is not one of the hottest */
 }
 
-/* Counts the records of [p, p + n), each for @weight; 0: only looks at the distances. */
+/* Counts the records of [p, p + n), each as @weight events; 0: only updates the shortest distance. */
 static void count_records(struct sample *r, const uint8_t *p, size_t n, double weight, double cost_ns)
 {
 	while (n >= 8) {
@@ -144,7 +145,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 	}
 }
 
-/* Goes through [from, commit) sub-buffer by sub-buffer, each copied first. */
+/* Counts the records of [from, commit). Copies each sub-buffer first. */
 static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, uint64_t from, uint64_t commit,
 		      double weight, double cost_ns)
 {
@@ -166,13 +167,13 @@ static void walk_ring(struct sample *r, const struct uft_ring uft_shared *ring, 
 	}
 }
 
-/* The units of the clock in a nanosecond. */
+/* Returns the clock's units per nanosecond. */
 static double clock_per_ns(struct uft_session *s)
 {
 	return (double)session_clock_units(s, 1000000) / 1e6;
 }
 
-/* Bytes that were written up to a position of a ring: of its area the usual part is taken to be written each time. */
+/* Returns the bytes written up to a position of a ring: each earlier round is taken to have written the usual part. */
 static uint64_t written_to(const struct uft_arena *a, uint64_t position)
 {
 	return position / a->ring_bytes * a->ring_usual + position % a->ring_bytes;
@@ -203,9 +204,9 @@ static void measure_ring(struct uft_session *s, const struct uft_slice uft_share
 	m->pos[index] = commit;
 	if (!m->at_ns || commit <= was)
 		return;
-	if (commit - from > a->ring_usual / 2)		/* the rest may be overwritten at any moment */
+	if (commit - from > a->ring_usual / 2)		/* older records may be overwritten at any moment */
 		from = commit - a->ring_usual / 2;
-	if (a->ring_usual < a->ring_bytes && from < newest)	/* before it something may be left out */
+	if (a->ring_usual < a->ring_bytes && from < newest)	/* earlier rounds may have skipped parts of the area */
 		from = newest;
 	if (from == commit)
 		return;
@@ -233,7 +234,7 @@ static void measure_ring(struct uft_session *s, const struct uft_slice uft_share
 
 /* ---- From ids to sites ---------------------------------------------------------------------- */
 
-/* A text id is the 4-byte granule behind the site's instruction. */
+/* Finds the site of a text id, which is the 4-byte granule behind the site's instruction. -1: none. */
 static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
 {
 	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2) - m->bias;
@@ -246,7 +247,7 @@ static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
 	return -1;
 }
 
-/* 1: found, 0: it cannot be dropped, -1: it was dropped. */
+/* Finds the site of an id. 1: found; 0: it cannot be dropped; -1: it was dropped before. */
 static int find_site(const struct spec *spec, const struct space *sp, uint32_t id, struct budget_fn *f)
 {
 	for (uint32_t o = 0; o < sp->nobj; o++) {
@@ -339,7 +340,7 @@ size_t cost_measure(struct uft_session *s, struct target *t, struct budget_load 
 
 		int found = table[i].is_used ? find_site(s->spec, t->space, table[i].id, &f) : 0;
 
-		if (found < 0) {		/* the last of them: that cost is no more */
+		if (found < 0) {		/* the last events of a dropped function: their cost has ended */
 			load->events -= f.events;
 			load->cost_ns -= f.cost_ns;
 			load->cpu_ns -= f.cost_ns;

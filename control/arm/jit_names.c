@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * jit_names.c - names of code that a process makes for itself: perf's /tmp/perf-PID.map
+ * jit_names.c - names of code that a process generates: perf's /tmp/perf-PID.map
  *
- * Just-in-time compilers append a line for each function to that file, if they are asked to. It is opened while the
- * process lives, by its number and in its file system as it sees them, and read when tracing ends: what was
- * appended is then an object of the image, without sites, that only names addresses. Fork children share
- * their parent's image, so where two of them put different code at one address the later file's name is shown.
+ * Just-in-time compilers can append a line for each function to that file. The session opens the file while the process
+ * lives, by the number and in the file system that the process itself sees, and reads it when tracing ends. The names
+ * become an object of the image without sites. Fork children share their parent's image, so if two of them have
+ * different code at one address, the name of the later file is shown.
  *
- * Any user may have written a file of that name: it is read only if it belongs to the process's user or to root. Such
- * files are never removed, and process numbers are used again: a file that was last written before the process began
- * is that of an earlier one.
+ * Any user may have written a file of that name: it is read only if it belongs to the process's user, to root or to our
+ * user. Such files are never removed, and process numbers are used again: a file that was last written before the
+ * process began is of an earlier process.
  */
 #include "control/arm/arm.h"
 
@@ -26,13 +26,13 @@
 #include "symbol/namefile.h"
 #include "symbol/open_regular.h"
 
-/* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
+/* A file's time is rounded, and the clock may be adjusted: seconds do not matter. */
 #define MAP_SLACK_S	2
-/* Names cost nine times their text, and a process writes as many as it likes, as do its children. */
-#define MAP_MAX_BYTES	(32ull << 20)	/* at once, */
-#define MAPS_MAX_BYTES	(64ull << 20)	/* and of all: one gets half of what is left at most */
+/* Names need nine times the memory of their text, and a process and its children may write any number of them. */
+#define MAP_MAX_BYTES	(32ull << 20)	/* of text in one read, */
+#define MAPS_MAX_BYTES	(64ull << 20)	/* and of all: one read gets at most half of the rest */
 
-/* @start: of a process, as proc_start_ticks() gives it. */
+/* Returns 1 if the file is older than a process. @start: its start by proc_start_ticks(). */
 static int is_of_earlier(const struct stat *st, uint64_t start)
 {
 	struct timespec now, up;
@@ -82,12 +82,12 @@ static int add_object(struct target *t, const struct uft_names *names)
 	if (sp->nobj >= UFT_MAX_OBJECTS)
 		return -E2BIG;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);
-	/* The number of lines read so far stands for a build-id: it tells the parts of the map apart. */
+	/* The number of lines read so far is used as a build-id: it distinguishes the parts of the map. */
 	obj = uft_object_make(path, (const uint8_t *)&t->jit_lines, sizeof(t->jit_lines));
 	if (!obj)
 		return -ENOMEM;
 	obj->type = ET_NONE;
-	/* of two at one address the later one counts, and comes first */
+	/* backwards: of two names at one address the later one is valid, and must come first */
 	for (size_t i = names->n; i-- > 0 && !ret;) {
 		const struct uft_name *n = &names->item[i];
 		uint64_t end = n->addr + (n->size ? n->size : 1);
@@ -118,7 +118,7 @@ static uint64_t max_bytes(const struct uft_session *s)
 	return left / 2 < MAP_MAX_BYTES ? left / 2 : MAP_MAX_BYTES;
 }
 
-/* Reads on from where the map was read to before. */
+/* Reads names that were appended since the last call. 0 or -errno; *cut: bytes left out, because of *max. */
 static int read_names(const struct uft_session *s, struct target *t, uint64_t *max, uint64_t *cut,
 		      struct uft_names *names)
 {
@@ -145,7 +145,7 @@ void jitmap_read(struct uft_session *s, struct target *t)
 		return;
 	jitmap_look(s, t);
 	if (t->jit_fd <= 0 && s->spec && spec_has_func(s->spec)) {
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* the process has ended already */
 		t->jit_fd = open_map(path, t);
 	}
 	if (t->jit_fd <= 0)

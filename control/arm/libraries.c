@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * libraries.c - following the loader of a target: what it has mapped becomes known and armed, what is gone is forgotten
+ * libraries.c - follow the loader of a target: find and arm new libraries, and forget those that were unmapped
  *
- * The list is the target's own and may be a lie (plan/image_plan.c says what is checked). It is read as a
- * whole before anything is armed.
+ * The list is the target's own and may be false (plan/image_plan.c tells the checks). The whole list is read before
+ * any object is armed.
  */
 #include "control/arm/arm.h"
 #include "control/proc/map_files.h"
@@ -16,7 +16,7 @@
 
 #define MAX_LINK_MAPS	4096
 #define MAX_NAMESPACES	16
-/* runtime/libuft.so, which a loader brought: none of its code is the program's */
+/* identifies a preloaded libuft.so: none of its code is the program's */
 #define RUNTIME_SYMBOL	"uft_preload_init"
 
 struct walk {
@@ -24,13 +24,13 @@ struct walk {
 	struct target *t;
 	struct map_files files;
 	uint8_t *seen;		/* by object index */
-	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
-	int changed, is_full;	/* no room for more of a process of another user */
+	uint8_t *todo;		/* by object index: 0, or the work of arm_object() */
+	int changed, is_full;	/* is_full: no room for more objects of a process of another user */
 };
 
 enum { TODO_ARM = 1, TODO_FORCE, TODO_FRESH /* mapped just now */ };
 
-/* After the whole list was read: only then is it known whose mcount an object calls. */
+/* Called after the whole list was read: only then is it known which object's mcount the others call. */
 static int arm_object(struct walk *w, uint32_t index, int todo)
 {
 	struct uft_error err = { "" };
@@ -55,13 +55,13 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 	if (!ret)
 		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
 	t->obj[index].is_fresh = 0;
-	if (ret && ret != -ESRCH)	/* the others still can be armed */
+	if (ret && ret != -ESRCH)	/* the other objects can still be armed */
 		session_warn_of(w->s, t->slice, "%s could not be armed: %s", t->space->img->obj[index].obj->path,
 				strerror(-ret));
 	return ret == -ESRCH ? ret : 0;
 }
 
-/* Whatever has been linked for its address has no bias: prelinked libraries, and the program that is no PIE. */
+/* Compares l_ld, too: all objects that are linked for their address have bias 0 (prelinked ones, a non-PIE program). */
 static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
 {
 	uint64_t dynamic = (uint64_t)(uintptr_t)l->l_ld;
@@ -70,7 +70,7 @@ static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
 	       (!m->obj->dynamic || m->bias + m->obj->dynamic == dynamic) /* GUARD(library_dynamic) */;
 }
 
-/* Is the object in the image of another running target of the space? */
+/* Returns 1 if another running target of the space has the object mapped. */
 static int relative_has(const struct uft_session *s, const struct target *t, uint32_t index)
 {
 	for (const struct target *r = s->targets; r; r = r->next)
@@ -80,8 +80,8 @@ static int relative_has(const struct uft_session *s, const struct target *t, uin
 }
 
 /*
- * Would an object at @bias, as a process of another user says, take the addresses of one that a relative has there?
- * Then the relative's addresses would get its names.
+ * Returns 1 if a process of another user names an object at @bias whose addresses overlap those of an object of a
+ * relative: the relative's addresses would get names of that object.
  */
 static int overlaps_relative(const struct uft_session *s, const struct target *t, const struct uft_object *obj,
 			     uint64_t bias)
@@ -97,7 +97,7 @@ static int overlaps_relative(const struct uft_session *s, const struct target *t
 	return 0;
 }
 
-/* An entry of the list: known, known from a sibling or from earlier, or new. */
+/* Handles an entry of the list. Its object is mapped already, or known from a relative or from earlier, or new. */
 static int walk_entry(struct walk *w, const struct link_map *l)
 {
 	struct space *sp = w->t->space;
@@ -210,7 +210,7 @@ static int arm_new(struct walk *w)
 	return ret;
 }
 
-/* The address that the loader left for debuggers; the symbol is the fallback. */
+/* Returns the address that the loader left for debuggers (DT_DEBUG), or else that of the symbol. */
 static uint64_t find_rdebug(struct target *t)
 {
 	const struct space *sp = t->space;
@@ -218,7 +218,7 @@ static uint64_t find_rdebug(struct target *t)
 	unsigned n = sizeof(d) / sizeof(d[0]);
 
 	for (unsigned i = 0; sp->dynamic && i < 256; i += n) {
-		/* Several at once, unless memory ends before that. */
+		/* Reads several at once, or single ones where memory ends before that. */
 		if (proc_read_memory(t->pid, sp->dynamic + i * sizeof(d[0]), d, n * sizeof(d[0])) && n > 1) {
 			n = 1;
 			if (proc_read_memory(t->pid, sp->dynamic + i * sizeof(d[0]), d, sizeof(d[0])))
@@ -234,7 +234,7 @@ static uint64_t find_rdebug(struct target *t)
 	return sp->rdebug;
 }
 
-/* Before the tracer's first instruction: what was armed so far is taken back. */
+/* The program contains a tracer of its own: disarms everything before that tracer runs. */
 static void leave_to_tracer(struct uft_session *s, struct space *sp)
 {
 	session_warn(s, "%s is traced by %s, which changes the same bytes: uft records no function of it", sp->img->exe,
@@ -265,14 +265,14 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			if (t->obj[i].is_mapped && !w.todo[i])
 				w.todo[i] = TODO_ARM;
 	}
-	if (!ret && t->waiting && rseq_area_note(t) > 0)	/* the first command that follows tells */
+	if (!ret && t->waiting && rseq_area_note(t) > 0)	/* the agent sees the area with its next command */
 		is_news = 1;
 	if (has_new(&w) && s->spec &&
 	    (s->spec->params.has_events & (UFT_EVENTS_SOME | UFT_EVENTS_CPU) || s->spec->params.stacks) &&
 	    !t->is_held_back)
-		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
+		command_params(s, t);	/* seccomp_risk.c, before a thread runs in a new object */
 	if (t->space->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
-		preload_note_makers(s, t);	/* before anybody runs in what has come */
+		preload_note_makers(s, t);	/* before a thread runs in a new object */
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
@@ -281,7 +281,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		command_gone(s, t, i);
 		t->obj[i].is_assumed = 0;
 		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
-		/* its tracepoints are off when it comes again; the agent keeps the rules of its events */
+		/* its tracepoints are off when it is mapped again; the agent keeps the rules of its events */
 		t->obj[i].has_events_on = 0;
 		t->obj[i].events_sent = 0; /* GUARD(library_events_again) */
 		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)

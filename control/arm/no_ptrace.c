@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no task is stopped: what needs
- * that is not asked for of preloaded targets, and is counted (UFT_ST_LIVE).
+ * no_ptrace.c - architectures without stops by ptrace (ptrace/no_ptrace.c): there all targets are preloaded, and sites
+ * that would need a stop stay as they are and are counted (UFT_ST_LIVE).
  */
 #include "control/arm/arm_stopped.h"
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * perf_map.c - names for our code where other profilers look: perf's /tmp/perf-PID.map
+ * perf_map.c - names of our code for other profilers: perf's /tmp/perf-PID.map
  *
- * A profiler that meets our memory on a stack shows nothing but addresses. With opts.perf_map each stub, and
- * the moved instructions of each plain function, are named as the function they stand for. A traced call's
- * return slot holds its own stub, so a walk by frame pointers meets a name for each traced caller. What it
- * does not meet is a caller that is not traced itself: its address waits on the shadow stack. (After the
- * prologue, mcount, all calls return through one place, uft:runtime: no names there.)
+ * For our memory on a stack, a profiler shows only addresses. With opts.perf_map, each stub and the moved instructions
+ * of each unprepared function get the name of their function. The return slot of a traced call has the address of the
+ * call's own stub, so a walk by frame pointers finds a name for each traced caller. It does not find callers that are
+ * not traced: their addresses are on the shadow stack. (Calls that are traced by mcount, behind the prologue, all
+ * return through one place, uft:runtime: they have no names.)
  *
- * The file is perf's convention and outlives the process, because perf reads it when it reports. It is the session's
- * view that counts: our /tmp, the number as we see it. Lines are appended as sites become known, at most a scan late
- * and at the end of the process.
+ * The file follows perf's convention and outlives the process, because perf reads it for its report. It is in the
+ * session's /tmp, with the number in the session's pid namespace. Lines are appended when sites become known, at most
+ * one scan later, and at the end of the process.
  *
- * Whose file. A just-in-time compiler writes at its own offset, perhaps from time to time anew: lines between its
- * own would be torn, and so would its own. So a map that is not ours is left as it is, which is said. Ours begins with
- * uft:runtime@SESSION; one that an earlier session wrote is begun anew, since addresses come again.
- * /tmp is everybody's: no link is followed, and only a file of our own user is written to.
+ * Ownership. A just-in-time compiler writes at its own offset, and may begin its file again: its lines and ours would
+ * overwrite each other. So a map that is not ours stays as it is, with a warning. Our map begins with
+ * uft:runtime@SESSION; a map of an earlier session is truncated, since its addresses may be in use again.
+ * Any user can write to /tmp: no link is followed, and only a file of our own user is written to.
  */
 #include "control/arm/arm.h"
 #include "control/plan/unprepared.h"
@@ -32,7 +32,7 @@
 
 #define MARK	"uft:runtime@"
 
-/* Is the open file a map of ours? @session: of this very session. */
+/* Returns 1 if the open file is a map of ours, or empty. *session: 1 if this session wrote it. */
 static int is_ours(int fd, int *session)
 {
 	char line[128] = "", *name;
@@ -86,7 +86,7 @@ static void put_name(FILE *f, struct uft_mapped *m, uint32_t stub)
 	free(text);
 }
 
-/* What each target has been named so far is kept apart from its state: that may change as often as it likes. */
+/* The marks of named sites are apart from the sites' states, because states change. 0 or -ENOMEM. */
 static int grow(struct target_obj *o)
 {
 	if (o->nnamed >= o->nstate)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * thread_makers.c - may a target make tasks that libc does not number?
+ * thread_makers.c - find out whether a target may make tasks whose numbers libc does not keep
  */
 #include "control/arm/arm.h"
 
@@ -9,11 +9,11 @@
 
 static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
 
-/* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
+/* The child of these calls only libc functions before it executes, so it makes events only if libc is traced. */
 static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen",
 	"wordexp" };
 
-/* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
+/* libstdc++ and libc++ use syscall() only to wait, not to make tasks. */
 static int only_waits(const struct uft_object *obj)
 {
 	const char *name = uft_base_name(obj->path);
@@ -29,7 +29,7 @@ static int imports_any(struct uft_object *obj, const char *const *names, size_t 
 	return 0;
 }
 
-/* May a task come into being that has its maker's thread pointer? */
+/* Returns 1 if the program may make tasks that share their parent's thread pointer. */
 static int has_sharers(const struct uft_image *img)
 {
 	for (uint32_t i = 0; i < img->nobj; i++)
@@ -40,9 +40,9 @@ static int has_sharers(const struct uft_image *img)
 }
 
 /*
- * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0:
- * not known, or somebody may make tasks that it does not number (sources.c of the runtime, which compares
- * before it believes).
+ * Returns the offset from the thread pointer at which libc keeps a thread's number, from the symbols that glibc has for
+ * debuggers. 0: it is not known, or an object may make tasks without such a number. (The runtime's sources.c compares
+ * before it uses the number.)
  */
 static int32_t tid_offset(const struct uft_image *img)
 {
@@ -64,9 +64,9 @@ static int32_t tid_offset(const struct uft_image *img)
 }
 
 /*
- * Thunks load by the number's place, so it is known before they are made and changes once at most: when a
- * library comes that makes such tasks. No thread gets a ring of its own from then on, and new parameters are
- * a new generation, which shuts those that there are.
+ * Thunks read the number at this offset, so the offset is set before they are made. It changes at most once, to 0, when
+ * a library is loaded that makes such tasks. From then on no thread gets a ring of its own, and the new parameters are
+ * a new generation, which closes the threads' rings.
  */
 void preload_note_makers(struct uft_session *s, struct target *t)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracepoints.c - tracepoints that the target's objects declare (uft/tracepoint.h): found, put into the table
- * of types, switched
+ * tracepoints.c - find tracepoints that the target's objects declare (uft/tracepoint.h), and switch them on and off
  *
- * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the
- * session's table; a damaged one, or one whose name has another type already, is said once and left alone.
- * The specification's words choose the tracepoints. One gets its rules first (plan/event_rules.c), then its
- * id and its writer, then its calls lead there; a call that is under way when it goes off finds no writer.
+ * The session reads an object's tracepoints from its file, once for each address space. Each gets a type in the
+ * session's table. A damaged tracepoint, or one whose name has a different type already, is not used, with one warning.
+ * The words of the spec select tracepoints. A selected tracepoint gets its rules first (plan/event_rules.c), then its
+ * id and its writer, then its calls are switched on. A call that is under way when the tracepoint is switched off finds
+ * no writer.
  */
 #include "control/arm/arm.h"
 
@@ -38,8 +38,8 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
 }
 
 /*
- * @n elements of @size from @from; the answer's statuses, int32_t at @status of each, are counted into
- * *failed and are otherwise of no matter.
+ * Sends @n elements of @size bytes from @from, in parts. Each answer has an int32_t at offset @status; those that are
+ * not 0 are added to *failed. 0, -ESRCH, -ETIMEDOUT.
  */
 static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from,
 		     uint32_t n, size_t size, size_t status, uint32_t *failed)
@@ -96,7 +96,7 @@ static int send_calls(struct uft_session *s, struct target *t, uint32_t object, 
 	return ret;
 }
 
-/* One command with @n lists; the answer is how many of them the agent did not take. */
+/* Sends one command with @n lists. Adds the number of lists that the agent refused to *failed. 0 or -errno. */
 static int post_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *lists, size_t bytes,
 		      uint32_t n, uint32_t *failed)
 {
@@ -112,8 +112,9 @@ static int post_rules(struct uft_session *s, struct target *t, uint32_t object, 
 }
 
 /*
- * The rules of the events that are on, as many at a time as a command always has room for; of one that has none, that
- * it has none. Rules that are longer than a command are left out: readers filter, too. *n: how many events have some.
+ * Sends the rules of the events that are on, in parts that a command always has room for; an event without rules gets
+ * an empty list. Rules longer than a command are not sent: readers filter, too. *n: number of events with rules. 0 or
+ * -errno.
  */
 static int send_rules(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *n,
 		      uint32_t *failed)
@@ -149,7 +150,7 @@ static int send_rules(struct uft_session *s, struct target *t, uint32_t object, 
 	return ret;
 }
 
-/* Does any event that is on have rules? -ENOMEM. */
+/* Returns 1 if an event that is on has rules, else 0; -ENOMEM. */
 static int has_rules(struct uft_session *s, const struct space_obj *o, const uint8_t *on)
 {
 	const struct uft_event_rules *rules = NULL;
@@ -175,7 +176,7 @@ static int switch_events(struct uft_session *s, struct target *t, uint32_t objec
 			s->ev.event_type(s->ev.arg, o->type[i]);
 	}
 	ret = ret ? ret : has_rules(s, o, on);
-	if (ret > 0 || (!ret && n && to->has_rules))	/* before anything is written by them */
+	if (ret > 0 || (!ret && n && to->has_rules))	/* before the events are switched on */
 		ret = send_rules(s, t, object, on, &nrules, &refused);
 	if (n || to->has_events_on) {
 		ret = ret ? ret : send_events(s, t, object, on, &failed);
