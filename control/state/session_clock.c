@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * session_clock.c - the clock by which targets record
+ * session_clock.c - the clock of the targets' records
  *
- * It is the clock of the processor, or that of an emulator, whose rate the first target says (start/preload.c).
+ * It is the clock of the processor, or that of an emulator, whose rate comes with the first hello (start/preload.c).
  */
 #include "control/state/state.h"
 #include "symbol/host.h"
@@ -31,7 +31,7 @@ uint64_t session_clock(struct uft_session *s)
 	return clock[1] ? clock[1] : host_clock();
 }
 
-/* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
+/* Waits until the session is 5 ms old: over that distance the ratio of the two clocks is exact to 1e-4. */
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 {
 	uint64_t mono, clock, hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * warn.c - sentences for the user of a session
+ * warn.c - warnings for the user of a session
  *
- * Each sentence is said once in a session. Names in them come from targets, so they are cleaned.
+ * Each warning is given once in a session. Names in it come from targets, so they are cleaned.
  *
- * Bounds. A target can bring about as many different sentences as it likes: libraries that cannot be read, programs
- * that gain rights. Each family has OF_FAMILY sentences, so that what is said of one target leaves the others
- * theirs, and all families together have OF_ALL, since a target can have children; the session's own have a place of
- * their own. What is said of a process that is no target, or none any more (UFT_LOST_SLICE), counts for all families
- * alone: there is one sentence of each such process. What remains in a target that is left (session_warn_left()) has
- * OF_LEFT more, which nothing said before can take. Sentences beyond that are counted, and the session's last
- * sentence tells the number.
+ * Bounds. A target can cause any number of different warnings: libraries that cannot be read, programs that gain
+ * rights. So each family has room for OF_FAMILY warnings, and one target cannot use up the room of others. All families
+ * together have OF_ALL, since a target can have children. Warnings of the session itself have OF_SESSION. A warning of
+ * a process that is no target, or no longer (UFT_LOST_SLICE), counts only against OF_ALL: there is one of each such
+ * process. For what remains in a target after the detach (session_warn_left()) each family has OF_LEFT more, which no
+ * other warning uses. Warnings beyond these bounds are counted, and the session's last warning tells their number.
  */
 #include "control/state/state.h"
 #include "symbol/array.h"
@@ -26,11 +25,11 @@
 #define OF_FAMILY	8
 #define OF_LEFT		2
 #define OF_SESSION	64
-#define OF_ALL		512	/* families; as many of OF_LEFT */
+#define OF_ALL		512	/* all families together; as many again for session_warn_left() */
 #define NO_FAMILY	UINT32_MAX
-#define GONE_FAMILY	(UINT32_MAX - 1)	/* of one that is no more, or of a process that has none */
+#define GONE_FAMILY	(UINT32_MAX - 1)	/* of a family that has ended, or a process without one */
 
-/* Is there room for one more of it? */
+/* Returns 1 if there is room for one more warning of the family. @is_left: of session_warn_left(). */
 static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_left)
 {
 	uint32_t its = 0, own = 0;
@@ -47,7 +46,7 @@ static int has_room(const struct uft_session *s, uint32_t family, uint32_t is_le
 	       its < OF_FAMILY + is_left * OF_LEFT; /* GUARD(warn_family) GUARD(warn_family_left, its < OF_FAMILY) */
 }
 
-/* 0; -ENOMEM: the sentence may come again. */
+/* Keeps the warning, so that it is given once. 0 or -ENOMEM. */
 static int keep(struct uft_session *s, uint32_t family, const char *text)
 {
 	if (array_reserve(s->warned, s->cap_warned, s->nwarned + 1))
@@ -78,7 +77,7 @@ static void warn(struct uft_session *s, uint32_t slice, uint32_t is_left, const 
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	uft_name_clean(text);		/* names in it are the target's */
+	uft_name_clean(text);		/* names in the text come from the target */
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		if (!strcmp(s->warned[i].text, text))
 			return;
