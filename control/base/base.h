@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base.h - waiting for a word of memory, and for targets. Context: any thread, but for patience.c. */
+/* base.h - waits for a word of memory, and limits of waits for targets. Context: any thread; patience.c: see there. */
 #ifndef UFT_CONTROL_BASE_H
 #define UFT_CONTROL_BASE_H
 
@@ -10,8 +10,8 @@
 #include "symbol/now.h"
 
 /*
- * patience.c: how long the session waits for a target where the first one has @ms; and what the wait that began at
- * @since_ns took.
+ * patience.c: patience_ns() returns how long to wait for a target, in a wait that has @ms as long as no time is used
+ * up. patience_use() accounts for the wait that began at @since_ns. @is_vain: the target did not answer.
  */
 #define SLOW_MS	500
 uint64_t patience_ns(uint32_t ms);

@@ -2,20 +2,20 @@
 /*
  * patience.c - limit the time that the session waits for one target, while all others wait
  *
- * A target that is slow may be a hostile one, and one of many. What slow targets use up, in any wait, comes out of one
- * purse, which fills again with time; a wait is as long as its constant times what is left in there. So all of them
- * together use up the purse at most, and LEAST_MS for each wait behind that. A wait of SLOW_MS at most that was not in
- * vain is free, since most are, and a machine may be loaded.
+ * A slow target may be hostile, and one of many. The time of all waits for slow targets is taken from one purse, which
+ * fills again with time. A wait may last its constant times the part of the purse that is left. So all slow targets
+ * together use up the purse at most, and then LEAST_MS for each wait. A wait of at most SLOW_MS with an answer is free,
+ * because most waits are like that, and the machine may be loaded.
  *
- * Concurrency: a purse is of the thread that waits, a session's or the guard's only one: two sessions have two.
+ * Concurrency: each thread that waits has a purse of its own: the one of a session, or that of the guard.
  */
 #include "control/base/base.h"
 
 #define PURSE_NS	10000000000ull
-#define REFILL		8u	/* a part of the time that passes */
+#define REFILL		8u	/* the purse gets 1/REFILL of the time that passes */
 #define LEAST_MS	50u
 
-static __thread uint64_t used_ns, looked_ns;	/* of the purse, at that moment */
+static __thread uint64_t used_ns, looked_ns;	/* used of the purse, at the time of the last refill() */
 
 static void refill(void)
 {
