@@ -2,8 +2,8 @@
 /*
  * checks.c - judge the facts: one function a check, one row a function
  *
- * fail: uft cannot do its work on this operand, or would harm it. warn: it works with a loss that is named. A check of
- * which nothing is known says so as a warning; one that does not apply says nothing.
+ * fail: uft cannot trace this operand, or would harm it. warn: uft works with a loss, which the text names. A check
+ * without facts gives a warning; a check that does not apply gives no finding.
  */
 #include "control/doctor/doctor.h"
 #include "symbol/host.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The calls that the runtime makes inside a process and cannot do without. */
+/* System calls that the runtime makes in a process and that a filter must permit. */
 #define RUNTIME_CALLS	"mmap, mprotect, munmap, madvise, openat, read, close, close_range, clone, futex, membarrier, pidfd_open, " \
 			"poll, socketpair, recvmsg, kcmp, process_vm_readv, sigaltstack, rt_sigprocmask, rt_sigaction, gettid, getpid, " \
 			"prctl, wait4, setsid, chdir, access before execve, exit"
@@ -40,8 +40,8 @@ static int remedy(struct doctor_finding *out, const char *text)
 /* ---- The machine ---------------------------------------------------------------------------- */
 
 /*
- * Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet
- * (no_ptrace.c).
+ * Returns 1 on machines where only the loader can put the runtime into programs: the session cannot use the registers
+ * of stopped tasks there (no_ptrace.c).
  */
 static int is_preload_only(const struct doctor_facts *f)
 {
@@ -98,8 +98,8 @@ static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 		return remedy(out, "in a virtual machine, let the host pass invtsc");
 	}
 	/*
-	 * A paravirtual clock is read from the same counter; what the kernel falls back to means that it saw
-	 * it drift.
+	 * A paravirtual clock uses the same counter. Another clock source means that the kernel does not trust the
+	 * counter, because it drifted.
 	 */
 	if (strcmp(f->clocksource, "tsc") && strcmp(f->clocksource, "kvm-clock") &&
 	    !strstr(f->clocksource, "hyperv") && strcmp(f->clocksource, "xen")) {
@@ -307,7 +307,7 @@ static int judge_rseq(const struct doctor_facts *f, struct doctor_finding *out)
 	return remedy(out, "glibc 2.35 or later; musl never does");
 }
 
-/* A filter of ours comes down to what we start; one of a process is its own. */
+/* A program that we start inherits our filter; a running process has its own. */
 static int judge_seccomp(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	int mode = f->pid ? f->seccomp : f->own_seccomp;

@@ -24,7 +24,7 @@
 #define PR_GET_MDWE_	66
 #define SYS_clone3_	435
 
-/* The first line of a file; -errno. */
+/* Reads the first line of a file. 0 or -errno. */
 static int read_line(const char *path, char *buf, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -47,7 +47,10 @@ static int read_number(const char *path)
 	return read_line(path, buf, sizeof(buf)) ? DOCTOR_UNKNOWN : atoi(buf);
 }
 
-/* The first line of /proc/cpuinfo that begins with @key, in spaces, so that " word " finds a flag. NULL: none. */
+/*
+ * Returns the value of the first line of /proc/cpuinfo that begins with @key, with a space on either side, so that
+ * " word " finds a flag. NULL: none. The caller frees it.
+ */
 static char *cpuinfo(const char *key)
 {
 	FILE *f = fopen("/proc/cpuinfo", "re");
@@ -80,7 +83,7 @@ static void read_cpu_facts(struct doctor_facts *f)
 		  sizeof(f->clocksource));
 }
 
-/* May we trace a child? What launch.c does, with a child that only waits. */
+/* Seizes a child that only waits, as launch.c does with a program. 0 or errno. */
 static int try_seize(void)
 {
 	pid_t pid = fork();
@@ -99,7 +102,7 @@ static int try_seize(void)
 	return error;
 }
 
-/* errno of a call with arguments that a kernel which knows it refuses with @known. */
+/* Returns 0 if the kernel has the call, else errno. @known: the errno for the call's bad arguments if it has. */
 static int try_call(long ret, int known)
 {
 	return ret >= 0 || errno == known ? 0 : errno;

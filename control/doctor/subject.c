@@ -2,8 +2,8 @@
 /*
  * subject.c - facts of a program's file and of a process, for doctor
  *
- * The process is read through /proc and by one byte of process_vm_readv(), which asks the kernel the very question that
- * ptrace would ask (PTRACE_MODE_ATTACH_REALCREDS, yama and all), and stops no thread.
+ * Facts of a process come from /proc, and from a process_vm_readv() of one byte: for that the kernel makes the same
+ * check as for ptrace (PTRACE_MODE_ATTACH_REALCREDS, with yama), and stops no thread.
  */
 #include "control/doctor/doctor.h"
 
@@ -41,7 +41,7 @@ static void read_interp_facts(struct doctor_facts *f, const char *root)
 	uft_object_put(obj);
 }
 
-/* As `uft record` would: all of them, if none is prepared. */
+/* Counts the unprepared functions that `uft record` would trace. Called if no function is prepared. */
 static void read_unprepared_facts(struct doctor_facts *f, struct uft_object *obj)
 {
 	struct entries list;
@@ -110,7 +110,7 @@ void doctor_look_at_program(struct doctor_facts *f, const char *name)
 	if (!f->program_error && script_interpreter(f->program, f->script, sizeof(f->script))) {
 		char script[sizeof(f->script)];
 
-		/* What runs is the interpreter; what the message names first is the script. */
+		/* The interpreter is the program that runs; the message names the script first. */
 		memcpy(script, f->script, sizeof(script));
 		memcpy(f->script, f->program, sizeof(f->script));
 		memcpy(f->program, script, sizeof(f->program));
@@ -127,7 +127,7 @@ void doctor_look_at_program(struct doctor_facts *f, const char *name)
 
 /* ---- The process ---------------------------------------------------------------------------- */
 
-/* A field of the text of a status file; "" none. */
+/* Copies a field's text from the text of a status file; "": there is none. */
 static void status_text(const char *status, const char *field, char *buf, size_t size)
 {
 	size_t len = strlen(field);
@@ -150,7 +150,7 @@ static long status_number(const char *status, const char *field)
 	return strtol(buf, NULL, 10);
 }
 
-/* Any thread may be held by a tracer, or have a filter of its own. */
+/* Reads the facts of one thread: each may have a tracer, or a filter of its own. */
 static void read_task_facts(struct doctor_facts *f, pid_t tid)
 {
 	char name[64], status[4096], text[256];
@@ -208,7 +208,7 @@ static void read_namespace_facts(struct doctor_facts *f)
 			    (its.st_ino != own.st_ino || its.st_dev != own.st_dev);
 }
 
-/* A session's file is mapped there. */
+/* Returns 1 if the process has mapped a session's file. */
 static int is_traced_by_us(pid_t pid)
 {
 	FILE *f = proc_fopen(pid, "maps");
@@ -224,7 +224,7 @@ static int is_traced_by_us(pid_t pid)
 	return found;
 }
 
-/* Has libc registered rseq? It says so in __rseq_size of its loader, or of the static program. */
+/* Returns 1 if libc has registered rseq, by __rseq_size in the loader or static program; 0: not; DOCTOR_UNKNOWN. */
 static int its_rseq(const struct doctor_facts *f, const char *path, const struct auxv *av)
 {
 	struct uft_object *obj;
@@ -255,7 +255,7 @@ static void read_image_facts(struct doctor_facts *f)
 	if (readlink(path, exe, sizeof(exe) - 1) < 0) {
 		int error = errno;
 
-		/* A kernel thread has no link, another user's cannot be read; the flags can. */
+		/* A kernel thread has no link. The link of another user's process cannot be read, but its flags can. */
 		f->is_kernel_thread =
 			error == ENOENT || (!procinfo_read_stat(f->pid, "stat", &state, &flags) && flags & PF_KTHREAD);
 		errno = error;
@@ -276,7 +276,7 @@ static void read_image_facts(struct doctor_facts *f)
 void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
 {
 	char status[4096], text[64], byte;
-	struct iovec mine = { &byte, 1 }, its = { (void *)8, 1 };	/* nothing is mapped there: EFAULT is a yes */
+	struct iovec mine = { &byte, 1 }, its = { (void *)8, 1 };	/* never mapped: EFAULT means permission */
 	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
 
 	f->pid = pid;
