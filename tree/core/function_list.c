@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_list.c - the words of lists of functions: what those of a write mean, and which a list keeps
+ * function_list.c - words in lists of functions: which functions they match, and which words a list keeps
  *
- * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h).
+ * One round over the functions tries all words of a write; a hash of the words finds candidates (symbol/words.h).
  * See function_list.h.
  */
 #include "symbol/array.h"
@@ -22,7 +22,7 @@ static char *demangled(const struct uft_function *f)
 	return f->name[0] == '_' ? uft_demangle(f->name) : NULL;
 }
 
-/* Without a `!` any word decides, so the name that costs nothing is tried first. */
+/* Without a `!` any match decides, so the plain name is tried before names that must be demangled. */
 long word_last(const struct uft_words *w, const struct uft_function *f)
 {
 	char *name = uft_words_has_not(w) ? demangled(f) : NULL;
@@ -157,7 +157,7 @@ static int count_fn(void *arg, const struct uft_function *f)
 	return 0;
 }
 
-/* A list of 100,000 names comes in hundreds of writes: each of them would look at each function. */
+/* A list of 100,000 names comes in hundreds of writes; without this hash each write would look at each function. */
 static void make_known(struct uft_tree *t, struct word_known *k)
 {
 	size_t n = 0;
@@ -206,7 +206,7 @@ long word_batch_check(struct uft_tree *t, struct word_known *known, struct word_
 	ret = b->nlines ? uft_session_functions(t->session, NULL, line_fn, b) : 0;
 	if (ret >= 0 && b->left)
 		ret = uft_session_functions(t->session, NULL, check_fn, b);
-	/* Functions of an object that is not prepared are only looked at if a word names it. */
+	/* Functions of an unprepared object are searched only for a word that names the object. */
 	for (size_t i = 0; i < b->n && b->left && ret >= 0; i++)
 		if (!b->hit[i] && b->p[i].object)
 			ret = uft_session_functions(t->session, b->p[i].object, check_fn, b);
@@ -227,7 +227,7 @@ static const char *bare(const char *p, size_t *n)
 	return p + (*p == '!');
 }
 
-/* Is there the same word, with or without `!`, behind the one at @p? @seen: of those behind it. */
+/* Returns 1 if the same word, with or without `!`, comes again after @p. @seen: hash of the words after @p. */
 static int is_repeated(const char **seen, size_t mask, const char *p)
 {
 	size_t n, len;

@@ -26,22 +26,22 @@ struct word_batch {			/* what one write adds; zero at first */
 	size_t *by_line, nlines, next;	/* words that are numbers, rising */
 };
 
-/* names of functions at some moment: filled when first needed */
+/* hashes of the names of the functions known at one moment; filled when first needed */
 struct word_known { uint64_t *hash; size_t mask, n; };
 
 /*
- * A function against words, by all its names: as in the file, and what uft_demangle() makes of that. As
- * plan/spec_match.c has it for those that are armed.
+ * Matches all names of a function, as in the file and demangled, against words. plan/spec_match.c does the same for
+ * sites.
  */
 long word_last(const struct uft_words *w, const struct uft_function *f);	/* uft_words_last() */
 int word_matches(const struct uft_pattern *p, const struct uft_function *f);
 
-/* A word whose bytes are right; whether it means something is found out by word_batch_check(). */
+/* Adds a word of valid bytes. word_batch_check() tells whether it matches a function. */
 int word_batch_add(struct word_batch *b, const char *text, size_t at, size_t end);
-/* How many words mean something before one does not; negative errno. @known: of a list in many writes, or NULL. */
+/* Returns how many words match before the first that does not, or a negative errno. @known: for long lists, or NULL. */
 long word_batch_check(struct uft_tree *t, struct word_known *known, struct word_batch *b);
 void word_batch_free(struct word_batch *b);
-/* @words, each with a newline behind it, where of each only the last is left, with or without `!`; malloc'd. */
+/* Copies @words, one a line. Of equal words, with or without `!`, only the last stays. malloc'd. */
 char *words_unique(const char *words, size_t len);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * handle.c - open files
  *
- * A generated text is made as a whole by the owner when it is read at offset 0, and kept until the next such read: what
- * one reader puts together of several reads is of one moment. Files that stream (trace, trace_pipe) read by themselves.
+ * The owner makes the whole text of a file when it is read at offset 0 and keeps it until the next such read. So
+ * several reads of one handle see one moment. Files that stream (trace, trace_pipe) have a read function of their own.
  */
 #include "tree/core/tree_internal.h"
 
@@ -108,8 +108,8 @@ int uft_tree_truncate(struct uft_tree *t, uft_node node)
 }
 
 /*
- * The owner of a tree is what root is for the kernel's: no mode of a file stops the owner; a file that cannot
- * be read or written refuses that when it is tried.
+ * The user of a tree is like root for the kernel's tree: file modes do not restrict this user. A file that cannot be
+ * read or written refuses the read or write itself.
  */
 static int may_open(const struct row *row)
 {
@@ -206,7 +206,7 @@ static int ioctl_job(void *arg)
 	return j->h->at.row->ioctl(j->h, j->cmd, j->arg);
 }
 
-/* Is /proc that of our pid namespace? Else its numbers are other processes'. */
+/* Is /proc of our pid namespace? In another one the same number names another process. */
 static int is_proc_ours(void)
 {
 	char text[16] = "";
@@ -215,8 +215,8 @@ static int is_proc_ours(void)
 }
 
 /*
- * The kernel holds @pid in the call until it has our answer, so the number is its own. What was known of the number
- * before may be of a process that ended.
+ * The kernel keeps task @pid in the call until it has our answer, so the number cannot be reused meanwhile. Facts
+ * stored for that number earlier may be about a process that has ended.
  */
 int uft_tree_ioctl(struct uft_handle *h, pid_t pid, unsigned cmd, uint64_t arg)
 {
@@ -272,7 +272,7 @@ int handle_wait_news(struct uft_handle *h)
 		pthread_cond_wait(&t->data, &t->lock);
 	ret = t->ending ? -ESHUTDOWN : 0;
 	pthread_mutex_unlock(&t->lock);
-	if (!ret && t->news == seen)	/* what is there is too young to be shown: a moment, and never longer */
+	if (!ret && t->news == seen)	/* present events are too young to be shown yet: wait for a moment only */
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return ret;
 }

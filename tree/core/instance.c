@@ -2,11 +2,12 @@
 /*
  * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
  *
- * One session serves them all; ops.c says how. All buffers follow the top's (stream/live/tee.c), and
- * those that have no tracer that is on are muted; markers come into the buffer of the instance whose file
- * they were written to.
+ * One session serves all instances (ops.c). All buffers follow the top's buffer (stream/live/tee.c). The buffer of an
+ * instance without an active tracer is muted. A marker goes into the buffer of the instance whose file it was written
+ * to.
  *
- * The list of instances is changed by the owner, with t->lock held, and read by it or with the lock.
+ * The owner changes the list of instances with t->lock held. The owner reads it without the lock, other threads with
+ * it.
  */
 #include "tree/core/tree_internal.h"
 
@@ -33,7 +34,7 @@ static void set_defaults(struct instance *in)
 		in->set.list[i] = calloc(1, 1);
 }
 
-/* The lowest that no instance has: they are few, and tools make and remove instances in loops. */
+/* Returns the lowest free place. Places are few, and tools make and remove instances in loops. */
 static uint32_t free_place(const struct uft_tree *t)
 {
 	uint32_t place = 0;
@@ -191,7 +192,7 @@ static int rmdir_job(void *arg)
 		free(in->event_mods);
 		in->event_mods = NULL;
 		if (tree_apply(in, &none, NULL))
-			tree_apply(in, &none, NULL);	/* a target that does not answer is waited for once */
+			tree_apply(in, &none, NULL);	/* the session waits for a silent target only once */
 		uft_event_set_free(&events);
 		in->set.events = none.events;
 		each_part(c->t, leave, in);

@@ -13,7 +13,10 @@
 #define KEPT		(sizeof(((struct instance *)0)->mistake) / sizeof(struct mistake))
 #define SHOWN		1024	/* bytes of a command */
 
-/* One line that a terminal can show: of a long one the part with the mistake. Its place may lie behind it. */
+/*
+ * Copies one printable line; of a long line the part around @at. The place of the mistake may lie after the
+ * line's end.
+ */
 static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1])
 {
 	size_t from = at >= SHOWN ? at : 0, k = 0;

@@ -2,8 +2,8 @@
 /*
  * node.c - names and numbers of files
  *
- * A node number says all: which row of the table, which cpu or option, which instance. Instances are numbered once and
- * never again, so the number of a file of an instance that is gone names nothing from then on.
+ * A node number holds the row of the table, the cpu or option, and the instance. Numbers of instances are never reused,
+ * so a node number of a removed instance names no file.
  *
  *	bits 0-15 row + 1, 16-31 index, 32-63 instance
  */
@@ -61,7 +61,7 @@ static int has_variants(const struct row *row)
 	return strchr(uft_base_name(row->pub.path), '%') != NULL;
 }
 
-/* What `%` stands for in a name of a directory: number of values, their indices, and their text. */
+/* How many values `%` has in a name of this row below @dir; 1: the name has none. */
 static uint32_t variants(const struct place *dir, const struct row *row)
 {
 	const struct uft_event_table *types = tree_types(dir->t);
@@ -120,8 +120,7 @@ static int is_one_of_types(const struct row *row)
 }
 
 /*
- * The types of events are many: their entries are found without a look at each other.
- * Returns 0: no entry of this row.
+ * Finds the entry of an event type by a hash, since there are many types. Returns 0: not an entry of this row.
  */
 static int find_type(const struct place *dir, const struct row *row, const char *name, uint32_t *index)
 {
@@ -291,7 +290,7 @@ static uint32_t mode_of(const struct place *at)
 	return at->row == &at->t->table->row[0] && at->in->number ? S_IFDIR | 0750 : at->row->pub.mode;
 }
 
-/* What chmod and chown left. t->lock held. */
+/* The attributes set by chmod and chown; NULL: none. t->lock held. */
 static struct node_attr *attr_of(struct instance *in, uft_node node)
 {
 	for (size_t i = 0; i < in->nattrs; i++)

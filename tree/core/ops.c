@@ -2,17 +2,17 @@
 /*
  * ops.c - join the wishes of all instances as ops of the one session, and choose what each buffer shows
  *
- * An instance wants something of the session while it has a tracer and tracing_on, functions with commands,
- * or (the top) the profile or the deepest stack: each is a struct uft_ops. This file makes the list, the session
- * says whether all of them can run at once (control/plan/arbiter.c) and arms sites for all; its sentence goes to
- * error_log. Each buffer takes the same bytes, and shows what its own instance asked for, by kind, function and
- * task (stream/live/choices.c). Two graphs have each its own functions; depths count the calls of both, as the
- * kernel's do.
+ * An instance needs the session while it has a tracer and tracing_on, functions with commands, or (the top) the profile
+ * or the deepest stack: each of these is a struct uft_ops. This file makes the list of ops. The session decides whether
+ * all of them can run at once (control/plan/arbiter.c) and arms sites for all; its reason for a refusal goes to
+ * error_log. Each buffer takes the same bytes, and shows the records that its own instance asked for, by kind, function
+ * and task (stream/live/choices.c). Two graphs have each its own functions; depths count the calls of both, as in the
+ * kernel.
  *
- * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
- * knows none of them. Triggers that switch the graph on for a thread are a graph of their own, beside the tracer nop or
- * one that records no calls and returns: its sites are armed while there is such a trigger. While no instance records,
- * the session keeps the ops that would be on, so that functions stay armed.
+ * set_graph_function, max_graph_depth and tracing_thresh belong to the top and hold for each graph, but not for the
+ * profile. Triggers that switch the graph on for a thread are a graph of their own, beside the tracer nop or one that
+ * records no calls and returns: its sites are armed while there is such a trigger. While no instance records, the
+ * session keeps the ops that would be on, so that functions stay armed.
  */
 #include "tree/core/tree_internal.h"
 
@@ -29,7 +29,7 @@ static const struct command_ops *commands_of(const struct instance *in)
 	return in->t->table->commands;
 }
 
-/* mmiotrace that has nothing to watch records nothing, as the kernel's before a device is mapped. */
+/* mmiotrace without a watched address records nothing, as in the kernel before a device is mapped. */
 static uint32_t tracer_of(const struct settings *set)
 {
 	return set->tracer == UFT_TRACER_MMIOTRACE && !set->watch[0] ? UFT_TRACER_NOP : set->tracer;
@@ -53,14 +53,14 @@ static int wants_events(const struct instance *in, const struct settings *set)
 	return has_events(in, set) || commands_of(in)->switches_any(in);
 }
 
-/* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
+/* Does the instance record into its buffer? The profile does not, and runs also while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
 	return ((tracer_of(set) != UFT_TRACER_NOP || has_events(in, set)) && set->is_on) || set->is_measuring ||
 	       commands_of(in)->waits(in, set);
 }
 
-/* It has something that is on. */
+/* Does the instance have anything that is on? */
 static int share_is_tracing(const struct instance *in, const struct settings *set)
 {
 	return set->is_profiling || is_recording(in, set);
@@ -73,13 +73,13 @@ int share_switches_graph(const struct instance *in, const struct settings *set)
 	return commands_of(in)->graph_turn(in) && !(row->kind == UFT_KIND_PLAIN && row->target == UFT_TRACER_GRAPH);
 }
 
-/* Does anything go on while its own tracer does not? Others, the profile, or the deepest stack. */
+/* Does anything run beside the instance's own tracer: another instance, the profile, or the deepest stack? */
 static int is_beside(const struct instance *in, const struct settings *set)
 {
 	return in->t->instances->next || set->is_profiling || set->is_measuring;
 }
 
-/* Do targets write, or count, for it? */
+/* Do targets write records or count for the instance? */
 static int is_running(const struct instance *in, const struct settings *set)
 {
 	return set->is_profiling || (share_is_tracing(in, set) && !in->paused && (set->is_on || in->triggers));
@@ -95,14 +95,14 @@ static int is_wishing(const struct instance *in, const struct settings *set)
 	       commands_of(in)->waits(in, set);
 }
 
-/* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
+/* One struct uft_ops to be of an instance. The top can have several: its tracer, and the profile beside it. */
 struct wish {
 	const struct instance *in;
 	const struct settings *set;
 	struct uft_ops op;
 	int is_measuring;		/* for the deepest stack, not for its tracer */
 	int is_switched;		/* for its triggers that switch the graph */
-	/* for its commands, which look at calls, beside a tracer that is none of calls */
+	/* for commands of functions, which need calls, beside a tracer that records none */
 	int is_commands;
 	const char **list[NLISTS], **stack_of, **watch;
 };
@@ -125,7 +125,7 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 	w->v[w->n++] = (struct wish){ .in = in, .set = set, .op.tracer = tracer };
 }
 
-/* Are there commands, and a tracer that records no calls for them to look at? */
+/* Are there commands of functions, but a tracer that records no calls for them? */
 static int needs_calls(const struct instance *in, const struct settings *set)
 {
 	return commands_of(in)->has_functions(in) &&
@@ -133,8 +133,8 @@ static int needs_calls(const struct instance *in, const struct settings *set)
 }
 
 /*
- * Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it
- * would be in their way.
+ * The session keeps a tracer armed while tracing_on is 0, if nothing else runs: beside other instances or the profile,
+ * these armed sites could conflict with theirs.
  */
 static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
 {
@@ -158,7 +158,7 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 	}
 }
 
-/* Ops of the instances that record; if none does, those that one of them would have: @in first. */
+/* Ops of the instances that record. If none does, the ops that one of them would have; @in is tried first. */
 static int wishes_make(struct instance *in, const struct settings *set, struct wishes *w)
 {
 	const struct instance *would = in;
@@ -200,9 +200,9 @@ int share_is_forking(const struct settings *set)
 }
 
 /*
- * Commands of functions are for all tasks, as in a kernel: with lists as well all tasks' calls are recorded, and the
- * buffer shows those of the lists (choose()). With function-fork, only targets know the children of listed tasks: then
- * commands are for the traced tasks.
+ * Commands of functions act on all tasks, as in the kernel. So the calls of all tasks are recorded, and the buffer
+ * shows only the listed tasks (choose()). With function-fork, only targets know the children of listed tasks: then
+ * commands act on the traced tasks only.
  */
 static int shows_fewer_tasks(const struct instance *in, const struct settings *set)
 {
@@ -212,7 +212,7 @@ static int shows_fewer_tasks(const struct instance *in, const struct settings *s
 
 /* ---- The session ----------------------------------------------------------------------------- */
 
-/* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
+/* @words as an array of pointers, with the copy they point into after it. NULL: no words, or no memory (*ret). */
 static const char **word_list(const char *words, int *ret)
 {
 	size_t n = 0, len = strlen(words);
@@ -236,7 +236,7 @@ static const char **word_list(const char *words, int *ret)
 	return list;
 }
 
-/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
+/* func_stack_trace is for the tracer function, as in the kernel; stacktrace for tracers that write events of calls. */
 static uint32_t wanted_stacks(const struct settings *set)
 {
 	if (set->tracer == UFT_TRACER_FUNCTION)
@@ -247,13 +247,13 @@ static uint32_t wanted_stacks(const struct settings *set)
 	return 0;
 }
 
-/* Does it show the stacks of all events that it shows, or of some that triggers choose? */
+/* Does the instance show stacks, of all its events or of those that triggers choose? */
 static int shows_event_stacks(const struct settings *set)
 {
 	return (set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK))) != 0;
 }
 
-/* Targets have one set of parameters: what one instance wants of events is recorded of all events. */
+/* Targets have one set of parameters: if one instance needs stacks of events, they are recorded for all events. */
 static uint32_t wanted_event_stacks(const struct instance *in, const struct settings *set)
 {
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
@@ -270,7 +270,7 @@ static int is_latency(const struct settings *set)
 	return uft_tracer_is_latency(set->tracer);
 }
 
-/* The words of a list, and where commands need more, those with theirs. */
+/* The words of a list, with those of the functions that commands need as well. */
 static const char *words_of(const struct wish *w, const struct settings *top, enum list i, const char *filter,
 			    const struct tree_text *words, const struct tree_text *notrace)
 {
@@ -311,7 +311,7 @@ static int wish_lists(struct wish *w, const struct settings *top)
 	return ret;
 }
 
-/* Options that change the records of all calls: a kernel has one of each for all graphs, that of the last write. */
+/* Options that change the records of all calls. As in the kernel all graphs share them: the last write holds. */
 #define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS | UFT_EVENTS_SELF)
 
 /* Once @in has @set. */
@@ -322,7 +322,7 @@ static uint32_t shapes_of(const struct instance *in, const struct settings *set)
 	return (in->t->shapes & ~changed) | (now & changed);
 }
 
-/* The graph's limits have no files in an instance: the top's hold for all. */
+/* The graph's limits have no files in an instance: the top's values hold for all. */
 static int wish_op(struct wish *w, const struct settings *top, uint32_t shapes, uint32_t event_stacks)
 {
 	const struct settings *set = w->set;
@@ -368,9 +368,9 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 }
 
 /*
- * What an instance wants of a tracepoint: with the filter of the event, if it is on or may be switched on; and for
- * each of its triggers, with the trigger's own. So what none of them looks at is not recorded. @to NULL: they are
- * counted.
+ * Lists what an instance needs of a tracepoint: events that pass the event's filter, if the event is on or may be
+ * switched on, and for each trigger the events that pass the trigger's filter. All others are not recorded. Returns how
+ * many entries there are; @to NULL: only counts them.
  */
 static size_t put_wants(const struct instance *in, const struct settings *set, uint32_t event,
 			struct uft_event_want *to)
@@ -388,8 +388,8 @@ static size_t put_wants(const struct instance *in, const struct settings *set, u
 }
 
 /*
- * The tracepoints that instances want, once @in has @set: also one that is off, as its events stay enabled. malloc'd;
- * NULL: no memory.
+ * The tracepoints that instances want, once @in has @set. Those of an instance that is off are included, since its
+ * events stay enabled. malloc'd; NULL: no memory.
  */
 static struct uft_event_want *wanted_events(const struct instance *in, const struct settings *set, size_t *n)
 {
@@ -438,7 +438,7 @@ static struct uft_ops *list_ops(const struct wishes *w)
 	return ops;
 }
 
-/* The instance whose lists of tasks the session goes by, if all have the same; kin are known if one asks for them. */
+/* The instance whose pid lists the targets follow, if all instances have the same. Prefers one with function-fork. */
 static const struct instance *teller_of(const struct wishes *w)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -460,7 +460,7 @@ static void wishes_free(struct wishes *w)
 
 /* ---- The buffers ----------------------------------------------------------------------------- */
 
-/* How many ops write records of calls, or of the session itself. */
+/* How many ops write records of calls or are of the session's own tracers. */
 static size_t count_wishing(const struct instance *in, const struct settings *set)
 {
 	size_t n = 0;
@@ -476,7 +476,7 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 	return n;
 }
 
-/* The session's own events of other tracers. */
+/* The session's own events of tracers other than @tracer. */
 static uint32_t hidden_beside(uint32_t tracer)
 {
 	static const struct { uint32_t tracer, shown; } own[] = {
@@ -493,8 +493,8 @@ static uint32_t hidden_beside(uint32_t tracer)
 }
 
 /*
- * Records that an instance's buffer hides: enum uft_live_hidden. An instance that is off beside others hides all:
- * records that the others make while it is being switched on are shown once it is on.
+ * Records that an instance's buffer hides: enum uft_live_hidden. An instance that is off beside others hides all, or
+ * the records of the others would be in its buffer while it is switched on.
  */
 static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
 {
@@ -540,7 +540,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	return 0;
 }
 
-/* Is one of them told of kin as well? Those that did not ask for it show the tasks of their list. */
+/* Does an instance have function-fork? Instances without it show only the tasks of their list. */
 static int has_kin(const struct instance *in, const struct settings *set)
 {
 	for (const struct instance *i = in->t->instances; i; i = i->next)
@@ -614,9 +614,9 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 }
 
 /*
- * Decides what each instance shows, once @in has @set. Events of the time of the switch itself are for none.
- * An instance that has shared goes on to leave out what is of another: calls of a graph that is off by now
- * still end, and a thread may be about to write what it began when its site was armed for the other.
+ * Decides what each instance shows, once @in has @set. No instance shows events of the time of the switch itself. An
+ * instance that has shared the session still hides the others' records: calls of a graph that is off by now still end,
+ * and a thread may be about to write a record that it began when its site was armed for the other instance.
  */
 static int choose_all(struct instance *in, const struct settings *set, int is_before)
 {
@@ -641,7 +641,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 	return ret;
 }
 
-/* Is what @set had recorded told by kind, function and task from what @in's own settings would have? */
+/* Can records made for @set be told, by kind, function and task, from records for @in's own settings? */
 static int is_told_apart(const struct instance *in, const struct settings *set)
 {
 	const struct settings *own = &in->set;
@@ -658,9 +658,8 @@ static int is_told_apart(const struct instance *in, const struct settings *set)
 }
 
 /*
- * @set was refused because of one target. What others were switched over to and back they recorded meanwhile,
- * from @since on: none of it is shown that would not be without that write, and where this cannot be told,
- * nothing of those moments.
+ * One target refused @set. The other targets were switched to it and back, and recorded meanwhile, from @since on. The
+ * buffer hides the records that the write caused. Where these cannot be told from others, it hides all of that time.
  */
 static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
 {
@@ -704,8 +703,8 @@ static int is_handing_on(const struct instance *in, const struct settings *from,
 }
 
 /*
- * Gives the events written until now to the instances that wanted them. Their commands run in the next round:
- * here they would apply settings inside of others.
+ * Gives the events written until now to the instances that wanted them. Their commands run in the next round: here they
+ * would apply settings while other settings are being applied.
  */
 static void hand_on(struct instance *in, const struct settings *from, const struct settings *to)
 {
@@ -725,7 +724,7 @@ void share_settle(struct instance *in, const struct settings *set)
 		tree_pull(in->t);
 }
 
-/* All that record want an order and no times. Tracers of latencies, and what triggers reckon, go by the clock. */
+/* Do all recording instances need only an order of events, no times? Latency tracers and triggers need times. */
 static int wants_no_times(const struct instance *in, const struct settings *set)
 {
 	int n = 0;
@@ -780,7 +779,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	hand_on(in, &in->set, set);
 	for (struct instance *i = in->t->instances; i; i = i->next)
 		is_any_running |= is_running(i, set_of(i, in, set));
-	if (!is_any_running)	/* what is armed again for later is not to write now */
+	if (!is_any_running)	/* sites that stay armed for later must not write now */
 		uft_session_record(in->t->session, 0);
 	since = uft_live_clock(in->live);
 	ret = choose_all(in, set, 1);

@@ -55,7 +55,7 @@ static const struct option_row options[] = {
 };
 #define NOPTIONS	(sizeof(options) / sizeof(options[0]))
 
-/* Options of the kernel that have no meaning here: their files say so, and take nothing. */
+/* Options of the kernel that have no meaning here: their files say so and refuse writes. */
 static const struct { const char *name, *why; } absent[] = {
 	{ "hash-ptr", "no address is printed that a process would have to hide from its own user" },
 	{ "block", "there is no block layer in a process" },

@@ -2,7 +2,7 @@
 /*
  * take.c - take the content of a buffer at a certain moment: as a snapshot, or as text on standard error
  *
- * All of it belongs to the owner. A snapshot changes under pipe_lock, since readers of its pages are others.
+ * All of it belongs to the owner. A snapshot changes under pipe_lock, since other threads read its pages.
  */
 #include "tree/core/tree_internal.h"
 #include "symbol/tracer.h"
@@ -12,7 +12,7 @@
 
 /* ---- Snapshots -------------------------------------------------------------------------------- */
 
-/* Readers of pages may be at the one before. */
+/* Replaces the snapshot under pipe_lock: a reader of pages may be using the old one. */
 static void put(struct instance *in, struct uft_live *frozen)
 {
 	struct uft_live *before = in->frozen;

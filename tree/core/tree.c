@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - the owner of a tree: one thread for all that a session is asked
+ * tree.c - the owner of a tree: the one thread that calls the session
  *
- * tree.h says what a tree is. Its thread does in turn what others ask of it (tree_call(), one at a time, in order), a
- * round of the session, and emptying the rings. Before each thing that is asked it meets the fork children that came to
- * be until then: a reader that has waited for a child finds its records, however long the request before took.
+ * tree.h says what a tree is. In turn the owner runs the requests of other threads (tree_call(), one at a time, in
+ * order), runs a round of the session, and drains the rings. Before each request it adopts the fork children that exist
+ * by then. So a reader that has waited for a child finds its records, however long the previous request took.
  *
- * Settings. `set` holds what the user wrote into files. A write makes a copy, changes it and hands it to tree_apply(),
- * which tells the session; only when that worked the copy becomes `set`. So a refused write leaves no trace.
+ * Settings. `set` holds the values that the user wrote into files. A write makes a copy, changes it and hands it to
+ * tree_apply(), which applies it to the session. Only on success does the copy become `set`; a refused write changes
+ * nothing.
  *
  * Locks: `lock` for requests, instances and waiting readers, held for moments, no other lock taken inside.
  */
@@ -23,8 +24,9 @@
 #define IDLE_MS		100	/* the session's own pace */
 #define BUSY_MS		5	/* a ring takes longer to fill, */
 #define MUCH_BYTES	(512u << 10)	/* but not if a round takes that much: the next one follows at once */
-#define RING_BYTES	(4u << 20)	/* no more: a file waits until what was written before is taken */
-#define RING_MAX	(16u << 20)	/* in a burst for which we have no time: then it waits for that much */
+#define RING_BYTES	(4u << 20)	/* not more, since a file waits until earlier records are drained */
+/* in a burst that we cannot drain in time: a file then waits for so many bytes */
+#define RING_MAX	(16u << 20)
 #define EMULATED_RINGS	32u	/* threads that write at the same time */
 #define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
 
@@ -71,7 +73,7 @@ static void serve(struct uft_tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Without targets there is nothing that the session could wait for, and without a tracer nothing comes by itself. */
+/* Waits for a request. Without targets the session has nothing to wait for; without a tracer no data comes. */
 static void wait_asked(struct uft_tree *t)
 {
 	struct timespec until;
@@ -113,8 +115,8 @@ static void note_status(struct uft_tree *t)
 }
 
 /*
- * Drains the rings, and wakes waiting readers. Events may be too young to be returned yet, so readers are woken again
- * in each round until they can be. One more round is not enough: the owner's own follows at once on one for a reader.
+ * Drains the rings and wakes waiting readers. Events may be too young to be returned yet, so each round wakes readers
+ * again until the events can be. One more round is not enough, since the owner's own round follows a reader's at once.
  */
 void tree_pull(struct uft_tree *t)
 {
@@ -183,7 +185,7 @@ static void *owner_main(void *arg)
 
 void tree_clear(struct instance *in, uint32_t cpu)
 {
-	uft_session_gather(in->t->session);	/* it is of before */
+	uft_session_gather(in->t->session);	/* records of before the clear go as well */
 	uft_live_clear(in->live, cpu);
 	if (cpu == UFT_LIVE_ALL)
 		in->cleared_ns = uft_live_now(in->live);
@@ -196,7 +198,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	int ret, was_on = in->set.is_on;
 
 	share_settle(in, set);
-	if (set->is_on == was_on)	/* another setting does not undo a traceoff that was due */
+	if (set->is_on == was_on)	/* a write of another setting does not undo a pending traceoff */
 		now.is_on = in->set.is_on;
 	set = &now;
 	ret = t->is_together ? 0 : share_apply(in, set, err);
@@ -302,7 +304,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	(void)pid;
 	each_part(t, slice_end, t, slice);
 	uft_live_slice_end(t->instances->live, slice);
-	t->fresh = uft_live_clock(t->instances->live);	/* it takes the rest */
+	t->fresh = uft_live_clock(t->instances->live);	/* the buffer drains the rest */
 }
 
 static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)

@@ -15,7 +15,7 @@
 #include "symbol/event_type.h"
 #include "tree/tree.h"
 
-/* ---- text.c: what a read shows, growing ----------------------------------------------------- */
+/* ---- text.c: growing text of a file ---------------------------------------------------------- */
 
 struct tree_text {
 	char *p;
@@ -48,7 +48,7 @@ enum row_flags {
 	ROW_FROZEN	= 2,		/* shows the snapshot, not the running buffer */
 };
 
-/* All run in the owner's thread, except read and poll. A member that is missing: the file has no such side. */
+/* All run in the owner's thread, except read and poll. A missing member: the file has no such operation. */
 struct row {
 	struct uft_tree_row pub;
 	int (*show)(const struct place *at, struct tree_text *out);	/* all of it */
@@ -65,8 +65,8 @@ struct row {
 };
 
 /*
- * What core/ asks of the folders above. Members that are missing: nothing is done. files/table.c has them all, and
- * uft_tree_create() there hands them to a new tree.
+ * Functions of higher folders that core/ calls. A missing member does nothing. files/table.c has the list, and
+ * uft_tree_create() there passes it to a new tree.
  */
 struct uft_told_event;
 struct settings;
@@ -76,27 +76,27 @@ struct tree_part {
 	void (*round)(struct uft_tree *t);			/* after each drain */
 	void (*told)(struct uft_tree *t, const struct uft_told_event *e);
 	void (*exited)(struct uft_tree *t, int status);		/* the launched program */
-	/* an object that declares them was mapped */
+	/* an object that declares these types was mapped */
 	void (*types_found)(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);
-	void (*applied)(struct uft_tree *t);			/* tree_apply() ends, or was refused */
+	void (*applied)(struct uft_tree *t);			/* at the end of tree_apply(), also after a refusal */
 	void (*switched)(struct instance *in, int is_on);	/* tracing_on has changed */
 	void (*clock)(struct instance *in, uint32_t clock);	/* records have the time of another clock from now on */
 	void (*leave)(struct instance *in);			/* rmdir: before the instance goes */
 	void (*instance_free)(struct instance *in);
 	void (*tree_free)(struct uft_tree *t);
 };
-/* Commands of functions; ops.c joins their wishes with those of the tracers. */
+/* Commands of functions; ops.c joins their ops with those of the tracers. */
 struct command_ops {
 	int (*waits)(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
-	/* of the functions that have one; ends the text */
+	/* appends the functions that have a command; ends the text */
 	int (*put_words)(const struct instance *in, const char *before, struct tree_text *words);
 	int (*has_stacks)(const struct instance *in);	/* it has stacktrace, also if that has no count left */
-	/* of the functions whose stacks are wanted */
+	/* appends the functions whose stacks are wanted */
 	int (*put_stack_words)(const struct instance *in, struct tree_text *words);
 	int (*wants_event_stacks)(const struct instance *in);	/* a trigger of an event needs its stack */
 	/* triggers of events switch the graph: struct uft_ops; 0: none */
 	uint32_t (*graph_turn)(const struct instance *in);
-	/* What triggers have targets do with the type: record it, and more; into @want, NULL: nowhere. How many. */
+	/* Actions that targets run for triggers of the type, into @want (NULL: only counted). Returns how many. */
 	size_t (*put_wants)(const struct instance *in, const struct settings *set, uint32_t event,
 			    struct uft_event_want *want);
 	int (*switches)(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
@@ -149,7 +149,7 @@ struct option_row {
 	uint32_t events;		/* enum uft_events: what is recorded of each call while it is on, */
 	uint32_t events_off;		/* and while it is off */
 };
-const struct option_row *option_row(uint32_t index);	/* NULL: one of the kernel's that has no meaning here, */
+const struct option_row *option_row(uint32_t index);	/* NULL: an option of the kernel that has no meaning here, */
 const char *option_absent(uint32_t index);		/* for this reason */
 uint64_t option_defaults(void);
 uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
@@ -179,10 +179,10 @@ struct uft_handle {
 	void (*notify)(void *arg);
 	void *notify_arg;
 };
-/* @pid uses it. For names alone: a task that cannot be looked at counts as a process of its own. */
+/* Notes that task @pid uses @h. Only for names: a task that cannot be looked at counts as a process of its own. */
 void handle_look_up(struct uft_handle *h, pid_t pid);
 void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
-/* Until data may have come. 0, or -ESHUTDOWN: the tree ends. */
+/* Waits until data may have come. 0, or -ESHUTDOWN: the tree ends. */
 int handle_wait_news(struct uft_handle *h);
 
 
@@ -207,7 +207,7 @@ struct settings {			/* the settings of an instance */
 	uint64_t options;		/* bits by option_name() */
 	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
-	uint64_t max_latency_us;	/* latency tracers: only what is longer */
+	uint64_t max_latency_us;	/* latency tracers: only longer latencies are kept */
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* tracing_cpumask.c */
 	uint32_t max_depth;
 	struct uft_hwlat_opts hwlat, osnoise;	/* the top's; 0: the default of each */
@@ -231,8 +231,9 @@ struct instance {
 
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;
-	struct uft_live *frozen;	/* take.c; NULL: none is allocated; another one also under t->pipe_lock */
-	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
+	struct uft_live *frozen;	/* take.c; NULL: none is allocated; replaced also under t->pipe_lock */
+	/* set.max_latency_us counts latencies that ended after this, in the buffer's clock */
+	uint64_t latency_from_ns;
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
 	uint32_t subbuf_kb;		/* pages of trace_pipe_raw; changed by the owner under t->pipe_lock */
@@ -244,11 +245,11 @@ struct instance {
 
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
-	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
+	/* trace_pipe_raw.c: pages by cpu, and the symbols of pages handed out; under t->pipe_lock */
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;
 	/*
-	 * events.c: words of set_event with :mod: whose object is yet to come, each with a newline; malloc'd,
-	 * NULL: none
+	 * events.c: words of set_event with :mod: whose object is not mapped yet, each with a newline; malloc'd, NULL:
+	 * none
 	 */
 	char *event_mods;
 	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
@@ -277,7 +278,7 @@ struct uft_tree {
 
 	/* the instance whose pid lists the targets follow; NULL: none; the owner's */
 	const struct instance *told;
-	/* by set_ftrace_pid.c; the owner's: for each task that was named, which may be a thread */
+	/* processes attached by set_ftrace_pid.c, and the task that was named, which may be a thread; the owner's */
 	struct attached { uint32_t pid, named; } *attached;
 	size_t nattached;
 	uint32_t kins;			/* numbers given to lists of pids */
@@ -290,18 +291,21 @@ struct uft_tree {
 	const struct uft_event_type **found; uint32_t nfound;	/* events.c; malloc'd; the owner's */
 	int is_busy;			/* something records; the owner's */
 	uint64_t took;			/* bytes of the last round; the owner's */
-	const char *conflict;		/* of the last write that was EBUSY: the other party; the owner's */
-	uint32_t graph_turns;		/* turns of graph triggers that there were; the owner's */
-	uint32_t graph_keys;		/* and counts that targets keep; the owner's */
-	/* enum uft_events that hold for all graphs and the profile: as written last; the owner's */
+	const char *conflict;		/* the setting that made the last write fail with EBUSY; the owner's */
+	uint32_t graph_turns;		/* numbers given to turns of graph triggers; the owner's */
+	uint32_t graph_keys;		/* and to counts that targets keep; the owner's */
+	/* enum uft_events of all graphs and the profile, by the last write; the owner's */
 	uint32_t shapes;
-	/* of the last write: the session's sentence, where it was the one that refused; the owner's */
+	/* the session's reason, if it refused the last write; the owner's */
 	struct uft_error refused;
-	/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
+	/*
+	 * waiting readers were not yet woken for events up to this clock, since these became readable; 0:
+	 * none; the owner's
+	 */
 	uint64_t fresh;
 	struct user_events *user_events;	/* user_events.c; NULL: not used so far; the owner's */
 	struct uft_synth_list synths;	/* synthetic_events.c */
-	int has_emitted;		/* histograms made events that are in no buffer yet; the owner's */
+	int has_emitted;		/* histograms made events that no buffer has yet; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */
 	struct tree_hists *hists;	/* event_hist.c */
@@ -328,35 +332,35 @@ int tree_create(const struct uft_tree_opts *opts, const struct tree_table *table
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
 /* events.c. The owner. */
 void event_free(struct instance *in);
-/* an object that declares them was mapped */
+/* an object that declares these types was mapped */
 void event_types_found(struct uft_tree *t, const struct uft_event_type *const *type, uint32_t n);
-void event_types_settle(struct uft_tree *t);	/* those of the time of an apply */
-/* ops.c: its buffer shows what its settings say by now. 0, -ENOMEM */
+void event_types_settle(struct uft_tree *t);	/* takes the types found during an apply */
+/* ops.c: its buffer shows events by its present settings. 0, -ENOMEM */
 int share_choose_events(struct instance *in, uint64_t since);
 void raw_free(struct instance *in);
-void raw_set_page(struct instance *in, uint32_t kb);	/* pages that were begun go */
-/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
+void raw_set_page(struct instance *in, uint32_t kb);	/* drops partly filled pages */
+/* drops partly filled pages of the snapshot; UFT_LIVE_ALL: and their names. t->pipe_lock held */
 void raw_forget(struct instance *in, uint32_t cpu);
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
 void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
 /* settings.c */
 int pids_have(const struct pids *list, uint32_t pid);
-int event_fork_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
+int event_fork_is_asked(const struct settings *set);	/* the session has to report forks and exits */
 int event_fork_counts(const struct settings *set);	/* events are judged here, not by the buffer */
 /* event_fork.c. The owner. */
 int event_fork_begin(struct instance *in);
-/* else besides those that are in it */
+/* @is_anew: @list replaces the list; else it is added */
 int event_fork_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);
-/* 0: as the user wrote it */
+/* appends the list as it is now; 0: the list as the user wrote it holds */
 int event_fork_show(const struct instance *in, enum pid_list which, struct tree_text *out);
 void event_fork_take(struct uft_tree *t, const struct uft_told_event *e);
-/* An event with a type, by the lists of its moment. The session's own: where functions switch it or it has triggers. */
+/* Does @e, an event with a type, pass the lists of its moment? Asked for types with triggers or function switches. */
 int event_fork_passes(const struct instance *in, const struct uft_event *e, uint64_t clock);
-void event_fork_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
+void event_fork_forget(struct instance *in, uint64_t clock);		/* events before @clock have been looked at */
 void event_fork_free(struct instance *in);
-/* Do the lists of events, as they are written, let the task in? Without options/event-fork. */
+/* Do the written pid lists of events let the task in? Without options/event-fork. */
 int event_pids_want(const struct settings *set, uint32_t pid, uint32_t tid);
-/* mistakes.c: a write of @h was refused. Or: of @n bytes of a command the one at @at is wrong, says @where. */
+/* mistakes.c: notes a refused write of @h; or a mistake at byte @at of a command of @n bytes, in words of @where. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_put(struct instance *in, const char *where, const char *what, const char *command, size_t n, size_t at);
 void error_free(struct instance *in);
@@ -372,46 +376,46 @@ void stack_free(struct uft_tree *t);
 #define CLOCK_COUNTER	2	/* the kernel's place of counter */
 void clock_apply(struct instance *in, uint32_t clock);
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
-void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
-void tree_pull_all(struct uft_tree *t);		/* the same, and what histograms made of it */
+void tree_pull(struct uft_tree *t);		/* the owner: drains the rings */
+void tree_pull_all(struct uft_tree *t);		/* the same, and takes the events that histograms made */
 /*
- * For other threads: afterwards all that targets wrote before is in the buffer. A reader that finds nothing
- * calls it, or it would miss the end.
+ * For other threads: afterwards the buffer has all records that targets wrote before. A reader that finds no data calls
+ * it, or the reader would miss the end.
  */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
-/* ops.c. The owner: records are taken, or not, as the instances say that have something that is on. */
+/* ops.c. The owner: switches recording on or off, depending on whether an instance has anything on. */
 void tree_record(struct uft_tree *t);
-/* The owner: what @set says, into the session. On an error all is as it was. */
+/* The owner: applies @set to the session. On an error nothing has changed. */
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 /* instance.c. The owner: the last of the list; the first is the top. */
 int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /*
- * ops.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an
- * error all is as it was.
+ * ops.c. The owner: applies @set to the session and the buffers, beside the settings of other instances. On an error
+ * nothing has changed.
  */
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
-/* before it: what was due, a traceoff too, was due for the settings of now */
+/* before share_apply(): pending effects, a traceoff too, still go by the present settings */
 void share_settle(struct instance *in, const struct settings *set);
 void share_mute(struct uft_tree *t);		/* instances with nothing on take no records */
-/* its triggers do, not its tracer */
+/* its triggers switch the graph, not its tracer */
 int share_switches_graph(const struct instance *in, const struct settings *set);
 /* function-fork: only targets know new children in time, and each has one list */
 int share_is_forking(const struct settings *set);
 int share_knows_kin(const struct instance *in);	/* 1: the session knows the tasks on @in's lists by function-fork */
 /*
- * take.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
- * @until, as uft_live_clock() tells.
+ * take.c. The owner: make an empty snapshot; remove it; fill it with the events up to @until, a time of
+ * uft_live_clock().
  */
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
 void snapshot_clear(struct instance *in, uint32_t cpu);
 int snapshot_take(struct instance *in, uint64_t until);
-/* by its tracer, which keeps the worst case there in the kernel */
+/* in use by a latency tracer, which keeps the worst case there in the kernel */
 int snapshot_is_used(const struct instance *in);
-/* The same as text to the transport, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
+/* Passes events up to @until as text to the transport, and removes them from the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
 /* dump_on_oops.c: of the launched program; ftrace_dump_on_oops */
 void dump_on_end(struct uft_tree *t, int status);
@@ -435,12 +439,12 @@ int trigger_switches(const struct instance *in, uint32_t event);	/* functions sw
 int trigger_switches_any(const struct instance *in);
 /* adds the types that functions switch; 0, -ENOMEM */
 int trigger_events(const struct instance *in, struct uft_event_set *out);
-/* adds the types that are on now, however they were switched; 0, -ENOMEM */
+/* adds the types that are on now, by the user or by functions; 0, -ENOMEM */
 int trigger_events_on(const struct instance *in, struct uft_event_set *out);
-/* the user switched them so */
+/* notes that the user changed the events that are on from @before to @now */
 void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);
 void trigger_mute(const struct instance *in, int on);
-void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
+void trigger_switched(struct instance *in, int is_on);	/* tracing_on changes now */
 /* event_trigger.c: one write of a trigger file. The owner. */
 struct event_command {
 	uint32_t event;			/* the place of its type */
@@ -453,7 +457,7 @@ struct event_command {
 	int (*find_clock)(const char *name);	/* its number; -1: there is none */
 };
 int event_trigger_do(struct instance *in, struct event_command *c);	/* 0, negative errno */
-int event_trigger_clear(struct instance *in, uint32_t event);		/* takes its histograms out */
+int event_trigger_clear(struct instance *in, uint32_t event);		/* removes its histograms */
 void event_trigger_show(const struct instance *in, uint32_t event, struct tree_text *out);
 int event_trigger_show_hist(struct instance *in, uint32_t event, struct tree_text *out);
 /* as uft_hist_put_cells() */
@@ -462,7 +466,7 @@ void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_imag
 void event_hists_end(struct uft_tree *t, uint32_t slice);
 void event_hists_free(struct uft_tree *t);
 void trigger_round(struct uft_tree *t);
-int trigger_keep(struct instance *in);	/* all events are looked at, for options/event-fork. 0, -ENOMEM */
+int trigger_keep(struct instance *in);	/* look at all events, for options/event-fork. 0, -ENOMEM */
 void trigger_free(struct instance *in);
 
 #endif

@@ -5,9 +5,9 @@
  * The kernel prints to its console; here the text goes to the standard error of the process that has the
  * tree. The form is the kernel's, with times from the first event on. Printed events leave the buffer.
  *
- * A program that crashed is one that the session started (uft shell PROGRAM) and that a signal of an error
- * ended, or a shell that says so of its last command; how others end nobody is told. What it wrote is in its
- * rings still.
+ * A crash is the end, by a signal of an error, of the program that the session started (uft shell PROGRAM), or a shell
+ * that reports such an end of its last command. The session does not learn how other targets end. The last records of
+ * the crashed program are still in its rings.
  */
 #include "tree/files/rows.h"
 
@@ -26,7 +26,7 @@ int show_dump_on_oops(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* As the kernel's sysctl and its command line have it. */
+/* Takes the values of the kernel's sysctl and of its command line. */
 ssize_t store_dump_on_oops(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t value = ON_OOPS_CPU;
@@ -46,7 +46,7 @@ ssize_t store_dump_on_oops(struct uft_handle *h, const char *p, size_t n)
 	return ret ? ret : (ssize_t)n;
 }
 
-/* Of an error, whether it says so by itself or as shells do. */
+/* Is @status an end by a signal of an error, directly or as a shell reports it (128 + signal)? */
 static int is_crash(int status)
 {
 	static const int of_errors[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
@@ -58,7 +58,7 @@ static int is_crash(int status)
 	return 0;
 }
 
-/* Of the last that was recorded. */
+/* The cpu of the last event in the buffer. */
 static uint32_t last_cpu(struct instance *in)
 {
 	struct uft_event ev[64];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error_log.c - error_log: what was wrong with the writes that were refused last
+ * error_log.c - error_log: the mistakes in the last refused writes
  *
- * The kernel notes the mistakes of events and probes only; here every write that is EINVAL has its entry,
- * because a shell prints no more than the errno. So has a write that is EBUSY because of another setting,
- * once: servers ask again for a while whether it still is. The form is the kernel's: scripts take the
- * caret's column from it.
+ * The kernel notes only mistakes of events and probes. Here every write that fails with EINVAL has an entry, because a
+ * shell prints only the errno. A write that fails with EBUSY because of another setting has one entry, although servers
+ * repeat the write for a while. The form is the kernel's: scripts take the caret's column from it.
  */
 #include "tree/files/rows.h"
 

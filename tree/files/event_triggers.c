@@ -62,7 +62,7 @@ int uft_tree_hist_cells(struct uft_tree *t, uft_node node, char **words, size_t 
 	return ret;
 }
 
-/* Into error_log: the mistakes of a histogram, or of a filter, under the names that the kernel has for them. */
+/* Notes mistakes of a histogram or a filter in error_log, with the kernel's names for them. */
 static void note(struct uft_handle *h, const struct event_command *c)
 {
 	const struct uft_event_type *type = uft_event_table_at(tree_types(h->t), c->event);
@@ -98,7 +98,7 @@ ssize_t store_event_trigger(struct uft_handle *h, const char *p, size_t n)
 	return ret ? ret : (ssize_t)n;
 }
 
-/* Histograms go, other triggers stay, as in the kernel. */
+/* Removes histograms; other triggers stay, as in the kernel. */
 int truncate_event_trigger(const struct place *at)
 {
 	return event_trigger_clear(at->in, event_of(at));

@@ -2,15 +2,15 @@
 /*
  * events.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
  *
- * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that
- * is on is on for its instance: the session asks for what any of them wants (ops.c), each buffer shows its
- * own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on,
- * its own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of
- * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
- * and its file shows it with the mistake, until another is written.
+ * The events are those of the session's table (symbol/event_type.h), which grows while programs run. An instance
+ * enables events for itself: the session records what any instance enables (ops.c), and each buffer shows its own
+ * events. An event that functions switch (trigger_event.c) is recorded all the time: set_event lists it as on, and its
+ * own file shows the present state and that it may change: `0*`, `1*`. events/ftrace/ describes the records of the
+ * tracers and cannot be switched, as in the kernel. A refused filter removes the previous filter; the event's file
+ * shows the refused text with the mistake until the next write.
  *
- * A word of set_event with `:mod:OBJECT` whose object no program has mapped yet is kept, and shown by set_event, until
- * one has: then its events are on. One whose OBJECT is a glob is kept for good.
+ * set_event keeps and shows a word with `:mod:OBJECT` until a program maps the object: then the events of the object
+ * are on. A word whose OBJECT is a glob is kept for good.
  */
 #include "symbol/array.h"
 #include "symbol/event_filter.h"
@@ -61,7 +61,7 @@ int show_set_event(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* Which are on by now: what functions did before comes first. 0, -ENOMEM. */
+/* The events that are on now, after the pending switches by functions. 0, -ENOMEM. */
 static int events_on(struct instance *in, struct uft_event_set *out)
 {
 	if (trigger_switches_any(in))
@@ -69,7 +69,7 @@ static int events_on(struct instance *in, struct uft_event_set *out)
 	return trigger_events_on(in, out);
 }
 
-/* Takes @events over. @is_changed: there is more to be told than that. */
+/* Takes ownership of @events. @is_changed: other settings have changed as well. */
 static int set_events(struct uft_handle *h, struct instance *in, struct uft_event_set *events, int is_changed)
 {
 	struct uft_event_set on = { NULL, 0 }, was = in->set.events;
@@ -92,7 +92,7 @@ static int set_events(struct uft_handle *h, struct instance *in, struct uft_even
 	}
 	uft_event_set_free(&on);
 	if (ret && ret != -EBUSY && h && h->t->opts.warning && err.text[0])
-		/* the kernel does not tell of tasks here: with the remedy */
+		/* the kernel does not report tasks here: the text has the remedy */
 		h->t->opts.warning(h->t->opts.arg, err.text);
 	return ret;
 }
@@ -124,7 +124,7 @@ static int is_known_object(const struct uft_event_table *types, const char *obje
 	return 0;
 }
 
-/* The line of @mods that is this word; NULL: none. */
+/* Finds the line of @mods that equals the word; NULL: none. */
 static char *find_mod(char *mods, const char *word)
 {
 	size_t n = strlen(word);
@@ -149,7 +149,7 @@ static char *mod_text(const char *word, size_t n)
 	return text;
 }
 
-/* The word is kept, or not any more. 0, -EINVAL: it was not; -ENOMEM. */
+/* Keeps the word in *mods, or removes it (@is_not). 0, -EINVAL: there was none to remove; -ENOMEM. */
 static int keep_mod(char **mods, const char *word, size_t n, int is_not)
 {
 	char *text = mod_text(word, n), *line = text ? find_mod(*mods, text) : NULL, *grown;
@@ -172,8 +172,8 @@ static int keep_mod(char **mods, const char *word, size_t n, int is_not)
 }
 
 /*
- * One word without its `!`: what it means goes into *events, or out of it, and into *mods if it is for later.
- * 0; -EINVAL: it means nothing; -ENOMEM.
+ * Adds the events of one word, without its `!`, to *events or removes them. A word for a later object goes into *mods.
+ * 0; -EINVAL: the word matches no event; -ENOMEM.
  */
 static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not,
 		     struct uft_event_set *events, char **mods)
@@ -198,8 +198,8 @@ static int take_word(const struct uft_event_table *types, const char *word, size
 }
 
 /*
- * As in the kernel words count one by one: those in front of a wrong one are taken, and the write ends there. *taken:
- * bytes up to it.
+ * As in the kernel each word counts by itself: words before a wrong one take effect, and the write ends there. *taken:
+ * bytes before the wrong word.
  */
 static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_event_set *events, char **mods,
 		      size_t *taken)
@@ -226,7 +226,7 @@ static int take_words(struct uft_handle *h, const char *p, size_t n, struct uft_
 	return 0;
 }
 
-/* Takes @events and @mods over. */
+/* Takes ownership of @events and @mods. */
 static int set_words(struct uft_handle *h, struct instance *in, struct uft_event_set *events, char *mods)
 {
 	char *was = in->event_mods;
@@ -249,7 +249,7 @@ int truncate_set_event(const struct place *at)
 	return set_words(NULL, at->in, &none, NULL);
 }
 
-/* Words, each with `!` in front if it is to be off. */
+/* Takes words; a `!` in front of a word switches its events off. */
 ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 {
 	struct uft_event_set events = { NULL, 0 };
@@ -267,9 +267,9 @@ ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 	return ret ? ret : (ssize_t)taken;
 }
 
-/* ---- Types that come ------------------------------------------------------------------------- */
+/* ---- New types ------------------------------------------------------------------------------- */
 
-/* The kept words of @in switch on what they mean of the types of one object. 1: some are on now. */
+/* Switches on the types of one object that kept words of @in match. 1: some are on now. */
 static int take_found(struct instance *in, const struct uft_event_type *const *type, uint32_t n)
 {
 	int found = 0;
@@ -333,7 +333,7 @@ static int is_about(const struct place *at, const struct uft_event_type *type)
 	return !(at->row->pub.scope & UFT_SCOPE_SYSTEM) || type->system_index == at->index;
 }
 
-/* `X`: some are; `?`: there are none. */
+/* `X`: some events are on, some off; `?`: there are no events. */
 int show_events_enable(const struct place *at, struct tree_text *out)
 {
 	const struct uft_event_table *types = tree_types(at->t);
@@ -384,7 +384,7 @@ ssize_t store_event_enable(struct uft_handle *h, const char *p, size_t n)
 	return store_events_enable(h, p, n);
 }
 
-/* The one that its format says. */
+/* The same id as in the file format. */
 int show_event_id(const struct place *at, struct tree_text *out)
 {
 	struct tree_text format = { 0 };
@@ -402,9 +402,8 @@ int show_event_id(const struct place *at, struct tree_text *out)
 /* ---- Filters --------------------------------------------------------------------------------- */
 
 /*
- * What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place, or
- * directly behind the text.
- * NULL: no memory.
+ * The text that the file of a refused filter shows, in the form of the kernel's append_filter_err(): the caret is below
+ * the mistake, or directly after the text. NULL: no memory.
  */
 static char *refused_text(const char *text, const struct uft_filter_error *err)
 {
@@ -424,8 +423,8 @@ static char *refused_text(const char *text, const struct uft_filter_error *err)
 }
 
 /*
- * What each of some events has from now on. @text, malloc'd: NULL: none; @refused: what its file shows
- * instead, or NULL.
+ * New filters of some events. @text: the filter, malloc'd; NULL: none. @refused: the text that the file shows instead,
+ * or NULL.
  */
 struct filters { struct filter_change { uint32_t index; char *text, *refused; } *v; uint32_t n, cap; };
 
@@ -438,7 +437,7 @@ static void free_filters(struct filters *f)
 	free(f->v);
 }
 
-/* Takes the texts over. */
+/* Takes ownership of the texts. */
 static int add_filter(struct filters *f, uint32_t index, char *text, char *refused)
 {
 	if (array_reserve(f->v, f->cap, f->n + 1)) {
@@ -460,7 +459,7 @@ static char **grown_texts(char *const *from, uint32_t nfrom, uint32_t n)
 	return to;
 }
 
-/* All of them or none. */
+/* Sets all of @f or none. */
 static int set_filters(struct instance *in, struct filters *f)
 {
 	struct settings set = in->set;
@@ -501,7 +500,7 @@ static int set_filters(struct instance *in, struct filters *f)
 	return 0;
 }
 
-/* Is there such a filter? As uft_event_filter_make(). */
+/* Checks a filter. Returns as uft_event_filter_make(). */
 static int try_filter(const struct uft_event_type *type, const char *text, struct uft_filter_error *err)
 {
 	struct uft_program *f;
@@ -512,7 +511,10 @@ static int try_filter(const struct uft_event_type *type, const char *text, struc
 	return ret;
 }
 
-/* One write, without blanks behind it: those in front stay, as in the kernel. malloc'd; NULL: *ret. */
+/*
+ * Copies one write without trailing blanks; leading blanks stay, as in the kernel. malloc'd; NULL: the error
+ * is in *ret.
+ */
 static char *take_filter(const char *p, size_t n, int *ret)
 {
 	const char *text = p;
@@ -526,7 +528,7 @@ static char *take_filter(const char *p, size_t n, int *ret)
 	return copy;
 }
 
-/* `0` takes a filter out. */
+/* `0` removes a filter. */
 static int is_none(const char *text)
 {
 	return !strcmp(text + strspn(text, " \t\n"), "0");
@@ -583,7 +585,7 @@ int show_system_filter(const struct place *at, struct tree_text *out)
 
 static const struct uft_filter_error of_none = { "Couldn't find or set field in one of a subsystem's events", 0 };
 
-/* What an event has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
+/* Gives the event the filter @text if its fields allow, else none; then its file shows why. 0, -ENOMEM. */
 static int fit_filter(struct filters *f, const struct uft_event_type *type, const char *text)
 {
 	struct uft_filter_error err;
@@ -599,8 +601,8 @@ static int fit_filter(struct filters *f, const struct uft_event_type *type, cons
 }
 
 /*
- * Events that have the filter's fields get it; the others have no filter then. The write is not refused, as
- * in the kernel, but error_log, which keeps 8, has it once for each event that did not take it.
+ * Events that have the filter's fields get the filter; all others of the system lose theirs. As in the kernel the write
+ * is not refused, but error_log (which keeps 8 entries) has one entry for each event that did not take the filter.
  */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {

@@ -2,8 +2,8 @@
 /*
  * hwlat_detector.c - hwlat_detector/: width, window and mode of the tracer hwlat
  *
- * The width is never more than the window, which is how the tracer's use of the CPU is bounded. A change
- * while it runs holds from the next window on; windows are numbered on.
+ * The width is never more than the window; this bounds the CPU time of the tracer. A change while the tracer runs takes
+ * effect with the next window; the numbers of windows go on.
  */
 #include "tree/files/rows.h"
 

@@ -2,9 +2,9 @@
 /*
  * mmiotrace_watch.c - mmiotrace_watch: which memory the tracer mmiotrace watches
  *
- * The kernel's takes every mapping of a device that is made while it is on. A process has no such few places
- * of interest, and the CPU's registers are four, so they are named here. A write says all of them: four words
- * that are given one by one would watch others in between. While there is none, mmiotrace may be the tracer
+ * The kernel's mmiotrace watches every mapping of a device that is made while it is on. A process has too many mappings
+ * for that, and the CPU has four debug registers, so the user names the addresses here. One write sets all of them:
+ * four words written one by one would watch other sets in between. While there is no word, mmiotrace can be the tracer
  * and records nothing.
  */
 #include "tree/files/rows.h"
@@ -22,7 +22,7 @@ int show_mmiotrace_watch(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* Blanks and newlines between words; a newline behind each in @out. -ENAMETOOLONG: it has no room. */
+/* Copies words, separated by blanks or newlines, to lines of @out. -ENAMETOOLONG: @out has no room. */
 static int take_words(const char *p, size_t n, char *out, size_t size)
 {
 	size_t len = 0;

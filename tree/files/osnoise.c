@@ -2,7 +2,8 @@
 /*
  * osnoise.c - osnoise/: period, runtime and cpus of the tracer osnoise
  *
- * The runtime is never more than the period: at the defaults, which are the kernel's, it is all of it, on every cpu.
+ * The runtime is never more than the period. At the defaults, which are the kernel's, it is the whole period on every
+ * cpu.
  */
 #include "tree/files/rows.h"
 
@@ -91,7 +92,7 @@ int show_osnoise_cpus(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* A number at *@p, which is behind it then. -EINVAL: there is none, or no such cpu. */
+/* Reads the number of a cpu at *@p and moves *@p behind it. -EINVAL: no number, or no such cpu. */
 static int take_cpu(const char **p, const char *end, uint32_t n, uint32_t *out)
 {
 	const char *begin = *p;
@@ -101,7 +102,7 @@ static int take_cpu(const char **p, const char *end, uint32_t n, uint32_t *out)
 	return *p == begin || *out >= n ? -EINVAL : 0;
 }
 
-/* A thread would start on one of them, as far as we may. */
+/* May a thread of ours run on one of the cpus in @set? */
 static int is_usable(const struct settings *set, uint32_t n)
 {
 	cpu_set_t ours;

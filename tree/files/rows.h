@@ -16,7 +16,7 @@ SHOW(user_events_status);
 void user_events_switch(struct uft_tree *t);	/* updates the enable bits of programs after a change of events */
 void user_events_free(struct uft_tree *t);
 int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg);
-/* trace.c: the event of a program that wrote to @h, into the buffer of @in. */
+/* trace.c: adds the event of a program that wrote to @h to the buffer of @in. */
 void event_write(struct instance *in, struct uft_handle *h, uint32_t id, const void *payload, size_t n);
 
 /* values.c */

@@ -10,7 +10,7 @@ static void comm_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 	text_printf(arg, "%u %s\n", tid, comm[0] ? comm : "<...>");
 }
 
-/* The last of them. */
+/* Shows the last t->cmdlines tasks. */
 int show_saved_cmdlines(const struct place *at, struct tree_text *out)
 {
 	return uft_live_tasks(at->t->instances->live, at->t->cmdlines, comm_fn, out);

@@ -3,16 +3,15 @@
  * set_ftrace_filter.c - lists of functions: set_ftrace_filter, set_ftrace_notrace, set_graph_function,
  * set_graph_notrace, and what they choose from
  *
- * A list is kept as its words, one a line, in the order in which they were written; `!word` takes out what
- * the ones before it took in. So a list holds for programs and libraries to come as well; what is shown are
- * the functions known now.
+ * A list is kept as its words, one a line, in the order of writing; `!word` removes functions that earlier words added.
+ * So a list also holds for programs and libraries that start later. The file shows the functions known now.
  *
- * A word must match a function of an image that there is or was; `:mod:OBJECT` of an object that has not been
- * met is remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first
- * word that is refused: the kernel waits for the close, whose error is hardly ever checked. So do we only with lists
- * so long that they come in parts. A last word without a blank behind it counts if it is whole, and may go on
- * in the next write. After O_TRUNC the list is empty with the first write, or the close; a session that
- * refuses what is written keeps the list that it has.
+ * A word must match a function of a present or former image. As the kernel does for modules, the list keeps a word
+ * `:mod:OBJECT` of an object that was not mapped so far. A write takes effect at once, up to the first refused word.
+ * The kernel waits for the close, whose error programs hardly ever check; we do so only for lists so long that they
+ * come in several writes. A last word without a blank after it counts if it matches a function, and may go on in the
+ * next write. After O_TRUNC the list becomes empty with the first write, or the close. If the session refuses the new
+ * list, the old one stays.
  */
 #include "tree/files/rows.h"
 #include "tree/core/function_list.h"
@@ -27,15 +26,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole blocks are parts of a list that comes in many: what they hold is checked, and told with the last. */
+/* Writes of whole blocks are parts of a long list: their words are checked at once, and applied with the last part. */
 #define PART_BYTES	4096u
 
 struct edit {
 	struct tree_text words;		/* of the list as edited, without part; a newline behind each */
 	char part[WORD_MAX];
 	size_t npart, wrong_at;
-	int is_pending;			/* something is not told yet */
-	int is_long;			/* it has come in parts: known is worth it */
+	int is_pending;			/* words are not applied yet */
+	int is_long;			/* the list comes in parts: the hash `known` pays off */
 	struct word_known known;
 	char reason[500];		/* of a refusal, for error_log */
 };
@@ -191,7 +190,7 @@ int open_functions(struct uft_handle *h)
 	return e->words.error;
 }
 
-/* Without a word that means something nothing is left of a list. */
+/* Returns 1 if no word of the list matches anything: the list is as good as empty. */
 static int is_void(struct uft_tree *t, const char *list, int *ret)
 {
 	struct selection s = { 0 };
@@ -203,7 +202,7 @@ static int is_void(struct uft_tree *t, const char *list, int *ret)
 	return !*ret && !s.shown;
 }
 
-/* The edited list into the session. */
+/* Applies the edited list to the session. */
 static int edit_apply(struct uft_handle *h, const struct edit *e)
 {
 	struct instance *in = h->at.in;
@@ -227,8 +226,8 @@ static void put_word(struct edit *e, const char *word)
 }
 
 /*
- * A command is a write of its own: bytes of [p, p + n) before the first; @len: its own with the blank behind
- * it, 0 none.
+ * Finds the first command in [p, p + n). Returns the bytes before it; @len: its length with the blank after it, 0:
+ * there is none.
  */
 static size_t find_command(const char *p, size_t n, size_t *len)
 {
@@ -262,7 +261,10 @@ static ssize_t do_command(struct uft_handle *h, const char *p, size_t at, size_t
 	return ret ? ret : (ssize_t)(at + len);
 }
 
-/* One that the write before began. Bytes of this one, 0: it is none. */
+/*
+ * Completes a command that the previous write began. Returns the bytes used of this write, 0: there is no such
+ * command.
+ */
 static ssize_t finish_command(struct uft_handle *h, struct edit *e, const char *p, size_t n)
 {
 	size_t k = 0;
@@ -282,14 +284,14 @@ static ssize_t finish_command(struct uft_handle *h, struct edit *e, const char *
 	return ret ? ret : (ssize_t)k + 1;
 }
 
-/* What the write before broke off, if that is one. */
+/* Runs the incomplete word of the previous write, if it is a command. */
 static int do_part(struct uft_handle *h, struct edit *e)
 {
 	e->part[e->npart] = '\0';
 	return e->npart && list_of(&h->at) == LIST_FILTER && trigger_is(e->part) ? trigger_do(h, e->part) : 0;
 }
 
-/* Splits [p, p + n) behind what e holds. 0, or what is wrong behind the words of @b. */
+/* Splits [p, p + n), after the incomplete word of @e, into @b. 0, or the error of the word that follows those of @b. */
 static int split_words(struct edit *e, const char *p, size_t n, struct word_batch *b)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -320,7 +322,7 @@ static int removal_fn(void *arg, const struct uft_function *f)
 	return r->found;
 }
 
-/* Does the list have what `!word` takes out? Only of the graph's lists the kernel wants it. */
+/* Does the list have the functions that `!word` removes? The kernel requires this only for the graph's lists. */
 static int has_removed(struct uft_handle *h, struct edit *e, const struct word *w, const struct uft_pattern *p)
 {
 	struct removal r = { .p = p };
@@ -365,7 +367,7 @@ static int traced_fn(void *arg, const struct uft_function *f)
 	return 0;
 }
 
-/* The reason why @w is refused, and where it was looked for, into @e. */
+/* Writes into @e why @w is refused, and where its functions were searched. */
 static void explain_unknown(struct uft_handle *h, struct edit *e, const struct word *w)
 {
 	struct traced t = { .last = NULL };
@@ -388,7 +390,7 @@ static void explain_unknown(struct uft_handle *h, struct edit *e, const struct w
 	uft_clean(e->reason, strlen(e->reason), 0);
 }
 
-/* Adds the words of a write to the list. Bytes until the first that is refused, or its error. */
+/* Adds the words of a write to the list. Returns the bytes before the first refused word, or its error. */
 static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, size_t n)
 {
 	struct word_batch b = { 0 };
@@ -423,7 +425,7 @@ static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, s
 	return good < 0 ? good : e->words.error ? e->words.error : ret;
 }
 
-/* What a write broke off counts, if it is a word. */
+/* Adds the incomplete last word of a write, if it matches. */
 static int take_part(struct uft_tree *t, struct edit *e)
 {
 	struct word_batch b = { 0 };
@@ -450,7 +452,7 @@ static int edit_tell(struct uft_handle *h, struct edit *e)
 	size_t n = e->words.n;
 	int ret;
 
-	take_part(h->t, e);		/* may be the begin of one that goes on in the next write */
+	take_part(h->t, e);		/* may be the begin of a word that goes on in the next write */
 	ret = edit_apply(h, e);
 	e->words.n = n;
 	return ret;
@@ -477,7 +479,7 @@ ssize_t store_functions(struct uft_handle *h, const char *p, size_t n)
 		e->words.n = before.words.n;
 		memcpy(e->part, before.part, before.npart);
 		e->npart = before.npart;
-		e->is_pending = 0;	/* a session that refuses keeps what it has */
+		e->is_pending = 0;	/* after a refusal the old list stays */
 		return ret;
 	}
 	if (taken >= 0)

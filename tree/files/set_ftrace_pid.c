@@ -3,10 +3,10 @@
  * set_ftrace_pid.c - set_ftrace_pid: tasks to trace, also of processes that are no targets yet;
  * set_ftrace_notrace_pid: tasks not to trace
  *
- * A number in the list that is a running process outside the session gets attached to, or the process of a thread that
- * is named alone; when none of its numbers is in a list any more it is left as it was found. As long as the list is not
- * empty, only calls of tasks in it are recorded. Tracepoints are recorded in all (UFT_PIDS_CALLS): set_event_pid is
- * about those. A number without a task is accepted, as by the kernel.
+ * The session attaches to a running process in the list that is no target, or to the process of a listed thread. It
+ * detaches when no number of the process is in a list any more. As long as the list is not empty, only calls of tasks
+ * in it are recorded. Tracepoints of all tasks are recorded (UFT_PIDS_CALLS): set_event_pid selects these. A number
+ * without a task is accepted, as by the kernel.
  */
 #include "tree/files/rows.h"
 
@@ -41,13 +41,13 @@ int show_pids(const struct place *at, struct tree_text *out)
 	enum pid_list which = list_of(at);
 	const struct pids *list = &at->in->set.pids[which];
 
-	if (at->in->set.has_event_fork && which >= NPIDS)	/* of those that were made, or have ended, until now */
+	if (at->in->set.has_event_fork && which >= NPIDS)	/* first take the forks and exits until now */
 		tree_pull(at->t);
 	if (event_fork_show(at->in, which, out))
 		return 0;
 	for (size_t i = 0; i < list->n; i++)
 		text_printf(out, "%u\n", list->pid[i]);
-	if (which >= NPIDS)		/* the kernel's says nothing of an empty one */
+	if (which >= NPIDS)		/* the kernel's file shows nothing for an empty list */
 		return 0;
 	if (!list->n)
 		text_printf(out, "no pid\n");
@@ -88,8 +88,8 @@ static int is_attached_for(const struct uft_tree *t, uint32_t pid, uint32_t name
 }
 
 /*
- * Attaches to the process of a task that is new in the list, or named again: 1. 0: there is none, or it is a target
- * already.
+ * Attaches to the process of a task that is new in the list, or named again. Returns 1; 0: there is no such process, or
+ * it is a target already.
  */
 static int attach(struct uft_tree *t, uint32_t named)
 {
@@ -113,7 +113,7 @@ static int attach(struct uft_tree *t, uint32_t named)
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
-/* Is @task in a list that attaches? @list is what @in has now as its list @which. */
+/* Is @task in a list that attaches? @list: the present list @which of @in. */
 static int is_listed(const struct instance *in, enum pid_list which, const struct pids *list, uint32_t task)
 {
 	if (pids_have(list, task))
@@ -126,9 +126,8 @@ static int is_listed(const struct instance *in, enum pid_list which, const struc
 }
 
 /*
- * Detaches from processes that the session attached to and of which no task is in any list any more: @list is what
- * @in has now as its list @which. A process that cannot be left now, as it is frozen, is ours still, and left
- * with the next change of a list.
+ * Detaches from attached processes without a task in any list. @list: the present list @which of @in. A process from
+ * which the session cannot detach now, since it is frozen, stays attached until the next change of a list.
  */
 static void leave(struct instance *in, enum pid_list which, const struct pids *list)
 {
@@ -153,11 +152,12 @@ void pid_leave(struct instance *in)
 	leave(in, PIDS_ONLY, &(struct pids){ .n = 0 });
 }
 
-/* @is_anew: it is all of the list, not more of it. */
+/* @is_anew: @list replaces the list, it is not added to it. */
 static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named,
 		      int is_anew)
 {
-	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
+	/* in the list, but detached by hand meanwhile */
+	struct pids *before = &in->set.pids[which], again = { .n = 0 };
 	struct settings set = in->set;
 	int ret = 0, is_attaching = which == PIDS_ONLY || which == PIDS_EVENT_ONLY;
 
@@ -174,10 +174,10 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		if (ret > 0 && pids_have(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
-	/* Events of until now are judged by the list before. */
+	/* Events until now are judged by the old list. */
 	if (in->triggers || (which >= NPIDS && set.has_event_fork)) {
 		tree_pull(in->t);
-		set.is_on = in->set.is_on;		/* as a traceoff in that left it */
+		set.is_on = in->set.is_on;		/* a traceoff in these events may have changed it */
 	}
 	if (ret >= 0)
 		ret = tree_apply(in, &set, NULL);

@@ -2,10 +2,10 @@
 /*
  * snapshot.c - snapshot, per_cpu/cpuN/snapshot: the buffer as it was at a moment, while recording goes on
  *
- * 1 freezes what the buffer holds and clears it, 2 clears what is frozen, 0 frees it. The kernel exchanges
- * two buffers instead, so that the snapshot before comes back into `trace` with each one; here it is gone.
- * trace.c prints what is frozen, trace_pipe_raw.c hands it out as pages. All of it belongs to the owner; it changes
- * under pipe_lock, since readers of pages are others.
+ * 1 freezes the content of the buffer and clears the buffer, 2 clears the snapshot, 0 frees it. The kernel exchanges
+ * two buffers instead, so that each snapshot brings the previous one back into `trace`; here the previous one is
+ * dropped. trace.c prints a snapshot, trace_pipe_raw.c returns its pages. The snapshot belongs to the owner; it changes
+ * under pipe_lock, since other threads read its pages.
  */
 #include "symbol/tracer.h"
 #include "tree/files/rows.h"

@@ -2,13 +2,13 @@
 /*
  * stack_trace.c - stack_tracer_enabled, stack_max_size, stack_trace: the deepest stack
  *
- * The runtime measures at each function that is entered, and each process keeps its deepest
- * (runtime/trace/tracers/stack.c); we keep the deepest of all, also of those that ended, when a file is read and when
- * a process ends. Names are made when they are shown.
+ * The runtime measures the stack at each traced function entry, and each process keeps its deepest stack
+ * (runtime/trace/tracers/stack.c). When a file is read and when a process ends, we update the deepest stack of all
+ * processes, ended ones included. Names are looked up when the file is read.
  *
- * Where it differs from the kernel: it is on while the tracer is nop, and else both are EBUSY, as a site does
- * one thing. The depth counts from the outermost frame that can be found, which is a little below the top of
- * a main thread's stack (arguments, environment).
+ * Differences from the kernel: the stack tracer runs only while the tracer is nop, and else both are EBUSY, as a site
+ * does one thing. The depth counts from the outermost frame that can be found, which is a little below the top of a
+ * main thread's stack (arguments, environment).
  */
 #include "symbol/shared.h"
 #include "tree/files/rows.h"
@@ -19,7 +19,8 @@
 
 struct tree_stack {
 	const struct uft_image **live;	/* by slice */
-	const struct uft_image *img;	/* of the deepest, held: its process may have ended; NULL: there was none */
+	/* image of the deepest stack, with a reference: its process may have ended; NULL: none */
+	const struct uft_image *img;
 	struct uft_stack_max max;
 };
 
@@ -31,7 +32,7 @@ static struct uft_stack_max uft_shared *max_of(struct uft_tree *t, uint32_t slic
 			->stack;
 }
 
-/* A target may be writing, or write nonsense. */
+/* Takes the deepest stack of one process. The target may be writing it now, or may have written nonsense. */
 static void collect(struct uft_tree *t, uint32_t slice)
 {
 	const struct uft_stack_max uft_shared *from = max_of(t, slice);
@@ -91,7 +92,7 @@ void stack_end(struct uft_tree *t, uint32_t slice)
 		return;
 	collect(t, slice);
 	t->stack->live[slice] = NULL;
-	shared_clear(max_of(t, slice), sizeof(struct uft_stack_max));	/* the next process has none yet */
+	shared_clear(max_of(t, slice), sizeof(struct uft_stack_max));	/* the next process begins with none */
 }
 
 void stack_free(struct uft_tree *t)
@@ -132,7 +133,7 @@ int show_stack_max_size(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* The functions stay to be read until something is deeper, as in the kernel. */
+/* The functions can still be read until there is a deeper stack, as in the kernel. */
 ssize_t store_stack_max_size(struct uft_handle *h, const char *p, size_t n)
 {
 	uint32_t nslices = uft_session_arena(h->t->session)->nslices;
@@ -150,7 +151,7 @@ ssize_t store_stack_max_size(struct uft_handle *h, const char *p, size_t n)
 	return (ssize_t)n;
 }
 
-/* ` => function+0x1/0x2`: of the call; what it returns to may be another function. */
+/* ` => function+0x1/0x2`: the address is that of the call, since the return address may be in another function. */
 static void put_place(struct tree_text *out, struct uft_resolver *names, const struct uft_image *img, uint64_t addr)
 {
 	const struct uft_sym *sym = uft_resolve_addr(names, img, addr - 1);

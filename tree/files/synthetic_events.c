@@ -3,10 +3,10 @@
  * synthetic_events.c - synthetic_events and dynamic_events: event types that a user defines
  *
  * synthetic_events takes `NAME TYPE FIELD[; TYPE FIELD]..`, and `!NAME`; dynamic_events the same as
- * `s:[synthetic/]NAME ...` and `-:[synthetic/]NAME`. A type joins the session's table, so that its files are there
- * at once, in each instance. One that something uses cannot go: a histogram that makes it, a trigger, or because it
- * is on. Opening either file with > takes out all of them; as in the kernel none if a histogram makes
- * one, else those before the first that is used.
+ * `s:[synthetic/]NAME ...` and `-:[synthetic/]NAME`. A type joins the session's table, so its files exist at once, in
+ * each instance. A type in use cannot be removed: a histogram makes its events, it has a trigger, or it is on. Opening
+ * either file with > removes all types. As in the kernel it removes none if a histogram makes events of one, else the
+ * types before the first in use.
  */
 #include "tree/files/rows.h"
 
@@ -53,7 +53,7 @@ static int is_used(const struct uft_tree *t, const struct uft_synth *s)
 	return s->refs != 0;
 }
 
-/* Its filters go with it. */
+/* Removes the type with its filters. */
 static void take_out(struct uft_tree *t, struct uft_synth *s)
 {
 	uint32_t event = s->type->index;
@@ -132,7 +132,7 @@ static int do_synthetic(struct uft_handle *h, const char *command)
 	return define(h, command, command);
 }
 
-/* Without `synthetic/`; NULL: of another group. */
+/* Skips `synthetic/`; NULL: another group. */
 static const char *skip_group(const char *p)
 {
 	size_t n = strcspn(p, "/ \t");
@@ -162,7 +162,7 @@ static int do_dynamic(struct uft_handle *h, const char *command)
 	return define(h, command, text);
 }
 
-/* Lines, of which the part behind # is none; until one is refused. */
+/* Runs each line, without the comment after #, until one is refused. */
 static ssize_t each_line(struct uft_handle *h, const char *p, size_t n,
 			 int (*one)(struct uft_handle *h, const char *command))
 {

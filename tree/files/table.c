@@ -2,8 +2,7 @@
 /*
  * table.c - every file of the tree, one row each
  *
- * A file that is not here does not exist: what has no meaning yet is not listed rather than faked. Row 0 is the top
- * directory, and that of an instance.
+ * A file without a row does not exist: no row is a fake. Row 0 is the top directory, and the directory of an instance.
  */
 #include "tree/files/rows.h"
 

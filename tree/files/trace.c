@@ -2,12 +2,12 @@
 /*
  * trace.c - trace, trace_pipe, per_cpu, and trace_marker and trace_marker_raw, which write into them
  *
- * trace is printed from a snapshot that its reader owns, in parts as they are read: memory is bounded by what
- * the buffer holds, and neither the owner nor the targets wait for the reader. It begins anew when it is read
- * at offset 0.
+ * trace is printed from a snapshot that its reader owns, part by part as it is read. Memory is bounded by the content
+ * of the buffer, and neither the owner nor the targets wait for the reader. A read at offset 0 takes a new snapshot.
  *
- * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
- * each event goes to one reader. An undecided entry is printed as `name() {` when no more events follow.
+ * trace_pipe has one printer for all its readers, since the printed part of a call tree decides how the next line
+ * looks. Each event goes to one reader. An entry is printed as `name() {` if it is not known yet whether calls are in
+ * it and no more events follow.
  */
 #include "control/proc/proc.h"
 #include "symbol/tracer.h"
@@ -52,15 +52,15 @@ static void reader_reset(struct reader *r)
 struct source { struct uft_handle *h; struct uft_stream *st; struct uft_info whole; };
 
 /*
- * Such a tracer reads all CPUs, whichever is shown: with a part of a thread's events, two stretches would look like
- * one.
+ * A tracer of worst cases reads all CPUs, whichever is shown: from a part of a thread's events, two stretches would
+ * look like one.
  */
 static int is_worst_case(const struct instance *in)
 {
 	return uft_tracer_is_latency(in->set.tracer);
 }
 
-/* The owner: what the file shows, now. No stream: nothing is frozen. */
+/* The owner: opens a stream of the present content for a reader. No stream: there is no snapshot. */
 static int source_job(void *arg)
 {
 	struct source *s = arg;
@@ -220,7 +220,7 @@ struct pipe {
 	int has_read;
 };
 
-/* What a cpu has is consumed by one reader, as in the kernel: of two, each would see a part. */
+/* One reader consumes the events of a cpu, as in the kernel: two readers would each see a part. */
 int open_pipe(struct uft_handle *h)
 {
 	uint32_t cpu = cpu_of(&h->at);
@@ -323,7 +323,7 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 
 /* ---- trace_marker ---------------------------------------------------------------------------- */
 
-/* The writer has a name from now on. */
+/* Adds the name of the writing task to the buffer. */
 static int name_writer(struct uft_handle *h)
 {
 	char file[64], comm[32] = "";
@@ -336,7 +336,7 @@ static int name_writer(struct uft_handle *h)
 	return comm[0] ? uft_live_task(h->t->instances->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
 }
 
-/* Field @n of a task's stat that begins at field @from, at @p. NULL: it ends before. */
+/* Finds field @n in text @p of a task's stat, which begins with field @from. NULL: the text ends before. */
 static char *stat_field(char *p, int from, int n)
 {
 	while (p && from++ < n)
@@ -353,8 +353,8 @@ static int read_stat(const struct uft_handle *h, char *stat, size_t size)
 }
 
 /*
- * Where the writer ran last: it waits for us. Ours, if /proc cannot tell. Its number may have been another task's when
- * the file was used last: one of another process, or one that began at another time.
+ * Returns the CPU on which the writer ran last; the writer waits for us. Returns our CPU if /proc cannot tell. The tid
+ * may have been another task's when the file was used last: of another process, or with another start time.
  */
 static uint32_t look_at_writer(struct uft_handle *h, int *ret)
 {
@@ -419,7 +419,7 @@ ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 }
 
 /*
- * A number and data. The kernel's record has zeros behind them: it leaves room for a text, and ends at a
+ * Takes a number and data. The kernel's record has zeros after the data: it leaves room for a text, and ends at a
  * multiple of 4.
  */
 ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)

@@ -2,15 +2,15 @@
 /*
  * trace_clock.c - trace_clock
  *
- * Records carry the processor's counter; what turns it into ns is known to us alone (stream/wire/clock.h), so a
- * clock that runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as
- * the kernel's are here unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen:
- * a suspend or a leap second while one of them is in use moves nothing. mono_raw has a line of its own.
- * uptime, which counts what the kernel tells users as jiffies, and x86-tsc, which is the counter itself, are
- * plain numbers; durations are ns beside them, too. counter, which numbers records as they are written, over
- * all cpus, numbers them in each task here: the cpus of a process do not share a number, which would cost more than
- * a clock. If all instances that record have it, targets read no clock (runtime/ring/ring.c); beside another clock
- * its numbers are that of the processor, which rise as well.
+ * Records carry the processor's counter; only we convert it to ns (stream/wire/clock.h), so a clock that runs at the
+ * pace of CLOCK_MONOTONIC costs one addition. local, global and perf are CLOCK_MONOTONIC, as the kernel's clocks of
+ * these names are on this hardware unless a cpu's counter fails. The offsets of boot and tai are measured when the
+ * clock is chosen: a suspend or a leap second while one of them is in use changes no time. mono_raw has a conversion of
+ * its own. uptime (jiffies as the kernel shows them to users) and x86-tsc (the counter itself) are plain numbers;
+ * durations are in ns with them, too. The kernel's counter numbers the records of all cpus; here it numbers the records
+ * of each task, since a number shared by all cpus of a process would cost more than a clock. If all recording instances
+ * use counter, targets read no clock (runtime/ring/ring.c). Beside another clock, counter shows the processor's
+ * counter, which rises as well.
  */
 #include "symbol/now.h"
 #include "tree/files/rows.h"
@@ -51,7 +51,7 @@ void clock_apply(struct instance *in, uint32_t clock)
 		use.shift_ns = other - before - (after - before) / 2;
 	uft_live_use_clock(in->live, &use);
 	in->cleared_ns = uft_live_now(in->live);
-	if (in->latency_from_ns)		/* was of the clock before */
+	if (in->latency_from_ns)		/* was in the old clock */
 		in->latency_from_ns = in->cleared_ns;
 }
 

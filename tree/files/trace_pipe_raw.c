@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_pipe_raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what
- * says how to read them
+ * trace_pipe_raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and the
+ * files that describe their layout
  *
  * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes, or of buffer_subbuf_size_kb, in the
- * layout of events/header_page, with records in those of events/ftrace/NAME/format, and addresses that kallsyms
- * names.
- * So what the consumer hands out is written anew (output/krecord.c), with addresses of one space for all
- * processes; the file kallsyms, which the kernel has in /proc, names those that have been handed out.
+ * layout of events/header_page, with records in the layouts of events/ftrace/NAME/format, and addresses that kallsyms
+ * names. So events are encoded again (output/krecord.c), with addresses of one space for all processes. The file
+ * kallsyms, which the kernel has in /proc, names the addresses in pages that readers got.
  *
- * A page that is not full goes out when a reader comes and there is nothing more. A reader that asks for
- * several gets as many as there are. As in the kernel a page that is read in parts goes on with its rest, and
- * pages are consumed: each event goes to one reader, those of trace_pipe included.
+ * A reader gets a page that is not full only if there are no more events. A reader that asks for several pages gets as
+ * many as there are. As in the kernel a page that is read in parts goes on with its rest, and reading consumes: each
+ * event goes to one reader, readers of trace_pipe included.
  *
- * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or
- * EAGAIN. Its functions are its own, so they have addresses of their own, which go with it.
+ * The pages of a snapshot are consumed as well. A snapshot does not grow: at its end a reader gets the end of file, or
+ * EAGAIN. Functions of a snapshot have addresses of their own, which are dropped with the snapshot.
  *
  * Concurrency: under pipe_lock, as trace_pipe.
  */
@@ -34,7 +33,7 @@ struct raw_reader {
 	uint8_t *page;		/* malloc'd; NULL: none was read in parts */
 };
 
-/* One page, if there is anything. 1 yes, 0 nothing, -errno. */
+/* Makes one page. 1: made; 0: there are no events; -errno. */
 static int produce(struct uft_live *live, struct dat_syms *syms, uint32_t cpu, struct raw_cpu *c)
 {
 	struct uft_stream *st = uft_live_begin(live, cpu);
@@ -58,7 +57,7 @@ static int is_frozen(const struct uft_handle *h)
 	return (h->at.row->flags & ROW_FROZEN) != 0;
 }
 
-/* *@bytes: of a page now; -ENOSPC: more than @room. */
+/* *@bytes: the present size of a page; -ENOSPC: that is more than @room. */
 static int next_page(struct uft_handle *h, uint8_t *page, size_t room, size_t *bytes)
 {
 	struct instance *in = h->at.in;
@@ -140,7 +139,7 @@ static ssize_t take_part(struct uft_handle *h, char *buf, size_t n, size_t bytes
 	return (ssize_t)n;
 }
 
-/* The rest of a page, or as many whole ones as there are and have room: a reader of one page gets one. */
+/* Returns the rest of a page, or as many whole pages as there are and fit into @buf. */
 static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
 {
 	struct raw_reader *r = h->priv;
@@ -154,7 +153,7 @@ static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
 		done += bytes;
 	if (done)
 		return (ssize_t)done;
-	while (ret == -ENOSPC)		/* again: their size was changed meanwhile */
+	while (ret == -ENOSPC)		/* again: the size of pages was changed meanwhile */
 		ret = take_part(h, buf, n, bytes);
 	return ret;
 }
@@ -181,7 +180,7 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 	return ret;
 }
 
-/* ---- How to read it -------------------------------------------------------------------------- */
+/* ---- Layout files ---------------------------------------------------------------------------- */
 
 static int put_names(struct dat_syms *syms, struct tree_text *out)
 {

@@ -2,13 +2,13 @@
 /*
  * trace_stat.c - function_profile_enabled and trace_stat/: how often and how long functions ran
  *
- * The runtime adds up (tracer PROFILE, runtime/trace/tracers/profile.c), we read its sums when a file is read and
- * when a process ends. Each function of each cpu is a row; rows of the same name are one, as for the kernel,
- * which has one program.
+ * The runtime adds up calls and times (tracer PROFILE, runtime/trace/tracers/profile.c). We read its sums when a file
+ * is read and when a process ends. Each function of each cpu is a row; rows of the same name are joined, as in the
+ * kernel, which is one program.
  *
- * Where it differs from the kernel: beside it only function, function_graph and tracers that arm nothing can
- * be on (ops.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
- * time there. Turning it on forgets what there was; turning it off keeps it to be read.
+ * Differences from the kernel: beside the profile only function, function_graph and tracers that arm no sites can be on
+ * (ops.c), else both are EBUSY; set_ftrace_pid holds for the profile. The time of a call counts on the cpu where the
+ * call ends. Turning the profile on clears its sums; after turning it off they can still be read.
  */
 #include "tree/files/rows.h"
 
@@ -32,7 +32,7 @@ struct tree_profile {
 	struct table done;		/* of processes that ended */
 	struct uft_clock_pair begin, end;	/* end: when it was switched off; 0 while it is on */
 	const struct uft_image **live;	/* by slice */
-	int has_sums;			/* it was on: those that live have some, also when it is off */
+	int has_sums;			/* the profile was on: running processes have sums, also when it is off */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static int table_add(struct table *t, const char *name, uint32_t cpu, const stru
 /* ---- Sums of the runtime --------------------------------------------------------------------- */
 
 /*
- * Sums are read from the slice's file, not from the session's mapping of it, where a look at a page that is not there
- * makes it, or on a full file system makes the session blind for it (control/session.h).
+ * Sums are read from the slice's file, not from the session's mapping: a read of the mapping allocates missing pages,
+ * or on a full file system leaves the session blind for them (control/session.h).
  */
 struct collecting {
 	const struct uft_image *img;
@@ -157,7 +157,7 @@ void profile_free(struct uft_tree *t)
 	free(t->profile);
 }
 
-/* Targets may be adding at this moment: what is not seen of it is as good as a call later. */
+/* Clears all sums. Targets may be adding at this moment: such a call then counts as a later one. */
 static void forget(struct uft_tree *t)
 {
 	const struct uft_arena *a = uft_session_arena(t->session);
@@ -199,7 +199,7 @@ ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size
 		return (ssize_t)n;
 	ret = tree_apply(h->at.in, &set, NULL);
 	if (!ret && set.is_profiling)
-		forget(h->t);	/* only now: a write that is refused forgets nothing */
+		forget(h->t);	/* only now: a refused write clears nothing */
 	if (!ret && h->t->profile) {
 		h->t->profile->has_sums = 1;
 		if (!set.is_profiling)
@@ -247,7 +247,7 @@ static void put_row(struct tree_text *out, const struct sum *s, double ns_per_un
 	text_printf(out, "\n");
 }
 
-/* Of a profile that is off the same at each reading. */
+/* The factor of a profile that is off is the same at each reading. */
 static double ns_per_unit(const struct tree_profile *p)
 {
 	struct uft_clock_pair end = p->end;

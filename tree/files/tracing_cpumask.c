@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracing_cpumask.c - tracing_cpumask: of which cpus the buffer takes records
+ * tracing_cpumask.c - tracing_cpumask: the cpus whose records the buffer takes
  *
- * Records of tasks whose cpu is not known are of the cpu that they are shown on (stream/live/live_internal.h).
+ * Records of tasks whose cpu is unknown count for the cpu that the text shows (stream/live/live_internal.h).
  */
 #include "tree/files/rows.h"
 
@@ -24,7 +24,7 @@ int show_tracing_cpumask(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* The last word of [p, p + *n) as a number; *n is before the comma in front of it. */
+/* Reads the last word of [p, p + *n) as a number, and shortens *n to the bytes before its comma. */
 static int last_word(const char *p, size_t *n, uint32_t *out)
 {
 	size_t begin = *n;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * user_events.c - user_events_data, user_events_status: events that programs describe and write themselves, as a
- * kernel's Documentation/trace/user_events.rst has them
+ * user_events.c - user_events_data, user_events_status: events that programs describe and write themselves, as in the
+ * kernel's Documentation/trace/user_events.rst
  *
  * An event lives while a program has registered it (a file of user_events_data refers to it); its type stays in the
- * table and is found again by the same name and fields. A file numbers its events in the order of its
- * registrations: write_index. What a program writes is recorded for each instance in which the event is
- * enabled, at once, as a marker is: no agent in the program is needed.
+ * table and is found again by the same name and fields. A file numbers its events in the order of its registrations:
+ * write_index. A written event is recorded at once, as a marker is, in each instance that has enabled the event: no
+ * agent in the program is needed.
  *
- * An enabler is a bit in a program's memory that says whether an instance wants the event. Under a kernel the bit
- * changes atomically, here it is read and written, so other bits of the word are not for the program to change at that
- * moment. A program that exec'ed or ended has none any more. A child made by fork has none before it registers.
+ * An enabler is a bit in a program's memory that tells whether an instance has enabled the event. The kernel changes
+ * the bit atomically. Here the word is read and written, so the program must not change other bits of it at that
+ * moment. An exec or exit removes a program's enablers. A fork child has none before it registers.
  *
- * The memory is the one that the registering task had: /proc/TID/mem, opened while the kernel holds it in its ioctl.
- * The descriptor stays with that memory, whatever its process does later; when nobody has the memory, nothing is
- * written. So no look at a process decides where a bit is written. One descriptor serves all enablers of a memory:
- * share_program().
+ * An enabler is written through /proc/TID/mem of the registering task, opened while the kernel keeps the task in its
+ * ioctl. The descriptor stays with that memory, whatever the process does later; once no process has the memory, a
+ * write does nothing. So no check of a process decides where a bit is written. One descriptor serves all enablers of a
+ * memory: share_program().
  *
- * FUSE hands over the first 8 bytes of an ioctl's structure, as its number is made of the size of a pointer; the
- * rest is read from the program's memory. Context: the owner.
+ * FUSE passes the first 8 bytes of an ioctl's structure, because the ioctl's number has the size of a pointer; the rest
+ * is read from the program's memory. Context: the owner.
  */
 #include "control/proc/proc.h"
 #include "symbol/array.h"
@@ -125,7 +125,7 @@ static uint32_t bound_of(enum bound b)
 	return files.rlim_cur / 2 < 4096 ? (uint32_t)files.rlim_cur / 2 : 4096;
 }
 
-/* Our user can have all that is left, another one half of what the others leave. */
+/* Our user can use all remaining room, another user half of the room that the others leave. */
 static int is_full(const struct user_events *all, const struct share *s, enum bound b, size_t more)
 {
 	uint32_t others = all->n[b] - s->n[b], bound = bound_of(b), left = bound > others ? bound - others : 0;
@@ -178,7 +178,7 @@ static int write_memory(int mem, uint64_t addr, const void *p, size_t n)
 	return pwrite(mem, p, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
 }
 
-/* Behind the text there may be no memory. */
+/* Reads a terminated text. A short read is no error: the memory may end right after the text. */
 static int read_text(int mem, uint64_t addr, char *text, size_t size)
 {
 	ssize_t n = pread(mem, text, size, (off_t)addr);
@@ -197,7 +197,7 @@ static int write_bit(int mem, uint64_t addr, int bit, int size, int is_on)
 	return ret ? ret : write_memory(mem, addr, &word, (size_t)size);
 }
 
-/* Nothing is read of a memory that no process has any more; where one has nothing it is an error. */
+/* Does a process still use the memory? A read returns 0 bytes if none does, and an error at an unmapped address. */
 static int is_used(int mem)
 {
 	char c;
@@ -210,7 +210,7 @@ static int is_used(int mem)
 /* A task in its ioctl: its process, its memory. */
 struct caller { pid_t pid; uint64_t began; int mem; struct share *share; };
 
-/* Where its random bytes lie; 0: it is not to be seen. */
+/* The address of the task's AT_RANDOM bytes; 0: it cannot be read. */
 static uint64_t random_of(pid_t tid)
 {
 	uint8_t raw[UFT_AUXV_MAX];
@@ -225,7 +225,8 @@ static int open_caller(const struct uft_handle *h, struct caller *c)
 	struct stat st;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%d", h->pid);	/* of its effective user, also if it is not dumpable */
+	/* has the task's effective user as owner, also if the task is not dumpable */
+	snprintf(path, sizeof(path), "/proc/%d", h->pid);
 	if (stat(path, &st))
 		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/mem", h->pid);
@@ -245,8 +246,8 @@ static int is_of(const struct program *p, const struct caller *c)
 }
 
 /*
- * Of the same process, and with the same random bytes: a process that executed another program has others, and its
- * former memory may be there still, by a process that shared it (vfork). Where they lie is what the first one said.
+ * Returns 1 if the process and its random bytes are the same: a process that executed another program has other bytes,
+ * and its former memory may still exist in a process that shared it (vfork). The address is that of the first caller.
  */
 static int is_same_memory(const struct program *p, const struct caller *c)
 {
@@ -467,7 +468,7 @@ static void free_event(struct user_event *e)
 	free(e);
 }
 
-/* A type of this name that is there costs nothing. */
+/* Adds a type, unless there is one of this name, which costs no room. */
 static int add_type(struct uft_tree *t, struct share *s, const char *system, const char *name, const char *format,
 		    const struct uft_event_type **out)
 {
@@ -598,7 +599,7 @@ int release_user_events(struct uft_handle *h)
 {
 	struct registrations *r = h->priv;
 
-	while (r->n) {		/* the youngest stand first in the list */
+	while (r->n) {		/* the list begins with the youngest */
 		put_event(h->t, r->v[--r->n]);
 		count(h->t->user_events, r->share, REFERENCES, -1);
 	}
@@ -640,7 +641,7 @@ static void drop_unused(struct user_events *all)
 		p = is_used((*p)->program->mem) ? &(*p)->next : drop_enabler(all, p);
 }
 
-/* May it have another one? 0 or negative errno: the kernel's, when it has no memory for it. */
+/* Checks that the caller may have another enabler. 0, or the negative errno of a kernel without memory for it. */
 static int check_room(struct uft_tree *t, const struct caller *c)
 {
 	for (int i = 0; i < 2; i++) {
@@ -683,7 +684,7 @@ static int add_enabler(struct uft_handle *h, struct caller *c, const struct user
 	return 0;
 }
 
-/* What the kernel refuses of a structure's head and addresses, in its order. */
+/* Checks the head and addresses of a structure as the kernel does, in its order. */
 static int check_reg(const struct user_reg *reg)
 {
 	if (reg->size > 4096)
@@ -693,7 +694,7 @@ static int check_reg(const struct user_reg *reg)
 	if (reg->flags & ~(REG_PERSIST | REG_MULTI_FORMAT))
 		return -EINVAL;
 	if (reg->flags & REG_PERSIST)
-		return -EPERM;		/* of CAP_PERFMON; nothing here outlives its programs */
+		return -EPERM;		/* the kernel requires CAP_PERFMON; here no event outlives its programs */
 	if ((reg->enable_size != 4 && reg->enable_size != 8) || reg->enable_addr % reg->enable_size ||
 	    reg->enable_bit >= 8 * reg->enable_size)
 		return -EINVAL;
@@ -748,7 +749,7 @@ static int ioctl_unreg(struct uft_handle *h, struct caller *c, uint64_t arg)
 	return 0;
 }
 
-/* An event that there is belongs to a file, so it is busy: it goes with its last file. */
+/* An existing event belongs to a file, so it is busy: the close of its last file removes it. */
 static int ioctl_del(struct uft_handle *h, struct caller *c, uint64_t arg)
 {
 	char text[MAX_DESCRIPTION], *fields;
@@ -775,7 +776,7 @@ int ioctl_user_events(struct uft_handle *h, unsigned cmd, uint64_t arg)
 	return ret;
 }
 
-/* Do the places of dynamic texts lie in the record, and do they end? As the kernel's validators ask. */
+/* Are dynamic texts inside the record, and terminated? The kernel's validators check the same. */
 static int are_texts_whole(const struct user_event *e, const uint8_t *p, size_t n)
 {
 	for (uint32_t i = 0; i < e->type->nfields; i++) {

@@ -43,7 +43,7 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 		set.tracer = tracer[i];
 		set.max_latency_us = 0;
 		ret = tree_apply(h->at.in, &set, &err);
-		if (ret && err.text[0] && h->t->opts.warning)	/* which right lacks, a number does not say */
+		if (ret && err.text[0] && h->t->opts.warning)	/* the text tells which right is missing */
 			h->t->opts.warning(h->t->opts.arg, err.text);
 		if (err.text[0])	/* else ops.c may have said why */
 			h->t->refused = err;
@@ -68,7 +68,7 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 
 	if (ret)
 		return ret;
-	if (h->at.in->triggers)		/* what a command did before comes first */
+	if (h->at.in->triggers)		/* effects of earlier commands come first */
 		tree_pull(h->t);
 	set = h->at.in->set;
 	set.is_on = on != 0;
@@ -80,8 +80,8 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 /* ---- Sysctls --------------------------------------------------------------------------------- */
 
 /*
- * The files in which the kernel's tools expect a number, in the order of uft_tree.sysctl. uft shell puts them
- * over those of /proc/sys.
+ * Files in which the kernel's tools expect a number, in the order of uft_tree.sysctl. uft shell mounts them over those
+ * of /proc/sys.
  */
 static const struct { const char *name; int is_bool; } sysctls[] = {
 	{ "ftrace_enabled", 0 }, { "traceoff_on_warning", 0 }, { "kprobes-optimization", 1 },
@@ -134,7 +134,7 @@ ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
 	return ret ? ret : (ssize_t)n;
 }
 
-/* Of what is in the buffer, or what the search was told to begin with. */
+/* The maximum in the buffer, or the value written to begin the search with. */
 int show_tracing_max_latency(const struct place *at, struct tree_text *out)
 {
 	const struct instance *in = at->in;
@@ -155,7 +155,7 @@ int show_tracing_max_latency(const struct place *at, struct tree_text *out)
 	return ret;
 }
 
-/* The search begins anew: what ended before does not count. */
+/* Restarts the search: latencies that ended before do not count. */
 ssize_t store_tracing_max_latency(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t us = 0;
@@ -191,7 +191,7 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 }
 
 #define SAMPLE_US	1000u
-#define SAMPLE_US_MIN	100u		/* less is taken for that, as in the kernel */
+#define SAMPLE_US_MIN	100u		/* lower values are raised to this, as in the kernel */
 
 int show_sysprof_sample_period(const struct place *at, struct tree_text *out)
 {
@@ -218,7 +218,7 @@ uint64_t buffer_kb(const struct instance *in, uint32_t cpu)
 	return in->cpu_kb[cpu] ? in->cpu_kb[cpu] : in->set.buffer_kb;
 }
 
-/* X: cpus have different ones. */
+/* X: cpus have different sizes. */
 int show_buffer_size_kb(const struct place *at, struct tree_text *out)
 {
 	int is_cpu = at->row->pub.scope & UFT_SCOPE_CPU;
@@ -275,8 +275,8 @@ int show_buffer_subbuf_size_kb(const struct place *at, struct tree_text *out)
 #define SUBBUF_MAX_KB	512u
 
 /*
- * Pages of trace_pipe_raw: the next power of two of 4 KiB. As in a kernel the buffer is empty then, its size as it was,
- * and whole pages from the next write on. Rings of targets lose 4 KiB at a time whatever it is.
+ * Sets the page size of trace_pipe_raw: 4 KiB times the next power of two. As in the kernel this empties the buffer and
+ * keeps its size, which the next write of it rounds to whole pages. Rings of targets lose 4 KiB at a time in any case.
  */
 ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t n)
 {
@@ -346,7 +346,7 @@ int show_timestamp_mode(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* The kernel's words, as scripts look for them, for what works here and nothing else. */
+/* The kernel's words, since scripts search for them; only of features that work here. */
 int show_readme(const struct place *at, struct tree_text *out)
 {
 	static const char text[] =

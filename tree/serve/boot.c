@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * boot.c - the kernel's command line as one text: what is set before the first program starts
+ * boot.c - settings before the first program starts, in one text in the form of the kernel's command line
  *
  *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,main:mod:prog trace_buf_size=4M
  *	trace_options=funcgraph-proc trace_event=sched:*,shop:order trace_trigger="order.traceoff if id == 3"
  *
- * Each word is a write into a file, with the file's meaning and errors; commas stand where a list has lines.
- * They are done in the table's order and not in the text's: the tracer comes behind what it depends on, its
- * options behind it, triggers before events are on. Quotes keep blanks in a value, as in the kernel's command line.
+ * Each word is a write into a file, with the file's meaning and errors; commas separate the lines of a list. The writes
+ * are made in the table's order, not in the text's: the tracer after the settings that it depends on, then its options,
+ * triggers before events are on. Quotes keep blanks in a value, as in the kernel's command line.
  *
- * Programs declare events as they are mapped. uft_tree_expect() makes those of a file known before it is started. An
- * event of a system that is not known yet is on as soon as a program declares it; a trigger needs one that is known.
+ * The events of a program become known when it is mapped. uft_tree_expect() makes the events of a file known before it
+ * is started. An event of an unknown system is switched on as soon as a program declares it; a trigger needs a known
+ * event.
  */
 #include "symbol/tracepoint.h"
 #include "tree/core/tree_internal.h"
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* @err: why the file refuses it. */
+/* @err: the reason why the file refuses the text. */
 int uft_tree_put(struct uft_tree *t, const char *file, const char *text, size_t n, struct uft_error *err)
 {
 	struct uft_handle *h;
@@ -130,7 +131,7 @@ static int put_parts(struct uft_tree *t, const char *file, const char *value, st
 	return ret;
 }
 
-/* Does the word mean an event that is known? Its system alone is enough: @of_system. */
+/* Does the word match a known event? @of_system: a known system is enough. */
 static int is_known(const struct uft_tree *t, const char *word, int of_system)
 {
 	const struct uft_event_table *types = tree_types(t);

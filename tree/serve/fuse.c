@@ -6,15 +6,14 @@
  *	uft_fuse	one a mount: the libfuse session, its loop thread, the answering thread and its queue
  *	file		one an open file: a handle of the tree and the poll that waits for it
  *	wait		one a read that found no data: its request, until it is answered
- * Inode numbers are the tree's node numbers; nothing is allocated for them and nothing is forgotten.
+ * Inode numbers are the tree's node numbers; nothing is allocated for them, so FORGET has nothing to do.
  *
  * Concurrency. Several threads take requests and call the operations; each request wakes one of them. A read
  * that finds no data becomes a wait, and its thread goes on: a hundred readers of trace_pipe cost no thread.
- * uft_tree_notify() says when there is data; it may not call the tree, so it only queues the file for the
- * answering thread, which reads and replies. file->lock makes one user of the handle at a time; fuse->lock,
- * taken after it, guards waits and queue. The thread that takes a wait off the list answers its request, nobody
- * else; an interrupt (a signal at the reader) takes it and says EINTR: without that the reader could not even
- * be killed.
+ * uft_tree_notify() calls back when there is data. The callback may not call the tree, so it only queues the file for
+ * the answering thread, which reads and replies. file->lock serializes use of the handle; fuse->lock, taken after
+ * file->lock, guards waits and queue. Only the thread that takes a wait off the list answers its request. An interrupt
+ * (a signal at the reader) takes the wait and answers EINTR; else the reader could not even be killed.
  *
  * What the kernel does with our answers, and what follows
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
@@ -22,20 +21,18 @@
  *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw,
  *	  once it is open, is huge to the kernel, though not to a caller of stat (fuse_claim_size()): tar would
  *	  fill the disk with zeros. There is no read-ahead, each read of a page is answered by one sub-buffer. A
- *	  read for the page cache never waits, or a recorder that splices could not stop: EAGAIN, and the
- *	  recorder polls. A read(2) waits, as the kernel's; its request names a lock owner, and only direct I/O
- *	  has one (fs/fuse/file.c). What a splice will ask for after its first page is in the cache before
+ *	  read for the page cache never waits, or a recorder that splices could not stop: it gets EAGAIN and
+ *	  polls. A read(2) waits, as the kernel's; its request names a lock owner, which only direct I/O has
+ *	  (fs/fuse/file.c). The pages that a splice requests after its first are put into the cache before that
  *	  (fuse_ahead.c).
- *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
- *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release
- *	  returns to nobody).
+ *	- An incomplete last line takes effect when the file is closed. Its error is lost, as in the kernel: FLUSH
+ *	  cannot tell the last close from the close of a duplicate, and release returns no error to the caller.
  *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the
  *	  owner waits for it while it is exec'ing. A task that opens a file or removes a directory later, be it
  *	  the same shell's next command, waits for the closes that came before (fuse_await_closes()), but not
  *	  for ever, for the same reason.
  *
- * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN,
- * nothing hangs.
+ * Failure. When the process dies in any way, the kernel ends the connection: every call gets ENOTCONN, no caller hangs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,16 +141,16 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mo
 }
 
 /*
- * The kernel does not wait for our answer to a close: who closed a file and then opens another one may be
- * served first, by another thread. Requests are read in the order in which they came. So a thread takes a
- * ticket before it reads one, and gives it back when that turned out to be no close, or when the close is
- * done. A close that came before was read before, under a ticket up to the last that was given. What others
- * read meanwhile has later ones.
+ * The kernel does not wait for our answer to a close. So when a task closes a file and then opens another one, another
+ * thread could serve the open first. Requests are read in the order in which they came. So a thread takes a ticket
+ * before it reads a request, and returns the ticket if the request is no close, or when the close is done. An earlier
+ * close was read earlier, under a ticket up to the last that was given; requests that are read meanwhile have later
+ * tickets.
  */
 #define CLOSES_WAIT_US	200000
 #define CLOSES_STEP_US	100
 
-/* All are looked at: one may take requests before nloops counts it. */
+/* Looks at all threads, as a new one may take requests before nloops counts it. */
 static int may_have_close(struct uft_fuse *f, unsigned long long last)
 {
 	for (unsigned i = 0; i < NLOOPS; i++) {
@@ -173,7 +170,7 @@ void fuse_await_closes(struct uft_fuse *f)
 		usleep(CLOSES_STEP_US);
 }
 
-/* A close that took longer than that, or came by another way. So what is busy is asked again a moment later. 1: do. */
+/* Returns 1 if @ret is EBUSY and the call should be tried again: a close may have taken longer, or come another way. */
 int fuse_is_busy_still(ssize_t ret, int *tries)
 {
 	if (ret != -EBUSY || (*tries)++ == 3)
@@ -231,7 +228,7 @@ static void op_unlink(fuse_req_t req, fuse_ino_t dir, const char *name)
 	fuse_reply_err(req, EPERM);
 }
 
-/* Entries 0 and 1 are `.` and `..`. 1: filled. */
+/* Finds entry @i; 0 and 1 are `.` and `..`. Returns 1 if filled. */
 static int entry_at(struct uft_fuse *f, uft_node dir, off_t i, char name[UFT_TREE_NAME], uft_node *out)
 {
 	if (i == 0) {
@@ -334,8 +331,8 @@ static int watch(int epoll, int fd, uint32_t events)
 }
 
 /*
- * Each waits by an epoll of its own: a request wakes one that sleeps. With poll() it woke all six, and five
- * found nothing.
+ * Each thread waits by an epoll of its own, so a request wakes one sleeping thread. With poll() a request woke all six,
+ * and five found nothing.
  */
 static int start_loop(struct uft_fuse *f, struct loop *l)
 {
@@ -354,7 +351,7 @@ static int start_loop(struct uft_fuse *f, struct loop *l)
 
 #define WITHOUT		"uft shell --no-mount, with uft read, uft write and uft ls, needs none"
 
-/* Before libfuse prints it, without a remedy. */
+/* Checks the device before libfuse would print an error without a remedy. */
 static int check_device(struct uft_error *err)
 {
 	if (faccessat(AT_FDCWD, "/dev/fuse", F_OK, AT_EACCESS) < 0)
@@ -366,7 +363,7 @@ static int check_device(struct uft_error *err)
 	return 0;
 }
 
-/* libfuse prints why a mount failed; here are the words for it. */
+/* Makes the message for a failed mount; libfuse has printed why. */
 static int cannot_mount(const char *dir, struct uft_error *err)
 {
 	return uft_fail(err, -EPERM,
@@ -466,7 +463,7 @@ void uft_fuse_stop(struct uft_fuse *f, int is_mounted)
 {
 	stop_threads(f);
 	fuse_close_all(f);
-	if (is_mounted)		/* libfuse goes by the path while a file that is open keeps the connection */
+	if (is_mounted)		/* libfuse unmounts by path as long as an open file keeps the connection */
 		fuse_session_unmount(f->session);
 	release(f);
 }

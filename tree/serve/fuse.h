@@ -19,11 +19,11 @@ struct uft_fuse_opts {
  */
 int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
 		   struct uft_error *err);
-/* Readable (POLLIN) once the mount has ended: by umount, or because the kernel closed the connection. */
+/* A descriptor that is readable (POLLIN) once the mount has ended, by umount or by a closed connection. */
 int uft_fuse_gone_fd(const struct uft_fuse *f);
 /*
- * Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted 0: it was
- * unmounted already, and another mount there is not ours.
+ * Unmounts, answers every waiting reader, and frees @f. All handles are released when it returns. @is_mounted 0: the
+ * directory was unmounted already, and another mount there is not ours.
  */
 void uft_fuse_stop(struct uft_fuse *f, int is_mounted);
 

@@ -2,26 +2,26 @@
 /*
  * fuse_ahead.c - a splice of trace_pipe_raw in one round trip
  *
- * The kernel asks for a splice page by page, and sleeps for each. So with the answer for one page those that
- * the same splice will ask for next are put into its cache (notify_store), where it finds them. What a splice
- * will take must be known: a page too many, for a reader who never comes back, is lost. It is looked up while
- * the reader sleeps in the call that we answer:
+ * The kernel requests the data of a splice page by page, and sleeps for each. So before the answer for one page, the
+ * pages that the same splice will request next are put into the kernel's cache (notify_store), where it finds them.
+ * How much a splice will take must be known: a page too many is lost if the reader never comes back. It is looked up
+ * while the reader sleeps in the call that we answer:
  *
  *	/proc/TID/syscall	that it is a splice, and how much it asks for
  *	/proc/TID/fdinfo/FD	where in the file the call began
  *	the call before		how much the pipe took: the first splice of an open file goes page by page, and tells it
  *
- * A call that ended for want of data tells nothing of the pipe. A reader whose call cannot be seen (another user's,
- * another pid namespace's, one that gives an offset) is served by pages, and so is one that shares the file with
- * another reader: the kernel's cache is one for both.
+ * A call that ended for lack of data tells nothing about the pipe. Single pages go to a reader whose call cannot be
+ * seen (of another user or pid namespace, or with an offset), and to readers that share an open file, since they share
+ * the kernel's cache.
  *
- * Pages put there are kept until the reader asks for what follows it. So nothing depends on the kernel's keeping it:
- * if it drops a page, or did not take it, the reader asks and gets it again, from here; and a reader whose pipe took
- * less than the last time finds the rest at its next splice. Poll says that there is data as long as the reader has
- * not asked for what follows.
+ * Cached pages are kept here until the reader requests the page after them. So nothing depends on the kernel's cache:
+ * if the kernel drops or refuses a page, the reader requests it again and gets it from here. A reader whose pipe took
+ * less than the last time finds the rest at its next splice. Poll reports data until the reader requests the page after
+ * the cached ones.
  *
- * Two threads could each put pages there that the other's reader waits for: so one thread at a time does, and the
- * others answer by pages.
+ * Two threads could each put pages into the cache that the other's reader waits for. So only one thread at a time does,
+ * and the others answer page by page.
  */
 #include "tree/serve/fuse_internal.h"
 
@@ -33,14 +33,14 @@
 #include <unistd.h>
 
 #define AHEAD_PAGES	63u	/* of a splice of 256 KiB; a pipe holds 64 as a rule */
-#define UNSEEN		64u	/* pages until a reader is looked at again who was seen to ask for one at a time */
+#define UNSEEN		64u	/* a reader that takes single pages is looked at again after so many pages */
 
 struct ahead {
-	uint64_t began, took;		/* the call that asked last; bytes that one takes */
-	int is_begun, was_short;	/* there was a call; it has found no more data */
+	uint64_t began, took;		/* offset where the last call began; bytes that a call takes */
+	int is_begun, was_short;	/* there was a call; that call ended for lack of data */
 	uint32_t unseen;
 	uint64_t at;			/* of the first page kept */
-	uint32_t n;			/* pages kept: behind them nothing was asked for yet */
+	uint32_t n;			/* pages kept; no page after them was requested yet */
 	char *page;
 };
 
@@ -62,8 +62,8 @@ static int proc_text(pid_t tid, const char *name, char *text, size_t size)
 }
 
 /*
- * The splice in which @tid waits: how many bytes it asked for, and where it began. 1; 0: it is in none that
- * we understand; -1: on the way into its wait.
+ * Looks at the splice in which @tid waits: the bytes requested, and the offset where it began. Returns 1; 0: @tid is in
+ * no splice that we understand; -1: @tid is on the way into its wait.
  */
 static int see_splice(pid_t tid, uint64_t *bytes, uint64_t *began)
 {
@@ -90,7 +90,7 @@ static int see_splice(pid_t tid, uint64_t *bytes, uint64_t *began)
 	return 1;
 }
 
-/* How many pages behind the one at @offset the call that asks for it will ask for. */
+/* How many pages the present call of @tid will request after the page at @offset. */
 static uint32_t wanted(struct ahead *a, pid_t tid, uint64_t offset)
 {
 	uint64_t bytes, began, takes, pages;
@@ -109,7 +109,7 @@ static uint32_t wanted(struct ahead *a, pid_t tid, uint64_t offset)
 		return 0;
 	}
 	if (began != a->began || !a->is_begun) {	/* another call: how much did the last one take? */
-		if (began != offset)			/* it had less room than we took for it */
+		if (began != offset)			/* the pipe had less room than we assumed */
 			a->took = 0;
 		else if (a->is_begun && !a->was_short && began > a->began)
 			a->took = began - a->began;

@@ -50,8 +50,8 @@ int fuse_is_open(struct uft_fuse *f, uft_node node)
 }
 
 /*
- * Stores a byte behind the end, farther each time: then the kernel takes the file to be that long, and an older
- * answer with size 0 for outdated, so that one only reaches its own caller. The next open drops the cached bytes.
+ * Stores a byte in the kernel's cache beyond the end, farther each time. Then the kernel assumes that size, and treats
+ * an older answer with size 0 as outdated for all but its own caller. The next open drops the cached bytes.
  */
 int fuse_claim_size(struct uft_fuse *f, uft_node node)
 {
@@ -79,7 +79,7 @@ static void file_remove(struct uft_fuse *f, struct file *file)
 	}
 }
 
-/* No read waits in it any more: a request keeps its file open. */
+/* No read of the file waits at this time, since a request keeps its file open. */
 static int file_close(struct file *file)
 {
 	struct uft_fuse *f = file->fuse;
@@ -91,7 +91,7 @@ static int file_close(struct file *file)
 	while (f->busy == file)
 		pthread_cond_wait(&f->done, &f->lock);
 	pthread_mutex_unlock(&f->lock);
-	/* whose wait was taken off the list at once, his thread may not be through with it */
+	/* the thread of a read whose wait was taken off the list at once may still use the file */
 	pthread_mutex_lock(&file->lock);
 	pthread_mutex_unlock(&file->lock);
 	uft_tree_notify(file->handle, NULL, NULL);
@@ -138,7 +138,7 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 		file_close(file);
 }
 
-/* The tree's thread: there is data for @file, or its end. */
+/* Called by the tree's thread: there is data for @file, or its end. */
 static void data_came(void *arg)
 {
 	struct file *file = arg;
@@ -170,7 +170,7 @@ static void reply(fuse_req_t req, char *buf, ssize_t n)
 	free(buf);
 }
 
-/* Takes the first wait of @file, or with @req that request's; NULL: none. Fuse locked. */
+/* Takes the first wait of @file, or with @req the wait of that request; NULL: none. Fuse locked. */
 static struct wait *take_wait(struct uft_fuse *f, const struct file *file, fuse_req_t req)
 {
 	for (struct wait **p = &f->waits; *p; p = &(*p)->next) {
@@ -302,7 +302,7 @@ static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t si
 		fuse_reply_write(req, (size_t)n);
 }
 
-/* Of a structure the kernel has the first bytes, by the size in the command's number: they go back as they came. */
+/* The command's number has a size: the kernel passes so many bytes of the structure, and gets them back unchanged. */
 static void op_ioctl(fuse_req_t req, fuse_ino_t node, unsigned cmd, void *arg, struct fuse_file_info *fi,
 		     unsigned flags, const void *in, size_t nin, size_t nout)
 {
@@ -364,7 +364,7 @@ static void answer_waits(struct file *file)
 		n = read_now(file, w->size, 0, &buf);
 		if (n == -EAGAIN && put_wait(f, w) == 0) {
 			free(buf);
-			if (file->flags & UFT_ATTR_PAGES)	/* what is there is too young to be shown */
+			if (file->flags & UFT_ATTR_PAGES)	/* present events are too young to be shown */
 				usleep(1000);
 			uft_tree_notify(file->handle, data_came, file);
 			return;

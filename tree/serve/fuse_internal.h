@@ -11,7 +11,7 @@
 
 #include "tree/tree.h"
 
-#define FUSE_PAGE	4096u	/* what the kernel's cache asks for, and a sub-buffer of trace_pipe_raw */
+#define FUSE_PAGE	4096u	/* bytes of a page in the kernel's cache, and of a sub-buffer of trace_pipe_raw */
 #define NLOOPS	6	/* requests served at once; reads that wait for data are none of them */
 
 struct file {
@@ -53,7 +53,7 @@ struct uft_fuse {
 	pthread_mutex_t storing;	/* held while pages are put into the kernel's cache; by trylock only */
 	pthread_cond_t queued, done;	/* the queue has a file; busy has changed */
 	struct wait *waits;
-	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
+	struct file *queue, *busy;	/* files with new data, in no order; the file that is being read */
 	struct file *open;
 	atomic_ullong last_ticket;
 	atomic_ullong claims;		/* of sizes, so far */
@@ -68,16 +68,16 @@ static inline struct uft_fuse *fuse_of(fuse_req_t req)
 
 /* 0, -ENOENT: the node is gone. @flags: of the tree's attributes, may be NULL. */
 int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t *flags);
-/* Until the closes that came before have taken effect; a fifth of a second at most. */
+/* Waits until earlier closes have taken effect; a fifth of a second at most. */
 void fuse_await_closes(struct uft_fuse *f);
-/* 1: @ret is -EBUSY and it is worth asking again; some time has passed. */
+/* Returns 1, after a pause, if @ret is -EBUSY and the call should be tried again. */
 int fuse_is_busy_still(ssize_t ret, int *tries);
 
 /* fuse_file.c */
-int fuse_is_open(struct uft_fuse *f, uft_node node);	/* by anybody */
+int fuse_is_open(struct uft_fuse *f, uft_node node);	/* by any task */
 /*
- * An open file of pages is more than any splice takes, to the kernel; before an answer about it goes out. 0
- * or -errno.
+ * Makes the kernel assume that an open file of pages is longer than any splice; call it before an answer about the file
+ * is sent. 0 or -errno.
  */
 int fuse_claim_size(struct uft_fuse *f, uft_node node);
 void fuse_file_ops(struct fuse_lowlevel_ops *ops);
@@ -98,7 +98,7 @@ int ahead_take(struct file *file, pid_t tid, uint64_t offset);
  */
 void ahead_put(struct file *file, fuse_ino_t node);
 void ahead_none(struct ahead *a);		/* answers the reader that there is no data */
-int ahead_has(const struct ahead *a);		/* some may not have been read */
+int ahead_has(const struct ahead *a);		/* are there kept pages that may not have been read? */
 void ahead_free(struct ahead *a);
 
 #endif

@@ -2,17 +2,16 @@
 /*
  * namespace.c - mount the tree where ftrace tools look for it
  *
- * Tools find the kernel's tracing directory by the first line of /proc/mounts whose type is tracefs, or by
- * its path: /sys/kernel/tracing, /sys/kernel/debug/tracing. There is no variable that tells them another one.
- * So a process that wants them to find ours gets a mount namespace: the kernel's tracefs is mounted first,
- * which makes that line, and FUSE over it at the same path, which is what the path then leads to. All of it
- * ends with the namespace's last process.
+ * Tools find the kernel's tracing directory by the first line of /proc/mounts whose type is tracefs, or by its path:
+ * /sys/kernel/tracing, /sys/kernel/debug/tracing. No environment variable can name another directory. So a process
+ * whose tools shall find our directory gets a mount namespace. The kernel's tracefs is mounted first, which makes that
+ * line, and FUSE over it at the same path, so the path leads to our tree. All of it ends with the namespace's last
+ * process.
  *
- * Beside the directory, tools use files of /proc. The namespace has the session's own in their place, so that
- * what is written there never reaches the machine: /proc/kallsyms has the names of the targets' functions,
- * and the sysctls in lent[] are files of the directory. A kernel without a stack tracer has no file for it,
- * and in /proc nothing can be made; trace-cmd stack wants it. So /proc/sys/kernel becomes a tmpfs then, with
- * everything that was there bound into it, and the one file more.
+ * Beside the directory, tools use files of /proc. The namespace has files of the session in their place, so that writes
+ * never reach the machine: /proc/kallsyms has the names of the targets' functions, and the sysctls in lent[] are files
+ * of the directory. A kernel without a stack tracer has no file for it, no file can be made in /proc, and trace-cmd
+ * stack needs it. Then /proc/sys/kernel becomes a tmpfs, with all its files bound into it, and this file added.
  *
  * Without root a user namespace gives the right to mount FUSE, but not tracefs; then a tracefs that is mounted already
  * (systemd mounts it) serves as the line, and without one tools need the path.
@@ -112,8 +111,8 @@ static int bind_entry(const char *from, const char *to, int is_dir)
 }
 
 /*
- * Gives SYSCTL an empty file for each of lent[] that belongs there and that the kernel has not. On an error
- * all is as it was.
+ * Gives SYSCTL an empty file for each file of lent[] that belongs there and that the kernel lacks. On an error nothing
+ * has changed.
  */
 static int make_room(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* namespace.h - a mount namespace in which the tree stands where the kernel's stands. Theory: namespace.c. */
+/* namespace.h - a mount namespace with our tree in place of the kernel's tracing directory. Theory: namespace.c. */
 #ifndef UFT_TREE_NAMESPACE_H
 #define UFT_TREE_NAMESPACE_H
 
@@ -10,8 +10,8 @@
 int uft_namespace_enter(struct uft_error *err);
 
 /*
- * Serves @t at /sys/kernel/tracing and /sys/kernel/debug/tracing of this namespace, with what tools look at
- * beside it.
+ * Serves @t at /sys/kernel/tracing and /sys/kernel/debug/tracing of this namespace, and the files of /proc that tools
+ * use.
  */
 int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_error *err);
 

@@ -4,18 +4,17 @@
  *
  * Objects and owners
  *	uft_serve	one a tree: the socket's name, the thread that accepts, the number of connections
- *	connection	one a file that somebody reads or writes: a thread, which owns its descriptor and its handle
+ *	connection	one a file that a client reads or writes: a thread, which owns its descriptor and its handle
  *
- * A connection carries one request. It is refused unless the peer is the same user or root; the directory is
- * the user's alone as well. What a peer says is checked for its lengths and is otherwise what a program could
- * do with the mounted files.
+ * A connection carries one request. It is refused unless the peer is the same user or root; the directory is private to
+ * the user as well. Lengths in a request are checked; a peer can do no more than a program with the mounted files.
  *
- * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
- * uft_serve_stop() ends all of them and waits until the last has released its handle.
+ * Concurrency. A connection waits in poll() for data, the end of the peer, or our end. So uft_serve_stop() ends all
+ * connections and waits until the last has released its handle.
  *
- * Failure. A peer that is slow or gone costs its own connection: each part of what it sends has a bound of time, and so
- * has all that it takes when we end. A server that was killed leaves a name on which
- * nothing listens; a command that finds it removes it.
+ * Failure. A slow or dead peer only loses its own connection: each part that it sends has a time limit, and so has the
+ * rest that it reads when we end. A killed server leaves a name on which no process listens; a command that finds the
+ * name removes it.
  */
 #include "symbol/rundir.h"
 #include "symbol/thread.h"
@@ -36,10 +35,11 @@
 #include <unistd.h>
 
 #define MAX_CONNECTIONS	128
-#define LAST_MS		1000		/* when we end: for each part of what is still to be taken, */
-#define LAST_ALL_MS	30000		/* for all of them, */
-#define LAST_FRAMES	256		/* and so many parts of what never ends */
-#define REQUEST_S	10		/* for a request or a part of a text to come as a whole, a status to be taken */
+#define LAST_MS		1000		/* time limits when we end: for each part that a peer still has to read, */
+#define LAST_ALL_MS	30000		/* for all parts, */
+#define LAST_FRAMES	256		/* and so many parts of an endless text */
+/* time limit for a whole request, a part of a text, or the reading of a status */
+#define REQUEST_S	10
 
 struct uft_serve {
 	struct uft_tree *tree;
@@ -54,7 +54,7 @@ struct uft_serve {
 struct connection {
 	struct uft_serve *s;
 	int fd, data_fd;
-	int64_t last_ms;		/* when the last of what is still to be taken has to be; 0: we do not end yet */
+	int64_t last_ms;		/* by when the peer must have read the rest; 0: we do not end yet */
 };
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* All of it by @by_ms, and in a moment when we end; else -EAGAIN, however much of it came. */
+/* Receives all @n bytes by @by_ms, or within a moment once we end; else -EAGAIN, even if some bytes came. */
 static int receive_by(const struct connection *c, void *p, size_t n, int64_t by_ms)
 {
 	struct pollfd fds[2] = { { .fd = c->fd, .events = POLLIN }, { .fd = c->s->stop_fd, .events = POLLIN } };
@@ -128,7 +128,7 @@ static int receive_by(const struct connection *c, void *p, size_t n, int64_t by_
 	return 0;
 }
 
-/* A peer may take its time: a pager. It ends when the peer goes away; when we do it has a moment for each part. */
+/* Sends to a peer that may be slow, as a pager, until the peer goes away. Once we end, each part has a time limit. */
 static int send_patiently(struct connection *c, const void *p, size_t n)
 {
 	struct pollfd fds[2] = { { .fd = c->fd, .events = POLLOUT }, { .fd = c->s->stop_fd, .events = POLLIN } };
@@ -205,7 +205,7 @@ static void data_came(void *arg)
 	eventfd_write(*(int *)arg, 1);
 }
 
-/* Until there is data, or we end: 0; -EPIPE: the peer has gone. */
+/* Waits until there is data, or we end: 0; -EPIPE: the peer has gone. */
 static int wait_for_data(struct connection *c, struct uft_handle *h)
 {
 	struct pollfd p[3] = { { .fd = c->data_fd, .events = POLLIN }, { .fd = c->fd, .events = POLLIN | POLLRDHUP },
@@ -226,8 +226,8 @@ static int is_ending(const struct connection *c)
 }
 
 /*
- * @waits: the file has no end of its own. When we end it is read on until it is empty, but not for ever:
- * targets may go on.
+ * @waits: the file has no end of its own. When we end, it is read until it is empty, but not for ever: targets may
+ * still write.
  */
 static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags, int waits)
 {
@@ -256,7 +256,7 @@ static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags, 
 	return n < 0 ? (int)n : 0;
 }
 
-/* A close through FUSE may still be under way: as there, what is busy is asked again. */
+/* Writes again on EBUSY for a while, as FUSE does, because a close may still be under way. */
 static int write_whole(struct uft_handle *h, const char *p, size_t n)
 {
 	int tries = 0;
@@ -309,7 +309,7 @@ static int use_file(struct connection *c, uft_node node, const struct serve_requ
 	if (ret)
 		return ret;
 	if (r->op == SERVE_WRITE)
-		ret = send_status(c->fd, 1);	/* it is open: let it come */
+		ret = send_status(c->fd, 1);	/* the file is open: the client may send */
 	if (!ret)
 		ret = r->op == SERVE_READ ? read_all(c, h, r->flags, attr.flags & UFT_ATTR_BLOCKS) : write_all(c, h);
 	closed = uft_tree_release(h);
@@ -331,7 +331,7 @@ static int send_file(struct connection *c, int fd)
 	return (int)n;
 }
 
-/* The writer wants a name to seek in, so the file is made beside the socket and gone at once. */
+/* The writer needs a file name and seeks, so the file is made beside the socket and unlinked at once. */
 static int extract(struct connection *c, uft_node node)
 {
 	char name[sizeof(c->s->addr.sun_path) + 16];
@@ -383,7 +383,7 @@ static int change_dir(struct connection *c, uint32_t op, char *path)
 	return op == SERVE_MKDIR ? uft_tree_mkdir(c->s->tree, dir, path, &made) : uft_tree_rmdir(c->s->tree, dir, path);
 }
 
-/* A stranger's request is read before it is refused, so that he learns why. */
+/* Reads the request of another user before it refuses it, so that the peer gets the reason. */
 static int answer(struct connection *c)
 {
 	socklen_t len = sizeof(struct ucred);
@@ -477,7 +477,7 @@ static void *accept_main(void *arg)
 		if (fd >= 0)
 			take_connection(s, fd);
 		else if (p[0].revents)
-			usleep(10000);		/* no descriptors: not in a spin */
+			usleep(10000);		/* no descriptors left: do not spin */
 	}
 	return NULL;
 }
@@ -513,7 +513,7 @@ static void release(struct uft_serve *s)
 	free(s);
 }
 
-/* The name is there when connections are taken: a client that is refused removes it, as that of one that was killed. */
+/* Makes the name only once the socket listens: a client that cannot connect removes the name, as of a killed server. */
 static int bind_and_listen(const struct uft_serve *s)
 {
 	struct sockaddr_un young = s->addr;
@@ -548,7 +548,7 @@ int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error
 	pthread_cond_init(&s->idle, NULL);
 	s->addr.sun_family = AF_UNIX;
 	snprintf(s->addr.sun_path, sizeof(s->addr.sun_path), "%s/%d.sock", dir, getpid());
-	unlink(s->addr.sun_path);	/* of one with our number that was killed */
+	unlink(s->addr.sun_path);	/* of a killed server with our PID */
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (s->fd < 0 || s->stop_fd < 0 || bind_and_listen(s) < 0)

@@ -16,12 +16,15 @@ int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error
 const char *uft_serve_path(const struct uft_serve *s);
 void uft_serve_stop(struct uft_serve *s);
 
-/* $XDG_RUNTIME_DIR/uft, without it /tmp/uft-UID, or if a stranger has that name another (symbol/rundir.h); made. */
+/*
+ * Makes $XDG_RUNTIME_DIR/uft, else /tmp/uft-UID, or another name if that is a stranger's directory
+ * (symbol/rundir.h).
+ */
 int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
 
 /*
- * ---- What is said. A request and the path behind it; then frames: a length and as many bytes. 0 ends, below
- * 0 is -errno.
+ * ---- Protocol: a request, followed by the path; then frames: a length and so many bytes. Length 0 ends, a negative
+ * length is -errno.
  */
 
 #define SERVE_MAGIC	0x31746675u	/* uft1 */
@@ -30,10 +33,10 @@ int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
 
 enum serve_op {
 	SERVE_LIST	= 1,	/* frames: struct serve_entry, name, NUL, doc, NUL */
-	SERVE_READ	= 2,	/* frames: what is read; SERVE_NOWAIT: it ends where a reader would wait */
+	SERVE_READ	= 2,	/* frames: the content; SERVE_NOWAIT: ends where a reader would wait */
 	/* frames from the client, one write each; each is answered by a length, the end by 0, or by -errno */
 	SERVE_WRITE	= 3,
-	/* frames: a trace.dat of what the buffer holds, which is then empty; the path is any of its instance */
+	/* frames: the buffer as a trace.dat, then the buffer is cleared; the path: any file of the instance */
 	SERVE_EXTRACT	= 4,
 	SERVE_MKDIR	= 5,	/* no frames: an instance */
 	SERVE_RMDIR	= 6,
@@ -43,7 +46,7 @@ enum serve_flags { SERVE_APPEND = 1, SERVE_NOWAIT = 2, SERVE_CELLS = 4 };
 struct serve_request { uint32_t magic, op, flags, path_bytes; };
 struct serve_entry { uint32_t mode; };
 
-/* All of it, or -errno; a peer that goes away is -ECONNRESET. */
+/* Sends or receives all bytes: 0, or -errno; -ECONNRESET: the peer went away. */
 int serve_send(int fd, const void *p, size_t n);
 int serve_receive(int fd, void *p, size_t n);
 

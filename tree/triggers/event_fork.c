@@ -3,24 +3,24 @@
  * event_fork.c - options/event-fork: children of the tasks in set_event_pid and set_event_notrace_pid join these lists,
  * until they end
  *
- * Order. The session hands over each of the kernel's events as it takes it, those of one task in their order
+ * Order. The session passes each event of the kernel on as it reads it, the events of one task in order
  * (control/events/observe.c). Each event is judged by the lists of that moment, and then changes them, as in the
- * kernel: with a fork the child joins, with an exit the task leaves. An event that passes is named to the buffer by
- * its clock, and of its type the buffer shows no other (stream/live/choices.c). Events that functions switch are named
- * in the same way.
+ * kernel: at a fork the child joins, at an exit the task leaves. The buffer gets the clock of each event that passes,
+ * and shows no other event of that type (stream/live/choices.c). Events that functions switch are handled in the same
+ * way.
  *
  * Two lists of each kind. The settings keep what the user wrote. The lists here begin as a copy of it when the instance
  * gets the option for the first time. From then on they decide, also after the option is cleared: the tasks in them
  * stay. They decide nothing while the user's list is empty, since an empty list selects every task.
  *
  * Events that wait. Where functions switch a type, or the type has triggers, an event that passes waits until
- * trigger_event.c looks at it (@passed). Events that programs write reach the tap (trigger.c) later than the kernel's
- * forks and exits do. They are judged there, by the lists and by the tasks that have left them since (@left).
+ * trigger_event.c looks at it (@passed). Events that programs write reach the tap (trigger.c) later than forks and
+ * exits from the kernel. The tap judges them by the lists and by the tasks that have left them since (@left).
  *
  * Everything here belongs to the thread that owns the tree.
  *
- * A program in another pid namespace writes its events under its own numbers; the lists have those of the session
- * (@tid and @pid of struct uft_task), which it has outside.
+ * A program in another pid namespace writes its events under pids of that namespace; the lists have the pids in the
+ * session's namespace (@tid and @pid of struct uft_task).
  */
 #include "symbol/array.h"
 #include "symbol/sorted.h"
@@ -36,15 +36,15 @@ struct sorted { uint64_t *v; size_t n, cap; };
 struct left { uint64_t tid, clock; };
 
 /*
- * @list: set_event_pid, set_event_notrace_pid. @left: those whose events may not have been looked at. @passed: clocks
- * of what was let through and waits.
+ * @list: set_event_pid, set_event_notrace_pid. @left: ended tasks with events that may not have been looked at.
+ * @passed: clocks of events that passed and wait.
  */
 struct event_fork {
 	struct sorted list[2], passed;
 	struct { struct left *v; uint32_t n, cap; } left[2];
 };
 
-/* Where @value is, or would be. */
+/* The index of @value, or where it would be inserted. */
 static size_t place_of(const struct sorted *s, uint64_t value)
 {
 	return SORTED_FIRST(i, s->n, s->v[i] >= value);
@@ -166,7 +166,7 @@ static int take_left(struct event_fork *f, int i, const struct uft_told_event *e
 	return 0;
 }
 
-/* Changes the lists by @e: they count from the next event on. */
+/* Changes the lists by @e; the next event is the first that they judge. */
 static int follow(struct instance *in, const struct uft_told_event *e)
 {
 	int ret = 0;

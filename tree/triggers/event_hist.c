@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_hist.c - histograms that targets count: where their maps lie, and how the counts come from there
+ * event_hist.c - histograms that targets count: the places of their maps, and how the session collects the counts
  *
- * A histogram of numbers and short texts, of an event of which nothing else is wanted, needs no records: each target
- * counts the event in a map of its slice (program/hist_row.h) by a rule (UFT_RULE_HIST). What the map has no room for
- * is written, and a record that comes is counted by the session as ever: an event is in a map or a record, never in
- * both.
+ * A histogram of numbers and short texts needs no records if nothing else uses its event: each target counts the event
+ * in a map of its slice (program/hist_row.h) by a rule (UFT_RULE_HIST). If the map has no room for a key, the target
+ * writes a record, which the session counts: an event is in a map or a record, never in both.
  *
- * A thread may be in a list of rules that was replaced, at any time. So a map is never cleared, nor its place given to
- * another histogram: counts only grow. The session keeps what it has seen of each element, and adds the difference to
- * the histogram's own table: when a file is read, before the triggers of the instance change, before a slice is
- * given away, and in each round before the first record is counted: what a map had no room for came behind what is in
- * it, and of a full table the first keys stay. A target that cannot be left keeps its slice until the session is over
- * (target_keep()), and no file is read behind that. What comes while the histogram is paused is seen and not added.
- * Once all places are used, histograms take records.
+ * At any time a thread may still run an old list of rules. So a map is never cleared, nor its place given to another
+ * histogram: counts only grow. The session keeps the count it has seen of each element, and adds the difference to the
+ * histogram's own table: when a file is read, before the triggers of the instance change, before a slice is given to
+ * another process, and in each round before the first record is counted. The last is because records are of events
+ * after those in the full map, and a full table keeps the first keys. A target from which the session cannot detach
+ * keeps its slice until the session ends (target_keep()); no file is read after that. Counts that come while the
+ * histogram is paused are seen and not added. Once all places are used, histograms count records.
  *
- * A target can write anything into its maps. Geometry and place are the session's own; a key may be any. A count that
- * falls, or has risen beyond what time allows, is a lie: it is not added, and counted as a lost record.
+ * A target can write anything into its maps. The session knows geometry and place by itself; a key may be any. A count
+ * that falls, or rises faster than possible in the time, is false: it is not added, and counted as a lost record.
  *
- * A map is copied by read(), not looked at in the session's mapping of it. A target asks for the memory of a map before
- * the first event, and a look at a page that is not there would make it. On a full file system it cannot: the session
- * would get a page of zeros of its own there (symbol/guard_map.h), and never see what the target counts later.
+ * The session copies a map by read(), and does not access its mapping of the map. A target allocates the memory of a
+ * map before the first event, and an access of a missing page would allocate it. On a full file system that fails: the
+ * session would get a page of zeros of its own (symbol/guard_map.h), and never see later counts of the target.
  *
- * All is the owner's.
+ * All data here belongs to the owner.
  */
 #include "symbol/array.h"
 #include "symbol/now.h"
@@ -37,7 +36,7 @@
 
 struct tree_hists {
 	uint8_t *live;		/* by slice */
-	uint64_t used;		/* of the region, from its begin on, for good */
+	uint64_t used;		/* bytes used from the begin of the region; never freed */
 	void *copy;		/* room for the largest map that a row can have */
 };
 
@@ -75,7 +74,7 @@ void event_hist_place(struct instance *in, struct event_trigger *v)
 			   ~(uint64_t)(UFT_PAGE - 1);
 }
 
-/* The clock of an event decides what an enable_hist or disable_hist does not see. */
+/* Do events pause or resume a histogram (enable_hist, disable_hist)? Then the clock of each event decides. */
 static int is_switched_by_events(const struct triggers *g, uint32_t event)
 {
 	for (uint32_t i = 0; i < g->nof; i++)
@@ -93,8 +92,8 @@ int event_hist_is_counted(const struct instance *in, const struct settings *set,
 }
 
 /*
- * What an element has more than @seen, into @more. 1: there is something; 0: nothing, or a lie. @most: what there was
- * time for since it was nothing, not since the last look: a target that lies at each one would gain by our looking.
+ * Puts the increase of an element since @seen into @more. Returns 1; 0: no increase, or a false count. @most: events
+ * possible since the element was 0, not since the last look, or a target could add a false count at each look.
  */
 static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t *seen, uint64_t most, uint64_t *more)
 {
@@ -119,7 +118,7 @@ static int take_more(struct event_trigger *v, const uint64_t *element, uint64_t 
 	return 1;
 }
 
-/* The map's memory, as it is now. NULL: it has no elements, or there is no memory for a copy. */
+/* Copies the map as it is now. NULL: the map has no elements, or there is no memory for a copy. */
 static void *copy_map(struct tree_hists *h, const struct event_trigger *v, const struct uft_slice_file *f,
 		      uint64_t region)
 {
@@ -136,8 +135,8 @@ static void *copy_map(struct tree_hists *h, const struct event_trigger *v, const
 }
 
 /*
- * Of a live slice, whose region of maps is at @region of the file. @most: events that it can have had since its map was
- * empty.
+ * Collects the map of a live slice, whose region of maps is at @region of the file. @most: events possible since the
+ * map was empty.
  */
 static void collect_map(struct tree_hists *h, struct event_trigger *v, uint32_t slice, const struct uft_slice_file *f,
 			uint64_t region, uint64_t most)
@@ -169,7 +168,7 @@ static int has_maps(const struct triggers *g)
 	return 0;
 }
 
-/* Of one slice. */
+/* Collects all maps of one slice. */
 static void collect_slice(struct instance *in, uint32_t slice, uint64_t now)
 {
 	const struct uft_arena *a = uft_session_arena(in->t->session);
@@ -203,7 +202,7 @@ void event_hist_free(struct event_trigger *v)
 void event_hists_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img)
 {
 	(void)img;
-	if (slice < uft_session_arena(t->session)->nslices && hists_of(t))	/* those behind are the session's own */
+	if (slice < uft_session_arena(t->session)->nslices && hists_of(t))	/* later slices are the session's own */
 		t->hists->live[slice] = 1;
 }
 

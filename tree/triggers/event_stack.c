@@ -2,9 +2,9 @@
 /*
  * event_stack.c - events whose triggers need the stack, until it comes
  *
- * A target writes the stack of a tracepoint's event as the next record of the same thread. In between the tap gives
- * events of other threads, and a round may end. So such an event is copied here, one for each thread. The next
- * record of its thread takes it out: that is its stack, or another event, if there was no room for the stack.
+ * A target writes the stack of a tracepoint's event as the next record of the same thread. In between, the tap returns
+ * events of other threads, and a round may end. So such an event is copied here, one for each thread, until the next
+ * record of its thread. That record is the stack, or another event if the ring had no room for the stack.
  */
 #include "symbol/array.h"
 #include "tree/triggers/event_stack.h"

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_trigger.c - events/SYSTEM/EVENT/trigger: what an event does when it comes, and histograms of it
+ * event_trigger.c - events/SYSTEM/EVENT/trigger: actions at an event, and histograms of it
  *
- * As commands of functions (trigger.c) they are looked at in the tap, in the order of time, a round late; what
- * they do counts from the clock of their event. An event with a trigger is recorded for it, and shown only if it is
- * on. Plain ones run the newest first, histograms behind them in the order in which they were made. Of a histogram of
- * numbers alone targets may count the event instead (event_hist.c).
+ * As commands of functions (trigger.c), triggers run when the tap reads the event, in the order of time, a round late.
+ * Their effects count from the clock of the event. An event with a trigger is recorded for it, and shown only if the
+ * event is on. Plain triggers run the newest first, then histograms in the order in which they were made. For some
+ * histograms targets count the event instead (event_hist.c).
  *
- * A trigger's filter is its own: that of the event's file does not matter to it. Targets know it, too: where the event
- * is not on, they record what the filter of a trigger lets through. A histogram that makes a synthetic event has the
- * session record it; the event is looked at in the next round, like any other. A stack comes behind its event: where a
- * trigger needs it, all of that event run when it is there (event_stack.c).
+ * The filter of a trigger does not depend on the filter in the event's file. Targets know both: while the event is off,
+ * they record only events that pass the filter of a trigger. For a histogram that makes a synthetic event, the session
+ * records that event; triggers see it in the next round, like any other. A stack follows its event: if a trigger needs
+ * the stack, all triggers of the event run when the stack is there (event_stack.c).
  *
- * The graph is switched in the target, by the thread that fires the event (tracers/event_rules.c): it is told
- * which triggers there are (trigger_put_wants()). Here graph and graph:stop are only counted, by what each thread's
- * events say of it, in the order of time. A target counts for itself as well, so it never switches more often; of
- * several processes each may do so until this count is looked at.
+ * The graph is switched in the target, by the thread of the event (tracers/event_rules.c); targets get the list of such
+ * triggers (trigger_put_wants()). Here graph and graph:stop are only counted, from each thread's events in the order of
+ * time. A target counts as well, so one process never switches more often than the count; each of several processes may
+ * reach the count before the session looks at it.
  *
- * All is the owner's.
+ * All data here belongs to the owner.
  */
 #include "symbol/array.h"
 #include "tree/triggers/event_trigger.h"
@@ -112,7 +112,7 @@ int trigger_wants_event(const struct instance *in, uint32_t event)
 	return event_trigger_first(in->triggers, event) != NULL;
 }
 
-/* One that has no count left needs none any more. */
+/* A trigger without a count left needs no stacks. */
 int trigger_wants_event_stacks(const struct instance *in)
 {
 	const struct triggers *g = in->triggers;
@@ -129,7 +129,7 @@ uint32_t trigger_graph_turn(const struct instance *in)
 	return in->triggers && in->triggers->ngraphs ? in->triggers->graph_turn : 0;
 }
 
-/* What it does in the target itself; UFT_RULE_RECORD: nothing. */
+/* The action in the target itself; UFT_RULE_RECORD: only record. */
 static uint32_t rule_of(const struct event_trigger *v)
 {
 	return v->action == EVT_GRAPH ? UFT_RULE_GRAPH : v->action == EVT_GRAPH_STOP ? UFT_RULE_GRAPH_STOP :
@@ -183,7 +183,7 @@ static void count_lost_anew(const struct triggers *g, struct event_trigger *v)
 	v->lost_before = uft_live_missing(g->tap);
 }
 
-/* From here on its events are records, and what was counted before is in its table. */
+/* Makes targets write records for the histogram again, and adds their counts so far to its table. */
 static int withdraw_hist(struct instance *in, struct event_trigger *v)
 {
 	int ret;
@@ -238,7 +238,7 @@ static struct event_trigger *find_hist(const struct triggers *g, const struct ev
 	return NULL;
 }
 
-/* Of any event: the first one that has the name. */
+/* Finds the first histogram with the name, of any event. */
 static struct event_trigger *find_named(const struct triggers *g, const struct event_trigger *like)
 {
 	const char *name = uft_hist_name(like->hist);
@@ -291,7 +291,7 @@ static void fail_at(struct event_command *c, const char *what, const char *str)
 	c->errors.n = 1;
 }
 
-/* :pause, :cont and :clear are about one that is there. 1: done; 0: it is new. */
+/* Runs :pause, :cont and :clear on an existing histogram. 1: done; 0: the command makes a new one. */
 static int change_there(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
 	struct triggers *g = in->triggers;
@@ -364,7 +364,7 @@ static int add_hist(struct instance *in, struct event_command *c, struct event_t
 	return ret;
 }
 
-/* Threads that the triggers before the first one of these switched on are off. */
+/* Begins a new turn of graph triggers: threads that triggers of an earlier turn switched on are off. */
 static void begin_graph(struct instance *in)
 {
 	struct triggers *g = in->triggers;
@@ -374,7 +374,7 @@ static void begin_graph(struct instance *in)
 		memset(g->graph_of, 0, g->ngraph_of);
 }
 
-/* Takes @v over. */
+/* Takes ownership of @v. */
 static int add(struct instance *in, struct event_command *c, struct event_trigger *v)
 {
 	struct triggers *g = in->triggers;
@@ -407,7 +407,7 @@ static int add(struct instance *in, struct event_command *c, struct event_trigge
 	return ret;
 }
 
-/* Of one that is asked for with `!`. Nothing is there: 0, as in the kernel. */
+/* Removes the trigger that a command with `!` names. Returns 0 if there is none, as in the kernel. */
 static int remove_like(struct instance *in, struct event_trigger *like)
 {
 	struct event_trigger *v =
@@ -421,11 +421,11 @@ static int remove_like(struct instance *in, struct event_trigger *like)
 		trigger_end(in);
 		return 0;
 	}
-	tree_pull(in->t);	/* what came before it */
+	tree_pull(in->t);	/* events before the removal still count */
 	return take_out(in, v);
 }
 
-/* onmatch() takes a field of another event. */
+/* Adds a histogram of another event, of which onmatch() takes a field. */
 static int event_trigger_add_to(void *arg, const struct uft_hist *like, const char *text)
 {
 	struct instance *in = arg;
@@ -456,7 +456,7 @@ int event_trigger_do(struct instance *in, struct event_command *c)
 	struct event_trigger *v;
 	int ret;
 
-	if (in->triggers) {	/* it is not for what came before it */
+	if (in->triggers) {	/* the trigger is not for earlier events */
 		tree_pull(in->t);
 		event_hist_collect(in);
 	}
@@ -559,7 +559,7 @@ int event_trigger_put_cells(struct instance *in, uint32_t event, struct tree_tex
 
 /* ---- An event -------------------------------------------------------------------------------- */
 
-/* 1: it was not so before. With the graph as the tracer all threads are on anyway. */
+/* Returns 1 if the state changed. With the graph as the tracer all threads are on anyway. */
 static int switch_graph(struct instance *in, const struct uft_task *task, int is_on)
 {
 	struct triggers *g = in->triggers;
@@ -573,7 +573,7 @@ static int switch_graph(struct instance *in, const struct uft_task *task, int is
 	return is_on != was;
 }
 
-/* The command changed something, and counts. */
+/* Runs the action. Returns 1 if it had an effect, which uses up one of its count. */
 static int run(struct instance *in, struct event_trigger *v, const struct uft_event *e, uint64_t clock,
 	       const struct uft_hist_record *rec)
 {
@@ -581,7 +581,7 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 
 	switch (v->action) {
 	case EVT_HIST:
-		/* What a target's map had no room for came behind what is in it. */
+		/* The event is of after the counts in a target's map, which had no room for it. */
 		if (v->has_row && !g->has_collected) {
 			g->has_collected = 1;
 			event_hist_collect(in);
@@ -590,7 +590,7 @@ static int run(struct instance *in, struct event_trigger *v, const struct uft_ev
 		return 0;
 	case EVT_ENABLE_HIST:
 	case EVT_DISABLE_HIST:
-		event_hist_collect(in);		/* of before it */
+		event_hist_collect(in);		/* the counts of before */
 		for (struct event_trigger *t = event_trigger_first(g, v->target); t; t = t->next)
 			if (t->action == EVT_HIST)
 				pause_hist(g, t, v->action == EVT_DISABLE_HIST);
@@ -620,9 +620,9 @@ static int is_let_in(const struct instance *in, const struct uft_event *e, uint6
 }
 
 /*
- * All that its triggers do. @stack: its stack, NULL none. @until: the clock up to which the records of all threads
- * were looked at: of the event itself or, if it was held, of the record behind it. What a trigger in front of
- * stacktrace switches off is that stack as well, as in the kernel.
+ * Runs all triggers of the event. @stack: its stack, or NULL. @until: the clock up to which the records of all threads
+ * were looked at: that of the event or, if the event was held, of the record after it. As in the kernel, a traceoff
+ * that runs before stacktrace also drops this stack.
  */
 static void run_all(struct instance *in, const struct uft_event *e, uint64_t clock, const struct uft_event *stack,
 		    uint64_t until)
@@ -667,7 +667,7 @@ static int waits_for_stack(const struct triggers *g, uint32_t event)
 	return v != NULL;
 }
 
-/* What the thread of @e has held until now, with the stack @stack or without one. */
+/* Runs the held event of the thread of @e, with the stack @stack or without one. */
 static void release(struct instance *in, const struct uft_event *e, const struct uft_event *stack, uint64_t clock)
 {
 	const struct held_event *h = event_stack_take(&in->triggers->held, e->task);
@@ -681,7 +681,7 @@ void event_trigger_look_at_stack(struct instance *in, const struct uft_event *e,
 	release(in, e, e, clock);
 }
 
-/* Without memory to hold it, it has no stack. */
+/* Holds the event until its stack comes, or runs it at once. Without memory to hold it, it has no stack. */
 void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
@@ -705,7 +705,7 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 	if (!*names)
 		*names = uft_resolver_alloc();
 	sym = *names && where ? uft_resolve_addr(*names, where, addr) : NULL;
-	if (!sym || !sym->size)		/* behind the last call of a function that never came back */
+	if (!sym || !sym->size)		/* the return address is after the last call of a function that never returns */
 		sym = *names && where ? uft_resolve_addr(*names, where, addr - 1) : NULL;
 	if (!sym || !sym->size)
 		return 0;

@@ -27,10 +27,13 @@ struct event_trigger {
 	struct uft_hist *hist;
 	/* event_hist.c: */
 	struct uft_hist_row row; int has_row;	/* by which targets can count it */
-	uint64_t since;			/* when targets could begin: CLOCK_MONOTONIC in ns */
-	int is_withdrawn;		/* it is about to be paused: they shall not */
-	uint64_t **seen; uint32_t nseen;	/* by slice: of each element what was added; NULL: none */
-	/* records that the tap missed while it was active; what the tap had missed when it became so */
+	uint64_t since;			/* the earliest time targets can count: CLOCK_MONOTONIC in ns */
+	int is_withdrawn;		/* it is about to be paused: targets must not count */
+	uint64_t **seen; uint32_t nseen;	/* by slice: the added count of each element; NULL: none */
+	/*
+	 * records that the tap lost while the trigger was active; the tap's count of lost records when it
+	 * became active
+	 */
 	uint64_t lost, lost_before;
 };
 

@@ -2,9 +2,9 @@
 /*
  * event_trigger_word.c - `[!]COMMAND[:ARGUMENTS][:COUNT][ if FILTER]`, as it is written into a trigger file
  *
- * graph:stop is a command of its own, with a name of two words. Of a plain command an argument is a count, and begins
- * with a digit; what follows otherwise is the filter, which begins with `if`. Histograms have blanks in their
- * text: there the filter begins at an `if` between blanks.
+ * graph:stop is a command of its own, with a name of two words. The argument of a plain command is a count, which
+ * begins with a digit; other text is the filter, which begins with `if`. Histograms have blanks in their text: there
+ * the filter begins at an `if` between blanks.
  */
 #include "tree/triggers/event_trigger.h"
 
@@ -25,7 +25,7 @@ static char *skip(char *p)
 	return p;
 }
 
-/* The rest of the command's name, of those that have two words: it goes from *text. */
+/* Reads the second word of a command's name, if it has two, and moves *text behind it. */
 static enum event_action take_name(enum event_action action, char **text)
 {
 	const size_t n = strlen("stop");
@@ -81,7 +81,7 @@ static int take_count(struct event_trigger *v, const char *text)
 	return text_number(text, strlen(text), 0, &v->left);
 }
 
-/* SYSTEM:EVENT[:COUNT]; of one that is removed the count is not looked at. */
+/* SYSTEM:EVENT[:COUNT]; a removal ignores the count. */
 static int take_target(const struct uft_event_table *types, struct event_trigger *v, char *text, int is_not)
 {
 	char *system = strsep(&text, ":"), *event = text ? strsep(&text, ":") : NULL;
@@ -156,7 +156,7 @@ static int refuse(struct event_command *c, const char *what)
 	return -EOPNOTSUPP;
 }
 
-/* Can it be done? */
+/* Checks that the command is possible for the event. */
 static int check(const struct event_trigger *v, const struct uft_event_type *type, struct event_command *c)
 {
 	int is_graph = v->action == EVT_GRAPH || v->action == EVT_GRAPH_STOP;

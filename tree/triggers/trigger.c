@@ -3,30 +3,30 @@
  * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump,
  * enable_event:SYSTEM:EVENT, with :N for so many times. Words: trigger_word.c; events: trigger_event.c
  *
- * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks
- * at all that came, in the order of time, for functions that have a command. By then more has been written:
- * so what counts is the clock of that record. The instance's buffer hides what lies between an off and the
- * next on (stream/live/hidden_spans.c), and its text is exact, as if the function itself had done it; tracing_on,
- * which is a round late, ends the recording. While an on is waited for, targets go on writing. A snapshot and
- * a dump are due when all that came has been looked at: they take what lies up to that clock. A dump ends the
- * recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that
- * are due; those beyond it are not done and not counted, recording goes on, what they would have printed is
- * in the next, and a warning says so.
+ * The runtime does not know these commands. A second buffer, the tap, follows the instance's buffer. In each round the
+ * owner searches the new records of the tap, in the order of time, for functions with a command. By then targets have
+ * written more, so effects count from the clock of the function's record. The instance's buffer hides the records
+ * between an off and the next on (stream/live/hidden_spans.c): its text is exact, as if the function itself had
+ * switched. tracing_on changes a round late and ends the recording, but targets go on writing while a traceon waits. A
+ * snapshot or a dump is due when all new records have been looked at: it takes the records up to its clock. As in the
+ * kernel, a dump ends the recording and removes the printed records from the buffer. A round has room for some due
+ * commands. Those beyond it are not done and not counted, recording goes on, the next dump prints their text, and a
+ * warning tells of it.
  *
- * The runtime records the stack of each call of a function with stacktrace (struct uft_ops.stack_of);
- * the buffer shows those that the command had done when they are looked at (stream/live/choices.c), also when
- * it is taken out later. With the tracer nop it shows nothing else.
+ * The runtime records the stack of each call of a function with stacktrace (struct uft_ops.stack_of). The buffer shows
+ * the stacks for which the command acted (stream/live/choices.c), also when the command is removed later. With the
+ * tracer nop the buffer shows nothing else.
  *
- * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a
- * snapshot would lose what the one before it holds.
+ * While tracing is off, commands act only if a traceon or a command of events waits: else a snapshot would replace the
+ * previous one.
  *
- * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace
- * names it: then its calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer
- * is muted but for stacks, and only the tap takes.
+ * A function with a command is traced for it, even if set_ftrace_filter names only others or set_ftrace_notrace names
+ * it: then its calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted but for
+ * stacks, and only the tap takes calls.
  *
- * Each name has its own count, as in the kernel, but for events, and one entry for each command with and
- * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
- * each. All is the owner's.
+ * As in the kernel each name has a count of its own, but for commands of events. A name has one entry for each command
+ * with and one without a count. Entries are found by a hash of the name, so a command for 100,000 functions costs one
+ * lookup each. All data here belongs to the owner.
  */
 #include "symbol/array.h"
 #include "symbol/keyed_hash.h"
@@ -66,7 +66,7 @@ static struct trigger *next_of(const struct triggers *g, const struct trigger *v
 	return v->more ? &g->v[v->more - 1] : NULL;
 }
 
-/* Behind the others of its name. */
+/* Links trigger @i after the others of its name. */
 static void link_in(struct triggers *g, size_t i)
 {
 	uint32_t *at = slot_of(g, g->v[i].func);
@@ -78,7 +78,7 @@ static void link_in(struct triggers *g, size_t i)
 	g->count[g->v[i].kind]++;
 }
 
-/* All anew, for @cap of them. */
+/* Links all triggers again, in a hash for @cap of them. */
 static int link_all(struct triggers *g, size_t cap)
 {
 	size_t mask = 63;
@@ -107,7 +107,7 @@ static int room(struct triggers *g)
 		return 0;
 	if (array_resize(g->v, cap) || link_all(g, cap))
 		return -ENOMEM;
-	g->cap = cap;		/* no more than the hash has room for: who looks for a name ends at a free slot */
+	g->cap = cap;		/* no more than the hash has room for: a search must end at a free slot */
 	return 0;
 }
 
@@ -118,10 +118,10 @@ static void free_trigger(struct trigger *v)
 	free(v->func);
 }
 
-/* @made: of all that this write adds, if they have one for all. */
+/* @made: the common count of all triggers that this write adds, if they share one. */
 struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; struct ration *made; };
 
-/* Of one more trigger. 0, -ENOMEM. */
+/* Gets the count for one more trigger. 0, -ENOMEM. */
 static int take_ration(struct adding *a, struct ration **out)
 {
 	*out = a->made;
@@ -222,7 +222,7 @@ static struct triggers *begin(struct instance *in)
 		free(g);
 		return NULL;
 	}
-	if (!g->is_on)		/* targets are about to write while an on is waited for */
+	if (!g->is_on)		/* targets will write while a traceon waits */
 		uft_live_hide(in->live, g->since);
 	return g;
 }
@@ -353,7 +353,7 @@ static int take_out(struct instance *in, struct command *c)
 
 	if (!g || !g->n || !trigger_count(g, c->kind))
 		return -ENODEV;
-	if (trigger_switches_any(in))		/* what was done before comes first */
+	if (trigger_switches_any(in))		/* earlier effects come first */
 		tree_pull(in->t);
 	if (trigger_events(in, &switched) || trigger_events_on(in, &on)) {
 		uft_event_set_free(&switched);
@@ -370,7 +370,7 @@ static int take_out(struct instance *in, struct command *c)
 	trigger_settle(in, &switched);
 	uft_event_set_free(&switched);
 	trigger_end(in);
-	/* The commands are gone. A target that does not answer is waited for once, and a warning tells of it. */
+	/* The commands are gone. The session waits once for a silent target, and warns. */
 	return tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
 }
 
@@ -421,7 +421,7 @@ int trigger_put_words(const struct instance *in, const char *before, struct tree
 	return words->error;
 }
 
-/* Of the function's stack? */
+/* Does the command need the stack of the function? */
 static int wants_stack(const struct trigger *v)
 {
 	return action_of(v->kind) == STACK && trigger_may_act(v);
@@ -498,8 +498,8 @@ static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 }
 
 /*
- * Of snapshots the last counts, and from where on it shows: the one before. 0: no room; each dump is text
- * that somebody has to read.
+ * Notes a due command. Of several snapshots in a row only the last two stay: the last one shows the records since the
+ * one before. Returns 0: no room; the number of dumps is bounded since each prints text.
  */
 static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
 {
@@ -527,7 +527,7 @@ static void spend(struct trigger *v)
 		v->ration->left--;
 }
 
-/* One that changes nothing does not count; nor one without room, which changes nothing either. */
+/* Runs a command. One without an effect, or without room in the round, does not use up its count. */
 int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
@@ -535,7 +535,7 @@ int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock
 
 	if (action >= ENABLE)
 		return trigger_act_event(g, kind);
-	if (action == STACK)		/* it comes behind the call, as an event of its own */
+	if (action == STACK)		/* the stack follows the call, as an event of its own */
 		return 0;
 	if (g->is_on == (action == ON))
 		return 0;
@@ -550,7 +550,7 @@ int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock
 	return 1;
 }
 
-/* One that is recorded is shown for all that want it. */
+/* A recorded stack is shown for all triggers that want it. */
 static void look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
@@ -591,7 +591,7 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	}
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
 		return;
-	/* another instance's of the same call */
+	/* a record that another instance has of the same call */
 	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))
 		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))

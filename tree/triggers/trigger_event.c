@@ -3,16 +3,15 @@
  * trigger_event.c - func:enable_event:SYSTEM:EVENT, func:disable_event: events by name that are on between
  * calls of functions
  *
- * The kernel records such an event all the time and looks at a bit when one comes; so the session is asked
- * for it as long as a function may switch it (ops.c), and whether it is on is known when records are looked
- * at, in the order of time: each that comes while it is on is named to the buffer, which shows of such types
- * nothing else (stream/live/choices.c). Thus what is shown is exact, though it is decided a round late; a
- * function that switches it a million times a second costs what being looked at costs, and nothing is kept of
- * it.
+ * The kernel registers such an event all the time and checks a bit at each. Likewise the session records the event as
+ * long as a function may switch it (ops.c). Whether the event is on is known when the owner looks at records, in the
+ * order of time: it names each event that comes while on to the buffer, which shows no other events of such types
+ * (stream/live/choices.c). Thus the shown events are exact, though decided a round late. A function that switches an
+ * event a million times a second only costs the look at its records, and no memory.
  *
- * What a user says counts from the clock of that moment: it is done between the records before and behind it.
- * When no function switches a type any more it stays as it is, as in the kernel; what was not looked at by
- * then is shown by that.
+ * A user's switch counts from the clock of its write, between the records before and after it. When no function
+ * switches a type any more, the type keeps its state, as in the kernel; records that were not looked at by then are
+ * shown by that state.
  *
  * A function may have several events here; in the kernel a second one is refused.
  */
@@ -67,7 +66,7 @@ int trigger_events_on(const struct instance *in, struct uft_event_set *out)
 	return ret;
 }
 
-/* Without memory it counts from now on: rounds are milliseconds apart. */
+/* Notes a user's switch. Without memory it counts from now on: rounds are milliseconds apart. */
 static void say(struct triggers *g, uint64_t clock, uint32_t event, int is_on)
 {
 	if (array_reserve(g->said, g->cap_said, g->nsaid + 1))
@@ -97,7 +96,7 @@ void trigger_catch_up(struct triggers *g, uint64_t clock)
 	g->nsaid -= n;
 }
 
-/* Without memory to note that it is on it stays off. */
+/* Without memory to note that the event is on, it stays off. */
 int trigger_act_event(struct triggers *g, unsigned kind)
 {
 	uint32_t event = event_of(kind);
@@ -121,7 +120,7 @@ void trigger_settle(struct instance *in, struct uft_event_set *before)
 	for (uint32_t i = 0; i < 64 * before->nwords; i++)
 		if (uft_event_set_has(before, i) && trigger_switches(in, i))
 			uft_event_set_change(before, i, 0);
-	/* else what was not looked at is not shown: whose it is was not asked of all */
+	/* else records that were not looked at are not shown: their tasks were not checked by the lists */
 	if (!uft_event_set_is_empty(before) && !event_fork_counts(&in->set))
 		uft_live_settle(in->live, before, &in->set.events);
 }

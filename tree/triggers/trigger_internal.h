@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger_internal.h - what trigger.c (the list, and what came), trigger_word.c (words) and trigger_event.c
- * (events by name) share
+ * trigger_internal.h - shared by trigger.c (the list, and new records), trigger_word.c (words) and trigger_event.c
+ * (events by name)
  */
 #ifndef UFT_TREE_TRIGGER_INTERNAL_H
 #define UFT_TREE_TRIGGER_INTERNAL_H
@@ -29,7 +29,7 @@ static inline enum action action_of(unsigned kind)
 	return kind < 2 * ENABLE ? (enum action)(kind / 2) : kind & 2 ? DISABLE : ENABLE;
 }
 
-/* Of a kind that is of an event: its type's place. */
+/* The place of the event type, of a kind that has one. */
 static inline uint32_t event_of(unsigned kind)
 {
 	return (kind - 2 * ENABLE) / 4;
@@ -57,7 +57,7 @@ static inline int trigger_may_act(const struct trigger *v)
 #define MAX_DUE		16
 struct due { enum action action; uint32_t cpu; uint64_t clock; };
 
-/* What a user said of an event at a clock. */
+/* A user's switch of an event at a clock. */
 struct said { uint64_t clock; uint32_t event; int is_on; };
 
 struct triggers {
@@ -70,13 +70,13 @@ struct triggers {
 	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
 	uint32_t *known; size_t nknown;
 	int is_on;			/* as of the last record that was looked at */
-	uint64_t begun;			/* what was recorded before that does nothing */
-	/* when the user said last that it is on, or off: what was recorded before that changes nothing of it */
+	uint64_t begun;			/* records of before this clock have no effect */
+	/* when the user wrote tracing_on last: records of before do not change it */
 	uint64_t since;
 	struct due due[MAX_DUE]; size_t ndue;
-	int is_told;			/* that there were more */
+	int is_told;			/* the warning about more due commands was given */
 	int is_kept;			/* also with nothing in it: options/event-fork */
-	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
+	int is_spent;			/* a stacktrace has no count left, so its stacks need not be recorded */
 	struct uft_event_set events;	/* trigger_event.c: which are on, as is_on */
 	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */
 	/* event_trigger.c: */
@@ -108,13 +108,13 @@ struct command {
 
 /* trigger.c */
 int trigger_begin(struct instance *in);		/* in->triggers is there; 0, -ENOMEM */
-void trigger_end(struct instance *in);		/* it goes if nothing is in it */
+void trigger_end(struct instance *in);		/* frees in->triggers if it is empty */
 int trigger_act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock);	/* 1: it changed something */
 
 /* event_trigger.c */
 int event_trigger_switches(const struct triggers *g, uint32_t event);	/* one switches that event */
 void event_trigger_look(struct instance *in, const struct uft_event *e, uint64_t clock);
-/* The stack of an event that it saw before. */
+/* Takes the stack of an event that was held before. */
 void event_trigger_look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock);
 void event_triggers_free(struct triggers *g);
 
@@ -126,8 +126,8 @@ void trigger_show_one(const struct uft_event_table *types, const struct trigger 
 /* trigger_event.c */
 int trigger_act_event(struct triggers *g, unsigned kind);		/* 1: it changed something */
 void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock);
-void trigger_catch_up(struct triggers *g, uint64_t clock);		/* what was said up to then */
-/* of types @before no function switches some any more; it is changed */
+void trigger_catch_up(struct triggers *g, uint64_t clock);		/* applies the user's switches up to @clock */
+/* some types of @before are no longer switched by a function; @before is changed */
 void trigger_settle(struct instance *in, struct uft_event_set *before);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trigger_word.c - what a word of set_ftrace_filter says that is a command, and how the file shows it; see trigger.c */
+/* trigger_word.c - parse and show commands in set_ftrace_filter; theory: trigger.c */
 #include "tree/triggers/trigger_internal.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int trigger_refuse(struct command *c, const char *why, size_t at)
 	return -EINVAL;
 }
 
-/* An event by its whole name: no glob is one, as in the kernel. @p: behind the system. */
+/* Finds an event by its whole name; globs are not allowed, as in the kernel. @p: the text after the system. */
 static int find_event(const struct uft_event_table *types, const char *system, size_t nsystem, const char *p, size_t n,
 		      uint32_t *out)
 {
@@ -40,7 +40,7 @@ static int find_event(const struct uft_event_table *types, const char *system, s
 	return type != NULL;
 }
 
-/* SYSTEM:EVENT of func:enable_event:SYSTEM:EVENT:N. *@arg: what is behind it, or NULL. */
+/* Parses SYSTEM:EVENT of func:enable_event:SYSTEM:EVENT:N. *@arg: the text after it, or NULL. */
 static int parse_event(const struct uft_event_table *types, struct command *c, const char *word, const char **arg,
 		       uint32_t *event)
 {
@@ -56,7 +56,7 @@ static int parse_event(const struct uft_event_table *types, struct command *c, c
 	return 0;
 }
 
-/* The first colon that is not one of a `::`. */
+/* Finds the first colon that is not part of a `::`. */
 static const char *find_colon(const char *p)
 {
 	while ((p = strchr(p, ':')) && p[1] == ':')
@@ -83,7 +83,7 @@ int trigger_parse(const struct uft_event_table *types, const char *word, struct 
 	if (ret)
 		return ret;
 	out->kind = kind_of(action, event, arg != NULL);
-	/* the kernel's count is 1, and there is no other; nor does it look at ours */
+	/* the kernel's count is always 1, and it does not read one from the word */
 	if (action == DUMP || action == CPUDUMP) {
 		out->kind = kind_of(action, 0, action == DUMP);
 		out->count = 1;
