@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.c - patterns for an object that was never there
+ * absent.c - warn of patterns whose object was never mapped
  *
- * GLOB:mod:OBJECT may be of a library that is loaded later, so only the end of a recording tells that none was.
+ * The OBJECT of GLOB:mod:OBJECT may be a library that is loaded later, so only the end of a recording tells that it was
+ * never mapped.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static int is_there(const char *glob, const struct uft_image *const *img, size_t
 	return 0;
 }
 
-/* What a pattern with `!` leaves out need not be there. */
+/* Does the pattern name an object that must be there? The object of a pattern with `!` need not. */
 static int names_object(const char *text)
 {
 	return text[0] != '!' && strstr(text, ":mod:");

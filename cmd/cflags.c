@@ -2,8 +2,7 @@
 /*
  * cflags.c - `uft cflags`: the flags that make a compiler leave patchable function entries
  *
- * Standard output carries flags and nothing else, so that it can stand in a makefile; what was chosen and why
- * goes to standard error.
+ * Standard output has only the flags, so that a makefile can use it; the choice and its reasons go to standard error.
  */
 #include <elf.h>
 #include <limits.h>
@@ -54,7 +53,7 @@ static const char *const mode_docs[] = {
 
 /* ---- The archive ---------------------------------------------------------------------------- */
 
-/* The file @name of the start archive: where uft was built, else where it is installed. */
+/* Finds the file @name of the start archive: in the build directory of uft, else where it is installed. */
 static int find_start_file(const char *name, char *path, size_t size)
 {
 	static const char *const places[] = { "tools/start", "../tools/start", "../lib/uft" };
@@ -74,8 +73,8 @@ static int find_start_file(const char *name, char *path, size_t size)
 }
 
 /*
- * gcc makes a pad of one-byte nops, a cycle a call. It takes any assembler that -B leads to: ours assembles
- * and then makes each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
+ * gcc makes a pad of one-byte nops, which costs a cycle a call. It runs the assembler that -B leads to: ours assembles
+ * and then makes each pad one nop. @flag gets the flag, or stays empty if a probe shows that this does not work.
  */
 static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t,
 			const struct uft_cflags_probe *p, char *flag, size_t size)
@@ -103,7 +102,7 @@ static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_t
 		[UFT_CFLAGS_BEFORE] = "",
 	};
 	const int is_pfe = mode == UFT_CFLAGS_PATCHABLE || mode == UFT_CFLAGS_BEFORE;
-	const int has_start = t->machine == EM_X86_64;	/* what the archive is for; elsewhere nothing needs it */
+	const int has_start = t->machine == EM_X86_64;	/* only x86-64 needs the archive */
 	const char *script = is_pfe ? "uft-no-pfe.ld" : "uft-no-mcount-loc.ld";
 	char archive[PATH_MAX], path[PATH_MAX];
 

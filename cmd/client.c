@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client.c - one request to a session that runs: a connection each. See client.h. */
+/* client.c - requests to a running session, one connection each. See client.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -121,11 +121,11 @@ static int ask(const char *session, uint32_t op, uint32_t flags, const char *pat
 	if (!ret)
 		return fd;
 	close(fd);
-	/* -EPIPE is the reader's of what we print */
+	/* not -EPIPE, which means the reader of our output */
 	return uft_fail(err, -ECONNRESET, "%s: %s", path, strerror(-ret));
 }
 
-/* One frame into @buf, with an end. Its bytes, 0 the end, or -errno. */
+/* Reads one frame into @buf and terminates it. Returns its bytes, 0: the end, or -errno. */
 static int next_frame(int fd, char buf[SERVE_FRAME + 1])
 {
 	int32_t n;
@@ -290,8 +290,8 @@ static int put_text(void *arg, const char *p, size_t n)
 }
 
 /*
- * The reason in the last entry of @log, an error_log (tree/files/error_log.c), if the entry is of a write of @text to
- * @file: other clients write, too, and not every refusal has an entry. NULL: none, or no more than the errno.
+ * Returns the reason in the last entry of @log, an error_log (tree/files/error_log.c), if the entry is of a write of
+ * @text to @file: other clients write, too, and not every refusal has an entry. NULL: no entry, or only the errno.
  */
 static char *find_reason(char *log, const char *file, const char *text, size_t n)
 {
@@ -357,7 +357,7 @@ int client_write(const char *session, const char *path, const char *text, size_t
 		n -= part;
 	}
 	if (!ret)
-		ret = put_frame(fd, "", 0);	/* the end: what the close says */
+		ret = put_frame(fd, "", 0);	/* the end; the answer is the status of the close */
 	ret = finish(fd, ret, path, err);
 	if (err && has_reason(ret))
 		explain(session, path, ret, all, bytes, err);

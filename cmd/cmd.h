@@ -55,19 +55,19 @@ int cmd_doctor(int argc, char **argv);
 int cmd_cflags(int argc, char **argv);
 int cmd_recordmcount(int argc, char **argv);
 
-/* For a command that starts programs: tables of many megabytes come without a fault for each page. */
+/* Prepares the heap of a command that starts programs, so that large tables do not cost a fault for each page. */
 void cmd_heap_prepare(void);
 
 /* Prints "uft COMMAND: text" on stderr and returns CMD_FAILED. */
 int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Said at the start of whatever has --int3. */
+/* Printed at the start of each command with --int3. */
 #define CMD_INT3_RISK	"--int3: if uft is killed (SIGKILL, out of memory), a program that is inside such a function's first " \
 			"instruction, or calls one within the next tenth of a second, ends by SIGTRAP"
 
-/* struct uft_tree_opts.dump: on standard error. Text that no reader takes is lost. */
+/* struct uft_tree_opts.dump: writes to standard error. Text that no reader takes is dropped. */
 void cmd_dump(void *arg, const char *p, size_t n);
-/* The same of a line `uft COMMAND: TEXT`. @command: a text, as an argument of callbacks. */
+/* Writes a line `uft COMMAND: TEXT` in the same way. @command: a text, as an argument of callbacks. */
 void cmd_warn(void *command, const char *text);
 
 /* Standard output: through a pager and with colour when it is a terminal, plain data otherwise. Close

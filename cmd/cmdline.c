@@ -9,7 +9,7 @@
 
 #define CMDLINE_MAX	4096	/* bytes of a process's command line that are read */
 
-/* An argument as a shell takes it: between quotes if it is empty, or a character of it means something to a shell. */
+/* Writes an argument for a shell: quoted if it is empty or has a character with a meaning to a shell. */
 static void put_arg(FILE *out, const char *arg)
 {
 	if (*arg && !strpbrk(arg, " \t\r\n\"'`$\\|&;<>()*?[]{}~#!")) {
@@ -40,7 +40,7 @@ void cmd_cmdline_of_args(char *const argv[], char *buf, size_t size)
 	buf[size - 1] = '\0';
 }
 
-/* The bytes of /proc/PID/cmdline: arguments, each with its zero byte. 0: the process is gone, or it cannot be read. */
+/* Reads /proc/PID/cmdline: arguments, each with its zero byte. 0: the process is gone, or the file cannot be read. */
 static size_t read_args(pid_t pid, char args[CMDLINE_MAX])
 {
 	int len = proc_read_file(pid, "cmdline", args, CMDLINE_MAX);
@@ -48,7 +48,7 @@ static size_t read_args(pid_t pid, char args[CMDLINE_MAX])
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* A server writes a title over its arguments ("nginx: worker process"): one text, zeros or blanks behind it. */
+/* Has a server written a title over its arguments ("nginx: worker process")? That is one text, then zeros or blanks. */
 static int is_title(const char *args, size_t len)
 {
 	size_t first = strlen(args);

@@ -9,7 +9,7 @@
 
 /* Both cut the text off where @buf ends. */
 void cmd_cmdline_of_args(char *const argv[], char *buf, size_t size);
-/* The command line of the first of @t that runs, and how many processes @t has beside it. Empty: none of them runs. */
+/* The command line of the first running process of @t, and the number of others in @t. Empty: none of them runs. */
 void cmd_cmdline_of_targets(const struct cmd_targets *t, char *buf, size_t size);
 
 #endif

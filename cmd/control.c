@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack: a running session
- * as trace-cmd has it
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack: control a running session with the
+ * commands of trace-cmd
  *
- * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
- * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
+ * Each command writes or reads files of the session (client.h). Recording is off while lists and tracer change, so the
+ * buffer has no records of a state in between. The first refused write ends the command with a message that names it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static const struct cmd_syntax set_syntax = {
 	"set", "[OPTIONS]", "Change what a session records, without starting or stopping it.", set_options, 0
 };
 
-/* @is_start: also if there is nothing to put into it. */
+/* @is_start: writes the list also if it is empty. */
 static int put_list(const struct control_opts *o, const char *file, const struct cmd_list *list, int is_start,
 		    struct uft_error *err)
 {
@@ -111,7 +111,7 @@ static int put_number(const struct control_opts *o, const char *file, uint64_t n
 	return put(o, file, text, 0, err);
 }
 
-/* As trace-cmd: one that is not there is made. */
+/* Makes a missing instance, as trace-cmd does. */
 static int make_instance(const struct control_opts *o, struct uft_error *err)
 {
 	char path[CLIENT_PATH];
@@ -120,7 +120,7 @@ static int make_instance(const struct control_opts *o, struct uft_error *err)
 	return ret == -EEXIST ? 0 : ret;
 }
 
-/* An instance has no limits of the graph, no profile and no stack tracer: those are the top's. */
+/* Only the top has limits of the graph, a profile and a stack tracer. */
 static int apply(const struct control_opts *o, int is_start, struct uft_error *err)
 {
 	int is_top = !o->instance, ret = is_start ? make_instance(o, err) : 0;
@@ -151,7 +151,8 @@ static int apply(const struct control_opts *o, int is_start, struct uft_error *e
 		ret = put_number(o, "max_graph_depth", o->depth != NO_NUMBER ? o->depth : 0, err);
 	if (!ret && o->tracer)
 		ret = put(o, "current_tracer", o->tracer, 0, err);
-	for (size_t i = 0; i < o->options.n && !ret; i++)	/* a tracer's own are there once it is in use */
+	/* options of a tracer exist once the tracer is in use */
+	for (size_t i = 0; i < o->options.n && !ret; i++)
 		ret = put(o, "trace_options", o->options.item[i], 0, err);
 	return !ret && is_start ? put(o, "tracing_on", "1", 0, err) : ret;
 }
@@ -359,7 +360,7 @@ int cmd_extract(int argc, char **argv)
 	if (argc > 1)
 		return cmd_usage(&extract_syntax, "unexpected operand '%s'", argv[1]);
 	path = client_path(o.instance, "trace", buf);
-	/* what it holds goes when there is something to put there */
+	/* open first: the output loses its content only when there is data for it */
 	fd = uft_newfile_open(o.output, 0, NULL, &why);
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* detach.c - uft detach: a traced process is left as it was before */
+/* detach.c - uft detach: detach from a traced process and restore its code */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "control/session.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.c - uft diff: what changed between recordings of two programs, or of two runs of one; conditions for CI */
+/* diff.c - uft diff: compare recordings of two programs, or of two runs of one program; conditions for CI */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 
 #define STATUS_HOLDS	3		/* a --fail-if holds */
 #define MIN_DEFAULT	UINT32_MAX
-#define MIN_TEXT	0.001		/* of the whole time: a smaller change is one of many */
+/* share of the whole time; text leaves smaller changes out, of which there are many */
+#define MIN_TEXT	0.001
 
 struct diff_opts {
 	struct cmd_list conditions;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.c - uft doctor: what would and would not work, before it is tried
+ * doctor.c - uft doctor: check what would work on this machine, and why other things would not
  *
  * One line a check: LEVEL SUBJECT: sentence (remedy); or a row of a table in JSON or CSV. The checks and their
  * meaning are in control/doctor.

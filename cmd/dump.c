@@ -24,12 +24,12 @@
 #define PATIENCE_S	1 /* GUARD(reader_patience, 1000) */
 #define PART_BYTES	4096u	/* a pipe takes so much at once, without text of others in between */
 
-/* All under the lock, but part while the thread has it. */
+/* All members are guarded by the lock, but `part` while the thread writes it. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t asked, done;
 	int is_started, has_failed;
-	size_t n;	/* of part, that the thread has to write; 0: it waits for more */
+	size_t n;	/* bytes of part that the thread has to write; 0: the thread waits */
 	char part[PART_BYTES];
 } dump = { .lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER };
 
@@ -41,7 +41,7 @@ static int write_part(const char *p, size_t n)
 		if (done > 0) {
 			p += done;
 			n -= (size_t)done;
-		} else if (done < 0 && errno == EAGAIN) {	/* others may have made it so */
+		} else if (done < 0 && errno == EAGAIN) {	/* another process may have set O_NONBLOCK */
 			poll(&(struct pollfd){ .fd = STDERR_FILENO, .events = POLLOUT }, 1, -1);
 		} else if (done == 0 || errno != EINTR) {
 			return -1;

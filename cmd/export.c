@@ -2,8 +2,8 @@
 /*
  * export.c - uft export: a recording in another format; the formats are rows of uft_exports[]
  *
- * A signal that ends the export (Ctrl-C) is not made to wait: its handler removes what is not complete and ends us by
- * the same signal. Nothing of ours is elsewhere then: what the pages wait in has no name (output/spool.c).
+ * A signal (Ctrl-C) ends the export at once: its handler removes the incomplete output and ends us by the same signal.
+ * There are no other files to remove, as the file in which pages wait has no name (output/spool.c).
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static struct {
 	int was_there;
 } writing;
 
-/* Nothing of an older file was overwritten yet. */
+/* Is an older file of that name still unchanged? */
 static int is_as_before(const struct stat *now)
 {
 	const struct stat *was = &writing.before;
@@ -112,7 +112,7 @@ void cmd_watch_ends(void (*handler)(int sig), struct sigaction old[CMD_NENDS])
 {
 	struct sigaction action = { .sa_handler = handler };
 
-	/* the write fails then, with EFBIG */
+	/* makes the write fail with EFBIG instead */
 	sigaction(SIGXFSZ, &(struct sigaction){ .sa_handler = on_nothing }, NULL);
 	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < CMD_NENDS; i++)
@@ -159,7 +159,7 @@ static void describe_formats(char *buf, size_t size)
 					x->suffix ? " (" : "", x->suffix ? x->suffix : "", x->suffix ? ")" : "");
 }
 
-/* Writing starts by cutting the output to nothing: it must not be what is read. */
+/* Is the output the input? Writing starts with truncation, so it must not be. */
 static int is_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;

@@ -73,7 +73,7 @@ int cmd_read(int argc, char **argv)
 	return ret && ret != -EPIPE ? cmd_fail("read", "%s", err.text) : 0;
 }
 
-/* All of standard input; NULL: no memory, or it cannot be read. */
+/* Reads all of standard input. NULL: no memory, or a read error. */
 static char *read_input(size_t *n)
 {
 	char *buf = NULL;

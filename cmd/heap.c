@@ -2,12 +2,11 @@
 /*
  * heap.c - memory for starting fast
  *
- * The program that is to be traced waits while its functions are found, planned and written down: tables of
- * some megabytes each, used once. By default the allocator maps and unmaps each of them, and every page of
- * each is a fault. Here the heap begins large, what was freed is used again, and what is new comes by one
- * call a table (symbol/table.h). No large pages: they have to be found and cleared as a whole, which takes
- * longer than 512 small ones that were just in use, and ten times as long in a virtual machine whose host has
- * taken them back. Nothing here can fail in a way that matters.
+ * A starting program waits while its functions are found, planned and recorded in tables of some megabytes, each used
+ * once. By default the allocator maps and unmaps each table, with a fault for every page. Here the heap begins large,
+ * freed memory is reused, and new memory comes by one call a table (symbol/table.h). Huge pages are not used: the
+ * kernel must find and clear each as a whole, which takes longer than 512 small pages that were just in use, and ten
+ * times as long in a virtual machine whose host has reclaimed them. A failure here only costs speed.
  */
 #include <malloc.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
 /*
  * hist.c - uft hist: histograms of the events of a recording, or of a command that is recorded for them
  *
- * Histograms of what runs now are made by hist_live.c.
+ * hist_live.c makes histograms of running processes and sessions.
  *
- * A histogram is the kernel's trigger `hist:`, with the kernel's words; hist/ makes it and prints it. Here its event
- * comes out of a recording, in the order of time, so that one may refer to variables of another as in a live session.
+ * A histogram is the kernel's trigger `hist:`, in the kernel's words; hist/ makes and prints it. Here the events come
+ * from a recording in the order of time, so one histogram may refer to variables of another as in a live session.
  *
- * A stack is a record of its own behind its event. The histograms of a type of which one wants stacks see an event when
- * its stack comes, or the next event of its thread, or the end.
+ * A stack is a record of its own after its event. If one histogram of a type needs stacks, all histograms of that type
+ * see an event when its stack comes, or the next event of its thread, or the end.
  */
 #include <errno.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ static int parse_event(const struct cmd_option *o, const char *text, void *field
 	return 0;
 }
 
-/* All that is about the event in front of it. */
+/* Parses an option about the event before it. */
 static int parse_of_event(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct hist_asks *asks = field;
@@ -152,7 +152,7 @@ static size_t name_of(void *arg, const void *where, uint64_t addr, int has_offse
 	int n;
 
 	for (uint32_t i = 0; !sym && w->stack && i < w->stack->n; i++)
-		if (w->stack->frame[i].addr == addr) {	/* as it was then */
+		if (w->stack->frame[i].addr == addr) {	/* by the image at the time of the event */
 			sym = w->stack->frame[i].sym;
 			offset = w->stack->frame[i].offset;
 		}
@@ -243,7 +243,7 @@ static int say_errors(const struct uft_event_type *type, const char *text, const
 					  strerror(-ret));
 }
 
-/* The table of a named histogram is one for all that have the name. */
+/* Histograms of one name share one table. */
 static int share(struct work *w, struct uft_hist *h)
 {
 	const char *name = uft_hist_name(h);
@@ -260,7 +260,7 @@ static int share(struct work *w, struct uft_hist *h)
 	return 0;
 }
 
-/* Of the text behind `hist:`, which is changed. 0, or an exit status. */
+/* Makes a histogram of the text after `hist:`, which is changed. 0, or an exit status. */
 static int make(struct work *w, const struct uft_event_type *type, const char *text, char *copy, struct histogram *h)
 {
 	struct uft_hist_errors errors = { .n = 0 };
@@ -569,7 +569,7 @@ static int wants_stacks(const struct hist_opts *o)
 	return 0;
 }
 
-/* In a child of its own. */
+/* Runs uft record; in a child process. */
 static int record(const struct hist_opts *o, const char *path, int argc, char **argv)
 {
 	char **args = calloc(10 + 4 * o->ask.n + (size_t)argc, sizeof(*args));
@@ -658,7 +658,7 @@ static int split(int argc, char **argv)
 	return 0;
 }
 
-/* What contradicts itself. @at: of `--`, 0 none; @n: words in front of it. -1 to go on, or an exit status. */
+/* Refuses contradictions. @at: index of `--`, 0: none; @n: words before it. -1 to go on, or an exit status. */
 static int check(const struct hist_opts *o, int is_session, int at, int n, char **argv)
 {
 	int is_file = n > 1 || o->input;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hist_live.c - uft hist -p and -S: histograms of processes that run, or of a session, as they are now
+ * hist_live.c - uft hist -p and -S: live histograms of running processes, or of a session
  *
- * Processes get a session of this command's own (own_session.c), and their events the triggers that -k, -R and so on
- * stand for. The session of somebody else has its triggers already. Either way the text is that of the files
- * events/SYSTEM/EVENT/hist: they are read again for each drawing, and a last time for the table that stays.
+ * For processes, the command has a private session (own_session.c), whose events get the triggers of -k, -R and so on.
+ * An existing session has its triggers already. In both cases the text comes from the files events/SYSTEM/EVENT/hist:
+ * they are read again for each drawing, and a last time for the final table.
  */
 #include "cmd/hist_live.h"
 
@@ -52,7 +52,7 @@ static int put_text(void *f, const char *p, size_t n)
 	return fwrite(p, 1, n, f) == n ? 0 : -ENOMEM;
 }
 
-/* Of the event's file, free() it; NULL: with @err. */
+/* Reads file @name of the event; free() the text; NULL: with @err. */
 static char *read_file(const struct live *l, const char *event, const char *name, struct uft_error *err)
 {
 	char file[CLIENT_PATH], path[CLIENT_PATH], *text = NULL;
@@ -74,7 +74,7 @@ static char *read_file(const struct live *l, const char *event, const char *name
 	return NULL;
 }
 
-/* With several events, each histogram says of which one it is, as those of a recording do. */
+/* With several events, the text of each histogram names its event, as with a recording. */
 static void put_table(const struct live *l, const char *event, const char *text, FILE *out)
 {
 	int system = (int)strcspn(event, "/");
@@ -118,7 +118,7 @@ static char *read_tables(const struct live *l, struct uft_error *err)
 
 /* ---- Until it ends --------------------------------------------------------------------------- */
 
-/* Its last @rows lines: there are the totals, and what came most often. */
+/* The last @rows lines of @text: the most frequent entries and the totals. */
 static const char *end_of(const char *text, unsigned rows)
 {
 	unsigned n = 0;
@@ -154,7 +154,7 @@ static int is_running(const struct live *l)
 	return !l->own;
 }
 
-/* Until the next drawing, a key, a signal, or the end of a process. */
+/* Waits for the next drawing, a key, a signal, or the end of a process. */
 static void wait_next(struct live *l, const struct screen *screen)
 {
 	const struct timespec delay = { (time_t)(l->opts->delay_ns / 1000000000),
@@ -215,7 +215,7 @@ static int put_form(const struct live *l, struct uft_error *err)
 	return ret;
 }
 
-/* Draws, as long as it is to, and prints what there is in the end. */
+/* Draws until the end, then prints the final tables. */
 static int show(struct live *l, int is_once, struct uft_error *err)
 {
 	int ret = is_once ? 0 : follow(l, err);
@@ -239,7 +239,7 @@ static int add_event(struct live *l, const char *system, const char *name)
 	if (array_resize(l->event, l->nevents + 1) || asprintf(&event, "%s/%s", system, name) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->nevents; i++)
-		if (!strcmp(l->event[i], event)) {		/* of two asks */
+		if (!strcmp(l->event[i], event)) {		/* two options name it */
 			free(event);
 			return 0;
 		}
@@ -254,7 +254,7 @@ static int finish(int ret, const struct uft_error *err)
 
 /* ---- Processes ------------------------------------------------------------------------------- */
 
-/* Of those that are still there; one that was named by its number has to be. */
+/* Opens the targets that still run; a missing target is an error if it was named by its PID. */
 static int open_targets(struct live *l, const struct cmd_targets *targets, struct uft_error *err)
 {
 	l->fd = calloc(targets->n + 1, sizeof(*l->fd));

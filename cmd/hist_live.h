@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hist_live.h - what uft hist is asked for (hist.c), and histograms of what runs now (hist_live.c) */
+/* hist_live.h - options of uft hist (hist.c), and live histograms (hist_live.c) */
 #ifndef UFT_CMD_HIST_LIVE_H
 #define UFT_CMD_HIST_LIVE_H
 
@@ -14,7 +14,7 @@ struct hist_ask {
 };
 struct hist_asks { struct hist_ask *v; size_t n; };
 
-/* hist.c: is there a histogram of the short options, and its text as a trigger: free() it; NULL: no memory. */
+/* hist.c: do the short options ask for a histogram? And its text as a trigger; free() it; NULL: no memory. */
 int hist_ask_is_short(const struct hist_ask *a);
 char *hist_ask_text(const struct hist_ask *a);
 
@@ -25,7 +25,7 @@ struct hist_live {
 	enum uft_form form;		/* of the tables that are printed in the end */
 };
 
-/* Attaches to them, until q, a signal or the end of the last one. Both return an exit status. */
+/* Attaches to @targets until q, a signal or the end of the last one. Both functions return an exit status. */
 int hist_of_processes(const struct hist_live *opts, const struct cmd_targets *targets);
 /* The session's histograms of the asks' events; without an ask, of all events. */
 int hist_of_session(const struct hist_live *opts, const char *session, const char *instance);

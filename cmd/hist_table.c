@@ -2,8 +2,8 @@
 /*
  * hist_table.c - histograms as JSON or CSV
  *
- * The tables come as words (hist/hist.h), out of a recording, this command's own session or another process's: the
- * same words give the same text. The words of a session are not trusted: what is cut off ends the reading.
+ * The tables come as words (hist/hist.h) from a recording, this command's own session or another process's session.
+ * Words of a session are not trusted: the reading ends where they are cut off.
  */
 #include <errno.h>
 #include <inttypes.h>

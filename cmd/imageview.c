@@ -13,7 +13,7 @@ static void free_list(struct uft_mapped *obj, uint32_t nobj)
 	free(obj);
 }
 
-/* Without references of its own: those are taken when the list is sure to be used. */
+/* Copies a list without references: they are taken once it is certain that the list is used. */
 static struct uft_mapped *copy_list(const struct uft_mapped *from, uint32_t n)
 {
 	struct uft_mapped *to = calloc(n ? n : 1, sizeof(*to));

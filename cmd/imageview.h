@@ -2,10 +2,10 @@
 /*
  * imageview.h - the writer's own copies of the session's images
  *
- * The session's thread adds objects to an image whenever the target loads one, while the writer's thread
- * reads it. So the writer gets a copy, which only its thread touches once it was handed over: the session's
- * thread compares, makes the new object list, and sends it through the recorder's queue. Only views of images that
- * a slice has are compared: a build has thousands of images, and few processes at a time.
+ * The session's thread adds objects to an image whenever the target loads one, while the writer's thread reads images.
+ * So the writer gets a copy, which only the writer's thread uses from then on. The session's thread compares, makes the
+ * new object list, and sends it through the recorder's queue. Only views of images that a slice has are compared: a
+ * build has thousands of images, and few processes at a time.
  *
  * Objects (struct uft_object) are immutable and shared; the view holds references, taken and dropped by the
  * session's thread. Context: control.

@@ -9,7 +9,7 @@
 #include "cmd/input.h"
 #include "stream/decode/seek.h"
 
-/* What other recorders' files begin with. */
+/* The first bytes of other recorders' files. */
 static const struct {
 	const char *magic;
 	size_t len;
@@ -19,7 +19,7 @@ static const struct {
 	{ "\x7f" "ELF", 4, "a program, not a recording: record it with uft record" },
 };
 
-/* Refuses what cannot be a recording with a sentence that helps; everything else is the stream's to judge. */
+/* Refuses files that cannot be a recording, with advice; the stream checks all others. */
 static int check_file(const char *path, const char *given, struct uft_error *err)
 {
 	char head[16] = "";

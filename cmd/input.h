@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input.h - opening the recording that a command reads */
+/* input.h - open the recording that a command reads */
 #ifndef UFT_CMD_INPUT_H
 #define UFT_CMD_INPUT_H
 
@@ -14,9 +14,9 @@ int cmd_input_check(const char *path, struct uft_error *err);
 int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 
 /*
- * Brings @st, which was opened of @path with @sel and has given nothing yet, to where the selected time
- * begins, by the index beside a large recording; one that has none gets one. Where that cannot be, the stream
- * stays at its start: slower, and no error.
+ * Moves @st, which was opened of @path with @sel and not read yet, to the begin of the selected time, by the index
+ * beside a large recording; makes a missing index. If that is not possible, the stream stays at its start: slower, but
+ * no error.
  */
 void cmd_input_seek(const char *path, const struct uft_select *sel, struct uft_stream *st);
 

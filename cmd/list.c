@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - uft list: the sessions that run, or what one of them offers
+ * list.c - uft list: list the running sessions, or the tracers, options, clocks and events of one
  *
- * Text is what the session's files have, as trace-cmd list prints it. JSON and CSV are one table: what kind a row is
- * of, its name, and its value: of a session its tracer, of an option 0 or 1, of a clock 1 for the one in use.
+ * Text is the content of the session's files, as trace-cmd list prints it. JSON and CSV are one table with the columns
+ * kind, name and value; the value of a session is its tracer, of an option 0 or 1, of a clock 1 for the one in use.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list_events.c - uft list -e: the events that can be recorded, of no program, of programs' files, or of a session
+ * list_events.c - uft list -e: list the events that can be recorded: without a program, of programs' files, or of a
+ * session
  *
- * A file's events are read from its ELF sections, so the program need not run. The numbers (ID) of a file's
- * events are those that a session gives which finds this file first.
+ * A file's events are read from its ELF sections, so the program need not run. The numbers (ID) of a file's events are
+ * those of a session that finds this file first.
  */
 #include "cmd/list_events.h"
 
@@ -41,7 +42,7 @@ const struct table_column list_format_columns[] = {
 };
 const size_t list_format_ncolumns = sizeof(list_format_columns) / sizeof(list_format_columns[0]);
 
-/* A row for each field; of an event without any one that tells its number. */
+/* Adds a row for each field; an event without fields has one row with its number. */
 static void put_fields(const struct listing *l, const struct uft_event_type *type)
 {
 	char event[512], kind[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* livestat.c - uft stat -S: what a session does and what its buffer holds: a `key: value` a line, JSON or CSV */
+/* livestat.c - uft stat -S: the state of a session and of its buffer: a `key: value` a line, JSON or CSV */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct source { const char *session, *instance; struct table *table; };
 
 static const struct table_column columns[] = { { NULL, "key", TABLE_NAME, 0 }, { NULL, "value", TABLE_NAME, 0 } };
 
-/* The table begins with its first row: an error before that leaves nothing. */
+/* Adds a row. The table begins with its first row, so an error before that prints no table. */
 static void put(const struct source *of, const char *key, const char *value, int is_number)
 {
 	FILE *out = of->table->out;

@@ -161,7 +161,7 @@ static int list(int argc, char **argv)
 	return 0;
 }
 
-/* What goes to standard output is the answer; half an answer is a failure. */
+/* Runs a command; fails if standard output could not be written completely. */
 static int run(int argc, char **argv)
 {
 	const struct command *c;

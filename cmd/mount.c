@@ -2,9 +2,8 @@
 /*
  * mount.c - uft mount, uft umount: the tree as a directory, served in the background until it is unmounted
  *
- * The process that the user started waits until its child serves the directory or says why it cannot; the
- * child then has no terminal any more. It ends when nothing is mounted, after leaving all targets as they
- * were found.
+ * The process that the user started waits until its child serves the directory or reports why it cannot. The child then
+ * has no terminal any more. It ends when the directory is unmounted, after it has detached from all targets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +100,7 @@ static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 	return is_there;
 }
 
-/* The child's part, and all of it with -f. @report: where to say "ok" or what is wrong, -1: standard error. */
+/* Runs in the child; with -f in the first process. @report: gets "ok" or the error; -1: standard error. */
 static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 {
 	struct uft_tree_opts topts = {
@@ -128,7 +127,7 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	if (ret == 0)
 		ret = uft_fuse_start(t, dir, &fopts, &fuse, &err);
 	if (ret == 0 && uft_serve_start(t, &socket, &err) < 0) {
-		cmd_warn("mount", err.text);		/* the mounted files are there */
+		cmd_warn("mount", err.text);		/* not fatal: the mounted files work */
 		err.text[0] = '\0';
 	}
 	if (report >= 0)

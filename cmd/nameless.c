@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* What `dpkg-query -S PATH` prints of it, `PACKAGE[:ARCH][, ...]: PATH`: the first name. 0: it is in no package. */
+/* Takes the first name of `dpkg-query -S PATH`, `PACKAGE[:ARCH][, ...]: PATH`. 0: the file is in no package. */
 static int ask_dpkg(const char *path, char package[PACKAGE_ROOM])
 {
 	char *argv[] = { "dpkg-query", "-S", (char *)path, NULL };
@@ -51,7 +51,7 @@ static int ask_dpkg(const char *path, char package[PACKAGE_ROOM])
 	return ret;
 }
 
-/* The list of a package has the path from before /bin and /lib became links into /usr, or the one from after. */
+/* Tries both paths: a package lists the one of before or of after /bin and /lib became links into /usr. */
 static int find_package(const char *path, char package[PACKAGE_ROOM])
 {
 	if (path[0] != '/' || path[strcspn(path, "*?[]\\")])
@@ -59,7 +59,7 @@ static int find_package(const char *path, char package[PACKAGE_ROOM])
 	return ask_dpkg(path, package) || (!strncmp(path, "/usr/", 5) && ask_dpkg(path + 4, package));
 }
 
-/* A recording keeps the names that were known when it was made: what is installed later is for the next one. */
+/* A recording keeps the names known when it was made: packages installed later help only the next recording. */
 static int put_line(const struct uft_object *obj, uint32_t functions, FILE *out)
 {
 	char package[PACKAGE_ROOM];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nameless.h - functions that a report shows by their address: what would give them names */
+/* nameless.h - advise how functions that a report shows by their address get names */
 #ifndef UFT_CMD_NAMELESS_H
 #define UFT_CMD_NAMELESS_H
 
@@ -8,8 +8,8 @@
 #include "stream/stream.h"
 
 /*
- * A comment line about the object that has the most of them, and nothing where all have names. It names the Debian
- * package of debug symbols where dpkg knows the file; nothing asks the network. 0 or -EIO.
+ * Prints a comment line about the object with most functions without a name; prints nothing if all have names. The line
+ * names the Debian package of debug symbols if dpkg knows the file. Makes no network request. 0 or -EIO.
  */
 int cmd_nameless_put(struct uft_stream *st, FILE *out);
 

@@ -2,8 +2,8 @@
 /*
  * objects.c - see objects.h
  *
- * A process's objects are the files behind its executable mappings, opened through /proc/PID/root so that they
- * are the process's own, also in another mount namespace. A mapping whose file is gone is left out with a warning.
+ * A process's objects are the files of its executable mappings, opened through /proc/PID/root so that a process in
+ * another mount namespace gets its own files. A mapping whose file is gone is left out with a warning.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static int objects_open_file(const char *path, struct cmd_objects *o, struct uft
 	struct objects_member m = { o, err };
 	struct uft_object *obj;
 	char magic[8] = "";
-	/* A fifo without a writer must not keep us waiting; uft_object_open() says what it is. */
+	/* O_NONBLOCK: do not wait for the writer of a fifo; uft_object_open() refuses it with a message. */
 	int ret, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 

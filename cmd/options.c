@@ -2,8 +2,8 @@
 /*
  * options.c - parsing by a table; see options.h
  *
- * Not getopt_long(): its messages cannot name the near options, and it would be a second table beside the
- * one that --help and completion are made from.
+ * getopt_long() is not used: its messages cannot name similar options, and it needs a second table beside the one for
+ * --help and completion.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -94,8 +94,8 @@ static int option_width(const struct cmd_option *o)
 }
 
 /*
- * Prints @doc from column @at on, broken at blanks so that no line is longer than the terminal is wide, or
- * HELP_COLUMNS, where that is possible.
+ * Prints @doc from column @at on, broken at blanks where possible so that lines fit into the terminal's width and
+ * HELP_COLUMNS.
  */
 static void print_wrapped(const char *doc, int at)
 {
@@ -364,7 +364,7 @@ int cmd_uint(const struct cmd_option *o, const char *text, void *field, struct u
 	return 0;
 }
 
-/* More numbers than this in one range is a mistake, not a wish. */
+/* A range of more numbers than this is a mistake of the user. */
 #define NUMBERS_MAX	65536u
 
 int cmd_numbers(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
@@ -441,7 +441,7 @@ static int parse_percent(const char *text, double least, void *field)
 
 	if (*end == '%')
 		end++;
-	/* The comparison is false for what is no number. */
+	/* The comparison is false for a NaN. */
 	if (end == text || *end || *text < '0' || *text > '9' || !(value >= least && value <= 1000))
 		return -EINVAL;
 	*(uint32_t *)field = (uint32_t)(value * 1e4 + 0.5);

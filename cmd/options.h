@@ -103,7 +103,7 @@ int cmd_parse(const struct cmd_syntax *syntax, int *argc, char **argv, void *opt
 /* A usage error found after parsing: prints it with a pointer to --help and returns CMD_USAGE. */
 int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes ": did you mean 'a', 'b'?" for what is near @text into @buf ("" if nothing is). */
+/* Writes ": did you mean 'a', 'b'?" for names similar to @text into @buf ("" if there is none). */
 void cmd_near(const char *text, const char *const *names, size_t n, char *buf, size_t size);
 
 #endif

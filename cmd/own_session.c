@@ -2,13 +2,13 @@
 /*
  * own_session.c - a session of one command, for the program that it starts or processes that run
  *
- * Triggers, histograms, synthetic events and a live text are files of the tracing directory. A command that needs
- * them has a private directory of that kind (tree/), writes its options there as trace-cmd does, in
- * an order in which nothing is half done when the program starts, and reads the files.
+ * Triggers, histograms, synthetic events and live text are files of the tracing directory. A command that needs them
+ * has a private tracing directory (tree/). It writes its options into the files as trace-cmd does, all before the
+ * program starts, and reads the files.
  *
  * A program's events are read from its file before it starts, so they can have filters and triggers from the first
- * record on. Events of its libraries are on when they are mapped. Those of processes that run are known once they are
- * attached to.
+ * record on. Events of libraries are switched on when the library is mapped. Events of running processes are known
+ * after the attach.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ int own_session_read_cells(struct own_session *s, const char *file, int (*sink)(
 
 struct log { char text[8192]; size_t n; };
 
-/* The end of it: entries are short. */
+/* Keeps only the end of the text: entries are short. */
 static int keep_end(void *arg, const char *p, size_t n)
 {
 	struct log *log = arg;
@@ -103,7 +103,7 @@ static int keep_end(void *arg, const char *p, size_t n)
 	return 0;
 }
 
-/* The last mistake of error_log: `...: error: WHAT`, `  Command: TEXT`, and a caret. 0: there is none. */
+/* Parses the last mistake of error_log: `...: error: WHAT`, `  Command: TEXT`, and a caret. 0: there is none. */
 static int last_mistake(struct own_session *s, struct log *log, const char **what, const char **text, size_t *at)
 {
 	char *error = NULL, *command, *caret;
@@ -138,7 +138,7 @@ int own_session_put(struct own_session *s, const char *file, const char *text, s
 			      strerror(-ret)) : 0;
 }
 
-/* @program: whose functions patterns without an object mean, as no function is known yet; NULL: no patterns. */
+/* @program: the object of patterns without one, as no function is known yet; NULL: no patterns. */
 static int put_list(struct own_session *s, const char *file, const struct cmd_list *list, const char *program,
 		    struct uft_error *err)
 {
@@ -182,7 +182,7 @@ int own_session_put_of_events(struct own_session *s, const char *word, const cha
 			      strerror(-ret)) : 0;
 }
 
-/* Filters and triggers first: an event that is on has them. */
+/* Writes filters and triggers first: an event must have them when it is switched on. */
 static int put_events(struct own_session *s, const struct record_opts *o, struct uft_error *err)
 {
 	struct uft_error why = { "" };

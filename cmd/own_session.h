@@ -19,18 +19,18 @@ struct own_session {
 int own_session_open(struct own_session *s, const char *command, const struct record_opts *o, uint64_t buffer_kb,
 		     struct uft_error *err);
 /*
- * @path: of the program, whose events are known from then on; NULL: processes are attached to. 0, or -errno
- * with the file that refuses and why.
+ * Writes the options into the files. @path: the program, whose events become known; NULL: for running processes. 0, or
+ * -errno; @err names the file that refused, and why.
  */
 int own_session_set(struct own_session *s, const struct record_opts *o, const char *path, struct uft_error *err);
-/* To processes that run; children that they make join, if the session has children. */
+/* Attaches to running processes; with the option for children, their new children become targets as well. */
 int own_session_attach(struct own_session *s, const struct cmd_targets *targets, struct uft_error *err);
 int own_session_start(struct own_session *s, char *const argv[], struct uft_error *err);
 int own_session_put(struct own_session *s, const char *file, const char *text, struct uft_error *err);
 /* Writes to a file of each event that @word of set_event means. @option: the option that has the text, or NULL. */
 int own_session_put_of_events(struct own_session *s, const char *word, const char *option, const char *file,
 			      const char *text, struct uft_error *err);
-/* Each part of a file. @flags: O_NONBLOCK: what there is; else to its end. 0, -errno. */
+/* Calls @sink for each part of a file, to its end; with O_NONBLOCK in @flags only for present data. 0, -errno. */
 int own_session_read(struct own_session *s, const char *file, int flags,
 		     int (*sink)(void *arg, const char *p, size_t n), void *arg);
 /* The same of a file hist, for programs (uft_tree_hist_cells()). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.c - uft pack: a recording in fewer bytes, in its place or as another file
+ * pack.c - uft pack: compress a recording, in place or to another file
  *
- * The result is written beside its name and renamed when it is whole and on the disk: until then, also after a signal
- * or on a full disk, the recording is as it was.
+ * The result is written to a temporary file and renamed once it is complete and on the disk. Until then, and after a
+ * signal or on a full disk, the recording is unchanged.
  */
 #include <errno.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static void on_end(int sig)
 	raise(sig);
 }
 
-/* The result gets the recording's mode; another user's would become ours. */
+/* Gives the result the recording's mode. Refuses another user's recording, whose owner would change. */
 static int prepare_in_place(const char *input, FILE *out, struct uft_error *err)
 {
 	struct stat st;

@@ -2,9 +2,9 @@
 /*
  * pager.c - the output of a command: a file, a terminal, a pager
  *
- * On a terminal: through $PAGER (less when unset; LESS=FRX when unset, so that short output just appears).
- * Anywhere else: to standard output as it is. SIGPIPE keeps its default, so a reader that has seen enough
- * (head, a pager that was left) ends us at once and without a word.
+ * On a terminal: through $PAGER (less when unset; LESS=FRX when unset, so that short output just appears). Else:
+ * directly to standard output. SIGPIPE keeps its default, so a reader that closes the pipe (head, a pager that the user
+ * quits) ends us at once without a message.
  */
 #include <errno.h>
 #include <signal.h>
@@ -50,7 +50,7 @@ static const char *pager_command(void)
 	return *pager && strcmp(pager, "cat") != 0 ? pager : NULL;
 }
 
-/* The descriptor to write to, or -1: then there is no pager and standard output is used. */
+/* Returns the descriptor to write to; -1: no pager, use standard output. */
 static int start_pager(struct cmd_output *o, const char *pager)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -74,7 +74,7 @@ static int start_pager(struct cmd_output *o, const char *pager)
 		_exit(127);
 	}
 	close(fd[0]);
-	/* The keyboard belongs to the pager now; it decides what Ctrl-C means. */
+	/* The pager has the keyboard, and handles Ctrl-C. */
 	sigaction(SIGINT, &ignore, &o->sigint);
 	sigaction(SIGQUIT, &ignore, &o->sigquit);
 	return fd[1];

@@ -2,7 +2,8 @@
 /*
  * progress.c - see progress.h
  *
- * A timer's signal, in the thread that reads the stream: all others block it. Whoever waits there goes on (SA_RESTART).
+ * The signal of a timer prints the line in the thread that reads the stream; all other threads block the signal.
+ * Interrupted system calls are restarted (SA_RESTART).
  */
 #include <errno.h>
 #include <signal.h>
@@ -31,7 +32,7 @@ static char *put_text(char *p, const char *text)
 	return p;
 }
 
-/* Right-aligned, so that what was longer before is covered. */
+/* Right-aligned, to cover a longer number of before. */
 static char *put_number(char *p, uint64_t n, unsigned width)
 {
 	char digits[20];
@@ -47,7 +48,7 @@ static char *put_number(char *p, uint64_t n, unsigned width)
 	return p;
 }
 
-/* uft_stream_progress() only looks how far each ring is. */
+/* Safe in a signal handler: uft_stream_progress() only reads the position in each ring. */
 static void show_progress(int sig)
 {
 	int saved_errno = errno;

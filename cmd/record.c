@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - uft record, uft attach: records the function calls of a program that it runs, or of running ones
+ * record.c - uft record, uft attach: record function calls of a program that uft starts, or of running processes
  *
  * Two threads: this one owns the session (ptrace allows no other), recorder.c's owns the file.
  *
- * The program comes first: its input, output, errors, exit status and job control are as without us. The
- * terminal sends Ctrl-C to it and to us alike; we only note it and wait for the program to end as it likes.
+ * The program's input, output, errors, exit status and job control are as without uft. The terminal sends Ctrl-C to the
+ * program and to uft; uft only notes the signal and waits for the end of the program.
  *
  *	SIGINT, SIGQUIT from the terminal	once: wait for the program; twice: as SIGTERM
- *	SIGTERM, SIGHUP, SIGINT by kill(2)	put the program's code back, save, let the program go on
+ *	SIGTERM, SIGHUP, SIGINT by kill(2)	restore the program's code, save, let the program go on
  *	program ends				save; exit with its status, 128 + n when signal n ended it
- *	attached: SIGINT, SIGTERM, SIGHUP	put the code back, save, exit 0; the last target ends: the same
- *	attached while a command runs: it ends	put the code back, save, exit with its status
+ *	attached: SIGINT, SIGTERM, SIGHUP	restore the code, save, exit 0; the last target ends: the same
+ *	attached while a command runs: it ends	restore the code, save, exit with its status
  *	saved, and -o FILE.dat is written	any of them ends us by it; FILE.dat.uft stays
- *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
- *	a limit: --max-size, --duration,	put the code back, save, say so; wait for the program and exit
+ *	file cannot be written (disk full)	stop recording, print a message, stay until the program ends
+ *	a limit: --max-size, --duration,	restore the code, save, print a message; wait for the program and exit
  *	5 % of the file system free		with its status; attached: exit 0
  *
- * The former recording is kept as FILE.old, and comes back when nothing could be started.
+ * The former recording is kept as FILE.old, and is restored if the program could not be started.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,21 +55,23 @@
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
-#define MAX_FOUND	1024		/* processes by a name or a cgroup that keeps making others */
+/* processes of a name or a cgroup that are attached at most: others may start meanwhile */
+#define MAX_FOUND	1024
 #define KEEP_RINGS	32u	/* slow calls that may run at the same time */
 
 /* ---- Signals ------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
 static volatile sig_atomic_t detach_signal;	/* a signal for uft alone, not for the program */
-static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
-/* a job of a script: SIGINT was ignored, so the terminal's is not for us */
+/* uft started no program, so any signal is for uft; set before a signal can come */
+static int is_attached;
+/* a background job of a script: SIGINT was ignored, so the terminal's SIGINT is not for us */
 static int is_background;
 
 static void on_interrupt(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
-	/* The terminal's signals come from the kernel and went to the program as well; kill(2)'s only to us. */
+	/* The terminal's signals come from the kernel, and the program got them as well; kill(2) sends only to us. */
 	if (info->si_code == SI_USER || info->si_code == SI_TKILL || (is_attached && !is_background) ||
 	    (!is_background && ++interrupts > 1))
 		detach_signal = sig;
@@ -91,10 +93,9 @@ static void on_nothing(int sig)
 }
 
 /*
- * Only handlers, never SIG_IGN: exec puts handlers back to the default, so the program starts with the
- * dispositions that we were started with. An ignored signal (nohup, background jobs of scripts) stays so for
- * both. Attached there is no program: a script ends what it started in the background by SIGINT, as any other
- * way to end a recording.
+ * Sets a handler, never SIG_IGN: exec resets handlers to the default, so the program starts with the dispositions that
+ * uft was started with. An ignored signal (nohup, background jobs of scripts) stays ignored for both. After an attach
+ * there is no program: then SIGINT is caught also if it was ignored, since a script ends its background job by SIGINT.
  */
 static void catch(int sig, void (*handler)(int), void (*detailed)(int, siginfo_t *, void *))
 {
@@ -119,14 +120,14 @@ static void catch_signals(void)
 	catch(SIGQUIT, NULL, on_interrupt);
 	catch(SIGTERM, on_request, NULL);
 	catch(SIGHUP, on_request, NULL);
-	/* A write that fails must return: the recording outlives a closed stderr and a file size limit. */
+	/* A failed write must return: the recording goes on after a closed stderr or at a file size limit. */
 	catch(SIGPIPE, on_nothing, NULL);
 	catch(SIGXFSZ, on_nothing, NULL);
 }
 
 /* ---- Before the start ---------------------------------------------------------------------- */
 
-/* The export that the name of the output asks for, NULL: the recording itself. */
+/* The export format of the output's name; NULL: the output is the recording itself. */
 static const struct uft_export *wanted_export(const char *output)
 {
 	size_t len = strlen(output);
@@ -144,7 +145,7 @@ static int may_replace(const char *path, struct uft_error *err)
 	return ret ? uft_fail(err, ret, "%s: cannot be written: %s", path, why ? why : strerror(-ret)) : 0;
 }
 
-/* Keeps the recording that was there before; an open file that /proc names (/dev/stdout) is just written to. */
+/* Renames the former recording. An open file that /proc names (/dev/stdout) is only written to. */
 int record_keep_old(struct recording *rec, struct uft_error *err)
 {
 	struct stat st;
@@ -245,13 +246,13 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	if (o->int3)
 		record_say(rec, "warning: %s", CMD_INT3_RISK);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
-	/* not before: two threads of one address space would wait for each other's page faults */
+	/* not earlier: two threads of one address space would wait for each other's page faults */
 	if (!ret && record_arms(rec))
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
 
-/* By default while a CPU is idle, and the rest at the end; not what is compressed, or becomes another file. */
+/* Packs by default while a CPU is idle, and the rest at the end; not a compressed or exported recording. */
 static enum uft_writer_pack how_to_pack(const struct record_opts *o)
 {
 	if (o->pack)
@@ -302,7 +303,7 @@ static void stop_tracing(struct recording *rec)
 		record_say(rec, "cannot switch recording off: %s", err.text);
 }
 
-/* The disk is full, say: no more recording, but the program is still our job. */
+/* Stops recording after an error as a full disk; the program still runs under uft. */
 static void on_writer_error(struct recording *rec, int error)
 {
 	rec->error = error;
@@ -311,7 +312,7 @@ static void on_writer_error(struct recording *rec, int error)
 	stop_tracing(rec);
 }
 
-/* Until --duration is over, POLL_MS at most. */
+/* Milliseconds until --duration is over, POLL_MS at most. */
 static int poll_ms(const struct recording *rec)
 {
 	uint64_t now = now_ns(), left = rec->end_ns > now ? rec->end_ns - now : 0;
@@ -319,10 +320,10 @@ static int poll_ms(const struct recording *rec)
 	return rec->end_ns && left < POLL_MS * 1000000ull ? (int)(left / 1000000) + 1 : POLL_MS;
 }
 
-/* what runs on for so long is named: most of what a program starts ends with it */
+/* processes that outlive the program for so long are named: most children end with it */
 #define WAIT_SAID_NS	500000000ull
 
-/* The program has ended, and what it started (a daemon, say) runs on. 1: it is not waited for. */
+/* Has the program ended while its children (a daemon, say) run on? Returns 1: do not wait for them. */
 static int is_left_running(struct recording *rec)
 {
 	char name[64] = "";
@@ -352,7 +353,7 @@ static int is_command_over(struct recording *rec)
 	return rec->command && rec->command_status >= 0;
 }
 
-/* Until the last target or the command ended, or we are to leave them. */
+/* Runs until the last target or the command ends, or until we have to detach. */
 static void follow(struct recording *rec)
 {
 	struct uft_writer_stats stats;
@@ -383,14 +384,14 @@ static void follow(struct recording *rec)
 
 /* ---- After the end ------------------------------------------------------------------------- */
 
-/* Why, was said when the program started; its children could have been different. */
+/* Was no function traced? The reason was printed when the program started; its children could have differed. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
 	return record_arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits &&
 	       stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
-/* Functions were traced, each call of one would be an event or in the profile, and there is none. */
+/* Were functions traced whose calls would all be recorded, but no call came? */
 static int is_uncalled(const struct recording *rec, const struct uft_writer_stats *total)
 {
 	const struct record_opts *o = rec->opts;
@@ -450,8 +451,8 @@ static int program_status(const struct recording *rec)
 }
 
 /*
- * The writer estimates the number of events from the bytes it copied, unseen. A reader knows it, but has to read the
- * file, some hundred MB a second: worth it while nobody notices the time.
+ * The writer estimates the number of events from the bytes that it copied. A reader knows the number, but has to read
+ * the file, at some hundred MB a second: done only for files so small that the user does not notice the time.
  */
 #define COUNT_BYTES_MAX	(64ull << 20)
 
@@ -465,11 +466,11 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	const struct cmd_list *const lists[] = { &rec->opts->filter, &rec->opts->roots, &rec->opts->keep };
 	const char *unit = "events";
 	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
-	/* What runs on would be disturbed. */
+	/* Counting and packing would disturb processes that run on. */
 	const int is_over = !rec->targets && uft_session_status(rec->session) >= 0 && !rec->opts->no_wait;
 
-	interrupts = 1;			/* what comes from here on is for the export, */
-	detach_signal = 0;		/* not what brought us here */
+	interrupts = 1;			/* signals from here on are for the export, */
+	detach_signal = 0;		/* not the one that ended the recording */
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
 	if (!failed)
@@ -496,7 +497,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		cmd_warn_absent(rec->syntax->name, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
 		record_say_nothing(rec, &stats);
-		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
+		failed = rec->targets != 0;	/* uft returns the status of a program that it started in any case */
 	} else if (!failed && !ret && is_exact && is_uncalled(rec, &total)) {
 		record_say(rec, "warning: nothing was recorded: no traced function was called%s",
 			   rec->opts->filter.n ? "" : "; -l '*:mod:*' traces the functions of libraries, too");
@@ -511,7 +512,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	return failed && status == 0 ? failed : status;
 }
 
-/* The recording is saved, the program goes on, and we wait for its end. The exit status. */
+/* Waits for the end of the program after the recording is saved. Returns the exit status. */
 static int wait_program(struct recording *rec, int saved)
 {
 	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, rec->program, 0), .events = POLLIN };
@@ -544,7 +545,7 @@ static int start_command(struct recording *rec, struct uft_error *err)
 	return rec->program < 0 ? uft_fail(err, -errno, "cannot start %s: %s", rec->command[0], strerror(errno)) : 0;
 }
 
-/* After the recording: what remains is the program or the command. */
+/* Returns the exit status after the recording: waits for the program or the command. */
 static int last_status(struct recording *rec, int saved)
 {
 	int status = rec->command && rec->command_status >= 0 ? exit_status(rec->command_status) : 0;
@@ -555,14 +556,14 @@ static int last_status(struct recording *rec, int saved)
 }
 
 /*
- * A process that ended meanwhile is no failure, unless none is left; nor is one that was found by name and
- * cannot be attached to.
+ * Attaches to all targets. It is no failure if a process ended meanwhile, unless none is left, or if a process found by
+ * name cannot be attached to.
  */
 static int attach(struct recording *rec, struct uft_error *err)
 {
 	size_t n = 0, nsaid = 0;
 
-	/* Processes that are not attached to yet may have made others meanwhile. */
+	/* Processes that are not attached yet may have forked meanwhile. */
 	for (size_t i = 0;
 	     !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
 		const struct target_pid *t = &rec->targets->item[i];
@@ -583,7 +584,7 @@ static int attach(struct recording *rec, struct uft_error *err)
 			nsaid++;
 		}
 	}
-	if (!n && nsaid && !detach_signal)	/* not the last of them again */
+	if (!n && nsaid && !detach_signal)	/* do not print the last one again */
 		return uft_fail(err, -ESRCH, "could not attach to any process");
 	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;
 }
@@ -634,8 +635,8 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 }
 
 /*
- * `uft attach` and `uft record -P`: the running processes that are meant. @argc: of those operands that name
- * one. -1 to go on.
+ * Finds the running processes that `uft attach` and `uft record -P` name. @argc: counts the operands that name one. -1
+ * to go on.
  */
 static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv,
 			struct cmd_targets *targets)
@@ -666,7 +667,7 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 	return -1;
 }
 
-/* Does one of the processes write to the terminal that is our standard error? */
+/* Does one of the processes write to our terminal, on standard error? */
 static int is_on_our_terminal(const struct cmd_targets *targets)
 {
 	struct stat ours, its;
@@ -690,7 +691,7 @@ static enum status_line line_of(const struct recording *rec)
 	return rec->targets ? STATUS_NEVER : STATUS_UNSHARED;
 }
 
-/* On a terminal on which no line can tell that it works. */
+/* Prints a message on a terminal where no status line can show that uft works. */
 static void say_attaching(struct recording *rec)
 {
 	if (isatty(STDERR_FILENO) && !rec->opts->is_quiet && rec->targets && !rec->status.is_live)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_events.c - what the session tells while it records: to the file's thread (recorder.c), or the terminal
+ * record_events.c - pass the session's events on to the writer's thread (recorder.c) or the terminal
  *
- * Once the file is complete there is no recorder, and nothing of it is kept.
+ * Once the file is complete there is no recorder, and events for it are dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ int record_arms(const struct recording *rec)
 	return rec->opts->tracer != UFT_TRACER_NOP && uft_tracer_kind((uint32_t)rec->opts->tracer) != UFT_KIND_OWN;
 }
 
-/* gprof counts in the calls that we turn into nops: say so before the program runs. */
+/* gprof counts by the calls that uft turns into nops: warn before the program runs. */
 static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 {
 	if (!rec->is_warned && record_arms(rec) && img->nobj && img->obj[0].obj->has_gmon &&
@@ -32,8 +32,8 @@ static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 }
 
 /*
- * AddressSanitizer and LeakSanitizer find the callers of malloc() by frame pointers, and so the stubs that stand
- * for return addresses. Their other way, by unwind tables, is hooked (control/plan/hooks.c).
+ * Warns that AddressSanitizer and LeakSanitizer find the callers of malloc() by frame pointers, and so see the stubs in
+ * place of return addresses. Their other method, by unwind tables, is hooked (control/plan/hooks.c).
  */
 static void warn_of_sanitizer(struct recording *rec, const struct uft_image *img)
 {
@@ -127,7 +127,7 @@ static void on_warning(void *arg, const char *text)
 	record_say(rec, "warning: %s", text);
 }
 
-/* What the watchdog says is no part of the recording: it lies beside it. */
+/* The watchdog's report is a file beside the recording. */
 static void on_fault(void *arg, pid_t pid, const char *text)
 {
 	struct recording *rec = arg;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_pack.c - the rest of a recording is packed when its programs have ended
+ * record_pack.c - pack the rest of a recording after its programs have ended
  *
- * While they ran the writer packed what it could without taking a CPU from them (UFT_PACK_IDLE). What it left is packed
- * here as by uft pack: into a new file that takes the recording's place when it is whole. Whatever happens until then
- * (a signal, a full disk, the end of this process) the recording stays as it was, and is complete. Nobody waits long: a
- * larger rest is left to uft pack.
+ * While the programs ran, the writer packed as much as it could without taking a CPU from them (UFT_PACK_IDLE). The
+ * rest is packed here as by uft pack: into a new file that replaces the recording when it is complete. Until then, and
+ * after a signal, a full disk or the end of this process, the recording is unchanged and complete. A rest that would
+ * take long is left to uft pack.
  */
 #include <errno.h>
 #include <string.h>

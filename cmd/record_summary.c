@@ -2,8 +2,8 @@
 /*
  * record_summary.c - messages of uft record and attach: events during a recording, losses with reasons at its end
  *
- * Counts come from the session and the writer, which are gone by then, or from the file, which is read where that
- * is quick. A sentence stands above the line of the status; with --quiet only losses are said that were not asked for.
+ * Counts come from the session and the writer, taken at their end, or from the file if reading it is quick. Messages
+ * appear above the status line; with --quiet only unexpected losses are printed.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -94,10 +94,10 @@ void record_say_losses(struct recording *rec, const struct uft_session_stats *s,
 {
 	struct uft_info info = *counted;
 
-	info.complete = 1;		/* if not, that was said */
+	info.complete = 1;		/* if not, a message was printed already */
 	info.damaged_bytes = 0;
 	if (rec->opts->is_quiet && info.stop == UFT_STOP_SIZE)
-		info.stop = UFT_STOP_NONE;	/* as it was asked for */
+		info.stop = UFT_STOP_NONE;	/* by the user's limit */
 	if (rec->opts->is_quiet)
 		info.lost = info.lost_parts = info.overwritten = 0;
 	memcpy(info.counters, s->counters, sizeof(info.counters));
@@ -126,7 +126,7 @@ void record_say_attached(struct recording *rec, const struct uft_session_stats *
 			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6, (double)s->stop_ns_sum / 1e6);
 }
 
-/* Of programs: those of the kernel are known before. */
+/* Only for events of programs: events of the kernel are known before. */
 void record_say_absent_events(struct recording *rec)
 {
 	const struct uft_event_table *types = uft_session_types(rec->session);
@@ -156,7 +156,7 @@ void record_count(const char *path, struct uft_writer_stats *total, const char *
 	if (info)
 		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost,
 						    .overwritten = info->overwritten };
-	/* A profile is all sums: calls without events. */
+	/* A profile has only sums: calls without events. */
 	if (info && info->tracer == UFT_TRACER_PROFILE) {
 		total->events = info->calls;
 		*unit = info->calls == 1 ? "call summed up" : "calls summed up";

@@ -2,10 +2,10 @@
 /*
  * record_triggers.c - uft record -R, uft attach -R: a recording whose events have triggers
  *
- * What a trigger does (record less, or more, from this event on; count; keep a snapshot) is decided while the program
- * runs, from the clock of its event. The files of the tracing directory do that, so such a recording has a
- * directory of its own (own_session.c). Its buffer is in memory; at the end what it holds goes to the file as a
- * trace.dat, histograms to standard error, and a snapshot into a file beside it.
+ * A trigger acts while the program runs (record less or more from this event on, count, take a snapshot), from the
+ * clock of its event. Triggers are files of the tracing directory, so such a recording has a private directory
+ * (own_session.c). Its buffer is in memory. At the end the buffer goes to the file as a trace.dat, histograms go to
+ * standard error, and a snapshot to a file beside the recording.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static void print_hists(struct recording *rec, struct own_session *s)
 
 struct snapshot { FILE *file; const char *path; int is_held; };
 
-/* The file is made with the first line that is an event. */
+/* Makes the file with the first line of an event. */
 static int put_snapshot(void *arg, const char *p, size_t n)
 {
 	struct snapshot *shot = arg;
@@ -102,7 +102,7 @@ static int has_trigger(const struct record_opts *o, const char *word)
 	return 0;
 }
 
-/* Into the file of the recording, which is there. */
+/* Writes the buffer into the existing file of the recording. */
 static int save(struct recording *rec, struct own_session *s, struct uft_error *err)
 {
 	const char *why = NULL;
@@ -130,7 +130,7 @@ static void say_summary(struct recording *rec, const char *path)
 	status_summary(&rec->status, &total, unit, is_exact, path);
 }
 
-/* Until the program ends, or a signal asks us to go: -EAGAIN then. */
+/* Waits until the program ends; -EAGAIN: a signal ended the wait. */
 static int wait_end(struct own_session *s, int (*is_asked)(void))
 {
 	int status;
@@ -140,7 +140,7 @@ static int wait_end(struct own_session *s, int (*is_asked)(void))
 	return status;
 }
 
-/* Numbers that come to mean others meanwhile are not theirs. 0, or -errno with @err. */
+/* Opens a pidfd of each target, since a PID may be reused meanwhile. 0, or -errno with @err. */
 static int open_targets(const struct cmd_targets *targets, struct pollfd *fd, struct uft_error *err)
 {
 	for (size_t i = 0; i < targets->n; i++) {
@@ -152,7 +152,7 @@ static int open_targets(const struct cmd_targets *targets, struct pollfd *fd, st
 	return 0;
 }
 
-/* Until all of them have ended, or a signal asks us to go. */
+/* Waits until all targets have ended, or a signal comes. */
 static void wait_targets(struct pollfd *fd, size_t n, int (*is_asked)(void))
 {
 	size_t running = 1;
@@ -170,7 +170,7 @@ static void wait_targets(struct pollfd *fd, size_t n, int (*is_asked)(void))
 	}
 }
 
-/* What the session has, into the files. */
+/* Writes the buffer, histograms and snapshot of the session to their files. */
 static int keep(struct recording *rec, struct own_session *s, struct uft_error *err)
 {
 	print_hists(rec, s);

@@ -2,9 +2,8 @@
 /*
  * recorder.c - the writer of a recording in a thread of its own
  *
- * The session's thread answers ptrace stops and requests, for which targets wait; the disk may be slow.
- * So they are two threads, and what the session learns (a slice began or ended, a task has a name) goes to
- * the writer through a queue.
+ * Targets wait while the session's thread answers ptrace stops and requests, and the disk may be slow. So there are two
+ * threads, and the session's news (a slice began or ended, a task has a name) goes to the writer through a queue.
  *
  * Objects: struct recorder, owned by the session's thread; struct uft_writer, touched by the writer's thread
  * alone from start to finish; messages, made by one and freed by the other; views, copies of the session's
@@ -13,17 +12,16 @@
  * Concurrency: `lock` guards the queue, `ending`, and the published `stats` and `error`; it is never held over
  * a call of the writer, so posting never waits. Rings need no lock: the arena is their protocol.
  *
- * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
- * a ring of the default size takes far longer to fill than that, and one that is read late grows (abi.h). A message
- * wakes it at once, but not before the program is on its way (recorder_hold()): copying and writing tables of 100,000
- * functions would take the CPU from those who arm them.
+ * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US. A ring of
+ * the default size takes far longer to fill, and a ring that is read late grows (abi.h). A message wakes the writer at
+ * once, but not before the program has started (recorder_hold()): copying and writing tables of 100,000 functions would
+ * take CPU time from the threads that arm them.
  *
- * Priority: where it may, the writer's thread goes before the programs that it records, which can have every CPU for
- * longer than it takes to fill a ring. It sleeps whenever it has caught up.
+ * Priority: if permitted, the writer's thread has a higher priority than the recorded programs, which can occupy every
+ * CPU for longer than it takes to fill a ring. The writer sleeps whenever it has caught up.
  *
- * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
- * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such
- * an error, too.
+ * Failure: the first error of the writer (a full disk) is kept. Slices are still ended, which frees them for other
+ * processes, but nothing is copied any more. A failed allocation of a message is such an error, too.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -113,7 +111,7 @@ static int make_room_for(struct recorder *r, uint32_t slice)
 	return 0;
 }
 
-/* The copy for the writer, made if need be, and compared with @img until the slice ends. */
+/* Returns the writer's copy of @img, made if needed; it is compared with @img until the slice ends. */
 static const struct uft_image *view_of(struct recorder *r, uint32_t slice, const struct uft_image *img)
 {
 	struct imageview *view = make_room_for(r, slice) ? NULL : imageview_get(&r->views, img);
@@ -174,7 +172,7 @@ void recorder_sync_images(struct recorder *r)
 
 void recorder_slice_end(struct recorder *r, uint32_t slice)
 {
-	/* What the target loaded since the last look; a short one does all of it and ends within one poll. */
+	/* Take objects loaded since the last look: a short program loads all of them and ends within one poll. */
 	recorder_sync_images(r);
 	if (slice < r->nof_slice && r->of_slice[slice]) {
 		imageview_end_slice(&r->views, r->of_slice[slice]);
@@ -315,7 +313,7 @@ static void *writer_thread(void *arg)
 	unsigned pace_us = PACE_MAX_US;
 	int ending;
 
-	setpriority(PRIO_PROCESS, 0, WRITER_NICE);	/* of this thread; not everybody may */
+	setpriority(PRIO_PROCESS, 0, WRITER_NICE);	/* of this thread; may be refused */
 	do {
 		ending = wait_news(r, pace_us, &messages);
 		handle_all(r, messages);

@@ -13,7 +13,7 @@ int recorder_start(const char *path, const struct uft_arena *arena, const struct
 
 int recorder_file(const struct recorder *r);	/* its descriptor, the recorder's own */
 
-/* From now on the news wait, until the release, the next recorder_sync_images(), the end of a slice, or the end. */
+/* Holds messages back until the release, the next recorder_sync_images(), the end of a slice, or the end. */
 void recorder_hold(struct recorder *r);
 void recorder_release(struct recorder *r);
 
@@ -27,10 +27,10 @@ void recorder_drop(struct recorder *r, const struct uft_writer_drop *drop);
 /* Events of this type will come. It stays in the session's table. */
 void recorder_format(struct recorder *r, const struct uft_event_type *type);
 
-/* Tells the writer what was loaded since; to be called after each round of the session. */
+/* Tells the writer about newly loaded objects; call it after each round of the session. */
 void recorder_sync_images(struct recorder *r);
 
-/* 0, or the negative errno with which writing failed: from then on nothing is written. */
+/* 0, or the negative errno of the first failed write: after it nothing is written. */
 int recorder_error(struct recorder *r);
 void recorder_stats(struct recorder *r, struct uft_writer_stats *out);
 

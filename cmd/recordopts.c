@@ -21,10 +21,10 @@ const char *record_tracer_names[UFT_NTRACERS + 1];
 static const char *const clock_names[] = { "mono", "counter", NULL };	/* enum record_clock */
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
-#define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
-#define MAX_OPTIONS	96			/* more words than trace_options has */
+#define MAX_SIZE_MIN	(2ull << 20)	/* leaves room for names of functions */
+#define MAX_OPTIONS	96			/* more than there are words in trace_options */
 
-/* Users of perf give a process to -p. */
+/* Names -P if the text is a number: users of perf give a process to -p. */
 int record_parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	if (text[0] && text[strspn(text, "0123456789,")] == '\0')
@@ -46,7 +46,7 @@ int record_parse_event(const struct cmd_option *o, const char *text, void *field
 	return 0;
 }
 
-/* Of the last event; a second one narrows the first. */
+/* Sets the filter of the last event; a second filter narrows the first. */
 int record_parse_filter(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
@@ -64,7 +64,7 @@ int record_parse_filter(const struct cmd_option *o, const char *text, void *fiel
 	return 0;
 }
 
-/* Of the last event, also of one that is left out: the trigger of an event that is not recorded. */
+/* Adds a trigger to the last event, also to one that is left out: its trigger acts without a recorded event. */
 int record_parse_trigger(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct event_asks *asks = field;
@@ -199,7 +199,7 @@ void record_opts_begin(void)
 		record_tracer_names[i] = uft_tracer_name(i);
 }
 
-/* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */
+/* Splits FUNC=TIME; a pattern may contain a =, as operator= does. 0, or an exit status. */
 static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	const struct cmd_option *time = record_options;
@@ -231,7 +231,7 @@ int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word)
 	return cmd_usage(syntax, "--option: there is no option '%s'%s", word, near);
 }
 
-/* Has it a meaning for the tracer? enum uft_tracer_takes. */
+/* Does the tracer have the feature @what? enum uft_tracer_takes. */
 static int takes(const struct record_opts *o, uint32_t what)
 {
 	return (uft_tracer((uint32_t)o->tracer)->takes & what) != 0;
@@ -266,7 +266,7 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 	return -1;
 }
 
-/* Where uft puts itself into no running program. -1 to go on. */
+/* For hosts where uft cannot enter a running program: refuses attach and options that need it. -1 to go on. */
 static int check_host(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	if (syntax == &cmd_attach_syntax)
@@ -283,7 +283,7 @@ static int check_host(const struct record_opts *o, const struct cmd_syntax *synt
 	return -1;
 }
 
-/* What needs ptrace, or this machine's clock. -1 to go on. */
+/* Refuses options that need ptrace, or this machine's clock. -1 to go on. */
 static int check_preload(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	const char *how = o->emulator ? "--emulator" : "--preload";
@@ -382,7 +382,7 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	return -1;
 }
 
-/* Is @word's system one of those that have no events of programs? */
+/* Is @word's system one of the kernel's, without events of programs? */
 static int is_of_kernel(const struct uft_event_table *types, const char *word)
 {
 	size_t n = strcspn(word, ":");
@@ -396,7 +396,7 @@ static int is_of_kernel(const struct uft_event_table *types, const char *word)
 	return 0;
 }
 
-/* One -e: which tasks' events it means; -1 to go on. A wrong filter of a type that is known is refused. */
+/* Takes one -e; refuses a wrong filter of a known type. -1 to go on. */
 static int take_event(struct record_opts *o, const struct cmd_syntax *syntax, const struct uft_event_table *types,
 		      const struct event_ask *ask)
 {

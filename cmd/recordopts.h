@@ -6,7 +6,7 @@
 #include "cmd/options.h"
 #include "symbol/tracer.h"
 
-/* -e with the -f and -R that follow it; behind -v what is left out. */
+/* -e with the -f and -R that follow it; is_not: after -v, the event is left out. */
 struct event_ask { const char *word; char *filter; int is_not; struct cmd_list triggers; };
 struct event_asks { struct event_ask *v; size_t n; int is_not; };
 
@@ -32,7 +32,7 @@ struct record_opts {
 	uint32_t compress;
 	int pack, no_pack;
 	uint32_t events;		/* of options: enum uft_events */
-	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
+	uint64_t *keep_ns;		/* parallel to keep, whose items are cut before the = */
 	const char *output;
 	uint64_t max_bytes, duration_ns;	/* 0: no limit */
 };
@@ -49,14 +49,14 @@ int record_parse_filter(const struct cmd_option *, const char *, void *field, st
 int record_parse_trigger(const struct cmd_option *, const char *, void *field, struct uft_error *);
 int record_parse_except(const struct cmd_option *, const char *, void *field, struct uft_error *);
 
-/* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
+/* After parsing: refuses contradictions, splits FUNC=TIME. -1 to go on, or an exit status. */
 void record_opts_begin(void);	/* before the options are parsed or listed */
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
-int record_split_emulator(struct record_opts *o);	/* its COMMAND apart at blanks. 0: none, or no memory */
+int record_split_emulator(struct record_opts *o);	/* splits its COMMAND at blanks. 0: none, or no memory */
 int record_opts_has_triggers(const struct record_opts *o);
 void record_opts_free(struct record_opts *o);
 
-/* A usage error for a word that is no option of the trace (tree/files/trace_options.c), with those that are near. */
+/* A usage error for a word that is no option of the trace (tree/files/trace_options.c); names similar options. */
 int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * report.c - uft report: a recording as text
  *
- * Picks what to show and where; the forms themselves are output/'s. Call trees, flame graphs and other
- * views become rows of `views` here, one file each there.
+ * Chooses the events and the view; output/ makes the views. Call trees, flame graphs and other views are rows of
+ * `views` here, and a file each in output/.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct report_opts {
 	struct cmd_numbers tids, pids, cpus;
 	struct cmd_list funcs, events, symbols, options;
 	uint32_t text;			/* enum uft_text_flags */
-	int is_worst;			/* cpus are of the lines of a worst case */
+	int is_worst;			/* the selected cpus only limit the printed lines of a worst case */
 	const char *input;
 };
 
@@ -46,7 +46,7 @@ static const char *const sort_names[] = {
 };
 
 #define MIN_DEFAULT	UINT32_MAX
-#define MIN_TEXT	0.005		/* of the time: what has less makes a tree longer than anybody reads */
+#define MIN_TEXT	0.005		/* share of the time: smaller nodes would make a tree too long to read */
 static const char *const by_names[] = {
 	[UFT_BY_NONE] = "all", [UFT_BY_TASK] = "task", [UFT_BY_PROCESS] = "process", [UFT_BY_PROGRAM] = "program",
 	[UFT_BY_OBJECT] = "object", [UFT_BY_CPU] = "cpu", NULL
@@ -173,7 +173,7 @@ static int is_profile_recording(struct uft_stream *st)
 	return uft_stream_tracer(st) == UFT_TRACER_PROFILE;
 }
 
-/* Their calls are counted in all of the file, whatever is selected: by a stream of its own. */
+/* Prints dropped functions by a stream of its own: their calls are counted in all of the file, whatever is selected. */
 static int print_drops(const char *path, FILE *out)
 {
 	struct uft_select all = { .no_parents = 1 };
@@ -247,8 +247,8 @@ static const char *why_no_tree(struct uft_stream *st)
 }
 
 /*
- * A table comes only when all was read: it is made before the pager has the terminal, so that the progress
- * can be seen there.
+ * A table is complete only after the whole file was read. It is made before the pager has the terminal, which shows the
+ * progress meanwhile.
  */
 static int make_table(struct uft_stream *st, const struct report_opts *o, const struct uft_report_opts *table,
 		      char **text, size_t *n)
@@ -277,7 +277,7 @@ static int print_text(struct uft_stream *st, FILE *out, int colour, const struct
 	return ret;
 }
 
-/* Is something chosen beside functions? Sums have nothing else. */
+/* Is anything selected beside functions? Sums can only be selected by function. */
 static int is_part(const struct report_opts *o)
 {
 	return o->tids.n || o->pids.n || o->cpus.n || o->range.from.ns || o->range.to.ns || o->from.ns || o->to.ns;
@@ -321,8 +321,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 }
 
 /*
- * The worst case is looked for on all CPUs: of a part of what a thread does, two stretches would look like
- * one. 0 or -errno.
+ * Opens the recording. The worst case is searched on all CPUs: from a part of a thread's events, two stretches would
+ * look like one. 0 or -errno.
  */
 static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_stream **st, struct uft_error *err)
 {
@@ -348,7 +348,7 @@ static int is_table(const struct report_opts *o, struct uft_stream *st)
 	return o->profile || o->flat || o->timeline || is_tree(o) || is_profile_recording(st);
 }
 
-/* Until the file has grown. */
+/* Waits until the file has grown. */
 static void wait_growth(const char *path, off_t size)
 {
 	struct stat now;
@@ -361,13 +361,13 @@ static void wait_growth(const char *path, off_t size)
 /* ---- Events as they come ----------------------------------------------------------------------------------- */
 
 /*
- * A recorder writes one ring after the other, so the end of a growing file has holes: events of another CPU,
- * earlier ones, are still to come. Looks are a second apart, in which it writes all rings more than once.
- * What the look before had seen as its last event is safe then, and all of it when the file has not grown.
+ * A recorder writes one ring after the other, so the end of a growing file has holes: earlier events of another CPU are
+ * still to come. Looks are a second apart, in which the recorder writes all rings more than once. So events up to the
+ * last one of the previous look are complete; all events are if the file has not grown.
  */
 struct follow {
 	uint64_t next_ns;	/* stamp of the first event that was not printed */
-	uint64_t seen_ns;	/* of the last one that the look before saw */
+	uint64_t seen_ns;	/* stamp of the last event in the previous look */
 	off_t bytes;		/* of the file then */
 	int is_printed;		/* the header */
 };
@@ -392,7 +392,7 @@ static int print_part(const struct report_opts *o, struct uft_select sel, uint64
 	return ret;
 }
 
-/* @st is closed. 1: the recorder has completed the file, and all is printed; 0; -errno. */
+/* Prints the complete events and closes @st. 1: the file is complete and printed; 0; -errno. */
 static int follow_once(struct uft_stream *st, const struct uft_select *sel, const struct report_opts *o,
 		       struct follow *f, struct uft_error *err)
 {

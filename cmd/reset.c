@@ -2,9 +2,9 @@
 /*
  * reset.c - uft reset: a session as it was when it began, but for options and sizes
  *
- * As trace-cmd reset: tracer, functions, events with their filters and triggers, tasks, the clock; then events that
- * somebody made by name. A histogram that another one refers to goes after that: triggers are taken out
- * in rounds, until a round takes out none.
+ * As trace-cmd reset: tracer, functions, events with their filters and triggers, tasks, the clock; then events that a
+ * user has defined. A histogram can only be removed after the histograms that refer to it, so triggers are removed in
+ * rounds, until a round removes none.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static int put(const struct reset_opts *o, const char *instance, const char *fil
 
 /* ---- Triggers -------------------------------------------------------------------------------- */
 
-/* A line of the file as it takes the trigger out: a histogram without its state, others without their count. */
+/* Makes the text that removes the trigger of @line: a histogram without its state, others without their count. */
 static void make_removal(char *line, char *to, size_t room)
 {
 	char *end = strncmp(line, "hist:", 5) ? strstr(line, ":unlimited") : strrchr(line, '[');
@@ -57,7 +57,7 @@ static void make_removal(char *line, char *to, size_t room)
 	snprintf(to, room, "!%s", line);
 }
 
-/* Takes the triggers of @events out. Returns how many went; -EIO: a file cannot be read. *left: how many stayed. */
+/* Removes the triggers of @events. Returns how many it removed; -EIO: a file cannot be read. *left: how many stayed. */
 static int take_out(const struct reset_opts *o, const char *instance, char *events, int *left, struct uft_error *err)
 {
 	int n = 0;
@@ -125,7 +125,7 @@ static int reset_filters(const struct reset_opts *o, const char *instance, struc
 	return ret;
 }
 
-/* In this order: the tracer first, as what comes then costs the targets nothing. */
+/* In this order: the tracer first, so that the later steps cost the targets nothing. */
 static const struct step {
 	const char *file, *text;
 	int is_top;	/* an instance has no such file */
@@ -213,7 +213,7 @@ int cmd_reset(int argc, char **argv)
 		ret = remove_instance(&o, o.instance, &err);
 	else if (!ret)
 		ret = reset_one(&o, o.instance, &err);
-	if (!ret && !o.instance)		/* made events are all instances' */
+	if (!ret && !o.instance)		/* defined events belong to all instances */
 		ret = put(&o, NULL, "synthetic_events", "", &err);
 	return ret ? cmd_fail("reset", "%s", err.text[0] ? err.text : strerror(-ret)) : 0;
 }

@@ -2,8 +2,8 @@
 /*
  * selected.c - see selected.h
  *
- * Each kind of selection is tried alone, from the start of the recording: the first that leaves nothing is the reason.
- * That costs a pass through the recording for each, and only where the answer was empty.
+ * Each kind of selection is tried alone, from the start of the recording: the first that selects no event is the
+ * reason. That costs a pass through the recording for each kind, but only after an empty answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define SHOWN	6			/* tasks in a message */
 
-/* Is nothing of the recording in @sel? *st is then at its end: it knows all tasks. NULL: it cannot be read. */
+/* Does @sel select no event? Then *st is at its end and knows all tasks. NULL: the recording cannot be read. */
 static int is_empty(const char *path, const struct uft_select *sel, struct uft_stream **st)
 {
 	const struct uft_profile_row *sums;
@@ -91,10 +91,10 @@ static void put_time(FILE *out, struct uft_stream *st)
 		(double)(info->first_ns + info->duration_ns) / 1e9);
 }
 
-/* Kinds of selections; each leaves events out for itself. */
+/* Kinds of selections; each excludes events independently. */
 enum kind { CPUS, THREADS, PROCESSES, TIME, FUNCTIONS, EVENTS, NKINDS };
 
-/* Keeps of @all what is of @kind. 0: nothing is. */
+/* Copies the selections of one kind from @all. 0: there are none. */
 static int only(const struct uft_select *all, enum kind kind, struct uft_select *one)
 {
 	*one = (struct uft_select){ .no_parents = 1 };

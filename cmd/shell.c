@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell.c - uft shell: programs that find our files where the kernel's tracing directory is, and are traced
- * through them
+ * shell.c - uft shell: start programs that find our files in place of the kernel's tracing directory, and trace
+ * programs through these files
  */
 #include <limits.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static const struct cmd_syntax shell_syntax = {
 	shell_options, 1
 };
 
-/* What the terminal sends is meant for the programs inside; they end, and then so do we. */
+/* Signals of the terminal are for the programs inside; uft ends after them. */
 static void leave_signals_to_them(void)
 {
 	signal(SIGINT, SIG_IGN);
@@ -49,7 +49,7 @@ static void leave_signals_to_them(void)
 
 static char socket_name[128];		/* before the handler is there */
 
-/* The session's guard puts the code back, as it does whenever we are ended; only the name would stay. */
+/* Removes the socket's name, which would stay; the session's guard restores the code, as after any end of uft. */
 static void on_end(int sig)
 {
 	unlink(socket_name);
@@ -71,7 +71,7 @@ static void remove_socket_at_end(const char *name)
 			sigaction(end_signals[i], &action, NULL);
 }
 
-/* What ends us waits from before the name is there until the handler is. All other threads take no signals. */
+/* Blocks ending signals from before the name exists until the handler is set. All other threads block signals. */
 static void serve_unended(struct uft_tree *t, struct uft_serve **out, struct uft_error *err)
 {
 	sigset_t ends, before;
@@ -100,7 +100,7 @@ static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 	return 0;
 }
 
-/* For us, not for another session inside. Events of the program are known, unless it is a script. */
+/* Applies $UFT_TRACE, for this session and not for sessions inside. Makes the events of a program known first. */
 static int boot(struct uft_tree *t, const char *program, struct uft_error *err)
 {
 	const char *line = getenv("UFT_TRACE");

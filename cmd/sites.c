@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c - uft sites: where functions can be traced, how each place was found, and why others cannot
+ * sites.c - uft sites: list the sites of a program, how each was found, and why other functions have none
  *
- * Where nothing was prepared, the entries of plain code are listed instead (control/relocate/), and on
- * request beside it.
+ * For a program without prepared sites, the entries of unprepared code are listed instead (control/relocate/), and with
+ * an option beside the sites.
  *
  * Data lines have no '#' in front: ADDRESS KIND LEN FOUND [NOW] FUNCTION. Everything else is a '#' line, so that
  * `grep -v '^#'` leaves a table. JSON and CSV hold the data lines of all operands as one table, and no counts.
@@ -68,7 +68,7 @@ static const char *object_type(const struct uft_object *obj)
 	return obj->is_static ? "static PIE program" : "PIE program or shared library";
 }
 
-/* What stands at a site of a running process, in one word. @bytes: what the file has there. */
+/* The state of a site in a running process, in one word. @bytes: those in the file. */
 static const char *site_now(const struct cmd_objects *o, const struct cmd_object *item, uint64_t addr,
 			    const uint8_t *bytes, size_t len)
 {
@@ -113,7 +113,7 @@ struct site_row {
 	const char *kind, *found, *now;
 	unsigned len;
 	char *name;
-	const char *skipped, *note;	/* why it cannot be used; else what holds of it. NULL: nothing */
+	const char *skipped, *note;	/* why it cannot be used; else a remark on it. NULL: none */
 };
 
 static const struct table_column columns[] = {
@@ -127,7 +127,7 @@ static struct table_cell text_or_none(const char *s)
 	return (struct table_cell){ .is_known = s != NULL, .s = s };
 }
 
-/* As its reader sees it: without the way through /proc by which uft got there. */
+/* The path for the user: without the prefix in /proc by which uft opened it. */
 static const char *object_path(const struct cmd_objects *o, const struct uft_object *obj)
 {
 	const char *root = o->pid ? strstr(obj->path, "/root/") : NULL;
@@ -405,7 +405,7 @@ static int print_operand(FILE *f, const struct sites_opts *opts, const char *ope
 			cmd_objects_close(&o);
 			return cmd_fail("sites", "%s", err.text);
 		}
-		/* In a process the libraries without sites are not what was asked for. */
+		/* Of a process, leave out libraries without sites. */
 		if (!o.pid || o.item[i].obj->nsite || o.n == 1 || opts->all || !i)
 			print_object(f, opts, &o, &o.item[i]);
 	}

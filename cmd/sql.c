@@ -2,13 +2,13 @@
 /*
  * sql.c - the SQL of libtracefs: a query, into commands for the tracing files
  *
- * The library is loaded when a query comes: no other command needs it, and where it is missing the command says so. It
- * runs in a child, which hands the commands, or the mistake, over by a pipe: some queries that it does not
- * understand end it by a signal (1.6.4: a CAST to _COUNTER_ that comes before a key).
+ * The library is loaded for a query only, since no other command needs it; if it is missing the command fails with a
+ * message. It runs in a child, which returns the commands, or the mistake, by a pipe: some queries that the library
+ * does not understand crash it (1.6.4: a CAST to _COUNTER_ before a key).
  *
- * The machine's own tracing files do not matter: by its README the library would write other commands, so it gets a
- * folder that no machine has. But it joins two events only where tracefs is mounted somewhere (1.6.4). Where it is not,
- * as in most containers, the child mounts it for itself alone, if it may.
+ * The machine's own tracing files must not matter: the library adapts commands to the file README there, so it gets a
+ * folder that does not exist on any machine. But it joins two events only if tracefs is mounted somewhere (1.6.4). If
+ * not, as in most containers, the child mounts tracefs in a mount namespace of its own, if permitted.
  */
 #include "cmd/sql.h"
 #include "symbol/array.h"
@@ -42,7 +42,7 @@ int sql_commands(const struct sql_query *q, char **out, struct uft_error *err)
 
 #define QUERY_S		5u	/* a query takes microseconds */
 #define NOWHERE		"/dev/null/tracing"	/* below a file there is none */
-#define WRONG		2	/* exit status of the child: the query is, and why was written */
+#define WRONG		2	/* exit status of the child: the query is wrong, and the reason was written */
 
 static struct library {
 	void *so, *event;
@@ -107,7 +107,7 @@ static void mount_tracefs(void)
 		mount("nodev", SQL_ROOT, "tracefs", 0, NULL);
 }
 
-/* What the library says of a mistake: the query up to the line, a line with a caret, and why. */
+/* Writes the library's message of a mistake: the query up to the line, a line with a caret, and the reason. */
 static int say_mistake(FILE *out, const char *said)
 {
 	fprintf(out, "%s", said ? said : "an event or a field of it is not known, or does not fit where it stands");
@@ -133,8 +133,8 @@ static void put_lines(FILE *out, const char *lines)
 }
 
 /*
- * Without its "print fmt", which no query needs: libtraceevent 1.7.1 reads memory that it has freed when it parses
- * some. A format that it does not understand is unknown to the query.
+ * Adds a format without its "print fmt", which no query needs: libtraceevent 1.7.1 reads freed memory when it parses
+ * some of them. A format that it cannot parse is unknown to the query.
  */
 static void add_format(struct tep_handle *tep, const struct sql_format *f)
 {
@@ -316,8 +316,8 @@ static char *read_all(int fd)
 }
 
 /*
- * Lines after the first begin with four spaces, so they stay lines. The library names the word that is wrong:
- * '' is the end.
+ * Makes the error of a wrong query. Lines after the first begin with four spaces, which keeps them as lines. The
+ * library names the wrong word: '' is the end of the query.
  */
 static int refuse(const char *said, struct uft_error *err)
 {

@@ -20,7 +20,7 @@ struct sql_query {
 
 #define SQL_ROOT	"/sys/kernel/tracing/"	/* of the files that commands name */
 
-/* *out: lines `echo 'TEXT' >> FILE`, malloc'd. 0, or -errno: @err has the place that is wrong, or what is missing. */
+/* *out: lines `echo 'TEXT' >> FILE`, malloc'd. 0, or -errno: @err has the wrong place, or what is missing. */
 int sql_commands(const struct sql_query *q, char **out, struct uft_error *err);
 
 #endif

@@ -164,7 +164,7 @@ static const char *name_of(const struct sqlhist_opts *o)
 	return o->name ? o->name : "Anonymous";
 }
 
-/* The synthetic event is on, or has a histogram of its own. */
+/* Switches the synthetic event on, or gives it a histogram of its own. */
 static int use_synthetic(struct work *w, struct uft_error *err)
 {
 	char path[CLIENT_PATH], text[600];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stat.c - uft stat: what a recording holds, one `key: value` a line, for people and scripts */
+/* stat.c - uft stat: print facts of a recording, one `key: value` a line */
 #include <errno.h>
 #include <string.h>
 

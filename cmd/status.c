@@ -2,11 +2,10 @@
 /*
  * status.c - see status.h
  *
- * The terminal belongs to the traced program too, and nobody knows in which column it left the cursor: a line
- * that is rewritten there would overwrite the program's, or be overwritten. So there is one only where the
- * program writes elsewhere (its output is redirected, or it was not started by us), or where it was asked
- * for. It is written in one write, at its own start of line, and only while we are in the foreground (a
- * background job that writes may be stopped for it).
+ * The traced program uses the terminal, too, and leaves the cursor in an unknown column: a status line there would
+ * overwrite the program's text, or be overwritten. So there is a status line only if the program writes elsewhere (its
+ * output is redirected, or uft did not start it), or with an option. It is written in one write, at the start of a
+ * line, and only while uft is in the foreground (the terminal may stop a background job that writes).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,12 +57,12 @@ static int is_foreground(void)
 
 static void put(const char *text, size_t len)
 {
-	/* Nothing can be done about a terminal that does not take it. */
+	/* A failed write to the terminal is ignored. */
 	if (write(STDERR_FILENO, text, len) < 0)
 		return;
 }
 
-/* Does what we start write to the terminal that the line would be on? */
+/* Does the program that uft starts write to the terminal of the status line? */
 static int is_shared(void)
 {
 	struct stat out, err;

@@ -8,7 +8,7 @@
 #include "stream/file/writer.h"
 
 struct status {
-	int is_quiet;		/* no status line, no summary; warnings and errors are still said */
+	int is_quiet;		/* no status line, no summary; warnings and errors are still printed */
 	int is_live;		/* stderr is a terminal: one line there is rewritten */
 	int is_shown;		/* the line is on the screen */
 	uint64_t last_ns, last_events;
@@ -22,12 +22,12 @@ enum status_line {
 void status_begin(struct status *s, int is_quiet, enum status_line line);
 /* Rewrites the line, a few times a second at most. */
 void status_update(struct status *s, const struct uft_writer_stats *now);
-/* Takes the line away, so that something else can be printed. */
+/* Clears the line, so that other text can be printed. */
 void status_clear(struct status *s);
 /* A line of its own. */
 void status_say(struct status *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* absent.c: warns of each pattern that selects and whose object (GLOB:mod:OBJECT) is nowhere in the recording @path. */
+/* absent.c: warns of each selecting pattern whose object (GLOB:mod:OBJECT) is not in the recording @path. */
 struct cmd_list;
 void cmd_warn_absent(const char *command, const char *path, struct status *status,
 		     const struct cmd_list *const *lists, size_t nlists);

@@ -2,9 +2,9 @@
 /*
  * stream.c - uft stream: the events of a program, or of a session, as they come
  *
- * A program is started in a session of the command's own, with options of uft record; its trace_pipe is printed as
- * lines come. When the program has ended the rest is printed from `trace`: trace_pipe holds the youngest records
- * back for a moment, since older ones of other CPUs could still come.
+ * The command starts a program in a private session, with options of uft record, and prints trace_pipe as lines come.
+ * After the end of the program it prints the rest from `trace`: trace_pipe holds the youngest records back for a
+ * moment, since older records of other CPUs could still come.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static int print(void *arg, const char *p, size_t n)
 	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : errno == EPIPE ? -EPIPE : -EIO;
 }
 
-/* Lines without the head of `trace`. @arg: are we behind it? */
+/* Prints lines without the head of `trace`. @arg: is the head over? */
 static int print_rest(void *arg, const char *p, size_t n)
 {
 	int *is_in_line = arg;

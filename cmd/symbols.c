@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbols.c - names from elsewhere: --symbols, and what is said while debug files are fetched */
+/* symbols.c - names from other files: --symbols, and messages while debug files are fetched */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* symbols.h - names from elsewhere: --symbols, and what is said while debug files are fetched */
+/* symbols.h - names from other files: --symbols, and messages while debug files are fetched */
 #ifndef UFT_CMD_SYMBOLS_H
 #define UFT_CMD_SYMBOLS_H
 
 #include "cmd/options.h"
 
 void cmd_symbols_begin(void);	/* once, before any name is looked up */
-/* @program: what names without an object are for; NULL: a recording's program. 0, or an exit status after an error. */
+/* @program: the object of names without one; NULL: a recording's program. 0, or an exit status after an error. */
 int cmd_symbols_use(const char *command, const struct cmd_list *files, const char *program);
 void cmd_symbols_end(const char *command);	/* warns of files that gave no name */
 

@@ -145,7 +145,10 @@ static int add_members(struct cmd_targets *t, const char *dir, struct uft_error 
 	return ret;
 }
 
-/* A cgroup and those below it, which may come and go, or be threaded: then their processes are those above. */
+/*
+ * Adds the processes of a cgroup and those below, which may vanish, or be threaded: then the parent has the
+ * processes.
+ */
 static int add_cgroup(struct cmd_targets *t, const char *dir, int depth, struct uft_error *err)
 {
 	int ret = add_members(t, dir, err);
@@ -182,7 +185,7 @@ static int find_cgroup(const char *text, char *dir, size_t size)
 
 /* ---- Any ------------------------------------------------------------------------------------ */
 
-/* What ->kind leaves open is decided by the first one found. */
+/* Without a kind, the kind of the first match decides. */
 static int search(struct cmd_targets *t, struct target_search *s, struct uft_error *err)
 {
 	int is_path = s->kind == TARGET_CGROUP || (s->kind == TARGET_ANY && strchr(s->text, '/')), ret;

@@ -11,7 +11,7 @@
 struct cmd_targets {
 	struct target_pid {
 		pid_t pid;
-		int is_found;		/* by a name or a cgroup: it may end before it is our turn */
+		int is_found;		/* by a name or a cgroup: it may end before the attach */
 		int was_there;		/* when we began */
 	} *item;
 	size_t n, nfound;		/* nfound: each as often as it was named */
@@ -30,11 +30,11 @@ enum target_kind { TARGET_ANY, TARGET_NAME, TARGET_CGROUP };
  * TARGET_NAME and TARGET_CGROUP: only that. 0, or -errno and a sentence; -ESRCH: nobody.
  */
 int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err);
-/* Looks again for processes of that name, or in that group: how many are new. */
+/* Searches again for processes of the names and cgroups. Returns how many are new. */
 size_t cmd_targets_renew(struct cmd_targets *t);
 /*
- * How many children that the process has made are called as it is, a server's workers, and are not among @t.
- * @name: how that is.
+ * Counts the children of the process that have its name, as a server's workers, and are not in @t. @name: gets that
+ * name.
  */
 unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name, size_t size);
 void cmd_targets_free(struct cmd_targets *t);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.c - uft top: which functions of running processes are called how often and take how long, again and again
+ * top.c - uft top: show repeatedly how often functions of running processes are called, and how long they take
  *
- * A session of its own with the profile tracer: the runtime adds up calls and times of each function in
- * memory that both share, no record is written, and there is no file. Each refresh is the difference of two
- * readings of these sums. What a process adds while they are read is in this refresh or in the next. Sums of
- * processes that end are kept. The sums are the target's to write: they are copied, and nothing but numbers
- * is made of them.
+ * The command has a session of its own with the tracer profile: the runtime adds up calls and times of each function in
+ * shared memory, without records or a file. Each refresh shows the difference of two readings of these sums. A call
+ * that is added during a reading is in this refresh or in the next. Sums of ended processes are kept. A target can
+ * write any value into its sums: they are copied, and used only as numbers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -151,7 +150,7 @@ static int collect(struct top *t, uint32_t slice, int is_done)
 	if (ret)
 		return ret;
 	for (uint32_t i = 0; i < img->nobj && !ret; i++) {
-		/* once; a function without a name is shown by its place */
+		/* loads names once; a function without a name is shown by its address */
 		uft_object_names(img->obj[i].obj, NULL);
 		ret = uft_slice_sums(t->session, &f, img->obj[i].first_stub_id, img->obj[i].nstubs, collect_sum, &c);
 	}
@@ -288,7 +287,7 @@ static void print_title(FILE *out, double rate, size_t n, const char *sort)
 		sizeof(short_keys) - 1 <= width ? short_keys : "");
 }
 
-/* In place of a table that would have no rows: a script's, which has a form, is empty then. */
+/* Prints a message in place of a table without rows; a table of a form (JSON, CSV) stays empty. */
 static void print_none(const struct top *t, FILE *out, double seconds)
 {
 	fprintf(out, "# no traced function was called in %.3g s%s\n", seconds,
@@ -358,7 +357,7 @@ static int is_due(const struct top *t)
 	return now_ns() >= t->last.ns + t->opts->delay_ns;
 }
 
-/* Until the last process ended, or it is enough. */
+/* Refreshes until the last process has ended, or the user ends it. */
 static int look(struct top *t)
 {
 	struct screen screen = { .has_keys = 0 };

@@ -67,7 +67,7 @@ static const struct cmd_syntax view_syntax = {"view", "[OPTIONS] [FILE]...",
 
 /* ---- Other programs ---------------------------------------------------------------------------------------- */
 
-/* The first of @names that is in PATH and starts; @is_group: as a process group. Its output goes nowhere. -1: none. */
+/* Starts the first of @names in PATH that runs, without output; @is_group: as a process group. -1: none. */
 static pid_t start_one(const char *const *names, char **argv, int is_group)
 {
 	posix_spawn_file_actions_t files;
@@ -101,7 +101,7 @@ struct way {
 	char path[4200], url[4300]; /* path: "" there is no file */
 };
 
-/* While its document is open inside, this page is not loaded: of --png the next one is, whose picture is wanted. */
+/* The open frame document keeps this page from being loaded, so --png makes the picture of the next page. */
 static const char way_page[] =
 	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
 	"<title>uft view</title><body><script>"
@@ -109,7 +109,7 @@ static const char way_page[] =
 	"f.contentDocument.open(); location.replace(\"%s\");"
 	"</script><noscript><a href=\"%s\">uft view</a></noscript>\n";
 
-/* A file of this user alone: in the directory that ends with the login, or where temporary files are. */
+/* Makes a file that only this user can read, in $XDG_RUNTIME_DIR or the directory for temporary files. */
 static int way_make(struct way *w, const char *address)
 {
 	const char *dirs[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
@@ -161,7 +161,7 @@ static void open_browser(struct way *w, const char *address)
 
 /* ---- Pictures ------------------------------------------------------------------------------------------------- */
 
-/* Until the first index is there. 0, or -EIO: it cannot be made. */
+/* Waits for the first index. 0, or -EIO: it cannot be made. */
 static int wait_for_index(struct recording *r)
 {
 	for (;;) {
@@ -173,7 +173,7 @@ static int wait_for_index(struct recording *r)
 	}
 }
 
-/* Again while something is left: what a process writes there as it ends, or one that left the browser's group. */
+/* Repeats while files are left: an ending process, or one outside the browser's group, may still write. */
 static void remove_tree(const char *dir)
 {
 	char *argv[] = {NULL, "-rf", "--", (char *)dir, NULL};
@@ -188,7 +188,7 @@ static void remove_tree(const char *dir)
 	}
 }
 
-/* One of those that are blocked while the server runs has come. */
+/* Is a signal pending that is blocked while the server runs? */
 static int is_interrupted(void)
 {
 	sigset_t set;
@@ -269,7 +269,10 @@ static void put_escaped(char *to, size_t size, const char *s)
 				      (unsigned char)*s);
 }
 
-/* What the page begins with is behind the #: it does not even go to the server. No character of it ends a string. */
+/*
+ * Appends the begin of the page's state after a #, which is not sent to the server. No character of it ends a
+ * string.
+ */
 static void page_address(char *to, size_t size, const char *url, size_t n, const struct view_opts *o)
 {
 	snprintf(to, size, "%s#%s%s", url, o->png ? "picture=1&" : "",
@@ -327,7 +330,7 @@ static int serve(struct recording **file, size_t n, const struct view_opts *o)
 	return status;
 }
 
-/* What would be found wrong when the page is there only, or when all is drawn. 0, or the exit status. */
+/* Checks options early that would fail only in the page, or after the drawing. 0, or the exit status. */
 static int check_options(const struct view_opts *o)
 {
 	struct uft_filter_error err = {NULL, 0};
@@ -380,7 +383,7 @@ int cmd_view(int argc, char **argv)
 		return cmd_fail("view", "out of memory");
 	}
 	for (; opened < n && !status; opened++) {
-		/* for its sentence about what is no recording */
+		/* for the message about a file that is no recording */
 		if (cmd_input_check(argc > 1 ? name[opened] : NULL, &err) < 0)
 			status = cmd_fail("view", "%s", err.text);
 		if (!status && recording_open(name[opened], &names, &file[opened], &err))

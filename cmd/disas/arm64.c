@@ -19,7 +19,7 @@ static const struct dis_words words = {
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
 
-/* The instruction that moved, and what leads to the tracers; the site jumps to one of the three. */
+/* Prints the moved instruction and the code that leads to the tracers; the site jumps to one of the three pieces. */
 static void print_code(FILE *f, struct dis *d)
 {
 	const char *func_label[A64_CODE_GRAPH - A64_CODE_FUNC] = { NULL }, *graph_label[3] = { NULL };

@@ -2,18 +2,17 @@
 /*
  * disas.c - uft disas: a function's bytes in each state of its site, side by side
  *
- * The first column is the file: the whole function. The other columns show only what tracing changes, at the same
- * addresses: idle (what an untouched or switched off site looks like), armed for `function` and for `function_graph`,
- * and for a process what stands there now. Without a process nobody has placed the runtime yet: displacements that
- * depend on where it will be are shown as "..", with the name of what they lead to. With one they are real, and code
- * outside every object is named by its form (thunk, stub).
+ * The first column is the whole function in the file. The other columns show only the bytes that tracing changes, at
+ * the same addresses: idle (an untouched or disarmed site), armed for `function` and for `function_graph`, and for a
+ * process the present bytes. Without a process the address of the runtime is not known yet: displacements that depend
+ * on it are shown as "..", with the name of the code they lead to. With a process they are real, and code outside every
+ * object is named by its form (thunk, stub).
  *
- * Plain code (x86-64) has one column beside the original: rewritten, which is what stands there from the
- * first time it is traced to the end of the session. Its slot and the instructions that moved there are shown
- * below.
+ * Unprepared code (x86-64) has one column beside the original: rewritten, the bytes from the first arming to the end of
+ * the session. Its slot and the moved instructions are shown below.
  *
- * table.c makes the columns and knows no architecture; x86.c and words.c (arm64.c, riscv64.c) say what a site
- * becomes, zydis.c and llvm.c what an instruction is called.
+ * table.c makes the columns, independent of the architecture; x86.c and words.c (arm64.c, riscv64.c) make the bytes of
+ * each state, zydis.c and llvm.c the text of an instruction.
  */
 #include <elf.h>
 #include <errno.h>
@@ -48,8 +47,8 @@ static const struct cmd_syntax dis_syntax = {
 };
 
 /*
- * In a process an int3 may stand where no jump fits. The plan of the object that was last asked for:
- * functions of one object come one after the other.
+ * Finds the plan of an unprepared entry. In a process an int3 is possible where no jump fits. Only the plan of the last
+ * object is kept, since functions of one object come one after the other.
  */
 static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_func *func, int is_process)
 {

@@ -2,8 +2,7 @@
 /*
  * words.h - forms of sites where instructions are aligned words, for uft disas
  *
- * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/words/patch.c writes: arm64.c and riscv64.c
- * hand them over.
+ * runtime/patch/words/patch.c writes the words of runtime/arch/NAME/patch.h; arm64.c and riscv64.c pass them to here.
  */
 #ifndef UFT_CMD_DISAS_WORDS_H
 #define UFT_CMD_DISAS_WORDS_H
@@ -32,12 +31,12 @@ struct dis_words {
 unsigned words_pre(const struct uft_site *s);
 int words_site_columns(struct dis *d);
 /*
- * @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no
- * instruction, but that.
+ * Prints @n words of our own code. label[i]: the target of word i, or NULL; a label that begins with `=` is printed in
+ * place of an instruction.
  */
 void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
 int words_code_columns(struct dis *d);	/* plain code */
-/* What moved; fills *c. 0: that was all that can be said. */
+/* Prints the moved instructions and fills *c. 0: there is nothing more to print. */
 int words_print_moved(FILE *f, struct dis *d, struct uft_code *c);
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit);
 void words_print_runtime(FILE *f, struct dis *d);

@@ -13,7 +13,7 @@
 
 #define PRE	5u	/* bytes before a PREPAD site that change */
 
-/* Code of ours in a process, known by its form. */
+/* Names code of ours in a process by its form. */
 static void x86_name_runtime(struct dis *d, uint64_t addr, char *buf, size_t size)
 {
 	uint8_t b[16] = { 0 };
@@ -132,7 +132,7 @@ static void dis_print_piece(FILE *f, struct dis *d, const uint8_t *p, size_t len
 	}
 }
 
-/* In a process: the runtime's code that the armed site at @addr leads to, as it is. 0: it is not armed. */
+/* Prints the runtime's code in the process that the armed site at @addr leads to. 0: the site is not armed. */
 static int dis_print_live(FILE *f, struct dis *d, uint64_t addr)
 {
 	uint8_t b[UFT_STUB_BYTES] = { 0 };
@@ -152,8 +152,8 @@ static int dis_print_live(FILE *f, struct dis *d, uint64_t addr)
 		return 0;
 	fprintf(f, "\n%s\n", name);
 	/*
-	 * A stub's last byte is its flags; behind a thunk's or mcount stub's last instruction lies nothing of
-	 * interest.
+	 * A stub's last byte is its flags; bytes after the last instruction of a thunk or an mcount stub have no
+	 * meaning.
 	 */
 	for (at = 0; at < UFT_STUB_BYTES - 1; at += len) {
 		struct dis_row row;
@@ -262,7 +262,7 @@ static void x86_print_code(FILE *f, struct dis *d)
 	dis_print_piece(f, d, b, uft_insn_jmp_indirect(b, 0, 0), (const char *const[]){ "cell" });
 	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c.nmoved,
 		e->is_plain ? " (function tracer only: something reads its return address)" : "");
-	/* A pushed return address lies behind the last jump: it is no code. */
+	/* The pushed return address after the last jump is no code. */
 	end = c.ncode;
 	for (unsigned at = 0; at < end;) {
 		uint64_t addr = e->addr + d->item->bias + CODE_AWAY + at;
