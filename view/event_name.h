@@ -8,7 +8,7 @@
 #define VIEW_NAME_ROOM 256u
 
 /*
- * Of a call the function; of an event that stands for itself `NAME: TEXT`; of what belongs to a call its fields. Valid
+ * Names an event: a call by its function, an event of its own by `NAME: TEXT`, data of a call by its fields. Valid
  * until the next call with the same @buf. Context: control, any thread.
  */
 const char *view_event_name(const struct uft_event *ev, char buf[VIEW_NAME_ROOM]);

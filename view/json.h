@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - JSON as it is written: a growing buffer; the first failure sticks. Context: control, one thread a buffer */
+/* json.h - write JSON to a growing buffer; the first failure sticks. Context: control, one thread a buffer */
 #ifndef UFT_VIEW_JSON_H
 #define UFT_VIEW_JSON_H
 

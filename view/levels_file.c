@@ -6,8 +6,8 @@
  * then the spans as they are in memory, track by track, level by level. Numbers of rows
  * and names are the file's own, and become those of the tables that it is read into.
  *
- * Hostile input. The sums tell accidents. A forged file can have other spans drawn; each number in it is checked: spans
- * in the order of time, names and rows that are there, no more bytes than the file has.
+ * Hostile input. The sums detect accidental damage. A forged file can make the view draw other spans, but each number
+ * in it is checked: spans are in the order of time, names and rows exist, no size exceeds the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -241,7 +241,7 @@ static int get_tracks(struct reading *r, struct lod *l, size_t room)
 	return r->in.bad || room ? -EBADMSG : 0;
 }
 
-/* Numbers of names and tasks become the tables'; the order of time has to be there: queries search by it. */
+/* Converts the file's numbers of names and tasks to the tables'. Checks the order of time, which queries rely on. */
 static int take_level(const struct reading *r, const struct track *t, struct level *v)
 {
 	int is_task = t->row & ROW_CPU && t->lane != LANE_LOST;

@@ -15,12 +15,12 @@ struct levels {
 	uint64_t matches, first_ns, last_ns; /* first_ns: UINT64_MAX, there is no event */
 };
 
-/* Writes it; 0 or a negative errno, and then there is none. */
+/* Writes the file. 0, or a negative errno, and then there is no file. */
 int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names,
 		struct rows *rows);
 /*
- * 0: *out, its lod the caller's. -ENOENT: there is none of the recording as it is now; -EBADMSG: it is damaged;
- * -ENOMEM.
+ * 0: *out, whose lod belongs to the caller. -ENOENT: no file of the recording as it is now; -EBADMSG: the file is
+ * damaged; -ENOMEM.
  */
 int levels_open(const char *path, const struct rd_file *of, struct names *names, struct rows *rows, struct levels *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - events by their number among those that match, and the search for text in them
+ * list.c - list matching events by number, and search text in them
  *
- * The order is that of time; of events of one time those of the first recording come first. A cursor stands in a
- * recording before an event, and knows its number there: the sum of all cursors' numbers is that of the list.
+ * Events are in the order of time; at equal times those of the first recording come first. Each recording has a cursor
+ * before an event, with the number of that event in its recording: the sum of all numbers is the number in the list.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static size_t point_of_match(const struct cursor *c, uint64_t number)
 	return lo ? lo - 1 : 0;
 }
 
-/* The next matching event of a recording is in c->ev, or there is none. */
+/* Reads the next matching event of a recording into c->ev, if there is one. */
 static int cursor_step(struct cursor *c)
 {
 	uint32_t skipped = 0;
@@ -162,7 +162,7 @@ static void unlock(const struct sources *s, size_t n)
 		pthread_mutex_unlock(&s->file[n]->lock);
 }
 
-/* Locks all recordings. 1: the list is there; 0: answered; -EINVAL. Only then nothing is locked. */
+/* Locks all recordings. 1: the list is open; 0: the answer is written. -EINVAL: nothing is locked. */
 static int list_open(const struct sources *s, const char *filter, struct list *l, struct json *j, const char **why)
 {
 	l->n = 0;
@@ -292,7 +292,7 @@ struct found {
 	int is;
 };
 
-/* Events from @from to @to, or until it took too long, *end: the first that is @w, or the last. */
+/* Searches events @from to @to for the first (@is_back: the last) that is @w. A slow search stops at *end. */
 static int search_rows(struct list *l, const struct wanted *w, uint64_t from, uint64_t to, int is_back, uint64_t begun,
 		       struct found *out, uint64_t *end)
 {
@@ -309,7 +309,7 @@ static int search_rows(struct list *l, const struct wanted *w, uint64_t from, ui
 			break;
 		ret = list_step(l, c);
 	}
-	*end = c || l->number >= to ? l->number : to; /* what the index tells of may be gone from the file */
+	*end = c || l->number >= to ? l->number : to; /* events of the index may be gone from the file */
 	return ret;
 }
 

@@ -142,8 +142,9 @@ static int set_room(struct lod *l, struct track *t, size_t cap)
 }
 
 /*
- * Tracks give back what they need no more, as each may have been the largest at some resolution: but only once all hold
- * a quarter more than there may be spans. Most will fill it again, and fresh memory costs a page fault every 4 KB.
+ * Doubles the resolution. Tracks free unused memory, as each may have been the largest at some resolution, but only
+ * once all have memory for a quarter more spans than allowed: most fill it again, and fresh memory costs a page fault
+ * every 4 KB.
  */
 void lod_coarsen_to(struct lod *l, uint64_t resolution)
 {
@@ -218,7 +219,7 @@ int lod_add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, u
 
 /* ---- Events ---------------------------------------------------------------------------------------------- */
 
-/* Of most events the number is known: nothing is looked up. So it is with names, below. */
+/* Most events have a known row, which needs no lookup; names, below, likewise. */
 static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 {
 	if (task->index < l->nrow_of && l->row_of[task->index]) {
@@ -359,7 +360,7 @@ int lod_close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
 	return track ? lod_add_span(l, track, c->start, c->last - c->start, c->row, 1) : -ENOMEM;
 }
 
-/* Which task a CPU had, as far as events tell. */
+/* Notes by an event which task the CPU has. */
 static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, const struct uft_task *task, uint64_t t)
 {
 	struct cpu_state *c;
@@ -411,8 +412,8 @@ static int next_state(struct lod *l, uint32_t row, enum thread_state next, uint6
 }
 
 /*
- * A thread gets a CPU. Another one that ran there does so no more, though nothing told when it left: that a process
- * ended at once is not always recorded.
+ * A thread gets a CPU. Another thread that ran there no longer does, even if no event told when it left: the end of a
+ * process is not always recorded.
  */
 static int take_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 {
@@ -431,7 +432,7 @@ static int take_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 	return next_state(l, before - 1, THREAD_RUNS, t, 0);
 }
 
-/* What `uft record --sched-switch` tells. */
+/* Adds an event of `uft record --sched-switch`. */
 static int add_state(struct lod *l, uint32_t row, const struct uft_event *ev, uint64_t t)
 {
 	uint64_t how = ev->word[0];
@@ -473,7 +474,7 @@ static int switch_cpu(struct lod *l, uint32_t cpu, uint32_t prev, uint32_t row, 
 	return ret;
 }
 
-/* What the kernel's sched_switch and sched_wakeup tell. */
+/* Adds an event sched_switch or sched_wakeup of the kernel. */
 static int add_sched(struct lod *l, enum sched_kind kind, const struct uft_event *ev, uint64_t t)
 {
 	struct sched_change c;
@@ -483,7 +484,7 @@ static int add_sched(struct lod *l, enum sched_kind kind, const struct uft_event
 	sched_read(ev, kind, &c);
 	if (c.pid)
 		ret = row_of_pid(l, c.pid, c.comm, t, &row);
-	if (kind == SCHED_WAKEUP) /* one that runs, or waits for a CPU already, does not begin to wait */
+	if (kind == SCHED_WAKEUP) /* a thread that runs, or waits for a CPU already, does not begin to wait */
 		return ret || !c.pid || (l->state[row].since && l->state[row].name + 1 != l->state_name[THREAD_BLOCKED])
 			       ? ret
 			       : next_state(l, row, THREAD_WAITS, t, 1);
@@ -572,8 +573,8 @@ int lod_close_open(struct lod *l, uint32_t row, uint64_t end, const uint64_t *to
 }
 
 /*
- * It executes another program. What the session records of it, as switches, is of a task that has no calls. Of a part
- * the second change closes what was open before it, if the first did not.
+ * The task executes another program. The session's events of it, as switches, are of a task without calls. In a part
+ * the second change closes calls that were open before the part, if the first did not.
  */
 static int change_task(struct lod *l, uint32_t row, struct row_state *s, uint32_t task)
 {

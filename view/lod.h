@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lod.h - levels of detail: what a picture of any part of a recording needs, in bounded memory
+ * lod.h - levels of detail: the spans for a picture of any part of a recording, in bounded memory
  *
  * Calls go to tracks: a row (a task, a CPU) and a lane in it (the depth). A span is a call, or several short ones that
  * stand close together. Theory: lod.c. Context: control; lod_add() by one thread, queries of a finished one by any.
@@ -40,16 +40,16 @@ int lod_finish(struct lod *l, struct uft_stream *st);
 
 /* ---- Parts of a recording, in the order of time, each made by a thread with names and rows of its own (lod_join.c) */
 void lod_begin_part(struct lod *l); /* before the first event: calls may be open, but it is not known which */
-/* 1: it depends on what was before it in ways that are not known here. It can be left then. */
+/* 1: the part depends on events before it in a way that lod_join() cannot handle; the caller can drop the part. */
 int lod_is_dependent(const struct lod *l);
 struct lod_part_map {
 	const uint32_t *task; /* by index of a task of the part's stream: its index in that of the whole */
 	const struct uft_sym *const *sym;
 	size_t nsym;
 };
-/* 1: @l can be joined behind what ends at *last (0: the first part), which is then the end of both. */
+/* 1: @l can be joined to parts that end at *last (0: there are none); *last becomes the end of all. */
 int lod_can_join(const struct lod *l, uint64_t *last);
-/* Adds @part, of which nothing remains, to what is before it; neither is finished. 0 or -ENOMEM. */
+/* Joins @part to @to, the parts before it, and empties it; neither is finished. 0 or -ENOMEM. */
 int lod_join(struct lod *to, struct lod *part, const struct lod_part_map *map);
 
 /* What there is so far of one that is being made, coarse, as a finished one of its own; NULL: no memory. By the thread
@@ -69,7 +69,7 @@ struct lod_row {
 };
 size_t lod_rows(const struct lod *l, const struct lod_row **out);
 
-/* A question for a picture: calls of depths [first_lane, behind_lane) of a row, and all else there is of it. */
+/* A query for a picture: calls of depths [first_lane, behind_lane) of a row, and all its other spans. */
 struct lod_asked {
 	uint32_t row, first_lane, behind_lane;
 	uint64_t from, to;

@@ -2,10 +2,10 @@
 /*
  * lod_calls.c - entries and exits of calls, of which a recording has most
  *
- * lod_add() looks at every event as if it were the first of its task, function and CPU. Here what it has found out is
- * used: the row of the task, the name of the function and the track of the depth are known, and the CPU had the same
- * task a moment ago. Wherever something is not so, lod_add() adds the event. Only lod_add() and lod_join() change what
- * is known, so each place holds until one of them is called.
+ * lod_add() handles every event as if it were the first of its task, function and CPU. The functions here use its
+ * results: the row of the task, the name of the function and the track of the depth are known, and the CPU had the same
+ * task a moment ago. If one of these is not known, lod_add() adds the event. Only lod_add() and lod_join() change these
+ * facts, so a place is valid until the next call of either.
  */
 #include "view/lod_internal.h"
 

@@ -2,11 +2,11 @@
 /*
  * lod_join.c - levels of detail that several threads made, each of a part of the recording
  *
- * A part is made as if it were all, and joined to what is before it. Spans join by the cells that they are in, which
- * the parts have in common, so the result is the same. Three things reach over a border: calls that were open there,
- * what a task had open when it executed another program, and what a CPU had then. A part writes the first two down
- * (struct early) and keeps the third apart. Other things are not known here, as the states of threads: they make a
- * part dependent, and one thread makes all.
+ * A part is made as if it were the whole recording, and joined to the parts before it. Spans join by their cells, which
+ * all parts have in common, so the result is the same as of one pass. Three things reach over a border: calls that were
+ * open there, calls open when a task executed another program, and the task of a CPU. A part notes the first two
+ * (struct early) and keeps the third apart. Other facts, as the states of threads, cannot be joined: they make a part
+ * dependent, and then one thread makes all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int map_tables(struct joining *j)
 	return 0;
 }
 
-/* Rows that are new get their place; the sums of others follow when what was open before has ended. */
+/* Adds new rows. The sums of known rows follow after the calls that were open before have ended. */
 static int make_rows(struct joining *j)
 {
 	for (uint32_t i = 0; i < j->part->nrow; i++) {
@@ -84,7 +84,7 @@ static int do_early(struct joining *j)
 	return ret;
 }
 
-/* What the CPU had first is what it had before, if it is the same task and no long time has passed. */
+/* Joins the CPU's first span to its last one before, if the task is the same and the gap is short. */
 static int join_cpu(struct joining *j, uint32_t cpu)
 {
 	const struct cpu_state *part = &j->part->cpu[cpu];

@@ -7,9 +7,9 @@
  * result is that of one thread, but for where the points of the index are. To hand decoded events to another processor
  * would take longer than all that is done with them.
  *
- * The caller's thread makes the first part: of that it can offer a preview. If something in a part depends on what was
- * before it in a way that cannot be joined, as the states of threads do, the other parts are left, and the first goes
- * on to the end. A filter's pass is one part: it counts matches by points of the whole.
+ * The caller's thread makes the first part, of which it can offer a preview. If a part depends on earlier events in a
+ * way that cannot be joined, as the states of threads do, the other parts are dropped, and the first goes on to the
+ * end. A filter's pass is one part, since it counts matches by points of the whole index.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct run {
 	struct rows rows;
 	struct uft_part *part;
 	pthread_t thread;
-	int *stop; /* of all: parts are of no use, or not wanted any more */
+	int *stop; /* shared by all parts: set when parts are useless or cancelled */
 	int is_last, ret;
 };
 
@@ -268,7 +268,7 @@ static int make_first(struct parts *p, struct making *m, struct uft_stream *st, 
 	return ret;
 }
 
-/* 1: the parts are one; 0: they are of no use, and @m is as it was; or a negative errno. */
+/* 1: the parts are joined; 0: they cannot be, and @m is unchanged; or a negative errno. */
 static int join_parts(struct parts *p, struct making *m, struct uft_stream *st, const struct making_watch *watch)
 {
 	int ret = end_threads(p, m, st, watch);

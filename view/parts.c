@@ -2,7 +2,7 @@
 /*
  * parts.c - finer indices of parts, for pictures below a view's resolution
  *
- * A part of few events is made while the question waits; of others the worker makes the last one that was asked for.
+ * A part of few events is made while the question waits. Of larger parts, the worker makes the latest requested one.
  */
 #include <errno.h>
 
@@ -138,8 +138,8 @@ static int is_short(const struct recording *r, const struct view *v, uint64_t fr
 }
 
 /*
- * The finer index for [from, to): one that is there, or made now, or ordered. NULL: the answer has to do without,
- * *is_coarse. It is wider by half on both sides, for who moves.
+ * The finer index for [from, to): an existing one, or made now, or ordered from the worker. NULL: there is none yet,
+ * and *is_coarse is set. The index is wider by half on both sides, for a user who moves the picture.
  */
 struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse)
 {

@@ -9,18 +9,18 @@
 
 #include <sys/types.h>
 
-#define PEERS_MAX 64u /* beyond, one without the token gives way to each that comes */
+#define PEERS_MAX 64u /* connections; each further one displaces one without the token */
 
 struct peer;
 struct peers {
 	struct peer *first; /* the oldest */
 	unsigned n;         /* of those that have not given way */
-	int diag;           /* tells whose a socket is; -1: it cannot */
+	int diag;           /* a socket to ask the kernel for the user of a connection; -1: none */
 };
 
 void peers_init(struct peers *p);
 void peers_free(struct peers *p);
-/* @fd stays the caller's. NULL: no memory; it is not known then, and never gives way. */
+/* @fd stays the caller's. NULL: no memory; the connection is not listed then, and never displaced. */
 struct peer *peers_add(struct peers *p, int fd);
 void peer_has_token(struct peer *x);
 void peers_remove(struct peers *p, struct peer *x);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.c - a recording that is looked at
+ * recording.c - an open recording
  *
- * A view is a filter with what was made for it: an index of levels of detail (lod.c) and, for each point of the
+ * A view is a filter with the data made for it: an index of levels of detail (lod.c) and, for each point of the
  * recording's index (stream/decode/seek.c), how many matching events come before it. The first view has no filter, and
  * making it makes the index if there is none; both are kept beside the recording (levels_file.c), so that a later
  * opening reads them. A report is an answer that takes a pass over its range. The worker makes views and reports in the
- * order in which they were asked for; who asks gets `"state":"working"` and how far it is, and asks again.
+ * order of the requests; until then the answer is `"state":"working"` with the progress, and the client asks again.
  *
- * The file is opened once: what is shown is what it was then, also if it is deleted. A stream reads it by its
+ * The file is opened once: answers show the file of that moment, even if it is deleted later. A stream reads it by its
  * descriptor's name in /proc.
  *
- * Threads: the worker owns its streams, and what it makes until that is published, under `lock`. The asking thread owns
- * `st` and the fine indices, and holds `lock` while it uses views. The worker holds it only to take an order or to
- * publish. Views and reports that were not used for longest make room for new ones; the one that is being made stays.
+ * Threads: the worker owns its streams, and each view or report until it publishes it under `lock`. The asking thread
+ * owns `st` and the fine indices, and holds `lock` while it uses views. The worker holds `lock` only to take an order
+ * or to publish. The least recently used views and reports make room for new ones; the one that is being made stays.
  */
 #include <errno.h>
 #include <stdlib.h>

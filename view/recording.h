@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - recordings that are looked at: their indices, made in the background, and answers about parts of them
+ * recording.h - open recordings: their indices, made in the background, and answers about parts of them
  *
- * One worker thread of each recording makes what takes long (the index of all, those of filters, reports); one other
- * thread asks. Theory: recording.c. Times are ns from the first event on.
+ * One worker thread of each recording makes indices and reports, which take long; one other thread asks. Theory:
+ * recording.c. Times are ns from the first event on.
  */
 #ifndef UFT_VIEW_RECORDING_H
 #define UFT_VIEW_RECORDING_H
@@ -70,7 +70,7 @@ int view_list(const struct sources *s, const char *filter, uint64_t first, uint3
 	      const char **why);
 /* The number of the first event at @t or later. */
 int view_row_at(const struct sources *s, const char *filter, uint64_t t, struct json *j, const char **why);
-/* What events are looked for: those that are all of it. */
+/* Conditions of a search: an event must meet all of them. */
 struct wanted {
 	const char *text;	/* in its name or that of its task, in any case; "": any */
 	/* the end of a call of that function, or where only entries are traced a call; "": any */
@@ -99,15 +99,15 @@ struct report_question {
 	 */
 	const char *text;
 	const char *filter;	 /* TREE, HISTOGRAM, PLOT: only events that match */
-	struct recording *other; /* DIFF: what is compared with */
+	struct recording *other; /* DIFF: the recording to compare with */
 };
 /* An answer that takes a pass over the range. */
 int view_report(const struct sources *s, const struct report_question *q, struct json *j, const char **why);
-/* What REPORT_EXPORT made, by the `export` number of its answer: a descriptor of one's own, or -ENOENT. */
+/* Opens the file of REPORT_EXPORT, by the `export` number of its answer: a new descriptor, or -ENOENT. */
 int view_exported(struct recording *r, uint64_t number);
 
 void put_working(struct json *j, double progress);
-/* Reads the file again, which has changed. */
+/* Reads a changed file again. */
 int recording_reload(struct recording *r, struct json *j);
 
 #endif

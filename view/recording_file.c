@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_file.c - the file of a recording that is looked at: as it was opened, and whether it is another one now */
+/* recording_file.c - the file of an open recording: open it, and check whether it has changed */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ int recording_stream_of(struct recording *r, const struct uft_select *sel, struc
 	return ret;
 }
 
-/* At its name there is another file now, a longer one, or none. */
+/* 1: the name leads to another file now, a longer one, or none. */
 int recording_is_changed(const struct recording *r)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording_internal.h - what the files of a recording that is looked at share
+ * recording_internal.h - shared by the files of an open recording
  *
  * views.c makes views (an index for each filter) and parts.c finer indices of parts of them; reports.c makes reports;
  * tiles.c, list.c and info.c answer from these, for the recordings of a question (sources.c); recording.c opens, closes
@@ -78,19 +78,19 @@ struct recording {
 	pthread_mutex_t lock;
 	pthread_cond_t ordered;
 	pthread_t worker;
-	int has_worker, is_ending, is_stale, is_saving; /* stale: what is being made is of the file before */
+	int has_worker, is_ending, is_stale, is_saving; /* stale: the worker's present job is of the old file */
 	struct uft_index *index; /* made, or read, with the first view; then it does not change */
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
 	uint64_t boot_ns; /* CLOCK_REALTIME when its clock was 0; 0: not known */
 	uint64_t session; /* those of one have one clock; 0: not known */
-	int is_latest_boot, is_other_clock; /* it was then at the latest; its clock is not CLOCK_MONOTONIC */
+	int is_latest_boot, is_other_clock; /* boot_ns is an upper bound; its clock is not CLOCK_MONOTONIC */
 	int has_flags;	  /* its events are a kernel's, and have latency flags */
 	char *cmdline, *hostname, *uname;
 	struct json missing, drops, plots; /* arrays: sentences; functions that were dropped; what can be plotted */
 	struct view view[VIEWS];
 	struct report report[REPORTS];
-	/* Of the first view while it is made: what there is of it so far; whether it was asked for since. */
+	/* The first view so far, while it is made, and whether it was requested since. */
 	struct preview {
 		struct lod *lod; /* NULL: there is none */
 		uint64_t events, duration_ns; /* so far; of the whole, as far as one can tell */
@@ -126,7 +126,7 @@ const struct uft_event_field *plot_track_field(const struct uft_event_type *type
 int plot_put_choices(struct json *j, const struct uft_event_table *events); /* `EVENT.FIELD` of each, an array */
 
 /* ---- info.c: with the lock held ---- */
-/* What the recording says of itself, once its first view is there. */
+/* Collects the recording's facts, once its first view is made. */
 int info_describe(struct recording *r, struct uft_stream *st);
 void info_forget(struct recording *r);
 
@@ -136,7 +136,7 @@ void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
 void preview_end(struct recording *r);
 uint64_t view_before(const struct recording *r, const struct view *v, size_t point); /* matching events before it */
-/* 1: @v is there; 0: the answer says that it is not. */
+/* 1: @v is made; 0: it is not, which is written as the answer. */
 int view_is_made(const struct view *v, struct json *j);
 /* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. */
 int view_need(struct recording *r, const char *filter, struct view **out, struct json *j, const char **why);

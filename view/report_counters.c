@@ -2,8 +2,8 @@
 /*
  * report_counters.c - list the counters of a recording: events with a counter_value, by their track_name
  *
- * Those are the names by which trace processors know counters, and uft/marker.h writes them. Other events have numbers
- * as well (plot_fields.c): which of them counts something, only the user knows.
+ * Trace processors know counters by these names, and uft/marker.h writes them. Other events have numbers as well
+ * (plot_fields.c), but only the user knows which of these are counters.
  */
 #include <errno.h>
 #include <stdio.h>

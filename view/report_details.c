@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_details.c - all that is known of one call, or of one event, and where a function stands in the source
+ * report_details.c - details of one call or event, and the source line of a function
  *
- * A call is named by its thread, its depth, and when it begins, which is where the range begins. It may be without an
- * entry (uft record --thresh), so it is known for certain by its end alone: the first one at that depth. The range ends
- * where the caller knows that the call does; a call that does not end in it is open.
+ * A question names a call by its thread, its depth, and its begin, which is the begin of the range. The recording may
+ * lack the entry (uft record --thresh), so the call is identified by its end: the first exit at that depth. The range
+ * ends at the known end of the call; a call that does not end in the range is open.
  */
 #include <errno.h>
 #include <stdio.h>

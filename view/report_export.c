@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_export.c - a part of a recording in another format, as a file that has no name any more when it is there */
+/* report_export.c - export a part of a recording in another format, to a file without a name */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

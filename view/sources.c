@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c - the recordings that a question is about, on one clock
+ * sources.c - the recordings of a question, on one clock
  *
- * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date: each
- * has noted it with its first reading of the clock. A trace.dat has not: the time of its last change is the
- * latest that its end can have been, and copies have a later one. So one with trace_clock mono is of the boot
- * of a recording of the same machine unless it ended before that boot. Those of a host and its guests are on the host's
- * clock if trace-cmd recorded them in one session (stream/dat/time_shift.h). What the user knows better is added to
- * the times of each. Times of answers begin with the first event of all.
+ * Recordings of one boot of one machine have the same CLOCK_MONOTONIC. Others are compared by the date, which each
+ * recording stores with its first reading of the clock. A trace.dat has no date: its recording ended at the latest when
+ * the file was last changed, and copies have a later time. So a trace.dat with trace_clock mono counts as of the boot
+ * of another recording of the same machine, unless it ended before that boot. Recordings of a host and its guests have
+ * the host's clock if trace-cmd recorded them in one session (stream/dat/time_shift.h). A correction by the user is
+ * added to the times of each recording. Times in answers begin with the first event of all.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,7 @@ void sources_one(struct sources *s, struct recording *r)
 	*s = (struct sources){.n = 1, .file = {r}, .is_aligned = 1};
 }
 
-/* The machine was started at the same time, as far as both tell: @b at the latest then, if it is not known better. */
+/* Do both recordings give the same time of boot? That of @b may be an upper bound only. */
 static int is_start_of(const struct recording *a, const struct recording *b)
 {
 	uint64_t x = a->boot_ns, y = b->boot_ns;
