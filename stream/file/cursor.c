@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor.c - puts the blocks of one ring together again
+ * cursor.c - join the blocks of one ring
  *
- * Blocks end where the recorder happened to look, so a sub-buffer, and even a record, may go on in the next
- * block. The undecoded rest of a block (`carry`, less than a sub-buffer header) is put in front of the next
- * one. Where bytes are missing, decoding waits for the next sub-buffer header (is_synced).
+ * A block ends wherever the recorder's poll ended, so a sub-buffer, and even a record, may go on in the next block. The
+ * undecoded rest of a block (`carry`, less than a sub-buffer header) is copied in front of the next one. After missing
+ * bytes, decoding waits for the next sub-buffer header (is_synced).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void cur_evict(struct cursor *c)
 	c->is_evicted = 1;
 }
 
-/* Room for @n bytes in c->buf; others' buffers go when all together are too many. */
+/* Makes room for @n bytes in c->buf. Frees other cursors' buffers when all together exceed CUR_POOL_MAX. */
 static int cur_room(struct cursor *c, uint32_t n)
 {
 	struct cur_pool *pool = c->pool;
@@ -82,7 +82,7 @@ void cur_reload(struct cursor *c)
 		return;
 	c->is_evicted = 0;
 	c->block--;
-	if (cur_load(c)) {		/* the file changed under us: go on with the next block */
+	if (cur_load(c)) {		/* the file changed meanwhile: go on with the next block */
 		c->ncarry = 0;
 		c->is_synced = 0;
 		c->p = c->lim = c->end = c->buf;
@@ -135,7 +135,7 @@ int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place
 	return 0;
 }
 
-/* More may come to @position. */
+/* Stops at @position, where a live ring may get more bytes. */
 static void cur_pause(struct cursor *c, uint64_t position)
 {
 	free(c->buf);
@@ -146,7 +146,7 @@ static void cur_pause(struct cursor *c, uint64_t position)
 	c->ncarry = 0;
 }
 
-/* Loads the next good block; what is left in [p, end) is kept if it continues there. 0 at the end. */
+/* Loads the next good block, and keeps [p, end) if the block continues those bytes. 0 at the end of the ring. */
 static int cur_fill(struct cursor *c)
 {
 	uint64_t position = c->is_loaded ? cur_position(c) : 0;
@@ -161,7 +161,7 @@ static int cur_fill(struct cursor *c)
 	for (; c->block < c->block_end; c->block++) {
 		struct rd_block *b = c->block;
 
-		if (c->is_loaded && b->position < position) {	/* goes back: not what a recorder writes */
+		if (c->is_loaded && b->position < position) {	/* goes back, which no recorder writes */
 			c->bad += b->raw;
 			continue;
 		}

@@ -2,18 +2,19 @@
 /*
  * drain.c - drain rings to the file
  *
- * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it
- * goes from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after
- * each run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most. A
- * target that changes it all the same spoils its own block, whose sum is wrong then. Data is copied before it
- * is compressed: no compressor was written for memory that changes. Where the target left out positions
- * (abi.h, how a ring grows) those of blocks have a gap, which begins and ends with a sub-buffer.
+ * Discard mode. The target never changes [read, commit), because it writes at commit and beyond only. So a run goes
+ * from the ring to the page cache by one writev(), without a copy, and `read` is advanced after each run, which frees
+ * the room. A rest of less than a sub-buffer waits for WR_LAZY_NS at most. A target that changes [read, commit) all the
+ * same spoils its own block: the block's sum is wrong then. Data is copied before it is compressed, because no
+ * compressor is written for memory that changes. Where the target skipped positions (abi.h, how a ring grows), the
+ * positions of blocks have a gap, which begins and ends at a sub-buffer.
  *
- * Beyond a limit (wr_may_grow()) data is not written, but `read` goes on: no ring fills, so nothing counts as lost.
+ * Beyond a limit (wr_may_grow()) data is not written, but `read` is advanced: no ring fills, so no record counts as
+ * lost.
  *
- * Overwrite mode. Nothing is written until the slice ends. The target may still be running then: a run is copied,
- * then (load barrier, partner of the target's store barrier after advancing `oldest`) `oldest` is read again, and what
- * it passed is dropped, since new data may have been written there meanwhile.
+ * Overwrite mode. Nothing is written until the slice ends. The target may still run then. So a run is copied, and after
+ * a load barrier (partner of the target's store barrier after advancing `oldest`) `oldest` is loaded again: bytes below
+ * it are dropped, since the target may have overwritten them meanwhile.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,11 +22,11 @@
 #include "stream/file/writer_internal.h"
 
 #define WR_LAZY_NS	50000000ull
-#define WR_RETRIES	64		/* of reading commit and oldest as a pair */
+#define WR_RETRIES	64		/* attempts to load commit and oldest as a pair */
 
 struct uft_ring wr_unused;
 
-/* Bytes of the next run of [from, to): within the ring's end, and where possible whole sub-buffers. */
+/* Returns the bytes of the next run of [from, to): up to the ring's end, whole sub-buffers where possible. */
 static size_t wr_run(const struct uft_writer *w, uint64_t from, uint64_t to)
 {
 	uint64_t sub = w->head.sub_bytes, room = w->head.ring_bytes - (from & (w->head.ring_bytes - 1));
@@ -66,7 +67,7 @@ static void wr_estimate(struct uft_writer *w, uint64_t bytes)
 	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
 }
 
-/* How far the bytes from wr->read on go on; where that is nowhere it moves to where the next ones stand. */
+/* Returns where the bytes from wr->read on end. If no byte is at wr->read, first moves wr->read to the next ones. */
 static uint64_t wr_run_end(const struct uft_writer *w, struct wr_ring *wr, const struct uft_ring uft_shared *r,
 			   uint64_t commit)
 {
@@ -108,7 +109,10 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		}
 		if (is_coded)
 			shared_read(w->copy, data, n);
-		/* As it is it goes to the file: what the target changes meanwhile gives its own block a wrong sum. */
+		/*
+		 * Uncompressed bytes are written from the ring: the block's sum is wrong if the target changes them
+		 * meanwhile.
+		 */
 		err = wr_run_write(w, s, ring, wr->read, is_coded ? w->copy : shared_address(data), n);
 		if (err)
 			return err;
@@ -121,7 +125,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 	return 0;
 }
 
-/* commit and oldest as of one moment, near enough: oldest <= commit <= oldest + ring_bytes. -EBADMSG: never. */
+/* Loads commit and oldest as a pair: oldest <= commit <= oldest + ring_bytes. -EBADMSG: not in WR_RETRIES attempts. */
 static int wr_window(const struct uft_writer *w, const struct uft_ring uft_shared *r, uint64_t *oldest,
 		     uint64_t *commit)
 {
@@ -156,7 +160,7 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 		if (!wr_may_grow(w, n))
 			return 0;
 		shared_read(w->copy, wr_arena_data(w, r, wr->read), n);
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the copy was read before `oldest` is */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* reads the copy before `oldest` */
 		oldest = SHARED_LOAD(&r->oldest);
 		if (oldest > wr->read) {
 			overtaken = oldest - wr->read < n ? oldest - wr->read : n;
@@ -178,7 +182,7 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 	return 0;
 }
 
-/* A CPU that the targets want is theirs: what is not packed now can be when they have ended (cmd/record_pack.c). */
+/* UFT_PACK_IDLE packs on an idle CPU only, because targets go first: cmd/record_pack.c can pack the rest later. */
 static int is_time_to_pack(struct uft_writer *w, uint64_t now)
 {
 	return w->opts.pack == UFT_PACK_ALWAYS || (w->opts.pack == UFT_PACK_IDLE && idle_cpu_is_there(&w->idle, now));
@@ -226,7 +230,7 @@ void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
 	}
 }
 
-/* Is it one that counts? An UNWIND of no call is a blank: wr_blank_records(). */
+/* Does the record count? An UNWIND of no call is a blank: wr_blank_records(). */
 static int is_counted(uint64_t word)
 {
 	switch (UFT_REC_KIND(word)) {

@@ -27,7 +27,7 @@ int64_t idle_cpu_ticks(const char *stat, int (*has)(const void *arg, unsigned cp
 				strtoull(at, &at, 10);
 			if (has(arg, cpu)) {
 				sum += (int64_t)strtoull(at, &at, 10);
-				sum += (int64_t)strtoull(at, &at, 10);	/* waits for a disk: nobody's CPU time either */
+				sum += (int64_t)strtoull(at, &at, 10);	/* waits for a disk: the CPU is idle, too */
 				n++;
 			}
 		}

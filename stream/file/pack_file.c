@@ -2,8 +2,8 @@
 /*
  * pack_file.c - see pack_file.h
  *
- * One pass from block to block, as the reader does it. Blocks keep their number and order, so that damage of the result
- * costs what it costs the recording. Blocks of types that this version does not know are copied.
+ * One pass over the blocks, as the reader makes it. Blocks keep their number and order, so that damage of the result
+ * costs as much as damage of the recording. Blocks of unknown types are copied.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static void mark_packed(struct uft_file_header *h)
 	h->head_sum = wire_sum(h, offsetof(struct uft_file_header, head_sum));
 }
 
-/* The packed payload of a RING block whose bytes are in p->raw, in the reader's buffer; 0: it would not be shorter. */
+/* Packs a RING block, whose bytes are in p->raw, into the reader's buffer. Returns the packed bytes; 0: not shorter. */
 static size_t pack_payload(struct packer *p, const struct uft_file_block *head)
 {
 	struct rd_file *f = p->f;
@@ -131,7 +131,7 @@ static int copy_blocks(struct packer *p)
 	return ret;
 }
 
-/* Is the recording, @f, one that can be packed? The result of one that is being written would be a part of it. */
+/* Can the recording @f be packed? A recording that is still written would be packed in part only. */
 static int check_input(const char *path, const struct rd_file *f, const struct uft_pack *pack, struct uft_error *err)
 {
 	if (pack->is_in_place && !f->is_complete && !f->is_rescued)

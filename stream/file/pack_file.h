@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pack_file.h - a recording with its ring data packed (uft_file.h); all else is as it was */
+/* pack_file.h - pack the ring data of a recording (uft_file.h); other blocks stay as they are */
 #ifndef UFT_STREAM_PACK_FILE_H
 #define UFT_STREAM_PACK_FILE_H
 
@@ -9,7 +9,7 @@
 #include "symbol/error.h"
 
 struct uft_pack {
-	/* the result takes the place of the recording: one that is not whole is refused */
+	/* the result replaces the recording, so an incomplete recording is refused */
 	int is_in_place;
 	int (*is_ended)(void);		/* called between blocks, 1: end with -EINTR; NULL: never */
 	volatile uint64_t done;		/* bytes of the recording that were read so far, for a signal handler, too */
@@ -21,10 +21,10 @@ struct uft_pack {
 /**
  * uft_pack_file - write the recording at @path to @out, packed
  *
- * Each block of ring data is packed alone, and stays as it is where that is shorter. What was packed is unpacked
- * again and compared before it is written. Context: control. Returns 0 or a negative errno with a sentence in @err:
- * -EINVAL: no .uft recording; -EINTR: is_ended();
- * -EAGAIN: it grew or changed meanwhile; with is_in_place -EBUSY: no end, -EBADMSG: damage.
+ * Packs each block of ring data alone, and copies a block that packing does not shorten. Unpacks each packed block and
+ * compares it before it is written. Context: control. Returns 0 or a negative errno with a sentence in @err:
+ * -EINVAL: no .uft recording; -EINTR: is_ended(); -EAGAIN: the recording grew or changed meanwhile;
+ * with is_in_place -EBUSY: the recording has no end, -EBADMSG: it is damaged.
  */
 int uft_pack_file(const char *path, FILE *out, struct uft_pack *pack, struct uft_error *err);
 

@@ -2,9 +2,9 @@
 /*
  * reader.c - finds the blocks of a .uft file
  *
- * One pass over the block heads at open: metadata is read on the way, of ring data only where it is. Every
- * size is bounded before it is used, every byte that is stepped over is counted, and the work is linear in
- * the size of the file: a block with a valid head is skipped as a whole even if its payload is damaged.
+ * One pass over the block heads at open. It reads all metadata, and of ring data it notes only the place. Every size is
+ * bounded before it is used, every skipped byte is counted, and the work is linear in the size of the file: a block
+ * with a valid head is skipped as a whole even if its payload is damaged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +95,7 @@ static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64
 
 	if (head->type != UFT_BLOCK_RING)
 		return rd_metadata(f, head, &b, raw);
-	if (head->ring >= RD_RINGS) {		/* its number is that of a CPU in all that reads it */
+	if (head->ring >= RD_RINGS) {		/* all readers take it for the number of a CPU */
 		f->damaged += sizeof(*head) + head->stored;
 		return 0;
 	}
@@ -120,7 +120,7 @@ uint64_t rd_resync(struct rd_file *f, uint64_t from)
 	return f->size;
 }
 
-/* The RING blocks of @like in the order of the file, as they were read; NULL: it tells nothing of @f, or no memory. */
+/* Copies the RING blocks of @like in the order of the file. NULL: @like does not match @f, or no memory. */
 static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *like)
 {
 	struct rd_block *known;
@@ -131,7 +131,7 @@ static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *
 	for (size_t i = 0; known && i < like->nblock; i++) {
 		const struct rd_block *b = &like->block[i];
 
-		known[b->order] = (struct rd_block){	/* all but is_damaged, which its reader may be writing */
+		known[b->order] = (struct rd_block){	/* all but is_damaged, which @like's reader may be writing */
 			.offset = b->offset, .position = b->position, .clock = b->clock, .payload_sum = b->payload_sum,
 			.stored = b->stored, .raw = b->raw, .slice = b->slice, .ring = b->ring, .order = b->order,
 			.flags = b->flags,
@@ -140,7 +140,7 @@ static struct rd_block *rd_known(const struct rd_file *f, const struct rd_file *
 	return known;
 }
 
-/* The heads of RING blocks that @like read before are not read again: there may be a hundred thousand. */
+/* Takes over the heads of RING blocks that @like has read, because there may be 100,000. */
 static int rd_scan(struct rd_file *f, const struct rd_file *like)
 {
 	struct rd_block *known = rd_known(f, like);
@@ -159,7 +159,7 @@ static int rd_scan(struct rd_file *f, const struct rd_file *like)
 			continue;
 		}
 		if (f->size - at < sizeof(head) || wire_read_at(f->fd, &head, sizeof(head), at)) {
-			f->damaged += f->size - at;	/* less than a head: cut off */
+			f->damaged += f->size - at;	/* less than a head is left: the file is cut off */
 			break;
 		}
 		if (!rd_head_ok(&head)) {
@@ -205,7 +205,7 @@ static int rd_geometry_ok(const struct uft_file_header *h)
 	       h->ncpus <= 1u << 20 && h->nexch <= 1u << 20;
 }
 
-/* A trace.dat becomes a recording without a name, which is read in its place. */
+/* Converts a trace.dat to an unnamed recording, which is read instead. */
 static int rd_import(struct rd_file *f, const char *path, struct uft_error *err)
 {
 	struct stat st;
@@ -242,7 +242,7 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 		if (ret)
 			return ret;
 	}
-	/* Metadata may unpack to much, but not to anything: names pack 5 times, sites 10 times. */
+	/* Bounds what metadata may unpack to: names pack 5 times, sites 10 times. */
 	f->budget = (16u << 20) + 16 * f->size;
 	ret = wire_read_at(f->fd, &f->head, sizeof(f->head), 0);
 	if (ret || f->head.magic != UFT_FILE_MAGIC)

@@ -23,14 +23,14 @@ struct rd_block {			/* a RING block that has a valid head */
 	uint32_t slice, ring;
 	uint32_t order;
 	uint16_t flags;
-	uint16_t is_damaged;		/* counted already */
-	const uint8_t *mem;		/* buffer.c: the bytes; no file */
+	uint16_t is_damaged;		/* and counted */
+	const uint8_t *mem;		/* buffer.c: the bytes in memory; NULL: in the file */
 };
 
 struct rd_slice {
 	uint32_t number, pid, ppid, image_id, order;
 	uint64_t clock_start;
-	uint64_t clock_end;		/* 0: it had not ended when the recording did, or that is not known */
+	uint64_t clock_end;		/* 0: the process outlived the recording, or its end is unknown */
 	const struct uft_image *image;	/* never NULL after rd_open() */
 };
 
@@ -50,20 +50,20 @@ struct rd_meta;				/* reader_meta.c: what is collected until the images are buil
 
 struct rd_file {
 	int fd;
-	uint64_t size, mtime_ns;	/* when it was opened */
+	uint64_t size, mtime_ns;	/* of the file when it was opened */
 	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
-	int is_imported;		/* of a trace.dat; fd is the recording made of it */
+	int is_imported;		/* it is a trace.dat; fd is the recording made of it */
 	uint32_t stop;			/* enum uft_stop */
 	uint64_t stop_bytes;
-	int is_live;			/* buffer.c: a ring at its end may get more records */
+	int is_live;			/* buffer.c: a ring that is read to its end may get more records */
 	uint64_t damaged;
-	uint64_t end;			/* of the last block that is whole */
+	uint64_t end;			/* end of the last whole block */
 	uint64_t budget;		/* bytes that may still be allocated for metadata */
 	char *cmdline, *hostname, *uname;
 	ZSTD_DCtx *zstd;
-	struct pack *pack;		/* NULL: no block was packed so far */
+	struct pack *pack;		/* NULL: no packed block so far */
 	uint8_t *stored;		/* UFT_BLOCK_MAX and PACK_SLACK, a payload as stored */
 
 	struct rd_block *block; size_t nblock, cap_block;	/* by slice, ring, order */
@@ -79,26 +79,28 @@ struct rd_file {
 	int is_rescued;
 	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];
-	uint64_t lost_max;		/* what a ring can have lost; 0 not known */
-	/* loss counters of processes that are impossibly high: each counts as one */
+	uint64_t lost_max;		/* the most records that a ring can have lost; 0: unknown */
+	/* processes whose loss counters are impossibly high; each such counter counts as one loss */
 	uint32_t nfalse;
 	uint32_t nobjects, nfuncs;
 	struct rd_meta *meta;
 };
 
-/* @like: the same recording, opened before, which may be read meanwhile: less is read then; or NULL. */
+/*
+ * @like: the same recording, opened before, whose heads are taken over; another thread may read it meanwhile. Or NULL.
+ */
 int rd_open(const char *path, const struct rd_file *like, struct rd_file **out, struct uft_error *err);
 void rd_close(struct rd_file *f);
 
-int rd_head_ok(const struct uft_file_block *b);	/* it can be a block's, and its sum is right */
-/* The next offset at or after @from where the magic of a block stands; the file's size: none. */
+int rd_head_ok(const struct uft_file_block *b);	/* 1: its fields are in bounds and its sum is right */
+/* Returns the next offset from @from on at which the magic of a block stands; the file's size: none. */
 uint64_t rd_resync(struct rd_file *f, uint64_t from);
 /* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
 
-/* The latest description of a task that fits best; NULL: none. */
+/* Returns the latest of the descriptions of a task that fit best; NULL: none. */
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);
-/* The recorder's number of a task that records of slice @number call @tid: the same but in another pid namespace. */
+/* Returns the recorder's number of task @tid in records of slice @number: @tid itself but in another pid namespace. */
 uint32_t rd_find_outer(const struct rd_file *f, uint32_t number, uint32_t tid);
 const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id);	/* never NULL */
 const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
@@ -106,10 +108,10 @@ uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
 
 /* reader_meta.c */
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM */
-/* Calls @fn for each object whose names are not in the file, but could be read; until it returns not 0. */
+/* Calls @fn for each object whose names are missing in the file but can be read, until @fn returns not 0. */
 int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj),
 		    void *arg);
-int rd_meta_build(struct rd_file *f);		/* images, sorted tables; after all blocks were seen */
+int rd_meta_build(struct rd_file *f);		/* builds images and sorted tables; call it after all blocks */
 void rd_meta_free(struct rd_file *f);
 
 /* Room for one more element of an array; NULL: no memory, or the file's budget is spent. */
@@ -125,12 +127,12 @@ struct cursor {
 	uint8_t *end;			/* of what is in memory */
 	uint8_t *buf;			/* NULL: nothing loaded, or evicted */
 	uint64_t base;			/* ring position of buf[0] */
-	uint64_t skip_to;		/* ignore what is below */
+	uint64_t skip_to;		/* bytes below this position are ignored */
 	uint64_t bad;			/* bytes that made no sense */
 	struct rd_block *block;		/* next to load; the loaded one is block[-1] */
 	struct rd_block *block_end;
 	uint32_t cap, ncarry;
-	uint8_t carry[32];		/* end of the block before, in front of the loaded one */
+	uint8_t carry[32];		/* end of the previous block, in front of the loaded one */
 	uint8_t is_synced, is_loaded, is_evicted, is_skip_bad;
 	uint8_t is_at_lim;		/* evicted: p was at lim */
 	struct cur_pool *pool;
@@ -149,18 +151,17 @@ struct cur_pool {
 
 enum cur_result { CUR_END, CUR_DATA, CUR_HEADER };
 
-/* After p reached lim, or a record does not fit before lim: goes on. HEADER: *h starts a sub-buffer and is consumed.
- * DATA: more of the same sub-buffer. Afterwards [p, lim) is what to decode. */
+/*
+ * Goes on when p reached lim, or when a record does not fit before lim. HEADER: *h starts a sub-buffer and is consumed.
+ * DATA: more bytes of the same sub-buffer. Afterwards [p, lim) is to be decoded.
+ */
 enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h);
-/* The rest of the sub-buffer holds nothing (PAD) or nothing sensible (@is_bad); continue with cur_next(). */
+/* Skips the rest of the sub-buffer: padding (PAD) or damage (@is_bad). Continue with cur_next(). */
 void cur_skip_sub(struct cursor *c, int is_bad);
-void cur_reload(struct cursor *c);		/* if it was evicted; before p is used again */
+void cur_reload(struct cursor *c);		/* loads an evicted cursor's bytes; call it before p is used */
 void cur_release(struct cursor *c);
 
-/*
- * Where a cursor stands between two calls of dec_run(), so that another one of the same ring can go on there
- * (seek.c).
- */
+/* Where a cursor stands between two calls of dec_run(). Another cursor of the same ring can go on there (seek.c). */
 struct cur_place {
 	uint64_t position, skip_to, bad;
 	uint32_t block;			/* next to load, counted from the ring's first */
@@ -169,7 +170,7 @@ struct cur_place {
 	uint8_t is_synced, is_loaded, is_skip_bad, is_at_lim;
 };
 void cur_save(const struct cursor *c, const struct rd_block *first, struct cur_place *to);
-/* Checks all of @from. 0; -EBADMSG: it is no place in this ring, and nothing has changed. */
+/* Checks all of @from. 0; -EBADMSG: it is no place in this ring, and the cursor has not changed. */
 int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place *from);
 
 static inline uint64_t cur_position(const struct cursor *c)

@@ -2,9 +2,9 @@
 /*
  * reader_meta.c - read the metadata of a .uft file: images, tasks, time and losses
  *
- * Payloads are collected as they come; as the later description of a thing holds, images are built when all
- * have been seen. A payload that makes no sense is damage and changes nothing but what it already added.
- * Allocations are paid from the file's budget, so that a small file cannot ask for much memory.
+ * Collects payloads as they come. A later description of a thing replaces an earlier one, so images are built after the
+ * last block. A payload that makes no sense counts as damage; what it added before its error stays. Allocations are
+ * charged to the file's budget, so that a small file cannot ask for much memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static int rm_image(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
-/* Numbers ascend in the order of first mention. */
+/* Object numbers ascend in the order of first mention. */
 static struct rm_object *rm_find_object(struct rd_file *f, uint32_t number)
 {
 	struct rm_object *o = f->meta->object;
@@ -404,7 +404,7 @@ static int rm_drops(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
-/* A block that is no format cannot be read: its events are left out. */
+/* Refuses a text that is no event format: events of that type are left out. */
 static int rm_format(struct rd_file *f, struct wire_in *in)
 {
 	uint32_t id = wire_get_u32(in);
@@ -470,7 +470,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_RESCUED: ret = rm_rescued(f, &in); break;
 	case UFT_BLOCK_END: ret = rm_end(f, &in); break;
 	}
-	if (ret)		/* hostile, or asks for more memory than there is: not readable */
+	if (ret)		/* hostile, or beyond the memory budget: counts as damage */
 		f->damaged += n;
 	return 0;
 }
@@ -503,7 +503,7 @@ static void rm_sort(void *p, size_t n, size_t size, int (*compare)(const void *,
 		qsort(p, n, size, compare);
 }
 
-/* The recording ended before the names were written: takes them from the file if it is the same still. */
+/* Takes names from the object's file if it is unchanged, because the recording ended before they were written. */
 static void rm_names_from_file(struct rd_file *f, struct rm_object *o, struct recorded_files *files)
 {
 	struct uft_object *real;
@@ -521,7 +521,7 @@ static void rm_names_from_file(struct rd_file *f, struct rm_object *o, struct re
 	o->obj = real;
 }
 
-/* Puts the SITES of [from, to) together. Blocks that are missing leave zeroes, within reason. */
+/* Joins the SITES of [from, to). Missing blocks leave zeroes, up to a bound. */
 static int rm_build_sites(struct rd_file *f, const struct rm_sites *from, const struct rm_sites *to,
 			  struct uft_mapped *m)
 {
@@ -638,9 +638,12 @@ const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id)
 	return f->image[lo]->id == id ? f->image[lo] : f->image[f->nimage - 1];
 }
 
-#define RM_TASK_MAX	256u	/* descriptions of one thread that are kept, the latest: rd_find_task() looks at each */
+#define RM_TASK_MAX	256u	/* descriptions kept per thread, the latest: rd_find_task() reads each */
 
-/* Drops descriptions that no task gets. @to: how many are kept; of those @run are of the thread of @t. */
+/*
+ * Adds @t to the @to kept descriptions, of which the last @run are of its thread, and drops one that no task gets.
+ * Returns how many are kept then.
+ */
 static size_t rm_keep_task(struct rd_task *task, size_t to, size_t run, struct rd_task t)
 {
 	struct rd_task *last = run ? &task[to - 1] : NULL;
@@ -673,7 +676,7 @@ static void rm_build_tasks(struct rd_file *f)
 	f->ntask = n;
 }
 
-/* One in each nanosecond of the recording, by its recorder's clock. */
+/* Returns the most records that a ring can lose: one per nanosecond of the recording, by the recorder's clock. */
 static uint64_t rm_lost_max(const struct rd_file *f)
 {
 	uint64_t span = f->npair ? f->pair[f->npair - 1].ns - f->pair[0].ns : 0;
@@ -681,7 +684,7 @@ static uint64_t rm_lost_max(const struct rd_file *f)
 	return f->npair && span < RM_SPAN_MAX_NS ? span + RM_SPAN_SLACK_NS : 0;
 }
 
-/* A process counts for itself, @max by all its threads. One stands for what is not true, as for a ring (decode.h). */
+/* Returns @told, or 1 if it exceeds @max, as for a ring (decode.h). @max is for all threads of a process. */
 static uint64_t rm_believed(struct rd_file *f, uint64_t told, uint64_t max)
 {
 	if (!max || told <= max)
@@ -690,7 +693,7 @@ static uint64_t rm_believed(struct rd_file *f, uint64_t told, uint64_t max)
 	return 1;
 }
 
-/* Keeps the last of each, and sums the counters over slices. */
+/* Keeps the last losses of each ring, and sums the last counters of the slices. */
 static void rm_build_losses(struct rd_file *f)
 {
 	struct rd_meta *meta = f->meta;

@@ -2,16 +2,15 @@
 /*
  * rescue.c - append the rings of a killed recorder to its file
  *
- * The recorder's memory is gone; its file and the arena remain, and they are enough. The file says which
- * slices it knows (by process and the clock at which they began; a slice of the arena may have had others
- * before), up to which position each ring stands in it, and what was lost. So a block that was written and
- * whose room was not given back yet is not written twice, and one of which only a part was written is cut off
- * and written again. After that it is the writer's work: rings, counters, profile, and the names that can be
- * read by now. No END follows, because the recorder did not finish: what it alone knew is missing (names of
- * code that was made at run time, of threads that it had not seen yet).
+ * The recorder's memory is gone; its file and the arena remain, and they are enough. The file says which slices it
+ * knows (by process and the clock at which they began, since other processes may have had an arena slice before), up to
+ * which position it has each ring, and how many records were lost. So a block that was written but whose room was not
+ * freed is not written twice, and a partial block is cut off and written again. The writer does the rest: rings,
+ * counters, profile, and the names that can still be read. No END follows, because the recorder did not finish: names
+ * that it alone knew are missing (of code that was made at run time, of threads that it had not seen yet).
  *
- * Fork children that it had not met yet have their parent's image. If that one is not known either, the
- * recording has addresses without names of them, and says of how many processes (RESCUED).
+ * Fork children that the recorder had not met yet get their parent's image. If that image is unknown, too, the
+ * recording shows addresses instead of names, and RESCUED counts such processes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ static const struct rd_slice *slice_of(const struct rd_file *f, uint32_t pid, ui
 	return NULL;
 }
 
-/* The image that the process was last known to have; UINT32_MAX: none. */
+/* Returns the image that the file last names for the process; UINT32_MAX: none. */
 static uint32_t image_of(const struct rd_file *f, uint32_t pid)
 {
 	for (size_t i = f->nslice; i-- > 0;)
@@ -57,7 +56,7 @@ static uint64_t stubs_of(const struct rd_file *f, uint32_t image)
 	return max;
 }
 
-/* Where each ring goes on, and what was counted as lost that the ring does not know of. */
+/* Sets where each ring goes on, and how many losses were counted that the ring itself does not know of. */
 static void resume_rings(const struct rescue *r, struct wr_slice *s, uint32_t index, int is_known)
 {
 	const struct rd_file *f = r->f;
@@ -76,7 +75,7 @@ static void resume_rings(const struct rescue *r, struct wr_slice *s, uint32_t in
 			s->ring[f->block[i].ring].read = f->block[i].position + f->block[i].raw;
 }
 
-/* As a slice that ends: uft_writer_slice_end(). */
+/* Saves a slice as uft_writer_slice_end() does. */
 static int save_slice(struct rescue *r, uint32_t index, struct wr_slice *s, int is_known)
 {
 	struct wr_image image = { .id = s->image_id, .max_stub = stubs_of(r->f, s->image_id) };
@@ -113,7 +112,7 @@ static int save_slices(struct rescue *r)
 		const struct rd_slice *known;
 		int err;
 
-		/* Taken, but not used yet, has no clock. */
+		/* A slice that is claimed but not used yet has no clock. */
 		if (state == UFT_SLICE_FREE || !pid || !clock_start)
 			continue;
 		known = slice_of(r->f, pid, clock_start);
@@ -135,8 +134,8 @@ static int save_names(void *arg, uint32_t object, const struct uft_object *obj)
 }
 
 /*
- * This moment by the clock of the recording. An emulated program's is not ours: what is nowhere near the line
- * so far is put on it.
+ * Returns this moment by the clock of the recording. An emulated program has a clock of its own: if this machine's
+ * clock is far off the line so far, the result lies on the line.
  */
 static struct uft_clock_pair clock_now(const struct rd_file *f)
 {
@@ -187,7 +186,7 @@ static int rescue(struct rescue *r)
 		return 0;
 	if (r->f->head.ncpus + r->f->head.nexch != w->nrings || r->f->head.ring_bytes != w->head.ring_bytes ||
 	    r->f->head.sub_bytes != w->head.sub_bytes)
-		return -EINVAL;		/* not this arena's */
+		return -EINVAL;		/* of another arena */
 	w->end = w->allocated = (r->f->end + 7) & ~7ull;
 	if (ftruncate(w->fd, (off_t)w->end))
 		return -errno;

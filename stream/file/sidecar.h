@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sidecar.h - files beside a recording that a reader makes, and that can be made again: NAME.index, NAME.levels
+ * sidecar.h - files beside a recording that a reader makes and can make again: NAME.index, NAME.levels
  *
- * Each begins with a mark of the recording that it belongs to. One of anything else, or of another user's making, is as
- * good as none. It is written under another name and renamed, so that a reader sees all of it or nothing.
- * Context: control.
+ * Each begins with a mark of its recording. A file with another mark, or of another user, is ignored. A file is written
+ * under another name and renamed, so that a reader sees all of it or nothing. Context: control.
  */
 #ifndef UFT_STREAM_SIDECAR_H
 #define UFT_STREAM_SIDECAR_H
@@ -26,10 +25,10 @@ struct sidecar {
 };
 /* Begins PATH@suffix. 0 or a negative errno. */
 int sidecar_begin(const char *path, const char *suffix, struct sidecar *out);
-/* Ends it, unless @ret, what was made of it so far, is an error: then nothing is left. 0 or a negative errno. */
+/* Ends it. If @ret, the caller's result so far, is an error, removes it instead. 0 or a negative errno. */
 int sidecar_end(struct sidecar *s, int ret);
 
-/* A descriptor, and its size; -ENOENT: there is none that may be used; another negative errno. */
+/* Returns a descriptor, and sets *@size; -ENOENT: no file that may be used; another negative errno. */
 int sidecar_open(const char *path, const char *suffix, const struct rd_file *of, uint64_t *size);
 
 #endif

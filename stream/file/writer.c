@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c - live rings into a .uft file
+ * writer.c - writes live rings to a .uft file
  *
- * The writer is the only consumer of an arena's rings. It runs in one thread of the recorder, shares memory
- * with every target and trusts nothing in it.
+ * The writer is the only consumer of an arena's rings. It runs in one thread of the recorder, shares memory with every
+ * target and trusts nothing in it.
  *
- * Objects. uft_writer owns the file and, per arena slice that is in use, a wr_slice with the position up to which
- * each ring was consumed. Images are the caller's; they are looked at only between uft_writer_slice() and
- * uft_writer_slice_end() of a slice that has them, and while a slice is live what the caller adds to its image is
- * written at the next poll. Objects are referenced, because their names are written at the end.
+ * Objects. uft_writer owns the file and, for each arena slice in use, a wr_slice with the position up to which each
+ * ring was consumed. Images are the caller's: the writer reads the image of a slice only between uft_writer_slice() and
+ * uft_writer_slice_end(), and writes what the caller adds to it at the next poll. Objects are referenced, because their
+ * names are written at the end.
  *
  * How rings are drained: drain.c.
  *
@@ -42,15 +42,15 @@
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
 /*
- * step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages, and at
- * first a program waits to be started
+ * largest step of the allocation; a step is never more than is allocated by then. On tmpfs the step makes and clears
+ * pages, and at first a program waits to be started
  */
 #define WR_ALLOCATE	(8u << 20)
 /* 1/20 of a file system stays free, or half of what was free at the start if that is less */
 #define WR_FREE_PART	20u
-#define WR_FREE_LOOKS	4u		/* at the free room while so much of it is written, */
-#define WR_FREE_STEP	(8u << 20)	/* and each 8 MB at least */
-#define WR_TOUCHES	64u		/* of a run's pages, each of which can become zeros once */
+#define WR_FREE_LOOKS	4u		/* checks of the free room while that much is written, */
+#define WR_FREE_STEP	(8u << 20)	/* and one each 8 MB at least */
+#define WR_TOUCHES	64u		/* pages of a run, each of which can turn to zeros once */
 #define WR_SUB_MIN	64u		/* a header and some records */
 #define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
@@ -58,7 +58,7 @@
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
-/* Makes sure that [end, end + n + reserve) is allocated. 0, or -ENOSPC and the like. */
+/* Allocates the file up to end + @n + @reserve. 0, or a negative errno (-ENOSPC). */
 static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
 {
 	uint64_t need = w->end + n + reserve, step = w->allocated < WR_ALLOCATE ? w->allocated : WR_ALLOCATE;
@@ -80,7 +80,7 @@ static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
 		}
 		if (step == need - w->allocated)
 			return -errno;
-		step = need - w->allocated;	/* not that much left: exactly what is needed */
+		step = need - w->allocated;	/* less is left: exactly what is needed */
 	}
 }
 
@@ -94,7 +94,7 @@ static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A target made its file shorter: touched, its pages become zeros, each once. */
+		/* A target truncated its file: guard_touch() turns the pages to zeros, each once. */
 		if (n < 0 && errno == EFAULT && touched++ < WR_TOUCHES) {
 			for (int i = 0; i < nv; i++)
 				guard_touch(v[i].iov_base, v[i].iov_len);
@@ -103,7 +103,7 @@ static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
 		if (n <= 0) {
 			int err = n ? -errno : -EIO;
 
-			if (ftruncate(w->fd, (off_t)w->end))	/* the head may be there: never half a block */
+			if (ftruncate(w->fd, (off_t)w->end))	/* the head may be written: never leave half a block */
 				return err;
 			w->allocated = w->end;
 			return err;
@@ -120,7 +120,7 @@ static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
 	return 0;
 }
 
-/* What a block must leave free: ring data all the metadata, metadata the end. */
+/* Returns how much room a block must leave: ring data for all the metadata, metadata for the end. */
 static uint64_t wr_reserve(unsigned type)
 {
 	if (type == UFT_BLOCK_RING)
@@ -128,7 +128,7 @@ static uint64_t wr_reserve(unsigned type)
 	return type == UFT_BLOCK_END || type == UFT_BLOCK_SETUP ? 0 : WR_RESERVE_END;
 }
 
-/* A payload of @n bytes, of which @stored are stored as head->flags say. */
+/* Appends a payload of @n bytes, of which head->flags tell how it is stored, in @stored bytes. */
 static int wr_block_stored(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t stored,
 			   size_t n)
 {
@@ -185,7 +185,7 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 
 /* ---- Limits ------------------------------------------------------------------------------- */
 
-/* Called once, before the first block. A pipe, a device, or a file system without a size has no limit. */
+/* Called once, before the first block. Pipes, devices, and file systems without a size have no limit. */
 static void wr_limit_begin(struct uft_writer *w)
 {
 	struct statvfs fs;
@@ -196,7 +196,7 @@ static void wr_limit_begin(struct uft_writer *w)
 	w->free_min = (uint64_t)fs.f_blocks / WR_FREE_PART * fs.f_frsize;
 	if (w->free_min > (uint64_t)fs.f_bavail * fs.f_frsize / 2)
 		w->free_min = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
-	if (w->free_min < WR_RESERVE)	/* too little to keep: written to the end, where -ENOSPC comes */
+	if (w->free_min < WR_RESERVE)	/* too little to keep free: ring data is written until -ENOSPC */
 		w->free_min = 0;
 }
 
@@ -296,7 +296,7 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 	w->fd = uft_newfile_open(path, 0, &is_new, &why);
 	if (w->fd < 0)
 		return uft_fail(err, w->fd, "%s: cannot be written: %s", path, why ? why : strerror(-w->fd));
-	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device has nothing to cut */
+	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device cannot be truncated */
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	wr_limit_begin(w);
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -415,8 +415,8 @@ int uft_writer_child(struct uft_writer *w, uint32_t slice, uint32_t pid, uint32_
 }
 
 /*
- * Two pairs lie before the first records, so that even a recording whose recorder is killed at once has
- * times: good to 1e-4, and thinned out by the reader as soon as there are better ones.
+ * Two clock pairs lie before the first records, so that even a recording whose recorder is killed at once has times.
+ * They are good to 1e-4; the reader thins them out as soon as there are better ones.
  */
 static int wr_second_pair(struct uft_writer *w, uint64_t now, int is_needed)
 {
@@ -428,7 +428,7 @@ static int wr_second_pair(struct uft_writer *w, uint64_t now, int is_needed)
 	return wr_meta_clock(w);
 }
 
-/* Once in a while: a clock pair, and the counters that changed, in case we are killed. */
+/* Writes a clock pair and the changed counters once in a while, in case the recorder is killed. */
 static int wr_tick(struct uft_writer *w, uint64_t now)
 {
 	int err = wr_meta_clock(w);
@@ -463,7 +463,7 @@ int64_t uft_writer_poll(struct uft_writer *w)
 	return err ? err : (int64_t)(w->end - before);
 }
 
-/* What a ring has lost, by its target's word. The reader has the same rule: dec_lost_more(). */
+/* Returns how many records a ring has lost, by its target's counter. The reader has the same rule: dec_lost_more(). */
 static uint64_t wr_lost(const struct uft_writer *w, uint32_t slice, uint32_t ring)
 {
 	uint64_t lost = SHARED_LOAD(&wr_arena_ring(w, slice, ring)->lost);
@@ -471,7 +471,7 @@ static uint64_t wr_lost(const struct uft_writer *w, uint32_t slice, uint32_t rin
 	return !w->opts.clock && lost > now_ns() - w->begin_ns ? 1 : lost;
 }
 
-/* Everything about a slice that will not change any more. Metadata is tried even after an error. */
+/* Writes the final data of a slice. Tries metadata even after an error. */
 static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 {
 	struct wr_slice *s = &w->slice[slice];
@@ -548,7 +548,7 @@ int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, stru
 		wr_latch(w, wr_meta_tasks(w));
 	wr_latch(w, wr_meta_names(w));
 	wr_latch(w, wr_meta_end(w));
-	if (ftruncate(w->fd, (off_t)w->end))	/* gives back what was allocated beyond */
+	if (ftruncate(w->fd, (off_t)w->end))	/* frees the allocation beyond the end */
 		wr_latch(w, -errno);
 	if (close(w->fd))
 		wr_latch(w, -errno);

@@ -35,10 +35,10 @@ struct wr_image {
 #define WR_IMAGE_BUCKETS	256u
 
 struct wr_ring {
-	uint64_t read;				/* ours; ring->read is only ever told it */
+	uint64_t read;				/* ours; ring->read is written from it, never read */
 	uint64_t copied_ns;
 	uint64_t unsaved;			/* records that were committed but could not be saved */
-	int is_broken;				/* its control fields made no sense: never touched again */
+	int is_broken;				/* its control fields made no sense: the ring is never touched again */
 };
 
 struct wr_slice {
@@ -47,21 +47,21 @@ struct wr_slice {
 	const struct uft_image *img;		/* valid while is_live */
 	struct wr_image *image;
 	struct wr_ring *ring;
-	uint64_t counter_sum;			/* of what was last written */
+	uint64_t counter_sum;			/* of the counters last written */
 };
 
-struct wr_task { uint64_t key, value; };	/* pid, tid -> sum of what was said about it */
+struct wr_task { uint64_t key, value; };	/* pid, tid -> sum of its last description */
 
 struct uft_writer {
-	int fd, error;				/* error: latched, nothing but metadata is written any more */
+	int fd, error;				/* error: the first one; after it only metadata is written */
 	char *path;
 	uint64_t end;				/* file bytes that are good */
-	uint64_t allocated;			/* file bytes the file system has promised */
+	uint64_t allocated;			/* file bytes that the file system has allocated */
 	int can_allocate;
 	uint64_t free_min;			/* bytes of the file system that stay free; 0: it has no size */
-	uint64_t free_at;			/* file bytes at which to look at that again */
+	uint64_t free_at;			/* file bytes at which to check the room again */
 
-	uint8_t uft_shared *arena;		/* and a copy of its geometry: targets can write to the arena */
+	uint8_t uft_shared *arena;		/* and a copy of its geometry, since targets can write to the arena */
 	uint32_t nslices, nrings;
 	uint64_t slice_offset, slice_bytes, ring_offset, ring_stride, profile_offset, profile_ids;
 	uint64_t most_unread;			/* positions between a ring's `read` and its commit */
@@ -80,13 +80,13 @@ struct uft_writer {
 	struct wire tasks, outers;		/* TASKS and OUTER to be written */
 	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
 
-	uint64_t second_ns;			/* when the second clock pair is worth it; 0: it is in the file */
+	uint64_t second_ns;			/* when the second clock pair is due; 0: it is in the file */
 	uint64_t begin_ns;
 	uint64_t tick_ns, tick_step_ns;		/* next clock pair and how long until the one after it */
 	uint8_t *copy, *packed;			/* UFT_BLOCK_RUN and its compressed bound */
 	ZSTD_CCtx *zstd;
 	struct pack *pack;			/* of a writer that packs */
-	int is_packing;				/* now: wr_drain() decides */
+	int is_packing;				/* in this drain: wr_drain() decides */
 	struct idle_cpu idle;
 	struct uft_writer_stats stats;
 };
@@ -98,20 +98,20 @@ static inline struct uft_slice uft_shared *wr_arena_slice(const struct uft_write
 
 extern struct uft_ring wr_unused;	/* always zero */
 
-/* Where [@position, ...) of a ring lies in it. */
+/* Returns the address of ring position @position. */
 static inline uint8_t uft_shared *wr_arena_data(const struct uft_writer *w, struct uft_ring uft_shared *r,
 						uint64_t position)
 {
 	return (uint8_t uft_shared *)r + UFT_PAGE + (position & (w->head.ring_bytes - 1));
 }
 
-/* Of a ring that can grow the last two turns may be unread, as each leaves something out. */
+/* If a ring can grow, its last two turns may be unread, because each skips positions. */
 static inline uint64_t wr_most_unread(const struct uft_arena *a)
 {
 	return a->ring_usual < a->ring_bytes ? 2 * (uint64_t)a->ring_bytes : a->ring_bytes;
 }
 
-/* How far its bytes go on from @at; @commit was read before. */
+/* Tells how far the ring's bytes go on from @at; @commit was loaded before. */
 static inline struct uft_ring_run wr_ring_run(const struct uft_writer *w, const struct uft_ring uft_shared *r,
 					      uint64_t at, uint64_t commit)
 {
@@ -152,38 +152,39 @@ void wr_slice_free(const struct uft_writer *w, uint32_t slice);
 
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
-/* The same of ring data, packed or compressed as the writer was asked to. */
+/* The same for ring data, packed or compressed as the options of the writer say. */
 int wr_block_ring(struct uft_writer *w, struct uft_file_block *head, const uint8_t *data, size_t n);
 
 /* Returns 1 if @n bytes of ring data may be written; else recording ends here, and stats.stop tells why. */
 int wr_may_grow(struct uft_writer *w, uint64_t n);
 
-/* All of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */
+/* Allocates all of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */
 int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, struct uft_writer **out);
 void wr_free(struct uft_writer *w);
 
-/* drain.c. All rings of a slice; @force: what is no whole sub-buffer, and the rings of overwrite mode, too. */
+/* drain.c. Drains all rings of a slice; @force: also less than a sub-buffer, and rings in overwrite mode. */
 int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force);
-/* After an error: counts what stays behind in the rings of a slice that ends. */
+/* After an error: counts the records that are left in the rings of a slice that ends. */
 void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index);
 
 /* Each returns 0 or a negative errno, and may be called again after an error. */
 int wr_meta_begin(struct uft_writer *w);			/* SETUP, INFO, CLOCK */
 int wr_meta_clock(struct uft_writer *w);
-/* @has_ended: again, with this moment as the slice's end. */
+/* @has_ended: writes the slice again, with this moment as its end. */
 int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index, int has_ended);
 int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_image **out);	/* once per image */
-int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_image *wi); /* what is new in it */
+int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_image *wi); /* its new objects and
+											   * sites */
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final);
 int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
 int wr_meta_tasks(struct uft_writer *w);			/* flush, their numbers too */
 int wr_meta_names(struct uft_writer *w);
 int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj);
 int wr_meta_end(struct uft_writer *w);
-/* Any payload made of varints; empties it. */
+/* Writes a payload made of varints, and empties it. */
 int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
 
-/* Of the record that begins so; 0: none that is known. Asked for each record of a buffer that is full. */
+/* Returns the words of the record that begins with @word; 0: unknown kind. Called for each record of a full buffer. */
 static inline unsigned wr_record_words(uint64_t word)
 {
 	static const uint8_t words[16] = {
@@ -197,7 +198,7 @@ static inline unsigned wr_record_words(uint64_t word)
 
 /* Records in [p, p + n), which starts at ring position @position; for counting only. */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
-/* Leaves contexts and clocks, and records that say nothing: [p, p + n) within one sub-buffer. */
+/* Blanks the records of [p, p + n), within one sub-buffer. Contexts and clocks stay. */
 void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
 
 #endif

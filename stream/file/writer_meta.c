@@ -17,7 +17,7 @@
 #include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
 
-#define OUTER_KEY		(1ull << 63)	/* of wr_task_known(): a slice and a task in it, no process and task */
+#define OUTER_KEY		(1ull << 63)	/* in keys of wr_task_known(): slice and task, not process and task */
 #define WR_META_BLOCK	(256u << 10)
 #define WR_META_PACK	256u		/* smaller payloads are not worth packing */
 #define WR_META_LEVEL	3
@@ -46,7 +46,8 @@ static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 		return;
 	}
 	w->opts.clock(w->opts.clock_arg, clock, ns);
-	for (; clock[1] && i < 2; i++) {	/* else not known yet: the program has not said hello */
+	for (; clock[1] && i < 2; i++) {	/* a clock of 0: not known yet, because the program has not said
+						 * hello */
 		wire_put_u(p, clock[i]);
 		wire_put_u(p, ns[i]);
 	}
@@ -149,7 +150,7 @@ int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_i
 	return wr_meta_sync(w, img, wi);
 }
 
-/* The file's number of an object; takes a reference the first time. Negative errno. */
+/* Returns the file's number of an object, or -ENOMEM; takes a reference the first time. */
 static int64_t wr_object(struct uft_writer *w, struct uft_object *obj)
 {
 	for (uint32_t i = w->nobject; i-- > 0;)
@@ -286,7 +287,7 @@ int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object
 	return err;
 }
 
-/* Function events name any function as a parent; with the other tracers only traced objects are named. */
+/* Function events name any function as a parent; other tracers name functions of traced objects only. */
 static int wr_names_wanted(const struct uft_writer *w, uint32_t object)
 {
 	if (w->opts.tracer == UFT_TRACER_FUNCTION)
@@ -317,7 +318,7 @@ int wr_meta_names(struct uft_writer *w)
 
 /* ---- Tasks, counters, profile ------------------------------------------------------------- */
 
-/* 1 if the same was said of this task before, 0 if not (it is noted), or -ENOMEM. */
+/* Notes a description of a task. Returns 1 if it is the same as the last one, 0 if not, or -ENOMEM. */
 static int wr_task_known(struct uft_writer *w, uint64_t key, uint64_t value)
 {
 	const uint64_t hash = hash_words(key, 0);
@@ -442,7 +443,7 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 	return err;
 }
 
-/* Sums one id over the blocks. Other threads may be adding: each field is exact, the row as of about now. */
+/* Sums one id over the blocks. Other threads may be adding: each field is exact, but the row is not of one moment. */
 static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t index, uint64_t id)
 {
 	const struct uft_profile uft_shared *e =
@@ -454,7 +455,7 @@ static struct uft_profile wr_profile_row(const struct uft_writer *w, uint32_t in
 		const struct uft_profile uft_shared *at = e + block * w->profile_ids + id;
 		struct uft_profile q;
 
-		/* A call counts where it began, its time where it ended. */
+		/* A call counts in the block where it began, its time in the block where it ended. */
 		if (!SHARED_LOAD(&at->hits) && !SHARED_LOAD(&at->total))
 			continue;
 		shared_read(&q, at, sizeof(q));
