@@ -2,9 +2,9 @@
 /*
  * decode.c - records become events
  *
- * dec_run() takes one ring forward; merge.c decides which one and how far, so that tasks see their records
- * in the order of time even when they moved between CPUs. Each task keeps the stack of its open calls:
- * ENTRY pushes, EXIT pops, UNWIND pops without a return. What the stack cannot explain is shown, never guessed:
+ * dec_run() decodes one ring; merge.c decides which ring and how far, so that tasks see their records in the order of
+ * time even when they moved between CPUs. Each task has a stack of its open calls: ENTRY pushes, EXIT pops, UNWIND pops
+ * without a return. Records that the stack cannot explain are shown as such, never guessed:
  *
  *   EXIT of a call that is not on the stack      an orphan: a fork child returning through its parent's frames,
  *                                                or the entry was overwritten or not recorded
@@ -12,11 +12,11 @@
  *                                                off): those calls are reported as left, then this one returns
  *   EXIT_LEFT                                    carries its entry clock; the frame was popped by an UNWIND
  *
- * Times are converted once, at the record; durations are differences of those, so what is printed adds up.
- * self = duration - durations of the calls that ended inside, never negative.
+ * Each record's time is converted once. Durations are differences of converted times, so printed times add up. self =
+ * duration - durations of the calls that ended inside, never negative.
  *
- * Hostile input. Work per record is bounded (dec_exit_search()), stacks by DEC_FRAMES over all tasks, time
- * within a ring never runs backwards, and every record either consumes bytes or empties a stack.
+ * Hostile input. Work per record is bounded (dec_exit_search()), stacks by DEC_FRAMES over all tasks. Time within a
+ * ring never runs backwards, and every record either consumes bytes or empties a stack.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 #include "stream/decode/decode.h"
 #include "symbol/array.h"
 
-#define DEC_SEARCH_FREE	64u		/* frames always searched; more are paid by records decoded */
+#define DEC_SEARCH_FREE	64u		/* frames that are always searched; decoded records pay for more */
 #define DEC_SEARCH_MAX	(64u << 20)
 
 void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid)
@@ -55,7 +55,7 @@ static inline void dec_push(struct uft_stream *st, struct dec_task *t, uint32_t 
 	f->id = id;
 }
 
-/* Pops the top frame into the event and charges its caller. */
+/* Pops the top frame into the event, and adds its duration to its caller's callees. */
 static inline void dec_pop(struct dec_task *t, struct uft_event *e, uint64_t ns)
 {
 	struct dec_frame *f = &t->stack[--t->depth];
@@ -70,9 +70,9 @@ static inline void dec_pop(struct dec_task *t, struct uft_event *e, uint64_t ns)
 }
 
 /*
- * How many frames lie above the innermost call of @id; UINT32_MAX: not found. Searching costs what records
- * decoded have earned, so that a file of exits that match nothing in a deep stack takes linear time. The case
- * that matters, one long search after a gap, is always paid for: each frame was pushed by a record.
+ * Returns how many frames lie above the innermost call of @id; UINT32_MAX: not found. Decoded records pay for the
+ * search, so that a file of exits that match nothing in a deep stack takes linear time. One long search after a gap,
+ * the case that matters, is always paid for, because a record pushed each frame.
  */
 static uint32_t dec_exit_search(struct uft_stream *st, const struct dec_task *t, uint32_t id)
 {
@@ -98,7 +98,7 @@ static struct dec_aside *dec_aside_slot(struct uft_stream *st, uint32_t slice, u
 	return st->aside ? &st->aside[h >> 52 & (DEC_ASIDE - 1)] : NULL;
 }
 
-/* One LEFT event of the UNWIND (or gap) under way. */
+/* Makes one LEFT event of the UNWIND (or gap) under way. */
 static void dec_left(struct uft_stream *st, struct dec_ring *r, struct uft_event *e)
 {
 	struct dec_task *t = r->task;
@@ -115,7 +115,7 @@ static void dec_left(struct uft_stream *st, struct dec_ring *r, struct uft_event
 	}
 }
 
-/* A call that an UNWIND had set aside returns. */
+/* Returns from a call that an UNWIND had set aside. */
 static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_event *e, uint32_t id, uint64_t clock)
 {
 	uint64_t entry_ns = uft_clock_ns(&st->clock, clock), child_ns = 0, inside;
@@ -131,14 +131,16 @@ static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_
 	e->duration_ns = e->ts_ns > entry_ns ? e->ts_ns - entry_ns : 0;
 	e->self_ns = e->duration_ns > child_ns ? e->duration_ns - child_ns : 0;
 	if (t->depth) {
-		/* of the call that resumed it, only what lies inside that one */
+		/* of the call that resumed it, count only the time inside that call */
 		inside = e->ts_ns - t->stack[t->depth - 1].entry_ns;
 		t->stack[t->depth - 1].child_ns += inside < e->duration_ns ? inside : e->duration_ns;
 	}
 }
 
-/* A CALL record stands for a whole call, which began at @start (ns). Calls that started later and ended before it
- * are its callees. */
+/*
+ * Decodes a CALL record, which stands for a whole call that began at @start (ns). Calls that started later and ended
+ * before it are its callees.
+ */
 static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 {
 	uint64_t child = 0;
@@ -150,7 +152,7 @@ static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 	if (t->ndone == t->cap_done) {
 		uint32_t cap = t->cap_done ? 2 * t->cap_done : 128;
 
-		if (cap > 1024) {	/* the oldest will hardly find a caller any more */
+		if (cap > 1024) {	/* the oldest calls will hardly find a caller any more */
 			memmove(t->done, t->done + 512, 512 * sizeof(*t->done));
 			t->ndone = 512;
 		} else if (array_resize(t->done, cap)) {
@@ -164,7 +166,9 @@ static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 
 /* ---- Losses --------------------------------------------------------------------------------- */
 
-/* A header says how many were lost in all; a LOST record that follows it tells of the same. */
+/*
+ * Adds @more losses. A header tells how many records were lost in all; a LOST record behind it tells of the same ones.
+ */
 static uint64_t dec_lose(const struct uft_stream *st, struct dec_ring *r, uint64_t more)
 {
 	more = dec_lost_more(st, r->lost, more);
@@ -188,7 +192,7 @@ static void dec_lost_record(const struct uft_stream *st, struct dec_ring *r, uin
 
 /* ---- The loop ------------------------------------------------------------------------------- */
 
-/* Brings the next sub-buffer, or the rest of this one. 0: the ring is at its end. */
+/* Goes to the next sub-buffer, or to the rest of this one. 0: the ring is at its end. */
 static int dec_next(struct uft_stream *st, struct dec_ring *r)
 {
 	struct uft_sub_header h;
@@ -237,13 +241,13 @@ static inline void dec_event(struct uft_event *e, const struct dec_task *task, u
 	e->depth = 0;
 }
 
-/* Accepts the event at ev[n] or not. */
+/* Returns whether the event is kept (1) or the selection drops it (0). */
 static inline size_t dec_keep(struct uft_stream *st, struct uft_event *e, uint64_t clock)
 {
 	return __builtin_expect(!st->has_select, 1) || sel_match(&st->sel, e, clock);
 }
 
-/* The events that are due before the next record: losses, left calls. Returns how many; stops at @max. */
+/* Makes the events that are due before the next record: losses, left calls. Returns how many; stops at @max. */
 static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_event *ev, size_t max)
 {
 	size_t n = 0;
@@ -268,11 +272,13 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 		ev[n].flags = r->is_ending ? UFT_EVF_OPEN : 0;
 		n += dec_keep(st, &ev[n], r->key);
 	}
-	r->given -= n;		/* dec_run() adds all */
+	r->given -= n;		/* dec_run() adds all events */
 	return n;
 }
 
-/* EXIT that is not of the top frame. Returns 1: *e is the event; 0: frames above have to be left first. */
+/*
+ * Decodes an EXIT that is not of the top frame. Returns 1: *e is the event; 0: frames above it have to be left first.
+ */
 static int dec_exit_odd(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t id)
 {
 	struct dec_task *t = r->task;
@@ -300,8 +306,8 @@ static inline int dec_is_fast(uint64_t word)
 }
 
 /*
- * The record at @p, one of those that nearly all are: ENTRY, EXIT of the top frame, FUNC. Returns its bytes; 0: it is
- * something else, and dec_run() finds out what.
+ * Decodes the record at @p if it is of a frequent kind: ENTRY, EXIT of the top frame, FUNC. Returns its bytes; 0:
+ * another kind, which dec_run() decodes.
  */
 static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *st, struct dec_task *t, uint32_t cpu,
 							     const uint8_t *p, const uint8_t *lim, uint64_t clock,
@@ -336,8 +342,8 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 }
 
 /*
- * The same for what lies before a part (parts.c): calls are opened and closed, and that is all. Their names are looked
- * up for those that are still open at the end.
+ * The same before a part (parts.c): only opens and closes calls. name_open_calls() looks up the names of calls that are
+ * still open at the end.
  */
 static inline __attribute__((always_inline)) size_t dec_skip(struct uft_stream *st, struct dec_task *t,
 							     const uint8_t *p, const uint8_t *lim, uint64_t clock)
@@ -361,9 +367,9 @@ static inline __attribute__((always_inline)) size_t dec_skip(struct uft_stream *
 }
 
 /*
- * Such records of one ring, up to @limit. Returns how many events that is; only that the next record is beyond the
- * limit, the usual end when rings alternate, is told in *is_past. Without @ev they are passed. Everything that the loop
- * needs is in locals, as the stores into events could otherwise be stores into it.
+ * Decodes such records of one ring, up to @limit. Returns how many events that makes. Sets *is_past only if the next
+ * record is beyond the limit, the usual end when rings alternate. Without @ev the records are passed over. Everything
+ * that the loop needs is in locals, because the compiler must assume that stores into events change other memory.
  */
 static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *st, struct dec_ring *r, uint64_t limit,
 							    struct uft_event *ev, size_t max, int *is_past)
@@ -377,7 +383,7 @@ static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *s
 	while (n < max && (size_t)(lim - p) >= 8 && dec_is_fast(dec_word(p))) {
 		uint64_t clock = hi | UFT_REC_CLOCK(dec_word(p));
 
-		clock = clock < key ? key : clock;	/* damage: time stands still rather than run backwards */
+		clock = clock < key ? key : clock;	/* damage: time stands still instead of running backwards */
 		if (clock > limit) {
 			key = clock;
 			*is_past = 1;
@@ -399,7 +405,7 @@ struct dec_at {		/* where a ring is */
 	const uint8_t *p, *lim;
 	uint64_t hi, key;
 	struct dec_task *task;
-	uint32_t cpu, is_later;	/* of equal clocks the other's comes first */
+	uint32_t cpu, is_later;	/* the other ring's comes first at equal clocks */
 	size_t given;
 };
 
@@ -408,7 +414,7 @@ static inline struct dec_at dec_at(const struct dec_ring *r, int is_later)
 	return (struct dec_at){ r->cur.p, r->cur.lim, r->hi, r->key, r->task, r->cpu, (uint32_t)is_later, 0 };
 }
 
-/* Up to which clock the records of @x come before those of the other, which is at @key. */
+/* Returns the clock up to which records of @x come before those of the other ring, which is at @key. */
 static inline uint64_t dec_until(const struct uft_stream *st, const struct dec_at *x, uint64_t key)
 {
 	uint64_t until = key - (x->is_later & (key != 0));
@@ -456,7 +462,7 @@ static void dec_set(struct dec_ring *r, const struct dec_at *at)
 	r->given += at->given;
 }
 
-/* Nothing is due before the next record of @r, and its events need nothing but what dec_fast() does. */
+/* Returns 1 if nothing is due before the next record of @r, and dec_fast() does all that its events need. */
 static inline int dec_is_plain(const struct dec_ring *r)
 {
 	return !r->cur.is_evicted && !r->has_flags && !r->lost_due && !r->left && !r->ending;
@@ -478,14 +484,14 @@ size_t dec_two(struct uft_stream *st, struct dec_ring *a, struct dec_ring *b, st
 	return n;
 }
 
-/* The call has had a CPU for @cpu_ns until @ns: as if it had begun later, which the kernel does with its start, too. */
+/* The call had a CPU for @cpu_ns until @ns. Moves its start as if it had begun that late, as the kernel does. */
 static void dec_slept(struct dec_frame *f, uint64_t ns, uint64_t cpu_ns)
 {
 	if (ns > f->entry_ns && ns - f->entry_ns > cpu_ns)
 		f->entry_ns = ns - cpu_ns;
 }
 
-/* A copy for the life of the stream, with a 0 behind it. NULL: no memory. */
+/* Copies a text, with a 0 behind it, for the life of the stream. NULL: no memory. */
 static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
 {
 	char *text = malloc(n + 1u);
@@ -500,10 +506,7 @@ static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
 	return text;
 }
 
-/*
- * An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do
- * those that nobody knows.
- */
+/* Decodes an event of the session itself, or of the innermost call. Drops events whose call or type is unknown. */
 static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
 	uint32_t id = UFT_EVENT_ID(value), n = UFT_EVENT_WORDS(value);
@@ -561,7 +564,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	return 1;
 }
 
-/* Any other record, which is whole and due. Returns whether *e is an event now. */
+/* Decodes any other record, which is whole and due. Returns whether *e is an event now. */
 static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint64_t word, uint64_t clock)
 {
 	struct dec_task *t = r->task;
@@ -610,13 +613,13 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	return 0;
 }
 
-/* Bytes of each kind; 0: PAD, or one we do not know, hence not its length either. */
+/* Bytes of each kind; 0: PAD, or an unknown kind, whose length is unknown, too. */
 static const uint8_t dec_bytes[16] = {
 	[UFT_REC_CONTEXT] = 24, [UFT_REC_FUNC] = 16, [UFT_REC_ENTRY] = 8, [UFT_REC_EXIT] = 8, [UFT_REC_CALL] = 16,
 	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16, [UFT_REC_FLAGS] = 8,
 };
 
-/* Of the record that begins at @word; 0: unknown. Targets write no markers: theirs are none. */
+/* Returns the bytes of the record that begins with @word; 0: unknown. Targets write no markers: theirs are unknown. */
 static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
 {
 	unsigned kind = UFT_REC_KIND(word);
@@ -628,7 +631,7 @@ static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
 	return dec_bytes[kind];
 }
 
-/* Its text is copied: events outlive the bytes of their ring. */
+/* Copies the text, because events outlive the bytes of their ring. */
 static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p, uint32_t value)
 {
 	uint32_t n = value & ~UFT_MARK_RAW;
@@ -643,7 +646,7 @@ static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p
 	return 1;
 }
 
-/* Only where a recording is of a kernel, and behind the fast loop, so that others pay nothing for it. */
+/* Called behind the fast loop, and only for recordings of a kernel, so that others do not pay for it. */
 static inline void dec_flags(const struct dec_ring *r, struct uft_event *ev, size_t n)
 {
 	if (__builtin_expect(!r->has_flags, 1))

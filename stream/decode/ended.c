@@ -3,15 +3,15 @@
  * ended.c - calls that are open when their process ends, or becomes another program
  *
  * The file says of which slices the process ended before the recording did. When the last ring of such a slice is at
- * its end, the calls that its tasks have open become LEFT events with UFT_EVF_OPEN: at the time of the slice's last
- * record, as nothing closer is known. They stand in the stream where that record does, so a stream stays in the order
- * of time, and the next program of the same task comes behind them. Only readers that ask for them get them
+ * its end, the open calls of its tasks become LEFT events with UFT_EVF_OPEN, at the time of the slice's last record,
+ * because no closer time is known. They stand in the stream where that record does, so a stream stays in the order of
+ * time, and the next program of the same task comes behind them. Only readers that ask for them get them
  * (uft_select.ends).
  */
 #include "stream/decode/decode.h"
 #include "symbol/sorted.h"
 
-/* The first ring of the slice; NULL: it has none. Rings are in the order of slices. */
+/* Returns the first ring of the slice; NULL: it has none. Rings are in the order of slices. */
 static struct dec_ring *first_ring(const struct uft_stream *st, uint32_t slice)
 {
 	uint32_t lo = SORTED_FIRST(i, st->nring, st->ring[i].slice_number >= slice);

@@ -2,11 +2,11 @@
 /*
  * merge.c - many rings, one order of time
  *
- * Every ring is in order by itself. The ring with the earliest next record runs until it passes the next record of
- * the runner-up, so that the cost of choosing is paid per run, not per event. Equal clocks: lower ring first,
- * within a slice that is the lower CPU, as the kernel prints. A ring that has not been looked at yet stands in
- * the heap with the clock of its first sub-buffer header, which its block's head tells, so opening a file with
- * many processes reads no ring data.
+ * Every ring is in order by itself. The ring with the earliest next record runs until it passes the next record of the
+ * runner-up, so that the cost of choosing is paid per run, not per event. At equal clocks the lower ring comes first,
+ * within a slice the lower CPU, as the kernel prints. A ring that was not read yet stands in the heap with the clock of
+ * its first sub-buffer header, which the head of its block has. So opening a file with many processes reads no ring
+ * data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void mrg_down(struct uft_stream *st, uint32_t i)
 	h[i] = moved;
 }
 
-/* The last clock at which the first ring is still before all others. */
+/* Returns the last clock at which the first ring is still before all others. */
 static uint64_t mrg_limit(const struct uft_stream *st)
 {
 	uint32_t next;
@@ -53,7 +53,7 @@ static uint64_t mrg_limit(const struct uft_stream *st)
 	return st->ring[next].key - (st->heap[0] > next && st->ring[next].key);
 }
 
-/* Makes *a the ring whose next record is due. */
+/* Swaps *a and *b unless the next record of *a is due. */
 static inline void mrg_order_two(struct dec_ring **a, struct dec_ring **b)
 {
 	struct dec_ring *was = *a;
@@ -64,7 +64,7 @@ static inline void mrg_order_two(struct dec_ring **a, struct dec_ring **b)
 	*b = was;
 }
 
-/* Two rings left: two busy CPUs, whose records alternate. No heap then, and nothing but pointers. */
+/* Merges the last two rings: two busy CPUs, whose records alternate. Two pointers take the place of the heap. */
 static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
 	struct dec_ring *a = &st->ring[st->heap[0]], *b = &st->ring[st->heap[1]];
@@ -157,7 +157,7 @@ struct dec_image *mrg_image(struct uft_stream *st, const struct rd_slice *slice)
 	return &st->image[st->nimage - 1];
 }
 
-/* Cuts the sorted blocks into rings. */
+/* Makes rings of the sorted blocks. */
 static void mrg_cut(struct uft_stream *st)
 {
 	struct rd_file *f = st->file;

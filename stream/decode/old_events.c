@@ -2,8 +2,8 @@
 /*
  * old_events.c - task events of recordings that have no table of types
  *
- * Their records held words of fixed numbers (abi.h, UFT_EVENT_OLD_*). Here they become payloads of the
- * built-in types, so that nothing above knows of them.
+ * Their records hold words of fixed numbers (abi.h, UFT_EVENT_OLD_*). Here they become payloads of the built-in types,
+ * so that no caller sees the old form.
  */
 #include <string.h>
 
@@ -48,7 +48,7 @@ int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const
 	if (id == UFT_EVENT_OLD_FORK) {
 		put(&made, e->type, "parent_comm", p, comm);
 		put(&made, e->type, "parent_pid", pid, 4);
-		put(&made, e->type, "child_comm", p, comm);	/* a child has its maker's name at that moment */
+		put(&made, e->type, "child_comm", p, comm);	/* a child has its parent's name at that moment */
 		put(&made, e->type, "child_pid", p + comm, 4);
 	} else if (id == UFT_EVENT_OLD_EXIT) {
 		put(&made, e->type, "comm", p, comm);

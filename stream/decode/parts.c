@@ -3,20 +3,19 @@
  * parts.c - see parts.h
  *
  * An event depends on all before it: which calls are open, which task a ring is in, what was reported as lost. So a
- * part's own stream passes over what is before the part (st->is_passing): the same decoding, from the same bytes to
- * the same state, but no event is made and no name is looked up. That takes less than a quarter of what reading
- * for a profile takes; hence earlier parts are longer, and two threads read 2 - s times as fast as one, where s is
- * that share.
+ * part's own stream passes over everything before the part (st->is_passing): it decodes the same bytes to the same
+ * state, but makes no event and looks up no name. Passing takes less than a quarter of the time of reading for a
+ * profile. So earlier parts are longer, and two threads read 2 - s times as fast as one, where s is that share.
  *
- * Parts are divided at clocks, not at bytes: a part ends where no ring has a record up to that clock any more, which is
- * a moment between two events of the merged order. The clocks are those of blocks; a block in which no sub-buffer
- * begins has none, and counts as at that of the block before it in its ring.
+ * Parts are divided at clocks, not at bytes. A part ends where no ring has another record up to its clock, which is a
+ * moment between two events of the merged order. The clocks are those of blocks. A block in which no sub-buffer begins
+ * has none, and gets the clock of the block before it in its ring.
  *
- * A stream opened again is of the same file, by its descriptor. If it has another number of blocks, the recording
+ * A stream opened again reads the same file, by its descriptor. If it has another number of blocks, the recording
  * grows, and there are no parts.
  *
- * Open calls and unknown ids are bounded over a whole stream. Each part has the same bounds, so parts could keep more
- * than the whole; then uft_part_is_exact() says so.
+ * Open calls and unknown ids are bounded over a whole stream. Each part has the same bounds, so all parts together
+ * could keep more than the whole; then uft_part_is_exact() returns 0.
  */
 #include <errno.h>
 #include <sched.h>
@@ -26,7 +25,7 @@
 #include "stream/decode/decode.h"
 #include "stream/decode/parts.h"
 
-#define PARTS_BYTES	(16ull << 20)	/* of records: less is not worth opening the recording again */
+#define PARTS_BYTES	(16ull << 20)	/* of records: a smaller part is not worth opening the recording again */
 #define PASS_COST	38u		/* of passing over an event: less than a quarter of reading it for a profile */
 
 static unsigned processors(void)
@@ -49,9 +48,9 @@ static int compare_clock(const void *a, const void *b)
 }
 
 /*
- * Shares of @n parts that take the same time t: before + w[0] * read for the first, passing over what is before and
- * reading for the others, and `after` for the last. So w[k] = (t - pass * (w[0] + ... + w[k - 1])) / read. The sum over
- * all is 1 for one t, which is found by halving. *end: the sums.
+ * Computes the shares of @n parts that take the same time t: before + w[0] * read for the first; passing over earlier
+ * events and reading for the others; and `after` for the last. So w[k] = (t - pass * (w[0] + ... + w[k - 1])) / read.
+ * The sum over all is 1 for one t, which is found by halving. *end: the sums.
  */
 static void share(const struct uft_parts_cost *cost, size_t n, double *end)
 {
@@ -71,7 +70,7 @@ static void share(const struct uft_parts_cost *cost, size_t n, double *end)
 	}
 }
 
-/* Clocks at which parts end, but the last: in @clock. Returns how many parts there are, at most @n. */
+/* Sets @clock to the clocks at which all parts but the last end. Returns how many parts there are, at most @n. */
 static size_t divide(const struct uft_stream *st, const struct uft_parts_cost *cost, size_t n, uint64_t at_least,
 		     uint64_t *clock)
 {
@@ -100,7 +99,7 @@ static size_t divide(const struct uft_stream *st, const struct uft_parts_cost *c
 	return k + 1;
 }
 
-/* The same recording, as it is now, with the same wishes. */
+/* Opens the same recording, as it is now, with the same selection. */
 static struct uft_stream *open_again(const struct uft_stream *st)
 {
 	struct uft_select same = { .ends = st->has_ends, .no_parents = st->no_parents };
@@ -137,7 +136,7 @@ size_t uft_parts_open(struct uft_stream *st, size_t max, const struct uft_parts_
 	return 1;
 }
 
-/* Names of the calls that are open where passing ended: dec_skip() left them out. */
+/* Sets the names of the calls that are open where passing ended: dec_skip() left them out. */
 static void name_open_calls(struct uft_stream *st)
 {
 	for (uint32_t i = 0; i <= st->ntask; i++) {

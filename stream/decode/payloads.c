@@ -2,8 +2,9 @@
 /*
  * payloads.c - copies of the payloads of events: valid until the next batch but one is asked for
  *
- * The buffer of a ring that they were decoded from is filled again within a batch, and a reader may hold the last event
- * of one until it knows the next. Of a live stream they go behind the end of a round, whatever batches it had.
+ * The buffer of the ring that held a payload is filled again within a batch, and a reader may hold the last event of a
+ * batch until it knows the next event. In a live stream payloads are freed after the end of a round, whatever batches
+ * it had.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static void free_chunks(struct dec_chunk **first)
 void dec_payloads_next_batch(struct uft_stream *st)
 {
 	if (!st->chunk || !st->chunk->next)
-		return;			/* not worth it */
+		return;			/* freeing is not worth it */
 	free_chunks(&st->old_chunk);
 	st->old_chunk = st->chunk;
 	st->chunk = NULL;

@@ -2,9 +2,9 @@
 /*
  * scan.c - count the content of a file exactly
  *
- * Goes through every ring once without merging: counts need no order, and a record costs a nanosecond or two. It uses
- * cursors of its own, so it may be asked for at any time. All payloads are read and checked on the way, which is
- * what makes damaged_bytes exact.
+ * Reads every ring once without merging: counts need no order, and a record costs a nanosecond or two. A scan has
+ * cursors of its own, so it may be asked for at any time. It reads and checks all payloads, which makes damaged_bytes
+ * exact.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void scan_lost_record(struct scan_lost *l, uint64_t lost)
 	scan_lose(l, lost - known);
 }
 
-/* Entries and exits, nearly all records of a graph. Time does not run backwards: the first is the earliest. */
+/* Counts entries and exits, nearly all records of a graph. Time does not run backwards: the first is the earliest. */
 static void scan_graph(struct dec_ring *r, uint64_t *last, struct scan *s)
 {
 	const uint8_t *p = r->cur.p, *lim = r->cur.lim, *from = p;
@@ -97,7 +97,7 @@ static void scan_graph(struct dec_ring *r, uint64_t *last, struct scan *s)
 	*last = clock;
 }
 
-/* One ring; @r is a copy that only scan uses. */
+/* Counts one ring; @r is a copy for this scan only. */
 static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 {
 	struct cursor *c = &r->cur;
@@ -156,7 +156,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 	cur_release(c);
 }
 
-/* Bytes of the ring that are not in the file, before its last. */
+/* Returns the bytes of the ring that are not in the file, before its last block. */
 static double scan_missing(const struct rd_block *block, const struct rd_block *end, double *kept)
 {
 	double missing = 0;
@@ -171,7 +171,7 @@ static double scan_missing(const struct rd_block *block, const struct rd_block *
 	return missing;
 }
 
-/* Rings of which nothing could be saved have no block. Both lists are in order of slice and ring. */
+/* Counts losses of rings without a block: nothing of them could be saved. Both lists are in order of slice and ring. */
 static void scan_lost_without_ring(const struct uft_stream *st, struct scan *s)
 {
 	uint32_t k = 0;
@@ -198,7 +198,7 @@ static int scan_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Tasks with records; one that went through an exec is one to the user. */
+/* Counts tasks with records; a task that went through an exec counts once. */
 static uint32_t scan_tasks(const struct uft_stream *st)
 {
 	uint64_t *key = malloc((st->ntask + 1) * sizeof(*key));
@@ -215,7 +215,7 @@ static uint32_t scan_tasks(const struct uft_stream *st)
 	return different;
 }
 
-/* What the metadata tells, which needs no scan. */
+/* Describes what the metadata tells, without a scan. */
 static void scan_describe(struct uft_stream *st)
 {
 	const struct rd_file *f = st->file;

@@ -2,23 +2,22 @@
 /*
  * seek.c - points of a recording from which decoding can begin
  *
- * The next event to decode depends on everything before: which calls are open in each task, where each ring
- * stands, what was reported as lost. A point is all of this between two events. It is made by whoever decodes
- * a recording from its start, and written into a file beside it, `NAME.index`: the recorder does not decode,
- * so it could not write points, and recordings that exist have none (doc/design/decisions.md). Points are 16
- * Ki events apart, or so far that they take less than 1/64 of what they index.
+ * The next event to decode depends on everything before it: which calls are open in each task, where each ring stands,
+ * what was reported as lost. A point is all of this between two events. The first reader that decodes a recording from
+ * its start makes the points and writes them to a file beside it, `NAME.index`: the recorder does not decode, so it
+ * cannot make points, and existing recordings have none (doc/design/decisions.md). Points are 16 Ki events apart, or so
+ * far that they take less than 1/64 of what they index.
  *
  * A reader of the range from A on starts at the last point before which no event has a time of A or later. This holds
- * for events that are out of order, too, as damage can make them: the points keep the latest time so far, which only
- * grows.
+ * for events out of order, too, which damage can make: the points keep the latest time so far, which only grows.
  *
  * Layout: struct index_head, the points, the table of tasks and counts, the directory (struct index_point each). Points
- * and table are varints (wire.h). The index says of which recording it is: size, time of change, checksum of the
- * header. An index of anything else, or of another user's making, is as good as none.
+ * and table are varints (wire.h). The head names the recording: size, time of change, checksum of the header. An index
+ * of another recording, or of another user, is ignored.
  *
- * Hostile input. All of it is checked before it is used: sums first, then every number against the recording: blocks,
- * places in them, tasks, depths. A point that makes no sense brings the stream to its start. A forged index that passes
- * can make the decoder show other calls, as a forged recording can; nothing else.
+ * Hostile input. All of it is checked before it is used: sums first, then every number against the recording (blocks,
+ * places in them, tasks, depths). A point that makes no sense brings the stream to its start. A forged index that
+ * passes can make the decoder show other calls, as a forged recording can, but nothing else.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,8 +30,8 @@
 #include "symbol/array.h"
 #include "symbol/sorted.h"
 
-#define INDEX_EVENTS (16u << 10) /* between two points, at least */
-#define INDEX_SHARE 8u		  /* and this many events for each byte of the last point */
+#define INDEX_EVENTS (16u << 10) /* least distance of two points */
+#define INDEX_SHARE 8u		  /* and events for each byte of the last point */
 #define INDEX_POINT_MAX (64u << 20)
 #define INDEX_POINTS (1u << 20)
 
@@ -46,11 +45,11 @@ struct uft_index {
 	size_t npoint, cap_point;
 	struct index_task *task;
 	uint32_t ntask;
-	struct uft_info info; /* the counts of it */
+	struct uft_info info; /* counts of the recording */
 	uint64_t first_ns;
 	uint64_t nevents, latest_ns, since, last_bytes, every;
-	struct wire blob; /* being made: the points, behind room for the head */
-	int fd;		  /* opened; -1: all is in blob */
+	struct wire blob; /* while it is made: the points, behind room for the head */
+	int fd;		  /* of an opened index; -1: all is in blob */
 };
 
 /* ---- Contents of a point ------------------------------------------------------------------------------ */
@@ -71,7 +70,7 @@ static int is_fresh(const struct uft_stream *st, uint32_t i)
 	return r->cur.block == st->first_block[i] && !r->cur.is_loaded && !r->is_done && !r->task && !r->lost_due;
 }
 
-/* 0: no task; the one that all share beyond the most has the last number. */
+/* 0: no task. The task for all beyond the most has the last number. */
 static uint64_t task_number(const struct uft_stream *st, const struct dec_task *t)
 {
 	return !t ? 0 : t == st->last_task ? st->ntask + 1u : t->pub.index + 1u;
@@ -102,7 +101,7 @@ static void put_ring(struct wire *w, const struct uft_stream *st, uint32_t i)
 	wire_put_u(w, r->has_flags ? r->flags + 1u : 0);
 }
 
-/* Runs of rings that have not begun, and of those that are at their end, are numbers; others are written out. */
+/* Runs of rings that have not begun, and of rings at their end, are stored as numbers; other rings in full. */
 static void put_rings(struct wire *w, const struct uft_stream *st)
 {
 	uint32_t i = 0;
@@ -379,7 +378,7 @@ int uft_index_make(const char *path, struct uft_index **out, struct uft_error *e
 
 /* ---- Opening --------------------------------------------------------------------------------------------- */
 
-/* The directory has to make sense by itself: binary searches rely on it. */
+/* Checks that the directory is in order, because binary searches rely on it. */
 static int check_points(const struct uft_index *ix)
 {
 	const struct index_point *p = ix->point;
@@ -528,7 +527,7 @@ static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struc
 	number = wire_get_u(in);
 	r->key = wire_get_u(in);
 	r->hi = wire_get_u(in) & ~0xffffffffull;
-	r->left = wire_get_u32(in); /* checked when the stacks are there */
+	r->left = wire_get_u32(in); /* checked when the stacks are read */
 	r->left_ns = wire_get_u(in);
 	r->lost = wire_get_u(in);
 	r->lost_in_header = wire_get_u(in);
@@ -538,7 +537,7 @@ static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struc
 	r->flags = (uint16_t)(latency - 1);
 	r->left_aside = (flags & PLACE_ASIDE) != 0;
 	r->is_done = (flags & PLACE_DONE) != 0;
-	/* Records need a task: the header of their sub-buffer named it. */
+	/* Records need a task, which the header of their sub-buffer named. */
 	if (in->bad || number > ntask + 1u || (!number && (p.is_synced || r->left)) || r->lost_in_header > r->lost)
 		return -EBADMSG;
 	r->task = !number ? NULL : number == ntask + 1u ? st->last_task : task[number - 1];
@@ -645,7 +644,7 @@ static int get_point(struct wire_in *in, struct uft_stream *st, struct dec_task 
 	return ret;
 }
 
-/* All rings that are not at their end, by their next records. */
+/* Orders all rings that are not at their end, by their next records. */
 static void order_rings(struct uft_stream *st)
 {
 	st->nheap = 0;
@@ -669,7 +668,7 @@ void seek_start(struct uft_stream *st)
 	order_rings(st);
 }
 
-/* The recording's tasks in the order in which decoding met them, so that they get the same numbers. */
+/* Makes the recording's tasks in the order in which decoding met them, so that they get the same numbers. */
 static int get_tasks(struct uft_stream *st, const struct uft_index *ix, struct dec_task ***out)
 {
 	struct dec_task **task = malloc((ix->ntask + 1u) * sizeof(*task));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.c - the stacks of a stream, each kept once
+ * stacks.c - the stacks of a stream, each stored once
  *
- * Programs come by the same few ways again and again, and events outlive the bytes of their ring: so equal
- * stacks are one struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A
- * file whose stacks are all different gets UFT_STREAM_STACKS of them; later ones have no callers and are
- * counted. The consumer of a live buffer starts over at that number.
+ * Programs reach a function by the same few paths, and events outlive the bytes of their ring. So equal stacks are one
+ * struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A file of very many
+ * different stacks gets UFT_STREAM_STACKS of them; later stacks have no callers and are counted. The consumer of a live
+ * buffer starts over at that number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@
 #include "symbol/keyed_hash.h"
 
 struct dec_stack {
-	uint32_t image;			/* its version: a library may be gone, and another where it was */
+	uint32_t image;			/* its version: at an address one library may have replaced another */
 	uint64_t id;
 	struct uft_stack pub;
 };
 
-static const struct uft_stack none;	/* when there is no place: not even the function */
+static const struct uft_stack none;	/* for a stack without a place: not even the function */
 
 static int is_same(const struct dec_stack *s, uint32_t image, const uint8_t *p, uint32_t n)
 {
@@ -36,7 +36,7 @@ static int is_same(const struct dec_stack *s, uint32_t image, const uint8_t *p, 
 	return 1;
 }
 
-/* How far into its function @addr is. */
+/* Returns the offset of @addr in its function. */
 static uint64_t offset_in(const struct uft_image *img, uint64_t addr, uint64_t clock)
 {
 	uint32_t at = uft_image_at(img, addr - 1, clock);
@@ -46,7 +46,7 @@ static uint64_t offset_in(const struct uft_image *img, uint64_t addr, uint64_t c
 	return fn ? addr - m->bias - fn->addr : 0;
 }
 
-/* There is no place for it. */
+/* Counts a stack that found no place. */
 static const struct uft_stack *miss(struct uft_stream *st)
 {
 	st->missed_stacks++;
@@ -62,13 +62,13 @@ const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *im
 {
 	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT);
 
-	if (word & UFT_STACK_TRACEPOINT)	/* of the call */
+	if (word & UFT_STACK_TRACEPOINT)	/* to the call */
 		addr--;
 	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, addr, clock) :
 					  dec_sym(st, image, (uint32_t)word & UFT_REC_VALUE_MAX);
 }
 
-/* Of a sample it is somewhere in its function, of a tracepoint behind the call. */
+/* Makes the first frame: for a sample the address is in its function, for a tracepoint behind the call. */
 static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
 	uint64_t addr = word & ~(UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT),
@@ -86,7 +86,7 @@ static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_imag
 	};
 }
 
-/* Have its addresses the names that they had at @clock? */
+/* Do the stack's addresses have the names that they had at @clock? */
 static int is_of_then(struct uft_stream *st, struct dec_image *image, const struct dec_stack *s, uint64_t clock)
 {
 	if (s->pub.frame[0].sym != dec_stack_func(st, image, s->id, clock))
@@ -97,7 +97,7 @@ static int is_of_then(struct uft_stream *st, struct dec_image *image, const stru
 	return 1;
 }
 
-/* @n is at least 1: the id. */
+/* @n: at least 1, the id. */
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
 				  uint64_t clock)
 {
@@ -126,7 +126,7 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 		struct uft_stack_frame *f = &s->pub.frame[i];
 
 		memcpy(&f->addr, p + 8 * i, 8);
-		/* Of the call: what it returns to may be another function. */
+		/* The address of the call: the return address may lie in another function. */
 		f->sym = dec_addr(st, image, f->addr - 1, clock);
 		f->offset = offset_in(image->img, f->addr, clock);
 	}

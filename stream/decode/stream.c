@@ -2,9 +2,9 @@
 /*
  * stream.c - the iterator over a recording
  *
- * Parts: reader.c finds blocks, reader_meta.c understands metadata, cursor.c puts the bytes of one ring together,
- * decode.c makes events of them, merge.c orders the rings, select.c drops what is not wanted, scan.c counts.
- * A struct uft_stream owns all of it and everything that events point to. One thread per stream.
+ * Parts: reader.c finds blocks, reader_meta.c reads metadata, cursor.c joins the bytes of one ring, decode.c makes
+ * events of them, merge.c orders the rings, select.c drops events that are not selected, scan.c counts. A struct
+ * uft_stream owns all of it and everything that events point to. One thread per stream.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -129,7 +129,7 @@ size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out)
 
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out)
 {
-	/* without the last one, which stands for what the file does not describe */
+	/* without the last image, which stands for what the file does not describe */
 	*out = (const struct uft_image *const *)st->file->image;
 	return st->file->nimage - 1;
 }
@@ -157,7 +157,7 @@ static void stream_profile_add(struct uft_stream *st, struct uft_profile_row *ro
 	double unit = (double)stream_span(st, 1ull << 32) / 4294967296.0 * (1u << UFT_PROFILE_SQ_SHIFT);
 	uint64_t min = stream_span(st, p->min), max = stream_span(st, p->max);
 
-	/* All ones: no call returned there. */
+	/* All ones: no call returned in that process. */
 	if (p->min != UINT64_MAX && (!row->max_ns || min < row->min_ns))
 		row->min_ns = min;
 	if (max > row->max_ns)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task.c - the tasks and symbols that records mean
+ * task.c - the tasks and symbols that records refer to
  *
- * A task is (slice, pid, tid): an exec begins a new slice, hence another task with another image. Records
- * name their task in a CONTEXT only, so the hash here is off the hot path. Symbols are cached per image in
- * front of the resolver by direct mapped tables; a table misses at most as often as two hot keys collide.
+ * A task is (slice, pid, tid): an exec begins a new slice, hence another task with another image. Only a CONTEXT record
+ * names its task, so the hash here is off the hot path. Direct mapped tables per image cache symbols in front of the
+ * resolver; a table misses at most as often as two hot keys collide.
  *
- * Bounds, for hostile files: DEC_TASKS tasks, DEC_FRAMES open calls over all of them, DEC_UNKNOWN distinct
- * ids or addresses without a name. What comes beyond shares one task, is counted but not kept, or shares one
- * symbol. What a slice holds may be a target's garbage: beyond SHARE_TASKS or SHARE_FRAMES it gets no more than the
- * others together have left, and then a task of its own for all the rest.
+ * Bounds, for hostile files: DEC_TASKS tasks, DEC_FRAMES open calls over all of them, DEC_UNKNOWN distinct ids or
+ * addresses without a name. Tasks beyond share one, calls beyond are counted but not stored, ids and addresses beyond
+ * share one symbol. A slice may hold a target's garbage: beyond SHARE_TASKS or SHARE_FRAMES it gets no more than the
+ * other slices together have left, and then one task for all the rest.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@
 #define DEC_TASKS	(1u << 19)
 #define DEC_FRAMES	(4u << 20)
 #define DEC_UNKNOWN	(1u << 17)
-#define DEC_REST	UINT32_MAX	/* number of a slice's task for the rest, as pid and tid */
-#define SHARES		(1u << 16)	/* slices beyond share one */
+#define DEC_REST	UINT32_MAX	/* pid and tid of a slice's task for the rest */
+#define SHARES		(1u << 16)	/* later slices share one */
 #define SHARE_TASKS	256u
 #define SHARE_FRAMES	(1u << 14)
 #define SHARE_FROM	1024u		/* tasks, or as many thousand frames, from which on shares are counted */
 #define DEC_CACHE_MIN	(1u << 12)
 #define DEC_CACHE_MAX	(1u << 18)
-#define DEC_CACHES	(1u << 21)	/* entries of all images together, as far as there are not more images */
+#define DEC_CACHES	(1u << 21)	/* entries of all images together, unless there are more images */
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
@@ -64,10 +64,7 @@ static void chain_out(struct uft_stream *st, const struct dec_task *t, enum dec_
 	*at = t->same[key];
 }
 
-/*
- * The first task of the chain in which those of a key with this hash are, among others; its next is the one at
- * same[].
- */
+/* Returns the first task of the chain for this hash, which holds tasks of other keys, too; same[] leads to the next. */
 static struct dec_task *chain_first(const struct uft_stream *st, enum dec_key key, uint64_t hash)
 {
 	const uint32_t at = st->nchain ? st->chain[key][(uint32_t)hash & (st->nchain - 1)] : 0;
@@ -80,7 +77,7 @@ static struct dec_task *chain_next(const struct uft_stream *st, enum dec_key key
 	return t->same[key] ? st->task[t->same[key] - 1] : NULL;
 }
 
-/* Has chains for one more task. 0 or -ENOMEM */
+/* Makes chains for one more task. 0 or -ENOMEM */
 static int grow_chains(struct uft_stream *st)
 {
 	const uint32_t n = st->nchain ? 2 * st->nchain : 128;
@@ -101,7 +98,7 @@ static int grow_chains(struct uft_stream *st)
 
 struct dec_share { uint32_t tasks, frames; };
 
-/* What the slice has by now; NULL: there is plenty for all. */
+/* Returns the slice's share so far; NULL: there is plenty for all. */
 static struct dec_share *share_of(struct uft_stream *st, uint32_t slice)
 {
 	if (!st->share && (st->ntask >= SHARE_FROM || st->frames >= SHARE_FROM * 1024ull) &&
@@ -116,9 +113,9 @@ static struct dec_share *share_of(struct uft_stream *st, uint32_t slice)
 }
 
 /*
- * A process is called as it was started: what `redis-server` links to may be the file `redis-check-rdb`. The kernel
- * keeps 15 bytes of a name, a recording those before a newline (`?` when it is read): a file's name that begins so is
- * the whole one. Names of a live buffer come and go, the file's stays.
+ * A process has the name by which it was started: `redis-server` may be a link to the file `redis-check-rdb`. The
+ * kernel keeps 15 bytes of a name, a recording the bytes before a newline (read as `?`): the name of a file that begins
+ * so is the whole name. In a live buffer names come and go; there the file's name holds.
  */
 static const char *program_of(const struct uft_stream *st, const struct dec_task *t, uint32_t image)
 {
@@ -131,7 +128,7 @@ static const char *program_of(const struct uft_stream *st, const struct dec_task
 
 /* ---- Numbers of another pid namespace -------------------------------------------------------- */
 
-/* Where (@slice, @tid) is, or would be. */
+/* Returns the place of (@slice, @tid), or where to insert it. */
 static uint32_t outer_place(const struct uft_stream *st, uint32_t slice, uint32_t tid)
 {
 	return (uint32_t)SORTED_FIRST(i, st->nouter, st->outer[i].slice > slice ||
@@ -146,7 +143,7 @@ static uint32_t outer_of(const struct uft_stream *st, uint32_t slice, uint32_t t
 	       rd_find_outer(st->file, slice, tid);
 }
 
-/* By the numbers that the session gives it. */
+/* Sets names, parent and image by the numbers that the session gives the task. */
 static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
 {
 	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
@@ -157,7 +154,7 @@ static void task_describe(struct uft_stream *st, struct dec_task *t, const struc
 	t->pub.program = program_of(st, t, slice ? slice->image_id : 0);
 }
 
-/* The tasks of @slice_number that have the number @tid, as a process or as a thread, are called @outer. */
+/* Gives the number @outer to the tasks of @slice_number whose process or thread (@key) has the number @tid. */
 static void tell_outer(struct uft_stream *st, enum dec_key key, uint32_t slice_number, uint32_t tid, uint32_t outer)
 {
 	const struct rd_slice *slice = rd_find_slice(st->file, slice_number);
@@ -306,9 +303,9 @@ void dec_tasks_free(struct uft_stream *st)
 
 /* ---- Symbols -------------------------------------------------------------------------------- */
 
-#define LATE_SHIFT	(64 - 14)	/* of caches that are made when they are needed */
+#define LATE_SHIFT	(64 - 14)	/* of caches that are made on demand */
 
-/* In which nothing is found: keys begin at 1, and an address counts with its symbol only. */
+/* Caches in which nothing is found: keys begin at 1, and an address counts only with its symbol. */
 static struct sym_entry no_syms[2];
 
 static void free_caches(struct dec_image *image)
@@ -326,7 +323,7 @@ void dec_image_empty(struct dec_image *image)
 	image->shift = 63;
 }
 
-/* 0: no memory, and no_syms may not be written. */
+/* Makes the caches. 0: no memory, and no_syms must not be written. */
 static int has_caches(struct dec_image *image)
 {
 	struct sym_entry *id, *addr;
