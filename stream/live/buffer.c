@@ -2,37 +2,36 @@
 /*
  * buffer.c - the ring buffer of a running session
  *
- * What targets write is taken out of the arena's rings soon after, and kept here in chunks of a sub-buffer each. A
- * buffer of ours, not the arena's: it outlives targets, its size can change, all processes share it CPU by CPU, and it
- * may be read, cleared and consumed while they write.
+ * A session drains the arena's rings soon after targets write, and keeps the records here in chunks of a sub-buffer
+ * each. The buffer is the session's, not the arena's: it outlives targets, its size can change, all processes share it
+ * CPU by CPU, and readers may read, clear and consume it while targets write.
  *
  * Objects
- *	lv_ring		one ring of one slice that has had data: its chunks in order. What ring i is here is
- *			ring i of `base`
+ *	lv_ring		one ring of one slice that has had data: its chunks in order. Ring i here is ring i of `base`
  *	lv_chunk	a sub-buffer, filled as data comes; bytes once written never change, so a snapshot
  *			refers to it (refs)
- *	lv_block	memory for the chunks of one CPU, mapped whole: taken page by page, its faults took
- *			longer than the copies, and a target was faster than we. Goes with its last chunk; a
- *			CPU's chunks go in about the order they came
- *	base		the consumer's stream: how far each ring is decoded, whose it is then, and which calls are open.
- *			Chunks are freed when base has loaded them
- *	snapshot	a stream of its own: base copied, with references to all chunks behind it. So what it
- *			shows begins exactly where the consumer stopped, with the depths and durations that the
- *			consumer would give
+ *	lv_block	memory for the chunks of one CPU, mapped as a whole: with memory taken page by page, page
+ *			faults took longer than the copies, and a target was faster than the session. A block is
+ *			freed with its last chunk; a CPU's chunks are freed in about the order in which they came
+ *	base		the consumer's stream: how far each ring is decoded, which task it is in, and which calls are
+ *			open. Chunks are freed when base has loaded them
+ *	snapshot	a stream of its own: a copy of base, with references to all chunks behind it. So its events
+ *			begin exactly where the consumer stopped, with the depths and durations that the consumer
+ *			would give
  *
- * Order. Records of one task may lie in several rings, so base may not decode one ring further than all
- * others have been taken: `watermark` is a clock read before a round of taking; what is younger waits for the
- * next round. What the session writes of the past (control/events/observe.c) it has written up to `until`.
+ * Order. Records of one task may lie in several rings, so base may not decode one ring further than all others were
+ * drained. `watermark` is a clock read before a round of draining; younger records wait for the next round. The session
+ * writes records of the past, too (control/events/observe.c): it has written them up to `until`.
  *
- * Full. First what other buffers alone show is taken out (reclaim.c). With `overwrite` the oldest chunk
- * of the CPU goes then, unless it is being filled, and its records are counted. A ring that lost chunks goes
- * on at the next sub-buffer header. Without, nothing is taken until there is room; what is not taken is
- * counted, too, and the rest of that sub-buffer with it.
+ * Full. First, records that only other buffers show are taken out (reclaim.c). With `overwrite` the oldest chunk of the
+ * CPU is freed then, unless it is being filled, and its records are counted. A ring that lost chunks goes on at the
+ * next sub-buffer header. Without `overwrite` new records are dropped until there is room, and counted, together with
+ * the rest of that sub-buffer.
  *
- * Concurrency: `lock` guards everything; held for a round of taking, a copy, or what a consumer does between begin and
- * end. Snapshots are their reader's alone.
+ * Concurrency: `lock` guards everything. It is held for a round of draining, for a copy, and by a consumer between
+ * begin and end. A snapshot belongs to its reader alone.
  *
- * Failure. Without memory records are dropped and counted. A ring whose fields make no sense is not looked at again.
+ * Failure. Without memory records are dropped and counted. A ring whose fields make no sense is not read again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@
 #define BLOCK_BYTES	(256u << 10)
 
 struct lv_block {
-	int refs;			/* atomic: its chunks', and the CPU's while there is room */
+	int refs;			/* atomic: of its chunks, and of the CPU while it has room */
 	uint32_t used;
 	_Alignas(16) uint8_t data[];
 };
@@ -60,7 +59,7 @@ static void block_put(struct lv_block *b)
 		munmap(b, BLOCK_BYTES);
 }
 
-/* NULL: no memory. */
+/* Returns a chunk of the CPU's block; NULL: no memory. */
 static struct lv_chunk *block_take(struct lv_cpu *cpu, size_t bytes)
 {
 	struct lv_block *b = cpu->block;
@@ -120,7 +119,7 @@ void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **f
 	l->version++;
 }
 
-/* A reading of the records' clock, and of @id. 0: an emulator's is not known yet. */
+/* Reads the records' clock, and @id at the same moment. 0: an emulator's clock is not known yet. */
 int lv_read_clock(const struct uft_live *l, clockid_t id, struct uft_clock_pair *now)
 {
 	uint64_t clock[2], ns[2];
@@ -158,7 +157,9 @@ void lv_drop_first(struct uft_live *l, struct lv_ring *r)
 	lv_chunk_put(c);
 }
 
-/* Records of the oldest chunk that the consumer has not had: one that is being filled may be read as far as it goes. */
+/*
+ * Counts the records of the oldest chunk that the consumer has not read; it may have read part of a chunk being filled.
+ */
 static uint64_t unseen(const struct uft_live *l, const struct lv_ring *r)
 {
 	const struct lv_chunk *c = r->first;
@@ -169,7 +170,7 @@ static uint64_t unseen(const struct uft_live *l, const struct lv_ring *r)
 	return wr_count_records(c->data + skip, c->len - skip, c->position + skip, l->geo->head.sub_bytes);
 }
 
-/* Lets the oldest chunk of the CPU go. 0: there is none that may. */
+/* Drops the oldest chunk of the CPU. 0: none may be dropped. */
 static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
 {
 	struct lv_ring *oldest = NULL;
@@ -196,7 +197,7 @@ static uint64_t limit_of(const struct uft_live *l, const struct lv_cpu *cpu)
 	return cpu->limit ? cpu->limit : l->opts.cpu_bytes;
 }
 
-/* Room for one more chunk of the ring's CPU; 0: there is none. */
+/* Makes room for one more chunk of the ring's CPU; 0: there is none. */
 int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
@@ -232,7 +233,7 @@ static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_
 	return c;
 }
 
-/* [data, data + n) lies within one sub-buffer. */
+/* Takes [data, data + n), which lies within one sub-buffer. */
 void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes, at = (uint32_t)(position & (sub - 1));
@@ -241,7 +242,7 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 
 	if (!c || !goes_on || c->position + c->len != position || !at)
 		c = goes_on || !at ? chunk_new(l, r, position, data, n) : NULL;
-	if (!c) {		/* r->end stays behind: the rest of this sub-buffer cannot be used either */
+	if (!c) {		/* r->end stays behind: the rest of this sub-buffer is useless, too */
 		cpu_of(l, r)->dropped += wr_count_records(data, n, position, sub);
 		return;
 	}
@@ -276,8 +277,8 @@ void lv_bound_losses(const struct uft_live *l, struct uft_stream *st)
 }
 
 /*
- * What found its ring full is nowhere else but in the LOST records. A target says how many there were. Only the
- * highest number counts, else it could say the same ones again.
+ * Counts losses in a full ring of a target, which only LOST records tell. A target says how many it lost in all. Only a
+ * number above the highest so far counts, so that a target cannot report a loss twice.
  */
 static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
 {
@@ -319,7 +320,7 @@ static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index
 		return 0;
 	}
 	if (!l->pulled && !(l->pulled = malloc(sub)))
-		return 0;		/* the next time */
+		return 0;		/* drained the next time */
 	while (at != commit) {
 		struct uft_ring_run run = wr_ring_run(l->geo, r, at, commit);
 		uint64_t n = sub - (at & (sub - 1));
@@ -388,12 +389,12 @@ uint64_t uft_live_pull(struct uft_live *l)
 		if (now.ns >= f->next_pair_ns ||
 		    (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
 			lv_sample_clock(f);
-	/* how an emulator's clock runs is known from its first word on, to a thousandth */
+	/* the rate of an emulator's clock is known from its first word on, to a thousandth */
 	slack = LV_SLACK + (l->opts.clock ? (now.clock - l->line.from.clock) / 1000 : 0);
 	mark = now.clock > slack ? now.clock - slack : 0;
 	mark = mark < l->until ? mark : l->until;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
-	/* what is taken is judged by name (reclaim.c); ids are told before they are armed */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit */
+	/* reclaim.c judges drained records by name; the ids of names are known before sites are armed */
 	for (struct uft_live *f = l; f; f = f->next)
 		lv_sync_images(f);
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
@@ -436,7 +437,7 @@ static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_imag
 	return s->is_live ? 0 : -ENOMEM;
 }
 
-/* One that follows and has no memory for it misses it. */
+/* A follower without memory for the slice misses it. */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img)
 {
 	int ret = 0;
@@ -507,7 +508,7 @@ void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes)
 
 /* ---- Markers --------------------------------------------------------------------------------- */
 
-/* Our own ring of @cpu. */
+/* Returns the session's own ring of @cpu. */
 static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
 {
 	if (!l->mark_index[cpu]) {
@@ -521,8 +522,10 @@ static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
 	return &l->ring[l->mark_index[cpu] - 1];
 }
 
-/* A sub-buffer's header, a context and the record; where it does not fit into the one begun, a new one. */
-/* One record of @body bytes, behind its context, where a marker's ring of the CPU stands. 0, -ENOMEM, -EBADF. */
+/*
+ * Appends one record of @body bytes, behind its context, to the CPU's marker ring: in a new sub-buffer if it does not
+ * fit into the current one. 0, -ENOMEM, -EBADF.
+ */
 static int put_own(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, uint64_t *w, uint32_t body)
 {
 	uint32_t sub = l->geo->head.sub_bytes;

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choices.c - of what kinds a buffer shows events: other than hiding spans of time (hidden_spans.c) this is
- * about what was asked for
+ * choices.c - the kinds of events that a buffer shows; hidden_spans.c hides spans of time
  *
- * What a target records may be more than a buffer is to show: a function's calls are looked at for its
- * command, a stack is recorded that its count does not cover any more, an event by name is on only between
- * two calls. A choice counts from its clock on, and what came before stays as it was. A stack, or such an
- * event, that is shown although its kind is not is named by the clock of its record: so it is of no matter
- * how often calls switch it.
+ * A target may record more than a buffer is to show: calls of a function are recorded for its command only, a stack is
+ * recorded that its count does not cover any more, an event by name is on only between two calls. A choice holds from
+ * its clock on; earlier events stay as they were. A single stack or event that is shown although its kind is hidden is
+ * named by the clock of its record, so it does not matter how often calls switch the kind.
  *
- * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that
- * no thread writes any more keeps its last chunk, and the other rings' are forgotten nevertheless. Of single
- * ones there is one for each record of a busy ring; where a ring that is seldom written covers them all,
- * there are never more than what is held can be. A reader that goes from one view to another and back again
- * makes it once: it is taken from a choice that is held.
+ * A choice, or a single event, is freed when no chunk of any ring covers its time. A ring that no thread writes any
+ * more keeps its last chunk, yet choices and events of other rings' times are freed. A busy ring has one single event
+ * for each record. Where a rarely written ring covers all their times, there are never more of them than the held
+ * chunks can have. A reader that switches between two views makes each once: it is taken from a choice that is held.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +19,7 @@
 #include "stream/live/live_internal.h"
 #include "symbol/array.h"
 
-/* of a record that is one, at least, a stack: its word, and the function that was entered */
+/* a stack, the shortest record of a single event, has at least its word and the function that was entered */
 #define SINGLE_BYTES	16u
 
 static void put_choice(const struct sel_choice *c)
@@ -40,7 +37,7 @@ void lv_choices_free(struct sel_choice *choice, size_t n)
 
 /* ---- Kept records ---------------------------------------------------------------------------- */
 
-/* For clocks from @from to @to. */
+/* Marks what is used at clocks from @from to @to. */
 typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to);
 
 static void keep_singles(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
@@ -56,7 +53,10 @@ static void keep_choices(const struct uft_live *l, uint8_t *is_kept, uint64_t fr
 		is_kept[i] = 1;
 }
 
-/* What the ring holds, and what of it the consumer has begun with. Returns how many single ones that could be. */
+/*
+ * Marks what the ring's chunks use, and the chunk that the consumer has begun. Returns how many single events fit into
+ * them.
+ */
 static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_kept, uint32_t index)
 {
 	const struct lv_ring *r = &l->ring[index];
@@ -76,7 +76,7 @@ static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_k
 
 /* ---- Choices --------------------------------------------------------------------------------- */
 
-/* Events older than the watermark do not come any more, but for those in chunks aside. */
+/* Frees unused choices. Events older than the watermark do not come any more, except from chunks aside. */
 static void forget_choices(struct uft_live *l)
 {
 	uint8_t *is_kept = calloc(l->nchoice + 1, 1);
@@ -99,7 +99,7 @@ static void forget_choices(struct uft_live *l)
 	l->nchoice = n;
 }
 
-/* At least half of the room is free then, so that forgetting costs little. */
+/* Makes at least half of the room free, so that searches for unused choices cost little. */
 static int make_choice_room(struct uft_live *l)
 {
 	if (l->nchoice < l->cap_choice)
@@ -158,7 +158,7 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 	return ret;
 }
 
-/* The kinds and the view stay as they are. */
+/* Adds a choice of events; kinds and view stay as they are. */
 static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
 	struct sel_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct sel_choice){ 0 };
@@ -191,8 +191,8 @@ int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_
 }
 
 /*
- * The choice that begins behind @clock, and goes on as the one before it: its place. Without memory that of
- * the next.
+ * Begins a copy of the choice of @clock behind @clock. Returns the copy's place; without memory that of the next
+ * choice.
  */
 static size_t split(struct uft_live *l, uint64_t clock)
 {
@@ -210,7 +210,7 @@ static size_t split(struct uft_live *l, uint64_t clock)
 	return i;
 }
 
-/* Without memory the types wait on. */
+/* Without memory the types still wait. */
 void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown)
 {
 	pthread_mutex_lock(&l->lock);
@@ -250,7 +250,7 @@ static void forget_singles(struct uft_live *l)
 	l->nsingle_at = n < most ? n : most;
 }
 
-/* At least half of the room is free then, so that forgetting costs little. */
+/* Makes at least half of the room free, so that searches cost little. */
 static void make_single_room(struct uft_live *l)
 {
 	forget_singles(l);

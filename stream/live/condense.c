@@ -2,13 +2,13 @@
 /*
  * condense.c - keep the calls that a dropped hidden chunk opened or closed
  *
- * Depths behind a span depend on what was called in it. So of chunks that nobody sees the records stay that
- * have no partner: a call that ended elsewhere, one that began elsewhere. Neighbours of one span become one
- * chunk, so what is left is about as long as stacks are deep.
+ * Depths behind a span depend on the calls in it. So of wholly hidden chunks the records without a partner stay: the
+ * entry of a call that ends elsewhere, the exit of a call that began elsewhere. Neighbours of one span become one
+ * chunk, so the rest is about as long as stacks are deep.
  *
- * A call that began and ended on this CPU is taken out with its partner, also if its thread was elsewhere
- * meanwhile: what it did there is whole without it, unless that ended and began a call of the same function
- * just then; the depth is wrong then until an outer call ends.
+ * A call that begins and ends on this CPU is taken out with its partner, even if its thread was on another CPU
+ * meanwhile: the records there are complete without it. An exception is a thread that there ends a call and begins one
+ * of the same function just then: the depth is wrong until an outer call ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct net { uint64_t word, clock; uint32_t pid, tid; };
 
 struct nets { struct net v[UFT_PAGE / 8]; size_t n; };
 
-/* The task's last that is left, NULL: none. */
+/* Returns the last remaining record of the task of @of; NULL: none. */
 static struct net *last_of(struct nets *s, const struct net *of)
 {
 	for (size_t i = s->n; i--;)
@@ -41,7 +41,7 @@ static int is_entry(const struct net *e)
 	return e && UFT_REC_KIND(e->word) == UFT_REC_ENTRY;
 }
 
-/* 0: there are too many. */
+/* Adds a record, or takes out its partner. 0: too many records. */
 static int feed(struct nets *s, struct net e)
 {
 	unsigned kind = UFT_REC_KIND(e.word);
@@ -95,7 +95,7 @@ static int feed_chunk(struct nets *s, const struct lv_chunk *c)
 	return 1;
 }
 
-/* The records at @to, with contexts where they are needed; bytes. @to NULL: only how many. */
+/* Writes the remaining records to @to, with contexts where needed. Returns their bytes. @to NULL: only counts. */
 static size_t put_nets(const struct nets *s, const struct uft_sub_header *h, uint8_t *to)
 {
 	struct net now = { .clock = h->clock, .pid = h->pid, .tid = h->tid };

@@ -2,9 +2,9 @@
 /*
  * freeze.c - move the present content of a buffer to a buffer of its own
  *
- * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared
- * CPU by CPU, and is destroyed. Its chunks are copies, since those of the other go on being filled, consumed
- * and chained.
+ * A frozen buffer has no slices and gets no records. Otherwise it is like any buffer: it gives snapshots, is cleared
+ * CPU by CPU, and is destroyed. Its chunks are copies, because chunks of the original are still filled, consumed and
+ * chained.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int copy_rings(struct uft_live *to, const struct uft_live *from)
 	return ret;
 }
 
-/* @from is locked. */
+/* Call with @from locked. */
 int lv_copy_live(struct uft_live *to, struct uft_live *from)
 {
 	lv_know_clock(from);
@@ -73,7 +73,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->base = lv_copy_base(from);
 	if (!to->base)
 		return -ENOMEM;
-	to->span = to->base->sel.hidden_copy;	/* the base shows the buffer's */
+	to->span = to->base->sel.hidden_copy;	/* base hides the buffer's spans */
 	to->nspan = to->cap_span = to->base->sel.nhidden;
 	to->base->sel.hidden_copy = NULL;
 	to->choice = to->base->sel.choice_copy;
@@ -87,7 +87,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	return copy_rings(to, from);
 }
 
-/* Hides all events younger than @until, whatever else was hidden behind it. */
+/* Hides all events younger than @until, in place of earlier spans there. */
 static int hide_behind(struct uft_live *to, uint64_t until)
 {
 	while (to->nspan && to->span[to->nspan - 1].from >= until)

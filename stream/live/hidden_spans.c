@@ -17,24 +17,24 @@
 #include "stream/live/live_internal.h"
 #include "symbol/array.h"
 
-/* The span, + 1, in which all of it lies; 0 none. */
+/* Returns 1 + the index of the span that covers the whole chunk; 0: none. */
 static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
 {
 	uint64_t end = c->next->clock;
 
-	if (end > l->looked)	/* an on may be in it */
+	if (end > l->looked)	/* recording may have been switched on in it */
 		return 0;
 	for (size_t i = l->nspan; i-- && l->span[i].to >= end;)
-		if (l->span[i].from < c->clock)		/* a chunk may begin with the last that is shown */
+		if (l->span[i].from < c->clock)		/* a chunk may begin with the last shown event */
 			return i + 1;
 	return 0;
 }
 
-/* What the consumer has begun with stays. */
+/* Drops hidden chunks of a ring, but for those that the consumer has begun. */
 static void trim_ring(struct uft_live *l, struct lv_ring *r, uint64_t seen)
 {
 	uint64_t sub = l->geo->head.sub_bytes;
-	struct lv_chunk **before = NULL, *to;	/* one in the same span, just before *p */
+	struct lv_chunk **before = NULL, *to;	/* a chunk in the same span, just before *p */
 	size_t span, span_before = 0;
 
 	for (struct lv_chunk **p = &r->first; *p && (*p)->next; ) {
@@ -67,7 +67,7 @@ static void trim(struct uft_live *l)
 	lv_fit(l);
 }
 
-/* Clock: no record that is held, or decoded in part, is older. */
+/* Returns a clock such that no held or partly decoded record is older. */
 static uint64_t lv_oldest(const struct uft_live *l)
 {
 	uint64_t least = l->watermark;
@@ -139,8 +139,8 @@ void uft_live_watch(struct uft_live *tap, struct uft_live *l,
 	st->sel.watch_arg = arg;
 	st->has_select = 1;
 	/*
-	 * No lock of one that follows may be held while @fn takes the leader's (tee.c). A tap is the session's
-	 * thread's alone.
+	 * @fn may take the leader's lock, so no lock of a follower may be held (tee.c). Only the session's thread uses
+	 * a tap.
 	 */
 	pthread_mutex_unlock(&tap->lock);
 	while (uft_stream_batch(st, ev, 1))

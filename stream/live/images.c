@@ -19,7 +19,7 @@ static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_
 	for (uint32_t i = 0; i < img->nobj; i++) {
 		uft_mapped_copy(&obj[i], &img->obj[i]);
 		uft_object_get(obj[i].obj);
-		uft_object_names(obj[i].obj, NULL);	/* by the session's thread, before anybody resolves */
+		uft_object_names(obj[i].obj, NULL);	/* in the session's thread, before another thread resolves */
 		if (!obj[i].stub_addr || !obj[i].site_addr)
 			obj[i].nstubs = 0;
 	}
@@ -48,7 +48,7 @@ static int image_differs(const struct uft_image *a, const struct uft_image *b)
 	return 0;
 }
 
-/* Caches of ids and addresses in front of the resolver, for images from @from on. */
+/* Makes caches of ids and addresses in front of the resolver, for the images that have none yet. */
 static int image_caches(struct uft_stream *st)
 {
 	size_t n = st->file->nimage;
@@ -79,7 +79,7 @@ static void flush_caches(struct dec_image *d)
 	d->has_overlaps = uft_image_overlaps(d->img);
 }
 
-/* Index of a new private copy of @img in @st, -errno. */
+/* Adds a new private copy of @img to @st. Returns its index, or -errno. */
 int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id)
 {
 	struct rd_file *f = st->file;
@@ -98,8 +98,8 @@ int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id
 }
 
 /*
- * An image that no slice has any more and of which nothing was ever recorded: a program that came and went.
- * -1: none.
+ * Returns the index of an image that no slice has any more and that has no records: its program came and went. -1:
+ * none.
  */
 static int find_unused(const struct uft_live *l)
 {
@@ -132,7 +132,7 @@ int lv_image_of(struct uft_live *l, const struct uft_image *img)
 	return i;
 }
 
-/* What the session added to the images of live slices. Called with the session's images at rest: by its thread. */
+/* Copies changed images of live slices anew. Called by the session's thread, which changes them. */
 void lv_sync_images(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->geo->nslices; i++) {
@@ -145,7 +145,7 @@ void lv_sync_images(struct uft_live *l)
 	}
 }
 
-/* Where the name of a task is, or would be. */
+/* Returns the place of a task's name, or where to insert it. */
 static size_t find_name(const struct rd_file *f, uint32_t pid, uint32_t tid)
 {
 	return SORTED_FIRST(i, f->ntask, f->task[i].pid > pid || (f->task[i].pid == pid && f->task[i].tid >= tid));
@@ -156,16 +156,16 @@ static int has_name(const struct rd_file *f, size_t at, uint32_t pid, uint32_t t
 	return at < f->ntask && f->task[at].pid == pid && f->task[at].tid == tid;
 }
 
-/* Of the session's numbers; of a task in another pid namespace it may be told wrongly. */
+/* @tid is the session's number; the answer may be wrong for a task in another pid namespace. */
 static int is_running(uint32_t tid)
 {
 	return !kill((pid_t)tid, 0) || errno != ESRCH;
 }
 
 /*
- * Records may tell of tasks that are gone, so their names stay, and a session may see millions of tasks: when there are
- * twice as many names as should stay, those go that are neither among the latest nor of a task that runs, or that the
- * base has decoded. What is left of it has `<...>`, as in the kernel.
+ * Records may refer to ended tasks, so names stay, yet a session may see millions of tasks. When there are twice as
+ * many names as should stay, names are freed that are neither among the latest, nor of a running task, nor of a task
+ * that base has decoded. Records left of such a task show `<...>`, as in the kernel.
  */
 static void drop_names(struct uft_live *l)
 {
@@ -241,7 +241,7 @@ void uft_live_keep_names(struct uft_live *l, uint32_t n)
 	}
 }
 
-/* Numbers of another pid namespace stay and go as names do. */
+/* Numbers of other pid namespaces are kept and freed as names are. */
 static void drop_outers(struct uft_live *l)
 {
 	struct uft_stream *st = l->base;
@@ -282,7 +282,7 @@ static int compare_ages(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How long ago the @n-th latest name was given, counted in names. @n: at least 1. 0 or -ENOMEM. */
+/* Finds how long ago the @n-th latest name was given, counted in names. @n: at least 1. 0 or -ENOMEM. */
 static int age_of_latest(const struct uft_live *l, size_t n, uint32_t *age)
 {
 	const struct rd_file *f = l->base->file;

@@ -3,19 +3,19 @@
  * reclaim.c - a full buffer drops records that only other buffers show, before it overwrites its own
  *
  * Buffers that follow a leader get the same records, and hide those of other instances when they are read (choices.c).
- * Hidden records take room nevertheless: a busy function of one instance would overwrite the rare function of
- * another. So when a buffer is full, its chunks are copied without the records that the choice of that moment hides:
- * functions and their stacks, the session's own events, and graph calls that begin and end in the chunk without a
- * shown record inside. Other records that open or close a call stay, since depths depend on them. "Inside" is
- * decided within the chunk: if a thread leaves the CPU during a dropped call and comes back before it ends, the calls
- * that it makes on another CPU meanwhile are shown one level too high.
+ * Hidden records take room nevertheless: a busy function of one instance would overwrite the rare function of another.
+ * So when a buffer is full, its chunks are copied without the records that the choice of that moment hides: functions
+ * and their stacks, the session's own events, and graph calls that begin and end in the chunk without a shown record
+ * inside. Other records that open or close a call stay, since depths depend on them. "Inside" is decided within the
+ * chunk: if a thread leaves the CPU during a dropped call and comes back before it ends, the calls that it makes on
+ * another CPU meanwhile are shown one level too high.
  *
  * Each chunk is searched once; a search of all chunks comes after records of a quarter of the limit. Rests of several
  * chunks are joined where they fit into one: the pieces of the copy in front are still there, so that no record is
  * judged again. The last chunk of a ring still grows and stays (that of an ended process until it is the oldest), and
  * so do chunks that the consumer has begun.
  *
- * No target's ring is emptied during a search, and a burst brings millions of records. So the session asks once what
+ * No target's ring is drained during a search, and a burst brings millions of records. So the session checks once what
  * the records of a ring have in common: the choice, whether it wants the task, whether it wants the function (struct
  * judging).
  */
@@ -26,35 +26,35 @@
 
 #define RECORDS		(UFT_PAGE / 8)
 
-/* A record: where it is, whose, and whether it goes. */
+/* A record: its place, its task, and whether it is dropped. */
 struct piece {
 	const uint8_t *at;
 	uint64_t word, clock;
 	uint32_t pid, tid;
-	uint32_t to;			/* where the copy has it */
+	uint32_t to;			/* its place in the copy */
 	uint8_t words, is_call;
-	uint8_t is_gone, is_gone_alone;	/* and would be in a chunk of its own */
+	uint8_t is_gone, is_gone_alone;	/* is_gone if it were in a chunk of its own */
 };
 
 struct pieces {
 	struct piece v[2 * RECORDS];
 	size_t n;
-	int goes, has_gone_events;	/* of the chunk that was added last, by itself */
-	const struct lv_chunk *of;	/* what stayed of it is what is here; NULL: nothing is */
+	int goes, has_gone_events;	/* of the last added chunk, by itself */
+	const struct lv_chunk *of;	/* whose rest these pieces are; NULL: of none */
 	uint8_t copy[];			/* a sub-buffer */
 };
 
 #define MEMO	256u			/* functions; a power of two */
 
-/* A ring is looked through. */
+/* The search of one ring. */
 struct judging {
 	struct uft_live *l;
 	const struct lv_ring *r;
-	const struct sel_choice *c;	/* of clocks from `from` on, before `to` */
+	const struct sel_choice *c;	/* for clocks from `from` on, before `to` */
 	uint64_t from, to;
-	uint32_t pid, tid;		/* the choice wants the task? */
+	uint32_t pid, tid;		/* does the choice want the task? */
 	int wants_task;
-	struct { uint32_t id; int8_t is_hidden; } func[MEMO];	/* by this choice; -1: not asked yet */
+	struct { uint32_t id; int8_t is_hidden; } func[MEMO];	/* by this choice; -1: not checked yet */
 };
 
 /* ---- Hidden records -------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int wants_task(struct judging *j, const struct piece *p)
 	return j->wants_task;
 }
 
-/* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
+/* Keeps a function that the image does not know yet (lv_sync_images()): it is judged when it is read. */
 static int is_hidden_func(struct judging *j, const struct piece *p, uint32_t id)
 {
 	struct dec_image *image = &j->l->base->image[j->r->image];
@@ -100,7 +100,7 @@ static int is_hidden_func(struct judging *j, const struct piece *p, uint32_t id)
 	return j->func[at].is_hidden;
 }
 
-/* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
+/* May the record be shown as a single one (uft_live_show_one())? Then it stays. */
 static int may_be_single(const struct uft_live *l, const struct piece *p)
 {
 	size_t i = sel_single_from(l->single_at, l->nsingle_at, p->clock);
@@ -125,7 +125,7 @@ static int has_graph(struct judging *j, const struct piece *p)
 	return !(j->c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && wants_task(j, p);
 }
 
-/* is_gone, or is_call: it goes if its call lies within the chunk. */
+/* Sets is_gone; or is_call: the record is dropped if its call lies within the chunk. */
 static void judge(struct judging *j, struct piece *p)
 {
 	uint32_t value = UFT_REC_VALUE(p->word), event = UFT_EVENT_ID(value);
@@ -163,8 +163,8 @@ static void judge(struct judging *j, struct piece *p)
 }
 
 /*
- * The innermost call of the task that begins before @i and stays so far; @i none, or what came since changes
- * depths otherwise.
+ * Returns the task's innermost call that begins before @i and stays so far. Returns @i if there is none, or if a later
+ * record changes depths otherwise.
  */
 static size_t open_call(const struct pieces *s, size_t i)
 {
@@ -182,14 +182,14 @@ static size_t open_call(const struct pieces *s, size_t i)
 	return i;
 }
 
-/* Arguments and the like, with nothing left in between that they could be of. */
+/* Is it a record of the call, such as arguments, if no other call remains in between? */
 static int is_of_call(const struct piece *p, const struct piece *entry)
 {
 	return UFT_REC_KIND(p->word) == UFT_REC_EVENT && UFT_EVENT_ID(UFT_REC_VALUE(p->word)) < UFT_EVENT_OWN &&
 	       p->tid == entry->tid && p->pid == entry->pid;
 }
 
-/* Calls that end from @from on. */
+/* Drops hidden calls that end at @from or later. */
 static void take_out_calls(struct pieces *s, size_t from)
 {
 	for (size_t i = from; i < s->n; i++) {
@@ -219,7 +219,7 @@ static int is_event_stack(const struct piece *p)
 	return (first & UFT_STACK_ADDRESS) && (first & UFT_STACK_TRACEPOINT);
 }
 
-/* The stack of an event goes with it: a reader takes it for that of the event before. */
+/* Drops the stack of each dropped event, because a reader would take it for the stack of the event before. */
 static void take_out_stacks(const struct uft_live *l, struct pieces *s, size_t from)
 {
 	for (size_t i = from; i < s->n; i++) {
@@ -236,7 +236,10 @@ static void take_out_stacks(const struct uft_live *l, struct pieces *s, size_t f
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-/* Its records, behind those that are there; not those that go, but for events, of which stacks may go with them. */
+/*
+ * Appends the chunk's records to the pieces. Leaves out dropped ones, but not events, because their stacks may be
+ * dropped, too.
+ */
 static void split(struct judging *j, struct pieces *s, const struct lv_chunk *c)
 {
 	struct uft_sub_header h;
@@ -273,7 +276,10 @@ static void split(struct judging *j, struct pieces *s, const struct lv_chunk *c)
 	}
 }
 
-/* What stays, behind the header @h, with contexts where they are needed, into s->copy: bytes; 0: more than @limit. */
+/*
+ * Writes the remaining records to s->copy, behind the header @h, with contexts where needed. Returns bytes; 0: more
+ * than @limit.
+ */
 static size_t put(struct pieces *s, const struct uft_sub_header *h, size_t limit)
 {
 	struct piece now = { .clock = h->clock, .pid = h->pid, .tid = h->tid };
@@ -304,7 +310,7 @@ static size_t put(struct pieces *s, const struct uft_sub_header *h, size_t limit
 	return n;
 }
 
-/* The pieces that stayed lie in @c now. */
+/* Keeps the remaining pieces, which now lie in @c. */
 static void keep(struct pieces *s, const struct lv_chunk *c)
 {
 	size_t n = 0;
@@ -318,7 +324,7 @@ static void keep(struct pieces *s, const struct lv_chunk *c)
 	s->of = c;
 }
 
-/* Of the chunk that was added last. */
+/* Is any record of the last added chunk dropped? */
 static int has_gone(const struct pieces *s, size_t from)
 {
 	int is_gone = s->goes;
@@ -344,7 +350,7 @@ static void add_chunk(struct judging *j, struct pieces *s, const struct lv_chunk
 	take_out(j->l, s, from);
 }
 
-/* The pieces from @from on are alone now, as if nothing had been in front of them. */
+/* Judges the pieces from @from on again, as if no chunk were in front of them. */
 static void let_alone(const struct uft_live *l, struct pieces *s, size_t from)
 {
 	memmove(s->v, s->v + from, (s->n - from) * sizeof(*s->v));
@@ -355,8 +361,8 @@ static void let_alone(const struct uft_live *l, struct pieces *s, size_t from)
 }
 
 /*
- * @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs;
- * *@into: the copy, NULL none.
+ * @before: a copy in front of the chunk that may take its rest, or NULL. Returns the link to the next chunk;
+ * *@into: the copy, NULL: none.
  */
 static struct lv_chunk **squeeze_chunk(struct judging *j, struct pieces *s, struct lv_chunk **before,
 				       struct lv_chunk **p, struct lv_chunk ***into)
@@ -378,7 +384,7 @@ static struct lv_chunk **squeeze_chunk(struct judging *j, struct pieces *s, stru
 		memcpy(&h, (*before)->data, sizeof(h));
 		bytes = put(s, &h, j->l->geo->head.sub_bytes);
 	}
-	if (before && !bytes) {		/* by itself, then */
+	if (before && !bytes) {		/* then by itself */
 		before = NULL;
 		let_alone(j->l, s, from);
 	}
@@ -403,7 +409,7 @@ static struct lv_chunk **squeeze_chunk(struct judging *j, struct pieces *s, stru
 	return to ? &to->next : p;
 }
 
-/* By one choice, which leaves out nothing? */
+/* Does one choice that hides nothing cover the chunk? */
 static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
 {
 	size_t i = sel_choice_of(l->choice, l->nchoice, c->clock);

@@ -9,7 +9,7 @@
 
 /* ---- Streams: base and its copies ------------------------------------------------------------ */
 
-/* One decoder for each ring of the buffer. */
+/* Makes one decoder for each ring of the buffer. */
 static int add_rings(struct uft_live *l, struct uft_stream *st)
 {
 	size_t n = l->nring + 1;
@@ -33,7 +33,7 @@ static int add_rings(struct uft_live *l, struct uft_stream *st)
 	return 0;
 }
 
-/* The unseen bytes of a chunk as a block to load; 0: there are none. */
+/* Makes a block of the unseen bytes of a chunk; 0: there are none. */
 static int chunk_block(const struct lv_chunk *c, const struct dec_ring *r, struct rd_block *out)
 {
 	uint64_t from = lv_seen_to(r), skip = from > c->position ? from - c->position : 0;
@@ -47,7 +47,7 @@ static int chunk_block(const struct lv_chunk *c, const struct dec_ring *r, struc
 	return 1;
 }
 
-/* Hands the chunks to the decoders and orders these. @hold: chunks are referred to. */
+/* Gives the chunks to the decoders and orders the decoders. @hold: takes references to the chunks. */
 static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hold)
 {
 	struct rd_file *f = st->file;
@@ -86,7 +86,7 @@ static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hol
 	return 0;
 }
 
-/* A rate that two readings at least tell, before anybody is given a time. */
+/* Waits until at least two readings tell the clock's rate, before any reader gets a time. */
 void lv_know_clock(struct uft_live *l)
 {
 	for (int i = 0; !l->line.is_known && i < (l->opts.clock ? 2 : 10000); i++)
@@ -282,7 +282,7 @@ struct uft_stream *lv_copy_base(struct uft_live *l)
 	return NULL;
 }
 
-/* Only the rings of one CPU. */
+/* Keeps only the rings of one CPU. */
 static void keep_cpu(struct uft_stream *st, uint32_t cpu)
 {
 	uint32_t n = 0;
@@ -309,7 +309,7 @@ static void count_events(struct uft_stream *st, struct uft_live_stats *out)
 		}
 }
 
-/* What finds no room in a buffer that overwrites was late, not unwanted. */
+/* Records that found no room in a buffer that overwrites came late, and count as lost. */
 static uint64_t missing(const struct uft_live *l, uint32_t cpu)
 {
 	return l->cpu[cpu].overrun + (l->opts.overwrite ? l->cpu[cpu].dropped : 0);
@@ -392,7 +392,7 @@ uint64_t uft_live_now(struct uft_live *l)
 	return mrg_stamp(l->stamp, now.ns + l->shift_ns, now.clock);
 }
 
-/* Calls that are open began at the old times. */
+/* Open calls began at the old times. */
 void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c)
 {
 	uint64_t more = (uint64_t)c->shift_ns - l->shift_ns;
@@ -421,7 +421,7 @@ void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c)
 
 /* ---- The consumer ---------------------------------------------------------------------------- */
 
-/* What events referred to that the consumer has used by now. */
+/* Frees texts and payloads of events that the consumer has used. */
 static void forget_texts(struct uft_stream *st)
 {
 	if (st->next_at != st->next_n)
@@ -431,7 +431,7 @@ static void forget_texts(struct uft_stream *st)
 	dec_payloads_free(st); /* GUARD(live_payloads) */
 }
 
-/* Base has what there is, but for a reader of one CPU's rings the others were put aside. */
+/* Base has all chunks, but a reader of one CPU's rings put the other rings aside. */
 static void refresh(struct uft_stream *st)
 {
 	st->nheap = 0;
@@ -442,13 +442,13 @@ static void refresh(struct uft_stream *st)
 	mrg_heapify(st);
 }
 
-/* A reader of pages comes again and again between two rounds of taking: then nothing has changed. */
+/* A reader of pages comes again and again between two rounds of draining: then nothing has changed. */
 static int begin(struct uft_live *l)
 {
 	int ret = 0;
 
 	forget_texts(l->base);
-	if (l->base->nstack == UFT_STREAM_STACKS)	/* events that have one are not used behind the end */
+	if (l->base->nstack == UFT_STREAM_STACKS)	/* events with a stack are not used after the end */
 		dec_stacks_free(l->base);
 	l->base->sel.hidden = l->span;
 	l->base->sel.nhidden = l->nspan;
@@ -467,7 +467,7 @@ static int begin(struct uft_live *l)
 	return ret;
 }
 
-/* How far the order of events is certain, and which of them are shown. */
+/* Returns the clock up to which the order of events is certain, and known which of them are shown. */
 static uint64_t limit_of(const struct uft_live *l)
 {
 	return l->is_watched && l->looked < l->watermark ? l->looked : l->watermark;
@@ -486,7 +486,7 @@ struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu)
 	return NULL;
 }
 
-/* Frees what base has loaded. A ring of a slice that ended goes when nothing of it is left. */
+/* Frees chunks that base has loaded. Removes a ring of an ended slice when it has no chunk left. */
 static void release_seen(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->nring; i++) {
@@ -539,7 +539,7 @@ int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 	return empty;
 }
 
-/* What targets have written up to now. */
+/* Drains what targets have committed. */
 void lv_pull_slices(struct uft_live *l)
 {
 	l = l->leader ? l->leader : l;
@@ -548,7 +548,7 @@ void lv_pull_slices(struct uft_live *l)
 			lv_pull_slice(l, i);
 }
 
-/* All up to @until is decoded and thrown away: the rings go on from there with their contexts and open calls. */
+/* Decodes all records up to @until and drops them: the rings go on from there with their contexts and open calls. */
 void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until)
 {
 	struct uft_event ev[64];

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tee.c - several buffers of what the same targets write
+ * tee.c - several buffers of the records of the same targets
  *
- * One buffer, the leader, empties the arena's rings; those that follow it get the same bytes in the same
- * round, before a target may write there again, and keep them with limits, readers and losses of their own. A
- * buffer that follows begins with the leader's contexts and open calls, without its shift of times, and
- * empty.
+ * One buffer, the leader, drains the arena's rings. Its followers get the same bytes in the same round, before a target
+ * may write there again, and keep them with limits, readers and losses of their own. A follower begins empty, with the
+ * leader's contexts and open calls, without its shift of times.
  *
- * Muted, as a whole or for a CPU, a buffer takes no records and lets go none that it has. It must know where
- * it is when it takes again: a sub-buffer makes sense from its header only. So of each ring the newest
- * sub-buffer is kept aside, with its contexts and its records made blank (UNWIND of no call), and is put in
- * at the end. The rest of one that had been begun before goes in as it comes, blank, too.
+ * Muted, as a whole or for a CPU, a buffer takes no records and keeps those it has. When it is unmuted it must know its
+ * place in each ring, and a sub-buffer makes sense only from its header on. So the newest sub-buffer of each ring is
+ * kept aside, with its contexts and with blank records (UNWIND of no call), and is appended when the buffer is unmuted.
+ * The rest of a sub-buffer that had been begun before is appended as it comes, blank, too.
  *
- * Concurrency. Rounds, slices and tasks are the leader's calls and hold all locks, the leader's first; all
- * else is as for one buffer alone, and holds no lock while it takes another buffer's. A leader outlives those
- * that follow.
+ * Concurrency. Rounds, slices and tasks are the leader's calls and hold all locks, the leader's first. All other calls
+ * are as for one buffer alone, and hold no lock while they take another buffer's. A leader outlives its followers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +47,7 @@ static void begin_aside(struct uft_live *l, struct lv_ring *r, uint64_t position
 		memcpy(&r->aside->clock, data + offsetof(struct uft_sub_header, clock), 8);
 }
 
-/* Where no place for it was, r->end stays behind, and the next header is waited for. */
+/* If there was no place for the record, r->end stays behind, and the ring goes on at the next header. */
 void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
@@ -75,7 +73,7 @@ void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, con
 	}
 }
 
-/* The chunk aside is the ring's last one. A full one is not needed: a header comes next. */
+/* Appends the chunk aside as the ring's last chunk. A full one is not needed: a header comes next. */
 static void take_aside(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_chunk *c = r->aside;
@@ -99,7 +97,7 @@ static void take_aside(struct uft_live *l, struct lv_ring *r)
 	l->version++;
 }
 
-/* Takes the chunks aside of rings that are not muted any more. */
+/* Appends the chunks aside of rings that are not muted any more. */
 static void take_asides(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->nring; i++)
@@ -158,7 +156,7 @@ static int copy_asides(struct uft_live *to, const struct uft_live *from)
 	return 0;
 }
 
-/* All of @from but what it holds. */
+/* Copies all of @from but its records. */
 static int copy_state(struct uft_live *to, struct uft_live *from)
 {
 	int ret = lv_copy_live(to, from);
@@ -182,7 +180,7 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 		to->cpu[i].limit = 0;
 	lv_choices_free(to->choice, to->nchoice);
 	to->choice = NULL;
-	/* what the other does not show is no matter here */
+	/* spans and choices of the leader do not matter here */
 	to->nspan = to->nchoice = to->cap_choice = to->nsingle_at = 0;
 	return 0;
 }
