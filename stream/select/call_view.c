@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call_view.c - of which functions and tasks a buffer shows calls, where its bytes have those of others as well
+ * call_view.c - functions and tasks whose calls a buffer shows, where its records have calls of others as well
  *
- * Targets write one stream of records for all who want calls (control/plan/spec_select.c), and each buffer
- * gets all of it. What it was asked to show is tried by name, as the session did it for the sites, once for
- * each function and stream. A view is made once, never changes, and is shared by the choices (choices.c)
- * that name it, of a buffer and of its copies.
+ * Targets write one stream of records for all instances that want calls (control/plan/spec_select.c), and each buffer
+ * gets all of it. A view matches functions by name, as the session did for the sites, once for each function and
+ * stream. A view is made once, never changes, and is shared by the choices (choices.c) that name it, of a buffer and of
+ * its copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ struct word_list { char *text; struct uft_pattern *p; size_t n; struct uft_words
 
 struct call_view {
 	int refs;			/* atomic */
-	uint64_t number;		/* no other has or had it */
+	uint64_t number;		/* no other view has or had it */
 	struct word_list filter, notrace, roots;
 	uint32_t tracer;
 	int is_bare;
-	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
+	uint32_t *pids; size_t npids, nnot_pids;	/* pids to hide, behind those to show */
 };
 
 static void list_free(struct word_list *l)
@@ -35,7 +35,7 @@ static void list_free(struct word_list *l)
 	free(l->text);
 }
 
-/* A word that is none counts as one that matches nothing. 0: no memory. */
+/* Makes a list of words. An invalid word matches nothing. 0: no memory. */
 static int list_make(struct word_list *l, const char *text)
 {
 	size_t n = 0, len;
@@ -126,7 +126,7 @@ static int is_in(const struct word_list *l, const char *raw, const char *demangl
 	return at >= 0 && !uft_words_is_not(l->words, (size_t)at);
 }
 
-/* Where it is: its index, UINT32_MAX nowhere. */
+/* Returns the index of the symbol's object; UINT32_MAX: none. */
 static uint32_t find_object(const struct uft_image *img, const struct uft_sym *sym)
 {
 	for (uint32_t i = 0; sym->of && i < img->nobj; i++)
@@ -135,14 +135,14 @@ static uint32_t find_object(const struct uft_image *img, const struct uft_sym *s
 	return UINT32_MAX;
 }
 
-/* One of those that the tracer is made of, as control/plan/spec.c has them. */
+/* Is it one of the functions that make the tracer, as control/plan/spec.c has them? */
 static int has_role(const struct call_view *v, const char *raw, const char *object, int needs_object)
 {
 	return (!needs_object || uft_tracer_wants_object(object)) &&
 	       uft_tracer_role(v->tracer, raw, NULL) != UFT_ROLE_NONE;
 }
 
-/* Of plain code in libraries only what a word names with its object: control/plan/spec.c. */
+/* Unprepared code in libraries is wanted only if a word names its object: control/plan/spec.c. */
 static int wants_func(const struct call_view *v, const struct uft_image *img, const struct uft_sym *sym)
 {
 	uint32_t at = find_object(img, sym);
@@ -160,7 +160,7 @@ static int wants_func(const struct call_view *v, const struct uft_image *img, co
 	return is_wanted;
 }
 
-/* The remembered match of image @index; NULL: no memory. */
+/* Returns the remembered matches of image @index; NULL: no memory. */
 static uint8_t *match_of(struct selection *s, const struct call_view *v, uint32_t index)
 {
 	if (s->view_number != v->number && s->cap_view_match)

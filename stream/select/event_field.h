@@ -9,12 +9,12 @@
 #include "symbol/event_type.h"
 
 struct uft_field_value {
-	const uint8_t *bytes;	/* of an array; NULL: it is a number */
+	const uint8_t *bytes;	/* of an array; NULL: the value is a number */
 	size_t len;		/* of bytes */
 	int64_t number;
 };
 
-/* Where the bytes of a field lie, or those that its location word names; NULL: not within the payload. */
+/* Returns the bytes of a field, or those that its location word names; NULL: not within the payload. */
 static inline const uint8_t *uft_event_bytes(const struct uft_event *ev, const struct uft_event_field *f, size_t *n)
 {
 	uint64_t at = f->offset - UFT_EVENT_COMMON, bytes = f->size, end = ev->payload_bytes;

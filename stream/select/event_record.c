@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* event_record.c - an event of a type meets a filter's program (program/program.h); all facts are known here */
+/* event_record.c - test an event of a type against a filter's program (program/program.h); all facts are known here */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/select/event_record.h"
 
-/* The function of code address @addr, and where it begins. */
+/* Returns the function of code address @addr, and its begin. */
 static const struct uft_func *function_at(const struct uft_event *ev, uint64_t addr, uint64_t *begin)
 {
 	const struct uft_image *img = ev->task->image;

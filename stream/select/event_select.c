@@ -2,9 +2,9 @@
 /*
  * event_select.c - events by name that a reader asks for: `EVENT[,EVENT...]:FILTER`
  *
- * As trace-cmd report -F has it: EVENT is a word as of set_event with a slash or a colon between system and name,
- * FILTER the kernel's grammar, or nothing. Of each type of the recording any of them that names it lets an event
- * through. A filter that fits none of the types that it names is refused, with the reason of the last.
+ * As in trace-cmd report -F: EVENT is a word as of set_event with a slash or a colon between system and name, FILTER
+ * has the kernel's grammar or is empty. An event passes if any selection that names its type lets it pass. A filter
+ * that fits none of the types that its words name is refused, with the reason for the last type.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 struct sel_events {
 	uint32_t ntypes;
-	/* by place in the table */
+	/* by index in the table */
 	struct sel_type { struct uft_program **program; uint32_t n; int is_all; } type[];
 };
 
@@ -40,7 +40,7 @@ const char *uft_select_event_filter(const char *text)
 	return *second == ':' && second > colon + 1 ? second + 1 : colon + 1;
 }
 
-/* One of the words before the filter: does it mean @type? */
+/* Does the word, one of those before the filter, mean @type? */
 static int names_type(const char *word, size_t n, const struct uft_event_type *type)
 {
 	char copy[256], *slash;

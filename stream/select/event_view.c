@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_view.c - which events by name a buffer shows: their filters, tasks; of what types says the choice itself
+ * event_view.c - filters and tasks of the events by name that a buffer shows; the choice itself has the types
  *
- * The session records what anybody wants; each buffer gets all of it and shows its own. A choice
- * (choices.c) refers to one of these, which is made once, never changes, and is shared by choices and by
- * copies of buffers.
+ * The session records the events of all instances; each buffer gets all of them and shows its own. A choice (choices.c)
+ * refers to a view, which is made once, never changes, and is shared by choices and by copies of buffers.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,9 +18,9 @@ struct lv_filter { const struct uft_event_type *type; char *text; struct uft_pro
 
 struct event_view {
 	int refs;			/* atomic */
-	struct uft_event_set shown, waiting;	/* waiting: of these single ones */
-	struct lv_filter *filter; size_t nfilters;	/* by place of their types, rising */
-	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
+	struct uft_event_set shown, waiting;	/* waiting: only single events are shown */
+	struct lv_filter *filter; size_t nfilters;	/* by rising index of their types */
+	uint32_t *pids; size_t npids, nnot_pids;	/* pids to hide, behind those to show */
 };
 
 /* A filter that is refused here is left out: its user has got the error before. */

@@ -2,8 +2,8 @@
 /*
  * select.c - decide which events the reader gets
  *
- * Applied to finished events: the stacks have seen everything, so depths and durations do not depend on what is
- * selected. LOST passes unless another CPU or another time is wanted.
+ * Applied to finished events: the stacks have all calls, so depths and durations do not depend on the selection. LOST
+ * passes unless another CPU or another time is selected.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int sel_func(struct selection *s, const struct uft_sym *sym)
 	return s->sym_match[sym->index] == 2;
 }
 
-/* The spans are in order. Both their ends are shown. */
+/* The spans are in order. Events at both their ends are shown. */
 static int is_hidden(const struct selection *s, uint64_t clock)
 {
 	size_t lo = SORTED_FIRST(i, s->nhidden, s->hidden[i].to > clock);
@@ -48,7 +48,10 @@ static int is_hidden(const struct selection *s, uint64_t clock)
 	return lo < s->nhidden && s->hidden[lo].from < clock;
 }
 
-/* Time stamps of the selection become times since the first event. A printed one is rounded to microseconds. */
+/*
+ * Converts time stamps of the selection to times since the first event. Printed time stamps are rounded to
+ * microseconds.
+ */
 void sel_begin(struct selection *s, uint64_t first_ns)
 {
 	struct uft_select *asked = &s->asked;
@@ -101,7 +104,7 @@ uint32_t sel_hidden_by(uint32_t event)
 	return UFT_LIVE_NO_OWN;
 }
 
-/* Events of tasks are for choices that want the task; stolen time is no task's. */
+/* Events of tasks are shown if the choice wants the task; stolen time belongs to no task. */
 static int wants_own(const struct sel_choice *c, const struct uft_event *ev)
 {
 	uint32_t hidden = sel_hidden_by(ev->flags & UFT_EVF_SAMPLE ? UFT_EVENT_SAMPLE : ev->data);
@@ -112,7 +115,7 @@ static int wants_own(const struct sel_choice *c, const struct uft_event *ev)
 	return !(c->flags & hidden) && (!is_of_task || call_view_wants_task(c->view, ev->task->pid, ev->task->tid));
 }
 
-/* The last choice before the event counts. */
+/* The last choice before the event holds. */
 static int is_chosen(struct selection *s, const struct uft_event *ev, uint64_t clock)
 {
 	const struct sel_choice *c = &s->choice[sel_choice_of(s->choice, s->nchoice, clock)];
@@ -122,7 +125,7 @@ static int is_chosen(struct selection *s, const struct uft_event *ev, uint64_t c
 		return 1;
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
 		return (!event_view_wait(c, ev->data) || is_single_shown(s, clock)) && event_view_want(c, ev);
-	if (ev->flags & UFT_EVF_TRACEPOINT)	/* and its event is: dec_data() */
+	if (ev->flags & UFT_EVF_TRACEPOINT)	/* and its event is kept: dec_data() */
 		return !(c->flags & UFT_LIVE_NO_EVENT_STACKS) || is_single_shown(s, clock);
 	if (is_own(ev))
 		return wants_own(c, ev);
@@ -168,7 +171,7 @@ static int is_wanted(struct selection *s, const struct uft_event *ev, uint64_t c
 		return 0;
 	if (s->events && ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
 		return sel_wants_event(s, ev);
-	/* marks and the session's own events are of no function */
+	/* marks and the session's own events have no function */
 	return (!asked->nfuncs && !s->events) || (asked->nfuncs && ev->sym && sel_func(s, ev->sym));
 }
 

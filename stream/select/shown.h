@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shown.h - which of its records a live buffer shows: calls, functions, tasks, events by name */
+/* shown.h - the records that a live buffer shows: calls, functions, tasks, events by name */
 #ifndef UFT_STREAM_SHOWN_H
 #define UFT_STREAM_SHOWN_H
 
@@ -8,8 +8,8 @@
 #include "symbol/event_type.h"
 
 /*
- * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
- * the session's own, stacks of tracepoints' events.
+ * Kinds that are recorded but hidden, from a clock on: any call, stacks, the function tracer's events, the graph's, the
+ * session's own, stacks of tracepoints' events.
  */
 enum uft_live_hidden {
 	UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8,
@@ -20,25 +20,24 @@ enum uft_live_hidden {
 	UFT_LIVE_NO_ACCESSES,
 };
 /*
- * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
- * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are
- * shown whatever @filter says, as sites are armed.
+ * Only calls of these functions and tasks are shown. Texts are lists of words, a newline behind each, `!` in front of
+ * excluded ones; empty: all functions of prepared code, and of the program. Functions in @roots are shown whatever
+ * @filter says, as sites are armed.
  */
 struct uft_live_view {
 	const char *filter, *notrace, *roots;
-	uint32_t tracer;	/* enum uft_tracer: functions that it is made of are shown whatever @filter says; */
+	uint32_t tracer;	/* enum uft_tracer: its own functions are shown whatever @filter says; */
 	int is_bare;		/* and no others */
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 /*
- * Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one)
- * lets them through, of these tasks. Of types in @waiting those that uft_live_show_one() names. Before the
- * first choice: all.
+ * Events by name that are shown from @since on: of types in @shown, if they pass the type's filter (if any) and belong
+ * to these tasks; of types in @waiting those that uft_live_show_one() names. Before the first choice: all.
  */
 struct uft_live_filter { const struct uft_event_type *type; const char *text; };
 struct uft_live_events {
-	struct uft_event_set shown, waiting;	/* the caller's */
-	const struct uft_live_filter *filter; size_t nfilters;	/* by place of their types, rising */
+	struct uft_event_set shown, waiting;	/* owned by the caller */
+	const struct uft_live_filter *filter; size_t nfilters;	/* by rising index of their types */
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 
