@@ -12,11 +12,10 @@
 
 #define CLOCK_THIN_NS	100000000ull
 /*
- * apart: two readings that tell the rate to less than a thousandth, for the time being, even if a reading is
- * disturbed
+ * least distance of two readings that tell the rate to a thousandth, for the time being, even if a reading is disturbed
  */
 #define CLOCK_LEAST_NS	1000000ull
-/* more than a reading can be wrong by, or a clock that is read each second or ten */
+/* more than a reading can be wrong by, even of a clock that is read each second or each ten */
 #define CLOCK_OFF_NS	1000000
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
@@ -51,7 +50,7 @@ static int clock_compare(const void *a, const void *b)
 	return x->clock < y->clock ? -1 : x->clock > y->clock;
 }
 
-/* mult of the line from @a to @b, 0 if that is no clock. */
+/* Returns mult of the line from @a to @b; 0: that is no clock. */
 static uint64_t clock_mult(const struct uft_clock_pair *a, const struct uft_clock_pair *b)
 {
 	unsigned __int128 mult;
@@ -62,8 +61,10 @@ static uint64_t clock_mult(const struct uft_clock_pair *a, const struct uft_cloc
 	return mult > CLOCK_MAX_MULT ? 0 : (uint64_t)mult;
 }
 
-/* Keeps, in place, a subsequence along which every line is a clock and, where possible, long. Returns its
- * length. The last usable pair always stays: the recording ends there. */
+/*
+ * Keeps, in place, a subsequence whose lines are all clocks and, where possible, long. Returns its length. The last
+ * usable pair always stays, because the recording ends there.
+ */
 static size_t clock_thin(struct uft_clock_pair *p, size_t n)
 {
 	struct uft_clock_pair tail = { 0, 0 };
@@ -130,7 +131,7 @@ uint64_t uft_clock_find(struct uft_clock *c, uint64_t clock)
 		else
 			hi = mid;
 	}
-	/* Beyond CLOCK_MAX_NS, 146 years, the last segment stands still: what comes later is damage. */
+	/* Beyond CLOCK_MAX_NS, 146 years, the last segment stands still: later clocks are damage. */
 	c->cur = s[lo];
 	c->cur_end = lo + 1 < c->nseg ? s[lo + 1].clock0 : UINT64_MAX;
 	ns = (unsigned __int128)CLOCK_MAX_NS << 32;
@@ -172,7 +173,7 @@ static void line_begin(struct uft_clock_line *l, const struct uft_clock_pair *no
 	l->nseg = 1;
 }
 
-/* Until the rate has been measured over CLOCK_THIN_NS each reading tells it better; then as often. */
+/* Until the rate was measured over CLOCK_THIN_NS, each reading improves it; then one reading each CLOCK_THIN_NS. */
 static void line_rate(struct uft_clock_line *l, const struct uft_clock_pair *now)
 {
 	uint64_t mult = clock_mult(&l->from, now);
@@ -204,7 +205,7 @@ int uft_clock_line_read(struct uft_clock_line *l, const struct uft_clock_pair *n
 	begin.clock = pinned > l->last.clock ? pinned : l->last.clock;
 	begin.ns = line_ns(l, begin.clock);
 	if (is_off) {
-		l->from = *now;		/* what lies behind tells nothing about the rate */
+		l->from = *now;		/* earlier readings tell nothing about the rate */
 	} else {
 		line_rate(l, now);
 		end.clock += (CLOCK_THIN_NS << 32) / l->mult;

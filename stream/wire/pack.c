@@ -3,14 +3,15 @@
  * pack.c - see pack.h; uft_file.h describes the code
  *
  * Speed comes from two choices. Each part of a record (kind, id, clock) has an array of its own, so that no load waits
- * for the length of what was read before it. The stack of open calls is a circle: a wrong depth reads a wrong id, never
- * beyond the stack. Loops without a branch on kind and step were slower: 102 and 150 M calls/s instead of 147 and 217.
+ * for the length of what was read before it. The stack of open calls is a circle, so that a wrong depth reads a wrong
+ * id but never beyond the stack. Loops without a branch on kind and step were slower: 102 and 150 M calls/s instead of
+ * 147 and 217.
  *
- * The encoder makes all decisions: the decoder's stack follows the same steps, so it has the same content wherever
- * the encoder relied on it. What the stack does not explain (an exit after loss, another thread) is a literal word.
+ * The encoder makes all decisions. The decoder's stack follows the same steps, so it has the same content wherever the
+ * encoder relied on it. A word that the stack does not explain (an exit after loss, another thread) is a literal.
  *
- * FUNC records have a code of their own, without a stack: the ring of a function recording has no ENTRY and no EXIT, so
- * a block has one code or the other, and the loop of calls does not look for FUNC.
+ * FUNC records have a code of their own, without a stack. The ring of a function recording has no ENTRY and no EXIT, so
+ * a block has one code or the other, and the loop of calls does not check for FUNC.
  *
  * Measured in the commits that made this file; bench/pack.c prints the figures.
  */
@@ -25,14 +26,14 @@
 
 #define WORDS_MAX	(UFT_BLOCK_MAX / 8)
 #define CODE_PAIR	240u			/* codes from here on have a second byte */
-#define IDS_MAX		(CODE_PAIR + 16 * 256u)	/* of a block; others are literal */
+#define IDS_MAX		(CODE_PAIR + 16 * 256u)	/* per block; further ids are literal */
 #define STEP_PAIR	224u			/* steps of the clock from here on have a second byte, */
-#define STEP_WORD	255u			/* this one four more */
+#define STEP_WORD	255u			/* from here on four more */
 #define STEP_PAIR_END	((STEP_WORD - STEP_PAIR) << 8)
 #define STACK		4096u
 #define BELOW_MAX	512u			/* calls that were open before the block */
 #define DEPTH_MAX	((int)(STACK - BELOW_MAX) - 1)
-/* frames searched for the call of an exit that is not the innermost's */
+/* frames searched for the call of an exit that does not end the innermost call */
 #define LEFT_SEARCH	64
 #define SLOTS_LOG	14u
 
@@ -45,20 +46,20 @@ struct slot { uint32_t id; uint16_t block, code; };
 struct pack {
 	uint32_t stack[STACK];
 	uint32_t dict[IDS_MAX];
-	uint64_t parent[IDS_MAX];		/* UFT_PACK_FUNCS: of the pair whose id is in dict */
+	uint64_t parent[IDS_MAX];		/* UFT_PACK_FUNCS: the second half of the pair whose id is in dict */
 	/* Of the encoder */
-	struct slot slot[1u << SLOTS_LOG];	/* id, or id and parent -> code; of an earlier block: empty */
+	struct slot slot[1u << SLOTS_LOG];	/* id, or id and parent -> code; a slot of an earlier block is empty */
 	uint32_t below[BELOW_MAX];
 	uint16_t block;
 	unsigned code_kind;			/* enum uft_pack_code */
-	uint32_t clock;				/* that the first step is from */
+	uint32_t clock;				/* base of the first step */
 	uint32_t nids, nbelow, nruns, nwords;
-	int32_t sp, deepest;			/* depth against the begin of the block; the deepest one */
+	int32_t sp, deepest;			/* depth relative to the begin of the block; the deepest one */
 	struct run run[WORDS_MAX + 1];
 	uint64_t bits[WORDS_MAX / 64 + 1];
 	uint8_t step[WORDS_MAX + 8];
 	uint8_t code[2 * WORDS_MAX + 8];
-	uint8_t more[4 * WORDS_MAX + 8];	/* what steps have beyond their first byte */
+	uint8_t more[4 * WORDS_MAX + 8];	/* bytes of steps beyond their first */
 	uint64_t word[WORDS_MAX];
 	struct wire out;
 };
@@ -83,7 +84,7 @@ static inline struct slot *slot_of(struct pack *p, uint32_t id)
 }
 
 /*
- * The slot of an id, from @s on, where its hash leads; added if the block has room for it; NULL: it has none. With
+ * Returns the slot of an id, searched from @s, where its hash leads; adds it if the block has room. NULL: no room. With
  * @parent the slot of the pair of both.
  */
 static inline __attribute__((always_inline)) struct slot *find(struct pack *p, struct slot *s, uint32_t id,
@@ -102,7 +103,7 @@ static inline __attribute__((always_inline)) struct slot *find(struct pack *p, s
 	return s;
 }
 
-/* Of an id that is not in its first slot. */
+/* Finds an id that is not in its first slot. */
 static struct slot *find_slot(struct pack *p, uint32_t id)
 {
 	return find(p, slot_of(p, id), id, NULL);
@@ -126,7 +127,7 @@ static void begin_block(struct pack *p)
 	p->run[0] = (struct run){ 0 };
 }
 
-/* Is an exit, not the innermost known call's, of one that was open before the block, so that it can be coded? */
+/* Does an exit, not of the innermost known call, end a call that was open before the block, so that it can be coded? */
 static int exits_below(struct pack *p, uint32_t id)
 {
 	if (p->sp != -(int32_t)p->nbelow || p->nbelow == BELOW_MAX || p->deepest > DEPTH_MAX)
@@ -135,7 +136,7 @@ static int exits_below(struct pack *p, uint32_t id)
 	return 1;
 }
 
-/* How many of the innermost calls end by a word that is not coded. */
+/* Returns how many of the innermost calls end by a literal word. */
 static uint32_t pops_of(const struct pack *p, uint64_t w)
 {
 	int32_t depth = p->sp + (int32_t)p->nbelow;	/* may be negative after the stack went around */
@@ -150,13 +151,13 @@ static uint32_t pops_of(const struct pack *p, uint64_t w)
 				return i;
 		return 0;
 	case UFT_REC_CONTEXT:
-		return open;		/* mostly another thread */
+		return open;		/* mostly of another thread */
 	default:
 		return 0;
 	}
 }
 
-/* The last run has its words behind its records: records that follow those begin another. */
+/* The last run's words stand behind its records, so later records begin another run. */
 static void begin_run(struct pack *p, uint32_t records)
 {
 	if (p->run[p->nruns].words)
@@ -164,7 +165,7 @@ static void begin_run(struct pack *p, uint32_t records)
 	p->run[p->nruns].records = records;
 }
 
-/* @records: coded since the literal word before. */
+/* @records: coded records since the last literal word. */
 static void put_literal(struct pack *p, uint64_t w, uint32_t records)
 {
 	uint32_t pops = pops_of(p, w);
@@ -179,16 +180,19 @@ static void put_literal(struct pack *p, uint64_t w, uint32_t records)
 	p->word[p->nwords++] = htole64(w);
 }
 
-/* Where the encoder is in its arrays, and sp and deepest of struct pack: written back when a function needs them. */
+/*
+ * The encoder's place in its arrays, with sp and deepest of struct pack, which are written back when a function needs
+ * them.
+ */
 struct sink {
 	uint8_t *code, *more;
-	uint32_t n, clock;		/* coded records; the last one's clock */
-	uint64_t bits;			/* of the last 64 */
+	uint32_t n, clock;		/* coded records; the clock of the last one */
+	uint64_t bits;			/* of the last 64 records */
 	int32_t sp, deepest;
 	uint16_t block;
 };
 
-/* Puts a block together from its arrays. @to by value: a sink whose address others know is not kept in registers. */
+/* Makes a block of its arrays. @to by value, because a sink whose address is taken is not kept in registers. */
 static size_t put_block(struct pack *p, struct sink to)
 {
 	size_t ncode = (size_t)(to.code - p->code), nmore = (size_t)(to.more - p->more);
@@ -359,7 +363,7 @@ static struct sink encode_funcs(struct pack *p, const uint8_t *raw, size_t n)
 	return to;
 }
 
-/* The code is that for the first record that has one, and the first step from its clock. */
+/* Chooses the code of the first record that has one; its clock is the base of the first step. */
 static void choose_code(struct pack *p, const uint8_t *raw, size_t n)
 {
 	p->code_kind = UFT_PACK_CALLS;
@@ -391,7 +395,7 @@ size_t pack_encode(struct pack *p, const uint8_t *raw, size_t n, size_t room, co
 
 /* ---- Decoding ------------------------------------------------------------------------------- */
 
-/* A block's arrays and where its decoder is in them. */
+/* A block's arrays and the decoder's place in them. */
 struct source {
 	struct wire_in in;		/* the runs */
 	const uint8_t *bits, *step, *code, *more, *word;
@@ -476,7 +480,7 @@ static inline void put_word(uint8_t *to, uint64_t w)
 	memcpy(to, &w, 8);
 }
 
-/* Up to 64 records, whose bits are @bits. Reads at most PACK_SLACK bytes beyond where the arrays are. */
+/* Decodes up to 64 records, whose bits are @bits. Reads at most PACK_SLACK bytes beyond the end of the arrays. */
 static int decode_some(struct pack *p, struct source *s, uint64_t bits, uint32_t n, uint8_t *to)
 {
 	const uint8_t *code = s->code, *more = s->more, *step = s->step + s->at;

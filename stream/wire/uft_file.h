@@ -99,9 +99,9 @@
 #define UFT_FILE_PACKED		2u	/* the same, and RING blocks may be packed */
 #define UFT_BLOCK_MAGIC		0x4b434f4c42544655ull	/* "UFTBLOCK" */
 
-/* The most bytes of a payload, stored or raw: it bounds what a reader must hold of each ring. */
+/* Most bytes of a payload, stored or raw: bounds what a reader must hold of each ring. */
 #define UFT_BLOCK_MAX		(1u << 20)
-/* What our writer puts into a RING block at most. */
+/* Most bytes that uft's writer puts into a RING block. */
 #define UFT_BLOCK_RUN		(64u << 10)
 
 struct uft_file_header {
@@ -113,19 +113,19 @@ struct uft_file_header {
 	uint32_t ring_bytes, sub_bytes;
 	uint32_t flags;		/* enum uft_file_flags */
 	uint64_t realtime_ns;	/* CLOCK_REALTIME at the start */
-	/* made of a trace.dat: whose clock its times are of (TRACEID of one of the files); 0: not known */
+	/* made from a trace.dat: TRACEID of the file whose clock the times are of; 0: unknown */
 	uint64_t session;
 	uint64_t head_sum;
 };
 _Static_assert(sizeof(struct uft_file_header) == 64, "file format");
 
 enum uft_file_flags {
-	UFT_FILE_OVERWRITE = 1,	  /* rings keep the newest: bytes of a ring that are missing were overwritten */
-	UFT_FILE_LATEST_DATE = 2, /* realtime_ns is the latest that it can be: made of a file that tells no date */
+	UFT_FILE_OVERWRITE = 1,	  /* rings keep the newest records: missing bytes of a ring were overwritten */
+	UFT_FILE_LATEST_DATE = 2, /* realtime_ns is an upper bound: made from a file without a date */
 	UFT_FILE_OTHER_CLOCK = 4, /* times are not CLOCK_MONOTONIC */
-	/* FLAGS records tell the kernel's common_flags | common_preempt_count << 8 of those behind them */
+	/* FLAGS records tell common_flags | common_preempt_count << 8 of the kernel, for the records behind them */
 	UFT_FILE_LATENCY = 8,
-	/* the clocks of a task's records rise by 1 and more and tell no time, as those of trace_clock's counter */
+	/* clocks rise by 1 or more within a task and tell no time, as trace_clock's counter */
 	UFT_FILE_COUNTER = 16,
 };
 
@@ -137,8 +137,8 @@ enum uft_block_type {
 };
 
 /*
- * Why a recording ended before what it recorded did. UFT_STOP_SIZE: bytes that the file may have;
- * UFT_STOP_ROOM: bytes that stay free.
+ * Why a recording ended before its target did. UFT_STOP_SIZE: the most bytes of the file; UFT_STOP_ROOM: bytes that
+ * stay free.
  */
 enum uft_stop { UFT_STOP_NONE, UFT_STOP_SIZE, UFT_STOP_ROOM, UFT_NSTOPS };
 
@@ -156,7 +156,7 @@ struct uft_file_block {
 	uint32_t stored, raw;	/* payload bytes in the file and when unpacked */
 	uint32_t pad;
 	uint64_t position;	/* RING: of the first byte */
-	uint64_t clock;		/* RING: of the first sub-buffer header in the block, 0 none */
+	uint64_t clock;		/* RING: of the first sub-buffer header in the block; 0: none */
 	uint64_t payload_sum;
 	uint64_t head_sum;
 };

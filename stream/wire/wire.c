@@ -131,7 +131,7 @@ char *wire_get_str(struct wire_in *in)
 	s = malloc(n + 1);
 	if (!s)
 		return NULL;
-	/* Names from a stranger's file end up on terminals and in line based formats. */
+	/* Replaces control characters: names from a hostile file are printed on terminals and in line based formats. */
 	for (size_t i = 0; i < n; i++)
 		s[i] = p[i] < 0x20 || p[i] == 0x7f ? '?' : (char)p[i];
 	s[n] = 0;
@@ -172,10 +172,7 @@ uint64_t wire_sum(const void *data, size_t n)
 	if (n >= 32) {
 		uint64_t a[4] = { XX1 + XX2, XX2, 0, -XX1 };
 
-		/*
-		 * Without a loop inside, so that the four stay in registers: 5 instructions for 8 bytes
-		 * instead of 12.
-		 */
+		/* No inner loop, so that the four sums stay in registers: 5 instructions for 8 bytes instead of 12. */
 		for (; end - p >= 32; p += 32) {
 			a[0] = xx_round(a[0], xx_load(p));
 			a[1] = xx_round(a[1], xx_load(p + 8));

@@ -2,7 +2,7 @@
 /*
  * wire.h - varints, strings and checksums of the .uft file (uft_file.h). Context: control.
  *
- * Both directions remember the first failure and do nothing after it, so that callers check once.
+ * Both directions remember the first error and do nothing after it, so that callers check once.
  */
 #ifndef UFT_STREAM_WIRE_H
 #define UFT_STREAM_WIRE_H
@@ -32,12 +32,13 @@ uint64_t wire_get_u(struct wire_in *in);
 int64_t wire_get_s(struct wire_in *in);
 uint32_t wire_get_u32(struct wire_in *in);		/* a number beyond 32 bits is bad */
 size_t wire_get_bytes(struct wire_in *in, const uint8_t **p);
-char *wire_get_text(struct wire_in *in);			/* the same, as it is but for 0 bytes, which are bad */
-/* malloc'd, control characters made '?'; NULL: bad or no memory */
+char *wire_get_text(struct wire_in *in);			/* the same with control characters as they are; a 0
+								 * byte is bad */
+/* malloc'd, control characters become '?'; NULL: bad or no memory */
 char *wire_get_str(struct wire_in *in);
 
 uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
-/* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file ends before; or another negative errno. */
+/* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file is shorter; or another negative errno. */
 int wire_read_at(int fd, void *to, size_t n, uint64_t at);
 
 #endif
