@@ -10,8 +10,8 @@
 #include "runtime/arch/arm64/encode.h"
 
 /*
- * The GOT slot that the PLT entry at @at jumps through: [bti c] adrp x16, page; ldr x17, [x16, #offset]; ...
- * 0: it is none.
+ * Returns the GOT slot that the PLT entry at @at jumps through: [bti c] adrp x16, page; ldr x17, [x16, #offset]; ... Or
+ * 0: no PLT entry.
  */
 static uint64_t plt_slot(const struct isa_calls *c, uint64_t at)
 {

@@ -2,9 +2,9 @@
 /*
  * array.h - arrays that grow
  *
- * Whoever has one keeps a pointer to the elements, from malloc() or NULL, and for how many there is room, in an
- * integer of 4 or 8 bytes. Room doubles; that of large arrays grows by a fourth, as what is not used yet is memory,
- * too. Each of these is 0 or -ENOMEM, which leaves array and room as they were.
+ * The owner of an array keeps a pointer to the elements, from malloc() or NULL, and the number of elements that fit, in
+ * an integer of 4 or 8 bytes. That number doubles; for large arrays it grows by a fourth, because unused room is
+ * memory, too. Each call returns 0, or -ENOMEM, which leaves array and room as they were.
  */
 #ifndef UFT_SYMBOL_ARRAY_H
 #define UFT_SYMBOL_ARRAY_H
@@ -17,7 +17,7 @@
 #define ARRAY_LEAST	256u		/* bytes */
 #define ARRAY_LARGE	(16u << 20)	/* bytes */
 
-/* @array: a pointer to the pointer. For exactly @n elements. */
+/* @array: a pointer to the pointer. Makes room for exactly @n elements. */
 static inline int array_set_size(void *array, size_t size, size_t n)
 {
 	void *p;
@@ -30,7 +30,7 @@ static inline int array_set_size(void *array, size_t size, size_t n)
 	return 0;
 }
 
-/* @room: a pointer to the integer. For at least @want elements; with @is_zeroed those without a value yet are 0. */
+/* @room: a pointer to the integer. Makes room for at least @want elements; with @is_zeroed new elements are 0. */
 static inline int array_grow(void *array, size_t size, void *room, size_t room_bytes, size_t want, int is_zeroed)
 {
 	uint32_t *room32 = room;
@@ -56,14 +56,14 @@ static inline int array_grow(void *array, size_t size, void *room, size_t room_b
 	return 0;
 }
 
-/* For exactly @n elements. */
+/* Makes room for exactly @n elements. */
 #define array_resize(p, n)		array_set_size(&(p), sizeof(*(p)), n)
 
-/* For @want elements at least. */
+/* Makes room for at least @want elements. */
 #define array_reserve(p, room, want) \
 	((size_t)(want) <= (size_t)(room) ? 0 : array_grow(&(p), sizeof(*(p)), &(room), sizeof(room), want, 0))
 
-/* So that element @index is there: for arrays by a dense index. New elements are 0. */
+/* Makes room for element @index, in arrays by a dense index. New elements are 0. */
 #define array_reach(p, room, index) \
 	((size_t)(index) < (size_t)(room) ? 0 : \
 	 array_grow(&(p), sizeof(*(p)), &(room), sizeof(room), (size_t)(index) + 1, 1))

@@ -2,14 +2,14 @@
 /*
  * calls.c - find the call instructions that call mcount or __fentry__
  *
- * Compilers and linkers leave three forms: `e8 rel32` to the function or to its PLT entry, `ff 15 disp32`
- * through its GOT slot, and `67 e8 rel32`, which is the second after the linker relaxed it. A slot is known
- * by its dynamic relocation, a PLT entry by the slot that it jumps through, a function by its symbol.
+ * Compilers and linkers leave three forms: `e8 rel32` to the function or to its PLT entry, `ff 15 disp32` through its
+ * GOT slot, and `67 e8 rel32`, which is the second after the linker relaxed it. A dynamic relocation identifies a slot,
+ * a slot the PLT entry that jumps through it, and a symbol a function.
  *
- * A program may define its own mcount or __fentry__ (or get one from a library of its own): its calls do
- * something that it wants and are marked CALLEE_OWN. Not own: libc's, dynamic (the import has a GLIBC_
- * version) or linked statically (__mcount_internal is beside it); uft's start archive (its notes); one that does
- * nothing but return, which cannot be told from a nop.
+ * A program may define its own mcount or __fentry__ (or get one from its own library). Calls of these have an effect
+ * that the program needs, and are marked CALLEE_OWN. Not own: libc's, dynamic (the import has a GLIBC_ version) or
+ * linked statically (__mcount_internal is beside it); those of uft's start archive (its notes); a function that only
+ * returns, whose call is as good as a nop.
  */
 #include <string.h>
 
@@ -38,8 +38,8 @@ static int callee_only_returns(struct uft_object *obj, uint64_t addr)
 }
 
 /*
- * glibc's mcount and __fentry__ save the argument registers in one frame and load the two addresses; the code
- * is the same since 2002 (sysdeps/x86_64/_mcount.S). Needed for stripped static programs only.
+ * Tells glibc's mcount and __fentry__ by their code, which saves the argument registers in one frame and loads the two
+ * addresses. It is the same since 2002 (sysdeps/x86_64/_mcount.S). Needed for stripped static programs only.
  */
 static unsigned callee_by_code(struct uft_object *obj, uint64_t addr)
 {
@@ -72,9 +72,9 @@ static unsigned callee_by_code(struct uft_object *obj, uint64_t addr)
 
 /* ---- Gathering names -------------------------------------------------------------------------- */
 
-struct callee_names {	/* symbols that decide */
+struct callee_names {	/* symbols that decide between the kinds */
 	int has_internal, has_archive, has_monstartup;
-	int is_libc;	/* exports what gprof programs call */
+	int is_libc;	/* exports the functions that gprof programs call */
 };
 
 static void callee_note(struct callee_func *list, unsigned *n, uint64_t addr, unsigned what)
@@ -90,7 +90,7 @@ static void callee_note(struct callee_func *list, unsigned *n, uint64_t addr, un
 		list[(*n)++] = (struct callee_func){ addr, what };
 }
 
-/* The notes of uft's start archive (tools/start): they name its functions in stripped files too. */
+/* Reads the notes of uft's start archive (tools/start), which name its functions in stripped files, too. */
 static void callee_read_notes(struct callees *c, struct callee_names *names)
 {
 	static const unsigned what[] = { [1] = CALLEE_FENTRY, [2] = CALLEE_MCOUNT };
@@ -131,7 +131,7 @@ static void callee_read_symbols(struct callees *c, const struct elf_symtab *t, s
 	}
 }
 
-/* The name as the dynamic linker looks it up, in its place among the bits. */
+/* Returns the bit of the name that the dynamic linker looks up. */
 static unsigned callee_name_bit(const char *name)
 {
 	unsigned bit = name[0] == 'm' ? UFT_CALLS_MCOUNT : name[1] == 'm' ? UFT_CALLS__MCOUNT : UFT_CALLS_FENTRY;
@@ -139,7 +139,7 @@ static unsigned callee_name_bit(const char *name)
 	return bit << CALLEE_NAME_SHIFT;
 }
 
-/* What of the program's own is there for other objects to call, too. */
+/* Notes which own functions of the program other objects can call, too. */
 static unsigned callee_exports(const struct callees *c, const struct elf_symtab *dyn)
 {
 	unsigned w, names = 0;
@@ -172,7 +172,7 @@ static int callee_defines(const struct elf_symtab *t, const char *name)
 	return 0;
 }
 
-/* GOT slots that the dynamic linker fills with mcount or __fentry__. */
+/* Reads the GOT slots that the dynamic linker fills with mcount or __fentry__. */
 static void callee_read_slots(struct callees *c)
 {
 	struct elf_view *v = &object_priv(c->obj)->view;
@@ -238,7 +238,9 @@ void callees_init(struct callees *c, struct uft_object *obj)
 		if (names.has_internal || callee_only_returns(obj, c->func[i].addr))
 			c->func[i].what &= ~CALLEE_OWN;
 	obj->own_calls = names.is_libc ? 0 : callee_exports(c, &v->dyn);
-	/* It offers libc's mcount and what -finstrument-functions calls, and is not libc: uftrace's libmcount. */
+	/*
+	 * It defines libc's mcount and the functions of -finstrument-functions, but is not libc: uftrace's libmcount.
+	 */
 	obj->is_tracer = names.is_libc && !callee_defines(&v->dyn, "__libc_start_main") &&
 			 callee_defines(&v->dyn, "__cyg_profile_func_enter");
 	callee_read_slots(c);
@@ -297,7 +299,7 @@ static unsigned callee_by_target(struct callees *c, uint64_t target)
 	return c->memo[slot].what;
 }
 
-/* The pointer in a GOT slot that no relocation fills: in a static program the linker did. */
+/* The linker of a static program filled a GOT slot without a relocation: reads the pointer there. */
 static unsigned callee_by_content(struct callees *c, uint64_t slot)
 {
 	const uint8_t *p = c->obj->type == ET_EXEC ? elf_at_len(&object_priv(c->obj)->view, slot, 8) : NULL;

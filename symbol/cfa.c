@@ -2,8 +2,8 @@
 /*
  * cfa.c - call frame instructions: where the return address lies, instruction by instruction
  *
- * Only the rule for the canonical frame address is followed, where the frame pointer was saved, and whether there is a
- * caller at all; where other registers were saved is of no interest here.
+ * Follows only the rule for the canonical frame address, where the frame pointer was saved, and whether there is a
+ * caller at all. Other saved registers are ignored.
  *
  * Source: DWARF 5 section 6.4.2.
  */
@@ -28,13 +28,13 @@ void uw_skip_operands(struct uw_cursor *c, const char *what)
 	}
 }
 
-#define UW_MAX_STATES	8	/* remembered at a time */
+#define UW_MAX_STATES	8	/* remembered states at a time */
 #define UW_REG_PC	16
 #define UW_REG_FP	6
 
 /*
- * What gcc says of a function that aligns its stack: the frame address lies in memory, below the frame pointer
- * (DW_OP_breg6 offset; DW_OP_deref). Other expressions mean nothing here.
+ * Reads gcc's expression for a function that aligns its stack: the frame address lies in memory, below the frame
+ * pointer (DW_OP_breg6 offset; DW_OP_deref). Other expressions are ignored.
  */
 static void uw_expression(struct uw_cursor *c, struct uft_cfa *cfa)
 {
@@ -55,14 +55,14 @@ static void uw_expression(struct uw_cursor *c, struct uft_cfa *cfa)
 	cfa->is_indirect = p && *p == 0x06 && expr.p == expr.end;
 }
 
-/* DW_CFA_offset and its like: @at is where register @reg lies from the frame address, 0: where it always is. */
+/* DW_CFA_offset and its like: @at is the distance of saved register @reg from the frame address; 0: its usual place. */
 static void uw_saved(struct uft_cfa *cfa, uint64_t reg, int64_t at)
 {
 	if (reg == UW_REG_FP)
 		cfa->fp = at;
 }
 
-/* How far an advance goes; 0: no advance. */
+/* Returns the bytes of an advance; 0: no advance. */
 static uint64_t uw_advance(uint8_t op, const uint8_t *p)
 {
 	switch (op) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character that begins here, 0: none does. */
+/* Returns the bytes of the UTF-8 character at @p; 0: none begins here. */
 static size_t character(const unsigned char *p, size_t n)
 {
 	size_t len = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 &&
@@ -16,11 +16,11 @@ static size_t character(const unsigned char *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	/* Longer than it has to be: a terminal may take it for the control character that it stands for. */
+	/* Refuses overlong forms: a terminal may take one for the control character that it stands for. */
 	return (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90) ? 0 : len;
 }
 
-/* Characters of three bytes that end a line or change the direction in which the text around them is shown. */
+/* Does a character of three bytes end a line or change the direction of the text around it? */
 static int is_format(const unsigned char *p)
 {
 	unsigned c = (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
@@ -28,7 +28,7 @@ static int is_format(const unsigned char *p)
 	return c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Of a character of @len bytes, 0: a byte that begins none. */
+/* Is the character of @len bytes a control character? @len 0: a byte that begins no character. */
 static int is_control(const unsigned char *p, size_t len)
 {
 	switch (len) {

@@ -2,11 +2,10 @@
 /*
  * debugfile.c - symbol tables that are not in the object itself
  *
- * Two places: .gnu_debugdata, an xz-compressed ELF file inside a stripped one ("mini debug info"), and a
- * separate debug file, found by build-id under /usr/lib/debug/.build-id, by the name in .gnu_debuglink, or, if the
- * user named servers for it, by debuginfod (debuginfod.c).
- * What does not fit its object (other build-id, wrong checksum) is left alone; nothing here is an error. Debug
- * information (source.h) is searched for in the same places.
+ * Two places: .gnu_debugdata, an xz-compressed ELF file inside a stripped one ("mini debug info"), and a separate debug
+ * file, found by build-id under /usr/lib/debug/.build-id, by the name in .gnu_debuglink, or, if the user named servers
+ * for it, by debuginfod (debuginfod.c). A file that does not fit its object (other build-id, wrong checksum) is
+ * ignored; no problem here is an error. Debug information (source.h) is searched for in the same places.
  */
 #include <lzma.h>
 #include <stdio.h>
@@ -17,10 +16,10 @@
 
 #define DEBUG_ROOT		"/usr/lib/debug"
 #define DEBUGDATA_MAX_BYTES	(256ull << 20)	/* unpacked */
-#define DEBUGDATA_MAX_RATIO	64u		/* xz of symbol tables reaches about 8 */
+#define DEBUGDATA_MAX_RATIO	64u		/* symbol tables compress about 8 times with xz */
 #define DEBUGDATA_MEMORY	(128ull << 20)	/* of the decoder */
 
-/* Unpacks @in; NULL if it is damaged or too large. What comes out is paid for by @bound, until its file is closed. */
+/* Unpacks @in; NULL: it is damaged or too large. The result is charged to @bound until its file is closed. */
 static uint8_t *debugdata_unpack(struct parse_bound *bound, const uint8_t *in, size_t len, size_t *out_len)
 {
 	uint64_t limit = (uint64_t)len * DEBUGDATA_MAX_RATIO + (1u << 20);
@@ -72,7 +71,7 @@ static void debugdata_load(struct uft_object *obj)
 	if (!data || elf_open_memory(v, data, unpacked, ELF_MALLOCED, obj->path, NULL))
 		return;
 	bound_put(v->bound);
-	v->bound = bound_get(priv->view.bound);	/* it is a part of that file */
+	v->bound = bound_get(priv->view.bound);	/* part of the object's file */
 	priv->nextra++;
 }
 
@@ -95,7 +94,7 @@ static uint32_t debuglink_crc(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* Opens @path as @v if it is a debug file of @obj. @crc: checksum to demand, NULL: the build-id decides. */
+/* Opens @path as @v if it is a debug file of @obj. @crc: the required checksum; NULL: the build-id decides. */
 static int debugfile_open(const struct uft_object *obj, const char *path, const uint32_t *crc, struct elf_view *v)
 {
 	uint8_t id[32];
@@ -115,7 +114,7 @@ static int debugfile_open(const struct uft_object *obj, const char *path, const 
 	return 0;
 }
 
-/* What a place is tried for: 1 taken. */
+/* Tries one place. 1: taken. */
 typedef int (*debugfile_try)(struct uft_object *obj, const char *path, const uint32_t *crc);
 
 static int debugfile_names(struct uft_object *obj, const char *path, const uint32_t *crc)
@@ -222,7 +221,7 @@ void object_load_extra(struct uft_object *obj)
 	if (!priv->has_file || priv->nextra || obj->type == ET_REL)
 		return;
 	elf_symtab_find(&priv->view, SHT_SYMTAB, &t);
-	if (t.n)		/* not stripped: nothing elsewhere says more */
+	if (t.n)		/* not stripped: no other file has more */
 		return;
 	debugdata_load(obj);
 	debugfile_anywhere(obj, debugfile_names);

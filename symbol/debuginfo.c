@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debuginfo.c - where functions are defined, and which calls of theirs come from functions that were inlined into them
+ * debuginfo.c - where functions are defined, and which of their calls come from functions that were inlined into them
  *
- * One pass over the units of the file; those whose ranges hold no wanted address are skipped. A function's place is
- * its declaration's, or, where only a line table is there (assembler), that of its first instruction.
+ * One pass over the units of the file; it skips units whose ranges hold no wanted address. A function's place is that
+ * of its declaration, or, where there is only a line table (assembler), that of its first instruction.
  *
- * Inlined functions: a call site that the compiler described (DW_TAG_call_site) lies within the inlined functions
- * that it came from. Of all sites that may call the wanted function, those of its name and the indirect ones, the
- * answer is the chain of inlined functions that they have in common; so it is certain, and short where the sites
- * differ. A caller whose sites are not said to be all (DW_AT_call_all_calls and its likes) has no answer.
+ * Inlined functions: a call site that the compiler described (DW_TAG_call_site) lies within the inlined functions that
+ * it came from. Sites that may call the wanted function are those of its name and the indirect ones. The answer is the
+ * chain of inlined functions that all of them share, so it is certain, and short where the sites differ. A caller gets
+ * no answer unless its description says that it has all sites (DW_AT_call_all_calls and its likes).
  *
- * Bounds: STEPS entries looked at, DEPTH levels, CHAIN inlined functions one in another. Everything else, faults and
- * endless loops of the library included, is bounded by the process that this runs in (source.c).
+ * Bounds: STEPS entries read, DEPTH levels, CHAIN nested inlined functions. The process that this runs in (source.c)
+ * bounds everything else, faults and endless loops of the library included.
  */
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -97,8 +97,8 @@ struct search {
 	const struct uft_source_query *q;
 	const struct debuginfo_want *func, *call;
 	size_t nfuncs, ncalls;
-	uint8_t *is_found;		/* by place in func */
-	struct call_answer *answer;	/* by place in call */
+	uint8_t *is_found;		/* by index in func */
+	struct call_answer *answer;	/* by index in call */
 	FILE *out;
 	uint32_t steps;
 };
@@ -147,7 +147,7 @@ static void put_calls(struct search *s)
 
 /* ---- Entries ---- */
 
-/* The first of @list that is not below @addr. */
+/* Returns the index of the first of @list that is not below @addr. */
 static size_t place_of(const struct debuginfo_want *list, size_t n, uint64_t addr)
 {
 	size_t from = 0;
@@ -163,7 +163,7 @@ static size_t place_of(const struct debuginfo_want *list, size_t n, uint64_t add
 	return from;
 }
 
-/* The name as linked of a function's entry, or that of the source. */
+/* Returns the linked name of a function's entry, or its name in the source. */
 static const char *linked_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -185,7 +185,7 @@ static uint32_t decl_line(Dwarf_Die *die)
 	return dw.decl_line(die, &line) == 0 && line > 0 ? (uint32_t)line : 0;
 }
 
-/* Up to what a compiler or object.h puts behind a name: f.constprop.0, f@a.c. */
+/* Compares without a suffix of the compiler or of object.h: f.constprop.0, f@a.c. */
 static int is_same_name(const char *linked, const char *source)
 {
 	size_t n = source ? strlen(source) : 0;
@@ -255,7 +255,7 @@ static void find_sites(struct search *s, size_t from, size_t to, Dwarf_Die *pare
 	} while (dw.siblingof(&die, &die) == 0);
 }
 
-/* Are all calls of the function described? Those that replace its return need not be: they are last in it. */
+/* Does the function's description have all its calls? Tail calls, which are last in it, may be missing. */
 static int has_all_sites(Dwarf_Die *func)
 {
 	return dw.hasattr(func, DW_AT_call_all_calls) || dw.hasattr(func, DW_AT_call_all_source_calls) ||
@@ -308,7 +308,7 @@ static void find_funcs(struct search *s, Dwarf_Die *parent, unsigned depth)
 	} while (dw.siblingof(&die, &die) == 0);
 }
 
-/* Functions without an entry of their own: the line of their first instruction. */
+/* Finds functions without an entry of their own by the line of their first instruction. */
 static void find_lines(struct search *s, Dwarf_Die *unit)
 {
 	ptrdiff_t at = 0;
@@ -324,7 +324,7 @@ static void find_lines(struct search *s, Dwarf_Die *unit)
 		}
 }
 
-/* 0: its ranges are known and hold nothing wanted. */
+/* 0: its ranges are known and hold no wanted address. */
 static int is_wanted(struct search *s, Dwarf_Die *unit)
 {
 	ptrdiff_t at = 0;

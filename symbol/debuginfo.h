@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* debuginfo.h - reading one object's debug information by libdw: what the child of source.c does */
+/* debuginfo.h - read one object's debug information by libdw, in the child of source.c */
 #ifndef UFT_SYMBOL_DEBUGINFO_H
 #define UFT_SYMBOL_DEBUGINFO_H
 
@@ -10,7 +10,7 @@
 /* Loads the library. 0, or -ENOPKG with a sentence. */
 int debuginfo_load(struct uft_error *err);
 
-/* A question: of the @index-th func or call of the query. */
+/* A question: the @index-th func or call of the query. */
 struct debuginfo_want { uint64_t vaddr; uint32_t index; };
 
 /*

@@ -2,10 +2,10 @@
 /*
  * debuginfod.c - debug files from the servers in $DEBUGINFOD_URLS
  *
- * The protocol, its cache (~/.cache/debuginfod_client, misses too) and its time-out ($DEBUGINFOD_TIMEOUT) are elfutils'
- * libdebuginfod, which is loaded only when the variable says that the user wants it. Without the variable nothing
- * here is reached and no network is touched. One transfer takes FETCH_MAX_S at most; after one that was
- * given up no server is asked again.
+ * elfutils' libdebuginfod has the protocol, its cache (~/.cache/debuginfod_client, misses too) and its time-out
+ * ($DEBUGINFOD_TIMEOUT). It is loaded only when the variable says that the user wants it. Without the variable no code
+ * here runs and no network is used. One transfer takes FETCH_MAX_S at most; after a transfer that was given up no
+ * server is asked again.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static int on_progress(struct debuginfod_client *c, long got, long of)
 	return __atomic_load_n(&is_given_up, __ATOMIC_RELAXED);
 }
 
-/* Twice by two threads does no harm. */
+/* A second load by another thread does no harm. */
 static int lib_load(void)
 {
 	void *so;

@@ -2,21 +2,21 @@
 /*
  * demangle_cost.c - estimate the cost of demangling a hostile name
  *
- * libiberty bounds neither its time nor, in a few places, its pointers, and a limit of the text does not see work that
- * prints nothing. So the names with which that happens are found before:
+ * libiberty bounds neither its time nor, in a few places, its pointers, and a limit of the text does not bound work
+ * that prints nothing. So names that cause such work are found before:
  *
  * - C++, parsing: the arguments of a template parameter in a conversion operator (cvT_I...E) are parsed twice at
  *   each level. CONVERSION_ARGS of them are allowed.
  * - C++, printing: substitutions make the tree a DAG. A pack expansion searches its whole operand for a pack;
  *   template parameters may lead to parameters of outer templates, again and again; lists of empty packs print nothing.
  *   Each node's cost is computed once, with a template parameter at the cost of the dearest argument, and an expansion
- *   at that of the longest pack: an upper bound of the nodes that are visited. A tree above TREE_COST is refused.
+ *   at that of the longest pack: an upper bound of the visited nodes. A tree above TREE_COST is refused.
  * - C++, memory: the printer has one array on its stack of all templates times all references to parameters.
  * - C++, pointers: the size of a pack in a lambda's parameters is looked up in a template that is not there; in one
  *   with a template head so is a parameter, if a function type or another encoding put other templates in its place.
- * - Rust: the binder `for<'a, ...>` counts up to 2^64, also where nothing is printed; chains of back references, paths
- *   that are skipped and Punycode, which is decoded in quadratic time, cost more than they print. So the name is
- *   parsed here before, without text: it may take RUST_STEPS, of which each lifetime of a binder is one.
+ * - Rust: the binder `for<'a, ...>` counts up to 2^64, also where nothing is printed; chains of back references,
+ *   skipped paths and Punycode, which is decoded in quadratic time, cost more than they print. So the name is first
+ *   parsed here, without text: it may take RUST_STEPS, of which each lifetime of a binder is one.
  *
  * A name with FEW_REFS references expands to less than 3^(FEW_REFS / 3) parts, so it needs no tree.
  */
@@ -36,7 +36,7 @@
 #define SCOPES			8u		/* templates whose arguments name parameters */
 #define COPIES			8192u		/* templates times references; 64 bytes of stack each */
 #define RUST_STEPS		(1u << 20)	/* bytes read, lifetimes counted */
-#define RUST_DEPTH		1024u		/* the library's */
+#define RUST_DEPTH		1024u		/* the library's bound */
 
 /* ---- C++: the text ---- */
 
@@ -69,13 +69,13 @@ int demangle_parse_is_bounded(const char *name, size_t len)
 	return 1;
 }
 
-/* The size of a pack (sZ, sP) stands in it, perhaps. */
+/* Does the name hold the size of a pack (sZ, sP), perhaps? */
 static int has_size_of_pack(const char *name)
 {
 	return strstr(name, "sZ") || strstr(name, "sP");
 }
 
-/* Each reference (S_, T_ and their like) ends by `_`, each list of arguments begins by `I`: there are no more. */
+/* Each reference (S_, T_ and their like) ends with `_`, each list of arguments begins with `I`: there are no more. */
 int demangle_needs_tree(const char *name)
 {
 	size_t refs = 0, lists = 0;
@@ -112,8 +112,8 @@ int demangle_needs_tree(const char *name)
 }
 
 /*
- * Of a name with `sr` the old and the new form are tried in turn, and the call that makes a tree tries one only.
- * Without a tree: no expansion, no scope but the function's own, no lambda; so all work shows in the text.
+ * A name with `sr` is tried in its old and its new form in turn, but the call that makes a tree tries only one. Without
+ * a tree: no expansion, no scope but the function's own, no lambda, so that all work shows in the text.
  */
 int demangle_is_plain(const char *name)
 {
@@ -134,15 +134,15 @@ int demangle_is_plain(const char *name)
 enum { HAS_PARAM = 1, HAS_SIZE = 2, HAS_FUNCTION = 4, HAS_SCOPE = 8, HAS_CONVERSION = 16 };
 
 struct cost {
-	uint32_t print, plain;		/* nodes visited by printing; where parameters are not looked up */
-	uint32_t find;			/* by the search for a pack */
+	uint32_t print, plain;		/* nodes that printing visits; the same where parameters are not looked up */
+	uint32_t find;			/* nodes that the search for a pack visits */
 	uint8_t has, state;
 };
 enum { IS_NEW, IS_OPEN, IS_DONE };
 
 struct tree {
 	struct demangle_component *node;
-	struct cost *cost;		/* by place in node */
+	struct cost *cost;		/* by index in node */
 	size_t n;
 	uint32_t param;			/* cost of a template parameter */
 	uint32_t pack;			/* length of the longest pack */
@@ -162,7 +162,7 @@ static uint32_t times(uint32_t a, uint32_t b)
 	return product > 2 * TREE_COST ? 2 * TREE_COST : (uint32_t)product;
 }
 
-/* NULL: not a node. What stands in an unknown kind of node need not be a pointer. */
+/* NULL: not a node. A member of an unknown kind of node need not be a pointer. */
 static struct demangle_component *child(const struct tree *t, struct demangle_component *dc)
 {
 	uintptr_t at = (uintptr_t)dc - (uintptr_t)t->node;
@@ -250,7 +250,7 @@ static struct cost node_cost(struct tree *t, struct demangle_component *dc, cons
 			c.print = plus(c.print, t->refs);
 		break;
 	case DEMANGLE_COMPONENT_UNARY:
-		if (t->has_size) {	/* the operator's code is the library's own */
+		if (t->has_size) {	/* the library itself has the operator's code */
 			c.print = plus(c.print, plus(r->find, t->pack));
 			c.has |= HAS_SIZE;
 		}
@@ -271,7 +271,7 @@ static struct cost node_cost(struct tree *t, struct demangle_component *dc, cons
 	return c;
 }
 
-/* Counts what decides about the cost of parameters and expansions. */
+/* Counts what determines the cost of parameters and expansions. */
 static void count_node(struct tree *t, struct demangle_component *dc)
 {
 	t->templates += dc->type == DEMANGLE_COMPONENT_TEMPLATE;
@@ -314,7 +314,7 @@ static uint32_t walk_again(struct tree *t, struct demangle_component *root)
 	return walk(t, root, 0, NULL)->print;
 }
 
-/* The template whose arguments are in scope in the function type of @typed; NULL: there is none. */
+/* Returns the template whose arguments are in scope in the function type of @typed; NULL: none. */
 static struct demangle_component *scope_of(const struct demangle_component *typed)
 {
 	struct demangle_component *dc = typed->u.s_binary.left;
@@ -343,7 +343,7 @@ static struct demangle_component *scope_of(const struct demangle_component *type
 	return NULL;
 }
 
-/* A template that parameters are looked up in: an encoding's, or one that a conversion operator stands in. */
+/* Returns a template in which parameters are looked up: of an encoding, or around a conversion operator. */
 static struct demangle_component *scope_at(const struct tree *t, size_t i)
 {
 	struct demangle_component *dc = &t->node[i];
@@ -355,7 +355,7 @@ static struct demangle_component *scope_at(const struct tree *t, size_t i)
 	return dc->type == DEMANGLE_COMPONENT_TEMPLATE && t->cost[i].has & HAS_CONVERSION ? dc : NULL;
 }
 
-/* The dearest arguments of a scope; in @outer the number of those that name parameters themselves. */
+/* Returns the dearest arguments of a scope; sets @outer to the number of those that name parameters themselves. */
 static uint32_t dearest_args(const struct tree *t, uint32_t *outer)
 {
 	uint32_t most = 1;
@@ -510,7 +510,7 @@ static void rust_binder(struct rust *r)
 	pay(r, n);
 }
 
-/* At what a `B` names; its number is read. */
+/* Parses at the place that a `B` names; its number is read here. */
 static void rust_backref(struct rust *r, void (*parse)(struct rust *))
 {
 	uint64_t target = rust_base62(r);
@@ -612,7 +612,7 @@ static void rust_type(struct rust *r)
 		break;
 	default:
 		if (tag >= 'a' && tag <= 'z')
-			break;		/* a basic type, or nothing that the library knows */
+			break;		/* a basic type, or one unknown to the library */
 		r->at--;
 		rust_path(r);
 	}

@@ -7,11 +7,11 @@
 
 struct demangle_component;
 
-/* Can parsing the C++ name @name of @len bytes take time that is more than linear? */
+/* Is the time of parsing the C++ name @name of @len bytes at most linear? */
 int demangle_parse_is_bounded(const char *name, size_t len);
-/* Can printing the C++ name @name do more than its text tells? Then its tree is looked at first. */
+/* Can printing the C++ name @name take more work than its text shows? Then its tree is checked first. */
 int demangle_needs_tree(const char *name);
-/* Is printing @name bounded, as far as its letters tell? */
+/* Is printing @name bounded, as far as its letters show? */
 int demangle_is_plain(const char *name);
 /* Is printing @root, the tree of @name, bounded and safe? Its nodes lie in @nodes, which has room for @n. */
 int demangle_tree_is_bounded(const char *name, struct demangle_component *root, struct demangle_component *nodes,

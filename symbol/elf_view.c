@@ -12,10 +12,10 @@
 #include "symbol/guard_map.h"
 #include "symbol/open_regular.h"
 
-#define ELF_MAX_DYNAMIC		4096u	/* entries looked at; real files have some 30 */
+#define ELF_MAX_DYNAMIC		4096u	/* entries read; real files have some 30 */
 #define ELF_MAX_SEGMENTS	512u	/* real files have about a dozen */
 #define ELF_MAX_HASH_BUCKETS	(1u << 24)
-#define ELF_COPIES_MAX_BYTES	(2ull << 30)	/* of files that others can change, together */
+#define ELF_COPIES_MAX_BYTES	(2ull << 30)	/* of copies of files that other users can change, all together */
 
 const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len)
 {
@@ -64,7 +64,7 @@ static struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len)
 {
 	struct elf_strtab t = { (const char *)data, data ? len : 0 };
 
-	/* Cut what is not terminated, so that every offset below len is a string. */
+	/* Cuts an unterminated end, so that every offset below len is a string. */
 	while (t.len && t.s[t.len - 1])
 		t.len--;
 	return t;
@@ -241,7 +241,7 @@ uint32_t elf_build_id(const struct elf_view *v, uint8_t *out, uint32_t max)
 
 /* ---- The dynamic section -------------------------------------------------------------------- */
 
-/* Number of dynamic symbols from the hash tables, for files without section headers. */
+/* Returns the number of dynamic symbols by the hash tables, for files without section headers. */
 static size_t elf_dynsym_count(struct elf_view *v, uint64_t hash, uint64_t gnu_hash)
 {
 	const uint8_t *p, *buckets;
@@ -379,7 +379,7 @@ static void *elf_copy_table(const struct elf_view *v, uint64_t off, size_t n, si
 	return t;
 }
 
-/* Section headers are optional for everything that runs: a broken table counts as none. */
+/* Section headers are optional for all objects that run: a broken table counts as none. */
 static void elf_read_sections(struct elf_view *v)
 {
 	uint64_t n = v->eh.e_shnum, strndx = v->eh.e_shstrndx;
@@ -471,7 +471,7 @@ int elf_open_file(const char *path, const char *name, struct stat *st, struct uf
 	return ret ? ret : fd;
 }
 
-/* Bytes of all files that were copied, and not closed. */
+/* Bytes of the open copies of files. */
 static size_t copied;
 
 static void drop_copy(const void *data, size_t size)
@@ -480,7 +480,7 @@ static void drop_copy(const void *data, size_t size)
 	__atomic_fetch_sub(&copied, size, __ATOMIC_RELAXED);
 }
 
-/* Copies the present bytes: the file's owner may change them later. */
+/* Copies the present bytes, because the file's owner may change them later. */
 static int copy_file(int fd, size_t size, const char *name, const uint8_t **data, struct uft_error *err)
 {
 	size_t have = 0;

@@ -2,13 +2,13 @@
 /*
  * elf_view.h - internal to symbol/: a checked view of the bytes of an ELF file
  *
- * Every byte of the file is hostile. Nothing here is dereferenced in place: headers are copied out, and
- * all other access goes through functions that check offset and length against the file first, so a
- * damaged file gives "not there" and never a fault. Work and memory have one bound for each file (parse_bound.h).
+ * Every byte of the file is hostile. No pointer into it is dereferenced in place: headers are copied out, and all other
+ * access goes through functions that check offset and length against the file first, so a damaged file gives "not
+ * there" and never a fault. Work and memory have one bound for each file (parse_bound.h).
  *
- * Written by hand instead of on libelf: we need about a tenth of it, want the same code for files, for
- * files in memory (.gnu_debugdata, archive members) and for files without section headers, and want to
- * run all of it under the sanitizers in the fuzzer.
+ * uft does not use libelf, because it needs about a tenth of it, wants the same code for files, for files in memory
+ * (.gnu_debugdata, archive members) and for files without section headers, and wants to run all of it under the
+ * sanitizers in the fuzzer.
  */
 #ifndef UFT_SYMBOL_ELF_VIEW_H
 #define UFT_SYMBOL_ELF_VIEW_H
@@ -50,7 +50,7 @@ struct elf_view {
 	Elf64_Shdr *sh;
 	size_t nsh;
 	struct elf_strtab shstr;
-	unsigned last_load;	/* index of the PT_LOAD that answered last */
+	unsigned last_load;	/* index of the PT_LOAD that was found last */
 	/* from PT_DYNAMIC, so they work without section headers */
 	struct elf_symtab dyn;
 	struct elf_relocs rela, jmprel;
@@ -59,14 +59,14 @@ struct elf_view {
 	int has_interp, has_needed;
 };
 
-/* The type of relocation that adds the load address, as the machine numbers it. */
+/* Returns the machine's type of relocation that adds the load address. */
 static inline unsigned elf_relative(const struct elf_view *v)
 {
 	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : v->eh.e_machine == EM_RISCV ? R_RISCV_RELATIVE :
 		R_X86_64_RELATIVE;
 }
 
-/* The same of one that asks a function. */
+/* Returns the machine's type of relocation that calls a resolver function. */
 static inline unsigned elf_irelative(const struct elf_view *v)
 {
 	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : v->eh.e_machine == EM_RISCV ? 58 :
@@ -80,22 +80,22 @@ int elf_open_memory(struct elf_view *v, const void *data, size_t size, enum elf_
 		    struct uft_error *err);
 void elf_close(struct elf_view *v);
 /*
- * A descriptor of a regular file, whatever the name leads to (open_regular.h), or a negative errno; empty: -ENOEXEC.
- * @name: in messages.
+ * Opens a regular file, whatever the name leads to (open_regular.h). Returns a descriptor or a negative errno; empty:
+ * -ENOEXEC. @name: for messages.
  */
 int elf_open_file(const char *path, const char *name, struct stat *st, struct uft_error *err);
-/* As elf_open(), of what that returned, which is closed. */
+/* The same as elf_open() for a descriptor of elf_open_file(), which it closes. */
 int elf_open_fd(struct elf_view *v, int fd, const struct stat *st, const char *name, struct uft_error *err);
 /*
- * The bytes of a regular file, read-only: mapped, or copied if another user than root and ours can change it, since a
- * string that was looked at must still have its end later. 0 or a negative errno. elf_unmap() gives them back.
+ * Maps the bytes of a regular file, read-only. Copies them if a user other than root and uft's can change the file,
+ * because a string that was checked must still have its end later. 0 or a negative errno. Undo by elf_unmap().
  */
 int elf_map_file(const char *path, const uint8_t **data, size_t *size, enum elf_memory *memory, struct uft_error *err);
 void elf_unmap(const void *data, size_t size, enum elf_memory memory);
 
 /* File bytes [off, off + len), or NULL. */
 const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len);
-/* File bytes behind @vaddr of a loaded segment; *avail gets how many follow. NULL: not in the file. */
+/* File bytes from @vaddr of a loaded segment on; *avail gets how many follow. NULL: not in the file. */
 const uint8_t *elf_at(struct elf_view *v, uint64_t vaddr, size_t *avail);
 /* The same, but NULL unless @len bytes are there. */
 const uint8_t *elf_at_len(struct elf_view *v, uint64_t vaddr, size_t len);
@@ -108,7 +108,7 @@ const uint8_t *elf_section_data(const struct elf_view *v, size_t i, size_t *len)
 /* Symbol table of type SHT_SYMTAB or SHT_DYNSYM; n 0: none. */
 void elf_symtab_find(const struct elf_view *v, uint32_t type, struct elf_symtab *out);
 
-/* Inline, as elf_rela(): whole tables are walked at start. @i < t->n. */
+/* Inline, as elf_rela(), because whole tables are read at start. @i < t->n. */
 static inline void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out)
 {
 	memcpy(out, t->sym + i * sizeof(*out), sizeof(*out));

@@ -2,9 +2,9 @@
 /*
  * error.h - one clear sentence for the user, beside the negative errno for the caller
  *
- * Library functions return 0 or a negative errno. Where a user has to read what went wrong, they
- * also take a struct uft_error and fill it with a sentence that names the input and the remedy.
- * A NULL pointer: the caller does not want the text. Context: control.
+ * Library functions return 0 or a negative errno. Where a user has to read the error, they also take a struct uft_error
+ * and fill it with a sentence that names the input and the remedy. NULL: the caller does not want the text. Context:
+ * control.
  */
 #ifndef UFT_SYMBOL_ERROR_H
 #define UFT_SYMBOL_ERROR_H

@@ -6,17 +6,16 @@
  *	and	not { `&&` not }
  *	not	`!` not | `(` or `)` | FIELD OP VALUE
  *
- * Numbers compare by == != < <= > >= and & (has one of these bits), or with CPUS{0-3,5}; so do masks of CPUs. Texts,
- * in quotes, compare by == != and ~ (a glob); FIELD.function, by == and !=, with a function's name or with an
- * address in it. Beside its own fields every event has those that are common to all, CPU and COMM.
- * Grammar, errors, their errno and the place of the caret are those of a kernel 6.12, which was asked: behind
- * a field or in front of a value it stands one further to the right than it could. One thing no kernel
- * has to bear: which functions there are is known when an event comes, not when the filter is written, so
- * any name is taken.
+ * Numbers compare by == != < <= > >= and & (has one of these bits), or with CPUS{0-3,5}; masks of CPUs compare in the
+ * same ways. Texts, in quotes, compare by == != and ~ (a glob). FIELD.function compares, by == and !=, with a
+ * function's name or with an address in it. Besides its own fields every event has the common ones, CPU and COMM.
+ * Grammar, errors, their errno and the place of the caret are those of a kernel 6.12, as measured: behind a field or in
+ * front of a value the caret stands one too far to the right. In one point uft differs from a kernel: the functions are
+ * known when an event comes, not when the filter is written, so any name is accepted.
  *
- * The text becomes nodes that refer to earlier ones. Steps are made of them from the last one to the first, so each
- * knows where it leads: of `a && b` those of b first, then those of a with b's first step as the way
- * for yes. `!` swaps the ways. What is known of every record of the type (common_type) makes no step.
+ * The text becomes nodes that refer to earlier ones. Steps are made from the last node to the first, so that each step
+ * knows its successors: of `a && b` first those of b, then those of a, whose way for yes is b's first step. `!` swaps
+ * the ways. A condition that is the same for every record of the type (common_type) makes no step.
  */
 #include "symbol/array.h"
 #include "symbol/event_filter.h"
@@ -27,14 +26,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_DEPTH	1000	/* of parentheses and !, as this recurses; a kernel takes as many as fit */
+#define MAX_DEPTH	1000	/* of parentheses and !, because parsing recurses; a kernel takes as many as fit */
 #define CPU_WORDS	64	/* CPUS{} names CPUs below 4096 */
 #define CPU_BREAKS	", \t\n"
-#define NUMBER_BYTES	24u	/* the kernel's: a number, and a text, is shorter */
+#define NUMBER_BYTES	24u	/* the kernel's bound: numbers and texts are shorter */
 #define TEXT_BYTES	256u
 #define CONSTANT_BYTES	(UFT_PROGRAM_BYTES - sizeof(struct uft_program) - UFT_PROGRAM_STEPS * sizeof(struct uft_step))
 
-/* longer ones before those that they begin with */
+/* an operator stands before its own prefixes */
 enum op { OP_EQ, OP_NE, OP_GLOB, OP_LE, OP_LT, OP_GE, OP_GT, OP_BITS, NOPS };
 static const char *const op_text[NOPS] = { "==", "!=", "~", "<=", "<", ">=", ">", "&" };
 
@@ -93,7 +92,7 @@ static int is_name(const char *p, size_t n, const char *name)
 	return strlen(name) == n && !memcmp(p, name, n);
 }
 
-/* 1: found. Its own fields come first, as `comm` may be one of them. */
+/* 1: found. The type's own fields come first, as `comm` may be one of them. */
 static int find_field(const struct uft_event_type *type, const char *p, size_t n, struct node *out)
 {
 	static const struct { const char *name; enum special of; } common[] = {
@@ -163,10 +162,7 @@ static int64_t cut(int64_t number, uint32_t size, int is_signed)
 	return is_signed ? (int64_t)v >> unused : (int64_t)(v >> unused);
 }
 
-/*
- * A number as what it is compared with holds it: the kernel cuts it to the field's size. 0: it is none, or
- * too large to be one.
- */
+/* Reads a number as the field would hold it: the kernel cuts it to the field's size. 0: no number, or too large. */
 static int read_number(const char *text, struct node *n)
 {
 	int is_signed = n->of == OF_TID || n->of == OF_CPU || (n->of == OF_FIELD && n->field->is_signed);
@@ -213,8 +209,8 @@ static int take_cpu(const char **p, unsigned long last, unsigned long *out)
 }
 
 /*
- * A kernel's list: CPUs and ranges, `0-3,5`, `0-15:2/4` (the first two of each four), `all`, and N for the last one
- * that the machine has; commas and blanks part them. 0: it is none.
+ * Reads a kernel's list of CPUs: CPUs and ranges, `0-3,5`, `0-15:2/4` (the first two of each four), `all`, and N for
+ * the machine's last CPU, separated by commas and blanks. 0: no list.
  */
 static int read_cpus(const char *p, const char *end, uint64_t *cpus)
 {
@@ -273,7 +269,7 @@ static int take_cpus(struct parser *s, struct node *n, size_t at)
 	return 0;
 }
 
-/* A name, or an address in any function. */
+/* Takes a name, or an address in any function. */
 static int take_function(struct parser *s, struct node *n, size_t at)
 {
 	size_t len = 0;
@@ -314,7 +310,7 @@ static int predicate(struct parser *s, uint32_t *out)
 	if (!find_field(s->type, s->p, len, &n))
 		return fail(s, -EINVAL, "Field not found", at + len);
 	s->p += len;
-	if (!strncmp(s->p, ".ustring", 8)) {		/* where the text is does not matter to who has it */
+	if (!strncmp(s->p, ".ustring", 8)) {		/* a text in user memory is compared as any other */
 		s->p += 8;
 	} else if (!strncmp(s->p, ".function", 9)) {
 		s->p += 9;
@@ -379,7 +375,7 @@ static int parse_not(struct parser *s, uint32_t *out)
 	return ret;
 }
 
-/* @next on both sides of @op, as often as there is one. */
+/* Parses @next on both sides of each @op. */
 static int parse_joined(struct parser *s, const char *op, enum node_kind kind,
 			int (*next)(struct parser *s, uint32_t *out), uint32_t *out)
 {
@@ -406,7 +402,7 @@ static int parse_or(struct parser *s, uint32_t *out)
 	return parse_joined(s, "||", NODE_OR, parse_and, out);
 }
 
-/* Parentheses and quotes of the whole, before anything else: as in the kernel their errors come first. */
+/* Checks parentheses and quotes of the whole text first, because their errors come first in the kernel, too. */
 static int check_pairs(struct parser *s)
 {
 	const char *quote = NULL, *p;
@@ -427,7 +423,7 @@ static int check_pairs(struct parser *s)
 		return fail(s, -ESRCH, "Missing matching quote", (size_t)(quote - s->text));
 	if (!open)
 		return 0;
-	while (p-- > s->text && level >= 0) {		/* the last one without its other end */
+	while (p-- > s->text && level >= 0) {		/* the last one without a partner */
 		if (quote)
 			quote = *p == *quote ? NULL : quote;
 		else if (*p == '"' || *p == '\'')
@@ -440,10 +436,10 @@ static int check_pairs(struct parser *s)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Steps are made from the last one to the first; until all are there they count from the end. */
+/* Steps are made from the last one to the first; until all are made they count from the end. */
 struct maker {
 	const struct parser *s;
-	struct uft_step step[UFT_PROGRAM_STEPS];	/* the first ones at the end */
+	struct uft_step step[UFT_PROGRAM_STEPS];	/* the first steps at the end */
 	uint8_t constant[CONSTANT_BYTES];
 	uint32_t nsteps, nconstant, facts;
 	int is_full;
@@ -460,7 +456,7 @@ static int put_constant(struct maker *m, const void *bytes, size_t n, uint32_t *
 	return 1;
 }
 
-/* enum uft_load of a number; UFT_NLOADS: there is none of that size, and the kernel's answer is always no. */
+/* Returns the enum uft_load of a number; UFT_NLOADS: no load has that size, and the kernel's answer is always no. */
 static unsigned load_of_number(const struct node *n)
 {
 	static const uint8_t load_of[9] = {
@@ -487,7 +483,7 @@ static uint32_t field_bytes(const struct node *n)
 	return n->of == OF_FIELD && n->field->place == UFT_FIELD_FIXED ? n->field->size : 0;
 }
 
-/* Of a number. The answer is turned round for what has no operation: *@is_not. */
+/* Returns the operation for a number. Where only the opposite has one, sets *@is_not. */
 static enum uft_step_op step_op(const struct node *n, int *is_not)
 {
 	*is_not = n->op == OP_NE || n->op == OP_GE || n->op == OP_GT;
@@ -499,7 +495,7 @@ static enum uft_step_op step_op(const struct node *n, int *is_not)
 	}
 }
 
-/* The answer to a question about common_type, or about what is 0 in all records. */
+/* Returns the answer about common_type, or about a field that is 0 in all records. */
 static int answer_of(const struct maker *m, const struct node *n)
 {
 	uint64_t room[(sizeof(struct uft_program) + sizeof(struct uft_step)) / sizeof(uint64_t)],
@@ -516,7 +512,7 @@ static int answer_of(const struct maker *m, const struct node *n)
 	return uft_program_run(p, &r) != is_not;
 }
 
-/* How many CPUs are in the list; *last: the last one. */
+/* Counts the CPUs in the list; *last: the last one. */
 static uint32_t count_cpus(const uint64_t *cpus, uint32_t *last)
 {
 	uint32_t n = 0;
@@ -529,7 +525,7 @@ static uint32_t count_cpus(const uint64_t *cpus, uint32_t *last)
 	return n;
 }
 
-/* A number is equal to a list of that one, and to no other list. */
+/* A number equals the list of that one number, and no other list. */
 static int make_cpus(struct maker *m, const struct node *n, struct uft_step *s, int *answer)
 {
 	uint32_t last = 0, count = count_cpus(n->cpus, &last), at = 0, bytes = last / 8 + 1;
@@ -553,8 +549,8 @@ static int make_cpus(struct maker *m, const struct node *n, struct uft_step *s, 
 }
 
 /*
- * A step without its ways. *answer: -1, or that for all records: there is no step. *is_not: as step_op(). 0: there
- * is no room.
+ * Makes a step without its ways. *answer: -1, or the answer for all records: then there is no step. *is_not: as
+ * step_op(). 0: there is no room.
  */
 static int make_step(struct maker *m, const struct node *n, struct uft_step *s, int *is_not, int *answer)
 {
@@ -586,8 +582,8 @@ static int make_step(struct maker *m, const struct node *n, struct uft_step *s, 
 }
 
 /*
- * The steps of node @i. @yes, @no: where it leads; @is_turned: an odd number of `!` is around it, so `no` is the
- * way to "accept". Returns its first step, or where it leads if it needs none.
+ * Makes the steps of node @i. @yes, @no: where they lead; @is_turned: an odd number of `!` is around the node, so `no`
+ * is the way to "accept". Returns the node's first step, or where it leads if it needs no step.
  */
 static uint16_t make_steps(struct maker *m, uint32_t i, uint16_t yes, uint16_t no, int is_turned)
 {
@@ -626,7 +622,7 @@ static struct uft_program *make_program(struct maker *m)
 	size_t bytes;
 	struct uft_program *p;
 
-	if (first >= UFT_STEP_ACCEPT) {		/* the same for all records: one step that leads there in any case */
+	if (first >= UFT_STEP_ACCEPT) {		/* the same for all records: one step that always leads there */
 		m->nsteps = 1;
 		m->step[UFT_PROGRAM_STEPS - 1] = (struct uft_step){ .op = UFT_STEP_EQ, .load = UFT_LOAD_U8,
 			.yes = first, .no = first };
@@ -673,7 +669,7 @@ int uft_event_filter_make(const struct uft_event_type *type, const char *text, s
 	if (!ret && !text[strspn(text, " \t\n")])
 		return -EINVAL;
 	ret = ret ? ret : check_pairs(&s);
-	ret = ret ? ret : parse_or(&s, &last);	/* the last node is the whole */
+	ret = ret ? ret : parse_or(&s, &last);	/* the last node is the whole filter */
 	if (!ret && *s.p)
 		ret = fail(&s, -EPERM, "Too many terms in predicate expression", (size_t)(s.p - text));
 	ret = ret ? ret : compile(&s, out);

@@ -8,13 +8,13 @@
 
 struct uft_filter_error {
 	const char *what;	/* the kernel's text; static */
-	size_t at;		/* where its caret stands: at most one behind the text's end, as in the kernel */
+	size_t at;		/* place of its caret: at most one behind the text's end, as in the kernel */
 };
 #define UFT_FILTER_BYTES	4096u	/* a text is shorter */
 
 /*
- * Of records of @type; free() it. 0, or what the kernel returns: -EINVAL, -EPERM, -ENOENT, -ESRCH, with *err;
- * -E2BIG (it has more to ask than a program has room for), -ENOMEM.
+ * Makes a program for records of @type; free() it. 0, or the kernel's error: -EINVAL, -EPERM, -ENOENT, -ESRCH, with
+ * *err; -E2BIG (more conditions than a program has room for), -ENOMEM.
  */
 int uft_event_filter_make(const struct uft_event_type *type, const char *text, struct uft_program **out,
 			  struct uft_filter_error *err);

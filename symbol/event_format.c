@@ -7,12 +7,11 @@
  *	format:
  *		field:DECLARATION;	offset:N;	size:N;	signed:N;
  *		...
- *
+ * 
  *	print fmt: "..." , arguments
  *
- * Four common fields come first. Texts come from objects and recordings that others made, so each number is
- * bounded, a field lies within the largest payload, and a text that says something else is refused as a
- * whole.
+ * Four common fields come first. The texts come from hostile objects and recordings. So each number is bounded, a field
+ * lies within the largest payload, and a text of another form is refused as a whole.
  */
 #include "symbol/event_type.h"
 
@@ -101,7 +100,7 @@ static int split_declaration(struct cursor *c, const char *p, size_t n, struct u
 	return 1;
 }
 
-/* Bytes of an element of a dynamic array, by the name of its type. */
+/* Returns the bytes of an element of a dynamic array, by its type's name. */
 static uint32_t element_of(const char *type)
 {
 	static const struct { const char *word; uint32_t bytes; } known[] = {
@@ -204,8 +203,8 @@ static int take_fields(struct cursor *c, struct uft_event_type *t)
 }
 
 /*
- * Names, types and brackets are parts of the text, and each gets an end: they need no more than the text and
- * 4 bytes a field.
+ * Names, types and brackets are parts of the text, each with an end of its own: they take at most the text's bytes and
+ * 4 more a field.
  */
 int uft_event_format_parse(const char *system, const char *format, struct uft_event_type **out, struct uft_error *err)
 {

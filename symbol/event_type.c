@@ -2,11 +2,12 @@
 /*
  * event_type.c - the table of event types; see event_type.h
  *
- * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of
- * places is stored last.
+ * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of places is
+ * stored last.
  *
- * Programs of any user declare types, so each owner has a share of the table: of every bound at most half of what the
- * others have left, if it is not ours. Names are no owner's: one that another owner's type has gets a number behind it.
+ * Programs of any user declare types, so each owner other than uft has a share of the table: of every bound at most
+ * half of what the other owners have left. Names belong to no owner: a type whose name another owner's type has gets a
+ * number behind it.
  */
 #include "symbol/array.h"
 #include "symbol/event_type.h"
@@ -22,13 +23,13 @@
 
 #define CHUNK		256u
 #define NCHUNKS		((UFT_EVENT_TYPES_MAX + CHUNK - 1) / CHUNK)
-#define FIRST_FREE_ID	1024u	/* kernel ids below are those of its tracers and of the built-in types */
+#define FIRST_FREE_ID	1024u	/* the kernel's tracers and the built-in types have the ids below */
 #define MAX_SYSTEMS	4096u
 #define SYSTEM_SLOTS	(2 * MAX_SYSTEMS)
-#define NAMES_TRIED	64u	/* of types of other owners that have a name */
+#define NAMES_TRIED	64u	/* for a type whose name types of other owners have */
 #define FORMATS_MAX_BYTES	(256u << 20)	/* of all types; 60,000 of the kernel's length take 120 MB */
-#define PRINTS_MAX_BYTES	(256u << 20)	/* compiled; a term of two bytes becomes nodes of a hundred */
-#define OBJECTS_MAX_BYTES	(64u << 20)	/* of which objects declare the types */
+#define PRINTS_MAX_BYTES	(256u << 20)	/* compiled; a term of two bytes becomes a hundred bytes of nodes */
+#define OBJECTS_MAX_BYTES	(64u << 20)	/* of the objects that declare types */
 
 enum bound { TYPES, SYSTEMS, FORMATS, PRINTS, OBJECTS, NBOUNDS };
 static const uint64_t most[NBOUNDS] = { UFT_EVENT_TYPES_MAX, MAX_SYSTEMS, FORMATS_MAX_BYTES, PRINTS_MAX_BYTES,
@@ -40,7 +41,7 @@ static const uint64_t most[NBOUNDS] = { UFT_EVENT_TYPES_MAX, MAX_SYSTEMS, FORMAT
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
-/* What the session records of tasks: names, fields and texts are the kernel's (6.12). */
+/* Events of tasks that the session records itself: names, fields and texts are the kernel's (6.12). */
 static const struct { const char *system, *format; uint32_t tasks; } builtin[UFT_NBUILTINS] = {
 	[UFT_BUILTIN_EXEC] = { "sched", "name: sched_process_exec\nID: 303\nformat:\n" COMMON
 		"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
@@ -66,7 +67,7 @@ struct share { uint32_t owner; uint64_t used[NBOUNDS]; };
 
 struct uft_event_table {
 	int refs;			/* atomic */
-	pthread_mutex_t lock;		/* of adding */
+	pthread_mutex_t lock;		/* serializes adding */
 	uint32_t count;			/* atomic, stored last */
 	struct uft_event_type **chunk[NCHUNKS];
 	uint32_t nsystems;		/* atomic, stored last */
@@ -76,9 +77,9 @@ struct uft_event_table {
 	uint32_t *slot, nslots, nused;	/* under the lock: by the hash of system and name, index + 1 */
 	uint8_t id_used[65536 / 8];
 	uint32_t next_id;
-	uint64_t used[NBOUNDS];		/* of all owners, under the lock, as are these: */
+	uint64_t used[NBOUNDS];		/* sums of all owners, under the lock, as are the next ones: */
 	void *shares;			/* tsearch(3), by the owner: each struct share */
-	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
+	struct uft_event_type **old; uint32_t nreplaced;	/* replaced types, freed at the end */
 	/* under the lock: by the hash of type and name, at most half used */
 	struct object_slot { const struct uft_event_type *type; const struct uft_event_object *object; } *object_slot;
 	uint32_t nobject_slots, nobjects;
@@ -140,7 +141,7 @@ static int compare_shares(const void *a, const void *b)
 	return (x->owner > y->owner) - (x->owner < y->owner);
 }
 
-/* NULL: no memory. */
+/* Returns the owner's share; NULL: no memory. */
 static struct share *share_of(struct uft_event_table *t, uint32_t owner)
 {
 	const struct share key = { .owner = owner };
@@ -180,7 +181,7 @@ static uint32_t hash_of(const char *system, size_t nsystem, const char *name, si
 	return (uint32_t)hash_words(hash_bytes(system, nsystem), hash_bytes(name, nname));
 }
 
-/* The slot of the type, or the free one that it would have. There are slots. */
+/* Returns the slot of the type, or the free slot for it. Needs a table with slots. */
 static uint32_t *slot_of(const struct uft_event_table *t, const char *system, size_t nsystem, const char *name,
 			 size_t nname)
 {
@@ -208,7 +209,7 @@ static void put_slot(struct uft_event_table *t, const struct uft_event_type *typ
 	*slot = type->index + 1;
 }
 
-/* At most half of the slots are used, those of replaced types included until then. */
+/* Keeps at most half of the slots used; slots of replaced types count until the table grows. */
 static int grow_slots(struct uft_event_table *t)
 {
 	uint32_t n = 64, *old = t->slot;
@@ -234,7 +235,7 @@ static int grow_slots(struct uft_event_table *t)
 	return 0;
 }
 
-/* The slot of the system, or the free one that it would have. */
+/* Returns the slot of the system, or the free slot for it. */
 static uint16_t *system_slot_of(struct uft_event_table *t, const char *name, size_t n)
 {
 	uint16_t *s;
@@ -265,13 +266,13 @@ static int find_system(struct uft_event_table *t, struct share *s, struct uft_ev
 	return 0;
 }
 
-/* Room for one more member. */
+/* Makes room for one more member. */
 static int grow_system(struct system *s)
 {
 	return s->nmembers & (s->nmembers - 1) ? 0 : array_resize(s->member, s->nmembers ? 2 * s->nmembers : 1);
 }
 
-/* The last member takes the place of the one that leaves. */
+/* Moves the last member to the place of the removed one. */
 static void leave_system(struct uft_event_table *t, const struct uft_event_type *type)
 {
 	struct system *s = &t->system[type->system_index];
@@ -307,7 +308,7 @@ static int choose_kernel_id(struct uft_event_table *t, struct uft_event_type *ty
 	return 0;
 }
 
-/* The text with the id that the type has got. */
+/* Makes the format's text with the id that the type has got. */
 static char *make_format(const struct uft_event_type *type, const char *from)
 {
 	const char *fields = strstr(from, "\nformat:\n");
@@ -363,7 +364,7 @@ static int is_same(const struct uft_event_type *a, const struct uft_event_type *
 	return 1;
 }
 
-/* Beyond the bound a type has no compiled print format: its events are shown as lists of their fields. */
+/* Compiles the print format. Beyond the bound a type has none: its events are printed as lists of their fields. */
 static void compile_print(struct uft_event_table *t, struct share *s, struct uft_event_type *type)
 {
 	struct uft_print *p = uft_print_compile(type);
@@ -376,7 +377,7 @@ static void compile_print(struct uft_event_table *t, struct share *s, struct uft
 	take(t, s, PRINTS, p ? uft_print_bytes(p) : 0);
 }
 
-/* Gives the parsed @type its place. Takes it over. */
+/* Puts the parsed @type into the table, which owns it from now on. */
 static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format,
 		 int is_builtin)
 {
@@ -408,8 +409,8 @@ static int place(struct uft_event_table *t, uint32_t index, struct uft_event_typ
 }
 
 /*
- * The type that is the same as @type, by its name or by one with a number. *there is NULL: there is none, and *name,
- * malloc'd, is free. -EEXIST: its owner has another one, or many others have.
+ * Finds the type that equals @type, by its name or by the name with a number. *there is NULL: there is none, and *name,
+ * malloc'd, is free. -EEXIST: its owner has a different type of that name, or too many other owners have one.
  */
 static int find_name(const struct uft_event_table *t, const struct uft_event_type *type, char **name,
 		     const struct uft_event_type **there)
@@ -434,7 +435,7 @@ static int find_name(const struct uft_event_table *t, const struct uft_event_typ
 	}
 }
 
-/* @type is parsed again, with the other name. */
+/* Parses @type again, with the other name. */
 static int rename_type(struct uft_event_type **type, const char *system, const char *format, const char *name,
 		       struct uft_error *err)
 {
@@ -505,7 +506,7 @@ int uft_event_table_add(struct uft_event_table *t, uint32_t owner, const char *s
 	return ret;
 }
 
-/* The slot of the object called @name that declares @type, or the free one that it would have. There are slots. */
+/* Returns the slot of the object @name that declares @type, or the free slot for it. Needs a table with slots. */
 static struct object_slot *object_slot_of(const struct uft_event_table *t, const struct uft_event_type *type,
 					  const char *name)
 {
@@ -582,7 +583,7 @@ void uft_event_table_remove(struct uft_event_table *t, uint32_t index)
 	struct uft_event_type *type = (struct uft_event_type *)place_of(t, index);
 
 	pthread_mutex_lock(&t->lock);
-	if (type && !type->is_gone) {	/* its slot stays as one of a replaced type */
+	if (type && !type->is_gone) {	/* its slot counts as that of a replaced type */
 		leave_system(t, type);
 		__atomic_store_n(&type->is_gone, 1, __ATOMIC_RELAXED);
 	}
@@ -645,7 +646,7 @@ uint32_t uft_event_table_member(const struct uft_event_table *t, uint32_t system
 
 /* ---- Types of a recording -------------------------------------------------------------------- */
 
-/* The replaced type is kept, as readers may still look at it. */
+/* Keeps the replaced type, because readers may still use it. */
 static int replace(struct uft_event_table *t, uint32_t index)
 {
 	struct uft_event_type *was = t->chunk[index / CHUNK] ? t->chunk[index / CHUNK][index % CHUNK] : NULL;

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define NAME_MAX_BYTES	128	/* of a system or an event in a word */
+#define NAME_MAX_BYTES	128	/* of a name of a system or an event in a word */
 
-/* A part of a word; empty and `*` are all. 0: too long to be any's. */
+/* Takes a part of a word; an empty part and `*` mean all. 0: longer than any name. */
 static int take_part(const char *p, size_t n, char part[NAME_MAX_BYTES])
 {
 	if (n >= NAME_MAX_BYTES)
@@ -25,7 +25,7 @@ static int is_of_object(const struct uft_event_type *type, const char *pattern)
 	return 0;
 }
 
-/* By its own name, or by the one that it was declared by. */
+/* Does the pattern match its name, or its declared name? */
 static int is_called(const struct uft_event_type *type, const char *pattern)
 {
 	char declared[NAME_MAX_BYTES];

@@ -12,7 +12,7 @@
 
 #define NCHUNK	256u
 
-/* Mappings, in chunks that are never freed: the handler goes through them without a lock. at 0: free. */
+/* Mappings, in chunks that are never freed: the handler reads them without a lock. at 0: free. */
 static struct chunk {
 	struct { uintptr_t at; size_t size; int prot; } map[NCHUNK];
 	struct chunk *next;
@@ -23,7 +23,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before;
 static uintptr_t page;
 
-/* The protection of the mapping at @addr; 0: there is none. */
+/* Returns the protection of the mapping at @addr; 0: no mapping. */
 static int prot_of(uintptr_t addr)
 {
 	for (const struct chunk *c = &first; c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard_map.h - files of others, mapped so that their owner cannot end the recorder
+ * guard_map.h - mapped files whose owners cannot end the recorder
  *
- * A page of a mapped file that the file no longer has (it was cut off, or overwritten in place by an
- * installer) is SIGBUS when it is used. Here it becomes a page of zeros: parsers take any bytes, and find the
- * file damaged; of memory shared with a target the records are gone. The first mapping installs a handler of
- * SIGBUS for the process; a fault elsewhere goes to the one before. A system call is not helped: it fails with
- * EFAULT until the page was touched (guard_touch()). Context: control, any thread.
+ * A page of a mapped file that the file no longer has (it was truncated, or overwritten in place by an installer)
+ * raises SIGBUS when it is used. A handler makes it a page of zeros: parsers take any bytes, and find the file damaged;
+ * records in memory shared with a target are lost. The first mapping installs the handler for the process; it passes
+ * faults elsewhere to the earlier handler. A system call fails with EFAULT instead, until the page was touched
+ * (guard_touch()). Context: control, any thread.
  */
 #ifndef UFT_SYMBOL_GUARD_MAP_H
 #define UFT_SYMBOL_GUARD_MAP_H
@@ -14,17 +14,19 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* The whole of a file, read-only and private. NULL: errno. */
+/* Maps the whole file, read-only and private. NULL: see errno. */
 const void *guard_map(int fd, size_t size);
 void guard_unmap(const void *p, size_t size);
-/* The same for memory that the caller maps shared, and writes to. 0 or -ENOMEM; guard_drop() before it is unmapped. */
+/*
+ * The same for memory that the caller maps shared, and writes to. 0 or -ENOMEM. Call guard_drop() before unmapping it.
+ */
 int guard_add(void *at, size_t size);
 void guard_drop(const void *at);
-/* All signals but SIGBUS: what a thread that uses guarded memory may block. */
+/* Sets all signals but SIGBUS: a thread that uses guarded memory may block these. */
 void guard_fill_mask(sigset_t *set);
 /* Touches each page of memory, guarded or not, that a system call could not read. */
 void guard_touch(const void *at, size_t size);
-/* In a fork child: another thread may have been in the middle of this. What was mapped before stays guarded. */
+/* Call in a fork child, because another thread may have held the lock. Earlier mappings stay guarded. */
 void guard_forked(void);
 
 #endif

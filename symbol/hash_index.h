@@ -2,9 +2,9 @@
 /*
  * hash_index.h - find elements of an array by the hash of a key
  *
- * The index holds the hash of each element, and the element's number: open addressing, a power of two slots of which
- * at most half are used. So it grows without asking for keys again, and compares keys where the hashes are the same.
- * Keys that others choose are hashed by keyed_hash.h. An index of zeros is empty. Elements are not taken out.
+ * The index holds the hash and the number of each element: open addressing, a power of two slots of which at most half
+ * are used. So it grows without reading keys again, and compares keys only where hashes are equal. Keys from targets or
+ * files are hashed by keyed_hash.h. An index of zeros is empty. Elements are never removed one by one.
  */
 #ifndef UFT_SYMBOL_HASH_INDEX_H
 #define UFT_SYMBOL_HASH_INDEX_H
@@ -33,7 +33,7 @@ struct hash_index {
 		i; \
 	})
 
-/* The number of the next element with that hash, HASH_NONE behind the last one. @at: 0 for the first one. */
+/* Returns the number of the next element with that hash, HASH_NONE behind the last one. @at: 0 for the first one. */
 static inline uint32_t hash_index_next(const struct hash_index *h, uint32_t hash, uint32_t *at)
 {
 	while (*at < h->nslots) {
@@ -47,11 +47,11 @@ static inline uint32_t hash_index_next(const struct hash_index *h, uint32_t hash
 	return HASH_NONE;
 }
 
-/* Room for @n elements in all. 0 or -ENOMEM, which leaves the index as it was. */
+/* Makes room for @n elements in all. 0 or -ENOMEM, which leaves the index as it was. */
 int hash_index_reserve(struct hash_index *h, uint32_t n);
-/* Adds an element. 0 or -ENOMEM; never -ENOMEM where hash_index_reserve() made room. */
+/* Adds an element. 0 or -ENOMEM, but never -ENOMEM after hash_index_reserve() made room. */
 int hash_index_add(struct hash_index *h, uint64_t hash, uint32_t number);
-/* Forgets the elements, and keeps the room. */
+/* Removes all elements, and keeps the room. */
 void hash_index_clear(struct hash_index *h);
 void hash_index_free(struct hash_index *h);
 

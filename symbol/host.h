@@ -2,16 +2,16 @@
 /*
  * host.h - the machine that uft itself runs on
  *
- * Everything else outside the runtime knows machines by the files that it reads (an object's e_machine),
- * whatever uft was compiled for. What depends on that is here, a branch for each architecture with the same
- * names:
+ * All other code outside the runtime knows machines by the files that it reads (an object's e_machine), whatever uft
+ * was compiled for. Only this header depends on uft's own machine, with a branch for each architecture and the same
+ * names in each:
  *
  *   HOST_MACHINE	e_machine of programs that run here without an emulator
  *   HOST_NAME	their name in a sentence
- *   host_clock()	the counter that the runtime stamps events with (arch_clock() there): of all CPUs one,
- *			it never stops and counts by a fixed rate. Context: any
+ *   host_clock()	the counter with which the runtime stamps events (arch_clock() there): one for all CPUs,
+ *			never stops, counts at a fixed rate. Context: any
  *
- * Tasks that are stopped by ptrace, and their registers, are the business of control/, which meson.build lists apart.
+ * control/ has the code for tasks stopped by ptrace, and their registers; meson.build lists it apart.
  */
 #ifndef UFT_SYMBOL_HOST_H
 #define UFT_SYMBOL_HOST_H

@@ -83,7 +83,7 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 	return m;
 }
 
-/* Where @vaddr of @obj is in @m, if that is mapped, and has it; else 0. */
+/* Returns the address of @vaddr of @obj in @m, if that is mapped there and has it; else 0. */
 static uint64_t place_in(const struct uft_mapped *m, const struct uft_object *obj, uint64_t vaddr)
 {
 	uint64_t addr = vaddr + m->bias;
@@ -92,7 +92,7 @@ static uint64_t place_in(const struct uft_mapped *m, const struct uft_object *ob
 	       addr : 0;
 }
 
-/* The last that is mapped: an object may have been there before, elsewhere. */
+/* The last mapping holds: the object may have been mapped elsewhere before. */
 uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *sym)
 {
 	const struct image_index *index = img ? image_index_of(img) : NULL;
@@ -115,7 +115,7 @@ static const struct uft_func *func_in(const struct uft_mapped *m, uint64_t addr)
 	return addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
 }
 
-/* As names are found (resolve.c): in the object that is mapped there, else in the last code that the process made. */
+/* As names are found (resolve.c): in the object mapped there, else in the last code that the process made. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 {
 	const struct image_index *index = img ? image_index_of(img) : NULL;
@@ -134,7 +134,7 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 	return func ? addr - m->bias - func->addr : 0;
 }
 
-/* Where it is so, each address is looked for by its time among all objects, so there is a bound. */
+/* With overlaps each address is looked up by its time among all objects, so there is a bound. */
 #define OVERLAPS_MAX	4096u
 
 int uft_image_overlaps(const struct uft_image *img)
@@ -154,8 +154,8 @@ int uft_image_overlaps(const struct uft_image *img)
 }
 
 /*
- * Is @m the better answer than @than? An object that came back is mapped since it was there first: who came
- * later counts.
+ * Is @m a better answer than @than? An object that was mapped again counts as mapped since its first time; the later
+ * arrival holds.
  */
 static int is_better(const struct uft_mapped *m, const struct uft_mapped *than, uint64_t clock)
 {

@@ -11,11 +11,11 @@
 
 /* ---- Times ----------------------------------------------------------------------------------- */
 
-/* Objects that had the addresses of a part of index->texts. */
+/* Objects that had the addresses of one part of index->texts. */
 struct part { uint32_t n, first; };
 struct member { uint64_t from_clock; uint32_t object; };
 
-/* The later one counts. */
+/* The later one holds. */
 static int by_arrival(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
@@ -29,20 +29,20 @@ static int has_code(const struct uft_mapped *m)
 	return m->obj->type && m->text_start < m->text_end;
 }
 
-/* The parts that @m has: [*k, *end). */
+/* Finds the parts that @m has: [*k, *end). */
 static void parts_of(const struct segments *texts, const struct uft_mapped *m, size_t *k, size_t *end)
 {
 	*k = SORTED_FIRST(p, texts->n, texts->from[p] >= m->text_start);
 	*end = SORTED_FIRST(p, texts->n, texts->from[p] >= m->text_end);
 }
 
-/* How many objects each part has. Returns the sum over parts with several; more than *room: there is no room. */
+/* Counts the objects of each part. Returns the sum over parts with several; more than *room: there is no room. */
 static uint64_t count_parts(const struct uft_image *img, const struct segments *texts, struct part *part)
 {
 	uint64_t sum = 0;
 	size_t k, end;
 
-	/* n is the change from the part before, until all are known. */
+	/* n is the difference to the part before, until all are known. */
 	for (uint32_t i = 0; i < img->nobj; i++)
 		if (has_code(&img->obj[i])) {
 			parts_of(texts, &img->obj[i], &k, &end);
@@ -65,7 +65,7 @@ static void fill_parts(const struct uft_image *img, const struct segments *texts
 	for (size_t p = 0; p < texts->n; p++) {
 		part[p].first = at;
 		at += part[p].n > 1 ? part[p].n : 0;
-		part[p].n = part[p].n > 1 ? 0 : UINT32_MAX;	/* filled below; or of one object at most */
+		part[p].n = part[p].n > 1 ? 0 : UINT32_MAX;	/* filled below; or has one object at most */
 	}
 	for (uint32_t i = 0; i < img->nobj; i++)
 		if (has_code(&img->obj[i]))
@@ -88,7 +88,7 @@ static int make_past(const struct uft_image *img, struct segments *past, struct 
 	return segments_make(past, range, n);
 }
 
-/* @room is at least what count_parts() said. */
+/* @room is at least the result of count_parts(). */
 static int make_times(const struct uft_image *img, struct image_index *index, struct part *part, uint64_t sum)
 {
 	struct member *member = malloc((sum + 1) * sizeof(*member));
@@ -127,7 +127,7 @@ static int index_times(const struct uft_image *img, struct image_index *index, u
 
 /* ---- Addresses and objects ------------------------------------------------------------------- */
 
-/* An address may have had several owners: the one still mapped, else the last. */
+/* An address may have had several owners: the one still mapped holds, else the last one. */
 static int index_texts(const struct uft_image *img, struct image_index *index)
 {
 	struct segment_range *range = malloc((img->nobj + 1ull) * sizeof(*range));

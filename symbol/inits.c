@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inits.c - the functions that the loader, or the start code of a static program, calls when an object comes to life
+ * inits.c - the functions that the loader, or the start code of a static program, calls when it loads an object
  *
- * .preinit_array and .init_array, whose entries are what a relocation puts there or, without one, what stands
- * in the file (programs of fixed address; DT_RELR), and DT_INIT. Objects without section headers have none.
+ * The entries of .preinit_array and .init_array, by their relocations or, without one, by the file's bytes (programs of
+ * fixed address; DT_RELR), and DT_INIT. Objects without section headers have none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "symbol/object_internal.h"
 
-#define INITS_MAX	(1u << 20)	/* of an array; more is damage */
+#define INITS_MAX	(1u << 20)	/* entries of an array; more is damage */
 
 static int compare(const void *a, const void *b)
 {
@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* 0, or -ENOMEM: not all are known. */
+/* 0, or -ENOMEM: some are missing. */
 static int array_add(struct uft_object *obj, size_t section)
 {
 	struct elf_view *v = &object_priv(obj)->view;
@@ -95,7 +95,7 @@ size_t uft_object_inits(struct uft_object *obj)
 	}
 	if (!obj->has_inits && obj->ninit)
 		qsort(obj->init, obj->ninit, sizeof(*obj->init), compare);
-	if (ret)		/* those that are known serve */
+	if (ret)		/* use those that are known */
 		bound_error(v->bound, obj->path, "initializers", NULL);
 	obj->has_inits = 1;
 	return obj->ninit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* isa.c - where calls of _mcount lead, where instructions are words */
+/* isa.c - where calls of _mcount lead, on machines with instructions of whole words */
 #include "symbol/isa.h"
 
 #include <elf.h>

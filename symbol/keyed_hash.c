@@ -10,7 +10,10 @@ struct sip { uint64_t a, b, c, d; };
 
 static struct hash_seed process_seed;
 
-/* Before main(): no thread and no table is there yet. Random bytes of the exec stand in for a refusal. */
+/*
+ * Runs before main(), when there is no thread and no table yet. If getrandom() fails the random bytes of the exec take
+ * its place.
+ */
 __attribute__((constructor)) static void draw_seed(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

@@ -2,11 +2,11 @@
 /*
  * namefile.c - see namefile.h
  *
- * The text of a file is kept and cut into names where it stands; an entry costs 24 bytes beside it. What a hostile
- * file can do is bounded by its size, which is bounded by NAMES_MAX_BYTES: the parser goes through it once.
+ * The text of a file is kept and cut into names in place; each entry costs 24 bytes more. The file's size bounds what a
+ * hostile file can do, and NAMES_MAX_BYTES bounds the size: the parser reads it once.
  *
- * The files that the user gave are a list of rules, never shortened, so that names taken from them need no copies.
- * Objects ask for theirs when their names are read (symtab.c).
+ * The user's files are a list of rules that never becomes shorter, so that names taken from them need no copies.
+ * Objects ask for their names when their symbols are read (symtab.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The word at *at, ended by a NUL that replaces its separator; *at moves behind it. */
+/* Returns the word at *at, ended by a NUL in place of its separator; moves *at behind it. */
 static char *take_word(char **at)
 {
 	char *word, *p = *at;
@@ -69,7 +69,7 @@ static int has_more(const char *at)
 	return *at != '\0';
 }
 
-/* The rest of the line: a C++ or JavaScript name has spaces. kallsyms has the module behind a tab. */
+/* Returns the rest of the line: a C++ or JavaScript name has spaces. kallsyms has the module behind a tab. */
 static char *take_name(char *at, enum uft_name_form form)
 {
 	size_t n;
@@ -83,7 +83,7 @@ static char *take_name(char *at, enum uft_name_form form)
 	return at;
 }
 
-/* 1: a function, 0: something else with a name, -1: no such line. */
+/* 1: a function, 0: another named thing, -1: no valid line. */
 static int parse_line(char *line, enum uft_name_form form, struct uft_name *out)
 {
 	char *at = line, *word = take_word(&at), *rest, *sep, kept;
@@ -152,7 +152,7 @@ int uft_names_parse(char *text, size_t len, enum uft_name_form form, struct uft_
 	return 0;
 }
 
-/* There is more than @max: whole lines of that. */
+/* The text has more than @max bytes: keeps the whole lines of so many. */
 static int read_part(int fd, char *text, size_t n, enum uft_name_form form, uint64_t max, uint64_t *cut,
 		     struct uft_names *out)
 {
@@ -232,7 +232,7 @@ struct symbol_rule *symbols_for(const struct uft_object *obj, int is_program, st
 	return r;
 }
 
-/* perf names its maps perf-PID.map; in those the second word is always a size. */
+/* perf names its maps perf-PID.map; their second word is always a size. */
 static enum uft_name_form form_of(const char *path)
 {
 	return uft_glob_match("perf-*.map", uft_base_name(path)) ? UFT_NAMES_PERF : UFT_NAMES_ANY;

@@ -2,11 +2,11 @@
 /*
  * names.c - demangling and filter patterns
  *
- * Demangling is libiberty's, for C++ and for both Rust schemes. Names come from files that may be hostile, and
- * a short mangled name can stand for a text without end (substitutions of substitutions), so output is taken
- * piecewise and abandoned beyond DEMANGLE_MAX bytes, or DEMANGLE_FACTOR times the name's: a file of such names would
- * cost hundreds of times its size. It can stand as well for work without end that prints nothing, so what it costs is
- * estimated before (demangle_cost.c). A name that is refused is shown as it is.
+ * libiberty demangles C++ and both Rust schemes. Names come from files that may be hostile. A short mangled name can
+ * stand for an endless text (substitutions of substitutions), so output is taken piecewise and given up beyond
+ * DEMANGLE_MAX bytes, or beyond DEMANGLE_FACTOR times the name's length: a file of such names would cost hundreds of
+ * times its size. A name can also stand for endless work that prints nothing, so its cost is estimated before
+ * (demangle_cost.c). A refused name is shown as it is.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@
 
 #define DEMANGLE_MAX		(64u << 10)	/* bytes of text */
 #define DEMANGLE_FACTOR		32u
-#define DEMANGLE_LEAST		256u		/* that are taken of any name */
+#define DEMANGLE_LEAST		256u		/* taken of any name */
 #define DEMANGLE_MAX_NAME	8192u		/* bytes of a mangled name; recursion depth follows it */
 
 void uft_name_clean(char *text)
@@ -39,7 +39,9 @@ struct demangle_text {
 	jmp_buf too_long;
 };
 
-/* The demanglers hold no memory while they print but the tree, which the caller frees: so they can be left here. */
+/*
+ * The demanglers hold no memory while they print, except the tree, which the caller frees: so longjmp() may leave them.
+ */
 static void demangle_take(const char *s, size_t len, void *arg)
 {
 	struct demangle_text *t = arg;
@@ -47,7 +49,7 @@ static void demangle_take(const char *s, size_t len, void *arg)
 	if (t->len + len + 1 > t->room &&
 	    (t->len + len >= t->max || array_reserve(t->s, t->room, t->len + len + 1)))
 		longjmp(t->too_long, 1);
-	if (len)		/* the Rust one hands on an empty name as NULL */
+	if (len)		/* the Rust demangler passes an empty name as NULL */
 		memcpy(t->s + t->len, s, len);
 	t->len += len;
 	t->s[t->len] = 0;
@@ -65,7 +67,7 @@ static int demangle_cxx(const char *name, size_t len, int options, struct demang
 	if (!root)
 		return demangle_is_plain(name) &&
 		       cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, demangle_take, t);
-	/* It makes two nodes for each byte at most. */
+	/* libiberty makes at most two nodes for each byte. */
 	return demangle_tree_is_bounded(name, root, t->nodes, 2 * len) &&
 	       cplus_demangle_print_callback(options, root, demangle_take, t);
 }
@@ -141,7 +143,7 @@ int uft_pattern_parse(const char *text, struct uft_pattern *out)
 
 	memset(out, 0, sizeof(*out));
 	while ((at = strstr(at, ":mod:"))) {
-		/* Not the end of a C++ scope: f::mod::g has a second colon on either side. */
+		/* A single colon does not end a C++ scope: f::mod::g has a second colon on either side. */
 		if ((at == text || at[-1] != ':') && at[5] != ':')
 			mod = at;
 		at += 5;
@@ -149,7 +151,7 @@ int uft_pattern_parse(const char *text, struct uft_pattern *out)
 	if (!*text || (mod && (!mod[5] || !strcmp(mod + 5, "!"))))
 		return -EINVAL;
 	out->func = mod ? strndup(text, mod - text) : strdup(text);
-	if (mod == text && out->func) {		/* ":mod:libfoo" is every function of it */
+	if (mod == text && out->func) {		/* ":mod:libfoo" means every function of libfoo */
 		free(out->func);
 		out->func = strdup("*");
 	}
@@ -205,7 +207,7 @@ static int pattern_match_object(const char *glob, const char *object)
 	return match ^ inverted;
 }
 
-/* As it is shown: what was copied from a report. */
+/* Matches the short form, which a user copied from a report. */
 static int pattern_match_short(const char *glob, const char *demangled)
 {
 	char *name = strdup(demangled);

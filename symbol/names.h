@@ -8,7 +8,7 @@
 
 #include "program/program.h"
 
-/* What stands behind the last slash of a path. */
+/* Returns the part of a path behind its last slash. */
 static inline const char *uft_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -16,21 +16,23 @@ static inline const char *uft_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Text as it may be shown on a terminal: control bytes become '?'. In place. */
+/* Replaces control bytes by '?', in place, so that the text may be shown on a terminal. */
 void uft_name_clean(char *text);
 
-/* C++ (Itanium) and Rust (legacy and v0), with parameters so that overloads differ. Returns malloc'd
- * text, or NULL if @name is not mangled. What a duplicate has behind its name (object.h) stays there. */
+/*
+ * Demangles C++ (Itanium) and Rust (legacy and v0), with parameters so that overloads differ. Returns malloc'd text, or
+ * NULL if @name is not mangled. The suffix of a duplicate (object.h) stays.
+ */
 char *uft_demangle(const char *name);
 
 /*
- * How names are shown: short (`shop::Flat::sum`, no return type, no parameters, template arguments while they
- * are not wide), in full, or as the linker knows them. Of the process; set before names are resolved.
+ * How names are shown: short (`shop::Flat::sum`, no return type, no parameters, template arguments unless they are
+ * wide), in full, or as the linker knows them. For the whole process; set it before names are resolved.
  */
 enum uft_demangle_style { UFT_DEMANGLE_SHORT, UFT_DEMANGLE_FULL, UFT_DEMANGLE_NO };
 void uft_demangle_set(enum uft_demangle_style style);
 enum uft_demangle_style uft_demangle_get(void);
-/* The text to show for @raw in that style, malloc'd; NULL: @raw itself. */
+/* Returns the text to show for @raw in that style, malloc'd; NULL: @raw itself. */
 char *uft_name_shown(const char *raw);
 /* Makes a demangled text short, in place. */
 void uft_name_shorten(char *text);
@@ -42,19 +44,19 @@ static inline int uft_glob_match(const char *glob, const char *text)
 }
 
 /*
- * A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and without
- * parameters, without the return type (`std::*`), as it is shown in short, each also without the @file of a
- * duplicate, and the object's base name with and without its .so suffix. The object glob may begin with `!`:
- * any object but these. @demangled may be NULL.
+ * A filter word `glob[:mod:object-glob]` for functions. It is matched with the raw name, the demangled name with and
+ * without parameters, without the return type (`std::*`), and in its short form, each also without the @file of a
+ * duplicate; and with the object's base name with and without its .so suffix. An object glob with `!` in front means
+ * all other objects. @demangled may be NULL.
  */
 struct uft_pattern {
 	char *func, *object;	/* object NULL: any */
 };
 int uft_pattern_parse(const char *text, struct uft_pattern *out);	/* 0 or -EINVAL */
 void uft_pattern_free(struct uft_pattern *p);
-/* Length of a demangled name without its parameters; 0: it has none. */
+/* Returns the length of a demangled name without its parameters; 0: it has none. */
 size_t uft_name_length(const char *demangled);
-/* Where its qualified name begins, behind the return type; 0: it has none. */
+/* Returns where the qualified name begins, behind the return type; 0: it has none. */
 size_t uft_name_start(const char *demangled);
 int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object);
 

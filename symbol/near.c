@@ -2,9 +2,9 @@
 /*
  * near.c - the nearest names, for "did you mean"
  *
- * Nearness is the edit distance (a swap of neighbours counts once, case counts half), less what the beginnings
- * have in common; a name that contains the text is near too. The distance is cut off at the worst of the list so
- * far, so a hundred thousand names take some ten milliseconds.
+ * Nearness is the edit distance (a swap of neighbours counts once, case counts half), less the length of the common
+ * beginning; a name that contains the text is near, too. The distance is cut off at the worst of the list so far, so a
+ * hundred thousand names take some ten milliseconds.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ size_t uft_near(const char *text, const char *const *names, size_t n, const char
 
 	if (max > sizeof(score) / sizeof(score[0]))
 		max = sizeof(score) / sizeof(score[0]);
-	/* Compare what was typed without its glob characters. */
+	/* Compare the typed text without its glob characters. */
 	for (i = 0; text[i] && len < NEAR_MAX_TEXT; i++)
 		if (!strchr("*?[]\\", text[i]))
 			plain[len++] = text[i];

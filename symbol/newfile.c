@@ -2,10 +2,10 @@
 /*
  * newfile.c - see newfile.h
  *
- * A user who may write in a folder can change what a name in it means between any two system calls. So
- * nothing is decided by a name: a link is read by a descriptor of its own, a file is made with O_EXCL, and
- * of what is there a descriptor is judged that has not opened it yet (O_PATH), since to open a stranger's pipe,
- * or a file that somebody has a lease on, may wait.
+ * A user who may write in a folder can change what a name in it means between any two system calls. So no decision
+ * depends on a name. A link is read by a descriptor of its own, a file is made with O_EXCL, and an existing file is
+ * judged by a descriptor that has not opened it yet (O_PATH), because opening a stranger's pipe, or a file with a
+ * lease, may wait.
  */
 #include "symbol/newfile.h"
 
@@ -30,8 +30,7 @@ static int fail(int error, const char **why, const char *text)
 }
 
 /*
- * What the link open as @fd says, as a path: beside @path, if it is relative. 0: no link that could be read
- * so; 1; -errno.
+ * Reads the target of the link open as @fd as a path: beside @path, if it is relative. 0: not such a link; 1; -errno.
  */
 static int read_link(int fd, char *path, size_t size, const char **why)
 {
@@ -77,7 +76,7 @@ int uft_newfile_resolve(const char *path, char *out, size_t size, const char **w
 	return -ELOOP;
 }
 
-/* Is @path, which is not followed, one of /proc's links? */
+/* Is @path, not followed, one of /proc's links? */
 static int is_proc_link(const char *path)
 {
 	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), is = 0;
@@ -94,7 +93,7 @@ static int is_proc_link(const char *path)
 
 #define FOREIGN	"it belongs to another user: remove it first, or give another name"
 
-/* The owner of @path's directory; -errno. */
+/* Returns the owner of @path's directory; -errno. */
 static int64_t owner_of_dir(const char *path)
 {
 	char dir[PATH_MAX];
@@ -124,7 +123,7 @@ int uft_newfile_may_replace(const char *path, const char **why)
 	return st.st_uid == (uid_t)owner ? 0 : fail(-EPERM, why, FOREIGN);
 }
 
-/* Devices are as they are: root made them. */
+/* Devices are accepted: root made them. */
 static int judge(const struct stat *st, const char **why)
 {
 	if (S_ISLNK(st->st_mode))
@@ -136,7 +135,7 @@ static int judge(const struct stat *st, const char **why)
 	return 0;
 }
 
-/* From now on it is written as any file is, and only its user may open it. */
+/* Writes go on as to any file from now on, and only the user may open it. */
 static int keep_private(int fd, int flags, mode_t mode)
 {
 	if (fcntl(fd, F_SETFL, flags) < 0)
@@ -166,7 +165,7 @@ static int open_place(int place, int flags, const char **why)
 	return ret;
 }
 
-/* What stands at @path, which is not followed. */
+/* Opens the existing file at @path, without following it. */
 static int open_existing(const char *path, int flags, const char **why)
 {
 	int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), ret;

@@ -2,26 +2,24 @@
 /*
  * object.c - ELF files as the rest of uft sees them
  *
- * What it is: an object is one ELF file, read once: executable ranges when opened, sites when asked
- * (sites.c, relobj.c), functions with names when asked (symtab.c, debugfile.c). It is not a loaded thing:
- * addresses are those of the file, an image (image.c) adds the bias.
+ * What it is: an object is one ELF file, read once: executable ranges when opened, sites on demand (sites.c, relobj.c),
+ * functions with names on demand (symtab.c, debugfile.c). It is not a loaded thing: addresses are those of the file, an
+ * image (image.c) adds the bias.
  *
- * Ownership: an object is reference counted; the last uft_object_put() frees it. Names point into the
- * mapped file or the object's string pool, so they live as long as the object. A list of open objects (the
- * only global here, under object_lock) makes a second open of an unchanged file the same object: a hundred
- * processes of one program share one symbol table.
+ * Ownership: an object is reference counted; the last uft_object_put() frees it. Names point into the mapped file or
+ * the object's string pool, so they live as long as the object. A list of open objects (the only global here, under
+ * object_lock) makes a second open of an unchanged file return the same object: a hundred processes of one program
+ * share one symbol table.
  *
- * Concurrency: open, get, put and sites may be called from any thread. Filling names of one object must not
- * run in two threads at a time, nor beside sites; afterwards readers need no lock, because nothing changes
- * any more.
+ * Concurrency: open, get, put and sites may be called from any thread. Names of one object must not be read in two
+ * threads at a time, nor beside sites; afterwards readers need no lock, because the object does not change any more.
  *
- * Invariants: text, func and site are sorted by address (tests/unit/symbol); every byte read was checked
- * against the file's size (tests/fuzz/elf); what is allocated for it and the
- * work have a bound (parse_bound.h).
+ * Invariants: text, func and site are sorted by address (tests/unit/symbol); every byte read was checked against the
+ * file's size (tests/fuzz/elf); memory and work for a file are bounded (parse_bound.h).
  *
- * Failure: a file that cannot be used is refused with a sentence; a damaged part of a usable file (a section
- * table, a symbol table) counts as absent. The file stays mapped; what it loses meanwhile reads as zeros
- * (guard_map.h). One that another user can change is copied, and read from the copy (elf_map_file()).
+ * Failure: a file that cannot be used is refused with a sentence; a damaged part of a usable file (a section table, a
+ * symbol table) counts as absent. The file stays mapped; parts that it loses meanwhile read as zeros (guard_map.h). A
+ * file that another user can change is copied, and read from the copy (elf_map_file()).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +39,7 @@
 #include "symbol/unwind.h"
 
 static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct uft_object *object_list;	/* all with a file of their own; under object_lock */
+static struct uft_object *object_list;	/* all objects with a file of their own; under object_lock */
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
@@ -215,7 +213,7 @@ void uft_object_put(struct uft_object *obj)
 
 	if (!obj)
 		return;
-	/* The lock keeps an open from finding an object whose count just fell to 0. */
+	/* The lock keeps an open call from finding an object whose count has just become 0. */
 	pthread_mutex_lock(&object_lock);
 	if (__atomic_sub_fetch(&obj->refs, 1, __ATOMIC_ACQ_REL)) {
 		pthread_mutex_unlock(&object_lock);
@@ -288,7 +286,7 @@ void uft_object_sort(struct uft_object *obj)
 	for (i = 0; i < obj->nfunc; i++)
 		if (!n || obj->func[n - 1].addr != obj->func[i].addr)
 			obj->func[n++] = obj->func[i];
-	obj->nfunc = n;		/* the array stays larger than make_func() will think */
+	obj->nfunc = n;		/* the array stays larger than make_func() assumes */
 	object_priv(obj)->is_sorted = 1;
 }
 
@@ -298,8 +296,8 @@ void uft_object_sort(struct uft_object *obj)
 #define OBJECT_LOOK_BACK	4
 
 /*
- * Copies with a build-id are one whatever folder they are in: /usr/bin/git and /usr/lib/git-core/git, a
- * container's and ours.
+ * Copies with the same build-id are one object, whatever folders they are in: /usr/bin/git and /usr/lib/git-core/git, a
+ * container's file and the host's.
  */
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 {
@@ -322,7 +320,7 @@ const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
 	lo = SORTED_FIRST(k, obj->nfunc, obj->func[k].addr > addr);
 	if (!lo)
 		return NULL;
-	if (!obj->func[lo - 1].size)		/* size unknown: up to the next one, if that is the same text */
+	if (!obj->func[lo - 1].size)		/* size unknown: up to the next function, if that is in the same text */
 		return !obj->ntext || object_text(obj, addr) == object_text(obj, obj->func[lo - 1].addr) ?
 		       &obj->func[lo - 1] : NULL;
 	for (i = 0; i < OBJECT_LOOK_BACK && i < lo; i++) {
@@ -355,7 +353,7 @@ static int object_find_symbol(const struct uft_object *obj, const struct elf_sym
 
 	for (i = 1; i < t->n; i++) {
 		elf_sym(t, i, &s);
-		/* Nearly all differ in their first letter. */
+		/* Nearly all names differ in their first letter. */
 		if (s.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s.st_info) == STT_TLS || s.st_name >= t->str.len ||
 		    t->str.s[s.st_name] != *name || strcmp(elf_sym_name(t, &s), name))
 			continue;
@@ -378,7 +376,7 @@ uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *s
 
 	if (size)
 		*size = 0;
-	/* The small table first: what a session looks for is mostly exported. */
+	/* Searches the small table first, because the session mostly asks for exported symbols. */
 	if (object_find_symbol(obj, &priv->view.dyn, name, &value, size))
 		return value;
 	elf_symtab_find(&priv->view, SHT_SYMTAB, &t);
@@ -467,7 +465,7 @@ const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
 	return v->data + off;
 }
 
-/* Bytes of bss that follow @addr. */
+/* Returns the bytes of bss from @addr on. */
 static size_t object_zeros(const struct uft_object *obj, uint64_t addr)
 {
 	const struct elf_view *v = &object_priv(obj)->view;
@@ -528,9 +526,9 @@ int object_in_plt(const struct uft_object *obj, uint64_t addr)
 }
 
 /*
- * A section that a linker or a build made for code to be moved (trampolines, signal frames, alternatives) has
- * a name with a dot and without "text"; the kernel's recordmcount knows text sections by name, too. Without a
- * name it is text.
+ * A section that a linker or a build made for code to be moved (trampolines, signal frames, alternatives) has a name
+ * with a dot and without "text"; the kernel's recordmcount knows text sections by name, too. A section without a name
+ * counts as text.
  */
 int object_in_text(const struct uft_object *obj, uint64_t addr)
 {
@@ -582,7 +580,7 @@ struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t 
 	*s = (struct uft_site){ .addr = addr, .func = func, .kind = kind, .len = len, .source = source, .skip = skip };
 	s->is_framed = kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP;
 	if (kind == UFT_SITE_OWN_CALL && addr != func) {
-		/* `push %rbp; mov %rsp,%rbp` is as long as endbr64: look. */
+		/* `push %rbp; mov %rsp,%rbp` is as long as endbr64, so the bytes decide. */
 		p = addr - func == UFT_LEN_ENDBR ? object_code(obj, func, &avail) : NULL;
 		s->is_framed = !p || avail < UFT_LEN_ENDBR || !uft_insn_is_endbr(p);
 	}
@@ -595,7 +593,7 @@ static int object_compare_site(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	return (x->skip != 0) - (y->skip != 0);		/* what can be used first */
+	return (x->skip != 0) - (y->skip != 0);		/* usable sites first */
 }
 
 void object_sort_sites(struct uft_object *obj)
@@ -607,7 +605,7 @@ void object_sort_sites(struct uft_object *obj)
 	if (i >= obj->nsite)
 		return;
 	qsort(obj->site, obj->nsite, sizeof(*obj->site), object_compare_site);
-	/* One site an address; dangling entries all stand at 0 and each counts. */
+	/* One site an address. All dangling entries stand at 0, and each counts. */
 	for (i = 0; i < obj->nsite; i++)
 		if (!n || obj->site[n - 1].addr != obj->site[i].addr || obj->site[i].skip == UFT_SKIP_DANGLING)
 			obj->site[n++] = obj->site[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* object_internal.h - what the files of symbol/ share about an object */
+/* object_internal.h - an object's data that the files of symbol/ share */
 #ifndef UFT_SYMBOL_OBJECT_INTERNAL_H
 #define UFT_SYMBOL_OBJECT_INTERNAL_H
 
@@ -14,7 +14,7 @@
 struct str_pool {
 	struct str_chunk *chunks;
 	size_t left, total, limit;	/* bytes; limit 0: none */
-	struct parse_bound *bound;	/* of the file; NULL: none */
+	struct parse_bound *bound;	/* bound of the file; NULL: none */
 };
 char *str_pool_copy(struct str_pool *p, const char *s, size_t len);	/* NULL: no memory, or over the limit */
 void str_pool_free(struct str_pool *p);
@@ -24,12 +24,12 @@ struct object_priv {
 	struct elf_view extra[2];	/* .gnu_debugdata and the separate debug file, once names are loaded */
 	unsigned nextra;
 	const char *debug_path;		/* of the separate debug file, in the pool */
-	const char *info_path;		/* of the one that has debug information, once that was searched for */
-	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
+	const char *info_path;		/* path of the file with debug information, once it was searched */
+	uint64_t *rel_addr;		/* ET_REL: address given to each section; ~0: none */
 	struct str_pool pool;
-	pthread_mutex_t sites_lock;	/* while they are looked for */
+	pthread_mutex_t sites_lock;	/* held while sites are searched */
 	int has_sites, has_names, is_sorted, has_file, is_extended;
-	int sites_refused, names_refused;	/* for what they would cost: not tried again */
+	int sites_refused, names_refused;	/* they would cost too much: not tried again */
 	/* identity in the cache */
 	struct uft_object *next;
 	dev_t dev;
@@ -61,8 +61,10 @@ const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
 int object_in_plt(const struct uft_object *obj, uint64_t addr);
 int object_in_text(const struct uft_object *obj, uint64_t addr);	/* ordinary code, as far as the section tells */
 
-/* sites.c: what stands at @p in the way of nops: UFT_SITE_NOP or NOPS and its length (at most 15), or
- * UFT_SITE_NONE and how many bytes of nops there are. */
+/*
+ * sites.c: the kind of pad at @p: UFT_SITE_NOP or NOPS and its length (at most 15), or UFT_SITE_NONE and the number of
+ * bytes of nops.
+ */
 unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len);
 
 /* relobj.c */
@@ -77,7 +79,7 @@ struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t 
 				 unsigned len, unsigned source, unsigned skip);
 void object_sort_sites(struct uft_object *obj);
 
-/* namefile.c: what --symbols gave for @obj; NULL: no more. */
+/* namefile.c: the next rule that --symbols gave for @obj; NULL: no more. */
 struct symbol_rule {
 	struct symbol_rule *next;
 	char *object;			/* path or glob; NULL: the program of a recording */
@@ -87,12 +89,15 @@ struct symbol_rule {
 };
 struct symbol_rule *symbols_for(const struct uft_object *obj, int is_program, struct symbol_rule *after);
 
-/* debuginfod.c: path of the debug file of @obj's build-id, fetched from the servers in $DEBUGINFOD_URLS; malloc'd. */
+/*
+ * debuginfod.c: returns the path of the debug file of @obj's build-id, fetched from the servers in $DEBUGINFOD_URLS;
+ * malloc'd.
+ */
 char *debuginfod_fetch(const struct uft_object *obj);
 
 /* debugfile.c: opens .gnu_debugdata and the separate debug file, if any, into priv->extra. */
 void object_load_extra(struct uft_object *obj);
-/* The path of the file that has @obj's debug information, its own included; malloc'd, NULL: there is none. */
+/* Returns the path of the file that has @obj's debug information, or of its own; malloc'd. NULL: none. */
 char *object_debug_info(struct uft_object *obj);
 
 #endif

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #define HOLLOW_MIN_BYTES	(64ll << 20)
-/* of the size to what is stored: no file system packs programs so well */
+/* most bytes of size for a stored byte: no file system packs programs so well */
 #define HOLLOW_RATIO		64
 #define BLOCK_BYTES		512ll		/* of st_blocks */
 
-/* Length of "/proc/PID/root", if the path goes on behind that; else 0. */
+/* Returns the length of "/proc/PID/root", if the path goes on behind it; else 0. */
 static size_t root_prefix(const char *path)
 {
 	size_t at = strlen("/proc/"), n;
@@ -57,8 +57,8 @@ int open_place(const char *path, enum open_links links)
 }
 
 /*
- * Is what the file holds stored? Storage has blocks that are counted, the kernel's own file systems have none. Some
- * others need not count: those of memory without a limit, what lies over them, and those that a server answers for.
+ * Are the file's bytes stored? Storage has blocks that are counted, the kernel's own file systems have none. Some file
+ * systems need not count: those in memory without a limit, overlays on them, and those of a server.
  */
 static int is_stored(int fd)
 {
@@ -102,7 +102,7 @@ int is_hollow(const struct stat *st)
 	       st->st_size / HOLLOW_RATIO > st->st_blocks * BLOCK_BYTES;
 }
 
-/* An owner in a file system that a user's process serves is what that process says. */
+/* In a file system that a user's process serves, that process chooses the owner. */
 uint32_t owner_of_file(int fd, const struct stat *st)
 {
 	const int is_ours = !st->st_uid || st->st_uid == geteuid();

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define UFT_OWNER_OURS		0u		/* only root and our user can */
+#define UFT_OWNER_OURS		0u		/* only root and uft's user can */
 #define UFT_OWNER_UNKNOWN	UINT32_MAX	/* others can, and not one of them alone */
 
 #endif

@@ -9,22 +9,22 @@
 
 struct parse_bound {
 	uint64_t bytes, steps;		/* atomic */
-	const char *bytes_for, *steps_for;	/* what was refused first, atomic */
+	const char *bytes_for, *steps_for;	/* of the first refusal, atomic */
 	int can_others_write;
-	int refs;			/* atomic: the file and its tables */
+	int refs;			/* atomic: held by the file and its tables */
 	int is_counted;			/* atomic */
 };
 
-/* Before each table. As large as malloc() aligns. */
+/* In front of each table, aligned as malloc() aligns. */
 struct head {
 	struct parse_bound *bound;
 	uint64_t bytes;
 } __attribute__((aligned(16)));
 
-static uint64_t others_bytes;	/* atomic: of all files that others can change */
+static uint64_t others_bytes;	/* atomic: of all files that other users can change */
 
 static pthread_mutex_t refusal_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned nrefused;		/* under refusal_lock, as the sentence */
+static unsigned nrefused;		/* under refusal_lock, as is the sentence */
 static struct uft_error first_refusal;
 
 struct parse_bound *bound_create(int can_others_write)
@@ -97,7 +97,7 @@ int bound_steps(struct parse_bound *b, const char *what, uint64_t n)
 	return -EFBIG;
 }
 
-/* Bytes of a table with its head; UINT64_MAX: there is no such number. */
+/* Returns the bytes of a table with its head; UINT64_MAX: the number is too large. */
 static uint64_t bytes_of(size_t n, size_t size)
 {
 	uint64_t bytes;

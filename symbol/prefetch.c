@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prefetch.c - a program's file read while its start is prepared
+ * prefetch.c - reads a program's file while its start is prepared
  *
- * Finding the sites of 100,000 functions takes longer than everything else before a program is started, and
- * needs nothing of it. So a thread opens the file and looks for sites; whoever asks for them meanwhile waits
- * for it (uft_object_sites()). After that it does the same for its loader and for the C library that this
- * process has mapped: few programs use another one. What the session asks for besides is looked for as well.
- * Whatever fails here fails again, and is reported, where it is asked for.
+ * Finding the sites of 100,000 functions takes longer than all other work before a program is started, and depends on
+ * none of it. So a thread opens the file and finds its sites; a caller of uft_object_sites() meanwhile waits for it.
+ * Then the thread does the same for the program's loader and for the C library that this process has mapped, since few
+ * programs use another one, and calls the session's function for both. An error here occurs again, and is reported,
+ * where the session opens the file itself.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ struct uft_prefetch {
 	struct uft_object *obj[NOBJECTS];
 };
 
-/* Under the name that the kernel has for it, as in the program's table of mappings. */
+/* Returns the kernel's name of the C library, as in the program's table of mappings. */
 static char *find_libc(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -45,7 +45,7 @@ static char *find_libc(void)
 	return found;
 }
 
-/* Under the name that the program has for it. */
+/* Returns the loader's name in the program. */
 static char *find_loader(const struct uft_object *obj)
 {
 	struct elf_view *v = &object_priv(obj)->view;

@@ -24,7 +24,7 @@ static inline const char *uft_prepare_options(uint16_t machine)
 	}
 }
 
-/* How Debian runs its programs here, as a hint; NULL: no hint. */
+/* Returns how Debian runs programs of the machine here, as a hint; NULL: no hint. */
 static inline const char *uft_prepare_emulator(uint16_t machine)
 {
 	return machine == EM_AARCH64 ? "qemu-aarch64 -L /usr/aarch64-linux-gnu" :

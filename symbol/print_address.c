@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-struct address { const uint8_t *bytes; int family; const uint8_t *port; };	/* bytes: NULL none */
+struct address { const uint8_t *bytes; int family; const uint8_t *port; };	/* bytes NULL: no address */
 
-/* Of a struct sockaddr. */
+/* Returns the address in a struct sockaddr. */
 static struct address in_sockaddr(const struct print_value *v)
 {
 	struct address a = { NULL, 0, NULL };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_format.c - the kernel's print formats: `"pid=%d %s", REC->pid, __print_symbolic(REC->state, { 0, "R" },
- * { 1, "S" })`
+ * print_format.c - the kernel's print formats: `"pid=%d %s", REC->pid, __print_symbolic(REC->state, { 0, "R" }, { 1,
+ * "S" })`
  *
- * A format is a C string and expressions of C over the fields of the record. It is compiled once into nodes,
- * each of which refers to earlier ones, and evaluated for each event. Formats come from objects and
- * recordings that others made: depth and number of nodes are bounded, each access is checked against the
- * payload, division by zero gives 0, and what is not understood makes no program: then the event is printed
- * as a list of its fields.
+ * A format is a C string and C expressions over the fields of the record. It is compiled once into nodes, each of which
+ * refers to earlier ones, and evaluated for each event. Formats come from hostile objects and recordings. So depth and
+ * number of nodes are bounded, each access is checked against the payload, and division by zero gives 0. A format that
+ * the compiler does not accept makes no program: then the event is printed as a list of its fields.
  *
- * The compiler is print_parse.c, the evaluation print_value.c; here is the format with its conversions.
+ * The compiler is print_parse.c, the evaluation print_value.c; this file has the format with its conversions.
  *
  * Helpers: __get_str, __get_rel_str, __get_dynamic_array, __get_dynamic_array_len (and their _rel_ forms),
  * __print_symbolic (also _u64 and _64), __print_flags, __print_hex, __print_hex_str, __print_array,
@@ -92,7 +91,7 @@ static void put_string(struct print_text *t, const struct conversion *c, const s
 	put_padded(t, c, text, c->precision >= 0 && (size_t)c->precision < n ? (size_t)c->precision : n);
 }
 
-/* %p, and what follows it: %pS and %ps are names of code, %pI4 and such addresses of networks. */
+/* Prints %p with its suffix: %pS and %ps are names of code, %pI4 and such are network addresses. */
 static const char *put_pointer(struct print_run *r, struct print_text *t, const struct conversion *c, const char *p,
 			       const struct print_value *v)
 {
@@ -159,7 +158,7 @@ size_t uft_print_event(const struct uft_print *p, const struct uft_print_input *
 			break;
 		}
 		if (r.ntemp > PRINT_TEMP_BYTES / 2)
-			r.ntemp = 0;		/* texts of earlier arguments are printed */
+			r.ntemp = 0;		/* texts of earlier arguments are printed by now */
 	}
 	return t.n;
 }

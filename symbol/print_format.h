@@ -10,18 +10,18 @@ struct uft_print_input {
 	size_t bytes;
 	uint32_t tid, kernel_id;
 	/*
-	 * Writes the name of a code address at @to, like "main" or with @has_offset "main+0x4/0x20"; returns
-	 * bytes, 0: not known. Or NULL.
+	 * Writes the name of a code address to @to, as "main", or with @has_offset as "main+0x4/0x20". Returns bytes;
+	 * 0: unknown. May be NULL.
 	 */
 	size_t (*name)(void *arg, uint64_t addr, int has_offset, char *to, size_t room);
 	void *arg;
 };
 
-struct uft_print *uft_print_compile(const struct uft_event_type *type);	/* NULL: no memory, or it is not understood */
+struct uft_print *uft_print_compile(const struct uft_event_type *type);	/* NULL: no memory, or not accepted */
 void uft_print_free(struct uft_print *p);
-size_t uft_print_bytes(const struct uft_print *p);	/* of memory */
-int uft_print_has_lines(const struct uft_print *p);	/* its text has several lines, of a stack */
-/* At most @room bytes, what does not fit is cut. Returns their number; no 0 byte is added. */
+size_t uft_print_bytes(const struct uft_print *p);	/* of memory that it takes */
+int uft_print_has_lines(const struct uft_print *p);	/* 1: a stack makes its text several lines */
+/* Writes the event's text, cut at @room bytes. Returns the bytes written, without a 0 byte. */
 size_t uft_print_event(const struct uft_print *p, const struct uft_print_input *in, char *to, size_t room);
 
 #endif

@@ -25,7 +25,7 @@ enum print_op {
 
 struct print_node {
 	uint8_t kind, helper, op, size, is_signed, is_pointer;
-	uint32_t a, b, c;		/* nodes; CALL: first argument; PAIR, and arguments: b is the next, 0 none */
+	uint32_t a, b, c;		/* nodes; CALL: first argument; PAIR, and arguments: b is the next; 0: none */
 	int64_t number;
 	const struct uft_event_field *field;
 	char *text; size_t len;
@@ -65,14 +65,14 @@ static inline struct print_value print_value_of(int64_t n)
 
 struct print_value print_eval(struct print_run *r, uint32_t at);
 int64_t print_number(const struct print_value *v);
-void print_put(struct print_text *t, const char *from, size_t n);	/* what does not fit is cut */
-void print_pad(struct print_text *t, size_t n);				/* blanks, the same */
+void print_put(struct print_text *t, const char *from, size_t n);	/* cut at the room of @t */
+void print_pad(struct print_text *t, size_t n);				/* blanks, cut as well */
 
 /* ---- print_address.c ---- */
 
 /*
- * The text of the address in @v's bytes; @p: what follows %p, one of I4, I6, I6c, IS with p and c, M. Its length,
- * in *used that of what was taken of @p; 0: @p or @v is no address.
+ * Writes the address in @v's bytes as text; @p: the suffix of %p, one of I4, I6, I6c, IS with p and c, M. Returns the
+ * text's length, and in *used the bytes taken of @p; 0: @p or @v is no address.
  */
 size_t print_address(const char *p, const struct print_value *v, char *to, size_t room, size_t *used);
 

@@ -9,7 +9,7 @@
 
 #define MAX_NODES	4096u
 #define MAX_DEPTH	64
-#define FORMAT_ENDS	64u	/* quotes that are tried as the last of a format */
+#define FORMAT_ENDS	64u	/* quotes tried as the last of a format */
 
 static const struct { const char *name; enum print_helper helper; } helpers[] = {
 	{ "__get_str", H_STR }, { "__get_rel_str", H_STR }, { "__get_dynamic_array", H_DYN },
@@ -71,7 +71,7 @@ static size_t word_length(const char *p)
 	return n;
 }
 
-/* Are the @n bytes at @p just @word? */
+/* Do the @n bytes at @p equal @word? */
 static int is_word(const char *p, size_t n, const char *word)
 {
 	return strlen(word) == n && !memcmp(p, word, n);
@@ -102,7 +102,7 @@ static char escape(struct parser *s)
 	return to[at - from];
 }
 
-/* Bytes up to the quote that ends a string, at most. */
+/* Returns the most bytes up to the quote that ends a string. */
 static size_t quoted_bytes(const char *p)
 {
 	size_t n = 0;
@@ -112,7 +112,7 @@ static size_t quoted_bytes(const char *p)
 	return n;
 }
 
-/* "..." "..." as one text; malloc'd, no longer than it is. */
+/* Reads "..." "..." as one text; malloc'd to its length. */
 static char *string(struct parser *s, size_t *len)
 {
 	size_t n = 0;
@@ -146,7 +146,7 @@ static char *string(struct parser *s, size_t *len)
 static uint32_t expression(struct parser *s);
 static uint32_t unary(struct parser *s);
 
-/* A type in parentheses, with its size; 0: it is none. */
+/* Returns the size of a type in parentheses; 0: no type. */
 static int type_name(struct parser *s, struct print_node *cast)
 {
 	static const struct { const char *word; uint8_t size, is_signed; } known[] = {
@@ -230,7 +230,7 @@ static uint32_t field_of(struct parser *s, const char *p, size_t n)
 	return bad(s);
 }
 
-/* { value, "text" }, { ... }: the first of the pairs. */
+/* Parses { value, "text" }, { ... }. Returns the first of the pairs. */
 static uint32_t pairs(struct parser *s)
 {
 	uint32_t first = 0, last = 0;
@@ -265,7 +265,10 @@ static uint32_t pairs(struct parser *s)
 	return first;
 }
 
-/* "prefix", how, row, group, bytes, count, is_text: n->text, and a list at n->b of the rest; n->a: the bytes. */
+/*
+ * Parses "prefix", how, row, group, bytes, count, is_text: n->text is the prefix, n->a the bytes, n->b a list of the
+ * rest.
+ */
 static void hex_dump(struct parser *s, struct print_node *n)
 {
 	uint32_t last = 0;
@@ -443,7 +446,7 @@ static uint32_t unary(struct parser *s)
 			at = add(s, &(struct print_node){ .kind = (uint8_t)ops[i].kind, .a = unary(s) });
 		}
 	if (!at && !s->is_bad) {
-		if (*s->p == '&' || *s->p == '+') {	/* the address of a field is its bytes */
+		if (*s->p == '&' || *s->p == '+') {	/* a field's address means its bytes */
 			s->p++;
 			at = unary(s);
 		} else {
@@ -511,8 +514,8 @@ void uft_print_free(struct uft_print *p)
 }
 
 /*
- * A kernel prints synthetic events by code of its own, which has blanks between the fields where their print format has
- * ", ". A name of a field has no comma.
+ * A kernel prints synthetic events by code of its own, with blanks between the fields where the print format has ", ".
+ * Names of fields have no comma.
  */
 static void drop_commas(struct uft_print *p)
 {
@@ -524,7 +527,7 @@ static void drop_commas(struct uft_print *p)
 	p->nformat = (size_t)(to - p->format);
 }
 
-/* Without the room for nodes that there could have been. */
+/* Shrinks the nodes to those in use. */
 static void fit(struct uft_print *p)
 {
 	if (!array_resize(p->v, p->n))
@@ -540,7 +543,7 @@ size_t uft_print_bytes(const struct uft_print *p)
 	return n;
 }
 
-/* The format's text up to @end, with the quotes in it. NULL: no memory. */
+/* Returns the format's text up to @end, with the quotes in it. NULL: no memory. */
 static char *quotes_and_all(struct parser *s, const char *end, size_t *len)
 {
 	char *text = strndup(s->p + 1, *len = (size_t)(end - s->p - 1));
@@ -549,7 +552,7 @@ static char *quotes_and_all(struct parser *s, const char *end, size_t *len)
 	return text ? text : (bad(s), NULL);
 }
 
-/* @end: the quote that ends the format, which has quotes of its own; NULL: the format is a C string. */
+/* @end: the quote that ends a format that holds quotes itself; NULL: the format is a C string. */
 static struct uft_print *compile(const struct uft_event_type *type, const char *end)
 {
 	struct parser s = { .out = calloc(1, sizeof(*s.out)), .type = type, .p = type->print };
@@ -579,7 +582,7 @@ static struct uft_print *compile(const struct uft_event_type *type, const char *
 	return s.out;
 }
 
-/* Does an argument, or nothing, follow the quote at @p? */
+/* Does an argument follow the quote at @p, or the end? */
 static int may_end_format(const char *p)
 {
 	p++;
@@ -587,8 +590,8 @@ static int may_end_format(const char *p)
 }
 
 /*
- * TP_printk("name=\"%s\"", ...) reads `"name="%s"", REC->...` here as in a kernel's format: the compiler has taken
- * the backslashes. The format ends then with the first quote behind which all is arguments.
+ * TP_printk("name=\"%s\"", ...) reads `"name="%s"", REC->...` here as in a kernel's format, because the compiler has
+ * removed the backslashes. The format then ends at the first quote behind which there are only arguments.
  */
 struct uft_print *uft_print_compile(const struct uft_event_type *type)
 {

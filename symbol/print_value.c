@@ -85,8 +85,8 @@ static struct print_value binary_value(uint8_t op, const struct print_value *x, 
 /* ---- Texts of helpers ---- */
 
 /*
- * A text gets all the room that is left until it is whole: texts that are made meanwhile, for keys of a list, have
- * none, so that they neither lie in its place nor are counted with it.
+ * A text has all the remaining room until it is complete. Texts made meanwhile, for keys of a list, have none, so that
+ * they neither overlap it nor are counted with it.
  */
 static struct print_text begin_text(struct print_run *r)
 {
@@ -180,7 +180,7 @@ static void put_array(struct print_text *t, const struct print_value *bytes, uin
 	print_put(t, "}", 1);
 }
 
-/* As %*pb: words of 32 bits, the highest first. */
+/* As for %*pb: words of 32 bits, the highest first. */
 static void put_bitmask(struct print_text *t, const struct print_value *bytes)
 {
 	for (size_t i = bytes->len / 4; i-- && !is_full(t);)
@@ -225,7 +225,7 @@ static void put_hex_dump(struct print_run *r, struct print_text *t, const struct
 	}
 }
 
-/* A line for each caller, up to the first 0. */
+/* Prints a line for each caller, up to the first 0. */
 static void put_stack(struct print_run *r, struct print_text *t, const struct print_value *bytes)
 {
 	char name[512];

@@ -9,7 +9,7 @@
 
 #include "symbol/open_regular.h"
 
-#define NAME_BYTES	96u	/* of a function with its name, about */
+#define NAME_BYTES	96u	/* about, of a function with its name */
 
 static uint64_t now_ms(void)
 {
@@ -36,7 +36,7 @@ static int is_recorded(const struct uft_object *real, const struct uft_object *o
 	return !real->build_id_len && real->file_bytes == obj->file_bytes && real->mtime_ns == obj->mtime_ns;
 }
 
-/* What can be told of a file that is not opened. 0, or as recorded_open(). */
+/* Checks the file without opening it. 0, or as recorded_open(). */
 static int look(struct recorded_files *r, const struct uft_object *obj)
 {
 	struct stat st;

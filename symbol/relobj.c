@@ -2,9 +2,9 @@
 /*
  * relobj.c - relocatable objects (.o) and archives of them (.a)
  *
- * Nothing is linked yet, so relocations say everything: which calls go to mcount or __fentry__, and where the
- * entries of the tables point. The executable sections get addresses of their own, one behind the other from
- * 0 (as objdump shows the first), so that sites, functions and code are found as in a linked file.
+ * Such an object is not linked yet, so its relocations tell which calls go to mcount or __fentry__, and where the
+ * entries of the tables point. The executable sections get addresses of their own, one behind the other from 0 (as
+ * objdump shows the first), so that sites, functions and code are found as in a linked file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct rel_scan {
 	int has_own;		/* the object itself defines mcount or __fentry__ */
 };
 
-/* Entry of the function that holds @addr, @addr itself if nothing is known. */
+/* Returns the entry of the function that holds @addr; @addr itself if that is unknown. */
 static uint64_t rel_function(struct rel_scan *s, uint64_t addr)
 {
 	const struct uft_func *f = uft_object_func(s->obj, addr);
@@ -35,7 +35,7 @@ static uint64_t rel_function(struct rel_scan *s, uint64_t addr)
 	return f ? f->addr : addr;
 }
 
-/* The same where instructions are words: the relocation's type says that it is a call. */
+/* The same for instructions of whole words: the relocation's type tells that it is a call. */
 static int rel_call_words(struct rel_scan *s, const struct isa *isa, size_t sec, const Elf64_Rela *r)
 {
 	uint64_t at = object_priv(s->obj)->rel_addr[sec] + r->r_offset;
@@ -49,7 +49,7 @@ static int rel_call_words(struct rel_scan *s, const struct isa *isa, size_t sec,
 	       0 : -ENOMEM;
 }
 
-/* A relocation of executable section @sec whose symbol is mcount or __fentry__: a call site. */
+/* Adds a call site: a relocation of executable section @sec whose symbol is mcount or __fentry__. */
 static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigned what)
 {
 	uint64_t base = object_priv(s->obj)->rel_addr[sec], at = r->r_offset;
@@ -73,7 +73,7 @@ static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigne
 	       0 : -ENOMEM;
 }
 
-/* What a table names where instructions are words: @addr, in the function at @func. */
+/* Adds a table's entry for instructions of whole words: @addr, in the function at @func. */
 static int rel_entry_words(struct rel_scan *s, const struct isa *isa, uint64_t addr, uint64_t func, int is_mcount)
 {
 	const struct isa_calls none = { .obj = s->obj };
@@ -83,7 +83,7 @@ static int rel_entry_words(struct rel_scan *s, const struct isa *isa, uint64_t a
 	long at = 0;
 
 	if (!p || (is_mcount && (avail < len || !isa->is_pad(p, len))))
-		return 0;	/* a call: its own relocation says more */
+		return 0;	/* a call: its own relocation tells more */
 	if (!is_mcount) {
 		addr = func;
 		at = isa->site(&none, func, p, avail, &kind, &len);
@@ -94,7 +94,7 @@ static int rel_entry_words(struct rel_scan *s, const struct isa *isa, uint64_t a
 			       at < 0 ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NONE) ? 0 : -ENOMEM;
 }
 
-/* A table entry whose relocation points at @addr. */
+/* Adds a table entry whose relocation points at @addr. */
 static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 {
 	uint64_t func = rel_function(s, addr), before = 0;
@@ -102,7 +102,7 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 	size_t avail;
 	const uint8_t *p;
 
-	/* N,M: the entry lies before its function; what counts is the pad behind the function's start. */
+	/* N,M: the entry lies before its function; the pad behind the function's start decides. */
 	if (!is_mcount && func == addr) {
 		size_t i;
 
@@ -130,7 +130,7 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 		return 0;
 	kind = object_pad(p, avail, &len);
 	if (kind == UFT_SITE_NONE && is_mcount)
-		return 0;	/* a call: its own relocation says more */
+		return 0;	/* a call: its own relocation tells more */
 	if (kind == UFT_SITE_NONE && len >= 2 && before >= 5 && addr == func) {
 		kind = UFT_SITE_PREPAD;
 	} else if (kind == UFT_SITE_NONE && before >= 5) {
@@ -246,7 +246,7 @@ const char *uft_object_reloc(struct uft_object *obj, uint64_t addr, size_t len)
 			Elf64_Sym sym;
 
 			elf_rela(&t, i, &r);
-			/* Without a symbol it tells the linker what it may make shorter. */
+			/* A relocation without a symbol tells the linker which code it may make shorter. */
 			if (r.r_offset + priv->rel_addr[sec] - addr >= len || !ELF64_R_SYM(r.r_info) ||
 			    ELF64_R_SYM(r.r_info) >= syms.n)
 				continue;
@@ -294,7 +294,7 @@ static int ar_member(const char *path, const char *name, const uint8_t *data, si
 	if (!full)
 		return -ENOMEM;
 	snprintf(full, n, "%s(%s)", path, name);
-	/* A copy, because a member may outlive the archive's mapping. */
+	/* Copies it, because a member may outlive the archive's mapping. */
 	copy = malloc(size + 1);	/* of a file that is mapped as a whole, or copied */
 	ret = copy ? 0 : uft_fail(err, -ENOMEM, "%s: no memory", full);
 	if (!ret) {

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.c - from ids and addresses to functions as shown to people
+ * resolve.c - from ids and addresses to functions as shown to users
  *
- * It lies on the path of every event a report reads, so the answer to an id seen before is two loads: a
- * directory of pages of pointers, one directory for each image. Addresses (parents) go through a
- * two-way cache. Everything else happens once a symbol.
+ * Every event that a report reads is resolved, so the answer for a known id is two loads: a directory of pages of
+ * pointers, one directory for each image. Addresses (parents) go through a two-way cache. All other work is done once a
+ * symbol.
  *
- * Objects and ownership: the resolver owns its symbols and all its tables; it keeps pointers to images, which
- * must outlive their use, and recognises a freed one whose memory holds a new image by the image's id. An image
- * may grow while it is being resolved: what was unknown before is then looked up again.
+ * Objects and ownership: the resolver owns its symbols and all its tables. It keeps pointers to images, which must
+ * outlive their use. A freed image whose memory holds a new one is recognised by the image's id. An image may grow
+ * while it is being resolved: ids unknown before are then looked up again.
  *
- * A symbol is one function of one object, whatever image it was met in: a program that runs a hundred times at
- * a hundred addresses has one `main`. `addr` is where it was met first. The same object read twice (a recording
- * has it once for each image) is recognised (uft_object_is_same()), and so is a copy in another folder.
+ * A symbol is one function of one object, whatever image it was met in: a program that runs a hundred times at a
+ * hundred addresses has one `main`. `addr` is the address at which it was met first. The same object read twice (a
+ * recording has it once for each image) is recognised (uft_object_is_same()), and so is a copy in another folder.
  *
- * Names: as uft_name_shown() has them, control bytes replaced. A name that another object's function has
- * already is followed by @object. Two functions of one name in one object differ by the object's own suffix
- * (object.h).
+ * Names: those of uft_name_shown(), with control bytes replaced. A name that a function of another object already has
+ * gets the suffix @object. Two functions of one name in one object differ by the object's own suffix (object.h).
  *
  * Concurrency: none; one resolver belongs to one thread.
  */
@@ -37,22 +36,22 @@
 #define RES_ADDR_BITS	14	/* sets of the address cache, RES_WAYS entries each */
 #define RES_WAYS	2u
 /*
- * Bounds of what is kept for hostile recordings, in which a few bytes make an image or use a page: images with an
- * address cache of full size, and pages of all images (256 MiB). Beyond them, each is looked up each time.
+ * Bounds for hostile recordings, in which a few bytes make an image or use a page: images with an address cache of full
+ * size, and pages of all images (256 MiB). Beyond them every lookup is a search.
  */
 #define RES_FULL_IMAGES	256u
 #define RES_FEW_BITS	4u
-/* Of an image with more objects the tables alone are asked, of an image with more lists of made code the last ones. */
+/* In an image with more objects only the tables are searched; of more lists of made code only the last ones. */
 #define RES_SCAN_MAX	4096u
 #define RES_MADE_MAX	64u
 #define RES_PAGES_MAX	8192u
 #define RES_SYM_CHUNK	1024u
-#define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
+#define RES_MAX_UNKNOWN	(1u << 20)	/* symbols that only name a number */
 
-#define RES_NO_OBJECT	0xffffffu	/* object number of keys that belong to none */
+#define RES_NO_OBJECT	0xffffffu	/* object number of keys without an object */
 enum { RES_KEY_FUNC, RES_KEY_ID, RES_KEY_ADDR };
 
-struct res_sym {			/* what a symbol is looked up by; the symbol itself comes first */
+struct res_sym {			/* the key of a symbol; the symbol itself comes first */
 	struct uft_sym sym;
 	uint64_t key_addr;
 	uint32_t key_object, key_kind;
@@ -65,26 +64,27 @@ struct res_site { uint64_t addr; uint32_t stub; };
 struct res_map {			/* one for each uft_mapped: its sites, sorted */
 	struct res_site *site;
 	uint32_t nsites;
-	uint32_t object;		/* number of the object, + 1; 0: not yet known */
+	uint32_t object;		/* number of the object, + 1; 0: unknown */
 };
 
 struct res_image {
-	const void *key;		/* where its image is, or was */
-	const struct uft_image *img;	/* NULL: its tables are to be made */
+	const void *key;		/* address of its image, which may be freed */
+	const struct uft_image *img;	/* NULL: its tables must be made */
 	uint32_t id, nobj;
 	const struct uft_sym ***dir;	/* npages pointers to pages */
 	uint32_t npages;
 	struct res_addr { uint64_t addr; const struct uft_sym *sym; } *addrs;
 	unsigned addr_bits;
 	struct res_map *map;
-	struct segments ids, texts;	/* to objects: the first that has an id, and whose an address is */
-	uint32_t *made, nmade;		/* objects that are code which the process made */
+	struct segments ids, texts;	/* to objects: the first with an id, and the one that has an address */
+	uint32_t *made, nmade;		/* objects that hold code made by the process */
 };
 
-struct res_object { struct uft_object *obj; const char *base; uint32_t nnameless; };	/* nnameless: of called ones */
+struct res_object { struct uft_object *obj; const char *base; uint32_t nnameless; };	/* nnameless: of called
+											 * functions */
 
 struct uft_resolver {
-	struct res_image *last;		/* answered last */
+	struct res_image *last;		/* image of the last answer */
 	struct res_image **images;
 	uint32_t nimages, cap_images;
 	struct hash_index by_image;
@@ -93,8 +93,8 @@ struct uft_resolver {
 	struct hash_index by_object;
 	struct res_sym **chunk;
 	uint32_t nsyms, nunknown, npages;
-	struct hash_index by_key, by_name;	/* of symbols */
-	struct uft_sym nothing;		/* out of memory, or of unknown symbols */
+	struct hash_index by_key, by_name;	/* indices of symbols */
+	struct uft_sym nothing;		/* for lack of memory, or too many unknown symbols */
 };
 
 /* ---- Symbols ---------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static struct res_sym *res_find_name(const struct uft_resolver *r, const char *n
 	return at != HASH_NONE ? res_sym_at(r, at) : NULL;
 }
 
-/* Adds a symbol under a key that is new; takes over @name (malloc'd). NULL: no memory. */
+/* Adds a symbol under a new key; takes over @name (malloc'd). NULL: no memory. */
 static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind, char *name)
 {
 	uint32_t i = r->nsyms;
@@ -175,7 +175,7 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 /* ---- Objects ---------------------------------------------------------------------------------- */
 
-/* Number of an object, RES_NO_OBJECT without memory. */
+/* Returns the number of an object; RES_NO_OBJECT: no memory. */
 static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
 {
 	const uint64_t hash = uft_object_hash(obj);
@@ -190,7 +190,7 @@ static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj
 	return r->nobjects++;
 }
 
-/* The text to show for a function, or for a place without one (@func NULL); malloc'd. */
+/* Returns the text to show for a function, or for a place in no function (@func NULL); malloc'd. */
 static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_func *func, uint64_t vaddr)
 {
 	const char *base = r->object[object].base;
@@ -216,7 +216,7 @@ static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_
 	return longer;
 }
 
-/* The symbol for runtime address @addr inside mapping @m, whose object has the number @object. */
+/* Returns the symbol for runtime address @addr inside mapping @m, whose object has the number @object. */
 static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct uft_mapped *m, uint32_t object,
 					   uint64_t addr)
 {
@@ -244,7 +244,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	return &s->sym;
 }
 
-/* @sym is one of a function that was called. Returns it. */
+/* Notes that @sym's function was called, and returns @sym. */
 static const struct uft_sym *res_called(struct uft_resolver *r, const struct uft_sym *sym)
 {
 	struct res_sym *s = (struct res_sym *)sym;
@@ -262,7 +262,7 @@ static const struct uft_sym *res_same(struct uft_resolver *r, const struct res_s
 	struct uft_mapped m = { .obj = (struct uft_object *)other->of, .bias = other->addr - other->vaddr };
 	uint32_t object;
 
-	if (!other->index)		/* the first of each resolver stands for all that got no symbol */
+	if (!other->index)		/* the first symbol of each resolver stands for all that got none */
 		return &r->nothing;
 	if (!other->of)
 		return res_unknown(r, s->key_addr, s->key_kind);
@@ -298,7 +298,7 @@ static void res_image_reset(struct res_image *ri)
 	*ri = (struct res_image){ .key = ri->key };
 }
 
-/* An address may have had several owners: the one still mapped, else the last. */
+/* An address may have had several owners: the one still mapped holds, else the last one. */
 static size_t res_text_ranges(const struct uft_image *img, struct segment_range *to)
 {
 	size_t n = 0;
@@ -342,7 +342,7 @@ static int res_image_index(struct res_image *ri, const struct uft_image *img)
 	return ret;
 }
 
-/* Makes the tables for the image as it is now. Symbols that were cached before are looked up again. */
+/* Makes the tables for the image as it is now. Cached symbols are looked up again. */
 static int res_image_set(struct uft_resolver *r, struct res_image *ri, const struct uft_image *img)
 {
 	uint32_t i, max = 0;
@@ -432,8 +432,8 @@ static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
 }
 
 /*
- * Function of a text id. The id names a 4-byte granule that holds the address behind the site's instruction;
- * the table of sites knows that address exactly. Without it the granule's first byte decides, which lies in
+ * Returns the address of a text id's function. The id names a 4-byte granule that holds the address behind the site's
+ * instruction; the table of sites has that exact address. Without it the granule's first byte decides, which lies in
  * the function because a site is at least 5 bytes long.
  */
 static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, uint32_t id)
@@ -454,7 +454,10 @@ static int res_has_id(const struct uft_mapped *m, uint32_t id)
 	return id - m->first_text_id < m->ntext_ids || (id - m->first_stub_id < m->nstubs && m->stub_addr);
 }
 
-/* The object that has the id, SEGMENT_NONE. One of a running process may have got stubs since the table was made. */
+/*
+ * Returns the object that has the id; SEGMENT_NONE. An object of a running process may have got stubs since the table
+ * was made.
+ */
 static uint32_t res_object_of(const struct res_image *ri, uint32_t id)
 {
 	uint32_t i = segments_find(&ri->ids, id);
@@ -467,7 +470,7 @@ static uint32_t res_object_of(const struct res_image *ri, uint32_t id)
 	return SEGMENT_NONE;
 }
 
-/* Where the id's function is; NULL: no function has the id. */
+/* Returns the map of the id's object, and its function's address; NULL: no function has the id. */
 static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct uft_mapped **out, uint64_t *addr)
 {
 	uint32_t i = res_object_of(ri, id);
@@ -527,7 +530,7 @@ static const struct uft_sym *res_id_slow(struct uft_resolver *r, struct res_imag
 	const struct uft_sym *s = res_id(r, ri, id), **page;
 	uint32_t n = id >> RES_PAGE_BITS;
 
-	/* Not kept: ids of an object whose stubs may still grow, and what memory ran out for. */
+	/* Does not cache ids of an object whose stubs may still grow, nor symbols for lack of memory. */
 	if (n >= ri->npages || s == &r->nothing || ((const struct res_sym *)s)->is_unknown)
 		return s;
 	if (!ri->dir[n] && r->npages < RES_PAGES_MAX) {
@@ -559,8 +562,8 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
 /* ---- Addresses -------------------------------------------------------------------------------- */
 
 /*
- * Code that the process made itself (type ET_NONE): its list may span others' text and has gaps. The last
- * name counts.
+ * Returns code that the process made itself (type ET_NONE): its list has gaps and may span text of other objects. The
+ * last name holds.
  */
 static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t addr, uint32_t *index)
 {

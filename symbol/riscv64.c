@@ -14,7 +14,7 @@
 
 #define SITE_BYTES	8u
 
-/* Length of the nop at @p; 0: it is none. */
+/* Returns the length of the nop at @p; 0: no nop. */
 static size_t nop_length(const uint8_t *p, size_t n)
 {
 	if (n >= 4 && isa_word(p) == RV_NOP)
@@ -32,8 +32,8 @@ static int riscv64_is_pad(const uint8_t *p, size_t n)
 }
 
 /*
- * The last nops at @p, from a whole word on, that are a site and hold no half of another instruction. The
- * last, because where nobody tells M of N,M the entry is known to lie before those alone.
+ * Returns the offset of the last nops at @p, from a whole word on, that make a site and hold no half of another
+ * instruction. It takes the last because, where M of N,M is unknown, only those are known to lie behind the entry.
  */
 static long find_site(uint64_t func, const uint8_t *p, size_t n, size_t *pad)
 {
@@ -56,7 +56,10 @@ static long riscv64_pad_site(uint64_t at, const uint8_t *p, size_t n)
 	return pad == n ? found : -1;
 }
 
-/* The GOT slot that the PLT entry at @at jumps through: auipc t3, page; ld t3, offset(t3); ... 0: it is none. */
+/*
+ * Returns the GOT slot that the PLT entry at @at jumps through: auipc t3, page; ld t3, offset(t3); ... Or 0: no PLT
+ * entry.
+ */
 static uint64_t plt_slot(const struct isa_calls *c, uint64_t at)
 {
 	size_t avail;
@@ -68,7 +71,7 @@ static uint64_t plt_slot(const struct isa_calls *c, uint64_t at)
 	return rv_pair_target(isa_word(p), isa_word(p + 4), at);
 }
 
-/* Length of the call of _mcount at @p; 0: it is none. */
+/* Returns the length of the call of _mcount at @p; 0: no call. */
 static unsigned mcount_length(const struct isa_calls *c, uint64_t at, const uint8_t *p, size_t n)
 {
 	if (n >= 4 && rv_is_jal(isa_word(p), RV_RA))
@@ -88,7 +91,7 @@ static long riscv64_site(const struct isa_calls *c, uint64_t func, const uint8_t
 	*len = found >= 0 ? SITE_BYTES : (unsigned)(pad < 15 ? pad : 15);
 	if (found >= 0)
 		return found;
-	/* Every instruction has its length in the low bits of its first half. */
+	/* Every instruction tells its length in the low bits of its first half. */
 	for (at = 0; at + 4 <= n && at < ISA_MCOUNT_BYTES && (c->func || c->slot[0]); at += insn) {
 		unsigned call = mcount_length(c, func + at, p + at, n - at);
 

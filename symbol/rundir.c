@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder that is the user's and that no other user may enter; no link to one. */
+/* Is it a folder of the user, not a link, that no other user may enter? */
 static int is_own(const char *path)
 {
 	struct stat st;
@@ -19,8 +19,8 @@ static int is_own(const char *path)
 }
 
 /*
- * One that an earlier command made: the first by name. @out holds its name up to the dot, @size bytes in all.
- * 1: there is one.
+ * Finds the folder that an earlier command made, the first by name. @out holds its name up to the dot, @size bytes in
+ * all. 1: found.
  */
 static int find_other(const char *parent, char *out, size_t size, size_t len)
 {

@@ -15,7 +15,10 @@ static int compare_places(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The first segment from @k on without an owner. @next: of each a later one that may be so, itself if it is. */
+/*
+ * Returns the first segment from @k on without an owner. @next: for each segment a later one that may be free, itself
+ * if it is.
+ */
 static size_t free_from(uint32_t *next, size_t k)
 {
 	while (next[k] != k) {

@@ -11,7 +11,7 @@
 
 #include "symbol/names.h"
 
-/* Length of a demangled name without its parameters: up to the '(' that the last top level ')' closes. */
+/* Returns the length of a demangled name without its parameters: up to the '(' that the last top level ')' closes. */
 size_t uft_name_length(const char *s)
 {
 	size_t close = 0, i;
@@ -21,7 +21,7 @@ size_t uft_name_length(const char *s)
 		;
 	if (!i)
 		return 0;
-	/* "f(int) [clone .cold]", "f() const": what is behind the ')' belongs to the parameters. */
+	/* "f(int) [clone .cold]", "f() const": text behind the ')' belongs to the parameters. */
 	is_rust_or_clone = s[i] && s[i] != ' ' && s[i] != '@';
 	if (is_rust_or_clone)
 		return 0;
@@ -52,7 +52,7 @@ static int is_word(char c)
 	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* Bytes of the operator's name at @at, "operator" included; 0: there is none. @s: where the text begins. */
+/* Returns the bytes of the operator's name at @at, with "operator"; 0: none. @s: the begin of the text. */
 static size_t operator_length(const char *s, const char *at)
 {
 	static const char *const sign[] = {	/* with brackets in them, the longest first */
@@ -77,14 +77,14 @@ static int closes(const char *s, const char *at)
 	return *at == ')' || *at == '}' || *at == ']' || (*at == '>' && (at == s || at[-1] != '-'));
 }
 
-/* Where the name begins in @n bytes of a demangled text without parameters: behind the return type. */
+/* Returns where the name begins in @n bytes of a demangled text without parameters: behind the return type. */
 static size_t name_start(const char *s, size_t n)
 {
 	size_t start = 0, depth = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!depth && operator_length(s, s + i))
-			break;		/* it may have blanks of its own: operator unsigned long */
+			break;		/* the rest may have blanks of its own: operator unsigned long */
 		if (!depth && s[i] == ' ') {
 			start = i + 1;
 			if (!strncmp(s + start, "to ", 3) || !strncmp(s + start, "for ", 4))
@@ -96,7 +96,7 @@ static size_t name_start(const char *s, size_t n)
 	return start;
 }
 
-/* The bracket that closes the one at @s, NULL none before @end. */
+/* Returns the bracket that closes the one at @s; NULL: none before @end. */
 static const char *closing(const char *s, const char *end)
 {
 	size_t depth = 0;
@@ -115,10 +115,12 @@ static const char *closing(const char *s, const char *end)
 	return NULL;
 }
 
-#define ARGS_WIDTH	16	/* template arguments up to this are shown */
-#define UNCLOSED	8	/* brackets without an end in a name: each is looked for up to the name's end */
+#define ARGS_WIDTH	16	/* longer template arguments become "..." */
+#define UNCLOSED	8	/* unclosed brackets in a name: each is searched up to the name's end */
 
-/* In place: arguments of templates and functions within the name, if they are longer than ARGS_WIDTH, become `...`. */
+/*
+ * Replaces arguments of templates and functions within the name by `...`, in place, if they are longer than ARGS_WIDTH.
+ */
 static size_t collapse(char *s, size_t n)
 {
 	const char *in = s, *end = s + n;
@@ -170,7 +172,7 @@ void uft_name_shorten(char *text)
 	memmove(text, text + start, len - start);
 	text[len - start] = 0;
 	len = collapse(text, len - start);
-	memcpy(text + len, suffix, strlen(suffix) + 1);		/* it was there before, behind what is gone */
+	memcpy(text + len, suffix, strlen(suffix) + 1);		/* it stood behind the removed text */
 }
 
 size_t uft_name_start(const char *demangled)

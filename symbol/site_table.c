@@ -2,9 +2,9 @@
 /*
  * site_table.c - the compiler's tables of sites, as addresses in order
  *
- * A table may be in several sections, unsorted, with entries of 0 where a function was dropped at link, and
- * in a PIE its entries are in relocations. What nobody asks for (sites.c goes by functions) is found by what
- * was not seen.
+ * A table may be in several sections, unsorted, with entries of 0 where a function was dropped at link, and in a PIE
+ * its entries are in relocations. sites.c searches by functions; entries that no function asked for are found by their
+ * `seen` byte.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void site_sort_addrs(uint64_t *addr, size_t n)
 		qsort(addr, n, sizeof(*addr), site_compare_addr);
 }
 
-/* Linkers sort relocations by address: the first one from @addr on, if that was so. */
+/* Linkers sort relocations by address. Returns the first one from @addr on, if they are sorted. */
 static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
 {
 	Elf64_Rela r;
@@ -39,7 +39,7 @@ static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
 	return SORTED_FIRST(i, v->rela.n, (elf_rela(&v->rela, i, &r), r.r_offset >= addr));
 }
 
-/* Each entry has its relocation, one behind the other: the others need not be looked at. 0: it is not so. */
+/* Applies relocations that follow one another, one for each entry, without a search. 0: they do not. */
 static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
 {
 	size_t i, first = site_first_relocation(v, sh->sh_addr);

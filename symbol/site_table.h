@@ -11,21 +11,21 @@ struct elf_view;
 /* A table of site addresses: __patchable_function_entries or __mcount_loc. */
 struct site_table {
 	uint64_t *addr;		/* sorted, each once, none 0 */
-	uint8_t *seen;		/* a function answers for it */
-	size_t n, at;		/* at: everything before it is behind the current function */
-	size_t raw, zeros;	/* entries in the file; those that are 0: dangling */
+	uint8_t *seen;		/* 1: the entry belongs to a known function */
+	size_t n, at;		/* at: entries before it lie before the current function */
+	size_t raw, zeros;	/* entries in the file; dangling ones, which are 0 */
 };
 
-/* Adds all sections of @name. 0, -ENOMEM or -EFBIG; the caller frees addr and seen (bound_free()), also then. */
+/* Adds all sections of @name. 0, -ENOMEM or -EFBIG. The caller frees addr and seen (bound_free()), also on error. */
 int site_read_table(struct elf_view *v, const char *name, struct site_table *t);
 
-/* Sorts addresses; those that are sorted already are only looked at. */
+/* Sorts addresses; sorted ones are only read. */
 void site_sort_addrs(uint64_t *addr, size_t n);
 
-/* Index of the first entry not below @from, to walk on from there. Calls come with rising @from. */
+/* Returns the index of the first entry not below @from, to go on from there. @from must rise from call to call. */
 size_t site_table_from(struct site_table *t, uint64_t from);
 
-/* How many entries no function answered for. */
+/* Counts the entries that belong to no known function. */
 size_t site_table_unseen(const struct site_table *t);
 
 #endif

@@ -2,33 +2,33 @@
 /*
  * sites.c - find the patchable sites of an object
  *
- * Discovery goes from function starts to bytes, not from the compiler's tables: gcc 12 writes one table a
- * file, so a COMDAT function in two files leaves a dangling entry and --gc-sections drops entries of functions
- * that stay. In this order:
+ * The search goes from function starts to bytes, not from the compiler's tables: gcc 12 writes one table a file, so a
+ * COMDAT function in two files leaves a dangling entry, and --gc-sections drops entries of functions that stay. In this
+ * order:
  *   1. every function start of .eh_frame_hdr, else .eh_frame (unwind.c): [endbr64] and then a pad of nops or a
  *      call of __fentry__; in objects that call mcount also the prologue up to that call;
- *   2. entries of __patchable_function_entries and __mcount_loc that no function of step 1 answers for
+ *   2. entries of __patchable_function_entries and __mcount_loc that belong to no function of step 1
  *      (code built without unwind tables);
  *   3. function symbols, where there is no unwind table, or it is much smaller than the symbol table.
- * Every site is checked against the bytes in the file, whoever named it.
+ * Every site is checked against the bytes in the file, whatever its source.
  *
- * False hits. Unprepared code may begin with nops: the alignment of a loop at the very start of a function.
- * So a pad counts if anything vouches for it: a table entry; the exact 5-byte nops that gcc and clang write;
- * another function with a pad of the same form; or the absence of section headers (sstrip), where there is
- * nothing to ask. Should a wrong one slip through it is still the entry of a function whose first bytes do
- * nothing, and nothing jumps into the middle of an alignment: tracing it is harmless.
+ * False hits. Unprepared code may begin with nops: the alignment of a loop at the very start of a function. So a pad
+ * counts only with a confirmation: a table entry; the exact 5-byte nops that gcc and clang write; another function with
+ * a pad of the same form; or the absence of section headers (sstrip), where there is no table to ask. A wrong one is
+ * harmless to trace all the same: it is the entry of a function whose first bytes have no effect, and no jump leads
+ * into the middle of an alignment.
  *
- * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left
- * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer the M bytes decide: five of
- * them are room for a jump that a short one at the entry reaches, so its code can be rewritten (UFT_SKIP_BEFORE,
+ * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left behind
+ * the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer the M bytes decide: five of them are
+ * room for a jump that a short one at the entry reaches, so its code can be rewritten (UFT_SKIP_BEFORE,
  * control/relocate/). The list of C++ made by gcc 12 is discarded at link (tools/start): there gcc's one-byte nops
- * around the entry speak for themselves; nops before it only if most functions of the object have them.
+ * around the entry are confirmation enough; nops before it only if most functions of the object have them.
  *
- * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
- * libc would otherwise be thousands of lines of "not compiled for tracing".
+ * Functions without a site are listed with the reason, but only in an object that has sites at all: an unprepared libc
+ * would otherwise be thousands of lines of "not compiled for tracing".
  *
- * Cost: 100,000 prepared functions take 4 ms, half of it page faults; in two threads, at a start beside all
- * else (prefetch.c).
+ * Cost: 100,000 prepared functions take 4 ms, half of it page faults; in two threads, beside all other work at a start
+ * (prefetch.c).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -51,22 +51,22 @@
 #define SITE_MIN_LEN		5	/* jmp rel32, call rel32 */
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
-#define SITE_DECODE_STEPS	8u	/* for each byte that is decoded */
+#define SITE_DECODE_STEPS	8u	/* for each decoded byte */
 #define SITE_ONES_BEFORE	8	/* one-byte nops before an entry, which only gcc makes */
 #define SITE_MAX_PLT		8
-#define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
+#define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: enough for a second thread */
 
 struct site_scan {
 	struct uft_object *obj;
 	struct elf_view *v;
 	struct callees calls;
-	const struct isa *isa;	/* where instructions are words; else NULL */
+	const struct isa *isa;	/* if instructions are whole words; else NULL */
 	struct isa_calls isa_calls;
-	struct uw_starts syms;	/* there: function symbols, by address */
+	struct uw_starts syms;	/* then: function symbols, by address */
 	struct site_table pfe, loc;
 	struct { uint64_t start, end; } plt[SITE_MAX_PLT];
 	unsigned nplt;
-	unsigned shapes[2][SITE_MAX_LEN + 1];	/* pads seen, by UFT_SITE_NOPS and length */
+	unsigned shapes[2][SITE_MAX_LEN + 1];	/* number of pads by UFT_SITE_NOPS and length */
 	size_t room;
 	int has_memory;
 	int error;		/* of site_read_rest() */
@@ -91,13 +91,13 @@ unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len)
 	return UFT_SITE_NONE;
 }
 
-/* The nops that gcc (-mnop-mcount) and clang (=5) write and nothing else puts at a function's start. */
+/* Are these the nops that only gcc (-mnop-mcount) and clang (=5) write at a function's start? */
 static int site_is_compilers(const uint8_t *p)
 {
 	return !memcmp(p, "\x0f\x1f\x44\0", 4) && (p[4] == 0 || p[4] == 8);
 }
 
-/* N,M pads of gcc without a list: one-byte nops on both sides of the entry. Alignment uses long ones. */
+/* Is it an N,M pad of gcc without a list: one-byte nops on both sides of the entry? Alignment uses long nops. */
 static int site_is_gcc_prepad(struct uft_object *obj, uint64_t func, const uint8_t *p, unsigned len)
 {
 	static const uint8_t nops[SITE_MIN_LEN] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
@@ -109,8 +109,8 @@ static int site_is_gcc_prepad(struct uft_object *obj, uint64_t func, const uint8
 }
 
 /*
- * All of the pad before the entry and no list: no proof, but if most functions are so it is none of the
- * linker's filling.
+ * Does the whole pad lie before the entry, without a list? This is no proof, but if most functions have such pads they
+ * are not the linker's filling.
  */
 static int site_has_ones_before(struct uft_object *obj, uint64_t func)
 {
@@ -122,7 +122,7 @@ static int site_has_ones_before(struct uft_object *obj, uint64_t func)
 
 /* ---- Prologues -------------------------------------------------------------------------------- */
 
-/* Length of an instruction that compilers put before the call of mcount, 0: decode it properly. */
+/* Returns the length of an instruction that compilers put before the call of mcount; 0: needs the full decoder. */
 static unsigned site_prologue_insn(const uint8_t *p)
 {
 	if ((p[0] & 0xf8) == 0x50)					/* push %reg */
@@ -140,7 +140,7 @@ static unsigned site_prologue_insn(const uint8_t *p)
 	return 0;
 }
 
-/* Does decoding from @p come to the offset @at? @avail bytes are readable, at least 5 of them behind @at. */
+/* Does decoding from @p reach the offset @at exactly? @avail bytes are readable, at least 5 of them behind @at. */
 static int site_is_boundary(const uint8_t *p, size_t at, size_t avail)
 {
 	ZydisDecodedInstruction insn;
@@ -164,7 +164,7 @@ static int site_is_boundary(const uint8_t *p, size_t at, size_t avail)
 	return off == at;
 }
 
-/* Looks for the call of mcount in the first bytes of a function of @size bytes. Its offset, or -1. */
+/* Searches the call of mcount in the first bytes of a function of @size bytes. Returns its offset, or -1. */
 static long site_find_mcount(struct site_scan *s, uint64_t func, const uint8_t *p, size_t avail, size_t size,
 			     unsigned *len, unsigned *what)
 {
@@ -195,15 +195,15 @@ static void site_add(struct site_scan *s, uint64_t addr, uint64_t func, unsigned
 }
 
 /*
- * The called function decides whose call it is. The place of the call decides the kind: before the frame is
- * set up it is __fentry__'s.
+ * The called function decides whether the call is the program's own, the place of the call decides the kind: before the
+ * frame is set up it is a call of __fentry__.
  */
 static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, unsigned what, unsigned len,
 			  unsigned source, int is_entry)
 {
 	unsigned kind = is_entry ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL;
 
-	if (what & CALLEE_OWN)	/* recorded, and still made: never a nop */
+	if (what & CALLEE_OWN)	/* recorded, but the call stays: never a nop */
 		kind = UFT_SITE_OWN_CALL;
 	site_add(s, addr, func, kind, len, source, UFT_SKIP_NONE);
 	if (s->has_memory)
@@ -217,7 +217,7 @@ static int site_is_nops(const struct uft_object *obj, const uint8_t *p, size_t n
 	return isa ? isa->is_pad(p, n) : uft_insn_nops_length(p, n, NULL) == n;
 }
 
-/* Does nothing but a landing pad lie between the entry and @e? Small functions lie 4 bytes apart. */
+/* Is there only a landing pad between the entry and @e? Small functions lie 4 bytes apart. */
 static int site_is_landing(struct uft_object *obj, uint64_t func, uint64_t e)
 {
 	size_t avail;
@@ -228,7 +228,7 @@ static int site_is_landing(struct uft_object *obj, uint64_t func, uint64_t e)
 	return isa_of(obj) ? site_is_nops(obj, p, 4) : uft_insn_is_endbr(p) != 0;
 }
 
-/* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
+/* Marks the table entry of the pad of @func as seen. 1: there is one. *before gets the M of N,M. */
 static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 {
 	struct site_table *t = &s->pfe;
@@ -260,7 +260,7 @@ static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 	return 0;
 }
 
-/* The site that __mcount_loc names in the function, whose code ends before @end. 1: found and added. */
+/* Adds the site that __mcount_loc names in the function, whose code ends before @end. 1: found. */
 static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 			 unsigned source)
 {
@@ -277,7 +277,7 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 	at = e - func;
 	is_entry = at == 0 || (at == UFT_LEN_ENDBR && uft_insn_is_endbr(p));
 	len = callee_of_call(&s->calls, e, p + at, avail - at, &what);
-	if (len) {		/* what it calls may have no name any more: the table says that it is one */
+	if (len) {		/* the called function may have no name any more; the table tells that this is a call */
 		t->seen[i] = 1;
 		site_add_call(s, e, func, what, len, source, is_entry);
 		return 1;
@@ -290,7 +290,7 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 	return 1;
 }
 
-/* The first function symbol above @from and not above @to; 0: none. */
+/* Returns the first function symbol above @from and not above @to; 0: none. */
 static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_t to)
 {
 	size_t lo = SORTED_FIRST(i, s->syms.n, s->syms.addr[i] > from);
@@ -299,9 +299,9 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 }
 
 /*
- * The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are
- * found without it: @at, or -1. Code without unwind data may follow: an entry that is neither is not this
- * function's.
+ * Returns the offset of the nops that __mcount_loc names in the function, if instructions are whole words; -1: none.
+ * Calls are found without the table: @at, or -1. Code without unwind data may follow, so an entry that is neither
+ * belongs to no function here.
  */
 static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, const uint8_t *p, long at)
 {
@@ -317,9 +317,9 @@ static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, cons
 }
 
 /*
- * Without a list (C++ of gcc, whose list does not survive the link): the length of the nops between a
- * function's symbol and its unwind entry at @func, which gcc begins behind the pad. 0: none, or only
- * alignment, as there is no symbol.
+ * Without a list (C++ of gcc, whose list the link discards): returns the length of the nops between a function's symbol
+ * and its unwind entry at @func, which gcc begins behind the pad. 0: none, or only alignment, because there is no
+ * symbol.
  */
 static unsigned site_unlisted_pad(struct site_scan *s, uint64_t func)
 {
@@ -336,9 +336,9 @@ static unsigned site_unlisted_pad(struct site_scan *s, uint64_t func)
 }
 
 /*
- * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie
- * before the function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or
- * function that they lead to.
+ * The same for instructions of whole words. gcc begins the unwind entry behind the pad, whose first nops may lie before
+ * the function (M of N,M); then a symbol tells how many. Calls of mcount are found by the PLT entry or function that
+ * they lead to.
  */
 static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 				   unsigned source)
@@ -391,7 +391,7 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 			 kind != UFT_SITE_NOPS || listed ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
 }
 
-/* Adds the site of the function at @func, or the reason why it has none. @end: of what may be its code. */
+/* Adds the site of the function at @func, or the reason why it has none. @end: the end of what may be its code. */
 static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 			     unsigned source)
 {
@@ -432,7 +432,7 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 		site_add(s, func + at, func, UFT_SITE_CODE, before < SITE_MAX_LEN ? before : SITE_MAX_LEN, source,
 			 UFT_SKIP_BEFORE);
 	else if (!listed && !s->pfe.n && site_has_ones_before(s->obj, func))
-		/* settled later */
+		/* decided by site_settle() */
 		site_add(s, func + at, func, UFT_SITE_CODE, SITE_ONES_BEFORE, source, UFT_SKIP_NO_PAD);
 	else
 		site_add(s, func + at, func, UFT_SITE_NONE, listed ? len : 0, source,
@@ -465,7 +465,7 @@ static void site_find_plt(struct site_scan *s)
 
 /* ---- Lists of functions ------------------------------------------------------------------------- */
 
-/* The five bytes that -fpatchable-function-entry=5 makes, and no more nops; UFT_SITE_NONE: something else. */
+/* Is it exactly the five bytes of -fpatchable-function-entry=5, with no more nops? UFT_SITE_NONE: no. */
 static unsigned site_pad_of_5(const uint8_t *p, size_t avail)
 {
 	if (avail <= SITE_MIN_LEN)
@@ -476,7 +476,7 @@ static unsigned site_pad_of_5(const uint8_t *p, size_t avail)
 		UFT_SITE_NONE;
 }
 
-/* What most functions of a prepared object are: such a pad at the entry, next in the table. 1: so it was. */
+/* The usual form in a prepared object: such a pad at the entry, next in the table. 1: it was added. */
 static int site_is_plainest(struct site_scan *s, uint64_t func, const uint8_t *p, size_t avail, unsigned source)
 {
 	struct site_table *t = &s->pfe;
@@ -494,7 +494,7 @@ static int site_is_plainest(struct site_scan *s, uint64_t func, const uint8_t *p
 	return 1;
 }
 
-/* @list is sorted; functions that are in @known already are left out (NULL: none). */
+/* @list is sorted; functions in @known are left out (NULL: none). */
 static void site_scan_functions(struct site_scan *s, const struct uw_starts *list, const struct uw_starts *known,
 				unsigned source)
 {
@@ -527,7 +527,7 @@ static void site_scan_functions(struct site_scan *s, const struct uw_starts *lis
 	}
 }
 
-/* Function symbols as a sorted list, each address once. */
+/* Makes a sorted list of the function symbols, each address once. */
 static int site_symbol_list(struct site_scan *s, struct uw_starts *out)
 {
 	struct elf_symtab t;
@@ -554,12 +554,15 @@ static int site_symbol_list(struct site_scan *s, struct uw_starts *out)
 	return 0;
 }
 
-/* Are there functions that the unwind table does not know? Aliases make the symbol table larger anyway. */
+/* Are there functions that the unwind table lacks? Aliases make the symbol table larger anyway. */
 static int site_wants_symbols(const struct site_scan *s, const struct uw_starts *uw)
 {
 	if (!s->calls.nfuncsyms)
 		return 0;
-	/* Calls are in no table: look everywhere. A few functions more than the unwind table are start-up code. */
+	/*
+	 * Calls are in no table, so all functions are searched. A few functions more than the unwind table has are
+	 * start-up code.
+	 */
 	if (s->calls.has_any && s->calls.nfuncsyms > uw->n &&
 	    (s->calls.nfuncsyms < 4096 || s->calls.nfuncsyms > uw->n + uw->n / 32))
 		return 1;
@@ -567,7 +570,7 @@ static int site_wants_symbols(const struct site_scan *s, const struct uw_starts 
 	       site_table_unseen(&s->loc);
 }
 
-/* Without a function around it: behind `push %rbp; mov %rsp,%rbp` a site of __mcount_loc is mcount's. */
+/* Outside of known functions: behind `push %rbp; mov %rsp,%rbp` a site of __mcount_loc is mcount's. */
 static int site_is_after_frame(struct site_scan *s, uint64_t a)
 {
 	size_t avail;
@@ -576,7 +579,7 @@ static int site_is_after_frame(struct site_scan *s, uint64_t a)
 	return p && avail >= 4 && !memcmp(p, "\x55\x48\x89\xe5", 4);
 }
 
-/* An entry that no function answers for: a site of its own, or dangling. */
+/* An entry that belongs to no known function: a site of its own, or dangling. */
 static void site_of_leftover(struct site_scan *s, const struct site_table *t, uint64_t a)
 {
 	unsigned kind, len = 0, what = 0, is_loc = t == &s->loc, framed;
@@ -623,7 +626,7 @@ static void site_scan_leftovers(struct site_scan *s, struct site_table *t)
 			site_of_leftover(s, t, t->addr[i]);
 }
 
-/* Pads that waited for another one of their form; then, without any site, no list of functions either. */
+/* Decides about pads that waited for another one of their form. Without any site it drops the list of functions. */
 static void site_settle(struct site_scan *s)
 {
 	struct uft_object *obj = s->obj;
@@ -652,7 +655,7 @@ static void site_settle(struct site_scan *s)
 	obj->nsite = 0;
 }
 
-/* What the scan needs besides the list of functions, and does not depend on it. */
+/* Reads what the scan needs besides the list of functions. */
 static void *site_read_rest(void *arg)
 {
 	struct site_scan *s = arg;
@@ -665,7 +668,7 @@ static void *site_read_rest(void *arg)
 	return NULL;
 }
 
-/* Bytes of .eh_frame_hdr, if it is large; else 0. */
+/* Returns the bytes of .eh_frame_hdr, if it is large; else 0. */
 static size_t site_big_table(const struct elf_view *v)
 {
 	size_t i;
@@ -686,13 +689,15 @@ size_t uft_object_expects(const struct uft_object *obj)
 	return s && v->sh[s].sh_size / 8 > n / 2 ? n : 0;
 }
 
-/* A program waits for it, and large tables take as long to read as the list: in a thread beside it. 0: it runs. */
+/*
+ * A program waits for the scan, and large tables take as long to read as the list, so a thread reads them. 0: it runs.
+ */
 static int site_begin_rest(struct site_scan *s, pthread_t *thread)
 {
 	return site_big_table(s->v) ? thread_start(thread, site_read_rest, s) : -ENOENT;
 }
 
-/* The functions, room for their sites, and all the rest. */
+/* Reads the functions, makes room for their sites, and reads the rest. */
 static int site_read(struct site_scan *s, struct uw_starts *uw)
 {
 	pthread_t thread;

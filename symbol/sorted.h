@@ -3,8 +3,8 @@
  * sorted.h - search an array that is in order
  *
  * SORTED_FIRST(i, n, condition): the number of the first element for which @condition is true, @n if there is none.
- * @condition is an expression of @i, a size_t that exists in it alone. It is false for some elements at the beginning,
- * perhaps none, and true for all behind them.
+ * @condition is an expression of @i, a size_t that exists in it alone. It must be false for the first elements, perhaps
+ * none, and true for all behind them.
  */
 #ifndef UFT_SYMBOL_SORTED_H
 #define UFT_SYMBOL_SORTED_H

@@ -2,13 +2,13 @@
 /*
  * source.c - questions about sources, object by object, each answered by a child process (debuginfo.c)
  *
- * The child has CPU_S seconds and DATA_BYTES of memory and is killed after WAIT_MS; its answers come through a pipe and
- * are checked like any file. A child that dies has no answer. A recording names the objects, so all of them together
- * have a bound: ALL_MS, ANSWER_BYTES, and what is read to find them (recorded.h).
+ * The child has CPU_S seconds and DATA_BYTES of memory and is killed after WAIT_MS. Its answers come through a pipe and
+ * are checked like any file. A child that dies gives no answer. A recording names the objects, so all of them together
+ * have a bound: ALL_MS, ANSWER_BYTES, and the bounds of finding them (recorded.h).
  *
- * libdw opens files that the debug information names (DW_AT_dwo_name, .gnu_debugaltlink). Of a file that another user
- * can change it may open none: a name may lead to a pipe, or to a file that only root can read. A child of root takes
- * that user's rights there. So the answers for such a file come from the file alone.
+ * libdw opens files that the debug information names (DW_AT_dwo_name, .gnu_debugaltlink). For a file that another user
+ * can change it may open none, because a name may lead to a pipe, or to a file that only root can read. A child of root
+ * takes that user's rights there. So the answers for such a file come from the file alone.
  */
 #include <errno.h>
 #include <grp.h>
@@ -35,17 +35,17 @@
 #define WAIT_MS		60000
 #define DATA_BYTES	(1ull << 30)
 #define ALL_MS		120000		/* for all objects of a query */
-#define ANSWER_BYTES	(64u << 20)	/* the same; in memory they take up to eight times that */
+#define ANSWER_BYTES	(64u << 20)	/* the same; in memory they take up to eight times as much */
 #define NOBODY		65534u
 
 struct answers { uint8_t *data; size_t n; };
 
-/* What the objects of one query have used up. */
+/* What the objects of one query have used of the bounds. */
 struct spent {
 	struct recorded_files files;
 	struct timespec begin;
 	size_t answer_bytes;
-	int is_noted;			/* that it is all used up */
+	int is_noted;			/* 1: the user was told that a bound is reached */
 };
 
 /* ---- The child ---- */
@@ -56,14 +56,14 @@ static void bound_child(void)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPU_S, CPU_S });
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
-#ifndef __SANITIZE_ADDRESS__		/* whose shadow counts */
+#ifndef __SANITIZE_ADDRESS__		/* its shadow memory counts, too */
 	setrlimit(RLIMIT_DATA, &(struct rlimit){ DATA_BYTES, DATA_BYTES });
 #endif
 }
 
 /*
- * For a file of @uid and @gid, which is open. A file system that its user serves can call root its owner. Where the
- * rights cannot be given up, in a container, the child can open nothing all the same.
+ * Confines the child of a file of @uid and @gid, which is open. The user who serves a file system can name root as the
+ * owner. In a container the rights may not be given up, but the child can open nothing there either.
  */
 static void confine_child(uid_t uid, gid_t gid)
 {
@@ -72,10 +72,10 @@ static void confine_child(uid_t uid, gid_t gid)
 	if (geteuid() != 0)
 		return;
 	if (setgroups(0, NULL) == 0 && setgid(gid ? gid : NOBODY) == 0 && setuid(uid ? uid : NOBODY) == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* another user's has none any more */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* another user's child has lost it by setuid */
 }
 
-/* All that comes before its answers; @parent: who is to get them. A descriptor of the file, or less than 0. */
+/* Prepares the child for its answers, which @parent reads. Returns a descriptor of the file, or less than 0. */
 static int start_child(const char *path, pid_t parent)
 {
 	struct stat st;
@@ -88,7 +88,7 @@ static int start_child(const char *path, pid_t parent)
 	return getppid() == parent ? fd : -1;
 }
 
-/* How much is left of @ms. */
+/* Returns how much is left of @ms. */
 static int time_left(const struct timespec *begin, int64_t ms)
 {
 	struct timespec now;
@@ -99,7 +99,7 @@ static int time_left(const struct timespec *begin, int64_t ms)
 	return gone < ms ? (int)(ms - gone) : 0;
 }
 
-/* All that comes out of @fd. 0, or -1: too much, or too late. */
+/* Reads all answers from @fd. 0, or -1: too many, or too late. */
 static int read_answers(int fd, const struct spent *spent, struct answers *a)
 {
 	const size_t most = ANSWER_BYTES - spent->answer_bytes;
@@ -168,7 +168,7 @@ static int take_u32(const struct answers *a, size_t *at, uint32_t *v)
 	return 1;
 }
 
-/* NULL: it is not all there, or no memory. */
+/* NULL: the text is incomplete, or no memory. */
 static char *take_text(const struct answers *a, size_t *at)
 {
 	uint32_t n;
@@ -247,16 +247,16 @@ void uft_source_free(struct uft_source_query *q)
 
 /* ---- Objects ---- */
 
-/* Objects of a query, in the order of their first mention, and what is asked about each. */
+/* The objects of a query, in the order of their first mention, with the questions about each. */
 struct wanted { const struct uft_object *obj; struct debuginfo_want want; };
 /* Sorted by object and address; want: the same without the objects. */
 struct wanted_list { struct wanted *item; struct debuginfo_want *want; size_t n; };
 struct mention { const struct uft_object *obj; size_t order; };
 
-/* Said once: it goes for all objects behind this one. */
+/* Reported once, for all later objects. */
 static const char too_many[] = "too many files are not here, or not those that were recorded";
 
-/* Why there are no answers, or NULL. */
+/* Asks about one object. Returns why there are no answers, or NULL. */
 static const char *ask_object(struct uft_source_query *q, const struct uft_object *obj,
 			      const struct debuginfo_want *func, size_t nfuncs,
 			      const struct debuginfo_want *call, size_t ncalls, struct spent *spent)
@@ -310,7 +310,7 @@ static int by_order(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Room for @n; 0 or -ENOMEM. */
+/* Makes room for @n questions; 0 or -ENOMEM. */
 static int list_begin(struct wanted_list *l, size_t n)
 {
 	l->item = malloc((n + 1) * sizeof(*l->item));
@@ -331,7 +331,7 @@ static void list_sort(struct wanted_list *l)
 		l->want[i] = l->item[i].want;
 }
 
-/* The questions about @obj: *n from the one that is returned. */
+/* Returns the first question about @obj, and their number in *n. */
 static const struct debuginfo_want *list_of(const struct wanted_list *l, const struct uft_object *obj, size_t *n)
 {
 	size_t from = SORTED_FIRST(i, l->n, l->item[i].obj >= obj), to = SORTED_FIRST(i, l->n, l->item[i].obj > obj);

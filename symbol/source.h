@@ -2,11 +2,10 @@
 /*
  * source.h - where functions stand in the source, and which calls come from inlined functions: DWARF
  *
- * Debug information is searched for in the object's file, in its separate debug file (build-id, .gnu_debuglink)
- * and, if the user named servers for it, by debuginfod; always of exactly the object that was recorded. It is read
- * by elfutils' libdw, which is loaded when the first question comes, in a child process with bounded time and
- * memory: the file may be hostile, and whatever the library does with it costs one answer. Context: control, one
- * thread.
+ * Debug information is searched in the object's file, in its separate debug file (build-id, .gnu_debuglink) and, if the
+ * user named servers for it, by debuginfod; always for exactly the recorded object. elfutils' libdw reads it in a child
+ * process with bounded time and memory, which loads it at the first question: the file may be hostile, and an error of
+ * the library costs one answer. Context: control, one thread.
  */
 #ifndef UFT_SYMBOL_SOURCE_H
 #define UFT_SYMBOL_SOURCE_H
@@ -14,19 +13,19 @@
 #include "symbol/object.h"
 
 struct uft_source {
-	char *file;			/* as the compiler was told it, from its folder on; NULL: not known */
-	uint32_t line;			/* 0: not known */
+	char *file;			/* as the compiler was given it, with its folder; NULL: unknown */
+	uint32_t line;			/* 0: unknown */
 };
 
 struct uft_source_func {
-	const struct uft_object *obj;	/* NULL: not known, there is no answer */
+	const struct uft_object *obj;	/* NULL: unknown, there is no answer */
 	uint64_t vaddr;
 	struct uft_source at;		/* the answer: where it is defined */
 };
 
 /*
- * Calls of @callee by the function at @vaddr. The answer: the inlined functions that all of them certainly come
- * from, the outermost first; none where the debug information does not tell, or where they come from different ones.
+ * Calls of @callee by the function at @vaddr. The answer: the inlined functions that all of them certainly come from,
+ * the outermost first; none where the debug information does not tell, or where the calls come from different ones.
  */
 struct uft_source_call {
 	const struct uft_object *obj;
@@ -41,12 +40,12 @@ struct uft_source_query {
 	size_t nfuncs;
 	struct uft_source_call *call;
 	size_t ncalls;
-	/* Is told of each object without an answer why that is; may be NULL. */
+	/* Called with the reason for each object without an answer; may be NULL. */
 	void (*note)(void *ctx, const struct uft_object *obj, const char *why);
 	void *ctx;
 };
 
-/* Fills the answers. 0, -ENOPKG (there is no libdw; a sentence in @err) or -ENOMEM. */
+/* Fills the answers. 0, -ENOPKG (libdw is missing; a sentence in @err) or -ENOMEM. */
 int uft_source_find(struct uft_source_query *q, struct uft_error *err);
 void uft_source_free(struct uft_source_query *q);	/* the answers */
 

@@ -25,7 +25,7 @@ char *str_pool_copy(struct str_pool *p, const char *s, size_t len)
 		p->chunks = c;
 		p->left = bytes;
 	}
-	/* A chunk is filled from its end, so its start need not be kept. */
+	/* A chunk is filled from its end, so its start need not be stored. */
 	at = p->chunks->s + p->left - size;
 	p->left -= size;
 	p->total += size;

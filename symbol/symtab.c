@@ -2,11 +2,11 @@
 /*
  * symtab.c - the functions of an object and their names
  *
- * Every table that may name a function is gathered into one list of candidates (.symtab or, when there is
- * none, .dynsym, .gnu_debugdata and the separate debug file), sorted by address; of several names for one
- * address the one that people call it by is kept, and before all of them the one that the user gave
- * (namefile.h). Unwind entries that nobody names become functions without a name. Functions of one name
- * (static functions of several files) get their source file, or failing that their address, behind it.
+ * Every table that may name a function gives candidates for one list (.symtab or, when there is none, .dynsym,
+ * .gnu_debugdata and the separate debug file), sorted by address. Of several names for one address the name that
+ * callers use is kept; a name that the user gave comes before all of them (namefile.h). Unwind entries without a name
+ * become functions without a name. Functions of one name (static functions of several files) get their source file, or
+ * else their address, as a suffix.
  *
  * Cost: linear. 100,000 functions take some 30 ms.
  */
@@ -18,15 +18,15 @@
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
 
-#define SYM_MAX_NAME	4096u	/* bytes of a name that are compared */
+#define SYM_MAX_NAME	4096u	/* compared bytes of a name */
 #define SYM_MAX_FILE	256u
 #define SYM_COMPARE_STEPS	16u	/* of two names with one hash */
 
 struct sym_cand {
 	uint64_t addr, size;
 	const char *name;
-	const char *file;	/* source file of a local symbol, NULL unknown */
-	uint32_t rank;		/* of several at one address the lowest is kept */
+	const char *file;	/* source file of a local symbol; NULL: unknown */
+	uint32_t rank;		/* the lowest at an address is kept */
 	uint32_t flags;
 };
 
@@ -35,8 +35,8 @@ struct sym_list { struct sym_cand *c; size_t n, room; struct parse_bound *bound;
 /* ---- Gathering -------------------------------------------------------------------------------- */
 
 /*
- * What people call it by: malloc rather than __libc_malloc, and fork, which is weak, rather than __fork,
- * which is not.
+ * Ranks the name that callers use first: malloc before __libc_malloc, and fork, which is weak, before __fork, which is
+ * not.
  */
 static uint32_t sym_rank(const Elf64_Sym *s, const char *name)
 {
@@ -103,7 +103,7 @@ static int sym_gather(struct uft_object *obj, const struct elf_symtab *t, struct
 	return 0;
 }
 
-/* What the user gave goes before everything else. An object without a file has no text segments: [lo, hi). */
+/* Names that the user gave come before all others. An object without a file has no text segments: [lo, hi). */
 static int sym_gather_given(struct uft_object *obj, int is_program, uint64_t lo, uint64_t hi, struct sym_list *l)
 {
 	struct symbol_rule *r = NULL;
@@ -131,7 +131,7 @@ static int sym_gather_all(struct uft_object *obj, struct sym_list *l)
 	elf_symtab_find(&priv->view, SHT_SYMTAB, &t);
 	ret = sym_gather(obj, t.n ? &t : &priv->view.dyn, l);
 	for (i = 0; !ret && i < priv->nextra; i++) {
-		/* The sections of a debug file are numbered as ours, their addresses are the same. */
+		/* The sections of a debug file have the numbers and addresses of the object's. */
 		elf_symtab_find(&priv->extra[i], SHT_SYMTAB, &t);
 		ret = sym_gather(obj, &t, l);
 	}
@@ -252,7 +252,7 @@ static uint32_t sym_hash(const char *s)
 	return h ^ h >> 15;
 }
 
-/* Marks functions whose name another one has; returns how many, -ENOMEM or -EFBIG. */
+/* Marks functions that share a name; returns how many, -ENOMEM or -EFBIG. */
 static long sym_mark_duplicates(struct sym_list *l)
 {
 	size_t size = 64, i, at;
@@ -306,7 +306,7 @@ static int sym_same(struct sym_cand *const *a, struct sym_cand *const *b)
 	return !sym_compare_name(a, b);
 }
 
-/* helper@a.c, or helper@0x1140 where the file is unknown or has two of them. */
+/* Makes helper@a.c, or helper@0x1140 where the file is unknown or has two of them. */
 static int sym_name_duplicates(struct uft_object *obj, struct sym_list *l, size_t found)
 {
 	struct str_pool *pool = &object_priv(obj)->pool;
@@ -321,7 +321,7 @@ static int sym_name_duplicates(struct uft_object *obj, struct sym_list *l, size_
 			bytes += strnlen(l->c[i].name, SYM_MAX_NAME);
 			dup[n++] = &l->c[i];
 		}
-	/* A comparison for each of them and each bit of their number. */
+	/* Sorting compares each of them once per bit of their number. */
 	if (!ret && bound_steps(l->bound, "names", (n + bytes / 16) * (64 - (unsigned)__builtin_clzll(n | 1))))
 		ret = -EFBIG;
 	if (!ret)
@@ -339,7 +339,7 @@ static int sym_name_duplicates(struct uft_object *obj, struct sym_list *l, size_
 		/* Over the pool's limit (a hostile file) the plain name remains. */
 		text[i] = str_pool_copy(pool, buf, len);
 	}
-	for (i = 0; !ret && i < n; i++)		/* only now: the order above is by the plain names */
+	for (i = 0; !ret && i < n; i++)		/* only now, because the order above is by the plain names */
 		if (text[i])
 			dup[i]->name = text[i];
 	bound_free(dup);
@@ -364,7 +364,7 @@ static int sym_publish(struct uft_object *obj, const struct sym_list *l)
 	return 0;
 }
 
-/* Tells functions of one name apart, and makes the list the object's. */
+/* Makes functions of one name different, and gives the list to the object. */
 static int sym_finish(struct uft_object *obj, struct sym_list *l)
 {
 	long found = sym_mark_duplicates(l);
@@ -402,7 +402,7 @@ int uft_object_names(struct uft_object *obj, struct uft_error *err)
 	return ret;
 }
 
-/* What it has had so far ranks as a label without a type: it yields to what covers it. */
+/* The object's earlier names rank as labels without a type: a name that covers one replaces it. */
 int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint64_t hi)
 {
 	struct sym_list l = { .bound = object_priv(obj)->view.bound };

@@ -2,8 +2,8 @@
 /*
  * thread.h - threads of uft, which take no signals
  *
- * Signals are for the thread that calls: it has the handlers. SIGBUS alone is not blocked, because a thread that reads
- * a mapped file raises it (guard_map.h), and the kernel ends a program that blocks it. Context: control, any thread.
+ * Signals go to the calling thread, which has the handlers. Only SIGBUS is not blocked, because a thread that reads a
+ * mapped file raises it (guard_map.h), and the kernel ends a program that blocks it. Context: control, any thread.
  */
 #ifndef UFT_SYMBOL_THREAD_H
 #define UFT_SYMBOL_THREAD_H

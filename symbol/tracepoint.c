@@ -2,15 +2,14 @@
 /*
  * tracepoint.c - the events that an object declares in its ELF sections
  *
- * The sections are described in uft/tracepoint.h: records with a magic number and a length, one behind the
- * other, with zeroes between them. All numbers in them are offsets within the file's own image, or distances,
- * so that nothing has to be relocated. Of each event the class is found by system and name, names of
- * enumerators in its print format become numbers, and the text of its `format` file is made, which is all
- * that the rest of uft needs.
+ * uft/tracepoint.h describes the sections: records with a magic number and a length, one behind the other, with zeroes
+ * between them. All numbers in them are offsets within the file's own image, or distances, so that no relocation is
+ * needed. For each event the class is found by system and name, names of enumerators in its print format become
+ * numbers, and the text of its `format` file is made, which is all that the rest of uft needs.
  *
- * Files are hostile: every record is checked against its section, every address against the loaded segments;
- * one that is damaged is refused by name and the rest goes on. Work is linear in the sections, but for
- * sorting, and for the texts that events share; memory has the file's bound (parse_bound.h).
+ * Files are hostile: every record is checked against its section, every address against the loaded segments. A damaged
+ * record is refused by name and the rest goes on. Work is linear in the sections, except for sorting, and for the texts
+ * that events share; memory has the file's bound (parse_bound.h).
  */
 #include "symbol/tracepoint.h"
 
@@ -26,9 +25,9 @@
 
 #define MAX_RECORDS	60000u	/* of a section */
 #define MAX_NAME	100u	/* of a system or an event */
-#define FORMAT_MAX_BYTES	(4u << 20)	/* as it could become; the kernel's longest are some 30 KB */
+#define FORMAT_MAX_BYTES	(4u << 20)	/* with the largest expansion; the kernel's longest are some 30 KB */
 
-/* A record's texts. Those of an event have no print format, those of an enumerator a value. */
+/* A record's texts. An event has no print format here, an enumerator has a value. */
 struct text {
 	const char *system, *name, *print;
 	const uint8_t *fields, *end;	/* of a class */
@@ -54,7 +53,7 @@ static void refuse(struct search *s, const char *what, const char *section)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* The record at *@p or behind zeroes; NULL: there is no more. *@bytes: its length, *@p: behind it. */
+/* Returns the record at *@p or behind zeroes; NULL: no more. *@bytes: its length; *@p is moved behind it. */
 static const uint8_t *next_record(struct search *s, const char *section, const uint8_t **p, const uint8_t *end,
 				  size_t least, uint32_t *bytes)
 {
@@ -78,7 +77,7 @@ static const uint8_t *next_record(struct search *s, const char *section, const u
 	return NULL;
 }
 
-/* @n bytes that are one text with its 0 byte. */
+/* Takes @n bytes that are one text with its 0 byte. */
 static const char *take_text(const uint8_t **p, const uint8_t *end, uint32_t n)
 {
 	const char *text = (const char *)*p;
@@ -89,7 +88,7 @@ static const char *take_text(const uint8_t **p, const uint8_t *end, uint32_t n)
 	return text;
 }
 
-/* Bytes of the name at @text, at most one more than a name may have; 0: there is none. */
+/* Returns the bytes of the name at @text, at most one more than a name may have; 0: no name. */
 static size_t name_length(const char *text)
 {
 	size_t n = 0;
@@ -108,7 +107,7 @@ static int is_name(const char *text)
 	return n && !text[n] && n <= MAX_NAME;
 }
 
-/* Bytes of sizeof(NAME) at @text; 0: that is not there. */
+/* Returns the bytes of sizeof(NAME) at @text; 0: none. */
 static size_t sizeof_length(const char *text)
 {
 	size_t n = !strncmp(text, "sizeof(", 7) ? name_length(text + 7) : 0;
@@ -153,8 +152,8 @@ static const struct text *find_text(const struct list *l, const char *system, co
 }
 
 /*
- * @size: of the fixed part, @at: where in it the lengths are: of system, name and, unless it is an
- * enumerator, print format.
+ * @size: of the fixed part, @at: offset in it of the lengths of system, name and, except for an enumerator, print
+ * format.
  */
 static int read_texts(struct search *s, const char *section, size_t size, size_t at, int has_print, struct list *out)
 {
@@ -187,7 +186,10 @@ static int read_texts(struct search *s, const char *section, size_t size, size_t
 
 /* ---- The text of a format file --------------------------------------------------------------- */
 
-/* Outside of texts names of enumerators and known sizes become numbers; in texts control bytes are written as in C. */
+/*
+ * Replaces names of enumerators and known sizes by numbers outside of texts; in texts control bytes are written as in
+ * C.
+ */
 static void put_print(const struct search *s, FILE *f, const char *system, const char *print)
 {
 	int is_quoted = 0;
@@ -222,10 +224,10 @@ static void put_print(const struct search *s, FILE *f, const char *system, const
 	}
 }
 
-/* Of a number in the place of a name, and of a field's words in the place of its structure, at most. */
+/* Most bytes of a number in place of a name, and of a field's words in place of its structure. */
 #define PRINT_GROWS	20u
 #define FIELD_GROWS	8u
-#define NAME_STEPS	16u	/* to look a name up, for each byte of a print format */
+#define NAME_STEPS	16u	/* for looking up a name, for each byte of a print format */
 
 /* 0: a field is damaged. */
 static int put_fields(FILE *f, const struct text *class)
@@ -254,7 +256,7 @@ static int put_fields(FILE *f, const struct text *class)
 	return p == class->end;
 }
 
-/* For bound_free(); NULL: a field is damaged, or no memory. */
+/* Free it by bound_free(); NULL: a field is damaged, or no memory. */
 static char *make_format(struct search *s, const char *system, const char *name, const struct text *class,
 			 const char *print)
 {
@@ -283,7 +285,7 @@ static char *make_format(struct search *s, const char *system, const char *name,
 	return copy;
 }
 
-/* An event shares the texts of its class with others, so that a small file can have many long ones. 0 or -EFBIG. */
+/* Events share the texts of their class, so a small file can have many long ones. 0 or -EFBIG. */
 static int may_make_format(struct search *s, const struct text *class, const struct text *print)
 {
 	const uint64_t most =
@@ -415,7 +417,7 @@ static int read_sites(struct search *s)
 			sizeof(*e), compare_events) : NULL;
 
 		if (!elf_get32(p) && !elf_get32(p + 4))
-			continue;	/* of code that the linker has left out */
+			continue;	/* of code that the linker has dropped */
 		if (!e || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) ||
 		    !is_code(s->obj, site.on, 1)) {
 			refuse(s, "a call of it is not in code, or of no event", "__uft_sites");

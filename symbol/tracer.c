@@ -64,10 +64,7 @@ static const struct uft_tracer_row uft_tracers[UFT_NTRACERS] = {
 	[UFT_TRACER_SCHED_SWITCH] = { .name = "sched_switch", .kind = UFT_KIND_OWN, .place = 11, .is_of_threads = 1 },
 };
 
-/*
- * By the names that objects have for them; underscores in front, libc_, and what tells versions apart (@), do
- * not count.
- */
+/* By the names that objects use; leading underscores, libc_, and version suffixes (@) are ignored. */
 static const struct { const char *name; uint8_t role, groups; } funcs[] = {
 	{ "pthread_mutex_lock", UFT_ROLE_TAKE, UFT_GROUP_LOCK | UFT_GROUP_WAKE },
 	{ "pthread_mutex_trylock", UFT_ROLE_TAKE, UFT_GROUP_LOCK | UFT_GROUP_WAKE },

@@ -2,9 +2,9 @@
 /*
  * unwind.c - function starts from .eh_frame_hdr or .eh_frame
  *
- * The search table of .eh_frame_hdr is an array of (function, entry) pairs, sorted, present in every
- * dynamic or PIE program whatever was stripped; scanning it costs a few nanoseconds a function. Only
- * `gcc -static` (not static-pie) leaves it out: then .eh_frame is walked, entry by entry.
+ * The search table of .eh_frame_hdr is a sorted array of (function, entry) pairs, present in every dynamic or PIE
+ * program, even in a stripped one; a scan costs a few nanoseconds a function. Only `gcc -static` (not static-pie)
+ * leaves it out: then .eh_frame is read, entry by entry.
  *
  * Source: LSB core, "Exception Frames"; DWARF 5 section 6.4 for the entries.
  */
@@ -25,7 +25,7 @@ enum {
 
 #define UW_MAX_AUGMENTATION	32	/* letters; the longest in use is "zPLRS" */
 
-/* Reads one encoded value; 0 and c->p NULL when it is cut off or of a form that files do not have. */
+/* Reads one encoded value; 0 and c->p NULL if it is cut off or has a form that files do not use. */
 static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
 {
 	uint64_t at = c->vaddr, value = 0;
@@ -52,7 +52,7 @@ static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
 	return c->p ? value : 0;
 }
 
-#define UW_MAX_INSNS	(16u << 10)	/* bytes of an entry that are run: entries may overlap in a damaged file */
+#define UW_MAX_INSNS	(16u << 10)	/* executed bytes of an entry: entries may overlap in a damaged file */
 
 /* ---- Entries of .eh_frame -------------------------------------------------------------------- */
 
@@ -158,8 +158,8 @@ static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
 }
 
 /*
- * Reads the FDE or CIE at @c and moves @c behind it. 1: *r filled, and *body, if wanted, with what follows the
- * range; 0: not a (readable) FDE; -1: the end.
+ * Reads the FDE or CIE at @c and moves @c behind it. 1: fills *r, and *body, unless NULL, with what follows the range;
+ * 0: not a (readable) FDE; -1: the end.
  */
 static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *cie, struct uw_range *r,
 		       struct uw_cursor *body)
@@ -188,7 +188,7 @@ static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *c
 	return r->addr != 0;
 }
 
-/* The pointer to a table of handlers: 0 is none, whatever it is relative to. */
+/* Reads the pointer to a table of handlers: 0 means none, whatever it is relative to. */
 static uint64_t uw_lsda(struct uw_cursor *c, uint8_t enc)
 {
 	struct uw_cursor raw = *c;
@@ -233,14 +233,14 @@ static uint64_t uw_fde_size(struct elf_view *v, uint64_t fde, uint64_t addr, str
 	return uw_read_fde(v, &c, cie, &r, NULL) > 0 && r.addr == addr ? r.size : 0;
 }
 
-/* The first stretch: where the return address is when the function begins. */
+/* The rule of the first stretch, at the function's begin. */
 static int uw_first(void *arg, const struct uft_cfa *cfa)
 {
 	*(struct uft_cfa *)arg = *cfa;
 	return 1;
 }
 
-/* Where the stack pointer is at a function's entry: on x86-64 the call has pushed the return address. */
+/* Is the stack pointer as at a function's entry? On x86-64 the call has pushed the return address. */
 static int uw_is_entry(const struct elf_view *v, const struct uft_cfa *cfa)
 {
 	switch (v->eh.e_machine) {
@@ -299,13 +299,13 @@ struct uw_search {
 	uint8_t enc;
 };
 
-/* The form that every linker writes. */
+/* Is it the form that every linker writes? */
 static int uw_is_plain_search(const struct uw_search *t)
 {
 	return t->enc == (PE_DATAREL | PE_SDATA4);
 }
 
-/* 1: found; 0: there is none that can be used. */
+/* 1: found; 0: no usable table. */
 static int uw_find_search(struct elf_view *v, struct uw_search *t)
 {
 	const uint8_t *h;
@@ -367,7 +367,7 @@ static int uw_from_search(struct elf_view *v, struct uw_search *t, int want_size
 	return 0;
 }
 
-/* Walks .eh_frame from @vaddr to its terminator or to @limit bytes. */
+/* Reads .eh_frame from @vaddr to its terminator or to @limit bytes. */
 static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw_list *out)
 {
 	struct uw_cursor c = { NULL, NULL, vaddr };
@@ -397,7 +397,7 @@ static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw
 	return 0;
 }
 
-/* .eh_frame by the section headers, else as .eh_frame_hdr points to it; *limit its length, 0 up to the terminator. */
+/* Finds .eh_frame by the section headers, else by .eh_frame_hdr. *limit: its length; 0: up to the terminator. */
 static uint64_t uw_find_frame(struct elf_view *v, uint64_t *limit)
 {
 	size_t i = elf_section(v, ".eh_frame", 0);
@@ -446,7 +446,7 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 	return 0;
 }
 
-/* A table in the plain form that is in order, as linkers leave it. 0: it is not. */
+/* Reads a table in the plain form and in order, as linkers leave it. 0: it is not. */
 static int uw_plain_starts(const struct uw_search *t, uint64_t *addr)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -490,12 +490,12 @@ int uw_starts(struct elf_view *v, struct uw_starts *out)
 /* ---- Landing in handlers ----------------------------------------------------------------------- */
 
 /*
- * rax, rdx: the values for the handler; rbx, r12-r15: all that is call-saved, because the frame of the handler is made
- * from what is saved. (libc's mcount saves rax and rdx too, but not those.)
+ * rax, rdx: the values for the handler; rbx, r12-r15: all call-saved registers, because the handler's frame is restored
+ * from the saved ones. (libc's mcount saves rax and rdx, too, but not those.)
  */
 #define UW_LANDER_REGS	(1u << 0 | 1u << 1 | 1u << 3 | 0xfu << 12)
 
-/* Does the prologue that @c describes save all of @regs? A part split off (.cold) begins with them saved. */
+/* Does the prologue that @c describes save all of @regs? A split part (.cold) begins with them saved. */
 static int uw_saves(struct uw_cursor *c, uint32_t regs)
 {
 	uint32_t saved = 0;

@@ -15,13 +15,13 @@ struct uw_list {
 };
 
 /*
- * Lists the functions that the unwind tables know: .eh_frame_hdr's search table, else a walk of .eh_frame.
- * Sizes are filled in with @want_sizes only (each costs a look at the entry itself); 0: unknown.
- * 0, also when there is no table (n = 0), or -ENOMEM. Damaged entries are left out.
+ * Lists the functions of the unwind tables: .eh_frame_hdr's search table, else all of .eh_frame. Fills sizes only with
+ * @want_sizes (each needs a read of the entry itself); 0: unknown. 0, also when there is no table (n = 0), or -ENOMEM.
+ * Damaged entries are left out.
  */
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
 
-/* Where they start, and no more: a third of the memory, which counts with 100,000 of them. As uw_functions(). */
+/* Lists only the starts: a third of the memory, which matters with 100,000 functions. As uw_functions(). */
 struct uw_starts {
 	uint64_t *addr;		/* rising, each once; for bound_free() */
 	size_t n;
@@ -30,8 +30,8 @@ struct uw_starts {
 int uw_starts(struct elf_view *v, struct uw_starts *out);
 
 /*
- * What entry @r->fde says beyond its range: fills all of *u, whose pointers are into the file. 0: not readable, or it
- * speaks of another function. @cie is a cache, zero at first.
+ * Reads what entry @r->fde has besides its range: fills all of *u, whose pointers are into the file. 0: not readable,
+ * or the entry of another function. @cie is a cache, zero at first.
  */
 struct uw_cie {
 	uint64_t vaddr;
@@ -39,16 +39,16 @@ struct uw_cie {
 	int has_data /* entries have augmentation data */, is_signal, valid;
 	uint64_t code_align;
 	int64_t data_align;
-	struct uft_cfa start;		/* what its own instructions leave */
+	struct uft_cfa start;		/* rule behind its own instructions */
 	int has_no_parent;
 };
 int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie, struct uft_unwind *u);
 
 /*
- * Lists the functions that land in exception handlers, that is those that use gcc's __builtin_eh_return: only they
- * have, besides the call-saved registers, the two that carry values to a handler in their frame, and the unwind
- * table says so. In libgcc that is _Unwind_RaiseException, _Resume, _Resume_or_Rethrow and _ForcedUnwind.
- * Returns how many were found, at most @max.
+ * Lists the functions that land in exception handlers, that is those that use gcc's __builtin_eh_return. Only they
+ * save, besides the call-saved registers, the two that carry values to a handler, and the unwind table tells it. In
+ * libgcc these are _Unwind_RaiseException, _Resume, _Resume_or_Rethrow and _ForcedUnwind. Returns how many were found,
+ * at most @max.
  */
 size_t uw_landers(struct elf_view *v, struct uw_range *out, size_t max);
 

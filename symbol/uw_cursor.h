@@ -34,7 +34,7 @@ static inline uint64_t uw_leb(struct uw_cursor *c, int is_signed)
 		if (shift < 64)
 			value |= (uint64_t)(*p & 0x7f) << shift;
 		shift += 7;
-		if (shift > 70) {	/* no honest value is that long */
+		if (shift > 70) {	/* no valid value is that long */
 			c->p = NULL;
 			return 0;
 		}
@@ -47,16 +47,13 @@ static inline uint64_t uw_leb(struct uw_cursor *c, int is_signed)
 	return 0;
 }
 
-/*
- * Call frame instructions below 0x40 (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so
- * many bytes.
- */
+/* Operands of call frame instructions below 0x40 (DW_CFA_*): u, s a LEB128, b a block, digits so many bytes. */
 extern const char *const uw_operands[0x40];
 void uw_skip_operands(struct uw_cursor *c, const char *what);
 
 /*
- * Runs the instructions of @u, calling @fn (unless NULL) for each stretch. *end gets the rule at the end, *no_parent
- * 1 if the return address is said to be undefined; either may be NULL. Returns what @fn returned, 0 at the end.
+ * Executes the instructions of @u, and calls @fn (unless NULL) for each stretch. *end gets the rule at the end,
+ * *no_parent 1 if the return address is undefined; either may be NULL. Returns what @fn returned, 0 at the end.
  */
 int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg, struct uft_cfa *end,
 	   int *no_parent);

@@ -11,8 +11,8 @@ struct uft_words {
 	int has_not;
 	uint8_t *is_not;
 	uint32_t mask;
-	uint32_t *head, *next, *hash;	/* words without wildcards: index + 1, the latest first; 0 ends */
-	uint32_t *glob;			/* the others, rising */
+	uint32_t *head, *next, *hash;	/* words without wildcards: index + 1, the latest first; 0: end */
+	uint32_t *glob;			/* the other words, rising */
 };
 
 static uint32_t hash_of(const char *s, size_t n)
@@ -41,7 +41,7 @@ static void add(struct uft_words *w, size_t i)
 	const char *func = w->p[i].func;
 	uint32_t h;
 
-	if (func[strcspn(func, "*?[\\")] || strstr(func, "...")) {	/* or a name made short */
+	if (func[strcspn(func, "*?[\\")] || strstr(func, "...")) {	/* a wildcard, or a name made short */
 		w->glob[w->nglob++] = (uint32_t)i;
 		return;
 	}
@@ -92,7 +92,7 @@ int uft_words_is_not(const struct uft_words *w, size_t i)
 
 struct names {
 	const char *raw, *demangled, *object;
-	uint32_t key[MAX_KEYS];		/* of each text that a word without wildcards may be (uft_pattern_match()) */
+	uint32_t key[MAX_KEYS];		/* of each text that a word without wildcards may match (uft_pattern_match()) */
 	size_t nkeys;
 };
 

@@ -32,8 +32,7 @@ uint64_t wire_get_u(struct wire_in *in);
 int64_t wire_get_s(struct wire_in *in);
 uint32_t wire_get_u32(struct wire_in *in);		/* a number beyond 32 bits is bad */
 size_t wire_get_bytes(struct wire_in *in, const uint8_t **p);
-char *wire_get_text(struct wire_in *in);			/* the same with control characters as they are; a 0
-								 * byte is bad */
+char *wire_get_text(struct wire_in *in);			/* the same, control characters kept; a 0 byte is bad */
 /* malloc'd, control characters become '?'; NULL: bad or no memory */
 char *wire_get_str(struct wire_in *in);
 
