@@ -81,10 +81,7 @@ enum uft_hist_verb { UFT_HIST_PLAIN, UFT_HIST_PAUSE, UFT_HIST_CONT, UFT_HIST_CLE
  */
 int uft_hist_make(struct uft_hist_set *set, const struct uft_event_type *type, const char *text, int is_not,
 		  struct uft_hist **out, struct uft_hist_errors *errors);
-/*
- * Its actions are made, and it takes part in the set: after it was found not to be there yet. 0, or negative
- * errno: free it.
- */
+/* Makes its actions and adds it to the set; call it when the set has no equal one. 0, or negative errno: free it. */
 int uft_hist_join(struct uft_hist *h, struct uft_hist_errors *errors);
 void uft_hist_free(struct uft_hist *h);
 enum uft_hist_verb uft_hist_verb(const struct uft_hist *h);
@@ -106,14 +103,16 @@ void uft_hist_clear(struct uft_hist *h);
  */
 struct uft_hist_row;
 int uft_hist_row(const struct uft_hist *h, struct uft_hist_row *out);
-/* Events of one key that a target has added up by that row: their number and sums. Hits, or drops of a full table. */
+/*
+ * Adds events of one key that a target has counted by that row: their number and sums. Hits, or drops of a full table.
+ */
 void uft_hist_add_counted(struct uft_hist *h, const struct uft_hist_row *row, const uint64_t *key,
 			  const uint64_t *counts);
 
 struct uft_hist_sink { void *arg; void (*put)(void *arg, const char *p, size_t n); };
 /* `hist:keys=...:size=2048`, then @filter if it has one; without the state. */
 void uft_hist_put_definition(const struct uft_hist *h, const char *filter, const struct uft_hist_sink *to);
-/* Entries, and the totals. @lost: records that may have been for it and never came. 0, -ENOMEM. */
+/* Writes the entries and the totals. @lost: records that may have been for it and were lost. 0, -ENOMEM. */
 int uft_hist_put_table(const struct uft_hist *h, uint64_t lost, const struct uft_hist_sink *to);
 
 /* ---- The table for programs: cells.c ---- */

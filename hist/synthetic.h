@@ -29,21 +29,23 @@ struct uft_synth_list { struct uft_synth *first; };
 struct uft_synth_error { const char *what; size_t at; };
 
 /*
- * `NAME TYPE FIELD[; TYPE FIELD]...`, which @list has not; *out is malloc'd. 0; -EINVAL, -EEXIST, -ENOMEM. @command:
- * all that the user wrote, in which err->at counts.
+ * Parses `NAME TYPE FIELD[; TYPE FIELD]...`, a name that @list lacks; *out is malloc'd. 0; -EINVAL, -EEXIST, -ENOMEM.
+ * @command: all of the user's text, in which err->at counts.
  */
 int uft_synth_parse(const struct uft_synth_list *list, const char *text, const char *command, struct uft_synth **out,
 		    struct uft_synth_error *err);
-/* Puts it into the list and the table. On an error it is the caller's. */
+/* Adds it to the list and the table. On an error the caller still owns it. */
 int uft_synth_add(struct uft_synth_list *list, struct uft_event_table *types, struct uft_synth *s);
-/* Takes it out of both and frees it. */
+/* Removes it from both and frees it. */
 void uft_synth_remove(struct uft_synth_list *list, struct uft_event_table *types, struct uft_synth *s);
 void uft_synth_free(struct uft_synth *s);
 struct uft_synth *uft_synth_find(const struct uft_synth_list *list, const char *name, size_t n);
 
 /* A value of a field. @p: of a string or stack, else NULL. */
 struct uft_synth_value { uint64_t number; const void *p; size_t bytes; };
-/* The record behind its common fields. Bytes; at most @room, which is UFT_EVENT_PAYLOAD_MAX. 0: no room. */
+/*
+ * Writes the record behind its common fields. Returns bytes, at most @room, which is UFT_EVENT_PAYLOAD_MAX. 0: no room.
+ */
 size_t uft_synth_pack(const struct uft_synth *s, const struct uft_synth_value *v, uint8_t *to, size_t room);
 
 #endif

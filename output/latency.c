@@ -164,7 +164,7 @@ static int is_success(const struct call *call)
 	return call->has_result && ((uint32_t)call->result == 0 || (uint32_t)call->result == EOWNERDEAD_);
 }
 
-/* What the event does to the locks of its task. */
+/* Applies the event to the locks of its task. */
 static void change_locks(struct call_task *t, const struct uft_event *ev, const struct call *call)
 {
 	int begins = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL, ends = ev->kind == UFT_EV_EXIT;

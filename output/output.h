@@ -82,7 +82,7 @@ struct uft_printer;
 int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out);
 /* Goes on by up to @max events. 1: some were there; 0: none (now); -errno. */
 int uft_text_run(struct uft_printer *t, size_t max);
-/* @n events of @cpu went before anybody read them: told in front of its next. */
+/* @n events of @cpu were overwritten unread: printed in front of its next line. */
 void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n);
 /* from now on */
 void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);
@@ -162,9 +162,9 @@ int uft_output_stat(struct uft_stream *st, FILE *out, enum uft_form form);
 
 struct uft_export_opts {
 	int has_lines, has_inlines;	/* as of reports; only for formats that take them */
-	/* Is told of each object without debug information why that is; may be NULL. */
+	/* Called with the reason for each object without debug information; may be NULL. */
 	void (*note)(void *ctx, const char *object, const char *why);
-	/* Is told what holds of the file that was written, a sentence with the remedy; may be NULL. */
+	/* Called with a sentence, remedy included, about the written file; may be NULL. */
 	void (*warn)(void *ctx, const char *sentence);
 	void *ctx;
 	/* bytes of a file that its reader takes as one string; 0: what browsers take. For tests */

@@ -29,7 +29,7 @@ struct spool {
 	uint64_t end;
 };
 
-/* @near: the file that will be written; its directory is used. 0 or -errno. */
+/* Opens a spool in the directory of @near, the file that will be written. 0 or -errno. */
 int spool_open(struct spool *sp, const char *near);
 void spool_close(struct spool *sp);
 /* Appends to a lane. @n bytes become one extent, or join the lane's last one. 0 or -errno. */

@@ -67,7 +67,7 @@ struct uft_printer {
 	size_t nopen;
 };
 
-/* The state of @cpu, NULL: not plausible or no memory (buf.error is set). */
+/* Returns the state of @cpu; NULL: not plausible or no memory (buf.error is set). */
 struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu);
 static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 {
@@ -76,7 +76,7 @@ static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 
 const char *text_tracer(uint32_t tracer);
 void text_header(struct uft_printer *t, const struct uft_info *info);
-/* Says that the buffer of a cpu begins here. */
+/* Prints that the buffer of a cpu begins here. */
 void text_put_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu);
 /* The task, the CPU and the time; as text_context(), of what was looked up. */
 char *text_put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,

@@ -41,17 +41,17 @@ struct uft_hist_map {
 
 size_t uft_hist_map_bytes(uint32_t bits, uint32_t words);
 /*
- * The element of a key, made if there is none (*is_new): counts a hit. NULL: dropped, counted. An element
- * that another thread is making is found when its key is whole.
+ * Finds or makes the element of a key (*is_new: made), and counts a hit. NULL: dropped, counted. Finds an element that
+ * another thread makes when its key is complete.
  */
 uint64_t *uft_hist_map_insert(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
 /* the same, and counts neither */
 uint64_t *uft_hist_map_element(const struct uft_hist_map *map, const uint64_t *key, int *is_new);
 uint64_t *uft_hist_map_find(const struct uft_hist_map *map, const uint64_t *key);	/* NULL: none */
-/* All elements at their slots' order: from slot *at on; NULL: no more. */
+/* Returns the next element in the slots' order, from slot *at on; NULL: no more. */
 uint64_t *uft_hist_map_next(const struct uft_hist_map *map, uint32_t *at);
 uint32_t uft_hist_map_index(const struct uft_hist_map *map, const uint64_t *element);	/* below 1 << bits */
-/* The caller sees to it that no thread updates the map meanwhile. */
+/* The caller ensures that no thread updates the map meanwhile. */
 void uft_hist_map_clear(const struct uft_hist_map *map);
 
 static inline void uft_hist_add(uint64_t *word, uint64_t v)

@@ -31,10 +31,10 @@ enum uft_load {			/* a value of a record */
 	/* Numbers: at a place of the record, */
 	UFT_LOAD_U8, UFT_LOAD_U16, UFT_LOAD_U32, UFT_LOAD_U64,
 	UFT_LOAD_S8, UFT_LOAD_S16, UFT_LOAD_S32, UFT_LOAD_S64,
-	/* or of who wrote it */
+	/* or of the thread that wrote it */
 	UFT_LOAD_TID,
 	UFT_LOAD_CPU,
-	/* Bytes: of the record, a fixed number of them; where a word of the record says; of who wrote it */
+	/* Bytes: of the record, a fixed number of them; where a word of the record says; of the thread that wrote it */
 	UFT_LOAD_BYTES,
 	UFT_LOAD_DATA_LOC,	/* offset from the common fields' begin | length << 16 */
 	UFT_LOAD_REL_LOC,	/* offset from behind that word | length << 16 */
@@ -111,7 +111,7 @@ struct uft_record {
 	const void *arg;	/* is_in_function()'s */
 };
 
-/* 1: @p is a program that may be run, of at most @bytes. For any bytes, aligned to 8. */
+/* 1: @p is a valid program of at most @bytes. For any bytes, aligned to 8. */
 int uft_program_is_good(const void *p, size_t bytes);
 /* 1: it accepts the record. */
 int uft_program_run(const struct uft_program *p, const struct uft_record *r);
@@ -120,7 +120,7 @@ int uft_program_run(const struct uft_program *p, const struct uft_record *r);
 int64_t uft_load_number(unsigned load, uint32_t at, const struct uft_record *r);
 /* *n: how many; of UFT_LOAD_BYTES @field is what there are in a whole record. Never NULL. */
 const uint8_t *uft_load_bytes(unsigned load, uint32_t at, uint32_t field, const struct uft_record *r, uint32_t *n);
-/* enum uft_facts that the value is one of, or 0. */
+/* Returns the enum uft_facts that the value is, or 0. */
 uint32_t uft_load_facts(unsigned load);
 
 /* glob.c: the kernel's filter glob. The text ends at a 0, or behind @n bytes (SIZE_MAX: at its 0). 1 match, 0 not. */

@@ -120,7 +120,7 @@ struct uft_select {		/* the reader's selection; zero = everything */
 /* The filter of EVENT:FILTER. NULL: @text is no such selection, but may be a pattern of functions. */
 const char *uft_select_event_filter(const char *text);
 
-/* Of the object number @i, of those met: how many functions of calls so far have no name. *obj: NULL, no such one. */
+/* For the @i-th object met: returns how many functions of calls so far have no name. *obj: NULL: no such object. */
 uint32_t uft_stream_nameless(const struct uft_stream *st, size_t i, struct uft_object **obj);
 
 /* 0: no event read so far was selected. For streams with a selection. */
@@ -154,11 +154,13 @@ int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_s
 /* Opens another stream of the recording of @st, at its start, faster than anew. Another thread may read @st. */
 int uft_stream_open_again(const struct uft_stream *st, const struct uft_select *sel, struct uft_stream **out,
 			  struct uft_error *err);
-/* 1: *ev filled (valid until the next call); 0: end; negative errno. */
+/* Returns 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
-/* The same, up to @max at a time: for those in a hurry. Returns how many, 0 at the end; the pointers in them stay
+/*
+ * The same for up to @max events at a time, which is faster. Returns how many, 0 at the end. Pointers in them stay
  * valid until the stream is closed, but payloads until the next call but one. A read error ends the stream and counts
- * as damage. */
+ * as damage.
+ */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /*
  * Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls
