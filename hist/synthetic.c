@@ -119,7 +119,7 @@ static int make_field(const struct parser *s, char **v, int n, struct uft_synth_
 	return ret ? fail(s, "Invalid type", type) : 2 + is_unsigned;
 }
 
-/* What stands between two semicolons: a kernel still takes the old form, which has none (`u64 a int b`). */
+/* Parses the text between two semicolons. A kernel still takes the old form without them, `u64 a int b`. */
 static int add_fields(const struct parser *s, struct uft_synth *e, char *text)
 {
 	char *v[3 * (UFT_SYNTH_FIELDS + 1)], *word;

@@ -16,7 +16,7 @@
 #define RECORDED_MAX_BYTES	(512ull << 20)	/* copies of files that other users can change, and names */
 #define RECORDED_MAX_MS		10000u		/* from the first name to the last; one file may take longer */
 
-/* What one recording has used of the bounds. Begins as zeros. */
+/* The part of the bounds that one recording has used. Begins as zeros. */
 struct recorded_files { unsigned misses; uint64_t bytes, begin_ms; };
 
 /*

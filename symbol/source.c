@@ -40,7 +40,7 @@
 
 struct answers { uint8_t *data; size_t n; };
 
-/* What the objects of one query have used of the bounds. */
+/* The part of the bounds that the objects of one query have used. */
 struct spent {
 	struct recorded_files files;
 	struct timespec begin;

@@ -402,8 +402,8 @@ static int is_in_together(const struct hook *h)
 	return 0;
 }
 
-/* What changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: another program has changed them,
- * -EFAULT: they are gone. */
+/* Fills *@it with the change of the five bytes to those of @state. 0; -EBUSY: not while threads run; -EILSEQ: another
+ * program has changed them; -EFAULT: they are gone. */
 static int hook_item(const struct hook *h, unsigned state, struct quiet *q, struct patch_item *it)
 {
 	struct code old, new, now;

@@ -411,7 +411,7 @@ static void item_bytes(struct patch_item *it, unsigned proto, uintptr_t at, uint
 	it->stand_in = UFT_OP_INT3;
 }
 
-/* What stands there is one instruction, in which no thread rests: each instant a thread may run it. */
+/* The site is one instruction, and no thread stops inside of it: a thread may run it at any instant. */
 static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to)
 {
 	unsigned len = site_len(s);

@@ -50,7 +50,7 @@ static void no_event(void *arg, const char *text)
 	++*(uint32_t *)arg;
 }
 
-/* Those that it declares become types of a table. */
+/* The tracepoints that an object declares become event types of a table. */
 static void take_events(struct uft_object *obj)
 {
 	struct uft_event_table *t = uft_event_table_new();

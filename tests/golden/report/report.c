@@ -323,7 +323,7 @@ static void test_some_paths(void)
 	uft_stream_close(st);
 }
 
-/* What @counts shows of @st, by a stack of its own. */
+/* Adds up the calls of @st that @counts shows, by a stack of its own. */
 static void add_by_hand(struct uft_stream *st, int (*counts)(const void *of, const struct uft_event *ev),
 			const uint64_t *least, uint64_t sum[3])
 {

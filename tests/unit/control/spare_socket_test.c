@@ -143,7 +143,7 @@ static void test_of_a_service(void)
 	close(listener);
 }
 
-/* What it leaves becomes a child of ours. */
+/* Its orphans become children of this process. */
 static void test_killed_meanwhile(void)
 {
 	int pair[2], status, is_alone;
