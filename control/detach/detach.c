@@ -34,7 +34,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +73,9 @@ static int say(struct detaching *l, const char *fmt, ...)
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-static int agent_is_over(const struct detaching *l, int ms)
+static int agent_is_over(const struct detaching *l, unsigned ms)
 {
-	struct pollfd p = { .fd = l->agent_fd, .events = POLLIN };
-
-	return poll(&p, 1, ms) > 0;
+	return fd_await(l->agent_fd, ms);
 }
 
 /* For how long the agent has waited for a CPU, by the kernel's account. */
@@ -416,7 +413,7 @@ static int unmap_rest(struct detaching *l, uint32_t n, struct user_regs_struct *
 	if (ptrace(PTRACE_SETREGS, l->agent, 0, regs) < 0)	/* it has no code to go back to */
 		syscall(SYS_pidfd_send_signal, l->agent_fd, SIGKILL, NULL, 0);
 	task_detach(l->agent, 0);
-	patience_use(since, !agent_is_over(l, (int)(patience_ns(ANSWER_MS) / 1000000)));
+	patience_use(since, !agent_is_over(l, (unsigned)(patience_ns(ANSWER_MS) / 1000000)));
 	return (int)failed;
 }
 

@@ -392,16 +392,13 @@ int guard_start(struct uft_session *s)
 
 void guard_stop(struct uft_session *s)
 {
-	struct pollfd p = { .events = POLLIN };
-
 	guard_await(s);
-	p.fd = s->guard_fd;
 	if (s->arena.map)
 		__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	if (s->guard_sock >= 0)
 		close(s->guard_sock);
 	if (s->guard_fd >= 0) {
-		poll(&p, 1, 2000);
+		fd_await(s->guard_fd, 2000);
 		close(s->guard_fd);
 	}
 	s->guard_fd = s->guard_sock = -1;

@@ -4,15 +4,14 @@
  */
 #include "control/proc/procinfo.h"
 
+#include "control/base/base.h"
 #include "control/proc/cgroup.h"
-
 #include "control/proc/proc_list.h"
 #include "symbol/host.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +79,10 @@ int procinfo_read_stat(pid_t pid, const char *name, char *state, unsigned *flags
 
 int procinfo_is_gone(const struct procinfo *p)
 {
-	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
 	char state = 0;
 	unsigned flags;
 
-	return p->pidfd < 0 || poll(&fd, 1, 0) > 0 || procinfo_read_stat(p->pid, "stat", &state, &flags) ||
+	return p->pidfd < 0 || fd_await(p->pidfd, 0) || procinfo_read_stat(p->pid, "stat", &state, &flags) ||
 	       state == 'Z' || state == 'X';
 }
 

@@ -4,12 +4,12 @@
  *
  * Nothing here stops a task or reads its registers, so it holds on every architecture.
  */
+#include "control/base/base.h"
 #include "control/proc/proc.h"
 #include "control/proc/proc_list.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,19 +107,19 @@ int task_is_agent_of(pid_t pid, pid_t agent)
 
 int task_open_agent(pid_t pid, pid_t agent)
 {
-	struct pollfd p = { .fd = -1, .events = POLLIN };
 	long differs;
+	int fd;
 
 	if (agent <= 0 || agent == pid || agent == getpid())
 		return -ESRCH;
-	p.fd = (int)syscall(SYS_pidfd_open, agent, 0);
-	if (p.fd < 0)
+	fd = (int)syscall(SYS_pidfd_open, agent, 0);
+	if (fd < 0)
 		return -errno;
 	differs = syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0);
 	/* A kernel without kcmp() leaves the name, which the target cannot give to a task of others. */
-	if (differs == 0 || (differs < 0 && errno != ESRCH && task_is_agent_of(pid, agent)) || poll(&p, 1, 0) > 0)
-		return p.fd;
-	close(p.fd);
+	if (differs == 0 || (differs < 0 && errno != ESRCH && task_is_agent_of(pid, agent)) || fd_await(fd, 0))
+		return fd;
+	close(fd);
 	return -EPERM;
 }
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -33,15 +32,14 @@ static int no_task(int ret)
 static int await_between(pid_t pid)
 {
 	const int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int is_over;
 
 	if (fd < 0)
 		return 0;
-	is_over = poll(&p, 1, MEET_MS) == 1;
+	is_over = fd_await(fd, MEET_MS);
 	if (!is_over) {
 		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-		is_over = poll(&p, 1, END_MS) == 1;
+		is_over = fd_await(fd, END_MS);
 	}
 	close(fd);
 	return is_over;
@@ -151,7 +149,7 @@ int attach_agent_remove(struct attach *a, const struct blob *b, unsigned ms)
 
 	if (a->agent_fd >= 0) {
 		syscall(SYS_pidfd_send_signal, a->agent_fd, SIGKILL, NULL, 0);
-		poll(&(struct pollfd){ .fd = a->agent_fd, .events = POLLIN }, 1, END_MS);
+		fd_await(a->agent_fd, END_MS);
 		close(a->agent_fd);
 	}
 	ret = a->r.base ? stop_within(a, b, ms) : 0;

@@ -28,7 +28,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,14 +234,14 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, const st
 static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct remote *r)
 {
 	pid_t agent = agent_find(tid);
-	struct pollfd p = { .fd = agent ? (int)syscall(SYS_pidfd_open, agent, 0) : -1, .events = POLLIN };
+	const int fd = agent ? (int)syscall(SYS_pidfd_open, agent, 0) : -1;
 
 	kill(tid, SIGKILL);
 	remote_close(r);
-	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !SHARED_LOAD(&arena_slice(&s->arena, slice)->agent_tid))
+	if (fd >= 0 ? fd_await(fd, AGENT_END_MS) : !SHARED_LOAD(&arena_slice(&s->arena, slice)->agent_tid))
 		arena_release(&s->arena, slice);	/* not while its agent may still write to it */
-	if (p.fd >= 0)
-		close(p.fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* The first agent starts before the program's sites are known, and can prepare for them (command_foretell()). */

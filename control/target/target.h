@@ -123,7 +123,8 @@ void target_close_socket(int sock);	/* does not wait, whatever the target has se
 int target_send_fds(int sock, const int *fd, size_t n, const void *data, size_t bytes);
 void spares_send(struct uft_session *s);	/* to the agents that ask for families */
 int spares_has_sent(const struct uft_session *s, uint32_t family);	/* 1: sent, and not taken so far */
-int target_fd_ready(int fd, int timeout_ms);	/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
+/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
+int target_fd_ready(int fd, unsigned timeout_ms);
 int target_is_running(const struct target *t);	/* 0: the process has ended */
 int target_agent_ended(const struct target *t);
 int target_takes_commands(const struct target *t);	/* 0: nothing may be written to its command area */

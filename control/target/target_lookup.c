@@ -3,17 +3,15 @@
  * target_lookup.c - find a target or process by its number
  */
 #include "control/target/target.h"
+#include "control/base/base.h"
 #include "control/proc/proc_list.h"
 
-#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-int target_fd_ready(int fd, int timeout_ms)
+int target_fd_ready(int fd, unsigned timeout_ms)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return fd < 0 || poll(&p, 1, timeout_ms) > 0;
+	return fd < 0 || fd_await(fd, timeout_ms);
 }
 
 int target_is_running(const struct target *t)
