@@ -67,7 +67,7 @@ clean recordmcount "$uft" recordmcount "$prog"
 clean "attach to none" "$uft" attach "no$esc"
 
 "$prog" wait & pid=$!
-eventually test "$(cat /proc/$pid/comm | head -c 2)" = th
+eventually grep -q ^th /proc/$pid/comm
 clean "attach with no place for the file" "$uft" attach "$pid" -o "no$esc/x.uft"
 clean "sites of a process" "$uft" sites --all "$pid"
 clean "disas of a process" "$uft" disas 'evil*' "$pid"
