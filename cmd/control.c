@@ -7,7 +7,6 @@
  * buffer has no records of a state in between. The first refused write ends the command with a message that names it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
  * A process's objects are the files of its executable mappings, opened through /proc/PID/root so that a process in
  * another mount namespace gets its own files. A mapping whose file is gone is left out with a warning.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -8,9 +8,7 @@
  * standard error, and a snapshot to a file beside the recording.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

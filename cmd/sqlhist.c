@@ -10,7 +10,6 @@
  * that PROGRAM's file declares.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

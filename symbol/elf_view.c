@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* elf_view.c - see elf_view.h */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* info.c - facts of recordings: tasks, counts, losses and their reasons */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - see json.h */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,8 @@
  * Events are in the order of time; at equal times those of the first recording come first. Each recording has a cursor
  * before an event, with the number of that event in its recording: the sum of all numbers is the number in the list.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "output/kernel_flags.h"
 #include "symbol/now.h"

@@ -5,7 +5,6 @@
  * Any user of this machine can connect. When the server is full, it closes the oldest connection without the token, of
  * the user that has most of these. So a user who fills the server only displaces its own connections.
  */
-#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>

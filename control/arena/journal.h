@@ -3,7 +3,6 @@
 #ifndef UFT_CONTROL_JOURNAL_H
 #define UFT_CONTROL_JOURNAL_H
 
-#include "control/arena/arena.h"
 #include "control/proc/procinfo.h"
 
 /*

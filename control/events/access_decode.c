@@ -18,7 +18,6 @@
  */
 #include "control/events/access_decode.h"
 
-#include "symbol/host.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,13 +19,11 @@
 #include "control/proc/map_files.h"
 #include "control/plan/unprepared.h"
 #include "symbol/array.h"
-#include "symbol/host.h"
 #include "symbol/parse_bound.h"
 #include "symbol/table.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>

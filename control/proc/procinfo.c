@@ -5,19 +5,13 @@
 #include "control/proc/procinfo.h"
 
 #include "control/base/base.h"
-#include "control/proc/cgroup.h"
 #include "control/proc/proc_list.h"
-#include "symbol/host.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The line of /proc/PID/status, behind the colon; NULL none. */

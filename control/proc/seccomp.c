@@ -15,7 +15,6 @@
  */
 #include "control/proc/seccomp.h"
 
-#include "control/base/base.h"
 #include "control/proc/proc.h"
 
 #include <errno.h>

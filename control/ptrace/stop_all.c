@@ -34,7 +34,6 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <linux/magic.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/filter.h>
 #include <linux/kcmp.h>

@@ -49,12 +49,9 @@
 #include "control/plan/unprepared.h"
 #include "control/detach/agentless.h"
 #include "symbol/host.h"
-#include "symbol/names.h"
 
 #include <errno.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

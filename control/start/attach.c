@@ -47,7 +47,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STOP_MS		2000		/* for one thread to stop: it may wait for a CPU that long */

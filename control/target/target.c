@@ -15,7 +15,6 @@
 #include "symbol/array.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

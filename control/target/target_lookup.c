@@ -7,7 +7,6 @@
 #include "control/proc/proc_list.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 int target_fd_ready(int fd, unsigned timeout_ms)
 {

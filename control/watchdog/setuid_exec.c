@@ -24,7 +24,6 @@
 #include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define EXEC_NS		4000000000u	/* then its number may be another's: as long as an answer is kept */

@@ -9,7 +9,6 @@
 #ifndef UFT_OUTPUT_EXPORT_PROTOBUF_H
 #define UFT_OUTPUT_EXPORT_PROTOBUF_H
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

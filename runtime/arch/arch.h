@@ -32,7 +32,6 @@
 #ifndef UFT_ARCH_H
 #define UFT_ARCH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)

@@ -3,7 +3,6 @@
 #ifndef UFT_STREAM_DAT_KALLSYMS_H
 #define UFT_STREAM_DAT_KALLSYMS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct dat_func {

@@ -3,7 +3,6 @@
 #ifndef UFT_STREAM_DAT_PAGE_H
 #define UFT_STREAM_DAT_PAGE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct dat_page {

@@ -7,7 +7,6 @@
  * different stacks gets UFT_STREAM_STACKS of them; later stacks have no callers and are counted. The consumer of a live
  * buffer starts over at that number.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

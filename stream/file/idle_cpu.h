@@ -9,7 +9,6 @@
 #ifndef UFT_STREAM_IDLE_CPU_H
 #define UFT_STREAM_IDLE_CPU_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct idle_cpu {

@@ -28,11 +28,9 @@
 #include "tree/triggers/event_trigger.h"
 
 #include "program/hist_row.h"
-#include "symbol/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct tree_hists {
 	uint8_t *live;		/* by slice */

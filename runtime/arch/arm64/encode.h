@@ -11,7 +11,6 @@
 #ifndef UFT_ARM64_ENCODE_H
 #define UFT_ARM64_ENCODE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define A64_NOP		0xd503201fu

@@ -19,7 +19,6 @@
 #ifndef UFT_ARM64_PATCH_H
 #define UFT_ARM64_PATCH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/arch/arm64/encode.h"

@@ -11,7 +11,6 @@
 #ifndef UFT_RISCV64_ENCODE_H
 #define UFT_RISCV64_ENCODE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define RV_NOP		0x00000013u	/* addi x0, x0, 0 */

@@ -22,7 +22,6 @@
 #ifndef UFT_RISCV64_PATCH_H
 #define UFT_RISCV64_PATCH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/arch/riscv64/encode.h"

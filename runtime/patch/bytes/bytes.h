@@ -8,7 +8,6 @@
 #define UFT_PATCH_BYTES_H
 
 #include <linux/errno.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/arch/arch.h"
