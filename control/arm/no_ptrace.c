@@ -5,44 +5,31 @@
  */
 #include "control/arm/arm_stopped.h"
 
+/* A function has the parameters of its twin with ptrace, and needs none of most. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 int arm_stopped_begin(struct uft_session *s, struct target *t)
 {
-	(void)s;
-	(void)t;
 	return 0;
 }
 
 int arm_stopped_commit(struct target *t)
 {
-	(void)t;
 	return 0;
 }
 
 void arm_stopped_drop(struct target *t)
 {
-	(void)t;
 }
 
 int arm_stopped_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
 		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
 {
-	(void)s;
-	(void)t;
-	(void)object;
-	(void)told;
-	(void)index;
-	(void)answer;
-	(void)n;
 	return 0;
 }
 
 int arm_stopped_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer,
 		      uint32_t n)
 {
-	(void)s;
-	(void)t;
-	(void)object;
-	(void)answer;
-	(void)n;
 	return 0;
 }

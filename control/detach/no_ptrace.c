@@ -8,6 +8,9 @@
 
 #include <errno.h>
 
+/* A function has the parameters of its twin with ptrace, and needs none of most. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 void detach_targets(struct detaching *l, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -18,18 +21,11 @@ void detach_targets(struct detaching *l, uint32_t n)
 
 void detach_finish(const struct arena *a, struct detach_notes *n)
 {
-	(void)a;
-	(void)n;
 }
 
 unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown,
 			  char *why, size_t size)
 {
-	(void)a;
-	(void)only;
-	(void)is_saved;
-	(void)known;
-	(void)nknown;
 	if (size)
 		why[0] = '\0';
 	return 0;
@@ -37,8 +33,5 @@ unsigned agentless_detach(const struct arena *a, pid_t only, int is_saved, const
 
 int agentless_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 {
-	(void)a;
-	(void)slice;
-	(void)pid;
 	return -EOPNOTSUPP;
 }

@@ -19,49 +19,41 @@
 
 #include <errno.h>
 
+/* A function has the parameters of its twin with ptrace, and needs none of most. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 int task_detach(pid_t tid, int sig)
 {
-	(void)tid;
-	(void)sig;
 	return -ESRCH;
 }
 
 int task_end(pid_t tid, int pidfd, int (*is_same)(void *arg, pid_t tid), void *arg)
 {
-	(void)tid;
-	(void)pidfd;
-	(void)is_same;
-	(void)arg;
 	return -EPERM;		/* agents are threads, and end with their process */
 }
 
 void child_status_keep(pid_t pid)
 {
-	(void)pid;		/* only the session itself waits for it */
+	/* only the session itself waits for it */
 }
 
 int child_status_take(pid_t pid, int *status)
 {
-	(void)pid;
-	(void)status;
 	return 0;
 }
 
 void child_status_forget(pid_t pid)
 {
-	(void)pid;
 }
 
 int threads_find_inside(struct task_search *l, pid_t but)
 {
-	(void)but;
 	l->inside = l->pid;
 	return 1;		/* not known, so it may be inside */
 }
 
 int task_is_late(pid_t tid)
 {
-	(void)tid;
 	return 0;
 }
 

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <sys/utsname.h>
 
+/* A function has the parameters of its twin with ptrace, and needs none of most. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 int uft_session_can_attach(void)
 {
 	return 0;
@@ -21,63 +24,43 @@ static int refuse(const char *what, struct uft_error *err)
 
 int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 {
-	(void)s;
-	(void)pid;
 	return refuse("attaching to a running program", err);
 }
 
 int attach_finish(const struct guard_notes *n)
 {
-	(void)n;
 	return 0;		/* no attach can have begun */
 }
 
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, const struct uft_limits *limit, struct target **out,
 		struct uft_error *err)
 {
-	(void)s;
-	(void)tid;
-	(void)ppid;
-	(void)limit;
-	(void)out;
 	return refuse("putting the runtime into a program by ptrace", err);
 }
 
 int inject_release(struct uft_session *s, struct target *t)
 {
-	(void)s;
-	(void)t;
 	return -ESRCH;
 }
 
 int exec_task_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 {
-	(void)from;
-	(void)s;
-	(void)tid;
-	(void)tgid;
 	return -EOPNOTSUPP;
 }
 
 void exec_task_release(struct uft_session *s, pid_t tid)
 {
-	(void)s;
-	(void)tid;
 }
 
 int exec_task_poll(struct uft_session *s)
 {
-	(void)s;
 	return 0;
 }
 
 void exec_task_release_all(struct uft_session *s)
 {
-	(void)s;
 }
 
 void exec_task_release_process(struct uft_session *s, pid_t tgid)
 {
-	(void)s;
-	(void)tgid;
 }

@@ -8,78 +8,61 @@
 
 #include <errno.h>
 
+/* A function has the parameters of its twin with ptrace, and needs none of most. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 int watchdog_begin(struct uft_session *s)
 {
-	(void)s;
 	return -EOPNOTSUPP;
 }
 
 void watchdog_end(struct uft_session *s)
 {
-	(void)s;
 }
 
 void watchdog_targets(struct uft_session *s)
 {
-	(void)s;
 }
 
 void watchdog_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 {
-	(void)s;
-	(void)tid;
-	(void)tgid;
 }
 
 void watchdog_exec_failed(struct uft_session *s, pid_t tid)
 {
-	(void)s;
-	(void)tid;
 }
 
 void watchdog_forget(struct uft_session *s, pid_t tid)
 {
-	(void)s;
-	(void)tid;
 }
 
 void watchdog_serve(struct uft_session *s)
 {
-	(void)s;
 }
 
 int watchdog_has(const struct uft_session *s, pid_t tid)
 {
-	(void)s;
-	(void)tid;
 	return 0;
 }
 
 void watchdog_release(struct uft_session *s, pid_t pid)
 {
-	(void)s;
-	(void)pid;
 }
 
 const struct int3_ops trap_ops;
 
 void int3_arm_waiting(struct uft_session *s)
 {
-	(void)s;
 }
 
 void int3_tend(struct uft_session *s)
 {
-	(void)s;
 }
 
 void int3_target_ends(struct uft_session *s, struct target *t)
 {
-	(void)s;
-	(void)t;
 }
 
 void int3_free(struct uft_session *s)
 {
-	(void)s;
 }
