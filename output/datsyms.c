@@ -9,6 +9,7 @@
 #include "symbol/array.h"
 #include "symbol/hash_index.h"
 #include "symbol/keyed_hash.h"
+#include "symbol/sorted.h"
 
 #define SLOT_SHIFT	48
 #define SLOT_MAX	0x7fffu
@@ -202,13 +203,6 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 
 /* ---- kallsyms ---- */
 
-static int by_addr(const void *a, const void *b)
-{
-	const struct dat_entry *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
 /* The readers end a name at the first blank: `f(int, char const*)` becomes `f(int,char_const*)`. */
 static char *put_name(char *p, const char *name)
 {
@@ -232,8 +226,7 @@ char *dat_syms_text(struct dat_syms *syms, size_t *len)
 	if (!text)
 		return NULL;
 	p = text;
-	if (syms->nentry)
-		qsort(syms->entry, syms->nentry, sizeof(*syms->entry), by_addr);
+	SORT_BY(syms->entry, syms->nentry, addr);
 	hash_index_clear(&syms->by_addr);
 	for (uint32_t i = 0; i < syms->nentry; i++) {
 		const struct uft_sym *sym = syms->entry[i].sym;

@@ -10,15 +10,9 @@
 #include <string.h>
 
 #include "symbol/object_internal.h"
+#include "symbol/sorted.h"
 
 #define INITS_MAX	(1u << 20)	/* entries of an array; more is damage */
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* 0, or -ENOMEM: some are missing. */
 static int array_add(struct uft_object *obj, size_t section)
@@ -79,7 +73,9 @@ static int dynamic_add(struct uft_object *obj, size_t section)
 
 int uft_object_is_init(struct uft_object *obj, uint64_t addr)
 {
-	return uft_object_inits(obj) && bsearch(&addr, obj->init, obj->ninit, sizeof(addr), compare);
+	size_t n = uft_object_inits(obj), at = SORTED_FIRST(i, n, obj->init[i] >= addr);
+
+	return at < n && obj->init[at] == addr;
 }
 
 size_t uft_object_inits(struct uft_object *obj)
@@ -93,8 +89,8 @@ size_t uft_object_inits(struct uft_object *obj)
 		else if (v->sh[i].sh_type == SHT_DYNAMIC)
 			ret = dynamic_add(obj, i);
 	}
-	if (!obj->has_inits && obj->ninit)
-		qsort(obj->init, obj->ninit, sizeof(*obj->init), compare);
+	if (!obj->has_inits)
+		SORT_NUMBERS(obj->init, obj->ninit);
 	if (ret)		/* use those that are known */
 		bound_error(v->bound, obj->path, "initializers", NULL);
 	obj->has_inits = 1;

@@ -268,21 +268,13 @@ int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, c
 	return 0;
 }
 
-static int object_compare_func(const void *a, const void *b)
-{
-	const struct uft_func *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 void uft_object_sort(struct uft_object *obj)
 {
 	size_t i, n = 0;
 
 	if (object_priv(obj)->is_sorted)
 		return;
-	if (obj->nfunc)
-		qsort(obj->func, obj->nfunc, sizeof(*obj->func), object_compare_func);
+	SORT_BY(obj->func, obj->nfunc, addr);
 	for (i = 0; i < obj->nfunc; i++)
 		if (!n || obj->func[n - 1].addr != obj->func[i].addr)
 			obj->func[n++] = obj->func[i];

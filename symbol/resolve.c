@@ -409,13 +409,6 @@ static inline struct res_image *res_current(struct uft_resolver *r, const struct
 
 /* ---- Ids -------------------------------------------------------------------------------------- */
 
-static int res_compare_site(const void *a, const void *b)
-{
-	const struct res_site *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
 {
 	uint32_t i;
@@ -427,7 +420,7 @@ static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
 		return;
 	for (i = 0; i < m->nstubs; i++)
 		map->site[i] = (struct res_site){ m->site_addr[i], i };
-	qsort(map->site, m->nstubs, sizeof(*map->site), res_compare_site);
+	SORT_BY(map->site, m->nstubs, addr);
 	map->nsites = m->nstubs;
 }
 

@@ -8,13 +8,6 @@
 
 #include "symbol/sorted.h"
 
-static int compare_places(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * Returns the first segment from @k on without an owner. @next: for each segment a later one that may be free, itself
  * if it is.
@@ -49,8 +42,7 @@ int segments_make(struct segments *s, const struct segment_range *range, size_t 
 			s->from[m++] = range[i].from;
 			s->from[m++] = range[i].to;
 		}
-	if (m)
-		qsort(s->from, m, sizeof(*s->from), compare_places);
+	SORT_NUMBERS(s->from, m);
 	for (size_t i = 0; i < m; i++)
 		if (!i || s->from[i] != s->from[places - 1])
 			s->from[places++] = s->from[i];

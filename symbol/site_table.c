@@ -7,19 +7,11 @@
  * `seen` byte.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "symbol/elf_view.h"
 #include "symbol/site_table.h"
 #include "symbol/sorted.h"
 #include "symbol/table.h"
-
-static int site_compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 void site_sort_addrs(uint64_t *addr, size_t n)
 {
@@ -28,7 +20,7 @@ void site_sort_addrs(uint64_t *addr, size_t n)
 	for (i = 1; i < n && addr[i - 1] <= addr[i]; i++)
 		;
 	if (i < n)
-		qsort(addr, n, sizeof(*addr), site_compare_addr);
+		SORT_NUMBERS(addr, n);
 }
 
 /* Linkers sort relocations by address. Returns the first one from @addr on, if they are sorted. */

@@ -303,13 +303,6 @@ static int by_mention(const void *a, const void *b)
 	return x->obj != y->obj ? (x->obj > y->obj) - (x->obj < y->obj) : (x->order > y->order) - (x->order < y->order);
 }
 
-static int by_order(const void *a, const void *b)
-{
-	const struct mention *x = a, *y = b;
-
-	return (x->order > y->order) - (x->order < y->order);
-}
-
 /* Makes room for @n questions; 0 or -ENOMEM. */
 static int list_begin(struct wanted_list *l, size_t n)
 {
@@ -352,7 +345,7 @@ static size_t find_objects(const struct wanted_list *func, const struct wanted_l
 	for (size_t i = 0; i < n; i++)
 		if (!kept || m[kept - 1].obj != m[i].obj)
 			m[kept++] = m[i];
-	qsort(m, kept, sizeof(*m), by_order);
+	SORT_BY(m, kept, order);
 	return kept;
 }
 

@@ -21,6 +21,7 @@
 
 #include "symbol/elf_view.h"
 #include "symbol/object_internal.h"
+#include "symbol/sorted.h"
 #include "uft/tracepoint.h"
 
 #define MAX_RECORDS	60000u	/* of a section */
@@ -373,20 +374,6 @@ static int read_events(struct search *s)
 	return ret;
 }
 
-static int compare_events(const void *key, const void *event)
-{
-	uint64_t addr = *(const uint64_t *)key, its = ((const struct uft_found_event *)event)->addr;
-
-	return addr < its ? -1 : addr > its;
-}
-
-static int compare_sites(const void *a, const void *b)
-{
-	const struct uft_found_site *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 static int is_code(const struct uft_object *obj, uint64_t addr, uint64_t bytes)
 {
 	for (size_t i = 0; i < obj->ntext; i++)
@@ -413,20 +400,20 @@ static int read_sites(struct search *s)
 		uint64_t event = at + 8 + (uint64_t)(int64_t)(int32_t)elf_get32(p + 8);
 		struct uft_found_site site = { .addr = at + (uint64_t)(int64_t)(int32_t)elf_get32(p), .on = at + 4 +
 			(uint64_t)(int64_t)(int32_t)elf_get32(p + 4) };
-		const struct uft_found_event *e = s->out->nevents ? bsearch(&event, s->out->event, s->out->nevents,
-			sizeof(*e), compare_events) : NULL;
+		size_t nth = SORTED_FIRST(e, s->out->nevents, s->out->event[e].addr >= event);
+		int is_event = nth < s->out->nevents && s->out->event[nth].addr == event;
 
 		if (!elf_get32(p) && !elf_get32(p + 4))
 			continue;	/* of code that the linker has dropped */
-		if (!e || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) ||
+		if (!is_event || !is_code(s->obj, site.addr, s->obj->machine == EM_X86_64 ? 5 : 4) ||
 		    !is_code(s->obj, site.on, 1)) {
 			refuse(s, "a call of it is not in code, or of no event", "__uft_sites");
 			continue;
 		}
-		site.event = (uint32_t)(e - s->out->event);
+		site.event = (uint32_t)nth;
 		s->out->site[s->out->nsites++] = site;
 	}
-	qsort(s->out->site, s->out->nsites, sizeof(*s->out->site), compare_sites);
+	SORT_BY(s->out->site, s->out->nsites, addr);
 	return 0;
 }
 

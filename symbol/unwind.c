@@ -9,12 +9,12 @@
  * Source: LSB core, "Exception Frames"; DWARF 5 section 6.4 for the entries.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "symbol/uw_cursor.h"
 #include "symbol/table.h"
 #include "symbol/unwind.h"
+#include "symbol/sorted.h"
 
 /* Pointer encodings (DW_EH_PE_*). */
 enum {
@@ -198,13 +198,6 @@ static uint64_t uw_lsda(struct uw_cursor *c, uint8_t enc)
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
 
-static int uw_compare(const void *a, const void *b)
-{
-	const struct uw_range *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 static void uw_sort(struct uw_list *l)
 {
 	size_t i, n = 0;
@@ -213,7 +206,7 @@ static void uw_sort(struct uw_list *l)
 		;
 	if (i >= l->n)
 		return;
-	qsort(l->range, l->n, sizeof(*l->range), uw_compare);
+	SORT_BY(l->range, l->n, addr);
 	for (i = 0; i < l->n; i++)
 		if (!n || l->range[n - 1].addr != l->range[i].addr)
 			l->range[n++] = l->range[i];

@@ -4,9 +4,9 @@
  */
 #include "control/arm/arm.h"
 #include "symbol/names.h"
+#include "symbol/sorted.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Sends @n rows from @first on. 1: the target does not need the rest; 0, -ESRCH, -ETIMEDOUT, or the agent's error. */
@@ -25,13 +25,6 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 	shared_write(payload + sizeof(r), o->row + first, n * sizeof(*o->row));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* Adds the record ids of the object's functions that are wanted with stacks. 0: there is no room for them. */
@@ -66,7 +59,7 @@ void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_p
 		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (spec_has_func(s->spec) ? UFT_STACKS_FUNC : 0) |
 			    (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_STACKS_ENTRY);
 	}
-	qsort(p->stack_ids, p->nstack_ids, sizeof(p->stack_ids[0]), by_number);
+	SORT_NUMBERS(p->stack_ids, p->nstack_ids);
 }
 
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object)

@@ -27,6 +27,7 @@
 #include "control/plan/unprepared.h"
 #include "control/proc/procinfo.h"
 #include "symbol/array.h"
+#include "symbol/sorted.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -265,13 +266,6 @@ static int run_held(struct stopped_batch *h)
 
 /* ---- Preparing a stop ----------------------------------------------------------------------------- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct inside *x = a, *y = b;
-
-	return x->own.at < y->own.at ? -1 : x->own.at > y->own.at;
-}
-
 /* The bytes behind the first, rounded up to even: bit 0 of a size has another meaning, and a byte more does no harm. */
 static struct uft_owned inside_of(uint64_t addr, unsigned len)
 {
@@ -300,7 +294,7 @@ static int prepare(struct stopped_batch *h)
 	for (uint32_t i = 0; i < h->nparts; i++)
 		for (uint32_t k = 0; k < h->part[i].n; k++)
 			h->sorted[h->ninside++] = (struct inside){ place_of(&h->part[i], k), h->part[i].base + k };
-	qsort(h->sorted, h->ninside, sizeof(*h->sorted), by_address);
+	SORT_BY(h->sorted, h->ninside, own.at);
 	for (uint32_t i = 0; i < h->ninside; i++)
 		h->inside[i] = h->sorted[i].own;
 	return 0;

@@ -52,13 +52,6 @@
 
 /* ---- The list --------------------------------------------------------------------------------- */
 
-static int compare_entry(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return x->func < y->func ? -1 : x->func > y->func;
-}
-
 /* Mostly asked by rising address: then the answer is the last one, or the one behind it. */
 static const struct uft_unwind *unwind_at(struct entries_priv *pr, uint64_t addr)
 {
@@ -125,7 +118,7 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 	free(starts);
 	if (n == e->n)
 		return 0;
-	qsort(e->entry, n, sizeof(*e->entry), compare_entry);
+	SORT_BY(e->entry, n, func);
 	e->n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (!e->n || e->entry[e->n - 1].func != e->entry[i].func)

@@ -29,6 +29,7 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
+#include "symbol/sorted.h"
 
 #define CLASS_CALL	1
 #define CLASS_JMP	2
@@ -104,13 +105,6 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 
 /* ---- Data ------------------------------------------------------------------------------------- */
 
-static int compare_base(const void *a, const void *b)
-{
-	const struct base *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Where the table at @base would lead first; 0: it is no table. */
 static uint64_t first_target(struct scanner *sc, uint64_t base)
 {
@@ -148,8 +142,7 @@ static void scan_tables(struct scanner *sc)
 {
 	uint64_t next = ~0ull;
 
-	if (sc->nbase)
-		qsort(sc->base, sc->nbase, sizeof(*sc->base), compare_base);
+	SORT_BY(sc->base, sc->nbase, addr);
 	for (size_t i = sc->nbase; i-- && !sc->status;) {
 		uint64_t base = sc->base[i].addr;
 

@@ -15,6 +15,7 @@
 
 #include "stream/dat/layout.h"
 #include "stream/dat/time_shift.h"
+#include "symbol/sorted.h"
 
 #define INTERPOLATE 1u
 #define OFFSET_MAX  (INT64_C(1) << 61) /* of each side: what is between two, times any time, fits in 128 bits */
@@ -60,19 +61,12 @@ static int take_cpu(struct bytes *b, struct dat_cpu_shift *c)
 	return ret ? ret : take_all(b, c, offsetof(struct dat_sample, scaling));
 }
 
-static int by_time(const void *x, const void *y)
-{
-	const struct dat_sample *a = x, *b = y;
-
-	return a->time < b->time ? -1 : a->time > b->time;
-}
-
 /* In the order of time, one of each moment. */
 static int sort(struct dat_cpu_shift *c)
 {
 	uint32_t kept = 0;
 
-	qsort(c->sample, c->n, sizeof(*c->sample), by_time);
+	SORT_BY(c->sample, c->n, time);
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (c->sample[i].fraction > 63 || c->sample[i].offset > OFFSET_MAX || c->sample[i].offset < -OFFSET_MAX)
 			return -EBADMSG;

@@ -24,6 +24,7 @@
 
 #include "stream/decode/decode.h"
 #include "stream/decode/parts.h"
+#include "symbol/sorted.h"
 
 #define PARTS_BYTES	(16ull << 20)	/* of records: a smaller part is not worth opening the recording again */
 #define PASS_COST	38u		/* of passing over an event: less than a quarter of reading it for a profile */
@@ -39,13 +40,6 @@ struct extent {			/* of a block */
 	uint64_t clock;
 	uint32_t bytes;
 };
-
-static int compare_clock(const void *a, const void *b)
-{
-	const struct extent *x = a, *y = b;
-
-	return (x->clock > y->clock) - (x->clock < y->clock);
-}
 
 /*
  * Computes the shares of @n parts that take the same time t: before + w[0] * read for the first; passing over earlier
@@ -87,7 +81,7 @@ static size_t divide(const struct uft_stream *st, const struct uft_parts_cost *c
 		all += b->raw;
 	}
 	if (block && all >= (double)at_least) {
-		qsort(block, f->nblock, sizeof(*block), compare_clock);
+		SORT_BY(block, f->nblock, clock);
 		share(cost, n, end);
 		for (size_t i = 0; i < f->nblock && k + 1 < n; i++) {
 			if (sum >= end[k] * all && block[i].clock > (k ? clock[k - 1] : block[0].clock))

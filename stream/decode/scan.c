@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stream/decode/decode.h"
+#include "symbol/sorted.h"
 
 struct scan {
 	uint64_t events, calls, lost;
@@ -191,13 +192,6 @@ static void scan_lost_without_ring(const struct uft_stream *st, struct scan *s)
 	}
 }
 
-static int scan_compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Counts tasks with records; a task that went through an exec counts once. */
 static uint32_t scan_tasks(const struct uft_stream *st)
 {
@@ -207,8 +201,7 @@ static uint32_t scan_tasks(const struct uft_stream *st)
 	for (uint32_t i = 0; key && i < st->ntask; i++)
 		if (st->task[i]->has_events)
 			key[n++] = st->task[i]->pub.pid | (uint64_t)st->task[i]->pub.tid << 32;
-	if (n)
-		qsort(key, n, sizeof(*key), scan_compare);
+	SORT_NUMBERS(key, n);
 	for (uint32_t i = 0; i < n; i++)
 		different += !i || key[i] != key[i - 1];
 	free(key);

@@ -275,13 +275,6 @@ int uft_live_outer(struct uft_live *l, uint32_t slice, uint32_t tid, uint32_t ou
 	return ret;
 }
 
-static int compare_ages(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Finds how long ago the @n-th latest name was given, counted in names. @n: at least 1. 0 or -ENOMEM. */
 static int age_of_latest(const struct uft_live *l, size_t n, uint32_t *age)
 {
@@ -296,7 +289,7 @@ static int age_of_latest(const struct uft_live *l, size_t n, uint32_t *age)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->ntask; i++)
 		ages[i] = l->named - f->task[i].order;
-	qsort(ages, f->ntask, sizeof(*ages), compare_ages);
+	SORT_NUMBERS(ages, f->ntask);
 	*age = ages[n - 1];
 	free(ages);
 	return 0;

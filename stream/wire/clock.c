@@ -9,6 +9,7 @@
 #include "symbol/array.h"
 #include "symbol/host.h"
 #include "symbol/now.h"
+#include "symbol/sorted.h"
 
 #define CLOCK_THIN_NS	100000000ull
 /*
@@ -41,13 +42,6 @@ void uft_clock_sample_of(clockid_t id, struct uft_clock_pair *out)
 			out->ns = ns;
 		}
 	}
-}
-
-static int clock_compare(const void *a, const void *b)
-{
-	const struct uft_clock_pair *x = a, *y = b;
-
-	return x->clock < y->clock ? -1 : x->clock > y->clock;
 }
 
 /* Returns mult of the line from @a to @b; 0: that is no clock. */
@@ -90,8 +84,7 @@ static size_t clock_thin(struct uft_clock_pair *p, size_t n)
 int uft_clock_build(struct uft_clock *c, struct uft_clock_pair *pairs, size_t n)
 {
 	memset(c, 0, sizeof(*c));
-	if (n)
-		qsort(pairs, n, sizeof(*pairs), clock_compare);
+	SORT_BY(pairs, n, clock);
 	n = clock_thin(pairs, n);
 	c->nseg = n > 1 ? n - 1 : 1;
 	c->seg = calloc(c->nseg, sizeof(*c->seg));
