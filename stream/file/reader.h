@@ -118,6 +118,14 @@ void rd_meta_free(struct rd_file *f);
 void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size);
 #define RD_PUSH(f, name) ((__typeof__((f)->name))rd_push((f), &(f)->name, &(f)->n##name, &(f)->cap_##name, \
 							 sizeof(*(f)->name)))
+/* Adds @row, of the array's type. 0: see RD_PUSH. */
+#define RD_ADD(f, name, row)						\
+	__extension__({							\
+		__typeof__((f)->name) rd_slot_ = RD_PUSH(f, name);	\
+		if (rd_slot_)						\
+			*rd_slot_ = (row);				\
+		rd_slot_ != NULL;					\
+	})
 
 /* ---- Cursor: the bytes of one ring, sub-buffer by sub-buffer -------------------------------- */
 

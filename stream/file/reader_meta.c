@@ -91,7 +91,7 @@ static int rm_info(struct rd_file *f, struct wire_in *in)
 
 static int rm_slice(struct rd_file *f, struct wire_in *in)
 {
-	struct rd_slice *slot, s = { .order = f->meta->order };
+	struct rd_slice s = { .order = f->meta->order };
 
 	s.number = wire_get_u32(in);
 	s.pid = wire_get_u32(in);
@@ -100,11 +100,7 @@ static int rm_slice(struct rd_file *f, struct wire_in *in)
 	s.clock_start = wire_get_u(in);
 	if (!in->bad && in->p != in->end)
 		s.clock_end = wire_get_u(in);
-	slot = in->bad ? NULL : RD_PUSH(f, slice);
-	if (!slot)
-		return -EBADMSG;
-	*slot = s;
-	return 0;
+	return in->bad || !RD_ADD(f, slice, s) ? -EBADMSG : 0;
 }
 
 static int rm_image(struct rd_file *f, struct wire_in *in)
@@ -282,20 +278,17 @@ static int rm_funcs(struct rd_file *f, struct wire_in *in)
 static int rm_tasks(struct rd_file *f, struct wire_in *in)
 {
 	while (in->p < in->end) {
-		struct rd_task *slot = NULL, t = { .order = (uint32_t)f->ntask };
+		struct rd_task t = { .order = (uint32_t)f->ntask };
 
 		t.pid = wire_get_u32(in);
 		t.tid = wire_get_u32(in);
 		t.ppid = wire_get_u32(in);
 		t.image = wire_get_u32(in);
 		t.comm = wire_get_str(in);
-		if (!in->bad && t.comm && !rm_charge(f, strlen(t.comm) + 32))
-			slot = RD_PUSH(f, task);
-		if (!slot) {
+		if (in->bad || !t.comm || rm_charge(f, strlen(t.comm) + 32) || !RD_ADD(f, task, t)) {
 			free(t.comm);
 			return -EBADMSG;
 		}
-		*slot = t;
 	}
 	return 0;
 }
@@ -303,15 +296,13 @@ static int rm_tasks(struct rd_file *f, struct wire_in *in)
 static int rm_outer(struct rd_file *f, struct wire_in *in)
 {
 	while (in->p < in->end) {
-		struct rd_outer *slot, o = { .order = (uint32_t)f->nouter };
+		struct rd_outer o = { .order = (uint32_t)f->nouter };
 
 		o.slice = wire_get_u32(in);
 		o.tid = wire_get_u32(in);
 		o.outer = wire_get_u32(in);
-		slot = in->bad || rm_charge(f, sizeof(o)) ? NULL : RD_PUSH(f, outer);
-		if (!slot)
+		if (in->bad || rm_charge(f, sizeof(o)) || !RD_ADD(f, outer, o))
 			return -EBADMSG;
-		*slot = o;
 	}
 	return 0;
 }
@@ -319,14 +310,12 @@ static int rm_outer(struct rd_file *f, struct wire_in *in)
 static int rm_clock(struct rd_file *f, struct wire_in *in)
 {
 	while (in->p < in->end) {
-		struct uft_clock_pair *slot, pair;
+		struct uft_clock_pair pair;
 
 		pair.clock = wire_get_u(in);
 		pair.ns = wire_get_u(in);
-		slot = in->bad ? NULL : RD_PUSH(f, pair);
-		if (!slot)
+		if (in->bad || !RD_ADD(f, pair, pair))
 			return -EBADMSG;
-		*slot = pair;
 	}
 	return 0;
 }
@@ -350,14 +339,12 @@ static int rm_counters(struct rd_file *f, struct wire_in *in)
 			slot->counter[i] = v;
 	}
 	while (in->p < in->end) {
-		struct rd_lost *entry, lost = { .slice = slice, .order = f->meta->order };
+		struct rd_lost lost = { .slice = slice, .order = f->meta->order };
 
 		lost.ring = wire_get_u32(in);
 		lost.lost = wire_get_u(in);
-		entry = in->bad ? NULL : RD_PUSH(f, lost);
-		if (!entry)
+		if (in->bad || !RD_ADD(f, lost, lost))
 			return -EBADMSG;
-		*entry = lost;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -367,7 +354,7 @@ static int rm_profile(struct rd_file *f, struct wire_in *in)
 	uint32_t slice = wire_get_u32(in);
 
 	while (in->p < in->end) {
-		struct rd_profile *slot, row = { .slice = slice };
+		struct rd_profile row = { .slice = slice };
 
 		row.id = wire_get_u32(in);
 		row.hits = wire_get_u(in);
@@ -376,10 +363,8 @@ static int rm_profile(struct rd_file *f, struct wire_in *in)
 		row.squares = wire_get_u(in);
 		row.min = wire_get_u(in);
 		row.max = wire_get_u(in);
-		slot = in->bad ? NULL : RD_PUSH(f, profile);
-		if (!slot)
+		if (in->bad || !RD_ADD(f, profile, row))
 			return -EBADMSG;
-		*slot = row;
 	}
 	return 0;
 }
@@ -387,7 +372,7 @@ static int rm_profile(struct rd_file *f, struct wire_in *in)
 static int rm_drops(struct rd_file *f, struct wire_in *in)
 {
 	while (in->p < in->end) {
-		struct rd_drop *slot, row;
+		struct rd_drop row;
 
 		row.image = wire_get_u32(in);
 		row.id = wire_get_u32(in);
@@ -396,10 +381,8 @@ static int rm_drops(struct rd_file *f, struct wire_in *in)
 		row.cost_ppm = wire_get_u32(in);
 		row.pid = wire_get_u32(in);
 		row.why = wire_get_u32(in);
-		slot = in->bad ? NULL : RD_PUSH(f, drop);
-		if (!slot)
+		if (in->bad || !RD_ADD(f, drop, row))
 			return -EBADMSG;
-		*slot = row;
 	}
 	return 0;
 }

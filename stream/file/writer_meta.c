@@ -33,6 +33,15 @@ int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p)
 	return err;
 }
 
+/* The same, and frees @p. */
+static int wr_meta_put_last(struct uft_writer *w, enum uft_block_type type, struct wire *p)
+{
+	int err = wr_meta_put(w, type, p);
+
+	wire_free(p);
+	return err;
+}
+
 static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 {
 	struct uft_clock_pair pair;
@@ -56,13 +65,9 @@ static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 int wr_meta_clock(struct uft_writer *w)
 {
 	struct wire p = { 0 };
-	int err = 0;
 
 	wr_put_pair(w, &p);
-	if (p.n)
-		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
-	wire_free(&p);
-	return err;
+	return p.n ? wr_meta_put_last(w, UFT_BLOCK_CLOCK, &p) : 0;
 }
 
 int wr_meta_begin(struct uft_writer *w)
@@ -81,12 +86,8 @@ int wr_meta_begin(struct uft_writer *w)
 	wire_put_str(&p, un.nodename);
 	snprintf(text, sizeof(text), "%s %s %s", un.sysname, un.release, un.machine);
 	wire_put_str(&p, text);
-	err = wr_meta_put(w, UFT_BLOCK_INFO, &p);
-	wr_put_pair(w, &p);
-	if (!err && p.n)
-		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
-	wire_free(&p);
-	return err;
+	err = wr_meta_put_last(w, UFT_BLOCK_INFO, &p);
+	return err ? err : wr_meta_clock(w);
 }
 
 /* This moment by the clock of the rings, never 0. */
@@ -107,7 +108,6 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 {
 	const struct uft_slice uft_shared *as = wr_arena_slice(w, index);
 	struct wire p = { 0 };
-	int err;
 
 	wire_put_u(&p, s->number);
 	wire_put_u(&p, s->pid);
@@ -115,9 +115,7 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 	wire_put_u(&p, s->image_id);
 	wire_put_u(&p, SHARED_LOAD(&as->clock_start));
 	wire_put_u(&p, has_ended ? wr_clock_now(w) : 0);
-	err = wr_meta_put(w, UFT_BLOCK_SLICE, &p);
-	wire_free(&p);
-	return err;
+	return wr_meta_put_last(w, UFT_BLOCK_SLICE, &p);
 }
 
 /* ---- Images ------------------------------------------------------------------------------- */
@@ -141,8 +139,7 @@ int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_i
 		*bucket = wi;
 		wire_put_u(&p, img->id);
 		wire_put_str(&p, img->exe);
-		err = wr_meta_put(w, UFT_BLOCK_IMAGE, &p);
-		wire_free(&p);
+		err = wr_meta_put_last(w, UFT_BLOCK_IMAGE, &p);
 		if (err)
 			return err;
 	}
@@ -166,7 +163,6 @@ static int wr_put_object(struct uft_writer *w, uint32_t image, uint32_t index, c
 			 uint32_t object)
 {
 	struct wire p = { 0 };
-	int err;
 
 	wire_put_u(&p, image);
 	wire_put_u(&p, index);
@@ -186,9 +182,7 @@ static int wr_put_object(struct uft_writer *w, uint32_t image, uint32_t index, c
 	wire_put_u(&p, m->nstubs);
 	wire_put_u(&p, m->from_clock);
 	wire_put_u(&p, m->to_clock);
-	err = wr_meta_put(w, UFT_BLOCK_OBJECT, &p);
-	wire_free(&p);
-	return err;
+	return wr_meta_put_last(w, UFT_BLOCK_OBJECT, &p);
 }
 
 /* Site addresses of the stubs from @first on. */
@@ -377,7 +371,6 @@ int uft_writer_outer(struct uft_writer *w, uint32_t slice, uint32_t tid, uint32_
 int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
 {
 	struct wire p = { 0 };
-	int err;
 
 	wire_put_u(&p, drop->image);
 	wire_put_u(&p, drop->stub_id);
@@ -386,9 +379,7 @@ int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
 	wire_put_u(&p, drop->cost_ppm);
 	wire_put_u(&p, drop->pid);
 	wire_put_u(&p, drop->why);
-	err = wr_meta_put(w, UFT_BLOCK_DROPS, &p);
-	wire_free(&p);
-	return err;
+	return wr_meta_put_last(w, UFT_BLOCK_DROPS, &p);
 }
 
 int uft_writer_format(struct uft_writer *w, const struct uft_event_type *type)
@@ -401,8 +392,7 @@ int uft_writer_format(struct uft_writer *w, const struct uft_event_type *type)
 	wire_put_u(&p, type->id);
 	wire_put_str(&p, type->system);
 	wire_put_str(&p, type->format);
-	err = wr_meta_put(w, UFT_BLOCK_FORMAT, &p);
-	wire_free(&p);
+	err = wr_meta_put_last(w, UFT_BLOCK_FORMAT, &p);
 	return err ? err : uft_event_set_change(&w->formats, type->index, 1);
 }
 
