@@ -219,14 +219,6 @@ static int dec_next(struct uft_stream *st, struct dec_ring *r)
 	return 1;
 }
 
-static inline uint64_t dec_word(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
 static inline void dec_event(struct uft_event *e, const struct dec_task *task, uint32_t cpu, uint64_t ns,
 			     uint64_t clock)
 {
@@ -313,7 +305,7 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 							     const uint8_t *p, const uint8_t *lim, uint64_t clock,
 							     struct uft_event *e)
 {
-	uint64_t word = dec_word(p), ns = uft_clock_ns(&st->clock, clock);
+	uint64_t word = wire_word(p), ns = uft_clock_ns(&st->clock, clock);
 	unsigned kind = UFT_REC_KIND(word);
 	uint32_t id = UFT_REC_VALUE(word);
 
@@ -334,8 +326,8 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 		e->kind = UFT_EV_FUNC;
 		e->sym = dec_sym(st, t->image, id);
 		if (!st->no_parents)
-			e->parent = dec_addr(st, t->image, dec_word(p + 8), clock);
-		e->parent_addr = dec_word(p + 8);
+			e->parent = dec_addr(st, t->image, wire_word(p + 8), clock);
+		e->parent_addr = wire_word(p + 8);
 		return 16;
 	}
 	return 8;
@@ -348,7 +340,7 @@ static inline __attribute__((always_inline)) size_t dec_fast(struct uft_stream *
 static inline __attribute__((always_inline)) size_t dec_skip(struct uft_stream *st, struct dec_task *t,
 							     const uint8_t *p, const uint8_t *lim, uint64_t clock)
 {
-	uint64_t word = dec_word(p), ns = uft_clock_ns(&st->clock, clock);
+	uint64_t word = wire_word(p), ns = uft_clock_ns(&st->clock, clock);
 	uint32_t id = UFT_REC_VALUE(word);
 	struct dec_frame *f;
 
@@ -380,8 +372,8 @@ static inline __attribute__((always_inline)) size_t dec_one(struct uft_stream *s
 	uint32_t cpu = r->cpu;
 	size_t n = 0, bytes;
 
-	while (n < max && (size_t)(lim - p) >= 8 && dec_is_fast(dec_word(p))) {
-		uint64_t clock = hi | UFT_REC_CLOCK(dec_word(p));
+	while (n < max && (size_t)(lim - p) >= 8 && dec_is_fast(wire_word(p))) {
+		uint64_t clock = hi | UFT_REC_CLOCK(wire_word(p));
 
 		clock = clock < key ? key : clock;	/* damage: time stands still instead of running backwards */
 		if (clock > limit) {
@@ -428,8 +420,8 @@ static inline __attribute__((always_inline)) size_t dec_alternate(struct uft_str
 	uint64_t limit = dec_until(st, x, y->key);
 	size_t n = 0, bytes;
 
-	while (n < max && (size_t)(x->lim - x->p) >= 8 && dec_is_fast(dec_word(x->p))) {
-		uint64_t clock = x->hi | UFT_REC_CLOCK(dec_word(x->p));
+	while (n < max && (size_t)(x->lim - x->p) >= 8 && dec_is_fast(wire_word(x->p))) {
+		uint64_t clock = x->hi | UFT_REC_CLOCK(wire_word(x->p));
 
 		clock = clock < x->key ? x->key : clock;
 		if (clock > limit) {
@@ -517,11 +509,11 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id == UFT_EVENT_STACK && n) {
 		e->kind = UFT_EV_DATA;
 		e->data = id;
-		e->flags = !(dec_word(p) & UFT_STACK_ADDRESS) ? 0 : dec_word(p) & UFT_STACK_TRACEPOINT ?
+		e->flags = !(wire_word(p) & UFT_STACK_ADDRESS) ? 0 : wire_word(p) & UFT_STACK_TRACEPOINT ?
 			UFT_EVF_TRACEPOINT : UFT_EVF_SAMPLE;
 		if (e->flags & UFT_EVF_TRACEPOINT && !sel_may_want_event_stack(&st->sel, t->is_event_kept, e->clock))
 			return 0;
-		e->sym = e->flags & UFT_EVF_TRACEPOINT ? NULL : dec_stack_func(st, t->image, dec_word(p), r->key);
+		e->sym = e->flags & UFT_EVF_TRACEPOINT ? NULL : dec_stack_func(st, t->image, wire_word(p), r->key);
 		e->stack = dec_stack(st, t->image, p, n, r->key);
 		return 1;
 	}
@@ -529,14 +521,14 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	    (!UFT_EVENT_IS_OWN(id) && (id > UFT_EVENT_OVERRUN || !t->depth || (t->over && id != UFT_EVENT_OVERRUN))))
 		return 0;
 	if (id == UFT_EVENT_CPU) {
-		dec_slept(&t->stack[t->depth - 1], e->ts_ns, dec_word(p));
+		dec_slept(&t->stack[t->depth - 1], e->ts_ns, wire_word(p));
 		return 0;
 	}
 	if (id == UFT_EVENT_SAMPLE) {
 		e->kind = UFT_EV_FUNC;
 		e->flags = UFT_EVF_SAMPLE;
-		e->sym = dec_addr(st, t->image, dec_word(p), r->key);
-		e->parent_addr = n > 1 ? dec_word(p + 8) : 0;
+		e->sym = dec_addr(st, t->image, wire_word(p), r->key);
+		e->parent_addr = n > 1 ? wire_word(p + 8) : 0;
 		e->parent = n > 1 && !st->no_parents ? dec_addr(st, t->image, e->parent_addr - 1, r->key) : NULL;
 		return 1;
 	}
@@ -556,7 +548,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		e->depth = t->depth - 1;
 	}
 	for (uint32_t i = 0; i < 4; i++)
-		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
+		e->word[i] = i < n ? wire_word(p + 8 * i) : 0;
 	if (id == UFT_EVENT_PARENT) {
 		e->parent_addr = e->word[0];
 		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr, r->key);
@@ -583,11 +575,11 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	case UFT_REC_CALL:
 		e->flags = UFT_EVF_CALL;
 		e->sym = dec_sym(st, t->image, id);
-		dec_call(t, e, uft_clock_ns(&st->clock, clock - (dec_word(p + 8) < clock ? dec_word(p + 8) : clock)));
+		dec_call(t, e, uft_clock_ns(&st->clock, clock - (wire_word(p + 8) < clock ? wire_word(p + 8) : clock)));
 		r->cur.p += 16;
 		return 1;
 	case UFT_REC_EXIT_LEFT:
-		dec_exit_left(st, t, e, id, dec_word(p + 8));
+		dec_exit_left(st, t, e, id, wire_word(p + 8));
 		r->cur.p += 16;
 		return 1;
 	case UFT_REC_UNWIND:
@@ -606,7 +598,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	case UFT_REC_EVENT:
 		return dec_data(st, r, e, id);
 	case UFT_REC_LOST:
-		dec_lost_record(st, r, dec_word(p + 8));
+		dec_lost_record(st, r, wire_word(p + 8));
 		r->cur.p += 16;
 		return 0;
 	}
@@ -685,20 +677,20 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		}
 		if (n == max || is_past)
 			break;
-		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, dec_word(c->p))) {
+		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, wire_word(c->p))) {
 			if (r->is_done || (!dec_next(st, r) && !r->lost_due && !r->ending))
 				break;
 			continue;
 		}
-		word = dec_word(c->p);
+		word = wire_word(c->p);
 		kind = UFT_REC_KIND(word);
 		clock = r->hi | UFT_REC_CLOCK(word);
 		clock = clock < r->key ? r->key : clock;
 		if (!dec_length(r, word)) {
 			cur_skip_sub(c, kind != UFT_REC_PAD);
 		} else if (kind == UFT_REC_CONTEXT) {
-			word = dec_word(c->p + 16);
-			dec_context(st, r, dec_word(c->p + 8), (uint32_t)word, (uint32_t)(word >> 32));
+			word = wire_word(c->p + 16);
+			dec_context(st, r, wire_word(c->p + 8), (uint32_t)word, (uint32_t)(word >> 32));
 			c->p += 24;
 		} else if (kind == UFT_REC_FLAGS) {
 			r->has_flags = (st->file->head.flags & UFT_FILE_LATENCY) != 0;

@@ -27,14 +27,6 @@ static const uint8_t scan_words[16] = {
 			 1u << UFT_REC_EXIT_LEFT)
 #define SCAN_CALLS	(1u << UFT_REC_FUNC | 1u << UFT_REC_ENTRY | 1u << UFT_REC_CALL)
 
-static inline uint64_t scan_word(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
 static inline uint32_t scan_length(uint64_t word)
 {
 	unsigned kind = UFT_REC_KIND(word);
@@ -78,7 +70,7 @@ static void scan_graph(struct dec_ring *r, uint64_t *last, struct scan *s)
 	uint64_t clock = *last, hi = r->hi, entries = 0, first = 0;
 
 	for (; lim - p >= 8; p += 8) {
-		uint64_t word = scan_word(p), at = hi | UFT_REC_CLOCK(word);
+		uint64_t word = wire_word(p), at = hi | UFT_REC_CLOCK(word);
 		unsigned kind = UFT_REC_KIND(word);
 
 		if (kind != UFT_REC_ENTRY && kind != UFT_REC_EXIT)
@@ -111,7 +103,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		unsigned kind;
 
 		scan_graph(r, &clock, s);
-		if (c->lim - c->p < 8 || c->lim - c->p < 8 * scan_length(scan_word(c->p))) {
+		if (c->lim - c->p < 8 || c->lim - c->p < 8 * scan_length(wire_word(c->p))) {
 			enum cur_result got = cur_next(c, &h);
 
 			if (got == CUR_END)
@@ -122,7 +114,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 			}
 			continue;
 		}
-		word = scan_word(c->p);
+		word = wire_word(c->p);
 		kind = UFT_REC_KIND(word);
 		if (1u << kind & SCAN_EVENTS ||
 		    (kind == UFT_REC_EVENT && UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word))))) {
@@ -136,11 +128,11 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 			s->calls += 1u << kind & SCAN_CALLS ? 1 : 0;
 			r->task->has_events = 1;
 		} else if (kind == UFT_REC_CONTEXT) {
-			at = scan_word(c->p + 16);
-			dec_context(st, r, scan_word(c->p + 8), (uint32_t)at, (uint32_t)(at >> 32));
+			at = wire_word(c->p + 16);
+			dec_context(st, r, wire_word(c->p + 8), (uint32_t)at, (uint32_t)(at >> 32));
 			clock = r->key > clock ? r->key : clock;
 		} else if (kind == UFT_REC_LOST) {
-			scan_lost_record(&lost, scan_word(c->p + 8));
+			scan_lost_record(&lost, wire_word(c->p + 8));
 		} else if (kind != UFT_REC_UNWIND && kind != UFT_REC_EVENT && kind != UFT_REC_FLAGS) {
 			cur_skip_sub(c, kind != UFT_REC_PAD);
 			continue;

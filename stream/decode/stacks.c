@@ -100,12 +100,11 @@ static int is_of_then(struct uft_stream *st, struct dec_image *image, const stru
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n,
 				  uint64_t clock)
 {
-	uint64_t hash = hash_words(hash_bytes(p, 8ull * n), image->img->id), first;
+	uint64_t hash = hash_words(hash_bytes(p, 8ull * n), image->img->id);
 	struct dec_stack *s;
 	uint32_t found;
 
-	memcpy(&first, p, 8);
-	if (n == 1 && first == (UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT))
+	if (n == 1 && wire_word(p) == (UFT_STACK_ADDRESS | UFT_STACK_TRACEPOINT))
 		return &none;
 	found = HASH_FIND(i, &st->stack_by, hash, is_same(st->stack[i], image->img->id, p, n) &&
 			  (!image->has_overlaps || is_of_then(st, image, st->stack[i], clock)));

@@ -299,10 +299,7 @@ static inline void put_kind(struct pack *p, struct sink *to, unsigned is_exit)
 
 static uint64_t word_at(const uint8_t *raw)
 {
-	uint64_t w;
-
-	memcpy(&w, raw, 8);
-	return le64toh(w);
+	return le64toh(wire_word(raw));
 }
 
 static void end_runs(struct pack *p, uint32_t records)

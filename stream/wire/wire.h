@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct wire {			/* a growing buffer; zero is an empty one */
 	uint8_t *p;
@@ -35,6 +36,15 @@ size_t wire_get_bytes(struct wire_in *in, const uint8_t **p);
 char *wire_get_text(struct wire_in *in);			/* the same, control characters kept; a 0 byte is bad */
 /* malloc'd, control characters become '?'; NULL: bad or no memory */
 char *wire_get_str(struct wire_in *in);
+
+/* The 8 bytes at @p, at any alignment. */
+static inline uint64_t wire_word(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
 
 uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
 /* Reads exactly @n bytes of a file at @at. 0, -EBADMSG: the file is shorter; or another negative errno. */
