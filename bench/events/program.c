@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../median.h"
@@ -27,14 +26,6 @@
 #define CALLS	20000
 #define LOOPS	600
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static __attribute__((noinline)) void plain(int i) { __asm__ volatile("" : : "r"(i)); }
 __attribute__((noinline, patchable_function_entry(5, 0))) void traced(int i);
 __attribute__((noinline, patchable_function_entry(5, 0))) void traced(int i) { __asm__ volatile("" : : "r"(i)); }
@@ -47,12 +38,12 @@ __attribute__((noinline, patchable_function_entry(5, 0))) void traced(int i) { _
 
 #define BEST(into, what)									\
 	for (int l = 0; l < LOOPS; l++) {							\
-		double t = now();								\
+		double t = thread_ns();								\
 												\
 		for (int i = 0; i < CALLS; i++) {						\
 			what;									\
 		}										\
-		t = (now() - t) / CALLS;							\
+		t = (thread_ns() - t) / CALLS;							\
 		if (t < (into))									\
 			(into) = t;								\
 	}
@@ -73,10 +64,10 @@ static void *fire_much(void *out)
 
 	pthread_barrier_wait(&both);
 	for (int l = 0; l < LOOPS; l++) {
-		double t = now();
+		double t = thread_ns();
 
 		fire(CALLS);
-		v[l] = (now() - t) / CALLS;
+		v[l] = (thread_ns() - t) / CALLS;
 	}
 	median(v, LOOPS);
 	for (int l = 0; l < LOOPS / 2; l++)
@@ -108,12 +99,12 @@ static void show_marker(const char *path)
 	double marker = 1e9;
 
 	for (int l = 0; l < 200 && fd >= 0; l++) {
-		double t = now();
+		double t = thread_ns();
 
 		for (int i = 0; i < 500; i++)
 			if (write(fd, "a=1 b=2 c=3", 11) < 0)
 				exit(1);
-		t = (now() - t) / 500;
+		t = (thread_ns() - t) / 500;
 		marker = t < marker ? t : marker;
 	}
 	printf("marker %.1f\n", marker);

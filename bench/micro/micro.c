@@ -9,7 +9,6 @@
  * a loop, "chain" twelve nested calls.
  */
 #include <sched.h>
-#include <time.h>
 
 #include "bench/median.h"
 #include "tests/unit/ring/lab.h"
@@ -43,39 +42,31 @@ static void *const chain[] = { micro_leaf, link1, link2, link3, link4, link5, li
 	link11 };
 #define NCHAIN (sizeof(chain) / sizeof(chain[0]))
 
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 static double run_floor(void)
 {
-	double t = now_ns();
+	double t = thread_ns();
 
 	for (long i = 0; i < CALLS; i++)
 		__asm__ volatile("call micro_floor" ::: "rax", "rdx", "cc", "memory");
-	return (now_ns() - t) / CALLS;
+	return (thread_ns() - t) / CALLS;
 }
 
 static double run_loop(void)
 {
-	double t = now_ns();
+	double t = thread_ns();
 
 	for (long i = 0; i < CALLS; i++)
 		micro_leaf(i);
-	return (now_ns() - t) / CALLS;
+	return (thread_ns() - t) / CALLS;
 }
 
 static double run_chain(void)
 {
-	double t = now_ns();
+	double t = thread_ns();
 
 	for (long i = 0; i < CALLS / (long)NCHAIN; i++)
 		link11(i);
-	return (now_ns() - t) / CALLS;
+	return (thread_ns() - t) / CALLS;
 }
 
 #define BATCH 1000
@@ -87,37 +78,38 @@ LAB_SITE void micro_root(void)
 	__asm__ volatile("");
 }
 
+static double time_roots(void)
+{
+	double t;
+
+	lab_clear();
+	t = thread_ns();
+	for (long i = 0; i < CALLS / BATCH; i++)
+		micro_root();
+	return (thread_ns() - t) / CALLS;
+}
+
 /* Calls below roots with a limit that none of them reaches, or that all do. */
 static double run_roots(uint64_t limit)
 {
 	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1,
 		.action = { [LAB_KEPT] = { .limit = limit } } };
-	double t;
 
 	lab_arm(micro_root, 60, LAB_GRAPH, LAB_KEPT);
 	lab_arm(micro_leaf, 0, LAB_GRAPH, 0);
 	lab_params_full(&p);
-	lab_clear();
-	t = now_ns();
-	for (long i = 0; i < CALLS / BATCH; i++)
-		micro_root();
-	return (now_ns() - t) / CALLS;
+	return time_roots();
 }
 
 /* Calls below a root that is as deep as is wanted, or calls that are never long enough: nothing is recorded of them. */
 static double run_limited(uint32_t depth, uint64_t thresh)
 {
 	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .max_depth = depth, .thresh = thresh };
-	double t;
 
 	lab_arm(micro_root, 60, LAB_GRAPH, 0);
 	lab_arm(micro_leaf, 0, LAB_GRAPH, 0);
 	lab_params_full(&p);
-	lab_clear();
-	t = now_ns();
-	for (long i = 0; i < CALLS / BATCH; i++)
-		micro_root();
-	return (now_ns() - t) / CALLS;
+	return time_roots();
 }
 
 static void arm(enum lab_state state, uint32_t tracer)
@@ -221,6 +213,11 @@ static void measure(int i)
 	lab_arm(micro_root, 60, LAB_IDLE, 0);
 }
 
+static void print_beside_graph(const char *what, double *v)
+{
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", what, median(v, RUNS), median(v, RUNS) / median(graph, RUNS));
+}
+
 static void print_medians(void)
 {
 	const double f = median(floor_ns, RUNS);
@@ -248,14 +245,10 @@ static void print_medians(void)
 		       k == 1 ? "2.00" : "1.60",
 		       median(beside_chain[k], RUNS));
 	}
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped, RUNS),
-	       median(dropped, RUNS) / median(graph, RUNS));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept, RUNS),
-	       median(kept, RUNS) / median(graph, RUNS));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep, RUNS),
-	       median(deep, RUNS) / median(graph, RUNS));
-	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief, RUNS),
-	       median(brief, RUNS) / median(graph, RUNS));
+	print_beside_graph("graph call, not kept", dropped);
+	print_beside_graph("graph call, kept", kept);
+	print_beside_graph("graph call, too deep", deep);
+	print_beside_graph("graph call, too short", brief);
 }
 
 int main(void)

@@ -24,7 +24,6 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/median.h"
@@ -44,14 +43,6 @@ static uint64_t *words;
 static uint32_t nwords;
 static volatile int stop, is_spinning;
 static sem_t never;
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);	/* ours: other work on the machine does not count */
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void *worker(void *arg)
 {
@@ -133,14 +124,14 @@ static double bare(int with_mprotect, void (*store)(void))
 	if (!with_mprotect)
 		CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
 	usleep(REST);
-	t = now();
+	t = thread_ns();
 	if (with_mprotect)
 		CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
 	store();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
 	if (with_mprotect)
 		CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
-	t = now() - t;
+	t = thread_ns() - t;
 	CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
 	store();		/* the nops as they were */
 	CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
@@ -156,9 +147,9 @@ static double patch_to(unsigned state)
 	for (i = 0; i < nsites; i++)
 		sites[i].state = (uint8_t)state;
 	usleep(REST);
-	t = now();
+	t = thread_ns();
 	CHECK(patch_sites(OBJECT, sites, nsites, NULL) == nsites);
-	return now() - t;
+	return thread_ns() - t;
 }
 
 /* Known sites, by a bit each. */
@@ -172,9 +163,9 @@ static double switch_to(unsigned state)
 	for (i = 0; i < nsites; i++)
 		words[i / 64] |= 1ull << i % 64;
 	usleep(REST);
-	t = now();
+	t = thread_ns();
 	CHECK(patch_bits(OBJECT, &order, words, nsites, 0) == nsites);
-	t = now() - t;
+	t = thread_ns() - t;
 	for (i = 0; i < nwords; i++)
 		CHECK(!words[i]);
 	return t;

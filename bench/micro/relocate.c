@@ -10,21 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/median.h"
 #include "control/relocate/entry.h"
 
 #define ROUNDS	9
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);	/* ours: other work on the machine does not count */
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static int measure(const char *path)
 {
@@ -37,26 +28,26 @@ static int measure(const char *path)
 		struct uft_object *obj;
 		struct entries e;
 		uint8_t *none;
-		double t0 = now(), t1, t2, t3, t4;
+		double t0 = thread_ns(), t1, t2, t3, t4;
 
 		if (uft_object_open(path, &obj, &err) || entries_list(obj, &e)) {
 			fprintf(stderr, "%s: %s\n", path, err.text);
 			return 1;
 		}
-		t1 = now();
+		t1 = thread_ns();
 		none = calloc(e.n + 1, 1);
 		if (!none || entries_plan(obj, &e, none))
 			return 1;
-		t2 = now();
+		t2 = thread_ns();
 		if (entries_plan(obj, &e, NULL))
 			return 1;
-		t3 = now();
+		t3 = thread_ns();
 		for (size_t k = ncode = 0; k < e.n; k++)
 			if (!e.entry[k].skip) {
 				entry_code(obj, &e.entry[k], 0, e.entry[k].func + (1 << 24), &out);
 				ncode++;
 			}
-		t4 = now();
+		t4 = thread_ns();
 		n = e.n;
 		list[i] = t1 - t0;
 		scan[i] = t2 - t1;
