@@ -5,7 +5,7 @@
  * What is selected is a moment of a thread: a call that is open there, named by its depth, or an event. The calls that are open come from a
  * picture one nanosecond wide; the rest are answers about that call, each shown when it is there.
  */
-import { button } from "./button";
+import { button, make } from "./make";
 import { Api, Details, Source, Tiles, Tree } from "./api";
 import { Row } from "./graph";
 import { count, many, moment, time } from "./format";
@@ -20,10 +20,8 @@ export interface Scene { file: number; offset: number; a: number | null; b: numb
 const laneEnd = 512, triesMost = 40, textMost = 400;
 
 function line(box: HTMLElement, name: string, text: string | HTMLElement): HTMLElement {
-	const dt = document.createElement("dt"), dd = document.createElement("dd");
-	dt.textContent = name;
-	dd.append(typeof text === "string" && text.length > textMost ? `${text.slice(0, textMost)}…` : text);
-	box.append(dt, dd);
+	const dd = make("dd", {}, typeof text === "string" && text.length > textMost ? `${text.slice(0, textMost)}…` : text);
+	box.append(make("dt", {}, name), dd);
 	return dd;
 }
 
@@ -50,24 +48,18 @@ export class DetailsView {
 	}
 
 	private note(text: string): HTMLElement {
-		const p = document.createElement("p");
-		p.textContent = text;
-		return p;
+		return make("p", {}, text);
 	}
 
 	private head(name: string, ...buttons: HTMLButtonElement[]): HTMLElement {
-		const head = document.createElement("div"), title = document.createElement("h2"), bar = document.createElement("div"), close = button("×", "Close the details (i)", () => this.hooks.onClose());
-		head.className = "head";
-		title.textContent = title.title = name;
+		const close = button("×", "Close the details (i)", () => this.hooks.onClose());
 		close.setAttribute("aria-label", "Close the details");
-		bar.append(...buttons, close);
-		head.append(title, bar);
-		return head;
+		return make("div", { className: "head" }, make("h2", { title: name }, name), make("div", {}, ...buttons, close));
 	}
 
 	/** What is not a call or an event: lines of text alone. */
 	tell(name: string, lines: [string, string][]): void {
-		const box = document.createElement("dl");
+		const box = make("dl");
 		this.asked++;
 		this.selected = null;
 		for (const [key, text] of lines)
@@ -120,7 +112,7 @@ export class DetailsView {
 	}
 
 	private async fill(s: Selected, mine: number): Promise<void> {
-		const scene = this.scene(s.row), from = s.t - scene.offset, box = document.createElement("dl"), stack = document.createElement("ol");
+		const scene = this.scene(s.row), from = s.t - scene.offset, box = make("dl"), stack = make("ol");
 		const named = { file: scene.file, tid: Number(s.row.label.replace(/.*-/, "")), from, ...s.depth === null ? { to: from + 1, name: s.name } : { to: from + s.len + 1, depth: s.depth } };
 		const isCall = s.depth !== null, marks = isCall ? [button("A~B", "Mark this call from A to B (m)", () => this.hooks.onMark(s.t, s.t + s.len)), button("Zoom", "Zoom to this call (f)", () => this.hooks.onZoom(s.t, s.t + s.len))] : [];
 		this.root.replaceChildren(this.head(s.name, ...marks), box);
@@ -133,8 +125,7 @@ export class DetailsView {
 			line(box, "duration", time(s.len));
 		}
 		this.showStack(s, stack);
-		const waiting = document.createElement("p");
-		waiting.textContent = "…";
+		const waiting = make("p", {}, "…");
 		this.root.append(waiting, ...this.open.length ? [this.title("Open calls"), stack] : []);
 		const d = await this.api.ask<Details>("details", named);
 		if (mine !== this.asked)
@@ -148,19 +139,16 @@ export class DetailsView {
 	}
 
 	private title(text: string): HTMLElement {
-		const h = document.createElement("h3");
-		h.textContent = text;
-		return h;
+		return make("h3", {}, text);
 	}
 
 	/* From the outside in; each can be selected. */
 	private showStack(s: Selected, list: HTMLElement): void {
 		for (const o of this.open) {
-			const item = document.createElement("li"), b = button(o.name, `${time(o.len)}, from ${moment(o.start, 1)}`, () => this.hooks.onSelect({ row: s.row, t: o.start, depth: o.depth, name: o.name, len: o.len }));
+			const b = button(o.name, `${time(o.len)}, from ${moment(o.start, 1)}`, () => this.hooks.onSelect({ row: s.row, t: o.start, depth: o.depth, name: o.name, len: o.len }));
 			if (o.depth === s.depth)
 				b.setAttribute("aria-current", "true");
-			item.append(b);
-			list.append(item);
+			list.append(make("li", {}, b));
 		}
 		list.setAttribute("start", String(this.open[0]?.depth ?? 0));
 	}

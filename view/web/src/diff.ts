@@ -4,6 +4,7 @@ import { Api, Diff, Pair } from "./api";
 import { Flame, FlameHooks, message, sums } from "./flame";
 import { clamp, count, mix, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
+import { make } from "./make";
 
 /* What is compared: of a node itself, in A and in B; how it is told, what more and less of it is called, and its columns. */
 interface Measure { name: string; column: string; own: (n: Pair) => [number, number]; text: (v: number) => string; more: string; less: string }
@@ -25,30 +26,20 @@ export class DiffView {
 	private diff: Diff | null = null;
 	private diffOf = "";
 	private isOfA = false;		/* widths of the flame graph: those of A, in which what is gone is seen */
-	private box = document.createElement("div");
-	private table = document.createElement("div");
-	private other = document.createElement("select");
-	private widths = document.createElement("select");
-	private what = document.createElement("select");
+	private box = make("div", { className: "half" });
+	private table = make("div", { className: "half mono scrolls", tabIndex: 0 });
+	private other = make("select", { ariaLabel: "Recording A" });
+	private widths = make("select", { ariaLabel: "Widths of the flame graph" }, new Option("as wide as in B", "b"), new Option("as wide as in A", "a"));
+	private what = make("select", { ariaLabel: "What is compared" }, ...measures.map(m => new Option(m.name)));
 	private measure = measures[0] as Measure;
-	private summary = document.createElement("span");
+	private summary = make("span");
 
 	constructor(root: HTMLElement, private api: Api, private hooks: FlameHooks, private onChoice: () => void) {
-		const bar = document.createElement("div");
-		bar.className = "bar-of-fields";
-		this.box.className = "half";
-		this.table.className = "half mono scrolls";
-		this.table.tabIndex = 0;
 		this.graph = new Flame(this.box, "Flame graph of the difference", hooks);
-		this.other.setAttribute("aria-label", "Recording A");
-		this.widths.setAttribute("aria-label", "Widths of the flame graph");
-		this.widths.append(new Option("as wide as in B", "b"), new Option("as wide as in A", "a"));
-		this.what.setAttribute("aria-label", "What is compared");
-		this.what.append(...measures.map(m => new Option(m.name)));
 		this.what.addEventListener("change", () => { this.by = this.what.selectedIndex; this.show(); this.onChoice(); });
 		this.other.addEventListener("change", () => void this.load());
 		this.widths.addEventListener("change", () => { this.isOfA = this.widths.value === "a"; this.show(); });
-		bar.append("from A ", this.other, " to B, this one, by ", this.what, " ", this.widths, " ", this.graph.back, " ", this.summary);
+		const bar = make("div", { className: "bar-of-fields" }, "from A ", this.other, " to B, this one, by ", this.what, " ", this.widths, " ", this.graph.back, " ", this.summary);
 		root.append(bar, this.box, this.table);
 	}
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flame.ts - a flame graph: nodes of a tree, each as wide as its value; a click zooms to one, the wheel goes to deeper ones */
 import { css, fit, ink, mix } from "./format";
+import { button, make } from "./make";
 
 const rowHeight = 18;
 
@@ -10,10 +11,7 @@ export interface FlameHooks { onFunction(name: string): void; onTip(text: string
 interface Placed { node: FlameNode; i: number; x: number; w: number }	/* shares of the whole */
 
 export function message(root: HTMLElement, text: string): void {
-	const div = document.createElement("div");
-	div.className = "message";
-	div.textContent = text;
-	root.replaceChildren(div);
+	root.replaceChildren(make("div", { className: "message" }, text));
 }
 
 export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
@@ -38,23 +36,21 @@ export function sums<N extends readonly [number, ...unknown[]]>(nodes: readonly 
 }
 
 export class Flame {
-	readonly canvas = document.createElement("canvas");
+	readonly canvas = make("canvas");
 	find = "";
 	isDark = false;
 	placed: Placed[] = [];
 	root = -1;		/* node that is zoomed to */
-	readonly back = document.createElement("button");	/* there while it is */
-	readonly scroll = document.createElement("div");	/* stands for all depths: beside the canvas, in the same box */
+	readonly back = button("Show all", "", () => this.zoomTo(-1));	/* there while it is */
+	readonly scroll = make("div");	/* stands for all depths: beside the canvas, in the same box */
 	private nodes: FlameNode[] = [];
 	private total = 1;
 
 	constructor(box: HTMLElement, label: string, private hooks: FlameHooks) {
-		this.back.textContent = "Show all";
 		this.back.hidden = true;
-		this.back.addEventListener("click", () => this.zoomTo(-1));
 		this.scroll.className = "flame-scroll";
 		this.scroll.setAttribute("aria-hidden", "true");
-		this.scroll.append(document.createElement("div"));
+		this.scroll.append(make("div"));
 		this.scroll.addEventListener("scroll", () => this.draw());
 		this.canvas.addEventListener("wheel", e => { e.preventDefault(); this.scroll.scrollTop += e.deltaMode === 1 ? e.deltaY * rowHeight : e.deltaY; }, { passive: false });
 		this.canvas.setAttribute("role", "img");

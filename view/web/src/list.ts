@@ -7,6 +7,7 @@
  */
 import { Api, List, ListRow, RowAt } from "./api";
 import { clamp, count, time } from "./format";
+import { make } from "./make";
 
 const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60, flagsWidth = 51;
 /* Name, width, and width in a narrow window, which needs room for what follows. */
@@ -30,17 +31,10 @@ export class EventList {
 	private epoch = 0;
 
 	constructor(private root: HTMLElement, private api: Api, private hooks: ListHooks) {
-		const head = document.createElement("div");
-		head.className = "row head";
-		head.setAttribute("role", "row");
-		columns.forEach(([name], k) => head.append(this.cell(name, k, "columnheader")));
-		this.rows = document.createElement("div");
-		this.rows.className = "rows";
-		this.rows.setAttribute("role", "rowgroup");
-		this.bar = document.createElement("div");
-		this.bar.className = "bar";
+		const head = make("div", { className: "row head", role: "row" }, ...columns.map(([name], k) => this.cell(name, k, "columnheader")));
+		this.rows = make("div", { className: "rows", role: "rowgroup" });
+		this.bar = make("div", { className: "bar" }, make("div"));
 		this.bar.setAttribute("aria-hidden", "true");
-		this.bar.append(document.createElement("div"));
 		root.append(head, this.rows, this.bar);
 		this.bar.addEventListener("scroll", () => this.onScroll());
 		root.addEventListener("wheel", e => {
@@ -71,9 +65,7 @@ export class EventList {
 	}
 
 	private cell(text: string, column: number, role = "cell"): HTMLElement {
-		const span = document.createElement("span"), [, wide = 0, narrow = 0] = columns[column] ?? [];
-		span.textContent = text;
-		span.setAttribute("role", role);
+		const span = make("span", { role }, text), [, wide = 0, narrow = 0] = columns[column] ?? [];
 		if (wide)
 			span.style.width = `clamp(${narrow / 12}em, ${wide / 10}cqw, ${wide / 12}em)`;	/* of text of 12 pixels: more, if it is made larger */
 		else
@@ -200,9 +192,7 @@ export class EventList {
 	draw(): void {
 		const n = Math.min(this.seen + 1, Math.max(0, this.total - this.first)), find = this.find.toLowerCase(), out: HTMLElement[] = [];
 		for (let i = this.first; i < this.first + n; i++) {
-			const r = this.cache.get(Math.floor(i / page))?.[i % page], row = document.createElement("div");
-			row.className = "row";
-			row.setAttribute("role", "row");
+			const r = this.cache.get(Math.floor(i / page))?.[i % page], row = make("div", { className: "row", role: "row" });
 			if (!r) {
 				row.append(this.cell(count(i), 0), this.cell("…", columns.length - 1));
 				void this.fetch(Math.floor(i / page));
@@ -219,12 +209,8 @@ export class EventList {
 			}
 			out.push(row);
 		}
-		if (!n) {
-			const none = document.createElement("div");
-			none.className = "message";
-			none.textContent = this.total ? "" : "No event here: the recording is empty, or the filter matches none.";
-			out.push(none);
-		}
+		if (!n)
+			out.push(make("div", { className: "message" }, this.total ? "" : "No event here: the recording is empty, or the filter matches none."));
 		this.rows.replaceChildren(...out);
 	}
 }

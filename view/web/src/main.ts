@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
-import { button } from "./button";
+import { button, make } from "./make";
 import { Api, Counters, Exported, Files, Info, ListRow } from "./api";
 import { EventList } from "./list";
 import { Graph, Hit, Row } from "./graph";
@@ -98,10 +98,9 @@ function showLegend(): void {
 		return;
 	element("legend").dataset["of"] = text;
 	element("legend").replaceChildren(...legend.flatMap(([what, colour]) => {
-		const chip = document.createElement("i"), name = document.createElement("span");
+		const chip = make("i");
 		chip.style.background = colour;
-		name.textContent = what;
-		return [chip, name];
+		return [chip, make("span", {}, what)];
 	}));
 }
 
@@ -645,21 +644,13 @@ function openMenu(): void {
 
 /* A title, what is in it, and buttons, the last of which closes it; shown. What has the class choices scrolls. */
 function fillDialog(dialog: HTMLDialogElement, text: string, parts: HTMLElement[], ...buttons: HTMLButtonElement[]): void {
-	const title = document.createElement("h2"), foot = document.createElement("div"), close = document.createElement("button");
-	title.textContent = text;
-	close.textContent = "Close";
-	close.addEventListener("click", () => dialog.close());
-	foot.className = "foot";
-	foot.append(...buttons, close);
-	dialog.replaceChildren(title, ...parts, foot);
+	const close = button("Close", "", () => dialog.close());
+	dialog.replaceChildren(make("h2", {}, text), ...parts, make("div", { className: "foot" }, ...buttons, close));
 	dialog.showModal();
 }
 
 function labelled(text: string, field: HTMLElement): HTMLElement {
-	const label = document.createElement("label");
-	label.className = "line";
-	label.append(text, field);
-	return label;
+	return make("label", { className: "line" }, text, field);
 }
 
 /* What reads a format that is exported. */
@@ -669,23 +660,18 @@ const opens: Record<string, string> = {
 };
 
 function showExport(): void {
-	const dialog = element<HTMLDialogElement>("exporter"), format = document.createElement("select"), go = document.createElement("button"), said = document.createElement("p");
+	const dialog = element<HTMLDialogElement>("exporter"), said = make("p", { role: "status" });
+	const format = make("select", { ariaLabel: "Format" }, ...files.formats.map(f => new Option(opens[f] ? `${f}: ${opens[f]}` : f, f)));
 	const [from, to] = range();
-	format.setAttribute("aria-label", "Format");
-	format.append(...files.formats.map(f => new Option(opens[f] ? `${f}: ${opens[f]}` : f, f)));
 	format.value = "perfetto";
-	said.setAttribute("role", "status");
 	said.textContent = `${graph.a !== null && graph.b !== null ? "From A to B" : "What is in view"}: ${time(to - from)}${tid ? `, thread ${tid}` : ", all tasks"}.`;
-	go.textContent = "Export";
-	go.addEventListener("click", async () => {
+	const go = button("Export", "", async () => {
 		go.disabled = true;
 		said.textContent = "writing …";
 		try {
 			const made = await api.ask<Exported>("export", { format: format.value, from, to, tid });
-			const link = document.createElement("a"), name = (info?.path.replace(/.*\//, "").replace(/\.uft$/, "") ?? "trace") + made.suffix;
-			link.href = `exported?${new URLSearchParams({ file: String(api.file), number: String(made.export) })}`;
-			link.download = name;
-			link.click();
+			const name = (info?.path.replace(/.*\//, "").replace(/\.uft$/, "") ?? "trace") + made.suffix;
+			make("a", { href: `exported?${new URLSearchParams({ file: String(api.file), number: String(made.export) })}`, download: name }).click();
 			said.textContent = `${name}: ${(made.bytes / 1e6).toFixed(2)} MB`;
 		} catch (e) {
 			said.textContent = e instanceof Error ? e.message : String(e);
@@ -710,25 +696,20 @@ function setShift(shift: number[]): void {
 
 /* What is added to the times of each recording, by hand, so that what belongs together stands together. */
 function showOffsets(): void {
-	const dialog = element<HTMLDialogElement>("clocks"), table = document.createElement("table"), said = document.createElement("p");
+	const dialog = element<HTMLDialogElement>("clocks"), table = make("table"), said = make("p", { role: "status" }, "Added to the times of a recording: 0.5s, -20us; without a unit seconds.");
 	const { a, b } = graph, sources = info?.sources ?? [], first = Math.min(...sources.map(s => s.offset));
 	if (api.file !== "all" || info?.state !== "done")
 		return;
 	const apply = (shift: number[]): void => { dialog.close(); setShift(shift); };
 	const fields = sources.map((source, i) => {
-		const row = table.insertRow(), field = document.createElement("input"), toB = button("A to B", "", () => apply(sources.map((s, j) => s.shift + (i === j ? Math.round((b ?? 0) - (a ?? 0)) : 0))));
+		const row = table.insertRow(), field = make("input", { value: exactTime(source.shift), size: 16, ariaLabel: `Offset of ${source.path}` }), toB = button("A to B", "", () => apply(sources.map((s, j) => s.shift + (i === j ? Math.round((b ?? 0) - (a ?? 0)) : 0))));
 		row.insertCell().textContent = `${i + 1}: ${source.path}`;
-		field.value = exactTime(source.shift);
-		field.size = 16;
-		field.setAttribute("aria-label", `Offset of ${source.path}`);
 		row.insertCell().append(field);
 		toB.disabled = a === null || b === null || a === b;
 		toB.title = "move this recording so far that what is at marker A comes to marker B";
 		row.insertCell().append(toB);
 		return field;
 	});
-	said.setAttribute("role", "status");
-	said.textContent = "Added to the times of a recording: 0.5s, -20us; without a unit seconds.";
 	const set = (): void => {
 		const shift = fields.map(f => parseTime(f.value)), wrong = shift.indexOf(null);
 		if (wrong < 0)
@@ -753,54 +734,36 @@ function setTheme(isDark: boolean): void {
 }
 
 function showKeys(): void {
-	const dialog = element<HTMLDialogElement>("keys"), box = document.createElement("div"), note = document.createElement("p");
-	box.className = "columns";
+	const dialog = element<HTMLDialogElement>("keys"), box = make("div", { className: "columns" });
 	for (const [about, of] of keys) {
-		const part = document.createElement("section"), title = document.createElement("h3"), table = document.createElement("table");
-		title.textContent = about;
+		const table = make("table");
 		for (const [all, does] of of) {
 			const row = table.insertRow();
-			row.insertCell().append(...all.split(" | ").flatMap((one, i) => [...i ? [" or "] : [], ...(/^\S( \S)*$/.test(one) ? one.split(" ") : [one]).flatMap((key, j) => {
-				const kbd = document.createElement("kbd");
-				kbd.textContent = key;
-				return [...j ? [" "] : [], kbd];
-			})]));
+			row.insertCell().append(...all.split(" | ").flatMap((one, i) => [...i ? [" or "] : [], ...(/^\S( \S)*$/.test(one) ? one.split(" ") : [one]).flatMap((key, j) => [...j ? [" "] : [], make("kbd", {}, key)])]));
 			row.insertCell().textContent = does;
 		}
-		part.append(title, table);
-		box.append(part);
+		box.append(make("section", {}, make("h3", {}, about), table));
 	}
-	note.textContent = "The address of this page keeps all that is shown: part, markers, filter, rows and views. Save it as a bookmark, or share it.";
-	fillDialog(dialog, "Keys and mouse", [box, note]);
+	fillDialog(dialog, "Keys and mouse", [box, make("p", {}, "The address of this page keeps all that is shown: part, markers, filter, rows and views. Save it as a bookmark, or share it.")]);
 }
 
 function chooseRows(): void {
-	const dialog = element<HTMLDialogElement>("chooser"), only = document.createElement("input"), box = document.createElement("div"), bar = document.createElement("div"), one = document.createElement("select");
-	only.placeholder = "name";
-	only.setAttribute("aria-label", "Rows whose name has");
-	box.className = "choices";
-	bar.className = "line";
-	one.setAttribute("aria-label", "Reports of");
-	one.append(new Option("all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(r.label, r.label.replace(/.*-/, ""))));
+	const dialog = element<HTMLDialogElement>("chooser"), only = make("input", { placeholder: "name", ariaLabel: "Rows whose name has" }), box = make("div", { className: "choices" });
+	const one = make("select", { ariaLabel: "Reports of" }, new Option("all tasks", "0"), ...graph.rows.filter(r => !r.isCpu && !r.isProcess && !r.values).slice(0, 2000).map(r => new Option(r.label, r.label.replace(/.*-/, ""))));
 	one.value = String(tid);
 	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); saveSoon(); });
 	const all = (hide: boolean): HTMLButtonElement => button(hide ? "Hide these" : "Show these", "", () => { for (const r of shown()) r.isHidden = hide; fill(); changed(); });
 	const shown = (): typeof graph.rows => graph.rows.filter(r => r.label.toLowerCase().includes(only.value.toLowerCase()));
 	const changed = (): void => { graph.due(); saveSoon(); };
 	const fill = (): void => box.replaceChildren(...shown().slice(0, 500).map(r => {
-		const label = document.createElement("label"), input = document.createElement("input");
-		input.type = "checkbox";
-		input.checked = !r.isHidden;
+		const input = make("input", { type: "checkbox", checked: !r.isHidden }), label = make("label", { title: r.title }, input, ` ${r.label}`);
 		input.addEventListener("change", () => { r.isHidden = !input.checked; changed(); });
-		label.append(input, ` ${r.label}`);
-		label.title = r.title;
 		label.classList.toggle("nested", !!r.isNested);
 		return label;
 	}));
 	only.addEventListener("input", fill);
 	fill();
-	bar.append(only, all(false), all(true));
-	fillDialog(dialog, "Rows", [bar, box, labelled("Flame graph, call tree, latency and plot are of ", one)]);
+	fillDialog(dialog, "Rows", [make("div", { className: "line" }, only, all(false), all(true)), box, labelled("Flame graph, call tree, latency and plot are of ", one)]);
 }
 
 function zoomToSelection(): void {

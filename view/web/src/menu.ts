@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* menu.ts - a menu where the pointer is; the arrow keys and Enter choose, Escape leaves it */
+import { button, make } from "./make";
 
 export interface Choice { text: string; act(): void }
 
 export class Menu {
-	private root = document.createElement("div");
+	private root = make("div", { id: "menu", role: "menu", hidden: true });
 	private back: HTMLElement | null = null;		/* has the focus again when the menu is gone */
 
 	constructor() {
-		this.root.id = "menu";
-		this.root.setAttribute("role", "menu");
-		this.root.hidden = true;
 		(document.querySelector("main") ?? document.body).append(this.root);
 		document.addEventListener("pointerdown", e => { if (!this.root.contains(e.target as globalThis.Node)) this.close(); });
 		this.root.addEventListener("keydown", e => this.onKey(e));
@@ -23,11 +21,9 @@ export class Menu {
 		const choices = groups.filter(g => g.length).flatMap((g, i) => g.map((c, j) => ({ ...c, isFirst: i > 0 && j === 0 })));
 		this.back = document.activeElement as HTMLElement | null;
 		this.root.replaceChildren(...choices.map(c => {
-			const b = document.createElement("button");
+			const b = button(c.text, "", () => { this.close(); c.act(); });
 			b.classList.toggle("first", c.isFirst);
 			b.setAttribute("role", "menuitem");
-			b.textContent = c.text;
-			b.addEventListener("click", () => { this.close(); c.act(); });
 			return b;
 		}));
 		this.root.hidden = !choices.length;

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import { Api, Plot } from "./api";
 import { message } from "./flame";
 import { count, moment, time } from "./format";
+import { button, make } from "./make";
 
 const top = 36;
 
@@ -27,26 +28,17 @@ export class PlotView {
 	filter = "";
 	private chart: uPlot | null = null;
 	private plotOf = "";
-	private box = document.createElement("div");
-	private what = document.createElement("select");
-	private legend = document.createElement("span");
+	private box = make("div", { className: "chart" });
+	private what = make("select", { ariaLabel: "What is plotted" });
+	private legend = make("span", { className: "series" });
 
 	constructor(private root: HTMLElement, private api: Api, private hooks: PlotHooks, private onChoice: () => void, onRow: (spec: string) => void) {
-		const bar = document.createElement("div");
-		bar.className = "bar-of-fields";
-		this.box.className = "chart";
-		this.what.setAttribute("aria-label", "What is plotted");
 		this.what.addEventListener("change", () => this.onChoice());
-		const row = document.createElement("button");
-		row.textContent = "Add as a row";
-		row.title = "Show this in the graph, above the tasks";
-		row.addEventListener("click", () => {
+		const row = button("Add as a row", "Show this in the graph, above the tasks", () => {
 			const what = this.what.value;
 			onRow(what === "func" ? `f${this.func}` : what === "all" ? "f" : what);
 		});
-		this.legend.className = "series";
-		bar.append("plot ", this.what, " ", row, this.legend);
-		root.append(bar, this.box);
+		root.append(make("div", { className: "bar-of-fields" }, "plot ", this.what, " ", row, this.legend), this.box);
 		new ResizeObserver(() => this.chart?.setSize(this.size())).observe(root);
 	}
 
@@ -117,7 +109,7 @@ export class PlotView {
 		] as const).flatMap(([colour, name, text]) => {
 			if (!colour && !text)
 				return [];
-			const chip = document.createElement("i");
+			const chip = make("i");
 			chip.style.background = colour ? `var(${colour})` : "none";
 			return [chip, `${name} ${text || "-"}`];
 		}));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reports.ts - the flame graph, the call tree and the latencies of a part of the recording */
-import { button } from "./button";
+import { button, make } from "./make";
 import { Api, Histogram, Node, Tree } from "./api";
 import { Flame, FlameHooks, message, prepare, sums } from "./flame";
 import { colour, count, css, logMarks, many, textNumber, time } from "./format";
@@ -21,24 +21,19 @@ export class Reports {
 	private histogram: Histogram | null = null;
 	private chosen = "";	/* as there was no other function */
 	private brush: { x0: number; x1: number } | null = null;
-	private bars = document.createElement("canvas");
+	private bars = make("canvas", { role: "img", ariaLabel: "Latency histogram" });
 	private longest = button("Longest call", "Select it in the graph", () => { if (this.histogram) this.hooks.onLongest(this.histogram); });
-	private weight = document.createElement("select");
-	private note = document.createElement("span");
-	private bar = document.createElement("div");
+	private weight = make("select", { ariaLabel: "What widths stand for" }, ...weights.map(([name]) => new Option(name)));
+	private note = make("span");
+	private bar = make("div", { className: "bar-of-fields" });
 
 	constructor(private flame: HTMLElement, private table: HTMLElement, private latency: HTMLElement, private api: Api, private hooks: ReportHooks,
 		    private onBrush: (from: number, to: number) => void) {
 		this.graph = new Flame(flame, "Flame graph", hooks);
 		this.calls = new CallTree(table, name => hooks.onFunction(name), () => hooks.onChoice());
-		this.bar.className = "bar-of-fields";
-		this.weight.setAttribute("aria-label", "What widths stand for");
-		this.weight.append(...weights.map(([name]) => new Option(name)));
 		this.weight.addEventListener("change", () => { this.show(); hooks.onChoice(); });
 		this.bar.append("widths: ", this.weight, " ", this.graph.back, this.note);
 		this.longest.className = "at-right";
-		this.bars.setAttribute("role", "img");
-		this.bars.setAttribute("aria-label", "Latency histogram");
 		this.bars.addEventListener("pointerdown", e => { this.brush = { x0: e.offsetX, x1: e.offsetX }; this.bars.setPointerCapture(e.pointerId); });
 		this.bars.addEventListener("pointermove", e => { if (this.brush && e.buttons) { this.brush.x1 = e.offsetX; this.drawLatency(); } });
 		this.bars.addEventListener("pointerup", () => this.endBrush());

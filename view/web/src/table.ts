@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* table.ts - rows of text below a head, with columns of fixed widths */
+import { make } from "./make";
 
 export interface Column { name: string; width: number; isText?: boolean }	/* width 0: what is left, a text; else numbers, which stand at the right */
 
 export function tableRow(columns: Column[], texts: string[], kind = ""): HTMLElement {
-	const row = document.createElement("div");
-	row.className = `row ${kind}`;
+	const row = make("div", { className: `row ${kind}` });
 	texts.forEach((text, i) => {
-		const span = document.createElement("span"), { width = 0, isText = false } = columns[i] ?? {};
-		span.textContent = text;
+		const span = make("span", {}, text), { width = 0, isText = false } = columns[i] ?? {};
 		if (width)
 			span.style.width = `${width / 12}em`;	/* of text of 12 pixels */
 		else

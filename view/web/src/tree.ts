@@ -6,7 +6,7 @@
  * move, left folds or goes up, right unfolds or goes down, Enter selects the function. What the filter hides, and has below it calls that it
  * shows, is pale and has no numbers of its own.
  */
-import { button } from "./button";
+import { button, make } from "./make";
 import { Node, Tree } from "./api";
 import { clamp, count, textNumber, time } from "./format";
 import { Column, tableHead, tableRow } from "./table";
@@ -26,19 +26,14 @@ export class CallTree {
 	private lines: Line[] = [];
 	private now = 0;	/* the line that has the focus */
 	private text = "";	/* what is looked for */
-	private grid = document.createElement("div");
-	private bar = document.createElement("div");
-	private note = document.createElement("span");
+	private grid = make("div", { className: "grid", tabIndex: 0, role: "treegrid", ariaLabel: "Call tree" });
+	private bar = make("div", { className: "bar-of-fields" });
+	private note = make("span");
 
 	constructor(private root: HTMLElement, private onFunction: (name: string) => void, private onChoice: () => void) {
-		this.grid.setAttribute("role", "treegrid");
-		this.grid.setAttribute("aria-label", "Call tree");
-		this.grid.className = "grid";
-		this.grid.tabIndex = 0;
 		this.grid.addEventListener("keydown", e => this.onKey(e));
 		this.grid.addEventListener("click", e => this.onClick(e));
 		this.grid.addEventListener("dblclick", e => { const i = this.lineOf(e); if (i >= 0) this.fold(i, !this.lines[i]?.isFolded); });
-		this.bar.className = "bar-of-fields";
 		this.bar.append(button("Fold all", "Only the outermost calls", () => this.foldAll()), " ", button("Unfold all", "All calls", () => { this.folded.clear(); this.changed(); }), this.note);
 	}
 
@@ -113,7 +108,7 @@ export class CallTree {
 
 	private row(l: Line, i: number, shown: Column[], tree: Tree): HTMLElement {
 		const n = l.node, own = n[2] ? [time(n[4]), count(n[2]), time(n[5])] : ["", "", ""], texts = [time(n[3]), (100 * n[3] / (tree.total || 1)).toFixed(1), ...own, n[9] ? time(n[9]) : "", n[10] ? time(n[10]) : "", n[1] + (n[6] ? "  (open)" : "")];
-		const row = tableRow(shown, shown.map(c => texts[columns.indexOf(c)] ?? "")), twist = document.createElement("i"), name = row.lastElementChild as HTMLElement;
+		const row = tableRow(shown, shown.map(c => texts[columns.indexOf(c)] ?? "")), twist = make("i"), name = row.lastElementChild as HTMLElement;
 		for (const cell of row.children)
 			cell.setAttribute("role", "gridcell");
 		row.classList.toggle("hidden-call", !n[2]);
