@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h - lists of calls of tracepoints (tracepoint.c), and what writes them (bytes/tracepoint.c,
+ * calls.h - lists of calls of tracepoints (tracepoint.c), and the functions that write them (bytes/tracepoint.c,
  * words/tracepoint.c)
  *
  * Context: control.
@@ -13,7 +13,7 @@
 
 struct uft_call_switch;
 
-#define CALLS_OF_NONE	(~0u)		/* an object's number: the list may become another's */
+#define CALLS_OF_NONE	(~0u)		/* an object's number: none, so the block may serve another list */
 
 struct call { uintptr_t addr, on; uint32_t is_on; };
 
@@ -24,8 +24,8 @@ struct call_block {
 };
 
 /*
- * Brings each call to what is wanted, notes it and writes its status. @want: by call, or NULL: all off. Returns how
- * many could not be written; not those whose code is gone or has other bytes (calls_are_lost()).
+ * Brings each call to the wanted state, notes it and writes its status. @want: by call, or NULL: all off. Returns how
+ * many could not be written, without calls whose code is gone or has other bytes (calls_are_lost()).
  */
 typedef uint32_t (*calls_writer)(struct call_block *b, struct uft_call_switch *want);
 
@@ -33,7 +33,7 @@ int calls_switch(uint32_t object, struct uft_call_switch *c, uint32_t n, calls_w
 uint32_t calls_disarm(calls_writer write);	/* returns how many could not be written */
 
 /*
- * Of a call that could not be planned: trying again would not help, and nothing is owed. A jump below a debugger's
+ * Is @error of a call that cannot be changed any more? Then no further attempt is needed. A jump below a debugger's
  * breakpoint stays; it leads to code of the program, which finds no writer.
  */
 static inline int calls_are_lost(int error)
@@ -41,7 +41,7 @@ static inline int calls_are_lost(int error)
 	return error == -EFAULT || error == -EILSEQ;
 }
 
-/* bytes/tracepoint.c or words/tracepoint.c: calls_disarm() by its own writer. */
+/* calls_disarm() with the writer of bytes/tracepoint.c or of words/tracepoint.c. */
 uint32_t tracepoints_disarm(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thunk.h - the thunks of an object, and where each leads (runtime/arch/arch.h says what they do) */
+/* thunk.h - the thunks of an object, and where each leads (runtime/arch/arch.h describes them) */
 #ifndef UFT_PATCH_THUNK_H
 #define UFT_PATCH_THUNK_H
 
@@ -75,7 +75,7 @@ static inline const char *thunk_exit(enum graph_path path)
 	return uft_asm_graph_exit_slow;
 }
 
-/* Where there is no key mcount's go to C by themselves. */
+/* The mcount handler of a graph path. Without keys it goes on to C code by itself. */
 static inline const char *thunk_menter(enum graph_path path)
 {
 	if (ARCH_HAS_COUNTS && path == GRAPH_PLAIN && trace_counts())
@@ -85,7 +85,10 @@ static inline const char *thunk_menter(enum graph_path path)
 	return ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;
 }
 
-/* Where they write rings of CPUs, fast handlers do not ask whether rseq is known. */
+/*
+ * The handler of a thunk. Where fast handlers write rings of CPUs, they do not check whether rseq is known: that is
+ * checked here.
+ */
 static inline const char *thunk_handler(enum thunk t)
 {
 	int may = ARCH_HAS_OWN || uft_rt.rseq_offset; /* GUARD(may_count, 1) */

@@ -2,12 +2,12 @@
 /*
  * tracepoint.c - calls of tracepoints: one nop that becomes a jump, and back
  *
- * The compiler has made both ends (uft/tracepoint.h): a nop, and, in the same function, where it leads while the
- * event is recorded. So there is no code of ours in between, and nothing has to be learnt: the bytes are the
- * nop, the jump, or somebody else's.
+ * The compiler has made both ends (uft/tracepoint.h): a nop and, in the same function, the code where it leads while
+ * the event is recorded. So no code of the runtime is between them, and nothing has to be learned: the bytes are the
+ * nop, the jump, or foreign.
  *
- * Lists are kept, a block for each that the session sent, so that a detach finds what is armed without it.
- * Blocks are never freed; that of an object that was unmapped serves the next list of this length.
+ * Each list that the session sent is kept in a block, so that a detach finds the armed calls without the session.
+ * Blocks are never freed; the block of an object that was unmapped serves the next list of the same length.
  * bytes/tracepoint.c and words/tracepoint.c write the instructions.
  *
  * Context: control.

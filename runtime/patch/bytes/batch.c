@@ -4,17 +4,19 @@
  *
  * A batch is an array of items sorted by address. Each item names one of five protocols:
  *
- *	ST8	what changes lies in one aligned 8-byte word: one store. AMD documents it; on other CPUs
+ *	ST8	all bytes that change lie in one aligned 8-byte word: one store. AMD documents this; on other CPUs
  *		(uft_rt.st8_ok = 0) it is used for a single byte only, or for bytes that no CPU can misread
- *	SWAP	what changes lies in one aligned 16-byte block: one locked exchange. For instructions that may not be
- *		skipped; a fallback for ST8, of which no CPU maker writes
- *	JS	any length, the first two bytes in one cache line: `jmp` over the rest stands in while it changes.
- *		The instruction is not executed meanwhile, so it must be one that may be left out: a nop, our call
+ *	SWAP	all bytes that change lie in one aligned 16-byte block: one locked exchange. For instructions that
+ *		may not be skipped, where ST8 cannot be used. No CPU maker documents it
+ *	JS	any length, the first two bytes in one cache line: a `jmp` over the rest stands in while the rest
+ *		changes. The instruction is not executed meanwhile, so it must be one that may be skipped: a nop, our
+ *		call
  *	TAIL	the bytes behind the first are dead while the first is `stand_in`
- *	PLAIN	no thread executes the bytes before the batch is done: every task is held (platform.h, quiet), or
- *		nothing leads to them yet. No fork can fall into the first; the second are as dead in a fork child
+ *	PLAIN	no thread executes the bytes before the batch is done: all tasks are stopped (platform.h, quiet), or
+ *		no code leads to them yet. No fork can happen in the first case; in the second no fork child executes
+ *		them either
  *
- * Order of a batch; everything in brackets happens only if an item needs it:
+ * Steps of a batch; a step in brackets happens only if an item needs it:
  *	1. the items are complete in memory, journal.is_active is set
  *	2. windows are opened: one for each run of neighbouring pages
  *	3. [sync: code out of line that was written before]
@@ -22,27 +24,28 @@
  *	5. ST8, SWAP, PLAIN; [JS, TAIL: the rest]; sync
  *	6. [JS, TAIL: first bytes; sync]
  *	7. windows are closed, journal.is_active is cleared
- * Step 3's sync is step 4's when there is one, so that a batch has three at most. A sync is
- * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): every CPU in this address space has forgotten what it fetched.
+ * Step 3 shares the sync of step 4 if there is one, so a batch has at most three syncs. A sync is
+ * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): after it no CPU in this address space executes instructions that it fetched
+ * before.
  *
- * Forks. A fork copies the address space page by page while we go on writing, so the child may find any mix of steps
- * 3-6 in its text, but opening and closing windows waits for it (platform.h): the items, and the fact that they
- * are active, are the same in all of its pages. Every mix is sound code, so the child may run as it is; it carries
- * out the items that it inherited before it patches anything itself (batch_after_fork()). Finishing is always
- * right: the parent does the same. Code out of line is written in windows of its own before step 1, so a
- * child that has an armed site has what it leads to.
+ * Forks. A fork copies the address space page by page while this task goes on writing, so the text of the child may
+ * have any mix of steps 3-6. Opening and closing windows wait for a fork (platform.h), so the items, and the fact that
+ * they are active, are the same in all pages of the child. Every mix is sound code, so the child may run with it. The
+ * child carries out the items that it inherited before it patches anything itself (batch_after_fork()). Carrying them
+ * out is always right, because the parent does the same. Code out of line is written in windows of its own before step
+ * 1, so a child that has an armed site also has the code that the site leads to.
  *
- * Failure: a window that cannot be opened takes its items out (PROTO_NONE) before anything is written there.
+ * Failure: if a window cannot be opened, its items are dropped (PROTO_NONE) before any of its bytes is written.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
 
-#define RUN_GAP		(8 * PLAT_PAGE)	/* untouched pages between two runs that one window may span: protection
-					 * is all that changes there, and a system call costs more than they do */
+#define RUN_GAP		(8 * PLAT_PAGE)	/* untouched pages between two runs that one window may span:
+					 * their protection changes, which costs less than a system call */
 
 struct batch_window {
 	struct plat_window w;
-	uint32_t first, end;	/* items */
+	uint32_t first, end;	/* first and one past the last item */
 };
 
 /* In private memory, so that a fork child has its own. Written by the patching task. */
@@ -51,7 +54,7 @@ static struct {
 	uint32_t n;
 	batch_commit commit;
 	void *arg;
-	struct patch_item *room;	/* batch_room()'s */
+	struct patch_item *room;	/* memory that batch_room() returned */
 	uint32_t nroom;
 	struct batch_window *window;
 	uint32_t nwindows, window_room;
@@ -149,7 +152,7 @@ int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, cons
 	it->code = *new;
 	it->len = (uint8_t)win;
 	if (is_last_of_line(at)) {
-		/* A prefix that stays: begin behind it. */
+		/* The first byte is a prefix that stays: begin behind it. */
 		if (x & 0xff || win < 3)
 			return -EOPNOTSUPP;
 		it->at = at + 1;
@@ -188,13 +191,13 @@ static void drop(struct patch_item *it)
 	}
 }
 
-/* Does the item lie in, or close enough behind, window @w? Both in the mapping looked at last. */
+/* Does the item lie in window @w, or close enough behind it? Both in the mapping that was looked up last. */
 static inline int belongs(const struct batch_window *w, uintptr_t at, uintptr_t end)
 {
 	return at >= w->w.lo && at <= w->w.hi + RUN_GAP && end <= batch_segment.hi && w->w.lo >= batch_segment.lo;
 }
 
-/* Step 2, first half: which runs there are. An unsorted array only makes more of them. 0: no memory. */
+/* Step 2, first half: finds the runs. An unsorted array only makes more of them. 0: no memory. */
 static int find_windows(void)
 {
 	struct batch_window *w = NULL;
@@ -236,8 +239,8 @@ static void drop_items(const struct batch_window *w)
 }
 
 /*
- * Drops items that were planned for stores of the runtime, but that the kernel has to write: heads and
- * exchanges over two words.
+ * Drops items that were planned for stores of the runtime, but that the kernel has to write now: stand-ins and
+ * exchanges that lie over two words.
  */
 static void drop_split_items(const struct batch_window *w)
 {
@@ -265,7 +268,7 @@ static void open_windows(void)
 			w->w.is_direct = -1;
 			drop_items(w);
 		} else if (!w->w.is_direct) {
-			uft_rt.no_mprotect = 1;		/* from here on planned for */
+			uft_rt.no_mprotect = 1;		/* later changes are planned for the kernel's writes */
 			drop_split_items(w);
 		}
 	}
@@ -435,7 +438,7 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 
 int batch_write_near(const struct near_code *c, struct plat_window *w)
 {
-	if (w->is_direct)	/* a page that is read first costs two faults */
+	if (w->is_direct)	/* reading the page first would cost a second fault */
 		__atomic_fetch_or((uint8_t *)c->at, 0, __ATOMIC_RELAXED);
 	if (!memcmp((const void *)c->at, c->bytes, c->n))
 		return 0;
@@ -455,7 +458,10 @@ void batch_after_fork(void)
 	plat_text_forget();
 	if (!batch_is_open()) /* GUARD(batch_after_fork_batch_is_open, 1) */
 		return;
-	/* The parent may have been anywhere in open_windows(): ours are opened afresh; opening is idempotent. */
+	/*
+	 * The parent may have been anywhere in open_windows(). The child opens its own windows again: opening is
+	 * idempotent.
+	 */
 	open_windows();
 	write_items(1);
 	journal.commit(journal.arg, journal.item, journal.n);

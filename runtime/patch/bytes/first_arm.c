@@ -2,38 +2,39 @@
 /*
  * first_arm.c - the first arming of many sites, while no thread can run in them
  *
- * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an
- * order that running threads survive. Before a program's first instruction there is neither, but many sites:
- * each is looked at, written and noted in one go. Nothing is decided here. Who is asked is the same
- * (site_learn(), site_next(), near_missing(), near_build()), and what is not a first step of CLASS_PLAIN or
- * the way of CLASS_ISLE is left to the general way, where it is refused, too, if it has to be. A site that
- * was looked at and is left finds the general way as it would be.
+ * patch.c makes an item for every change, so that a fork child can finish it, and writes items in an order that running
+ * threads survive. Before a program's first instruction there is no fork and no other thread, but there are many sites:
+ * this file looks at each site, writes it and notes it at once. It decides nothing itself: it calls the same functions
+ * (site_learn(), site_next(), near_missing(), near_build()). What is not a first step of CLASS_PLAIN or of CLASS_ISLE
+ * is left to the general way, which also refuses where it must. A site that was looked at and left is as the general
+ * way expects it.
  *
- * Plain functions take it as well when the session holds all tasks, whose time is dear then; what can be done
- * beside them was done before (cold_warm()), and what is left is done by a loop of its own (code_link()).
+ * Unprepared functions take this way as well when the session has stopped all tasks, because the time of a stop is
+ * dear. Work that can be done beside running tasks is done before (cold_warm()), and the rest is done in a loop of its
+ * own (code_link()).
  *
- * The facts about one site hold for all that are like it: same kind, same bytes, at no end of a
- * line or page. They are taken from a mould (struct mould), in a loop that does little more than read and
- * write. 100,000: 5 ms less.
+ * Facts about one site hold for all sites like it: of the same kind, with the same bytes, and at no end of a line or
+ * page. A mould (struct mould) keeps these facts, and a loop that does little more than read and write applies them.
+ * Measured for 100,000 sites: 5 ms less.
  *
- * Memory is what the rest costs: pages of the site table and of stubs are made by one call a block instead of
- * by a fault each.
+ * Memory is the rest of the cost: pages of the site table and of stubs are made by one call per block, not by one fault
+ * each.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/short.h"
 
 #define COLD_MIN	256u
-#define COLD_BLOCK	16384u	/* sites; 512 KiB of table, still cached when its text is written */
-#define COLD_GAP	(8 * PLAT_PAGE)	/* batch.c, RUN_GAP */
-#define COLD_AHEAD	8u	/* sites whose text is fetched beforehand */
-#define COLD_STEPS	8	/* patch.c, MAX_ROUNDS */
+#define COLD_BLOCK	16384u	/* sites; 512 KiB of table, which the cache still holds when the text is written */
+#define COLD_GAP	(8 * PLAT_PAGE)	/* as RUN_GAP in batch.c */
+#define COLD_AHEAD	8u	/* sites whose text is prefetched */
+#define COLD_STEPS	8	/* as MAX_ROUNDS in patch.c */
 
-/* A SITE_SHORT site that was just armed, for those like it. */
+/* A SITE_SHORT site that was just armed: the pattern for sites like it. */
 struct mould {
 	uint32_t request;		/* kind_len, state, action; status 0 */
-	uint8_t len;			/* 0: there is none */
-	uint8_t is_stub;		/* it has one, at the entry */
-	uint64_t bytes, mask;		/* as found, those by which its kind was told */
+	uint8_t len;			/* 0: there is no mould */
+	uint8_t is_stub;		/* the site has a stub, at the entry */
+	uint64_t bytes, mask;		/* bytes as found, and which of them tell the kind */
 	uint64_t record;		/* the eight bytes from kind_len on */
 	struct shape code;
 };
@@ -46,7 +47,7 @@ struct cold {
 	struct plat_window text, stubs, isle;	/* stubs, isle: .hi 0: not open */
 	uintptr_t hi;				/* end of the run */
 	uint32_t changed;
-	uint8_t is_order;			/* what is left is not ours to do */
+	uint8_t is_order;			/* an order by bits: requests that are left keep PATCH_LEFT */
 	struct patch_left left;
 };
 
@@ -55,7 +56,7 @@ static int is_code(const struct uft_patch *p)
 	return (p->kind_len & 0xf) == UFT_SITE_CODE;
 }
 
-/* How many of @p lie in one run of pages of one mapping; *hi is the run's end. */
+/* Counts the first requests of @p whose pages make one run in one mapping; *hi is the end of the run. */
 static uint32_t cold_run_length(const struct uft_patch *p, uint32_t n, uintptr_t *hi)
 {
 	uintptr_t end = p->addr;
@@ -73,7 +74,7 @@ static uint32_t cold_run_length(const struct uft_patch *p, uint32_t n, uintptr_t
 	return i;
 }
 
-/* The part of the table and, if graph stubs are wanted, of the stubs that a run needs; indices rise with addresses. */
+/* Populates the records and, for graph stubs, the stubs that a run needs. Stub indices rise with addresses. */
 static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
 {
 	uint32_t lo = p[0].stub, hi = p[n - 1].stub;
@@ -93,7 +94,7 @@ static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
 		plat_populate(stub_at(c->o, lo), stub_at(c->o, hi + 1));
 }
 
-/* Pages of text that have sites, as many at a time as lie side by side. No others: they are to stay shared. */
+/* Copies the text pages that have sites, each row of neighbouring pages by one call. Other pages stay shared. */
 static void cold_copy_text(const struct uft_patch *p, uint32_t n)
 {
 	uintptr_t lo = PLAT_PAGE_DOWN(p->addr), hi = lo;
@@ -111,8 +112,8 @@ static void cold_copy_text(const struct uft_patch *p, uint32_t n)
 }
 
 /*
- * The cells of a run lie as far from each other as their sites: one window, if all are of one kind, opened by
- * the first.
+ * The window over a run's islands, opened for the first site that needs one. Islands lie as far from each other as
+ * their sites, so one window is enough if all islands are of one kind.
  */
 static struct plat_window *cold_isle(struct cold *c, const struct patch_site *s, uintptr_t at)
 {
@@ -135,7 +136,7 @@ static int cold_near(struct cold *c, const struct patch_site *s, uint32_t index,
 	return batch_write_near(&code, w);
 }
 
-/* What @form leads to, out of line: nothing, a stub, an island. 0: ready. */
+/* Makes the out-of-line code that @form needs: none, a stub, an island. 0: it is there. */
 static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
 {
 	unsigned missing = near_missing(s, form), bit;
@@ -149,7 +150,7 @@ static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, un
 	return 0;
 }
 
-/* Where the steps lead: no thread is there to see those between. */
+/* The last form on the way to @state. No thread runs, so the forms between are not needed. */
 static unsigned cold_form(const struct patch_site *s, unsigned state)
 {
 	struct patch_site end = *s;
@@ -181,7 +182,10 @@ static uint32_t request_of(const struct uft_patch *p)
 	return request & 0xffffff;
 }
 
-/* A call is told by its opcode, wherever it leads; nops by all of their bytes. */
+/*
+ * Makes a mould of a site. A call is recognised by its opcode, wherever it leads; nops are recognised by all of their
+ * bytes.
+ */
 static void cold_cast(struct cold *c, const struct patch_site *s, const struct uft_patch *p)
 {
 	unsigned kind = s->kind_len & 0xf, len = s->kind_len >> 4;
@@ -189,7 +193,10 @@ static void cold_cast(struct cold *c, const struct patch_site *s, const struct u
 	struct mould *m = &c->mould;
 
 	m->len = 0;
-	/* What precedes a site of mcount's is its own (site_learn()); of stubs those are here that an entry has. */
+	/*
+	 * No mould for mcount's sites, because site_learn() looks at the bytes before each. A stub must be one of an
+	 * entry.
+	 */
 	if (!(s->bits & SITE_SHORT) || s->bits & SITE_FRAME || (s->form == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)))
 		return;
 	m->is_stub = s->form == FORM_GRAPH;
@@ -202,7 +209,7 @@ static void cold_cast(struct cold *c, const struct patch_site *s, const struct u
 	m->len = (uint8_t)len;
 }
 
-/* As many of @p as are like the mould, in a row; their number. */
+/* Arms the requests of @p that are like the mould, as long as they come in a row; returns their number. */
 static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 {
 	const struct patch_object *o = c->o;
@@ -242,7 +249,7 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 	return i;
 }
 
-/* 1: the site is what it shall be. 0: the general way has to see to it. */
+/* Arms one site. 1: it is in the wanted state. 0: the general way has to do it. */
 static int cold_site(struct cold *c, const struct uft_patch *p)
 {
 	unsigned len = p->kind_len >> 4, next;
@@ -261,7 +268,7 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	next = cold_form(s, p->state);
 	if (UFT_SITE_IS_OWN(p->kind_len & 0xf) || next == s->form || cold_missing(c, s, p->stub, next))
 		return 0;
-	/* Its bytes are what site_learn() has just compared with the site's kind. */
+	/* These bytes are right: site_learn() has just compared them with the site's kind. */
 	site_code(o, s, p->stub, next, &new);
 	cold_write(p->addr, &new, len);
 	s->form = (uint8_t)next;
@@ -270,7 +277,7 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	return 1;
 }
 
-/* The same for a plain function, known before. It takes two steps where there is a pad. */
+/* The same for an unprepared function that is known. It takes two steps where there is a pad. */
 static int cold_code(struct cold *c, const struct uft_patch *p)
 {
 	struct patch_site *s = p->stub < c->o->nstubs ? &c->o->site[p->stub] : NULL;
@@ -296,7 +303,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	return 0;
 }
 
-/* Counts the sites in a row that need no look of their own. */
+/* Arms sites in a row that need no look of their own; returns their number. */
 static uint32_t cold_row(struct cold *c, struct uft_patch *p, uint32_t n)
 {
 	uint32_t done;
@@ -310,7 +317,9 @@ static uint32_t cold_row(struct cold *c, struct uft_patch *p, uint32_t n)
 	return done;
 }
 
-/* As many as there is room for among those that are left. */
+/*
+ * Arms a run; stops when PATCH_NLEFT requests are left to the general way. Returns how many requests it has looked at.
+ */
 static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintptr_t hi)
 {
 	uint32_t i;
@@ -319,7 +328,7 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 	if (plat_text_open(&c->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
 		c->text.is_direct = -1;
 	if (c->text.is_direct > 0) {
-		if (!(c->flags & UFT_CMD_HELD))		/* cold_warm() */
+		if (!(c->flags & UFT_CMD_HELD))		/* else cold_warm() has copied it */
 			cold_copy_text(p, n);
 		if (!is_code(p))
 			cold_prepare(c, p, n);
@@ -359,8 +368,8 @@ static void cold_begin(struct cold *c, struct patch_object *o, struct quiet *q, 
 }
 
 /*
- * Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH
- * says is too little.
+ * Are there enough new sites to pay for asking whether threads run? UFT_PATCH_FRESH alone is too little, because it
+ * does not exclude a fork.
  */
 static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
 {
@@ -382,7 +391,7 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 		if (run)
 			run = cold_run(&c, p, run, hi);
 		else
-			patch_chunk(o, p, run = 1, flags);		/* not mapped: refused there */
+			patch_chunk(o, p, run = 1, flags);		/* not mapped: patch_chunk() refuses it */
 	}
 	plat_sync_cores();
 	return c.changed + left_flush(o, &c.left, flags);

@@ -2,21 +2,21 @@
 /*
  * first_bitmap.c - the first arming of many sites of one kind, named by a bit and four bytes each
  *
- * A program waits for it at its start. A list takes sixteen bytes a site in memory that is made for it, and
- * parts of lists take turns with the session, which writes the next one while the agent sleeps. So what all
- * sites have in common is said once, and the agent has all of them in one go.
+ * A program's start waits for it. A list takes sixteen bytes per site in memory that is made for it, and the session
+ * writes parts of a list in turns with the agent, which sleeps meanwhile. An order by bits has the facts that all sites
+ * share once, and the agent gets all sites at once.
  *
- * Nothing is decided here: requests are made of the order, as many at a time as stay in the cache, and go to
- * first_arm.c. What that one does not do in one go (another kind, foreign bytes, a thread runs) keeps its bit: the
- * session sends it as a request, and who refuses it counts it.
+ * This file decides nothing. It makes requests from the order, as many at a time as the cache holds, and passes them to
+ * first_arm.c. A site that first_arm.c cannot arm in one step (another kind, foreign bytes, a thread runs) keeps its
+ * bit: the session sends it again as a request, and a refusal is counted there.
  */
 #include "runtime/patch/bytes/bytes.h"
 
-/* of a go: 128 KiB of requests. Opening and closing its window costs what arming fifty does */
+/* sites at a time: 128 KiB of requests. Opening and closing a window costs as much as arming fifty sites */
 #define ARM_SITES	8192u
 #define ARM_WORD	64u
 
-/* The requests of words [k, end). Others may write the order: each part of it is read once. */
+/* Makes requests of words [k, end). The session may write the order meanwhile: each part of it is read once. */
 static uint32_t make_requests(const struct patch_object *o, const struct uft_site_order *order, const uint64_t *word,
 			      const uint32_t *offset, uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
 {

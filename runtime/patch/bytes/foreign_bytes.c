@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * foreign_bytes.c - places that cannot be put back: what they lead to stays, and does nothing
+ * foreign_bytes.c - sites that cannot be restored: the memory that they lead to stays mapped and does nothing
  *
- * At the end every place is as it was found, unless its bytes are not ours any more (a debugger's breakpoint,
- * a probe of the kernel, the program's own doing) or may not be written. Whoever changed them may put ours
- * back at any time: nothing that they lead to may be unmapped. It stays, as little as can be: the regions and
- * islands of such objects, areas of such hooks. Plain functions lead to the code that moved there; the thunks
- * of prepared sites pass through (stubs.c), hooks to a `ret` (hook.c). Nothing in there needs the runtime.
+ * At a detach every site gets its bytes as found, unless its bytes are not ours any more (a debugger's breakpoint, a
+ * probe of the kernel, a change by the program) or may not be written. The writer of foreign bytes may put ours back at
+ * any time, so memory that they lead to may not be unmapped. As little as possible stays: regions and islands of such
+ * objects, areas of such hooks. Unprepared functions lead to their moved code, thunks of prepared sites pass through
+ * (stubs.c), hooks lead to a `ret` (hook.c). None of that needs the runtime.
  *
- * What stands there as it was found, whoever put it back, and what is not mapped any more, leads nowhere.
+ * A site that has its bytes as found, whoever restored them, leads nowhere. So does a site that is not mapped any more.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
@@ -19,7 +19,7 @@ static int is_as_found(const struct patch_site *s)
 
 	if (!batch_is_mapped(s->addr, len))
 		return 1;
-	/* Of two bytes that lead to a pad the pad is not looked at: a thread may stand in it. */
+	/* The pad of a two-byte jump is not compared: a thread may rest in the pad. */
 	return !(s->class == CLASS_CODE && len == UFT_LEN_JMP_SHORT && !(s->bits & SITE_PUN)) &&
 	       !memcmp((const void *)s->addr, s->orig, len);
 }
@@ -36,7 +36,7 @@ void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n)
 		reach += p[i].status == UFT_ST_REACH;
 		o->nstuck += !is_as_found(&o->site[p[i].stub]);
 	}
-	if (refused)		/* told to who asks, who may ask again: no entry that stays as it was */
+	if (refused)		/* the caller gets this number, and may ask again; it is no refusal of arming */
 		trace_count(UFT_CNT_SITE_REFUSED, -(uint64_t)refused);
 	if (reach)
 		trace_count(UFT_CNT_SITE_REACH, -(uint64_t)reach);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.c - unwind information for a pc in our memory
+ * frames.c - unwind information for a pc in the runtime's memory
  *
- * A signal comes anywhere: in moved instructions, a stub, a thunk, a handler. Its handler may throw, end the
- * thread or ask for its callers, and the unwinder looks up the pc that was interrupted. libgcc's does so by
- * _Unwind_Find_FDE(), which is hooked (hook.c) and answered here. For our own functions from the blob's
- * tables, which are an ordinary object's; for made code by one of the constant frames of
- * arch/x86_64/frames.S, chosen by the layout that stubs.c, unprepared.c and hook.c state. Most lead to the program's
- * own code where the pc would be without us, and there the program's tables are right, landing pads included.
+ * A signal can interrupt any instruction: of moved code, a stub, a thunk, a handler. The signal handler may throw, end
+ * the thread or ask for its callers, and the unwinder then looks up the interrupted pc. libgcc's unwinder does so by
+ * _Unwind_Find_FDE(), which is hooked (hook.c) and answered here. For the runtime's own functions the answer comes from
+ * the tables of the blob, which are those of an ordinary object. For made code the answer is one of the constant frames
+ * of arch/x86_64/frames.S, chosen by the layout that stubs.c, unprepared.c and hook.c define. Most of those frames lead
+ * to the place in the program's own code where the pc would be without the runtime. There the program's tables are
+ * right, landing pads included.
  *
  * Not done instead: changing the pc in the signal frame (the handler may return there), or registering
  * tables, which is a call of the program's libgcc for each object.
  *
- * Context: any point of any thread. Nothing is changed; objects and hooks are lists that only grow, and what they
+ * Context: any point of any thread. Nothing is changed. Objects and hooks are lists that only grow, and what they
  * describe stays mapped until a detach has seen every task, and every signal frame, outside of it.
  */
 #include "runtime/arch/x86_64/frames.h"
@@ -58,7 +59,7 @@ uint64_t frames_tables(void)
 	return (uint64_t)blob_table((uint64_t)&frames_tables);
 }
 
-/* Its extent is not looked at: our functions lie side by side. */
+/* The function's extent is not checked: the runtime's functions lie side by side. */
 static uint64_t blob_fde(const struct eh_hdr *t, uint64_t pc, struct find_fde *f)
 {
 	const uint64_t base = (uint64_t)t;
@@ -78,7 +79,7 @@ static uint64_t blob_fde(const struct eh_hdr *t, uint64_t pc, struct find_fde *f
 	return base + (uint64_t)(int64_t)t->row[lo - 1].fde;
 }
 
-/* ---- Made code: enum uft_frame, or -1 ------------------------------------------------------------- */
+/* ---- Made code: each returns enum uft_frame, or -1 ------------------------------------------------------------- */
 
 /* push %rax; mov; jmp. The caller's address is at (rsp). */
 static int in_thunk(unsigned at)
@@ -86,7 +87,7 @@ static int in_thunk(unsigned at)
 	return at ? UFT_FRAME_RETURN_RAX : UFT_FRAME_RETURN;
 }
 
-/* Which byte of the site it is, or where it has been called from already. */
+/* Which byte of the site it is, or where the site was called from. */
 static int in_code(const struct code_map *m, unsigned at, unsigned nmoved)
 {
 	unsigned place = 0;
@@ -156,7 +157,7 @@ static int frame_of(uint64_t pc)
 
 /* ---- The answer ----------------------------------------------------------------------------------- */
 
-/* From hook.S: the FDE for @pc, or 0: it is none of ours. */
+/* Called by hook.S: the FDE for @pc, or 0: the pc is not in the runtime's memory. */
 uint64_t frames_find_fde(uint64_t pc, struct find_fde *f);
 uint64_t frames_find_fde(uint64_t pc, struct find_fde *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.c - places in unprepared code that the runtime must know of
+ * hook.c - hooks: places in unprepared code that call the runtime
  *
  * A hook is five bytes of code that become a jump to a stub of ours (arch.h says what each kind must do):
  *
@@ -10,9 +10,9 @@
  *		UFT_HOOK_ANY, whose number is known when it runs, fork, clone, clone3 and the calls of limits: the
  *		moved instruction; clc; the same by *any; jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are
  *		dead there: a system call has none for the kernel, and an asm statement leaves none. A fork that
- *		makes no task with memory in common is made by *any, and so may getrlimit, setrlimit and prlimit64
- *		be. execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then
- *		jumps behind it. The red zone is skipped, flags are kept.
+ *		Back to the `syscall` instruction, so the stack has nothing of the runtime when a vfork child runs
+ *		there.
+ *		mlockall: the second mov is left out, so pre may choose another call.
  *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc
  *								is none of ours)
  *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
@@ -21,15 +21,16 @@
  *
  * Arming. The bytes may hold several instructions (UNWIND) or one that may not be skipped (SYSCALL), so no
  * stand-in: one store where they lie in a word or a 16-byte block. Otherwise, and for several instructions always,
- * only while no thread can be inside: no thread runs, or a thread waits in r_brk for us (then its new object is what
- * the session is hooking, and no thread has run that). Else the hook is refused with -EBUSY.
+ * only while no thread can be inside: no thread runs, or a thread waits in r_brk for the session (then the session
+ * hooks the new object, which no thread has executed yet). Else the hook is refused with -EBUSY.
  * Behind RBRK's `ret` everything is dead: the tail first, then the first byte.
  *
- * The hooks of an object change together (hooks_write()), and their stubs are written through one window. One that lies
- * beside another that is not written yet has it written first.
+ * The hooks of an object change together (hooks_write()), and their stubs are written through one window. If a hook
+ * lies beside another one that is not written yet, that one is written first.
  *
- * Disarming happens with threads running: one store if it can be, else the jump stays and its area's cells point
- * to a `ret`: the code does what it did, but not byte for byte. Armed again, the cells point to us again.
+ * Disarming happens while threads run: one store if possible. Else the jump stays and its area's cells point to a
+ * `ret`: the code does what it did, but its bytes differ. When the hook is armed again, the cells point to the handlers
+ * again.
  *
  * Context: control. Stubs and areas stay until a detach.
  */
@@ -53,7 +54,7 @@ struct hook_area {
 	struct hook_area *next;
 };
 
-enum hook_state { HOOK_ORIGINAL, HOOK_ARMED, HOOK_PASSIVE /* jump in place, cells lead nowhere */ };
+enum hook_state { HOOK_ORIGINAL, HOOK_ARMED, HOOK_PASSIVE /* the jump stays, the cells lead to a ret */ };
 
 struct hook {
 	uintptr_t addr;		/* of the five bytes (behind RBRK's endbr64) */
@@ -87,11 +88,11 @@ static void area_point(const struct hook_area *a, int is_active)
 }
 
 /*
- * Of all stubs of an area, open while hooks are learnt: stub_write() opens it, stubs_close() closes it before any code
- * leads there.
+ * The window over all stubs of an area, open while hooks are learned: stub_write() opens it, stubs_close() closes it
+ * before any code leads there.
  */
 static struct {
-	const struct hook_area *area;	/* NULL: none is open */
+	const struct hook_area *area;	/* NULL: no window is open */
 	struct plat_window w;
 } stubs;
 
@@ -180,14 +181,14 @@ static int is_exec(uint32_t nr)
 	return nr == NR_EXECVE || nr == NR_EXECVEAT;
 }
 
-/* Does *any say who makes the call? */
+/* Is it *any that decides whether the stub or the handler makes the call? */
 static int is_any(uint32_t nr)
 {
 	return nr == UFT_HOOK_ANY || nr == NR_FORK || nr == NR_CLONE || nr == NR_CLONE3 || nr == NR_GETRLIMIT ||
 	       nr == NR_SETRLIMIT || nr == NR_PRLIMIT64;
 }
 
-/* Below the red zone, call *cell, back up. */
+/* Moves rsp below the red zone, calls *cell, moves rsp back. */
 static size_t put_guarded_call(uint8_t *at, uintptr_t pc, const uint64_t *cell)
 {
 	size_t n = uft_insn_lea_rsp(at, -128 /* GUARD(hook_red_zone, 0) */);
@@ -214,7 +215,7 @@ static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, 
 	size_t n = uft_insn_mov_eax(at, h->nr);
 
 	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
-	if (h->nr != NR_MLOCKALL)		/* the handler may have chosen another one */
+	if (h->nr != NR_MLOCKALL)		/* the handler may have chosen another call */
 		n += uft_insn_mov_eax(at + n, h->nr);
 	if (is_exec(h->nr)) {	/* GUARD(hook_exec) */
 		n += uft_insn_syscall(at + n);
@@ -261,7 +262,7 @@ static int make_stub(struct hook *h)
 
 /* ---- arming -------------------------------------------------------------------------------------- */
 
-/* Nothing that is padding, at least @n bytes of it, follows the ret at @p? */
+/* Are there at least @n bytes of padding at @p, behind a ret? */
 static int has_padding(const uint8_t *p, unsigned n)
 {
 	unsigned i = 0;
@@ -278,7 +279,7 @@ static int has_padding(const uint8_t *p, unsigned n)
 	return 1;
 }
 
-/* Reads what stands there and checks that it is what the kind can deal with. */
+/* Reads the bytes that are there and checks that the kind can handle them. */
 static int hook_learn(struct hook *h, const struct uft_hook *u)
 {
 	uint8_t now[32];
@@ -299,7 +300,7 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 		if (u->nr == UFT_HOOK_ANY ? !uft_insn_is_last_argument(now) : !uft_insn_is_mov_eax(now, &imm) ||
 		    imm != u->nr)
 			return -EILSEQ;
-		/* An instruction between the mov and the syscall stays in place, and the stub does it as well. */
+		/* An instruction between the mov and the syscall stays in place, and the stub executes it as well. */
 		h->len = is_any(u->nr) && u->nr != UFT_HOOK_ANY ? (uint32_t)uft_insn_call_of_number(now) :
 			UFT_LEN_MOV_EAX;
 		if (!h->len || !uft_insn_is_syscall(now + h->len))
@@ -326,7 +327,10 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 	return 0;
 }
 
-/* A thread of ours waits in r_brk: the session is busy with what it has just loaded, which no thread has run. */
+/*
+ * Does a thread of this process wait in r_brk? Then the session hooks an object that was just loaded, which no thread
+ * has executed yet.
+ */
 static int is_load_pending(void)
 {
 	const struct uft_mail *m = uft_rt.mail;
@@ -339,18 +343,18 @@ static int is_load_pending(void)
 	return 0;
 }
 
-static int nobody_inside(const struct hook *h, struct quiet *q)
+static int no_thread_inside(const struct hook *h, struct quiet *q)
 {
 	return is_load_pending() || quiet_at(q, h->addr, h->addr + h->len);
 }
 
 /*
- * Hooks that change together, at most BATCH_HOOKS: three times all CPUs are made to see new code, not three times a
- * hook. The journal names the arrays until the batch is over (batch.c), so a fork child has them, too.
+ * Hooks that change together, at most BATCH_HOOKS: all CPUs are synchronised three times in all, not three times per
+ * hook. The journal names these arrays until the batch is over (batch.c), so a fork child has them, too.
  */
 static struct {
 	uint32_t n;
-	struct patch_item item[BATCH_HOOKS];	/* index: in hook and result */
+	struct patch_item item[BATCH_HOOKS];	/* .index: in hook and result */
 	struct hook *hook[BATCH_HOOKS];
 	int32_t *result[BATCH_HOOKS];
 } together;
@@ -363,7 +367,7 @@ static void commit_hooks(void *arg, const struct patch_item *it, uint32_t n)
 			together.hook[it[i].index]->state = it[i].form;
 }
 
-/* By address, as batch_write() likes it. */
+/* Sorts by address, because batch_write() then opens fewer windows. */
 static void sort_together(void)
 {
 	for (uint32_t i = 1; i < together.n; i++) {
@@ -376,7 +380,7 @@ static void sort_together(void)
 	}
 }
 
-/* Writes what hook_add() has gathered. */
+/* Writes the hooks that hook_add() has gathered. */
 static void hooks_write(void)
 {
 	stubs_close();
@@ -390,7 +394,7 @@ static void hooks_write(void)
 	together.n = 0;
 }
 
-/* Would one of those gathered change what @h is about? */
+/* Is one of the gathered hooks so close that it changes bytes that @h needs? */
 static int is_in_together(const struct hook *h)
 {
 	for (uint32_t i = 0; i < together.n; i++) {
@@ -402,8 +406,10 @@ static int is_in_together(const struct hook *h)
 	return 0;
 }
 
-/* Fills *@it with the change of the five bytes to those of @state. 0; -EBUSY: not while threads run; -EILSEQ: another
- * program has changed them; -EFAULT: they are gone. */
+/*
+ * Fills *@it with the change of the five bytes to those of @state. 0; -EBUSY: not while threads run; -EILSEQ: another
+ * program has changed them; -EFAULT: they are not mapped any more.
+ */
 static int hook_item(const struct hook *h, unsigned state, struct quiet *q, struct patch_item *it)
 {
 	struct code old, new, now;
@@ -426,7 +432,7 @@ static int hook_item(const struct hook *h, unsigned state, struct quiet *q, stru
 	if (now.lo != old.lo)
 		return -EILSEQ;
 	*it = (struct patch_item){ .at = h->addr, .len = UFT_LEN_JMP, .form = (uint8_t)state };
-	if (h->kind == UFT_HOOK_RBRK || (state == HOOK_ARMED && nobody_inside(h, q))) {
+	if (h->kind == UFT_HOOK_RBRK || (state == HOOK_ARMED && no_thread_inside(h, q))) {
 		it->proto = PROTO_TAIL;
 		it->code = new;
 		it->stand_in = h->kind == UFT_HOOK_RBRK ? UFT_OP_RET : (uint8_t)old.lo;
@@ -442,7 +448,7 @@ static int hook_item(const struct hook *h, unsigned state, struct quiet *q, stru
 	return 0;
 }
 
-/* The change, to be made by hooks_write(), which sets *@result if it fails. 0 or as hook_item(). */
+/* Adds the change to those that hooks_write() makes; hooks_write() sets *@result if it fails. 0 or as hook_item(). */
 static int hook_add(struct hook *h, unsigned state, struct quiet *q, int32_t *result)
 {
 	struct patch_item *it;
@@ -460,7 +466,7 @@ static int hook_add(struct hook *h, unsigned state, struct quiet *q, int32_t *re
 	return 0;
 }
 
-/* The same at once. */
+/* The same, and writes it at once. */
 static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 {
 	int32_t result = 0;
@@ -470,7 +476,10 @@ static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 	return ret ? ret : result;
 }
 
-/* Is the record about what is mapped there now? Objects come and go, and not all of them are known here. */
+/*
+ * Does the record describe the bytes that are mapped there now? Objects come and go, and the runtime does not hear of
+ * all.
+ */
 static int is_current(const struct hook *h, const struct uft_hook *u)
 {
 	uint8_t now[UFT_LEN_JMP];
@@ -529,7 +538,7 @@ static int hook_one(struct uft_hook *u, struct quiet *q)
 		uft_store_release(&hooks, h);
 	} else if (is_in_together(h)) {
 		hooks_write();
-		return hook_one(u, q);		/* it may be what was written */
+		return hook_one(u, q);		/* the hooks just written may have been the reason */
 	}
 	return hook_add(h, HOOK_ARMED, q, &u->result);
 }
@@ -542,7 +551,7 @@ static void point_areas(int is_active)
 		area_point(a, is_active);
 }
 
-/* A fork child may have been born with hooks gathered and stubs open: those are its parent's business. */
+/* A fork child may be born while its parent has hooks gathered and stubs open: the child forgets both. */
 static void hooks_begin(void)
 {
 	batch_begin();
@@ -572,7 +581,7 @@ uint32_t hook_disarm(void)
 	uint32_t left = 0;
 	struct hook *h;
 
-	/* At once for all, whatever becomes of their bytes. */
+	/* The cells of all areas first, so that no hook calls the runtime, even if its bytes cannot be restored. */
 	hooks_begin();
 	point_areas(0); /* GUARD(hook_disarm_point_areas) */
 	for (h = hooks; h; h = h->next)
@@ -597,7 +606,7 @@ uint32_t hook_stuck(uint64_t at, uint64_t bytes)
 	return n;
 }
 
-/* Between the two instructions that skip the red zone and come back? @at: offset in the stub. */
+/* Is rsp below the red zone there, between the two lea? @at: offset in the stub. */
 static int is_low(const struct hook *h, unsigned at)
 {
 	const unsigned before = is_any(h->nr) ? h->len + 1 : UFT_LEN_MOV_EAX;

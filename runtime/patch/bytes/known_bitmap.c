@@ -1,61 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_bitmap.c - switching known sites that are named by a bit each
+ * known_bitmap.c - change known sites that are named by a bit each
  *
- * What known_sites.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer
- * that is switched wants one state of all that its filter names, and most of those look alike. So here the
- * order is one state and a bit a site, and what is known of sites is kept by blocks of 64 (struct
- * patch_block): which are members, the one record that all of them share, and four bytes of address each. Of
- * a member nothing else is read or written but its code:
+ * The cost of known_sites.c beside running threads is memory: 16 bytes of request and 32 of record per site. A tracer
+ * that is switched wants one state for all sites that its filter names, and most of these sites look alike. So an order
+ * here is one state and a bit per site, and the sites are known by blocks of 64 (struct patch_block): which sites are
+ * members, the one record that all members share, and four bytes of address for each. Nothing else of a member is read
+ * or written, except its code:
  *
- *	1. blocks that were asked for other sites last time are taken apart; the run is noted (known_sites.c), its
+ *	1. blocks that the last order asked for other sites are taken apart; the run is noted (known_sites.c), its
  *	   window is opened
- *	2. those blocks are learned anew, from records
- *	3. its members are compared and written: ST8 (batch.c), or the stand-in of JS
- *	4. the block's form is noted, the bits of those that are done are cleared
+ *	2. these blocks are learned again, from the records
+ *	3. the members' bytes are compared and written: ST8 (batch.c), or the stand-in of JS
+ *	4. the new form is noted in the block, the bits of the sites that are done are cleared
  *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as known_sites.c does
  *	6. a sync, the window is closed, the run is over
  *
- * Nothing else is done here. Sites that are no members keep their bits, and so do members with foreign bytes, which are
- * members no more: the session sends those as requests, and whoever refuses them counts them.
+ * This file changes no other sites. Sites that are no members keep their bits. A member with foreign bytes is a member
+ * no more and keeps its bit, too. The session sends these sites as requests, and refusals are counted there.
  *
- * Invariant: the form in a member's record is out of date, the block's holds. Whoever goes by records takes
+ * Invariant: the form in a member's record is out of date, the form in its block holds. Code that reads records takes
  * the block apart first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
  *
- * Forks. Of each page of blocks and records a child has what stood there at some time of the fork, of two
- * pages not at the same time, and a page may be copied between any two stores to it. So:
- *	- Taking blocks apart has two halves, records and then members, with an order for forks between them,
- *	  and none of it is done inside a run: whatever part of it a child has, either its block or its records
- *	  say how a site is.
- *	- A block can be older than the order that begins with its page: it has members still, whose records are
- *	  about to change. So a child that finds something in hand takes its blocks apart before it finishes
- *	  that (patch_after_fork()).
- *	- Inside a run a block is learned from none: members come last, when all that is said of them stands.
- *	  They say then what their records say.
- *	- Form and code of members change inside a run, and only where its window is: there a child goes by the
- *	  bytes (dense_after_fork()). A stand-in becomes what the order said.
- * The CPU keeps the order of stores, so that of the compiler is what has to be held (order_stores()).
- * Each store is tried by tests/unit/patch: a child is born behind it.
+ * Forks. A child has each page of blocks and records as it was at some moment of the fork, and two pages are not of the
+ * same moment. A page may be copied between any two stores to it. So:
+ *	- A block is taken apart in two halves, records and then members, with plat_order_forks() between them, and
+ *	  never inside a run. Whichever part of it a child has, either the block or the records tell each site's form.
+ *	- A block can be older than the call of plat_order_forks() before its page changed: it still has members whose
+ *	  records are about to change. So a child that finds a batch or a run open takes its blocks apart before it
+ *	  finishes that (patch_after_fork()).
+ *	- Inside a run a block only becomes known, never unknown: its members are stored last, when everything else
+ *	  about them is complete. The block then says the same as their records.
+ *	- Form and code of members change inside a run, and only inside its window. There a child decides by the bytes
+ *	  (dense_after_fork()). A stand-in becomes what the order said.
+ * The CPU keeps the order of stores, so only the compiler has to be held to it (order_stores()). tests/unit/patch tries
+ * each store: a child is born behind it.
  */
 #include "runtime/patch/bytes/short.h"
 
 #define SWEEP_LEN	5u
-#define SWEEP_MIN	64u	/* sites for which a window pays */
-#define SWEEP_YIELD	128u	/* blocks that are taken apart with one order for forks */
-/* blocks between two syncs, of which each waits for all CPUs: half a megabyte of code, cached still */
+#define SWEEP_MIN	64u	/* sites that pay for opening a window */
+#define SWEEP_YIELD	128u	/* blocks that are taken apart with one call of plat_order_forks() */
+/*
+ * blocks between two syncs, because each sync waits for all CPUs: half a megabyte of code, which the cache still holds
+ */
 #define SWEEP_PART	256u
 
-/* What the members of a block are, and what they become. */
+/* The form of a block's members, and the form that they get. */
 struct kin {
 	uint64_t record, orig;	/* of the block */
 	uint8_t form;
-	uint8_t is_ours;	/* they can become so here */
+	uint8_t is_ours;	/* they can get this form here */
 	struct shape old, new;
 };
 
 struct sweep {
 	struct patch_object *o;
-	uint64_t *word;		/* the order: those that are left */
+	uint64_t *word;		/* the order: sites that are left */
 	uint32_t nwords;
 	uint8_t to, flags;
 	struct patch_run run;
@@ -93,14 +94,14 @@ static unsigned count_bits(uint64_t x)
 
 /* ---- records and blocks ---------------------------------------------------------------------------- */
 
-/* What the block knows of these members goes back into their records. */
+/* Writes the form that the block has for these members back into their records. */
 static void write_back(const struct patch_object *o, uint32_t k, uint64_t which)
 {
 	for (; which; which &= which - 1)
 		o->site[k * PATCH_BLOCK + (uint32_t)__builtin_ctzll(which)].form = (uint8_t)form_of(o->block[k].record);
 }
 
-/* For a fork child; see the top. */
+/* Keeps the compiler from moving stores: a fork child must see them in this order; see the top. */
 static inline void order_stores(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -111,7 +112,10 @@ static void forget(const struct patch_object *o, uint32_t k)
 	o->block[k].member = o->block[k].asked = 0;
 }
 
-/* Both halves for some, with nothing read twice that others may write. */
+/*
+ * Takes blocks apart: writes records back, orders forks, then forgets the members. Memory that others may write is read
+ * once.
+ */
 struct yielding {
 	const struct patch_object *o;
 	uint32_t n, block[SWEEP_YIELD];
@@ -169,7 +173,7 @@ void sweep_end(struct patch_object *o)
 {
 	struct patch_block *block = o->block;
 
-	o->block = NULL;		/* before: a fork child finds none, or all of it */
+	o->block = NULL;		/* before the unmapping: a fork child finds no block, or all of them */
 	order_stores();
 	if (block)
 		plat_unmap(block, table_bytes(o));
@@ -180,7 +184,7 @@ static int is_nop(unsigned kind_len)
 	return (kind_len & 0xf) == UFT_SITE_NOP || (kind_len & 0xf) == UFT_SITE_MCOUNT_NOP;
 }
 
-/* Of a call as it was found each has its own bytes. */
+/* A call as found cannot be a member, because its bytes differ from site to site. */
 static int can_be_member(const struct patch_object *o, const struct patch_site *s)
 {
 	unsigned f = s->form;
@@ -197,7 +201,7 @@ static uint64_t orig_of(const struct patch_site *s)
 	return is_nop(s->kind_len) ? orig & code_mask(SWEEP_LEN) : 0;
 }
 
-/* Step 1. */
+/* Step 1: takes apart the blocks that the last order asked for other sites. */
 static void yield_others(const struct sweep *w)
 {
 	struct yielding y;
@@ -212,7 +216,7 @@ static void yield_others(const struct sweep *w)
 	end_yield(&y);
 }
 
-/* Step 2. Those in the window that are like the first one. It has no members yet. */
+/* Step 2: learns a block that has no members: sites in the window that are like the first one. */
 static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
 {
 	const struct patch_object *o = w->o;
@@ -244,7 +248,7 @@ static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
 	b->member = member;
 }
 
-/* The shape is the same in all sites of a block, if it is needed. */
+/* All sites of a block have the same shape, if a shape is needed. */
 static struct shape shape_in(const struct sweep *w, const struct patch_site *s, unsigned form)
 {
 	struct shape c = shape_of(w->o, s, form);
@@ -277,7 +281,10 @@ static void find_kin(struct sweep *w, const struct patch_block *b)
 
 /* ---- code -------------------------------------------------------------------------------------------- */
 
-/* A site that does not lie in one aligned word, or not on a CPU that takes one store. 0: a jump stands in for it. */
+/*
+ * Changes a site that does not lie in one aligned word, or that this CPU cannot change by one store. 0: a jump stands
+ * in for it.
+ */
 static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change, int st8_ok)
 {
 	if (change_at_once(at, SWEEP_LEN, change, st8_ok))
@@ -287,8 +294,8 @@ static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change,
 }
 
 /*
- * Of @go, in block @k: compares and writes. Returns those that are foreign. The last three arguments are
- * constants. Instructions count here: the bare loop has four.
+ * Compares and writes the members @go of block @k. Returns the members with foreign bytes. The last three arguments are
+ * constants. The number of instructions matters here: the bare loop has four.
  */
 static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go,
 	uint64_t *stands,
@@ -318,7 +325,8 @@ static inline __attribute__((always_inline)) uint64_t begin_members(const struct
 			foreign |= go & -go;
 		else if (st8_ok && !(at & 7))
 			arch_text_store8((void *)at, now ^ change);
-		else if (!st8_ok && from_branch != to_branch) {		/* the opcode changes, and what follows */
+		/* the opcode changes, and the bytes behind it */
+		else if (!st8_ok && from_branch != to_branch) {
 			arch_text_store2((void *)at, stand_in(SWEEP_LEN));
 			standing |= go & -go;
 		} else if (!change_slowly(at, change, st8_ok))
@@ -342,7 +350,7 @@ BEGIN(on_js, 0, 1, 0)
 BEGIN(off_js, 1, 0, 0)
 BEGIN(over_js, 1, 1, 0)
 
-/* Steps 2 to 4. Returns those that a jump stands in for. */
+/* Steps 2 to 4. Returns the sites that have a stand-in. */
 static uint64_t begin_block(struct sweep *w, uint32_t k)
 {
 	static begin_fn *const fn[2][2][2] = {
@@ -353,7 +361,7 @@ static uint64_t begin_block(struct sweep *w, uint32_t k)
 
 	if (!b->asked)
 		learn_block(w, k, want);
-	go = b->asked == want ? b->member : 0;		/* others may write the order */
+	go = b->asked == want ? b->member : 0;		/* the session may have written the order meanwhile */
 	if (!go)
 		return 0;
 	find_kin(w, b);
@@ -367,7 +375,7 @@ static uint64_t begin_block(struct sweep *w, uint32_t k)
 	if (foreign) {
 		write_back(w->o, k, foreign);
 		b->member = go &= ~foreign;
-		order_stores();		/* theirs is not what the record will say */
+		order_stores();		/* the block's record will not hold for these sites */
 	}
 	b->record = record_in(b->record, w->to);
 	w->word[k] = want & ~go;
@@ -387,8 +395,8 @@ static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands
 }
 
 /*
- * Step 5: the tails of those that stand, or the heads. Four bytes at once: the second of the stand-in again,
- * as it is, and three that no thread executes.
+ * Step 5: the tails of sites that have a stand-in, or their heads. The tail is one store of four bytes: the second byte
+ * of the stand-in once more, unchanged, and three bytes that no thread executes.
  */
 static inline __attribute__((always_inline)) void end_block(struct sweep *w, uint32_t k, uint64_t stands, int is_head)
 {
@@ -422,7 +430,7 @@ static void end_part(struct sweep *w, uint32_t k, const uint64_t *stands, int is
 	}
 }
 
-/* Steps 2 to 6, but for the window. */
+/* Steps 2 to 6, without the window. */
 static void write_sweep(struct sweep *w)
 {
 	uint64_t stands[3][SWEEP_PART];
@@ -448,7 +456,7 @@ static void write_sweep(struct sweep *w)
 
 /* ---- orders -------------------------------------------------------------------------------------------- */
 
-/* Where those that may be members begin, or (@step -1) end. NULL: nowhere. */
+/* The first site of the order that may be a member or, with @step -1, the last one. NULL: there is none. */
 static const struct patch_site *find_end(const struct sweep *w, int step)
 {
 	uint32_t n, i = step > 0 ? 0 : w->nwords * PATCH_BLOCK - 1;
@@ -460,7 +468,7 @@ static const struct patch_site *find_end(const struct sweep *w, int step)
 	return NULL;
 }
 
-/* Are they worth a window, and one window for all? */
+/* Do the sites pay for a window, and does one window cover all of them? */
 static int find_run(struct sweep *w)
 {
 	const struct patch_site *first, *last;

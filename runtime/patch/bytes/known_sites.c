@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known_sites.c - switching many known sites at once
+ * known_sites.c - change many known sites at once
  *
- * The way of patch.c reads and writes 100 bytes a site besides the code: an item each, in passes. Most sites
- * are one instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what
- * is there already: for them the record in the table says all, and is the journal, too. They are compared,
- * written and noted in one go:
+ * patch.c reads and writes 100 bytes per site besides the code: an item for each, in passes. Most sites are one
+ * instruction of five to eight bytes in a page (SITE_SHORT), were learned before, and need no new code out of line. For
+ * these sites the record in the table has all facts, and is the journal, too. Each is compared, written and noted at
+ * once:
  *
  *	1. the run is noted (struct patch_run), its window is opened
- *	2. of each site: its bytes are as its form says? The new form is noted, then ST8 (batch.c), or the
+ *	2. for each site: its bytes are compared with its form. The new form is noted, then ST8 (batch.c), or the
  *	   stand-in of JS
  *	3. [JS: a sync, the tail; a sync, the head; a sync]
  *	4. a sync, the window is closed, the run is over
  *
- * Step 3 is done in blocks, which are cached still, and whose syncs are shared: block k gets its stand-ins,
- * block k-1 its tails, block k-2 its heads, and then there is one sync for all. Between two steps of a block
- * there is always one.
+ * Step 3 is done by blocks, which the cache still holds, and the blocks share syncs: block k gets its stand-ins, block
+ * k-1 its tails, block k-2 its heads, and then one sync follows for all. So there is always a sync between two steps of
+ * a block.
  *
- * Nothing is decided here: what is anyhow unusual is left to the general way (PATCH_LEFT), foreign bytes
- * among it, which are refused and counted there.
+ * This file decides nothing: unusual sites are left to the general way (PATCH_LEFT), also sites with foreign bytes,
+ * which the general way refuses and counts.
  *
- * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was
- * born in. Of that it may have any part, of a site its record without its bytes or the other way round: all
- * sound code. It goes by the bytes (dense_after_fork()): what stands there is noted, and stand-ins become
- * what the record says. What its parent had not begun it does not do: nobody noted which sites that are. The
- * session knows that children of a program that was switched may be of either time, and tells them again
- * (control/session/requests.c, adopt()). Only when all are taken back, perhaps because there is no session
- * any more, the child does the same (PATCH_ALL_BACK).
+ * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was born in. The
+ * child may have any part of that run, also the record of a site without its bytes or the reverse: all of it is sound
+ * code. The child decides by the bytes (dense_after_fork()): it notes the form that it finds, and stand-ins become what
+ * the record says. It does not do what its parent had not begun, because the sites are noted nowhere. The session knows
+ * that children of a program that was switched may have the old state or the new one, and orders the state again
+ * (control/session/requests.c, adopt()). Only when all sites are restored (PATCH_ALL_BACK), perhaps because there is no
+ * session any more, the child does the same.
  */
 #include "runtime/patch/bytes/short.h"
 
-#define DENSE_MIN	64u	/* sites for which a window pays */
+#define DENSE_MIN	64u	/* sites that pay for opening a window */
 #define DENSE_ENDS	16
 #define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
 /*
- * sites whose records are fetched before they are needed. Not their code: the CPU follows it by itself, and
- * beside running threads a prefetch, however far ahead, cost up to as much again
+ * Sites whose records are prefetched. Their code is not: the CPU foresees it by itself, and beside running threads a
+ * prefetch of code, however far ahead, could double the cost.
  */
 #define DENSE_AHEAD	64u
 
@@ -44,12 +44,12 @@ static struct patch_run run;
 
 /* ---- one site ------------------------------------------------------------------------------------ */
 
-/* Facts about a record and a request, for the many that look alike. */
+/* Facts about a record and a request, kept for all that look alike. */
 struct way {
 	uint64_t record;	/* the eight bytes from kind_len on; 0 matches none */
 	uint32_t request;	/* kind_len, state, action; status 0 */
 	uint8_t to, len;
-	uint8_t is_there;	/* nothing to do */
+	uint8_t is_there;	/* the site is in this form already */
 	struct shape old, new;
 };
 _Static_assert(offsetof(struct uft_patch, stub) == 8 && offsetof(struct uft_patch, status) == 15, "the request");
@@ -62,7 +62,7 @@ static inline uint32_t request_of(const struct uft_patch *p)
 	return request;
 }
 
-/* 0: not for us. */
+/* Fills *@w for one site and request. 0: this file cannot change such a site. */
 static int find_way(struct way *w, const struct patch_object *o, const struct patch_site *s, const struct uft_patch *p)
 {
 	static const uint8_t forms[] = {
@@ -88,10 +88,10 @@ static int find_way(struct way *w, const struct patch_object *o, const struct pa
 	return 1;
 }
 
-/* A site whose first two bytes are a stand-in. */
+/* A site whose first two bytes are a stand-in now. */
 struct standing {
-	uint64_t at;	/* its address, and above it (bit 56) its length */
-	uint64_t code;	/* to come */
+	uint64_t at;	/* the site's address, and in the bits from 56 on its length */
+	uint64_t code;	/* the bytes that it gets */
 };
 
 /* ---- a run --------------------------------------------------------------------------------------- */
@@ -100,11 +100,11 @@ struct standing {
 struct pass {
 	struct patch_run run;
 	struct way way;
-	struct standing *standing;	/* where the next one goes */
+	struct standing *standing;	/* the next free place */
 	uint32_t changed, left;
 };
 
-/* Any site, after its number was looked at. 0: left to the general way. */
+/* Changes one site, whose stub index is checked already. 0: left to the general way. */
 static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_site *s, const struct uft_patch *p)
 {
 	struct way *w = &d->way;
@@ -132,8 +132,9 @@ static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_sit
 }
 
 /*
- * The same for sites of five bytes that are all like the last one, as many as there are in a row: what does not change
- * stays in registers, and little more than memory counts. Returns their number. The last three arguments are constants.
+ * The same for sites of five bytes that are like the last one, as long as they come in a row: facts that do not change
+ * stay in registers, and the memory is nearly all of the cost. Returns how many it has changed. The last three
+ * arguments are constants.
  */
 static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d, const struct uft_patch *p, uint32_t n,
 								  int from_branch, int to_branch, int st8_ok)
@@ -184,7 +185,10 @@ ALIKE(on_js, 0, 1, 0)
 ALIKE(off_js, 1, 0, 0)
 ALIKE(over_js, 1, 1, 0)
 
-/* Counts the requests of @n that are like the last one; 0: each must be looked at. */
+/*
+ * Changes the requests of @n that are like the last one; returns their number. 0: the next request must be looked at by
+ * itself.
+ */
 static uint32_t begin_many(struct pass *d, const struct uft_patch *p, uint32_t n)
 {
 	static alike_fn *const fn[2][2][2] = {
@@ -199,7 +203,7 @@ static uint32_t begin_many(struct pass *d, const struct uft_patch *p, uint32_t n
 	return f(d, p, n > most ? most + 1 : n);
 }
 
-/* Step 2 of a block. */
+/* Step 2 for a block. */
 static void begin_block(struct pass *d, struct uft_patch *p, uint32_t n)
 {
 	uint32_t i = 0, stub;
@@ -218,7 +222,7 @@ static void begin_block(struct pass *d, struct uft_patch *p, uint32_t n)
 	}
 }
 
-/* Step 3: what stands behind a stand-in, */
+/* Step 3: writes the bytes behind the stand-ins. */
 static void put_tails(const struct standing *t, const struct standing *end)
 {
 	for (; t < end; t++) {
@@ -229,14 +233,14 @@ static void put_tails(const struct standing *t, const struct standing *end)
 	}
 }
 
-/* and what comes in its place. */
+/* Step 3: writes the bytes of the stand-ins themselves. */
 static void put_heads(const struct standing *t, const struct standing *end)
 {
 	for (; t < end; t++)
 		arch_text_store2((void *)(t->at & ~0ul >> 8), (uint16_t)t->code);
 }
 
-/* Steps 2 to 4, but for the window. @room: for three blocks. */
+/* Steps 2 to 4, without the window. @room: memory for three blocks. */
 static void write_run(struct pass *d, struct uft_patch *p, uint32_t n, struct standing *room)
 {
 	struct standing *at[3] = { room, room + DENSE_BLOCK, room + 2 * DENSE_BLOCK },
@@ -262,7 +266,7 @@ static int is_ours(const struct patch_object *o, const struct uft_patch *p)
 	return p->stub < o->nstubs && o->site[p->stub].addr == p->addr && o->site[p->stub].bits & SITE_SHORT;
 }
 
-/* Are they worth a window, and one window for all? A few at the ends may be others. */
+/* Do the sites pay for a window, and does one window cover all of them? A few at both ends may be left out. */
 static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags,
 		       struct patch_run *r)
 {
@@ -326,7 +330,7 @@ int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigne
 	struct patch_left l;
 	uint32_t i;
 
-	d.way.record = d.way.len = 0;		/* begin_many() takes nothing */
+	d.way.record = d.way.len = 0;		/* so begin_many() takes no request */
 	d.changed = d.left = 0;
 	if (dense_run(o, p, n, flags, &d))
 		return -EAGAIN;
@@ -348,7 +352,7 @@ static uint64_t code_of(const struct patch_object *o, const struct patch_site *s
 	return shape_code(&c, s, stub);
 }
 
-/* Which form has the bytes that stand there: -EINVAL: none. */
+/* The form that has the bytes that are there now; -EINVAL: none. */
 static int form_there(const struct patch_object *o, const struct patch_site *s, uint32_t stub, uint64_t now)
 {
 	const uint8_t forms[] = { s->form, FORM_ORIGINAL, FORM_NOP, FORM_FUNCTION, FORM_GRAPH };
@@ -360,7 +364,9 @@ static int form_there(const struct patch_object *o, const struct patch_site *s, 
 	return -EINVAL;
 }
 
-/* In a fork child, which has one task: what stands at a site is what its record says, or what is wanted of all. */
+/*
+ * In a fork child, which has one task: notes the form that its bytes have, finishes a stand-in, or restores the site.
+ */
 static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 {
 	unsigned len = s->kind_len >> 4;
@@ -373,7 +379,7 @@ static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 	else
 		form = form_there(o, s, stub, now);
 	if (form < 0)
-		return;			/* somebody else's */
+		return;			/* foreign bytes */
 	if (run.is_all_back && (s->kind_len & 0xf) != UFT_SITE_NOPS)
 		form = FORM_ORIGINAL;
 	s->form = (uint8_t)form;

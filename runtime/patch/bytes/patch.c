@@ -2,14 +2,13 @@
 /*
  * patch.c - sites of a running program, from state to state
  *
- * What it is: the session sends lists of addresses with the state wanted of each; here they become code. Finding
- * sites, choosing functions and naming them is the session's business.
+ * It is the contract of runtime.h: the session sends lists of addresses with the state wanted of each, and this file
+ * makes code of them. Finding sites, choosing functions and naming them is the session's task.
  *
- * Objects and owners. A struct patch_object per loaded ELF file (stubs.c): its region of thunks and stubs, and a
- * table of struct patch_site by stub index, zero until a site is first touched. A struct patch_item per change of
- * a batch (batch.c). All of it is the agent's (or init's, before there is an agent); nobody else reads it but a fork
- * child, which gets a copy. What other threads share is the code itself, and one data word per object: the
- * cell of the graph thunk.
+ * Objects and owners. A struct patch_object per loaded ELF file (stubs.c): its region of thunks and stubs, and a table
+ * of struct patch_site by stub index, zero until a site is first learned. A struct patch_item per change of a batch
+ * (batch.c). The agent owns all of it (or init, before there is an agent). No other thread reads it; a fork child gets
+ * a copy. Other threads share the code itself, and one data word per object: the cell of the graph thunk.
  *
  * Life of a site:
  *
@@ -17,30 +16,30 @@
  *	                             '---- patch_disarm(), or UFT_ORIGINAL ----'
  *
  * Invariants, and who holds them:
- *   1. No byte is written that was not what the site's form says: every step reads and compares first; what is not
- *      as expected is left alone and counted (tests/unit/patch: unexpected bytes).
+ *   1. A byte is written only if it was what the site's form says: every step reads and compares first. A site with
+ *      other bytes is left alone and counted (tests/unit/patch: unexpected bytes).
  *   2. Whatever a site leads to is complete and synced before it leads there (batch.c, step 3).
  *   3. At any instant every site is sound code, wherever threads rest (site.c; tests/stress/patch).
  *   4. A page without a wanted site is not written, nor are stubs of sites that were never graph-traced.
  *   5. A fork child finds 1 to 4 true for its own copy (batch.c, "Forks").
  *
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
- * those that only have to wait until no thread runs in UFT_CNT_SITE_LIVE.
+ * sites that only have to wait until no thread runs are counted in UFT_CNT_SITE_LIVE.
  *
  * The first arming of many sites while no thread runs takes a shorter way to the same end (first_arm.c), and so does
- * every later change of many (known_sites.c). Orders that give one state and a bit a site need no list
+ * every later change of many sites (known_sites.c). Orders with one state and a bit per site need no list
  * (known_bitmap.c).
  *
- * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
- * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
+ * Different from the kernel: no int3 and no stop_machine. A trap handler of a user process belongs to the program
+ * (SIGTRAP may be blocked, ignored or handled by it), so changes use words, stand-ins and islands only.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/calls.h"
 #include "runtime/patch/bytes/bytes.h"
 
-#define CHUNK		(1u << 15)	/* sites a batch: 1 MiB of items, and few enough syncs */
-#define MAX_ROUNDS	8		/* the longest way of a site is 5 steps */
-#define FORM_MISSING	0x80		/* in an item's form while it is planned: needs code out of line */
+#define CHUNK		(1u << 15)	/* sites per batch: 1 MiB of items, and few enough syncs */
+#define MAX_ROUNDS	8		/* the longest way of a site has 5 steps */
+#define FORM_MISSING	0x80		/* in an item's form during planning: it needs code out of line */
 
 struct plan {
 	struct patch_object *o;
@@ -49,10 +48,10 @@ struct plan {
 	struct patch_item *item;
 	uint32_t nitems;
 	uint32_t nmissing;	/* items that need code out of line */
-	uint32_t nlost;		/* items taken out because that could not be made */
-	uint32_t nflags;	/* sites whose flags are not what the stub has */
-	uint32_t npending;	/* sites that will not be there after this round */
-	uint32_t nswitched;	/* sites that changed without text being written */
+	uint32_t nlost;		/* items dropped because that code could not be made */
+	uint32_t nflags;	/* sites whose stub has other flags */
+	uint32_t npending;	/* sites that will not have their state after this round */
+	uint32_t nswitched;	/* sites that changed without a write to text */
 	unsigned flags;		/* enum uft_cmd_flags */
 	struct quiet quiet;
 };
@@ -81,7 +80,7 @@ static void refuse(struct uft_patch *p, int status)
 
 /* ---- planning -------------------------------------------------------------------------------------- */
 
-/* The record of a site, learned now if need be; NULL: refused. */
+/* Finds the record of a site, and learns the site if it is new; NULL: refused. */
 static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 {
 	unsigned len = p->kind_len >> 4;
@@ -97,7 +96,7 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 		pl->nflags += s->action != p->action;
 		return s;
 	}
-	if (s->addr) {		/* two sites with one stub, or one that changed its kind */
+	if (s->addr) {		/* two sites with one stub, or a site that changed its kind */
 		refuse(p, UFT_ST_KIND);
 		return NULL;
 	}
@@ -115,7 +114,7 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 	return s;
 }
 
-/* Where and what the step from the present form to @next changes. */
+/* Where the step from the present form to @next changes bytes, and which. */
 static uintptr_t plan_codes(const struct plan *pl, const struct patch_site *s, uint32_t stub, unsigned next,
 			    struct code *old, struct code *new, unsigned *len)
 {
@@ -140,26 +139,26 @@ static unsigned plan_rule(const struct patch_site *s, uintptr_t at)
 {
 	if (s->class == CLASS_SWITCH)
 		return ITEM_ANY_CPU;		/* a word of data */
-	/* A displacement before the entry, of a jump whose first byte stays: nothing can stand in for it. */
+	/* A displacement before the entry, of a jump whose first byte stays: it has no stand-in. */
 	if (UFT_SITE_IS_OWN(s->kind_len & 0xf) || (at < s->addr && is_last_of_line(at)))
 		return ITEM_AT_ONCE; /* GUARD(plan_rule_at_once) */
 	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
 }
 
-/* Must no thread run for this step, whatever its bytes? */
+/* May this step happen only while no thread runs, whatever its bytes? */
 static int needs_quiet(const struct patch_site *s, unsigned next)
 {
 	if (s->bits & SITE_QUIET_ENDS)
 		return s->form == FORM_ORIGINAL || next == FORM_ORIGINAL;
-	/* A jump before the entry was taken away and is to come back: a thread may still stand in the nops there. */
+	/* A jump before the entry was removed and is to come back: a thread may still rest in the nops there. */
 	return s->class == CLASS_PREPAD && s->form == FORM_ORIGINAL && s->bits & SITE_PRE_USED;
 }
 
-/* Chooses how to write a step. While no thread runs everything can be written. */
+/* Chooses how to write a step. While no thread runs any bytes can be written. */
 static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_site *s, unsigned next, uintptr_t at,
 		     const struct code *old, const struct code *new, unsigned len)
 {
-	/* before the entry, and no thread was ever there */
+	/* before the entry, and no thread has executed it yet */
 	int is_dead = at < s->addr && !(s->bits & SITE_PRE_USED);
 	int must_be_quiet = needs_quiet(s, next);
 
@@ -170,7 +169,7 @@ static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_
 		it->proto = PROTO_NONE;
 		return 0;
 	}
-	/* What no later change could take back is not armed: such sites have a class that needs no luck. */
+	/* Bytes that no later change could restore are not written: the classes of such sites do not need that. */
 	if (!is_dead && !must_be_quiet && s->class != CLASS_PREPAD && next != FORM_ORIGINAL)
 		return -EBUSY;
 	if (!is_dead && !quiet_at(&pl->quiet, at, at + len) /* GUARD(live_quiet) */)
@@ -179,22 +178,24 @@ static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_
 	return 0;
 }
 
-/* One-byte nops that are back, or were never changed, are looked at afresh next time: what was safe now may not be
- * then, or the other way round. */
+/*
+ * Forgets one-byte nops that are restored, or never changed: they are learned again next time, because what was safe
+ * now may not be safe then, or the reverse.
+ */
 static void forget_restored(struct patch_site *s)
 {
 	if ((s->kind_len & 0xf) == UFT_SITE_NOPS && s->form == FORM_ORIGINAL)	/* GUARD(nops_are_armed) */
 		s->addr = 0;
 }
 
-/* It is as found: next time no thread may run, and a class be had that can be switched ever after. */
+/* Forgets a site that is as found: if no thread runs next time, it may get a class that can always be switched. */
 static void forget_untouched(struct patch_site *s)
 {
 	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))	/* GUARD(prefix_unused) */
 		s->addr = 0;
 }
 
-/* The same for a plain function, whose code is known or not. */
+/* The same for an unprepared function, whose code is known or not. */
 static void plan_code(struct plan *pl, struct uft_patch *p)
 {
 	struct patch_item *it = &pl->item[pl->nitems];
@@ -219,7 +220,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 	pl->nitems++;
 }
 
-/* One step of one site: an item, or nothing to do, or refused. */
+/* Plans one step of one site: an item, or nothing to do, or refused. */
 static void plan_site(struct plan *pl, uint32_t i)
 {
 	struct uft_patch *p = &pl->p[i];
@@ -251,7 +252,7 @@ static void plan_site(struct plan *pl, uint32_t i)
 		forget_untouched(s);
 		return;
 	}
-	if (it->proto == PROTO_NONE) {		/* the same bytes: a nop found is a nop wanted */
+	if (it->proto == PROTO_NONE) {		/* the same bytes: the nop as found is the nop wanted */
 		s->form = (uint8_t)next;
 		pl->npending += site_next(s, p->state) != s->form;
 		return;
@@ -278,7 +279,7 @@ static struct patch_site *item_site(const struct plan *pl, const struct patch_it
 
 /* ---- code out of line -------------------------------------------------------------------------------- */
 
-/* One window for each part of the object's own memory: stubs, aux, and eight islands. */
+/* One window for each part of the object's memory that may be written: stubs, aux, and eight islands. */
 #define NPARTS	(2 + NISLES * ISLE_WAYS)
 struct parts {
 	struct plat_window w[NPARTS];
@@ -299,7 +300,7 @@ static unsigned part_of(const struct patch_site *s, unsigned bit)
 	}
 }
 
-/* The request of an item: items are in the order of requests. *from is where to begin, and moves. */
+/* The request of an item. Items have the order of requests: *from is where to begin, and moves on. */
 static struct uft_patch *item_patch(const struct plan *pl, const struct patch_item *it, uint32_t *from)
 {
 	while (pl->p[*from].stub != it->index)
@@ -307,7 +308,7 @@ static struct uft_patch *item_patch(const struct plan *pl, const struct patch_it
 	return &pl->p[*from];
 }
 
-/* Calls for each piece that items lack; a failure takes the item out. */
+/* Makes each piece of code that items lack; a failure drops the item. */
 static void each_missing(struct plan *pl, struct parts *ps,
 			 int (*fn)(struct parts *ps, unsigned part, const struct near_code *c))
 {
@@ -371,7 +372,7 @@ static void write_near_code(struct plan *pl)
 	for (k = 0; k < NPARTS; k++)
 		if (ps.w[k].hi && !ps.status[k])
 			plat_text_close(&ps.w[k]);
-	/* Only now: what a fork child finds noted, it has (batch.c). */
+	/* Only now: a fork child that finds a bit noted has the code, too (batch.c). */
 	for (i = 0; i < pl->nitems; i++) {
 		struct patch_item *it = &pl->item[i];
 
@@ -383,7 +384,7 @@ static void write_near_code(struct plan *pl)
 	}
 }
 
-/* Flags are data in stubs that exist already; brought up to date before anything else. */
+/* Writes the flags of stubs that exist already. Flags are data; they come before anything else changes. */
 static void update_flags(struct plan *pl)
 {
 	struct plat_window w = { 0, 0, 0, 0 };
@@ -425,7 +426,7 @@ static void update_flags(struct plan *pl)
 
 /* ---- carrying out ------------------------------------------------------------------------------------ */
 
-/* All that it takes is in our own memory: a fork child calls it, too, and the session's list is not its. */
+/* Uses the runtime's own memory only, because a fork child calls it, too, and has no right to the session's list. */
 static void commit_sites(void *arg, const struct patch_item *it, uint32_t n)
 {
 	struct patch_object *o = arg;
@@ -443,7 +444,7 @@ static void commit_sites(void *arg, const struct patch_item *it, uint32_t n)
 	}
 }
 
-/* Statuses of what was planned but could not be written. */
+/* Sets the statuses of requests that were planned but could not be written. */
 static void note_dropped(struct plan *pl, int is_news)
 {
 	uint32_t i, from = 0;
@@ -458,9 +459,9 @@ static void note_dropped(struct plan *pl, int is_news)
 		if (p->status != UFT_ST_OK)
 			continue;
 		if (is_news && s->class == CLASS_CODE) {
-			pl->npending++;		/* planned again, now that we know how it must be written */
+			pl->npending++;		/* is planned again, now that it is known how it must be written */
 		} else if (is_news && s->form == FORM_ORIGINAL) {
-			s->addr = 0;		/* looked at again, now that we know how it must be written */
+			s->addr = 0;		/* is learned again, for the same reason */
 			pl->npending++;
 		} else {
 			refuse(p, UFT_ST_WRITE);
@@ -574,7 +575,7 @@ int patch_hooks(struct uft_hook *h, uint32_t n)
 	return hook_arm(h, n);
 }
 
-/* ---- taking back ------------------------------------------------------------------------------------- */
+/* ---- restoring ------------------------------------------------------------------------------------- */
 
 static uint32_t disarm_object(struct patch_object *o)
 {
@@ -603,7 +604,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	patch_change(o->object, p, n, PATCH_ALL_BACK, NULL);
 	for (i = 0; i < n; i++)
 		left += p[i].status == UFT_ST_LIVE;
-	if (left)		/* told to who asks, who will ask again: no entry that stays as it was */
+	if (left)		/* the caller gets this number and asks again; it is no refusal of arming */
 		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)left);
 	stuck_note(o, p, n);
 	plat_unmap(p, n * sizeof(*p));
@@ -645,7 +646,10 @@ void patch_object_anew(uint32_t object)
 
 void patch_after_fork(void)
 {
-	/* First: a block older than what is in hand would say of its members afterwards how they were before it. */
+	/*
+	 * First, because a block older than the open batch or run would afterwards give its members their form of
+	 * before.
+	 */
 	if (batch_is_open() || dense_is_open())	/* GUARD(fork_in_batch) */
 		for (const struct patch_object *o = near_first(); o; o = o->next)
 			if (!o->is_gone)

@@ -2,26 +2,26 @@
 /*
  * punned_jump.c - jumps that end in bytes of the program
  *
- * For an entry where five bytes may not change, since something leads into them, or they are not all the
- * function's. Only the first bytes of its first instruction do (struct uft_code: pun of them), to e9 and what
- * displacement there is room for; the rest of it is what stands behind them, and stays:
+ * For an entry where five bytes may not change, because code leads into them, or because some belong to another
+ * function. Only the first bytes of its first instruction change (struct uft_code: pun of them): to e9 and as much of a
+ * displacement as there is room for. The rest of the displacement is the bytes of the program behind them, which stay:
  *
  *	48 89 f8  48 83 fa 20		mov %rdi,%rax; cmp $32,%rdx
  *	e9 xx xx  48 83 fa 20		jmp .-0x7cb80000 + xxxx
  *
- * So it is given, but for its low bytes, where the jump leads. Prefixes that mean nothing before e9 make it
- * longer and take more bytes of the program: another displacement, with fewer bytes of ours. If a page can be
- * mapped at one of those places, there is
+ * So those bytes determine where the jump leads, except for its low bytes. Prefixes that have no effect before e9 make
+ * the jump longer, so it ends in other bytes of the program: another displacement, with fewer bytes of ours. If a page
+ * can be mapped at one of these places, the place gets
  *
  *	jmp *1f(%rip); 1: .quad slot	14 bytes
  *
- * and the rest is as for any other site (unprepared.c). No task rests inside of one instruction, and nothing behind
- * it changes.
+ * and the rest is as for any other site (unprepared.c). No task rests inside one instruction, and no byte behind it
+ * changes.
  *
- * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and
- * kept like an object's region, until the detach; several sites may use it. The places of an object that is
- * gone are other sites' to take, there or elsewhere; who is the last to leave a page unmaps it. The list has
- * room for so many, and what it cannot hold is refused like any other want of memory.
+ * A page is mapped where no memory is and none will grow (plat_growth(): a heap, a stack, a sanitizer's shadow), and
+ * stays until the detach, like an object's region; several sites may use it. When an object is gone, its places are
+ * free for sites of any object; the last user of a page unmaps it. The list has PUN_PLACES entries; when it is full,
+ * further sites are refused as for lack of memory.
  *
  * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
  */
@@ -29,22 +29,22 @@
 #include "runtime/patch/bytes/bytes.h"
 
 #define PUN_BYTES	UFT_PUN_BYTES
-#define PUN_SLOT	6u		/* in them: the address of the slot */
+#define PUN_SLOT	6u		/* offset in a place: the address of the slot */
 #define PUN_STEP	16u
-#define PUN_PLACES	256u		/* and no more pages */
-#define PUN_TRIES	16u		/* pages of a window: a command may have thousands of such entries */
+#define PUN_PLACES	256u		/* and at most as many pages */
+#define PUN_TRIES	16u		/* pages tried per window: a command may have thousands of such entries */
 #define LOWEST		0x10000ull
 #define HIGHEST		0x7ffffffff000ull
 
 struct pun {
 	uintptr_t at;			/* 14 bytes */
-	const struct patch_object *o;	/* NULL: free, but the page is there */
+	const struct patch_object *o;	/* NULL: free, but its page is mapped */
 	uintptr_t site;
 };
 static struct pun pun[PUN_PLACES];
-static uint32_t npuns;			/* published when they are complete */
+static uint32_t npuns;			/* published when the entries are complete */
 
-/* Where a jump with @prefixes may lead: [lo, lo + size). */
+/* The range where a jump with @prefixes may lead: [lo, lo + size). */
 struct window {
 	uint64_t lo, size;
 	unsigned prefixes;
@@ -81,7 +81,7 @@ static int overlaps(const struct pun *p, uint64_t at)
 	return at < p->at + PUN_BYTES && p->at < at + PUN_BYTES;
 }
 
-/* The other entries of a page, free or not. */
+/* Has the page of @p other entries, free or not? */
 static int has_others(const struct pun *p)
 {
 	for (uint32_t i = 0; i < npuns; i++)
@@ -91,8 +91,8 @@ static int has_others(const struct pun *p)
 }
 
 /*
- * Where in the list a place at @at goes (0: any): a free one that it covers, else a new one, else any that is
- * free; NULL: it is full.
+ * The list entry for a place at @at (0: any place): a free one that overlaps it, else a new one, else any free one;
+ * NULL: the list is full.
  */
 static struct pun *entry_for(uint64_t at)
 {
@@ -108,7 +108,7 @@ static struct pun *entry_for(uint64_t at)
 	return npuns < PUN_PLACES ? &pun[npuns] : any;
 }
 
-/* In one page, and of no other site. */
+/* Does a place at @at fit in one page without other sites' places? */
 static int is_free(uint64_t at)
 {
 	if (PLAT_PAGE_DOWN(at) != PLAT_PAGE_DOWN(at + PUN_BYTES - 1))
@@ -119,7 +119,7 @@ static int is_free(uint64_t at)
 	return 1;
 }
 
-/* A place in the window and in @page; 0: none. */
+/* A free place in the window and in @page; 0: none. */
 static uint64_t place_in(const struct window *w, uint64_t page)
 {
 	for (uint64_t at = page > w->lo ? page : w->lo; at < page + PLAT_PAGE && at - w->lo < w->size; at += PUN_STEP)
@@ -136,7 +136,7 @@ static uint64_t place_before(const struct patch_object *o, const struct uft_code
 	return 0;
 }
 
-/* In a page that is there. */
+/* A free place in a page that is mapped already. */
 static uint64_t place_known(const struct window *w)
 {
 	for (uint32_t i = 0; i < npuns; i++) {
@@ -158,7 +158,7 @@ static int may_map(uint64_t page, const struct plat_growing *grows)
 	return 1;
 }
 
-/* A place in a page that it maps. 0: in the way of all that it tried there is something; -errno: what else failed. */
+/* Maps a page and takes a place in it. 0: other memory is wherever it tried; -errno: another failure. */
 static int place_new(const struct window *w, const struct plat_growing *grows, uint64_t *out)
 {
 	uint64_t first = PLAT_PAGE_DOWN(w->lo), n = (PLAT_PAGE_DOWN(w->lo + w->size - 1) - first) / PLAT_PAGE + 1;
@@ -187,7 +187,7 @@ static int look_at_growth(const struct patch_object *o, struct pun_search *s)
 	return s->ret;
 }
 
-/* -ERANGE: there is none, since something else is there. */
+/* -ERANGE: no place, because other memory is there. */
 static int find_place(const struct patch_object *o, const struct uft_code *c, struct pun_search *s, struct window *w,
 		      uint64_t *at)
 {
@@ -233,7 +233,7 @@ static int write_place(uint64_t at, uint64_t slot)
 	return ret;
 }
 
-/* A reader meanwhile sees the old place or this one. */
+/* A reader sees the old place or the new one. */
 static void note_place(const struct patch_object *o, uint64_t site, uint64_t at)
 {
 	struct pun *p = entry_for(at);
@@ -270,7 +270,7 @@ int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t s
 
 	if (ret)
 		return ret;
-	note_place(o, c->addr, at);		/* whatever comes of it: the page is there */
+	note_place(o, c->addr, at);		/* also if the write fails: the page is there */
 	ret = write_place(at, slot);
 	if (ret)
 		return ret;

@@ -12,7 +12,7 @@ static inline uint64_t short_branch(uint8_t op, uintptr_t pc, uintptr_t target)
 	return op | (uint64_t)(uint32_t)(target - (pc + 5)) << 8;
 }
 
-/* What makes a call one of @n bytes, 5..8. */
+/* The prefixes that make a call one of @n bytes, 5..8. */
 static inline uint64_t short_prefixes(unsigned n)
 {
 	static const uint32_t prefix[] = { 0, 0x67, 0x2e67, 0x2e2e67 };
@@ -20,7 +20,7 @@ static inline uint64_t short_prefixes(unsigned n)
 	return prefix[n - 5];
 }
 
-/* uft_insn_call_padded(). */
+/* uft_insn_call_padded() as a number. */
 static inline uint64_t short_call(unsigned n, uintptr_t pc, uintptr_t target)
 {
 	return short_prefixes(n) | short_branch(UFT_OP_CALL, pc + n - 5, target) << 8 * (n - 5);
@@ -37,12 +37,12 @@ static inline uint64_t short_nop(unsigned n)
 	return nop[n - 5];
 }
 
-/* What all sites of a kind and length are in a form, but for their addresses. */
+/* The bytes that all sites of one kind and length have in a form, except for their addresses. */
 struct shape {
 	uint64_t bits;		/* the same for all */
 	uint64_t keep;		/* as found */
-	uintptr_t to;		/* of stub 0's branch, less the length up to its end */
-	uint32_t step;		/* from one stub's to the next's */
+	uintptr_t to;		/* target of stub 0's branch, less the length up to the branch's end */
+	uint32_t step;		/* from one stub's target to the next's */
 	uint8_t is_branch, shift;
 };
 
@@ -52,7 +52,7 @@ static inline struct shape branch_shape(uint8_t op, unsigned skip, uintptr_t to,
 			       .shift = (uint8_t)(8 * (skip + 1)) };
 }
 
-/* Of a SITE_SHORT site: what site_code() says, as a number. */
+/* The shape of a SITE_SHORT site: the bytes of site_code(), as a number. */
 static inline struct shape shape_of(const struct patch_object *o, const struct patch_site *s, unsigned form)
 {
 	unsigned kind = s->kind_len & 0xf, len = s->kind_len >> 4;
@@ -90,7 +90,7 @@ static inline uint64_t shape_code(const struct shape *c, const struct patch_site
 }
 
 _Static_assert(offsetof(struct patch_site, kind_len) == 8 && offsetof(struct patch_site, orig) == 16, "the record");
-/* The eight bytes of a record from kind_len on: all but where it is and what was found. */
+/* The eight bytes of a record from kind_len on: all of it except the address and the bytes as found. */
 static inline uint64_t record_of(const struct patch_site *s)
 {
 	uint64_t record;
@@ -101,13 +101,13 @@ static inline uint64_t record_of(const struct patch_site *s)
 
 /* ---- writing --------------------------------------------------------------------------------------- */
 
-/* A jump over the rest. */
+/* A jump over the other bytes. */
 static inline uint16_t stand_in(unsigned len)
 {
 	return (uint16_t)(UFT_OP_JMP_SHORT | (len - 2) << 8);
 }
 
-/* One store, if that will do. @change: the bytes that do, of @len. */
+/* Makes the change by one store, if one is enough. @change: old ^ new, of @len bytes. 1: done. */
 static inline __attribute__((always_inline)) int change_at_once(uintptr_t at, unsigned len, uint64_t change, int st8_ok)
 {
 	unsigned lo = 0, in = (unsigned)at & 7, hi;
@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) int change_at_once(uintptr_t at, un
 	return 1;
 }
 
-/* What stands behind a stand-in. */
+/* Writes the bytes behind a stand-in. */
 static inline void put_tail(uint8_t *at, unsigned len, uint64_t code)
 {
 	arch_text_store2(at + 2, (uint16_t)(code >> 16));

@@ -2,13 +2,13 @@
 /*
  * site.c - the bytes of a site in each form, and the steps from one form to another
  *
- * Nothing here writes. A site is looked at once (site_learn()): its bytes must be what its kind says, and its
- * class follows from kind, length and where it lies in a cache line. From then on its bytes are a function of
- * class and form (site_code()), and site_next() names the forms on the way to a state.
+ * Nothing here writes. A site is learned once (site_learn()): its bytes must be what its kind promises, and its class
+ * follows from kind, length and where it lies in a cache line. From then on its bytes are a function of class and form
+ * (site_code()), and site_next() names the forms on the way to a state.
  *
- * The rule behind all classes: a thread may rest at any instruction boundary for any time, and a CPU may fetch
- * what crosses a cache line in two halves. So an instruction's bytes change in one store, or behind a stand-in that
- * does not execute them, and no boundary inside the changed bytes may be one where a thread can rest.
+ * The rule behind all classes: a thread may rest at any instruction boundary for any time, and a CPU may fetch an
+ * instruction that crosses a cache line in two halves. So an instruction's bytes change in one store, or behind a
+ * stand-in that does not execute them, and no boundary inside the changed bytes may be one where a thread can rest.
  *
  * CLASS_PLAIN   One instruction is replaced by another of the same length: st8 or js (batch.c). One-byte nops are
  *               made one nop first, but only while no thread runs: a thread that rests between them would be lost.
@@ -28,17 +28,18 @@
  * CLASS_PREPAD  2..4 bytes at the entry, five before it: a jump before the entry, and there `jmp .-5`, whose
  *               displacement byte is stc: harmless to a thread that rests between two one-byte nops, and behind a
  *               prefix. It is written with the jump before the entry, so that arming is one byte.
- * CLASS_SWITCH  A call that the program makes itself may not be left out for a moment. Where it does not lie in one
- *               block it is made to call a jump through a cell, and from then on the cell changes, not the code.
+ * CLASS_SWITCH A call that the program makes itself may not be skipped for a moment. If it does not lie in one block,
+ *               it is changed to call a jump through a cell, and from then on the cell changes, not the code.
  *
- * "The last of a line" is offset 63 where we write ourselves, and offset 7 of a word where the kernel writes for us:
- * it promises no more than eight aligned bytes at once.
+ * "The last of a line" is offset 63 where the runtime writes itself, and offset 7 of a word where the kernel writes,
+ * because the kernel promises no more than eight aligned bytes at once.
  *
- * While no thread runs (batch.c, PLAIN) any bytes can be written, but what is armed must be disarmed later, with
- * threads running. So a site that has no way of its own gets one at that moment (SITE_QUIET_ENDS): `call *` at the last
- * of a line becomes a prefix and a nop, an own call over two blocks CLASS_SWITCH. With threads running these are
- * refused (UFT_ST_LIVE), and so is the way back to the bytes as found: the first stays a nop, the second calls what it
- * called. A jump before the entry at the last of a line stays there for the same reason, with nothing leading to it.
+ * While no thread runs (batch.c, PLAIN) any bytes can be written, but an armed site must be disarmed later, with
+ * threads running. So a site that could not be disarmed then gets a class that can, at that moment (SITE_QUIET_ENDS):
+ * `call *` at the last of a line becomes a prefix and a nop, an own call over two blocks becomes CLASS_SWITCH. While
+ * threads run, arming such a site is refused (UFT_ST_LIVE), and so is the way back to the bytes as found: the first
+ * stays a nop, the second calls what it called. A jump before the entry at the last of a line stays there for the same
+ * reason, with no code leading to it.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
@@ -54,7 +55,7 @@ static inline unsigned site_len(const struct patch_site *s)
 	return s->kind_len >> 4;
 }
 
-static int is_vouched;		/* the session holds all tasks. Written by the agent */
+static int is_vouched;		/* the session has stopped all tasks. Written by the agent */
 
 void patch_vouch(int nobody_runs)
 {
@@ -68,7 +69,7 @@ int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi)
 	if (is_vouched)
 		return 1;
 	if (!q->asked) {
-		/* Without a slice this is a process of its own that patches itself. */
+		/* Without a slice this is a process that patches itself. */
 		q->n = plat_is_quiet(uft_rt.slice ? (int)uft_rt.slice->pid : plat_pid(), q->pc,
 				     (int)(sizeof(q->pc) / sizeof(q->pc[0])));
 		q->asked = 1;
@@ -81,8 +82,11 @@ int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi)
 
 /* ---- first touch --------------------------------------------------------------------------------- */
 
-/* The last byte of a sled's displacement. First those that change flags only; then prefixes, which a resting
- * thread would execute as part of the next instruction, where they mean nothing; then a nop: 1.7 GiB below. */
+/*
+ * The last byte of a sled's displacement. First instructions that only change flags; then prefixes, which a resting
+ * thread would execute as part of the next instruction, where they have no effect; then a nop, whose island would be
+ * 1.7 GiB below.
+ */
 static const uint8_t sleds[] = { UFT_OP_CLC, UFT_OP_STC, UFT_OP_CMC, UFT_OP_CLD, 0x26, 0x2e, 0x36, 0x3e, 0x90 };
 
 int32_t site_sled_displacement(unsigned i)
@@ -90,7 +94,7 @@ int32_t site_sled_displacement(unsigned i)
 	return i < sizeof(sleds) ? (int32_t)(0x909090u | (uint32_t)sleds[i] << 24) : 0;
 }
 
-/* The bytes that the kind promises: sets ->win, or 0. */
+/* Checks the bytes that the kind promises; returns the value for ->win, or 0. */
 static unsigned expected_win(const struct patch_site *s)
 {
 	unsigned len = site_len(s);
@@ -116,7 +120,7 @@ static unsigned expected_win(const struct patch_site *s)
 	return 0;
 }
 
-/* PREPAD: do whole nops end where the site begins, five bytes of them at least? */
+/* PREPAD: do whole nops, at least five bytes of them, end where the site begins? */
 static int learn_pre(struct patch_object *o, struct patch_site *s)
 {
 	unsigned m;
@@ -131,8 +135,10 @@ static int learn_pre(struct patch_object *o, struct patch_site *s)
 	return UFT_ST_OK;
 }
 
-/* Its bytes as found cannot be changed while threads run: they become others now, which can, and stay until nobody
- * runs again. */
+/*
+ * A site whose bytes as found cannot be changed while threads run: while no thread runs, they become bytes that can be
+ * changed, and stay so until no thread runs again.
+ */
 static int learn_quiet_ends(struct patch_site *s, unsigned class, struct quiet *q)
 {
 	if (!quiet_at(q, s->addr, s->addr + site_len(s)))
@@ -142,7 +148,7 @@ static int learn_quiet_ends(struct patch_site *s, unsigned class, struct quiet *
 	return UFT_ST_OK;
 }
 
-/* A call that may not be left out, over two blocks. While threads run some of its changes may still be possible. */
+/* A call that may not be skipped, over two blocks. While threads run some of its changes may still be possible. */
 static int learn_own(struct patch_site *s, struct quiet *q)
 {
 	unsigned last = site_len(s) - 1;
@@ -155,7 +161,7 @@ static int learn_own(struct patch_site *s, struct quiet *q)
 	return UFT_ST_OK;
 }
 
-/* Which islands serve the nop at ->orig, whose first byte is 0f. */
+/* Chooses the islands for the nop at ->orig, whose first byte is 0f. */
 static int learn_isle_nop(struct patch_site *s)
 {
 	s->class = CLASS_ISLE;
@@ -197,7 +203,7 @@ static int learn_sled(struct patch_site *s)
 	return UFT_ST_OK;
 }
 
-/* The island's displacement is 1 where the address space had no room. */
+/* Makes the site's islands. A displacement of 1 means that the address space had no room. */
 static int learn_isles(struct patch_object *o, struct patch_site *s)
 {
 	if (near_isle(o, s->isle, ISLE_F) == 1 || near_isle(o, s->isle, ISLE_G) == 1)
@@ -205,7 +211,7 @@ static int learn_isles(struct patch_object *o, struct patch_site *s)
 	return UFT_ST_OK;
 }
 
-/* Length of an instruction that may stand between mov %rsp,%rbp and a call of mcount; 0: it is another one. */
+/* Length of an instruction that may come between mov %rsp,%rbp and a call of mcount; 0: another instruction. */
 static unsigned prologue_insn(const uint8_t *p)
 {
 	if ((p[0] & 0xf8) == 0x50)						/* push %reg */
@@ -222,8 +228,8 @@ static unsigned prologue_insn(const uint8_t *p)
 }
 
 /*
- * Does a frame pointer's set-up, mov %rsp,%rbp, lead to the site? Only what is executed one after the other counts: the
- * frame of the function before, close as it may be, ends in a return, a jump or a call.
+ * Does the set-up of a frame pointer, mov %rsp,%rbp, lead to the site? Only instructions that are executed one after
+ * the other count: between the set-up of the function before and the site there is a return, a jump or a call.
  */
 static int follows_prologue(const struct patch_object *o, const struct patch_site *s)
 {
@@ -279,7 +285,7 @@ static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 	if (!is_last_of_line(s->addr))
 		return UFT_ST_OK;
 	ret = learn_last_of_line(s, q);
-	/* An island brings a call back to the fifth byte. */
+	/* An island makes a call return to the fifth byte. */
 	if (!ret && s->class == CLASS_ISLE && s->bits & SITE_FRAME && len != 5)
 		return UFT_ST_KIND;
 	if (!ret && (s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL))
@@ -287,7 +293,7 @@ static int learn(struct patch_object *o, struct patch_site *s, struct quiet *q)
 	return ret;
 }
 
-/* Does known_sites.c know what to do with it? */
+/* Can known_sites.c change it? */
 static int is_short(const struct patch_site *s)
 {
 	unsigned len = site_len(s);
@@ -305,8 +311,8 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 		return status;
 	fresh.bits |= is_short(&fresh) ? SITE_SHORT : 0;
 	/*
-	 * The address last: a fork child that is born here must find all of the record or none. Field by
-	 * field: together they would be loaded in larger pieces than they were stored, which waits.
+	 * The address last: a fork child that is born here must find all of the record or none. Field by field, because
+	 * one larger load of fields that were stored one by one would stall.
 	 */
 	s->kind_len = fresh.kind_len;
 	s->action = fresh.action;
@@ -324,8 +330,10 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 
 static unsigned next_isle(const struct patch_site *s, unsigned want)
 {
-	/* Where each form leads when that is not where we want to be: rows are forms, columns the wish. Over a nop
-	 * FORM_ORIGINAL does not occur: it is FORM_NOP. Over a call it is one store away from FORM_FUNCTION. */
+	/*
+	 * The next form on the way: rows are the present form, columns the wanted one. Over a nop FORM_ORIGINAL does
+	 * not occur: it is FORM_NOP. Over a call it is one store away from FORM_FUNCTION.
+	 */
 	static const uint8_t towards[6][6] = {
 		[FORM_ORIGINAL]	= { [FORM_NOP] = FORM_FUNCTION, [FORM_FUNCTION] = FORM_FUNCTION,
 			[FORM_GRAPH] = FORM_FUNCTION },
@@ -372,12 +380,14 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 		return next_isle(s, want);
 	case CLASS_ISLE:
 	case CLASS_PREPAD:
-		if (s->form == FORM_ORIGINAL) {		/* as found is a nop */
+		if (s->form == FORM_ORIGINAL) {		/* the bytes as found are a nop */
 			if (want == FORM_ORIGINAL || want == FORM_NOP)
 				return FORM_ORIGINAL;
 			return want == FORM_GRAPH ? FORM_NOP_G : FORM_NOP_F;
 		}
-		/* Ready to be armed again is as good, unless a sled ends in something else than a nop. */
+		/*
+		 * The nop of an armed form is as good, unless it is a sled that ends in another instruction than a nop.
+		 */
 		if (want == FORM_NOP && !(s->bits & SITE_SLED) && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
 			return s->form;
 		if ((want == FORM_ORIGINAL || want == FORM_NOP) && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
@@ -389,7 +399,7 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
-/* The same bytes, the first @n of which become @lo. */
+/* Sets the first @n bytes of *c to @lo. */
 static inline void overlay(struct code *c, uint64_t lo, unsigned n)
 {
 	c->lo = (c->lo & ~code_mask(n)) | lo;
@@ -397,7 +407,7 @@ static inline void overlay(struct code *c, uint64_t lo, unsigned n)
 
 static void nop_code(struct code *c, unsigned len)
 {
-	/* Longer than a word: one nop where the jump will be, the others stay as they are. */
+	/* Longer than a word: one nop where the jump will be, the other bytes stay as they are. */
 	c->lo = short_nop(len <= 8 ? len : 5);
 	c->hi = 0;
 	if (len > 8) {
@@ -460,7 +470,7 @@ static inline void armed_code(const struct patch_object *o, const struct patch_s
 	}
 }
 
-/* Bytes 1..4 are the island's displacement, byte 0 says nop or branch. */
+/* Bytes 1..4 are the island's displacement, byte 0 makes a nop or a branch of it. */
 static void isle_code(const struct patch_object *o, const struct patch_site *s, unsigned form, struct code *c)
 {
 	int graph = form == FORM_GRAPH || form == FORM_NOP_G;
@@ -475,7 +485,7 @@ static void isle_code(const struct patch_object *o, const struct patch_site *s, 
 	overlay(c, head | disp << 8, 5);
 }
 
-/* *c holds the idle bytes and gets those of @form. */
+/* *c has the idle bytes and gets the bytes of @form. */
 static inline void form_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 			     struct code *c)
 {

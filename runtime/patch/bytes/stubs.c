@@ -5,8 +5,8 @@
  * An object gets one region within branch reach of all of its text, address space for the worst case:
  *
  *	cells	rw-	one page: where each thunk jumps. Switching the graph handler is one aligned store here.
- *	thunks	r-x	one page (runtime/arch/arch.h says what they do)
- *	stubs	r-x	UFT_STUB_BYTES each, by stub index; written when a site first needs its own
+ *	thunks r-x one page (runtime/arch/arch.h describes them)
+ *	stubs r-x UFT_STUB_BYTES each, by stub index; a stub is written when its site first needs one
  *	aux	r-x	AUX_BYTES each, by stub index; for plain functions (unprepared.c), and the few prepared sites
  *			that cannot call their thunk directly
  *	words	rw-	one each, by stub index; the cells of plain functions
@@ -35,14 +35,15 @@
  *	o:	jmp own
  *	p:	lea 8(%rsp),%rsp; jmp stub	the stub of an entry is jumped to, not called
  *
- * When all is left for good but a site that cannot be put back, the thunks' cells lead behind them, to code
- * that goes on as if nothing was armed (foreign_bytes.c).
+ * At a detach with a site that cannot be restored, the thunks' cells are set to code behind the thunks, which goes on
+ * as if no site was armed (foreign_bytes.c).
  *
- * Everything here stays mapped as long as the process lives: a thread may come back to a stub after any time. What
- * was written for a site never changes (but for the flags byte, which is data), so it may be written while others
- * run through it. A region whose object was unmapped serves again when one of the same extent comes there.
+ * Everything here stays mapped as long as the process lives: a thread may come back to a stub after any time. Code that
+ * was written for a site never changes (except the flags byte, which is data), so it may be written while other threads
+ * run through it. When an object is unmapped, its region is used again for the next object of the same extent at the
+ * same place.
  *
- * Context: control; the list is read by a fork child, too, which inherits a copy.
+ * Context: control. A fork child reads the list, too: it inherits a copy.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
@@ -82,7 +83,7 @@ void near_retarget(void)
 {
 	struct patch_object *o;
 
-	/* Gone ones as well: threads may still be on their way through their stubs. */
+	/* Also regions of objects that are gone: threads may still be on their way through their stubs. */
 	for (o = objects; o; o = o->next) {
 		if (o->nstuck)
 			continue;
@@ -94,9 +95,9 @@ void near_retarget(void)
 	}
 }
 
-/* What a thunk's cell leads to when there is no handler any more; rax lies on the stack, and flags are not touched. */
+/* The cells of thunks lead here when there is no handler any more. rax lies on the stack, and flags are kept. */
 static const uint8_t pass_func[] = { 0x58, 0xc3 };		/* pop %rax; ret */
-/* the stub's second call, which the handler would return to, is a jump for once */
+/* the stub's second call, to which the handler would return, acts as a jump here */
 static const uint8_t pass_enter[] = {
 	0x51,					/* push %rcx */
 	0x48, 0x8b, 0x44, 0x24, 0x10,		/* mov 16(%rsp),%rax: stub + 5 */
@@ -191,7 +192,7 @@ static int map_region(struct patch_object *o)
 
 	if (ret)
 		return ret;
-	/* Taking x away is what no policy forbids. */
+	/* No security policy forbids taking x away. */
 	ret = plat_protect(o->region, PLAT_PAGE, PLAT_READ | PLAT_WRITE);
 	if (!ret)
 		ret = plat_protect(o->region + bytes - cells, cells, PLAT_READ | PLAT_WRITE);
@@ -206,7 +207,7 @@ static int map_region(struct patch_object *o)
 	return 0;
 }
 
-/* A region left by an object of the same extent. Islands fit as well: they depend on the extent alone. */
+/* A region that is left from an object of the same extent. Its islands fit as well: they depend on the extent only. */
 static struct patch_object *reuse(const struct uft_cmd_object *c)
 {
 	struct patch_object *o;
@@ -226,7 +227,7 @@ static void fill_answer(const struct patch_object *o, struct uft_cmd_object *c)
 	c->code_base = o->aux_base;
 }
 
-/* Pages that will be written, by one call. What fails here comes by faults later. */
+/* Populates pages that will be written, by one call. Pages that cannot be populated come by faults later. */
 static void warm_up(struct patch_object *o, unsigned warm)
 {
 	struct plat_window w;
@@ -271,7 +272,7 @@ int near_object(struct uft_cmd_object *c)
 		is_new = 1;
 		o->text_start = c->text_start;
 		o->text_end = c->text_end;
-		o->capacity = c->nstubs + c->nstubs / 4 + 64;	/* some more may be found later */
+		o->capacity = c->nstubs + c->nstubs / 4 + 64;	/* some more sites may be found later */
 	}
 	o->object = c->object;
 	o->nstubs = c->nstubs;
@@ -318,7 +319,7 @@ void patch_describe(struct uft_debug *d)
 
 /* ---- islands --------------------------------------------------------------------------------------- */
 
-/* Displacements of the nops' islands end in the two bytes that the nop has there; the upper half is free. */
+/* Displacements of nop islands end in the two bytes that the nop has there; their upper half is free. */
 static int32_t map_nop_isle(struct patch_object *o, uint32_t low)
 {
 	size_t bytes = PLAT_PAGE_UP(o->text_end - o->text_start) + (64u << 10) + 2 * PLAT_PAGE;
@@ -341,7 +342,7 @@ static int32_t map_sled_isle(struct patch_object *o)
 		uintptr_t lo = o->text_start + (uintptr_t)(intptr_t)disp,
 			  hi = o->text_end + 16 + (uintptr_t)(intptr_t)disp;
 
-		/* Wrapped below zero, or beyond what any process may map: the host says so. */
+		/* Wrapped below zero, or beyond what any process may map: the host refuses that. */
 		if (lo > hi || lo < PLAT_PAGE)
 			continue;
 		lo = PLAT_PAGE_DOWN(lo);
@@ -368,7 +369,7 @@ static int is_own(const struct patch_site *s)
 	return UFT_SITE_IS_OWN(s->kind_len & 0xf);
 }
 
-/* Does FORM_FUNCTION go by aux code? */
+/* Does FORM_FUNCTION use aux code? */
 static int uses_aux(const struct patch_site *s)
 {
 	return is_own(s) || s->class == CLASS_PREPAD || (!(s->bits & SITE_FRAME) && !site_calls_directly(s));
@@ -401,13 +402,13 @@ static uintptr_t site_end(const struct patch_site *s)
 	return s->addr + (s->kind_len >> 4);
 }
 
-/* A jump to what the site called. */
+/* A jump to the target of the site's own call. */
 static int put_own_jump(const struct patch_site *s, uint8_t *at, uintptr_t pc)
 {
 	unsigned len = s->kind_len >> 4;
 	uintptr_t target = uft_insn_branch_target(s->orig, len, s->addr);
 
-	if (s->orig[0] == 0xff) {	/* target is the cell that holds it */
+	if (s->orig[0] == 0xff) {	/* the target is the content of a cell */
 		if (!uft_insn_reaches(pc + 6, target))
 			return -ERANGE;
 		return (int)uft_insn_jmp_indirect(at, pc, target);
@@ -417,7 +418,7 @@ static int put_own_jump(const struct patch_site *s, uint8_t *at, uintptr_t pc)
 	return (int)uft_insn_jmp(at, pc, target);
 }
 
-/* The thunk that ends aux code: @x is the return address that the handler will see. */
+/* The thunk at the end of aux code. @x: the return address that the handler will see. */
 static size_t put_aux_thunk(const struct patch_object *o, const struct patch_site *s, uint8_t *at, uintptr_t pc,
 			    uintptr_t x)
 {
@@ -457,7 +458,7 @@ static int build_aux(const struct patch_object *o, const struct patch_site *s, s
 	return 0;
 }
 
-/* What an own call's graph stub calls in place of site+len; written into the same slot by its own item. */
+/* The code that an own call's graph stub calls instead of site+len; an item of its own writes it into the same slot. */
 static int build_own_graph(const struct patch_object *o, const struct patch_site *s, uint32_t index,
 			   struct near_code *c)
 {

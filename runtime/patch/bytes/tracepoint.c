@@ -2,7 +2,7 @@
 /*
  * tracepoint.c - calls of tracepoints where instructions have any length: a nop of five bytes, a jump
  *
- * The nop may be left out for a moment, so any protocol of batch.c will do while threads run.
+ * The nop may be skipped for a moment, so any protocol of batch.c will do while threads run.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
@@ -30,7 +30,7 @@ static void commit(void *arg, const struct patch_item *it, uint32_t n)
 			b->v[it[i].index].is_on = it[i].form;
 }
 
-/* 0: it is planned; -EALREADY: nothing is to be done; -EFAULT, -EILSEQ, -EOPNOTSUPP. */
+/* Plans the change of one call. 0: *it is to be written; -EALREADY: it is as wanted; -EFAULT, -EILSEQ, -EOPNOTSUPP. */
 static int plan(struct patch_item *it, const struct call *c, int is_on)
 {
 	struct code now, old, new;

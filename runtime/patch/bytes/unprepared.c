@@ -2,10 +2,10 @@
 /*
  * unprepared.c - entries of unprepared functions: CLASS_CODE
  *
- * The session decodes and plans (control/relocate/); here its bytes are checked, copied and linked. Per site, in the
- * aux slot of its stub index (stubs.c) and in a table of cells, which is data:
+ * The session decodes and plans (control/relocate/); this file checks the session's bytes, copies them and links them.
+ * Per site, in the aux slot of its stub index (stubs.c) and in a table of cells, which is data:
  *
- *	+0		code	the moved instructions, then a jump behind them: final bytes, not looked into
+ *	+0 code the moved instructions, then a jump behind them: final bytes, which this file does not decode
  *	+CODE_ADDR	addr	of the site: data, for unwinders (frames.c)
  *	+CODE_SLOT	slot	jmp *cell(%rip)
  *	+CODE_FUNC	func	call 1f
@@ -15,42 +15,42 @@
  *	stub		call enter; call code; jmp exit
  *	cell		code (idle), func or stub
  *
- * The site itself becomes `jmp slot`, or a two-byte jump to padding that becomes it. From then on nothing but the
- * cell changes. Forms, in terms of enum form:
+ * The site itself becomes `jmp slot`, or a two-byte jump to a pad that becomes `jmp slot`. From then on only the cell
+ * changes. Forms, in terms of enum form:
  *
- *	ORIGINAL --> NOP_F (the pad is written, nothing leads there) --> NOP (linked)
+ *	ORIGINAL --> NOP_F (the pad is written, no code leads there) --> NOP (linked)
  *
- * sites of five bytes go without NOP_F. Being armed is not a form: the cell says it, and nothing else.
+ * Sites of five bytes skip NOP_F. Being armed is no form: only the cell says it.
  *
- * A site of one byte is linked by an int3: the session, which has every task of the program by ptrace, puts
- * who takes the trap into the slot. One byte changes by one store, at any time: a thread runs the old
- * instruction or the trap (and no thread rests inside of what changes). It is unlinked when nothing is armed,
- * since a trap costs something even if it leads nowhere. Nor is it wrong if the byte is back already: the
- * session takes them out of a process before it lets go of it.
+ * A site of one byte is linked by an int3. The session, which holds every task of the program by ptrace, sends a task
+ * that takes the trap to the slot. One byte changes by one store, at any time: a thread executes the old instruction or
+ * the trap (and no thread rests inside of the byte that changes). It is unlinked when it is not armed, because a trap
+ * costs time even if it leads nowhere. If the byte is restored already, that is no error: the session removes the traps
+ * before it lets go of a process.
  *
- * A site of one to four bytes whose jump ends in the program's own is punned (punned_jump.c): its place leads to the
- * slot. Only its first instruction moves, so one store links it at any time, too.
+ * A site of one to four bytes whose jump ends in the program's own bytes is punned (punned_jump.c): its place leads to
+ * the slot. Only its first instruction moves, so one store links it at any time, too.
  *
- * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
- * no thread there: UFT_PATCH_FRESH, no thread runs, or the session holds the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
- * Taking back needs none of that where one store does, since no thread rests inside a jump. Two things remain for a
- * moment when all tasks are stopped: a jump over two blocks of 16 bytes, for which nothing can stand in (a fork
- * child born meanwhile would run the stand-in until its first event), and a pad, in which a thread may rest on its
- * way. Until then they stay linked, and their cells lead to the code that moved.
+ * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs no
+ * thread there: UFT_PATCH_FRESH, no thread runs, or the session has stopped the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
+ * Unlinking needs none of that where one store is enough, because no thread rests inside a jump. Two cases wait until
+ * all tasks are stopped: a jump over two blocks of 16 bytes, which has no stand-in (a fork child born meanwhile would
+ * execute the stand-in until its first event), and a pad, in which a thread may rest on its way. Until then these sites
+ * stay linked, and their cells lead to the moved code.
  *
- * Code written for a site stays and does not change: the session may send it again.
- * Context: control; everything is in the site's record or in memory of ours, so that a fork child has it.
+ * Code written for a site stays and does not change: the session may send it again. Context: control; everything is in
+ * the site's record or in memory of the runtime, so that a fork child has it.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/bytes/bytes.h"
 
 #define PAD_LEN		UFT_LEN_JMP
 #define TRAP_LEN	1u
-#define LINK_AHEAD	8u	/* sites whose text is fetched beforehand */
-/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
+#define LINK_AHEAD	8u	/* sites whose text is prefetched */
+/* offsets in struct patch_site.orig: the pad's bytes, and the distance from the site's jump to the pad */
 #define ORIG_PAD	8
 #define ORIG_REL	13
-#define ORIG_PUN	8	/* SITE_PUN: the jump's first bytes, and the length of all of it */
+#define ORIG_PUN	8	/* SITE_PUN: the jump's first bytes, and the whole jump's length */
 #define ORIG_PUN_LEN	12
 
 _Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_ADDR == UFT_CODE_ADDR && CODE_SLOT == UFT_CODE_SLOT &&
@@ -89,7 +89,7 @@ static uintptr_t site_pad(const struct patch_site *s)
 						: 0;
 }
 
-/* ---- what the session sends ---------------------------------------------------------------------- */
+/* ---- code from the session ---------------------------------------------------------------------- */
 
 /* Do [a, a + n) and [b, b + m) share a byte? */
 static int overlap(uintptr_t a, unsigned n, uintptr_t b, unsigned m)
@@ -102,7 +102,7 @@ static int in_text(const struct patch_object *o, uintptr_t at, unsigned n)
 	return at >= o->text_start && at <= o->text_end && n <= o->text_end - at;
 }
 
-/* Bytes that change. */
+/* Bytes at the site that change. */
 static unsigned code_len(const struct uft_code *c)
 {
 	return c->pun ? c->pun : c->is_trap ? TRAP_LEN : c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
@@ -115,13 +115,13 @@ static int is_sound_pun(const struct patch_object *o, const struct uft_code *c)
 	       in_text(o, c->addr, c->known);
 }
 
-/* Bytes that nothing else may change. */
+/* Bytes at the site that no other site may change. */
 static unsigned code_claim(const struct uft_code *c)
 {
 	return c->pun && c->known > c->nmoved ? c->known : c->nmoved;
 }
 
-/* Numbers only. @prev: the element before, or NULL. */
+/* Checks the numbers of @c only. @prev: the element before, or NULL. */
 static int is_sound(const struct patch_object *o, const struct uft_code *c, const struct uft_code *prev)
 {
 	int64_t rel = (int64_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
@@ -150,7 +150,7 @@ static uint8_t check(const struct patch_object *o, const struct uft_code *c, con
 	if (!batch_is_mapped(c->addr, code_claim(c)) || (c->pad && !batch_is_mapped(c->pad, PAD_LEN)))
 		return UFT_ST_WRITE;
 	s = &o->site[c->stub];
-	if (s->addr) {		/* known: the same again is welcome */
+	if (s->addr) {		/* known: the same code again is welcome */
 		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad ||
 		    site_len(s) != code_len(c) || is_pun(s) != !!c->pun || s->win != c->nmoved ||
 		    memcmp((const void *)aux_at(o, c->stub), c->code, c->ncode))
@@ -228,7 +228,7 @@ static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32
 	}
 }
 
-/* The session asks for a list again with each change of it, refused places included: they count once. */
+/* Counts a refused place once: the session sends a list again with each change, with refused places in it. */
 static void refuse_pun(const struct patch_object *o, struct uft_code *c, int ret)
 {
 	struct patch_site *s = &o->site[c->stub];
@@ -239,7 +239,7 @@ static void refuse_pun(const struct patch_object *o, struct uft_code *c, int ret
 	s->bits |= SITE_NO_PLACE;
 }
 
-/* Makes the jumps of sites that have a place, and notes both in the request. */
+/* Makes the jumps of sites with a punned jump, and stores jump and length in the request. */
 static void make_puns(const struct patch_object *o, struct uft_code *c, uint32_t n)
 {
 	struct pun_search search = { 0 };
@@ -259,7 +259,10 @@ static void make_puns(const struct patch_object *o, struct uft_code *c, uint32_t
 	}
 }
 
-/* The windows are closed: a fork child that finds a record has what it tells of. The address comes last. */
+/*
+ * Fills the site's record. The windows are closed, so a fork child that finds a record has its code. The address comes
+ * last.
+ */
 static void note(struct patch_object *o, const struct uft_code *c)
 {
 	struct patch_site *s = &o->site[c->stub];
@@ -365,14 +368,14 @@ static uint64_t site_jump(const struct patch_object *o, const struct patch_site 
 	return jump_to(UFT_OP_JMP, s->addr, aux_at(o, stub) + CODE_SLOT);
 }
 
-/* Do the site's bytes, and the pad's if something leads there or did, stand as the form says? */
+/* Have the site, and its pad if code leads there or did, the bytes that the form says? */
 static int is_as_noted(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
 {
 	unsigned len = site_len(s);
 	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub);
 	struct code now;
 
-	if (is_pun(s)) {	/* a jump ends in those behind it */
+	if (is_pun(s)) {	/* the jump ends in the bytes behind it */
 		uint64_t behind = orig_at(s, 0, s->orig[ORIG_PUN_LEN]) & ~code_mask(len);
 
 		len = s->orig[ORIG_PUN_LEN]; /* GUARD(is_as_noted_len) */
@@ -411,7 +414,7 @@ static void item_bytes(struct patch_item *it, unsigned proto, uintptr_t at, uint
 	it->stand_in = UFT_OP_INT3;
 }
 
-/* The site is one instruction, and no thread stops inside of it: a thread may run it at any instant. */
+/* Changes a site while threads run: it is one instruction, and no thread rests inside of it. */
 static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to)
 {
 	unsigned len = site_len(s);
@@ -435,12 +438,12 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 		       item_at_once(it, s, jump, orig) ? -UFT_ST_LIVE : 1;
 	if (quiet_at(q, s->addr, s->addr + s->win))
 		item_bytes(it, PROTO_PLAIN, s->addr, to, len);
-	else	/* of one instruction that becomes another no thread rests inside */
+	else	/* one instruction becomes another one, and no thread rests inside of it */
 		return is_pun(s) && !item_at_once(it, s, orig, jump) ? 1 : -UFT_ST_LIVE;
 	return 1;
 }
 
-/* The first byte of a pad is one where a thread may rest: it is left when its site is as found again. */
+/* Writes or restores a pad. A thread may rest at a pad's first byte, so a pad is restored only after its site. */
 static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
 		    struct quiet *q)
 {
@@ -456,7 +459,7 @@ static int item_pad(struct patch_item *it, const struct patch_object *o, const s
 	return 1;
 }
 
-/* Where the cell leads in @state; 1: that is news. */
+/* Sets the cell to what @state needs; 1: it has changed. */
 static int set_cell(const struct patch_object *o, uint32_t stub, unsigned state)
 {
 	uint64_t to = aux_at(o, stub), *cell = code_cell(o, stub);
@@ -479,12 +482,13 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	int is_linked, news;
 
 	if (is_trap(s) && s->form == FORM_NOP && *(const uint8_t *)s->addr == s->orig[0])
-		s->form = FORM_ORIGINAL;	/* the session took it out */
+		s->form = FORM_ORIGINAL;	/* the session removed the trap */
 	is_linked = s->form == FORM_NOP;
 
 	if (state == UFT_IDLE && (s->form == FORM_NOP_F || is_trap(s)))
 		want_link = 0;
-	if (is_plain)		/* linked for the function tracer: it stays, and passes through */
+	/* linked for the function tracer: it stays linked, and its cell leads to the moved code */
+	if (is_plain)
 		want_link = is_linked && !is_trap(s);
 	news = set_cell(o, stub, is_plain ? UFT_IDLE : state);
 	if (is_linked && want_link)
@@ -505,7 +509,7 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	return ret;
 }
 
-/* Both ends of eight bytes in the window, and in one page. */
+/* Do eight bytes at @at lie in the window, and in one page? */
 static int is_word_in(const struct plat_window *w, uintptr_t at)
 {
 	return at >= w->lo && at <= w->hi - 8 && (at & (PLAT_PAGE - 1)) <= PLAT_PAGE - 8;

@@ -1,46 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.c - places in unprepared code that the runtime must know of, where instructions are words
+ * hook.c - hooks: places in unprepared code that call the runtime, where instructions are words
  *
- * The loader's calls that announce a library.
+ * The loader's calls. They announce a library.
  *
- * The loader calls an empty function when its list of objects has changed (r_brk): before the constructors of
- * a new one, and when one has gone. That function is one `ret`, on riscv64 two bytes with another function
- * behind them: no room for a jump. So the calls are what changes: the session lists them, and each becomes
- * the same call of our handler, which is in this library and returns to the loader. No stub, no memory near
- * the loader; what is out of the instruction's reach is refused (-ERANGE).
+ * The loader calls an empty function when its list of objects has changed (r_brk): before the constructors of a new
+ * object, and when an object is gone. That function is one `ret`, on riscv64 two bytes with another function behind
+ * them: no room for a jump. So the calls of it are changed instead. The session lists them, and each becomes the same
+ * call of our handler, which is in this library and returns to the loader. This needs no stub and no memory near the
+ * loader; a handler out of the instruction's reach is refused (-ERANGE).
  *
  *	original	bl _dl_debug_state	jal ra, _dl_debug_state
  *	armed		bl uft_asm_hook_rbrk	jal ra, uft_asm_hook_rbrk
  *
- * Concurrency. One call for another is a change that CPUs may see at any time, if it is one aligned store. A
- * call that lies between two words is changed only while the program waits in its hello, when it has one
- * thread: else it stays as it is, -EBUSY. Left armed it does no harm: the library stays mapped, and without a
- * session the handler asks nobody.
+ * Concurrency. If a call changes into another call by one aligned store, CPUs may see that at any time. A call that
+ * lies in two words is changed only while the program waits in its hello, when it has one thread; else it stays as it
+ * is, -EBUSY. A call that stays armed does no harm: the library stays mapped, and without a session the handler makes
+ * no request.
  *
- * Unwinders. The entry of a function that walks the stack becomes a jump to a stub in memory near it, which
- * calls the handler with every register as it was (hook.S) and goes on with the instructions that stood
- * there, which do not say where they stand (the session looks):
+ * Unwinders. The entry of a function that walks the stack becomes a jump to a stub in memory near it. The stub calls
+ * the handler with every register as it was (hook.S) and goes on with the moved instructions, which must not depend on
+ * their address (the session checks that):
  *
  *	original	sub sp, sp, #n ; ...		addi sp, sp, -n ; sd s0, n(sp) ; ...
  *	armed		b stub ; ...			auipc t6 ; jr t6, stub ; ...
  *	stub		the handler's address ; call it ; what stood there ; jump behind it
  *
- * That is done only while no thread can be there: the object is fresh, or every task is held (word_is_quiet());
- * else -EBUSY. It stays when the session leaves, for frames that return through us do, too, and their
- * exceptions. Stubs are never freed; the one of an object that has gone is that of the next with the same
- * instructions there.
+ * This change is made only while no thread can be there: the object is fresh, or all tasks are stopped
+ * (word_is_quiet()); else -EBUSY. It stays after a detach, because frames that return through the runtime stay, too,
+ * and exceptions pass them. Stubs are never freed; when an object is gone, its stub serves the next one with the same
+ * instructions at that place.
  *
  * Forks. The system call by which libc forks becomes a jump to a stub, which calls the handler with every register as
- * it was: that makes the call itself (agent/spare.c), or the stub does. On arm64 that is one word. On riscv64 it takes
- * two, so the instructions before it move along (the session looks: they depend on registers alone), and the way there
- * and the way back take a register that the next instruction of the program writes without having read it.
+ * it was. The handler makes the call itself (agent/spare.c), or the stub does. On arm64 the jump is one word. On
+ * riscv64 it takes two, so the instructions before the call move along (the session checks that they depend on
+ * registers alone), and the jumps there and back use a register that the next instruction of the program writes without
+ * reading it.
  *
  *	original	mov x8, #220 ; svc #0 ; ...		li a7, 220 ; ... ; add a4, tp, n ; ecall ; lui a5, n ; ...
  *	armed		mov x8, #220 ; b stub ; ...		li a7, 220 ; ... ; auipc a4 ; jr a4, stub ; lui a5, n ; ...
  *
- * Any number may be in the register: the handler lets other calls pass. A child finds the same code. These, too, stay
- * when the session leaves, and let everything pass then.
+ * The register may have any number: the handler lets other calls pass. A fork child has the same code. These hooks,
+ * too, stay after a detach, and then let every call pass.
  *
  * Context: control. A fork child has its own copy of the lists, and of the code.
  */
@@ -60,9 +61,9 @@ struct call {
 };
 
 static struct call calls[MAX_CALLS];
-static uint32_t ncalls;		/* counts what is complete: a fork child finds all of an entry or none */
+static uint32_t ncalls;		/* counts complete entries: a fork child finds all of an entry or none */
 
-/* The program waits until it is answered: no thread runs beside us. */
+/* Does the program wait for the answer to its hello? Then no other thread runs. */
 static int is_starting(void)
 {
 	const struct uft_mail *m = uft_rt.mail;
@@ -130,17 +131,17 @@ _Static_assert(ARCH_HOOK_STUB + sizeof(((struct uft_hook *)0)->bytes) + ARCH_HOO
 _Static_assert(4 * ARCH_FORK_MAX <= STUB_BYTES && PLAT_PAGE % STUB_BYTES == 0, "a stub");
 
 struct stub {
-	uintptr_t addr, at;	/* of what it is for; its own */
+	uintptr_t addr, at;	/* of the hooked place; of the stub */
 	uint32_t len, kind;
 	uint8_t orig[16];
 };
 
 static struct stub stubs[MAX_STUBS];
-static uint32_t nstubs;		/* counts what is complete */
-static uintptr_t page;		/* of the last ones; the next is at page_used */
+static uint32_t nstubs;		/* counts complete entries */
+static uintptr_t page;		/* the page of the last stubs; the next one is at page_used */
 static uint32_t page_used = PLAT_PAGE;
 
-/* The jump there, from the entry or the system call. */
+/* The jump to the stub, from the entry or the system call. */
 static unsigned jump_of(const struct stub *s, uint32_t *w)
 {
 	return s->kind == UFT_HOOK_SYSCALL ? arch_fork_jump(w, s->addr, s->orig, s->at) :
@@ -158,7 +159,7 @@ static int write_words(uintptr_t at, const uint32_t *w, unsigned n)
 	return ret;
 }
 
-/* Room for a stub which @s reaches, and which reaches it. */
+/* Takes room for a stub that @s can reach, and that can reach @s. */
 static int place_stub(struct stub *s)
 {
 	uint32_t w[2];
@@ -175,7 +176,7 @@ static int place_stub(struct stub *s)
 	return jump_of(s, w) ? 0 : -ERANGE;
 }
 
-/* What the stub of an entry is; its words, 0: it cannot be made. */
+/* Makes the stub of an entry; returns its words, 0: it cannot be made. */
 static unsigned make_unwinder(const struct stub *s, uint32_t *w)
 {
 	uint8_t code[STUB_BYTES] = { 0 };
@@ -217,7 +218,7 @@ static int is_readable(uintptr_t at, unsigned bytes)
 	return plat_is_readable((const void *)at) && plat_is_readable((const void *)(at + bytes - 8));
 }
 
-/* The one that leads from there now, or that led from the same instructions there; NULL: none. */
+/* The stub that the place leads to now, or that served the same instructions there before; NULL: none. */
 static const struct stub *find_stub(const struct uft_hook *h, int *is_armed)
 {
 	uint32_t w[2];
@@ -232,7 +233,7 @@ static const struct stub *find_stub(const struct uft_hook *h, int *is_armed)
 	return NULL;
 }
 
-/* Of an unwinder, or of a fork: one word changes at any time, more of them while no thread can be there. */
+/* Arms an unwinder's or a fork's hook: one word changes at any time, more words only while no thread can be there. */
 static int arm_stub(const struct uft_hook *h)
 {
 	const int is_fork = h->kind == UFT_HOOK_SYSCALL;

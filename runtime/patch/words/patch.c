@@ -2,35 +2,34 @@
 /*
  * patch.c - sites of a running program, from state to state, where instructions are aligned words
  *
- * What it is: the contract of runtime.h (patch) for architectures on which one aligned store changes one
- * instruction, and every CPU fetches the old one or the new. What x86_64 needs patch.c, site.c and batch.c
- * for is here one store. arch/NAME/patch.h has the words; nothing here knows them.
+ * It is the contract of runtime.h (patch) for architectures on which one aligned store changes one instruction, and
+ * every CPU fetches the old one or the new. One store here does what x86_64 needs patch.c, site.c and batch.c for.
+ * arch/NAME/patch.h has the encodings; this file knows none.
  *
- * Objects and owners. A struct word_object per loaded ELF file: a region within branch reach of its text (a
- * page of cells, a page of thunks, the stubs) and a table of sites by stub index: address, kind, the words as
- * found. All of it is the agent's. What stands at a site now is not noted anywhere: it is read and compared
- * with the forms that it can have, so that a fork child, which may have been born in the middle of a batch,
- * needs no journal.
+ * Objects and owners. A struct word_object per loaded ELF file: a region within branch reach of its text (a page of
+ * cells, a page of thunks, the stubs) and a table of sites by stub index: address, kind, the words as found. The agent
+ * owns all of it. The present words of a site are noted nowhere: they are read and compared with the forms that the
+ * site can have. So a fork child, which may have been born in the middle of a batch, needs no journal.
  *
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
  *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
- *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (unprepared.c)
+ *	unprepared code, one	as found | jump to its code (idle), to its call of the function handler, or to the stub
+ *	word:			(unprepared.c)
  *
  * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as
  * well, and the stub's first word, which leads to the thunk of the state, is changed instead.
  *
  * Invariants:
- *   1. No word is written that is not one of the site's forms: unexpected words are left alone, counted.
- *   2. What a site leads to is complete and visible to every CPU before it leads there: stubs are written and flushed
- *	first, and a synchronisation lies in between.
- *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the
- *      first as it
- *	is now. A thread may rest between the two, for any time, so the first is written only while no thread can
- *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted. The
- *	same for words that are not aligned, for what was found if it may be more than one instruction, and for
- *	plain code: CPUs may fetch one branch or another while it changes, but not one or any instruction.
- *   4. A page without a wanted site is not written.
+ *   1. Only words that are one of the site's forms are overwritten: sites with other words are left alone and counted.
+ *   2. Code that a site leads to is complete and visible to every CPU before the site leads there: stubs are written
+ *	and flushed first, and a synchronisation lies in between.
+ *   3. The second word of an entry site leads somewhere only when every thread that is at the site has executed the
+ *	first word as it is now. A thread may rest between the two for any time, so the first word is written only while
+ *	no thread can be there: the object is fresh or all tasks are stopped (the session says so). Else: UFT_ST_LIVE,
+ *	counted. The same holds for words that are not aligned, for words as found that may be more than one
+ *	instruction, and for unprepared code: CPUs may fetch one branch or another while it changes, but not a branch or
+ *	any other instruction.
  *
  * Not here: the loader's calls and unwinders (hook.c); hooks of system calls, own calls of mcount:
  * -EOPNOTSUPP or UFT_ST_KIND.
@@ -52,8 +51,8 @@ struct form {
 };
 
 static struct word_object *objects;
-static int is_vouched;			/* the session holds every task. Written by the agent */
-static struct plat_window window;	/* that is open; a fork child closes its copy */
+static int is_vouched;			/* the session has stopped all tasks. Written by the agent */
+static struct plat_window window;	/* the open window; a fork child closes its copy */
 static int has_window;
 
 int patch_init(void)
@@ -81,7 +80,9 @@ struct word_object *word_find(uint32_t object)
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 
-/* The mapping of the last window; a program may have changed it since the last batch, which begins with none. */
+/*
+ * The mapping of the last window. The program may have changed it since the last batch, so each batch forgets it first.
+ */
 static struct {
 	uintptr_t lo, hi;
 	int prot;
@@ -96,7 +97,7 @@ int word_open(uintptr_t lo, uintptr_t hi)
 {
 	int ret;
 
-	if (lo < segment.lo || hi > segment.hi)		/* a look is dear: emulators write the list anew each time */
+	if (lo < segment.lo || hi > segment.hi)		/* a look-up is dear: emulators write the list anew each time */
 		segment.prot = plat_text_segment(lo, &segment.lo, &segment.hi);
 	if (segment.prot < 0 || hi > segment.hi) {
 		segment.lo = segment.hi = 0;
@@ -127,8 +128,8 @@ void word_put(uintptr_t at, uint32_t word)
 /* ---- regions -------------------------------------------------------------------------------------- */
 
 /*
- * Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. Behind the last what the
- * enter copy loads.
+ * The cells of a thunk: the value that it loads for its handler (ARCH_THUNK_K), and where it leads. The cells behind
+ * the last thunk's are for the enter copy.
  */
 static uint64_t *cells(const struct word_object *o, unsigned t)
 {
@@ -140,7 +141,7 @@ static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t
 	return (page ? o->region_end - PLAT_PAGE : o->region + PLAT_PAGE) + t * ARCH_THUNK_BYTES;
 }
 
-/* Fast paths that stand behind the thunks (arch_make_copy()), as no handler is within reach of stubs. */
+/* Copies of fast paths behind the thunks (arch_make_copy()), because no handler is within reach of stubs. */
 enum { COPY_FUNC, COPY_ENTER, COPY_EXIT, NCOPIES };
 #define COPIES_FROM	1024u
 _Static_assert(WORD_NTHUNKS * ARCH_THUNK_BYTES <= COPIES_FROM && COPIES_FROM + NCOPIES * ARCH_COPY_BYTES <= PLAT_PAGE,
@@ -154,7 +155,7 @@ static uintptr_t copy_in(const struct word_object *o, unsigned page, unsigned c)
 	return thunk_in(o, page, 0) + COPIES_FROM + c * ARCH_COPY_BYTES;
 }
 
-/* What leads to a thunk's handler, nearest to who goes there: its copy, or the thunk. */
+/* The code that leads to a thunk's handler, nearest to @from: its copy, or the thunk. */
 uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from)
 {
 	unsigned page = ARCH_THUNK_PAGES > 1 && from > o->region + (o->region_end - o->region) / 2;
@@ -180,7 +181,7 @@ static const char *handler_of(unsigned t)
 	}
 }
 
-/* The words of a copy as it has to be now; 0: it cannot be made. */
+/* The words that a copy has to have now; 0: it cannot be made. */
 static unsigned make_copy(const struct word_object *o, unsigned page, unsigned c, uint32_t *w)
 {
 	unsigned t = copy_thunk[c];
@@ -193,7 +194,7 @@ static unsigned make_copy(const struct word_object *o, unsigned page, unsigned c
 	return n;
 }
 
-/* Brings the words of all copies up to date, those of one page. Returns how many are there, or -errno. */
+/* Updates the words of all copies in one page. Returns how many copies the page has, or -errno. */
 static int write_copies(const struct word_object *o, unsigned page)
 {
 	uint32_t w[ARCH_COPY_BYTES / 4 + 1];
@@ -225,9 +226,9 @@ static int write_copies(const struct word_object *o, unsigned page)
 }
 
 /*
- * The cells first: a copy that is switched off leads to its thunk. One that cannot be switched off goes on to
- * run its fast path, which is harmless only since every line is shut by then: its key is of the generation
- * before, so that the copy goes to its thunk (ring/thread_rings.c).
+ * The cells are written first, because a copy that is switched off leads to its thunk. A copy that cannot be switched
+ * off still executes its fast path. That is harmless only because every line is shut by then: the line's key is of the
+ * generation before, so the copy goes to its thunk (ring/thread_rings.c).
  */
 void patch_retarget(void)
 {
@@ -333,7 +334,7 @@ int patch_object(struct uft_cmd_object *c)
 	if (c->nstubs > o->capacity)
 		return -ENOSPC;
 	if (c->has_code && !o->code_base)
-		return -ENOSPC;		/* to be described anew */
+		return -ENOSPC;		/* the session has to describe the object again */
 	if (c->nstubs > o->nstubs)
 		o->nstubs = c->nstubs;
 	c->stub_base = o->stub_base;
@@ -343,7 +344,7 @@ int patch_object(struct uft_cmd_object *c)
 	return 0;
 }
 
-/* ---- what stands at a site ------------------------------------------------------------------------ */
+/* ---- words of a site ------------------------------------------------------------------------ */
 
 static unsigned site_kind(const struct word_site *s)
 {
@@ -384,7 +385,7 @@ static int entry_form(const struct word_object *o, const struct word_site *s, ui
 	return f->w[0] && f->w[1];
 }
 
-/* The words of @state. 0: the site does not have it, or it is out of reach. */
+/* The words of a site in @state. 0: the site has no such form, or a target is out of reach. */
 static int form_of(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state,
 		   struct form *f)
 {
@@ -398,7 +399,7 @@ static int form_of(const struct word_object *o, const struct word_site *s, uint3
 	if (is_entry(s))
 		return entry_form(o, s, stub, state, f);
 	if (is_code(s)) {
-		/* What leads nowhere yet need not when it is idle. */
+		/* An idle site that is not linked yet stays as found. */
 		f->w[0] = state == UFT_IDLE && word_at(s, 0) == s->orig[0] ? s->orig[0] :
 			word_code_form(o, s, stub, state);
 		return f->w[0] != 0;
@@ -424,7 +425,7 @@ static int is_ours(const struct word_object *o, const struct word_site *s, uint3
 	return 0;
 }
 
-/* What stands there: enum uft_site_status. */
+/* Are the words as found of the site's kind? Returns enum uft_site_status. */
 static int check_words(const struct word_site *s, unsigned bytes)
 {
 	unsigned n = bytes / 4;
@@ -446,7 +447,7 @@ static int check_words(const struct word_site *s, unsigned bytes)
 	}
 }
 
-/* First touch. Returns enum uft_site_status. */
+/* Learns a site at first touch. Returns enum uft_site_status. */
 static int learn(const struct word_object *o, struct word_site *s, const struct uft_patch *p)
 {
 	struct word_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .action = p->action };
@@ -477,7 +478,7 @@ static void refuse(struct uft_patch *p, int status)
 		    UFT_CNT_SITE_REFUSED, 1);
 }
 
-/* Its record, if the request is sound; else it is refused. */
+/* The record of a request's site, if the request is sound; else the request is refused. */
 static struct word_site *site_for(struct word_object *o, struct uft_patch *p)
 {
 	struct word_site *s = p->stub < o->nstubs && p->state <= UFT_GRAPH ? &o->site[p->stub] : NULL;
@@ -498,14 +499,14 @@ static int wants_stub(const struct uft_patch *p)
 	return p->status == UFT_ST_OK && (p->state == UFT_GRAPH || (ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION));
 }
 
-/* What its prologue has made of the frame; 0: not known, or it stands at the entry. */
+/* The size of the frame that the prologue has made; 0: not known, or the site lies at the entry. */
 static uint32_t frame_of(const struct word_object *o, const struct word_site *s)
 {
 	return is_entry(s) ||
 		is_code(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
 }
 
-/* 1: written. What differs between states and flags is its first and its last word. */
+/* Writes a site's stub; 1: written. Only its first and its last word differ between states and flags. */
 static int write_stub(struct word_object *o, struct word_site *s, const struct uft_patch *p)
 {
 	uintptr_t at = word_stub(o, p->stub);
@@ -537,7 +538,7 @@ static int write_stub(struct word_object *o, struct word_site *s, const struct u
 	return 1;
 }
 
-/* Stubs first: sites lead there afterwards. The flags byte is data and follows what is asked for now. */
+/* Stubs first, because sites lead there afterwards. The flags byte is data and is set to the flags wanted now. */
 static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 {
 	int written = 0;
@@ -553,9 +554,9 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 }
 
 /*
- * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written.
- * The first of two never goes back while a thread may run, nor what was found behind it: idle does no harm.
- * What cannot become idle either leads on to its handler, and that is said.
+ * Writes one word of a site, word 0 or 1, on the way to the wanted state. Returns 1 if it was written. While threads
+ * may run, the first of two words is never restored, and words as found behind it neither: idle does no harm. A site
+ * that cannot become idle either stays armed, and is refused with UFT_ST_LIVE.
  */
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {
@@ -591,8 +592,8 @@ static int change_word(struct word_object *o, struct uft_patch *p, unsigned word
 }
 
 /*
- * All sites of a list, in an order in which every instant is sound: going in, the first words, a synchronisation, the
- * second ones. On the way out the second words come first as well, and the first follow if no thread runs.
+ * Changes all sites of a list, in an order in which every instant is sound. Arming: the first words, a synchronisation,
+ * the second words. Restoring: the second words, a synchronisation, and then the first words if no thread runs.
  */
 static uint32_t change(struct word_object *o, struct uft_patch *p, uint32_t n, int is_quiet)
 {
@@ -651,9 +652,9 @@ long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *don
 	return patch_change(object, p, n, 0, done);
 }
 
-/* ---- taking back ---------------------------------------------------------------------------------- */
+/* ---- restoring ---------------------------------------------------------------------------------- */
 
-/* Returns how many could not be changed beside running threads; who asks is told. */
+/* Returns how many sites could not be changed while threads run; the caller gets this number. */
 static uint32_t disarm_object(struct word_object *o)
 {
 	struct uft_patch *p = plat_map(o->nstubs * sizeof(*p));
@@ -689,7 +690,7 @@ uint32_t patch_disarm(void)
 	return left;
 }
 
-/* The library stays, whatever can be put back. */
+/* The library is never unmapped here, so no site has to be restored for that. */
 uint32_t patch_stuck(void)
 {
 	return 0;
@@ -717,7 +718,7 @@ void patch_object_anew(uint32_t object)
 	patch_object_gone(object);	/* hooks are not an object's */
 }
 
-/* Every word is sound by itself, whichever of them the child has: nothing is to be finished. */
+/* Every word is sound by itself, whichever of them the child has: there is nothing to finish. */
 void patch_after_fork(void)
 {
 	plat_text_forget();
@@ -725,7 +726,7 @@ void patch_after_fork(void)
 		word_close();
 }
 
-/* ---- what other architectures have ----------------------------------------------------------------- */
+/* ---- functions for other architectures ----------------------------------------------------------------- */
 
 long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags)
 {
@@ -733,7 +734,7 @@ long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *w
 	return -EOPNOTSUPP;
 }
 
-/* Nothing stands elsewhere than in the program's text. */
+/* Code of sites lies in the program's text only. */
 void patch_describe(struct uft_debug *d)
 {
 	(void)d;

@@ -2,8 +2,8 @@
 /*
  * tracepoint.c - calls of tracepoints where instructions are words: a nop, a jump
  *
- * Both may stand at one aligned word while threads run through it: every CPU executes the one or the other. What is not
- * aligned (the header sees to it), or whose jump does not reach (riscv64: 1 MiB), stays the nop.
+ * One aligned word may change between the two while threads run through it: every CPU executes one or the other. A call
+ * that is not aligned (the header sees to it), or whose jump does not reach (riscv64: 1 MiB), stays the nop.
  */
 #include <linux/errno.h>
 
@@ -13,7 +13,7 @@
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 
-/* 0: it is as wanted; 1: @word is to be written; -EFAULT, -ERANGE, -EILSEQ. */
+/* Plans the change of one call. 0: it is as wanted; 1: @word is to be written; -EFAULT, -ERANGE, -EILSEQ. */
 static int plan(const struct call *c, int is_on, uint32_t *word)
 {
 	uint32_t jump = arch_code_jump(c->addr, c->on), now;

@@ -2,21 +2,21 @@
 /*
  * unprepared.c - entries of unprepared functions, where instructions are words
  *
- * The session decodes and plans (control/relocate/); here its words are checked, copied and linked. Per site,
- * in the slot of its stub index, what arch_make_code() writes (arch/NAME/patch.h): the code that moved, what
- * calls the function handler in front of it, and what leads to the stub. None of that changes; the site
- * itself is one jump, to one of the three:
+ * The session decodes and plans (control/relocate/); this file checks the session's words, copies them and links them.
+ * Per site, in the slot of its stub index, arch_make_code() writes (arch/NAME/patch.h): the moved code, in front of it
+ * a call of the function handler, and code that leads to the stub. None of that changes. The site itself is one jump,
+ * to one of the three:
  *
  *	ORIGINAL	as found
- *	IDLE		code, behind the signature that it begins with where the site lies behind one
+ *	IDLE code, behind the signature that it begins with if the site lies behind one
  *	FUNCTION	the function handler's call, then code
  *	GRAPH		stub: enter ; call code ; exit
  *
- * Handlers. At the entry of such a function its callers may keep something in registers that it does not use
- * itself (-fipa-ra), so all but those that a veneer may spend are saved around the handlers of prepared
+ * Handlers. At the entry of such a function its callers may keep values in registers that it does not use itself
+ * (-fipa-ra). So all registers, except those that a veneer may change, are saved around the handlers of prepared
  * entries: by the slot, or by handlers of their own (trace.S).
  *
- * Context: control; all of it is in the site's record or in memory of ours, so that a fork child has it.
+ * Context: control; all of it is in the site's record or in memory of the runtime, so that a fork child has it.
  */
 #include <linux/errno.h>
 
@@ -43,7 +43,7 @@ uint32_t word_code_form(const struct word_object *o, const struct word_site *s, 
 					       arch_code_idle(at, s->is_signed));
 }
 
-/* Numbers only, and what stands there. */
+/* Checks the numbers of @c, and that the site has the words as found. */
 static uint8_t check(const struct word_object *o, const struct uft_code *c)
 {
 	const struct word_site *s = c->stub < o->nstubs ? &o->site[c->stub] : NULL;
@@ -54,7 +54,7 @@ static uint8_t check(const struct word_object *o, const struct uft_code *c)
 	    c->addr + c->nmoved > o->text_end)
 		return UFT_ST_KIND;
 	memcpy(&orig, c->orig, 4);
-	if (s->addr)		/* known: the same again is welcome */
+	if (s->addr)		/* known: the same code again is welcome */
 		return s->addr == c->addr && s->kind_len == UFT_KIND_LEN(UFT_SITE_CODE, 4) &&
 			s->orig[0] == orig ? UFT_ST_OK : UFT_ST_KIND;
 	return !memcmp((const void *)c->addr, c->orig, c->nmoved) ? UFT_ST_OK : UFT_ST_BYTES;
