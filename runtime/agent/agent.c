@@ -2,36 +2,37 @@
 /*
  * agent.c - the task inside a target that carries out the session's commands
  *
- * What it is. One task per target, made by clone(CLONE_VM) with nothing else shared: its own thread group,
- * descriptors, working directory, signal handlers and credentials, and exit signal 0. To the program it is a
- * child that wait() does not see; being no thread, it does not stand in the way of unshare(CLONE_NEWUSER), TSYNC
- * seccomp filters, a program that ends with SYS_exit in its last thread, or close_range().
+ * One task per target, made by clone(CLONE_VM) with nothing else shared: it has its own thread group, descriptors,
+ * working directory, signal handlers and credentials, and exit signal 0. To the program it is a child that wait() does
+ * not see. Because it is no thread of the program, it does not prevent unshare(CLONE_NEWUSER), TSYNC seccomp filters,
+ * the end of the program by SYS_exit in its last thread, or close_range().
  *
  * Life.	agent_start() -> ready -> commands -> exit
- * It ends when the target has ended (pidfd), runs another image (kcmp), its slice is no longer live, by AGENT_EXIT, or
- * by a detach: the session stops it, has it unmap all memory of the runtime, its own included, and exit, all by
- * system calls made at an instruction of the vdso (control/detach/detach.c). If the session is gone (pidfd,
- * arena.closed) and the target stays, it first puts the original code back and switches recording off; then it
- * serves the guard in the same way, or ends if there is none. The loss of a session does not wake the agent, so it
- * checks every TICK_MS.
+ * The agent ends when the target has ended (pidfd), when the target runs another image (kcmp), when its slice is no
+ * longer live, by AGENT_EXIT, or by a detach: the session stops the agent, makes it unmap all memory of the runtime,
+ * its own included, and exit, all by system calls made at an instruction of the vdso (control/detach/detach.c). If the
+ * session is gone (pidfd, arena.closed) and the target stays, the agent first restores the original code and switches
+ * recording off. Then it serves the guard in the same way, or ends if there is no guard. The loss of a session does not
+ * wake the agent, so the agent checks every TICK_MS.
  *
- * Parents. A child that ended would stay the target's zombie, as the target does not wait for it. So a task in between
- * makes the agent and ends, and the starting thread waits for that one at once: the agent is init's (or that of the
- * nearest subreaper) and the target has no child of ours. If the target is a subreaper itself, or the init of
- * its pid namespace, it is the parent after all.
+ * Parents. A child that ended would stay the target's zombie, because the target does not wait for it. So a task in
+ * between makes the agent and ends, and the starting thread waits for that task at once. The agent then is a child of
+ * init (or of the nearest subreaper), and the target has no child of ours. If the target is a subreaper itself, or the
+ * init of its pid namespace, it is the parent all the same.
  *
- * Concurrency. The agent is the only caller of patch_*() and trace_set_params() while it lives; before it is ready
- * the starting thread is (init). In a fork child the parent's agent does not exist; the state here was copied by
- * the fork and is set up anew by agent_start(), on the same stack: its memory was copied as well and is unused.
+ * Concurrency. While the agent lives, it alone calls patch_*() and trace_set_params(); before it is ready, the starting
+ * thread does (init). In a fork child the parent's agent does not exist. The fork has copied the state here, and
+ * agent_start() sets it up again, on the same stack, whose memory was copied as well and is unused.
  *
  * Invariants.
- *  1. The program runs only while the agent is ready or there is none: agent_start() waits (tests/func/session).
+ *  1. The program runs only while the agent is ready or there is no agent: agent_start() waits (tests/func/session).
  *  2. The agent holds no descriptor of the target (close_range first thing): pipes see their end of file.
- *  3. No signal reaches it: all are blocked before the clone, so a kill of the process group ends the target only.
- *     It leaves the target's process group and session too, so that a wait for these does not wait for the agent.
+ *  3. No signal reaches it: all signals are blocked before the clone, so a kill of the process group ends the target
+ *     only. It leaves the target's process group and session too, so that a wait for these does not wait for the agent.
  *  4. It never has more rights than the target (creds.c), or ends.
  *
- * Failure. Whatever it cannot do it reports in cmd_result and leaves alone. It never logs, never ends the target.
+ * Failure. The agent reports in cmd_result what it cannot do, and changes nothing there. It never logs, and never ends
+ * the target.
  */
 #include "runtime/agent/agent.h"
 
@@ -43,46 +44,46 @@
 #include "runtime/ring/ring.h"
 
 #define TICK_MS		100
-#define TEND_LOOKS	10	/* each that many looks rings give memory back */
+#define TEND_LOOKS	10	/* in each TEND_LOOKS-th look rings give memory back */
 #define PARTS		16	/* waits of a tick in which the program forks */
 #define START_MS	2000
 #define STACK_BYTES	UFT_AGENT_STACK
 
 #define CLONE_VM_	0x00000100ul
-#define CLONE_UNTRACED_	0x00800000ul	/* a debugger that follows forks shall not stop us */
-#define CLONE_THREAD_	0x00050f00ul	/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: all that a thread shares */
+#define CLONE_UNTRACED_	0x00800000ul	/* so that a debugger that follows forks does not stop the agent */
+#define CLONE_THREAD_	0x00050f00ul	/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: as for a thread */
 #define KCMP_VM_	1
 #define PR_SET_NAME_	15
 #define PR_SET_PTRACER_	0x59616d61
 #define PR_GET_CHILD_SUBREAPER_ 37
 #define SA_SIGINFO_	4ull
 #define WALL_		0x40000000
-#define BETWEEN_BYTES	4096u		/* of the stack: for the task that makes the agent */
+#define BETWEEN_BYTES	4096u		/* of the stack: for the task in between */
 #define POLLIN_		1
 
 /* Written by agent_start() before the clone and by the agent after it; see the theory for fork. */
 static struct {
-	uint64_t stack;			/* lowest address; 0 none yet */
+	uint64_t stack;			/* lowest address; 0: none yet */
 	uint32_t started;		/* futex: 0 starting, 1 ready or failed */
-	int result;			/* of the start */
+	int result;			/* result of the start */
 	int pid;			/* the target */
-	int tid;			/* its own */
-	int coming;			/* the one that was started last, ready or late */
-	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
-	uint32_t is_watching;		/* the two latter are open, or need not be; */
-	uint32_t is_alone;		/* neither could be opened: both are gone */
-	uint32_t must_claim;		/* a fork child's: it has no memory of its own yet */
-	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
+	int tid;			/* the agent's own */
+	int coming;			/* the agent that was started last, ready or late */
+	int target_fd, session_fd, guard_fd;	/* -1: none, or not visible from this pid namespace */
+	uint32_t is_watching;		/* the last two are open, or need not be */
+	uint32_t is_alone;		/* neither of them could be opened: both processes are gone */
+	uint32_t must_claim;		/* in a fork child: it has no memory of its own yet */
+	uint32_t is_thread;		/* preload.c: a thread of the target, without descriptors */
 	struct agent_creds creds;
 } agent;
 
-/* Is the process behind the pidfd over? */
+/* Has the process behind the pidfd ended? */
 static int pidfd_is_over(int fd)
 {
 	return sys_poll(fd, POLLIN_, 0) > 0;
 }
 
-/* The session may have learnt meanwhile where libc keeps its rseq area. */
+/* The session may have learned meanwhile where libc keeps its rseq area. */
 static void take_rseq_offset(void)
 {
 	int64_t offset = uft_load(&uft_boot.rseq_offset);
@@ -94,7 +95,7 @@ static void take_rseq_offset(void)
 	}
 }
 
-/* ---- Whether to go on ---------------------------------------------------------------------- */
+/* ---- Reasons to end ---------------------------------------------------------------------- */
 
 static int target_is_gone(void)
 {
@@ -102,26 +103,28 @@ static int target_is_gone(void)
 		return uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE;
 	if (pidfd_is_over(agent.target_fd) || uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE)
 		return 1;
-	/* After exec its memory is another one. Without the right to ask (it made itself undumpable) we hope for the
-	 * pidfd and the slice's state. */
+	/*
+	 * After an exec the target's memory is another one. If the agent may not ask (the target made itself
+	 * undumpable), only the pidfd and the slice's state tell.
+	 */
 	return sys_call6(__NR_kcmp, agent.pid, sys_getpid(), KCMP_VM_, 0, 0, 0) > 0;
 }
 
 /*
- * Opened at the first look, TICK_MS after the start: most fork children live shorter, and their first event waits for
- * the agent.
+ * Opens the pidfds at the first look, TICK_MS after the start, because most fork children live shorter than that, and
+ * their first event waits for the agent.
  */
 static void watch_session(void)
 {
 	agent.is_watching = 1;
-	/* In a pid namespace of its own only arena.closed tells that the session has gone. */
+	/* In a pid namespace of its own only arena.closed tells that the session is gone. */
 	if (agent.is_thread || trace_other_ns())
 		return;
 	agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
 	if (uft_load(&uft_rt.arena->guard_pid))
 		agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
 	agent.is_alone = agent.session_fd < 0 && agent.guard_fd < 0;
-	if (agent.session_fd < 0)		/* the guard wants it */
+	if (agent.session_fd < 0)		/* only the guard is left */
 		agent.session_fd = agent.guard_fd;
 }
 
@@ -135,7 +138,7 @@ static int session_is_gone(void)
 	       (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
 }
 
-/* The session will not come back. 1: nor does anybody else, end. */
+/* The session will not come back. 1: there is no guard either, so the agent ends. */
 static int is_orphaned(void)
 {
 	if (!command_has_left())
@@ -148,9 +151,9 @@ static int is_orphaned(void)
 }
 
 /*
- * Is it time to look whether to go on, after a wait that ended by @ret? Each fork of the program wakes the agent for a
- * spare, and a look takes longer than that. A clock would be one more call that filters have to permit: so short waits
- * follow such a wake, of which PARTS make a tick.
+ * Is it time to look whether to end, after a wait that ended by @ret? Each fork of the program wakes the agent for a
+ * spare, and a look takes longer than a spare. A clock would be one more call that seccomp filters have to permit. So
+ * short waits follow such a wake, and PARTS of them make a tick.
  */
 static int is_look_due(int ret, uint32_t *parts)
 {
@@ -219,7 +222,7 @@ static void catch_faults(void)
 	const struct { const void *handler; uint64_t flags; const void *restorer; uint64_t mask; } action = {
 		uft_asm_on_fault, SA_RESTORER | SA_SIGINFO_, uft_asm_sigreturn, 0
 	};
-#else	/* riscv64: the kernel has its own */
+#else		/* riscv64: the kernel brings its own restorer */
 	const struct { const void *handler; uint64_t flags, mask; } action = { uft_asm_on_fault, SA_SIGINFO_, 0 };
 #endif
 	uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
@@ -247,9 +250,10 @@ void agent_isolate(void)
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	close_all(); /* GUARD(agent_isolate_close_all) */
 	name_agent();
-	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: the session is no ancestor of ours */
+	/* Yama: the session is no ancestor of the agent */
+	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);
 	sys_call3(__NR_setsid, 0, 0, 0);
-	sys_call3(__NR_chdir, "/", 0, 0);		/* keeps no directory busy */
+	sys_call3(__NR_chdir, "/", 0, 0);		/* so that no directory is busy */
 }
 
 static int agent_setup(void)
@@ -274,10 +278,10 @@ static void agent_main(void)
 {
 	int ret = agent_setup(), ms = 0;
 
-	if (!ret)		/* also if the session waits no longer */
+	if (!ret)		/* also if the session does not wait any more */
 		uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
 	report_start(ret);
-	/* A fork child first ends what its parent's agent was doing. */
+	/* A fork child's agent first ends what the parent's agent was doing. */
 	while (uft_load_acquire(ring_state()) == RING_ADOPTING && ms++ < START_MS)
 		plat_wait(ring_state(), RING_ADOPTING, 1000000);
 	if (!ret)
@@ -285,14 +289,14 @@ static void agent_main(void)
 }
 
 /*
- * The agent is no child that wait() could find (no exit signal); no thread of the program, which may make itself a user
- * namespace, filter all threads or end with its last thread; and has descriptors of its own.
+ * A task made with these flags is no child that wait() could find (no exit signal) and no thread of the program (which
+ * may make itself a user namespace, filter all threads or end with its last thread), and has descriptors of its own.
  */
 #define AGENT_TASK	(CLONE_UNTRACED_ | \
 		CLONE_VM_ /* GUARD(agent_signal, 0x111) GUARD(agent_thread, 0x10900) GUARD(agent_files, 0x500) */)
 
 /*
- * Its name first: who is told of all tasks knows by it that this is none of the program's, and the agent
+ * Sets the name first: a program that lists all tasks knows by it that the task is not the program's, and the agent
  * inherits it.
  */
 static void between_main(void)
@@ -302,7 +306,7 @@ static void between_main(void)
 				       agent_main);
 }
 
-/* Its tid, or -errno. See "Parents" above. */
+/* Returns the agent's tid, or -errno. See "Parents" above. */
 static int make_agent(void)
 {
 	uint64_t top = agent.stack + STACK_BYTES;
@@ -316,11 +320,12 @@ static int make_agent(void)
 	tid = uft_asm_clone(AGENT_TASK, (void *)top, between_main);
 	if (tid < 0)
 		return (int)tid;
-	sys_call4(__NR_wait4, tid, 0, WALL_, 0);	/* or another thread's wait for anybody took it: it has ended */
+	/* fails if another thread's wait took the task: then it has ended */
+	sys_call4(__NR_wait4, tid, 0, WALL_, 0);
 	return uft_load(&agent.tid);
 }
 
-/* In place of make_agent() and agent_start(): here the session waits for the task in between. */
+/* Used in place of make_agent() and agent_start(): here the session waits for the task in between. */
 void agent_spawn(void (*main)(void))
 {
 	agent.stack = uft_boot.stack;
@@ -381,8 +386,9 @@ static int make_stack(void)
 }
 
 /*
- * Two would share the stack. In a fork child the parent's has other memory, which its number tells: its filter may kill
- * for kcmp(). Where that may not be asked, one that has not reported and is not known to have ended is on its way.
+ * Is an agent on its way? Two agents would share the stack. In a fork child the parent's agent has other memory;
+ * agent.pid tells, because a filter may kill for kcmp(). If kcmp() is not permitted, an agent that has not reported and
+ * is not known to have ended counts as on its way.
  */
 static int is_coming(void)
 {
@@ -424,7 +430,7 @@ int agent_start(void)
 	if (ret)
 		return ret;
 	if (!agent.must_claim)
-		agent_note_slice();	/* where the session looks */
+		agent_note_slice();	/* for the session */
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
 	tid = is_coming() ? agent.coming : make_anew();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0)
@@ -463,7 +469,7 @@ void agent_rejoin(void)
 {
 	uint64_t all = ~0ull;
 
-	sys_sigprocmask(SIG_SETMASK, &all, NULL);	/* the way back sets the program's */
+	sys_sigprocmask(SIG_SETMASK, &all, NULL);	/* the way back sets the program's mask */
 	uft_boot.result = trace_rejoin();
 	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
 }

@@ -2,11 +2,11 @@
 /*
  * attach.c - start the runtime in a running process
  *
- * Entered by a task that the session had one of the program's threads clone (entry.S). It makes the agent and
- * ends (agent.c, "Parents"); all that may wait, fail, or be forbidden happens here, beside the running
- * program, on the agent's own stack and in its own descriptor table; the program takes part in nothing. No
- * task uses what is set up here before the session arms a site. The arena comes through a socket that the
- * session takes from us: paths and process numbers of a container mean nothing outside of it.
+ * The session makes one of the program's threads clone a task, which enters here (entry.S), makes the agent and ends
+ * (agent.c, "Parents"). Everything that may wait, fail, or be forbidden happens here, beside the running program, on
+ * the agent's own stack and in its own descriptor table; the program takes no part. No task uses the state that is set
+ * up here before the session arms a site. The arena comes through a socket, which the session takes from this task,
+ * because paths and process numbers of a container mean nothing outside of it.
  */
 
 #include "runtime/agent/agent.h"
@@ -33,7 +33,7 @@ struct message {		/* struct msghdr of the kernel */
 	unsigned int flags;
 };
 
-struct rights {			/* struct cmsghdr and what follows it */
+struct rights {			/* struct cmsghdr of the kernel and its data */
 	size_t len;
 	int level, type;
 	int fd[UFT_BOOT_NFDS];
@@ -47,7 +47,7 @@ int agent_receive(int sock, void *data, size_t bytes, int *fd)
 	int ret = (int)sys_call3(__NR_recvmsg, sock, &m, 0x40000040 /* MSG_CMSG_CLOEXEC, MSG_DONTWAIT */);
 
 	if (ret > 0 && m.flags & MSG_CTRUNC_)
-		return -EMFILE;			/* by the program's limit */
+		return -EMFILE;			/* because of the program's limit */
 	if (ret <= 0 || r.type != SCM_RIGHTS_ || r.len < offsetof(struct rights, fd[1]))
 		return ret < 0 ? ret : -EPROTO;
 	memcpy(fd, r.fd, sizeof(r.fd));
@@ -76,7 +76,7 @@ static int receive(int *fd)
 	return ret >= 0 && ret < UFT_BOOT_GUARD ? -EPROTO : ret;
 }
 
-/* The number of descriptors, or -errno. */
+/* Returns the number of descriptors, or -errno. */
 static int attach(int *fd)
 {
 	int ret, n;
@@ -109,7 +109,7 @@ static void attach_main(void)
 		agent_serve(fd, (uint32_t)n);
 }
 
-/* Called by uft_blob_attach only: the task in between. */
+/* Called by uft_blob_attach only, in the task in between. */
 void agent_attach(void);
 void agent_attach(void)
 {

@@ -2,9 +2,9 @@
 /*
  * boot.c - the blob's first steps in a fresh image
  *
- * Runs on the program's stack before the program does, entered by ptrace (entry.S). Nothing of the process is set up:
- * no thread pointer, no libc. A stand-in area gives %fs:0 its own address, as the ABI wants, and reads as "no
- * CPU number" wherever an rseq area may be expected; libc replaces it when it starts.
+ * Runs on the program's stack before the program does, entered by ptrace (entry.S). The process has no thread pointer
+ * and no libc yet. A stand-in area gives %fs:0 its own address, as the ABI wants, and reads as "no CPU number" wherever
+ * an rseq area may be expected; libc replaces it when it starts.
  */
 #include "runtime/agent/agent.h"
 
@@ -14,10 +14,10 @@
 #include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
 
-/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
+/* on either side of the thread pointer; control/start/exec_inject.c has the same size: REMOTE_RSEQ_REACH */
 #define STAND_IN_BYTES	(64u << 10)
 #define STAND_IN_FILLED	4096u
-#define ASK_MS		1000	/* for an answer of the session that detaches */
+#define ASK_MS		1000	/* wait for an answer of the session that detaches */
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
 struct uft_rt uft_rt;
@@ -39,7 +39,7 @@ static int set_thread_pointer(void)
 	return (int)arch_set_thread_pointer((uint64_t)tp);
 }
 
-/* Where new mappings come locked a plain one would make every page of the sparse file. */
+/* Maps a file. If new mappings come locked, a plain mapping would make every page of the sparse file. */
 static long map_shared(uint64_t bytes, int prot, int fd)
 {
 	const int flags = MAP_SHARED | MAP_NORESERVE;
@@ -56,7 +56,7 @@ static long map_shared(uint64_t bytes, int prot, int fd)
 	return ret;
 }
 
-/* The board read-only, of a descriptor that cannot write: mprotect() will not make it writable either. */
+/* Maps the board read-only from a descriptor that cannot write, so mprotect() cannot make it writable either. */
 static int map_board(int fd)
 {
 	const struct uft_arena *a;
@@ -138,7 +138,7 @@ int boot_map_board(const char *path)
 	return ret;
 }
 
-/* The number of a family's slices comes from the board, which is not mapped before it is asked for. */
+/* Maps the board first, because it has the number of a family's slices. */
 static int boot_map_path(const char *path)
 {
 	int ret = boot_map_board(path), fd;
@@ -155,9 +155,9 @@ static int boot_map_path(const char *path)
 }
 
 /*
- * In place of the parent's, in one step: other threads may read there, and who was interrupted inside by the
- * handler that forked goes on with addresses in it. As map_shared() a plain mapping may come locked, so it is
- * made elsewhere.
+ * Maps a family over the parent's, in one step, because other threads may read there, and code that the forking handler
+ * interrupted goes on with addresses in it. A plain mapping may come locked (see map_shared()), so the family is first
+ * mapped elsewhere.
  */
 static int map_over(uint64_t at, int fd)
 {
@@ -180,7 +180,10 @@ static uint64_t first_bytes(void)
 	return uft_rt.arena->slice_offset - UFT_BOARD_BYTES + UFT_PAGE;
 }
 
-/* Another session may have files of that name where this process is. 1: it is ours, was free, and has @state now. */
+/*
+ * Claims the slice of a mapped family. 1: it was free and has @state now; 0: not free, or the file is another
+ * session's, which may have a file of that name here.
+ */
 static int claim_mapped(uint64_t family, uint32_t state)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -196,8 +199,8 @@ static int is_family(int fd)
 }
 
 /*
- * 1: its first pages are mapped at @first until end_claim(), since the session drops a held family that no process has
- * mapped; 0 or -errno: not claimed.
+ * 1: its first pages are mapped at @first until end_claim(), because the session drops a held family that no process
+ * has mapped; 0 or -errno: not claimed.
  */
 static int claim_first(int fd, uint32_t state, uint64_t *first)
 {
@@ -229,14 +232,17 @@ static int claim_whole(int fd, uint32_t state, uint64_t *at)
 	return ret;
 }
 
-/* The family is mapped as a whole, or cannot be. */
+/* Ends a claim: the family is mapped as a whole, or could not be. */
 static void end_claim(int fd, uint64_t first)
 {
 	sys_munmap(first, first_bytes());
 	sys_close(fd);
 }
 
-/* The number of a spare family whose slice is in @state now, its descriptor, and what @claim gives; or -errno. */
+/*
+ * Claims a spare family: returns its number, its slice has @state, *@out is its descriptor, and @claim sets *@at; or
+ * -errno.
+ */
 static int claim_any(int (*claim)(int fd, uint32_t state, uint64_t *at), uint32_t state, int *out, uint64_t *at)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -254,7 +260,7 @@ static int claim_any(int (*claim)(int fd, uint32_t state, uint64_t *at), uint32_
 		got = claim(fd, state, at);
 		if (got > 0) {
 			*out = fd;
-			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* for another one */
+			plat_wake((uint32_t *)&a->bell, 0x7fffffff);	/* asks for another one */
 			return (int)(number - 1);
 		}
 		sys_close(fd); /* GUARD(boot_closes) */

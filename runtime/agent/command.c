@@ -4,9 +4,9 @@
  *
  *	session: fills uft_cmd, cmd_seq + 1, wakes		agent: does it, result, cmd_done = cmd_seq, wakes
  *
- * The other way is request.c. Both know no host but platform.h: plat_wait() and plat_wake() on words of the
- * arena are all that a channel needs. On Linux the agent waits for commands (agent.c); a host without a task for that
- * polls (agent_poll()).
+ * request.c is the other direction. Both use no host function except platform.h's: plat_wait() and plat_wake() on words
+ * of the arena are all that a channel needs. On Linux the agent waits for commands (agent.c); a host without a task for
+ * that polls (agent_poll()).
  *
  * Context: control, one caller at a time.
  */
@@ -49,13 +49,13 @@ static int do_patch(struct uft_cmd *cmd, uint32_t n)
 	return ret < 0 ? (int)ret : 0;
 }
 
-/* The elements must lie in the command area, whatever a broken session says. */
+/* Do the elements lie in the command area? A broken session may claim anything. */
 static int fits(uint32_t n, size_t size)
 {
 	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
 }
 
-/* When libc has come up no thread pointer points to the stand-in. */
+/* Lists the stand-in area only if no thread pointer points to it any more, which is so when libc has started. */
 static int list_mappings(struct uft_owned *own, uint32_t n)
 {
 	if (!fits(n, sizeof(*own)))
@@ -70,8 +70,8 @@ static int list_mappings(struct uft_owned *own, uint32_t n)
 }
 
 /*
- * At most @most; the area has memory for those of its first page. *n: how many there are. 0 or -ENOMEM: not all are
- * listed.
+ * Lists at most @most pieces; the area has memory for the pieces of its first page. *n: how many pieces there are. 0 or
+ * -ENOMEM: not all are listed.
  */
 static int list_owned(struct uft_owned *own, uint32_t most, uint32_t *n)
 {
@@ -91,7 +91,7 @@ static int list_owned(struct uft_owned *own, uint32_t most, uint32_t *n)
 	return 0;
 }
 
-/* Wakes the threads that wait for an answer in our hooks. */
+/* Wakes the threads that wait in hooks for an answer. */
 static void wake_waiting(void)
 {
 	struct uft_request *r = uft_rt.mail->req;
@@ -106,7 +106,7 @@ int command_leave(int is_held)
 	uint32_t left;
 
 	uft_store(&has_left, 1u);
-	/* Off; the mode stays, since the rings are still drained. */
+	/* The mode stays, because the rings are still drained. */
 	ring_close();
 	uft_store(&uft_rt.slice->on_cpus, 0u);
 	uft_store(&uft_rt.slice->ring_flags,
@@ -120,7 +120,7 @@ int command_leave(int is_held)
 	return (int)left;
 }
 
-/* The order is read once, as any task of the program may write there. */
+/* Reads the order once, because any task of the program may write there. */
 static int do_bits(struct uft_cmd *cmd, const struct uft_site_order *order, uint32_t n)
 {
 	uint64_t *word = (uint64_t *)((uint8_t *)cmd + UFT_CMD_PAYLOAD), nwords = ((uint64_t)n + 63) / 64;
@@ -142,7 +142,7 @@ static int do_sites(struct uft_cmd *cmd, uint32_t n)
 	return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
 }
 
-/* A site of it may be counted by the profile as soon as it is armed. */
+/* The profile may count a site of the object as soon as it is armed. */
 static int do_object(struct uft_cmd_object *o)
 {
 	int ret = patch_object(o);
@@ -205,7 +205,7 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_MAPPINGS:
 		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
 		if (uft_load(&cmd->flags) & UFT_CMD_HELD)
-			plat_limit_end();		/* what is listed goes next */
+			plat_limit_end();		/* the listed memory is unmapped next */
 		ret = list_owned(payload, n, &n);
 		uft_store(&cmd->n, n);
 		return ret ? ret : list_mappings(payload, n);

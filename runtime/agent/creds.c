@@ -2,12 +2,12 @@
 /*
  * creds.c - keep the agent's credentials those of its target, also after that gave some up
  *
- * The target's /proc/PID/status is opened at the first tick, since most fork children end before that, and read at
- * every tick. What the agent has at the first is what clone gave it: the target's of the start. When the lines differ
- * that matter, groups, gids, uids and capabilities are set to what it says, in the order in which rights are
- * lost. Capabilities are only taken away: a target that made itself a user namespace has all of them there, and the
- * agent stays outside with fewer.
- * A target may also gain: seteuid() back from a saved id. The agent has the same saved ids and does the same.
+ * The target's /proc/PID/status is opened at the first tick, because most fork children end before that, and read at
+ * every tick. At the first tick the agent has the credentials that clone gave it: the target's of the start. When the
+ * lines that matter change, the agent sets groups, gids, uids and capabilities to the target's, in the order in which
+ * rights are lost. Capabilities are only taken away: a target that made itself a user namespace has all of them there,
+ * and the agent stays outside with fewer. A target may also gain rights: seteuid() back from a saved id. The agent has
+ * the same saved ids and does the same.
  */
 #include "runtime/agent/agent.h"
 
@@ -15,7 +15,7 @@
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
 
-#define GROUPS_MAX	128		/* more: none are kept */
+#define GROUPS_MAX	128		/* with more groups the agent keeps none */
 
 struct creds {
 	uint32_t uid[4], gid[4];	/* real, effective, saved, file system */
@@ -35,7 +35,7 @@ static int starts_with(const char *at, const char *end, const char *word)
 	return !*word;
 }
 
-/* Up to @max decimal numbers of a line; returns how many, @max + 1 if there are more. */
+/* Reads up to @max decimal numbers of a line; returns how many, @max + 1 if there are more. */
 static uint32_t numbers(const char *at, const char *end, uint32_t *out, uint32_t max)
 {
 	uint32_t n = 0;
@@ -58,7 +58,7 @@ static uint64_t hex(const char *at, const char *end)
 	return mem_get_number(&at, end, 16);
 }
 
-/* Reads the lines that matter; their digest says whether anything changed. */
+/* Reads the lines that matter; returns their digest, which tells whether anything changed. */
 static uint64_t parse(const char *text, const char *end, struct creds *c)
 {
 	uint64_t digest = 14695981039346656037ull;
@@ -91,7 +91,7 @@ static uint64_t parse(const char *text, const char *end, struct creds *c)
 	return digest;
 }
 
-/* Takes away what the target does not have. */
+/* Takes away the capabilities that the target does not have. */
 static void drop_capabilities(const struct creds *c)
 {
 	struct cap_header h = { CAP_VERSION_3, 0 };
@@ -112,14 +112,18 @@ static int apply(const struct creds *c)
 	struct creds own;		/* only its ids are used */
 	long ret;
 
-	sys_call3(__NR_setgroups, c->ngroups > GROUPS_MAX ? 0 : c->ngroups, c->group, 0);	/* may lack the right */
+	/* may fail for lack of the right */
+	sys_call3(__NR_setgroups, c->ngroups > GROUPS_MAX ? 0 : c->ngroups, c->group, 0);
 	ret = sys_call3(__NR_setresgid, c->gid[0], c->gid[1], c->gid[2]);
 	if (!ret)
 		ret = sys_call3(__NR_setresuid, c->uid[0], c->uid[1], c->uid[2]);
 	drop_capabilities(c);
 	if (!ret)
 		return 0;
-	/* Not allowed: harmless if we are not better off. Root ids that the target gave up are. */
+	/*
+	 * If this was refused, it is harmless unless the agent keeps more rights: root ids that the target gave up are
+	 * more.
+	 */
 	sys_call3(__NR_getresuid, &own.uid[0], &own.uid[1], &own.uid[2]);
 	for (int i = 0; i < 3; i++)
 		if (own.uid[i] == 0 && c->uid[0] && c->uid[1] && c->uid[2])
@@ -127,7 +131,7 @@ static int apply(const struct creds *c)
 	return 0;
 }
 
-/* Reads what a task has now; 0: not to be read, and nothing is known. */
+/* Reads the credentials of a task; 0: they cannot be read, and nothing is known. */
 static uint64_t read_creds(int fd, struct creds *now)
 {
 	char text[4096];
@@ -136,7 +140,7 @@ static uint64_t read_creds(int fd, struct creds *now)
 	return n > 0 ? parse(text, text + n, now) : 0;
 }
 
-/* Could a task with these gain what another one of its user has not? */
+/* Could a task with these credentials gain a right that another task of its user has not? */
 static int has_rights(const struct creds *c)
 {
 	for (int i = 1; i < 4; i++)
@@ -151,8 +155,8 @@ void creds_begin(struct agent_creds *c, int pid)
 }
 
 /*
- * 0 also where /proc tells nothing. -errno: the target hides itself (hidepid, and made undumpable), so it may have
- * given up what the agent has.
+ * Opens the target's status. 0 also if /proc shows nothing. -errno: the target hides itself (hidepid, and made
+ * undumpable), so it may have given up rights that the agent has.
  */
 static int open_status(struct agent_creds *c)
 {

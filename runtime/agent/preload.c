@@ -2,14 +2,13 @@
 /*
  * preload.c - the runtime as a library that the loader loads, for hosts without ptrace (an emulator)
  *
- * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other
- * object (-z initfirst), when no thread but the first exists. It maps the session's board, whose path is in
- * the environment (UFT_ARENA), takes a spare family as a fork child does, starts the agent as a thread, tells
- * the session (UFT_REQ_HELLO) and waits until that has armed what it wants. Whatever fails leaves the program
- * as it would be without us.
+ * libuft.so needs the loader and no other library. Its initialisation function runs before that of any other object (-z
+ * initfirst), when only the first thread exists. It maps the session's board, whose path is in the environment
+ * (UFT_ARENA), takes a spare family as a fork child does, starts the agent as a thread, tells the session
+ * (UFT_REQ_HELLO) and waits until the session has armed its sites. After any failure the program is as without uft.
  *
- * The agent is a thread of the process here: the one way to share memory that emulators know. It keeps no
- * descriptor (they are the program's), and ends with the process.
+ * The agent is a thread of the process here, because emulators can share memory in no other way. It keeps no descriptor
+ * (they are the program's), and ends with the process.
  */
 #include "runtime/agent/agent.h"
 #include "runtime/arch/arch.h"
@@ -21,9 +20,9 @@
 #define AT_PAGE_BYTES	6
 #define CLOCK_TRIES	8
 
-extern const char __ehdr_start[], _end[];	/* the linker's: where we are */
+extern const char __ehdr_start[], _end[];	/* made by the linker: where this library lies */
 
-/* Behind NAME=; NULL: there is no such variable. */
+/* Returns the text behind NAME=; NULL: there is no such variable. */
 static char *find_variable(char **envp, const char *name)
 {
 	for (; *envp; envp++) {
@@ -38,9 +37,9 @@ static char *find_variable(char **envp, const char *name)
 }
 
 /*
- * BYTES:PATH, BYTES!PATH or BYTES?PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the
- * environment shall speak of us: what an emulated program executes may be for another machine, whose loader would
- * complain. ? says that the last two variables are ours alone (take_back()).
+ * Maps the session of BYTES:PATH, BYTES!PATH or BYTES?PATH, with BYTES in hexadecimal; or returns -errno. With ! the
+ * environment must not name this library any more: programs that an emulated program executes may be for another
+ * machine, whose loader would complain. With ? the last two variables are uft's alone (take_back()).
  */
 static int map_session(const char *value, char *how)
 {
@@ -60,7 +59,7 @@ static const uint64_t *find_auxv(char **envp)
 	return (const uint64_t *)(envp + 1);
 }
 
-/* Parts of what we map change one by one, in pieces of UFT_PAGE. */
+/* Checks the page size: protections of parts of mappings change in pieces of UFT_PAGE. */
 static int check_pages(char **envp)
 {
 	const uint64_t *av = find_auxv(envp);
@@ -94,8 +93,8 @@ static uint64_t monotonic_ns(void)
 }
 
 /*
- * Both clocks at one instant: of a few readings the narrowest, as who is taken off its CPU between the two is
- * late by milliseconds.
+ * Reads both clocks at one instant: of a few readings it takes the narrowest, because a thread that loses its CPU
+ * between the two clocks is late by milliseconds.
  */
 static void read_clocks(uint64_t *clock, uint64_t *ns)
 {
@@ -112,7 +111,7 @@ static void read_clocks(uint64_t *clock, uint64_t *ns)
 	}
 }
 
-/* Ticks of a clock that does not say its rate, a second. */
+/* Ticks per second of a clock that does not tell its rate. */
 static uint64_t measure_hz(uint64_t clock, uint64_t ns)
 {
 	struct __kernel_timespec nap = { .tv_nsec = 50000000 };
@@ -130,7 +129,7 @@ static int say_hello(char **envp)
 	uint64_t args[4] = { 0 };
 
 	fill_hello(h, envp);
-	if (uft_rt.is_emulated) {	/* else the session's clock is the same */
+	if (uft_rt.is_emulated) {	/* else the session has the same clock */
 		read_clocks(&args[0], &args[1]);
 		args[2] = arch_clock_hz();
 		if (!args[2])
@@ -140,7 +139,7 @@ static int say_hello(char **envp)
 	return agent_request(UFT_REQ_HELLO, args, 4, 1);
 }
 
-/* Without children only the program that the session itself has started. */
+/* If children are not followed, only the program that the session itself has started is traced. */
 static int is_wanted(void)
 {
 	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) ||
@@ -157,7 +156,7 @@ static int come_up(int is_thread)
 	return ret ? ret : is_thread ? agent_start_thread() : agent_start();
 }
 
-/* What fails behind the mapping of its file the session is told: it waits. */
+/* Reports a failure to the session if the session's file is mapped, because the session waits. */
 static int start(const char *value, char *how, char **envp)
 {
 	int ret = map_session(value, how);
@@ -177,8 +176,9 @@ static int start(const char *value, char *how, char **envp)
 }
 
 /*
- * The program finds its environment as it was given (trace/hooks/exec_preload.c). The kernel's vector follows at once,
- * for programs that look for it there: in place of two variables it begins with an entry that says nothing.
+ * Gives the program the environment as it was (trace/hooks/exec_preload.c). The kernel's auxiliary vector follows the
+ * environment at once, for programs that look for it there: so an entry without meaning comes before it, in place of
+ * two variables.
  */
 static void take_back(char **envp, const char *arena)
 {
@@ -211,7 +211,7 @@ static void init(int argc, char **argv, char **envp)
 	}
 }
 
-/* As the loader calls it: DT_INIT, or the table. */
+/* The loader calls it: by DT_INIT, or by the table. */
 __attribute__((visibility("default"))) void uft_preload_init(int argc, char **argv, char **envp);
 void uft_preload_init(int argc, char **argv, char **envp)
 {

@@ -4,17 +4,17 @@
  *
  *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
  *
- * The bell is a futex in memory that the target can only read: a wake that comes while the session does not
- * wait is lost. So the thread repeats the wake for a moment until it has woken a waiter; a thread that waits for an
- * answer does so in each part of its wait.
+ * The bell is a futex in memory that the target can only read: a wake that comes while the session does not wait is
+ * lost. So the thread repeats the wake for a moment until it has woken a waiter. A thread that waits for an answer
+ * repeats it in each part of its wait.
  *
- * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
- * thread that is killed inside leaves one; the session answers it and frees it if the answer is not taken. A
- * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
- * The wait is cut into parts, because a session that dies wakes no thread.
+ * Signals are blocked from the claim to the end, so that no handler can leave a claimed slot behind by a longjmp. A
+ * thread that is killed in between leaves one: the session answers the request, and frees the slot if the answer is not
+ * taken. A thread whose wait timed out takes its slot back; the session, which may be working on the request, does not
+ * answer then. The wait is cut into parts, because a session that dies wakes no thread.
  *
  * In a process without an agent (trace/hooks/fork_child.c: fork children under an emulator) the waiting thread carries
- * out commands. Only one thread waits at a time there: the one that holds the loader's lock.
+ * out commands. Only one thread waits at a time there: the thread that holds the loader's lock.
  */
 #include "runtime/agent/agent.h"
 
@@ -22,10 +22,10 @@
 #include "runtime/platform/platform.h"
 
 #define PART_MS		50
-#define SELF_MS		1	/* without an agent: commands come meanwhile */
+#define SELF_MS		1	/* in a process without an agent: commands come meanwhile */
 #define RINGS		20
 #define RING_NS		20000
-/* for a slot, of requests without a wait: forks by the hundred fill all slots */
+/* wait for a slot, for requests without an answer: hundreds of forks fill all slots */
 #define CLAIM_MS	200
 
 static int ring_bell(void)
@@ -70,7 +70,7 @@ static int await(struct uft_request *r)
 		if (left_ms <= 0 || agent_session_is_gone() || uft_load(&uft_rt.mail->closed)) {
 			if (uft_cas(&r->state, UFT_REQ_POSTED, UFT_REQ_FREE))
 				return -ETIMEDOUT;
-			break;		/* answered just now */
+			break;		/* the answer came just now */
 		}
 		if (is_alone && agent_poll())
 			continue;
@@ -80,7 +80,7 @@ static int await(struct uft_request *r)
 			ring_bell();
 	}
 	result = uft_load(&r->result);
-	uft_cas(&r->state, UFT_REQ_DONE, UFT_REQ_FREE);	/* unless the session gave us up for dead */
+	uft_cas(&r->state, UFT_REQ_DONE, UFT_REQ_FREE);	/* unless the session took this thread for dead */
 	return result;
 }
 

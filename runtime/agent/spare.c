@@ -2,40 +2,40 @@
 /*
  * spare.c - memory for the next fork child
  *
- * A fork child must have nothing of its parent's: it may give up rights that the parent has, and be taken over
- * later. So the family's mapping is not inherited (MADV_DONTFORK). The agent keeps some spare families mapped,
- * which are not inherited either. The hook of fork, clone and clone3 (trace/hooks/hook.c) makes the system call
- * itself, with signals blocked and under a lock; meanwhile one spare is inherited (MADV_DOFORK). Then the
- * parent unmaps it: the child alone has it, and needs no right, descriptor or path to get memory of its own.
+ * A fork child must not share its parent's memory with the session, because it may give up rights that the parent has,
+ * and another program may take it over later. So the family's mapping is not inherited (MADV_DONTFORK). The agent keeps
+ * some spare families mapped, which are not inherited either. The hook of fork, clone and clone3 (trace/hooks/hook.c)
+ * makes the system call itself, with signals blocked and under a lock; meanwhile one spare is inherited (MADV_DOFORK).
+ * Then the parent unmaps it: the child alone has it, and needs no right, descriptor or path to get memory of its own.
  *
  *	parent: READY -lock- TAKEN, DOFORK - fork - unmapped - NONE		agent: NONE -> READY
  *	child:	DONTFORK, no memory at the parent's family's address -> FAMILY_HEIR -> PRIVATE (hooks/fork_child.c)
  *
- * The spare's slice is HELD until the child has its first event, or executes a program: it asks for that in the
- * spare's mail, as the parent's is not there.
+ * The spare's slice is HELD until the child has its first event, or executes a program. The child asks for that in the
+ * spare's mail, because the parent's mail is not there.
  *
- * Where the parent's family was the child gets private memory that reads as zeros (FAMILY_NONE). A signal handler
- * may interrupt the runtime and fork; the interrupted code goes on in the child with addresses at hand. A slow path
- * would fault else, and the program could map something of its own there. What fast paths read before they look at
- * a key, which fork wipes, is on the board.
+ * At the address of the parent's family the child gets private memory that reads as zeros (FAMILY_NONE). The reason: a
+ * signal handler may interrupt the runtime and fork, and the interrupted code goes on in the child with the addresses
+ * it has. Without that memory a slow path would fault, and the program could map memory of its own there. Words that
+ * fast paths read before they look at a key (which a fork wipes) lie on the board.
  *
- * A process that was launched or attached has a spare from the beginning, a fork child once it forks. Where forks
- * come faster than spares they wait for one, for a while; a child that gets none is not followed, which is counted.
+ * A process that was launched or attached has a spare from the beginning; a fork child gets one when it forks. If forks
+ * come faster than spares, they wait for one for a while. A child that gets none is not followed, which is counted.
  *
- * A fork that is not hooked (a system call in the program's own code, a new stack) gives no spare, and the hole
- * is filled at the child's first event or hooked call (spare_leave_family()). Then the child's agent opens a
- * spare by its path; a child whose agent may not is not followed.
+ * A fork that is not hooked (a system call in the program's own code, or with a new stack) gives no spare, and the hole
+ * is filled at the child's first event or hooked call (spare_leave_family()). Then the child's agent opens a spare by
+ * its path; a child whose agent may not do that is not followed.
  *
- * Under an emulator advice is not taken, so a child unmaps what it shall not have. On arm64 and riscv64 fast paths
- * read in the family before they look at a key, so that is inherited, and the child replaces it by private memory:
- * in the hook, or after a fork that is not hooked at its first event.
+ * An emulator ignores such advice, so a child unmaps what it must not have. On arm64 and riscv64 fast paths read in the
+ * family before they look at a key, so the family is inherited, and the child replaces it by private memory: in the
+ * hook or, after a fork that is not hooked, at its first event.
  *
- * Another thread's fork that is not hooked inherits the spare that is being given to somebody else: it is
- * unmapped there by the same spare_leave_family(), and was mapped until then.
+ * A fork of another thread that is not hooked inherits a spare that is being given to another child. The same
+ * spare_leave_family() unmaps it there; until then it is mapped.
  *
- * Two threads write states: the agent turns NONE into READY, and the thread that holds the lock turns READY into
- * TAKEN and TAKEN into NONE. A fork wipes the lock word. A thread may be stopped in the middle of a fork, by SIGSTOP or
- * a debugger, so the agent waits for the lock for AGENT_LOCK_MS only: it has commands to carry out.
+ * Two threads write states: the agent turns NONE into READY, and the thread that holds the lock turns READY into TAKEN
+ * and TAKEN into NONE. A fork wipes the lock word. A thread may be stopped in the middle of a fork, by SIGSTOP or a
+ * debugger, so the agent waits for the lock for AGENT_LOCK_MS only: it has commands to carry out.
  */
 #include "runtime/agent/agent.h"
 
@@ -45,15 +45,15 @@
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 
-#define STOCK		4u	/* at most; one as long as no fork wanted more */
+#define STOCK		4u	/* at most; one while no fork needed more */
 #define FORK_LOCK	1u	/* ring_lock_word(): 1 while a thread forks, or the agent maps a spare */
 #define LEFT_WORD	2u	/* enum left_state */
 #define WAIT_NS		1000000u
-#define AGENT_LOCK_MS	20u	/* for the lock */
-#define WAIT_MS		2000	/* for a spare; */
-#define FULL_MS		50	/* while the session has no more */
+#define AGENT_LOCK_MS	20u	/* how long the agent waits for the lock */
+#define WAIT_MS		2000	/* how long a fork waits for a spare */
+#define FULL_MS		50	/* the same while the session has no more */
 
-enum left_state { LEFT_NOT, LEFT_BEGUN, LEFT_DONE };	/* a fork child its parent's family */
+enum left_state { LEFT_NOT, LEFT_BEGUN, LEFT_DONE };	/* of a fork child, its parent's family */
 enum spare_state { SPARE_NONE, SPARE_READY, SPARE_TAKEN };
 
 static struct {
@@ -63,20 +63,20 @@ static struct {
 } spares[STOCK];
 
 static struct {
-	uint32_t wanted;	/* spares to keep */
-	uint32_t waiters;	/* for the lock; a fork child's copy may say too many */
-	uint32_t looks;		/* of the agent, for spares; a futex for threads that wait for one */
-	uint32_t is_barred;	/* the agent gets none */
-	int sock;		/* one more than the agent's descriptor of its socket; 0: there is none */
-	uint32_t is_void;	/* this process has none because its parent had none to give, which was counted there */
-	uint32_t is_copied;	/* a fork copies the family's mapping all the same */
+	uint32_t wanted;	/* how many spares to keep */
+	uint32_t waiters;	/* threads that wait for the lock; a fork child's copy may be too high */
+	uint32_t looks;		/* counts the agent's looks for spares; a futex for threads that wait for one */
+	uint32_t is_barred;	/* the agent cannot get any */
+	int sock;		/* the agent's descriptor of its socket, plus one; 0: none */
+	uint32_t is_void;	/* this process has none because its parent had none to give; the parent counted that */
+	uint32_t is_copied;	/* a fork copies the family's mapping in spite of the advice */
 	/* Under the lock. */
-	int given;		/* index of a spare; -1 none */
-	int more;		/* of another one, for a child of the child */
+	int given;		/* index of the spare for the child; -1: none */
+	int more;		/* index of another one, for a child of the child */
 	uint64_t mask;
 } stock;
 
-/* Replaces a family whose address cannot be filled. Requests there are not served. */
+/* Stands in for a family whose address cannot be filled. Requests there are not answered. */
 static struct {
 	struct uft_mail mail;
 	struct uft_slice slice;
@@ -93,14 +93,16 @@ static void use_family(uint64_t at)
 	uft_rt.slice = rt_slice(0);
 }
 
-/* It is not inherited, but where fast paths read there before they look at a key (ring/thread_rings.c). */
+/*
+ * Excludes the family from forks, except where fast paths read there before they look at a key (ring/thread_rings.c).
+ */
 void boot_keep_private(uint64_t at)
 {
 	stock.is_copied = ARCH_HAS_OWN || uft_rt.is_emulated || sys_madvise(at, family_bytes(), MADV_DONTFORK);
 	uft_rt.family = FAMILY_PRIVATE;
 }
 
-/* 0: not within @waits of 1 ms. */
+/* Takes the lock. 0: not within @waits of 1 ms. */
 static int lock_within(uint32_t waits)
 {
 	uint32_t *word = ring_lock_word(FORK_LOCK);
@@ -133,9 +135,8 @@ static void unlock(void)
 /* ---- The agent ----------------------------------------------------------------------------- */
 
 /*
- * An agent that may not open spares by path asks the session for descriptors. An agent that is a thread of the
- * program has no descriptors of its own.
- * -EAGAIN: one may come.
+ * An agent that may not open spares by path asks the session for descriptors. An agent that is a thread of the program
+ * has no descriptors of its own. Returns the family's number; -EAGAIN: one may come later; another -errno.
  */
 static int hold_sent(uint64_t *at)
 {
@@ -156,7 +157,7 @@ static int hold_sent(uint64_t *at)
 	for (int i = 1; i < ret; i++)
 		sys_close(fd[i]);
 	ret = boot_hold_family(fd[0], at);
-	plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);		/* for another one */
+	plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);		/* asks for another one */
 	return ret ? ret : (int)number;
 }
 
@@ -167,7 +168,9 @@ static int hold(uint64_t *at)
 	return number >= 0 || number == -EAGAIN ? number : hold_sent(at);
 }
 
-/* Under the lock: a fork shall not find it before it is not inherited. 0, or as hold(). */
+/*
+ * Gets a spare. Context: under the lock, so that no fork comes between its mapping and MADV_DONTFORK. 0, or as hold().
+ */
 static int fill(unsigned i)
 {
 	int number = hold(&spares[i].at);
@@ -207,8 +210,8 @@ void spare_stock(void)
 }
 
 /*
- * An agent that is a thread of the program has the program's rights, and a child of an emulated program has no agent. A
- * child that gives up rights could get no spare for its own children, so it gets one more at its birth.
+ * An agent that is a thread of the program has the program's rights, and a child of an emulated program has no agent:
+ * if such a child gives up rights, it could get no spare for its own children. So it gets one more at its birth.
  */
 void spare_begin(void)
 {
@@ -240,13 +243,13 @@ static int may_wait(int ms)
 	       !uft_load(&stock.is_barred) && !agent_session_is_gone();
 }
 
-/* A fork child has none under an emulator (trace/hooks/fork_child.c). */
+/* A fork child under an emulator has no agent (trace/hooks/fork_child.c). */
 static int has_no_agent(void)
 {
 	return uft_rt.is_emulated && !uft_load(&uft_rt.slice->agent_tid);
 }
 
-/* Under the lock, which the agent needs as well: it is left while there is none. */
+/* Takes a spare, under the lock. The agent needs the lock as well, so it is released during a wait. */
 static int take(void)
 {
 	int i = take_ready();
@@ -276,17 +279,18 @@ int spare_fork_begin(void)
 	if (plat_is_denied(UFT_DENIED_MEMORY | UFT_DENIED_CHILDREN | UFT_DENIED_ASK))
 		return 0;
 	if (uft_load_acquire(ring_state()) == RING_FRESH && children & UFT_CHILDREN_FOLLOW)
-		trace_adopt_child();		/* its own children need memory as well */
+		trace_adopt_child();		/* the child's own children need memory as well */
 	if (uft_rt.family != FAMILY_PRIVATE || uft_load(ring_state()) != RING_LIVE)
 		return 0;
 	plat_signals_block(&mask);
 	lock();
 	if (children && !agent_session_is_gone()) {
-		given = take();		/* a child that is not followed asks in its mail before it executes a program */
+		/* a child that is not followed asks in the spare's mail before it executes a program */
+		given = take();
 		if (given < 0 && children & UFT_CHILDREN_FOLLOW)
 			trace_count(UFT_CNT_NO_SLICE, 1);
 	} else {
-		given = take_ready();	/* nobody follows the child, but the session may have to leave it */
+		given = take_ready();	/* the child is not followed, but the session may have to detach from it */
 	}
 	stock.given = given;
 	stock.more = given >= 0 && children && !agent_has_files() ? take_ready() : -1;
@@ -294,7 +298,7 @@ int spare_fork_begin(void)
 	return 1;
 }
 
-/* Back into stock where there is no child, which has it else. */
+/* Puts a spare back into stock if the fork failed. Else the child has it, and it is unmapped here. */
 static void give(int i, int is_born)
 {
 	if (i >= 0 && !is_born && !sys_madvise(spares[i].at, family_bytes(), MADV_DONTFORK)) {
@@ -319,8 +323,8 @@ static void end_parent(int64_t result)
 /* ---- The child ------------------------------------------------------------------------------- */
 
 /*
- * Memory at the address of the family that it does not have; in place of the parent's, where it was copied: who was
- * interrupted inside a fast path by the handler that forked ends that there.
+ * Maps memory at the address of the family that the child does not have, or over a copy of it. Code that the forking
+ * handler interrupted inside a fast path goes on there.
  */
 static int fill_hole(uint64_t at)
 {
@@ -336,7 +340,10 @@ static int fill_hole(uint64_t at)
 	return (uint64_t)got == at ? 0 : -ENOMEM;
 }
 
-/* Signals are blocked. The child keeps the spares @its and @more; it has at most those that were to be inherited. */
+/*
+ * Leaves the parent's family. Signals are blocked. The child keeps the spares @its and @more; others can have been
+ * inherited only by mistake.
+ */
 static void leave(int its, int more)
 {
 	const uint64_t at = (uint64_t)uft_rt.mail;

@@ -2,8 +2,8 @@
 /*
  * mem.c - memcpy and its kin, and numbers as text
  *
- * The copies are the architecture's: short, no vector registers, fast enough for what is copied here (stub
- * pages, path names). The build turns off loop idiom recognition for this file, else memcpy would call itself.
+ * The copies are the architecture's: short, without vector registers, fast enough for stub pages and path names. The
+ * build turns off loop idiom recognition for this file, because memcpy would call itself otherwise.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"

@@ -2,10 +2,8 @@
 /*
  * sys.h - system calls without a libc
  *
- * One inline function per call that the runtime makes; names and argument order are the manual's. Everything
- * returns the kernel's value or -errno (sys_is_error() tells which for addresses) and leaves errno alone.
- *
- * Context: any; what blocks is said where it is called. The numbers come from the kernel's own header.
+ * One inline function per call that the runtime makes; names and argument order are the manual's. Each returns the
+ * kernel's value or -errno (for addresses sys_is_error() tells which) and leaves errno alone.
  */
 #ifndef UFT_SYS_H
 #define UFT_SYS_H
@@ -44,7 +42,7 @@ static inline int sys_open(const char *path, int flags)
 	return sys_openat(AT_FDCWD, path, flags, 0);
 }
 
-/* @mode 0: is there something? By the real user's rights. */
+/* @mode 0: does the file exist? Checked by the real user's rights. */
 static inline int sys_access(const char *path, int mode)
 {
 #ifdef __NR_access
@@ -79,7 +77,7 @@ static inline long sys_getdents64(int fd, void *buf, size_t n)
 	return sys_call3(__NR_getdents64, fd, buf, n);
 }
 
-/* Is anything of @events there on the descriptor? Waits for it @ms milliseconds. */
+/* Waits up to @ms milliseconds for one of @events on the descriptor. */
 static inline int sys_poll(int fd, short events, int ms)
 {
 	struct { int fd; short events, revents; } p = { fd, events, 0 };
@@ -94,7 +92,7 @@ static inline int sys_poll(int fd, short events, int ms)
 
 /* ---- memory ---- */
 
-/* An address, or -errno as sys_is_error() tells. */
+/* Returns an address, or -errno as sys_is_error() tells. */
 static inline long sys_mmap(uint64_t addr, size_t n, int prot, int flags, int fd, uint64_t off)
 {
 	return sys_call6(__NR_mmap, addr, n, prot, flags, fd, off);
