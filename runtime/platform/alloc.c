@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* alloc.c - small pieces of memory that are never given back, of any host's */
+/* alloc.c - small pieces of memory that are never freed, for every host */
 #include "runtime/platform/platform.h"
 
 #define ALLOC_CHUNK	(256u << 10)
 
-/* Written by plat_alloc() alone, in control context; a fork child inherits a consistent copy or, at worst,
- * one whose last piece nobody refers to. */
+/*
+ * Written by plat_alloc() alone, in control context. A fork child inherits a consistent copy or, at worst, one whose
+ * last piece is not used.
+ */
 static struct {
 	uintptr_t at, end;
 } bump;

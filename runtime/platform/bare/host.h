@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.h - inside runtime/platform/bare/ */
+/* host.h - declarations inside runtime/platform/bare/ */
 #ifndef UFT_BARE_HOST_H
 #define UFT_BARE_HOST_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - memory out of what the holder gave
+ * memory.c - hand out the memory that the holder gave
  *
- * A table of free pieces, in whole pages, first fit; what is free reads 0. Pieces that come back merge with
- * their neighbours, so the table holds as many as there are holes. Should it be full a piece that comes back
- * is lost: counted (bare_lost_bytes()).
+ * A table of free pieces, in whole pages, first fit; free memory reads 0. A piece that comes back merges with its
+ * neighbours, so the table has as many entries as there are holes. If the table is full, a piece that comes back is
+ * lost and counted (bare_lost_bytes()).
  *
- * Any thread may ask, and what interrupts it: interrupts are blocked while the lock is held, or who comes on
- * the holder's CPU would wait for ever. It is held for a walk through the table and never while one sleeps,
- * so waiting for it is spinning. Clearing is done outside.
+ * Any thread may ask, and so may an interrupt handler. So interrupts are blocked while the lock is held: a handler on
+ * the holder's CPU would wait for ever. The lock is held for a walk through the table and never while its holder
+ * sleeps, so waiting for it is spinning. Memory is cleared outside of the lock.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/bare.h"
@@ -17,10 +17,10 @@
 #define REACH	ARCH_REACH
 
 struct piece {
-	uintptr_t lo, hi;	/* lo 0: none */
+	uintptr_t lo, hi;	/* lo 0: unused */
 };
 
-/* All under the lock. */
+/* All fields under the lock. */
 static struct {
 	uint32_t lock;
 	uint32_t n;
@@ -41,7 +41,7 @@ static void pool_unlock(const uint64_t *mask)
 	plat_signals_restore(mask);
 }
 
-/* Free from now on. -ENOSPC: no room in the table. */
+/* Makes [lo, hi) free. -ENOSPC: no room in the table. */
 static int pool_put(uintptr_t lo, uintptr_t hi)
 {
 	struct piece *low = NULL, *high = NULL;
@@ -67,7 +67,7 @@ static int pool_put(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
-/* Takes [lo, hi) out of piece @i, which holds it. -ENOSPC: it would leave two, and there is no room. */
+/* Takes [lo, hi) out of piece @i, which contains it. -ENOSPC: two pieces would be left, and there is no room. */
 static int pool_cut(uint32_t i, uintptr_t lo, uintptr_t hi)
 {
 	struct piece *p = &pool.piece[i];
@@ -87,7 +87,7 @@ static int pool_cut(uint32_t i, uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
-/* @bytes that begin in [from, to]; 0: none are free. */
+/* Takes @bytes that begin in [from, to]; 0: none are free. */
 static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
 {
 	uintptr_t at = 0;
@@ -106,7 +106,7 @@ static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
 	return at;
 }
 
-/* Reads before it writes: where pages are made when they are written to, none is. */
+/* Reads before it writes, so that no page is made that was never written. */
 static void clear(uintptr_t at, size_t bytes)
 {
 	for (uint64_t *w = (uint64_t *)at, *end = (uint64_t *)(at + bytes); w < end; w++)
@@ -160,7 +160,7 @@ void plat_discard(uintptr_t at, size_t bytes)
 	clear(at, bytes);
 }
 
-/* Memory that was given belongs to its holder. */
+/* The memory belongs to the holder, not to the runtime. */
 uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
 {
 	(void)to, (void)max;

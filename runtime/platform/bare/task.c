@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task.c - who runs, what interrupts, and waiting: as the holder says */
+/* task.c - the running task, interrupts, and waiting: by the holder's functions */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/host.h"
 #include "runtime/runtime.h"
@@ -12,7 +12,7 @@ void bare_init(const struct bare_host *host)
 	bare_host = host;
 }
 
-/* ---- who runs ------------------------------------------------------------------------------------ */
+/* ---- the running task ------------------------------------------------------------------------------------ */
 
 int plat_pid(void)
 {
@@ -76,7 +76,7 @@ int plat_look_up(const char *path)
 	return -ENOSYS;
 }
 
-/* ---- what interrupts ----------------------------------------------------------------------------- */
+/* ---- interrupts ----------------------------------------------------------------------------- */
 
 void plat_signals_block(uint64_t *mask)
 {
@@ -123,7 +123,7 @@ int plat_wait(uint32_t *word, uint32_t val, uint64_t ns)
 int plat_wake(uint32_t *word, int n)
 {
 	(void)word;
-	return n;		/* nobody sleeps */
+	return n;		/* no thread sleeps */
 }
 
 void plat_nap(uint64_t ns)
@@ -132,7 +132,7 @@ void plat_nap(uint64_t ns)
 	let_others_run();
 }
 
-/* ---- reading what may not be there --------------------------------------------------------------- */
+/* ---- reading memory that may not be mapped --------------------------------------------------------------- */
 
 int plat_peek(const void *addr, void *to, uint32_t bytes)
 {
@@ -168,7 +168,7 @@ int plat_poke(uint64_t addr, uint64_t word)
 	return plat_poke_ranges(&to, 1, &word) == 8 ? 0 : -EFAULT;
 }
 
-/* There are no filters. */
+/* There are no seccomp filters. */
 void plat_deny(uint32_t calls)
 {
 	(void)calls;
@@ -187,7 +187,7 @@ int plat_is_readable(const void *addr)
 	return !plat_peek(addr, &word, sizeof(word));
 }
 
-/* There is no fork, nor a file: a child, in tests, claims its slice by itself. */
+/* There is no fork, and there are no files: a child, in tests, claims its slice by itself. */
 int agent_start_child(void)
 {
 	return -ENOSYS;

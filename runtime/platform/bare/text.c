@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - writing code that can be written, and when all see it
+ * text.c - writing code, and making all CPUs see it
  *
- * A host that does not know a protection, or says that none may be changed, gets a window that is not direct,
- * as on every host: then each write is one aligned store of eight bytes.
+ * A host that does not know a protection, or forbids to change one, gets a window that is not direct, as on every host:
+ * then each write is one aligned store of eight bytes.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/host.h"
@@ -30,7 +30,7 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 	return 0;
 }
 
-/* Order is for forks to see, of which there are none. */
+/* There are no forks that could see an order. */
 void plat_order_forks(void)
 {
 	uft_barrier();

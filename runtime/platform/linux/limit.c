@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limit.c - RLIMIT_AS of a process of which not all memory is its own
+ * limit.c - RLIMIT_AS of a process that also has memory of the runtime
  *
- * The kernel compares this limit with all of the address space, ours included, which is hundreds of megabytes. A
- * program that limits itself to less would have no room for its next thread. So its calls are made here:
+ * The kernel compares this limit with the whole address space, the runtime's hundreds of megabytes included. A program
+ * that limits itself to less would have no room for its next thread. So the program's calls are made here:
  *
- *	kernel's soft limit = the program's + what is ours now	(own.c tells of each change)
- *	kernel's hard limit = the program's + UFT_LIMIT_ROOM	(constant: to raise it again takes rights)
+ *	kernel's soft limit = the program's + the runtime's memory now (own.c reports each change)
+ *	kernel's hard limit = the program's + UFT_LIMIT_ROOM (constant, because raising it again takes rights)
  *
- * The program is shown its own. A hard limit that another process has set since is left alone. A vfork child shares our
- * memory, but not its parent's limits: its own are noted for what it executes.
+ * The program sees its own limits. A hard limit that another process has set since is left alone. A vfork child shares
+ * the memory, but not its parent's limits: its own are noted for the program that it executes.
  *
- * Executed programs keep the kernel's limits. The session reads the program's in uft_boot.space before the exec and
- * puts them into the next boot block. The agent has a copy of the limits, which is not the program's: it raises its
- * own, and changes the program's by its number.
+ * Executed programs keep the kernel's limits. The session reads the program's limits in uft_boot.space before the exec
+ * and writes them into the next boot block. The agent is another process with a copy of the limits: it raises its own,
+ * and changes the program's by the program's number.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
@@ -25,7 +25,7 @@
 
 static struct uft_own_limit *own;	/* in the boot block, where the session reads it; NULL: not begun */
 static const uint64_t *agent_stack;
-static struct uft_limits given;		/* what the kernel was told last */
+static struct uft_limits given;		/* the limits that the kernel has now */
 static int program;			/* its number */
 
 static uint64_t add(uint64_t limit, uint64_t bytes)
@@ -38,7 +38,7 @@ static long set_limits(int pid, const struct uft_limits *to, void *was)
 	return sys_call4(__NR_prlimit64, pid, RLIMIT_AS_, to, was);
 }
 
-/* Are we the agent, who is another process? Its stack tells without a call. */
+/* Is the caller the agent, which is another process? Its stack tells without a call. */
 static int is_agent(void)
 {
 	const uint64_t stack = uft_load(agent_stack);
@@ -129,12 +129,12 @@ void plat_limit_end(void)
 	uft_store(&own->is_set, 0);
 }
 
-/* What the kernel is to be told for @wanted, with @was in force. */
+/* The limits to set in the kernel for @wanted, when @was is in force. */
 static struct uft_limits translate(const struct uft_limits *wanted, const struct uft_limits *was)
 {
 	struct uft_limits to = { add(wanted->cur, mem_owned_bytes()), add(wanted->max, UFT_LIMIT_ROOM) };
 
-	/* Below a hard limit that is not ours: as near as may be without rights. */
+	/* The hard limit is lower than ours would be: the nearest that needs no rights. */
 	if (to.max > was->max)
 		to.max = wanted->max > was->max ? wanted->max : was->max;
 	if (to.cur > to.max)
@@ -142,7 +142,7 @@ static struct uft_limits translate(const struct uft_limits *wanted, const struct
 	return to;
 }
 
-/* The kernel has just written there. */
+/* The kernel has just written there, so the memory is writable. */
 static void show(void *at, const struct uft_limits *limits)
 {
 	plat_poke((uintptr_t)at, limits->cur);
@@ -159,7 +159,8 @@ int plat_limit_call(const struct plat_limit_call *c, long *result)
 	    (c->to && plat_peek(c->to, &wanted, sizeof(wanted))))
 		return 0;
 	if (c->to)
-		to = wanted.cur > wanted.max ? wanted : translate(&wanted, &was);	/* the former is refused */
+		/* the kernel refuses a soft limit above the hard one */
+		to = wanted.cur > wanted.max ? wanted : translate(&wanted, &was);
 	*result = set_limits(0, c->to ? &to : NULL, c->was);
 	if (*result)
 		return 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.c - mlockall() of a process of which not all is its own
+ * lock.c - mlockall() of a process that also has memory of the runtime
  *
- * mlockall(MCL_CURRENT) makes every page of every mapping. Ours are sparse: an arena of many gigabytes, shadow stacks
- * and tables for the worst case. So what the program has is locked piece by piece, which makes the same pages, and
- * the call itself is left with what remains: MCL_FUTURE, or the current mappings on fault.
+ * mlockall(MCL_CURRENT) makes every page of every mapping. The runtime's mappings are sparse: an arena of many
+ * gigabytes, shadow stacks and tables for the worst case. So the program's mappings are locked one by one, which makes
+ * the same pages, and the call itself only has to do the rest: MCL_FUTURE, or the current mappings on fault.
  *
- * Errors are the call's: a page that cannot be had does not make mlockall() fail either. Its one check, of
- * the limit against the size of all mappings, is made here for the program's alone. Whether the limit holds
- * for this process, the kernel is asked: mlockall() of everything, on fault, makes no page.
+ * Errors are those of the call: a page that cannot be made does not make mlockall() fail either. Its one check compares
+ * the limit with the size of all mappings; it is made here for the program's mappings alone. Whether the limit applies
+ * to this process, the kernel tells: mlockall() of everything, on fault, makes no page.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
@@ -18,11 +18,11 @@
 #define RLIMIT_MEMLOCK_	8
 #define MCL_CURRENT_	1
 #define MCL_ONFAULT_	4
-#define VSYSCALL	0xffffffffff600000ull	/* shown, but no mapping */
+#define VSYSCALL	0xffffffffff600000ull	/* listed, but no mapping */
 
 enum lock_mode { LOCK_COUNT = -2, LOCK_LEAVE = -1 /* unlocks ours */, LOCK_NOW, LOCK_ON_FAULT /* flags of mlock2() */ };
 
-static uint32_t lock_future;	/* 1: new mappings may come locked; never cleared, costs two calls a mapping then */
+static uint32_t lock_future;	/* 1: new mappings may come locked; never cleared; costs two calls per mapping then */
 
 struct lock {
 	plat_ours_fn *ours;
@@ -37,7 +37,7 @@ static void lock_piece(struct lock *l, uintptr_t lo, uintptr_t hi)
 		sys_call3(__NR_mlock2, lo, hi - lo, l->mode);
 }
 
-/* Neighbouring mappings merge: one may hold several of ours. */
+/* Neighbouring mappings merge, so one line may hold several of the runtime's. */
 static int lock_map(void *arg, const struct linux_map *m)
 {
 	struct lock *l = arg;
@@ -88,12 +88,12 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 		is_free = !sys_call3(__NR_mlockall, MCL_CURRENT_ | MCL_ONFAULT_, 0, 0);
 	if (bytes > limit.now && !is_free)
 		return -ENOMEM;
-	/* Later mappings are not locked any more, unless the call says so: it comes after this. */
+	/* Later mappings are not locked any more, unless the call asks for it: that is set after this. */
 	if (is_future && !is_free) /* GUARD(plat_lock_others_is_future) */
 		sys_call3(__NR_munlockall, 0, 0, 0);
 	if (is_free)
 		lock_walk(large, LOCK_LEAVE, &bytes);
-	/* Where there is a limit, each page of ours would be one less for the program. */
+	/* If there is a limit, each locked page of the runtime would be one less for the program. */
 	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned /* GUARD(lock_leaves_owned, large) */,
 			 on_fault ? LOCK_ON_FAULT : LOCK_NOW,
 			 &bytes);

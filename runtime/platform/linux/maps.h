@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* maps.h - walking the address space of the calling task, one /proc/self/maps line at a time */
+/* maps.h - walk the address space of the calling task, one /proc/self/maps line at a time */
 #ifndef UFT_LINUX_MAPS_H
 #define UFT_LINUX_MAPS_H
 
@@ -8,7 +8,7 @@
 struct linux_map {
 	uintptr_t lo, hi;
 	int prot;		/* enum plat_prot */
-	int is_stack;		/* grows down: keep away from it */
+	int is_stack;		/* grows down: keep a distance */
 };
 
 /* Calls @fn for each mapping, ascending, until it returns non-zero. -errno when the file cannot be read. */

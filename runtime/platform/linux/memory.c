@@ -2,9 +2,9 @@
 /*
  * memory.c - the process's mappings, and memory within reach of code
  *
- * Everything is private and anonymous: a fork child gets its own copy, which a shared file mapping would not
- * give (its parent's agent would switch the child's thunks). MAP_NORESERVE: sizes here are address space for the
- * worst case, of which most is never touched.
+ * All mappings are private and anonymous: a fork child gets its own copy, which a shared file mapping would not give
+ * (its parent's agent would switch the child's thunks). MAP_NORESERVE, because sizes here are address space for the
+ * worst case, and most of it is never touched.
  */
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
@@ -15,17 +15,18 @@
 
 #define REACH		ARCH_REACH
 #define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
-#define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
+/* the end of a 47-bit address space, which a process gets if it does not ask for more */
+#define HIGHEST		0x7ffffffff000ull
 /*
- * What a program below maps by MAP_FIXED when it runs, whatever is there: Wine its shared page at 0x7ffe0000,
- * AddressSanitizer its shadow from 0x7fff7000 to 0x10007fff8000. No code below reaches beyond. What other
- * sanitizers, Go, V8 or a JVM want is out of reach, or they look before.
+ * Programs below this address map memory there by MAP_FIXED when they run, whatever is there: Wine its shared page at
+ * 0x7ffe0000, AddressSanitizer its shadow from 0x7fff7000 to 0x10007fff8000. No code below reaches beyond. The memory
+ * of other sanitizers, Go, V8 or a JVM is out of reach, or they check the place first.
  */
 #define FIXED_LO	0x7ffe0000ull
-#define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
+#define STACK_ROOM	(256ull << 20)		/* kept free below a stack that may grow */
 #define MAX_LINE	512
 #define MADV_POPULATE_WRITE_ 23		/* Linux 5.14 */
-#define MADV_NONE_	0x7fff		/* that no kernel has */
+#define MADV_NONE_	0x7fff		/* advice that no kernel has */
 
 void *plat_map(size_t bytes)
 {
@@ -39,7 +40,7 @@ void plat_unmap(void *at, size_t bytes)
 	mem_unmap((uintptr_t)at, bytes);
 }
 
-/* Where new mappings come locked a plain one would make every page. */
+/* If new mappings come locked, a plain mapping would make every page. */
 void *plat_map_sparse(size_t bytes)
 {
 	long m;
@@ -77,7 +78,7 @@ static int is_scarce(long ret)
 	return ret == -EFAULT || ret == -ENOMEM || ret == -EHWPOISON;
 }
 
-/* Does MADV_POPULATE_WRITE make pages? Older kernels refuse it, an emulator takes any advice and does nothing. */
+/* Does MADV_POPULATE_WRITE make pages? Older kernels refuse it; an emulator accepts any advice and does nothing. */
 static int has_populate(uintptr_t lo)
 {
 	enum { UNKNOWN, YES, NO };
@@ -91,8 +92,8 @@ static int has_populate(uintptr_t lo)
 }
 
 /*
- * The kernel ors 0 to the page's first word, and wakes nobody: the page is there then, with what stood in it. An access
- * of the kernel's has an error where one of ours had a SIGBUS.
+ * Makes a page: the kernel ors 0 to its first word, and wakes no thread; the content stays. A failing access of the
+ * kernel is an error; a failing access of ours would be a SIGBUS.
  */
 static long touch(uintptr_t page)
 {
@@ -181,7 +182,7 @@ int linux_maps_walk(int (*fn)(void *arg, const struct linux_map *m), void *arg)
 				goto out;
 		}
 		have = (size_t)(end - at);
-		if (have > MAX_LINE)		/* a long path: its start holds all that we want */
+		if (have > MAX_LINE)		/* a long path: the start of the line is enough */
 			have = MAX_LINE;
 		memmove(buf, at, have);
 	}
@@ -194,21 +195,21 @@ out:
 /* ---- near --------------------------------------------------------------------------------------- */
 
 struct near {
-	uintptr_t lo, hi;	/* the code */
+	uintptr_t lo, hi;	/* the code to reach */
 	size_t bytes;
-	uintptr_t gap;		/* where the gap before the current mapping begins */
-	uintptr_t heap;		/* where the heap ends: it grows from there, be it empty yet */
-	uintptr_t below, above;	/* best so far; 0 none */
-	int is_close;		/* above: the first; below or above: the nearer */
+	uintptr_t gap;		/* the begin of the gap before the current mapping */
+	uintptr_t heap;		/* the end of the heap, which grows from there, even if it is empty yet */
+	uintptr_t below, above;	/* best so far; 0: none */
+	int is_close;		/* above: the first gap; below or above: the nearer */
 };
 
-/* Where what code from @lo on shall reach has to end. */
+/* The end of memory that code at @lo and above can reach. */
 static uintptr_t end_of_reach(uintptr_t lo)
 {
 	return lo < FIXED_LO && lo + REACH > FIXED_LO ? FIXED_LO : lo + REACH;
 }
 
-/* A page stays free on either side: neighbours may grow, and a run-away write should fault. */
+/* Leaves one page free on both sides: neighbours may grow, and a run-away write should fault. */
 static void near_piece(struct near *n, uintptr_t from, uintptr_t to, int is_low)
 {
 	uintptr_t reach_lo = n->hi > REACH ? n->hi - REACH : 0, reach_hi = end_of_reach(n->lo), at;
@@ -229,9 +230,9 @@ static void near_piece(struct near *n, uintptr_t from, uintptr_t to, int is_low)
 }
 
 /*
- * A program that allocates by sbrk() has no other memory: above the heap is always the far end, however close
- * it shall be. Before the first sbrk() no mapping shows where it will grow, and no kernel leaves room behind
- * the program on purpose.
+ * A program that allocates by sbrk() has no other memory. So above the heap the far end of a gap is taken, even if the
+ * nearest place is wanted. Before the first sbrk() no mapping shows where the heap will grow, and no kernel leaves room
+ * behind the program on purpose.
  */
 static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
 {
@@ -283,7 +284,7 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 
 	if (hi <= lo || hi - lo > REACH / 2)
 		return -ENOMEM;
-	/* Another thread may map something between our look and our call: look again. */
+	/* Another thread may map something between the look and the mapping: then look again. */
 	prot &= ~PLAT_CLOSE;
 	for (tries = 0; tries < 8; tries++) {
 		n.gap = n.below = n.above = 0;
@@ -300,7 +301,7 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 	return near_probe(&n, prot, out);
 }
 
-/* ---- what will grow ------------------------------------------------------------------------------ */
+/* ---- memory that will grow ------------------------------------------------------------------------------ */
 
 static int growth_map(void *arg, const struct linux_map *m)
 {

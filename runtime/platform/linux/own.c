@@ -2,10 +2,10 @@
 /*
  * own.c - the list of all memory that the runtime has mapped, so that a detach can give it back
  *
- * Whatever maps memory for long does it here. Entries lie in chunks that are never freed before the end; an entry is
- * free while `at` is 0. Any thread may map (a thread's shadow stack): an entry is claimed by one compare-and-swap and
- * published by a store of `at`. A fork child has a copy; an entry that was claimed at that moment is lost to it,
- * harmlessly: it names nothing.
+ * Code that maps memory for long does it by functions of this file. Entries lie in chunks that are never freed before
+ * the end; an entry is free while `at` is 0. Any thread may map (a thread's shadow stack): it claims an entry by one
+ * compare-and-swap and publishes it by a store of `at`. A fork child has a copy; an entry that was claimed at that
+ * moment is lost to it, which is harmless, because it lists no memory.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
@@ -48,7 +48,7 @@ static struct uft_owned *own_claim(struct own_chunk *c)
 	return NULL;
 }
 
-/* A chunk lists itself first. Of two threads that add one at once the loser's goes back. */
+/* Adds a chunk, which lists itself first. If two threads add one at once, the loser's is unmapped. */
 static struct own_chunk *own_grow(struct own_chunk *last)
 {
 	struct own_chunk *c, *none = NULL;
@@ -108,14 +108,12 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
 }
 
 /*
- * The lower end of a hole that has room for both; should somebody take it meanwhile, where the kernel likes. The first
- * place again if it is free: qemu-user searches upwards from its last answer and keeps notes of each page it ever gave,
- * which a fork copies.
+ * Where mem_map_apart() put the last mapping. If that place is free, it is taken again, because qemu-user searches
+ * upwards from its last answer and keeps notes of each page that it ever gave, which a fork copies.
  */
-/* Where mem_map_apart() put the last mapping, */
 static struct { uint64_t at, bytes; } last;
 
-/* which has gone since: each fork child gets one of its parent's mappings, and the parent makes the next. */
+/* Maps at the last place. It is free again when a fork child got that mapping, and its parent makes the next one. */
 static long map_again(size_t bytes, int prot, int flags, int fd)
 {
 	const uint64_t at = uft_load(&last.at);
@@ -136,7 +134,11 @@ long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 
 	if (!sys_is_error(at))
 		return at;
-	/* Two large ones would fill all that code of the libraries above reaches, and hooks have no room. */
+	/*
+	 * Maps at the lower end of a hole that has room for the mapping and for code; if another thread takes the hole
+	 * meanwhile, where the kernel likes. Two large mappings would fill all that code of the libraries above
+	 * reaches, and hooks would have no room.
+	 */
 	if (ARCH_REACH < 1ull << 30 || bytes > ARCH_REACH / 4)
 		at = sys_mmap(hint, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!sys_is_error(at)) {
@@ -156,7 +158,7 @@ long mem_map_apart(size_t bytes, int prot, int flags, int fd)
 
 void mem_unmap(uint64_t at, size_t bytes)
 {
-	mem_disown(at);		/* first: whoever gets the address next lists it, too */
+	mem_disown(at);		/* first: the thread that gets the address next lists it, too */
 	sys_munmap(at, bytes);
 	limit_follow();
 }
@@ -189,7 +191,7 @@ int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 			if (from <= CLAIMED || from + bytes <= at || from >= *lo)
 				continue;
 			*lo = from;
-			*hi = (from + bytes + 4095) & ~4095ull;	/* sizes are as they were asked for */
+			*hi = (from + bytes + 4095) & ~4095ull;	/* the list has sizes as they were asked for */
 			found = 1;
 		}
 	return found;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* peek.c - reading what may not be there: the kernel reads for us */
+/* peek.c - read memory that may not be mapped: the kernel reads it */
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
 #include "uft/abi.h"
 
-/* For who may not ask the kernel: what is there stays there as long as nobody unmaps it meanwhile. */
+/*
+ * If the kernel may not be asked, this copies readable memory itself; it stays readable unless a thread unmaps it
+ * meanwhile.
+ */
 static long copy_readable(const struct plat_range *from, uint32_t n, char *to)
 {
 	long done = 0;
@@ -23,7 +26,7 @@ static long copy_readable(const struct plat_range *from, uint32_t n, char *to)
 
 long plat_peek_ranges(const struct plat_range *from, uint32_t n, void *to)
 {
-	struct plat_range local = { (uint64_t)to, 0 };	/* both are struct iovec */
+	struct plat_range local = { (uint64_t)to, 0 };	/* both structs are struct iovec */
 
 	if (plat_is_denied(UFT_DENIED_PEEK))
 		return copy_readable(from, n, to);
@@ -67,8 +70,8 @@ int plat_poke(uint64_t addr, uint64_t word)
 }
 
 /*
- * Without process_vm_readv(), which no program needs: rt_sigprocmask() reads the mask before it says that no
- * such thing can be done with it.
+ * Does without process_vm_readv(), which no program needs: rt_sigprocmask() reads the mask before it refuses the
+ * operation.
  */
 int plat_is_readable(const void *addr)
 {

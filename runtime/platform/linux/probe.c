@@ -2,14 +2,14 @@
 /*
  * probe.c - system calls of events: signals, waiting, the CPU and its time
  *
- * Made by the program's threads, wherever a filter may be in force: doc/design/runtime.md has the table of
- * all such calls, and what becomes of each under a filter that ends the thread for it.
+ * The program's threads make these calls, also under seccomp filters: doc/design/runtime.md has the table of all such
+ * calls, and how each behaves under a filter that would end the thread for it.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
 #include "uft/abi.h"
 
-/* ---- what must not be asked ---------------------------------------------------------------------- */
+/* ---- calls that filters forbid ---------------------------------------------------------------------- */
 
 static uint32_t denied;		/* enum uft_denied; copied by fork */
 

@@ -4,10 +4,10 @@
  *
  * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): 0.44 us with idle threads, 2-12 us with running ones.
  *
- * Fallback (Linux before 4.16, or a seccomp filter that does not know the call): run on every CPU once. The
- * task that ran there was taken off by an interrupt and comes back by iret, which serialises; one that was not
- * running comes through the scheduler and an exit to user mode that serialises as well. Takes some 5-20 us per
- * CPU; the caller's affinity is put back. A CPU that our cpuset does not contain cannot run the target either.
+ * Fallback (Linux before 4.16, or a seccomp filter that does not know the call): the task runs on every CPU once. A
+ * thread that ran there was taken off by an interrupt and comes back by iret, which serialises. A thread that did not
+ * run comes through the scheduler and an exit to user mode, which serialises as well. This takes some 5-20 us per CPU;
+ * the task gets its affinity back. A CPU outside of the task's cpuset cannot run the target either.
  */
 #include <linux/membarrier.h>
 
@@ -26,7 +26,7 @@ int plat_sync_init(void)
 	return 0;
 }
 
-/* Linux 5.10. A fork child has to register anew, too. */
+/* Linux 5.10. A fork child has to register again, too. */
 int plat_restart_sections(void)
 {
 	int ret = sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0);
@@ -45,7 +45,7 @@ static void visit_cpus(void)
 		return;
 	for (cpu = 0; cpu < bytes * 8; cpu++) {
 		one[cpu / 64] = 1ull << (cpu & 63);
-		/* All of them, ours or not: the program's threads may be pinned where we are not. */
+		/* All CPUs, because the program's threads may be pinned to others than this task. */
 		sys_sched_setaffinity(0, (size_t)bytes, one);
 		one[cpu / 64] = 0;
 	}
@@ -59,7 +59,7 @@ void plat_sync_cores(void)
 	if (has_membarrier) {
 		if (!sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0))
 			return;
-		/* -EPERM: a fork child whose registration did not come along. */
+		/* -EPERM: a fork child, which does not inherit the registration. */
 		plat_sync_init();
 		if (has_membarrier && !sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0))
 			return;

@@ -2,10 +2,10 @@
 /*
  * task.c - the identity of the running task
  *
- * /proc/PID/task/TID/syscall says "running" for a task that is on a CPU or may be at any moment, and the program
- * counter of every other one: "nr args... sp pc" in a system call, "-1 sp pc" when stopped elsewhere. A task in a
- * system call of the program may come back whenever it likes, so it does not count as quiet; one that waits in
- * our own code comes back only when it is answered (or after UFT_REQ_TIMEOUT_MS, which patching never takes).
+ * /proc/PID/task/TID/syscall reads "running" for a task that is on a CPU or may be at any moment, and has the program
+ * counter of every other task: "nr args... sp pc" in a system call, "-1 sp pc" when stopped elsewhere. A task in a
+ * system call of the program may return at any time, so it does not count as quiet. A task that waits in the runtime's
+ * code returns only when it is answered (or after UFT_REQ_TIMEOUT_MS, which is longer than patching takes).
  */
 #include <asm/stat.h>
 
@@ -47,7 +47,7 @@ int plat_proc_pid(int pid)
 	for (long at = 0; at + (long)sizeof(field) <= n; at++) {
 		const char *s = buf + at + sizeof(field) - 1;
 
-		/* 0 and -1: not to be seen there, over */
+		/* 0 and -1: not visible there, ended */
 		if (!memcmp(buf + at, field, sizeof(field) - 1))
 			return *s > '0' && *s <= '9' ? (int)mem_get_number(&s, buf + n, 10) : -ESRCH;
 	}
@@ -72,8 +72,8 @@ int plat_tid(void)
 }
 
 /*
- * A filter that threads live under need not know gettid(), but lets every thread wait: to take a free
- * priority-inheritance lock is to have one's number written into it. Nothing of it stays in the kernel.
+ * A seccomp filter need not know gettid(), but every filter lets threads wait: the kernel writes the caller's number
+ * into a free priority-inheritance lock when it takes it. The kernel keeps no state of that.
  */
 int plat_quiet_tid(void)
 {
@@ -99,7 +99,7 @@ static int own_map(void *arg, const struct linux_map *m)
 	return 1;
 }
 
-/* Reads a file of a task; bytes read, or -errno. */
+/* Reads a file of a task; returns the bytes read, or -errno. */
 static long read_task(int pid, int tid, const char *name, char *buf, size_t n)
 {
 	char path[64], *p;
@@ -132,7 +132,7 @@ static int is_traced_stop(int pid, int tid)
 	return n > 0 && buf[n] == ' ' && buf[n + 1] == 't';
 }
 
-/* 1: the task stays where it is; *pc is where. */
+/* 1: the task stays where it is; *pc is its program counter. */
 static int is_held(int pid, int tid, const struct linux_map *own, uintptr_t *pc)
 {
 	char buf[256];

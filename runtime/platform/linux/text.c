@@ -2,16 +2,16 @@
 /*
  * text.c - writing code
  *
- * The usual way is mprotect: writable and executable for the time of a batch, then as it was. SELinux, PaX,
- * PR_SET_MDWE and seccomp may each refuse that; then bytes go through /proc/self/mem, which writes private
- * mappings whatever their protection (a copy of the page, as for a debugger). 1.5 us a write instead of 5 ns.
+ * The usual way is mprotect: writable and executable for the time of a batch, then as before. SELinux, PaX, PR_SET_MDWE
+ * and seccomp may each refuse that. Then bytes are written through /proc/self/mem, which writes private mappings
+ * whatever their protection is (it copies the page, as for a debugger): 1.5 us per write instead of 5 ns.
  *
- * /proc/self/mem belongs to a descriptor table. The agent keeps one open (plat_text_keep()); without, it is
- * opened for each window, so that a program never finds a descriptor of ours.
+ * An open /proc/self/mem is in a descriptor table. The agent keeps it open in its own (plat_text_keep()). Without an
+ * agent it is opened for each window, so that a program never finds such a descriptor.
  *
- * Forks: opening and closing a window take the address space's lock for writing, as fork does for the time in
- * which it copies. So nothing that we write between the two is seen half copied with something that we wrote
- * outside. Where no mprotect is possible, one that changes nothing is made on a page of ours.
+ * Forks: opening and closing a window take the address space's lock for writing, as fork does for the time in which it
+ * copies. So a fork child never has half of the writes inside a window without the writes before it. If mprotect may
+ * not change the text, an mprotect that changes nothing is made on a page of the runtime.
  */
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
@@ -19,11 +19,11 @@
 #include "runtime/platform/platform.h"
 
 /* Written by the patching task only (and reset by a fork child before it has one). */
-static int kept_fd = -1;	/* by plat_text_keep() */
-static int window_fd = -1;	/* of the open windows, else */
+static int kept_fd = -1;	/* opened by plat_text_keep() */
+static int window_fd = -1;	/* opened for the windows that are open now */
 static int window_users;
 
-#define SEGMENT_WALKS	8	/* a task would have to change the mapping during each */
+#define SEGMENT_WALKS	8	/* a task would have to change the mapping during each of them */
 
 static int open_mem(void)
 {
@@ -54,15 +54,15 @@ static int segment_map(void *arg, const struct linux_map *m)
 	return 1;
 }
 
-/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
+/* Since 2.6.19 MS_ASYNC does nothing except telling whether all of it is mapped. */
 static int is_mapped(uintptr_t lo, size_t bytes)
 {
 	return sys_msync(lo, bytes, MS_ASYNC) != -ENOMEM;
 }
 
 /*
- * Since Linux 6.17 the list is read without the address space's lock. A mapping that another task splits or joins
- * meanwhile can be missing from it, so the kernel is asked about the page as well before we believe that.
+ * Since Linux 6.17 the list is read without the address space's lock. So it can lack a mapping that another task splits
+ * or joins meanwhile, and the kernel is asked about the page as well.
  */
 int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
@@ -85,7 +85,7 @@ int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	return is_mapped(*lo, PLAT_PAGE) ? -ENOSYS : -ENOENT;
 }
 
-/* The lock that orders us against a fork; see the top. Any mapping of ours will do. */
+/* Takes the lock that orders writes against a fork; see the top. Any mapping of the runtime will do. */
 void plat_order_forks(void)
 {
 	static char page[2 * PLAT_PAGE];	/* holds one whole page */
@@ -135,7 +135,7 @@ int plat_text_poke(uintptr_t at, const void *bytes, size_t n)
 	const uint8_t *from = bytes;
 	int fd = kept_fd >= 0 ? kept_fd : window_fd;
 
-	/* Word by word: the kernel copies eight aligned bytes by one access, a longer run as it likes. */
+	/* Word by word, because the kernel writes eight aligned bytes by one access, and a longer run in any order. */
 	while (n) {
 		size_t part = 8 - (at & 7);
 		uint64_t word;
