@@ -31,20 +31,20 @@
 #define RO_RING		40
 #define RO_BIAS		48
 #define RO_SAVE		56
-#define RO_KEY		1024	/* struct ring_own_key, as far from each line */
+#define RO_KEY		1024	/* struct ring_own_key, at the same distance from each line */
 #define RO_INTENT	1048
 #define RO_SHIFT	6	/* bytes of a line */
-#define RO_BITS		4	/* lines */
-#define RO_TID_SHIFT	42	/* of a key with the thread pointer in it: the thread's number */
-#define RO_GENERATION	22	/* of a key: the generation, of ten bits */
+#define RO_BITS		4	/* number of lines: 1 << RO_BITS */
+#define RO_TID_SHIFT	42	/* in a key that has the thread pointer in it: where the thread's number is */
+#define RO_GENERATION	22	/* in a key: where the generation is, of ten bits */
 
 /* struct ring_tls */
 #define OT_LINE		0
 #define OT_WORD		8
 #define OT_NUMBER	16
-#define RT_TLS		48	/* of struct uft_rt: where it is, from the thread pointer */
+#define RT_TLS		48	/* in struct uft_rt: distance of ring_tls from the thread pointer */
 
-/* struct ring_own_head, before the first line */
+/* struct ring_own_head, in front of the first line */
 #define RH_TID_OFFSET	(-16)
 #define RH_WORD		(-8)
 
@@ -119,14 +119,17 @@
 #define OP_GAP_RING	136
 #define OP_COUNTED	144
 
-#define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
-#define RING_OP_EVENT	2	/* key is for the fast path of tracepoints alone */
+#define RING_OP_SINCE	1	/* word1 is a start; the record gets clock - word1 */
+#define RING_OP_EVENT	2	/* the key is for the fast path of tracepoints only */
 
-/* of a key: for the fast paths that count instead of reading the clock, and no others */
+/* in a key: it fits only the fast paths that count instead of reading the clock */
 #define RING_KEY_COUNTS	1
-/* for those that know of several tracers' calls, and no others */
+/* in a key: it fits only the fast paths that know calls of several tracers */
 #define RING_KEY_BESIDE	2
-/* numbers before the clock's low half is full: more than a sub-buffer has records, and aborts that leave some out */
+/*
+ * distance to keep from the end of the clock's low half: more than the records of a sub-buffer and the numbers that
+ * aborts leave out
+ */
 #define RING_COUNT_ROOM	(1 << 24)
 
 /* enum uft_rec_kind */
@@ -145,12 +148,14 @@
 /* results of uft_asm_ring_write() */
 #define RING_WRITTEN	0
 #define RING_RETRY	1	/* the section was aborted */
-#define RING_NONE	2	/* no ring for this task here: wiped table or no CPU number */
-/* discard mode, full: counted in the ring; of assembly not yet: op.ring, at position op.need */
+#define RING_NONE	2	/* this task has no ring here: wiped table, or no CPU number */
+/*
+ * discard mode and full: counted in the ring; when assembly returns it, not counted yet: op.ring, at position op.need
+ */
 #define RING_LOST	3
 #define RING_GUARD	4	/* *guard != expect any more */
-#define RING_UNBACKED	5	/* op.ring has no memory there yet: ring_back(op.ring, op.need) */
-#define RING_COUNTS	6	/* the thread's numbers go on on another CPU: count_end() */
+#define RING_UNBACKED	5	/* op.ring has no memory at that position yet: ring_back(op.ring, op.need) */
+#define RING_COUNTS	6	/* the thread's numbers continue on another CPU: count_end() */
 
 /* struct rseq (linux/rseq.h), from the thread pointer + RF_RSEQ */
 #define RSEQ_CPU_ID	4

@@ -1,37 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - memory of rings, asked for before it is written
+ * memory.c - make the memory of rings before it is written
  *
- * A ring lies in a sparse file. On a full file system the first store into a page that is not there ends the program
- * by SIGBUS, and other users can fill /dev/shm. So the writer's slow path has the kernel make the pages
- * (MADV_POPULATE_WRITE) and gets an error instead, which is a loss that is counted. Fast paths see nothing of it:
- * their sub-buffer ends where memory ends.
+ * A ring lies in a sparse file. On a full file system the first store into a page that is not there ends the program by
+ * SIGBUS, and other users can fill /dev/shm. So the writer's slow path makes the kernel allocate the pages
+ * (MADV_POPULATE_WRITE); an error then is a loss, which is counted. Fast paths are not concerned: their sub-buffer ends
+ * where memory ends.
  *
- * Memory comes in steps: one page at first, as much as there is up to STEP_MAX later. So a process that writes little
- * has little, and a large ring costs addresses only. Also the control page is there only once the ring is used
- * (ring_open(), slice.used): with 64 CPUs a process has 70 rings and writes two.
+ * Memory comes in steps: one page at first, later as much again as there is, up to STEP_MAX. So a process that writes
+ * little has little memory, and a large ring costs only addresses. The control page, too, gets memory only when the
+ * ring is used (ring_open(), slice.used): with 64 CPUs a process has 70 rings and writes two.
  *
- * A page that is made twice, or made and not used, does no harm: its contents stay. `backed` changes by
- * compare-and-swap: a signal handler may be here in the middle of the step of the code that it interrupted.
+ * A page that is made twice, or made and not used, does no harm: its content stays. `backed` changes by
+ * compare-and-swap, because a signal handler may run this code in the middle of the step that it interrupted.
  *
- * A ring that can grow (abi.h) begins its area anew each time it has written the usual part. `made` says how much of
- * the area has memory from its beginning on, so that no page is asked for twice: `backed` then grows by STEP_MADE
- * without a system call. It is raised by a compare-and-swap, too, with what it was before the pages were made.
+ * A ring that can grow (abi.h) begins its area again each time it has written the usual part. `made` is how much of the
+ * area has memory from its beginning on, so that no page is asked for twice: `backed` then grows by STEP_MADE without a
+ * system call. `made` is raised by a compare-and-swap, too, with the value from before the pages were made.
  *
  * Giving back (ring_tend(), the agent, once a second). A ring whose commit stands still for a second, and whose data
- * are all read, keeps the sub-buffer of its last record. The rest of its memory goes. No thread writes into what goes:
+ * are all read, keeps the sub-buffer of its last record. The rest of its memory is freed. No thread writes into that
+ * memory:
  *
- *	1. `made` is 0: of the next turn nothing has memory. (A ring that cannot grow: where memory is counted from.)
- *	2. `backed` becomes the end of what stays, with RING_GIVES: who needs more waits in ring_back().
- *	3. rseq sections that read the old `backed` are over or begin anew (plat_restart_sections()); who writes an
- *	   exchange ring has its owner word, which the agent takes.
- *	4. the pages go, and RING_GIVES with them.
+ *	1. `made` becomes 0: nothing of the next turn has memory. (In a ring that cannot grow: where memory is counted
+ *	from.)
+ *	2. `backed` becomes the end of the memory that stays, with RING_GIVES: a writer that needs more waits in
+ *	ring_back().
+ *	3. rseq sections that read the old `backed` have ended or begin again (plat_restart_sections()); a writer of an
+ *	   exchange ring has its owner word, which the agent takes here.
+ *	4. the pages are freed, and RING_GIVES is cleared.
  *
- * Fast paths write below sub_end, which is within the sub-buffer that stays. Rings that keep their oldest events, those
- * of threads (thread_rings.c), and an emulator's have their memory for good.
+ * Fast paths write below sub_end, which is within the sub-buffer that stays. Never given back: memory of rings that
+ * keep their oldest events, of threads' rings (thread_rings.c), and of an emulator's rings.
  *
  * The profile's sums have no slow path of their own: each call adds to some page of its CPU's block. So a block is
- * opened before the first addition (ring_profile_open()), and has memory then for all functions of the objects that
+ * opened before the first addition (ring_profile_open()), and then has memory for all functions of the objects that
  * were announced. An object that is announced later (ring_profile_want()) gets memory in the blocks that are open
  * before a site of it is armed. Opening a block sets its bit in `begun` before it reads `wanted`, and announcing sets
  * `wanted` before it reads `begun`: one of the two sees the other.
@@ -41,25 +44,25 @@
 #include "runtime/runtime.h"
 
 #define STEP_MAX	(64u << 10)
-#define STEP_MADE	(1u << 20)	/* of memory that is there */
-#define PROFILE_PAGES	(1u << 14)	/* of a block, at most */
-#define PROFILE_BLOCKS	4160u		/* the same for blocks: CPUs that platforms know, and one for atomics */
-#define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: how long it is believed that there is no memory */
+#define STEP_MADE	(1u << 20)	/* step within memory that is made already */
+#define PROFILE_PAGES	(1u << 14)	/* pages of a block, at most */
+#define PROFILE_BLOCKS	4160u		/* blocks, at most: CPUs that platforms know, and one for atomics */
+#define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: so long no memory is asked for again after a failure */
 
 #define RING_GIVES	2ull		/* in `backed`; a position is a multiple of 8 */
-#define GIVES_NAPS	20000		/* until the agent is through, at most, of each 20 us: */
+#define GIVES_NAPS	20000		/* how often, at most, a writer waits for the agent, each time: */
 #define GIVES_NAP_NS	20000
-#define GIVES_LOOKS	64		/* it may have been killed in between */
-#define GIVE_LEAST	(256u << 10)	/* bytes, written since the last time, that are worth it */
+#define GIVES_LOOKS	64		/* how often it looks whether the agent was killed meanwhile */
+#define GIVE_LEAST	(256u << 10)	/* bytes written since the last time that pay for giving back */
 
-static uint64_t scarce_until;		/* clock; 0: there was memory */
+static uint64_t scarce_until;		/* until then no memory is asked for; 0: the last request succeeded */
 
 static uint64_t page_down(uint64_t n)
 {
 	return n & -(uint64_t)UFT_PAGE;
 }
 
-/* An emulator makes no pages: no event goes the slow way for that. */
+/* An emulator makes no pages by advice, so no event takes the slow path for that. */
 static uint64_t step_first(void)
 {
 	const uint64_t size = uft_rt.arena->ring_bytes;
@@ -67,7 +70,7 @@ static uint64_t step_first(void)
 	return !uft_rt.is_emulated ? UFT_PAGE : STEP_MAX < size ? STEP_MAX : size;
 }
 
-/* 0 or -ENOMEM. */
+/* 0 or -ENOMEM, also without asking for a moment after a failure. */
 static int reserve(uintptr_t lo, uint64_t bytes)
 {
 	uint64_t until = uft_load(&scarce_until);
@@ -83,7 +86,7 @@ static int reserve(uintptr_t lo, uint64_t bytes)
 	return ret;
 }
 
-/* Positions [from, to), less than a ring's. */
+/* Makes memory for positions [from, to), which are less than a ring apart. */
 static int reserve_data(struct uft_ring *r, uint64_t from, uint64_t to)
 {
 	const uint64_t size = uft_rt.arena->ring_bytes, at = from & (size - 1), n = to - from;
@@ -102,7 +105,7 @@ static int no_memory(struct uft_ring *r)
 	return -ENOMEM;
 }
 
-/* Bytes of the next step from offset @at of the area on, which has memory below @made. */
+/* Size of the next step from offset @at of the area, which has memory below @made. */
 static uint64_t step_at(uint64_t at, uint64_t made)
 {
 	if (at < made)
@@ -110,7 +113,7 @@ static uint64_t step_at(uint64_t at, uint64_t made)
 	return at < step_first() ? step_first() : at < STEP_MAX ? at : STEP_MAX;
 }
 
-/* Memory is being given back. 1: look again; 0: for too long. */
+/* Memory is being given back. 1: look again; 0: it takes too long. */
 static int await_giver(struct uft_ring *r, uint64_t was, uint32_t *naps)
 {
 	if (++*naps > GIVES_NAPS)
@@ -139,7 +142,7 @@ int ring_back(struct uft_ring *r, uint64_t need)
 				continue;
 			return no_memory(r);
 		}
-		if (from < turn) {	/* who reads copies the rest of the last sub-buffer, too */
+		if (from < turn) {	/* the reader copies the rest of the last sub-buffer, too */
 			if (from & (sub - 1) && reserve_data(r, from, (from | (sub - 1)) + 1))
 				return no_memory(r);
 			from = turn;
@@ -160,7 +163,7 @@ int ring_back(struct uft_ring *r, uint64_t need)
 			return no_memory(r);
 		if (!uft_cas(&r->backed, was, !can_grow && to - uft_load(&r->made) >= size ? UFT_RING_ALL : to))
 			continue;
-		/* it was given back, and `backed` is where it was again */
+		/* Memory was given back meanwhile, and `backed` came back to its old value. */
 		if (can_grow && uft_load(&r->made) < made)
 			reserve_data(r, from, to);
 		else if (from - turn <= made && to - turn > made)
@@ -186,7 +189,7 @@ struct uft_ring *ring_open(uint32_t index)
 
 /* ---- Giving back ------------------------------------------------------------------------------ */
 
-/* All memory of the ring's data but of [from, to), which lie in one turn. */
+/* Frees all memory of the ring's data except for [from, to), which lies in one turn. */
 static void give_all_but(struct uft_ring *r, uint64_t from, uint64_t to)
 {
 	const uint64_t size = uft_rt.arena->ring_bytes;
@@ -199,7 +202,7 @@ static void give_all_but(struct uft_ring *r, uint64_t from, uint64_t to)
 		plat_give_back(data + hi, size - hi);
 }
 
-/* Its last record ends at @commit, and all are read. 1: what is not needed has gone. */
+/* Gives back a ring's memory. Its last record ends at @commit, and all records are read. 1: done. */
 static int give_back(struct uft_ring *r, uint64_t commit)
 {
 	const uint64_t sub = uft_rt.arena->sub_bytes, stays = (commit - 1) & -sub;
@@ -215,7 +218,8 @@ static int give_back(struct uft_ring *r, uint64_t commit)
 
 		has_gone = !plat_restart_sections();
 		now = uft_load(&r->commit);
-		has_gone = has_gone && now > stays && now <= end;	/* somebody wrote on with the old one */
+		/* else a writer went on with the old `backed` */
+		has_gone = has_gone && now > stays && now <= end;
 		if (has_gone)
 			give_all_but(r, stays, end);
 		uft_cas(&r->backed, end | RING_GIVES, end);
@@ -227,7 +231,7 @@ static int give_back(struct uft_ring *r, uint64_t commit)
 
 void ring_tend(void)
 {
-	static struct { uint64_t seen, given; } *look;	/* commits: at the last look, when memory went */
+	static struct { uint64_t seen, given; } *look;	/* commits: at the last look; when memory was given back */
 	const struct uft_arena *a = uft_rt.arena;
 	const uint32_t n = a->ncpus + a->nexch;
 
@@ -277,7 +281,7 @@ static uintptr_t block_at(uint32_t block)
 	       (uint64_t)block * a->profile_ids * sizeof(struct uft_profile);
 }
 
-/* Blocks begin where they like: pages of two blocks may be the same. @is_probe: as reserve(). */
+/* Makes pages of a block. Two blocks may share a page, because blocks begin at any address. @is_probe: as reserve(). */
 static int reserve_pages(uint32_t block, uint32_t first, uint32_t end, int is_probe)
 {
 	uintptr_t from = (block_at(block) + (uint64_t)first * UFT_PAGE) & -(uintptr_t)UFT_PAGE;

@@ -1,52 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - the private side of the rings: who may write where
+ * ring.c - the private side of the rings: which task may write which ring
  *
  * The layout of rings and records is include/uft/abi.h's. There are two kinds of writer.
  *
- * Per-CPU rings are written inside rseq critical sections only (trace.S for the plain cases, ring.S for
- * every case), so a writer is never interrupted half way by anybody on its CPU, and needs no atomic
- * instruction. A section commits by its last store; whatever it stored before must be harmless if that store
- * never comes. These are: words beyond commit; PAD (beyond commit as well); `oldest` (a sub-buffer given up
- * early, recomputed to the same value); and the cached context, whose ctx_pos is stored first and then is not
- * below commit, which makes it invalid.
+ * Per-CPU rings are written only inside rseq critical sections (trace.S for the plain cases, ring.S for every case). So
+ * no other task on the CPU ever interrupts a writer half way, and it needs no atomic instruction. A section commits by
+ * its last store. If that store never comes, the stores before it must be harmless. These are: words beyond commit; PAD
+ * (beyond commit as well); `oldest` (a sub-buffer given up early, recomputed to the same value); and the cached
+ * context, whose ctx_pos is stored first and then is not below commit, which makes the context invalid.
  *
- * Where fast paths write rings of their threads (thread_rings.c) those of CPUs have the general writer alone, no keys.
+ * Where fast paths write rings of their threads (thread_rings.c), the rings of CPUs have the general writer only, and
+ * no keys.
  *
- * The fast paths do not look at the context at all: they compare one word, ring_cpu.key (that of tracepoints:
- * event_key, which is the same in all that follows), with their own key.
+ * The fast paths do not look at the context: they compare one word, ring_cpu.key, with their own key. (For tracepoints
+ * it is event_key; all that follows holds for it, too.)
  * Invariants (tests/unit/ring, above all test_ring.c and test_abort.c):
- *  1. key != 0 implies that the ring's context is that thread's and both ctx_hi are its clock half: whoever writes a
- *     context clears the key before, and it is set again by a section of its own (ring.S, section 2) only
- *     while commit is still where the same call left it.
+ *  1. If key != 0, the ring's context is that thread's and both ctx_hi are its clock half: a writer of a context clears
+ *     the key before, and a section of its own sets it again (ring.S, section 2) only while commit is still where the
+ *     same call left it.
  *  2. sub_end <= the last word of the sub-buffer that commit lies in, and a multiple of 8; the general writer
  *     computes that end itself.
- *  3. key is cleared in a fork child by the kernel (MADV_WIPEONFORK), by ring_forget() when a thread pointer
- *     stops naming one task, and misses when the generation changes. So is stack_key, which says whose shadow stack it
- *     is and nothing of the ring: what a fast path that writes no record needs (depth limit, threshold). It is set by a
- *     section of its own (uft_asm_know_stack), at the end of slow events, and only while the thread's flags are 0.
+ *  3. A fork child's key is cleared by the kernel (MADV_WIPEONFORK). ring_forget() clears a key when a thread pointer
+ *     does not name one task any more. No key fits after the generation has changed. All this holds for stack_key, too,
+ *     which tells whose shadow stack it is and nothing of the ring: fast paths that write no record need it (depth
+ *     limit, threshold). It is set by a section of its own (uft_asm_know_stack), at the end of slow events, and only
+ *     while the thread's flags are 0.
  *
- * Without a clock (trace_clock's counter). A key with RING_KEY_COUNTS fits no fast path but those that read no
- * clock: each takes ring_cpu.clock + 1 for it. The general writer reads the clock as ever, and sets `clock` with
- * the key. So numbers rise within a ring, and within a task:
- *  4. A thread has such a key on one CPU at most, which uft_thread.counted names, and none where it writes
- *     otherwise: the general writer refuses while it is another one's (RING_COUNTS, count_end()), and takes its own
- *     CPU's away before it commits. So what a task writes elsewhere comes behind all of its numbers, which are below
- *     the clock (it ticks more than once a record), and before those that follow.
- *  5. Within a key no number has a carry: without RING_COUNT_ROOM below the high half's end there is none.
- * An interrupted writer may leave numbers out. A number as a time is that of the last slow event, or a little later.
+ * Without a clock (trace_clock's counter). A key with RING_KEY_COUNTS fits only fast paths that read no clock: each
+ * takes ring_cpu.clock + 1 instead. The general writer reads the clock as ever, and sets `clock` with the key. So
+ * numbers rise within a ring, and within a task:
+ *  4. A thread has such a key on one CPU at most (uft_thread.counted names it), and none where it writes otherwise: the
+ *     general writer refuses while the key is on another CPU (RING_COUNTS, count_end()), and clears its own CPU's
+ *     before it commits. So a record that a task writes elsewhere comes behind all of its numbers, which are below the
+ *     clock (it ticks more than once per record), and before the numbers that follow.
+ *  5. Within a key no number has a carry: no such key is set when less than RING_COUNT_ROOM is left below the high
+ *  half's end.
+ * An interrupted writer may leave numbers out. A number read as a time is that of the last slow event, or a little
+ * later.
  *
- * Where several tracers want calls, keys have RING_KEY_BESIDE, and fit no handler that knows of one tracer alone.
+ * Where several tracers want calls, keys have RING_KEY_BESIDE, and fit no handler that knows one tracer only.
  *
- * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
- * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free
- * ring by an atomic exchange of `owner`; a task killed inside leaves its tid there, and the ring is taken
- * from it when no other is free.
+ * Exchange rings are for all other writers: tasks without rseq, or with a thread pointer that two tasks share. The
+ * writer has all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest
+ * free ring by an atomic exchange of `owner`. A task that is killed inside leaves its tid there, and the ring is taken
+ * from it when no other ring is free.
  *
- * In a fork child the table, the state and the lock words read 0. Nothing is written until somebody has
- * adopted the child (trace/hooks/fork_child.c).
+ * In a fork child the table, the state and the lock words read 0. Nothing is written before a thread has adopted the
+ * child (trace/hooks/fork_child.c).
  *
- * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
+ * The kernel reserves, nests and commits in three steps instead, because its writers cannot be restarted.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -54,11 +57,11 @@
 
 #define RING_RETRIES 10000	/* aborts in a row: each means that a signal or a switch came within 50 ns */
 
-/* Behind the table. All of it, and the table, is wiped on fork. */
+/* Lies behind the table. Both are wiped on fork. */
 struct ring_private {
 	uint32_t state;
 	uint32_t locks[RING_NLOCKS];
-	uint32_t pid;		/* whose this is */
+	uint32_t pid;		/* of the process that the table is for */
 	uint32_t pad[10];
 };
 
@@ -162,7 +165,7 @@ _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM
 	       UFT_REC_LOST == UFT_ASM_REC_LOST, "layout.h");
 
 struct ring_fast uft_ring_fast;
-static struct ring_private *ring_private;	/* set by ring_init(), the same ever after */
+static struct ring_private *ring_private;	/* set by ring_init(), never changed afterwards */
 
 uint32_t *ring_state(void)
 {
@@ -233,7 +236,7 @@ void ring_notice_fork(void)
 	plat_signals_restore(&mask);
 }
 
-static const uint32_t no_cpus;	/* in place of the slice's on_cpus on the board */
+static const uint32_t no_cpus;	/* stands in for the slice's on_cpus on the board */
 
 void ring_close(void)
 {
@@ -248,8 +251,9 @@ void ring_attach(void)
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
 
 		c->key = c->stack_key = c->event_key = 0;
-		c->profile = NULL;	/* until ring_profile_open() */
-		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;	/* else ring_write() opens it */
+		c->profile = NULL;	/* set by ring_profile_open() */
+		/* NULL: ring_write() opens it */
+		c->ring = uft_ring_is_used(uft_rt.slice, i) ? ring_at(i) : NULL;
 	}
 	ring_profile_attach();
 	uft_ring_fast.profile_bytes = a->profile_ids * sizeof(struct uft_profile);
@@ -273,7 +277,7 @@ void ring_forget(uint64_t thread_pointer)
 		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key),
 			 event_key = uft_load(&c->event_key);
 
-		/* A compare-and-swap: the CPU's present thread may be setting its own. */
+		/* A compare-and-swap, because the CPU's present thread may be setting its own. */
 		if (key && (key & tp_mask) == thread_pointer)
 			uft_cas(&c->key, key, 0);
 		if (stack_key && (stack_key & tp_mask) == thread_pointer)
@@ -307,7 +311,7 @@ int ring_is_committed(const struct ring_receipt *r)
 	ring = (const struct uft_ring *)(r->where - in_ring);
 	if (*(const uint64_t *)r->where != r->word)
 		return 0;
-	/* Written and not overwritten: by us. Not committed if the next record would stand there. */
+	/* The record was written and not overwritten. It is not committed if the next record would be written there. */
 	return (uft_load(&ring->commit) & (a->ring_bytes - 1)) != in_ring - UFT_PAGE;
 }
 
@@ -323,7 +327,7 @@ static struct uft_ring *exch_take(uint32_t tid)
 		if (r && !uft_load(&r->owner) && uft_cas(&r->owner, 0, tid))
 			return r;
 	}
-	/* All taken. A task that was killed inside (a vfork child may be, alone) does not give its ring back. */
+	/* All rings are taken. A killed task (which a vfork child may be, alone) does not release its ring. */
 	for (uint32_t i = 0; i < a->nexch; i++) {
 		struct uft_ring *r = uft_ring_is_used(uft_rt.slice, a->ncpus + i) ? ring_at(a->ncpus + i) : NULL;
 		uint32_t owner = r ? uft_load(&r->owner) : 0;
@@ -337,7 +341,10 @@ static struct uft_ring *exch_take(uint32_t tid)
 	return NULL;
 }
 
-/* In the turn of @at: behind all that the turn before has written, if that left out the rest; else 0. */
+/*
+ * In the turn of @at: the position behind everything that the turn before has written, if that turn left out its rest;
+ * else 0.
+ */
 static uint64_t left_out(const struct uft_ring *r, uint64_t at)
 {
 	const uint64_t size = uft_rt.arena->ring_bytes, begin = at & -size;
@@ -364,8 +371,8 @@ int ring_is_free(const struct uft_ring *r, uint64_t at, uint64_t to)
 }
 
 /*
- * Where the sub-buffer behind position @end begins, and a note for the reader; 0 at a position that is not: there is no
- * room. As ring.S, with the ring to ourselves.
+ * The begin of the sub-buffer behind position @end, and a note for the reader; 0 (no position): there is no room. As in
+ * ring.S, but the ring is ours alone.
  */
 static uint64_t next_sub(struct uft_ring *r, uint64_t end)
 {
@@ -390,7 +397,7 @@ static uint64_t next_sub(struct uft_ring *r, uint64_t end)
 	return gap_to;
 }
 
-/* The same steps as ring.S, with the ring to ourselves. */
+/* The same steps as in ring.S, but the ring is ours alone. */
 static int exch_append(struct uft_ring *r, struct ring_op *op)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -409,7 +416,7 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	if (commit + op->bytes + (context ? 24 : 0) > end) {
 		uint64_t lost = uft_load(&r->lost), since;
 		struct uft_sub_header *h;
-		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* below this all is overwritten */
+		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* everything below this is overwritten */
 
 		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
 			end = next_sub(r, end);
@@ -438,7 +445,8 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 		h->pid = op->pid;
 		h->tid = op->tid;
 		r->ctx_pos = end;
-		uft_barrier();		/* invalid from here to the commit: a task may be killed between */
+		/* no context is valid from here to the commit: a task may be killed in between */
+		uft_barrier();
 		at = end + sizeof(*h);
 		if (since) {
 			w = (uint64_t *)(data + (at & mask));
@@ -498,8 +506,8 @@ static int exch_write(struct ring_op *op)
 }
 
 /*
- * This CPU's. With all signals blocked and not without looking again: a handler that came here may have forked, and the
- * child's table is to stay empty until it is adopted. 1: try again.
+ * Opens this CPU's ring. With all signals blocked, and only after a look at the state: a handler that came before may
+ * have forked, and the child's table must stay empty until the child is adopted. 1: try again.
  */
 static int cpu_open(void)
 {
@@ -518,7 +526,7 @@ static int cpu_open(void)
 	return r != NULL;
 }
 
-/* The thread writes where it does not count. Its key there may be another one's by now, who then has one slow event. */
+/* Ends the thread's counting elsewhere. Its key there may be another thread's by now, which then has one slow event. */
 static void count_end(const struct ring_op *op)
 {
 	struct ring_cpu *c = uft_load(op->counted);
@@ -563,7 +571,7 @@ int ring_write(struct ring_op *op, int rseq)
 			op->gap_to = ring_gap(op->ring, op->need);
 			if (op->gap_to)
 				continue;
-			/* An atomic add: a task that migrated meanwhile counts here. */
+			/* An atomic add, because a task that migrated meanwhile counts here, too. */
 			op->ring->lost_pending = 1;
 			uft_add(&op->ring->lost, 1);
 			return RING_LOST;

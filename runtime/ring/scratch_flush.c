@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch_flush.c - records that waited in a scratch buffer (trace/shadow/keep_slow.c) go into a ring
+ * scratch_flush.c - write records that waited in a scratch buffer (trace/shadow/keep_slow.c) into a ring
  *
- * Their clocks are in the past, and time never runs backwards in a ring: so they go into an exchange ring whose last
- * record is older than the first of them. Of those that are, the one with the newest record is taken, which leaves
- * the older ones to calls that began earlier: calls that do not overlap in time share a ring, and as many rings
- * are needed as slow calls run at the same time. Readers see nothing special.
+ * Their clocks are in the past, and time never runs backwards in a ring. So they go into an exchange ring whose last
+ * record is older than the first of them. Among such rings the one with the newest last record is taken, which leaves
+ * the older ones to calls that began earlier. So calls that do not overlap in time share a ring, and as many rings are
+ * needed as slow calls run at the same time. Readers need not know.
  *
- * All or nothing: a graph without its end would mislead. Written is up to the one store of commit.
+ * All or nothing, because a graph without its end would mislead. The records are written up to one store of commit.
  *
  * Context: probe, with all signals blocked.
  */
@@ -17,16 +17,16 @@
 #define CONTEXT_BYTES	24u
 #define LOST_BYTES	16u
 
-struct past {			/* a ring under way */
+struct past {			/* the ring being written */
 	struct uft_ring *ring;
 	char *data;
 	uint64_t at, mask, sub;
-	uint64_t ctx_pos;	/* where the context stands that holds; ~0 none yet */
+	uint64_t ctx_pos;	/* position of the context that holds; ~0: none yet */
 	uint32_t hi, pid, tid;
 	uint64_t clock;
 };
 
-/* Owned by us, its last record not after @clock; NULL: there is none. */
+/* Takes a free ring whose last record is not after @clock; NULL: there is none. */
 static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -52,16 +52,19 @@ static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
 	return NULL;
 }
 
-/* No more than this is needed for @n words and one LOST record, in sub-buffers of @sub bytes. */
+/* An upper bound for the bytes of @n words and one LOST record, in sub-buffers of @sub bytes. */
 static uint64_t past_bytes(uint64_t n, uint64_t sub)
 {
 	const uint64_t extra = sizeof(struct uft_sub_header) + LOST_BYTES + CONTEXT_BYTES;
-	uint64_t bytes = (n + 2) * CONTEXT_BYTES;	/* a word may be a new clock half */
+	uint64_t bytes = (n + 2) * CONTEXT_BYTES;	/* each word may need a new clock half */
 
 	return bytes + (bytes / (sub - 2 * extra) + 2) * 2 * extra;
 }
 
-/* All of it is written in one piece. It begins here, or with a sub-buffer at the beginning of the area. */
+/*
+ * Where the records begin: here, or with a sub-buffer at the beginning of the area, because they are written in one
+ * piece.
+ */
 static uint64_t past_begin(const struct past *w, uint64_t bytes)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -72,7 +75,7 @@ static uint64_t past_begin(const struct past *w, uint64_t bytes)
 	return w->at + all > next || ring_is_free(w->ring, next, next + all) ? next : w->at;
 }
 
-/* Fits without touching what is not read, or makes room in overwrite mode. */
+/* Do they fit without touching unread data? In overwrite mode it makes room. */
 static int past_has_room(const struct past *w, uint64_t begin, uint64_t bytes)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -118,7 +121,7 @@ static void past_header(struct past *w, uint64_t end)
 	}
 }
 
-/* One record of one or two words, at w->clock. */
+/* Writes one record of one or two words, at w->clock. */
 static void past_put(struct past *w, uint64_t word, uint64_t second, uint64_t bytes)
 {
 	uint64_t end = (w->at + w->sub - 1) & -w->sub;
@@ -140,7 +143,7 @@ static void past_put(struct past *w, uint64_t word, uint64_t second, uint64_t by
 	w->at += bytes;
 }
 
-/* Says it here and in the sub-buffer's header: the next header then has nothing to add. */
+/* Writes a LOST record, and the number to the sub-buffer's header, so that the next header has nothing to add. */
 static void past_lost(struct past *w, uint64_t lost)
 {
 	past_put(w, UFT_REC_WORD(UFT_REC_LOST, 0, w->clock), lost, LOST_BYTES);
@@ -154,7 +157,7 @@ static void past_write(struct past *w, const uint64_t *words, uint64_t n, uint64
 		uint64_t word = words[i];
 
 		if (!word)
-			continue;	/* whose handler jumped away before it was written */
+			continue;	/* its handler jumped away before it was written */
 		if (UFT_REC_KIND(word) == UFT_REC_CONTEXT) {
 			w->clock = (uint64_t)(uint32_t)word << 32;
 			continue;
@@ -166,7 +169,7 @@ static void past_write(struct past *w, const uint64_t *words, uint64_t n, uint64
 	}
 }
 
-/* What a writer noted that then found no memory, or was killed, is not to be taken for ours. */
+/* Clears the notes of gaps here by a writer that then found no memory, or was killed. */
 static void past_turn(struct past *w, uint64_t begin)
 {
 	struct uft_ring_turn *t = uft_ring_turn(w->ring, w->at, w->mask + 1);
@@ -198,7 +201,8 @@ int ring_write_past(const struct ring_past *p)
 	w.clock = p->begin;
 	begin = past_begin(&w, bytes);
 	if (past_has_room(&w, begin, bytes) && !ring_back(r, begin + bytes)) {
-		r->ctx_pos = ~0ull;	/* invalid from here to the commit: a task may be killed between */
+		/* no context is valid from here to the commit: a task may be killed in between */
+		r->ctx_pos = ~0ull;
 		past_turn(&w, begin);
 		past_write(&w, p->words, p->n, p->lost);
 		r->ctx_tid = p->tid;

@@ -1,63 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_rings.c - exchange rings that are one thread's: what the fast paths write without restartable sections
+ * thread_rings.c - exchange rings of one thread each: the fast paths write them without restartable sections
  *
- * Where an event cannot be restarted it must not be disturbed: the slow path blocks signals and takes a ring
- * for every record. The fast path does neither. Its thread has a ring to itself (the owner's tid stands in
- * the ring while it lives) and a line that says so, found by the number that libc keeps of a thread beside
- * its thread pointer (uft_slice.tid_offset).
+ * Where an event cannot be restarted it must not be disturbed: the slow path blocks signals and takes a ring for every
+ * record. The fast path does neither. Its thread has a ring to itself (the owner's tid is in the ring while the owner
+ * lives) and a line that says so. The line is found by the number that libc keeps of a thread beside its thread pointer
+ * (uft_slice.tid_offset).
  *
  *	function:	key fits -> key = 0 (inside) -> record -> commit -> key back
  *	graph:		key fits -> key = 0 (inside) -> record, shadow entry -> top -> commit -> key back
  *
- * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on
- * (own_key()). The number is what tells a new thread in a dead one's memory, and a fork child, from the
- * owner; the thread pointer, a new thread with a dead one's number. It is loaded before the line is looked
- * for, by riscv64: a child that a handler forks in between comes with its parent's, and finds no key of that.
- * Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps through 1,024 of
- * them does not find his key fit again. A sum is never 0, as a number is in it. A child of vfork() or of
- * clone() has its parent's: in programs that import those the session does not say where the number is.
+ * The key is one word, the sum of that number, the thread pointer, the generation, and on_cpus, which says that
+ * recording is on (own_key()). The number distinguishes the owner from a new thread in a dead one's memory, and from a
+ * fork child. The thread pointer distinguishes it from a new thread with a dead one's number. On riscv64 the number is
+ * loaded before the line is looked for: a child that a handler forks in between has its parent's number, and finds no
+ * key with it. There is room for ten bits of the generation, so a new generation shuts the lines as well: without that,
+ * a thread that sleeps through 1,024 generations would find its key fit again. A sum is never 0, because it has a
+ * number in it. A child of vfork() or of clone() has its parent's number: in programs that import those functions the
+ * session does not tell where the number is.
  *
- * Where the line is found. By the number, in the table; or, with ARCH_HAS_RING_TLS, in the thread's TLS
- * (struct ring_tls), where own_open() notes it. That is the library's own static TLS, which libc fills from
- * an image before a thread begins: with a line that is nobody's. So a thread finds no line but one that was
- * its own, or that of who forked it, and the thread pointer need not be in the key; the number still is, for
- * fork children where nobody wipes and lines that went to another thread. Where the block lies from the
- * thread pointer is the same for all threads, and known when the library runs (uft_rt.tls_offset).
+ * Where the line is found. By the number, in the table; or, with ARCH_HAS_RING_TLS, in the thread's TLS (struct
+ * ring_tls), where own_open() notes it. That is the library's own static TLS, which libc fills from an image before a
+ * thread begins: with a line that has no owner. So a thread finds only a line that was its own, or its parent's if it
+ * was forked, and the thread pointer need not be in the key. The number still is, for fork children where the keys are
+ * not wiped, and for lines that went to another thread. The distance of the block from the thread pointer is the same
+ * for all threads, and known when the library runs (uft_rt.tls_offset).
  *
- * Signals. A handler that interrupts a thread inside finds no key, takes the slow path and, as key is 0 and
- * the line its thread's, another ring: no thread writes to this one until the one inside goes on. If the handler
- * jumps away that is never: the thread stays on the slow path, and its ring as it is. One that interrupts
- * between the look at the key and the 0 writes to this ring, and leaves the line right even where it shuts it
- * (own_open()).
+ * Signals. A handler that interrupts a thread inside finds no key and takes the slow path. Because key is 0 and the
+ * line is its thread's, it takes another ring: no thread writes to this one until the code inside goes on. If the
+ * handler jumps away, that never happens: the thread stays on the slow path, and its ring stays as it is. A handler
+ * that interrupts between the comparison of the key and the store of 0 writes to this ring, and leaves the line right
+ * even if it shuts the line (own_open()).
  *
- * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an
- * interrupt since the load-exclusive makes it fail (both kernels see to that), then nothing has happened and
- * the slow path does all of it. When it was made, the record is as good as committed: a slow event that comes
- * in between commits it before it looks at the shadow stack (own_finish()); who was interrupted stores the
- * same once more. Whether it was made the key's `intent` tells, which is the top to be, written before the
- * store: the first event in between finds that top or never will, as its interrupt makes the store fail.
- * (What is in the record does not tell: calls of one clock tick look alike.) A later event in between may
- * find it by chance, if the first one came before the intent and left another top: thread/fastpath_interrupt.c knows.
+ * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top. An interrupt since
+ * the load-exclusive makes that store fail (both kernels see to that); then nothing has happened, and the slow path
+ * does all of it. If the store succeeded, the record is as good as committed: a slow event that comes in between
+ * commits it before it looks at the shadow stack (own_finish()), and the interrupted code then stores the same once
+ * more. The key's `intent` tells whether the store succeeded: it is the top to be, written before the store. The first
+ * event in between finds that top or never will, because its interrupt makes the store fail. (The record's content does
+ * not tell: calls of one clock tick look alike.) A later event in between may find it by chance, if the first one came
+ * before the intent and left another top: thread/fastpath_interrupt.c handles that.
  *
- * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit
- * only between its own intent and its commit, and an intent that has come true, which nobody takes back,
- * makes own_finish() commit what is committed. A failed writer puts `at` back.
+ * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit only between
+ * its own intent and its commit. An intent that has come true is never taken back; it makes own_finish() commit a
+ * record that is committed already. A failed writer puts `at` back.
  *
  * Invariants:
  *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say
  *     where its commit is.
- *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring: by one of its owner.
- *  3. A writer that is inside goes on with what it found: a fork child's copy of the lines stays as it is,
- *     only the keys are wiped, and a child that is adopted gets a table of its own. Else the child that a
- *     handler forks would return to somebody without a line.
+ *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring changes hands by a
+ *  compare-and-swap of its owner.
+ *  3. A writer that is inside goes on with the values that it has: a fork child's copy of the lines stays as it is,
+ *     only the keys are wiped, and a child that is adopted gets a table of its own. Otherwise a child that a handler
+ *     forks would return to code inside that has no line.
  *
  * A handler that switches contexts inside the graph's paths: trace/thread/fastpath_interrupt.c.
  *
- * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes
- * as well, behind it where it begins anew, and should the parent be further on, its commit is set back. A
- * context that a handler switches away from inside, and that goes on in another thread, does that to the
- * first one's ring, and to one entry of its shadow stack.
+ * Not held: such a child ends its write in its parent's ring: one record that the parent writes as well, behind it
+ * where the parent begins again; and if the parent has gone further, its commit is set back. If a handler switches to
+ * another context and the interrupted code goes on in another thread, it does the same to the first thread's ring, and
+ * to one entry of its shadow stack.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -66,11 +68,11 @@
 #if ARCH_HAS_OWN
 
 #define OWN_TP_MASK	((1ull << 48) - 1)
-#define OWN_CHANGING	1ull	/* tp: between two owners */
+#define OWN_CHANGING	1ull	/* tp: the line is between two owners */
 #define OWN_CPUS_MAX	1023u	/* on_cpus lies below a number at RO_TID_SHIFT */
 
 #if ARCH_HAS_RING_TLS
-/* The line of who has none: its key fits nobody's. */
+/* The line of a thread that has none: its key fits no thread. */
 static const struct {
 	struct ring_own line;
 	char pad[RO_KEY - sizeof(struct ring_own)];
@@ -122,9 +124,9 @@ static struct ring_own_key *own_key_of(const struct ring_own *l)
 }
 
 /*
- * @key: ring_key()'s. What fast paths make of the slice's generation and on_cpus, the thread's number and,
- * where they do not find the line by it, its pointer: the number lies above on_cpus then, below the
- * generation else.
+ * Makes the key that fast paths compare: of the slice's generation and on_cpus, the thread's number and, where the line
+ * is not found by the number alone, the thread pointer. In that case the number lies above on_cpus, else below the
+ * generation. @key: of ring_key().
  */
 static uint64_t own_key(uint64_t key, uint32_t tid)
 {
@@ -147,7 +149,7 @@ int own_init(void)
 		return ret;
 	}
 	tls_init();
-	/* from here on other threads of a fork child read what it points to */
+	/* from here on other threads of a fork child read the slice's word through this pointer */
 	t->head.word = &uft_rt.slice->generation;
 	uft_store_release(&uft_ring_fast.own, t->line);
 	return 0;
@@ -169,8 +171,8 @@ void own_attach(void)
 }
 
 /*
- * The second half of the exchange rings is for owners. Of those that are taken one is looked at: ours may
- * have ended.
+ * Takes a ring for a thread: the second half of the exchange rings is for that. Among the taken ones it looks at one,
+ * because its owner may have ended.
  */
 static struct uft_ring *own_ring(uint32_t tid)
 {
@@ -233,7 +235,9 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	struct uft_ring *r = l->ring;
 	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1), backed = uft_load(&r->backed) - commit;
 
-	/* Shut or not: whom this event interrupted may have compared the key, and goes in behind it. */
+	/*
+	 * Also if the line is shut: the interrupted code may have compared the key already, and goes inside afterwards.
+	 */
 	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
 	l->end = l->at + (left < backed ? left : backed & -8ull) - 8;
 	l->bias = (uint64_t)l->at - commit;
