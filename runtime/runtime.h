@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.h - functions that parts of the runtime offer to each other
+ * runtime.h - functions that the parts of the runtime offer to each other
  *
  * Context words (doc/design/README.md): probe, control, init. Everything returns 0 or a negative errno.
- * The state of the runtime is one struct uft_rt in the blob's data, copied by fork; the table of rings
- * lies apart in wipe-on-fork memory, so that a fork child finds no ring and announces itself first.
+ * The state of the runtime is one struct uft_rt in the blob's data, copied by fork. The table of rings lies apart in
+ * wipe-on-fork memory, so that a fork child finds no ring and announces itself first.
  */
 #ifndef UFT_RUNTIME_H
 #define UFT_RUNTIME_H
@@ -17,22 +17,23 @@ struct uft_rt {
 	uint32_t slice_index;
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
-	/* not wiped on fork; another pid tells that the memory was copied, also after vfork */
+	/* not wiped on fork; the pid tells that the memory was copied, also after vfork */
 	uint32_t is_emulated;
-	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
-	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
-	uint32_t family;		/* enum rt_family: what a fork child finds there */
+	/* distance of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
+	int64_t tls_offset;
+	struct uft_mail *mail;		/* of this process's family; its slices lie behind it */
+	uint32_t family;		/* enum rt_family: what a fork child finds at the family's address */
 	uint64_t rdebug;		/* the loader's list, as in uft_boot */
 };
 enum rt_family {
-	FAMILY_PRIVATE = 1,		/* nothing, or not for long (agent/spare.c) */
-	/* nothing; and this process, a fork child, has not claimed the slice there yet */
+	FAMILY_PRIVATE = 1,		/* no memory, or not for long (agent/spare.c) */
+	/* no memory; and this process, a fork child, has not claimed the slice in its new family yet */
 	FAMILY_HEIR,
-	FAMILY_NONE,			/* a copy of private memory that stands in place of the parent's family */
+	FAMILY_NONE,			/* private memory that stands in for the parent's family */
 };
 extern struct uft_rt uft_rt;
 
-/* Of the slices in the family's file. */
+/* Slice @index of the family's file. */
 static inline struct uft_slice *rt_slice(uint64_t index)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -46,87 +47,93 @@ void trace_rseq_changed(void);			/* control (agent): uft_rt.rseq_offset became k
 						 * then it is 0 and exchange rings are used */
 void trace_set_params(const struct uft_tracer_params *p);	/* control (agent): publishes; handlers see it at
 						 * their next event; also selects fast or slow graph enter */
-enum graph_path {				/* which handlers thunks lead to */
+enum graph_path {				/* the handlers that thunks lead to */
 	GRAPH_SLOW,		/* through C */
 	GRAPH_PLAIN,		/* everything is recorded */
-	GRAPH_FUNC,		/* and FUNC of calls that the function tracer wants, too */
-	GRAPH_SUMS,		/* and the profile counts those that it wants */
+	GRAPH_FUNC,		/* ENTRY and EXIT, and FUNC for calls that the function tracer wants */
+	GRAPH_SUMS,		/* ENTRY and EXIT, and the profile counts the calls that it wants */
 	GRAPH_DEPTH,		/* down to a depth */
 	GRAPH_THRESH,		/* calls that took long, perhaps with a depth */
-	GRAPH_PROFILE,		/* the profile alone, perhaps with a depth */
-	PROFILE_FUNC,		/* and FUNC of calls that the function tracer wants, too */
+	GRAPH_PROFILE,		/* the profile only, perhaps with a depth */
+	PROFILE_FUNC,		/* the profile, and FUNC for calls that the function tracer wants */
 };
 enum graph_path trace_graph_path(void);		/* by the parameters in force */
-int trace_is_beside(void);			/* the same: handlers know of several tracers' calls; ARCH_HAS_BESIDE */
+int trace_is_beside(void);			/* the same: handlers know calls of several tracers; ARCH_HAS_BESIDE */
 int trace_counts(void);				/* the same: fast paths read no clock; only with ARCH_HAS_COUNTS */
 int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
-/* 1: who calls makes the call, a fork, and calls fork_post behind it */
+/* 1: the caller makes the call, a fork, and then calls trace_hook_fork_post() */
 int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
-int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs);	/* the same, of calls that may be forks only */
+int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs);	/* the same for calls that are forks or none of ours */
 void trace_hook_fork_post(int64_t result);
 void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs);	/* an exec failed */
 /*
- * True return addresses back onto this task's stack. @frame: its frame pointer and return address, where
- * slots are names; else NULL
+ * Writes the true return addresses back onto this task's stack. @frame: its frame pointer and return address if slots
+ * are names; else NULL
  */
 void trace_hook_unwind(void *sp, uint64_t *frame);
 void trace_hook_rbrk(void);
-/* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
- * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
+/*
+ * Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent. 0, or
+ * -errno: the child is not traced (counted in the parent's slice). probe.
+ */
 int trace_adopt_child(void);
-/* in a fork child, which still has its parent's memory: what the session said of libc there */
+/* in a fork child that still has its parent's memory: keeps what the session told of libc */
 void trace_note_libc(void);
-/* in a fork child, which has just got memory of its own: whose child it is */
+/* in a fork child that has just got its own memory: notes its parent */
 void trace_note_heir(void);
 /* init, preloaded: a spare family becomes this process's. 0 or -errno */
 int trace_claim_spare(void);
 /* the agent of a fork child: memory of its own for it, before anything else */
 int trace_claim_own(void);
-/* any thread, sent here by who detaches: an agent for a process without one */
+/* any thread, sent here by a detach: an agent for a process without one */
 int trace_rejoin(void);
-void trace_leave(void);				/* control: from now on nobody hooks a return address */
-int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
-uint32_t trace_unhook(void);			/* control: true return addresses back, on every stack; how many */
+void trace_leave(void);				/* control: from now on no thread hooks a return address */
+int trace_other_ns(void);			/* 1: the session's pids are another namespace's. any but probe */
+/* control: writes true return addresses back, on every stack; how many */
+uint32_t trace_unhook(void);
 int trace_rows(uint32_t object, const struct uft_cmd_rows *c, uint32_t n);	/* control: of UFT_CMD_ROWS */
 void trace_rows_gone(uint32_t object);		/* control */
 void trace_count(enum uft_counter c, uint64_t n);	/* any context */
 
 /* patch (control: the agent, or init) ------------------------------------------------------- */
 int patch_init(void);				/* membarrier registration */
-int patch_object(struct uft_cmd_object *o);	/* trampolines and stubs within reach; idempotent, grows */
+int patch_object(struct uft_cmd_object *o);	/* thunks and stubs within reach; idempotent, grows */
 /* Brings n sites of an object to the wanted states in batches; writes each status. Returns sites changed. */
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);	/* with enum
 						 * uft_cmd_flags; patch_sites() has none */
 /*
- * Brings those of @n sites that have a bit to the state of an order (UFT_SITES_KNOWN, UFT_SITES_FIRST: its places
- * stand behind the words). Bits that remain are of those that have to be sent to patch_change(); nothing was counted
- * for them. Returns sites changed, or -ENOENT, -EINVAL.
+ * Changes those of @n sites that have a bit to the state of an order (UFT_SITES_KNOWN; UFT_SITES_FIRST: its places lie
+ * behind the words). Bits that remain are of sites that have to be sent to patch_change(); no refusal was counted for
+ * them. Returns sites changed, or -ENOENT, -EINVAL.
  */
 long patch_bits(uint32_t object, const struct uft_site_order *order, uint64_t *word, uint32_t n, unsigned flags);
-/* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
+/*
+ * Writes code out of line for sites of UFT_SITE_CODE, by address; writes each status. Sending the same again does no
+ * harm.
+ */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
 /*
- * Calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the
+ * Switches calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the
  * same first address each time.
  */
 int patch_calls(uint32_t object, struct uft_call_switch *c, uint32_t n);
-void patch_calls_gone(uint32_t object);		/* it was unmapped */
-/* what tracepoints write; writes each status */
+void patch_calls_gone(uint32_t object);		/* the object was unmapped */
+/* what tracepoints write: their events; writes each status */
 int trace_events(uint32_t object, struct uft_event_switch *e, uint32_t n);
-void trace_events_gone(uint32_t object);	/* it was unmapped: nothing is written there */
+void trace_events_gone(uint32_t object);	/* the object was unmapped: nothing is written there */
 /* n struct uft_event_rules in @bytes; returns how many were refused */
 int trace_rules(void *rules, uint32_t n, size_t bytes);
-void trace_events_off(void);		/* of all: no thread writes any more */
-uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
-						 * how many could not be changed while threads run */
-/* of those that patch_disarm() left: how many cannot be changed at all */
+void trace_events_off(void);		/* of all events: no thread writes any more */
+/* Every site and hook as found; stubs and trampolines stay. Returns how many could not be changed while threads run. */
+uint32_t patch_disarm(void);
+/* how many of the sites that patch_disarm() left can never be changed */
 uint32_t patch_stuck(void);
-int patch_is_needed(uint64_t at, uint64_t bytes);	/* Does one of them lead to this mapping of ours? */
-/* 1: the session holds every task, and none rests inside what it asks for */
-void patch_vouch(int nobody_runs);
+int patch_is_needed(uint64_t at, uint64_t bytes);	/* 1: a site or hook leads to this mapping of ours */
+/* 1: the session has stopped all tasks, and none rests inside a site that it changes */
+void patch_vouch(int is_held);
 void patch_object_gone(uint32_t object);
 /* the same, but its text is there still, and so are its hooks */
 void patch_object_anew(uint32_t object);

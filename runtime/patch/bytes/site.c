@@ -57,9 +57,9 @@ static inline unsigned site_len(const struct patch_site *s)
 
 static int is_vouched;		/* the session has stopped all tasks. Written by the agent */
 
-void patch_vouch(int nobody_runs)
+void patch_vouch(int is_held)
 {
-	is_vouched = nobody_runs;
+	is_vouched = is_held;
 }
 
 int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi)

@@ -60,9 +60,9 @@ int patch_init(void)
 	return plat_sync_init();
 }
 
-void patch_vouch(int nobody_runs)
+void patch_vouch(int is_held)
 {
-	is_vouched = nobody_runs;
+	is_vouched = is_held;
 }
 
 int word_is_quiet(void)
