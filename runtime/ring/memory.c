@@ -50,7 +50,7 @@
 #define AGAIN_CLOCKS	(1ull << 22)	/* a millisecond or two: so long no memory is asked for again after a failure */
 
 #define RING_GIVES	2ull		/* in `backed`; a position is a multiple of 8 */
-#define GIVES_NAPS	20000		/* how often, at most, a writer waits for the agent, each time: */
+#define GIVES_NAPS	20000		/* naps of a writer that waits for the agent, at most; each: */
 #define GIVES_NAP_NS	20000
 #define GIVES_LOOKS	64		/* how often it looks whether the agent was killed meanwhile */
 #define GIVE_LEAST	(256u << 10)	/* bytes written since the last time that pay for giving back */

@@ -277,7 +277,7 @@ void own_open(struct ring_own *l, const struct ring_op *op);
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */
-extern const char uft_asm_nowhere_cs[];	/* a section without code (trace/thread/rseq_check.c) */
+extern const char uft_asm_nowhere_cs[];	/* no thread can be in this section (trace/thread/rseq_check.c) */
 int uft_asm_ring_write(struct ring_op *op);
 /*
  * trace.S, without ARCH_HAS_OWN: writes an event's record, with its first word's high half and @bytes of words. It must

@@ -35,13 +35,13 @@ int trace_init(void)
 	return ret ? ret : ring_init();
 }
 
-/* uft_rt.rseq_offset is known now: libc came up after us. Context: control. */
+/* uft_rt.rseq_offset is known now, because libc has started. Context: control. */
 void trace_rseq_changed(void)
 {
 	uft_store(&uft_ring_fast.rseq_offset, uft_rt.rseq_offset);
 	/*
-	 * mcount's handlers and ring.S test for 0. The others do not, and are not reached before
-	 * patch_retarget(), which follows.
+	 * mcount's handlers and ring.S test for 0. The others do not, and are not reached before patch_retarget(),
+	 * which follows.
 	 */
 	uft_store_release(&uft_ring_fast.ncpus, uft_rt.rseq_offset ? uft_rt.arena->ncpus : 0);
 }

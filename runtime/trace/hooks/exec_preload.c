@@ -2,13 +2,13 @@
 /*
  * exec_preload.c - the environment that brings the runtime into a program whose task another tracer has
  *
- * A task has one ptracer. If that is not the session (trace-cmd record --proc-map, gdb, strace), the session cannot stop
- * the new image to put the runtime into it, so the program's loader does it: LD_PRELOAD and UFT_ARENA follow all other
- * variables, because the last LD_PRELOAD counts, and the new runtime removes both again (agent/preload.c).
+ * A task has one ptracer. If that is not the session (trace-cmd record --proc-map, gdb, strace), the session cannot
+ * stop the new image to put the runtime into it, so the program's loader does it: LD_PRELOAD and UFT_ARENA follow all
+ * other variables, because the last LD_PRELOAD counts, and the new runtime removes both again (agent/preload.c).
  *
- * The words and texts lie in memory of the calling process until the exec succeeds. A vfork child's is its parent's, so
- * each thread keeps its memory for its next exec; a thread pointer names one caller at a time, as a vfork suspends its
- * maker. If the exec fails the register gets back what it held: inline assembly may rely on that.
+ * The words and texts lie in memory of the calling process until the exec succeeds. A vfork child's memory is its
+ * parent's, so each thread keeps its memory for its next exec; a thread pointer has one caller at a time, because a
+ * vfork suspends its maker. If the exec fails, the register gets its old value back: inline assembly may rely on that.
  *
  * The other tracer sees each of our system calls, so they are few: the environment is read in pieces.
  */
@@ -17,10 +17,10 @@
 #include "runtime/trace/hooks/hooks.h"
 
 #define NWORDS_MAX	(1u << 20)
-#define PRELOAD_MAX	65536u		/* of the program's own LD_PRELOAD */
+#define PRELOAD_MAX	65536u		/* of the program's own LD_PRELOAD, at most */
 #define PIECE		32u		/* variables read at once */
-#define ENVP		2		/* registers that may hold the environment: execve's, */
-#define ENVP_AT		3		/* execveat's */
+#define ENVP		2		/* register that has the environment: of execve, */
+#define ENVP_AT		3		/* of execveat */
 
 static const char preload_name[] = "LD_PRELOAD=", arena_name[] = "UFT_ARENA=";
 #define NAME_BYTES	(sizeof(preload_name) - 1)
@@ -28,9 +28,9 @@ static const char preload_name[] = "LD_PRELOAD=", arena_name[] = "UFT_ARENA=";
 /* One thread's memory, followed by words and texts. Blocks are never removed. */
 struct block {
 	struct block *next;
-	uint64_t owner;		/* thread pointer; 0 none */
+	uint64_t owner;		/* thread pointer; 0: none */
 	uint64_t bytes;
-	uint64_t was;		/* the environment that it stands for */
+	uint64_t was;		/* the environment that it replaces */
 };
 
 static struct block *blocks;
@@ -44,7 +44,7 @@ static struct block *find_block(uint64_t owner)
 	return b;
 }
 
-/* The caller's block of @bytes or more. NULL: no memory. */
+/* Takes the caller's block, of @bytes or more. NULL: no memory. */
 static struct block *take_block(size_t bytes)
 {
 	const uint64_t owner = arch_thread_pointer();
@@ -53,7 +53,7 @@ static struct block *take_block(size_t bytes)
 	if (b && b->bytes >= bytes)
 		return b;
 	if (b)
-		uft_store(&b->owner, 0);	/* another thread may need less */
+		uft_store(&b->owner, 0);	/* another thread may need less room */
 	for (b = uft_load_acquire(&blocks); b; b = b->next)
 		if (b->bytes >= bytes && uft_cas(&b->owner, (uint64_t)0, owner))
 			return b;
@@ -69,7 +69,7 @@ static struct block *take_block(size_t bytes)
 	return b;
 }
 
-/* Reads a piece of @from, at most to the end of its page. Returns how many words; 0: it cannot be read. */
+/* Reads a piece of @from, at most to the end of its page. Returns the number of words; 0: it cannot be read. */
 static uint32_t read_words(uint64_t from, uint64_t *to)
 {
 	uint32_t n = (uint32_t)((UFT_PAGE - from % UFT_PAGE) / sizeof(*to));
@@ -78,7 +78,7 @@ static uint32_t read_words(uint64_t from, uint64_t *to)
 	return plat_peek((const void *)from, to, n * (uint32_t)sizeof(*to)) ? 0 : n;
 }
 
-/* Reads how each of @n variables begins, with zeros where memory ends. */
+/* Reads the first bytes of each of @n variables, with zeros where memory ends. */
 static void read_names(const uint64_t *variable, uint32_t n, char (*name)[NAME_BYTES])
 {
 	struct plat_range from[PIECE];
@@ -95,8 +95,8 @@ static void read_names(const uint64_t *variable, uint32_t n, char (*name)[NAME_B
 }
 
 /*
- * Counts the variables of @envp into *@count; *@preload: the value of the last LD_PRELOAD, 0 none. 0; -EFAULT: the exec
- * will fail; -EEXIST: the program itself leads the new one into a session.
+ * Counts the variables of @envp into *@count; *@preload: the value of the last LD_PRELOAD, 0: none. 0; -EFAULT: the
+ * exec will fail; -EEXIST: the program itself brings the new one into a session.
  */
 static int read_environment(uint64_t envp, uint64_t *count, uint64_t *preload)
 {

@@ -2,39 +2,39 @@
 /*
  * fork_child.c - a fork child becomes a target of its own
  *
- * The child finds its state word wiped (ring/ring.c): the first thread with a slow event there swaps it to
- * RING_ADOPTING, gets a slice, points the rings at it and finishes what the parent's
- * agent was doing. All signals are blocked, so no handler sees the half-way state; other threads of the child wait
- * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
- * are declined. Its own children decide for themselves.
+ * The child finds its state word wiped (ring/ring.c). The first thread with a slow event there swaps it to
+ * RING_ADOPTING, gets a slice, points the rings at it and finishes the parent's agent's patching. All signals are
+ * blocked, so no handler sees a half-made state; other threads of the child wait (thread.c). A child that is not
+ * followed stays RING_REFUSED: its hooked frames return, its calls are declined. Its own children decide for
+ * themselves.
  *
- * Memory. The child does not have its parent's family: it may give up rights that the parent has, and is
- * taken over later. It has inherited a spare one, whose slice it claims by compare-and-swap (agent/spare.c).
- * After a fork that no hook saw it has none. Then its agent, which has descriptors of its own and whom a filter
- * may end without harm, opens one and maps it (boot_take_spare()): at the same address, since the handler that
- * forked may have interrupted somebody who has addresses of the parent's rings at hand; elsewhere, where that one
- * ends in the memory that stands in its place. Under an emulator the child does so itself. doc/design/trust.md.
+ * Memory. The child does not have its parent's family, because it may give up rights that the parent has, and another
+ * program may take it over later. It has inherited a spare one, whose slice it claims by compare-and-swap
+ * (agent/spare.c). After a fork that no hook saw it has none. Then its agent, which has descriptors of its own and
+ * which a filter may end without harm, opens one and maps it (boot_take_spare()): at the same address, because code
+ * that the forking handler interrupted has addresses of the parent's rings; or elsewhere, where that code ends in the
+ * memory that stands in for the family. Under an emulator the child does so itself. doc/design/trust.md.
  *
- * A session or guard that detaches finds processes without an agent: children that had no event yet or were not
- * followed, and those whose agent ended because both session and guard were killed. It sends one of their threads into
- * trace_rejoin().
+ * A session or guard that detaches finds processes without an agent: children that had no event yet or are not
+ * followed, and processes whose agent ended because both session and guard were killed. It sends one of their threads
+ * into trace_rejoin().
  *
- * A free slice is all zero but for what is set here: the session clears it before it sets it free.
+ * All of a free slice is zero except for the fields that are set here: the session clears it before it sets it free.
  */
 #include "runtime/trace/hooks/hooks.h"
 
-#define SPARE_WAIT_MS	50	/* for the session to prepare another */
+#define SPARE_WAIT_MS	50	/* how long a child waits until the session has prepared another spare */
 
-/* Of memory for this process, by its agent or by the thread that waits for that. */
+/* Progress of getting memory for this process, by its agent or by the thread that waits for the agent. */
 enum claim_state { CLAIM_NONE, CLAIM_BEGUN, CLAIM_DONE, CLAIM_FAILED };
 static struct {
 	uint32_t state;
 	uint32_t pid;
-	uint32_t is_forced;		/* also where nobody is followed */
-	int error;			/* why the first way failed */
+	uint32_t is_forced;		/* also if children are not followed */
+	int error;			/* the reason why the first way failed */
 } claim;
 
-/* The session may have closed the family before the claim: 1: it did, and the claim is void. */
+/* The session may have closed the family before the claim. 1: it has, and the claim is void. */
 static int adopt_is_void(uint32_t *state)
 {
 	if (!uft_load(&uft_rt.mail->closed))
@@ -44,8 +44,8 @@ static int adopt_is_void(uint32_t *state)
 }
 
 /*
- * The number and slice of this process, and what the session says of its libc: what a child knows of its parent where
- * it has nothing of that.
+ * The number and slice of this process, and the session's facts of its libc: what a child that does not have its
+ * parent's memory knows of its parent.
  */
 struct heritage {
 	uint32_t pid, index, no_sharers;
@@ -73,7 +73,7 @@ void trace_note_heir(void)
 	uft_store(&uft_rt.slice->parent_slice, self.index);
 }
 
-/* Of the session's it has what that writes into each slice. */
+/* Fills a slice. Facts that the session writes into each slice are there already. */
 static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t pid)
 {
 	s->ppid = h->pid;
@@ -92,7 +92,7 @@ static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t p
 	uft_store_release(&s->pid, pid);
 }
 
-/* @at: where to map it; 0 anywhere. 0 or -errno; then nothing has changed. */
+/* @at: where to map it; 0: anywhere. 0 or -errno; then nothing has changed. */
 static int adopt_spare(uint64_t at, uint32_t pid, const struct heritage *h)
 {
 	int ret;
@@ -143,7 +143,7 @@ static int claim_spare(void)
 	return adopt_spare(spare_place(), claim.pid, &self);
 }
 
-/* The one that was inherited. */
+/* Claims the family that was inherited. */
 static int claim_heir(void)
 {
 	struct uft_slice *s = uft_rt.slice;
@@ -156,17 +156,17 @@ static int claim_heir(void)
 
 int trace_claim_own(void)
 {
-	if (uft_load_acquire(&claim.state) == CLAIM_NONE)	/* else it was waited for too long */
+	if (uft_load_acquire(&claim.state) == CLAIM_NONE)	/* else the wait for it was too long */
 		claim_by(claim_spare);
 	return uft_load_acquire(&claim.state) == CLAIM_DONE ? 0 : -ENOSPC;
 }
 
-/* A process stays in its namespace; its children may be born in another one. */
+/* The pid namespace of the process. It never changes, but the process's children may be born in another one. */
 static uint64_t own_ns;
 
 /*
- * In a new namespace a child sees no parent: its parent is outside, and so is a reaper in its parent's place. A hooked
- * fork, which gives a spare, is known to be by the process whose namespace @own_ns is.
+ * In a new namespace a child sees no parent: its parent is outside, and so is a reaper in its parent's place. Only a
+ * hooked fork, which gives a spare, has noted the namespace of the parent, @own_ns.
  */
 static int is_born_elsewhere(void)
 {
@@ -188,12 +188,12 @@ static void note_namespace(void)
 {
 	if (!is_born_elsewhere()) /* GUARD(fork_child_namespace, 1) */
 		return;
-	own_ns = 0;		/* that of a parent */
+	own_ns = 0;		/* it is the parent's */
 	if (trace_other_ns())
 		params_born_elsewhere();
 }
 
-/* 0, -EPERM or -ENOSPC. With an agent, where there can be one. */
+/* Adopts the child, with an agent where there can be one. 0, -EPERM or -ENOSPC. */
 static int adopt(struct trace_task *t, int is_forced)
 {
 	const int is_denied = plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_ASK);
@@ -220,9 +220,8 @@ static int adopt(struct trace_task *t, int is_forced)
 	else if (uft_rt.is_emulated)
 		claim_by(claim_spare);
 	/*
-	 * Without an agent the child can be told something only while it waits for an answer (agent/request.c):
-	 * agent_tid stays 0. qemu 7.2 ends by an assertion when the child of a process that had threads makes
-	 * one.
+	 * A child without an agent takes commands only while it waits for an answer (agent/request.c): agent_tid stays
+	 * 0. qemu 7.2 ends by an assertion when the child of a process that had threads makes a thread.
 	 */
 	if (!uft_rt.is_emulated && agent_start_child() == -ENOSYS)	/* a platform without agents */
 		claim_by(claim_spare);
@@ -231,8 +230,7 @@ static int adopt(struct trace_task *t, int is_forced)
 		return claim.error ? claim.error : -ENOSPC;
 	}
 	/*
-	 * A handler that was interrupted inside the parent's table, by the signal handler that forked, goes
-	 * on there.
+	 * Code that the forking signal handler interrupted inside the parent's table goes on in that table.
 	 */
 	if (ARCH_HAS_OWN && own_init())
 		uft_rt.slice->tid_offset = 0;
@@ -256,7 +254,7 @@ int trace_adopt_child(void)
 	if (!uft_cas(state, RING_FRESH, RING_ADOPTING))
 		goto out;
 	ret = adopt(&t, 0);
-	/* The batch that the parent's agent had in hand is ours now, followed or not. */
+	/* This child finishes the batch of its parent's agent, whether it is followed or not. */
 	patch_after_fork();
 	if (ret) {
 		uft_store_release(state, RING_REFUSED /* GUARD(refused_stays, RING_FRESH) */);

@@ -13,22 +13,22 @@
 #include "runtime/ring/layout.h"
 #include "runtime/trace/hooks/hooks.h"
 
-/* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
+/* distance from the argument registers, saved by hook.S, up to the stack pointer of the hooked code */
 #define HOOK_FRAME_BYTES	(88 + 136)
-#define HOOK_NR			9	/* the saved register with the call's number, or its result */
+#define HOOK_NR			9	/* index of the saved register with the call's number, or its result */
 #define CLONE3_STACK		40	/* offsetof(struct clone_args, stack) */
 #define CLONE3_TLS		56	/* tls */
 #define NUNASKED		64
 #define RDEBUG_STATE		24	/* offsetof(struct r_debug, r_state) */
 
-/* The vfork child will run on this thread pointer, too. */
+/* Prepares for a vfork child, which will run on this thread pointer, too. */
 static void hook_vfork(uint64_t sp)
 {
 	struct trace_task t;
 
 	task_begin(&t);
 	if (t.th && !t.guest) {
-		/* In this order: a handler that comes in between must not heal (thread.c). */
+		/* In this order: a handler that comes in between must not heal the state (thread.c). */
 		t.th->vfork_sp = sp;
 		uft_barrier();
 		arch_local_or32(&t.th->flags, TH_VFORK);
@@ -48,7 +48,7 @@ static void hook_share(void)
 	task_end(&t);
 }
 
-/* Of memory of which nobody has checked anything yet. */
+/* Reads memory of the program that is not checked yet. */
 static int read_argument(const void *addr, uint64_t *to)
 {
 	if (!plat_is_readable(addr))
@@ -58,10 +58,10 @@ static int read_argument(const void *addr, uint64_t *to)
 }
 
 /*
- * glibc registers a new thread's rseq area in start_thread(), which may be traced. Until then it holds zeros,
- * or what the last thread on that stack left: a CPU, though the kernel restarts nothing there, and a record
- * written meanwhile would take others out of that CPU's ring. So it gets what glibc calls uninitialized.
- * glibc's control block is known by its two pointers to itself; nobody else's memory is written.
+ * Marks a new thread's rseq area as uninitialized, as glibc defines it. glibc registers the area in start_thread(),
+ * which may be traced. Until then it has zeros, or values of the last thread on that stack: a CPU, though the kernel
+ * restarts no section there, and a record written meanwhile would destroy others in that CPU's ring. glibc's control
+ * block is recognised by its two pointers to itself; no other memory is written.
  */
 static void forget_rseq(uint64_t tp)
 {
@@ -74,7 +74,7 @@ static void forget_rseq(uint64_t tp)
 	uft_store((uint32_t *)(tp + (uint64_t)offset + RSEQ_CPU_ID), (uint32_t)-1);
 }
 
-/* 1: it is a fork, made by who asks. A child on another stack (@stack) would not come back to him. */
+/* 1: it is a fork, and the runtime makes the call. A child on another stack (@stack) would not return here. */
 static int hook_clone(uint64_t flags, uint64_t tls, uint64_t stack, uint64_t sp)
 {
 	if (!(flags & CLONE_VM))
@@ -108,14 +108,13 @@ static int hook_clone3(const uint64_t *regs, uint64_t sp)
 }
 
 /*
- * A search along PATH is execve() of what is not there, again and again. To be seized for each and let go
- * again cost 20 times the call. So the session is not asked where there is nothing to execute, nor told that
- * the call failed. access() is what glibc's loader begins every program with: a filter that lets programs be
- * executed permits it. One that refuses execve(), logs it or asks for it may end who calls access() all the
- * same: control/proc/seccomp.c keeps us out of such a program. What comes into being between the two calls is
- * executed without us.
+ * A search along PATH is many execve() of files that do not exist. Being seized and released for each cost 20 times the
+ * call. So the session is not asked if there is no file to execute, nor told that the call failed. glibc's loader
+ * begins every program with access(), so a filter that lets programs be executed permits it. A filter that refuses
+ * execve(), logs it or reports it may end a caller of access() all the same: control/proc/seccomp.c keeps the runtime
+ * out of such a program. A file that is made between the two calls is executed without the runtime.
  */
-/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */
+/* by tid: tasks, vfork children as well, that are in such a call. Of two with one place, one is reported in vain */
 static uint32_t unasked[NUNASKED];
 
 static uint32_t *unasked_at(uint32_t tid)
@@ -123,13 +122,13 @@ static uint32_t *unasked_at(uint32_t tid)
 	return &unasked[tid % NUNASKED];
 }
 
-/* May the session be asked, and what is executed live with the runtime, under the filters that there are? */
+/* May the session be asked, and can the executed program live with the runtime, under the present filters? */
 static int may_follow_exec(void)
 {
 	return !trace_is_out() && !plat_is_denied(UFT_DENIED_ASK | UFT_DENIED_CHILDREN);
 }
 
-/* Only execve(): nobody searches by the other. */
+/* Only for execve(): programs do not search by the other call. */
 static int is_missing(uint32_t nr, const uint64_t *regs)
 {
 	int ret = nr == __NR_execve ? plat_look_up((const char *)regs[0]) : 0;
@@ -138,8 +137,8 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
 }
 
 /*
- * args: 0 = address of the path, 0 if the call names a descriptor only; 1 = system call; 2 = directory descriptor;
- * 3 = flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
+ * args: 0 = address of the path, 0 if the call has a descriptor only; 1 = system call; 2 = directory descriptor; 3 =
+ * flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
  */
 static void hook_exec(uint32_t nr, uint64_t *regs)
 {
@@ -161,7 +160,7 @@ static void hook_exec(uint32_t nr, uint64_t *regs)
 		if (!plat_peek((const void *)args[0], &first, 1) && !first)
 			args[0] = 0;
 	}
-	/* A child without an event so far asks in the family that it has inherited, if there is one. */
+	/* A child without an event so far asks in the family that it inherited, if there is one. */
 	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
 	if (agent_request(UFT_REQ_EXEC, args, 4, 1) == UFT_EXEC_PRELOAD /* GUARD(exec_is_told, 0) */)
@@ -169,7 +168,7 @@ static void hook_exec(uint32_t nr, uint64_t *regs)
 }
 
 #ifdef __NR_getrlimit
-/* 1: the call has been made. */
+/* 1: the call is made. */
 static int hook_limit(uint32_t nr, uint64_t *regs)
 {
 	const int is_prlimit = nr == __NR_prlimit64;
@@ -231,7 +230,7 @@ int trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	return 0;
 }
 
-/* 1: the caller makes the call @nr. Where only forks are hooked every event finds out whose it is (thread.c). */
+/* 1: the caller makes the call @nr. Where only forks are hooked, every event checks which task it is of (thread.c). */
 int trace_hook_fork_pre(uint32_t nr, const uint64_t *regs)
 {
 	uint64_t flags = regs[0], stack = regs[1];
@@ -270,8 +269,9 @@ void trace_hook_syscall_post(uint32_t nr, int64_t result, uint64_t *regs)
 }
 
 /*
- * The loader has begun to change its list and says so again when it is through: the session would answer that it can
- * read nothing yet. As it judges the list itself (RT_CONSISTENT is 0), this decides only whether it is asked in vain.
+ * Is the loader in the middle of changing its list? It reports again at the end, and the session would answer that it
+ * can read nothing yet. The session checks the list itself (RT_CONSISTENT is 0), so a wrong answer only costs a
+ * request.
  */
 static int is_list_changing(void)
 {
@@ -281,7 +281,7 @@ static int is_list_changing(void)
 
 void trace_hook_rbrk(void)
 {
-	uint64_t arg = 0;	/* the session, which placed the hook, knows where r_debug is */
+	uint64_t arg = 0;	/* the session placed the hook and knows where r_debug is */
 
 	if (trace_is_out() || plat_is_denied(UFT_DENIED_ASK) || is_list_changing())
 		return;

@@ -2,24 +2,24 @@
 /*
  * mlock.c - keep the runtime's memory unlocked when the program locks its own
  *
- * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow
- * stacks, the tables of threads and of set-aside entries); the little that remains is locked as the
- * program's, if nothing limits that.
+ * Theory: platform/linux/lock.c. Not locked are the arena and memory that is reserved for the worst case (shadow
+ * stacks, the tables of threads and of set-aside entries). The little that remains is locked with the program's memory,
+ * if no limit applies.
  *
  *	MCL_CURRENT | MCL_FUTURE	our mlock2() of the rest, the call with MCL_FUTURE alone
  *	MCL_CURRENT			our mlock2() of the rest, then a call that does nothing instead of this
  *					one, which would compare the limit with all of the address space, ours
  *					included
  *	MCL_FUTURE			as it is
- * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (plat_map_sparse()).
- * Without /proc the current pages are locked on fault. A fork child has no locks.
+ * Memory that the runtime maps after MCL_FUTURE is mapped without access, unlocked, and then made accessible
+ * (plat_map_sparse()). Without /proc the current pages are locked on fault. A fork child has no locks.
  */
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
 #include "runtime/trace/hooks/hooks.h"
 
-/* Moves [*lo, *hi) down to the piece [from, from + bytes) if that is nearer. */
+/* Moves [*lo, *hi) to the piece [from, from + bytes) if that is nearer. */
 static int lock_nearer(uintptr_t at, uintptr_t from, uint64_t bytes, uintptr_t *lo, uintptr_t *hi)
 {
 	if (!from || from + bytes <= at || from >= *lo)
@@ -60,10 +60,10 @@ uint32_t trace_hook_mlockall(uint64_t *regs)
 	was_future = plat_expect_locks(!!(flags & MCL_FUTURE));
 	if (!(flags & MCL_CURRENT))
 		return __NR_mlockall;
-	/* What another thread maps between this and the call stays unlocked: it raced with the call. */
+	/* Memory that another thread maps between this and the call stays unlocked: the two raced. */
 	ret = plat_lock_others(lock_large, !!(flags & MCL_ONFAULT), was_future);
 	if (ret == -ENOMEM)
-		return __NR_mlockall;		/* it would have failed without us, and will now */
+		return __NR_mlockall;		/* the call fails with or without the runtime */
 	if (ret) {
 		regs[0] = flags | MCL_ONFAULT;
 		return __NR_mlockall;
@@ -73,5 +73,5 @@ uint32_t trace_hook_mlockall(uint64_t *regs)
 		return __NR_mlockall;
 	}
 	regs[0] = regs[1] = 0;
-	return __NR_munlock;			/* of no bytes */
+	return __NR_munlock;			/* of no bytes, so it changes nothing */
 }

@@ -10,24 +10,23 @@
  *				made any more (plat_deny()). Else: out
  *	strict mode, PR_SET_TSC	out
  *
- * Out, for good, this process and the children that it forks: no event looks further than trace_is_out(), so
- * no system call is made, no clock is read and no new call is hooked. The fast paths find a number of CPUs of
- * 0, before they read the clock. The calling thread's frames get their true return addresses before its call;
- * the session then has the agent, which no filter of the program reaches, disarm all sites and do the same to
- * the others. What returns through us meanwhile finds its entry without a lock (fg_exit_out()).
+ * Out, for good, this process and the children that it forks: events only check trace_is_out(), so no system call is
+ * made, no clock is read and no new call is hooked. The fast paths find a number of CPUs of 0, before they read the
+ * clock. The calling thread's frames get their true return addresses before its call. Then the session makes the agent,
+ * which no filter of the program reaches, disarm all sites and restore the frames of the other threads. A call that
+ * returns through the runtime meanwhile finds its entry without a lock (fg_exit_out()).
  *
  * A filter for all threads (SECCOMP_FILTER_FLAG_TSYNC) may find another thread in the middle of an event that began
- * before it was decided what is not asked any more: behind its look at that, before its call. So the caller waits until
- * the session has seen each other thread outside of our code (await_others()): its next event looks first. The other
- * filters are for the caller alone, and for the threads that it makes later.
+ * before the denied calls were set: it has checked them already, and has not made its call yet. So the caller waits
+ * until the session has seen each other thread outside of the runtime's code (await_others()): its next event checks
+ * again. Other filters are for the caller alone, and for the threads that it makes later.
  *
- * A task that shares the memory of others (vfork child) takes them out with it. The memory of other threads
- * may tell nothing of their signal stack later: that of the caller is noted, and what a filter forbids to ask
- * it forbids to change.
+ * A task that shares the memory of others (vfork child) takes them out with it. If a filter forbids to ask for the
+ * signal stack, the caller's is noted before; that filter also forbids to change it.
  *
- * Not seen: a call by an instruction that is not hooked (hook.c), and filters that the session attaches to
- * (refused there). Not waited for: a thread that does not come out in QUIET_TRIES looks, as one does that a debugger
- * holds, or whose signal handler, which has interrupted us, waits for the filter.
+ * Not seen: a call by an instruction that is not hooked (hook.c), and filters that are there when the session attaches
+ * (attach is refused then). Not waited for: a thread that does not come out in QUIET_TRIES looks, such as one that a
+ * debugger holds, or one whose signal handler, which has interrupted the runtime, waits for the filter.
  *
  * Context: probe.
  */
@@ -38,7 +37,7 @@
 #include "runtime/trace/hooks/hooks.h"
 
 #define QUIET_TRIES	250	/* four seconds or more */
-#define QUIET_NS	100000	/* from one look to the next; twice that each time, up to */
+#define QUIET_NS	100000	/* from one look to the next; doubled each time, up to */
 #define QUIET_MAX_NS	16000000
 
 static void note_signal_stack(void)
@@ -52,8 +51,8 @@ static void note_signal_stack(void)
 }
 
 /*
- * Everything that is done before nothing may be done: true addresses into the frames of the caller, whose
- * code is at @sp.
+ * Does everything that has to be done while calls are still allowed: writes true addresses into the frames of the
+ * caller, whose code is at @sp.
  */
 static void go_out(uint64_t sp)
 {
@@ -71,7 +70,7 @@ static void go_out(uint64_t sp)
 	task_end(&t);
 }
 
-/* enum uft_sandbox of the call, FILTER or why to go out; -1: none. */
+/* enum uft_sandbox of the call: FILTER, or the reason to go out; -1: none. */
 static int kind_of(uint32_t nr, const uint64_t *regs, uint64_t *program)
 {
 	const int is_prctl = nr == __NR_prctl;
@@ -94,7 +93,7 @@ static int is_followed(void)
 	return uft_load(ring_state()) == RING_LIVE && !plat_is_denied(UFT_DENIED_ASK);
 }
 
-/* By futex(), which may be called even if the filter that comes, or an earlier one, denies nanosleep(). */
+/* Waits by futex(), which may be called even if the coming filter, or an earlier one, denies nanosleep(). */
 static void await_others(void)
 {
 	static uint32_t never;
@@ -138,7 +137,7 @@ void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp)
 	go_out(sp); /* GUARD(trace_hook_sandbox_go_out) */
 	if (!is_told)
 		return;
-	if (is_for_all(nr, regs))	/* first: behind the other nothing is asked any more */
+	if (is_for_all(nr, regs))	/* first, because after the other call no request is made any more */
 		await_others(); /* GUARD(trace_hook_sandbox_await_others) */
 	agent_request(UFT_REQ_SANDBOX, args, 2, 1);
 }

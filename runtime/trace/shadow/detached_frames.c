@@ -2,17 +2,17 @@
 /*
  * detached_frames.c - the set-aside table: hooked frames that no thread's shadow stack holds in order any more
  *
- * A frame that was left (graph.c) either is dead (longjmp, exception) or will be returned to (coroutine), and
- * nothing tells which. So its entry waits here, found by its slot, until it returns, until a newer frame at the
- * same slot proves it dead, or until a sweep finds that the slot does not hold our return address any more.
+ * A frame that was left (graph.c) is either dead (longjmp, exception) or will be returned to (coroutine), and nothing
+ * tells which. So its entry waits here, found by its slot, until it returns, until a newer frame at the same slot
+ * proves it dead, or until a sweep finds that the slot does not have the hook any more.
  *
  * Open addressing, linear probing, tombstones; entries never move, so a fork in the middle of a change by another
  * thread leaves the child a table that is right at every instant: an entry's slot is stored last and cleared
  * first. All functions run under the lock with signals blocked (thread.c).
  *
- * The table does not grow. If it is full of living frames, the next one is unhooked for good: the true return
- * address, of a tail call what the last of its callers returns to, goes back to its stack, it is counted
- * (UFT_CNT_SHADOW_FULL), and its return is not seen. A full table is not swept for each: a sweep asks the
+ * The table does not grow. If it is full of living frames, the next one is unhooked for good: the true return address
+ * is written back to its stack (for a tail call: the address to which the last of its callers returns). It is counted
+ * (UFT_CNT_SHADOW_FULL), and its return is not seen. A full table is not swept for each new entry: a sweep asks the
  * kernel for every slot, which takes tens of milliseconds.
  */
 #include "runtime/trace/shadow/shadow.h"
@@ -26,9 +26,9 @@
 
 static struct {
 	struct fg_entry *table;	/* untouched pages cost nothing */
-	uint32_t used;		/* entries that are not empty: living and tombstones */
-	uint32_t living;	/* never less than there are */
-	uint32_t puts;		/* until the next sweep */
+	uint32_t used;		/* entries that are not empty: living ones and tombstones */
+	uint32_t living;	/* never less than the number of living entries */
+	uint32_t puts;		/* left until the next sweep */
 	uint8_t touched[ASIDE_SIZE / GROUP];	/* groups of entries that were ever used */
 } aside;
 
@@ -60,7 +60,7 @@ void aside_remove(struct fg_entry *e)
 
 	uft_store_release(&e->slot, ASIDE_TOMBSTONE);
 	aside.living--;
-	/* A tombstone before an empty entry keeps no search going. */
+	/* No search has to go on at a tombstone before an empty entry. */
 	while (!aside.table[(i + 1) % ASIDE_SIZE].slot && aside.table[i].slot == ASIDE_TOMBSTONE) {
 		uft_store(&aside.table[i].slot, 0);
 		aside.used--;
@@ -71,7 +71,7 @@ void aside_remove(struct fg_entry *e)
 struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before)
 {
 	struct fg_entry *newest = NULL;
-	struct fg_age its_age = { 0, 0 };	/* the newest's */
+	struct fg_age its_age = { 0, 0 };	/* age of the newest */
 
 	for (uint32_t n = 0, i = aside_home(slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
 		struct fg_entry *e = &aside.table[i];
@@ -105,19 +105,19 @@ struct fg_entry *aside_next(struct fg_entry *after)
 }
 
 /*
- * Does @now, which stands in the slot of @e, lead there by tail calls one in the other's place? Those that
- * are in the table.
+ * Does @now, the content of the slot of @e, lead there by tail calls that replaced each other? Only those in the table
+ * are known.
  */
 static int aside_is_awaited(const struct fg_entry *e, uint64_t now)
 {
-	const struct fg_entry *x = now ? aside_find(e->slot, now, FG_AGE_ANY) : NULL;	/* 0: it would be any */
+	const struct fg_entry *x = now ? aside_find(e->slot, now, FG_AGE_ANY) : NULL;	/* 0 would match any */
 
 	while (x && x != e)
 		x = aside_find(e->slot, x->parent, aside_age(x));
 	return !!x;
 }
 
-/* Marks what cannot return: the slot is gone or holds something else. -errno: it cannot be known. */
+/* Marks entries that cannot return: the slot is unmapped or has another content. -errno: that cannot be known. */
 static int aside_doom(void)
 {
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
@@ -126,7 +126,7 @@ static int aside_doom(void)
 
 		if (ret == -ENOSYS || ret == -EPERM)
 			return ret;
-		/* The parent: restored, or on its way out. */
+		/* The parent: restored, or about to return. */
 		if (ret || (now != e->ret && now != e->parent && !aside_is_awaited(e, now) /* GUARD(aside_awaited) */))
 			e->flags |= FG_DOOMED;
 		else
@@ -136,8 +136,8 @@ static int aside_doom(void)
 }
 
 /*
- * What a tail call that is on an array returns to stands in no slot. Of several at a slot the first tells:
- * the others return to it.
+ * Unmarks entries to which a tail call on an array returns, because no slot has their hook. Of several at a slot the
+ * first is enough: the others return to it.
  */
 static void aside_spare(const struct uft_thread *th)
 {
@@ -156,8 +156,9 @@ static void aside_spare(const struct uft_thread *th)
 }
 
 /*
- * Removes what cannot return. Other threads run meanwhile: a tail call that is entered after its caller was
- * marked is on an array before its hook is in the slot; one that returns has its caller's hook there again.
+ * Removes entries that cannot return. Other threads run meanwhile: a tail call that is entered after its caller was
+ * marked is on an array before its hook is in the slot; a tail call that returns has written its caller's hook there
+ * again.
  */
 static void aside_sweep(void)
 {
@@ -170,7 +171,7 @@ static void aside_sweep(void)
 			aside_remove(e);
 }
 
-/* The first behind @e, on the array that it is on, with another slot. */
+/* The first entry behind @e, on the array that it is on, with another slot. */
 static const struct fg_entry *aside_run_end(const struct fg_entry *e)
 {
 	const struct fg_entry *end = e + 1;
@@ -182,8 +183,8 @@ static const struct fg_entry *aside_run_end(const struct fg_entry *e)
 }
 
 /*
- * No room for @e: it is not returned to, nor by those that were entered in its place and lie behind it, in
- * the table or on other arrays.
+ * There is no room for @e: unhooks it, and the tail calls that replaced it and lie behind it, in the table or on other
+ * arrays.
  */
 static void aside_unhook(const struct fg_entry *e)
 {
@@ -218,7 +219,7 @@ static void aside_store(struct fg_entry *to, const struct fg_entry *e, struct fg
 	uft_store_release(&to->slot, e->slot);	/* complete: a fork may copy the table here */
 }
 
-/* How old the call is that @e, if it is a tail call, returns to; else older than all. */
+/* If @e is a tail call: the age of the call that it returns to; else older than all. */
 static struct fg_age aside_caller_age(const struct fg_entry *e, struct fg_age age)
 {
 	const struct fg_entry *caller = fg_find(e->slot, e->parent, age, e /* GUARD(caller_search, NULL) */);
@@ -251,11 +252,10 @@ void aside_put(const struct fg_entry *e)
 				free = x;
 			continue;
 		}
-		/*
-		 * An older frame at this slot is dead, unless this one returns to it. Which of those that are
-		 * older than a tail call's caller are dead is asked when that one is put aside, so that a
-		 * chain is not followed for each.
-		 */
+	/*
+	 * An older frame at this slot is dead, unless this one returns to it. Frames older than a tail call's caller
+	 * are judged when that caller is put aside, so that a chain is not followed for each entry.
+	 */
 		if (x->slot != e->slot || fg_is_older(age, aside_age(x)))
 			continue;
 		if (!is_asked++)

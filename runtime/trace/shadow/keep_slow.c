@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep_slow.c - only the slow ones: the graph below a root call waits until it is known how long the call took
+ * keep_slow.c - keep only slow calls: the graph below a root call waits until its duration is known
  *
- * A root with a limit (UFT_ACT_KEEP) opens its thread's scratch buffer, the memory behind the shadow stack; what is
- * called below goes there instead of into a ring (FG_SCRATCH). When the root ends, by return or because it was left,
- * a call that took the limit or longer is copied to a ring (ring/scratch_flush.c); else it is forgotten and counted
+ * A root with a limit (UFT_ACT_KEEP) opens its thread's scratch buffer, the memory behind the shadow stack; calls below
+ * it go there instead of into a ring (FG_SCRATCH). When the root ends, by return or because it was left, and took the
+ * limit or longer, its graph is copied to a ring (ring/scratch_flush.c); else it is dropped and counted
  * (UFT_CNT_NOT_KEPT). A root inside another root's call is an ordinary call of that one.
  *
- * A word of the buffer is a record of one word, as in a ring, or, where the high half of the clock changes, a
- * CONTEXT word that holds it. Places are taken by one compare-and-swap of `nkept` after the clock was read, which
- * fails if a signal handler took one in between: so the words are in the order of their clocks. A place that a
- * handler jumped away from stays 0. Words from nkept on are 0. Receipts (graph.c) point at the place.
+ * A word of the buffer is a record of one word, as in a ring, or a CONTEXT word with the clock's high half where that
+ * changes. A place is taken by one compare-and-swap of `nkept` after the clock was read, which fails if a signal
+ * handler took one in between: so the words are in the order of their clocks. A place that a handler jumped away from
+ * stays 0. Words from nkept on are 0. Receipts (graph.c) point at the place.
  *
- * Full: calls are not recorded any more, and counted, but the ends of those that are have their room; the
- * graph that is kept says how many are missing. The buffer's bound, with the threads' number, bounds all
+ * If the buffer is full, further calls are not recorded but counted. The ends of recorded calls still have room, and
+ * the graph that is kept tells how many calls are missing. The buffer's size times the number of threads bounds all
  * memory.
  *
- * What does not get a second chance: calls set aside below a root (coroutines) are left for good, a fork child
- * records nothing in the roots that its parent began, and a vfork child nothing in its parent's.
+ * Not covered: calls set aside below a root (coroutines) count as left for good; a fork child records nothing in the
+ * roots that its parent began, and a vfork child nothing in its parent's.
  *
- * Concurrency: the thread's own task only. The end of a root has signals blocked.
+ * Concurrency: only the thread's own task. Signals are blocked at the end of a root.
  */
 #include "runtime/trace/shadow/shadow.h"
 
@@ -28,14 +28,15 @@
 
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes)
 {
-	uint64_t most = uft_rt.arena->ring_usual / 8;	/* what a ring can take at once, with new contexts in between */
+	/* as much as a ring can take at once, with new contexts in between */
+	uint64_t most = uft_rt.arena->ring_usual / 8;
 
 	th->kept = words;
 	th->kept_max = (bytes < most ? bytes : most) / 8;
 	th->kept_hi = ~0u;
 }
 
-/* Drops words that no call needs any more. Signals are blocked, or the thread is not running. */
+/* Drops words that no call needs any more. Signals are blocked, or the thread does not run. */
 void keep_reset(struct uft_thread *th)
 {
 	for (uint64_t i = 0; i < th->nkept; i++)
@@ -46,8 +47,8 @@ void keep_reset(struct uft_thread *th)
 }
 
 /*
- * Takes a place and writes, while @top is the thread's. @e: whose receipt tells of it, or NULL. @room: words that must
- * stay free behind it. 1 done, 0 no room, -1: a handler left something on top.
+ * Takes a place and writes a word, if @top still is the thread's top. @e: the entry whose receipt points there, or
+ * NULL. @room: words that must stay free behind it. 1: done; 0: no room; -1: a handler left an entry on top.
  */
 static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top, struct fg_entry *e, uint64_t room)
 {
@@ -56,7 +57,7 @@ static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top,
 		uint64_t change = (uint32_t)(clock >> 32) != uft_load(&th->kept_hi);
 
 		uft_barrier();
-		/* After n was read: what comes later changes that. */
+		/* The top is read after n: a handler that comes later changes n. */
 		if (uft_load(&th->top) != top) /* GUARD(keep_on_top) */
 			return -1;
 		if (n + 1 + change + room > th->kept_max)
@@ -70,7 +71,10 @@ static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top,
 			uft_store(&th->kept_hi, (uint32_t)(clock >> 32));
 		}
 		if (e) {
-			/* A root's stays that of the push: a handler in between has written already. */
+			/*
+			 * The receipt of a root keeps the word of the push, because a handler in between has written
+			 * already.
+			 */
 			if (UFT_REC_KIND(word) == UFT_REC_ENTRY && !(e->flags & FG_KEEP))
 				e->clock = clock;
 			uft_store(&e->receipt.word, word);	/* before its address */
@@ -87,7 +91,7 @@ static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top,
 
 int keep_entry(struct trace_task *t, struct fg_entry *e)
 {
-	/* The calls open on the array, and this one, will end. */
+	/* The ends of the calls that are open on the array, and of this one. */
 	uint64_t room = (uint64_t)(e + 2 - t->th->base) * WORDS_PER_RECORD;
 	int ret = keep_put(t->th, e->receipt.word & ~0xffffffffull, e + 1, e, room);
 
@@ -110,7 +114,7 @@ void keep_unwind(struct trace_task *t, uint32_t n)
 	keep_put(t->th, UFT_REC_WORD(UFT_REC_UNWIND, n, 0), t->th->top, NULL, 0);
 }
 
-/* Signals are blocked. */
+/* Ends a root. Context: signals blocked. */
 void keep_end(struct trace_task *t, const struct fg_entry *root)
 {
 	struct uft_thread *th = t->th;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow.c - entries of the shadow stack: settle a receipt, find an entry, set aside what was left
+ * shadow.c - entries of the shadow stack: settle a receipt, find an entry, set aside frames that were left
  *
  * Theory in tracers/graph.c, which pushes and pops them.
  */
 #include "runtime/trace/shadow/shadow.h"
 
-/* Is this the remains of an enter handler that was interrupted before its ENTRY, or FUNC, was written? */
+/* Is this entry a leftover of an enter handler that was interrupted before its ENTRY, or FUNC, was written? */
 static int fg_is_half(const struct fg_entry *e)
 {
 	const uint64_t word = e->receipt.word;
@@ -15,7 +15,7 @@ static int fg_is_half(const struct fg_entry *e)
 	       UFT_REC_KIND(word) != UFT_REC_EXIT /* GUARD(half_func, UFT_REC_KIND(word) == UFT_REC_ENTRY) */;
 }
 
-/* Resolves a pending receipt into FG_SILENT. Of FUNC and ENTRY, by one commit, it names FUNC, which is the first. */
+/* Resolves a pending receipt into FG_SILENT. If FUNC and ENTRY had one commit, the receipt is of FUNC, the first. */
 void fg_settle(struct fg_entry *e)
 {
 	int is_exit = UFT_REC_KIND(e->receipt.word) == UFT_REC_EXIT;
@@ -34,15 +34,15 @@ static int fg_in_alt(const struct uft_thread *th, uint64_t slot)
 	return slot - th->alt_low < th->alt_high - th->alt_low;
 }
 
-/* Entries of the other kind (guest or owner) end the walk: they are not ours to judge. */
+/* Entries of the other kind (guest or owner) end a walk, because this task must not judge them. */
 int fg_is_ours(const struct trace_task *t, const struct fg_entry *e)
 {
 	return e >= t->th->base && !!(e->flags & FG_GUEST) == t->guest;
 }
 
 /*
- * How much of the array below @top is still below a call that is at @slot: returns the first entry that was left, which
- * is the new top. @parent: what stands in the slot, 0 for an exit (then the slot's own entry is not kept).
+ * Finds how much of the array below @top is still below a call at @slot. Returns the first entry that was left, which
+ * becomes the new top. @parent: the content of the slot, or 0 for an exit (then the slot's own entry is not kept).
  */
 struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint64_t slot, uint64_t parent)
 {
@@ -52,7 +52,7 @@ struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint6
 	if (th->flags & TH_ALT && !fg_in_alt(th, slot)) { /* GUARD(fg_keep_flags) */
 		struct fg_entry *alt = e;
 
-		/* The signal stack was left, by longjmp: all of it, wherever it lies. */
+		/* The signal stack was left, by longjmp: all of its entries are, wherever it lies. */
 		while (alt >= th->base && !(alt->flags & FG_ALT))
 			alt--;
 		if (alt >= th->base)
@@ -69,15 +69,15 @@ struct fg_entry *fg_keep(const struct trace_task *t, struct fg_entry *top, uint6
 }
 
 /*
- * What no fast path writes: into the thread's own ring all the same, so that it stays before the ENTRY that
- * follows within one tick.
+ * The key for records that no fast path writes: they go into the thread's own ring all the same, so that they come
+ * before the ENTRY that follows within one tick.
  */
 uint64_t fg_own_key(const struct trace_task *t)
 {
 	return ARCH_HAS_OWN && trace_graph_is_fast() ? t->key : 0;
 }
 
-/* All entries from @keep up were left: says so in the ring, sets them aside. Under the lock. */
+/* All entries from @keep up were left: writes that to the ring, sets them aside. Under the lock. */
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 {
 	struct uft_thread *th = t->th;
@@ -86,7 +86,7 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	uint32_t open = 0, scratch = 0;
 
 	for (struct fg_entry *e = keep; e < top; e++) {
-		/* Its body never ran: nobody returns to it. */
+		/* Its body never ran, so it has no return. */
 		if (fg_is_half(e))
 			e->slot = FG_NO_SLOT;
 		fg_settle(e);
@@ -110,15 +110,16 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	}
 	for (struct fg_entry *e = keep; e < top; e++) {
 		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
-			aside_put(e); /* GUARD(left_are_set_aside) */	/* the others do not return through us */
+			/* entries without a hook do not return through us */
+			aside_put(e); /* GUARD(left_are_set_aside) */
 		fg_free(e);
 	}
 	uft_store(&th->top, keep);
 }
 
 /*
- * Slots decrease from an array's first entry to its last: can one of them be @slot? Not to be relied on by
- * who may have interrupted the thread while it was entering or leaving a signal stack.
+ * Slots decrease from an array's first entry to its last: can one of them be @slot? Not for code that may have
+ * interrupted the thread while it was entering or leaving a signal stack.
  */
 static int fg_may_have(const struct uft_thread *th, uint64_t slot)
 {
@@ -138,7 +139,7 @@ struct fg_age fg_age(const struct fg_entry *e)
 struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, const struct fg_entry *from)
 {
 	struct fg_entry *newest = aside_find(slot, ret, before);
-	struct fg_age its_age = { 0, 0 };	/* the newest's */
+	struct fg_age its_age = { 0, 0 };	/* age of the newest */
 
 	if (newest)
 		its_age = aside_age(newest);
@@ -159,8 +160,8 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 			    !fg_is_older(age, before))
 				continue;
 			/*
-			 * Of the same age: one that is just being set aside, or what was entered in the
-			 * other's place.
+			 * Of the same age: an entry that is just being set aside, or a tail call that replaced the
+			 * other.
 			 */
 			if (!newest || !fg_is_older(age, its_age) /* GUARD(newest_of_slot) */) {
 				newest = e;
@@ -172,8 +173,8 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 }
 
 /*
- * A tail call's parent is its caller's hook. Functions that call each other so, f g f g, have many entries
- * for the slot with the same hooks: which of them is next, the clock tells.
+ * A tail call's parent is its caller's hook. Functions that call each other so, f g f g, have many entries for the slot
+ * with the same hooks: the clock tells which of them is next.
  */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from)
 {

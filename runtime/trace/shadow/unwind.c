@@ -2,27 +2,27 @@
 /*
  * unwind.c - true return addresses on the stack while an unwinder walks it
  *
- * An unwinder that meets one of our return addresses finds no table for it and gives up: terminate() for an
- * exception, a short backtrace otherwise. So its entry points are hooked, and before it starts the true
- * addresses go back onto the stack: into the slots (unwind_slots.c) or, where a slot is a name only, to where
- * the function has put its own (unwind_named.c). Frames that return meanwhile return unseen.
+ * An unwinder that meets a hooked return address finds no table for it and gives up: terminate() for an exception, a
+ * short backtrace otherwise. So the unwinder's entry points are hooked, and before it starts the true addresses are
+ * written back to the stack: into the slots (unwind_slots.c) or, where a slot is a name only, to where the function has
+ * saved its own (unwind_named.c). Returns of these frames meanwhile are not seen.
  *
- * The task's next graph event that comes from above the unwinder puts the hooks back: into slots above that event
- * which still hold the true address. From the first that does not on, the frames were left (UNWIND). Events
- * below the unwinder come from what it calls (a personality routine, malloc): it is still walking.
+ * The task's next graph event from above the unwinder writes the hooks back: into slots above that event that still
+ * have the true address. The first slot that has not, and all entries from it on, were left (UNWIND). Events below the
+ * unwinder come from functions that it calls (a personality routine, malloc): it is still walking.
  *
- * A handler on a signal stack that lies above the interrupted one has frames below that are not below the unwinder: its
- * stack's lower end (unwind_low) tells which.
+ * A signal handler's stack may lie above the interrupted one. Then frames that lie below are not below the unwinder:
+ * the lower end of the handler's stack (unwind_low) tells which.
  *
- * Entries in the set-aside table are restored as well when they lie on the stack above the unwinder, as the frames of a
- * resumed coroutine do, and stay restored: their calls were closed when they were set aside. They stay in the
- * table, so that one that is returning on another thread at this moment is found.
+ * Entries in the set-aside table are restored as well if they lie on the stack above the unwinder, as the frames of a
+ * resumed coroutine do. They stay restored, because their calls were closed when they were set aside. They stay in the
+ * table, so that a frame that is returning on another thread at this moment is found.
  */
 #include "runtime/trace/shadow/shadow.h"
 
 #define UNWIND_REACH	(16u << 20)	/* a resumed coroutine's stack */
 
-/* The lower end of the signal stack that @sp is on, if frames of @th lie below it; else 0. */
+/* The lower end of the signal stack that @sp is on, if frames of @th lie below that stack; else 0. */
 static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 {
 	struct plat_stack ss;
@@ -33,8 +33,8 @@ static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 }
 
 /*
- * Behind the end of a thread's own stack begins the next thread's, which runs: a slot that was read there may be
- * that thread's own word by the time that it is written.
+ * Behind the end of a thread's own stack the next thread's stack begins, and that thread runs: a slot read there may
+ * have that thread's own word by the time that it is written.
  */
 uint64_t unwind_reach(const struct uft_thread *th, uint64_t sp)
 {
@@ -56,16 +56,16 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 
 		task_lock(&t);
 		restored = unwind_restore_array(th, (uint64_t)sp, frame);
-		/* older ones at the same slots are dead: they come too late */
+			/* older entries at the same slots are dead, and come too late to be restored */
 		unwind_restore_aside((uint64_t)sp, unwind_reach(th, (uint64_t)sp)); /* GUARD(unwind_restores_aside) */
-		/*
-		 * Cleanup after cleanup without an event: nothing is left to restore, but each walk begins
-		 * further out than the last.
-		 */
+			/*
+			 * Several cleanups without an event between them: nothing is left to restore, but each walk
+			 * begins further out than the last.
+			 */
 		if (restored || th->flags & TH_RESTORED) {
 			if (!(th->flags & TH_RESTORED) ||
 			    (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
-				/* Of one walk in another the outer one counts, wherever. */
+				/* Of one walk inside another the outer one counts, wherever it is. */
 				th->unwind_low = th->flags & TH_RESTORED ? 0 : unwind_stack(th, (uint64_t)sp);
 				th->unwind_sp = (uint64_t)sp;
 			}

@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_named.c - what unwind.c restores and hooks again, where a slot is a name only (ARCH_SLOT_IN_MEMORY is 0)
+ * unwind_named.c - restore return addresses for unwind.c and hook them again, where a slot is a name only
+ * (ARCH_SLOT_IN_MEMORY is 0)
  *
- * A function gets its return address in a register and puts it somewhere into its frame, before it calls. So
- * in the frame, which ends at the slot, the first word of ours is looked for:
+ * A function gets its return address in a register and saves it somewhere in its frame before it calls. So the first
+ * hook in the frame, which ends at the slot, is looked for:
  *
  *	by frame records	arm64: x29 leads from one to the next, and the return address is its second word. Exact
- *	by its value		all words between the slot and the next call's are read. An address of a stub is
- *				nothing that a program computes with, so what holds it is the return address, or
- *				was in a call before. All are restored, and the highest is noted: registers are
- *				saved before a frame has locals
+ *	by its value		all words between the slot and the next call's are read. A program does not compute with
+ *				the address of a stub, so a word with that value is the return address, or was one in an
+ *				earlier call. All such words are restored, and the highest is noted: registers are saved
+ *				before a frame has locals
  *
- * A signed return address is looked for as what the function has made of ours: its signature is that of the
- * stack pointer at the entry, which is the slot. So it can be made again, for the true one as well
+ * A signed return address is looked for in the form that the function made of the hook: the signature depends on the
+ * stack pointer at the entry, which is the slot. So the runtime can make it, also for the true address
  * (arch_return_form()).
  *
- * The noted place (uft_entry.place: words below the slot, and which form) is hooked again, if it still holds
- * the true address. Were it the wrong word the frame would return unseen, and be said to have been left:
- * nothing worse.
+ * The noted place (uft_entry.place: words below the slot, and which form) is hooked again, if it still has the true
+ * address. If it is the wrong word, the frame returns unseen and is reported as left: nothing worse.
  *
- * A call that has jumped into the unwinder has it in the register still: there it is replaced, and its return
- * is not seen.
+ * A call that has jumped into the unwinder has its return address still in the register: it is replaced there, and its
+ * return is not seen.
  */
 #include "runtime/trace/shadow/shadow.h"
 
-#define FRAME_LOOK	(256u << 10)	/* so far below its slot, where nothing else bounds a frame */
-#define OWN_STACK	8192u		/* below the unwinder: our own frames */
-#define FORM_BITS	2		/* of place */
-#define ADDRESS_MASK	((1ull << 48) - 1)	/* what a signature leaves of an address */
+#define FRAME_LOOK	(256u << 10)	/* how far below its slot a search goes if nothing else bounds the frame */
+#define OWN_STACK	8192u		/* of the runtime's own frames, below the unwinder */
+#define FORM_BITS	2		/* bits of `place` for the form */
+#define ADDRESS_MASK	((1ull << 48) - 1)	/* the bits of an address that a signature leaves unchanged */
 
 /*
- * The page that was found to be there. It is the program's stack, or one of its stacks, which stays while it
- * unwinds.
+ * The page that was last found readable. It belongs to a stack of the program, which stays while the program unwinds.
  */
 struct look {
 	uint64_t page;
@@ -51,15 +50,15 @@ static int look_at(struct look *l, uint64_t at, uint64_t *word)
 }
 
 /*
- * Which form of @ret, in the frame of @slot, @word is; -1: none. Of 128 signatures (15 bits on a kernel's
- * arm64: 32768) one is that of no signature, or of the other key: then the function's code has to tell, since
- * the true address has another signature.
+ * Tells which form of @ret, in the frame of @slot, @word is; -1: none. One of 128 signatures (15 bits on a kernel's
+ * arm64: one of 32768) equals the unsigned form, or the other key's. Then the function's code tells, because the true
+ * address has another signature.
  */
 static int form_of(uint64_t word, uint64_t ret, uint64_t slot)
 {
 	int found = -1, n = 0;
 
-	if ((word ^ ret) & ADDRESS_MASK)	/* signing takes its time */
+	if ((word ^ ret) & ADDRESS_MASK)	/* making signatures takes time */
 		return -1;
 	for (unsigned form = ARCH_RETURN_FORMS; form-- > 0;)
 		if (word == arch_return_form(ret, slot, form)) {
@@ -76,11 +75,11 @@ static int form_of(uint64_t word, uint64_t ret, uint64_t slot)
 /* A walk outwards along one stack. */
 struct outwards {
 	struct look look;
-	uint64_t record;	/* the next frame record; 0: they end */
-	uint64_t low;		/* frames below are behind us */
+	uint64_t record;	/* the next frame record; 0: there are no more */
+	uint64_t low;		/* frames below this are done */
 };
 
-/* Its return address by frame records; 0: none of them has it. */
+/* The place of its return address by frame records; 0: no record has it. */
 static uint64_t find_record(struct outwards *o, const struct fg_entry *e, uint64_t low)
 {
 	uint64_t found = 0;
@@ -100,8 +99,7 @@ static uint64_t find_record(struct outwards *o, const struct fg_entry *e, uint64
 }
 
 /*
- * Puts @to in place of @e's address wherever it stands from @low to the slot. Returns the highest place, and
- * its form, or 0.
+ * Writes @to in place of @e's address everywhere from @low to the slot. Returns the highest place, and its form, or 0.
  */
 static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t low, uint64_t to, int *highest)
 {
@@ -111,7 +109,7 @@ static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t l
 		int form;
 
 		if (look_at(l, at, &word)) {
-			at |= UFT_PAGE - 8;	/* the next page may be there */
+			at |= UFT_PAGE - 8;	/* the next page may be mapped */
 			continue;
 		}
 		form = form_of(word, e->ret, e->slot);
@@ -124,7 +122,10 @@ static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t l
 	return found;
 }
 
-/* The frame of the innermost call at a slot, @e; @to: what it returns to in the end. Returns what to note, or 0. */
+/*
+ * Restores the frame of the innermost call at a slot, @e; @to: where it returns to in the end. Returns what to note, or
+ * 0.
+ */
 static uint32_t restore_frame(struct outwards *o, const struct fg_entry *e, uint64_t to)
 {
 	uint64_t low = o->low < e->slot && e->slot - o->low < FRAME_LOOK ? o->low : e->slot - FRAME_LOOK;
@@ -144,8 +145,8 @@ static uint32_t restore_frame(struct outwards *o, const struct fg_entry *e, uint
 /* ---- the arrays ------------------------------------------------------------------------------------ */
 
 /*
- * The outermost of the calls that jumped one to the other, beginning at the innermost, @e: it returns to
- * where all of them do.
+ * The outermost of the calls that jumped one to the other, of which @e is the innermost: all of them return to where
+ * that one does.
  */
 static struct fg_entry *outermost(const struct uft_thread *th, struct fg_entry *e)
 {
@@ -205,9 +206,8 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 /* ---- the set-aside table --------------------------------------------------------------------------- */
 
 /*
- * The call whose return address stands at @at: of all that put @word into a frame which may reach down to
- * there the newest. Frames that were entered later and live lie below, and what is older lies above or is
- * dead.
+ * The call whose return address is at @at: the newest of all that put @word into a frame which may reach down to there.
+ * Frames that were entered later and live lie below; older ones lie above or are dead.
  */
 static struct fg_entry *aside_owner(uint64_t at, uint64_t word, int *form)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind_slots.c - what unwind.c restores and hooks again, where a slot is the address of the return address
- * (ARCH_SLOT_IN_MEMORY)
+ * unwind_slots.c - restore return addresses for unwind.c and hook them again, where a slot is the address of the return
+ * address (ARCH_SLOT_IN_MEMORY)
  */
 #include "runtime/trace/shadow/shadow.h"
 
-#define OWN_STACK	8192u		/* below the unwinder: our own frames */
+#define OWN_STACK	8192u		/* of the runtime's own frames, below the unwinder */
 #define BATCH		32
 
 /* Reads the slots of up to BATCH entries from @e on; returns how many could be read. */
@@ -28,7 +28,10 @@ struct restore {
 	uint32_t n;
 };
 
-/* What stands in the slot of @e, when those before it are written. @value: what stood there; NULL: it is to be read. */
+/*
+ * The content of the slot of @e after the words before it are written. @value: the present content; NULL: it is to be
+ * read.
+ */
 static int restore_now(const struct restore *r, const struct fg_entry *e, const uint64_t *value, uint64_t *now)
 {
 	if (r->n && r->e[r->n - 1]->slot == e->slot) {
@@ -42,8 +45,8 @@ static int restore_now(const struct restore *r, const struct fg_entry *e, const 
 }
 
 /*
- * By the kernel: the stack that a slot is on may be unmapped at any moment, by another thread too. Returns
- * how many were written.
+ * Writes through the kernel, because another thread may unmap the stack of a slot at any moment. Returns how many words
+ * were written.
  */
 static uint32_t restore_write(const struct restore *r)
 {
@@ -58,7 +61,7 @@ static uint32_t restore_write(const struct restore *r)
 	return restored;
 }
 
-/* Top down, so that a tail call's slot gets its caller's hook and then that one's parent. */
+/* From the top down, so that a tail call's slot gets its caller's hook and then that caller's parent. */
 uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *frame)
 {
 	struct fg_entry *e = th->top;
@@ -107,8 +110,8 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 	if (plat_peek((const void *)e->slot, &now, 8))
 		return 0;
 	/*
-	 * A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's
-	 * was restored.
+	 * A tail call's entry: it was being entered, or returning, when the walk began, and only its caller's was
+	 * restored.
 	 */
 	if (fg_is_its_hook(e, keep, now))
 		return 1;

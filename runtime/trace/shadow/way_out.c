@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * way_out.c - the way out: no frame of the program returns through us any more
+ * way_out.c - unhook all frames, so that no frame of the program returns through the runtime any more
  *
- * The slot of every living entry, on all arrays and in the set-aside table, gets its true return address back, by
- * compare-and-swap with ours. Entries stay where they are: a thread that has taken our address from the slot just
+ * The slot of every living entry, on all arrays and in the set-aside table, gets its true return address back, by a
+ * compare-and-swap with the hook. Entries stay where they are: a thread that has taken the hook from the slot just
  * before, and is on its way through the exit handler, finds its entry and goes where the swap would have sent it. So a
- * tail call's slot gets at once what its last caller returns to: fg_true_parent().
+ * tail call's slot gets at once the address to which its last caller returns: fg_true_parent().
  *
- * What the session has to know (control/detach/detach.c): only the enter handlers put our address into a slot, once
- * trace_leave() was called. So when every task has been seen outside of us after that, no slot is filled any more,
- * and one trace_unhook() later none is left; when every task has been seen outside again, nobody comes back.
+ * The session relies on this (control/detach/detach.c): only the enter handlers write a hook into a slot, and none does
+ * after trace_leave(). So when every task has been seen outside of the runtime after that, no slot is filled any more,
+ * and after one trace_unhook() none has a hook. When every task has been seen outside again, none returns to the
+ * runtime.
  *
  * A stack may be unmapped between the look at a slot and the swap. The agent's own handler for SIGSEGV (it shares no
- * handlers with the program) lets it go on behind the swap: uft_asm_swap8().
+ * handlers with the program) makes it go on behind the swap: uft_asm_swap8().
  */
 #include "runtime/trace/shadow/shadow.h"
 
-#define PASSES	8	/* a thread that returns from a tail call puts its caller's hook into the slot */
+#define PASSES	8	/* a thread that returns from a tail call writes its caller's hook into the slot */
 
 static uint32_t leaving;	/* 1: for good */
 
@@ -30,7 +31,7 @@ int trace_is_leaving(void)
 	return (int)uft_load_acquire(&leaving);
 }
 
-/* What the slot holds decides, not @e: of several entries that put it there the newest counts (graph.c). */
+/* The content of the slot decides, not @e: of several entries with that hook the newest counts (graph.c). */
 static uint32_t unhook(const struct fg_entry *e)
 {
 	uint64_t slot = uft_load(&e->slot), now;
@@ -40,7 +41,7 @@ static uint32_t unhook(const struct fg_entry *e)
 	return (uint32_t)uft_asm_swap8((uint64_t *)slot, now, fg_true_parent(slot, now, e));
 }
 
-/* Top down: what fg_true_parent() need not look at is done. */
+/* From the top down, so that fg_true_parent() need not look at entries that are done. */
 static uint32_t unhook_array(struct uft_thread *th)
 {
 	uint32_t n = 0;

@@ -3,8 +3,8 @@
  * fastpath_interrupt.c - repair the shadow stack of a fast path that a signal handler interrupted
  *
  * Without restartable sections (ring/thread_rings.c) a fast path that enters a call fills the free entry at the top of
- * the shadow stack, and then learns from its store-exclusive that it was interrupted. A handler has removed its own
- * entries by then, but for a handler that switches contexts: if a call of the other context stays open, the interrupted
+ * the shadow stack, and then learns from its store-exclusive whether it was interrupted. By then a handler has removed
+ * its own entries, except a handler that switches contexts: if a call of the other context stays open, the interrupted
  * path fills the entry of that call.
  *
  * So while a thread is inside a fast path, all events of its handlers are slow ones. Each slow event keeps a copy of

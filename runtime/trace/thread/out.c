@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out.c - this process records nothing any more, since it has restricted its system calls; theory in hooks/seccomp.c
+ * out.c - the state of a process that records no event any more because it has restricted its system calls; theory in
+ * hooks/seccomp.c
  *
  * Context: probe.
  */

@@ -2,10 +2,10 @@
 /*
  * params.c - the parameters of armed sites, set by the agent and read by every event
  *
- * The parameters in force are one pointer to one of a few copies; the agent fills the next copy and moves the
- * pointer, then starts a new generation, so that every thread takes its slow path once and decides anew whether
- * its events may be fast. A thread that was preempted between the pointer and the copy for NCOPIES changes may
- * see a mixture; each field alone is valid.
+ * The parameters in force are one pointer to one of a few copies. The agent fills the next copy and moves the pointer,
+ * then starts a new generation, so that every thread takes its slow path once and decides anew whether its events may
+ * be fast. A thread that was preempted between the pointer and the copy for NCOPIES changes may see a mixture; each
+ * field alone is valid.
  */
 #include "runtime/trace/thread/thread.h"
 
@@ -17,8 +17,8 @@ static struct uft_tracer_params params_copies[NCOPIES];
 static uint32_t params_current;	/* written by trace_set_params() only */
 
 /*
- * 1: the numbers in force are those of another pid namespace: inherited from a parent outside. The session tells each
- * target the numbers that are its own (command_params()).
+ * 1: the numbers in force are of another pid namespace: they are inherited from a parent outside. The session sends
+ * each target the numbers of its own namespace (command_params()).
  */
 static uint32_t has_foreign_pids;
 
@@ -31,7 +31,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 {
 	uint32_t next = (params_current + 1) % NCOPIES;
 	struct uft_tracer_params *n = &params_copies[next];
-	/* Once: others may write there. */
+	/* Each word is read once, because others may write there. */
 	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids),
 		 nstack_ids = uft_load(&p->nstack_ids);
 	uint32_t nactions = uft_load(&p->nactions);
@@ -56,7 +56,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
 		n->pids[i] = p->pids[i];
 	n->nactions = nactions < UFT_NACTIONS ? nactions : UFT_NACTIONS;
-	for (uint32_t i = 1; i < n->nactions; i++)	/* number 0 is never written: it has nothing */
+	for (uint32_t i = 1; i < n->nactions; i++)	/* number 0 is never written: it has no action */
 		n->action[i] = p->action[i];
 	uft_store(&uft_graph_limits.depth, (n->max_depth ? n->max_depth : UINT32_MAX) * sizeof(struct fg_entry));
 	uft_store(&uft_graph_limits.thresh, n->thresh);
@@ -67,13 +67,13 @@ void trace_set_params(const struct uft_tracer_params *p)
 	ring_new_generation(); /* GUARD(trace_set_params_ring_new_generation) */
 }
 
-/* Fast paths look at the number, not at the table. */
+/* Are the action's ops its number? Fast paths look at the number, not at the table. */
 static int is_its_ops(const struct uft_tracer_params *p, uint32_t number)
 {
 	return number < p->nactions && p->action[number].ops == number;
 }
 
-/* Where a second tracer wants calls, too: that of one. */
+/* The path if a second tracer wants calls, too. */
 static enum graph_path path_beside(const struct uft_tracer_params *p)
 {
 	if (!ARCH_HAS_BESIDE || p->max_depth || p->thresh || p->counts || !is_its_ops(p, UFT_ACT_FUNC) ||
@@ -132,7 +132,7 @@ static int is_listed(uint32_t tid, uint32_t pid, const uint32_t *pids, uint32_t 
 	return 0;
 }
 
-/* enum uft_pid_lists that name the task. */
+/* The lists (enum uft_pid_lists) that have the task. */
 static uint32_t lists_of(const struct uft_tracer_params *p, uint32_t tid, uint32_t pid)
 {
 	if (uft_load(&has_foreign_pids))
@@ -142,8 +142,8 @@ static uint32_t lists_of(const struct uft_tracer_params *p, uint32_t tid, uint32
 }
 
 /*
- * The lists of number @number on which this process is because its parent was. Written in a fork child before
- * its first event is.
+ * The lists of number @number that have this process because they had its parent. Written in a fork child before its
+ * first event.
  */
 static struct { uint32_t number, lists; } kin;
 
@@ -170,7 +170,7 @@ void params_forked(const struct uft_thread *th)
 	kin.number = p->kin;
 }
 
-/* Remembered per thread and generation; with a guest the answer is not the thread's. */
+/* The answer is kept per thread and generation, except for a guest, because the thread is not its own. */
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p)
 {
 	uint32_t generation = (uint32_t)(t->key >> 48), lists = 0;

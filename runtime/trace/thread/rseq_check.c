@@ -2,9 +2,9 @@
 /*
  * rseq_check.c - decide whether a thread may write the ring of its CPU, where fast paths write rings of their threads
  *
- * A thread that has no ring of its own (ring/thread_rings.c: there are few, and only fast paths want them) has its
- * events by C. If the kernel restarts its sections (ring.S) they go to the ring of its CPU, with signals as
- * they are; else to an exchange ring, with signals blocked.
+ * A thread may have no ring of its own (ring/thread_rings.c: there are few, for fast paths only). Then C code writes
+ * its events: if the kernel restarts its sections (ring.S), to the ring of its CPU, with signals as they are; else to
+ * an exchange ring, with signals blocked.
  *
  * Identity. New threads and vfork() are not hooked here (ARCH_HAS_HOOKS), and a task that runs on the thread pointer of
  * another finds that one's registration. So each event compares the task's number with the noted one: libc's number,
@@ -23,9 +23,11 @@
 
 #if ARCH_HAS_OWN
 
-#define IS_KNOWN	(~0u)		/* uft_thread.sections: proved; 0 not asked; else events since */
-#define NAP_AT		8u		/* who is alone on a CPU has it taken away by sleeping, once */
-#define OWN_EVERY	1024u		/* events from one look for a ring of one's own to the next */
+/* in uft_thread.sections: proved; 0: not asked; else the number of events since */
+#define IS_KNOWN	(~0u)
+/* a thread that is alone on its CPU sleeps once, so that the kernel takes the CPU from it */
+#define NAP_AT		8u
+#define OWN_EVERY	1024u		/* events between two looks for a ring of the thread's own */
 
 static uint32_t number_of(uint64_t tp)
 {
@@ -43,7 +45,7 @@ static int may_have(void)
 
 int sections_begin(struct trace_task *t)
 {
-	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
+	t->key = ring_key(t->tp);	/* first: a later generation voids it */
 	if (!may_have() || uft_load_acquire(ring_state()) != RING_LIVE)
 		return 0;
 	t->th = thread_find(t->tp);

@@ -3,7 +3,7 @@
  * signal.c - recognise calls of signal handlers
  *
  * The kernel makes such a call, and it returns to code that only calls rt_sigreturn(). So the bytes at the return
- * address tell, and nothing else does: a handler is a function like others, and the program may call it as well.
+ * address tell. Nothing else tells: a handler is a function like others, and the program may call it as well.
  *
  * Only slow paths check this, and only if the parameters ask for it. A system call tells whether the bytes can be read
  * at all (the code may be execute-only, the return address invalid or at the end of a mapping), once for each return
@@ -15,9 +15,10 @@
  */
 #include "runtime/trace/thread/thread.h"
 
-#define PARENTS 4096u		/* a power of two; of two in one place the later is remembered */
+#define PARENTS 4096u		/* a power of two; the later of two with one place is kept */
 
-static uint64_t parents[PARENTS];	/* address << 1 | is one; 0 empty. Whole words, written by any thread */
+/* address << 1 | is a handler's; 0: empty. Whole words, written by any thread */
+static uint64_t parents[PARENTS];
 
 static int is_sigreturn(uint64_t at)
 {
@@ -26,7 +27,7 @@ static int is_sigreturn(uint64_t at)
 	return plat_is_readable(code) && plat_is_readable(code + ARCH_SIGRETURN_BYTES - 8) && arch_is_sigreturn(code);
 }
 
-/* Answers that come in between are as good as later ones. */
+/* Results that come in between are as good as later ones. */
 void signal_forget(void)
 {
 	for (uint32_t i = 0; i < PARENTS; i++)

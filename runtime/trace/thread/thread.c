@@ -10,10 +10,10 @@
  * A thread pointer is no identity. libc gives the memory of a dead thread to the next one, a vfork child runs on
  * its parent's, and so does a CLONE_VM child without CLONE_SETTLS. The system calls that do this are hooked (hook.c):
  *   new thread		thread_reset() on the new pointer: state as new, tid unknown (UFT_NO_TID)
- *   vfork		TH_VFORK, tid unknown. Events find out by gettid() who they are; whoever is not the owner is a
- *			guest: exchange rings, entries marked FG_GUEST. The owner is suspended meanwhile; its own events
- *			drop the guest's entries. It is healed by an event of its own that cannot come from a signal
- *			handler which ran before the vfork (see thread_heal).
+ *   vfork		TH_VFORK, tid unknown. Each event finds out its task by gettid(); a task that is not the owner
+ *			is a guest: exchange rings, entries marked FG_GUEST. The owner is suspended meanwhile; its own
+ *			events drop the guest's entries. It is healed by an event of its own that cannot come from a
+ *			signal handler which ran before the vfork (see thread_heal).
  *   other CLONE_VM	TH_SHARED, tid unknown. The owner keeps its state; every other task gets one under a key made of
  *			its tid, which no thread pointer equals, with `host` the owner's. All of them use the
  *			exchange rings: the keys of fast paths, and the rseq area, belong to the pointer and not
@@ -24,17 +24,17 @@
  *			passes its graph calls through, counted (UFT_CNT_SHARED_TP); so does one that returns
  *			through another's frame, once.
  *
- * Where no system call is hooked (ARCH_HAS_HOOKS) every event asks who it is, with signals blocked;
- * rseq_check.c has the exception.
+ * Where no system call is hooked (ARCH_HAS_HOOKS) every event finds out its task, with signals blocked; rseq_check.c
+ * has the exception.
  *
  * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
- * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
- * that it protects is right at every instant. A holder that died (a vfork child killed inside) is found out by
+ * handler can neither find it taken by its own thread nor jump out of it. It is free in a fork child, and each thing
+ * that it protects is right at every instant. A holder that died (a vfork child killed inside) is detected by
  * tkill(tid, 0). Waiters sleep, so that a real-time thread cannot starve the holder.
  *
  * Nesting. A signal handler may interrupt a slow event anywhere outside blocked sections and have slow events of its
- * own, as deep as signals nest. There is no counter of that: a handler that jumps away would leave it wrong for ever.
- * Nothing of ours is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
+ * own, as deep as signals nest. Nothing counts that, because a handler that jumps away would leave the count wrong for
+ * ever. No code of the runtime is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
  */
 #include "runtime/trace/thread/thread.h"
 
@@ -44,13 +44,13 @@
 
 #define STACK_BYTES_MAX	(8u << 20) /* GUARD(shadow_bytes, (1u << 20)) */
 #define STACK_BYTES_MIN	(16u << 10)
-#define SCRATCH_PART	8	/* of that, for keep_slow.c: 1 MiB */
+#define SCRATCH_PART	8	/* part of the bytes, for keep_slow.c: 1 MiB at most */
 #define LOCK_SPINS	100
-#define LOCK_NAP_NS	1000000		/* then, until woken; twice that each time, up to */
+#define LOCK_NAP_NS	1000000		/* then sleep, until woken; doubled each time, up to */
 #define LOCK_NAP_MAX_NS	500000000
 #define SIGNAL_FRAME_MIN 512		/* no signal frame is smaller: red zone, ucontext and FP state */
 #define SHARED_KEY(tid)	(1ull << 63 | (tid))	/* in place of a thread pointer; user addresses end below */
-#define HEAL_CLOCKS	(1u << 22)	/* about a millisecond between two looks */
+#define HEAL_CLOCKS	(1u << 22)	/* about a millisecond, between two looks */
 
 #define TRACE_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
 TRACE_OFFSET(struct uft_thread, top, TH_TOP);
@@ -74,9 +74,9 @@ _Static_assert(sizeof(struct uft_thread) + sizeof(struct fg_entry) <= UFT_PAGE, 
 
 static struct {
 	struct { uint64_t tp; struct uft_thread *th; } *slot;
-	struct uft_thread *all;		/* every struct ever made; those with tp == 0 wait for reuse */
+	struct uft_thread *all;		/* every struct ever made; those with tp == 0 wait to be used again */
 	uint32_t used;			/* slots that are not empty */
-	uint32_t living, sweep_at;	/* look for dead threads when there are so many */
+	uint32_t living, sweep_at;	/* at sweep_at living threads, look for dead ones */
 	uint32_t pooled;		/* structs with tp == 0 */
 } threads;
 
@@ -109,7 +109,7 @@ void task_unblock(struct trace_task *t)
 	plat_signals_restore(&t->mask);
 }
 
-static uint32_t lock_waiters;	/* a fork child's copy may say too many: it wakes nobody then, each time */
+static uint32_t lock_waiters;	/* a fork child's copy may be too high: then it wakes in vain, each time */
 
 void task_lock(struct trace_task *t)
 {
@@ -119,7 +119,7 @@ void task_lock(struct trace_task *t)
 
 	if (!t->blocked) {
 		task_block(t);
-		t->locked = 2;		/* unblock at the end */
+		t->locked = 2;		/* unblock signals at the end */
 	} else {
 		t->locked = 1;
 	}
@@ -135,7 +135,7 @@ void task_lock(struct trace_task *t)
 			return;
 		__atomic_add_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
 		if (plat_wait(word, holder, nap_ns) == -ETIMEDOUT && nap_ns < LOCK_NAP_MAX_NS)
-			nap_ns *= 2;	/* for a holder that died: hundreds that look often leave it no CPU */
+			nap_ns *= 2;	/* the holder may have died: hundreds of frequent lookers leave it no CPU */
 		__atomic_sub_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
 	}
 }
@@ -173,8 +173,8 @@ struct uft_thread *thread_find(uint64_t tp)
 }
 
 /*
- * A fork child that is not adopted yet has its parent's table, and emulators do not wipe the ring's state; in
- * another pid namespace the thread has another number for the session.
+ * A fork child that is not adopted yet has its parent's table, and emulators do not wipe the ring's state. In another
+ * pid namespace the session has another number for the thread.
  */
 uint32_t thread_known_tid(void)
 {
@@ -199,7 +199,7 @@ struct uft_thread **thread_first_address(void)
 	return &threads.all;
 }
 
-/* Behind the last entry, where fast paths do not look at the limit. */
+/* Marks the place behind the last entry, because fast paths do not check the limit. */
 static void thread_guard(struct uft_thread *th)
 {
 	if (ARCH_HAS_OWN)
@@ -231,7 +231,10 @@ static struct uft_thread *thread_map(void)
 	return NULL;
 }
 
-/* As new for its next task. Frames on other stacks may still return: those whose slot is hooked are kept. */
+/*
+ * Empties a thread's state for its next task. Frames on other stacks may still return: entries whose slot is hooked are
+ * kept.
+ */
 static void thread_empty(struct uft_thread *th)
 {
 	for (struct fg_entry *e = th->base; e < th->top; e++) {
@@ -241,7 +244,7 @@ static void thread_empty(struct uft_thread *th)
 			aside_put(e);
 		fg_free(e);
 	}
-	if (th->nkept) {		/* it ended in a root call */
+	if (th->nkept) {		/* the last task ended in a root call */
 		trace_count(UFT_CNT_NOT_KEPT, 1);
 		keep_reset(th);
 	}
@@ -263,7 +266,10 @@ static int thread_is_dead(const struct uft_thread *th)
 	return th->owner && plat_is_gone(th->owner);
 }
 
-/* Has every task that shared this pointer ended? The states of all that came before `shares` fell to 0 are linked. */
+/*
+ * Has every task that shared this pointer ended? The states of all tasks that came before `shares` fell to 0 are
+ * linked.
+ */
 static int thread_is_alone(const struct uft_thread *host)
 {
 	if (uft_load_acquire(&host->shares))
@@ -274,7 +280,7 @@ static int thread_is_alone(const struct uft_thread *host)
 	return 1;
 }
 
-/* Puts the state of threads that have ended into the pool. Their thread pointers may be mapped no more. */
+/* Puts the state of threads that have ended into the pool. Their thread pointers may be unmapped by now. */
 static void thread_sweep(void)
 {
 	uint32_t left = 0;
@@ -347,13 +353,13 @@ void thread_reset(struct trace_task *t, uint64_t tp)
 	task_lock(t);
 	shared = th->flags & TH_SHARED && !thread_is_alone(th) ? TH_SHARED : 0;
 	thread_empty(th);
-	th->flags = shared;	/* the last owner is gone, the others are not */
+	th->flags = shared;	/* the last owner has ended, the tasks that share with it have not */
 	ring_forget(tp);
 	task_unlock(t);
 }
 
 /*
- * A task that shares its thread pointer without being the owner goes on with a state of its own. 0: there is none and
+ * Gives a task that shares its thread pointer without being the owner a state of its own. 0: it has none, and there is
  * no memory for one.
  */
 static int thread_use_own(struct trace_task *t)
@@ -363,7 +369,7 @@ static int thread_use_own(struct trace_task *t)
 	if (!th || th->owner != t->tid || th->host != host) {
 		task_lock(t);
 		if (th)
-			thread_empty(th);	/* of a process that was forked, or somebody else with this tid */
+			thread_empty(th);	/* of a process that has forked, or of an earlier task with this tid */
 		else
 			th = thread_make(SHARED_KEY(t->tid));
 		if (th) {
@@ -371,7 +377,7 @@ static int thread_use_own(struct trace_task *t)
 			th->owner = t->tid;
 			uft_store_release(&th->host, host);
 			if (uft_load(&host->shares))
-				uft_add(&host->shares, ~0u);	/* linked before; partner: thread_is_alone() */
+				uft_add(&host->shares, ~0u);	/* after linking; partner: thread_is_alone() */
 		}
 		task_unlock(t);
 	}
@@ -380,13 +386,13 @@ static int thread_use_own(struct trace_task *t)
 	return !!th;
 }
 
-/* Called before the clone, so that the task cannot have an event before. In this order: a handler must not heal. */
+/* Called before the clone, so before the new task's first event. In this order: a handler must not heal the state. */
 void thread_share(struct trace_task *t)
 {
 	struct uft_thread *host = t->th->host ? t->th->host : t->th;
 
 	task_lock(t);
-	/* A dead task's tid may be the new one's. */
+	/* A dead task's tid may be given to the new one. */
 	for (struct uft_thread *th = threads.all; th; th = th->next)
 		if (th->host == host && th->tp && thread_is_dead(th)) {
 			uint32_t owner = th->owner;
@@ -402,8 +408,10 @@ void thread_share(struct trace_task *t)
 	task_unlock(t);
 }
 
-/* A fork child has one thread; stacks of the others, and coroutines on them, may still be there. Calls open now were
- * recorded for the parent and returns in silence. */
+/*
+ * A fork child has one thread, but the stacks of the other threads, and coroutines on them, may still be there. Calls
+ * that are open now were recorded for the parent, so their returns are silent.
+ */
 void thread_forked(struct trace_task *t)
 {
 	struct fg_entry *e = NULL;
@@ -436,7 +444,7 @@ void thread_forked(struct trace_task *t)
 /* ---- The frame of a slow event ------------------------------------------------------------ */
 
 /*
- * The owner has an event after a vfork hook: is the child surely gone? It is if the vfork has returned. A handler
+ * The owner has an event after a vfork hook: has the child surely ended? It has if the vfork has returned. A handler
  * that runs between the hook and the system call runs on a signal stack or at least a signal frame deeper.
  */
 static void thread_heal(struct trace_task *t)
@@ -445,11 +453,11 @@ static void thread_heal(struct trace_task *t)
 	struct fg_entry *top;
 	struct plat_stack ss;
 
-	/* A handler may come in between, do the same and leave entries of its own: one look at the top (graph.c). */
+	/* A handler may come in between, do the same and leave entries of its own: the top is read once (graph.c). */
 	while ((top = uft_load(&th->top)) > th->base && top[-1].flags & FG_GUEST /* GUARD(vfork_guests, 0) */)
 		if (arch_local_cas(&th->top, (uint64_t)top, (uint64_t)(top - 1)))
 			fg_free(top - 1);
-	/* Our own frame lies less than a signal frame below the event's. */
+	/* This function's frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
 		return; /* GUARD(vfork_in_signal) */
 	if (thread_signal_stack(th, &ss) || ss.is_on)
@@ -470,7 +478,7 @@ static void thread_heal_shared(struct trace_task *t)
 	th->heal_clock = now;
 	if (!thread_is_alone(th))
 		return;
-	/* A handler that shares the pointer again before the next line has the last word: shares is not 0 then. */
+	/* A handler that shares the pointer again before the next line wins: shares is not 0 then. */
 	arch_local_clear32(&th->flags, TH_SHARED);
 	if (uft_load(&th->shares))
 		arch_local_or32(&th->flags, TH_SHARED);
@@ -478,7 +486,7 @@ static void thread_heal_shared(struct trace_task *t)
 		th->tid = th->owner;
 }
 
-/* Does a task that is not known yet own this thread pointer? Those that share it are mostly other processes. */
+/* Can a task that is not known yet own this thread pointer? Tasks that share it are mostly other processes. */
 static int thread_may_own(const struct trace_task *t)
 {
 	if (!(t->th->flags & TH_SHARED))
@@ -514,8 +522,8 @@ static void thread_identify(struct trace_task *t)
 }
 
 /*
- * Where no system call is hooked nobody tells that a thread pointer went to a new thread, or that a vfork
- * child runs on its parent's: every event asks. A child with memory in common is a guest (thread_identify()).
+ * Where no system call is hooked, no hook tells that a thread pointer went to a new thread, or that a vfork child runs
+ * on its parent's: every event checks. A child that shares memory is a guest (thread_identify()).
  */
 static void thread_verify(struct trace_task *t)
 {
@@ -527,7 +535,7 @@ static void thread_verify(struct trace_task *t)
 	uft_store(&t->th->tid, UFT_NO_TID);
 }
 
-/* A fork child's first event adopts it, once; other threads of it wait meanwhile. */
+/* A fork child's first event adopts it, once; other threads of the child wait meanwhile. */
 static int task_is_mute(void)
 {
 	uint32_t *state = ring_state();
@@ -557,11 +565,11 @@ void task_begin(struct trace_task *t)
 	t->tp = arch_thread_pointer();
 	if (ARCH_HAS_OWN && sections_begin(t))
 		return;
-	if (ARCH_HAS_OWN)		/* before it is asked whose this is: a handler may fork */
+	if (ARCH_HAS_OWN)		/* before the task is identified: a handler may fork */
 		task_block(t);
 	t->mute = (uint8_t)task_is_mute();
 	t->pid = uft_rt.slice->pid;
-	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
+	t->key = ring_key(t->tp);	/* first: a later generation voids it */
 	t->th = thread_find(t->tp);
 	if (!t->th) {
 		/* GUARD(quiet_tid, __asm__ volatile("syscall" : "=a"(t->tid) : "a"(186L) : "rcx", "r11", "memory")) */
@@ -598,7 +606,7 @@ void task_end(struct trace_task *t)
 		task_unblock(t);
 }
 
-/* Does the record say more of a call that another one stands for? */
+/* Does the record only add to a call or event whose own record is counted? */
 static int is_part(uint64_t word)
 {
 	switch (UFT_REC_KIND(word)) {
@@ -629,20 +637,26 @@ int task_write(struct trace_task *t, struct ring_op *op)
 		op->key |= RING_KEY_BESIDE;
 	if (ARCH_HAS_OWN && (t->guest || !t->th || t->th->host))
 		op->key = 0;
-	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */
+	/*
+	 * If a signal handler shared the pointer after the event began, the rseq area is not this task's alone any
+	 * more.
+	 */
 	if (t->rseq && (t->th->flags & TH_SHARED || (ARCH_HAS_OWN && op->key && sections_want_own(t->th))))
 		ret = RING_NONE;
 	else
 		ret = ring_write(op, t->rseq);
 	if (ret == RING_NONE && t->rseq) {
-		/* Or no number for this CPU just now; or it is time to look for a ring of its own, which this does. */
+		/*
+		 * Or this CPU has no number just now, or it is time to look for a ring of the thread's own, which this
+		 * does.
+		 */
 		int block = !t->blocked;
 
 		if (block)
 			task_block(t);
 		/*
-		 * A handler has forked since the event began and this is the child: the exchange rings at
-		 * hand may be its parent's.
+		 * A handler has forked since the event began, and this is the child: the exchange rings at hand may be
+		 * its parent's.
 		 */
 		if (uft_load_acquire(ring_state()) == RING_LIVE && uft_load(&uft_rt.slice->pid) == t->pid)
 			ret = ring_write(op, 0);

@@ -2,17 +2,16 @@
 /*
  * event.c - events of arguments and results, beside ENTRY and EXIT
  *
- * For few functions, which the session chooses (UFT_ACT_ARGS, UFT_ACT_MASK), or for all, and only while
- * has_events keeps every call off the fast paths: those know nothing of it. The words are those that trace.S
- * saved, so nothing of the program is read, and nothing can fault. An event belongs to the call that is
- * innermost when it is written: behind the ENTRY, before the EXIT, and only if the ENTRY is in a ring.
- * Whoever reads needs no more to join them.
+ * For few functions, which the session chooses (UFT_ACT_ARGS, UFT_ACT_MASK), or for all, and only while has_events
+ * keeps every call off the fast paths, which do not write such events. The words are those that trace.S saved, so
+ * nothing of the program is read, and nothing can fault. An event belongs to the call that is innermost when it is
+ * written: behind the ENTRY, before the EXIT, and only if the ENTRY is in a ring. Readers need no more to join them.
  *
- * The state (blocked signals, scheduling policy) is asked of the kernel at the return, so that calls that
- * failed, and what others did meanwhile, need no thought. The calls for the policy are none that programs
- * make: a seccomp filter may end the thread for them. So they are made only while the session says that there
- * is none (UFT_EVENTS_POLICY, asked anew each time); so is the one for the CPU time (UFT_EVENTS_CPU), which
- * differs from the clock by what the thread slept or waited for a CPU.
+ * The state (blocked signals, scheduling policy) is asked from the kernel at the return, so it is also right after
+ * calls that failed, and includes changes by others meanwhile. Programs do not make the calls for the policy, so a
+ * seccomp filter may end the thread for them. They are made only while the session has set UFT_EVENTS_POLICY, which it
+ * checks anew each time. The same holds for the call for the CPU time (UFT_EVENTS_CPU); that time is the clock's
+ * without the time that the thread slept or waited for a CPU.
  *
  * Context: probe.
  */
@@ -42,7 +41,7 @@ uint32_t event_flags(const struct uft_tracer_params *p, uint32_t ops)
 	       (has_args && ops & UFT_ACT_MASK ? FG_MASK : 0);
 }
 
-/* Since it began, on this thread; a call that came from another one is not asked. */
+/* CPU time since the call began, on this thread. It is not measured for a call that began on another thread. */
 static uint64_t cpu_ns_of(const struct trace_task *t, const struct fg_entry *e)
 {
 	uint64_t now = plat_cpu_ns(), then = t->th->cpu_ns[e - t->th->base];
@@ -89,7 +88,7 @@ static int event_return(struct trace_task *t, const struct fg_entry *e, const ui
 	return event_write(t, e, UFT_EVENT_RETURN, words, n);
 }
 
-/* Each flag is taken back when its event is there, should the next write or the EXIT have to be tried again. */
+/* Each flag is cleared when its event is written, in case the next write or the EXIT has to be tried again. */
 int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result)
 {
 	if (e->flags & FG_CPU) {

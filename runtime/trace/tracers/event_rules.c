@@ -2,28 +2,28 @@
 /*
  * event_rules.c - run the session's small programs that decide which records of an event are written
  *
- * A list of rules is copied out of the command area, checked (program/verify.c), and then put into the table at
- * its event, in one store. Any thread may be in the list that stood there before, at any time, so lists are never
- * freed; the same list is kept once, however often filters go back and forth. Where too much is kept, the event
- * has no rules from then on: each record is written, and the session, which filters as well, leaves it out.
+ * A list of rules is copied out of the command area, checked (program/verify.c), and then put into the table at its
+ * event, in one store. Any thread may be in the old list at any time, so lists are never freed; equal lists are kept
+ * once, however often filters go back and forth. If too much is kept, the event has no rules from then on: each record
+ * is written, and the session, which filters as well, leaves it out.
  *
- * Switching. A rule of a graph trigger marks the thread that fires the event, or takes the mark away
- * (uft_thread.graph_turn); graph_filter.c looks at the mark. So threads know nothing of each other, and what a signal
- * handler fires is its thread's. A vfork child, which borrows its parent's thread pointer, switches nothing, and a fork
- * child begins without a mark. The mark is the number of the triggers: once they are gone it means nothing. How often a
- * rule may still switch is counted for the process, whatever list the rule is in.
+ * Switching. A rule of a graph trigger marks the thread that fires the event, or removes the mark
+ * (uft_thread.graph_turn); graph_filter.c checks the mark. So threads do not affect each other, and a signal handler's
+ * event switches its own thread. A vfork child, which borrows its parent's thread pointer, switches nothing, and a fork
+ * child begins without a mark. The mark is the number of the triggers: when they are removed it means nothing. How
+ * often a rule may still switch is counted for the process, whichever list the rule is in.
  *
  * Programs that ask about numbers, texts and the thread alone also become quick steps (program/quick.h), which
- * tracepoint.c asks first. Lists with deep steps, and those without any, have `need` above each record's size: so
- * tracepoint.c goes the fast way with numbers alone, and pays nothing for asking which sort it has.
+ * tracepoint.c runs first. Lists with deep steps, and lists without any, have `need` above each record's size. So for
+ * numbers alone tracepoint.c takes the fast way, and needs no further test of the sort of list.
  *
- * Counting. A list of one rule may count what it accepts in a map of the slice (program/hist_row.h): then no record is
- * written. It is where the map has no room or no memory, or where a number is asked for that is not known here. The
- * session counts each record that comes, so an event is counted once, whichever list a thread is in.
+ * Counting. A list of one rule may count records that it accepts in a map of the slice (program/hist_row.h) instead of
+ * writing them. A record is written if the map has no room or no memory, or if the rule needs a number that is not
+ * known here. The session counts each record that comes, so an event is counted once, whichever list a thread is in.
  *
- * Facts. Thread and CPU are known here where they are the session's own numbers: not the thread's in another pid
- * namespace, nor a CPU without rseq. A thread's name, and the names of functions, are the session's knowledge; a
- * program says which way leads to "write it" then.
+ * Facts. Thread and CPU are known here only if they are the session's own numbers: not the thread's in another pid
+ * namespace, nor a CPU without rseq. Only the session knows a thread's name and the names of functions; a program then
+ * takes the branch that leads to "write it".
  *
  * Context: control; probe for event_rules_accept().
  */
@@ -34,7 +34,7 @@
 
 const struct event_rules **event_rules_table;
 static struct event_rules *all;
-static uint32_t kept;			/* bytes */
+static uint32_t kept;			/* bytes of lists */
 static void *scratch;
 
 /* How often the rules with a key may still switch. Never freed. */
@@ -46,7 +46,7 @@ static const struct uft_program *program_of(const struct uft_event_rule *r)
 	return (const struct uft_program *)(r + 1);
 }
 
-/* In a list that does not count. */
+/* The next rule of a list that does not count. */
 static const struct uft_event_rule *next_rule(const struct uft_event_rule *r)
 {
 	return (const struct uft_event_rule *)((const char *)(r + 1) + r->program_bytes);
@@ -57,7 +57,7 @@ static void *hist_region(void)
 	return (char *)uft_rt.slice + uft_rt.arena->hist_offset;
 }
 
-/* Asks for the memory of the map (runtime/ring/memory.c says why). 1: it is there. */
+/* Makes the memory of the map (see runtime/ring/memory.c for the reason). 1: it has memory. */
 static int hist_back(struct event_hist *h)
 {
 	const struct uft_hist_row *row = &h->row;
@@ -110,7 +110,7 @@ static struct ration *find_ration(uint32_t key)
 	return r;
 }
 
-/* One time less. 0: there is none left. */
+/* Takes one of the times that are left. 0: none is left. */
 static int spend(const struct uft_event_rule *rule)
 {
 	struct ration *r = rule->count ? find_ration(rule->key) : NULL;
@@ -148,14 +148,14 @@ static const struct uft_hist_row *row_of(const struct uft_event_rule *r)
 	return (const struct uft_hist_row *)((const char *)(r + 1) + r->program_bytes);
 }
 
-/* Of a rule that counts, alone in its list, with @bytes behind it. */
+/* For a rule that counts, alone in its list, with @bytes behind it. */
 static int is_good_count(const struct uft_event_rule *r, size_t bytes, uint32_t nrules)
 {
 	return nrules == 1 && r->count == sizeof(struct uft_hist_row) && r->count <= bytes - r->program_bytes &&
 	       uft_hist_row_is_good(row_of(r), uft_rt.arena->hist_bytes);
 }
 
-/* A private copy of the list: 0 and what it asks for, or -EINVAL. */
+/* Checks a private copy of the list: 0 and the facts that it needs, or -EINVAL. */
 static int check(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t *facts)
 {
 	const char *at = (const char *)list, *end = at + bytes;
@@ -202,7 +202,10 @@ static int add_rations(const struct event_rules *r)
 	return 0;
 }
 
-/* All rules as quick steps at @to: how many, and the bytes that a record needs for them. 0: not all can be. */
+/*
+ * Makes quick steps of all rules at @to: returns their number, and in *@need the bytes of a record that they need. 0:
+ * not all rules can become quick steps.
+ */
 static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_quick_step *to, uint32_t *need)
 {
 	const struct uft_event_rule *rule = (const struct uft_event_rule *)list;
@@ -218,7 +221,7 @@ static uint32_t make_quick(const uint64_t *list, uint32_t nrules, struct uft_qui
 	return n;
 }
 
-/* The map of the only rule, if that counts. 0, -ENOMEM. */
+/* Prepares the map of the only rule, if that counts. 0, -ENOMEM. */
 static int make_hist(struct event_rules *r)
 {
 	const struct uft_event_rule *rule = (const struct uft_event_rule *)r->list;
@@ -233,7 +236,7 @@ static int make_hist(struct event_rules *r)
 	return 0;
 }
 
-/* NULL: too much is kept, or there is no memory. */
+/* Keeps a list. NULL: too much is kept, or there is no memory. */
 static const struct event_rules *keep(const uint64_t *list, uint32_t bytes, uint32_t nrules, uint32_t facts)
 {
 	static struct uft_quick_step quick[UFT_QUICK_STEPS];
@@ -274,7 +277,7 @@ static int put(uint32_t id, const uint64_t *list, uint32_t bytes, uint32_t nrule
 		r = keep(list, bytes, nrules, facts);
 		ret = r ? add_rations(r) : -ENOMEM;
 	}
-	if (r && r->hist)	/* memory may be there by now */
+	if (r && r->hist)	/* there may be memory by now */
 		uft_cas(&r->hist->state, (uint32_t)HIST_SCARCE, (uint32_t)HIST_UNBACKED);
 	if (!event_rules_table) {
 		const struct event_rules **table = r ? plat_map_sparse(UFT_EVENT_RULES_IDS * sizeof(*table)) : NULL;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.c - function events beyond the fast path
+ * function.c - slow path of function events
  */
 #include "runtime/trace/tracers/tracers.h"
 
 /*
- * Of the function that was entered. @frame: what CALL_C of trace.S has saved. Sites behind a prologue have
- * the frame pointer of it. That is found out by looking, and the slot of others may have changed since the
- * handler read it (a detach, an unwinder): then it is the program's own value, which may point anywhere.
+ * Finds return address and frame pointer of the function that was entered, for @use. @frame: registers that CALL_C of
+ * trace.S has saved. For a site behind a prologue that is the frame pointer of its frame. The slot and the frame are
+ * compared with @parent to tell which it is. The slot of another site may have changed since the handler read it (a
+ * detach, an unwinder): then the frame pointer is the program's own value, which may point anywhere.
  */
 static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent,
 						 const uint64_t *frame,
@@ -25,8 +26,8 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 }
 
 /*
- * A tail call's parent is its caller's hook, where the graph runs beside: who that returns to in turn, by the
- * shadow stack. @slot: of the call, whose callers' entries may lie below some that were left; 0: as the top's.
+ * The true parent of a tail call, whose parent is its caller's hook if the graph runs beside: the shadow stack tells.
+ * @slot: of the call, whose callers' entries may lie below entries that were left; 0: the top's slot.
  */
 static uint64_t true_parent(const struct uft_thread *th, uint64_t slot, uint64_t parent)
 {
@@ -40,7 +41,7 @@ static uint64_t true_parent(const struct uft_thread *th, uint64_t slot, uint64_t
 	return parent;
 }
 
-/* Not where functions are only looked at for the deepest stack. */
+/* Is FUNC written? Not if functions are only looked at for the deepest stack. */
 static int func_is_written(const struct uft_tracer_params *p)
 {
 	return !(p->stacks & UFT_STACKS_MAX) || p->stacks & UFT_STACKS_MAX_FUNC;
@@ -51,7 +52,7 @@ static void func_record(struct trace_task *t, const struct uft_tracer_params *p,
 {
 	struct ring_op op = { .word0 = word0, .word1 = parent, .bytes = 16, .key = t->key };
 
-	/* The event's own stack position, or a little below: enough to tell callers from what is left. */
+	/* The event's own stack position, or a little below: enough to tell callers from frames that were left. */
 	if (t->th->flags & TH_RESTORED)
 		unwind_rehook(t, (uint64_t)__builtin_frame_address(0), 0);
 	/* No fast path may follow. */
@@ -78,7 +79,7 @@ void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const 
 		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
 }
 
-/* From trace.S: word0 is the record's first word without the clock. Context: probe. */
+/* Called by trace.S: word0 is the record's first word without the clock. Context: probe. */
 void uft_func_slow(uint64_t word0, uint64_t parent);
 void uft_func_slow(uint64_t word0, uint64_t parent)
 {

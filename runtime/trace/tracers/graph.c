@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.c - the shadow stack: where return addresses wait while their calls are traced
+ * graph.c - the shadow stack: return addresses of calls that are traced
  *
  * Objects. Each hooked call has one struct fg_entry, on the array of the thread that entered it or, once it was left,
  * in the set-aside table (detached_frames.c). The key is the slot: the address of the return address on the
@@ -15,33 +15,34 @@
  *	                                  left: UNWIND written, set aside -> returns after all: EXIT_LEFT
  *	                                                                  -> proved dead: forgotten
  *
- * Left means: an event shows that the task is elsewhere. An entry at slot s leaves everything on the array at s or
- * deeper; an exit at s leaves everything above s's entry. longjmp, exceptions and coroutine switches look alike, so
- * nothing is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot
- * the newest counts: by the clock, and within one tick of it by the order on the array (struct fg_age).
+ * Left means: an event shows that the task is elsewhere. An entry at slot s leaves every call on the array at s or
+ * deeper; an exit at s leaves every call above s's entry. longjmp, exceptions and coroutine switches look alike, so no
+ * entry is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot the
+ * newest counts: by the clock, and within one tick of it by the order on the array (struct fg_age).
  *
- * One step, one look at the top. A signal handler that longjmps inside itself leaves entries on top of ours, so two
- * reads of the top may differ. An attempt to enter or leave loads it once and hands it on; all it decides, and the
- * guard or cmpxchg by which it takes effect, is about that top. Under the lock, signals are blocked and it is stable.
+ * One step, one look at the top. A signal handler that longjmps inside itself leaves entries on top, so two reads of
+ * the top may differ. An attempt to enter or leave loads the top once and passes it on; all decisions, and the guard or
+ * cmpxchg by which the attempt takes effect, are about that top. Under the lock, signals are blocked and the top is
+ * stable.
  *
  * Records pair up. fg_is_recorded() says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
- * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: what is
- * about to be written, and where. If a signal handler jumps away between the two, the next event that looks at the
- * entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
- * running body: whoever was about to write it starts over, or will never come back.
+ * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: the record
+ * that is about to be written, and where. If a signal handler jumps away between the two, the next event that looks at
+ * the entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
+ * running body: its writer starts over, or will never come back.
  *
- * Concurrency. A thread's array is changed by its own task only: push and pop are one section or instruction
- * each that fails if a handler left something on top (ring.S, trace.S; cmpxchg). One exception: a coroutine
- * that returns on another thread takes its entry from wherever it is by swapping the slot for FG_NO_SLOT,
- * under the lock. What happens on both sides of a write or needs the set-aside table is done under the lock
- * with signals blocked. Slow events without rseq have all signals blocked from beginning to end.
+ * Concurrency. Only its own task changes a thread's array: push and pop are one section or instruction each that fails
+ * if a handler left an entry on top (ring.S, trace.S; cmpxchg). One exception: a coroutine that returns on another
+ * thread takes its entry from wherever it is by swapping the slot for FG_NO_SLOT, under the lock. Work on both sides of
+ * a write, or with the set-aside table, is done under the lock with signals blocked. Slow events without rseq have all
+ * signals blocked from beginning to end.
  *
  * Invariants, each held by a test in tests/unit or tests/stress/ring:
- *  1. While a slot on some stack holds a return address of ours, some entry holds its parent. UFT_CNT_LOST_RETURN.
+ *  1. While a slot on some stack has a hook, some entry has its parent. UFT_CNT_LOST_RETURN.
  *  2. In every task's records, EXIT ends the innermost open call and UNWIND(n) the n innermost.
  *  3. An exit works under any tracer, with recording off, in fork children that are not followed.
  *
- * Differences from the kernel: its ret_stack is an array indexed by depth, which is enough where nothing jumps.
+ * Different from the kernel: its ret_stack is an array indexed by depth, which is enough where nothing jumps.
  *
  * Sections: leaving, entering, leaving by return. Receipts, and finding entries: shadow/shadow.c.
  */
@@ -51,7 +52,10 @@
 
 /* ---- Leaving ------------------------------------------------------------------------------ */
 
-/* A call at @slot begins. What it leaves is asked again: handlers may have come before the lock. */
+/*
+ * A call at @slot begins. The calls that it leaves are determined again under the lock, because handlers may have come
+ * before.
+ */
 static void fg_leave(struct trace_task *t, uint64_t slot, uint64_t parent)
 {
 	task_lock(t);
@@ -75,8 +79,8 @@ static int fg_opens_alt(struct trace_task *t, const struct fg_entry *top, uint64
 
 /*
  * The sentinel below the array bounds the stack that the thread usually runs on, so that the first call on a signal
- * stack above it is noticed on an empty array, too. libc puts what the thread pointer points at on top of
- * a thread's stack; where it is not so (main thread, coroutines) there is no bound. Returns FG_ALT or 0.
+ * stack above it is noticed also if the array is empty. libc puts the data at the thread pointer on top of a thread's
+ * stack; where that is not so (main thread, coroutines) there is no bound. Returns FG_ALT or 0.
  */
 static uint32_t fg_check_bound(struct trace_task *t, uint64_t slot)
 {
@@ -103,7 +107,7 @@ static int fg_push(struct trace_task *t, struct fg_entry *top, const struct fg_e
 	return 1;
 }
 
-/* Writes the ENTRY of the top entry. 0: a handler left something on top. */
+/* Writes the ENTRY of the top entry. 0: a handler left an entry on top. */
 static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t key)
 {
 	struct ring_op op = {
@@ -121,7 +125,7 @@ static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t ke
 	return 1;
 }
 
-/* One attempt. @act: the site's; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
+/* One attempt. @act: the site's; @args: as in event.c, NULL: not known. 1: accepted, 0: declined, -1: try again. */
 static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e,
 			const struct uft_action *act, const uint64_t *args)
 {
@@ -143,7 +147,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if (!fg_choose(t, p, top, e, act->ops, &flags, &is_handler)) {
 		if (!(p->has_events & UFT_EVENTS_PROFILE) || !profile_is_wanted(p, act->ops))
 			return 0;
-		/* The graph's callees of it are what they would be without. */
+		/* Calls below it are to the graph as if this call were not there. */
 		flags = alt | FG_SILENT | FG_NOT_GRAPH | (top > th->base ? top[-1].flags & (FG_INSIDE | FG_HIDDEN) : 0);
 	}
 	if (p->has_events & UFT_EVENTS_PROFILE)
@@ -151,7 +155,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if (top >= th->limit) { /* GUARD(fg_try_enter_top) */
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
 		th->overruns++;
-		if (top > th->base)	/* it tells at its end, by the slow path */
+		if (top > th->base)	/* its end, by the slow path, writes that */
 			arch_local_or32(&top[-1].flags, FG_OVERRUN);
 		return 0;
 	}
@@ -177,7 +181,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if (fg_is_recorded(flags) && !(flags & FG_SCRATCH) &&
 	    !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
-	if (top->flags & (FG_SILENT | FG_SCRATCH))	/* readers would take it for the caller's */
+	if (top->flags & (FG_SILENT | FG_SCRATCH))	/* readers would take the result for the caller's */
 		arch_local_clear32(&top->flags, FG_EVENT);
 	else if (p->has_events)
 		event_enter(t, p, top, act->ops, args, is_handler);
@@ -190,7 +194,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	return 1;
 }
 
-/* From now on fast paths may pass calls by that are too deep, or push and pop those that are not too long. */
+/* From now on fast paths may pass by calls that are too deep, or push and pop calls that are not too long. */
 static void fg_know_stack(const struct trace_task *t)
 {
 	if ((ARCH_HAS_LIMITS || ARCH_HAS_SUMS) && t->rseq && t->th && !t->guest && !t->mute &&
@@ -199,8 +203,9 @@ static void fg_know_stack(const struct trace_task *t)
 }
 
 /*
- * Is the graph off for the calling thread, until an event switches it on, and the call nobody else's? Then it costs
- * no more than this. A thread with open calls, or a fork child that is not known yet, goes the whole way.
+ * Is the graph off for the calling thread, until an event switches it on, and does no other tracer want the call? Then
+ * the call costs no more than this check. A thread with open calls, or a fork child that is not known yet, takes the
+ * slow path.
  */
 static int fg_is_off(void)
 {
@@ -233,7 +238,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	if (!t.th || t.mute || !trace_is_recording() ||
 	    (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) || !trace_task_is_wanted(&t, p))
 		goto out;
-	/* No state of its own could be made. */
+	/* There was no memory for a state of its own. */
 	if (t.guest && t.th->flags & TH_SHARED) {
 		trace_count(UFT_CNT_SHARED_TP, 1);
 		goto out;
@@ -253,7 +258,7 @@ out:
 }
 
 /*
- * From trace.S. id: of the stub; slot: where the parent's address is. 1: the entry holds the parent, the caller puts
+ * Called by trace.S. id: of the stub; slot: address of the parent. 1: the entry has the parent, and the caller writes
  * the hook into the slot. 0: leave the call alone. Context: probe.
  */
 #if ARCH_SLOT_IN_MEMORY
@@ -277,8 +282,8 @@ int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t 
 }
 
 /*
- * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent:
- * mcount's argument, which must stand there, if it has one. The frame's name is that of entry sites. Context:
+ * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent: mcount's
+ * argument, which must be that address, if mcount has an argument. The frame's name is as at entry sites. Context:
  * probe.
  */
 void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent);
@@ -298,7 +303,7 @@ void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, 
 /* ---- Leaving by return -------------------------------------------------------------------- */
 
 /*
- * What the end of a call leaves behind: kind is EXIT or, for an entry that was set aside, EXIT_LEFT. @guard: the top
+ * Writes the record of a call's end: kind is EXIT or, for an entry that was set aside, EXIT_LEFT. @guard: the top that
  * must still be there. 0: it is not.
  */
 static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec_kind kind, struct fg_entry *guard)
@@ -311,7 +316,7 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 		op.expect = (uint64_t)guard; /* GUARD(exit_guard, op.guard = NULL) */
 	}
 	if (e->flags & FG_SCRATCH) {
-		/* Its root may have ended: EXIT_LEFT has no place. */
+		/* Its root may have ended: the scratch buffer has no EXIT_LEFT. */
 		return !(fg_is_recorded(e->flags) && kind == UFT_REC_EXIT) || keep_exit(t, e);
 	}
 	if (fg_is_recorded(e->flags)) {
@@ -336,7 +341,7 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 	return 1;
 }
 
-/* The usual case: the entry below @top returns. 0: try again, as @top is not the top any more. */
+/* The usual case: the entry below @top returns. 0: try again, because the top has changed. */
 static int fg_exit_top(struct trace_task *t, struct fg_entry *top, uint64_t *parent, const uint64_t *result)
 {
 	struct fg_entry *e = top - 1;
@@ -347,17 +352,18 @@ static int fg_exit_top(struct trace_task *t, struct fg_entry *top, uint64_t *par
 	if (e->flags & (FG_PROFILE | FG_PASS)) {
 		if (!t->mute && trace_is_recording())
 			profile_exit(t, e, e > t->th->base ? e - 1 : NULL);
-		arch_local_clear32(&e->flags, FG_PROFILE | FG_PASS);	/* once, whatever has to be tried again */
+		/* once, even if the exit has to be tried again */
+		arch_local_clear32(&e->flags, FG_PROFILE | FG_PASS);
 	}
 	if (fg_is_recorded(e->flags) && e->flags & (FG_EVENT | FG_CPU | FG_OVERRUN) && !(e->flags & FG_SCRATCH) &&
 	    !t->mute && trace_is_recording() && !event_leave(t, e, result))
 		return 0;
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
 		return 0;
-	/* Done with, should the pop fail. */
+	/* Cleared, in case the pop fails. */
 	arch_local_clear32(&e->flags, FG_CALL);
-	*parent = e->parent;		/* the slot: before the pop, for a walk that begins in between */
-	if (ARCH_HAS_OWN && !t->rseq)	/* signals are blocked: nobody asks the receipt any more */
+	*parent = e->parent;		/* into the slot before the pop, for a walk that begins in between */
+	if (ARCH_HAS_OWN && !t->rseq)	/* signals are blocked: no event asks the receipt any more */
 		e->receipt.where = 0;
 	/* GUARD(pop_compares_slow, (uft_store(&t->th->top, e), 0)) */
 	if (!arch_local_cas(&t->th->top, (uint64_t)top, (uint64_t)e))
@@ -368,7 +374,7 @@ static int fg_exit_top(struct trace_task *t, struct fg_entry *top, uint64_t *par
 	return 1;
 }
 
-/* Is it another task's that shares our thread pointer? */
+/* Is the entry of another task that shares the thread pointer? */
 static int fg_is_sharers(const struct trace_task *t, const struct fg_entry *e)
 {
 	struct uft_thread *host = t->th ? t->th->host : NULL;
@@ -379,7 +385,7 @@ static int fg_is_sharers(const struct trace_task *t, const struct fg_entry *e)
 	return 0;
 }
 
-/* Not the top: something was left, or this frame was. 0: try again from the top. */
+/* The entry is not the top: calls were left, or this frame was. 0: try again from the top. */
 static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *parent)
 {
 	struct fg_entry *e, found;
@@ -398,7 +404,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 		goto out;
 	}
 	*parent = e->parent;
-	/* A vfork child that returns through its parent's frame: the parent will, too. */
+	/* A vfork child returns through its parent's frame: the parent will return there, too. */
 	if (fg_is_on_array(t->th, e))
 		goto out;
 	if (fg_is_sharers(t, e)) {
@@ -413,7 +419,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 		if (keep != t->th->top)
 			fg_leave_locked(t, keep);
 	}
-	/* Leaving may have replaced or unhooked it in the table; our copy is good. */
+	/* Leaving may have replaced or unhooked the entry in the table; this copy is good. */
 	if (e->slot == slot && e->clock == found.clock && e->place == found.place) {
 		if (aside_find(slot, 0, FG_AGE_ANY) == e)
 			aside_remove(e);
@@ -431,8 +437,8 @@ out:
 }
 
 /*
- * Out (seccomp.c): without system calls or the clock, hence without the lock. Nobody enters a call any more;
- * whoever returns finds the newest entry for his slot, and marks it, so that of tail calls in one place the
+ * The exit of a process that is out (seccomp.c): without system calls or the clock, hence without the lock. No call is
+ * entered any more. A return finds the newest entry for its slot, and marks it, so that of tail calls at one place the
  * caller is found next.
  */
 static void fg_exit_out(uint64_t slot, uint64_t *parent)
@@ -452,8 +458,8 @@ static void fg_exit_out(uint64_t slot, uint64_t *parent)
 }
 
 /*
- * From trace.S: the call whose return address was at @slot has returned. Puts the true return address there.
- * Context: probe. If there is no entry, which cannot happen (invariant 1), 0: the program faults there.
+ * Called by trace.S: the call whose return address was at @slot has returned. Writes the true return address there; 0
+ * if there is no entry, which cannot happen (invariant 1): the program faults then. Context: probe.
  */
 static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 {
@@ -466,7 +472,7 @@ static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 	}
 	task_begin(&t);
 	if (t.th && t.th->flags & TH_RESTORED)
-		unwind_rehook(&t, slot - 8, 0);	/* its own entry is still needed */
+		unwind_rehook(&t, slot - 8, 0);	/* before the exit: its own entry is still needed */
 	while (!done) {
 		struct fg_entry *top = t.th ? uft_load(&t.th->top) : NULL;
 
@@ -485,7 +491,7 @@ void uft_exit_slow(uint64_t *slot)
 	fg_exit((uint64_t)slot, slot, slot + SAVED_RESULT);
 }
 
-/* The same where a frame is named by its stack pointer, and the true return address goes back in a register. */
+/* The same for a frame that is named by its stack pointer; the true return address is returned in a register. */
 uint64_t uft_exit_named(uint64_t sp, const uint64_t *result);
 uint64_t uft_exit_named(uint64_t sp, const uint64_t *result)
 {

@@ -2,17 +2,16 @@
 /*
  * graph_filter.c - decide which calls the graph records, and how
  *
- * By what the session said of the site (roots, what is hidden), what is open on the shadow stack, and where
- * the call came from. It is asked before anything is written or pushed, and may be asked again for the same
- * call.
+ * It decides by the action that the session gave the site (roots, hidden functions), the calls that are open on the
+ * shadow stack, and the caller. It runs before anything is written or pushed, and may run again for the same call.
  *
- * A thread that no event switched on (UFT_ROOTS_TRIGGER) records nothing. Its calls are not pushed, but for those below
- * roots and those of hidden functions, which are silent: an event may come while they run, and what they call from then
- * on is below the root, or hidden.
+ * A thread that no event has switched on (UFT_ROOTS_TRIGGER) records nothing. Its calls are not pushed, except calls
+ * below roots and calls of hidden functions, which are silent: an event may come while they run, and calls that they
+ * make from then on are below the root, or hidden.
  */
 #include "runtime/trace/tracers/tracers.h"
 
-/* What an accepted call does at its end; 0: only the return is handled. */
+/* The flags for the end of an accepted call; 0: only its return is handled. */
 static uint32_t fg_mode(const struct uft_tracer_params *p, uint32_t ops)
 {
 	int is_whole = p->has_events & UFT_EVENTS_SOME && ops & (UFT_ACT_ARGS | UFT_ACT_MASK);
@@ -22,7 +21,7 @@ static uint32_t fg_mode(const struct uft_tracer_params *p, uint32_t ops)
 	return p->thresh && !is_whole ? FG_CALL | FG_SILENT : 0;
 }
 
-/* Has the graph as many open calls as it may? Those that only the profile counts are none of its. */
+/* Has the graph as many open calls as it may have? Calls that only the profile counts are not among them. */
 static int fg_is_too_deep(const struct fg_entry *base, const struct fg_entry *top, const struct uft_tracer_params *p)
 {
 	uint64_t n = 0;
@@ -47,9 +46,9 @@ int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, con
 	if (p->has_roots & UFT_ROOTS_NOT) {
 		if (caller & FG_HIDDEN)
 			return 0;
-		/* a root of another graph is recorded */
+	/* a root of another graph is recorded */
 		if ((ops & (UFT_ACT_HIDE | UFT_ACT_ROOT)) == UFT_ACT_HIDE)
-			*flags = alt | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
+			*flags = alt | FG_HIDDEN | FG_SILENT;	/* it waits for the return only */
 	}
 	if (!is_on && !(p->has_roots & UFT_ROOTS_ONLY) && !(*flags & FG_HIDDEN))
 		return 0;

@@ -2,28 +2,28 @@
 /*
  * profile.c - the profile tracer's sums
  *
- * One entry per function and CPU in the slice (struct uft_profile). Where there are rseq sections each addition is
- * one: it is made by one instruction on the CPU that the entry is of, or begun anew, so it needs no lock prefix and
- * is exact under signals and migration. Tasks that sections do not protect add atomically to entries of their own,
- * as a section's load and store are two steps to other CPUs. The longest and the shortest call seldom change: they
- * are set by compare-and-swap everywhere. The reader sees the sums at slightly different times; each is exact.
+ * One entry per function and CPU in the slice (struct uft_profile). Where there are rseq sections each addition is one:
+ * it is made by one instruction on the CPU that the entry is for, or begun again, so it needs no lock prefix and is
+ * exact under signals and migration. Tasks that sections do not protect add atomically to entries of their own, because
+ * to other CPUs a section's load and store are two steps. The longest and the shortest call seldom change: they are set
+ * by compare-and-swap everywhere. The reader sees the sums at slightly different times; each is exact.
  *
- * Alone, and without what has to be asked of each call (GRAPH_PROFILE), the calls take fast paths of trace.S, which
- * push and pop entries that are the same as those made here and add to the same sums.
+ * If only the profile wants calls, and each call needs no further decision (GRAPH_PROFILE), calls take fast paths of
+ * trace.S, which push and pop the same entries as this file and add to the same sums.
  *
  * A call is counted when it begins, as the kernel's profiler does: one that is left by longjmp, an exception or the
  * end of the program counts too. Its time is added when it returns.
  *
- * Beside the graph (UFT_EVENTS_PROFILE) one entry of the shadow stack serves both, of fast paths, too (GRAPH_SUMS).
- * What the graph leaves out, by its depth or its functions, has one that is silent (FG_NOT_GRAPH); what the profile
- * leaves out hands the time of its callees on (FG_PASS).
+ * Beside the graph (UFT_EVENTS_PROFILE) one entry of the shadow stack serves both, also that of fast paths
+ * (GRAPH_SUMS). A call that the graph leaves out, by its depth or its functions, has a silent entry (FG_NOT_GRAPH); a
+ * call that the profile leaves out passes the time of its callees on (FG_PASS).
  */
 #include "runtime/trace/tracers/tracers.h"
 
 /* trace.S: adds @v to the word at @offset of this CPU's block. 0: it has none. */
 int uft_asm_profile_add(uint64_t offset, uint64_t v);
 
-/* In the block for atomic additions. NULL: it has no memory. */
+/* The function's entry in the block for atomic additions. NULL: the block has no memory. */
 static struct uft_profile *atomic_entry(uint32_t id)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -40,8 +40,8 @@ static struct uft_profile *atomic_entry(uint32_t id)
 }
 
 /*
- * This CPU has no block yet. From trace.S, too, which is in no section then: 1, the addition is made again. @is_hit:
- * else a call is lost, which is counted. Context: probe, with rseq.
+ * Opens this CPU's block. trace.S calls it, too, outside of any section. 1: make the addition again. @is_hit: else a
+ * call is lost, which is counted. Context: probe, with rseq.
  */
 int uft_profile_open(int is_hit);
 int uft_profile_open(int is_hit)
@@ -90,7 +90,7 @@ static void profile_extreme(struct uft_profile *p, uint64_t duration)
 	profile_max(&p->max, duration);
 }
 
-/* From trace.S, too. @offset: of the function's entry in a block. Context: probe, with rseq. */
+/* Called by trace.S, too. @offset: of the function's entry in a block. Context: probe, with rseq. */
 void uft_profile_extreme(uint64_t offset, uint64_t duration);
 void uft_profile_extreme(uint64_t offset, uint64_t duration)
 {
@@ -113,7 +113,7 @@ static void profile_add(const struct trace_task *t, uint32_t id, uint64_t durati
 	struct uft_profile *p;
 
 	if (id >= uft_rt.arena->profile_ids)
-		return;		/* no room for this function */
+		return;		/* the block has no room for this function */
 	profile_sum(t, id, PR_TOTAL, duration);
 	profile_sum(t, id, PR_SELF, self);
 	profile_sum(t, id, PR_SQUARES, unit * unit);
@@ -129,7 +129,7 @@ void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entr
 	uint64_t took = e->child, self;
 
 	if (p->tracer != UFT_TRACER_PROFILE && !(p->has_events & UFT_EVENTS_PROFILE))
-		return;		/* it was switched off meanwhile */
+		return;		/* the profile was switched off meanwhile */
 	if (e->flags & FG_PROFILE) {
 		took = event_duration(t, e);
 		self = took - (e->child < took ? e->child : took);

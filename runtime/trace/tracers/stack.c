@@ -2,29 +2,28 @@
 /*
  * stack.c - callers of a function: return addresses from a function's entry outwards
  *
- * What it stands on. Programs have no frame pointers, so the session makes of each object's .eh_frame a table
- * that this context can use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks
- * are asked for. Where no table knows the code (made at run time, objects without .eh_frame) frame pointers
- * are tried. Return addresses that are stubs' stand for the true ones, which are on the shadow stack.
+ * Basis. Programs have no frame pointers, so the session makes of each object's .eh_frame a table that this context can
+ * use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks are wanted. For code without a
+ * table (made at run time, objects without .eh_frame) frame pointers are tried. Return addresses that are a stub's
+ * stand for the true ones, which are on the shadow stack.
  *
- * It never faults: each word is read by the kernel (process_vm_readv on ourselves, a piece of a page at a
- * time), so a wild frame pointer or a table that does not fit ends the walk. It ends for good: frames lie
- * ever higher, but for one step from a signal handler to what was interrupted, and there are UFT_STACK_MAX at
- * most.
+ * The walk never faults: the kernel reads each word (process_vm_readv on this process, a piece of a page at a time), so
+ * a wild frame pointer or a table that does not fit only ends the walk. It always ends: frames lie ever higher, except
+ * for one step from a signal handler to the interrupted code, and there are UFT_STACK_MAX at most.
  *
- * Tables. One slot an object, written by the agent alone, read by any thread without locks: `sequence` is odd
- * while a slot changes, and a row counts only if it was the same before and after. Rows are never unmapped;
- * the next object of a slot gets its memory if that suffices. A fork child has a copy; a slot that was being
- * written then is written anew, when its own agent is asked to.
+ * Tables. One slot per object, written by the agent alone, read by any thread without locks: `sequence` is odd while a
+ * slot changes, and a row counts only if `sequence` was the same before and after. Rows are never unmapped; the next
+ * object of a slot gets its memory if that is enough. A fork child has a copy; a slot that was being written then is
+ * written again when its own agent gets the command.
  *
- * Not seen: what a function has tail-called from; callers of code that a signal interrupted inside ours.
+ * Not seen: functions that tail-called; callers of code that a signal interrupted inside the runtime.
  *
  * Context: probe, except for trace_rows*(): control.
  */
 #include "runtime/trace/tracers/tracers.h"
 
 #define WINDOW_WORDS	32
-#define FP_REACH	(64u << 10)	/* without a table: a frame is not larger */
+#define FP_REACH	(64u << 10)	/* without a table: a frame is at most as large */
 #define TABLE_BYTES	(UFT_MAX_OBJECTS * sizeof(struct stack_object))
 
 struct stack_object {
@@ -36,7 +35,7 @@ struct stack_object {
 };
 
 static struct stack_object *stack_objects;	/* UFT_MAX_OBJECTS; set once, by the agent */
-static uint32_t stack_nobjects;			/* slots ever used; grows */
+static uint32_t stack_nobjects;			/* slots ever used; only grows */
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
@@ -51,7 +50,7 @@ static struct stack_object *slot_of(uint32_t object)
 static void slot_change(struct stack_object *o)
 {
 	uft_store(&o->sequence, o->sequence | 1u);
-	uft_fence();		/* before anything of it changes; partner: find_row() */
+	uft_fence();		/* before any field changes; partner: find_row() */
 }
 
 static void slot_close(struct stack_object *o)
@@ -59,7 +58,7 @@ static void slot_close(struct stack_object *o)
 	uft_store_release(&o->sequence, (o->sequence | 1u) + 1);
 }
 
-/* A free one, with room for @total rows if there is such. NULL: no memory. */
+/* Takes a free slot, with room for @total rows if there is such a slot. NULL: no memory. */
 static struct stack_object *slot_new(uint32_t total)
 {
 	struct stack_object *best = NULL;
@@ -154,7 +153,7 @@ static struct uft_stack_row find_row(uint64_t pc)
 			continue;
 		if (high > room || at > UINT32_MAX)
 			break;
-		while (low < high) {		/* the first row that begins behind @at */
+		while (low < high) {		/* finds the first row that begins behind @at */
 			uint32_t middle = low + (high - low) / 2;
 
 			if (o->row[middle].start <= at)
@@ -176,17 +175,17 @@ static struct uft_stack_row find_row(uint64_t pc)
 
 struct walk {
 	const struct trace_task *t;
-	const struct fg_entry *at;	/* slots above this entry are behind us */
+	const struct fg_entry *at;	/* slots above this entry are done */
 	uint64_t slot, fp;		/* where the next return address is, and its frame's caller's frame pointer */
-	uint64_t sp, pc;		/* of the frame that was found last: behind its call */
-	int is_signal;			/* that one was interrupted */
-	int is_end;			/* it has no caller: not just that nothing more is known */
-	uint64_t base;			/* of the window */
+	uint64_t sp, pc;		/* of the frame found last: behind its call */
+	int is_signal;			/* that frame was interrupted */
+	int is_end;			/* that frame has no caller (it is not only unknown) */
+	uint64_t base;			/* begin of the window */
 	uint32_t nwindow;
 	uint64_t window[WINDOW_WORDS];
 };
 
-/* 0, or the word cannot be read. */
+/* Reads a word; 0: it cannot be read. */
 static int walk_read(struct walk *w, uint64_t at, uint64_t *to)
 {
 	uint64_t i = (at - w->base) / 8, left = (UFT_PAGE - at % UFT_PAGE) / 8;
@@ -206,12 +205,12 @@ static int walk_read(struct walk *w, uint64_t at, uint64_t *to)
 	return 0;
 }
 
-/* What stands for @pc at @slot: the true address, if a stub's was put there; of a tail call its caller's below it. */
+/* The true address for @pc at @slot, if @pc is a hook; for a tail call it is its caller's, below it. */
 static uint64_t walk_true(struct walk *w, uint64_t slot, uint64_t pc)
 {
 	const struct uft_thread *th = w->t->th;
 
-	if (th->flags & TH_ALT)		/* in no order */
+	if (th->flags & TH_ALT)		/* the entries are in no order */
 		w->at = th->top;
 	for (; w->at > th->base; w->at--) {
 		const struct fg_entry *e = w->at - 1;
@@ -224,7 +223,7 @@ static uint64_t walk_true(struct walk *w, uint64_t slot, uint64_t pc)
 	return pc;
 }
 
-/* From w->pc, w->sp, w->fp to the slot and frame pointer of its caller. 0: it has no caller, or it is not known. */
+/* From w->pc, w->sp, w->fp to the slot and frame pointer of its caller. 0: it has no caller, or that is not known. */
 static int walk_out(struct walk *w, uint64_t pc)
 {
 	struct uft_stack_row row = find_row(pc);
@@ -260,14 +259,14 @@ static int walk_out(struct walk *w, uint64_t pc)
 	return 1;
 }
 
-/* The next frame outwards into w->pc and w->sp. 0: there is none. */
+/* The next frame outwards into w->pc and w->sp. 0: none. */
 static int walk_next(struct walk *w)
 {
 	uint64_t pc;
 
 	w->is_signal = 0;
 	if (w->pc) {
-		/* The row of the call, not of what follows: that may be another function. */
+		/* The row of the call instruction: the code behind it may be another function's. */
 		struct uft_stack_row row = find_row(w->pc - 1);
 
 		if (row.rule == UFT_RULE_SIGNAL) { /* GUARD(walk_next_row) */
@@ -276,7 +275,7 @@ static int walk_next(struct walk *w)
 				return 0;
 			w->at = w->t->th->top;
 			w->is_signal = 1;
-			w->pc = pc + 1;	/* no call: its own row */
+			w->pc = pc + 1;	/* no call was made there: its own row */
 			return 1;
 		}
 		if (!walk_out(w, w->pc - 1))
@@ -339,16 +338,17 @@ void stack_write_tracepoint(struct trace_task *t, uint64_t slot, uint64_t fp)
 /* ---- The deepest stack -------------------------------------------------------------------- */
 
 /*
- * A thread's stack begins where its outermost frame does, which one long walk finds. From then on what is
- * less deep than was seen is the same stack. A pointer a little deeper is on it if a walk from there comes to
- * what was seen, mostly in a step or two: stacks of coroutines may lie side by side. Anything else (a signal
- * stack, another coroutine's) is walked to its end.
+ * A thread's stack begins where its outermost frame does, which one long walk finds. From then on a position that is
+ * less deep than the deepest seen is on the same stack. A position a little deeper is on it if a walk from there
+ * reaches the known part, mostly in a step or two, because stacks of coroutines may lie side by side. From any other
+ * position (a signal stack, another coroutine's) the walk goes to its end.
  */
 #define TOP_WALK	4096		/* frames */
-#define SAME_STACK	(64u << 10)	/* bytes below the lowest that was seen */
-#define SIGNAL_FRAME	(32u << 10)	/* more lies between a handler and what it interrupted only on two stacks */
+#define SAME_STACK	(64u << 10)	/* bytes below the lowest position seen */
+/* a larger distance between a handler and the interrupted code means two stacks */
+#define SIGNAL_FRAME	(32u << 10)
 
-/* Where the stack begins on which @slot is; 0: that is not known, or it goes on on another one. */
+/* The begin of the stack that @slot is on; 0: not known, or it continues on another stack. */
 static uint64_t stack_top(struct trace_task *t, uint64_t slot, uint64_t fp)
 {
 	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
@@ -361,7 +361,7 @@ static uint64_t stack_top(struct trace_task *t, uint64_t slot, uint64_t fp)
 	return n && n < TOP_WALK ? sp : 0;
 }
 
-/* Is @slot on the stack of @t's thread that is known? */
+/* Is @slot on the known stack of @t's thread? */
 static int is_same_stack(struct trace_task *t, uint64_t slot, uint64_t fp)
 {
 	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
@@ -383,7 +383,8 @@ static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uf
 						 uint64_t top, uint64_t slot, uint64_t fp)
 {
 	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
-	uint64_t depth = top - slot + 8;	/* with what the site's own call has pushed, as in the kernel */
+	/* with the return address that the site's own call has pushed, as in the kernel */
+	uint64_t depth = top - slot + 8;
 	uint32_t seq = uft_load(&m->seq), n = 1;
 	int block = !t->blocked;
 

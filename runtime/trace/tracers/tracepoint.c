@@ -2,17 +2,16 @@
 /*
  * tracepoint.c - records of tracepoints
  *
- * The program's own code makes the record (uft/trace_event.h), on its stack, and hands it to
- * uft_tracepoint_write(), whose address the session puts into the tracepoint before its calls lead there. A
- * call that was under way when the tracepoint is switched off finds no writer, or an id of 0, and writes
- * nothing.
+ * The program's own code makes the record (uft/trace_event.h), on its stack, and passes it to uft_tracepoint_write(),
+ * whose address the session writes into the tracepoint before its calls lead there. A call that is under way when the
+ * tracepoint is switched off finds no writer, or an id of 0, and writes nothing.
  */
 #include "runtime/trace/tracers/tracers.h"
 #include "uft/tracepoint.h"
 
 #define MAX_WORDS	255u
 
-#define OF_NONE		(~0u)		/* an object's number: the list may become another's */
+#define OF_NONE		(~0u)		/* an object's number: none, so the list may serve another object */
 
 struct event_block {
 	struct event_block *next;
@@ -23,7 +22,10 @@ struct event_block {
 
 static struct event_block *blocks;	/* tracepoints that have a writer, so that a detach finds them */
 
-/* What the rules may know of who writes. They switch its graph, or count, and say whether the record is written. */
+/*
+ * Asks the rules, with facts of the writer. Rules switch the thread's graph, or count, and decide whether the record is
+ * written.
+ */
 static int is_accepted(const struct event_rules *rules, struct trace_task *t, uint32_t turn, const void *record,
 		       uint32_t bytes)
 {
@@ -44,8 +46,8 @@ static int is_accepted(const struct event_rules *rules, struct trace_task *t, ui
 }
 
 /*
- * @high: of the record's first word; @bytes: of its other words. @rules: still to be asked, of @record_bytes; or NULL.
- * @slot: of the call's return address; @fp: its frame pointer.
+ * @high: upper half of the record's first word; @words, @bytes: its other words. @rules: still to be asked, about
+ * @record_bytes; or NULL. @slot: of the call's return address; @fp: its frame pointer.
  */
 static void write_slowly(uint32_t high, const uint64_t *words, uint64_t bytes, uint64_t slot, uint64_t fp,
 			 const struct event_rules *rules, uint32_t record_bytes)
@@ -82,7 +84,7 @@ static inline uint32_t high_of(uint32_t id, uint64_t nwords)
 	return (uint32_t)UFT_REC_EVENT << UFT_REC_VALUE_BITS | UFT_EVENT_VALUE(id, (uint32_t)nwords);
 }
 
-/* Words that no rule has to be asked about any more. */
+/* Writes words that no rule has to be asked about any more. */
 static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t nwords, const uint64_t *frame)
 {
 	if (!id)
@@ -95,7 +97,7 @@ static inline void write_accepted(uint32_t id, const uint64_t *words, uint64_t n
 #endif
 }
 
-/* A record that is empty or too large, or with rules that quick steps do not answer. */
+/* Writes a record that is empty or too large, or whose rules quick steps cannot answer. */
 static __attribute__((noinline)) void write_oddly(uint32_t id, const void *record, unsigned long bytes,
 						  const struct event_rules *rules, const uint64_t *frame)
 {
@@ -118,7 +120,7 @@ static __attribute__((noinline)) void write_oddly(uint32_t id, const void *recor
 		write_accepted(id, words, nwords, frame);
 }
 
-/* With rules that have deep steps. */
+/* Writes a record whose rules have deep steps. */
 static __attribute__((noinline)) void write_deep(uint32_t id, const void *record, unsigned long bytes,
 						 const struct event_rules *rules, const uint64_t *frame)
 {
@@ -132,7 +134,7 @@ static __attribute__((noinline)) void write_deep(uint32_t id, const void *record
 		write_accepted(id, record, (bytes + 7) / 8, frame);
 }
 
-/* On its own, so that tracepoint_write() keeps to the registers that it has without this. */
+/* A function of its own, so that tracepoint_write() needs no more registers. */
 static __attribute__((noinline)) void write_rarely(uint32_t id, const void *record, unsigned long bytes,
 						   const struct event_rules *rules, const uint64_t *frame)
 {
@@ -143,9 +145,9 @@ static __attribute__((noinline)) void write_rarely(uint32_t id, const void *reco
 }
 
 /*
- * Context: probe, from code of the program. Most records may be rejected, and mostly nothing of who writes matters
- * for that: it is done before anything is saved or looked up. The way through here and uft_asm_event_write() saves no
- * register, as each call on it is its function's last.
+ * Context: probe, from code of the program. Most records may be rejected, mostly without any fact of the writer: so
+ * that comes before anything is saved or looked up. The way through this function and uft_asm_event_write() saves no
+ * register, because each call on it is its function's last.
  */
 static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsigned long bytes)
 {
@@ -170,7 +172,7 @@ static int is_known(uint32_t object, uint64_t addr)
 	return 0;
 }
 
-/* A list with room for @n, of no object yet. */
+/* A block with room for @n events, for no object yet. */
 static struct event_block *block_new(uint32_t n)
 {
 	struct event_block *b;
