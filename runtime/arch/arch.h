@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch.h - the porting contract: what an architecture folder gives the runtime
+ * arch.h - the porting contract: what each architecture folder has for the runtime
  *
  * Each arch/<name>/ has the same files: encode.h (pure instruction encodings, shared with the session),
  * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), syscall.S, trace.S (handlers),
@@ -62,10 +62,9 @@
 /*
  * Handlers that thunks jump to (trace.S). Assembly only: never called from C.
  *
- * Pre: a thunk has loaded its constant (ARCH_THUNK_K() where instructions are words), everything else is as
- * at the site. Post, of all: registers that a caller of the function, or its body, may rely on are as they
- * were; the stack below the program's is the only memory of the program that was written, and it was probed
- * before anything changed.
+ * Pre: a thunk has loaded its constant (ARCH_THUNK_K() where instructions are words); everything else is as at the
+ * site. Post, for all handlers: registers that a caller of the function, or its body, may rely on are as they were. Of
+ * the program's memory only the stack below its own was written, and that was probed before anything changed.
  *   func, mcount_func		control is behind the site, one FUNC record or none was written
  *   graph_enter		accepted: the parent is in a shadow entry named by the slot, and the body's
  *				return leads to the stub;
@@ -73,30 +72,33 @@
  *   mcount_graph		accepted: the same, and the address in the slot is the stub's or
  *				uft_asm_mcount_return; control is behind the site in both cases
  *   graph_exit, mcount_return	control is at the parent of the entry with this slot, which is popped; results live
- * Fast ones may end by the slow one's C at any point before their commit: nothing that it needs has changed by then.
+ * A fast handler may end in the slow one's C code at any point before its commit: until then nothing has changed that
+ * the C code needs.
  */
 extern const char uft_asm_func[], uft_asm_mcount_func[], uft_asm_func_slow[];	/* slow: without rseq (x86_64) */
 extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
 extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, events: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
-/* ARCH_HAS_LIMITS: as the fast ones, with a depth limit, or a threshold and perhaps a depth limit. */
+/* ARCH_HAS_LIMITS: the fast handlers with a depth limit, or with a threshold and perhaps a depth limit. */
 extern const char uft_asm_graph_enter_depth[], uft_asm_graph_enter_thresh[], uft_asm_graph_exit_thresh[];
-/* ARCH_HAS_SUMS: the profile alone, perhaps with a depth limit; mcount's go through C. */
+/* ARCH_HAS_SUMS: for the profile only, perhaps with a depth limit; mcount's sites go through C. */
 extern const char uft_asm_graph_enter_profile[], uft_asm_graph_exit_profile[];
 /*
- * ARCH_HAS_BESIDE: several tracers want calls, which the number in the stub tells (runtime.h); mcount's graph
- * goes through C.
+ * ARCH_HAS_BESIDE: several tracers want calls, and the number in the stub tells which (runtime.h); the graph of
+ * mcount's sites goes through C.
  */
 extern const char uft_asm_graph_enter_func[], uft_asm_graph_exit_func[], uft_asm_profile_enter_func[];
 extern const char uft_asm_graph_enter_sums[], uft_asm_graph_exit_sums[];
 extern const char uft_asm_func_beside[], uft_asm_mcount_func_beside[];
-/* ARCH_HAS_COUNTS: no clock is read (ring.c). */
+/* ARCH_HAS_COUNTS: these read no clock (ring.c). */
 extern const char uft_asm_func_counts[], uft_asm_graph_enter_counts[], uft_asm_graph_exit_counts[];
 extern const char uft_asm_mcount_func_counts[], uft_asm_mcount_graph_counts[];
 extern const char uft_asm_mcount_graph_depth[], uft_asm_mcount_graph_thresh[];
 
-/* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). Where there are signals the
- * caller's handler for SIGSEGV and SIGBUS is uft_asm_on_fault, its restorer uft_asm_sigreturn (syscall.S). */
+/*
+ * Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). Where there are signals, the
+ * caller's handler for SIGSEGV and SIGBUS is uft_asm_on_fault, its restorer uft_asm_sigreturn (syscall.S).
+ */
 int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to);
 extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
 
@@ -111,9 +113,9 @@ extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
  *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
  * eax holds the system call number at pre; the kernel's argument registers are live. */
 extern const char uft_asm_hook_syscall_pre[], uft_asm_hook_syscall_post[], uft_asm_hook_unwind[], uft_asm_hook_rbrk[];
-/* carry set: it made the call; flags, rcx and r11 are lost, as in the call */
+/* carry set: it has made the call; flags, rcx and r11 are lost, as in the call */
 extern const char uft_asm_hook_syscall_any[];
-extern const char uft_asm_hook_fork[];		/* the same where instructions are words: of forks alone (patch.h) */
-extern const char uft_asm_hook_find_fde[];	/* or straight back to the hooked function's caller */
+extern const char uft_asm_hook_fork[];		/* the same where instructions are words: for forks only (patch.h) */
+extern const char uft_asm_hook_find_fde[];	/* or it goes straight back to the hooked function's caller */
 
 #endif

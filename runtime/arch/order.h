@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* order.h - ordered accesses: the compiler's, under names that say the order; for arch/NAME/atomic.h. Context: any */
+/* order.h - ordered accesses: the compiler's, under names that tell the order; for arch/NAME/atomic.h. Context: any */
 #ifndef UFT_ARCH_ORDER_H
 #define UFT_ARCH_ORDER_H
 

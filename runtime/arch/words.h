@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.h - what arm64 and riscv64 have in common: no instructions for copies, none that change memory at once
+ * words.h - common to arm64 and riscv64: these have no instructions for copies, and none that changes memory at once
  *
- * Copies go without vector registers; the barrier keeps the compiler from making memcpy() of a loop. The arch_local_*()
- * are atomic against handlers of the same task, and, there being no cheaper way, against everybody. Context: any.
+ * Copies use no vector registers; the barrier keeps the compiler from making memcpy() of a loop. The arch_local_*() are
+ * atomic against handlers of the same task and, because no cheaper way exists, against all other tasks. Context: any.
  */
 #ifndef UFT_ARCH_WORDS_H
 #define UFT_ARCH_WORDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic.h - the clock, and the stores that running code may see half way
+ * atomic.h - the clock, and stores that running code may see half way
  *
  * Ordered accesses (arch/order.h) are made by -mno-outline-atomics with exclusive loads and stores, on CPUs
  * with LSE as on those without. Copies: arch/words.h. Context: any.
@@ -28,14 +28,17 @@ static inline uint64_t arch_clock(void)
 	return v;
 }
 
-/* The same, not read before what precedes it is done: for who has just taken something over from another CPU. */
+/*
+ * The same, but not read before the preceding instructions are done: for code that has just taken a task over from
+ * another CPU.
+ */
 static inline uint64_t arch_clock_after(void)
 {
 	__asm__ volatile("isb" ::: "memory");
 	return arch_clock();
 }
 
-/* Units of the clock a second; 0: only a measurement tells. */
+/* Ticks of the clock per second; 0: it has to be measured. */
 static inline uint64_t arch_clock_hz(void)
 {
 	uint64_t v;
@@ -44,7 +47,7 @@ static inline uint64_t arch_clock_hz(void)
 	return v;
 }
 
-/* What names the thread. */
+/* The thread's identity. */
 static inline uint64_t arch_thread_pointer(void)
 {
 	uint64_t tp;
@@ -64,8 +67,10 @@ static inline void arch_text_store4(void *at, uint32_t v)
 	__asm__ volatile("str %w1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
 }
 
-/* Instructions stored to [at, at + bytes) are fetched from there, by this CPU and, at the next context
- * synchronisation (plat_sync_cores()), by the others. */
+/*
+ * Makes CPUs fetch the instructions stored to [at, at + bytes): this CPU now and, at the next context synchronisation
+ * (plat_sync_cores()), the others.
+ */
 static inline void arch_text_flush(const void *at, size_t bytes)
 {
 	uintptr_t p, end = (uintptr_t)at + bytes;
@@ -82,7 +87,7 @@ static inline void arch_text_flush(const void *at, size_t bytes)
 	__asm__ volatile("dsb ish; isb" ::: "memory");
 }
 
-/* Nothing more is to be done than what plat_sync_cores() does. */
+/* plat_sync_cores() alone is enough. */
 static inline int arch_sync_cores(void)
 {
 	return 0;

@@ -4,7 +4,7 @@
  *
  * Pure functions on 32-bit words: no memory, no system, no state. Shared by the runtime, the session and tests on any
  * host. Builders return the instruction, or 0 (which no CPU executes: UDF #0) when an operand does not fit.
- * tests/arch/encode holds every builder against the assembler's output.
+ * tests/arch/encode compares every builder with the assembler's output.
  *
  * Source: Arm Architecture Reference Manual for A-profile, C6.2.
  */
@@ -53,19 +53,19 @@ static inline int a64_is_bl(uint32_t insn)
 	return (insn & 0xfc000000u) == 0x94000000u;
 }
 
-/* Where the b or bl at @pc leads. */
+/* The target of the b or bl at @pc. */
 static inline uint64_t a64_branch_target(uint32_t insn, uint64_t pc)
 {
 	return pc + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
 }
 
-/* @bits of @insn from bit @low on, with their sign. */
+/* @bits of @insn from bit @low on, sign-extended. */
 static inline int64_t a64_field(uint32_t insn, unsigned low, unsigned bits)
 {
 	return (int64_t)((uint64_t)insn << (64 - low - bits)) >> (64 - bits);
 }
 
-/* Where the branch at @pc leads, if it is one that says so itself: b, bl, b.cond, cbz, cbnz, tbz, tbnz. */
+/* The target of the branch at @pc, if the instruction has it: b, bl, b.cond, cbz, cbnz, tbz, tbnz. */
 static inline int a64_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 {
 	int64_t d;
@@ -82,13 +82,13 @@ static inline int a64_direct_target(uint32_t insn, uint64_t pc, uint64_t *target
 	return 1;
 }
 
-/* The bits of those that we write that hold an address, or a part of a number. */
+/* In instructions that uft writes: the bits that hold an address, or a part of a number. */
 static inline uint32_t a64_address_bits(uint32_t insn)
 {
 	return (insn & 0x7c000000u) == 0x14000000u ? 0x03ffffffu : 0x00ffffe0u;	/* b, bl; ldr */
 }
 
-/* A landing pad of branch target identification at a function's entry; paciasp is one, too, but does more. */
+/* A landing pad of branch target identification at a function's entry. paciasp is one, too, but also signs. */
 static inline int a64_is_bti(uint32_t insn)
 {
 	return insn == A64_BTI_C || insn == A64_BTI_J || insn == A64_BTI_JC;
@@ -157,7 +157,7 @@ static inline int a64_is_adrp(uint32_t insn)
 	return (insn & 0x9f000000u) == 0x90000000u;
 }
 
-/* What the adr or adrp at @pc puts into its register. */
+/* The value that the adr or adrp at @pc puts into its register. */
 static inline uint64_t a64_adr_target(uint32_t insn, uint64_t pc)
 {
 	int64_t d = a64_field(insn, 5, 19) * 4 + (int64_t)(insn >> 29 & 3);

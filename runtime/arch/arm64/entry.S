@@ -28,7 +28,7 @@
 	brk	#0
 	FUNCTION_END uft_blob_attach
 
-/* Jumped to by ptrace, on the stack of an agent that there is not. */
+/* Jumped to by ptrace, on the stack of an agent that does not exist. */
 	FUNCTION uft_blob_rejoin
 	.cfi_undefined x30
 	mov	x29, xzr
@@ -47,7 +47,7 @@
 	FUNCTION uft_asm_clone
 	mov	x9, x2
 	mov	x2, xzr			/* parent_tid */
-	mov	x3, xzr			/* tls: the caller's stays, the child never uses it */
+	mov	x3, xzr			/* tls: the caller's stays, and the child never uses it */
 	mov	x4, xzr			/* child_tid */
 	mov	x8, #220		/* clone */
 	svc	#0

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - what a prologue has made of the frame, for calls behind it (mcount), arm64
+ * frame.h - the frame that a prologue has made, for calls behind it (mcount), arm64
  *
- * The return address stands in the frame record that x29 names. What tells frames apart is the stack pointer
- * at the entry: as far above the record as the prologue has gone down. It is read backwards from the call. A
- * function that is not understood has no graph.
+ * The return address is in the frame record that x29 names. Frames are told apart by the stack pointer at the entry: it
+ * is as far above the record as the prologue has moved down. The prologue is read backwards from the call. A function
+ * whose prologue is not understood has no graph.
  *
- * gcc hands the return address to mcount, clang nothing: in x0 is then the function's own argument.
+ * gcc passes the return address to mcount. clang passes none: x0 then is the function's own argument.
  */
 #ifndef UFT_ARM64_FRAME_H
 #define UFT_ARM64_FRAME_H
@@ -15,13 +15,13 @@
 
 #include "runtime/arch/arm64/encode.h"
 
-/* x29 names a frame record: x29 and x30 of the caller. (Compilers keep it unless told not to.) */
+/* x29 names a frame record: x29 and x30 of the caller. (Compilers keep it unless an option forbids it.) */
 #define ARCH_HAS_RECORDS	1
-/* What a function makes of its return address before it stores it: nothing, paciasp's, pacibsp's signature. */
+/* Forms in which a function stores its return address: unsigned, signed by paciasp, signed by pacibsp. */
 #define ARCH_RETURN_FORMS	3
 
 /*
- * The return address @value as a function that was entered with @sp stores it. Where nothing is signed all
+ * The return address @value in the form in which a function that was entered with @sp stores it. If signing is off, all
  * forms are the same.
  */
 static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned form)
@@ -40,10 +40,10 @@ static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned fo
 #endif
 }
 
-#define A64_SIGN_WORDS		32	/* a body signs before it stores, at once mostly */
+#define A64_SIGN_WORDS		32	/* a body signs before it stores, mostly at once */
 
 /*
- * The form that the body behind a stub uses, by its code; @ret: where it returns to in the stub, behind the
+ * The form that the body behind a stub uses, found in its code; @ret: where the body returns to in the stub, behind the
  * `bl` to it.
  */
 static inline unsigned arch_return_signs(uint64_t ret)
@@ -53,7 +53,7 @@ static inline unsigned arch_return_signs(uint64_t ret)
 	for (int i = 0; i < A64_SIGN_WORDS && *w != 0xd65f03c0u; i++) {
 		if (*w == 0xd503233fu || *w == 0xd503237fu)	/* paciasp, pacibsp */
 			return *w == 0xd503233fu ? 1 : 2;
-		/* the stub's, or from a moved entry back to the function */
+		/* a branch: the stub's, or from a moved entry back to the function */
 		if (!i || (*w & 0xfc000000u) == 0x14000000u)
 			w += (int32_t)(*w << 6) >> 6;
 		else
@@ -64,7 +64,7 @@ static inline unsigned arch_return_signs(uint64_t ret)
 
 #define ARCH_FRAME_BARE		(1u << 23)	/* mcount has no argument */
 #define A64_RET			0xd65f03c0u
-#define A64_FRAME_WORDS		64	/* arguments are stored before the call: not more than this */
+#define A64_FRAME_WORDS		64	/* arguments are stored before the call: at most so many words */
 #define A64_PROLOGUE_WORDS	12
 
 /* ldp and stp: bytes of the signed offset of two registers of 8 */
@@ -85,7 +85,7 @@ static inline int a64_is_sub_x(uint32_t w)
 	return (w & 0xffe0ffff) == 0xcb2063ff;
 }
 
-/* Bytes by which @at moves the stack pointer down; 0: it does not; -1: by something else than a number. */
+/* Bytes by which @at moves the stack pointer down; 0: it does not; -1: not by a constant. */
 static inline int64_t a64_stack_down(const uint32_t *at)
 {
 	uint32_t w = *at;
@@ -102,22 +102,22 @@ static inline int64_t a64_stack_down(const uint32_t *at)
 	return (at[-1] & 0xffe0001f) == (0xd2800000 | (w >> 16 & 31)) ? (int64_t)(at[-1] >> 5 & 0xffff) : -1;
 }
 
-/* Stores of registers in the frame, which stand between what moves the stack pointer and what sets x29. */
+/* Stores of registers in the frame, between the move of the stack pointer and the instruction that sets x29. */
 static inline int a64_is_frame_store(uint32_t w)
 {
 	return (w & 0xffc003e0) == 0xa90003e0 || (w & 0xffc003e0) == 0x6d0003e0 || (w & 0xffc003e0) == 0xf90003e0 ||
 	       (w & 0xffc003e0) == 0xfd0003e0;
 }
 
-/* mov x0, x; ldr x0: mcount's argument. Nothing else needs x0 before the call. */
+/* mov x0, x; ldr x0: sets mcount's argument. No other instruction needs x0 before the call. */
 static inline int a64_is_x0_set(uint32_t w)
 {
 	return (w & 0xffe0ffff) == 0xaa0003e0 || (w & 0xffc0001f) == 0xf9400000 || (w & 0xffe00c1f) == 0xf8400000;
 }
 
 /*
- * Words of 8 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is
- * signed. ARCH_FRAME_BARE.
+ * Words of 8 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is signed.
+ * May have ARCH_FRAME_BARE.
  */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
@@ -140,11 +140,11 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 		if (!down && !a64_is_frame_store(*at))
 			return 0;
 	}
-	if (a64_is_sp_sub(*at) && a64_is_sp_sub(at[-1]))	/* a number that one instruction does not hold */
+	if (a64_is_sp_sub(*at) && a64_is_sp_sub(at[-1]))	/* a number that does not fit in one instruction */
 		down += a64_stack_down(--at);
 	if (a64_is_sub_x(*at))			/* the mov */
 		at--;
-	/* A frame that is made piece by piece, with a store in each (-fstack-clash-protection). */
+	/* A frame that is made in pieces, with a store in each (-fstack-clash-protection). */
 	if (a64_is_frame_store(at[-1]) || (at[-1] & 0xff000010) == 0x54000000 /* b.cond */)
 		return 0;
 	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record ||
@@ -153,7 +153,7 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 	return (uint32_t)(down - record) / 8 | bare;
 }
 
-/* The slot of the return address and the frame's name, by what the function has in @base (x29). */
+/* The slot of the return address and the frame's name, from the function's value of @base (x29). */
 static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
 {
 	*name = base + 8ull * (frame & ~ARCH_FRAME_BARE);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.S - from hooked places (patch/words/hook.c) into C and back, arm64
+ * hook.S - from hooks (patch/words/hook.c) into C and back, arm64
  *
- * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that
- * knows it may keep something in any register (-fipa-ra): all are as they were, flags too. Vector state is
- * not touched: the runtime is built for general registers only. The entry of an unwinder's function leads
- * here by way of its stub, which x17 names; x16 and x17 are free there.
+ * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that knows it may
+ * keep values in any register (-fipa-ra): so all registers are as they were, flags too. Vector state is not touched:
+ * the runtime is built for general registers only. The entry of an unwinder's function leads here through its stub,
+ * which x17 names; x16 and x17 are free there.
  *
  *	sp + 0		x29 x30		frame record: the loader's call, or the unwinder's caller
  *	sp + 16		x0 - x18, flags
@@ -55,7 +55,7 @@
 	ret
 	FUNCTION_END uft_asm_hook_rbrk
 
-	/* The frame record is what C may change the return address in. */
+	/* C may change the return address in the frame record. */
 	HOOK	uft_asm_hook_unwind
 	add	x0, sp, #SAVE_BYTES
 	mov	x1, sp
@@ -65,8 +65,8 @@
 	FUNCTION_END uft_asm_hook_unwind
 
 	/*
-	 * From the stub of a fork, x8 the call's number. It goes on behind x30, or, where the call was made here,
-	 * ARCH_FORK_MADE bytes further (patch.h). The stack is the child's as well: it is a copy.
+	 * From the stub of a fork, x8 the call's number. Returns to x30 or, if the call was made here, ARCH_FORK_MADE
+	 * bytes further (patch.h). The child has a copy of the stack.
 	 */
 	HOOK	uft_asm_hook_fork
 	mov	w0, w8

@@ -12,9 +12,9 @@
  *	its slot	code | func: save x9 - x15 ; mov x9, x30 ; x17 ; bl func thunk ; restore ; b code | graph: push x30 ; b stub
  *	its stub	bl enter thunk ; bl code ; b exit thunk ; flags	at enter the parent lies at sp
  *
- * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a
- * veneer. Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may
- * rest between the two.
+ * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer. The
+ * compiler does not know of the first word. It stays when a site is idle, because a thread may rest between the two
+ * words.
  */
 #ifndef UFT_ARM64_PATCH_H
 #define UFT_ARM64_PATCH_H
@@ -37,7 +37,7 @@ static inline int arch_is_nop(uint32_t word)
 	return word == A64_NOP;
 }
 
-/* The first word of an entry site while it is ours. */
+/* The first word of an entry site while it is armed or idle. */
 static inline uint32_t arch_entry_word(uint64_t site, uint64_t stub)
 {
 	(void)site, (void)stub;
@@ -61,13 +61,13 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	return n == 1 && a64_is_bl(w[0]);
 }
 
-/* The call @word at @at, to @target instead. 0: it is none, or out of reach. */
+/* The call @word at @at, but to @target. 0: it is no call, or out of reach. */
 static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target)
 {
 	return a64_is_bl(word) ? a64_bl(at, target) : 0;
 }
 
-/* Fast paths beside the thunks (riscv64): none. */
+/* Copies of fast paths beside the thunks (riscv64): none. */
 #define ARCH_COPY_BYTES	0u
 
 static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk,
@@ -89,7 +89,7 @@ static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)
 	return 0;
 }
 
-/* @cells: two; @has_k: the handler wants the first. No handler wants the number. 0: out of reach. */
+/* @cells: two cells; @has_k: the handler needs the first. No handler needs the number. 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
 	unsigned n = 0;
@@ -115,7 +115,7 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t enter, uint6
 	return w[0] && w[1] && w[2];
 }
 
-/* @frame: arch_mcount_frame()'s. */
+/* @frame: of arch_mcount_frame(). */
 static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint32_t frame,
 					uint8_t flags)
 {
@@ -126,11 +126,11 @@ static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter
 	return w[1] && w[2];
 }
 
-/* ---- plain code ---- */
+/* ---- unprepared code ---- */
 
 #define ARCH_HAS_CODE	1
 #define ARCH_CODE_MAX	24u		/* bytes of the code that moved */
-#define ARCH_CODE_BYTES	96u		/* of all of a slot */
+#define ARCH_CODE_BYTES	96u		/* of a whole slot */
 #define A64_CODE_FUNC	(ARCH_CODE_MAX / 4)
 #define A64_CODE_CALL	(A64_CODE_FUNC + 7)
 #define A64_CODE_GRAPH	(A64_CODE_FUNC + 13)
@@ -160,8 +160,8 @@ static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
 }
 
 /*
- * Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again, once it has
- * been authenticated.
+ * Where the site leads to; @at: of the slot. @is_signed: x30 is signed when the site is reached, and the code signs it
+ * again after it was authenticated.
  */
 static inline uint64_t arch_code_idle(uint64_t at, int is_signed)
 {
@@ -178,27 +178,29 @@ static inline uint64_t arch_code_graph(uint64_t at, int is_signed)
 	return at + 4 * (A64_CODE_GRAPH + !is_signed);
 }
 
-/* The function handler returns there. */
+/* The function handler returns to this address. */
 static inline uint64_t arch_code_called(uint64_t at)
 {
 	return at + 4 * (A64_CODE_CALL + 1);
 }
 
 #define ARCH_CODE_HAS_K	0
-/* From there to the id of a slot, with the record's kind. */
+/* The constant between that address and the id of a slot, with the record's kind. */
 static inline uint32_t arch_code_k(uint64_t slot, uint32_t id)
 {
 	return (uint32_t)(arch_code_called(slot) >> 2) - id;
 }
 
-/* @w: the slot, its code is there already. @k: ARCH_THUNK_K. 0: out of reach. */
+/* @w: the slot; its code is there already. @k: ARCH_THUNK_K. 0: out of reach. */
 static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub,
 				 uint64_t k)
 {
 	uint32_t *f = w + A64_CODE_FUNC, *g = w + A64_CODE_GRAPH;
 
 	(void)exit_thunk;
-	/* if it is signed, w[0] is paciasp or pacibsp: autiasp, autibsp; else nobody comes here */
+	/*
+	 * if the code signs, w[0] is paciasp or pacibsp, and this is autiasp or autibsp; else this word is not reached
+	 */
 	f[0] = g[0] = w[0] | 0x80;
 	f[1] = 0xa9bc2be9;			/* stp x9, x10, [sp, #-64]! */
 	f[2] = 0xa90133eb;			/* stp x11, x12, [sp, #16] */
@@ -230,9 +232,9 @@ static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, 
 
 #define ARCH_HOOK_ENTRY	8u		/* of a stub: behind the handler's address */
 #define ARCH_HOOK_STUB	20u		/* bytes before the instructions that moved */
-#define ARCH_HOOK_MAX	4u		/* of what the jump there takes */
+#define ARCH_HOOK_MAX	4u		/* bytes that the jump to a stub takes, at most */
 
-/* What the entry of an unwinder's function becomes: a jump to its stub. Returns its words; 0: out of reach. */
+/* Makes the jump from the entry of an unwinder's function to its stub. Returns its words; 0: out of reach. */
 static inline unsigned arch_hook_jump(uint32_t *w, uint64_t at, uint64_t stub)
 {
 	w[0] = a64_b(at, stub);
@@ -253,7 +255,10 @@ static inline void arch_make_hook(uint32_t *w, uint64_t at, uint64_t handler)
 
 #define ARCH_FORK_MAX	12u		/* words of a stub */
 
-/* What the system call becomes: svc and b are instructions that CPUs may find one or the other of at any time. */
+/*
+ * Makes the jump from the system call. svc and b are instructions of which CPUs may execute either while one replaces
+ * the other.
+ */
 static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *code, uint64_t stub)
 {
 	(void)code;
@@ -263,9 +268,10 @@ static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *c
 
 /*
  * handler's address ; entered here: save x16, x30 ; call the handler ; it did nothing: restore, the system call,
- * back | it made the call: restore, back. @code: the @len bytes at the site @at. Returns its words; 0: it cannot be made.
+ * back | it made the call: restore, back. @code: the @len bytes at the site @at. Returns its words; 0: it cannot be
+ * made.
  */
-#define ARCH_FORK_MADE	12		/* bytes from where the handler returns to, to the second way */
+#define ARCH_FORK_MADE	12		/* distance of the second way from where the handler returns to, in bytes */
 static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code,
 				      unsigned len)
 {

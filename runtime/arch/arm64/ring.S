@@ -2,18 +2,17 @@
 /*
  * ring.S - the general record writer and the shadow stack push, arm64
  *
- * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort
- * address, from where the caller starts over. So everything stored before the last instruction of a section
- * must be harmless if it stays behind, and is written again next time; and all of a section's code, the
- * unlikely parts too, stands between its start and its commit. See ring/ring.c.
+ * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort address, from
+ * where the caller starts over. So each store before the last instruction of a section must be harmless if it stays
+ * behind, and is made again next time; and all code of a section, the unlikely parts too, lies between its start and
+ * its commit. See ring/ring.c.
  *
- * Order. The next writer on this CPU sees the stores up to an abort as they stand here: what takes a CPU from
- * a task puts its stores in order. Readers are on other CPUs: `oldest` is ordered before the data by a
- * barrier, the data before the commit by its release.
+ * Order. The next writer on this CPU sees the stores up to an abort in program order, because taking the CPU from a
+ * task puts its stores in order. Readers are on other CPUs: `oldest` is ordered before the data by a barrier, the data
+ * before the commit by its release.
  *
- * Beside x86_64's: fast paths write no ring of a CPU here, so nobody is made known to them (RC_KEY) and the
- * end of the sub-buffer (R_SUB_END) is asked by nobody. No register is to be kept but those that C keeps, and
- * none of them is used.
+ * Different from x86_64: fast paths write no ring of a CPU here, so no key is set for them (RC_KEY), and no code reads
+ * the end of the sub-buffer (R_SUB_END). Only the registers that C keeps have to be kept, and none of them is used.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -28,7 +27,7 @@
 	FUNCTION \name
 	.endm
 
-	/* The ring has the context of who writes, from \position on. Uses x12. */
+	/* The ring has the writer's context, from \position on. Uses x12. */
 	.macro SET_CONTEXT position
 	str	\position, [x3, #R_CTX_POS]	/* first: from here to the commit the cached context is invalid */
 	ldr	w12, [x0, #OP_TASK + 4]
@@ -37,14 +36,14 @@
 	str	w12, [x3, #R_CTX_HI]
 	.endm
 
-	/* The address of what stands at a position. */
+	/* The address of \position in the ring. */
 	.macro PLACE to, position
 	and	\to, \position, x14
 	add	\to, \to, x3
 	add	\to, \to, #R_DATA
 	.endm
 
-	/* A record's first word: its kind and nothing but the clock. */
+	/* A record's first word: its kind, and the rest is the clock. */
 	.macro FIRST_WORD to, kind, scratch
 	mov	w\to, w4
 	movz	\scratch, #\kind << 12, lsl #48
@@ -83,7 +82,10 @@ uft_asm_ring_write_start:
 	cmp	x12, x13
 	b.ne	.Lwrite_guard
 
-	/* inside: time never runs backwards in a ring, as who takes the CPU reads it behind an exception */
+	/*
+	 * inside: time never runs backwards in a ring, because the task that takes the CPU reads the clock behind an
+	 * exception
+	 */
 	mrs	x4, cntvct_el0
 	ldr	x5, [x3, #R_COMMIT]
 	ldr	x6, [x0, #OP_BYTES]
@@ -116,7 +118,10 @@ uft_asm_ring_write_start:
 	ldr	w13, [x13]
 	tst	w13, #RINGF_OVERWRITE
 	b.ne	5f
-	/* Discard mode: where it begins (abi.h, how a ring grows). x15 = its turn, x17 = what is read. */
+	/*
+	 * Discard mode: where the sub-buffer begins (abi.h, how a ring grows). x15 = its turn, x17 = the position up to
+	 * which data are read.
+	 */
 	add	x17, x3, #R_READ
 	ldar	x17, [x17]		/* partner: the reader's release, behind its copy */
 	add	x12, x14, #1
@@ -151,7 +156,7 @@ uft_asm_ring_write_start:
 	str	x8, [x15, #RT_SKIP]
 	add	x8, x13, #1
 	b	6f
-9:	add	x12, x8, x11		/* is what stands here consumed? */
+9:	add	x12, x8, x11		/* are the data here read? */
 	sub	x12, x12, x14
 	cmp	x12, x17
 	b.le	6f
@@ -177,7 +182,9 @@ uft_asm_ring_write_start:
 	ldr	x12, [x3, #R_BACKED]
 	cmp	x13, x12
 	b.hi	.Lwrite_unbacked
-	/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
+	/*
+	 * before the first store into it; partner: the reader's re-read. Also for a writer that was aborted behind it
+	 */
 	dmb	ishst
 	tst	x5, x11			/* is the last one full? */
 	b.eq	7f
@@ -193,7 +200,10 @@ uft_asm_ring_write_start:
 	add	x9, x8, #SH_BYTES
 	add	x9, x9, x6
 
-	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
+	/*
+	 * LOST: the number lost since the header before. That header is intact, because it is not given up before this
+	 * one.
+	 */
 	cbz	x5, .Lwrite_record	/* the first sub-buffer */
 	sub	x12, x5, #1
 	bic	x12, x12, x11
@@ -308,8 +318,8 @@ uft_asm_push_end:
 	RSEQ_CS_DESC .Lpush_cs, uft_asm_push_start, uft_asm_push_end, .Lpush_abort
 
 /*
- * A section in which nobody is: what a task's rseq_cs names while it is asked whether the kernel knows the
- * task (thread.c). The kernel takes back what it finds there when it takes the CPU away.
+ * A section in which no thread can be: a task's rseq_cs is set to it to find out whether the kernel knows the task
+ * (thread/rseq_check.c). The kernel clears rseq_cs when it takes the CPU away.
  */
 	.globl	uft_asm_nowhere_cs
 	.hidden	uft_asm_nowhere_cs

@@ -2,15 +2,15 @@
 /*
  * rseq.h - restartable sections for ring.S, and what is atomic against signals of the same task
  *
- * Fast paths write the ring of their thread, with signals as they are (ring/thread_rings.c). Events of threads without
- * such a ring go by C to that of their CPU, by the sections of ring.S, where libc has registered the thread;
- * else to an exchange ring, with signals blocked. Handlers that come between load and store of the changes of
- * arch/words.h break the exclusives.
+ * Fast paths write the ring of their thread, with signals as they are (ring/thread_rings.c). C code writes the events
+ * of threads without such a ring: to the ring of their CPU, by the sections of ring.S, if libc has registered the
+ * thread; else to an exchange ring, with signals blocked. A handler that comes between load and store of a change of
+ * arch/words.h breaks the exclusives.
  */
 #ifndef UFT_ARM64_RSEQ_H
 #define UFT_ARM64_RSEQ_H
 
-/* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
+/* ---- capabilities of this architecture, for C (runtime/arch/arch.h) ---- */
 
 #define ARCH_HAS_RSEQ		1	/* sections in ring.S */
 #define ARCH_HAS_OWN		1	/* fast paths write rings of their threads */
@@ -20,7 +20,7 @@
 #define ARCH_HAS_COUNTS		0
 #define ARCH_HAS_BESIDE		0
 #define ARCH_HAS_HOOKS		0
-#define ARCH_REACH		(127ull << 20)	/* of bl, less a page or two */
+#define ARCH_REACH		(127ull << 20)	/* of bl, minus a page or two */
 #define ARCH_STUB_RETURN	8
 #define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	0	/* the return address is in x30 at the entry: the slot is sp, a name only */
@@ -29,7 +29,7 @@
 #define ARCH_SIGNAL_SP		0
 #define ARCH_SIGNAL_PC		0
 
-/* what libc registered with, and the kernel looks for before abort addresses: brk #0x45e0 */
+/* libc has registered with this value, and the kernel looks for it before abort addresses: brk #0x45e0 */
 #define ARCH_RSEQ_SIG		0xd428bc00
 
 #ifdef __ASSEMBLER__
@@ -68,7 +68,7 @@
 
 #include <stdint.h>
 
-/* cpu_id of the calling task's struct rseq, which stands 4 bytes behind its beginning. */
+/* cpu_id of the calling task's struct rseq, 4 bytes behind its beginning. */
 static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
 {
 	uint64_t tp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, arm64 */
+/* syscall.S - code that makes system calls by itself, beside entry.S: for hosts that have them, arm64 */
 #include "runtime/arch/function.h"
 	.text
 
@@ -7,9 +7,8 @@
 	.hidden	uft_asm_sigreturn
 
 /*
- * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls
- * uft_asm_swap8, in whose ucontext pc stands at 440. A fault elsewhere ends the task; a signal that somebody
- * sent (si_code <= 0) is nothing.
+ * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls uft_asm_swap8; pc is
+ * at 440 in its ucontext. A fault elsewhere ends the task; a signal that was sent (si_code <= 0) is ignored.
  */
 	FUNCTION uft_asm_on_fault
 	ldr	w3, [x1, #8]
@@ -38,7 +37,10 @@ uft_asm_sigreturn:
 	brk	#0
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
-/* The system call whose registers from x0 on were saved at x0; all others stay. It may return twice (hook.S). */
+/*
+ * Makes the system call whose registers from x0 on are saved at x0; all other registers stay. It may return twice
+ * (hook.S).
+ */
 	FUNCTION uft_asm_saved_call
 	ldr	x8, [x0, #64]
 	ldp	x4, x5, [x0, #32]

@@ -49,7 +49,9 @@ static inline long arch_set_thread_pointer(uint64_t tp)
 	return 0;
 }
 
-/* Where the kernel lets signal handlers return to: `mov x8, #139; svc #0` (the vdso's, and libc's). */
+/*
+ * Length of the code to which the kernel makes signal handlers return: `mov x8, #139; svc #0` (the vdso's, and libc's).
+ */
 #define ARCH_SIGRETURN_BYTES	8
 static inline int arch_is_sigreturn(const uint8_t *p)
 {

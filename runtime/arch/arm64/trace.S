@@ -2,21 +2,20 @@
 /*
  * trace.S - the handlers that armed sites reach, arm64
  *
- * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: compilers do not
- * look at what a callee really uses (-fipa-ra) where there are patchable entries, whose first word spends x9
- * and which may lead through a veneer. Fast paths use no other register; C keeps the rest. Flags are dead at
- * entry and return; vector state is never touched. Around plain code x9-x15 are kept as well, and the same
- * paths run between.
+ * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: where there are patchable
+ * entries, whose first word uses x9 and which may lead through a veneer, compilers do not look at what a callee really
+ * uses (-fipa-ra). Fast paths use no other register; C keeps the rest. Flags are dead at entry and return; vector state
+ * is never touched. Around unprepared code x9-x15 are kept as well, and the same paths run in between.
  *
- * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return a thread is inside the line;
- * whatever is unusual goes back to C, which starts over from the registers as they came.
+ * Fast paths: theory in ring/thread_rings.c. From FIND_OWN until the key is restored a thread is inside the line.
+ * Unusual cases go to C, which starts over from the registers as they came.
  *
- * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is
- * not signed any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may
- * hold a signed one: it is stripped for the record. Branch target identification: we leave by ret, which may
- * lead anywhere; our own code is not guarded.
+ * Pointer authentication: at an entry site the return address is not signed yet, and at a function's return it is not
+ * signed any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may hold a signed
+ * one, which is stripped for the record. Branch target identification: handlers end in ret, which may lead anywhere;
+ * the runtime's code is not guarded.
  *
- * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
+ * Stack: fast paths use none, or SCRATCH_BYTES around unprepared code; C uses SAVE_BYTES and at most UFT_SLOW_STACK
  * more, probed before any state changes.
  */
 #include "runtime/arch/function.h"
@@ -30,7 +29,7 @@
 #define NZCV_C		2		/* the flags of not lo */
 #define NZCV_NE		0
 #define REC_ENTRY_TO_EXIT ((UFT_ASM_REC_ENTRY ^ UFT_ASM_REC_EXIT) << 60)
-#define XPACLRI		hint #7		/* strips x30; a nop where there is no such thing */
+#define XPACLRI		hint #7		/* strips x30; a nop on CPUs without signatures */
 
 	.macro HANDLER name
 	.balign	64
@@ -62,7 +61,7 @@
 	ALL_REGS stp, str
 	stp	x16, x17, [sp, #144]	/* not restored */
 	sub	x10, sp, #UFT_SLOW_STACK
-	ldrb	w10, [x10]		/* reads only: the memory there may be in use */
+	ldrb	w10, [x10]		/* reads only, because the memory there may be in use */
 	.endm
 
 	.macro RESTORE_ALL
@@ -73,12 +72,12 @@
 	.cfi_restore x30
 	.endm
 
-	/* A record's first word but the clock. x30: the site's end, x17: ARCH_THUNK_K. */
+	/* A record's first word without the clock. x30: the site's end, x17: ARCH_THUNK_K. */
 	.macro TEXT_ID to
 	add	\to, x17, x30, lsl #30
 	.endm
 
-	/* The thread's line, with us inside: x13; x11 its key. Uses x12, x14, flags. */
+	/* Goes inside the thread's line: x13 = the line, x11 = its key. Uses x12, x14, flags. */
 	.macro FIND_OWN slow
 	ldr	x13, uft_ring_fast + RF_OWN
 	mrs	x11, tpidr_el0
@@ -95,8 +94,8 @@
 	.endm
 
 	/*
-	 * x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock is below the limit and
-	 * there is room. Uses x14, x15.
+	 * x10 = the clock, x12 = where to write, x16 = the thread; flags: lo if the clock is below the limit and there
+	 * is room. Uses x14, x15.
 	 */
 	.macro FIND_ROOM
 	mrs	x10, cntvct_el0
@@ -106,22 +105,22 @@
 	ccmp	x12, x14, #NZCV_C, lo
 	.endm
 
-	/* What stands before x12 is committed. Uses x14-x16. */
+	/* Commits the words before x12. Uses x14-x16. */
 	.macro COMMIT
 	ldp	x15, x16, [x13, #RO_RING]
 	sub	x14, x12, x16
 	stlr	x14, [x15]
 	.endm
 
-	/* The thread leaves its own ring. Uses x12. */
+	/* Leaves the line. Uses x12. */
 	.macro LEAVE_OWN
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]
 	.endm
 
 	/*
-	 * What plain code may rely on and fast paths use. The parent, if it lies at sp, is then at sp +
-	 * SCRATCH_BYTES.
+	 * Saves registers that unprepared code may rely on and fast paths use. The parent, if it lies at sp, is then at
+	 * sp + SCRATCH_BYTES.
 	 */
 	.macro SCRATCH_SAVE
 	stp	x9, x10, [sp, #-SCRATCH_BYTES]!
@@ -140,9 +139,9 @@
 	.endm
 
 	/*
-	 * All of a graph entry, then straight on; or at \p_slow with everything as it came, or \p_by_c, where
-	 * x17 has become the first word. x30 = stub + 4, x17 = ARCH_THUNK_K, \name = sp at the function's
-	 * entry, which is the frame's name; the parent is x9 or, where that is \name, at sp + SCRATCH_BYTES.
+	 * A whole graph entry, then straight on; or at \p_slow with everything as it came, or at \p_by_c, where x17 has
+	 * become the first word. x30 = stub + 4, x17 = ARCH_THUNK_K, \name = sp at the function's entry, which is the
+	 * frame's name; the parent is x9 or, if x9 is \name, at sp + SCRATCH_BYTES.
 	 *
 	 *	x10 clock	x11 key		x12 at		x13 line	x15 top		x16 thread	x17 first word
 	 */
@@ -171,7 +170,8 @@
 	.endif
 	add	x14, x30, #4		/* stub + 8 */
 	stp	x14, x10, [x15, #E_RET]
-	stp	x17, xzr, [x15, #E_WORD]	/* and the flags: a push that gave way leaves its own in what is free */
+	/* and the flags: a push that was aborted leaves its own in a free entry */
+	stp	x17, xzr, [x15, #E_WORD]
 	add	x15, x15, #E_BYTES
 	str	x15, [x13, #RO_INTENT]
 	str	x12, [x13, #RO_AT]
@@ -182,8 +182,8 @@
 	.endm
 
 	/*
-	 * The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of
-	 * the rest is amiss.
+	 * The stack pointer is the same: a tail call if the parent is the hook of its caller. Or another condition of
+	 * the entry failed.
 	 */
 	.macro GRAPH_ENTER_ODD p, name
 .L\p\()_odd:
@@ -214,7 +214,7 @@
 	.endm
 
 	/*
-	 * All of a graph exit; \below: from sp up to what names the frame. Ends with the parent in x9; or at \p_slow.
+	 * A whole graph exit; \below: from sp up to the frame's name. Ends with the parent in x9; or at \p_slow.
 	 *
 	 *	x9 parent	x10 clock	x11 key		x12 at		x13 line	x16 thread	x17 top		x30 slot
 	 */
@@ -292,7 +292,7 @@
 	ret	x16			/* pairs with the site's bl */
 	FUNCTION_END uft_asm_func
 
-/* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, x17 = ARCH_THUNK_K. */
+/* Behind the prologue: x30 = site + 4, the parent is in the frame record that x29 names, x17 = ARCH_THUNK_K. */
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL
 	TEXT_ID	x0
@@ -306,10 +306,9 @@
 	FUNCTION_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the
- * frame. Accepted, we go back to the stub, whose bl makes stub + 8 the body's return address before the body
- * can sign it. Declined, the parent stays and the body, where the stub's second bl leads, is entered from
- * here.
+ * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the frame. If the
+ * call is accepted, control returns to the stub, whose bl makes stub + 8 the body's return address before the body can
+ * sign it. If it is declined, the parent stays, and the body, the target of the stub's second bl, is entered from here.
  */
 	HANDLER uft_asm_graph_enter
 	GRAPH_ENTER enter, sp
@@ -340,7 +339,7 @@ uft_asm_graph_enter_slow:
 	ret	x16
 	FUNCTION_END uft_asm_graph_enter
 
-/* The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more. */
+/* The body has returned to the stub: results live, sp as at the entry; x30 is not needed any more. */
 	HANDLER uft_asm_graph_exit
 	GRAPH_EXIT exit
 	ret	x9			/* pairs with the caller's bl */
@@ -360,7 +359,7 @@ uft_asm_graph_exit_slow:
 	FUNCTION_END uft_asm_graph_exit
 
 /*
- * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and
+ * Graph, unprepared code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and
  * function may rely on x9 - x15 here, at the exit as well.
  */
 	HANDLER uft_asm_code_enter
@@ -415,9 +414,9 @@ uft_asm_code_enter_slow:
 	FUNCTION_END uft_asm_code_exit
 
 /*
- * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub
- * + 8 where the prologue has put the parent, unsigned (frame.h), or leaves it; the body's return then comes
- * to the exit as if from an entry site's stub.
+ * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C writes stub + 8 to
+ * where the prologue has stored the parent, unsigned (frame.h), or leaves it; the body's return then comes to the exit
+ * as if from an entry site's stub.
  */
 	HANDLER uft_asm_mcount_graph
 	mov	x16, x30

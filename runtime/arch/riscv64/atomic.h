@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic.h - the clock, and the stores that running code may see half way
+ * atomic.h - the clock, and stores that running code may see half way
  *
  * Ordered accesses: arch/order.h; copies: arch/words.h. Context: any.
  */
@@ -16,7 +16,7 @@
 
 static inline void arch_cpu_relax(void)
 {
-	/* pause: a hint, nothing to older CPUs */
+	/* pause: a hint, which older CPUs ignore */
 	__asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
 }
 
@@ -29,20 +29,23 @@ static inline uint64_t arch_clock(void)
 	return v;
 }
 
-/* The same, not read before what precedes it is done: for who has just taken something over from another CPU. */
+/*
+ * The same, but not read before the preceding instructions are done: for code that has just taken a task over from
+ * another CPU.
+ */
 static inline uint64_t arch_clock_after(void)
 {
 	__asm__ volatile("fence ir, ir" ::: "memory");
 	return arch_clock();
 }
 
-/* Units of the clock a second; 0: only a measurement tells. */
+/* Ticks of the clock per second; 0: it has to be measured. */
 static inline uint64_t arch_clock_hz(void)
 {
 	return 0;
 }
 
-/* What names the thread. */
+/* The thread's identity. */
 static inline uint64_t arch_thread_pointer(void)
 {
 	return arch_get_thread_pointer();
@@ -57,8 +60,8 @@ static inline uint32_t arch_text_load4(const void *at)
 }
 
 /*
- * An aligned word: one store, never split. A CPU that fetches it has the old instruction or the new. Else
- * two: when no thread runs.
+ * An aligned word is one store, never split: a CPU that fetches it has the old instruction or the new. Another word
+ * takes two stores, only while no thread runs.
  */
 static inline void arch_text_store4(void *at, uint32_t v)
 {
@@ -71,7 +74,7 @@ static inline void arch_text_store4(void *at, uint32_t v)
 		__asm__ volatile("sw %1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
 }
 
-/* This CPU fetches what was stored; the others do after plat_sync_cores(). */
+/* Makes this CPU fetch the stored instructions; the others do after plat_sync_cores(). */
 static inline void arch_text_flush(const void *at, size_t bytes)
 {
 	(void)at, (void)bytes;
@@ -79,8 +82,8 @@ static inline void arch_text_flush(const void *at, size_t bytes)
 }
 
 /*
- * No instruction of another kind makes a CPU fetch anew: the kernel has to have all of them execute fence.i.
- * 0: it has no such call (emulators, which see stores to code by themselves).
+ * No other kind of instruction makes a CPU fetch again, so the kernel makes all CPUs execute fence.i. 0: the kernel has
+ * no such call (emulators, which see stores to code by themselves).
  */
 static inline int arch_sync_cores(void)
 {

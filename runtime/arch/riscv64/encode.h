@@ -4,7 +4,7 @@
  *
  * Pure functions on 32-bit words: no memory, no system, no state. Shared by the runtime, the session and tests on any
  * host. Builders return the instruction, or 0 (which no CPU executes) when an operand does not fit.
- * tests/arch/encode holds every builder against the assembler's output.
+ * tests/arch/encode compares every builder with the assembler's output.
  *
  * Source: The RISC-V Instruction Set Manual, volume I, chapters 2 (RV32I), 5 (RV64I) and 16 (C).
  */
@@ -22,14 +22,14 @@
 #define RV_RA		1u
 #define RV_SP		2u
 #define RV_TP		4u
-#define RV_T0		5u		/* the other link register, which predictors of returns know */
+#define RV_T0		5u		/* the other link register, which return predictors know */
 #define RV_T1		6u
 #define RV_T3		28u
 #define RV_T4		29u
 #define RV_T5		30u
 #define RV_T6		31u
 
-/* Where auipc and an instruction with twelve bits reach from @pc, and the two parts of the way. */
+/* The reach from @pc of auipc and an instruction with twelve bits, and the two parts of the distance. */
 static inline int rv_reaches(uint64_t pc, uint64_t target)
 {
 	int64_t d = (int64_t)(target - pc);
@@ -73,7 +73,7 @@ static inline uint32_t rv_sd(unsigned reg, unsigned rs, unsigned offset)
 	return (offset >> 5 & 0x7f) << 25 | reg << 20 | rs << 15 | 3u << 12 | (offset & 31) << 7 | 0x23u;
 }
 
-/* lw @rd, @offset(tp); where there is none, or it is too far away: li @rd, 0 */
+/* lw @rd, @offset(tp); if there is no offset, or it is too large: li @rd, 0 */
 static inline uint32_t rv_number(unsigned rd, int32_t offset)
 {
 	if (!offset || offset < -2048 || offset > 2047)
@@ -81,7 +81,7 @@ static inline uint32_t rv_number(unsigned rd, int32_t offset)
 	return (uint32_t)offset << 20 | RV_TP << 15 | 2u << 12 | rd << 7 | 0x03u;
 }
 
-/* @word loads from tp or stores there: the same, @offset further. 0: it does not fit. Other words stay. */
+/* If @word loads from tp or stores there: the same, but @offset further. 0: it does not fit. Other words stay. */
 static inline uint32_t rv_from_tp(uint32_t word, int64_t offset)
 {
 	int is_store = (word & 0x7f) == 0x23;
@@ -125,19 +125,19 @@ static inline uint64_t rv_jal_target(uint32_t insn, uint64_t pc)
 	return pc + (uint64_t)((int64_t)(int32_t)(u << 11) >> 11);
 }
 
-/* Bytes of the instruction whose first one is @first. */
+/* Length of the instruction whose first byte is @first. */
 static inline unsigned rv_length(uint8_t first)
 {
 	return (first & 3) == 3 ? 4 : 2;
 }
 
-/* @bits of a number, with their sign. */
+/* @bits of a number, sign-extended. */
 static inline int64_t rv_signed(uint32_t v, unsigned bits)
 {
 	return (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
 }
 
-/* Where the branch at @pc leads, if it is one that says so itself: jal, beq and its like, c.j, c.beqz, c.bnez. */
+/* The target of the branch at @pc, if the instruction has it: jal, beq and its like, c.j, c.beqz, c.bnez. */
 static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 {
 	int32_t d;
@@ -165,7 +165,7 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 }
 
 /*
- * The bits of those that we write that hold an address, or a part of a number: of auipc, lui, jal; of jalr,
+ * In instructions that uft writes: the bits that hold an address, or a part of a number: of auipc, lui, jal; of jalr,
  * ld, addiw.
  */
 static inline uint32_t rv_address_bits(uint32_t insn)
@@ -179,13 +179,13 @@ static inline int rv_is_auipc(uint32_t insn, unsigned rd)
 	return (insn & 0xfffu) == (rd << 7 | 0x17u);
 }
 
-/* jalr @rd, @rs or ld @rd, @rs: what shares everything but the twelve bits with @like. */
+/* Is it jalr @rd, @rs or ld @rd, @rs: equal to @like except for the twelve bits? */
 static inline int rv_is_like(uint32_t insn, uint32_t like)
 {
 	return !((insn ^ like) & 0xfffffu);
 }
 
-/* Where auipc at @pc and its second word lead. */
+/* The target of auipc at @pc and its second word. */
 static inline uint64_t rv_pair_target(uint32_t auipc, uint32_t second, uint64_t pc)
 {
 	return pc + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000u) + (uint64_t)((int64_t)(int32_t)second >> 20);
@@ -205,7 +205,7 @@ static inline int rv_is_of_registers(uint32_t insn)
 	return quarter == 2 && (kind == 0 || (kind == 4 && (insn >> 2 & 31)));
 }
 
-/* The register that such an instruction writes and does not read, so that it is free before; 0: none is known. */
+/* The register that such an instruction writes and does not read, so it is free before; 0: none is known. */
 static inline unsigned rv_defines(uint32_t insn)
 {
 	const unsigned rd = insn >> 7 & 31, op = insn & 0x7f;

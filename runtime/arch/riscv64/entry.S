@@ -27,7 +27,7 @@
 	ebreak
 	FUNCTION_END uft_blob_attach
 
-/* Jumped to by ptrace, on the stack of an agent that there is not. */
+/* Jumped to by ptrace, on the stack of an agent that does not exist. */
 	FUNCTION uft_blob_rejoin
 	.cfi_undefined ra
 	li	s0, 0
@@ -45,7 +45,7 @@
 	FUNCTION uft_asm_clone
 	mv	t0, a2
 	li	a2, 0			/* parent_tid */
-	li	a3, 0			/* tls: the caller's stays, the child never uses it */
+	li	a3, 0			/* tls: the caller's stays, and the child never uses it */
 	li	a4, 0			/* child_tid */
 	li	a7, 220			/* clone */
 	ecall

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - what a prologue has made of the frame, for calls behind it (mcount), riscv64
+ * frame.h - the frame that a prologue has made, for calls behind it (mcount), riscv64
  *
- * There need be no frame pointer. An instruction that moves the stack pointer down is looked for backwards
- * such that a walk from there comes to the store of ra and ends at the call. A function that is not
- * understood has no graph.
+ * There need be no frame pointer. The search goes backwards to an instruction that moves the stack pointer down, such
+ * that a walk from there passes the store of ra and ends at the call. A function whose prologue is not understood has
+ * no graph.
  *
- * gcc hands the return address to mcount, clang nothing: in a0 is then the function's own argument. But there
- * is a frame pointer that ra stands below: the stack pointer at the entry, or what variable arguments are
- * kept in lies between.
+ * gcc passes the return address to mcount. clang passes none: a0 then is the function's own argument. But clang keeps a
+ * frame pointer, and ra lies below it: s0 is the stack pointer at the entry, or variable arguments lie between the two.
  */
 #ifndef UFT_RISCV64_FRAME_H
 #define UFT_RISCV64_FRAME_H
@@ -31,7 +30,7 @@ static inline unsigned arch_return_signs(uint64_t ret)
 }
 
 #define ARCH_FRAME_BARE	(1u << 31)	/* mcount has no argument; the frame is that of s0 */
-#define RV_FRAME_BYTES	192	/* arguments are stored before the call: not more than this */
+#define RV_FRAME_BYTES	192	/* arguments are stored before the call: at most so many bytes */
 
 static inline uint32_t rv_at(const uint16_t *at)
 {
@@ -43,7 +42,7 @@ static inline int rv_is_long(uint16_t half)
 	return (half & 3) == 3;
 }
 
-/* What the instruction adds to the stack pointer; 1: something else becomes of it. */
+/* The number that the instruction adds to the stack pointer; 1: it changes the stack pointer in another way. */
 static inline int64_t rv_stack_add(const uint16_t *at)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -61,7 +60,7 @@ static inline int64_t rv_stack_add(const uint16_t *at)
 	return (w & 0xf80) == 2 << 7 && (w & 0x5f) == 0x13 ? 1 : 0;	/* arithmetic with the result in sp */
 }
 
-/* The value of t0 behind the instruction, if it was @t0 before: large frames have their size there. */
+/* The value of t0 behind the instruction, if it was @t0 before: large frames have their size in t0. */
 static inline int64_t rv_t0(const uint16_t *at, int64_t t0)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -80,7 +79,7 @@ static inline int rv_adds_t0(const uint16_t *at)
 	return at[0] == 0x9116 || rv_at(at) == 0x00510133;	/* add sp, sp, t0 */
 }
 
-/* Where ra goes, from the stack pointer; -1: not here. */
+/* Where the instruction stores ra, from the stack pointer; -1: it does not. */
 static inline int64_t rv_ra_store(const uint16_t *at)
 {
 	uint32_t h = at[0], w;
@@ -93,7 +92,7 @@ static inline int64_t rv_ra_store(const uint16_t *at)
 	return rv_signed((w >> 25) << 5 | (w >> 7 & 31), 12);
 }
 
-/* The offset from the stack pointer that the instruction puts into s0; 0: it does not. */
+/* The offset from the stack pointer that the instruction puts into s0; 0: none. */
 static inline int64_t rv_s0_set(const uint16_t *at)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -103,7 +102,7 @@ static inline int64_t rv_s0_set(const uint16_t *at)
 	return (w & 0xfffff) == 0x10413 ? rv_signed(w >> 20, 12) : 0;	/* addi s0, sp */
 }
 
-/* mv a0; ld a0: mcount's argument. Nothing else needs a0 before the call. */
+/* mv a0; ld a0: sets mcount's argument. No other instruction needs a0 before the call. */
 static inline int rv_is_a0_set(const uint16_t *at)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -115,8 +114,8 @@ static inline int rv_is_a0_set(const uint16_t *at)
 }
 
 /*
- * Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry;
- * ARCH_FRAME_BARE and where that is above s0; 0: unknown.
+ * For the call @site, in words of 8 bytes: how far ra lies above sp there, and (upper half) the same for sp at the
+ * entry; or ARCH_FRAME_BARE and how far sp at the entry lies above s0; 0: unknown.
  */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
@@ -151,7 +150,7 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 	return 0;
 }
 
-/* The slot of the return address and the frame's name, by what the function has in @base (sp; of a bare frame s0). */
+/* The slot of the return address and the frame's name, from the function's value of @base (sp; in a bare frame s0). */
 static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
 {
 	if (frame & ARCH_FRAME_BARE) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.S - from hooked places (patch/words/hook.c) into C and back, riscv64
+ * hook.S - from hooks (patch/words/hook.c) into C and back, riscv64
  *
- * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that
- * knows it may keep something in any register (-fipa-ra): all are as they were. The compiler has no use for
- * floating-point registers in the runtime (tests/arch/words). The entry of an unwinder's function leads here
- * by way of its stub, which t6 names; t5 and t6 are free there.
+ * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that knows it may
+ * keep values in any register (-fipa-ra): so all registers are as they were. The compiler does not use floating-point
+ * registers in the runtime (tests/arch/words). The entry of an unwinder's function leads here through its stub, which
+ * t6 names; t5 and t6 are free there.
  *
  *	sp + 0		a0 - a7, t0 - t6
  *	sp + 128	s0, ra		frame record: the loader's call, or the unwinder's caller
@@ -58,7 +58,7 @@
 	ret
 	FUNCTION_END uft_asm_hook_rbrk
 
-	/* C may change the return address where it was saved. */
+	/* C may change the return address where it is saved. */
 	HOOK	uft_asm_hook_unwind
 	addi	a0, sp, SAVE_BYTES
 	addi	a1, sp, 128
@@ -68,8 +68,8 @@
 	FUNCTION_END uft_asm_hook_unwind
 
 	/*
-	 * From the stub of a fork, a7 the call's number. It goes on behind ra, or, where the call was made here,
-	 * ARCH_FORK_MADE bytes further (patch.h). The stack is the child's as well: it is a copy.
+	 * From the stub of a fork, a7 the call's number. Returns to ra or, if the call was made here, ARCH_FORK_MADE
+	 * bytes further (patch.h). The child has a copy of the stack.
 	 */
 	HOOK	uft_asm_hook_fork
 	mv	a0, a7

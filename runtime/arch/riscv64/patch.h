@@ -15,9 +15,9 @@
  *			exit: save t3 t4 ; j exit thunk
  *	its stub	jal ra, enter thunk ; jal ra, code ; j slot's exit ; flags	at enter the parent lies at sp
  *
- * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and
- * the stub's first word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the
- * entry of a function; calls by t0 and returns by t0 and ra are those that predictors pair.
+ * auipc stays, and jalr reaches 2 KiB around its address. So an entry leads to its stub in every state, and the stub's
+ * first word decides where to go on (ARCH_CALL_BY_STUB). t0-t6 except t2 (the static chain) are free at the entry of a
+ * function. Return predictors pair calls by t0 with returns by t0, and calls by ra with returns by ra.
  */
 #ifndef UFT_RISCV64_PATCH_H
 #define UFT_RISCV64_PATCH_H
@@ -29,7 +29,7 @@
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
 #define ARCH_THUNK_BYTES	20u
 #define ARCH_THUNK_K(k)		((uint64_t)(k))
-#define ARCH_THUNK_PAGES	2u	/* jal does not reach far: before the stubs and behind them */
+#define ARCH_THUNK_PAGES	2u	/* jal does not reach far: one page before the stubs and one behind them */
 #define ARCH_CALL_BY_STUB	1
 #define ARCH_INSN_ALIGN		2u
 #define ARCH_INSN_NOP		RV_NOP
@@ -39,7 +39,7 @@ static inline int arch_is_nop(uint32_t word)
 	return rv_is_nops(word);
 }
 
-/* The first word of an entry site while it is ours. */
+/* The first word of an entry site while it is armed or idle. */
 static inline uint32_t arch_entry_word(uint64_t site, uint64_t stub)
 {
 	return rv_auipc(RV_T0, site, stub);
@@ -51,7 +51,10 @@ static inline uint32_t arch_jump_word(uint64_t at, uint64_t stub)
 	return rv_jalr(RV_T0, RV_T0, at - 4, stub);
 }
 
-/* A site of @n words behind a prologue: call @thunk. The last word is what makes it a call. 0: out of reach. */
+/*
+ * A site of @n words behind a prologue: makes a call of @thunk. Its last word decides whether it is a call. 0: out of
+ * reach.
+ */
 static inline int arch_make_call(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk)
 {
 	w[0] = n == 1 ? rv_jal(RV_RA, at, thunk) : rv_auipc(RV_RA, at, thunk);
@@ -66,15 +69,15 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
 }
 
-/* The call @word at @at, to @target instead. 0: it is none, or out of reach. */
+/* The call @word at @at, but to @target. 0: it is no call, or out of reach. */
 static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target)
 {
 	return rv_is_jal(word, RV_RA) ? rv_jal(RV_RA, at, target) : 0;
 }
 
 /*
- * @cells: two, in 16 aligned bytes; @has_k: the handler wants the first; @tid_offset: uft_slice's, where it
- * wants the number. 0: out of reach.
+ * @cells: two cells, in 16 aligned bytes; @has_k: the handler needs the first; @tid_offset: uft_slice's, if the handler
+ * needs the number. 0: out of reach.
  */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
@@ -92,17 +95,17 @@ static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int 
 	return w[0] != 0;
 }
 
-/* ---- fast paths beside the thunks ---- */
+/* ---- copies of fast paths beside the thunks ---- */
 
-#define ARCH_COPY_BYTES	512u	/* of one of them */
+#define ARCH_COPY_BYTES	512u	/* of one copy */
 
 extern const char uft_asm_copy_func[], uft_asm_copy_enter[], uft_asm_copy_exit[], uft_asm_copy_end[];
 
 /*
- * A copy of the fast path of one thunk, which spares the way through cells: @w, ARCH_COPY_BYTES, is what is
- * to stand at @at. @which: 0 function, 1 enter, 2 exit; @k: a cell with what it makes ids of: its thunk's, or
- * arch_copy_k(); @thunk, which it leads to whatever is unusual; @number, @tls: uft_slice.tid_offset,
- * uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
+ * Makes a copy of the fast path of one thunk, which saves the way through cells. @w, ARCH_COPY_BYTES: the words for
+ * @at. @which: 0 function, 1 enter, 2 exit; @k: a cell with the constant for ids: its thunk's, or arch_copy_k();
+ * @thunk: where it leads in unusual cases; @number, @tls: uft_slice.tid_offset, uft_rt.tls_offset. Returns its words;
+ * 0: not known or out of reach. The first word can become arch_copy_off().
  */
 static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk,
 				      int32_t number, int64_t tls)
@@ -132,8 +135,8 @@ static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, 
 }
 
 /*
- * What the enter copy subtracts from an address in a stub, to have the record's upper half 4 bits higher. The
- * function's is its thunk's.
+ * The number that the enter copy subtracts from an address in a stub, which gives the record's upper half 4 bits
+ * higher. The function copy uses its thunk's.
  */
 static inline uint64_t arch_copy_k(uint64_t stub_base, uint32_t first_id, uint32_t kind)
 {
@@ -145,7 +148,7 @@ static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)
 	return rv_jal(RV_ZERO, at, thunk);
 }
 
-/* @to: the thunk that a site's state asks for. Bodies are called by way of t0: wherever they are. */
+/* @to: the thunk for the site's state. Bodies are called through t0, because they may be anywhere. */
 static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags)
 {
 	(void)body;
@@ -156,7 +159,7 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t
 	return w[0] && w[2];
 }
 
-/* @frame: arch_mcount_frame()'s. */
+/* @frame: of arch_mcount_frame(). */
 static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame,
 					uint8_t flags)
 {
@@ -176,11 +179,11 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 
 #define ARCH_HOOK_ENTRY	8u		/* of a stub: behind the handler's address */
 #define ARCH_HOOK_STUB	20u		/* bytes before the instructions that moved */
-#define ARCH_HOOK_MAX	8u		/* of what the jump there takes */
+#define ARCH_HOOK_MAX	8u		/* bytes that the jump to a stub takes, at most */
 
 /*
- * What the entry of an unwinder's function becomes: a jump to its stub, and the way back from there. By t6,
- * which the session finds in none of the instructions that move. Returns its words; 0: out of reach.
+ * Makes the jump from the entry of an unwinder's function to its stub, and the jump back. Both use t6, because the
+ * session has checked that none of the moved instructions uses it. Returns its words; 0: out of reach.
  */
 static inline unsigned arch_hook_jump(uint32_t *w, uint64_t at, uint64_t stub)
 {
@@ -211,8 +214,8 @@ static inline uint32_t rv_fetch(const uint8_t *code)
 }
 
 /*
- * What the system call and the instructions before it become, whose first one is at @code: by the register that this
- * one writes and does not read.
+ * Makes the jump from the system call and the instructions before it, of which the first is at @code: through the
+ * register that this instruction writes and does not read.
  */
 static inline unsigned arch_fork_jump(uint32_t *w, uint64_t at, const uint8_t *code, uint64_t stub)
 {
@@ -235,7 +238,7 @@ static inline unsigned rv_fork_back(uint32_t *w, unsigned n, uint64_t stub, unsi
  * nothing: restore, the system call, back | it made the call: restore, back. @code: the @len bytes at the site @at, and
  * the instruction behind, whose register is free on the way back. Returns its words; 0: it cannot be made.
  */
-#define ARCH_FORK_MADE	24		/* bytes from where the handler returns to, to the second way */
+#define ARCH_FORK_MADE	24		/* distance of the second way from where the handler returns to, in bytes */
 static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handler, uint64_t at, const uint8_t *code,
 				      unsigned len)
 {
@@ -271,11 +274,11 @@ static inline unsigned arch_make_fork(uint32_t *w, uint64_t stub, uint64_t handl
 	return n;
 }
 
-/* ---- plain code ---- */
+/* ---- unprepared code ---- */
 
 #define ARCH_HAS_CODE	1
 #define ARCH_CODE_MAX	28u		/* bytes of the code that moved */
-#define ARCH_CODE_BYTES	112u		/* of all of a slot */
+#define ARCH_CODE_BYTES	112u		/* of a whole slot */
 #define RV_CODE_FUNC	(ARCH_CODE_MAX / 4)
 #define RV_CODE_GRAPH	(RV_CODE_FUNC + 10)
 #define RV_CODE_EXIT	(RV_CODE_GRAPH + 7)
@@ -322,7 +325,7 @@ static inline uint64_t arch_code_graph(uint64_t at, int is_signed)
 	return at + 4 * RV_CODE_GRAPH;
 }
 
-/* The function handler returns there. */
+/* The function handler returns to this address. */
 static inline uint64_t arch_code_called(uint64_t at)
 {
 	return at + 4 * (RV_CODE_FUNC + 5);
@@ -330,15 +333,15 @@ static inline uint64_t arch_code_called(uint64_t at)
 
 #define ARCH_CODE_HAS_K	1
 /*
- * What its thunk loads (ARCH_THUNK_K): from there to the id of a slot, with the record's kind; slots are 128
- * bytes apart.
+ * The constant of its thunk (ARCH_THUNK_K): between that address and the id of a slot, with the record's kind; slots
+ * are 128 bytes apart.
  */
 static inline uint32_t arch_code_k(uint64_t base, uint32_t first_id)
 {
 	return (uint32_t)(arch_code_called(base) >> 7) - first_id;
 }
 
-/* @w: the slot, its code is there already. @k: for slots with a K of their own. 0: out of reach. */
+/* @w: the slot; its code is there already. @k: for slots with a K of their own. 0: out of reach. */
 static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub,
 				 uint64_t k)
 {
@@ -355,7 +358,8 @@ static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, 
 	f[7] = rv_ld(RV_T4, RV_SP, 0, 16);
 	f[8] = 0x02010113;					/* addi sp, sp, 32 */
 	f[9] = rv_jal(RV_ZERO, at + 4 * (RV_CODE_FUNC + 9), at);
-	g[4] = rv_auipc(RV_T3, at, at);				/* graph + 16: who declines goes on at f[5] */
+	/* graph + 16: if the handler declines, it goes on at f[5] */
+	g[4] = rv_auipc(RV_T3, at, at);
 	g[5] = rv_sd(RV_T3, RV_SP, 24);
 	g[6] = rv_jal(RV_ZERO, at + 4 * (RV_CODE_GRAPH + 6), stub);
 	x[0] = 0xff010113;					/* addi sp, sp, -16 */

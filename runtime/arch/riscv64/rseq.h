@@ -2,14 +2,14 @@
 /*
  * rseq.h - what is atomic against signals of the same task
  *
- * There are no restartable sections on riscv64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their
- * thread, with signals as they are (ring/thread_rings.c); every other event takes an exchange ring, with signals
- * blocked. The changes of arch/words.h do for the few unblocked lines.
+ * riscv64 has no restartable sections yet (ARCH_HAS_RSEQ). Fast paths write the ring of their thread, with signals as
+ * they are (ring/thread_rings.c). Every other event takes an exchange ring, with signals blocked. The changes of
+ * arch/words.h are enough for the few lines with signals unblocked.
  */
 #ifndef UFT_RISCV64_RSEQ_H
 #define UFT_RISCV64_RSEQ_H
 
-/* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
+/* ---- capabilities of this architecture, for C (runtime/arch/arch.h) ---- */
 
 #define ARCH_HAS_RSEQ		0
 #define ARCH_HAS_OWN		1
@@ -19,7 +19,7 @@
 #define ARCH_HAS_COUNTS		0
 #define ARCH_HAS_BESIDE		0
 #define ARCH_HAS_HOOKS		0
-#define ARCH_REACH		0x7ff00000ull	/* of auipc and jalr, less a page or two */
+#define ARCH_REACH		0x7ff00000ull	/* of auipc and jalr, minus a page or two */
 #define ARCH_STUB_RETURN	8
 #define ARCH_HAS_INIT		0	/* loaders know DT_INIT_ARRAY only */
 #define ARCH_SLOT_IN_MEMORY	0	/* the return address is in ra at the entry: the slot is sp, a name only */
@@ -32,7 +32,7 @@
 
 #include <stdint.h>
 
-/* cpu_id of the calling task's struct rseq, which stands 4 bytes behind its beginning. */
+/* cpu_id of the calling task's struct rseq, 4 bytes behind its beginning. */
 static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
 {
 	uint64_t tp;

@@ -4,10 +4,10 @@
 	.text
 
 /*
- * int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to) - compare-and-swap of memory that may not be
- * there: 0 then
+ * int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to) - compare-and-swap of memory that may not be mapped: then
+ * 0
  *
- * The fault's handler lets it go on at uft_asm_swap_fault: where there are signals uft_asm_on_fault (syscall.S) does.
+ * The handler of the fault continues it at uft_asm_swap_fault: where there are signals, uft_asm_on_fault (syscall.S).
  */
 	.globl	uft_asm_swap_begin, uft_asm_swap_end, uft_asm_swap_fault
 	.hidden	uft_asm_swap_begin, uft_asm_swap_end, uft_asm_swap_fault

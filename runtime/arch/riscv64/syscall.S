@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, riscv64 */
+/* syscall.S - code that makes system calls by itself, beside entry.S: for hosts that have them, riscv64 */
 #include "runtime/arch/function.h"
 	.text
 
@@ -7,9 +7,8 @@
 	.hidden	uft_asm_sigreturn
 
 /*
- * uft_asm_on_fault is the handler (SA_SIGINFO: a1 = siginfo, a2 = ucontext) of the task that calls
- * uft_asm_swap8, in whose ucontext pc stands at 176. A fault elsewhere ends the task; a signal that somebody
- * sent (si_code <= 0) is nothing.
+ * uft_asm_on_fault is the handler (SA_SIGINFO: a1 = siginfo, a2 = ucontext) of the task that calls uft_asm_swap8; pc is
+ * at 176 in its ucontext. A fault elsewhere ends the task; a signal that was sent (si_code <= 0) is ignored.
  */
 	FUNCTION uft_asm_on_fault
 	lw	a3, 8(a1)
@@ -28,7 +27,7 @@
 	ebreak
 	FUNCTION_END uft_asm_on_fault
 
-/* Unused: the kernel brings its own (SA_RESTORER is unknown here). */
+/* Unused: the kernel brings its own restorer (SA_RESTORER is unknown here). */
 	.type	uft_asm_sigreturn, %function
 uft_asm_sigreturn:
 	li	a7, 139			/* rt_sigreturn */
@@ -36,7 +35,10 @@ uft_asm_sigreturn:
 	ebreak
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
-/* The system call whose registers from a0 on were saved at a0; all others stay. It may return twice (hook.S). */
+/*
+ * Makes the system call whose registers from a0 on are saved at a0; all other registers stay. It may return twice
+ * (hook.S).
+ */
 	FUNCTION uft_asm_saved_call
 	ld	a7, 56(a0)
 	ld	a5, 40(a0)

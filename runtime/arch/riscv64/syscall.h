@@ -49,7 +49,7 @@ static inline long arch_set_thread_pointer(uint64_t tp)
 	return 0;
 }
 
-/* Where the kernel lets signal handlers return to: `li a7, 139; ecall` (the vdso's). */
+/* Length of the code to which the kernel makes signal handlers return: `li a7, 139; ecall` (the vdso's). */
 #define ARCH_SIGRETURN_BYTES	8
 static inline int arch_is_sigreturn(const uint8_t *p)
 {

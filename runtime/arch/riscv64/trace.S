@@ -2,18 +2,17 @@
 /*
  * trace.S - the handlers that armed sites reach, riscv64
  *
- * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: compilers do not
- * look at what a callee really uses (-fipa-ra) where there are patchable entries, which spend t0; around
- * plain code those are kept. At the entry t2 may hold the static chain. What fast paths need beyond that they
- * keep in the thread's line; floating-point and vector state is never touched. No restartable sections here
- * yet (rseq.h).
+ * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: where there are patchable
+ * entries, which use t0, compilers do not look at what a callee really uses (-fipa-ra). Around unprepared code these
+ * are kept. At the entry t2 may hold the static chain. Fast paths keep further values in the thread's line;
+ * floating-point and vector state is never touched. There are no restartable sections here yet (rseq.h).
  *
- * Fast paths: theory in ring/thread_rings.c. Between FIND_OWN and the key's return a thread is inside the line;
- * whatever is unusual goes back to C, which starts over from the registers as they came. Handlers of prepared
- * code are here twice: as copies, which is how programs meet them, and as handlers for where copies do not
- * reach what they need.
+ * Fast paths: theory in ring/thread_rings.c. From FIND_OWN until the key is restored a thread is inside the line.
+ * Unusual cases go to C, which starts over from the registers as they came. Handlers of prepared code are here twice:
+ * as copies, which programs normally reach, and as handlers for objects whose copies do not reach the data that they
+ * need.
  *
- * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
+ * Stack: fast paths use none, or SCRATCH_BYTES around unprepared code; C uses SAVE_BYTES and at most UFT_SLOW_STACK
  * more, probed before any state changes.
  */
 #include "runtime/arch/function.h"
@@ -61,7 +60,7 @@
 	.cfi_rel_offset s0, SAVE_S0
 	sd	\site, 120(sp)
 	addi	s0, sp, SAVE_BYTES
-	lb	t5, -UFT_SLOW_STACK(sp)		/* reads only: the memory there may be in use */
+	lb	t5, -UFT_SLOW_STACK(sp)		/* reads only, because the memory there may be in use */
 	.endm
 
 	/* t3 and t4 stay. */
@@ -81,22 +80,22 @@
 	subw	\to, \to, t3
 	.endm
 
-	/* The upper half of an ENTRY, t3: K until then. t1: stub + 4. */
+	/* The upper half of an ENTRY; t3: K before, the result after. t1: stub + 4. */
 	.macro STUB_ID tmp
 	srli	\tmp, t1, 4
 	subw	t3, \tmp, t3
 	.endm
 
-	/* In copies: what arch_make_copy() is given for it. */
+	/* In copies: arch_make_copy() fills in its address of K. */
 	.macro LOAD_K
 	auipc	t3, 0
 	ld	t3, 0(t3)
 	.endm
 
 	/*
-	 * The thread's line, with us inside: t4; t5 its key. Uses t6. \from says how its number and its
-	 * struct ring_tls are found: in copies by offsets that arch_make_copy() fills in, behind a thunk with
-	 * the number in t5, for plain code by neither.
+	 * Goes inside the thread's line: t4 = the line, t5 = its key. Uses t6. \from tells how the thread's number and
+	 * its struct ring_tls are found: in copies by offsets that arch_make_copy() fills in, behind a thunk with the
+	 * number in t5, for unprepared code by neither.
 	 */
 	.macro FIND_OWN slow, from
 	.ifc	\from, copy
@@ -121,7 +120,7 @@
 	sd	zero, RO_KEY(t4)
 	.endm
 
-	/* \clock, and t6 where to write, if the clock is below the limit and there is room. */
+	/* \clock = the clock, t6 = where to write, if the clock is below the limit and there is room; else to \no. */
 	.macro FIND_ROOM clock, tmp, no
 	rdtime	\clock
 	ld	t6, RO_LIMIT(t4)
@@ -131,7 +130,7 @@
 	bgeu	t6, \tmp, \no
 	.endm
 
-	/* What stands before t6 is committed: a store that releases, in one instruction instead of two. */
+	/* Commits the words before t6: a store that releases, in one instruction instead of two. */
 	.macro COMMIT position, ring
 	.if R_COMMIT
 	.error "the ring begins with its commit"
@@ -142,15 +141,15 @@
 	amoswap.d.rl zero, \position, (\ring)
 	.endm
 
-	/* The thread leaves its own ring. */
+	/* Leaves the line. */
 	.macro LEAVE_OWN
 	ld	t5, RO_AGAIN(t4)
 	sd	t5, RO_KEY(t4)
 	.endm
 
 	/*
-	 * Plain code: what fast paths use and the slot has not kept. What the slot left is then at
-	 * SCRATCH_BYTES(sp).
+	 * Unprepared code: saves registers that fast paths use and the slot has not saved. The slot's own saved values
+	 * are then at SCRATCH_BYTES(sp).
 	 */
 	.macro SCRATCH_SAVE
 	addi	sp, sp, -SCRATCH_BYTES
@@ -173,10 +172,10 @@
 	.endm
 
 	/*
-	 * All of a graph entry, then straight on; or at \p_slow with nothing done, and t3 the upper half of
-	 * the word. t1 = stub + 4, t3 = K, \name = sp at the function's entry, which is the frame's name; the
-	 * parent is ra or, where that is not sp, at SCRATCH_BYTES(sp). \x is ra; copies, which load K late,
-	 * have t3 for that, and keep the parent in ra until it is on the shadow stack.
+	 * A whole graph entry, then straight on; or at \p_slow with nothing done, and t3 the upper half of the word. t1
+	 * = stub + 4, t3 = K, \name = sp at the function's entry, which is the frame's name; the parent is ra or, if
+	 * the name is not sp, at SCRATCH_BYTES(sp). \x is ra; copies, which load K late, use t3 for it, and keep the
+	 * parent in ra until it is on the shadow stack.
 	 *
 	 *	\x clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
 	 */
@@ -210,7 +209,7 @@
 	sd	ra, E_PARENT(t5)
 	sd	\name, E_SLOT(t5)
 	addi	\x, t1, 4		/* stub + 8 */
-	sd	\x, E_RET(t5)		/* the flags of what is free are 0 */
+	sd	\x, E_RET(t5)		/* the flags of a free entry are 0 */
 	ld	\x, RO_THREAD(t4)
 	addi	t5, t5, E_BYTES
 	addi	t6, t6, 8
@@ -231,7 +230,7 @@
 	.endif
 	.endm
 
-	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
+	/* The stack pointer is the same: a tail call if the parent is the hook of its caller. */
 	.macro GRAPH_ENTER_ODD p, name, from, x=ra
 .L\p\()_odd:
 	bne	\name, \x, .L\p\()_inside
@@ -249,7 +248,7 @@
 	.endm
 
 	/*
-	 * All of a graph exit; \below: from sp up to what names the frame. Ends with the parent in ra; or at \p_slow.
+	 * A whole graph exit; \below: from sp up to the frame's name. Ends with the parent in ra; or at \p_slow.
 	 *
 	 *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
 	 */
@@ -290,7 +289,7 @@
 .L\p\()_slow:
 	.endm
 
-	/* All of a function event, back to the site; or at \p_slow with everything as it came, but K. */
+	/* A whole function event, back to the site; or at \p_slow with everything as it came, except K. */
 	.macro FUNC_EVENT p, from
 	FIND_OWN .L\p\()_slow, \from
 	ld	t6, RO_AT(t4)
@@ -309,7 +308,7 @@
 	sd	t5, RO_KEY(t4)
 	jr	t0			/* pairs with the site's jalr */
 .L\p\()_late:
-	lw	t3, 4(t6)		/* K again: what the id was made of less the id */
+	lw	t3, 4(t6)		/* K again: the shifted address minus the id */
 	srli	t1, t0, 2
 	subw	t3, t1, t3
 .L\p\()_inside:
@@ -342,7 +341,7 @@
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL ra
 	mv	a1, a0
-	lw	a0, 0(t1)		/* ARCH_FRAME_BARE is its sign */
+	lw	a0, 0(t1)		/* its sign bit is ARCH_FRAME_BARE */
 	bgez	a0, 1f
 	ld	a1, SAVE_S0(sp)
 	ld	a1, -8(a1)
@@ -355,9 +354,9 @@
 	FUNCTION_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry:
- * it names the frame. Accepted, we go back to the stub, whose jalr makes stub + 8 the body's return address.
- * Declined, the body is entered from here.
+ * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry: it names
+ * the frame. If the call is accepted, control returns to the stub, whose jalr makes stub + 8 the body's return address.
+ * If it is declined, the body is entered from here.
  */
 	HANDLER uft_asm_graph_enter
 	GRAPH_ENTER enter, sp, thunk
@@ -384,7 +383,7 @@ uft_asm_graph_enter_slow:
 1:	jr	t0			/* pairs with the site's jalr */
 	FUNCTION_END uft_asm_graph_enter
 
-/* The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6. */
+/* The body has returned to the stub: results live, sp as at the entry; ra and t0-t6 are free. */
 	HANDLER uft_asm_graph_exit
 	GRAPH_EXIT exit, thunk
 	ret				/* pairs with the caller's jal */
@@ -403,9 +402,9 @@ uft_asm_graph_exit_slow:
 	FUNCTION_END uft_asm_graph_exit
 
 /*
- * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C puts stub + 8 where
- * the prologue has put the parent (frame.h), or leaves it; the body's return then comes to the exit as if
- * from an entry site's stub.
+ * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C writes stub + 8 to where the
+ * prologue has stored the parent (frame.h), or leaves it; the body's return then comes to the exit as if from an entry
+ * site's stub.
  */
 	HANDLER uft_asm_mcount_graph
 	SAVE_ALL ra
@@ -414,7 +413,7 @@ uft_asm_graph_exit_slow:
 	subw	a0, a0, t3
 	addi	a1, t1, -4		/* the stub */
 	addi	a2, sp, SAVE_BYTES
-	lw	a4, 0(t1)		/* ARCH_FRAME_BARE is its sign */
+	lw	a4, 0(t1)		/* its sign bit is ARCH_FRAME_BARE */
 	bgez	a4, 1f
 	ld	a2, SAVE_S0(sp)
 1:	call	uft_mcount_enter_named
@@ -423,8 +422,8 @@ uft_asm_graph_exit_slow:
 	FUNCTION_END uft_asm_mcount_graph
 
 /*
- * Plain code: callers and function may rely on every register. The slot has moved sp down and left there what
- * its way here spends:
+ * Unprepared code: callers and function may rely on every register. The slot has moved sp down and saved there the
+ * registers that its way here uses:
  *	0(sp)	parent	t3	t4	where the slot is (graph)	func: ra = behind the slot's call; enter: ra = stub + 4; t3 = K
  *	0(sp)	t3	t4					exit: ra is of no use any more, results live
  */
@@ -494,7 +493,7 @@ uft_asm_code_enter_slow:
 	ld	t4, 16(sp)
 	addi	sp, sp, 32
 	ret				/* pairs with the stub's first jal */
-1:	ld	t3, 24(sp)		/* slot's graph + 16: on to where the function handler returns to */
+1:	ld	t3, 24(sp)		/* slot's graph + 16: goes on where the function handler returns to */
 	jr	-36(t3)
 	FUNCTION_END uft_asm_code_enter
 
@@ -525,9 +524,9 @@ uft_asm_code_exit_slow:
 	FUNCTION_END uft_asm_code_exit
 
 /*
- * What arch_make_copy() (patch.h) puts beside an object's thunks, what LOAD_K loads and the offsets from tp
- * filled in. Nothing here is executed where it stands, and nothing refers to what is outside; whoever comes
- * to a copy's end goes on in the thunk.
+ * arch_make_copy() (patch.h) writes these beside an object's thunks, with the value that LOAD_K loads and the offsets
+ * from tp filled in. Nothing here is executed in place, and nothing refers to memory outside of the copy; at its end a
+ * copy goes on in the thunk.
  */
 	.macro COPY name
 	.balign	4

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic.h - the clock, copies, and the stores that running code may see half way
+ * atomic.h - the clock, copies, and stores that running code may see half way
  *
  * Ordered accesses: arch/order.h. Context: any.
  */
@@ -26,14 +26,17 @@ static inline uint64_t arch_clock(void)
 	return lo | (uint64_t)hi << 32;
 }
 
-/* The same, not read before what precedes it is done: for who has just taken something over from another CPU. */
+/*
+ * The same, but not read before the preceding instructions are done: for code that has just taken a task over from
+ * another CPU.
+ */
 static inline uint64_t arch_clock_after(void)
 {
 	__asm__ volatile("lfence" : : : "memory");
 	return arch_clock();
 }
 
-/* What the ABI keeps at the thread pointer: its own address. */
+/* The thread pointer. By the ABI it points at its own value. */
 static inline uint64_t arch_thread_pointer(void)
 {
 	uint64_t tp;
@@ -80,7 +83,7 @@ static inline int arch_text_swap8(void *at, uint64_t old, uint64_t v)
 	return done;
 }
 
-/* Nothing more is to be done than what plat_sync_cores() does. */
+/* plat_sync_cores() alone is enough. */
 static inline int arch_sync_cores(void)
 {
 	return 0;
@@ -97,7 +100,7 @@ static inline void arch_fill(void *to, int c, size_t n)
 	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
 }
 
-/* Units of the clock a second; 0: only a measurement tells. */
+/* Ticks of the clock per second; 0: it has to be measured. */
 static inline uint64_t arch_clock_hz(void)
 {
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bare.S - in place of syscall.S on a host that has no system calls, x86_64 */
+/* bare.S - replaces syscall.S on a host that has no system calls, x86_64 */
 #include "runtime/arch/function.h"
 	.text
-/* Whatever such an instruction does there, the program does it itself. */
+/* The program executes such an instruction itself, whatever it does there. */
 	FUNCTION uft_asm_hook_syscall_any
 	clc
 	ret

@@ -2,10 +2,10 @@
 /*
  * encode.h - the x86_64 instructions that uft writes and recognises
  *
- * Pure functions on bytes: no memory but the caller's, no system, no state. Shared by the runtime, the session
- * and tests on any host (values are put together byte by byte, so the host's order does not matter). Builders
- * return the length written; recognisers return the length of the instruction, 0 for "not that".
- * tests/arch/encode holds every builder against the assembler's output.
+ * Pure functions on bytes: no memory but the caller's, no system, no state. Shared by the runtime, the session and
+ * tests on any host (values are put together byte by byte, so the host's byte order does not matter). Builders return
+ * the length written; recognisers return the length of the instruction, or 0 for another one. tests/arch/encode
+ * compares every builder with the assembler's output.
  *
  * Source: Intel SDM volume 2 ("NOP", table 4-12; "CALL"; "JMP"), AMD64 volume 3.
  */
@@ -31,9 +31,9 @@
 #define UFT_OP_STC		0xf9	/* entry: a displacement byte that is one of them does no harm to a thread */
 #define UFT_OP_CMC		0xf5	/* that rested on it */
 #define UFT_OP_CLD		0xfc
-#define UFT_PFX_CS		0x2e	/* no meaning before anything we write */
+#define UFT_PFX_CS		0x2e	/* no effect before any instruction that uft writes */
 #define UFT_PFX_OPSIZE		0x66	/* never before a branch: AMD CPUs would take 16 bits of displacement */
-#define UFT_PFX_ADDRSIZE	0x67	/* no meaning before a branch; what linkers use to pad a relaxed call */
+#define UFT_PFX_ADDRSIZE	0x67	/* no effect before a branch; linkers pad a relaxed call with it */
 
 #define UFT_LEN_CALL		5
 #define UFT_LEN_JMP		5
@@ -41,10 +41,10 @@
 #define UFT_LEN_ENDBR		4
 #define UFT_LEN_MOV_EAX		5
 #define UFT_LEN_SYSCALL		2
-/* Stubs of hooks, for who meets one on a stack: size, where in it the hook's address is, */
+/* Stubs of hooks, for code that meets one on a stack: size, where the hook's address is in it */
 #define UFT_HOOK_STUB_BYTES	64
 #define UFT_HOOK_STUB_ADDR	56
-#define UFT_HOOK_CALL_DEPTH	136	/* and what lies on the stack while uft_asm_hook_syscall_any makes the call */
+#define UFT_HOOK_CALL_DEPTH	136	/* bytes on the stack while uft_asm_hook_syscall_any makes the call */
 #define UFT_LEN_INDIRECT	6	/* call/jmp/push *disp32(%rip) */
 
 /* ---- bytes ---- */
@@ -105,9 +105,9 @@ static inline size_t uft_insn_nop(uint8_t *at, size_t n)
 }
 
 /*
- * Length of the nop at @at, of which @n bytes may be read; 0: not a nop. Knows one-byte nops with any prefixes
- * that mean nothing there (66 90, 66 66 90; not f3 90, which is pause) and 0f 1f with any operand, with 66, 67,
- * segment and REX prefixes: all that gcc, clang, gas and the linkers emit.
+ * Length of the nop at @at, of which @n bytes may be read; 0: not a nop. It knows one-byte nops with any prefixes that
+ * have no effect there (66 90, 66 66 90; not f3 90, which is pause), and 0f 1f with any operand and with 66, 67,
+ * segment and REX prefixes: all nops that gcc, clang, gas and the linkers emit.
  */
 static inline size_t uft_insn_nop_length(const uint8_t *at, size_t n)
 {
@@ -126,7 +126,7 @@ static inline size_t uft_insn_nop_length(const uint8_t *at, size_t n)
 	if (i + 2 >= n || at[i] != 0x0f || at[i + 1] != 0x1f)
 		return 0;
 	modrm = at[i + 2];
-	if (modrm >> 3 & 7)		/* only /0 is a nop for good */
+	if (modrm >> 3 & 7)		/* only /0 is reserved as a nop */
 		return 0;
 	len = i + 3;
 	if (modrm >> 6 != 3 && (modrm & 7) == 4) {	/* sib */
@@ -171,7 +171,7 @@ static inline int uft_insn_is_nop1(const uint8_t *at, size_t n)
 	return n > 0;
 }
 
-/* ---- branches. @pc is where the instruction will stand; the caller checked uft_insn_reaches() ---- */
+/* ---- branches. @pc: the instruction's address; the caller has checked uft_insn_reaches() ---- */
 
 static inline size_t uft_insn_call(uint8_t *at, uint64_t pc, uint64_t target)
 {
@@ -187,7 +187,7 @@ static inline size_t uft_insn_jmp(uint8_t *at, uint64_t pc, uint64_t target)
 	return UFT_LEN_JMP;
 }
 
-/* Over @skip bytes that follow the two of the jump itself; negative: back. */
+/* Jumps over @skip bytes behind the two of the jump itself; negative: back. */
 static inline size_t uft_insn_jmp_short(uint8_t *at, int8_t skip)
 {
 	at[0] = UFT_OP_JMP_SHORT;
@@ -235,7 +235,7 @@ static inline size_t uft_insn_push_cell(uint8_t *at, uint64_t pc, uint64_t cell)
 	return uft_insn_ff(at, UFT_MODRM_PUSH, pc, cell);
 }
 
-/* Where the rel32 branch at @at, standing at @pc, goes; @len is the whole instruction's length. */
+/* The target of the rel32 branch at @at, which is executed at @pc; @len: length of the whole instruction. */
 static inline uint64_t uft_insn_branch_target(const uint8_t *at, size_t len, uint64_t pc)
 {
 	return pc + len + (uint64_t)(int64_t)(int32_t)uft_get32(at + len - 4);
@@ -259,7 +259,7 @@ static inline size_t uft_insn_is_jmp(const uint8_t *at)
 	return at[0] == UFT_OP_JMP ? 5 : 0;
 }
 
-/* ---- the rest ---- */
+/* ---- other instructions ---- */
 
 static inline size_t uft_insn_is_endbr(const uint8_t *at)
 {
@@ -303,7 +303,7 @@ static inline size_t uft_insn_is_syscall(const uint8_t *at)
 	return at[0] == 0x0f && at[1] == 0x05 ? UFT_LEN_SYSCALL : 0;
 }
 
-/* `mov $nr,%eax`, perhaps `xor %edi,%edi`, `syscall`: bytes before the last; 0: it is something else. */
+/* `mov $nr,%eax`, perhaps `xor %edi,%edi`, `syscall`: bytes before the syscall; 0: other instructions. */
 static inline size_t uft_insn_call_of_number(const uint8_t *at)
 {
 	const size_t mov = uft_insn_is_mov_eax(at, NULL), xor = at[5] == 0x31 && at[6] == 0xff ? 2 : 0;
@@ -317,7 +317,7 @@ static inline size_t uft_insn_push_rax(uint8_t *at)
 	return 1;
 }
 
-/* Both change or read flags: for places where those are dead. */
+/* These two change or read flags: only for places where flags are dead. */
 static inline size_t uft_insn_clc(uint8_t *at)
 {
 	at[0] = UFT_OP_CLC;
@@ -331,7 +331,7 @@ static inline size_t uft_insn_jc_short(uint8_t *at, int8_t skip)
 	return UFT_LEN_JMP_SHORT;
 }
 
-/* What glibc's syscall() does last before its `syscall`, with the number in rax: mov 8(%rsp),%r9. */
+/* The last instruction of glibc's syscall() before its `syscall`, with the number in rax: mov 8(%rsp),%r9. */
 static inline size_t uft_insn_is_last_argument(const uint8_t *at)
 {
 	return at[0] == 0x4c && at[1] == 0x8b && at[2] == 0x4c && at[3] == 0x24 && at[4] == 8 ? UFT_LEN_MOV_EAX : 0;

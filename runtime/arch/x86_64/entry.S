@@ -18,8 +18,8 @@
 	FUNCTION_END uft_blob_start
 
 /*
- * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops
- * at its exit and is put back to where it was, or goes there by itself (control/ptrace/escape_code.c); only
+ * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops at its
+ * exit, and the session puts it back to where it was, or it goes there by itself (control/ptrace/escape_code.c). Only
  * the new task goes on, on a stack of its own.
  */
 	FUNCTION uft_blob_attach
@@ -43,8 +43,8 @@
 	FUNCTION_END uft_blob_attach
 
 /*
- * Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it stops the thread at the
- * exit of the last system call and puts it back to where it was. Was he killed, it goes there by itself:
+ * Jumped to by ptrace, on the stack of an agent that does not exist. The session stops the thread at the exit of the
+ * last system call and puts it back to where it was. If the session was killed, the thread goes there by itself:
  * uft_boot.back, at UFT_BOOT_BACK.
  */
 	FUNCTION uft_blob_rejoin
@@ -53,13 +53,13 @@
 	cld
 	call	agent_rejoin
 	movl	$0, uft_boot+348(%rip)		/* is_rejoining */
-	mov	$14, %eax			/* rt_sigprocmask, which changes nothing */
+	mov	$14, %eax			/* rt_sigprocmask that changes nothing */
 	mov	$0, %edi
 	mov	$0, %esi
 	mov	$0, %edx
 	mov	$8, %r10d
 	syscall
-	pushq	uft_boot+488(%rip)		/* flags; what follows leaves them alone */
+	pushq	uft_boot+488(%rip)		/* flags; the following instructions leave them alone */
 	popfq
 	mov	uft_boot+360+8*4(%rip), %rsp
 	mov	$14, %eax
@@ -97,7 +97,7 @@
 	mov	%rdx, %r12
 	xor	%edx, %edx		/* parent_tid */
 	xor	%r10d, %r10d		/* child_tid */
-	xor	%r8d, %r8d		/* tls: the caller's stays in %fs, the child never uses it */
+	xor	%r8d, %r8d		/* tls: the caller's stays in %fs, and the child never uses it */
 	mov	$56, %eax		/* clone */
 	syscall
 	test	%rax, %rax

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fast_path.h - what the handlers of trace.S are made of: how a section begins and ends, finds its CPU and room in the
- * ring, adds to a sum of the profile, and calls C
+ * fast_path.h - macros for the handlers of trace.S: begin and end a section, find the CPU and room in the ring, add to
+ * a sum of the profile, and call C
  *
- * Only for trace.S, which has the theory, and includes the layouts of rings and threads. Each macro names the registers
- * it uses; those are free at its place. Where a macro cannot go on it jumps to the label it was given, and has changed
- * nothing but these registers.
+ * Only for trace.S and trace_exit.S, which have the theory and include the layouts of rings and threads. Each macro
+ * names the registers that it uses; they are free there. If a macro cannot go on, it jumps to the label that it was
+ * given, and has changed nothing except these registers.
  */
 #ifndef UFT_X86_64_FAST_PATH_H
 #define UFT_X86_64_FAST_PATH_H
@@ -17,9 +17,9 @@
 #define RING_AHEAD	512
 
 	/*
-	 * The section \desc begins behind this; rcx = the rseq area. Uses rax. Thunks lead past fast paths while there
-	 * is none, but mcount's have to look. Nobody keeps the area's address: it is loaded again where the section's
-	 * note is taken back, which is one instruction, where a register for it would be saved and restored.
+	 * The section \desc begins behind this; rcx = the rseq area. Uses rax. Thunks bypass fast paths while there is
+	 * no area, but mcount's handlers have to test for it. No register keeps the area's address: END loads it again,
+	 * which is one instruction; a register for it would have to be saved and restored.
 	 */
 	.macro BEGIN desc, is_mcount=0, none
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
@@ -29,17 +29,20 @@
 	.endif
 	RSEQ_ARM \desc, %rcx, %rax
 	.endm
-	/* The section is over, or was left. Uses rcx. A detach relies on that: nobody outside has a note (detach.c). */
+	/*
+	 * The section has ended, or was left. Uses rcx. A detach relies on it: outside of sections no thread's rseq_cs
+	 * is set (detach.c).
+	 */
 	.macro END
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
 	movq	$0, %fs:RSEQ_CS(%rcx)
 	.endm
 
 	/*
-	 * rcx = this CPU's struct ring_cpu. Uses rdx. One comparison says that the CPU has a ring and that recording is
-	 * on. The number is the board's and trusted: whoever sets it too high sends us behind uft_ring_fast.cpu. A
-	 * bound of our own would be one more comparison an event. Both are in bytes of the table; what stands for no
-	 * CPU (-1, -2) is beyond all of it so, too.
+	 * rcx = this CPU's struct ring_cpu. Uses rdx. One comparison tells that the CPU has a ring and that recording
+	 * is on. The number is on the board and is trusted: a value that is too high would lead behind
+	 * uft_ring_fast.cpu. A bound of our own would be one more comparison per event. Both values are in bytes of the
+	 * table, so the values for "no CPU" (-1, -2) lie beyond the table, too.
 	 */
 	.macro CPU_LINE area, slow
 	imul	$1 << RC_SHIFT, %fs:RSEQ_CPU_ID(\area), %ecx
@@ -50,9 +53,9 @@
 	.endm
 
 	/*
-	 * rcx as above, if its ring's context is this thread's, else to \slow; edx:eax the clock, or with @counts
-	 * eax the number (2: rax), one of which is left out if the section is aborted then. @fits: where in
-	 * struct ring_fast that is of which keys fit. Uses \key.
+	 * rcx as above, if its ring's context is this thread's, else to \slow; edx:eax = the clock, or with @counts eax
+	 * = the number (2: rax). An abort afterwards leaves one number out. @fits: the field of struct ring_fast for
+	 * the keys that fit. Uses \key.
 	 */
 	.macro FIND_CPU area, slow, key, counts=0, fits=RF_GEN
 	CPU_LINE \area, \slow
@@ -76,8 +79,8 @@
 	.endm
 
 	/*
-	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; \thread the
-	 * thread, r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as
+	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; \thread = the
+	 * thread, r10 = its top, rax = the key. Nothing is known of the ring: before a write to it RC_KEY has to fit as
 	 * well.
 	 */
 	.macro FIND_STACK area, slow, thread=%r10
@@ -91,10 +94,10 @@
 	.endm
 
 	/*
-	 * \at = where in \ring a record of \words words goes, else to \slow; of 3, which are two records, where the
-	 * third word does. R_SUB_END is a word before the end of the sub-buffer, so one bound serves all kinds. The
-	 * commit is then an addition to the position, not a store of a sum that a register would have to keep. The mask
-	 * bounds our stores, see above.
+	 * \at = where a record of \words words goes in \ring, else to \slow; for 3 words, which are two records, where
+	 * the third word goes. R_SUB_END lies a word before the end of the sub-buffer, so one bound serves all kinds.
+	 * The commit then adds to the position, and no register has to keep a sum. The mask bounds the stores, see
+	 * above.
 	 */
 	.macro ROOM words, ring, at, slow
 	mov	R_COMMIT(\ring), \at
@@ -112,10 +115,10 @@
 
 	/*
 	 * PROFILE_ADD adds to a sum of the profile in this CPU's block (struct uft_profile), by a section of its own;
-	 * r10 = the rseq area. Uses rcx. Where there is no block its memory is asked for (runtime/ring/memory.c);
-	 * nothing is added where there is none, nor in a fork child that has no slice.
-	 * An abort begins it anew, perhaps on another CPU, so no other register may change inside. With @extreme, rax
-	 * is the duration and r8 its complement: @extreme is reached, and nothing added, if one is beyond those so far.
+	 * r10 = the rseq area. Uses rcx. If there is no block, its memory is asked for (runtime/ring/memory.c). Nothing
+	 * is added if there is no memory, or in a fork child that has no slice. An abort begins it again, perhaps on
+	 * another CPU, so no other register may change inside. With @extreme, rax is the duration and r8 its
+	 * complement: if one of them is beyond those so far, nothing is added and control goes to @extreme.
 	 */
 	.macro PROFILE_BLOCK none
 	mov	%fs:RSEQ_CPU_ID(%r10), %ecx
@@ -179,7 +182,7 @@
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Ladded_\name, .Labort_\name
 	.endm
 
-	/* What fast paths have not saved, in the order of layout.h. */
+	/* The registers that fast paths have not saved, in the order of layout.h. */
 	.macro SLOW_SAVE
 	SAVE	%rdi
 	SAVE	%r8
@@ -195,7 +198,7 @@
 
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
 	.macro CALL_C fn
-	/* It reads only: the memory there may be in use. */
+	/* Reads only, because the memory there may be in use. */
 	cmpb	$0, -UFT_SLOW_STACK(%rsp) /* GUARD(slow_stack_probe) */
 	SAVE	%r11
 	SAVE	%rbp

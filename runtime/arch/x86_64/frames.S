@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frames.S - unwind information for code that is made at run time: what patch/bytes/frames.c hands to unwinders, x86_64
+ * frames.S - unwind information for code that is made at run time: patch/bytes/frames.c gives it to unwinders, x86_64
  *
- * Made code is not described place by place. A pc in it is answered by one of these frames, which say where the same
- * registers would be without us:
+ * Made code is not described place by place. For a pc in it the answer is one of these frames, which tell where the
+ * same registers would be without the runtime:
  *
  *	RETURN, RETURN_RAX, HELD	the return address lies at (rsp), behind a saved rax, or just below rsp:
  *					where the balanced stub is about to overwrite it, or has taken it back
- *	all others			the caller is the program's own code at the place that this one stands for, with every
- *					register as it is. Its unwind information, which is right there, does the rest.
+ *	all others		the caller is the program's own code at the place for which the pc stands, with every
+ *				register as it is. The unwind information of that code, which is right, does the rest.
  *
  * That place is computed by the unwinder, by an expression that reads the pc (column 16) and a word which the code
  * carries, so the tables are constant. They give the address behind the first byte: unwinders take one off a return
@@ -44,7 +44,7 @@
 2:
 
 	/*
-	 * A frame whose CFA is rsp + \cfa, for any pc; \expr: where its caller is, if not at the CFA's return
+	 * A frame whose CFA is rsp + \cfa, for any pc; \expr: address of its caller, if that is not the CFA's return
 	 * address.
 	 */
 	.macro FRAME cfa, expr:vararg

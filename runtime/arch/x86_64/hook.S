@@ -2,8 +2,8 @@
 /*
  * hook.S - from a hook's stub into C and back with every register and flag as it was, x86_64
  *
- * Hooks stand in the middle of unprepared code, so flags are kept too. The red zone is the stub's business
- * (arch.h). Vector state is not touched: the runtime is built for general registers only.
+ * Hooks lie in the middle of unprepared code, so flags are kept too. The stub skips the red zone (arch.h). Vector state
+ * is not touched: the runtime is built for general registers only.
  */
 #include "runtime/arch/x86_64/rseq.h"
 
@@ -62,8 +62,9 @@
 	.hidden	uft_asm_hook_find_fde
 
 /*
- * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hooks/hook.c knows how far above them the hooked
- * code's stack pointer was: HOOK_FRAME_BYTES = 11 words here, the return address, the 128 bytes the stub skipped.
+ * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hooks/hook.c has the distance from them up to the
+ * hooked code's stack pointer: HOOK_FRAME_BYTES = 11 words here, the return address, the 128 bytes that the stub
+ * skipped.
  */
 	.type	uft_asm_hook_syscall_pre, @function
 uft_asm_hook_syscall_pre:
@@ -71,10 +72,10 @@ uft_asm_hook_syscall_pre:
 	mov	%eax, %edi
 	mov	%rsp, %rsi
 	HOOK_CALL trace_hook_syscall_pre
-	or	%rax, 80(%rbp)		/* into the carry flag, for who looks at it */
+	or	%rax, 80(%rbp)		/* into the carry flag, which some stubs test */
 	HOOK_LEAVE
 
-/* rax = result, the arguments where they were. Only the exec hooks have this one: they return only if they failed. */
+/* rax = result, the arguments where they were. Only the exec hooks have this one: an exec returns only if it failed. */
 	.type	uft_asm_hook_syscall_post, @function
 uft_asm_hook_syscall_post:
 	HOOK_ENTER
@@ -94,7 +95,7 @@ uft_asm_hook_fork_post:
 	HOOK_CALL trace_hook_fork_post
 	HOOK_LEAVE
 
-/* Jumped-to stub calls us first: above our return address lies the unwinder's own. */
+/* A stub that was jumped to calls this first: above the return address here lies the unwinder's own. */
 	.type	uft_asm_hook_unwind, @function
 uft_asm_hook_unwind:
 	HOOK_ENTER
@@ -103,7 +104,10 @@ uft_asm_hook_unwind:
 	HOOK_CALL trace_hook_unwind
 	HOOK_LEAVE
 
-/* _Unwind_Find_FDE(pc, bases). A pc in our code is answered in its place: with the result back to its caller. */
+/*
+ * _Unwind_Find_FDE(pc, bases). For a pc in the runtime's memory it answers in place of libgcc, and returns to the
+ * caller of _Unwind_Find_FDE.
+ */
 	.type	uft_asm_hook_find_fde, @function
 uft_asm_hook_find_fde:
 	HOOK_ENTER

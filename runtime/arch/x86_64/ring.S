@@ -2,10 +2,10 @@
 /*
  * ring.S - the general record writer and the shadow stack push, x86_64
  *
- * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort
- * address, from where the caller starts over. So everything stored before the last instruction of a
- * section must be harmless if it stays behind, and is written again next time; and all of a section's code,
- * the unlikely parts too, stands between its start and its commit. See ring/ring.c.
+ * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort address, from
+ * where the caller starts over. So each store before the last instruction of a section must be harmless if it stays
+ * behind, and is made again next time; and all code of a section, the unlikely parts too, lies between its start and
+ * its commit. See ring/ring.c.
  */
 #include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
@@ -18,7 +18,7 @@
  * int uft_asm_ring_write(struct ring_op *op) - append one record to this CPU's ring
  *
  * Section 1 writes [CONTEXT] record, or PAD, sub-buffer header, [LOST], record, and commits.
- * Section 2 then makes the caller known to the fast paths of this CPU (RC_KEY) if nothing came between.
+ * Section 2 then sets the key for the fast paths of this CPU (RC_KEY), unless another writer came in between.
  *
  *	rdi op		rbx this CPU's struct ring_cpu	r8  clock	r11 bytes of context to write
  *	r15 rseq area	r12 ring			r9  commit	r13 end of the sub-buffer
@@ -95,7 +95,7 @@ uft_asm_ring_write_start:
 	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
 	testl	$RINGF_OVERWRITE, (%rax)
 	jnz	5f
-	/* Discard mode: where it begins (abi.h, how a ring grows). rsi = its turn. */
+	/* Discard mode: where the sub-buffer begins (abi.h, how a ring grows). rsi = its turn. */
 	lea	1(%rdx), %rax
 	xor	%esi, %esi
 	test	%rax, %r13
@@ -128,7 +128,7 @@ uft_asm_ring_write_start:
 	mov	%r13, RT_SKIP(%rsi)
 	lea	1(%rbp), %r13
 	jmp	10f
-9:	lea	(%r13,%rcx), %rax	/* is what stands here consumed? */
+9:	lea	(%r13,%rcx), %rax	/* are the data here read? */
 	sub	%rdx, %rax
 	sub	R_READ(%r12), %rax
 	jle	10f
@@ -182,7 +182,10 @@ uft_asm_ring_write_start:
 	add	$SH_BYTES, %rsi
 	lea	SH_BYTES(%r13,%r10), %r14
 
-	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
+	/*
+	 * LOST: the number lost since the header before. That header is intact, because it is not given up before this
+	 * one.
+	 */
 	mov	%r9, %rax
 	sub	$1, %rax
 	jb	.Lwrite_record		/* the first sub-buffer */
@@ -260,7 +263,7 @@ uft_asm_ring_write_start:
 	mov	%r14, R_COMMIT(%r12)	/* TSO: everything above is visible first */
 .Lwrite_commit:
 uft_asm_ring_write_end:
-	/* Section 2: from now on the fast paths may write for this task on this CPU. */
+	/* Section 2: from now on the fast paths of this task may write on this CPU. */
 	mov	OP_KEY(%rdi), %rdx
 	test	%rdx, %rdx
 	jz	.Lwrite_done
@@ -284,7 +287,7 @@ uft_asm_ring_write_end:
 	add	%rcx, %r14
 	not	%rcx
 	and	%rcx, %r14
-	mov	R_BACKED(%r12), %rax	/* nor further than there is memory; its bit 0 is below a record's size */
+	mov	R_BACKED(%r12), %rax	/* nor beyond the memory; bit 0 of R_BACKED is below a record's size */
 	cmp	%rax, %r14
 	cmova	%rax, %r14
 	sub	$8, %r14
@@ -383,9 +386,9 @@ uft_asm_push_end:
 	RSEQ_CS_DESC .Lpush_cs, .Lpush_start, .Lpush_commit, .Lpush_abort
 
 /*
- * void uft_asm_know_stack(struct uft_thread *th, uint64_t key) - the fast paths of limits may follow on this CPU
+ * void uft_asm_know_stack(struct uft_thread *th, uint64_t key) - let the fast paths of limits follow on this CPU
  *
- * Unless the thread is one whose events all are slow. RC_STACK_THREAD is good with its own key alone, hence the order.
+ * Not for a thread whose events are all slow. RC_STACK_THREAD is valid only with its own key, hence the order.
  */
 	.globl	uft_asm_know_stack_start, uft_asm_know_stack_end
 	.hidden	uft_asm_know_stack_start, uft_asm_know_stack_end

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq.h - restartable sections for our .S files, and for C what is atomic against signals of the same task
+ * rseq.h - restartable sections for the .S files, and operations for C that are atomic against signals of the same task
  */
 #ifndef UFT_X86_64_RSEQ_H
 #define UFT_X86_64_RSEQ_H
 
-/* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
+/* ---- capabilities of this architecture, for C (runtime/arch/arch.h) ---- */
 
 #define ARCH_HAS_RSEQ		1	/* sections in ring.S and trace.S */
 #define ARCH_HAS_OWN		0	/* fast paths write the rings of their CPUs */
@@ -14,17 +14,18 @@
 #define ARCH_HAS_COUNTS		1	/* fast paths that count and read no clock */
 #define ARCH_HAS_BESIDE		1	/* fast paths of calls that several tracers want */
 #define ARCH_HAS_HOOKS		1	/* system calls of libc are hooked (hook.S) */
-#define ARCH_REACH		0x7ff00000ull	/* of a call, less what displacements are relative to */
+#define ARCH_REACH		0x7ff00000ull	/* of a call, minus the bytes that displacements are relative to */
 #define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */
 #define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	1	/* a frame's slot is the address of its return address */
 #define ARCH_HAS_STACKS		1	/* slow handlers can tell where the program's frame is (tracers/stack.c) */
-/* A signal's frame, from the handler's CFA on: its ucontext. */
+/* Offsets in a signal's frame, from the handler's CFA on: its ucontext. */
 #define ARCH_SIGNAL_FP		120
 #define ARCH_SIGNAL_SP		160
 #define ARCH_SIGNAL_PC		168
 
-#define ARCH_RSEQ_SIG		0x53053053	/* what libc registered with; stands before each abort address */
+/* libc has registered with this value; it lies before each abort address */
+#define ARCH_RSEQ_SIG		0x53053053
 
 #ifdef __ASSEMBLER__
 
@@ -67,7 +68,7 @@
 
 #include <stdint.h>
 
-/* cpu_id of the calling task's struct rseq: the CPU, or something >= any CPU number when not registered. */
+/* cpu_id of the calling task's struct rseq: the CPU, or a value above any CPU number when not registered. */
 static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
 {
 	uint32_t cpu;
@@ -76,7 +77,7 @@ static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
 	return cpu;
 }
 
-/* One instruction each, so a signal handler sees all or nothing of them; other CPUs may not write there. */
+/* One instruction each, so a signal handler sees all or nothing of a change; other CPUs must not write there. */
 static inline int arch_local_cas(void *at, uint64_t old, uint64_t v)
 {
 	uint8_t done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, x86_64 */
+/* syscall.S - code that makes system calls by itself, beside entry.S: for hosts that have them, x86_64 */
 #include "runtime/arch/function.h"
 	.text
 
@@ -7,9 +7,8 @@
 	.hidden	uft_asm_sigreturn, uft_asm_hook_syscall_any
 
 /*
- * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose
- * ucontext rip stands at
- * 168. A fault elsewhere ends the task; a signal that was sent (si_code <= 0) is nothing.
+ * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8; rip is at 168 in
+ * its ucontext. A fault elsewhere ends the task; a signal that was sent (si_code <= 0) is ignored.
  */
 	FUNCTION uft_asm_on_fault
 	cmpl	$0, 8(%rsi)
@@ -34,10 +33,9 @@ uft_asm_sigreturn:
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
 /*
- * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it
- * failed, and nowhere else, and a fork, if trace/hooks/hook.c says so (carry set): both processes go on here, on
- * stacks of their own. What trace/hooks/hook.c wants to know of the others' stack is as it is in
- * uft_asm_hook_syscall_pre.
+ * A call of any number, in eax; the runtime needs few of them. An exec is made here, and nowhere else, so that a
+ * failure is known. A fork is made here if trace/hooks/hook.c says so (carry set): both processes go on here, on stacks
+ * of their own. For the other calls the stack is as in uft_asm_hook_syscall_pre, as trace/hooks/hook.c expects it.
  */
 	.type	uft_asm_hook_syscall_any, @function
 uft_asm_hook_syscall_any:
@@ -66,7 +64,7 @@ uft_asm_hook_syscall_any:
 	je	3f
 	clc
 	ret
-1:	clc					/* kept by the other */
+1:	clc					/* the other function keeps it */
 	jmp	uft_asm_hook_syscall_pre
 2:	call	uft_asm_hook_syscall_pre
 	syscall

@@ -23,7 +23,7 @@ static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e
 	return ret;
 }
 
-/* Fewer arguments spare the moves into r8-r10 on the paths that count them. */
+/* Fewer arguments save the moves into r8-r10 on the paths where these count. */
 static inline long arch_syscall3(long nr, long a, long b, long c)
 {
 	long ret;
@@ -32,7 +32,7 @@ static inline long arch_syscall3(long nr, long a, long b, long c)
 	return ret;
 }
 
-/* 0: nobody has set it yet; -1: not known. */
+/* 0: it is not set yet; -1: not known. */
 static inline uint64_t arch_get_thread_pointer(void)
 {
 	uint64_t fs = 0;
@@ -45,7 +45,7 @@ static inline long arch_set_thread_pointer(uint64_t tp)
 	return arch_syscall3(158, 0x1002 /* ARCH_SET_FS */, (long)tp, 0);
 }
 
-/* Where the kernel lets signal handlers return to: `mov $15,%rax` (or %eax), `syscall`. */
+/* Length of the code to which the kernel makes signal handlers return: `mov $15,%rax` (or %eax), `syscall`. */
 #define ARCH_SIGRETURN_BYTES	9
 static inline int arch_is_sigreturn(const uint8_t *p)
 {

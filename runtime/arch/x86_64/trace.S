@@ -2,23 +2,23 @@
 /*
  * trace.S - the handlers that armed sites reach, x86_64; trace_exit.S has those that graph calls return to
  *
- * Stack pictures and register conventions: arch.h. Every register that is touched is saved (callers may rely
- * on the callee's register use, -fipa-ra); flags are dead at a function's entry and return; vector state is
- * never touched; nothing below the stack pointer is relied upon except in uft_asm_mcount_return (last lines).
+ * Stack pictures and register conventions: arch.h. Every register that is touched is saved (callers may rely on the
+ * callee's register use, -fipa-ra); flags are dead at a function's entry and return; vector state is never touched; no
+ * memory below the stack pointer is relied upon except in uft_asm_mcount_return (last lines).
  *
  * A fast path is one rseq critical section. It is left without an effect
- *   - to .L*_slow when something is unusual: another thread or clock half than the ring's context, sub-buffer
+ *   - to .L*_slow in an unusual case: the ring's context is another thread's or clock half's, sub-buffer
  *     full, recording off, shadow stack not as expected;
  *   - by the kernel to .L*_abort, the same place, on preemption, migration or a signal.
- * The slow path is C (tracers/function.c, tracers/graph.c) and starts over from the registers saved here, so
- * between the section's start and its commit nothing that the slow path needs may be changed. All code of
- * a section stands between the two: outside of them nobody restarts it.
+ * The slow path is C (tracers/function.c, tracers/graph.c) and starts over from the registers saved here, so between
+ * the section's start and its commit nothing that the slow path needs may change. All code of a section lies between
+ * the two, because the kernel restarts no code outside of them.
  *
- * Where the clock is read. Intel's CPUs begin rdtsc when everything before it is done, and hand out nothing
- * behind it for 29 cycles (Granite Rapids); AMD's let it overlap. So a call's chain of loads (CPU, its line,
- * ring, position) must not stand between two clocks as one piece: rdtsc stands in its middle, where both
- * halves are equally long. What is left is the number of instructions, six a cycle. (One of them must stay:
- * the mask bounds our stores, whatever other programs with the arena have made of `commit`.)
+ * Where the clock is read. Intel's CPUs begin rdtsc when everything before it is done, and start no instruction behind
+ * it for 29 cycles (Granite Rapids); AMD's let it overlap. So a call's chain of loads (CPU, its line, ring, position)
+ * must not lie between two clocks as one piece: rdtsc is in its middle, where both halves are equally long. The rest of
+ * the cost is the number of instructions, six per cycle. (One of them must stay: the mask bounds the stores, whatever
+ * other programs with the arena have done to `commit`.)
  *
  * Stack: the fast paths use 64 bytes, the slow ones at most UFT_SLOW_STACK more (signal-free C frames, measured
  * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
@@ -38,7 +38,7 @@
  *
  *	rsi id and kind		rcx ring_cpu, then offset in the ring	rdx the ring
  *
- * Beside the graph or the profile a parent may be the hook of a tail call's caller, the top's: that is C's.
+ * Beside the graph or the profile a parent may be the hook of the caller of a tail call, the top's: C handles that.
  */
 	.macro FUNC_SAVE
 	SAVE	%rcx
@@ -122,8 +122,9 @@ uft_asm_func_slow:
 /*
  * void uft_asm_event_write(uint32_t high, const uint64_t *words, uint64_t bytes) - an event of a tracepoint, from C
  *
- * The record's first word, of which @high is the upper half, and @bytes of words behind it. Its caller jumps here at
- * its end, and so does this to the general writer if that has to do it: none of the three saves a register for it.
+ * It writes the record's first word, of which @high is the upper half, and @bytes of words behind it. Its caller jumps
+ * here at its end, and this jumps to the general writer if that has to write: none of the three saves a register for
+ * it.
  *
  *	rcx ring_cpu, then where the record goes	r8 ring		r9 rseq area	r10 bytes	r11 end of the record
  */
@@ -191,16 +192,16 @@ uft_asm_event_write_end:
  *	rsi id and kind, high half	rcx ring_cpu	r8 thread, slot, ring	r10 free entry	rdx E_WHERE
  *	beside FUNC: rsi then the ENTRY
  *
- * Four of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
- * passed by before the clock is read; with a threshold, where the call is pushed and nothing is written before
- * its end; and the profile's, which pushes and then counts it. The latter two, and a call that is passed by, know the
- * shadow stack by a key of its own (RC_STACK_KEY), as a ring that they seldom write says nothing of it.
+ * There are four modes, to which thunks lead (patch/thunk.h): plain; with a depth limit, where a call that is too deep
+ * is passed by before the clock is read; with a threshold, where the call is pushed and nothing is written before its
+ * end; and the profile's, which pushes the call and then counts it. The last two, and a call that is passed by, find
+ * the shadow stack by a key of its own (RC_STACK_KEY), because a ring that they seldom write tells nothing of it.
  *
- * Where two tracers want calls (GRAPH_FUNC, GRAPH_SUMS, PROFILE_FUNC) the number in the site's stub selects the
- * mode: a handler takes the calls of one number and hands others to the next, at last to C. Whatever a call is for,
- * there is one entry, one clock and one commit. FUNC comes before the ENTRY of its call, so E_WHERE and E_WORD are
- * about FUNC until the commit; with the profile's entry it is the only record. Keys have RING_KEY_BESIDE then: they fit
- * these handlers alone.
+ * Where two tracers want calls (GRAPH_FUNC, GRAPH_SUMS, PROFILE_FUNC) the number in the site's stub selects the mode: a
+ * handler takes the calls of one number and passes others to the next handler, at last to C. Each call has one entry,
+ * one clock and one commit, whatever it is for. FUNC comes before the ENTRY of its call, so E_WHERE and E_WORD are
+ * those of FUNC until the commit; with the profile's entry FUNC is the only record. Keys have RING_KEY_BESIDE then,
+ * which fits these handlers only.
  */
 	.macro ENTER_SAVE
 	SAVE	%rcx
@@ -221,7 +222,7 @@ uft_asm_event_write_end:
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	.endm
-	/* The parent stays; go on where the stub's second call goes: stub + 5: e8 rel32. */
+	/* The parent stays; goes on at the target of the stub's second call: stub + 5: e8 rel32. */
 	.macro DECLINE
 	mov	48(%rsp), %rax
 	movslq	1(%rax), %rcx
@@ -242,7 +243,7 @@ uft_asm_event_write_end:
 	SAVE	%r10
 	.endm
 
-	/* The ring is known to be this thread's, and not its shadow stack alone. */
+	/* Does the key tell that the ring is this thread's (1), or only its shadow stack (0)? */
 	.set	KNOWS_RING_plain, 1
 	.set	KNOWS_RING_counts, 1
 	.set	KNOWS_RING_depth, 0
@@ -253,7 +254,7 @@ uft_asm_event_write_end:
 	.set	KNOWS_RING_sums, 1
 	.set	KNOWS_RING_pass, 1
 	.set	KNOWS_RING_profile_func, 1
-	/* No clock is read. */
+	/* Does the mode count instead of reading the clock? */
 	.set	COUNTS_plain, 0
 	.set	COUNTS_counts, 2
 	.set	COUNTS_depth, 0
@@ -264,7 +265,7 @@ uft_asm_event_write_end:
 	.set	COUNTS_sums, 0
 	.set	COUNTS_pass, 0
 	.set	COUNTS_profile_func, 0
-	/* Which keys fit where the ring is known. */
+	/* The keys that fit, for modes that know the ring. */
 	.set	FITS_plain, RF_GEN
 	.set	FITS_counts, RF_COUNTS
 	.set	FITS_func, RF_BESIDE
@@ -272,7 +273,7 @@ uft_asm_event_write_end:
 	.set	FITS_sums, RF_BESIDE
 	.set	FITS_pass, RF_BESIDE
 	.set	FITS_profile_func, RF_BESIDE
-	/* What returns from a call of mcount's lead to. */
+	/* Where calls of mcount's sites return. */
 	.set	RETURN_plain, uft_asm_mcount_return
 	.set	RETURN_counts, uft_asm_mcount_return_counts
 	.set	RETURN_depth, uft_asm_mcount_return
@@ -288,7 +289,7 @@ uft_asm_event_write_end:
 	.set	PUSHES_sums, FG_PROFILE
 	.set	PUSHES_pass, FG_PASS
 	.set	PUSHES_profile_func, FG_PROFILE | FG_SILENT
-	/* A FUNC is written. */
+	/* Does the mode write a FUNC? */
 	.set	HAS_FUNC_plain, 0
 	.set	HAS_FUNC_counts, 0
 	.set	HAS_FUNC_depth, 0
@@ -301,10 +302,10 @@ uft_asm_event_write_end:
 	.set	HAS_FUNC_profile_func, 1
 
 	/*
-	 * The same slot as the top's: a tail call if the parent is what the caller's hook left. Stands before the
-	 * handler, as it is part of the section, which begins here: before its note is made that means nothing. So does
-	 * what finds rax, the parent that FUNC gets, for a tail call: who its callers' hooks return to, by the entries
-	 * of this slot.
+	 * The slot is the same as the top's: a tail call if the parent is the hook of its caller. This code lies before
+	 * the handler because it is part of the section, which begins here: until rseq_cs is set that has no effect.
+	 * The same holds for the code that finds rax, the parent that FUNC gets, for a tail call: the true address to
+	 * which its callers return, by the entries of this slot.
 	 */
 	.macro ENTER_SAME name, slot, parent, is_first=1, has_func=0
 	.cfi_startproc
@@ -417,7 +418,7 @@ uft_asm_event_write_end:
 	mov	%rax, 16(%rdx)
 	mov	%rax, %rsi
 	.endif
-	btc	$60, %rax		/* an ENTRY's word becomes a FUNC's */
+	btc	$60, %rax		/* makes a FUNC's word of an ENTRY's */
 	.if UFT_ASM_REC_ENTRY - UFT_ASM_REC_FUNC - 1
 	.error	"their kinds differ by bit 60"
 	.endif
@@ -434,7 +435,7 @@ uft_asm_event_write_end:
 	ROOM 1, %r8, %rdx, .Lslow_\name
 	lea	R_DATA(%r8,%rdx), %rdx
 	mov	%rax, (%rdx)
-	prefetchw RING_AHEAD(%rdx)	/* for the exit as well: of eight words in a line one is an entry's */
+	prefetchw RING_AHEAD(%rdx)	/* for the exit as well: one of eight words in a line is an entry's */
 	mov	%rax, E_WORD(%r10)
 	mov	%rdx, E_WHERE(%r10)
 	.endif
@@ -551,7 +552,7 @@ uft_asm_graph_enter_slow:
 		.Labort_uft_asm_graph_enter
 
 	/*
-	 * With @action: calls of other actions are \other's, which is entered behind ENTER_SAVE if it is not
+	 * With @action: calls of other actions are passed to \other, which is entered behind ENTER_SAVE unless it is
 	 * the first.
 	 */
 	.macro ENTER_LIMITED name, mode, action, other, is_first=1

@@ -3,8 +3,8 @@
  * trace_exit.S - the handlers that graph calls return to, and the profile's sums, x86_64
  *
  * trace.S has the theory of all handlers: registers, fast and slow paths, where the clock is read, the stack. A return
- * differs in one thing: its section pops the shadow entry behind the commit, and the profile adds to its sums behind
- * that, each addition a section of its own. An abort begins anew as long as nothing is committed; else C does the rest.
+ * differs in one point: its section pops the shadow entry behind the commit, and the profile adds to its sums behind
+ * that, each addition a section of its own. An abort starts over as long as nothing is committed; else C does the rest.
  */
 #include "runtime/arch/function.h"
 #include "runtime/ring/layout.h"
@@ -16,19 +16,20 @@
 /*
  * uft_asm_graph_exit, uft_asm_mcount_return - graph call ends: one EXIT record, back to the parent
  *
- *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found, and gets
- *	the parent's before that is popped: so others (sweep, restore) know that the frame is alive. It lies in the
- *	red zone before the lea.
+ *	rsp = slot + 8, result registers live. The slot keeps the hook until the entry is found, and gets the parent
+ *	before the entry is popped: so others (sweep, restore) know that the frame is alive. The slot lies in the red
+ *	zone before the lea.
  *
- * The entry is popped after the commit, in the same section. An abort must know whether the commit was made,
- * and the ring tells only until others have filled it. So the commit is an addition: one instruction like a
- * store, whose flags (above: no carry, not zero) come with it. Flags of the comparison before are not above,
- * and rax is the new top from just before; up to there it is a descriptor's address, half a clock, or of the ring.
- * So the last comparison is that of the entry's flags, equal; the mask's `and` would leave flags like the addition's.
+ * The entry is popped after the commit, in the same section. An abort must know whether the commit was made, and the
+ * ring tells only until other writers have filled it. So the commit is an addition: one instruction like a store, which
+ * sets the flags "above" (no carry, not zero). The flags of the comparison before are not "above". rax is the new top
+ * from just before the commit; earlier it is the address of a descriptor, half a clock, or an address in the ring. So
+ * the last comparison has to be that of the entry's flags, which are equal; the mask's `and` would leave flags like the
+ * addition's.
  *
- * E_WORD is an ENTRY here. Who is aborted behind its store goes on in C, which settles the entry; a signal handler that
- * jumps away instead leaves a frame that no thread returns from, and a call in its place finds the slot taken and is
- * C's.
+ * E_WORD is an ENTRY here. After an abort behind its store C goes on and settles the entry. If a signal handler jumps
+ * away instead, it leaves a frame that no thread returns from; a call in its place finds the slot taken, and C handles
+ * it.
  *
  *	rsi EXIT word, parent	rcx ring_cpu, then thread	rdx slot, ring	r10 top	  rax E_WHERE, then the top to be
  */
@@ -45,8 +46,8 @@
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
 	/*
-	 * With a threshold: the entry that uft_asm_graph_enter_thresh pushed, if the call was shorter, is popped, which
-	 * commits, and nothing is written. The parent is in its slot before, as above.
+	 * With a threshold, if the call was shorter: the entry that uft_asm_graph_enter_thresh pushed is popped, which
+	 * commits, and no record is written. Its slot has the parent before, as above.
 	 */
 	.macro EXIT_SHORT p, slow
 	BEGIN .Lcs_\p
@@ -116,7 +117,8 @@
 	mov	RC_THREAD(%rcx), %rcx
 	lea	-E_BYTES(%r10), %rax
 	addq	$8, R_COMMIT(%rdx)	/* nothing since the comparison has changed flags */
-	mov	%rsi, 40(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
+	/* before the pop: a walk that begins now finds the parent in one place or the other */
+	mov	%rsi, 40(%rsp)
 	mov	%rax, TH_TOP(%rcx)
 .Lpopped_\name:
 \name\()_end:
@@ -128,8 +130,10 @@
 	UNSAVE	%rcx
 	UNSAVE	%rax
 	.if \is_mcount
-	/* No call pairs with this return; a ret would unbalance the return predictor. The slot is the first
-	 * word of the red zone now, which signal delivery respects. */
+	/*
+	 * No call pairs with this return, so a ret would unbalance the return predictor. The slot is now the first word
+	 * of the red zone, which signal delivery respects.
+	 */
 	lea	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	jmp	*-8(%rsp)
@@ -143,14 +147,14 @@
 	lea	-E_BYTES(%r10), %rdx
 	cmp	%rdx, %rax
 	jne	.Lslow_\name
-	/* The record is written: only the pop again. It fails if a signal handler left entries above. */
+	/* The record is written: only the pop again, which fails if a signal handler left entries above. */
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
 	mov	%rsi, 40(%rsp)
 	cmpxchg	%rdx, TH_TOP(%rcx) /* GUARD(pop_compares, mov %rdx, TH_TOP(%rcx); cmp %r10, %r10) */
 	je	.Lpopped_\name
 .Lslow_\name:
-	.ifc	\name, uft_asm_mcount_return	/* its slots name this handler, whatever the limits are */
+	.ifc	\name, uft_asm_mcount_return	/* its slots lead to this handler, whatever the limits are */
 	cmpq	$0, uft_graph_limits+GL_THRESH(%rip)
 	je	.Lc_\name
 	EXIT_SHORT uft_asm_mcount_short, .Lc_\name
@@ -204,9 +208,9 @@ uft_asm_graph_exit_thresh:
 	FUNCTION_END uft_asm_graph_exit_thresh
 
 /*
- * uft_asm_graph_exit_profile - the call is popped, then its time added up
+ * uft_asm_graph_exit_profile - the call is popped, then its time is added to the sums
  *
- * The sums are added to behind the pop, as they must be once: what follows cannot be aborted back to before.
+ * The additions come behind the pop, because they must be made once: an abort of one never goes back before the pop.
  *
  *	rsi offset of the function's entry in a block	rax duration	r8 self, then ~duration		r10 popped entry, then rseq area
  */
@@ -273,7 +277,7 @@ uft_asm_profile_pop_end:
 	UNSAVE	%rax
 	ret
 	.cfi_adjust_cfa_offset 48
-.Lprofile_extreme:			/* the shortest or the longest so far, which C notes: then the addition again */
+.Lprofile_extreme:	/* the shortest or the longest so far: C notes it, then the addition is made again */
 	movq	$0, %fs:RSEQ_CS(%r10)
 	SAVE	%rdi
 	SAVE	%r9
@@ -303,11 +307,11 @@ uft_asm_profile_pop_end:
 	RSEQ_CS_DESC .Lprofile_pop_cs, .Lprofile_pop_start, .Lprofile_popped, .Lprofile_pop_abort
 
 /*
- * uft_asm_graph_exit_sums - the graph's call ends, one EXIT record, and its time is added up
+ * uft_asm_graph_exit_sums - the graph's call ends: one EXIT record, and its time is added to the sums
  *
- * As uft_asm_graph_exit up to the pop, with that one's rules for who is aborted; then as the profile's. The parent
- * gets into its slot before the commit, as there: it needs a register that is free by then. A call of the graph's alone
- * hands on what its callees took.
+ * Up to the pop it is as uft_asm_graph_exit, also for aborts; then as the profile's. The slot gets the parent before
+ * the commit, too: it needs a register that is free by then. A call that only the graph wants passes the time of its
+ * callees on.
  *
  *	rsi EXIT word	r8 duration, or what is handed on	r9 self; -1: nothing is added up
  *	rcx ring_cpu, then thread	rdx clock, ring	r10 top	rax E_WHERE, parent, then the top to be
@@ -410,7 +414,7 @@ uft_asm_graph_exit_sums_end:
 	.size	uft_asm_graph_exit_sums, . - uft_asm_graph_exit_sums
 	RSEQ_CS_DESC .Lsums_cs, .Lsums_start, .Lsums_popped, .Lsums_abort
 
-/* int uft_asm_profile_add(uint64_t offset, uint64_t v) - to the word of this CPU's block; 0: it has none */
+/* int uft_asm_profile_add(uint64_t offset, uint64_t v) - adds to the word of this CPU's block; 0: it has none */
 	.balign	64
 	FUNCTION uft_asm_profile_add
 	mov	%rdi, %rdx
